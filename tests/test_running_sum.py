@@ -53,7 +53,7 @@ def random_model(rng: random.Random, alphabet: str, scores: str) -> Any:
 
 
 def with_wide_ids(proto: Any) -> Any:
-    """Pieces that no text has, so that ids have 32 bits, and missed segments are looked up in parts."""
+    """Pieces that no text has, so that ids have 32 bits."""
     for i in range(1 << 16):
         proto.pieces.add(piece=(chr(0xE000 + (i >> 8)) + chr(0xE000 + (i & 255))).encode(), score=-20.0)
     return proto

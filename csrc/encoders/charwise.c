@@ -292,11 +292,12 @@ static NOINLINE uint32_t any_code_point(const uint8_t *text, int64_t n_bytes, in
     return n_char ? utf8_code_point(text, n_char) : 0;
 }
 
-/* Splits a text into characters: their numbers, then n_zeros, a label that no node has; and where
- * they start, and the end after the last. Returns how many, or 0 if it is not UTF-8. */
-INLINE int64_t number_text(const charwise *c, const uint8_t *text, int64_t n_bytes,
-                           uint16_t *numbers, uint16_t *starts, int64_t n_zeros)
+/* Splits a text into characters: work->numbers, then zeros, a label that no node has, and
+ * work->starts, then the end of the text. Returns how many, or 0 if the text is not UTF-8. */
+static int64_t number_text(const charwise *c, const uint8_t *text, int64_t n_bytes,
+                           charwise_work *work)
 {
+    uint16_t *numbers = work->numbers, *starts = work->starts;
     const uint16_t *known = c->numbers;
     int64_t n_known = c->n_code_points, n = 0;
     for (int64_t i = 0, n_char; i < n_bytes; i += n_char, n++) {
@@ -318,7 +319,7 @@ INLINE int64_t number_text(const charwise *c, const uint8_t *text, int64_t n_byt
         numbers[n] = code_point < n_known ? known[code_point] : 0;
     }
     starts[n] = (uint16_t)n_bytes;
-    for (int64_t k = 0; k < n_zeros; k++) numbers[n + k] = 0;
+    for (int64_t k = 0; k < CHARWISE_AHEAD + 4; k++) numbers[n + k] = 0;
     return n;
 }
 
@@ -350,8 +351,7 @@ int64_t charwise_path(const charwise *c, const uint8_t *text, int64_t n_bytes, f
     const charwise_node *nodes = c->nodes, *firsts = c->firsts;
     const uint16_t *numbers = work->numbers;
     charwise_cell *cells = work->cells, near = {-INFINITY, 0}, next = near;
-    int64_t n = number_text(c, text, n_bytes, work->numbers, work->starts, CHARWISE_AHEAD + 4),
-            n_tokens = 0;
+    int64_t n = number_text(c, text, n_bytes, work), n_tokens = 0;
     float sum = *io_sum;
     for (int64_t i = 0; i < n + 4; i++) cells[i] = near;
     const charwise_node *twos[3]; /* of i and the next two: their children are prefetched */
@@ -392,59 +392,5 @@ int64_t charwise_path(const charwise *c, const uint8_t *text, int64_t n_bytes, f
         work->tokens[CHARWISE_BYTES - ++n_tokens] = (token){
             id == CHARWISE_UNKNOWN ? TOKEN_UNKNOWN : (int32_t)id, work->starts[i]};
     }
-    return n_tokens;
-}
-
-/* A cell in exact sums. */
-typedef struct exact_cell {
-    double sum, second; /* the best and the second best; -INFINITY: none */
-    uint32_t piece;
-} exact_cell;
-
-/* Without branches, as arc_add of unigram_dp.h. */
-INLINE void offer_exact(exact_cell *cell, double sum, uint32_t piece)
-{
-    double best = cell->sum, less = sum < best ? sum : best;
-    cell->piece = pick_larger(sum, best, piece, cell->piece);
-    cell->sum = best < sum ? sum : best;
-    cell->second = cell->second < less ? less : cell->second;
-}
-
-int64_t charwise_exact(const charwise *c, const uint8_t *text, int64_t n_bytes, token *tokens,
-                       double *ret_lead, double *ret_largest_sum)
-{
-    const charwise_node *nodes = c->nodes;
-    uint16_t numbers[CHARWISE_SHORT_BYTES + 2], starts[CHARWISE_SHORT_BYTES + 1];
-    exact_cell cells[CHARWISE_SHORT_BYTES + 1];
-    int64_t n = number_text(c, text, n_bytes, numbers, starts, 2), n_tokens = 0;
-    double lead = n ? INFINITY : 0, largest = 0;
-    for (int64_t i = 0; i < n; i++) {
-        PREFETCH(&nodes[c->firsts[numbers[i]].base + numbers[i + 1]]);
-        cells[i + 1] = (exact_cell){-INFINITY, -INFINITY, 0};
-    }
-    cells[0].sum = 0;
-    for (int64_t i = 0; i < n; i++) {
-        double sum = cells[i].sum;
-        const charwise_node *node = &c->firsts[numbers[i]];
-        offer_exact(&cells[i + 1], sum + (double)node->score, node->piece);
-        for (int64_t k = i + 1; node->children >> (numbers[k] & 15) & 1; k++) {
-            if (k >= n) break;
-            node = &nodes[node->base + numbers[k]];
-            if (node->label != numbers[k]) break;
-            offer_exact(&cells[k + 1], sum + (double)node->score, node->piece);
-        }
-        sum = fabs(cells[i + 1].sum);
-        largest = largest < sum ? sum : largest;
-    }
-    for (int64_t i = n; i > 0; i -= cells[i].piece & 255) {
-        uint32_t id = cells[i].piece >> 8;
-        double here = cells[i].sum - cells[i].second;
-        tokens[n_bytes - ++n_tokens] = (token){id == CHARWISE_UNKNOWN ? TOKEN_UNKNOWN : (int32_t)id,
-                                               starts[i]};
-        lead = here < lead ? here : lead;
-    }
-    memmove(tokens, tokens + n_bytes - n_tokens, (size_t)n_tokens * sizeof *tokens);
-    *ret_lead = lead;
-    *ret_largest_sum = largest;
     return n_tokens;
 }

@@ -32,10 +32,9 @@
 #define CHARWISE_PIECE_CHARS_MAX 255
 #define CHARWISE_UNKNOWN 0xFFFFFFu /* instead of an id */
 #define CHARWISE_BYTES 4096        /* of text in one call */
-#define CHARWISE_SHORT_BYTES 31
-#define CHARWISE_AHEAD 8   /* characters, for which second nodes are prefetched */
-#define CHARWISE_SEGMENT 4 /* bytes: see charwise_is_next */
-#define CHARWISE_SHARE 4   /* one byte in so many begins a character of those */
+#define CHARWISE_AHEAD 8           /* characters, for which second nodes are prefetched */
+#define CHARWISE_SEGMENT 4         /* bytes: see charwise_is_next */
+#define CHARWISE_SHARE 4           /* one byte in so many begins a character of those */
 #define CHARWISE_TURN_BYTES 32768
 #define CHARWISE_RESTART_ABOVE 100000.0f /* sentencepiece 0.2.3 */
 
@@ -91,12 +90,6 @@ typedef struct charwise_work {
  * work->tokens[CHARWISE_BYTES - n...]; 0 if the text is not UTF-8. */
 int64_t charwise_path(const charwise *c, const uint8_t *text, int64_t n_bytes, float *io_sum,
                       charwise_work *work);
-
-/* The same in exact sums from 0, for a short segment: tokens[0..n-1], which has room for n_bytes.
- * *ret_lead is the least by which a piece of the path leads the others that end where it does,
- * *ret_largest_sum the largest |sum|. */
-int64_t charwise_exact(const charwise *c, const uint8_t *text, int64_t n_bytes, token *tokens,
-                       double *ret_lead, double *ret_largest_sum);
 
 /* Is text[0..n_bytes-1] mostly kana and Chinese characters (U+3000..U+9FFF)? Not Korean: its words
  * recur. */

@@ -100,21 +100,17 @@ static int reserve_tokens(unigram_path *path, int64_t n_tokens)
 #define SUM float
 #define NAME(x) x##32
 #define SCORES scores32
-#define FORESEEN 1
 #define RESTARTS 1
 #define STARTS_INSIDE 0
 /* 2^-25: half a unit in the last of 24 bits */
-#define ERROR_UNIT32 ((1 + RESERVE) / 33554432)
-#define ERROR_UNIT ERROR_UNIT32
-#define LEVELS32 {131072, 65536, 32768, 16384, 8192, 4096, 2048}
-#define LEVELS LEVELS32
+#define ERROR_UNIT ((1 + RESERVE) / 33554432)
+#define LEVELS {131072, 65536, 32768, 16384, 8192, 4096, 2048}
 #include "encoders/unigram_dp.h"
 #include "encoders/unigram_follow.h"
 
 #undef SUM
 #undef NAME
 #undef SCORES
-#undef FORESEEN
 #undef RESTARTS
 #undef STARTS_INSIDE
 #undef ERROR_UNIT
@@ -123,33 +119,16 @@ static int reserve_tokens(unigram_path *path, int64_t n_tokens)
 #define SUM double
 #define NAME(x) x##64
 #define SCORES scores64
-#define FORESEEN 0
 #define RESTARTS 0
 #define STARTS_INSIDE 1
 #define ERROR_UNIT (8.0 / 18014398509481984) /* 2^-54: half a unit in the last of 53 bits */
 #define LEVELS {2 * UNIGRAM_SUM_MAX, 131072}
 #include "encoders/unigram_dp.h"
 
-/* By characters; 0 where that does not do, as where two paths are nearly equal. */
-static NOINLINE int64_t exact_charwise(const unigram *m, const uint8_t *text, int64_t n_bytes,
-                                       token *tokens, uint32_t *ret_limit)
-{
-    static const double levels[] = LEVELS32;
-    double lead, largest_sum;
-    int64_t n = charwise_exact(m->charwise, text, n_bytes, tokens, &lead, &largest_sum);
-    if (lead <= 2 * (double)n_bytes * levels[0] * ERROR_UNIT32) return 0;
-    *ret_limit = limit_at32(largest_sum + m->largest_score, levels[0]);
-    return n;
-}
-
 int64_t unigram_exact(const unigram *m, const uint8_t *text, int64_t n_bytes, token *tokens,
                       uint32_t *ret_limit)
 {
     ASSERT(n_bytes > 0 && n_bytes <= UNIGRAM_SEGMENT_BYTES);
-    if (m->charwise && text[n_bytes - 1] >= 0x80 && m->largest_score <= LARGEST_SCORE_USUAL) {
-        int64_t n = exact_charwise(m, text, n_bytes, tokens, ret_limit);
-        if (LIKELY(n)) return n;
-    }
     return m->is_float64 ? exact64(m, text, n_bytes, tokens, ret_limit)
                          : exact32(m, text, n_bytes, tokens, ret_limit);
 }

@@ -4,8 +4,6 @@
  *     SUM        float, double
  *     NAME(x)    x with a suffix
  *     SCORES     the member of unigram that holds the scores
- *     FORESEEN   1: whether a candidate is the largest is left to the branch predictor: best where pieces are few
- *                0: it is computed: best where many pieces begin everywhere (BytePiece, English prose: +20 %)
  *     RESTARTS   1: sums restart where they pass RESTART_ABOVE (sentencepiece 0.2.3)
  *     STARTS_INSIDE  1: positions may be bytes (UNITOK_BYTES)
  *     ERROR_UNIT, LEVELS   the error of one addition in units of the bound, and the bounds tried: see limit_of
@@ -54,16 +52,9 @@ typedef struct NAME(cell) {
 
 INLINE void NAME(offer)(NAME(cell) *cell, SUM sum, uint32_t value)
 {
-#if FORESEEN
-    if (sum > cell->sum) {
-        cell->sum = sum;
-        cell->value = value;
-    }
-#else
     SUM old = cell->sum;
     cell->value ^= (cell->value ^ value) & (0 - (uint32_t)(sum > old));
     cell->sum = sum > old ? sum : old;
-#endif
 }
 
 #if RESTARTS
@@ -90,18 +81,18 @@ INLINE int64_t NAME(start)(const unigram *m, const uint8_t *text, int64_t n_byte
 #endif
     SUM sum = cells[0].sum, unknown;
     uint32_t value = m->trie.singles[text[0]];
-    if (!FORESEEN || value) NAME(offer)(&cells[1], scores[value] + sum, value);
+    NAME(offer)(&cells[1], scores[value] + sum, value);
     if (n_bytes > 1) {
         uint64_t head = m->trie.heads[text[0] | text[1] << 8];
         uint32_t base = head_base(head);
         value = head_pair_value(head);
-        if (!FORESEEN || value) NAME(offer)(&cells[2], scores[value] + sum, value);
+        NAME(offer)(&cells[2], scores[value] + sum, value);
         for (i = 2; i < n_bytes; i++) {
             uint64_t unit = units[base ^ text[i]];
             if (!unit_has_label(unit, text[i])) break;
             base = unit_base(unit);
             value = unit_value(unit);
-            if (!FORESEEN || value) NAME(offer)(&cells[i + 1], scores[value] + sum, value);
+            NAME(offer)(&cells[i + 1], scores[value] + sum, value);
         }
     }
     /* An unknown character is a candidate only where no piece is this character. Mostly it would

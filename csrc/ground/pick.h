@@ -16,21 +16,11 @@ INLINE uint64_t pick(uint32_t test, uint64_t a, uint64_t b)
 #endif
 }
 
-/* x where a > b, else y; pick_larger is the same for doubles. */
+/* x where a > b, else y. */
 INLINE uint32_t pick_above(float a, float b, uint32_t x, uint32_t y)
 {
 #if defined(UNITOK_X86) && defined(__GNUC__)
     __asm__("ucomiss %3, %2\n\tcmoval %1, %0" : "+r"(y) : "r"(x), "x"(a), "x"(b) : "cc");
-    return y;
-#else
-    return y ^ ((x ^ y) & (0 - (uint32_t)(a > b)));
-#endif
-}
-
-INLINE uint32_t pick_larger(double a, double b, uint32_t x, uint32_t y)
-{
-#if defined(UNITOK_X86) && defined(__GNUC__)
-    __asm__("ucomisd %3, %2\n\tcmoval %1, %0" : "+r"(y) : "r"(x), "x"(a), "x"(b) : "cc");
     return y;
 #else
     return y ^ ((x ^ y) & (0 - (uint32_t)(a > b)));

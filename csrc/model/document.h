@@ -9,8 +9,7 @@
  *     GREEDY       defined for greedy longest prefix
  *     SUM          the running sum's type, float or double; not defined where segments are independent
  *     SUM_SCORES   with SUM: what an id adds to it, a table of unigram.h
- *     SUM_RESTARTS with SUM: it may restart inside a document (UNITOK_RESTART_...)
- *     SPLITS       with SUM: a segment that the memo does not hold is looked up in parts (parts.h) */
+ *     SUM_RESTARTS with SUM: it may restart inside a document (UNITOK_RESTART_...) */
 
 #include "model/walk.h"
 
@@ -170,5 +169,4 @@ static int64_t NAME(encode)(const unitok_model *m, unitok_scratch *s, const enco
 #undef SUM
 #undef SUM_SCORES
 #undef SUM_RESTARTS
-#undef SPLITS
 #undef GREEDY

@@ -10,8 +10,6 @@ _Static_assert(CUT_CHUNK_BYTES <= CHARWISE_BYTES, "and so does the walk by chara
 
 /* See walk.h. Most entries serve up to 99,700 or so; a bound beyond FAR_WORD proves little. */
 #define AHEAD_IDS 64
-/* a larger step would lower the limits of segments in parts too much */
-#define STEP_USUAL 256.0
 #define FAR_WORD ((98304 / UNIGRAM_LIMIT_STEP) << 4)
 
 /* With endings (encoders/endings.h): where segments are longer than this on average, the memo holds
@@ -53,7 +51,6 @@ _Static_assert(CUT_CHUNK_BYTES <= CHARWISE_BYTES, "and so does the walk by chara
 #define SHORT_BITS 17
 #define SUM float
 #define SUM_SCORES id_scores32
-#define SPLITS 1
 #include "model/document.h"
 
 #define NAME(x) x##_double_16

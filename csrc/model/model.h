@@ -53,13 +53,13 @@ struct unitok_model {
     cut_table *own_cuts;
     uint32_t *own_piece_offsets;
     uint8_t *own_pieces;
-    uint8_t *types;              /* [n_ids] an enum unitok_piece_type; 0: an id without a piece */
-    uint8_t *byte_of_id;         /* [n_ids] of the byte pieces */
-    int32_t byte_ids[256];       /* of the byte pieces; -1 without */
-    int32_t unknown_id;          /* -1: none */
-    int compact;                 /* normalized text has U+2581 as a space (space.h) */
-    int whole;                   /* a document is one segment: nothing proves a cut */
-    int may_wait;                /* the encoder may be built later: build.h */
+    uint8_t *types;        /* [n_ids] an enum unitok_piece_type; 0: an id without a piece */
+    uint8_t *byte_of_id;   /* [n_ids] of the byte pieces */
+    int32_t byte_ids[256]; /* of the byte pieces; -1 without */
+    int32_t unknown_id;    /* -1: none */
+    int compact;           /* normalized text has U+2581 as a space (space.h) */
+    int whole;             /* a document is one segment: nothing proves a cut */
+    int may_wait;          /* the encoder may be built later: build.h */
     unitok_model_info info;
 };
 

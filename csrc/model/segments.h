@@ -39,28 +39,17 @@ static NOINLINE int64_t NAME(solve)(NAME(run) *r, const uint8_t *segment, int64_
 }
 #endif
 
-#ifdef SPLITS
-#include "model/parts.h"
-#endif
-
 /* Encodes a segment of up to MEMO_LONG_BYTES that the memo does not hold. Fills `held`, the ids of
  * an entry, of which the last, held[max_ids], is the word; *ret_holds says whether it did. Not
  * inlined: the loop of hits must stay small. */
-static NOINLINE int64_t NAME(miss)(NAME(run) *r, NAME(memo) *memo, const uint8_t *segment,
-                                   int64_t n_bytes, ID *held, int64_t max_ids, int *ret_holds,
-                                   ID *ids)
+static NOINLINE int64_t NAME(miss)(NAME(run) *r, const uint8_t *segment, int64_t n_bytes, ID *held,
+                                   int64_t max_ids, int *ret_holds, ID *ids)
 {
-#ifdef SPLITS
-    uint32_t limit;
-    int64_t n = NAME(solve_parts)(r, memo, segment, n_bytes, ids, &limit);
-    uint32_t word = limit << 4;
-#elif defined(SUM)
-    (void)memo;
+#ifdef SUM
     uint32_t limit;
     int64_t n = NAME(solve)(r, segment, n_bytes, ids, &limit);
     uint32_t word = limit << 4;
 #else
-    (void)memo;
     int64_t n = NAME(walk)(r, segment, n_bytes, ids);
     uint32_t word = 0;
     r->s->turn.missed_bytes += n_bytes;
@@ -77,10 +66,6 @@ static NOINLINE int64_t NAME(encode_long)(NAME(run) *r, NAME(memo) *memo, const 
                                           int64_t n_bytes, ID *ids)
 {
     if (n_bytes > MEMO_LONG_BYTES) {
-#ifdef SPLITS
-        int64_t n_split = NAME(encode_split)(r, memo, segment, n_bytes, ids);
-        if (n_split) return n_split;
-#endif
         r->s->turn.missed_bytes += n_bytes;
         return NAME(walk)(r, segment, n_bytes, ids);
     }
@@ -96,13 +81,13 @@ static NOINLINE int64_t NAME(encode_long)(NAME(run) *r, NAME(memo) *memo, const 
         return word & 15;
     }
     int holds;
-    int64_t n = NAME(miss)(r, memo, segment, n_bytes, slot->ids, MEMO_LONG_IDS, &holds, ids);
+    int64_t n = NAME(miss)(r, segment, n_bytes, slot->ids, MEMO_LONG_IDS, &holds, ids);
     if (holds) memcpy(slot->key, key, sizeof key);
     return n;
 }
 
 /* A segment of up to MEMO_SHORT_BYTES that its slot does not hold, or not for this running sum. */
-static NOINLINE int64_t NAME(encode_short)(NAME(run) *r, NAME(memo) *memo, NAME(short_entry) *slot,
+static NOINLINE int64_t NAME(encode_short)(NAME(run) *r, NAME(short_entry) *slot,
                                            memo_short_key key, const uint8_t *segment,
                                            int64_t n_bytes, ID *ids)
 {
@@ -115,7 +100,7 @@ static NOINLINE int64_t NAME(encode_short)(NAME(run) *r, NAME(memo) *memo, NAME(
     }
 #endif
     int holds;
-    int64_t n = NAME(miss)(r, memo, segment, n_bytes, slot->ids, MEMO_SHORT_IDS, &holds, ids);
+    int64_t n = NAME(miss)(r, segment, n_bytes, slot->ids, MEMO_SHORT_IDS, &holds, ids);
     if (holds) memcpy(slot->key, &key, sizeof slot->key);
     return n;
 }
@@ -162,7 +147,7 @@ static int64_t NAME(encode_segments)(NAME(run) *r, NAME(memo) *memo, const uint8
             memcpy(out, slot->ids, sizeof slot->ids);
             out += word & 15;
         } else {
-            out += NAME(encode_short)(r, memo, slot, key, segment, n_bytes, out);
+            out += NAME(encode_short)(r, slot, key, segment, n_bytes, out);
             LOOK_AHEAD();
         }
     }
