@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pyunitok.corpus import inputs as corpus_inputs
+from pyunitok.corpus.formats import FORMATS
 from pyunitok.corpus.paths import LeftOut
 from pyunitok.corpus.reading import BLOCK_BYTES, MAX_LINE_BYTES, MAX_MEMORY_BYTES
 from pyunitok.corpus.source import Source
@@ -141,7 +142,7 @@ class Options:
     def check(self, out: str) -> None:
         """OptionError if they do not go together, or one has no such value."""
         for name, value, values in (
-            ("input_format", self.input_format, ("auto", "text", "jsonl", "parquet")),
+            ("input_format", self.input_format, ("auto", *FORMATS)),
             ("dtype", self.dtype, tuple(DTYPES)),
             ("on_error", self.on_error, ON_ERROR),
         ):

@@ -17,6 +17,7 @@ import zstandard
 from pyunitok.corpus import inputs
 from pyunitok.corpus import stream as stream_module
 from pyunitok.corpus.inputs import find
+from pyunitok.corpus.raw_file import RawFile
 from pyunitok.errors import InputError
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="POSIX paths, links and pipes")
@@ -174,13 +175,11 @@ def test_by_first_line_with_another_key(tree):
     assert find(["file"], text_key="a")[0].format == "text"
 
 
-def test_looking_reads_little(tree, monkeypatch):
+def test_sniffing_reads_little(tree, monkeypatch):
     asked = []
-    read_into = stream_module.PlainStream.readinto
+    read_into = RawFile.readinto
     monkeypatch.setattr(
-        stream_module.PlainStream,
-        "readinto",
-        lambda self, buffer: asked.append(len(buffer)) or read_into(self, buffer),
+        RawFile, "readinto", lambda self, buffer: asked.append(len(buffer)) or read_into(self, buffer)
     )
     (tree / "file").write_bytes(b"x" * 5_000_000)
     find(["file"])

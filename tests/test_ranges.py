@@ -9,14 +9,15 @@ import streams
 from hypothesis import given
 from hypothesis import strategies as st
 from oracle import longest as oracle
-from test_ahead import FRAMES, file_of
+from test_readahead import FRAMES, file_of
 from test_zst import PARTS, TEXT, ZST, frame, frame_ends, seekable, skippable
 
 from pyunitok.corpus import ranges as ranges_module
 from pyunitok.corpus import stream as stream_module
+from pyunitok.corpus.frame_index import frame_begins, read_table, scan
 from pyunitok.corpus.inputs import find
 from pyunitok.corpus.jsonl import JsonlReader
-from pyunitok.corpus.ranges import Range, frame_begins, open_range, plan_ranges, read_table, scan
+from pyunitok.corpus.ranges import Range, open_range, plan_ranges
 from pyunitok.corpus.text import TextReader
 from pyunitok.errors import InputError
 from pyunitok.model.tokenizer import Tokenizer

@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from test_zst import TEXT, ZST, frame, frame_of_blocks, skippable
 
+from pyunitok.corpus import frame_source, members, zst
 from pyunitok.corpus import readahead as readahead_module
 from pyunitok.corpus import stream as stream_module
-from pyunitok.corpus import zst
 from pyunitok.corpus.inputs import find
 from pyunitok.corpus.position import BEGINNING, Position
 from pyunitok.corpus.readahead import MIN_CHUNK_COST, ReadAhead
@@ -24,13 +24,13 @@ MAX_FRAME = 3000
 
 @pytest.fixture(autouse=True)
 def small(monkeypatch):
-    for module in (readahead_module, stream_module, zst):
+    for module in (readahead_module, zst):
         monkeypatch.setattr(module, "STREAM_BYTES", 700)
     monkeypatch.setattr(readahead_module, "ENOUGH_PIECES", 1)
     monkeypatch.setattr(zst, "GROUP_BYTES", 500)
     monkeypatch.setattr(zst, "ONLY_FRAME_BYTES", 1500)
-    monkeypatch.setattr(stream_module, "CHUNK_BYTES", 1000)
-    monkeypatch.setattr(zst, "CHUNK_BYTES", 1000)
+    for module in (frame_source, members, zst):
+        monkeypatch.setattr(module, "CHUNK_BYTES", 1000)
 
 
 def opened(paths, limit_bytes=1 << 20, enough_bytes=1 << 20, max_frame_bytes=MAX_FRAME):

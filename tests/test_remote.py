@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 from pyunitok.corpus import stream as stream_module
 from pyunitok.corpus.inputs import find
+from pyunitok.corpus.raw_file import RawFile
 from pyunitok.corpus.source import Source
-from pyunitok.corpus.stream import RawFile
 from pyunitok.disk import remote
 from pyunitok.disk.url import without_query
 from pyunitok.errors import InputError

@@ -303,13 +303,13 @@ def test_damaged_journals(folder):
 def test_a_read_error(folder, monkeypatch):
     """It goes away, as those of a network do, and the same command goes on."""
     from pyunitok.cli.tokenize import tokenize
-    from pyunitok.corpus import stream
+    from pyunitok.corpus.raw_file import RawFile
     from pyunitok.errors import InputError
 
     monkeypatch.chdir(folder)
     for name, value in crash.TUNE.items():
         monkeypatch.setattr(name, value)
-    read = stream.RawFile.readinto
+    read = RawFile.readinto
 
     def failing(raw, buffer):
         if raw.name.endswith("c.txt") and raw.position > 70_000:
@@ -317,7 +317,7 @@ def test_a_read_error(folder, monkeypatch):
         return read(raw, buffer)
 
     with monkeypatch.context() as patched:
-        patched.setattr(stream.RawFile, "readinto", failing)
+        patched.setattr(RawFile, "readinto", failing)
         with pytest.raises(InputError, match=r"c\.txt: byte \d+: cannot be read: Input/output error"):
             tokenize.main(TOKENIZE[1:], standalone_mode=False)
     assert (folder / "ids.journal.partial").exists()

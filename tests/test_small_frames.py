@@ -12,8 +12,8 @@ from test_zst import TEXT, frame, frame_of_blocks, skippable
 
 from pyunitok.corpus import frame_source, zst
 from pyunitok.corpus.frames import FrameScanner
+from pyunitok.corpus.raw_file import RawFile
 from pyunitok.corpus.readahead import ReadAheadStream
-from pyunitok.corpus.stream import RawFile
 from pyunitok.errors import InputError
 
 CHECKSUM_OF_NOTHING = struct.pack("<I", xxhash.xxh64_intdigest(b"") & 0xFFFFFFFF)

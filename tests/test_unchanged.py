@@ -14,6 +14,7 @@ import zstandard
 
 from pyunitok.corpus import inputs, stream
 from pyunitok.corpus.members import XzStream
+from pyunitok.corpus.raw_file import RawFile
 from pyunitok.errors import InputError, UnitokError, printable
 
 TEXT = b"".join(b"line %d\n" % i for i in range(200_000))
@@ -115,8 +116,8 @@ def test_xz_dictionary(tmp_path):
     path = tmp_path / "a.xz"
     path.write_bytes(data)
     with pytest.raises(InputError, match=r"a.xz: byte 0: .* needs more than 1073741824 bytes .*--max-memory"):
-        stream.decompressed(stream.RawFile(str(path)), "xz").readinto(memoryview(bytearray(10)))
-    ample = XzStream(stream.RawFile(str(path)), 4 << 30)
+        stream.decompressed(RawFile(str(path)), "xz").readinto(memoryview(bytearray(10)))
+    ample = XzStream(RawFile(str(path)), 4 << 30)
     assert ample.readinto(memoryview(bytearray(10))) == 3
 
 

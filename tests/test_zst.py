@@ -5,7 +5,6 @@ import gzip
 import lzma
 import random
 import struct
-import subprocess
 import sys
 import tracemalloc
 import zlib
@@ -18,7 +17,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pyunitok.corpus.frames import FrameError, FrameScanner, parse_header
-from pyunitok.corpus.stream import RawFile, decompressed
+from pyunitok.corpus.raw_file import RawFile
+from pyunitok.corpus.stream import decompressed
 from pyunitok.errors import InputError
 
 TEXT = b"".join(b"%d bottles of beer on the wall, " % i for i in range(60))
@@ -386,9 +386,3 @@ def test_missing_and_unreadable(tmp_path):
         RawFile(str(tmp_path / "nothing"))
     with pytest.raises(InputError):
         RawFile(str(tmp_path)).read(1)
-
-
-def test_zstandard_is_imported_when_needed():
-    code = "import sys, pyunitok.corpus.inputs as i; i.find(['setup.py'], input_format='text'); "
-    code += "sys.exit('zstandard' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

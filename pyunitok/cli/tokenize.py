@@ -14,6 +14,7 @@ from pyunitok.cli.arguments import SampleOf, ShardOf, Size, load_model, model_op
 from pyunitok.cli.export import export_options
 from pyunitok.cli.report import Listener, report_formats, report_left_out, report_survey
 from pyunitok.cli.sections import Sectioned
+from pyunitok.corpus.formats import FORMATS as INPUT_FORMATS
 from pyunitok.export import FORMATS
 from pyunitok.export import Options as ExportOptions
 
@@ -37,7 +38,7 @@ SECTIONS = {
 )  # fmt: skip
 @model_option
 @click.option(
-    "--input-format", type=click.Choice(["auto", "text", "jsonl", "parquet"]), default="auto", show_default=True,
+    "--input-format", type=click.Choice(["auto", *INPUT_FORMATS]), default="auto", show_default=True,
     help="auto uses the name and otherwise the first bytes.",
 )  # fmt: skip
 @click.option(

@@ -14,6 +14,7 @@ from click.core import ParameterSource
 from pyunitok.cli.arguments import AnyType, Size, parse_separator
 from pyunitok.cli.progress import make_bar
 from pyunitok.cli.sections import Sectioned
+from pyunitok.corpus.formats import FORMATS as INPUT_FORMATS
 
 if TYPE_CHECKING:
     from pyunitok.train.trained import Trained
@@ -84,7 +85,7 @@ def reading_options(
             "--vocab-size", type=click.IntRange(1, 1 << 24), required=True, help="Number of pieces, symbols included."
         ),
         click.option(
-            "--input-format", type=click.Choice(["auto", "text", "jsonl", "parquet"]), default="auto",
+            "--input-format", type=click.Choice(["auto", *INPUT_FORMATS]), default="auto",
             show_default=True, help="As in `pyunitok tokenize`.",
         ),
         click.option("--text-key", default="text", show_default=True, help="JSONL, Parquet: the field with the text."),

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from pyunitok.corpus.frames import MAX_WINDOW_BYTES, FrameError, FrameHeader, FrameScanner
+from pyunitok.corpus.raw_file import CHUNK_BYTES, RawFile
 from pyunitok.corpus.small_frames import SmallFrames, follow
-from pyunitok.corpus.stream import CHUNK_BYTES, RawFile
 from pyunitok.errors import InputError
 
 

@@ -13,8 +13,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from pyunitok.corpus.sniff import SKIPPABLE_MAGICS, ZSTD_MAGIC
-
+ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
+SKIPPABLE_MAGICS = tuple(bytes([0x50 + low]) + b"\x2a\x4d\x18" for low in range(16))
 MAX_WINDOW_BYTES = 1 << 31  # what `zstd --long=31` makes; no decoder takes more
 
 MAX_BLOCK_BYTES = 1 << 17  # decompressed

@@ -16,43 +16,33 @@ from __future__ import annotations
 
 import fnmatch
 import os
-import re
 import stat
 from collections.abc import Iterable
+from concurrent.futures import Future, ThreadPoolExecutor
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from pyunitok.corpus import compressions, formats
 from pyunitok.corpus.block import ByteStream
+from pyunitok.corpus.compressions import NONE, Compression
+from pyunitok.corpus.formats import FORMATS, Format
+from pyunitok.corpus.jsonl import LINE_BYTES
 from pyunitok.corpus.paths import Found, LeftOut, expand
-from pyunitok.corpus.sniff import compression_of, not_text, why_not_text
-from pyunitok.corpus.source import NEEDS_PYARROW, STDIN, Source, without_secrets
-from pyunitok.corpus.stream import Lookahead, RawFile, decompressed
+from pyunitok.corpus.raw_file import STDIN, Lookahead, RawFile
+from pyunitok.corpus.sniff import not_text, why_not_text
+from pyunitok.corpus.source import Source, without_secrets
+from pyunitok.corpus.stream import decompressed
+from pyunitok.disk import remote
 from pyunitok.disk.url import is_url, shown, without_file_scheme, without_query
 from pyunitok.errors import InputError, OptionError
 
-if TYPE_CHECKING:
-    from concurrent.futures import Future
-
-COMPRESSIONS = {".zst": "zst", ".zstd": "zst", ".gz": "gz", ".bz2": "bz2", ".xz": "xz"}
-PARQUET_SUFFIXES = {".parquet", ".pq"}
-PARQUET_MAGICS = (b"PAR1", b"PARE")  # PARE: the footer is encrypted
-JSONL_SUFFIXES = {".jsonl", ".ndjson"}
-TEXT_SUFFIXES = {".txt", ".text", ".md", ".rst", ".tex", ".log", ".csv", ".tsv", ".html", ".htm", ".xml"}
 # Read as text these would put garbage into the output, unnoticed.
 BINARY_SUFFIXES = {".lz4", ".lzma", ".zip", ".7z", ".tar", ".tgz", ".arrow", ".npy", ".bin"}
 BINARY_SUFFIXES |= {".u16", ".u32", ".ends", ".utk", ".partial", ".pkl", ".pt", ".safetensors", ".so", ".exe", ".dll"}
 BINARY_SUFFIXES |= {".png", ".jpg", ".jpeg", ".gif", ".webp", ".pdf", ".mp3", ".mp4", ".wav", ".woff", ".ttf", ".pyc"}
-# By format or compression: a module that not every Python has, and what to say where it is missing.
-PACKAGES = {
-    "parquet": ("pyarrow.parquet", NEEDS_PYARROW),
-    "bz2": ("bz2", "this Python was built without bz2; use another Python, or decompress the file"),
-    "xz": ("lzma", "this Python was built without lzma; use another Python, or decompress the file"),
-}
 FAR_THREADS = 16  # ask for the first bytes of files behind URLs
-START_BYTES = 1 << 12  # looked at of every file, of which there may be many
+START_BYTES = 1 << 12  # read of every file, of which there may be many
 MANIFEST_BYTES = 1 << 20
-LINE_BYTES = 1 << 20  # of a file's beginning, to tell its format by the first line
 
 
 def find(
@@ -69,7 +59,7 @@ def find(
 ) -> list[Source]:
     """The files that `arguments` name.
 
-    input_format  'text', 'jsonl', 'parquet', or 'auto' to go by each name, else by the first line
+    input_format  one of FORMATS, or 'auto' to go by each name, else by the first line
     text_key      of JSON lines and Parquet, with dots: see json_text.key_path
     include       patterns: of the files in directories and of those that a pattern matches, only these
     exclude       patterns: files that are not read, however they are named
@@ -107,20 +97,19 @@ def find(
 
 
 def check_separator(sources: Iterable[Source], separator: str | bytes | None) -> None:
-    """OptionError for a separator that no input uses: of JSON lines and of Parquet, a record is a document."""
-    formats = sorted({source.format for source in sources})
-    if separator is not None and formats and "text" not in formats:
-        raise OptionError(f"a separator (--doc) is for text files, and all inputs are {' or '.join(formats)}")
+    """OptionError if no input uses the separator: each JSON line and each row of Parquet is a document."""
+    names = sorted({source.format for source in sources})
+    if separator is not None and names and all(FORMATS[name].has_text_key for name in names):
+        raise OptionError(f"a separator (--doc) is for text files, and all inputs are {' or '.join(names)}")
 
 
-def _check_package(name: str, kind: str) -> None:
-    """InputError if the package that reads such a file is not installed: better now than after hours of work."""
-    if kind in PACKAGES:
-        module, message = PACKAGES[kind]
+def _check_module(name: str, needs: tuple[str, str] | None) -> None:
+    """InputError if a module is missing without which the file cannot be read: now, not after hours of work."""
+    if needs is not None:
         try:
-            import_module(module)
+            import_module(needs[0])
         except ImportError as error:
-            raise InputError(f"{name}: {message}") from error
+            raise InputError(f"{name}: {needs[1]}") from error
 
 
 class _Excluded:
@@ -147,8 +136,6 @@ class _Excluded:
 
 
 def _canonical(url: str) -> str:
-    from pyunitok.disk import remote  # most files are on this machine
-
     return shown(remote.canonical(url))
 
 
@@ -188,17 +175,17 @@ class _Chooser:
         """The sources among the files that one argument names."""
         tokens = _token_files(found)
         if unclear := [item.address for item in found if self._is_unclear(item)]:
-            from concurrent.futures import ThreadPoolExecutor
-
             with ThreadPoolExecutor(FAR_THREADS) as threads:
                 self._starts = {url: threads.submit(_far_start, url) for url in unclear}
         return [source for item in found if (source := self._choose(item, tokens)) is not None]
 
     @staticmethod
     def _is_unclear(item: Found) -> bool:
-        """A file behind a URL whose name says neither that it is compressed nor that it is Parquet."""
+        """A file behind a URL whose name shows neither a compression nor a format that is not text."""
         suffix = os.path.splitext(without_query(item.path).lower())[1]  # noqa: PTH122
-        return item.far is not None and suffix not in {*COMPRESSIONS, *PARQUET_SUFFIXES, *BINARY_SUFFIXES}
+        named = formats.by_suffix(suffix)
+        is_clear = compressions.by_suffix(suffix) is not NONE or (named and named.seekable) or suffix in BINARY_SUFFIXES
+        return item.far is not None and not is_clear
 
     def _choose(self, item: Found, tokens: dict[str, str]) -> Source | None:
         if item.path != STDIN and _matches(item.path, self._exclude):
@@ -218,58 +205,72 @@ class _Chooser:
             return None
 
     def _source(self, found: Found, is_forced: bool) -> Source:
-        """_NotText where its name or its first bytes say that it is none; what compressed data holds is seen later."""
-        path, input_format = found.path, self._format
+        """_NotText if its name or its first bytes show that it is not; compressed data is checked when it is read."""
+        path = found.path
         stem, suffix = os.path.splitext(without_query(path).lower())  # noqa: PTH122
-        compression = COMPRESSIONS.get(suffix, "none")
-        if suffix in COMPRESSIONS:
+        compression = compressions.by_suffix(suffix)
+        if compression is not NONE:
             suffix = os.path.splitext(stem)[1]  # noqa: PTH122
         if suffix in BINARY_SUFFIXES and not is_forced:
             raise _NotText(f"a {suffix} file")
+        start, raw = self._start(found)
+        compression = compression if (by_start := compressions.by_start(start)) is NONE else by_start
+        by_magic = formats.by_magic(start) if compression is NONE else None
         stream: ByteStream | None = None
-        if found.address in self._starts:
-            start = self._starts[found.address].result()
-            compression = _compression(start, compression)
-            may_be_text = input_format != "parquet" and start[:4] not in PARQUET_MAGICS
-            self._refuse(why_not_text(start) if may_be_text and compression == "none" and not is_forced else None)
-        elif found.is_pipe or not found.far:
-            # A pipe's name tells little (/dev/fd/63), and what has been read of it cannot be read again.
-            raw = RawFile(found.address)
-            start = raw.peek(10 if found.is_pipe else START_BYTES)
-            compression = _compression(start, compression)
-            is_parquet = compression == "none" and start[:4] in PARQUET_MAGICS
-            if is_parquet and found.is_pipe and input_format in ("auto", "parquet"):
-                raise InputError(f"{raw.name}: a Parquet file cannot be read from a pipe; name the file")
-            if found.is_pipe:
-                stream = decompressed(raw, compression)
-            else:
-                raw.close()
-                may_be_text = input_format != "parquet" and suffix not in PARQUET_SUFFIXES and not is_parquet
-                self._refuse(why_not_text(start) if may_be_text and compression == "none" and not is_forced else None)
-        _check_package(path, compression)
-        if input_format == "auto":
-            try:
-                format_, reason, stream = _decide(found, suffix, compression, self._key, stream)
-            except InputError:
-                if not self._allow_damaged or found.is_pipe:
-                    raise
-                format_, reason = "text", "its beginning cannot be read"
-        else:
-            format_, reason = input_format, "as told"
-        if format_ == "parquet" and (compression != "none" or stream):
-            raise InputError(f"{path}: a Parquet file is read as it is stored: decompress it, and name the file")
-        _check_package(path, format_)
+        if raw is not None:
+            if by_magic and by_magic.seekable and self._format in ("auto", by_magic.name):
+                raise InputError(f"{raw.name}: a {by_magic.title} file cannot be read from a pipe; name the file")
+            stream = decompressed(raw, compression.name)
+        elif not is_forced and compression is NONE and not by_magic:
+            named = FORMATS.get(self._format) or formats.by_suffix(suffix)
+            if (why := why_not_text(start)) and not (named and named.seekable):
+                raise _NotText(why)
+        _check_module(path, compression.needs)
+        format_, reason, stream = self._decide(found, suffix, compression, stream)
+        if format_.seekable and (compression is not NONE or stream):
+            raise InputError(
+                f"{path}: a {format_.title} file is read as it is stored: decompress it, and name the file"
+            )
+        _check_module(path, format_.needs)
         etag = found.far.etag if found.far else None
         source = Source(
-            found.address, format_, compression, found.size_bytes, found.mtime_ns, etag, reason=reason, opened=stream,
-            is_forced=is_forced, url=found.address if found.far else None,
+            found.address, format_.name, compression.name, found.size_bytes, found.mtime_ns, etag, reason=reason,
+            opened=stream, is_forced=is_forced, url=found.address if found.far else None,
         )  # fmt: skip
         return without_secrets(source)
 
-    @staticmethod
-    def _refuse(why: str | None) -> None:
-        if why is not None:
-            raise _NotText(why)
+    def _start(self, found: Found) -> tuple[bytes, RawFile | None]:
+        """A file's first bytes, if they were asked for. A pipe stays open: its bytes cannot be read again."""
+        if found.far:
+            return self._starts[found.address].result() if found.address in self._starts else b"", None
+        raw = RawFile(found.address)
+        if found.is_pipe:
+            return raw.peek(10), raw
+        try:
+            return raw.peek(START_BYTES), None
+        finally:
+            raw.close()
+
+    def _decide(
+        self, found: Found, suffix: str, compression: Compression, stream: ByteStream | None
+    ) -> tuple[Format, str, ByteStream | None]:
+        """The format, the reason, and the stream of a pipe: by option, else by name, else by the first line."""
+        if self._format in FORMATS:
+            return FORMATS[self._format], "as told", stream
+        if by_suffix := formats.by_suffix(suffix):
+            return by_suffix, f"its name ends in {suffix}", stream
+        try:
+            looked = Lookahead(stream or decompressed(RawFile(found.address), compression.name))
+            try:
+                format_, reason = formats.by_first_line(looked.peek_line(LINE_BYTES), self._key)
+            finally:
+                if not found.is_pipe:
+                    looked.close()
+        except InputError:
+            if not self._allow_damaged or found.is_pipe:
+                raise
+            return formats.TEXT, "its beginning cannot be read", stream
+        return format_, reason, looked if found.is_pipe else None
 
 
 def _far_start(url: str) -> bytes:
@@ -310,48 +311,3 @@ def _is_manifest(out: str) -> bool:
             return b'"pyunitok"' in file.read(MANIFEST_BYTES)
     except OSError:
         return False
-
-
-def _compression(start: bytes, by_name: str) -> str:
-    """By the first bytes, whatever the name says; by the name where they say nothing."""
-    by_content = compression_of(start)
-    return by_content if by_content != "none" else by_name
-
-
-def _decide(
-    found: Found, suffix: str, compression: str, text_key: str, stream: ByteStream | None
-) -> tuple[str, str, ByteStream | None]:
-    """Format and reason, by the name, else by the first line; and a pipe's stream, read or not."""
-    for format_, suffixes in (("parquet", PARQUET_SUFFIXES), ("jsonl", JSONL_SUFFIXES), ("text", TEXT_SUFFIXES)):
-        if suffix in suffixes:
-            return format_, f"its name ends in {suffix}", stream
-    looked = Lookahead(stream or decompressed(RawFile(found.address), compression))
-    try:
-        format_, reason = _format_of(looked.peek_line(LINE_BYTES), text_key)
-    finally:
-        if not found.is_pipe:
-            looked.close()
-    return format_, reason, looked if found.is_pipe else None
-
-
-def _format_of(start: bytes, text_key: str) -> tuple[str, str]:
-    """Format and reason, from a file's beginning: its first line that is not blank, or LINE_BYTES of it.
-
-    A longer first line is JSON if it begins an object and the last name of the key is in sight as the name of
-    a string; the rest of the object is taken on trust, and the reader will say so if that is wrong.
-    """
-    from pyunitok.corpus.json_text import BLANK, BOM, TextField, key_path  # only now: see decompressed()
-
-    if start[:4] in PARQUET_MAGICS:
-        return "parquet", f"it begins with {start[:4].decode()}"
-    line, newline, _ = start.removeprefix(BOM).lstrip(BLANK).partition(b"\n")
-    if len(start) >= LINE_BYTES and not newline:
-        name = re.escape(key_path(text_key)[-1].encode())
-        if line.startswith(b"{") and re.search(b'"' + name + rb'"\s*:\s*"', line):
-            return "jsonl", f"its first line, of more than 1 MiB, begins an object with {text_key!r}"
-        return "text", f"its first line, of more than 1 MiB, shows no {text_key!r} at its beginning"
-    try:
-        TextField(text_key).of_line(line)
-    except ValueError:
-        return "text", f"its first line is no JSON object with a string under {text_key!r}"
-    return "jsonl", f"its first line is a JSON object with {text_key!r}"

@@ -11,6 +11,7 @@ A line longer than a block is read and parsed under the turn; its text fills blo
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -27,7 +28,27 @@ if TYPE_CHECKING:
 
 __all__ = ["JsonlReader", "key_path"]
 
+LINE_BYTES = 1 << 20  # of a file's beginning, to tell its format by the first line
 BATCH_BYTES = 1 << 18  # read at once of a line that is longer than a block
+
+
+def sniff(start: bytes, text_key: str) -> tuple[bool, str]:
+    """Whether a file is JSON lines, and why or why not; `start` is its first line that is not blank, or LINE_BYTES.
+
+    A longer first line is JSON if it begins an object and the last name of the key occurs in it as the name of a
+    string. If that is wrong, the reader reports it.
+    """
+    line, newline, _ = start.removeprefix(BOM).lstrip(BLANK).partition(b"\n")
+    if len(start) >= LINE_BYTES and not newline:
+        name = re.escape(key_path(text_key)[-1].encode())
+        if line.startswith(b"{") and re.search(b'"' + name + rb'"\s*:\s*"', line):
+            return True, f"its first line, of more than 1 MiB, begins an object with {text_key!r}"
+        return False, f"its first line, of more than 1 MiB, shows no {text_key!r} at its beginning"
+    try:
+        TextField(text_key).of_line(line)
+    except ValueError:
+        return False, f"its first line is no JSON object with a string under {text_key!r}"
+    return True, f"its first line is a JSON object with {text_key!r}"
 
 
 class JsonlReader:

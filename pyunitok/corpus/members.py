@@ -11,7 +11,7 @@ from __future__ import annotations
 import zlib
 from typing import Any
 
-from pyunitok.corpus.stream import CHUNK_BYTES, RawFile
+from pyunitok.corpus.raw_file import CHUNK_BYTES, RawFile
 from pyunitok.errors import InputError
 
 

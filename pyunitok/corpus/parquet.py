@@ -25,11 +25,11 @@ from pyunitok.corpus.pages import Column, Pages
 from pyunitok.corpus.pending import PendingDocuments
 from pyunitok.corpus.position import BEGINNING, Position
 from pyunitok.corpus.range_cache import RangeCache
-from pyunitok.corpus.source import NEEDS_PYARROW
 from pyunitok.corpus.text import MAX_DOCS
 from pyunitok.corpus.unchanged import Unchanged
 from pyunitok.errors import InputError
 
+NEEDS_PYARROW = "Parquet needs pyarrow: pip install 'pyunitok[parquet]'"
 BATCH_BYTES = 1 << 18
 MAX_ROWS = 4096  # in a batch, where rows are tiny
 FIRST_ROWS = 1  # in the first batch: rows may be huge

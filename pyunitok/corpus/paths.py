@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pyunitok.corpus.source import STDIN
+from pyunitok.corpus.raw_file import STDIN
 from pyunitok.disk.url import is_url, shown
 from pyunitok.errors import InputError
 

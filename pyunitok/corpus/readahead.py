@@ -19,6 +19,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
+from pyunitok.corpus.block import ByteStream
 from pyunitok.errors import InputError
 
 Task = Callable[[], None]
@@ -362,6 +363,34 @@ def spare_buffer(spare: list[bytearray], n_bytes: int) -> bytearray:
     except IndexError:
         buffer = bytearray()
     return buffer if len(buffer) >= n_bytes else bytearray(n_bytes)
+
+
+class Streamed:
+    """A producer for a file whose text is one stream.
+
+    any_place  the text is the file itself, so reading can start at any byte
+    """
+
+    def __init__(self, stream: ByteStream, *, any_place: bool = False) -> None:
+        self._stream = stream
+        self._any_place = any_place
+
+    def produce(self, spare: list[bytearray]) -> Chunk | None:
+        buffer = spare_buffer(spare, STREAM_BYTES)
+        n = self._stream.readinto(memoryview(buffer)[:STREAM_BYTES])
+        return Chunk(STREAM_BYTES, data=memoryview(buffer)[:n], buffer=buffer) if n else None
+
+    def stream_into(self, buffer: memoryview) -> int | None:
+        return self._stream.readinto(buffer)
+
+    def place(self, n_bytes: int) -> tuple[int, int] | None:
+        return (n_bytes, n_bytes) if self._any_place else None
+
+    def compressed_position(self) -> int:
+        return self._stream.compressed_position()
+
+    def close(self) -> None:
+        self._stream.close()
 
 
 class _Failed:

@@ -18,22 +18,20 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 
 from pyunitok.corpus import stream
-from pyunitok.corpus.block import Block, ByteStream, DocumentReader, Split, whole
+from pyunitok.corpus.block import Block, DocumentReader, Split, whole
+from pyunitok.corpus.formats import FORMATS
 from pyunitok.corpus.position import BEGINNING, Position
 from pyunitok.corpus.readahead import ReadAhead, ReadAheadStream
 from pyunitok.corpus.sniff import MUCH, not_text, share_invalid, why_not_text
 from pyunitok.corpus.source import Source
-from pyunitok.corpus.text import MAX_DOCS, TextReader
+from pyunitok.corpus.text import MAX_DOCS
 from pyunitok.errors import InputWarning, LimitError
 from pyunitok.model.batch import available_cores
-
-if TYPE_CHECKING:
-    from pyunitok.corpus.parquet import ParquetReader
 
 BLOCK_BYTES = 1 << 20
 MAX_LINE_BYTES = 256 << 20
@@ -83,7 +81,7 @@ class Reading:
     @property
     def useful_threads(self) -> int:
         """1 where a single file fits into one block: another thread would find nothing to do."""
-        if len(self.sources) != 1 or self.sources[0].compression != "none" or self.sources[0].format == "parquet":
+        if len(self.sources) != 1 or not self.sources[0].is_plain:
             return self.threads
         n_bytes = self.sources[0].size_bytes
         return self.threads if n_bytes is None or n_bytes > self.block_bytes else 1
@@ -94,9 +92,9 @@ class MemoryBudget:
     """How max_memory_bytes is divided.
 
     n_unfinished     blocks read whose results have not been taken, those being worked on included
-    readahead_bytes      for text decompressed ahead, and for the frames it comes from
-    max_frame_bytes  of a zstd frame that is decompressed whole, beside others; larger ones are streamed
-    parquet_bytes    for pages and rows of a Parquet file, where there are any
+    readahead_bytes  for text decompressed ahead, and for the frames it comes from
+    max_frame_bytes  of a zstd frame that is decompressed at once, beside others; larger ones are streamed
+    seekable_bytes   for readers of seekable files, as of Parquet, if there are any
 
     Not counted: a model, the window of a zstd frame that is streamed, and a document or line longer than a block.
     """
@@ -104,7 +102,7 @@ class MemoryBudget:
     n_unfinished: int
     readahead_bytes: int
     max_frame_bytes: int
-    parquet_bytes: int = 0
+    seekable_bytes: int = 0
 
     @classmethod
     def of(cls, reading: Reading) -> MemoryBudget:
@@ -112,8 +110,8 @@ class MemoryBudget:
         threads, limit = reading.threads, reading.max_memory_bytes
         block = max(reading.block_bytes, MIN_BLOCK_BYTES)
         result = block * reading.result_bytes
-        has_lines = any(source.format == "jsonl" for source in reading.sources)
-        own = 2 * block if has_lines else block  # lines, texts
+        formats = [FORMATS[source.format] for source in reading.sources]
+        own = block * max([format_.n_buffers for format_ in formats], default=1)
         rest = limit - threads * (own + 16 * MAX_DOCS) - WRITING_BYTES
         least = (threads + 1) * result + MIN_READAHEAD_BYTES
         if rest < least:
@@ -124,14 +122,14 @@ class MemoryBudget:
         n_unfinished = 2 * threads + WAITING_BYTES // block
         n_unfinished = max(threads + 1, min(n_unfinished, (rest - MIN_READAHEAD_BYTES) // 2 // result))
         ahead = rest - n_unfinished * result
-        kinds = {source.format == "parquet" for source in reading.sources}
-        parquet = ahead if kinds == {True} else ahead // 2 if True in kinds else 0
-        ahead = max(MIN_READAHEAD_BYTES, ahead - parquet)
+        kinds = {format_.seekable for format_ in formats}
+        seekable = ahead if kinds == {True} else ahead // 2 if True in kinds else 0
+        ahead = max(MIN_READAHEAD_BYTES, ahead - seekable)
         # Below the limit one more piece is begun: two frames of this size, compressed and not.
         max_frame = min(ahead // (2 * threads + 4), MAX_FRAME_BYTES)
         if threads == 1:
             max_frame = min(max_frame, stream.ALONE_FRAME_BYTES)  # no other thread decompresses: stream it
-        return cls(n_unfinished, ahead - 2 * max_frame, max_frame, parquet)
+        return cls(n_unfinished, ahead - 2 * max_frame, max_frame, seekable)
 
 
 @dataclass(frozen=True)
@@ -158,7 +156,7 @@ class Inputs:
         self._reading = reading
         self.start = start or BEGINNING
         self._source = self.start.source - 1
-        self._stream: ByteStream | ParquetReader | None = None
+        self._stream: Any = None  # a ByteStream, or a reader of a seekable file
         self._reader: DocumentReader | None = None
         self._compressed_before = sum(source.size_bytes or 0 for source in reading.sources[: self.start.source])
         self._endings: list[Ending] = []
@@ -229,41 +227,26 @@ class Inputs:
 
     def _open_readahead(self, number: int) -> ReadAheadStream | None:
         source = self._reading.sources[number]
-        if source.opened is not None or source.format == "parquet":
+        if source.opened is not None or FORMATS[source.format].seekable:
             return None
         return stream.open_readahead(
             source, self._start_of(number), self.readahead, self.budget.max_frame_bytes, self._reading.max_memory_bytes
         )
 
     def _open(self, source: Source) -> None:
-        reading, start = self._reading, self._start_of(self._source)
+        reading, format_, start = self._reading, FORMATS[source.format], self._start_of(self._source)
         self._stream = self.readahead.take(self._source) or source.opened
-        if source.format == "parquet":
-            from pyunitok.corpus.parquet import ParquetReader  # only now: start-up does not pay for pyarrow
-
-            parquet = ParquetReader(
-                stream.open_seekable(source), source.name, reading.text_key, reading.split, start,
-                skip=reading.skip_bad, metadata=reading.metadata, budget_bytes=self.budget.parquet_bytes,
-                max_memory_bytes=reading.max_memory_bytes,
-            )  # fmt: skip
-            self._stream = self._reader = parquet
+        check_start = None if source.is_forced else self._check_start
+        budget_bytes = self.budget.seekable_bytes
+        if format_.seekable:
+            file = stream.open_seekable(source)
+            self._reader = self._stream = format_.reader(file, source, reading, start, check_start, budget_bytes)
             return
         assert self._stream is not None
         stream.skip(self._stream, start.bytes - start.file_bytes, start.bytes)
-        if source.format == "jsonl":
-            from pyunitok.corpus.jsonl import JsonlReader  # here: many runs read text alone
+        self._reader = format_.reader(self._stream, source, reading, start, check_start, budget_bytes)
 
-            self._reader = JsonlReader(
-                self._stream, reading.text_key, reading.split, reading.max_line_bytes, start,
-                skip=reading.skip_bad, metadata=reading.metadata,
-            )  # fmt: skip
-        else:
-            self._reader = TextReader(
-                self._stream, reading.separator, reading.split, start, metadata=reading.metadata,
-                look=None if source.is_forced else self._look_at,
-            )  # fmt: skip
-
-    def _look_at(self, start: bytes) -> None:
+    def _check_start(self, start: bytes) -> None:
         """InputError if the file being read is not text; a warning if much of it is not UTF-8."""
         name, why, share = self._reading.sources[self._source].name, why_not_text(start), share_invalid(start)
         if why is not None:

@@ -12,8 +12,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from pyunitok.corpus.frames import MAX_BLOCK_BYTES, MAX_WINDOW_BYTES, header_size
-from pyunitok.corpus.sniff import ZSTD_MAGIC
+from pyunitok.corpus.frames import MAX_BLOCK_BYTES, MAX_WINDOW_BYTES, ZSTD_MAGIC, header_size
 
 KEPT_WINDOW_BYTES = 1 << 23  # a decoder with a larger window is not kept
 

@@ -1,22 +1,13 @@
-"""What the first bytes of a file say: its compression, whether it is text, and what it is if it is not.
-
-    first bytes ──▶ compression_of: zst, gz, bz2, xz   ──▶ decompressed by content, whatever the name
-                └─▶ why_not_text: "a PNG image", …     ──▶ refused, or left out of a directory
-"""
+"""Sniffing: whether a file that begins with these bytes is text, and what it is if it is not ("a PNG image")."""
 
 from __future__ import annotations
 
-import re
-
+from pyunitok.corpus import compressions
 from pyunitok.errors import InputError
 
 SNIFF_BYTES = 1 << 16  # enough for why_not_text and share_invalid
 MUCH = 0.05  # of a text that is not UTF-8: worth a warning
 
-ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
-SKIPPABLE_MAGICS = tuple(bytes([0x50 + low]) + b"\x2a\x4d\x18" for low in range(16))  # of zstd too
-
-_COMPRESSIONS = {"zst": "zstd", "gz": "gzip", "bz2": "bzip2", "xz": "xz"}
 _STARTS = {
     b"\xff\xfe\0\0": "UTF-32 text",
     b"\0\0\xfe\xff": "UTF-32 text",
@@ -50,23 +41,11 @@ _TAR_AT = 257
 _CONTROLS = bytes(byte for byte in [*range(1, 32), 127] if byte not in b"\b\t\n\v\f\r\x1b")
 
 
-def compression_of(start: bytes) -> str:
-    """'zst', 'gz', 'bz2' or 'xz' where a file that begins so cannot be anything else; or 'none'."""
-    if start[:4] == ZSTD_MAGIC or start[:4] in SKIPPABLE_MAGICS:
-        return "zst"
-    if start[:3] == b"\x1f\x8b\x08":
-        return "gz"
-    if start[:6] == b"\xfd7zXZ\0":
-        return "xz"
-    # "BZh" and a digit may begin a text; what follows, the head of a block or of the end, does not.
-    return "bz2" if start[:3] == b"BZh" and re.match(rb"BZh[1-9](1AY&SY|\x17rE8P\x90)", start) else "none"
-
-
 def why_not_text(start: bytes) -> str | None:
     """What a file is that begins so, if it is not text; for messages: "…: a PNG image, not text"."""
-    compression = compression_of(start)
-    if compression != "none":
-        return f"{_COMPRESSIONS[compression]} data"
+    compression = compressions.by_start(start)
+    if compression is not compressions.NONE:
+        return f"{compression.title} data"
     for magic, what in _STARTS.items():
         if start.startswith(magic):
             return what

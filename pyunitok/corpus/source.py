@@ -7,18 +7,17 @@ from dataclasses import dataclass, field, replace
 from typing import Annotated, TypeVar
 
 from pyunitok.corpus.block import ByteStream
+from pyunitok.corpus.compressions import COMPRESSIONS, NONE
+from pyunitok.corpus.formats import FORMATS
+from pyunitok.corpus.raw_file import STDIN, STDIN_NAME
 from pyunitok.disk.url import hash_of_secrets, shown
-
-STDIN = "-"
-STDIN_NAME = "<stdin>"
-NEEDS_PYARROW = "Parquet needs pyarrow: pip install 'pyunitok[parquet]'"
 
 # Manifests hold these fields, and may come from a stranger: tokens/manifest_form.py checks them by these types, whose
 # limits have msgspec's names.
 Count = Annotated[int, ("ge", 0), ("le", (1 << 63) - 1)]
 Nanoseconds = Annotated[int, ("ge", -(1 << 63)), ("le", (1 << 63) - 1)]
-Format = Annotated[str, ("pattern", "^(text|jsonl|parquet|documents)$")]  # documents: from another program
-Compression = Annotated[str, ("pattern", "^(none|zst|gz|bz2|xz)$")]
+FormatName = Annotated[str, ("pattern", f"^({'|'.join([*FORMATS, 'documents'])})$")]  # documents: of another program
+CompressionName = Annotated[str, ("pattern", f"^({'|'.join(COMPRESSIONS)})$")]
 
 
 @dataclass(frozen=True)
@@ -26,8 +25,8 @@ class InputFile:
     """Which file an input is, how it is stored, and what shows that it has changed.
 
     path         as given or found; '-' is stdin; or a URL, without the secrets in it (see disk/url.py)
-    format       'text', 'jsonl' or 'parquet'
-    compression  'zst', 'gz', 'bz2', 'xz' or 'none'
+    format       one of FORMATS
+    compression  one of COMPRESSIONS
     size_bytes   of the file as stored; None for pipes and if a server does not say
     mtime_ns     when the file was last changed, in nanoseconds since 1970; None where nothing tells
     etag         what a store calls this version of the file; None for local files
@@ -35,8 +34,8 @@ class InputFile:
     """
 
     path: str
-    format: Format
-    compression: Compression
+    format: FormatName
+    compression: CompressionName
     size_bytes: Count | None = None
     mtime_ns: Nanoseconds | None = None
     etag: str | None = None
@@ -104,6 +103,11 @@ class Source(InputFile):
     def address(self) -> str:
         """The path or URL to open. Never to be stored or shown."""
         return self.url or self.path
+
+    @property
+    def is_plain(self) -> bool:
+        """The bytes of the file are its text."""
+        return self.compression == NONE.name and not FORMATS[self.format].seekable
 
 
 def total_bytes(files: Iterable[InputFile]) -> int | None:

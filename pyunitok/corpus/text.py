@@ -36,7 +36,7 @@ class TextReader:
     split      where a piece of a document may end: see block.Split
     start      where the stream stands, and what came before; the beginning of a file by default
     metadata   put the beginning of each document into block.metadata
-    look       called with the first bytes, up to SNIFF_BYTES, of a file that is read from its beginning
+    check_start  called with the first SNIFF_BYTES bytes of a file that is read from its beginning
 
     Without a separator an empty file is one empty document. With one, a separator at the very end begins no
     document (ends_with_separator is then True), empty documents between separators count, and an empty file
@@ -48,12 +48,12 @@ class TextReader:
 
     def __init__(
         self, stream: ByteStream, separator: bytes | None, split: Split, start: Position = BEGINNING, *,
-        metadata: bool = False, look: Callable[[bytes], None] | None = None,
+        metadata: bool = False, check_start: Callable[[bytes], None] | None = None,
     ) -> None:  # fmt: skip
         if separator == b"":
             raise ValueError("the separator is empty")
         self.ends_with_separator: bool | None = None
-        self._look = look if start == Position(start.source) else None
+        self._check_start = check_start if start == Position(start.source) else None
         self._stream = stream
         self._separator = separator
         self._split = split
@@ -82,9 +82,9 @@ class TextReader:
         n_bytes = n_read = 0
         while True:
             n_carried, more = self._load(block, n_bytes)
-            if self._look is not None:
-                self._look(block.data[: min(more, SNIFF_BYTES)].tobytes())
-                self._look = None
+            if self._check_start is not None:
+                self._check_start(block.data[: min(more, SNIFF_BYTES)].tobytes())
+                self._check_start = None
             n_read += more
             n_bytes += n_carried + more
             rest_at, n_rest = self._cut(block, n_bytes)

@@ -19,9 +19,9 @@ import zstandard
 
 from pyunitok.corpus.frame_source import Frame, FrameSource, Group, window_bytes
 from pyunitok.corpus.frames import MAX_WINDOW_BYTES, FrameHeader, FrameScanner
+from pyunitok.corpus.raw_file import CHUNK_BYTES, RawFile
 from pyunitok.corpus.readahead import STREAM_BYTES, Bytes, Chunk, spare_buffer
 from pyunitok.corpus.small_frames import KEPT_WINDOW_BYTES
-from pyunitok.corpus.stream import CHUNK_BYTES, RawFile
 from pyunitok.errors import InputError
 
 ONLY_FRAME_BYTES = 1 << 22

@@ -7,6 +7,7 @@ from contextlib import closing
 from dataclasses import dataclass, replace
 
 from pyunitok.corpus import stream
+from pyunitok.corpus.formats import FORMATS
 from pyunitok.corpus.reading import Inputs
 from pyunitok.corpus.source import Source
 from pyunitok.packed import Packed
@@ -72,7 +73,8 @@ def _sample(plan: Plan, alike: Sequence[Source]) -> tuple[float, float]:
                 n_read += block.source_bytes
                 if n_read >= SAMPLE_BYTES:
                     break
-            file_bytes += inputs.compressed_position() if source.format == "parquet" else n_read / _expansion(source)
+            is_seekable = FORMATS[source.format].seekable
+            file_bytes += inputs.compressed_position() if is_seekable else n_read / _expansion(source)
     return text_bytes / max(file_bytes, 1), tokens / max(file_bytes, 1)
 
 
@@ -82,7 +84,7 @@ def _expansion(source: Source) -> float:
     A decompressor reads its file in large chunks. Just before it reads another one, it has given out all of those
     before: that is where text and file are compared.
     """
-    if source.compression == "none" or source.size_bytes is None:
+    if source.is_plain or source.size_bytes is None:
         return 1.0
     n_bytes, before, at_chunk = 0, 0, (0, 0)
     buffer = memoryview(bytearray(READ_BYTES))

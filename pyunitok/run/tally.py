@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from pyunitok.corpus.formats import FORMATS
 from pyunitok.corpus.position import Position
 from pyunitok.corpus.reading import Ending
 from pyunitok.corpus.source import Source, total_bytes
@@ -170,7 +171,7 @@ class Tally:
         source = self._plan.sources[position.source] if position.source < len(self._plan.sources) else None
         if source is None or source.size_bytes is None:
             return
-        is_plain = source.compression == "none" and source.format != "parquet" and not source.is_range
+        is_plain = source.is_plain and not source.is_range
         if position.file_at > source.size_bytes or (is_plain and position.bytes > source.size_bytes):
             raise ValueError("its position is behind the end of an input")
         if position.file_bytes > position.bytes or position.inside > position.bytes:
@@ -224,7 +225,7 @@ class Tally:
 
     def _record(self, k: int, source: Source) -> InputRecord:
         plan, counted = self._plan, self._counted[k]
-        has_key = source.format in ("jsonl", "parquet")
+        has_key = FORMATS[source.format].has_text_key
         return InputRecord(
             **asdict(source.file),
             bytes=counted.bytes,

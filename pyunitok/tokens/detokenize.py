@@ -9,6 +9,7 @@ from typing import Any, Protocol
 import msgspec
 import numpy as np
 
+from pyunitok.corpus.formats import FORMATS
 from pyunitok.corpus.json_text import key_path
 from pyunitok.errors import OutputError
 from pyunitok.model.tokenizer import Tokenizer
@@ -30,11 +31,10 @@ class Sink(Protocol):
 def detokenize(array: TokenArray, tokenizer: Tokenizer, out: Sink, on_bytes: Callable[[int], None]) -> int:
     """Write the inputs, one after another, as the manifest describes them; returns how many bytes.
 
-    Text inputs come back byte for byte, separators included. A JSONL input comes back as one object a line that holds
-    the text under its key, escaped as JSON asks; its other fields are not in the token file. A Parquet input comes
-    back the same way, and so do documents that another program handed over; invalid UTF-8 is replaced. A file without a
-    manifest is one text. The eod of each document is left out because it is the last token. on_bytes is told how many
-    bytes were written after each batch.
+    Text inputs come back byte for byte, separators included. Inputs with a text key, and documents from another
+    program, become JSON lines with the text under that key; invalid UTF-8 is replaced, and other fields are missing. A
+    file without a manifest is one text. The eod at the end of each document is omitted. on_bytes gets the number of
+    bytes written after each batch.
     """
     if array.manifest is None:
         records = [InputRecord("", "text", "none", documents=len(array))]
@@ -57,7 +57,8 @@ def detokenize(array: TokenArray, tokenizer: Tokenizer, out: Sink, on_bytes: Cal
 def _input_parts(array: TokenArray, tokenizer: Tokenizer, record: InputRecord, first: int) -> Iterator[Bytes]:
     """The bytes of one input, whose documents begin at `first`."""
     end = first + record.documents
-    if record.format == "text":
+    row = FORMATS.get(record.format)  # None: another program supplied the documents
+    if row and not row.has_text_key:
         separator = (record.separator or "").encode("utf-8", "surrogateescape")
         # A separator follows every document, but for the last one of an input that does not end with one.
         closed = end if record.ends_with_separator else max(end - 1, first)

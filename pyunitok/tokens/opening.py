@@ -9,7 +9,7 @@ from typing import Any, overload
 
 import numpy as np
 
-from pyunitok.corpus.inputs import COMPRESSIONS, JSONL_SUFFIXES, PARQUET_SUFFIXES, TEXT_SUFFIXES
+from pyunitok.corpus import compressions, formats
 from pyunitok.disk.url import is_url
 from pyunitok.errors import MissingFileError, OutputError
 from pyunitok.model.tokenizer import Tokenizer
@@ -55,7 +55,8 @@ def _open(path: StrPath, dtype: Any, model: Tokenizer | None) -> TokenArray:
     if not Path(path).is_file():
         raise MissingFileError(f"{name}: {'not a file' if Path(path).exists() else 'no such token file'}")
     if not manifest_path.exists():
-        if Path(name).suffix.lower() in {*COMPRESSIONS, *PARQUET_SUFFIXES, *JSONL_SUFFIXES, *TEXT_SUFFIXES}:
+        suffix = Path(name).suffix.lower()
+        if formats.by_suffix(suffix) or compressions.by_suffix(suffix) is not compressions.NONE:
             first = f"pyunitok tokenize {shlex.quote(name)} -o ids.u16"
             raise OutputError(f"{name}: text, not tokens; run this first: {first}")
         if dtype is None:

@@ -20,8 +20,9 @@ from pathlib import Path
 import numpy as np
 
 from pyunitok.corpus.block import Block, anywhere
+from pyunitok.corpus.raw_file import STDIN
 from pyunitok.corpus.reading import BLOCK_BYTES, Reading
-from pyunitok.corpus.source import STDIN, Source
+from pyunitok.corpus.source import Source
 from pyunitok.corpus.workers import Workers
 from pyunitok.disk.url import is_url
 from pyunitok.errors import IdError, InputError, count

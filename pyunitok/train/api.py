@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from pyunitok.corpus import inputs
+from pyunitok.corpus.raw_file import STDIN
 from pyunitok.corpus.reading import Reading
-from pyunitok.corpus.source import STDIN
 from pyunitok.corpus.source import Source as File
 from pyunitok.disk.outfile import check_folder, check_target
 from pyunitok.errors import NoTextError, OptionError

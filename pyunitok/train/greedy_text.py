@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from pyunitok.corpus.source import STDIN
+from pyunitok.corpus.raw_file import STDIN
 from pyunitok.corpus.source import Source as File
 from pyunitok.errors import OptionError
 from pyunitok.packed import Bytes, Offsets, Packed

@@ -1,0 +1,77 @@
+"""The table of compressions: a new one is a row here, and a module if no library decompresses to the end of a file."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from pyunitok.corpus import frame_index
+from pyunitok.corpus.members import Bz2Stream, GzipStream, XzStream
+from pyunitok.corpus.raw_file import RawFile
+from pyunitok.corpus.readahead import Producer, Streamed
+from pyunitok.corpus.zst import ZstdFrames
+
+MISSING = "this Python was built without {}; use another Python, or decompress the file"
+
+
+@dataclass(frozen=True)
+class Compression:
+    """A way to store a file.
+
+    name      in manifests
+    title     in messages
+    producer  (file, max_frame_bytes, max_memory_bytes): its text. Frames of up to max_frame_bytes are decompressed by
+              several threads; max_memory_bytes limits the dictionary of an xz file
+    suffixes  of file names
+    magic     a file that begins so has this compression, whatever its name
+    divide    (path, size_bytes, n_bytes): where ranges of at least n_bytes begin that can be decompressed
+              independently; None if there is only one
+    needs     (a module that some Pythons lack, what to do if it is missing)
+    """
+
+    name: str
+    title: str
+    producer: Callable[[RawFile, int, int], Producer]
+    suffixes: tuple[str, ...] = ()
+    magic: re.Pattern[bytes] | None = None
+    divide: Callable[[str, int, int], list[int]] | None = None
+    needs: tuple[str, str] | None = None
+
+
+NONE = Compression(
+    "none", "", lambda raw, *_: Streamed(raw, any_place=True),
+    divide=lambda _, size_bytes, n_bytes: [*range(0, size_bytes, n_bytes)],
+)  # fmt: skip
+COMPRESSIONS = {
+    row.name: row
+    for row in (
+        NONE,
+        Compression(
+            "zst", "zstd", lambda raw, max_frame_bytes, _: ZstdFrames(raw, max_frame_bytes), (".zst", ".zstd"),
+            re.compile(rb"\x28\xb5\x2f\xfd|[\x50-\x5f]\x2a\x4d\x18"), frame_index.divide,
+        ),
+        Compression(
+            "gz", "gzip", lambda raw, *_: Streamed(GzipStream(raw)), (".gz",), re.compile(rb"\x1f\x8b\x08"),
+        ),
+        # "BZh" and a digit may begin a text; the header of a block, or the end of an empty file, does not.
+        Compression(
+            "bz2", "bzip2", lambda raw, *_: Streamed(Bz2Stream(raw)), (".bz2",),
+            re.compile(rb"BZh[1-9](1AY&SY|\x17rE8P\x90)"), needs=("bz2", MISSING.format("bz2")),
+        ),
+        Compression(
+            "xz", "xz", lambda raw, _, max_memory_bytes: Streamed(XzStream(raw, max_memory_bytes)), (".xz",),
+            re.compile(rb"\xfd7zXZ\0"), needs=("lzma", MISSING.format("lzma")),
+        ),
+    )
+}  # fmt: skip
+
+
+def by_suffix(suffix: str) -> Compression:
+    """NONE if no compression has this suffix."""
+    return next((row for row in COMPRESSIONS.values() if suffix in row.suffixes), NONE)
+
+
+def by_start(start: bytes) -> Compression:
+    """NONE if a file that begins so may be uncompressed."""
+    return next((row for row in COMPRESSIONS.values() if row.magic and row.magic.match(start)), NONE)

@@ -1,0 +1,98 @@
+"""The table of input formats: a new one is a module and a row here; no other module compares the name of a format."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from pyunitok.corpus import jsonl, parquet
+from pyunitok.corpus.block import DocumentReader
+from pyunitok.corpus.jsonl import JsonlReader
+from pyunitok.corpus.parquet import ParquetReader
+from pyunitok.corpus.text import TextReader
+
+
+@dataclass(frozen=True)
+class Format:
+    """How a file holds documents.
+
+    name          in manifests and for --input-format
+    title         in messages
+    suffixes      of file names, without that of a compression
+    reader        (opened, source, reading, start, check_start, budget_bytes): the documents of a ByteStream or, if
+                  `seekable`, of a file. check_start(bytes) refuses a file that is not text; budget_bytes are for a
+                  reader of seekable files
+    magics        a file that begins with one of these has this format; a file of text has none
+    sniff         (the first line, text_key): whether it has this format, and why or why not
+    has_text_key  --text-key applies; otherwise the separator (--doc) does
+    seekable      the reader needs the stored file, not a stream, and also has compressed_position() and close(); such
+                  files can be neither compressed nor divided
+    separator     between documents, if the format defines it
+    n_buffers     of a block's size, for each thread that reads
+    needs         (an optional module, what to do if it is missing)
+    """
+
+    name: str
+    title: str
+    suffixes: tuple[str, ...]
+    reader: Callable[..., DocumentReader]
+    magics: tuple[bytes, ...] = ()
+    sniff: Callable[[bytes, str], tuple[bool, str]] | None = None
+    has_text_key: bool = False
+    seekable: bool = False
+    separator: bytes | None = None
+    n_buffers: int = 1
+    needs: tuple[str, str] | None = None
+
+
+TEXT = Format(
+    "text", "text",
+    (".txt", ".text", ".md", ".rst", ".tex", ".log", ".csv", ".tsv", ".html", ".htm", ".xml"),
+    lambda stream, source, reading, start, check_start, _: TextReader(
+        stream, reading.separator, reading.split, start, metadata=reading.metadata, check_start=check_start
+    ),
+)  # fmt: skip
+FORMATS = {
+    row.name: row
+    for row in (
+        TEXT,
+        Format(
+            "jsonl", "JSON lines", (".jsonl", ".ndjson"),
+            lambda stream, source, reading, start, _check_start, _: JsonlReader(
+                stream, reading.text_key, reading.split, reading.max_line_bytes, start,
+                skip=reading.skip_bad, metadata=reading.metadata,
+            ),
+            sniff=jsonl.sniff, has_text_key=True, separator=b"\n", n_buffers=2,
+        ),
+        Format(
+            "parquet", "Parquet", (".parquet", ".pq"),
+            lambda file, source, reading, start, _check_start, budget_bytes: ParquetReader(
+                file, source.name, reading.text_key, reading.split, start, skip=reading.skip_bad,
+                metadata=reading.metadata, budget_bytes=budget_bytes, max_memory_bytes=reading.max_memory_bytes,
+            ),
+            magics=(b"PAR1", b"PARE"),  # PARE: the footer is encrypted
+            has_text_key=True, seekable=True, needs=("pyarrow.parquet", parquet.NEEDS_PYARROW),
+        ),
+    )
+}  # fmt: skip
+
+
+def by_suffix(suffix: str) -> Format | None:
+    return next((row for row in FORMATS.values() if suffix in row.suffixes), None)
+
+
+def by_magic(start: bytes) -> Format | None:
+    return next((row for row in FORMATS.values() if start.startswith(row.magics)), None)
+
+
+def by_first_line(start: bytes, text_key: str) -> tuple[Format, str]:
+    """The format of a file that begins so, and why; text if no other fits."""
+    if row := by_magic(start):
+        return row, f"it begins with {start[:4].decode('latin-1')}"
+    why = ""
+    for row in FORMATS.values():
+        if row.sniff is not None:
+            is_it, why = row.sniff(start, text_key)
+            if is_it:
+                return row, why
+    return TEXT, why
