@@ -318,11 +318,6 @@ int64_t unitok_normalizer_step_bytes(const unitok_normalizer *normalizer);
 int64_t unitok_normalize_split(const unitok_normalizer *normalizer, const uint8_t *text,
                                int64_t n_bytes);
 
-/* 1 if the text is certainly in Unicode's form NFC, in every Unicode version from 13 on; 0 if
- * normalizing might change it, or if it is not valid UTF-8. Exact except for rare characters: see
- * nfc.c. O(n_bytes). */
-int32_t unitok_nfc_is_sure(const uint8_t *text, int64_t n_bytes);
-
 /* ---------------------------------------------------------------------------------- Encode ---- */
 
 /* The working memory of one thread: the memo of segments already encoded, and buffers. Belongs to

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import base64
-import itertools
 import json
 import random
-import subprocess
 import sys
 import unicodedata
 from collections.abc import Callable
@@ -23,7 +21,6 @@ from oracle import unigram as oracle_unigram
 
 from pyunitok import Tokenizer
 from pyunitok._c import library
-from pyunitok._c import text as c_text
 from pyunitok.cli import cli
 from pyunitok.errors import ModelFormatError, VocabularyError
 from pyunitok.packed import Packed
@@ -227,47 +224,19 @@ def test_a_native_file_that_prepares_texts_otherwise_is_refused() -> None:
 # -------------------------------------------------------------------------------------------------------- NFC ----
 
 
-def is_sure(text: str) -> bool:
-    return c_text.nfc_is_sure(text.encode("utf-8", "surrogatepass"))
-
-
-CHARACTERS = [chr(code) for code in range(sys.maxunicode + 1) if not 0xD800 <= code < 0xE000]
-SURE = [character for character in CHARACTERS if is_sure(character)]
-
-
-def test_no_single_character_is_wrongly_sure() -> None:
-    assert all(unicodedata.normalize("NFC", character) == character for character in SURE)
-    assert len(SURE) > 100_000  # most of what is assigned
-
-
-def test_no_pair_is_wrongly_sure() -> None:
-    """NFC joins two characters only where one decomposes to them, and else only sorts marks by their classes."""
-    for character in CHARACTERS:
-        parts = unicodedata.decomposition(character).split()
-        if len(parts) == 2 and not parts[0].startswith("<"):
-            assert not is_sure(chr(int(parts[1], 16)))
-    for code in itertools.chain(range(0x1161, 0x1176), range(0x11A8, 0x11C3)):
-        assert not is_sure(chr(code))
-    marks = [character for character in SURE if unicodedata.combining(character)]
-    for first, second in itertools.product(marks, marks):
-        ordered = unicodedata.combining(first) <= unicodedata.combining(second)
-        assert is_sure(first + second) == ordered
-
-
-def test_all_sure_characters_in_a_row_stay() -> None:
-    for step in (1, 7, 1001):
-        text = "".join(c for c in SURE[::step] if not unicodedata.combining(c))
-        assert is_sure(text)
-        assert unicodedata.normalize("NFC", text) == text
+def test_a_single_character_begins_anew_only_if_nothing_joins_or_moves_over_it() -> None:
+    for character in map(chr, range(0xA0, sys.maxunicode + 1)):
+        if nfc._begins_anew(character):
+            assert unicodedata.normalize("NFC", character) == character
+            for before in ("a", "\u1100", "\uac00", "\u0915", "\u0b47", "\U00011131"):
+                assert unicodedata.normalize("NFC", before + character) == before + character
 
 
 _TEXT = st.text(st.sampled_from([*"ae \n1é각猫😀", *"\u0301\u0323\u0958\u11a8\u0344"]))
 
 
 @given(st.lists(_TEXT | st.text(max_size=3)).map("".join))
-def test_sure_means_unchanged(text: str) -> None:
-    if is_sure(text):
-        assert unicodedata.normalize("NFC", text) == text
+def test_nfc_is_unicodedata_s(text: str) -> None:
     assert nfc.normalize(text.encode()) == unicodedata.normalize("NFC", text).encode()
 
 
@@ -291,11 +260,6 @@ def test_split_is_a_border_of_both(left: str, right: str) -> None:
     assert nfc.normalize(text[:size]) + nfc.normalize(text[size:]) == nfc.normalize(text)
     assert size == 0 or (text[size - 1 : size] == b"\n" and text[size : size + 1] != b"\n")
     assert size > 0 or "\n" not in text.decode().rstrip("\n")[:-1] or text.decode().lstrip("\n").count("\n") == 0
-
-
-def test_the_table_is_what_the_tool_writes() -> None:
-    tool = Path(__file__).resolve().parents[1] / "tools" / "nfc_table.py"
-    subprocess.run([sys.executable, tool, "--check"], check=True)
 
 
 # ------------------------------------------------------------------------------------------------------- ids ----

@@ -1,4 +1,4 @@
-"""Reading text: normalization, NFC, documents, JSON lines."""
+"""Reading text: normalization, documents, JSON lines."""
 
 from __future__ import annotations
 
@@ -84,12 +84,6 @@ class Normalizer:
 
     def split(self, text: bytes) -> int:
         return int(lib.unitok_normalize_split(self.handle, text, len(text)))
-
-
-def nfc_is_sure(text: Any) -> bool:
-    """Whether Unicode's form NFC surely leaves these bytes (any buffer) as they are: see csrc/unitok.h."""
-    buffer = text if text.__class__ is bytes else ffi.from_buffer("uint8_t[]", text)
-    return bool(lib.unitok_nfc_is_sure(buffer, len(buffer)))
 
 
 def split_documents(text: Bytes, n_bytes: int, separator: bytes, offsets: Offsets) -> tuple[int, int]:

@@ -9,23 +9,42 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from itertools import groupby
 from typing import Literal
 
 Form = Literal["NFC", "NFD", "NFKC", "NFKD"]
 
-_RUN_MIN = 64  # marks that are sorted here; shorter runs are cheap
+_RUN_MIN = 64  # shorter runs of marks are sorted by unicodedata
+_UNCLASSED_MARKS = frozenset("\u0f73\u0f75\u0f81\uff9e\uff9f")  # of class 0, but made of marks
 
 
 def normalize(form: Form, text: str) -> str:
-    """unicodedata.normalize(form, text), the same but for its time."""
-    if len(text) >= _RUN_MIN and not text.isascii():
+    """Like unicodedata.normalize(form, text), but in linear time. Returns `text` itself if it is in this form."""
+    if _has_long_run(text):
         text = _with_sorted_marks(form, text)
     return unicodedata.normalize(form, text)
 
 
+def _has_long_run(text: str) -> bool:
+    """Whether _RUN_MIN marks follow each other. Such a run covers a multiple of _RUN_MIN, so a sample finds it."""
+    sample = set(text[::_RUN_MIN])
+    if not any(map(unicodedata.combining, sample)) and sample.isdisjoint(_UNCLASSED_MARKS):
+        return False
+    for at in range(0, len(text), _RUN_MIN):
+        around = text[max(0, at - _RUN_MIN + 1) : at + _RUN_MIN]
+        if _is_mark(text[at]) and max(sum(run) for _, run in groupby(map(_is_mark, around))) >= _RUN_MIN:
+            return True
+    return False
+
+
+def _is_mark(character: str) -> bool:
+    """Whether its decomposition, canonical or not, begins with a character that others can move over."""
+    return unicodedata.combining(character) != 0 or character in _UNCLASSED_MARKS
+
+
 def _with_sorted_marks(form: Form, text: str) -> str:
     decomposed: Form = "NFKD" if form in ("NFKC", "NFKD") else "NFD"
-    marks = [c for c in set(text) if not c.isascii() and _is_mark(unicodedata.normalize(decomposed, c))]
+    marks = [c for c in set(text) if unicodedata.combining(unicodedata.normalize(decomposed, c)[0])]
     if not marks:
         return text
 
@@ -34,8 +53,3 @@ def _with_sorted_marks(form: Form, text: str) -> str:
         return "".join(sorted("".join(parts[c] for c in match[0]), key=unicodedata.combining))
 
     return re.sub(f"[{re.escape(''.join(sorted(marks)))}]{{{_RUN_MIN},}}", in_order, text)
-
-
-def _is_mark(decomposed: str) -> bool:
-    """Whether it begins with a character that marks can move over."""
-    return unicodedata.combining(decomposed[0]) != 0

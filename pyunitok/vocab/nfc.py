@@ -1,36 +1,39 @@
-"""Unicode's form NFC, which BytePiece puts texts in: mostly a look in C, and Python's unicodedata for the others.
+"""Unicode's form NFC, into which BytePiece puts texts, by Python's unicodedata.
 
 Invalid bytes stay as they are; the text before and after each is normalized by itself.
 """
 
 from __future__ import annotations
 
+import sys
 import unicodedata
+from functools import cache
 from itertools import pairwise
+from operator import is_
 from typing import Any
 
 import numpy as np
 
 from pyunitok._c import scratch as c_scratch
-from pyunitok._c import text as c_text
 from pyunitok.packed import Bytes, Ids, Offsets
 from pyunitok.vocab import forms
 
 
 def normalize(text: bytes) -> bytes:
-    """The text in NFC, by this Python's Unicode version. O(n), except for marks after one base character."""
-    if c_text.nfc_is_sure(text):
+    """The text in NFC, by this Python's Unicode version; the same object if it is in NFC. O(n)."""
+    if text.isascii():
         return text
-    return _escape(forms.normalize("NFC", _unescape(text)))
+    before = _unescape(text)
+    after = forms.normalize("NFC", before)
+    return text if after is before else _escape(after)
 
 
 def normalize_packed(data: Bytes, offsets: Offsets) -> tuple[Bytes, Offsets]:
-    """Packed texts in NFC; the same arrays where a look at the bytes says that they are."""
-    begin, end = int(offsets[0]), int(offsets[-1])
-    if end > len(data) or c_text.nfc_is_sure(data[begin:end]):
+    """Packed texts in NFC; the same arrays if all of them are."""
+    texts = [data[begin:end].tobytes() for begin, end in pairwise(offsets.tolist())]
+    parts = [normalize(text) for text in texts]
+    if all(map(is_, parts, texts)):
         return data, offsets
-    bounds = offsets.tolist()
-    parts = [normalize(data[i:j].tobytes()) for i, j in pairwise(bounds)]
     return np.frombuffer(b"".join(parts), np.uint8), np.concatenate(([0], np.cumsum([len(part) for part in parts])))
 
 
@@ -72,9 +75,20 @@ def _parts(text: str) -> list[str]:
 
 def _begins_anew(character: str) -> bool:
     """Whether it joins nothing before it, and no mark moves over it."""
-    if "\udc80" <= character <= "\udcff":
-        return True
-    return unicodedata.combining(character) == 0 and c_text.nfc_is_sure(character.encode("utf-8", "surrogatepass"))
+    return (
+        unicodedata.combining(character) == 0
+        and character not in _joining()
+        and unicodedata.is_normalized("NFC", character)
+    )
+
+
+@cache
+def _joining() -> frozenset[str]:
+    """The second character of every pair that NFC can compose: those of decompositions, and vowels and final consonants
+    of Hangul."""
+    parts = (unicodedata.decomposition(chr(code)).split() for code in range(sys.maxunicode + 1))
+    seconds = {chr(int(pair[1], 16)) for pair in parts if len(pair) == 2 and not pair[0].startswith("<")}
+    return frozenset(seconds | set(map(chr, [*range(0x1161, 0x1176), *range(0x11A8, 0x11C3)])))
 
 
 class Scratch(c_scratch.Scratch):
@@ -92,7 +106,7 @@ class Scratch(c_scratch.Scratch):
         return super().count(normalize(text))
 
     def encode_spans(self, text: bytes) -> Offsets:
-        if c_text.nfc_is_sure(text):
+        if normalize(text) is text:
             return super().encode_spans(text)
         normalized, begins, ends = normalize_with_offsets(text)
         spans = super().encode_spans(normalized)
