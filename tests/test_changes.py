@@ -5,14 +5,14 @@ from pathlib import Path
 
 import pytest
 from crash import timeless
+from toys.plans import in_parts, make_plan
 
 import pyunitok
 from pyunitok.corpus import inputs
 from pyunitok.errors import InputError, OutputError
 from pyunitok.model.tokenizer import Tokenizer
 from pyunitok.run.merge import merge
-from pyunitok.run.parts import parts_folder, tokenize_in_parts
-from pyunitok.run.plan import Plan
+from pyunitok.run.parts import parts_folder
 
 SUFFIXES = ("", ".ends", ".errors.jsonl")
 LONG = 5000  # bytes of the long line
@@ -169,18 +169,18 @@ def test_shards_that_are_refused(folder, toy):
     check_equal(suffixes=SUFFIXES)
 
 
-def in_parts(toy, on_error, max_line, each=None, **options):
-    plan = Plan(
+def made_in_parts(toy, on_error, max_line, each=None, **options):
+    plan = make_plan(
         inputs.find(["in"]), Path("ids").absolute(), toy, toy.eod_id, threads=1, block_bytes=700, metadata=True,
-        skip_bad=on_error == "skip", max_line_bytes=max_line, **options,
+        on_error=on_error, max_line_bytes=max_line, **options,
     )  # fmt: skip
-    return tokenize_in_parts(plan, *([each] if each else []), unit_bytes=1000)
+    return in_parts(plan, *([each] if each else []), unit_bytes=1000)
 
 
 def test_parts(folder, toy):
     """A bad line, then a long one, each after several parts; parts that exist are not made again."""
     with pytest.raises(InputError, match="line 201"):
-        in_parts(toy, "raise", 1000)
+        made_in_parts(toy, "raise", 1000)
     there = {path: path.stat().st_mtime_ns for path in parts_folder(Path("ids")).glob("0/*-of-*")}
     assert len(there) > 10
     killed = dict(there)
@@ -194,11 +194,11 @@ def test_parts(folder, toy):
                 raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        in_parts(toy, "skip", 1 << 20, stopping)
+        made_in_parts(toy, "skip", 1 << 20, stopping)
     with pytest.raises(OutputError, match="on error: skip then, raise now, and 1 lines were skipped"):
-        in_parts(toy, "raise", 1 << 20)
+        made_in_parts(toy, "raise", 1 << 20)
     assert {path: path.stat().st_mtime_ns for path in killed} == there
-    in_parts(toy, "skip", 1 << 20)
+    made_in_parts(toy, "skip", 1 << 20)
     run(toy, "whole", "skip", 1 << 20)
     check_equal(suffixes=SUFFIXES)
-    assert in_parts(toy, "skip", 1 << 20).documents > 0
+    assert made_in_parts(toy, "skip", 1 << 20).documents > 0

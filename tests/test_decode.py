@@ -202,7 +202,7 @@ def test_verify_and_detokenize_of_correct_ids(text: str, denormalizes: bool, tmp
     (tmp_path / "toy.model").write_bytes(proto.SerializeToString())
     (tmp_path / "in.txt").write_text(text)
     tokenizer = Tokenizer.from_file(tmp_path / "toy.model")
-    array = run(tokenizer, [tmp_path / "in.txt"], tmp_path / "ids", verify=True, eod_id=2)
+    array = run(tokenizer, [tmp_path / "in.txt"], tmp_path / "ids", verify=True, eod=2)
     assert verify_text(array, tokenizer, sources_of(array.manifest.inputs, find([str(tmp_path / "in.txt")]))) is None
     out = io.BytesIO()
     detokenize(array, tokenizer, out, lambda n: None)
@@ -215,7 +215,7 @@ def test_a_long_document_decodes_as_a_whole(tmp_path: Path, monkeypatch: pytest.
     (tmp_path / "toy.model").write_bytes(make([(SPACE + b"a", -1.0, NORMAL)]).SerializeToString())
     (tmp_path / "in.txt").write_text("a a a a a a a")
     tokenizer = Tokenizer.from_file(tmp_path / "toy.model")
-    array = run(tokenizer, [tmp_path / "in.txt"], tmp_path / "ids", eod_id=2)
+    array = run(tokenizer, [tmp_path / "in.txt"], tmp_path / "ids", eod=2)
     out = io.BytesIO()
     detokenize(array, tokenizer, out, lambda n: None)
     assert out.getvalue() == b"a a a a a a a"

@@ -31,7 +31,7 @@ class Changed:
 CAPITALS, LETTERS = bytes(range(65, 91)), bytes(range(97, 123))
 ROTATED = bytes.maketrans(CAPITALS + LETTERS, CAPITALS[13:] + CAPITALS[:13] + LETTERS[13:] + LETTERS[:13])
 FORMATS["rot13"] = Format("rot13", "ROT13", (".rot13",), lambda stream, source, reading, start, check_start, _:
-    TextReader(Changed(stream, lambda text: text.translate(ROTATED)), reading.separator, reading.split, start))
+    TextReader(Changed(stream, lambda text: text.translate(ROTATED)), reading.options.separator, reading.split, start))
 COMPRESSIONS["swapped"] = Compression("swapped", "swapped", lambda raw, *_:
     Streamed(Changed(raw, bytes.swapcase)), (".swap",))
 

@@ -3,6 +3,7 @@
 import inspect
 import json
 import os
+import shutil
 import subprocess
 import sys
 from dataclasses import fields
@@ -15,9 +16,11 @@ import pytest
 import pyunitok
 from pyunitok import OptionError, OutputError
 from pyunitok.cli.tokenize import tokenize as command
-from pyunitok.job import Job, Options
+from pyunitok.job import Job
 from pyunitok.model.sampling import Sample
 from pyunitok.model.tokenizer import Tokenizer
+from pyunitok.run.options import Options
+from pyunitok.run.parts import tokenize_in_parts
 
 
 @pytest.fixture
@@ -76,10 +79,8 @@ def test_one_signature():
     assert set(call) - own == set(options)
     for name, field in options.items():
         assert name == "format_options" or call[name].default == field.default, name
-    here = {"doc": "separator", "block": "block_bytes", "max_line": "max_line_bytes", "max_memory": "max_memory_bytes"}
-    here |= {"unit": "unit_bytes", "to": "format"}
     exports = {"name", "val_fraction", "shards", "shard_tokens", "eot", "token_dtype", "rename_ids"}
-    taken = {here.get(parameter.name, parameter.name) for parameter in command.params if parameter.name not in exports}
+    taken = {parameter.name for parameter in command.params} - exports
     assert taken - {"dry_run", "stats_json"} == set(options) - {"format_options"} | {"inputs", "out", "model"}
 
 
@@ -116,6 +117,19 @@ def test_what_would_be_written(folder, toy):
     url = Job("in/a.txt", "memory://b/ids", toy, Options(metadata=True)).outputs()
     assert url == [f"memory://b/ids{suffix}" for suffix in ("", ".ends", ".json", ".meta.jsonl.zst")]
     assert not (folder / "x").exists()
+
+
+def test_the_parts_of_a_run_whose_text_inputs_are_gone(folder, toy):
+    """The error says what has changed. (It was: 'a separator (--doc) is for text files'.)"""
+    options = Options(separator=b"\n", text_key="t.x", ray="local", keep_parts=True)
+    tokenize_in_parts(Job("in", "ids", toy, options).plan)
+    Path("in/a.txt").unlink()
+    job = Job("in", "ids", toy, options)
+    with pytest.raises(OutputError, match=r"ids\.parts was begun by another command \(2 inputs then, 1 now"):
+        tokenize_in_parts(job.plan)
+    shutil.rmtree("ids.parts")
+    with pytest.raises(OptionError, match="is for text files"):
+        Job("in", "ids", toy, options)
 
 
 def test_a_format_makes_its_folder(folder, toy):

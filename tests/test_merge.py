@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from test_pipeline import PIECES, restored
 from test_resume import environment
+from toys.plans import make_plan
 
 import pyunitok
 from pyunitok.corpus import inputs
@@ -20,7 +21,7 @@ from pyunitok.model.tokenizer import Tokenizer
 from pyunitok.run import shard as shards
 from pyunitok.run.merge import merge
 from pyunitok.run.pipeline import tokenize
-from pyunitok.run.plan import Plan
+from pyunitok.run.plan import Callbacks
 from pyunitok.run.shard import shard_name
 from pyunitok.tokens.metadata import errors_path
 
@@ -44,7 +45,7 @@ def make(toy, corpus, name, shard=None, **options) -> Path:
     if shard:
         sources, part = shards.take(sources, *shard)
         out = shard_name(str(out), *shard)
-    tokenize(Plan(sources, out, toy, **{"eod_id": 300, "separator": b"\n"} | options, shard=part))
+    tokenize(make_plan(sources, out, toy, **{"eod": 300, "separator": b"\n"} | options, shard=part))
     return out
 
 
@@ -65,7 +66,8 @@ def test_all_shards_merged_are_the_whole_run(toy, corpus, count):
     assert first == [sum(n_inputs[:k]) for k in range(count)]
     started = []
     tokenize(
-        Plan(inputs.find([str(corpus / "in")]), corpus / "ids", toy, 300, b"\n"), on_start=started.append
+        make_plan(inputs.find([str(corpus / "in")]), corpus / "ids", toy, 300, b"\n"),
+        Callbacks(on_start=started.append),
     )  # the undivided command finds its work done
     assert started[0].complete
 
@@ -111,14 +113,14 @@ def test_any_token_files(toy, corpus):
 def test_metadata_and_lists_of_bad_lines_are_joined(toy, corpus):
     (corpus / "in/3.jsonl").write_bytes(b'{"text":"the","n":1}\n{"text":1}\n')
     (corpus / "in/8.jsonl").write_bytes(b'no\n{"text":"cat","n":2}\n')
-    options = {"metadata": True, "skip_bad": True}
+    options = {"metadata": True, "on_error": "skip"}
     whole = pyunitok.open(make(toy, corpus, "whole", **options), model=toy)
     merge([make(toy, corpus, "part", (k, 3), **options) for k in range(3)], corpus / "ids")
     assert list(pyunitok.open(corpus / "ids", model=toy).all_metadata) == list(whole.all_metadata)
     errors = errors_path(corpus / "ids").read_bytes()
     assert errors == errors_path(corpus / "whole").read_bytes()
     assert errors.count(b"\n") == 2
-    plain = make(toy, corpus, "plain", skip_bad=True)
+    plain = make(toy, corpus, "plain", on_error="skip")
     with pytest.raises(OutputError, match=r"plain does not fit .*whole: metadata True there, False here"):
         merge([corpus / "whole", plain], corpus / "x")
 
@@ -153,7 +155,7 @@ def test_parts_that_do_not_fit(toy, corpus):
     part, ids = make(toy, corpus, "part"), corpus / "ids"
     other_model = Tokenizer.from_pieces(PIECES[:-1], eod=300)
     for options, message in [
-        ({"eod_id": None}, "eod 300 there, None here"),
+        ({"eod": None}, "eod 300 there, None here"),
         ({"toy": other_model}, "model sha256 "),
     ]:
         other = make(options.pop("toy", toy), corpus, "other", **options, overwrite=True)

@@ -185,7 +185,7 @@ def test_bad_lines_are_left_out_and_listed(toy, tmp_path, block_bytes):  # noqa:
     (tmp_path / "b.jsonl").write_bytes(b'{"text":"\\ud800"}\n{"text":"' + b"x" * 900 + b'"}\n{"text":"dog"}')
     paths = [tmp_path / "a.jsonl", tmp_path / "b.jsonl"]
     options = {"block_bytes": block_bytes, "max_line_bytes": 100, "threads": 2}
-    array = run(toy, paths, tmp_path / "ids", skip_bad=True, metadata=True, **options)
+    array = run(toy, paths, tmp_path / "ids", on_error="skip", metadata=True, **options)
     assert [array.text(k) for k in range(len(array))] == ["the", "cat", "dog"]
     assert [array.metadata(k)["line"] for k in range(3)] == [1, 4, 3]
     bad = [json.loads(line) for line in errors_path(tmp_path / "ids").read_text().splitlines()]
@@ -197,14 +197,14 @@ def test_bad_lines_are_left_out_and_listed(toy, tmp_path, block_bytes):  # noqa:
     with pytest.raises(InputError, match=r"a\.jsonl: line 2: "):
         run(toy, paths, tmp_path / "ids", **options)
     (tmp_path / "a.jsonl").write_bytes(b'{"text":"the"}\n')
-    run(toy, paths[:1], tmp_path / "ids", skip_bad=True)
+    run(toy, paths[:1], tmp_path / "ids", on_error="skip")
     assert not errors_path(tmp_path / "ids").exists()
 
 
 def test_damaged_files_are_never_skipped(toy, tmp_path):  # noqa: F811
     (tmp_path / "a.jsonl.zst").write_bytes(zstandard.compress(b'{"text":"the"}\n' * 100)[:-3])
     with pytest.raises(InputError, match="ends inside the zstd frame"):
-        run(toy, [tmp_path / "a.jsonl.zst"], tmp_path / "ids", skip_bad=True)
+        run(toy, [tmp_path / "a.jsonl.zst"], tmp_path / "ids", on_error="skip")
 
 
 def test_command(tmp_path, rwkv):

@@ -13,6 +13,7 @@ import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
 from test_position import read_some
+from toys.plans import make_plan
 
 import pyunitok
 from pyunitok.corpus import inputs, parquet
@@ -22,7 +23,7 @@ from pyunitok.corpus.position import BEGINNING
 from pyunitok.errors import InputError
 from pyunitok.model.tokenizer import Tokenizer
 from pyunitok.run.pipeline import tokenize
-from pyunitok.run.plan import Plan
+from pyunitok.run.plan import Callbacks
 from pyunitok.tokens.detokenize import detokenize
 
 pa = pytest.importorskip("pyarrow")
@@ -363,7 +364,8 @@ def test_through_the_pipeline(tmp_path):
     for threads, block_bytes in ((1, 1 << 20), (2, 500), (3, 5000)):
         out = tmp_path / "ids"
         sources = inputs.find([str(tmp_path)], text_key="a.b", own=[str(out), f"{out}.ends", f"{out}.json"])
-        plan = Plan(sources, out, tok, 300, text_key="a.b", threads=threads, block_bytes=block_bytes, overwrite=True)
+        options = {"text_key": "a.b", "threads": threads, "block_bytes": block_bytes, "overwrite": True}
+        plan = make_plan(sources, out, tok, **options)
         manifest = tokenize(plan)
         outputs.add((out.read_bytes(), (tmp_path / "ids.ends").read_bytes()))
         array = pyunitok.open(out, model=tok)
@@ -385,7 +387,7 @@ def test_goes_on_after_an_interruption(tmp_path):
     tok = Tokenizer.from_pieces([bytes([b]) for b in range(256)] + [b"the", b" the"], eod=300)
     texts = [f"the {k} " * (k % 7 * 50) for k in range(300)]
     (tmp_path / "a.parquet").write_bytes(file_of(table_of(texts), row_group_size=70).getvalue())
-    plan = Plan(inputs.find([str(tmp_path / "a.parquet")]), tmp_path / "ids", tok, 300, threads=1, block_bytes=700)
+    plan = make_plan(inputs.find([str(tmp_path / "a.parquet")]), tmp_path / "ids", tok, 300, threads=1, block_bytes=700)
     n_runs = 0
     while True:
         n_runs += 1
@@ -399,7 +401,7 @@ def test_goes_on_after_an_interruption(tmp_path):
 
         starts = []
         try:
-            tokenize(plan, stop, starts.append)
+            tokenize(plan, Callbacks(starts.append, stop))
             break
         except KeyboardInterrupt:
             assert starts[0].documents > 0 or n_runs == 1
@@ -414,7 +416,7 @@ def test_bad_rows_and_metadata_through_the_pipeline(tmp_path):
     path = tmp_path / "a.parquet"
     path.write_bytes(file_of(pa.table({"text": ["a", None, "c"], "id": [1, 2, 3]})).getvalue())
     out = tmp_path / "ids"
-    manifest = tokenize(Plan(inputs.find([str(path)]), out, tok, 300, skip_bad=True, metadata=True))
+    manifest = tokenize(make_plan(inputs.find([str(path)]), out, tok, 300, on_error="skip", metadata=True))
     assert (manifest.documents, manifest.inputs[0].skipped) == (2, 1)
     array = pyunitok.open(out, model=tok)
     assert [array.text(k) for k in range(2)] == ["a", "c"]

@@ -11,6 +11,7 @@ import crash
 import pytest
 from test_pipeline import PIECES
 from test_zst import frame
+from toys.plans import in_parts, make_plan
 
 import pyunitok
 from pyunitok.corpus import inputs
@@ -25,9 +26,9 @@ from pyunitok.run import merge as merge_module
 from pyunitok.run import parts as parts_module
 from pyunitok.run import units as units_module
 from pyunitok.run.merge import merge
-from pyunitok.run.parts import finished_parts, parts_folder, tokenize_in_parts
+from pyunitok.run.parts import finished_parts, parts_folder
 from pyunitok.run.pipeline import tokenize
-from pyunitok.run.plan import Plan
+from pyunitok.run.plan import Callbacks, Plan
 from pyunitok.run.units import MAX_UNIT_BYTES, MIN_UNIT_BYTES, default_unit_bytes, each, make_part, plan_units
 from pyunitok.tokens.metadata import errors_path
 
@@ -77,7 +78,7 @@ def corpus(tmp_path) -> Path:
 
 def plan_of(toy, corpus, name, **options) -> Plan:
     sources = inputs.find([str(corpus / "in")])
-    return Plan(sources, corpus / name, toy, **{"eod_id": 300, "separator": b"\n\n", "threads": 1} | options)
+    return make_plan(sources, corpus / name, toy, **{"eod": 300, "separator": b"\n\n", "threads": 1} | options)
 
 
 def check_equal(corpus: Path, model, name: str = "ids", whole: str = "whole") -> None:
@@ -94,20 +95,20 @@ def check_equal(corpus: Path, model, name: str = "ids", whole: str = "whole") ->
 
 
 @pytest.mark.parametrize("unit_bytes", [120, UNIT, 5000, None])
-@pytest.mark.parametrize("options", [{}, {"metadata": True, "skip_bad": True}, {"separator": None, "eod_id": None}])
+@pytest.mark.parametrize("options", [{}, {"metadata": True, "on_error": "skip"}, {"separator": None, "eod": None}])
 def test_parts_are_the_whole_run(toy, corpus, unit_bytes, options):
     with (corpus / "in/6.jsonl").open("ab") as file:
-        file.write(b'{"text":1}\nno\n' * 30 * bool(options.get("skip_bad")))
+        file.write(b'{"text":1}\nno\n' * 30 * bool(options.get("on_error")))
     manifest = tokenize(plan_of(toy, corpus, "whole", **options))
     plan = plan_of(toy, corpus, "ids", **options)
     n_units = len(plan_units(plan, unit_bytes or default_unit_bytes(plan.sources)))
     assert n_units > 20 if unit_bytes == UNIT and "separator" not in options else n_units
-    made = tokenize_in_parts(plan, unit_bytes=unit_bytes)
+    made = in_parts(plan, unit_bytes=unit_bytes)
     check_equal(corpus, toy)
     assert made.hash == manifest.hash
     started = []
-    tokenize(plan, on_start=started.append)  # the command on one machine finds its work done,
-    tokenize_in_parts(plan, unit_bytes=7, on_start=started.append)  # and so does any number of machines
+    tokenize(plan, Callbacks(on_start=started.append))  # the command on one machine finds its work done,
+    in_parts(plan, unit_bytes=7, on_start=started.append)  # and so does any number of machines
     assert [start.complete for start in started] == [True, True]
 
 
@@ -126,11 +127,11 @@ def test_units_cost_little(toy, corpus, monkeypatch):
     monkeypatch.setattr(os, "fsync", sync)
     monkeypatch.setattr(Core, "new_scratch", lambda core: made.append(core) or new_scratch(core))
     toy._core.scratches.clear()
-    tokenize_in_parts(plan, unit_bytes=UNIT)
+    in_parts(plan, unit_bytes=UNIT)
     n_units = sum(".json." in name for name in synced)
     assert n_units > 20 and len(synced) == 4 * n_units  # the files' three, and once their folder
     assert not any("journal" in name for name in synced)
-    assert len(made) <= plan.threads
+    assert len(made) <= plan.options.n_threads
 
 
 def test_what_the_units_are(toy, corpus):
@@ -175,11 +176,11 @@ def test_samples_are_those_of_the_whole_run(corpus):
         proto.pieces.add(piece=piece, score=-1 - len(piece) / 7)
     (corpus / "toy.model").write_bytes(proto.SerializeToString())
     model = Tokenizer.from_file(corpus / "toy.model")
-    options = {"sample": Sample(0.3, 7), "eod_id": None}
-    plain = tokenize(plan_of(model, corpus, "plain", eod_id=None))
+    options = {"sample": Sample(0.3, 7), "eod": None}
+    plain = tokenize(plan_of(model, corpus, "plain", eod=None))
     whole = tokenize(plan_of(model, corpus, "whole", **options))
     assert whole.hash != plain.hash
-    tokenize_in_parts(plan_of(model, corpus, "ids", **options), unit_bytes=UNIT)
+    in_parts(plan_of(model, corpus, "ids", **options), unit_bytes=UNIT)
     check_equal(corpus, model)
 
 
@@ -197,7 +198,7 @@ def test_a_killed_driver_is_gone_on_with(toy, corpus):
     tokenize(plan_of(toy, corpus, "whole", metadata=True))
     plan = plan_of(toy, corpus, "ids", metadata=True)
     with pytest.raises(KeyboardInterrupt):
-        tokenize_in_parts(plan, failing_after(5, KeyboardInterrupt()), unit_bytes=UNIT)
+        in_parts(plan, failing_after(5, KeyboardInterrupt()), unit_bytes=UNIT)
     folder = parts_folder(corpus / "ids")
     assert len(finished_parts(folder)) == 5
     there = {path: path.stat().st_mtime_ns for path in finished_parts(folder)}
@@ -212,7 +213,7 @@ def test_a_killed_driver_is_gone_on_with(toy, corpus):
             yield k, result
         assert {p: p.stat().st_mtime_ns for p in list(there)[:4]} == dict(list(there.items())[:4])
 
-    tokenize_in_parts(plan, counting, unit_bytes=UNIT, on_start=started.append)
+    in_parts(plan, counting, unit_bytes=UNIT, on_start=started.append)
     assert done[0] == 4 and started[0].documents > 0
     check_equal(corpus, toy)
 
@@ -238,7 +239,7 @@ def test_parts_are_joined_while_others_are_made(toy, corpus, monkeypatch):
     def merge(progress):
         merging.append((progress.bytes, progress.compressed_total))
 
-    tokenize_in_parts(plan, slow_each, unit_bytes=UNIT, on_merge=merge)
+    in_parts(plan, slow_each, unit_bytes=UNIT, on_merge=merge)
     check_equal(corpus, toy)
     assert n_joined_early == [len(joined) - 4] and n_joined_early[0] > 10
     n_bytes = sum((corpus / name).stat().st_size for name in ("ids", "ids.ends"))
@@ -254,10 +255,10 @@ def test_a_join_that_fails(toy, corpus, monkeypatch):
     with monkeypatch.context() as patched:
         patched.setattr(merge_module.Joiner, "append", fail)
         with pytest.raises(OutputError, match="no space left"):
-            tokenize_in_parts(plan_of(toy, corpus, "ids"), unit_bytes=UNIT)
+            in_parts(plan_of(toy, corpus, "ids"), unit_bytes=UNIT)
     assert not list(corpus.glob("ids.*partial")) and finished_parts(parts_folder(corpus / "ids"))
     tokenize(plan_of(toy, corpus, "whole"))
-    tokenize_in_parts(plan_of(toy, corpus, "ids"), unit_bytes=UNIT)
+    in_parts(plan_of(toy, corpus, "ids"), unit_bytes=UNIT)
     check_equal(corpus, toy)
 
 
@@ -276,44 +277,44 @@ def test_killed_at_the_end(toy, corpus, monkeypatch):
         monkeypatch.setattr(owner, name, killed)
         with pytest.raises(KeyboardInterrupt):
             if name == "open_parts":
-                tokenize_in_parts(plan_of(toy, corpus, "ids", overwrite=True), unit_bytes=UNIT)
+                in_parts(plan_of(toy, corpus, "ids", overwrite=True), unit_bytes=UNIT)
             else:
-                tokenize_in_parts(plan, failing_after(1, AssertionError("a part was done again")), unit_bytes=UNIT)
+                in_parts(plan, failing_after(1, AssertionError("a part was done again")), unit_bytes=UNIT)
         monkeypatch.setattr(owner, name, original)
-    tokenize_in_parts(plan, failing_after(1, AssertionError("a part was done again")), unit_bytes=UNIT)
+    in_parts(plan, failing_after(1, AssertionError("a part was done again")), unit_bytes=UNIT)
     check_equal(corpus, toy)
 
 
 def test_what_is_refused(toy, corpus):
     plan = plan_of(toy, corpus, "ids")
     with pytest.raises(KeyboardInterrupt):
-        tokenize_in_parts(plan, failing_after(3, KeyboardInterrupt()), unit_bytes=UNIT)
+        in_parts(plan, failing_after(3, KeyboardInterrupt()), unit_bytes=UNIT)
     for options, message in [
-        ({"eod_id": 301}, r"ids\.parts was begun by another command \(eod: 300 then, 301 now\); --overwrite"),
+        ({"eod": 301}, r"ids\.parts was begun by another command \(eod: 300 then, 301 now\); --overwrite"),
         ({"separator": b"x"}, 'separator: "\\\\n\\\\n" then, "x" now'),
     ]:
         with pytest.raises(OutputError, match=message):
-            tokenize_in_parts(plan_of(toy, corpus, "ids", **options), unit_bytes=UNIT)
+            in_parts(plan_of(toy, corpus, "ids", **options), unit_bytes=UNIT)
     with pytest.raises(OutputError, match="unit: 300 then, 301 now"):
-        tokenize_in_parts(plan, unit_bytes=UNIT + 1)
+        in_parts(plan, unit_bytes=UNIT + 1)
     lock = OutputLock(parts_folder(corpus / "ids"))
     with pytest.raises(OutputError, match=r"ids\.parts: another process is writing it"):
-        tokenize_in_parts(plan, unit_bytes=UNIT)
+        in_parts(plan, unit_bytes=UNIT)
     lock.release()
     with (corpus / "in/8.txt").open("ab") as file:
         file.write(b"!")
     with pytest.raises(OutputError, match=r"input 9: .*8\.txt \(text, compression none, 3 bytes, .* then"):
-        tokenize_in_parts(plan_of(toy, corpus, "ids"), unit_bytes=UNIT)
+        in_parts(plan_of(toy, corpus, "ids"), unit_bytes=UNIT)
     (parts_folder(corpus / "ids") / "plan.json").write_bytes(b"{")
     with pytest.raises(OutputError, match=r"plan\.json: damaged .*; --overwrite starts again"):
-        tokenize_in_parts(plan_of(toy, corpus, "ids"), unit_bytes=UNIT)
-    tokenize_in_parts(plan_of(toy, corpus, "ids", overwrite=True), unit_bytes=UNIT)
+        in_parts(plan_of(toy, corpus, "ids"), unit_bytes=UNIT)
+    in_parts(plan_of(toy, corpus, "ids", overwrite=True), unit_bytes=UNIT)
     tokenize(plan_of(toy, corpus, "whole"))
     check_equal(corpus, toy)
     with pytest.raises(OutputError, match="exists, and was made by another command"):
-        tokenize_in_parts(plan_of(toy, corpus, "ids", eod_id=None), unit_bytes=UNIT)
+        in_parts(plan_of(toy, corpus, "ids", eod=None), unit_bytes=UNIT)
     with pytest.raises(InputError, match="a pipe cannot be read by other machines"):
-        tokenize_in_parts(Plan([Source("-", "text", "none")], corpus / "x", toy, 300))
+        in_parts(make_plan([Source("-", "text", "none")], corpus / "x", toy, 300))
     assert not parts_folder(corpus / "x").exists()
 
 
@@ -327,9 +328,9 @@ def test_begun_on_one_machine(toy, corpus, monkeypatch):
 
     plan = plan_of(toy, corpus, "ids", block_bytes=500)
     with pytest.raises(KeyboardInterrupt):
-        tokenize(plan, stop)
+        tokenize(plan, Callbacks(on_progress=stop))
     with pytest.raises(OutputError, match="ids was begun on one machine; the same command without --ray resumes"):
-        tokenize_in_parts(plan, unit_bytes=UNIT)
+        in_parts(plan, unit_bytes=UNIT)
 
 
 def test_errors_name_the_line_of_the_file(toy, corpus):
@@ -340,16 +341,16 @@ def test_errors_name_the_line_of_the_file(toy, corpus):
     with pytest.raises(InputError) as expected:
         tokenize(plan_of(toy, corpus, "whole"))
     with pytest.raises(InputError) as found:
-        tokenize_in_parts(plan_of(toy, corpus, "ids"), unit_bytes=UNIT)
+        in_parts(plan_of(toy, corpus, "ids"), unit_bytes=UNIT)
     assert str(found.value) == str(expected.value)
     assert f"{path}: line 151: " in str(found.value)
     assert not list(parts_folder(corpus / "ids").glob("attempts/*"))
 
 
 def test_parts_that_are_kept(toy, corpus):
-    tokenize(plan_of(toy, corpus, "whole", metadata=True, skip_bad=True))
-    plan = plan_of(toy, corpus, "ids", metadata=True, skip_bad=True)
-    manifest = tokenize_in_parts(plan, unit_bytes=UNIT, keep_parts=True)
+    tokenize(plan_of(toy, corpus, "whole", metadata=True, on_error="skip"))
+    plan = plan_of(toy, corpus, "ids", metadata=True, on_error="skip")
+    manifest = in_parts(plan, unit_bytes=UNIT, keep_parts=True)
     assert not (corpus / "ids").exists() and manifest.tokens > 0
     folder = parts_folder(corpus / "ids")
     for path in finished_parts(folder)[:3]:
@@ -363,19 +364,19 @@ def test_parts_that_are_kept(toy, corpus):
 def test_many_parts_lie_in_folders(toy, corpus, monkeypatch):
     monkeypatch.setattr(units_module, "FOLDER_PARTS", 7)
     tokenize(plan_of(toy, corpus, "whole"))
-    tokenize_in_parts(plan_of(toy, corpus, "ids"), unit_bytes=100, keep_parts=True)
+    in_parts(plan_of(toy, corpus, "ids"), unit_bytes=100, keep_parts=True)
     folder = parts_folder(corpus / "ids")
     assert max(len(list(one.glob("*-of-*.json"))) for one in folder.iterdir()) == 7
     paths = finished_parts(folder)
     assert [pyunitok.open(path, model=toy).manifest.shard["index"] for path in paths] == list(range(len(paths)))
-    tokenize_in_parts(plan_of(toy, corpus, "ids"), failing_after(1, AssertionError()), unit_bytes=100)
+    in_parts(plan_of(toy, corpus, "ids"), failing_after(1, AssertionError()), unit_bytes=100)
     check_equal(corpus, toy)
 
 
 def interrupted(plan: Plan, n: int = 3) -> Path:
     """OUT.parts of a run stopped after n parts."""
     with pytest.raises(KeyboardInterrupt):
-        tokenize_in_parts(plan, failing_after(n, KeyboardInterrupt()), unit_bytes=UNIT)
+        in_parts(plan, failing_after(n, KeyboardInterrupt()), unit_bytes=UNIT)
     return parts_folder(plan.out)
 
 
@@ -390,12 +391,12 @@ def test_foreign_files_in_parts_stay(toy, corpus, overwrite):
     there = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
     plan = plan_of(toy, corpus, "ids", overwrite=overwrite)
     if overwrite:
-        tokenize_in_parts(plan, unit_bytes=UNIT)
+        in_parts(plan, unit_bytes=UNIT)
         assert (corpus / "ids").read_bytes() == (corpus / "whole").read_bytes()
-        tokenize_in_parts(plan_of(toy, corpus, "whole"))
+        in_parts(plan_of(toy, corpus, "whole"))
     else:
         with pytest.raises(OutputError, match=r"ids\.parts holds files but no plan\.json"):
-            tokenize_in_parts(plan, unit_bytes=UNIT)
+            in_parts(plan, unit_bytes=UNIT)
     assert {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()} == there
 
 
@@ -414,7 +415,7 @@ def test_links_in_parts_are_refused(toy, corpus, name, overwrite):
         shutil.rmtree(folder / name) if (folder / name).is_dir() else (folder / name).unlink(missing_ok=True)
     (folder / name).symlink_to(target / "plan" if name == "plan.json" else target)
     with pytest.raises(OutputError, match="is a symbolic link"):
-        tokenize_in_parts(plan, unit_bytes=UNIT)
+        in_parts(plan, unit_bytes=UNIT)
     assert (folder / name).is_symlink()
     assert {path: path.read_bytes() for path in target.rglob("*") if path.is_file()} == there
 
@@ -445,8 +446,8 @@ def test_a_changed_plan_is_refused(toy, corpus, change, signed):
     values["xxh64"] = parts_module._digest(values) if signed else digest
     (folder / "plan.json").write_text(json.dumps(values))
     with pytest.raises(OutputError, match=r"plan\.json: damaged .*; --overwrite starts again"):
-        tokenize_in_parts(plan_of(toy, corpus, "ids"), unit_bytes=UNIT)
-    tokenize_in_parts(plan_of(toy, corpus, "ids", overwrite=True), unit_bytes=UNIT)
+        in_parts(plan_of(toy, corpus, "ids"), unit_bytes=UNIT)
+    in_parts(plan_of(toy, corpus, "ids", overwrite=True), unit_bytes=UNIT)
     tokenize(plan_of(toy, corpus, "whole"))
     check_equal(corpus, toy)
 
@@ -468,7 +469,7 @@ def test_killed_while_parts_are_removed(toy, corpus, monkeypatch):
     for n in range(1000):
         left[:] = [None] * n
         try:
-            tokenize_in_parts(plan, unit_bytes=2000)
+            in_parts(plan, unit_bytes=2000)
             break
         except KeyboardInterrupt:
             continue

@@ -13,6 +13,7 @@ import pytest
 import zstandard
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from toys.plans import make_plan
 
 import pyunitok
 from pyunitok.corpus import inputs
@@ -21,7 +22,7 @@ from pyunitok.errors import InputError, OutputError
 from pyunitok.model.tokenizer import Tokenizer
 from pyunitok.run.encoding import Encoded
 from pyunitok.run.pipeline import tokenize
-from pyunitok.run.plan import Plan
+from pyunitok.run.plan import Callbacks
 from pyunitok.tokens.detokenize import detokenize
 
 PIECES = [bytes([b]) for b in range(256)] + [b"the", b" the", b"aa", b"aaaa", b"\n\n", "である".encode(), b"ab" * 20]
@@ -35,8 +36,8 @@ def toy() -> Tokenizer:
 def run(toy: Tokenizer, paths: list[Path], out: Path, **options) -> pyunitok.TokenArray:
     input_format = options.pop("input_format", "auto")
     sources = inputs.find(map(str, paths), input_format=input_format, text_key=options.get("text_key", "text"))
-    options = {"eod_id": 300, "overwrite": True} | options
-    tokenize(Plan(sources=sources, out=out, tokenizer=toy, **options))
+    options = {"eod": 300, "overwrite": True} | options
+    tokenize(make_plan(sources=sources, out=out, tokenizer=toy, **options))
     return pyunitok.open(out, model=toy)
 
 
@@ -93,7 +94,7 @@ def test_any_text_comes_back(toy, tmp_path_factory, texts, separator, threads, b
         (folder / f"{k}.txt").write_bytes(text)
     if not texts:
         (folder / "empty.txt").write_bytes(b"")
-    options = {"separator": separator, "eod_id": eod_id}
+    options = {"separator": separator, "eod": eod_id}
     array = run(toy, [folder], folder / "ids", threads=threads, block_bytes=block_bytes, **options)
     assert restored(array) == b"".join(texts)
     paths = [folder / f"{k}.txt" for k in range(len(texts))] or [folder / "empty.txt"]
@@ -110,7 +111,7 @@ def test_a_long_text_without_cuts_does_not_depend_on_blocks(toy, tmp_path):
     (tmp_path / "a.txt").write_bytes(text)
     expected = toy.encode(text).tolist()
     for threads, block_bytes in [(1, 100), (3, 4096), (2, 1 << 20)]:
-        options = {"threads": threads, "block_bytes": block_bytes, "eod_id": None}
+        options = {"threads": threads, "block_bytes": block_bytes, "eod": None}
         assert run(toy, [tmp_path / "a.txt"], tmp_path / "ids", **options).ids.tolist() == expected
 
 
@@ -243,8 +244,8 @@ def test_the_model_file_may_go_while_it_runs(tmp_path):
     Tokenizer.from_pieces(PIECES, eod=300).save(tmp_path / "model.utk")
     tokenizer = Tokenizer.from_file(tmp_path / "model.utk")
     (tmp_path / "a.txt").write_bytes(b"the cat")
-    plan = Plan(sources=inputs.find([str(tmp_path / "a.txt")]), out=tmp_path / "ids", tokenizer=tokenizer, eod_id=300)
-    manifest = tokenize(plan, lambda _: (tmp_path / "model.utk").unlink(missing_ok=True))
+    plan = make_plan(sources=inputs.find([str(tmp_path / "a.txt")]), out=tmp_path / "ids", tokenizer=tokenizer, eod=300)
+    manifest = tokenize(plan, Callbacks(on_progress=lambda _: (tmp_path / "model.utk").unlink(missing_ok=True)))
     assert manifest.documents == 1
     assert len(manifest.model["file_sha256"]) == 64
 
@@ -300,7 +301,7 @@ def test_damaged_ends(toy, tmp_path):
 
 
 def test_no_inputs(toy, tmp_path):
-    manifest = tokenize(Plan(sources=[], out=tmp_path / "ids", tokenizer=toy, eod_id=300))
+    manifest = tokenize(make_plan(sources=[], out=tmp_path / "ids", tokenizer=toy, eod=300))
     assert (manifest.documents, manifest.tokens, manifest.inputs) == (0, 0, [])
 
 

@@ -9,6 +9,7 @@ import streams
 from hypothesis import given
 from hypothesis import strategies as st
 from oracle import longest as oracle
+from toys.plans import make_plan
 
 from pyunitok.corpus import inputs, jsonl, stream
 from pyunitok.corpus import text as text_module
@@ -20,7 +21,6 @@ from pyunitok.corpus.workers import Workers
 from pyunitok.errors import InputError
 from pyunitok.model.tokenizer import Tokenizer
 from pyunitok.run.encoding import Encoder
-from pyunitok.run.plan import Plan
 
 PIECES = [bytes([b]) for b in range(256)] + [b"the", b" the", b"aa", b"aaaa", b"\n\n", "である".encode(), b"ab" * 20]
 SEEDS = st.integers(0, 2**30)
@@ -157,7 +157,7 @@ def test_inputs_go_on_from_every_position(corpus, separator, monkeypatch, tmp_pa
     tokenizer = Tokenizer.from_pieces(PIECES, eod=300)
     sources = inputs.find([str(corpus)])
     plans = [
-        Plan(sources, tmp_path / "ids", tokenizer, 300, separator, threads=threads, block_bytes=block_bytes)
+        make_plan(sources, tmp_path / "ids", tokenizer, 300, separator, threads=threads, block_bytes=block_bytes)
         for threads, block_bytes in ((1, 1 << 20), (2, 100), (1, 37))
     ]
     opened, original = [], stream.open_readahead
@@ -179,7 +179,7 @@ def test_inputs_go_on_from_every_position(corpus, separator, monkeypatch, tmp_pa
 
 def test_an_input_that_has_become_shorter(corpus, tmp_path):
     sources = inputs.find([str(corpus / "e.txt")])
-    plan = Plan(sources, tmp_path / "ids", Tokenizer.from_pieces(PIECES, eod=300), 300)
+    plan = make_plan(sources, tmp_path / "ids", Tokenizer.from_pieces(PIECES, eod=300), 300)
     with pytest.raises(InputError, match=r"e\.txt: ends before byte 8"):
         blocks_of(plan, Position(0, bytes=8, inside=8))
 

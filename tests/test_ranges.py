@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from oracle import longest as oracle
 from test_readahead import FRAMES, file_of
 from test_zst import PARTS, TEXT, ZST, frame, frame_ends, seekable, skippable
+from toys.plans import make_plan
 
 from pyunitok.corpus import ranges as ranges_module
 from pyunitok.corpus import stream as stream_module
@@ -21,7 +22,6 @@ from pyunitok.corpus.ranges import Range, open_range, plan_ranges
 from pyunitok.corpus.text import TextReader
 from pyunitok.errors import InputError
 from pyunitok.model.tokenizer import Tokenizer
-from pyunitok.run.plan import Plan
 
 
 def documents(source, separator):
@@ -86,11 +86,11 @@ def test_a_range_through_the_pipeline(tmp_path):
     lines = b"".join(b"%d the aaa\n" % k for k in range(500))
     (tmp_path / "a.txt.zst").write_bytes(b"".join(frame(lines[k : k + 333]) for k in range(0, len(lines), 333)))
     (source,) = find([str(tmp_path / "a.txt.zst")])
-    whole = joined(blocks_of(Plan([source], tmp_path / "ids", tokenizer, 300, b"\n")))
+    whole = joined(blocks_of(make_plan([source], tmp_path / "ids", tokenizer, 300, b"\n")))
     parts = [open_range(source, part, b"\n") for part in plan_ranges(source, b"\n", 150)]
     assert len(parts) > 2
     assert (
-        joined(blocks_of(Plan(parts, tmp_path / "ids", tokenizer, 300, b"\n", threads=2, block_bytes=100)))[:2]
+        joined(blocks_of(make_plan(parts, tmp_path / "ids", tokenizer, 300, b"\n", threads=2, block_bytes=100)))[:2]
         == whole[:2]
     )
     damaged = bytearray((tmp_path / "a.txt.zst").read_bytes())
@@ -98,7 +98,7 @@ def test_a_range_through_the_pipeline(tmp_path):
     (tmp_path / "a.txt.zst").write_bytes(damaged)
     with pytest.raises(InputError, match=r"a\.txt\.zst"):
         blocks_of(
-            Plan([open_range(source, Range(frame_begins(source.path)[-1]), b"\n")], tmp_path / "ids", tokenizer, 300)
+            make_plan([open_range(source, Range(frame_begins(source.path)[-1]), b"\n")], tmp_path / "ids", tokenizer)
         )
 
 

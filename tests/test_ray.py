@@ -26,6 +26,7 @@ cluster_utils = pytest.importorskip("ray.cluster_utils")
 
 from click.testing import CliRunner  # noqa: E402
 from test_parts import UNIT, check_equal, corpus, frames, json_lines, plan_of, toy  # noqa: E402, F401
+from toys.plans import on_cluster  # noqa: E402
 
 import pyunitok.ray  # noqa: E402
 import pyunitok.run.cluster  # noqa: E402
@@ -57,11 +58,11 @@ def connected(cluster):
     ray.shutdown()
 
 
-@pytest.mark.parametrize("options", [{}, {"metadata": True, "skip_bad": True}])
+@pytest.mark.parametrize("options", [{}, {"metadata": True, "on_error": "skip"}])
 def test_the_bytes_of_one_machine(toy, corpus, connected, options):  # noqa: F811
     manifest = tokenize(plan_of(toy, corpus, "whole", **options))
     seen = []
-    made = cluster_module.run(
+    made = on_cluster(
         plan_of(toy, corpus, "ids", **options), unit_bytes=1000, on_progress=lambda p: seen.append((p.bytes, p.tokens))
     )
     check_equal(corpus, toy)
@@ -80,7 +81,7 @@ def test_a_node_is_killed(toy, corpus, connected):  # noqa: F811
             killed.append(node)
             connected.remove_node(node, allow_graceful=False)
 
-    cluster_module.run(plan_of(toy, corpus, "ids"), unit_bytes=8000, on_progress=kill)
+    on_cluster(plan_of(toy, corpus, "ids"), unit_bytes=8000, on_progress=kill)
     check_equal(corpus, toy)
     assert killed
     connected.workers.append(connected.add_node(num_cpus=2))
@@ -119,7 +120,7 @@ def test_a_worker_process_is_killed(toy, corpus, connected):  # noqa: F811
     killer = threading.Thread(target=kill)
     killer.start()
     try:
-        cluster_module.run(plan_of(toy, corpus, "ids"), unit_bytes=20_000)
+        on_cluster(plan_of(toy, corpus, "ids"), unit_bytes=20_000)
     finally:
         is_done.set()
         killer.join()
@@ -140,14 +141,14 @@ DRIVER = """
 import sys, ray
 from pyunitok.run import cluster as cluster_module
 from pyunitok.corpus import inputs
-from pyunitok.run.plan import Plan
+from toys.plans import make_plan, on_cluster
 from pyunitok.model.tokenizer import Tokenizer
 from test_pipeline import PIECES
 address, corpus, unit = sys.argv[1:]
 toy = Tokenizer.from_pieces(PIECES, eod=300)
 from pathlib import Path
-plan = Plan(inputs.find([corpus + "/in"]), Path(corpus, "ids"), toy, 300, b"\\n\\n", threads=1)
-cluster_module.run(plan, address=address, unit_bytes=int(unit), on_progress=lambda p: print(p.bytes, flush=True))
+plan = make_plan(inputs.find([corpus + "/in"]), Path(corpus, "ids"), toy, 300, b"\\n\\n", threads=1)
+on_cluster(plan, address=address, unit_bytes=int(unit), on_progress=lambda p: print(p.bytes, flush=True))
 """
 
 
@@ -159,7 +160,7 @@ def test_the_driver_is_killed(toy, corpus, cluster):  # noqa: F811
     for _ in range(5):
         assert driver.stdout.readline(), "it ended"
     with pytest.raises(OutputError, match=r"ids\.parts: another process is writing it"):
-        cluster_module.run(plan_of(toy, corpus, "ids"), address=cluster.address, unit_bytes=UNIT)
+        on_cluster(plan_of(toy, corpus, "ids"), address=cluster.address, unit_bytes=UNIT)
     ray.shutdown()
     os.kill(driver.pid, signal.SIGKILL)
     driver.wait()
@@ -167,12 +168,12 @@ def test_the_driver_is_killed(toy, corpus, cluster):  # noqa: F811
     there = {path: path.stat().st_mtime_ns for path in finished_parts(parts_folder(corpus / "ids"))}
     assert len(there) >= 5
     started = []
-    cluster_module.run(
+    on_cluster(
         plan_of(toy, corpus, "ids"), address=cluster.address, unit_bytes=UNIT, keep_parts=True, on_start=started.append
     )
     assert started[0].documents > 0
     assert {path: path.stat().st_mtime_ns for path in there} == there  # none was done again
-    cluster_module.run(plan_of(toy, corpus, "ids"), address=cluster.address, unit_bytes=UNIT)
+    on_cluster(plan_of(toy, corpus, "ids"), address=cluster.address, unit_bytes=UNIT)
     ray.shutdown()
     check_equal(corpus, toy)
 
@@ -182,10 +183,10 @@ def test_errors_come_as_they_are(toy, corpus, connected):  # noqa: F811
     lines = json_lines(100).splitlines(keepends=True)
     path.write_bytes(frames(b"".join([*lines[:70], b"no\n", *lines[70:]]), 500))
     with pytest.raises(InputError, match=rf"^{path}: line 71: ") as found:
-        cluster_module.run(plan_of(toy, corpus, "ids"), unit_bytes=UNIT)
+        on_cluster(plan_of(toy, corpus, "ids"), unit_bytes=UNIT)
     assert type(found.value) is InputError
     with pytest.raises(OutputError, match=r"ids\.parts was begun by another command"):
-        cluster_module.run(plan_of(toy, corpus, "ids", eod_id=None), unit_bytes=UNIT)
+        on_cluster(plan_of(toy, corpus, "ids", eod=None), unit_bytes=UNIT)
 
 
 def test_a_machine_without_pyunitok(tmp_path, cluster, monkeypatch):
@@ -219,7 +220,7 @@ def test_a_file_that_a_machine_does_not_see(toy, corpus, connected, unit):  # no
     path.rename(corpus / "elsewhere")
     where = rf" \(on {re.escape(socket.gethostname())}; all machines must see inputs and outputs by the same paths\)$"
     with pytest.raises(InputError, match=rf"^{path}: cannot be .*: No such file or directory{where}"):
-        cluster_module.run(plan, unit_bytes=unit)
+        on_cluster(plan, unit_bytes=unit)
     with pytest.raises(UnitokError, match=rf"^/no/such: No such file or directory{where}"):
         list(cluster_module.Cluster(1)(lambda _, item: Path(item).read_bytes(), None, ["/no/such"]))
 

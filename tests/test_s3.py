@@ -7,6 +7,7 @@ import os
 
 import pytest
 import zstandard
+from toys.plans import make_plan
 
 import pyunitok
 from pyunitok.corpus import inputs
@@ -14,7 +15,7 @@ from pyunitok.disk import remote
 from pyunitok.errors import InputError, OutputError
 from pyunitok.model.tokenizer import Tokenizer
 from pyunitok.run.pipeline import tokenize
-from pyunitok.run.plan import Plan
+from pyunitok.run.plan import Callbacks
 from pyunitok.run.upload import Spool, tokenize_to
 
 fsspec = pytest.importorskip("fsspec")
@@ -67,7 +68,7 @@ def corpus(bucket):
 
 def run(tok, arguments, out, **options):
     sources = inputs.find(arguments)
-    plan = Plan(sources, out, tok, 300, threads=2, overwrite=True, **options)
+    plan = make_plan(sources, out, tok, 300, threads=2, overwrite=True, **options)
     return tokenize(plan)
 
 
@@ -124,23 +125,23 @@ def test_output(bucket, corpus, tok, tmp_path):
     starts = []
     for _ in range(2):
         spool = Spool("s3://bucket/out/ids.u16", tmp_path / "spool")
-        plan = Plan(inputs.find([f"{corpus}/a.jsonl"]), spool.out, tok, 300)
-        tokenize_to(spool, plan, on_start=lambda start: starts.append(start.complete))
+        plan = make_plan(inputs.find([f"{corpus}/a.jsonl"]), spool.out, tok, 300)
+        tokenize_to(spool, plan, Callbacks(lambda start: starts.append(start.complete)))
         assert sorted(bucket.ls("bucket/out")) == [f"bucket/out/ids.u16{suffix}" for suffix in ("", ".ends", ".json")]
     assert starts == [False, True]
     assert bucket.cat("bucket/out/ids.u16") == (tmp_path / "want").read_bytes()
     assert bucket.cat("bucket/out/ids.u16.ends") == (tmp_path / "want.ends").read_bytes()
     bucket.pipe("bucket/in/a.jsonl", JSONL)  # again the same: another time, the same etag
     spool = Spool("s3://bucket/out/ids.u16", tmp_path / "spool")
-    plan = Plan(inputs.find([f"{corpus}/a.jsonl"]), spool.out, tok, 300)
-    tokenize_to(spool, plan, on_start=lambda start: starts.append(start.complete))
+    plan = make_plan(inputs.find([f"{corpus}/a.jsonl"]), spool.out, tok, 300)
+    tokenize_to(spool, plan, Callbacks(lambda start: starts.append(start.complete)))
     assert starts == [False, True, True]
 
 
 def test_output_to_no_bucket(corpus, tok, tmp_path, monkeypatch):
     monkeypatch.setattr(remote, "FIRST_DELAY_SECONDS", 0)
     spool = Spool("s3://nobody-has-this/ids.u16", tmp_path / "spool")
-    plan = Plan(inputs.find([f"{corpus}/a.jsonl"]), spool.out, tok, 300)
+    plan = make_plan(inputs.find([f"{corpus}/a.jsonl"]), spool.out, tok, 300)
     with pytest.raises(OutputError, match=r"^s3://nobody-has-this/ids\.u16: cannot be written: "):
         tokenize_to(spool, plan)
     assert not spool.out.exists(), "found out before the work"
@@ -149,8 +150,8 @@ def test_output_to_no_bucket(corpus, tok, tmp_path, monkeypatch):
 def test_changed_input_is_refused(bucket, tok, tmp_path):
     bucket.pipe("bucket/c/a.txt", b"the cat")
     spool = Spool("s3://bucket/out/c.u16", tmp_path / "spool")
-    tokenize_to(spool, Plan(inputs.find(["s3://bucket/c/a.txt"]), spool.out, tok, 300))
+    tokenize_to(spool, make_plan(inputs.find(["s3://bucket/c/a.txt"]), spool.out, tok, 300))
     bucket.pipe("bucket/c/a.txt", b"the dog")
     spool = Spool("s3://bucket/out/c.u16", tmp_path / "spool")
     with pytest.raises(OutputError, match=r"input 1: s3://bucket/c/a\.txt .*etag .* then, .*etag .* now"):
-        tokenize_to(spool, Plan(inputs.find(["s3://bucket/c/a.txt"]), spool.out, tok, 300))
+        tokenize_to(spool, make_plan(inputs.find(["s3://bucket/c/a.txt"]), spool.out, tok, 300))

@@ -17,6 +17,7 @@ import zstandard
 from commands import run
 from hypothesis import given
 from hypothesis import strategies as st
+from toys.plans import in_parts, make_plan
 
 import pyunitok
 from pyunitok.corpus.source import InputFile, without_secrets
@@ -218,15 +219,14 @@ def test_another_token_without_etags_is_another_input(server: str, model: Path, 
 
 def test_runs_in_parts_and_shards(server: str, model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from pyunitok.corpus import inputs
-    from pyunitok.run.parts import parts_folder, tokenize_in_parts
-    from pyunitok.run.plan import Plan
-
+    from pyunitok.run.parts import parts_folder
+    
     monkeypatch.chdir(tmp_path)
     tokenizer = pyunitok.Tokenizer.from_file(model)
     for number in (1, 2):  # the second finds all of it done
         sources = inputs.find([signed(server, "a.jsonl", number), signed(server, "c", number)])
-        plan = Plan(sources, tmp_path / "ids", tokenizer, None, threads=1)
-        tokenize_in_parts(plan, unit_bytes=3000, keep_parts=True)
+        plan = make_plan(sources, tmp_path / "ids", tokenizer, None, threads=1)
+        in_parts(plan, unit_bytes=3000, keep_parts=True)
         assert (parts_folder(tmp_path / "ids") / "plan.json").exists()
         urls = [signed(server, "a.jsonl", number), signed(server, "c", number)]
         done = run(tmp_path, "tokenize", *urls, "-o", "x", "--shard", f"{number - 1}/2", "-m", str(model),

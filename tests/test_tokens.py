@@ -76,7 +76,7 @@ def test_bare_file(tmp_path):
 def test_an_empty_file_opens(tmp_path):
     toy = Tokenizer.from_pieces(BYTES)
     (tmp_path / "a.txt").write_bytes(b"")
-    docs = run(toy, [tmp_path / "a.txt"], tmp_path / "ids", separator=b"\n", eod_id=None)
+    docs = run(toy, [tmp_path / "a.txt"], tmp_path / "ids", separator=b"\n", eod=None)
     assert (len(docs), len(docs.ids)) == (0, 0)
 
 

@@ -20,7 +20,7 @@ from pyunitok._c import train as c_train
 from pyunitok._c import train_lexicon as c_train_lexicon
 from pyunitok.cli.train import train as command
 from pyunitok.corpus.inputs import find
-from pyunitok.corpus.reading import Reading
+from pyunitok.corpus.reading import Reading, ReadingOptions
 from pyunitok.errors import OptionError, OutputError, TrainingError
 from pyunitok.train import counting, sources, unigram
 from pyunitok.train.api import run
@@ -73,7 +73,7 @@ def test_the_sample_is_of_all_inputs(tmp_path: Path, monkeypatch: pytest.MonkeyP
     for name, n_lines in (("a", 300), ("b", 20_000), ("c", 400)):
         lines = (f"{name}{k:05d} {k * 7919 % 1000} the text of this line" for k in range(n_lines))
         (tmp_path / f"{name}.txt").write_text("\n".join(lines))
-    corpus = sources.Corpus(Reading(sources=find([str(tmp_path)]), block_bytes=8192, threads=1))
+    corpus = sources.Corpus(Reading(find([str(tmp_path)]), ReadingOptions(block_bytes=8192, threads=1)))
     list(corpus.batches())
     held = [line for line in b"\n".join(corpus.sample).decode().splitlines() if line]
     numbers = {name: [int(line[1:6]) for line in held if line[0] == name] for name in "abc"}

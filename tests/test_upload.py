@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from test_remote import Unreliable, store  # noqa: F401 (a fixture)
+from toys.plans import make_plan
 
 import pyunitok
 from pyunitok.corpus import inputs
@@ -16,7 +17,7 @@ from pyunitok.errors import InputError, OutputError
 from pyunitok.model.tokenizer import Tokenizer
 from pyunitok.run import upload as upload_module
 from pyunitok.run.pipeline import tokenize
-from pyunitok.run.plan import Plan
+from pyunitok.run.plan import Callbacks
 from pyunitok.run.upload import Spool, tokenize_to
 
 pytest.importorskip("fsspec")
@@ -34,15 +35,15 @@ def corpus(tmp_path):
     def run(url=URL, **options):
         spool = Spool(url, tmp_path / "spool")
         sources = inputs.find([str(tmp_path / "a.txt")])
-        options = {"eod_id": 300, "threads": 1, "separator": b"\n"} | options
-        plan = Plan(sources, spool.out, tok, **options)
+        options = {"eod": 300, "threads": 1, "separator": b"\n"} | options
+        plan = make_plan(sources, spool.out, tok, **options)
         starts = []
-        tokenize_to(spool, plan, on_start=starts.append)
+        tokenize_to(spool, plan, Callbacks(on_start=starts.append))
         return starts[0].complete
 
     def want(**options):
         out = tmp_path / "want"
-        plan = Plan(inputs.find([str(tmp_path / "a.txt")]), out, tok, **{"eod_id": 300, "separator": b"\n"} | options)
+        plan = make_plan(inputs.find([str(tmp_path / "a.txt")]), out, tok, **{"eod": 300, "separator": b"\n"} | options)
         tokenize(plan)
         files = [out, Path(f"{out}.ends")]
         contents = [file.read_bytes() for file in files]
@@ -87,7 +88,7 @@ def test_complete_is_found_out_without_the_spool(corpus):
     assert (far(), puts()) == (before, [])
     another = rf"^{URL} exists, and was made by another command \(eod: 300 then, none now\)"
     with pytest.raises(OutputError, match=another):
-        corpus(eod_id=None)
+        corpus(eod=None)
     assert list((corpus.folder / "spool").iterdir()) == []
     (corpus.folder / "a.txt").write_bytes(b"another")
     with pytest.raises(OutputError, match=r"was made by another command .*a\.txt"):
@@ -151,11 +152,11 @@ def test_interrupted_work_goes_on_in_the_spool(corpus):
 
     tok = Tokenizer.from_pieces([bytes([b]) for b in range(256)] + [b"the", b" the"], eod=300)
     spool = Spool(URL, corpus.folder / "spool")
-    plan = Plan(
+    plan = make_plan(
         inputs.find([str(corpus.folder / "a.txt")]), spool.out, tok, 300, b"\n", threads=1, block_bytes=1000
     )
     with pytest.raises(KeyboardInterrupt):
-        tokenize_to(spool, plan, on_progress=stop)
+        tokenize_to(spool, plan, Callbacks(on_progress=stop))
     assert far() == {}
     with pytest.raises(OutputError, match="unfinished, and was begun by another command"):
         corpus(separator=None)
@@ -209,9 +210,9 @@ def test_a_pipe_is_compared_with_what_was_made_of_it(corpus):
         writer = threading.Thread(target=fifo.write_bytes, args=(data,))
         writer.start()
         spool, starts = Spool(URL, corpus.folder / "spool"), []
-        plan = Plan(inputs.find([str(fifo)], input_format="text"), spool.out, tok, 300)
+        plan = make_plan(inputs.find([str(fifo)], input_format="text"), spool.out, tok, 300)
         try:
-            tokenize_to(spool, plan, on_start=starts.append)
+            tokenize_to(spool, plan, Callbacks(on_start=starts.append))
         finally:
             writer.join()
         return starts[0].complete

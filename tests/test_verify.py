@@ -143,7 +143,7 @@ def test_kept_metadata(tmp_path, toy):
 
 def test_an_eod_that_the_model_does_not_have(tmp_path, toy):
     (tmp_path / "a.txt").write_bytes(b"the")
-    array = run(toy, [tmp_path / "a.txt"], tmp_path / "ids", eod_id=777)
+    array = run(toy, [tmp_path / "a.txt"], tmp_path / "ids", eod=777)
     assert verify(array, toy) == []
     assert compare(array) is None
 
@@ -192,7 +192,7 @@ def test_any_corpus(tmp_path_factory, toy, corpus, separator, eod, batch, data):
     folder = tmp_path_factory.mktemp("verify")
     for k, text in enumerate(corpus):
         (folder / f"{k}.txt").write_bytes(text)
-    array = run(toy, [folder], folder / "ids", separator=separator, eod_id=eod)
+    array = run(toy, [folder], folder / "ids", separator=separator, eod=eod)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "BATCH_IDS", batch)
         patch.setattr(module, "BLOCK_BYTES", data.draw(st.integers(1, 50)))
@@ -203,7 +203,7 @@ def test_any_corpus(tmp_path_factory, toy, corpus, separator, eod, batch, data):
         text = corpus[k][:at] + data.draw(st.sampled_from([b"", b"x", b"xy", b"|"])) + corpus[k][at + 1 :]
         (folder / f"{k}.txt").write_bytes(text)
         other = run(toy, [folder / f"{j}.txt" for j in range(len(corpus))], folder / "other",
-                    separator=separator, eod_id=eod)  # fmt: skip
+                    separator=separator, eod=eod)  # fmt: skip
         docs = [[a.text_bytes(d) for d in range(len(a))] for a in (array, other)]
         fault = compare(array, threads=2)
     assert (fault is None) == (docs[0] == docs[1])
@@ -229,7 +229,7 @@ def test_long_documents_compressed(tmp_path, toy, monkeypatch):
 
 def test_bad_lines_that_were_left_out(tmp_path, toy):
     (tmp_path / "a.jsonl").write_text('{"text": "the"}\n{"text": 1}\n{"text": "dog"}\n')
-    array = run(toy, [tmp_path / "a.jsonl"], tmp_path / "ids", skip_bad=True)
+    array = run(toy, [tmp_path / "a.jsonl"], tmp_path / "ids", on_error="skip")
     assert len(array) == 2 and compare(array) is None
     (tmp_path / "a.jsonl").write_text('{"text": "the"}\n{"text": "cat"}\n{"text": "dog"}\n')
     assert "a.jsonl: document 1" in compare(array)
@@ -256,7 +256,7 @@ def test_an_id_without_a_meaning(folder):
 def test_a_model_that_is_not_lossless(tmp_path):
     lossy = Tokenizer.from_pieces(["the", " ", "a"], fallback="a", eod=9)
     (tmp_path / "a.txt").write_bytes(b"the the|xa|the")
-    array = run(lossy, [tmp_path / "a.txt"], tmp_path / "ids", separator=b"|", eod_id=9)
+    array = run(lossy, [tmp_path / "a.txt"], tmp_path / "ids", separator=b"|", eod=9)
     assert compare(array) is None
     (tmp_path / "a.txt").write_bytes(b"the the|xya|the")
     assert "document 1" in compare(array)
@@ -335,7 +335,7 @@ def test_what_is_tokenized_is_verified(tmp_path_factory, toy, corpus, separator,
     folder = tmp_path_factory.mktemp("verify")
     for k, text in enumerate(corpus):
         (folder / f"{k}.txt").write_bytes(text)
-    options = {"separator": separator, "eod_id": eod, "block_bytes": block_bytes, "threads": 2}
+    options = {"separator": separator, "eod": eod, "block_bytes": block_bytes, "threads": 2}
     array = run(toy, [folder], folder / "ids", verify=True, **options)
     assert compare(array) is None
 
@@ -375,4 +375,4 @@ def test_an_encoder_that_errs_is_caught(tmp_path, toy, monkeypatch, block_bytes,
 def test_verify_and_models_that_are_not_lossless(tmp_path):
     lossy = Tokenizer.from_pieces(["the", " ", "a"], fallback="a", eod=9)
     (tmp_path / "a.txt").write_bytes(b"the the|xa|the" * 99)
-    run(lossy, [tmp_path / "a.txt"], tmp_path / "ids", separator=b"|", eod_id=9, verify=True, block_bytes=32)
+    run(lossy, [tmp_path / "a.txt"], tmp_path / "ids", separator=b"|", eod=9, verify=True, block_bytes=32)

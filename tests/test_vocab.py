@@ -21,7 +21,7 @@ from toys import sentencepieces
 from pyunitok import Packed, Tokenizer
 from pyunitok.cli import cli
 from pyunitok.corpus import inputs
-from pyunitok.corpus.reading import Reading
+from pyunitok.corpus.reading import Reading, ReadingOptions
 from pyunitok.errors import InputError, OptionError, OutputError, VocabularyError
 from pyunitok.tokens.corpus_counts import count_files, count_uses
 from pyunitok.train.editing import edit_vocabulary
@@ -174,7 +174,7 @@ def test_removing_unused_pieces_changes_no_id_of_the_corpus(tmp_path: Path) -> N
 def test_uses_are_counted(tmp_path: Path) -> None:
     base = Tokenizer.from_file(toy_file(tmp_path / "base.txt", {b"the": 300, b"ab": 304}))
     (tmp_path / "a.jsonl").write_text("".join(json.dumps({"text": text}) + "\n" for text in TEXTS * 50))
-    reading = Reading(inputs.find([str(tmp_path / "a.jsonl")]), threads=2, block_bytes=100)
+    reading = Reading(inputs.find([str(tmp_path / "a.jsonl")]), ReadingOptions(threads=2, block_bytes=100))
     uses = count_uses(reading, base, lambda done, total: None)
     ids = np.concatenate([base.encode(text) for text in TEXTS * 50])
     assert uses.tolist() == np.bincount(ids, minlength=305).tolist()
@@ -191,7 +191,7 @@ def test_files_are_counted_under_any_model(kind: str, tmp_path: Path) -> None:
     for name, text in (("a.txt", TEXTS[1]), ("b.txt", TEXTS[3]), ("c.txt", "")):
         (tmp_path / name).write_text(text)
     paths = [str(tmp_path / name) for name in ("a.txt", "c.txt", "b.txt")]
-    reading = Reading(inputs.find(paths), threads=2, block_bytes=16)
+    reading = Reading(inputs.find(paths), ReadingOptions(threads=2, block_bytes=16))
     found = count_files(reading, [tokenizer], lambda done, total: None)
     expected = [
         (path, len(text), (tokenizer.count(text),)) for path, text in zip(paths, (TEXTS[1], "", TEXTS[3]), strict=True)
@@ -358,7 +358,7 @@ def test_words_are_those_of_the_slow_ranking(tmp_path_factory: Any, texts: list[
             for word, times in counted.items()
         ]
         expected = sorted((row for row in rows if row[1] > 1 and row[2] > 0), key=lambda row: (-row[2], row[0]))[:n]
-        found = rank_words(Reading(inputs.find([str(path)]), threads=1), tokenizer, names, n)
+        found = rank_words(Reading(inputs.find([str(path)]), ReadingOptions(threads=1)), tokenizer, names, n)
         assert [tuple(word) for word in found] == expected
 
 
@@ -393,7 +393,8 @@ def test_words_do_not_depend_on_memory_and_threads(tmp_path: Path) -> None:
     tokenizer = Tokenizer.from_pieces(BYTES)
     found = [
         rank_words(
-            Reading(inputs.find([str(tmp_path / "a.txt")]), threads=threads, block_bytes=1000), tokenizer, ["Latin"],
+            Reading(inputs.find([str(tmp_path / "a.txt")]), ReadingOptions(threads=threads, block_bytes=1000)),
+            tokenizer, ["Latin"],
             2000, max_memory=max_memory, folder=tmp_path,
         )
         for threads, max_memory in ((1, 0), (2, 0), (2, 40000), (1, 10000))

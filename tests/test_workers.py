@@ -11,7 +11,7 @@ import pytest
 from pyunitok.corpus.block import anywhere
 from pyunitok.corpus.inputs import find
 from pyunitok.corpus.position import Position
-from pyunitok.corpus.reading import Inputs, Reading
+from pyunitok.corpus.reading import Inputs, Reading, ReadingOptions
 from pyunitok.corpus.workers import Carry, Workers
 from pyunitok.errors import InputError
 
@@ -37,7 +37,7 @@ def test_words_of_a_corpus(corpus, threads, block_bytes):
         return Counter(word for text in block.texts() for word in text.split())
 
     total = Counter()
-    reading = Reading(find([str(corpus)]), separator=b"\n", threads=threads, block_bytes=block_bytes)
+    reading = Reading(find([str(corpus)]), ReadingOptions(separator=b"\n", threads=threads, block_bytes=block_bytes))
     with Workers(reading, count) as workers:
         for result in workers.results():
             total += result.value
@@ -48,7 +48,7 @@ def test_words_of_a_corpus(corpus, threads, block_bytes):
 @pytest.mark.parametrize("threads", [1, 4])
 def test_results_come_in_order_and_account_for_every_byte(corpus, threads):
     sources = find([str(corpus)])
-    reading = Reading(sources, separator=b"\n", split=anywhere, threads=threads, block_bytes=20)
+    reading = Reading(sources, ReadingOptions(separator=b"\n", threads=threads, block_bytes=20), split=anywhere)
 
     def slow_at_times(block):
         time.sleep(0.002 * (block.number % 3 == 0))
@@ -71,14 +71,14 @@ def test_results_come_in_order_and_account_for_every_byte(corpus, threads):
 
 @pytest.mark.parametrize(("name", "block_bytes", "n"), [("a.txt", 1531, 1), ("a.txt", 1530, 4), ("", 1 << 20, 4)])
 def test_a_file_of_one_block_needs_one_thread(corpus, name, block_bytes, n):
-    reading = Reading(find([str(corpus / name)]), threads=4, block_bytes=block_bytes)
+    reading = Reading(find([str(corpus / name)]), ReadingOptions(threads=4, block_bytes=block_bytes))
     assert reading.useful_threads == n
     seen = results_of(reading, lambda block: threading.get_ident())
     assert len({result.value for result in seen}) <= n
 
 
 def test_one_thread_sees_the_same_blocks(corpus):
-    reading = Reading(find([str(corpus)]), separator=b"\n", threads=1, block_bytes=50)
+    reading = Reading(find([str(corpus)]), ReadingOptions(separator=b"\n", threads=1, block_bytes=50))
     with contextlib.closing(Inputs(reading)) as inputs:
         alone = [(block.source, list(block.texts())) for block in inputs.blocks()]
     assert alone == [r.value for r in results_of(reading, lambda block: (block.source, list(block.texts())))[:-1]]
@@ -91,7 +91,7 @@ def test_a_fault_comes_after_the_results_before_it(corpus):
         time.sleep(0.01)
         return block.number
 
-    reading = Reading(find([str(corpus)]), separator=b"\n", threads=4, block_bytes=20, split=anywhere)
+    reading = Reading(find([str(corpus)]), ReadingOptions(separator=b"\n", threads=4, block_bytes=20), split=anywhere)
     seen = []
     with pytest.raises(RuntimeError, match="three"), Workers(reading, fail_at_3) as workers:
         seen += (result.value for result in workers.results())
@@ -114,7 +114,7 @@ def test_a_fault_does_not_strand_the_blocks_before_it(corpus):
         carry.put(block.number + 1, value + 1)
         return value
 
-    reading = Reading(find([str(corpus / "a.txt")]), threads=3, block_bytes=20, split=anywhere)
+    reading = Reading(find([str(corpus / "a.txt")]), ReadingOptions(threads=3, block_bytes=20), split=anywhere)
     seen = []
     with pytest.raises(InputError, match="two"), Workers(reading, work, carry=carry) as workers:
         seen += (result.value for result in workers.results())
@@ -127,7 +127,7 @@ def test_leaving_early_wakes_those_who_wait(corpus):
     def work(block):
         return carry.take(block.number)  # nobody puts any more
 
-    reading = Reading(find([str(corpus / "a.txt")]), threads=3, block_bytes=20, split=anywhere)
+    reading = Reading(find([str(corpus / "a.txt")]), ReadingOptions(threads=3, block_bytes=20), split=anywhere)
     workers = Workers(reading, work, carry=carry)
     with workers:
         assert next(workers.results()).value == 0

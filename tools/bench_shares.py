@@ -15,6 +15,7 @@ from pyunitok import Tokenizer
 from pyunitok.corpus import inputs, workers
 from pyunitok.corpus.block import Block
 from pyunitok.corpus.reading import Inputs
+from pyunitok.run.options import Options
 from pyunitok.run.pipeline import Writer, tokenize
 from pyunitok.run.plan import Plan
 
@@ -76,10 +77,8 @@ def shares(path: Path, out: Path, threads: int, tokenizer: Tokenizer) -> dict[st
             stack.enter_context(patch.object(target, name, stages.timed(stage, getattr(target, name))))
         stack.enter_context(patch.object(Inputs, "__init__", init))
         before, wall = resource.getrusage(resource.RUSAGE_SELF), time.perf_counter()
-        plan = Plan(
-            sources=inputs.find([str(path)]), out=out, tokenizer=tokenizer, eod_id=tokenizer.eod_id,
-            separator=b"\n", threads=threads, overwrite=True,
-        )  # fmt: skip
+        options = Options(eod=tokenizer.eod_id, separator=b"\n", threads=threads, overwrite=True)
+        plan = Plan(options, inputs.find([str(path)]), out, tokenizer)
         tokenize(plan)
         wall = time.perf_counter() - wall
         after = resource.getrusage(resource.RUSAGE_SELF)

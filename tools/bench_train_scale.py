@@ -32,7 +32,7 @@ print(json.dumps({{"cpu": tokenize({path!r}) - tokenize({empty!r})}}))
 COUNT = """
 import hashlib, json
 from pyunitok.corpus import inputs
-from pyunitok.corpus.reading import Reading
+from pyunitok.corpus.reading import Reading, ReadingOptions
 from pyunitok.train.counting import UnitCounter
 from pyunitok.train.checks import MetaPieces
 from pyunitok._c.train import CUT, Segmenter
@@ -44,7 +44,7 @@ specs = Specs.parse({{"model_type": "unigram", "vocab_size": 32000}})
 complete(specs)
 rules, made, symbols = Job(specs, compat=False).rules(), normalizer(specs), MetaPieces(specs).symbols()
 cpu_began = time.process_time()
-reading = Reading(inputs.find([{path!r}]), threads={threads})
+reading = Reading(inputs.find([{path!r}]), options=ReadingOptions(threads={threads}))
 def make(counter):
     return Segmenter(made, rules, counter, flags=CUT, max_line_bytes=1 << 27, symbols=symbols)
 with UnitCounter(make, {max_memory}) as counter:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from pyunitok.cli.progress import Meter
 from pyunitok.errors import count, printable
-
-if TYPE_CHECKING:
-    from pyunitok.job import Callbacks, Job
+from pyunitok.job import Job
+from pyunitok.run.journal import journal_path
+from pyunitok.run.output import parts_folder
+from pyunitok.run.plan import Callbacks
+from pyunitok.run.survey import survey
+from pyunitok.tokens.metadata import errors_path
 
 
 def report_left_out(left_out: Any) -> None:
@@ -37,7 +40,8 @@ def report_formats(sources: Any) -> None:
 
 def report_survey(job: Job) -> None:
     """For --dry-run, to stdout: a line for each input, and what would come of them."""
-    found, plan = job.survey(), job.plan
+    plan = job.plan
+    found = survey(plan)
     for source in plan.sources:
         size = "unknown" if source.size_bytes is None else f"{source.size_bytes:,}"
         path, reason = printable(source.path), printable(source.reason)
@@ -65,9 +69,7 @@ class Listener:
 
     @property
     def callbacks(self) -> Callbacks:
-        from pyunitok.job import Callbacks
-
-        return Callbacks(self._on_start, self._meter.show, self._on_merge, self._on_upload, report_export)
+        return Callbacks(self._on_start, self._meter.show, self._on_merge, self._on_upload)
 
     def __enter__(self) -> Listener:
         return self
@@ -79,6 +81,8 @@ class Listener:
             self._report_rest(kind)
 
     def report_done(self, manifest: Any) -> None:
+        if self._job.exported:
+            report_export(self._job.exported)
         documents, tokens = count(manifest.documents, "document"), count(manifest.tokens, "token")
         counts = f"{documents}, {manifest.text_bytes:,} bytes of text, {tokens}"
         if self._start.complete:
@@ -88,9 +92,10 @@ class Listener:
             read = "" if manifest.bytes == manifest.text_bytes else f" (from {manifest.bytes:,} bytes of input)"
             ratio = manifest.bytes_per_token or 0.0
             click.echo(f"{counts}, {ratio:.3f} bytes/token, {rate:.0f} MB/s{read}", err=True)
-        if self._job.keeps_parts:
-            folder, out = self._job.parts, self._job.plan.out
-            click.echo(f"parts: `pyunitok merge {printable(folder)} -o {printable(out)}` joins them", err=True)
+        if self._job.plan.options.keep_parts:
+            out = self._job.plan.out
+            folder = printable(parts_folder(out))
+            click.echo(f"parts: `pyunitok merge {folder} -o {printable(out)}` joins them", err=True)
 
     def report_skipped(self, manifest: Any) -> bool:
         """Whether anything was left out."""
@@ -98,8 +103,6 @@ class Listener:
         n_files = sum(record.error is not None for record in manifest.inputs)
         what = [count(n_lines, "bad line")] * (n_lines > 0) + [count(n_files, "damaged file")] * (n_files > 0)
         if what:
-            from pyunitok.tokens.metadata import errors_path
-
             click.echo(f"{' and '.join(what)} left out; {printable(errors_path(self._name()))} lists them", err=True)
         return bool(what)
 
@@ -122,14 +125,13 @@ class Listener:
 
     def _report_rest(self, kind: Any) -> None:
         """What a run leaves that has stopped."""
-        from pyunitok.run.journal import journal_path
-
         job, out = self._job, self._job.plan.out
-        but = " without --overwrite" if job.plan.overwrite else ""
+        but = " without --overwrite" if job.plan.options.overwrite else ""
         if self._start is None:
             return
-        if job.parts.exists():
-            click.echo(f"finished parts are kept in {printable(job.parts)}: the same command{but} resumes", err=True)
+        parts = parts_folder(out)
+        if parts.exists():
+            click.echo(f"finished parts are kept in {printable(parts)}: the same command{but} resumes", err=True)
         elif journal_path(out).exists():
             click.echo(
                 f"what is done is kept in {printable(out)}.*partial: the same command{but} resumes;"

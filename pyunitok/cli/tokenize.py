@@ -14,11 +14,11 @@ from pyunitok.cli.arguments import SampleOf, ShardOf, Size, load_model, model_op
 from pyunitok.cli.export import export_options
 from pyunitok.cli.report import Listener, report_formats, report_left_out, report_survey
 from pyunitok.cli.sections import Sectioned
-from pyunitok.corpus.formats import FORMATS as INPUT_FORMATS
+from pyunitok.disk.reports import check_report, write_report
 from pyunitok.export import FORMATS
 from pyunitok.export import Options as ExportOptions
-
-EXPORT_OPTIONS = [field.name for field in fields(ExportOptions)]
+from pyunitok.job import Job
+from pyunitok.run.options import CHOICES, Options
 
 SECTIONS = {
     "Inputs": "include exclude max-line on-error metadata",
@@ -38,7 +38,7 @@ SECTIONS = {
 )  # fmt: skip
 @model_option
 @click.option(
-    "--input-format", type=click.Choice(["auto", *INPUT_FORMATS]), default="auto", show_default=True,
+    "--input-format", type=click.Choice(CHOICES["input_format"]), default="auto", show_default=True,
     help="auto uses the name and otherwise the first bytes.",
 )  # fmt: skip
 @click.option(
@@ -46,12 +46,13 @@ SECTIONS = {
     help="JSONL, Parquet: the field with the text; a.b is nested, a\\.b is one name.",
 )  # fmt: skip
 @click.option(
-    "--doc", default="file", show_default=True, metavar="file|line|SEPARATOR",
+    "--doc", "separator", default="file", show_default=True, metavar="file|line|SEPARATOR",
+    callback=lambda _context, _option, doc: parse_separator(doc),
     help="Text: what a document is; a separator may have \\n, \\t, \\xHH, ….",
 )  # fmt: skip
 @click.option("--threads", type=click.IntRange(1), help="Number of threads; by default one per core.")
 @click.option(
-    "--max-memory", type=Size(), default="1G", show_default=True,
+    "--max-memory", "max_memory_bytes", type=Size(), default="1G", show_default=True,
     help="Memory for text, decompressed frames and unwritten ids.",
 )  # fmt: skip
 @click.option("--overwrite", is_flag=True, help="Start again, and replace OUT if it exists.")
@@ -64,16 +65,21 @@ SECTIONS = {
     "--exclude", metavar="PATTERN", multiple=True,
     help="Skip files whose names match, or whose paths end so: 'tests/*.txt'. May be repeated.",
 )  # fmt: skip
-@click.option("--max-line", type=Size(), default="256M", show_default=True, help="JSONL: longest line accepted.")
 @click.option(
-    "--on-error", type=click.Choice(["raise", "skip", "skip-file"]), default="raise", show_default=True,
+    "--max-line", "max_line_bytes", type=Size(), default="256M", show_default=True, help="JSONL: longest line accepted."
+)
+@click.option(
+    "--on-error", type=click.Choice(CHOICES["on_error"]), default="raise", show_default=True,
     help="raise stops at a bad line. skip skips it, lists it in OUT.errors.jsonl and exits with 3. skip-file also "
     "skips damaged files.",
 )  # fmt: skip
 @click.option("--metadata", is_flag=True, help="Keep each document's file, line and JSON fields in OUT.meta.jsonl.zst.")
-@click.option("--eod", metavar="ID|none", help="The id after each document; by default the model's own.")
 @click.option(
-    "--dtype", type=click.Choice(["uint16", "uint32"]), default="uint16", show_default=True,
+    "--eod", metavar="ID|none", help="The id after each document; by default the model's own.",
+    callback=lambda _context, _option, eod: parse_eod(eod),
+)  # fmt: skip
+@click.option(
+    "--dtype", type=click.Choice(CHOICES["dtype"]), default="uint16", show_default=True,
     help="Type of the ids. A model with larger ids is refused.",
 )  # fmt: skip
 @click.option(
@@ -89,15 +95,17 @@ SECTIONS = {
     "--ray", metavar="auto|local|ADDRESS",
     help="Use all machines of a Ray cluster; they must see IN and OUT. --threads is per task, by default 1.",
 )  # fmt: skip
-@click.option("--unit", type=Size(), help="With --ray: bytes of input per task.")
+@click.option("--unit", "unit_bytes", type=Size(), help="With --ray: bytes of input per task.")
 @click.option("--keep-parts", is_flag=True, help="With --ray: leave the parts in OUT.parts, for `pyunitok merge`.")
 @click.option(
-    "--format", "to", type=click.Choice(list(FORMATS)), metavar="TOOL",
+    "--format", type=click.Choice(list(FORMATS)), metavar="TOOL",
     help=f"Write files beside OUT, for {', '.join(FORMATS)}.",
 )  # fmt: skip
 @export_options
 @click.option("--keep-tokens", is_flag=True, help="Keep OUT and OUT.ends, which are otherwise removed.")
-@click.option("--block", type=Size(), default="1M", show_default=True, help="Text that a thread reads at a time.")
+@click.option(
+    "--block", "block_bytes", type=Size(), default="1M", show_default=True, help="Text that a thread reads at a time."
+)
 @click.option(
     "--verify-resume", is_flag=True,
     help="When resuming, check all that was written; by default, the last 64M of each file.",
@@ -108,9 +116,8 @@ SECTIONS = {
 )  # fmt: skip
 @click.option("--stats-json", metavar="FILE", help="Write bytes, documents, tokens and seconds of each input to FILE.")
 def tokenize(
-    inputs: tuple[str, ...], out: str, model: str | None, doc: str, eod: str | None, block: int, max_line: int,
-    max_memory: int, unit: int | None, to: str | None, dry_run: bool, stats_json: str | None, **options: Any,
-) -> None:  # fmt: skip
+    inputs: tuple[str, ...], out: str, model: str | None, dry_run: bool, stats_json: str | None, **options: Any
+) -> None:
     """Tokenize files into OUT, a raw array of ids.
 
     IN is a text, JSONL or Parquet file (plain, .zst, .gz, .bz2 or .xz), a directory, a glob pattern, a URL (s3://,
@@ -127,19 +134,10 @@ def tokenize(
       pyunitok tokenize corpus/ -o ids.u16 --shard $SLURM_ARRAY_TASK_ID/8
       pyunitok tokenize corpus/ -o data/corpus --format megatron
     """
-    from pyunitok.disk.reports import check_report, write_report
-    from pyunitok.job import Job, Options
-
     if stats_json:
         check_report(Path(stats_json))
-    separator = parse_separator(doc)
-    tokenizer = load_model(model)
-    format_options = given({name: options.pop(name) for name in EXPORT_OPTIONS})
-    chosen = Options(
-        separator=separator, eod=parse_eod(eod), block_bytes=block, max_line_bytes=max_line,
-        max_memory_bytes=max_memory, unit_bytes=unit, format=to, format_options=format_options, **options,
-    )  # fmt: skip
-    job = Job(inputs, out, tokenizer, chosen)
+    format_options = given({field.name: options.pop(field.name) for field in fields(ExportOptions)})
+    job = Job(inputs, out, load_model(model), Options(format_options=format_options, **options))
     report_left_out(job.left_out)
     report_formats(job.plan.sources)
     if dry_run:

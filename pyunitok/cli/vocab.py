@@ -197,8 +197,7 @@ def diff(
     """
     from pyunitok.cli.train import Bar
     from pyunitok.corpus import inputs
-    from pyunitok.corpus.reading import Reading
-    from pyunitok.model.batch import threads_or_cores
+    from pyunitok.corpus.reading import Reading, ReadingOptions
     from pyunitok.tokens.corpus_counts import count_files
     from pyunitok.vocab.diff import diff as compare
     from pyunitok.vocab.lists import escape
@@ -209,7 +208,7 @@ def diff(
     if texts:
         sources = inputs.find(texts, text_key=text_key)
         with Bar() as bar:
-            reading = Reading(sources, text_key=text_key, threads=threads_or_cores(threads))
+            reading = Reading(sources, ReadingOptions(text_key=text_key, threads=threads))
             counts = count_files(reading, models, lambda done, total: bar.show("texts", done, total))
     if _write_json(json_path, {**found.to_json(), "texts": [count.to_json() for count in counts]}):
         return

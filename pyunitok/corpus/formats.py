@@ -49,7 +49,8 @@ TEXT = Format(
     "text", "text",
     (".txt", ".text", ".md", ".rst", ".tex", ".log", ".csv", ".tsv", ".html", ".htm", ".xml"),
     lambda stream, source, reading, start, check_start, _: TextReader(
-        stream, reading.separator, reading.split, start, metadata=reading.metadata, check_start=check_start
+        stream, reading.options.separator, reading.split, start,
+        metadata=reading.options.metadata, check_start=check_start,
     ),
 )  # fmt: skip
 FORMATS = {
@@ -59,16 +60,17 @@ FORMATS = {
         Format(
             "jsonl", "JSON lines", (".jsonl", ".ndjson"),
             lambda stream, source, reading, start, _check_start, _: JsonlReader(
-                stream, reading.text_key, reading.split, reading.max_line_bytes, start,
-                skip=reading.skip_bad, metadata=reading.metadata,
+                stream, reading.options.text_key, reading.split, reading.options.max_line_bytes, start,
+                skip=reading.options.skip_bad, metadata=reading.options.metadata,
             ),
             sniff=jsonl.sniff, has_text_key=True, separator=b"\n", n_buffers=2,
         ),
         Format(
             "parquet", "Parquet", (".parquet", ".pq"),
             lambda file, source, reading, start, _check_start, budget_bytes: ParquetReader(
-                file, source.name, reading.text_key, reading.split, start, skip=reading.skip_bad,
-                metadata=reading.metadata, budget_bytes=budget_bytes, max_memory_bytes=reading.max_memory_bytes,
+                file, source.name, reading.options.text_key, reading.split, start, skip=reading.options.skip_bad,
+                metadata=reading.options.metadata, budget_bytes=budget_bytes,
+                max_memory_bytes=reading.options.max_memory_bytes,
             ),
             magics=(b"PAR1", b"PARE"),  # PARE: the footer is encrypted
             has_text_key=True, seekable=True, needs=("pyarrow.parquet", parquet.NEEDS_PYARROW),

@@ -21,7 +21,7 @@ from pyunitok.corpus.compressions import COMPRESSIONS
 from pyunitok.corpus.formats import FORMATS
 from pyunitok.corpus.position import BEGINNING, Position
 from pyunitok.corpus.raw_file import CHUNK_BYTES
-from pyunitok.corpus.reading import Inputs, Reading
+from pyunitok.corpus.reading import Inputs, Reading, ReadingOptions
 from pyunitok.corpus.source import Source
 from pyunitok.corpus.stream import decompressed, open_raw
 
@@ -80,8 +80,8 @@ def counted(source: Source, part: Range, separator: bytes | None) -> Position:
     """What is in a range: its bytes, documents and lines, bad lines among them. InputError. Reads it all once."""
     at = BEGINNING if part.begin == 0 else UNCOUNTED
     part_source = open_range(source, part, separator)
-    reading = Reading([part_source], separator, split=anywhere, skip_bad=True, threads=1, max_line_bytes=CHUNK_BYTES)
-    with contextlib.closing(Inputs(reading, at)) as inputs:
+    options = ReadingOptions(separator=separator, on_error="skip", threads=1, max_line_bytes=CHUNK_BYTES)
+    with contextlib.closing(Inputs(Reading([part_source], options, anywhere), at)) as inputs:
         block = inputs.new_block()
         while inputs.fill(block):  # and no block.finish(): lines are counted, not parsed
             pass

@@ -5,7 +5,7 @@
 
 To look at a corpus in one thread:
 
-    reading = Reading(inputs.find(["corpus/"]), separator=b"\\n")
+    reading = Reading(inputs.find(["corpus/"]), ReadingOptions(separator=b"\\n"))
     with contextlib.closing(Inputs(reading)) as corpus:
         n_bytes = sum(block.source_bytes for block in corpus.blocks())
 
@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -31,7 +31,7 @@ from pyunitok.corpus.sniff import MUCH, not_text, share_invalid, why_not_text
 from pyunitok.corpus.source import Source
 from pyunitok.corpus.text import MAX_DOCS
 from pyunitok.errors import InputWarning, LimitError
-from pyunitok.model.batch import available_cores
+from pyunitok.model.batch import available_cores, check_threads
 
 BLOCK_BYTES = 1 << 20
 MAX_LINE_BYTES = 256 << 20
@@ -48,35 +48,64 @@ MAX_WARNINGS = 3  # of files that do not look like UTF-8
 WRITING_BYTES = 16 << 20  # the output's buffers
 
 
-@dataclass(frozen=True)
-class Reading:
-    """How a corpus is read.
+@dataclass(frozen=True, kw_only=True)
+class ReadingOptions:
+    """The options for reading a corpus that users choose.
 
-    sources           its files, in order: see inputs.find
     separator         between the documents of text files; None: each file is one document
-    text_key          the text of JSON lines and Parquet files: see json_text.key_path
-    split             where a document longer than a block may be divided: see block.Split. By default nowhere: each
-                      document reaches a worker in one piece, however much memory that takes
-    skip_bad          leave out JSON lines and rows without a text and list them in block.bad; else InputError
+    text_key          the field or column with the text of JSON lines and Parquet files: see json_text.key_path
+    on_error          for a JSON line or row without a text: "raise" InputError; "skip" it and list it in block.bad; or
+                      "skip-file", which tokenizing also does with damaged files
     metadata          fill block.metadata
-    threads           workers
-    block_bytes       text handed to a worker at once, about
-    max_line_bytes    a longer JSON line is bad
-    max_memory_bytes  for reading, and for the results that wait: see MemoryBudget
-    result_bytes      memory that a worker's result takes for each byte of text
+    threads           workers; None: one per core
+    block_bytes       approximate size of the text that a worker gets at once
+    max_line_bytes    a longer JSON line is an error
+    max_memory_bytes  for reading, and for results that wait: see MemoryBudget
     """
 
-    sources: Sequence[Source]
     separator: bytes | None = None
     text_key: str = "text"
-    split: Split = whole
-    skip_bad: bool = False
+    on_error: str = "raise"
     metadata: bool = False
-    threads: int = field(default_factory=available_cores)
+    threads: int | None = None
     block_bytes: int = BLOCK_BYTES
     max_line_bytes: int = MAX_LINE_BYTES
     max_memory_bytes: int = MAX_MEMORY_BYTES
+
+    def __post_init__(self) -> None:
+        check_threads(self.threads)
+
+    @property
+    def n_threads(self) -> int:
+        return self.threads or available_cores()
+
+    @property
+    def skip_bad(self) -> bool:
+        """Skip lines and rows without a text."""
+        return self.on_error != "raise"
+
+
+DEFAULTS = ReadingOptions()
+
+
+@dataclass(frozen=True)
+class Reading:
+    """A corpus, and how it is read.
+
+    sources       its files, in order: see inputs.find
+    split         where a document longer than a block may be divided: see block.Split. By default nowhere: each
+                  document reaches a worker in one piece, however much memory that takes
+    result_bytes  memory that a worker's result takes for each byte of text
+    """
+
+    sources: Sequence[Source]
+    options: ReadingOptions = DEFAULTS
+    split: Split = whole
     result_bytes: int = 1
+
+    @property
+    def threads(self) -> int:
+        return self.options.n_threads
 
     @property
     def useful_threads(self) -> int:
@@ -84,7 +113,7 @@ class Reading:
         if len(self.sources) != 1 or not self.sources[0].is_plain:
             return self.threads
         n_bytes = self.sources[0].size_bytes
-        return self.threads if n_bytes is None or n_bytes > self.block_bytes else 1
+        return self.threads if n_bytes is None or n_bytes > self.options.block_bytes else 1
 
 
 @dataclass(frozen=True)
@@ -107,8 +136,8 @@ class MemoryBudget:
     @classmethod
     def of(cls, reading: Reading) -> MemoryBudget:
         """LimitError if the memory is too little for this many threads and this block size."""
-        threads, limit = reading.threads, reading.max_memory_bytes
-        block = max(reading.block_bytes, MIN_BLOCK_BYTES)
+        threads, limit = reading.threads, reading.options.max_memory_bytes
+        block = max(reading.options.block_bytes, MIN_BLOCK_BYTES)
         result = block * reading.result_bytes
         formats = [FORMATS[source.format] for source in reading.sources]
         own = block * max([format_.n_buffers for format_ in formats], default=1)
@@ -180,7 +209,7 @@ class Inputs:
 
     def new_block(self) -> Block:
         """A buffer for fill()."""
-        return Block(np.empty(self._reading.block_bytes, np.uint8))
+        return Block(np.empty(self._reading.options.block_bytes, np.uint8))
 
     def fill(self, block: Block) -> bool:
         """Fill the block from the next input that has anything left; False when all are read.
@@ -230,8 +259,9 @@ class Inputs:
         if source.opened is not None or FORMATS[source.format].seekable:
             return None
         return stream.open_readahead(
-            source, self._start_of(number), self.readahead, self.budget.max_frame_bytes, self._reading.max_memory_bytes
-        )
+            source, self._start_of(number), self.readahead, self.budget.max_frame_bytes,
+            self._reading.options.max_memory_bytes,
+        )  # fmt: skip
 
     def _open(self, source: Source) -> None:
         reading, format_, start = self._reading, FORMATS[source.format], self._start_of(self._source)

@@ -14,7 +14,7 @@ To count the words of a corpus:
         return Counter(word for text in block.texts() for word in text.split())
 
     total = Counter()
-    with Workers(Reading(inputs.find(["corpus/"]), separator=b"\\n"), count) as workers:
+    with Workers(Reading(inputs.find(["corpus/"])), count) as workers:
         for result in workers.results():
             total += result.value
 

@@ -18,7 +18,7 @@ from typing import Any
 import pyunitok
 from pyunitok.disk.outfile import OutputLock, check_target, sync_folder, write_whole
 from pyunitok.errors import OutputError
-from pyunitok.export import Exported, default_name, export, module
+from pyunitok.export import Exported, export, module
 from pyunitok.export.files import Written
 from pyunitok.export.options import Options
 from pyunitok.run.identity import Identity
@@ -141,8 +141,3 @@ class Direct:
         self.out.unlink(missing_ok=True)  # first: without it, the rest cannot be mistaken for a token file
         sidecars(self.out)[0].unlink(missing_ok=True)
         sync_folder(self.out.parent)
-
-
-def named(out: Path, name: str | None, **options: Any) -> Options:
-    """Options of an export that is made beside OUT."""
-    return Options(name or default_name(out), **options)

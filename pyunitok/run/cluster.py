@@ -23,9 +23,10 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeVar
 
 import pyunitok
-from pyunitok.errors import ClusterWarning, OptionError, UnitokError, count
+from pyunitok.errors import ClusterWarning, UnitokError, count
+from pyunitok.run.options import check_address
 from pyunitok.run.parts import tokenize_in_parts
-from pyunitok.run.plan import Plan, Progress, Start
+from pyunitok.run.plan import SILENT, Callbacks, Plan
 from pyunitok.tokens.manifest import Manifest
 
 RETRIES = 10  # of a unit whose worker or machine is lost
@@ -38,27 +39,14 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 
-def run(
-    plan: Plan, *, address: str = "auto", unit_bytes: int | None = None, keep_parts: bool = False,
-    on_progress: Callable[[Progress], None] | None = None,
-    on_start: Callable[[Start], None] | None = None,
-    on_merge: Callable[[Progress], None] | None = None,
-) -> Manifest:  # fmt: skip
-    """parts.tokenize_in_parts() on the cluster at `address`; on the one this process is connected to, if it is."""
-    with connected(address):
-        return tokenize_in_parts(
-            plan, Cluster(plan.threads), unit_bytes=unit_bytes, keep_parts=keep_parts,
-            on_progress=on_progress, on_start=on_start, on_merge=on_merge,
-        )  # fmt: skip
+def run(plan: Plan, callbacks: Callbacks = SILENT) -> Manifest:
+    """parts.tokenize_in_parts() on the cluster at options.ray, or the one that this process is connected to."""
+    assert plan.options.ray is not None
+    with connected(plan.options.ray):
+        return tokenize_in_parts(plan, Cluster(plan.options.n_threads), callbacks)
 
 
 # ------------------------------------------------------------------------------------------------------- the cluster
-
-
-def check_address(address: str) -> None:
-    """OptionError for one that Ray would read as "any cluster"."""
-    if not address.strip():
-        raise OptionError("the address of the Ray cluster is empty; give auto, local or HOST:PORT")
 
 
 @contextlib.contextmanager

@@ -63,7 +63,7 @@ class Encoder:
         if carries and block.open_end:
             block.after = replace(block.after, state=state.hexadecimal())
             self.carry.put(block.number + 1, block.after.state)
-        if plan.verify and block.n_docs:
+        if plan.options.verify and block.n_docs:
             from pyunitok.tokens.verify_block import verify_block
 
             verify_block(plan.tokenizer, block, ids, id_offsets, eod=has_eod, name=plan.sources[block.source].name)
@@ -94,7 +94,7 @@ class Encoder:
         sampling = plan.sampling_of(block.source, block.first_document)
         while True:
             if len(ids) < room or ids.dtype != self._dtype:
-                ids = np.empty(max(room, plan.block_bytes + 4096), self._dtype)
+                ids = np.empty(max(room, plan.options.block_bytes + 4096), self._dtype)
             try:
                 n_ids = self._own.scratch.encode_batch(
                     block.data, offsets, ids, id_offsets, eod_id=eod_id, open_start=block.inside > 0,

@@ -33,11 +33,10 @@ from pyunitok.errors import InputError, OutputError
 from pyunitok.run import changes, merge
 from pyunitok.run.identity import Identity
 from pyunitok.run.output import EXTRA, Output, find, parts_folder
-from pyunitok.run.plan import Plan, Progress, Start, describe_model
+from pyunitok.run.plan import SILENT, Callbacks, Plan, Progress, Start, describe_model
 from pyunitok.run.units import (
     ATTEMPT,
     ATTEMPTS,
-    Counts,
     Each,
     Unit,
     Work,
@@ -96,42 +95,37 @@ def _digest(values: dict[str, Any]) -> str:
     return xxhash.xxh64_hexdigest(json.dumps(values, sort_keys=True).encode())
 
 
-def tokenize_in_parts(
-    plan: Plan, each: Each = each, *, unit_bytes: int | None = None, keep_parts: bool = False,
-    on_progress: Callable[[Progress], None] | None = None,
-    on_start: Callable[[Start], None] | None = None,
-    on_merge: Callable[[Progress], None] | None = None,
-) -> Manifest:  # fmt: skip
-    """Like pipeline.tokenize, with units done by `each`, and plan.threads threads for each of them.
+def tokenize_in_parts(plan: Plan, each: Each = each, callbacks: Callbacks = SILENT) -> Manifest:
+    """Like pipeline.tokenize, with units done by `each`, and options.n_threads threads for each of them.
 
-    unit_bytes  see units.plan_units; None: chosen by the sizes of the inputs
-    keep_parts  leave the parts as they are, each a token file; the manifest then has no hashes
-    on_merge    called as the last parts are joined, after all are made
+    options.unit_bytes: see units.plan_units; None: chosen by the sizes of the inputs. With options.keep_parts the parts
+    stay, each a token file, and the manifest has no hashes. on_merge is called while the last parts are joined, after
+    all are made.
 
     InputError also if an input is a pipe. OutputError also if OUT.parts belongs to another run, or another driver is
     working there.
     """
     _check(plan)
     plan = replace(plan, out=plan.out.absolute(), model=plan.model or describe_model(plan.tokenizer))
-    unit_bytes = unit_bytes or default_unit_bytes(plan.sources)
-    on_start, folder, run = on_start or (lambda _: None), parts_folder(plan.out), plan.identity()
+    overwrite, keep_parts = plan.options.overwrite, plan.options.keep_parts
+    folder, run = parts_folder(plan.out), plan.identity()
     lock = OutputLock(folder)
     try:
-        _check_folder(folder, plan.overwrite)
-        planned = None if plan.overwrite else Planned.read(folder)
-        replaces = plan.overwrite or (planned is not None and planned.replaces)
+        _check_folder(folder, overwrite)
+        planned = None if overwrite else Planned.read(folder)
+        replaces = overwrite or (planned is not None and planned.replaces)
         finished = _finished(plan.out, run, replaces)
         if finished is not None:
-            on_start(Start(finished.bytes, finished.documents, complete=True))
+            callbacks.on_start(Start(finished.bytes, finished.documents, complete=True))
         else:
-            planned = _planned(plan, folder, planned, unit_bytes, each)
+            planned = _planned(plan, folder, planned, each)
             work = Work.of(plan, folder, planned.units)
-            make = partial(_make_parts, work, plan.sources, planned.units, each, on_progress, on_start)
+            make = partial(_make_parts, work, plan.sources, planned.units, each, callbacks)
             if keep_parts:
                 make(lambda _: None)
                 finished = _manifest(work, run)
             else:
-                finished = _make_and_join(work, make, run, replaces, on_merge or (lambda _: None))
+                finished = _make_and_join(work, make, run, replaces, callbacks)
         if not keep_parts:
             _remove(folder, plan.out)
         return finished
@@ -179,8 +173,9 @@ def _finished(out: Path, run: Identity, replaces: bool) -> Manifest | None:
         return output.finished
 
 
-def _planned(plan: Plan, folder: Path, planned: Planned | None, unit_bytes: int, each: Each) -> Planned:
+def _planned(plan: Plan, folder: Path, planned: Planned | None, each: Each) -> Planned:
     """The plan that exists, or a new one. OutputError if another run is in progress."""
+    unit_bytes = plan.options.unit_bytes or default_unit_bytes(plan.sources)
     run = plan.identity()
     run = Identity(run.options | {"unit": unit_bytes}, run.inputs)
     if planned is not None:
@@ -199,7 +194,7 @@ def _planned(plan: Plan, folder: Path, planned: Planned | None, unit_bytes: int,
             folder.mkdir(exist_ok=True)
         except OSError as error:
             raise OutputError(f"{folder}: cannot be created: {error.strerror}") from error
-        planned = Planned(run, plan.overwrite, units)
+        planned = Planned(run, plan.options.overwrite, units)
         planned.write(folder)
     (folder / ATTEMPTS).mkdir(exist_ok=True)
     return planned
@@ -252,8 +247,8 @@ def _remove_empty(folder: Path) -> None:
 
 
 def _make_parts(
-    work: Work, sources: Sequence[Source], units: Sequence[Unit], each: Each,
-    on_progress: Callable[[Progress], None] | None, on_start: Callable[[Start], None], on_part: Callable[[int], None],
+    work: Work, sources: Sequence[Source], units: Sequence[Unit], each: Each, callbacks: Callbacks,
+    on_part: Callable[[int], None],
 ) -> None:  # fmt: skip
     """Make all parts that do not exist yet. on_part is called with the number of each part that exists."""
     progress = Progress(compressed_total=total_bytes(sources))
@@ -264,16 +259,15 @@ def _make_parts(
         if counts is not None:
             _add(progress, counts)
             on_part(number)
-    on_start(Start(progress.bytes, progress.documents, compressed=progress.compressed))
+    callbacks.on_start(Start(progress.bytes, progress.documents, compressed=progress.compressed))
     missing = [number for number, counts in enumerate(there) if counts is None]
     for k, counts in each(make_part, work, [items[number] for number in missing]):
         _add(progress, counts)
         on_part(missing[k])
-        if on_progress:
-            on_progress(progress)
+        callbacks.on_progress(progress)
 
 
-def _add(progress: Progress, counts: Counts) -> None:
+def _add(progress: Progress, counts: Progress) -> None:
     progress.bytes += counts.bytes
     progress.text_bytes += counts.text_bytes
     progress.documents += counts.documents
@@ -282,14 +276,13 @@ def _add(progress: Progress, counts: Counts) -> None:
 
 
 def _make_and_join(
-    work: Work, make: Callable[[Callable[[int], None]], None], run: Identity, replaces: bool,
-    on_merge: Callable[[Progress], None],
-) -> Manifest:  # fmt: skip
-    extra = EXTRA if work.plan.metadata else [ERRORS_SUFFIX]
+    work: Work, make: Callable[[Callable[[int], None]], None], run: Identity, replaces: bool, callbacks: Callbacks
+) -> Manifest:
+    extra = EXTRA if work.plan.options.metadata else [ERRORS_SUFFIX]
     with Output(work.plan.out, run, overwrite=replaces, extra=extra) as output, _Join(work, output) as join:
         make(join.add)
         manifest = _manifest(work, run)
-        join.finish(manifest.tokens * work.plan.id_bytes + manifest.documents * 8, on_merge)
+        join.finish(manifest.tokens * work.plan.id_bytes + manifest.documents * 8, callbacks.on_merge)
         output.commit(manifest)
     return manifest
 
@@ -305,7 +298,7 @@ class _Join:
 
     def __init__(self, work: Work, output: Output) -> None:
         self._work = work
-        self._joiner = merge.Joiner(output, has_metadata=work.plan.metadata)
+        self._joiner = merge.Joiner(output, has_metadata=work.plan.options.metadata)
         self._pool = ThreadPoolExecutor(1, "join")
         self._finished: set[int] = set()
         self._next = 0

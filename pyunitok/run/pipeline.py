@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Callable
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
@@ -24,7 +23,7 @@ from pyunitok.run.changes import LIMIT
 from pyunitok.run.encoding import Encoded, Encoder
 from pyunitok.run.journal import journal_path
 from pyunitok.run.output import Output
-from pyunitok.run.plan import Plan, Progress, Start, describe_model
+from pyunitok.run.plan import SILENT, Callbacks, Plan, Start, describe_model
 from pyunitok.run.tally import Tally
 from pyunitok.tokens.manifest import ERRORS_SUFFIX, METADATA_SUFFIX, Manifest
 
@@ -32,43 +31,37 @@ if TYPE_CHECKING:
     from pyunitok.tokens.metadata import ErrorsFile, MetadataFile
 
 
-def tokenize(
-    plan: Plan,
-    on_progress: Callable[[Progress], None] | None = None,
-    on_start: Callable[[Start], None] | None = None,
-) -> Manifest:
-    """Carry out the plan, or what is left of it; the token file's manifest.
+def tokenize(plan: Plan, callbacks: Callbacks = SILENT) -> Manifest:
+    """Carry out the plan, or what is left of it; returns the token file's manifest.
 
     An interrupted run is resumed, whatever interrupted it: the files become what they would have been. Inputs that it
-    had not finished may have changed since; what came out of one of them is made again. Where this very plan was
-    carried out before, nothing is written. plan.overwrite starts again.
+    had not finished may have changed since; the output of such an input is made again. A finished run is left as it
+    is. options.overwrite starts again.
 
-    on_progress is called after each block, on_start once before the first, both from this thread.
-
-    InputError names the file and the line or byte where an input is broken, or has changed; what was written until
-    then is kept, and the next run resumes there. With plan.skip_files such an input is left out as a whole instead.
+    InputError names the file and the line or byte where an input is broken, or has changed; the output written until
+    then is kept, and the next run resumes there. With options.skip_files such an input is left out completely instead.
     OutputError if OUT exists or is another run's, and says what differs; or if it cannot be written. LimitError if the
     plan's memory is too little.
     """
+    options = plan.options
     plan.check()
     tally = Tally(plan)
     model = plan.model or describe_model(plan.tokenizer)
-    on_start = on_start or (lambda _: None)
-    extra = [METADATA_SUFFIX] * plan.metadata + [ERRORS_SUFFIX] * plan.skip_bad
+    extra = [METADATA_SUFFIX] * options.metadata + [ERRORS_SUFFIX] * options.skip_bad
     opened = Output(
-        plan.out, plan.identity(), overwrite=plan.overwrite, extra=extra, verify=plan.verify_resume,
+        plan.out, plan.identity(), overwrite=options.overwrite, extra=extra, verify=options.verify_resume,
         resumable=plan.resumable,
     )  # fmt: skip
     with Interrupts() as interrupts, opened as output:
         if output.finished is not None:
             tally.check_pipes(output.finished)
-            on_start(Start(output.finished.bytes, output.finished.documents, complete=True))
+            callbacks.on_start(Start(output.finished.bytes, output.finished.documents, complete=True))
             return output.finished
         writer = Writer(plan, tally, output)
         done = tally.progress
-        on_start(Start(done.bytes, done.documents, compressed=done.compressed))
+        callbacks.on_start(Start(done.bytes, done.documents, compressed=done.compressed))
         try:
-            while not _write_blocks(plan, writer, interrupts, on_progress):
+            while not _write_blocks(plan, writer, interrupts, callbacks):
                 pass
         except BaseException:
             # Whatever it is, an interrupt or a broken input, it is no fault of what was written so far. If this cannot
@@ -91,7 +84,7 @@ class Writer:
         self.tally = tally
         self._metadata: MetadataFile | None = None
         self._errors: ErrorsFile | None = None
-        if plan.skip_bad:
+        if plan.options.skip_bad:
             from pyunitok.tokens.metadata import ErrorsFile  # here and below: few runs write more files
 
             self._errors = ErrorsFile(output.files[ERRORS_SUFFIX])
@@ -137,7 +130,7 @@ class Writer:
 
     def may_leave_out(self, error: InputError) -> bool:
         """Whether the input that could not be read is to be left out, and can be: what a pipe has given is gone."""
-        if not (self._plan.skip_files and self.tally.whole) or error.source is None:
+        if not (self._plan.options.skip_files and self.tally.whole) or error.source is None:
             return False
         source = self._plan.sources[error.source]
         return source.opened is None or source.is_range
@@ -167,7 +160,7 @@ class Writer:
         self._open_metadata(output.partial(METADATA_SUFFIX), progress["metadata lines"])
 
     def _open_metadata(self, begun: Path | None, lines: list[str]) -> None:
-        if self._plan.metadata:
+        if self._plan.options.metadata:
             from pyunitok.tokens.metadata import MetadataFile
 
             self._metadata = MetadataFile(self._output.files[METADATA_SUFFIX], begun)
@@ -207,9 +200,7 @@ def _n_bytes_of_lines(path: Path, n_lines: int) -> int:
         return sum(len(line) for line in islice(file, n_lines))
 
 
-def _write_blocks(
-    plan: Plan, writer: Writer, interrupts: Interrupts, on_progress: Callable[[Progress], None] | None
-) -> bool:
+def _write_blocks(plan: Plan, writer: Writer, interrupts: Interrupts, callbacks: Callbacks) -> bool:
     """All blocks from the tally's position on; False if an input was left out, and there may be more after it."""
     tally = writer.tally
     encoder = Encoder(plan, tally.position)
@@ -222,8 +213,7 @@ def _write_blocks(
                     writer.append(result)
                     writer.checkpoint_if_due()
                 encoder.reuse(result.value)
-                if on_progress:
-                    on_progress(tally.progress)
+                callbacks.on_progress(tally.progress)
         encoder.end()
     except InputError as error:
         if not writer.may_leave_out(error):
@@ -242,7 +232,7 @@ def _manifest(plan: Plan, model: dict[str, Any], tally: Tally) -> Manifest:
         eod=plan.eod_id,
         dtype=plan.dtype,
         algorithm=plan.tokenizer.algorithm,
-        sample=plan.sample.to_json() if plan.sample else None,
+        sample=plan.options.sample.to_json() if plan.options.sample else None,
         run=plan.identity().options,
         shard=plan.shard.to_json() | {LIMIT: tally.longest_line} if plan.shard else None,
     )

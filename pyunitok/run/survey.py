@@ -40,7 +40,7 @@ def survey(plan: Plan) -> Survey:
 
     OutputError where tokenize() would refuse to begin, InputError if the beginning of an input is broken.
     """
-    found = find(plan.out, plan.identity(), overwrite=plan.overwrite)
+    found = find(plan.out, plan.identity(), overwrite=plan.options.overwrite)
     begins = "from the start"
     if isinstance(found, Manifest) or (isinstance(found, Journal) and found.manifest is not None):
         begins = "already complete"
@@ -62,9 +62,10 @@ def _sample(plan: Plan, alike: Sequence[Source]) -> tuple[float, float]:
     """Bytes of text, and tokens, for each byte of files of one format and compression."""
     file_bytes = 0.0
     text_bytes = tokens = 0
+    options = replace(plan.options, threads=1)
     for source in alike[:: -(-len(alike) // MAX_SAMPLES)]:
         n_read = 0
-        with closing(Inputs(replace(plan.reading, sources=[source], threads=1))) as inputs:
+        with closing(Inputs(replace(plan.reading, sources=[source], options=options))) as inputs:
             for block in inputs.blocks():
                 documents = Packed(block.data, block.offsets[: block.n_docs + 1])
                 tokens += len(plan.tokenizer.encode_batch(documents, threads=1).data)

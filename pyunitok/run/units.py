@@ -38,7 +38,7 @@ from pyunitok.disk.url import is_url
 from pyunitok.errors import InputError, OutputError
 from pyunitok.run.output import find, own_files
 from pyunitok.run.pipeline import tokenize
-from pyunitok.run.plan import Plan
+from pyunitok.run.plan import Plan, Progress
 from pyunitok.run.shard import Shard, shard_suffix
 from pyunitok.tokens.manifest import Manifest
 
@@ -124,7 +124,7 @@ def plan_units(plan: Plan, n_bytes: int, each: Each = each) -> list[Unit]:
     Finds the frames of large files; where line numbers are needed (metadata, skipped lines), reads those files once to
     count lines. InputError. Sampling counts documents from the beginning of each input, so files are not divided then.
     """
-    divided = {} if plan.sample else _ranges(plan, n_bytes, each)
+    divided = {} if plan.options.sample else _ranges(plan, n_bytes, each)
     units: list[Unit] = []
     room = 0  # for more small files in the last unit
     for number, source in enumerate(plan.sources):
@@ -144,15 +144,17 @@ def plan_units(plan: Plan, n_bytes: int, each: Each = each) -> list[Unit]:
 
 def _ranges(plan: Plan, n_bytes: int, each: Each) -> dict[int, list[tuple[Range, Position]]]:
     """The ranges of each source that is divided, and where each range starts."""
+    separator = plan.options.separator
     large = [number for number, source in enumerate(plan.sources) if (source.size_bytes or 0) > n_bytes]
-    items = [(plan.sources[number], separator_of(plan.sources[number], plan.separator), n_bytes) for number in large]
+    items = [(plan.sources[number], separator_of(plan.sources[number], separator), n_bytes) for number in large]
     parts = {large[k]: found for k, found in each(_plan_ranges, str(Path.cwd()), items) if len(found) > 1}
     pairs = [(number, part) for number in sorted(parts) for part in parts[number]]
-    if not (plan.metadata or plan.skip_bad):
+    if not (plan.options.metadata or plan.options.skip_bad):
         starts = [UNCOUNTED if part.begin else BEGINNING for _, part in pairs]
     else:
-        counts = [(plan.sources[number], part, separator_of(plan.sources[number], plan.separator))
-                  for number, part in pairs]  # fmt: skip
+        counts = [
+            (plan.sources[number], part, separator_of(plan.sources[number], separator)) for number, part in pairs
+        ]
         found = dict(each(_counted, str(Path.cwd()), counts))
         starts = list[Position]()
         for k, (_, part) in enumerate(pairs):
@@ -207,18 +209,7 @@ class Work:
         return self.folder / f"{index // FOLDER_PARTS:0{n_digits}}" / name
 
 
-@dataclass(frozen=True)
-class Counts:
-    """What a finished part holds; compressed: bytes of the files themselves."""
-
-    bytes: int
-    text_bytes: int
-    documents: int
-    tokens: int
-    compressed: int
-
-
-def find_part(work: Work, item: tuple[Unit, Sequence[Source]]) -> Counts | None:
+def find_part(work: Work, item: tuple[Unit, Sequence[Source]]) -> Progress | None:
     """The counts of the unit's part, if it is finished. OutputError if the part is another run's."""
     unit, sources = item
     path = work.path_of(unit.index)
@@ -230,7 +221,7 @@ def find_part(work: Work, item: tuple[Unit, Sequence[Source]]) -> Counts | None:
     return _counts(found)
 
 
-def make_part(work: Work, item: tuple[Unit, Sequence[Source]]) -> Counts:
+def make_part(work: Work, item: tuple[Unit, Sequence[Source]]) -> Progress:
     """Make a unit's part. Several workers may make the same part at once: they write the same bytes.
 
     It is written under a unique name and renamed when complete, so a worker that was given up for lost does no harm if
@@ -265,19 +256,21 @@ def _tokenize(work: Work, unit: Unit, sources: Sequence[Source], out: Path) -> M
         if unit.before != UNCOUNTED:
             raise
     # Again, to find out which line of the file it is.
-    before = counted(sources[0], Range(0, unit.part.begin), separator_of(sources[0], work.plan.separator))
+    before = counted(sources[0], Range(0, unit.part.begin), separator_of(sources[0], work.plan.options.separator))
     unit = replace(unit, before=followed_by(BEGINNING, before))
-    return tokenize(replace(_plan_of(work, unit, _opened(work, unit, sources)), out=out, overwrite=True))
+    plan = _plan_of(work, unit, _opened(work, unit, sources))
+    return tokenize(replace(plan, out=out, options=replace(plan.options, overwrite=True)))
 
 
 def _opened(work: Work, unit: Unit, sources: Sequence[Source]) -> list[Source]:
-    return [open_range(source, unit.part, separator_of(source, work.plan.separator)) for source in sources]
+    return [open_range(source, unit.part, separator_of(source, work.plan.options.separator)) for source in sources]
 
 
 def _plan_of(work: Work, unit: Unit, sources: Sequence[Source]) -> Plan:
     span = None if unit.part == WHOLE else (unit.part.begin, unit.part.end)
     shard = Shard(unit.index, work.n_units, unit.first, work.all_inputs, span)
-    return replace(work.plan, sources=sources, shard=shard, before=unit.before, overwrite=False, resumable=False)
+    options = replace(work.plan.options, overwrite=False)
+    return replace(work.plan, options=options, sources=sources, shard=shard, before=unit.before, resumable=False)
 
 
 def _stand_in(cwd: str, sources: Sequence[Source]) -> None:
@@ -297,6 +290,6 @@ def _hand_over(made: Path, path: Path) -> None:
     sync_folder(path.parent)
 
 
-def _counts(manifest: Manifest) -> Counts:
+def _counts(manifest: Manifest) -> Progress:
     compressed = sum(record.size_bytes or 0 for record in manifest.inputs)
-    return Counts(manifest.bytes, manifest.text_bytes, manifest.documents, manifest.tokens, compressed)
+    return Progress(manifest.bytes, manifest.text_bytes, manifest.tokens, manifest.documents, compressed)

@@ -25,7 +25,7 @@ from pyunitok.errors import OutputError, UnitokError
 from pyunitok.run.identity import Identity
 from pyunitok.run.output import own_files
 from pyunitok.run.pipeline import tokenize
-from pyunitok.run.plan import Plan, Progress, Start
+from pyunitok.run.plan import SILENT, Callbacks, Plan, Start
 from pyunitok.run.tally import Tally
 from pyunitok.tokens.manifest import Manifest, sidecars
 
@@ -94,8 +94,8 @@ class Spool:
         self.remove()
         return manifest
 
-    def upload(self, on_file: Callable[[str, int], None] | None = None) -> None:
-        """Upload the finished files, OUT last, and remove the folder. on_file(url, bytes) is called before each.
+    def upload(self, on_upload: Callable[[str, int], None]) -> None:
+        """Upload the finished files, OUT last, and remove the folder. on_upload(url, bytes) is called before each.
 
         OutputError after remote.ATTEMPTS at one of them; the local files are kept then.
         """
@@ -105,8 +105,7 @@ class Spool:
             for path in self._finished_files():
                 suffix = path.name.removeprefix(self.out.name)
                 n_bytes = path.stat().st_size
-                if on_file:
-                    on_file(self.url + suffix, n_bytes)
+                on_upload(self.url + suffix, n_bytes)
                 self._put(path, self._path + suffix)
                 if self._size(suffix) != n_bytes:
                     raise OutputError(f"{self.url}{suffix} does not have its {n_bytes} bytes after the upload")
@@ -172,24 +171,17 @@ def own_urls(out: str) -> list[str]:
     return [out + path.name[1:] for path in own_files(Path("x")).finished] if is_url(out) else []
 
 
-def tokenize_to(
-    spool: Spool,
-    plan: Plan,
-    on_progress: Callable[[Progress], None] | None = None,
-    on_start: Callable[[Start], None] | None = None,
-    on_file: Callable[[str, int], None] | None = None,
-) -> Manifest:
+def tokenize_to(spool: Spool, plan: Plan, callbacks: Callbacks = SILENT) -> Manifest:
     """Like pipeline.tokenize, with plan.out = spool.out, and then spool.upload()."""
     with spool.locked():
         tally = Tally(plan)
-        manifest = spool.begin(plan.identity(), overwrite=plan.overwrite)
+        manifest = spool.begin(plan.identity(), overwrite=plan.options.overwrite)
         if manifest is not None:
             tally.check_pipes(manifest)
-            if on_start:
-                on_start(Start(manifest.bytes, manifest.documents, complete=True))
+            callbacks.on_start(Start(manifest.bytes, manifest.documents, complete=True))
             return manifest
-        manifest = tokenize(plan, on_progress, on_start)
-        spool.upload(on_file)
+        manifest = tokenize(plan, callbacks)
+        spool.upload(callbacks.on_upload)
         return manifest
 
 

@@ -21,7 +21,7 @@ import numpy as np
 
 from pyunitok.corpus.block import Block, anywhere
 from pyunitok.corpus.raw_file import STDIN
-from pyunitok.corpus.reading import BLOCK_BYTES, Reading
+from pyunitok.corpus.reading import BLOCK_BYTES, Reading, ReadingOptions
 from pyunitok.corpus.source import Source
 from pyunitok.corpus.workers import Workers
 from pyunitok.disk.url import is_url
@@ -128,15 +128,14 @@ def verify_text(
 def _reading(records: list[InputRecord], sources: list[Source], threads: int) -> Reading:
     """How inputs were read that were all read alike."""
     record = records[0]
-    return Reading(
-        sources,
+    options = ReadingOptions(
         separator=None if record.separator is None else record.separator.encode("utf-8", "surrogateescape"),
         text_key=record.text_key or "text",
-        split=anywhere,
-        skip_bad=any(other.skipped for other in records),
+        on_error="skip" if any(other.skipped for other in records) else "raise",
         threads=threads,
         block_bytes=BLOCK_BYTES,
     )
+    return Reading(sources, options, split=anywhere)
 
 
 def _copy(block: Block) -> Stretch:

@@ -11,11 +11,10 @@ from typing import Any
 
 from pyunitok.corpus import inputs
 from pyunitok.corpus.raw_file import STDIN
-from pyunitok.corpus.reading import Reading
+from pyunitok.corpus.reading import Reading, ReadingOptions
 from pyunitok.corpus.source import Source as File
 from pyunitok.disk.outfile import check_folder, check_target
 from pyunitok.errors import NoTextError, OptionError
-from pyunitok.model.batch import threads_or_cores
 from pyunitok.model.tokenizer import Tokenizer
 from pyunitok.packed import Packed
 from pyunitok.train.checkpoint import Checkpoint, description, tidy
@@ -133,7 +132,7 @@ def _run(
             arguments, input_format=input_format, text_key=text_key, include=include, exclude=exclude
         )
 
-    reading = Reading([], separator=separator, text_key=text_key, threads=threads_or_cores(threads))
+    reading = Reading([], ReadingOptions(separator=separator, text_key=text_key, threads=threads))
     if checkpoint is not None and (not isinstance(paths, list) or STDIN in paths):
         raise OptionError("a checkpoint is for texts in files: stdin and iterators can be read only once")
     asked = {**options, **settings, "separator": separator, "text_key": text_key, "input_format": input_format}

@@ -11,9 +11,8 @@ from typing import Any
 import numpy as np
 
 from pyunitok.corpus import inputs
-from pyunitok.corpus.reading import Reading
+from pyunitok.corpus.reading import Reading, ReadingOptions
 from pyunitok.errors import InputError, OptionError
-from pyunitok.model.batch import threads_or_cores
 from pyunitok.model.tokenizer import Tokenizer
 from pyunitok.tokens.corpus_counts import FileCount, count_files, count_uses
 from pyunitok.train.words import Word, rank_words
@@ -70,7 +69,7 @@ def edit_vocabulary(
 
     The words are ranked under the base vocabulary. Errors: VocabularyError, OptionError, InputError, OutputError.
     """
-    n_threads = threads_or_cores(threads)
+    options = ReadingOptions(separator=separator, text_key=text_key, threads=threads)
     if bool(add_words) != bool(script):
         raise OptionError("add_words and script (--add-words, --script) go together: give both")
     if out is not None:
@@ -78,8 +77,7 @@ def edit_vocabulary(
         edit.check_out(base, out, overwrite=overwrite)
 
     def reading(paths: Sequence[str]) -> Reading:
-        sources = inputs.find(paths, text_key=text_key)
-        return Reading(sources, separator=separator, text_key=text_key, threads=n_threads)
+        return Reading(inputs.find(paths, text_key=text_key), options)
 
     def shown(phase: str) -> Callable[[int, int], None]:
         return lambda done, total: progress(phase, done, total)
