@@ -7,16 +7,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from pyunitok import job
+from pyunitok.index.build import build_index
+from pyunitok.index.manifest import IndexManifest
 from pyunitok.model.tokenizer import Tokenizer
 from pyunitok.tokens.manifest import Manifest
-
-if TYPE_CHECKING:
-    from pyunitok.index.manifest import IndexManifest
 
 Model = str | os.PathLike[str] | Tokenizer | None
 
@@ -48,8 +47,6 @@ def index(
     All machines must see the token files and `folder` by the same paths. A task takes one core, and 6.2 bytes of memory
     for each token of its shard: `limits` must suit the machines.
     """
-    from pyunitok.index.build import build_index
-
     return build_index(paths, folder, ray=address, **options)
 
 

@@ -94,6 +94,40 @@ def test_headers_stay_short(tmp_path, monkeypatch):
     assert list(order.long_headers()) == ["csrc/unitok.h: 701 lines, at most 700"]
 
 
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("def f():\n    import json", "pyunitok/disk/a.py:2: json is not imported at the top"),
+        ("class A:\n    def f(self):\n        def g():\n            from pyunitok import b", "a.py:4: pyunitok is"),
+        ("if TYPE_CHECKING:\n    from pyunitok.disk.b import C", "a.py:2: pyunitok.disk.b is not"),
+        ("try:\n    import fcntl\nexcept ImportError:\n    import json", None),
+        ("def f():\n    import pyarrow.parquet\n    from matplotlib.figure import Figure", None),
+    ],
+)
+def test_imports_stand_at_the_top(tmp_path, monkeypatch, text, wanted):
+    _package(tmp_path, {"disk/a.py": text, "__init__.py": "_LAZY = {}\ndef f():\n    import json"})
+    monkeypatch.setattr(order, "ROOT", tmp_path)
+    found = list(order.late_imports())
+    assert (len(found) == 1 and wanted in found[0]) if wanted else not found
+
+
+@pytest.mark.parametrize(
+    ("files", "wanted"),
+    [
+        (["tokens/a.py", "from pyunitok.tokens import b", "tokens/b.py", "import pyunitok.tokens.a"], "tokens.b"),
+        (["tokens/opening.py", "import pyunitok.tokens.b", "tokens/b.py", "import pyunitok\npyunitok.open"], "b"),
+        (["disk/a.py", "if TYPE_CHECKING:\n    import pyunitok.disk.b", "disk/b.py", "import pyunitok.disk.a"], "b"),
+        (["disk/__init__.py", "def f():\n    import pyunitok.disk.a", "disk/a.py", "import pyunitok.disk"], "disk.a"),
+        (["disk/__init__.py", "", "disk/a.py", "from pyunitok.disk import b", "disk/b.py", "import pyunitok"], None),
+    ],
+)  # fmt: skip
+def test_imports_make_no_circle(tmp_path, monkeypatch, files, wanted):
+    _package(tmp_path, dict(zip(files[::2], files[1::2], strict=True)))
+    monkeypatch.setattr(order, "ROOT", tmp_path)
+    found = list(order.circles())
+    assert ("in a circle" in found[0] and wanted in found[0]) if wanted else not found
+
+
 def test_conflict_markers_and_long_prose(tmp_path, monkeypatch):
     monkeypatch.setattr(order, "ROOT", tmp_path)
     (tmp_path / "a.py").write_text("x\n" + "<" * 7 + " HEAD\ny\n", encoding="utf-8")

@@ -1,5 +1,6 @@
-"""Rules for the tree that no linter knows: imports point downwards, only pyunitok/_c uses the C library, public headers
-stay short, no conflict markers, prose within 120 columns, packages that setuptools finds.
+"""Rules for the tree that no linter knows: imports point downwards, stand at the top and make no circles; only
+pyunitok/_c uses the C library; public headers stay short; no conflict markers; prose within 120 columns; packages that
+setuptools finds.
 
     python tools/order.py          what is wrong, a line each; the exit code is 1 if anything is
 """
@@ -11,6 +12,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -35,6 +37,12 @@ ROOMS = [
     ["_c", "errors", "packed", "interrupts"],
     ["_lib"],
 ]
+# May be imported inside functions: not every installation has them, or what they import. Everything else is imported at
+# the top of a module; only pyunitok/__init__.py has lazy names, and cli/ a table of commands.
+OPTIONAL = (
+    "bz2", "datatrove", "emoji", "fcntl", "fsspec", "huggingface_hub", "kaomoji_dataset", "lzma", "matplotlib",
+    "pyarrow", "pyunitok.index.page", "ray", "regex", "starlette", "tokenizers", "uvicorn",
+)  # fmt: skip
 RANK = {name: len(ROOMS) - k for k, names in enumerate(ROOMS) for name in names}
 # (importer, imported): why it must be so.
 EXCEPTIONS: dict[tuple[str, str], str] = {
@@ -59,7 +67,10 @@ def imports_of(path: Path, names: dict[str, str]) -> Iterator[tuple[int, str]]:
         elif isinstance(node, ast.ImportFrom) and node.module == "pyunitok":
             yield from ((node.lineno, names.get(name.name, name.name)) for name in node.names)
         elif isinstance(node, ast.ImportFrom) and (node.module or "").startswith("pyunitok."):
-            yield node.lineno, str(node.module)[9:]
+            folder, module = ROOT / str(node.module).replace(".", "/"), str(node.module)[9:]
+            for name in node.names:
+                is_module = (folder / f"{name.name}.py").exists() or (folder / name.name).is_dir()
+                yield node.lineno, f"{module}.{name.name}" if is_module else module
         elif isinstance(node, ast.Attribute) and ast.unparse(node.value) == "pyunitok" and node.attr in names:
             yield node.lineno, names[node.attr]
 
@@ -84,6 +95,35 @@ def upward_imports() -> Iterator[str]:
                 yield f"{where}:{line}: {room} imports {module}, which is above it"
     for pair in EXCEPTIONS.keys() - used:
         yield f"tools/order.py: the exception {pair} is not needed any more"
+
+
+def late_imports() -> Iterator[str]:
+    for path in sorted((ROOT / "pyunitok").rglob("*.py")):
+        if path == ROOT / "pyunitok/__init__.py":
+            continue
+        late = set()
+        for scope in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            is_typing = isinstance(scope, ast.If) and ast.unparse(scope.test) == "TYPE_CHECKING"
+            if is_typing or isinstance(scope, ast.FunctionDef | ast.AsyncFunctionDef):
+                for node in ast.walk(scope):
+                    if isinstance(node, ast.Import | ast.ImportFrom):
+                        module = str(node.module) if isinstance(node, ast.ImportFrom) else node.names[0].name
+                        if not f"{module}.".startswith(tuple(f"{name}." for name in OPTIONAL)):
+                            late.add((node.lineno, module))
+        where = path.relative_to(ROOT)
+        yield from (f"{where}:{line}: {module} is not imported at the top" for line, module in sorted(late))
+
+
+def circles() -> Iterator[str]:
+    """The first circle of modules that import each other."""
+    names, graph = public_names(), {}
+    for path in (ROOT / "pyunitok").rglob("*.py"):
+        module = ".".join(path.relative_to(ROOT / "pyunitok").with_suffix("").parts).removesuffix(".__init__")
+        graph[module] = {name for _, name in imports_of(path, names)} if module != "__init__" else set()
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        yield f"pyunitok: modules import each other in a circle: {' <- '.join(error.args[1])}"
 
 
 def tracked(*patterns: str) -> list[Path]:
@@ -148,7 +188,8 @@ def long_headers() -> Iterator[str]:
 
 def faults() -> list[str]:
     return [
-        *upward_imports(), *conflict_markers(), *long_lines(), *unfound_packages(), *library_uses(), *long_headers()
+        *upward_imports(), *late_imports(), *circles(), *conflict_markers(), *long_lines(), *unfound_packages(),
+        *library_uses(), *long_headers(),
     ]  # fmt: skip
 
 

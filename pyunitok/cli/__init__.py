@@ -12,6 +12,8 @@ from difflib import get_close_matches
 from importlib import import_module
 from typing import Any
 
+from pyunitok.errors import ClusterWarning, InputWarning, ModelWarning, OptionError, UnitokError, printable
+
 gc.set_threshold(50_000)  # what imports make stays: looking for cycles in it took a fifth of a short run
 
 import click  # noqa: E402
@@ -90,8 +92,6 @@ def _on_sigterm(*_: object) -> None:
 
 def _show_warning(message: Warning | str, category: type[Warning], *place: Any, **more: Any) -> None:
     """A warning of ours is for the user: without the line of code that raised it."""
-    from pyunitok.errors import ClusterWarning, InputWarning, ModelWarning, printable
-
     if issubclass(category, ClusterWarning | InputWarning | ModelWarning):
         click.echo(f"warning: {printable(redacted(str(message)), lines=True)}", err=True)
     else:
@@ -137,8 +137,6 @@ def _named(stdout: Any) -> Any:
 def main() -> None:
     """The entry point: 0 all was done, 1 error, 2 usage, 3 bad records were left out, 130 and 143 interrupted,
     141 nobody read standard output to its end."""
-    from pyunitok.errors import OptionError, UnitokError, printable
-
     # numpy's linear algebra, which no command uses, would start a thread a core, and each would spin for 40 ms.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     signal.signal(signal.SIGTERM, _on_sigterm)

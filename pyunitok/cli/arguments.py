@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import click
+
+from pyunitok.model.sampling import Sample
+from pyunitok.model.tokenizer import Tokenizer
 
 if TYPE_CHECKING:  # click before 8.4 cannot be subscripted
     IntType = click.ParamType[int]
@@ -58,8 +62,6 @@ class SampleOf(AnyType):
     KINDS: ClassVar[dict[str, type]] = {"alpha": float, "seed": int, "nbest": int, "method": str}
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        from pyunitok.model.sampling import Sample
-
         if isinstance(value, Sample):
             return value
         values: dict[str, Any] = {}
@@ -91,8 +93,6 @@ def stdin() -> Any:
 
 def load_model(model: str | None) -> Any:
     """The Tokenizer that -m names."""
-    from pyunitok import Tokenizer
-
     if model is None:
         return Tokenizer.default()
     if not model or (model not in NAMES and not Path(model).is_file()):
@@ -102,8 +102,6 @@ def load_model(model: str | None) -> Any:
 
 def parse_separator(doc: str) -> bytes | None:
     """The bytes between documents; None if a file is one document."""
-    import re
-
     if doc in ("file", "line"):
         return None if doc == "file" else b"\n"
     if not doc:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import click
 
+from pyunitok.vocab.convert import convert as convert_file
+
 FORMATS = ("native", "sentencepiece", "bytepiece", "rwkv", "huggingface")
 
 
@@ -24,7 +26,5 @@ def convert(source: str, target: str, to: str, overwrite: bool) -> None:
       pyunitok convert t5.utk t5.model --to sentencepiece
       pyunitok convert gpt.utk tokenizer.json --to huggingface
     """
-    from pyunitok.vocab.convert import convert as convert_file
-
     for note in convert_file(source, target, to, overwrite=overwrite):
         click.echo(f"note: {note}", err=True)

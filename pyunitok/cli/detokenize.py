@@ -8,8 +8,13 @@ from pathlib import Path
 
 import click
 
+import pyunitok
 from pyunitok.cli.arguments import load_model
 from pyunitok.cli.progress import Meter
+from pyunitok.disk.outfile import OutFile, check_target, partial_name
+from pyunitok.run.plan import Progress
+from pyunitok.tokens.detokenize import detokenize as write_text
+from pyunitok.tokens.manifest import sidecars
 
 
 @click.command()
@@ -26,12 +31,6 @@ def detokenize(tokens: str, out: str, model: str | None, overwrite: bool) -> Non
     Example:
       pyunitok detokenize ids.u16 -o - | head -c 300
     """
-    import pyunitok
-    from pyunitok.disk.outfile import OutFile, check_target, partial_name
-    from pyunitok.run.plan import Progress
-    from pyunitok.tokens.detokenize import detokenize
-    from pyunitok.tokens.manifest import sidecars
-
     target = Path(out)
     if out != "-":
         check_target(target, overwrite=overwrite)
@@ -44,7 +43,7 @@ def detokenize(tokens: str, out: str, model: str | None, overwrite: bool) -> Non
     if not tokenizer.lossless:
         click.echo("note: this model is not lossless: normalization and unknown characters cannot be undone", err=True)
     if out == "-":
-        detokenize(array, tokenizer, sys.stdout.buffer, lambda _: None)
+        write_text(array, tokenizer, sys.stdout.buffer, lambda _: None)
         sys.stdout.buffer.flush()
         return
     partial = OutFile(partial_name(target))
@@ -56,5 +55,5 @@ def detokenize(tokens: str, out: str, model: str | None, overwrite: bool) -> Non
             progress.compressed += n
             meter.show(progress)
 
-        detokenize(array, tokenizer, partial, on_bytes)
+        write_text(array, tokenizer, partial, on_bytes)
         partial.finish(target)

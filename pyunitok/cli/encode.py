@@ -8,6 +8,7 @@ import sys
 import click
 
 from pyunitok.cli.arguments import load_model, model_option, stdin
+from pyunitok.cli.columns import columns
 
 
 @click.command()
@@ -24,8 +25,6 @@ def encode(text: tuple[str, ...], model: str | None, pieces: bool) -> None:
     Example:
       pyunitok encode "The quick brown fox"
     """
-    from pyunitok.cli.columns import columns
-
     tokenizer = load_model(model)
     for line in [os.fsencode(" ".join(text))] if text else (line.removesuffix(b"\n") for line in stdin()):
         ids = list(map(str, tokenizer.encode(line).tolist()))

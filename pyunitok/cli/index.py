@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from time import monotonic
 from typing import Any
 
 import click
 
+import pyunitok
 from pyunitok.cli.arguments import Size, load_model
 from pyunitok.cli.progress import make_bar
+from pyunitok.cli.report import report_export
 from pyunitok.errors import count
 from pyunitok.export.engines import ENGINES, write_engine_index
+from pyunitok.index.build import build_index
+from pyunitok.index.plan import Limits
 
 
 @click.command()
@@ -48,8 +53,6 @@ def index(
       pyunitok index ids.u16 -o idx
       pyunitok index more.u16 -o idx --add
     """
-    from pyunitok.index.plan import Limits
-
     limits = Limits(max_memory, shard_tokens)
     if to:
         if order or left or add or ray:
@@ -67,8 +70,6 @@ def _build(
     tokens: tuple[str, ...], folder: str, order: str | None, left: bool, limits: Any, threads: int | None, add: bool,
     overwrite: bool, model: str | None, ray: str | None,
 ) -> None:  # fmt: skip
-    from pyunitok.index.build import build_index
-
     options: dict[str, Any] = {"order": order or "bytes", "left": left, "limits": limits, "threads": threads}
     options |= {"add": add, "overwrite": overwrite, "model": load_model(model) if model else None, "ray": ray}
     with IndexMeter() as meter:
@@ -80,9 +81,6 @@ def _build(
 def _write_format(
     to: str, tokens: tuple[str, ...], folder: Path, limits: Any, threads: int | None, overwrite: bool, model: str | None
 ) -> None:
-    import pyunitok
-    from pyunitok.cli.report import report_export
-
     if len(tokens) != 1:
         raise click.UsageError("--format takes one token file")
     array = pyunitok.open(tokens[0], dtype="uint16", model=load_model(model) if model else None)
@@ -98,8 +96,6 @@ class IndexMeter:
     """A progress bar of tokens on a terminal, and a line for what an earlier run had done."""
 
     def __init__(self) -> None:
-        from time import monotonic
-
         self._clock = monotonic
         self._started = monotonic()
         self._bar: Any = None

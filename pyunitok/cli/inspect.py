@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from pyunitok.cli.arguments import NAMES, load_model
+from pyunitok.tokens import inspect as about
 
 
 @click.command()
@@ -17,8 +18,6 @@ def inspect(path: str) -> None:
       pyunitok inspect unitok-v1
       pyunitok inspect ids.u16
     """
-    from pyunitok.tokens import inspect as about
-
     rows = about.model_rows(load_model(path)) if path in NAMES else about.rows(path)
     width = max(len(name) for name, _ in rows)
     for name, value in rows:

@@ -8,7 +8,11 @@ from __future__ import annotations
 
 import os
 import sys
+from shutil import get_terminal_size
+from time import monotonic
 from typing import Any
+
+from tqdm import tqdm
 
 WITH_TOTAL = "{desc} {percentage:3.0f}%|{bar}| {n_fmt}/{total_fmt}{postfix}"
 NARROW = "{desc} {percentage:3.0f}%{postfix}"
@@ -24,8 +28,6 @@ class Meter:
     """
 
     def __init__(self, label: str, what: str = "text") -> None:
-        from time import monotonic
-
         self._label, self._what, self._clock = label, what, monotonic
         self._started = monotonic()
         self._before, self._compressed_before = 0, 0
@@ -81,16 +83,12 @@ class Meter:
 
 def make_bar(**options: Any) -> Any:
     """A tqdm bar of this terminal's size, cleared when it closes. tqdm itself shows nothing on 0 columns."""
-    from tqdm import tqdm
-
     columns, lines = terminal_size()
     return tqdm(ncols=columns - 1, nrows=lines - 1, leave=False, delay=0.5, **options)
 
 
 def terminal_size() -> tuple[int, int]:
     """Columns and lines; 80 and 24 where they are unknown or 0, as on serial consoles and in some containers."""
-    from shutil import get_terminal_size  # here: it loads all compressors
-
     try:
         columns, lines = os.get_terminal_size(sys.stderr.fileno())  # stdout may be a file
     except OSError:

@@ -14,7 +14,14 @@ from typing import Any
 
 import click
 
+from pyunitok.cli.arguments import load_model, parse_separator
 from pyunitok.cli.sections import Sectioned
+from pyunitok.errors import count as counted
+from pyunitok.errors import printable
+from pyunitok.index.brief import metadata_of, rows_of_hits
+from pyunitok.index.concordance import Line, aligned, as_record, concordance, spreadsheet_cell
+from pyunitok.index.hits import Hit
+from pyunitok.index.opened import open_index
 
 QUESTIONS = (
     "count", "documents", "by_source", "next", "previous", "prob", "infgram", "infgram_next", "all_of", "ngrams",
@@ -104,9 +111,6 @@ def search(
       pyunitok search idx --overlap test_set.txt --window 13 --unit words
       pyunitok search idx --queries phrases.txt --count
     """
-    from pyunitok import open_index
-    from pyunitok.cli.arguments import load_model
-
     options["next"] = options.pop("next_")
     if options["within"] is not None and not options["all_of"]:
         raise click.UsageError("--within needs --all-of")
@@ -140,8 +144,6 @@ def search(
 
 def _query(text: str, options: dict[str, Any]) -> Any:
     """TEXT as bytes, or as ids."""
-    from pyunitok.cli.arguments import parse_separator
-
     if options["is_ids"]:
         words = text.replace(",", " ").split()
         if not all(word.isascii() and word.isdecimal() for word in words):
@@ -157,9 +159,6 @@ def _query(text: str, options: dict[str, Any]) -> Any:
 
 
 def _hits(index: Any, query: Any, options: dict[str, Any]) -> dict[str, Any]:
-    from pyunitok.index.brief import metadata_of
-    from pyunitok.index.concordance import as_record, concordance
-
     keys = ("limit", "offset", "sort", "seed", "before", "after")
     lines, total, approx = concordance(index, query, **{key: options[key] for key in keys})
     answer: dict[str, Any] = {"count": total, "approx": approx, "hits": [as_record(index, line) for line in lines]}
@@ -302,8 +301,6 @@ ANSWERS: dict[str, Callable[[Any, Any, dict[str, Any]], dict[str, Any]]] = {
 def _rows(answer: dict[str, Any]) -> list[dict[str, Any]]:
     """The table in an answer; the answer itself where it has none."""
     if "hits" in answer:
-        from pyunitok.index.brief import rows_of_hits
-
         return rows_of_hits(answer)
     tables = [value for value in answer.values() if isinstance(value, list) and all(isinstance(v, dict) for v in value)]
     return tables[0] if tables else [answer]
@@ -321,8 +318,6 @@ _COLUMNS: dict[str, tuple[str, ...]] = {
 
 
 def _write_csv(answer: dict[str, Any]) -> None:
-    from pyunitok.index.concordance import spreadsheet_cell
-
     rows = _rows(answer)
     # Rows can differ: not all documents have metadata.
     columns = list(dict.fromkeys(key for row in rows for key in row))
@@ -338,9 +333,6 @@ def _amount(answer: dict[str, Any]) -> str:
 
 
 def _show_hits(answer: dict[str, Any], before: int) -> None:
-    from pyunitok.index.concordance import Line, aligned
-    from pyunitok.index.hits import Hit
-
     lines = [
         Line(Hit(0, 0, 0, hit["document"], hit["begin"], hit["end"]), hit["before"], hit["match"], hit["after"])
         for hit in answer["hits"]
@@ -372,20 +364,16 @@ def _show(answer: dict[str, Any]) -> None:
 
 
 def _overlap_summary(answer: dict[str, Any]) -> str:
-    from pyunitok.errors import count
-
     window, n_short = f"{answer['window']} {answer['unit']}", answer["lines_short"]
-    summary = f"{answer['lines_found']:,} of {count(answer['lines'], 'line')} share {window} with the corpus"
+    summary = f"{answer['lines_found']:,} of {counted(answer['lines'], 'line')} share {window} with the corpus"
     if n_short:
-        summary += f"; not compared: {count(n_short, 'line')} shorter than {window} (use a smaller --window)"
+        summary += f"; not compared: {counted(n_short, 'line')} shorter than {window} (use a smaller --window)"
     if answer["approx"]:
         summary += "; some searches were cut short, so counts are lower bounds"
     return summary
 
 
 def _cell(value: Any) -> str:
-    from pyunitok.errors import printable
-
     if isinstance(value, float):
         return f"{value:.4f}"
     if isinstance(value, list):

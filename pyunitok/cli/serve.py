@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+import socket
+import threading
+
 import click
 
+from pyunitok.cli.arguments import load_model
 from pyunitok.errors import count
+from pyunitok.index.opened import open_index
+from pyunitok.index.page.app import make_app
+from pyunitok.index.page.server import config
 
 MAX_WORK = 2_000_000_000  # of one search of the page in all shards: about two seconds, and 2 GB
 
@@ -28,17 +35,9 @@ def serve(folder: str, host: str, port: int, allow_host: tuple[str, ...], model:
       pyunitok serve idx
       pyunitok serve idx --host 0.0.0.0 --allow-host search.example.org
     """
-    import socket
-    import threading
-
-    from pyunitok import open_index
-    from pyunitok.cli.arguments import load_model
-
     try:
         import uvicorn
 
-        from pyunitok.index.page.app import make_app
-        from pyunitok.index.page.server import config
     except ImportError as error:
         raise click.ClickException(f"{error.name} is not installed: pip install 'pyunitok[serve]'") from error
     index = open_index(folder, model=load_model(model) if model else None)

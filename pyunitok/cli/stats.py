@@ -7,9 +7,14 @@ from pathlib import Path
 
 import click
 
+import pyunitok
 from pyunitok.cli.arguments import load_model
 from pyunitok.cli.progress import Meter
+from pyunitok.disk.reports import check_report, write_report
 from pyunitok.errors import printable
+from pyunitok.run.plan import Progress
+from pyunitok.tokens import stats_page
+from pyunitok.tokens.stats import stats as stats_of
 
 MAX_INPUTS = 20  # listed on the terminal
 
@@ -33,12 +38,6 @@ def stats(
       pyunitok stats ids.u16
       pyunitok stats ids.u16 --top 100 --html stats.html
     """
-    import pyunitok
-    from pyunitok.disk.reports import check_report, write_report
-    from pyunitok.run.plan import Progress
-    from pyunitok.tokens import stats_page
-    from pyunitok.tokens.stats import stats
-
     for report in (json_path, html_path, png_path):
         if report and report != "-":
             check_report(Path(report))
@@ -51,7 +50,7 @@ def stats(
         meter.show(progress)
 
     with Meter("counting", "ids") as meter:
-        found = stats(array, top=top, threads=threads, on_ids=on_ids)
+        found = stats_of(array, top=top, threads=threads, on_ids=on_ids)
     for path, page in ((html_path, True), (png_path, False)):
         if path:
             stats_page.write(found, Path(path), as_page=page)

@@ -6,18 +6,22 @@ import time
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 from click.core import ParameterSource
 
+from pyunitok import __version__
 from pyunitok.cli.arguments import AnyType, Size, parse_separator
 from pyunitok.cli.progress import make_bar
 from pyunitok.cli.sections import Sectioned
 from pyunitok.corpus.formats import FORMATS as INPUT_FORMATS
-
-if TYPE_CHECKING:
-    from pyunitok.train.trained import Trained
+from pyunitok.disk.reports import check_report
+from pyunitok.disk.url import redacted, shown
+from pyunitok.tokens.page import require_plots
+from pyunitok.train import report_page
+from pyunitok.train.api import outputs, run
+from pyunitok.train.trained import Trained
 
 Command = Callable[..., Any]
 BYTE_PHASES = {  # their progress is in bytes of the files
@@ -323,10 +327,6 @@ def bytepiece(also: tuple[int, ...], **options: Any) -> None:
 
 
 def _train(kind: str, options: dict[str, Any]) -> None:
-    from pyunitok.disk.reports import check_report
-    from pyunitok.tokens.page import require_plots
-    from pyunitok.train.api import outputs, run
-
     out, page = Path(options["out"]), options.pop("report")
     files = outputs(kind, out, options["vocab_size"], byte_level=options.get("byte_level", False))
     names = " and ".join([str(files[0]), *(file.name for file in files[1:])])
@@ -342,8 +342,6 @@ def _train(kind: str, options: dict[str, Any]) -> None:
     inputs = list(given.pop("inputs"))
 
     def write_page(trained: Trained) -> None:
-        from pyunitok.train import report_page
-
         report_page.write(trained, Path(page), str(out), _how(kind))
 
     with Bar() as bar:
@@ -362,9 +360,6 @@ def _train(kind: str, options: dict[str, Any]) -> None:
 
 def _how(kind: str) -> list[tuple[str, str]]:
     """For the report: what the command line asked for."""
-    from pyunitok import __version__
-    from pyunitok.disk.url import redacted, shown
-
     context = click.get_current_context()
     given = []
     for option in context.command.params:

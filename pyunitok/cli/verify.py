@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 import click
 
+import pyunitok
 from pyunitok.cli.arguments import load_model
 from pyunitok.cli.progress import Meter
-from pyunitok.errors import count
+from pyunitok.corpus.inputs import find
+from pyunitok.errors import ModelFormatError, VocabularyError, count
+from pyunitok.index.shard import open_shards
+from pyunitok.index.verify import bytes_to_check, verify_index
+from pyunitok.run.plan import Progress
+from pyunitok.tokens.verify import verify as verify_tokens
+from pyunitok.tokens.verify_text import sources_of, verify_text
 
 
 @click.command()
@@ -32,12 +40,6 @@ def verify(tokens: str, inputs: tuple[str, ...], named: bool, model: str | None,
       pyunitok verify ids.u16 --inputs
       pyunitok verify idx
     """
-    import pyunitok
-    from pyunitok.corpus.inputs import find
-    from pyunitok.errors import ModelFormatError, VocabularyError
-    from pyunitok.tokens.verify import verify
-    from pyunitok.tokens.verify_text import sources_of, verify_text
-
     if inputs and named:
         raise click.UsageError("give the inputs, or --inputs, not both")
     if Path(tokens).is_dir():
@@ -57,7 +59,7 @@ def verify(tokens: str, inputs: tuple[str, ...], named: bool, model: str | None,
     total = array.ids.nbytes + array.ends.nbytes
     checking = _Checking("checking", total)
     with checking:
-        faults = verify(array, tokenizer, threads=threads, on_bytes=checking.on_bytes)
+        faults = verify_tokens(array, tokenizer, threads=threads, on_bytes=checking.on_bytes)
     checked = f"{total:,} bytes of tokens checked, {checking.rate:,.0f} MB/s"
     if not faults and (inputs or named):
         # This only finds the files; the manifest says how to read them.
@@ -81,9 +83,6 @@ def verify(tokens: str, inputs: tuple[str, ...], named: bool, model: str | None,
 
 
 def _verify_index(folder: str, model: str | None) -> None:
-    from pyunitok.index.shard import open_shards
-    from pyunitok.index.verify import bytes_to_check, verify_index
-
     opened = open_shards(folder, model=load_model(model) if model else None)
     total = bytes_to_check(opened)
     checking = _Checking("checking", total)
@@ -101,10 +100,6 @@ class _Checking(Meter):
     """A Meter that adds up what it is told, from any thread; rate is in MB/s."""
 
     def __init__(self, label: str, n_bytes: int) -> None:
-        from threading import Lock
-
-        from pyunitok.run.plan import Progress
-
         super().__init__(label)
         self.progress = Progress(compressed_total=n_bytes)
         self._adding = Lock()

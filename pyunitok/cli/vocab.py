@@ -5,16 +5,23 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from pyunitok.cli.arguments import Size, load_model
+from pyunitok.cli.train import Bar
+from pyunitok.corpus import inputs
+from pyunitok.corpus.reading import Reading, ReadingOptions
 from pyunitok.corpus.sniff import NotTextError
-from pyunitok.errors import InputError
-
-if TYPE_CHECKING:
-    from pyunitok.tokens.corpus_counts import FileCount
+from pyunitok.disk.reports import check_report, write_report
+from pyunitok.errors import InputError, printable
+from pyunitok.tokens.corpus_counts import FileCount, count_files
+from pyunitok.train.editing import edit_vocabulary
+from pyunitok.vocab import lists
+from pyunitok.vocab.diff import diff as compare
+from pyunitok.vocab.listing import select
+from pyunitok.vocab.lists import escape
 
 SHOWN = 5  # pieces of a kind, on the terminal
 
@@ -88,10 +95,6 @@ def edit(
       pyunitok vocab edit rwkv-world -o ja.txt --remove-unused ja/ --add-words ja/ --script Japanese --max 5000
       pyunitok vocab edit rwkv-world --dry-run --add-emoji --add-kaomoji --max-kaomoji 500 --remove-unused corpus/
     """
-    from pyunitok.cli.train import Bar
-    from pyunitok.train.editing import edit_vocabulary
-    from pyunitok.vocab import lists
-
     _check_json(json_path)
     if out is None and not dry_run:
         raise click.UsageError("name the file to write with -o, or give --dry-run")
@@ -132,8 +135,6 @@ def _edit_rows(edited: Any) -> list[tuple[str, str]]:
 
 
 def _sample(pieces: Sequence[bytes]) -> str:
-    from pyunitok.vocab.lists import escape
-
     shown = "  ".join(map(escape, pieces[:SHOWN]))
     return f"{len(pieces):,} ({shown}{'  …' if len(pieces) > SHOWN else ''})"
 
@@ -143,8 +144,6 @@ def _ids(ids: Sequence[int]) -> str:
 
 
 def _show(rows: Sequence[tuple[str, str]]) -> None:
-    from pyunitok.errors import printable
-
     for name, value in rows:
         click.echo(f"{name:<16} {printable(value)}")
 
@@ -158,16 +157,12 @@ def _show_texts(texts: Sequence[FileCount]) -> None:
 
 def _check_json(path: str | None) -> None:
     """OutputError, before any work."""
-    from pyunitok.disk.reports import check_report
-
     if path and path != "-":
         check_report(Path(path))
 
 
 def _write_json(path: str | None, values: Any) -> bool:
     """Whether stdout is taken by it."""
-    from pyunitok.disk.reports import write_report
-
     text = json.dumps(values, indent=1, ensure_ascii=False)
     if path == "-":
         click.echo(text)
@@ -195,13 +190,6 @@ def diff(
     Example:
       pyunitok vocab diff rwkv-world mine.txt --text sample.txt
     """
-    from pyunitok.cli.train import Bar
-    from pyunitok.corpus import inputs
-    from pyunitok.corpus.reading import Reading, ReadingOptions
-    from pyunitok.tokens.corpus_counts import count_files
-    from pyunitok.vocab.diff import diff as compare
-    from pyunitok.vocab.lists import escape
-
     _check_json(json_path)
     models = [load_model(a), load_model(b)]
     found, counts = compare(models[0].pieces(), models[1].pieces()), list[Any]()
@@ -255,10 +243,6 @@ def list_(
       pyunitok vocab list rwkv-world --longest 10
       pyunitok vocab list rwkv-world --script Cyrillic --plain > cyrillic.txt
     """
-    from pyunitok.errors import printable
-    from pyunitok.vocab.listing import select
-    from pyunitok.vocab.lists import escape
-
     pieces = load_model(model).pieces()
     found = select(pieces, longest=longest, pattern=regex, script=script, min_bytes=min_bytes, not_utf8=not_utf8)
     for id_, piece in found:

@@ -22,7 +22,7 @@ from pyunitok.packed import Packed
 from pyunitok.train import bytepiece as trainer
 from pyunitok.train.sources import Batches
 from pyunitok.vocab import bytepiece as format_
-from pyunitok.vocab import forms
+from pyunitok.vocab import convert, forms
 
 __version__ = "0.6.3"  # of the package that this replaces
 _N_SPECIAL = len(format_.SPECIAL_PIECES)
@@ -119,8 +119,6 @@ class Tokenizer:
 
     def convert_to_sentencepiece(self, path: str | os.PathLike[str]) -> None:
         """Write a SentencePiece model: see pyunitok.vocab.convert for what it cannot hold."""
-        from pyunitok.vocab import convert
-
         vocabulary = convert.vocabulary_of(self.tokenizer._core.model, self.tokenizer._core.about)
         convert.write(path, convert.sentencepiece_from_bytepiece(vocabulary).SerializeToString())
 
@@ -160,8 +158,6 @@ class Trainer:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write `path`; of several sizes, PATH.SIZE each."""
-        from pyunitok.vocab import convert
-
         several = len(self.pieces) > 1
         for pieces, size in zip(self.pieces, self.max_vocab_size, strict=False):
             name = f"{os.fspath(path)}.{size}" if several else path
@@ -183,8 +179,6 @@ def convert_to_bytepiece(pieces: Mapping[bytes | str, int], path: str | os.PathL
 
     A piece that other pieces beat in its own text can never be used: it is left out and its count goes to them.
     """
-    from pyunitok.vocab import convert
-
     counts = {piece if isinstance(piece, bytes) else piece.encode(): int(count) for piece, count in pieces.items()}
     for byte in range(256):
         if counts.setdefault(bytes([byte]), 1) < 1:

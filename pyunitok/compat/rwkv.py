@@ -16,6 +16,7 @@ import numpy as np
 
 from pyunitok.errors import IdError
 from pyunitok.model.tokenizer import Tokenizer
+from pyunitok.vocab import rwkv
 
 _NUL = 1  # its id in every RWKV World vocabulary
 
@@ -137,8 +138,6 @@ class RWKVTokenizer:
         if name != "WorldTokenizer":
             raise ValueError(f"The {name} is not supported.")
         if vocab_filepath is None:
-            from pyunitok.vocab import rwkv
-
             vocab_filepath = rwkv.find_installed()
         self.vocab_filepath = os.fspath(vocab_filepath)
         self.tokenizer = WorldTokenizer(vocab_filepath)

@@ -13,18 +13,16 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from pyunitok.corpus.block import BadDocument, Block, ByteStream, Split
+from pyunitok.corpus.json_rest import RestOfLine
 from pyunitok.corpus.json_text import BLANK, BOM, TextField, key_path
 from pyunitok.corpus.position import BEGINNING, Position
 from pyunitok.corpus.text import MAX_DOCS
 from pyunitok.errors import InputError
-
-if TYPE_CHECKING:
-    from pyunitok.corpus.json_rest import RestOfLine
 
 __all__ = ["JsonlReader", "key_path"]
 
@@ -80,8 +78,6 @@ class JsonlReader:
         self._skip = skip
         self._rest: RestOfLine | None = None
         if metadata:
-            from pyunitok.corpus.json_rest import RestOfLine  # only now: start-up does not pay for msgspec
-
             self._rest = RestOfLine(self._field.path)
         self._name = stream.name
         self._file = json.dumps(stream.name).encode()

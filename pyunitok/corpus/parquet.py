@@ -17,6 +17,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, BinaryIO
 
+import msgspec
 import numpy as np
 
 from pyunitok.corpus.block import BadDocument, Block, Split
@@ -296,7 +297,6 @@ def _column(batch: Any, path: list[str]) -> Any:
 
 def _other_columns(batch: Any, path: list[str]) -> list[bytes]:
     """Each row without the value at `path`, as a JSON object. Values that JSON cannot express become strings."""
-    import msgspec
     import pyarrow
 
     columns = []

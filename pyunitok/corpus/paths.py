@@ -9,14 +9,11 @@ import stat
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from pyunitok.corpus.raw_file import STDIN
+from pyunitok.disk import remote
 from pyunitok.disk.url import is_url, shown
 from pyunitok.errors import InputError
-
-if TYPE_CHECKING:
-    from pyunitok.disk import remote
 
 
 @dataclass(frozen=True)
@@ -67,8 +64,6 @@ def expand(argument: str, left_out: list[LeftOut]) -> list[Found]:
     if not argument:
         raise InputError("an argument is empty")
     if is_url(argument):
-        from pyunitok.disk import remote  # most files are on this machine
-
         return [Found(shown(far.url), None, far, far.url == argument) for far in remote.expand(argument)]
     try:
         status = Path(argument).stat()

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
+from datetime import datetime, timezone
 from typing import Annotated, TypeVar
+
+from msgspec import Meta
 
 from pyunitok.corpus.block import ByteStream
 from pyunitok.corpus.compressions import COMPRESSIONS, NONE
@@ -12,12 +15,11 @@ from pyunitok.corpus.formats import FORMATS
 from pyunitok.corpus.raw_file import STDIN, STDIN_NAME
 from pyunitok.disk.url import hash_of_secrets, shown
 
-# Manifests hold these fields, and may come from a stranger: tokens/manifest_form.py checks them by these types, whose
-# limits have msgspec's names.
-Count = Annotated[int, ("ge", 0), ("le", (1 << 63) - 1)]
-Nanoseconds = Annotated[int, ("ge", -(1 << 63)), ("le", (1 << 63) - 1)]
-FormatName = Annotated[str, ("pattern", f"^({'|'.join([*FORMATS, 'documents'])})$")]  # documents: of another program
-CompressionName = Annotated[str, ("pattern", f"^({'|'.join(COMPRESSIONS)})$")]
+# Manifests hold these fields, and may come from a stranger: tokens/manifest.py checks them by these types.
+Count = Annotated[int, Meta(ge=0, le=(1 << 63) - 1)]
+Nanoseconds = Annotated[int, Meta(ge=-(1 << 63), le=(1 << 63) - 1)]
+FormatName = Annotated[str, Meta(pattern=f"^({'|'.join([*FORMATS, 'documents'])})$")]  # documents: of another program
+CompressionName = Annotated[str, Meta(pattern=f"^({'|'.join(COMPRESSIONS)})$")]
 
 
 @dataclass(frozen=True)
@@ -59,8 +61,6 @@ class InputFile:
         if self.size_bytes is not None:
             words.append(f"{self.size_bytes} bytes")
         if self.mtime_ns is not None:
-            from datetime import datetime, timezone
-
             seconds, ns = divmod(self.mtime_ns, 10**9)
             words.append(f"changed {datetime.fromtimestamp(seconds, timezone.utc):%Y-%m-%d %H:%M:%S}.{ns:09} UTC")
         if self.etag is not None:

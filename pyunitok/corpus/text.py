@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from pyunitok._c import text as c_text
 from pyunitok.corpus.block import Block, ByteStream, Split
 from pyunitok.corpus.position import BEGINNING, Position
 from pyunitok.corpus.sniff import SNIFF_BYTES
@@ -158,8 +159,6 @@ class TextReader:
             n_whole, hold = 0, 0
             block.offsets[1] = n_bytes
         else:
-            from pyunitok._c import text as c_text  # here: most files are one document
-
             n_found, n_consumed = c_text.split_documents(block.data, n_bytes, self._separator, block.offsets)
             n_whole, hold = n_found - 1, len(self._separator) - 1
             if n_whole:

@@ -21,14 +21,13 @@ import re
 import threading
 from collections import deque
 from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeVar
+from datetime import datetime
+from typing import Any, TypeVar
 
 from pyunitok.disk.url import redacted, shown
 from pyunitok.errors import InputError, UnitokError
-
-if TYPE_CHECKING:
-    from concurrent.futures import Future, ThreadPoolExecutor
 
 RANGE_BYTES = 4 << 20  # asked for at once, at most
 AHEAD_BYTES = 16 << 20
@@ -204,8 +203,6 @@ def _found(url: str, info: dict[str, Any]) -> Found:
 
 def _nanoseconds(time: Any) -> int | None:
     """From datetime, seconds, or ISO 8601."""
-    from datetime import datetime
-
     try:
         if isinstance(time, str):
             time = datetime.fromisoformat(time.replace("Z", "+00:00"))
@@ -305,8 +302,6 @@ class RangeFile(io.RawIOBase):
         while end < goal:
             begin, end = end, min(self.size_bytes, end + min(self._n_in_a_row, RANGE_BYTES))
             if self._threads is None:
-                from concurrent.futures import ThreadPoolExecutor
-
                 self._threads = ThreadPoolExecutor(AHEAD_BYTES // RANGE_BYTES, "pyunitok-ahead")
             self._asked.append((begin, end, self._threads.submit(self._fetch, begin, end)))
 

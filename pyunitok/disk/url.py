@@ -9,6 +9,7 @@ whatever is stored or shown goes through shown() or redacted() first:
 
 from __future__ import annotations
 
+import hashlib
 import re
 
 # Query parameters that sign a URL, and one that shows that it is signed so. They say nothing about the file, and are
@@ -62,8 +63,6 @@ def hash_of_secrets(url: str) -> str | None:
     values = [pair for query in _QUERY_OF_URL.findall(url) for pair, is_secret in _pairs(query) if is_secret]
     if not values:
         return None
-    import hashlib  # only now: it loads OpenSSL
-
     return hashlib.sha256("&".join(values).encode("utf-8", "surrogateescape")).hexdigest()
 
 

@@ -20,7 +20,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import numpy as np
 
@@ -34,9 +34,8 @@ from pyunitok.index.plan import Limits, plan_index
 from pyunitok.index.shard import CHUNK, N_RANKS, open_rank, top_of
 from pyunitok.index.suffix import suffix_array
 from pyunitok.model.batch import threads_or_cores
-
-if TYPE_CHECKING:
-    from pyunitok.run.units import Each
+from pyunitok.run.cluster import Cluster, connected
+from pyunitok.run.units import Each
 
 PLAN_NAME = "plan.json"
 SHARD_FILE = re.compile(r"\d{5,}\.(sa|first|top|left)")
@@ -109,8 +108,6 @@ def _cluster(address: str | None) -> Iterator[Each | None]:
     if address is None:
         yield None
         return
-    from pyunitok.run.cluster import Cluster, connected
-
     with connected(address):
         yield Cluster(1)
 

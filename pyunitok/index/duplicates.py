@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import zstandard
 
 from pyunitok._c import search as c_search
 from pyunitok.disk.outfile import new_file
@@ -99,8 +100,6 @@ def write_repeats(
 ) -> tuple[int, int]:
     """Write all repeated spans to a file, a JSON object a line, compressed where its name ends in .zst; how many spans
     there are, and tokens in them. OutputError if the file exists."""
-    import zstandard
-
     n_spans = n_tokens = 0
     with new_file(out, overwrite=overwrite) as file:
         is_zst = out.suffix == ".zst"

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Protocol
 
 import numpy as np
@@ -164,8 +165,6 @@ def _into_several(core: Core, documents: Documents, cuts: list[int], bounds: lis
 def _map(function: Any, n: int) -> list[Any]:
     if n == 1:
         return [function(0)]
-    from concurrent.futures import ThreadPoolExecutor
-
     with ThreadPoolExecutor(n) as pool:
         return list(pool.map(function, range(n)))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -14,11 +14,10 @@ from pyunitok._c import scratch as c_scratch
 from pyunitok.errors import ModelFormatError, VocabularyError
 from pyunitok.model.decoding import Decoding
 from pyunitok.packed import Ids
-from pyunitok.vocab import utf8
+from pyunitok.vocab import nfc, utf8
+from pyunitok.vocab.huggingface import preparation
+from pyunitok.vocab.huggingface.preparation import Preparation
 from pyunitok.vocab.vocabulary import PREPARE_NFC, About, split
-
-if TYPE_CHECKING:
-    from pyunitok.vocab.huggingface.preparation import Preparation
 
 
 class Core(Decoding):
@@ -42,8 +41,6 @@ class Core(Decoding):
         self.preparation: Preparation | None = None
         self.is_nfc = about.prepare == PREPARE_NFC
         if about.prepare is not None and not self.is_nfc:
-            from pyunitok.vocab.huggingface import preparation  # slow to import, and few models need it
-
             try:
                 self.preparation = preparation.Preparation(about, model)
             except VocabularyError as error:
@@ -97,8 +94,6 @@ class Core(Decoding):
         if self.preparation is not None:
             return self.preparation.normalize(utf8.replaced(data))
         if self.is_nfc:
-            from pyunitok.vocab import nfc  # here and below: only these models need unicodedata
-
             data = nfc.normalize(data)
         return (self.model.normalize(data) if self.normalizes else data).decode("utf-8", "replace")
 
@@ -111,20 +106,14 @@ class Core(Decoding):
         if self.preparation is not None:
             return 0
         if self.is_nfc:
-            from pyunitok.vocab import nfc
-
             return nfc.split(text)
         return self.model.split(text)
 
     def new_scratch(self) -> c_scratch.Scratch:
         """What a thread needs to encode."""
         if self.preparation is not None:
-            from pyunitok.vocab.huggingface import preparation
-
             return preparation.Scratch(self.model, self.preparation)
         if self.is_nfc:
-            from pyunitok.vocab import nfc
-
             return nfc.Scratch(self.model)
         return c_scratch.Scratch(self.model)
 

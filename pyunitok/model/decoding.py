@@ -10,19 +10,17 @@ import operator
 from collections.abc import Iterable, Sequence
 from functools import cached_property
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 
 from pyunitok._c import library
+from pyunitok._c import text as c_text
 from pyunitok.errors import IdError
 from pyunitok.packed import Bytes, Ids, Offsets, Packed
-from pyunitok.vocab import utf8
+from pyunitok.vocab import nfc, utf8
+from pyunitok.vocab.huggingface.preparation import Preparation
 from pyunitok.vocab.vocabulary import NORMAL, USER_DEFINED, About
-
-if TYPE_CHECKING:
-    from pyunitok._c import text as c_text
-    from pyunitok.vocab.huggingface.preparation import Preparation
 
 Errors = Literal["strict", "replace"]
 _SPACE = "\u2581".encode()
@@ -92,8 +90,6 @@ class Decoding:
     def _denormalizer(self) -> c_text.Normalizer | None:
         if self.about.denormalization is None:
             return None
-        from pyunitok._c import text as c_text
-
         charsmap, flags = self.about.denormalization
         return c_text.Normalizer(charsmap, [], flags)
 
@@ -108,8 +104,6 @@ class Decoding:
         if self.lossless:
             return text
         if self.is_nfc:
-            from pyunitok.vocab import nfc  # loads unicodedata
-
             return nfc.normalize(text)
         if not self._keeps_normalized:
             return self.decode_bytes(self.encode(text))

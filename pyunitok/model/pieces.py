@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+from bisect import bisect_left, bisect_right
 from functools import cached_property
 from itertools import pairwise
 from typing import Any
@@ -132,8 +133,6 @@ class Pieces:
     def prefix_range(self, prefix: str | bytes) -> range:
         """The ids of the pieces of two bytes or more that begin with these bytes: one range, since the ids of these
         are in the order of the bytes. VocabularyError for a vocabulary of which that is not true."""
-        from bisect import bisect_left, bisect_right
-
         data = as_bytes(prefix)
         first, ordered = self._ordered
 

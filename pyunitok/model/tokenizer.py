@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import operator
 import os
@@ -316,8 +317,6 @@ class Tokenizer(Sampling, Pieces):
     @cached_property
     def sha256(self) -> str:
         """Of the vocabulary itself (pieces, ids, special ids), whichever file it came from."""
-        import hashlib  # only now: it loads OpenSSL, 4 MB
-
         model, about = self._core.model, self._core.about
         digest = hashlib.sha256(f"pyunitok {self.kind} 1\n".encode())
         if model.kind.has_spec:

@@ -187,16 +187,14 @@ def _task(version: str) -> Callable[[list[Any], bytes], Any]:
     """What Ray sends to the machines: see above. It raises ImportError where pyunitok is missing."""
 
     def do(shared_at: list[Any], item: bytes) -> Any:
-        import socket
-
         hint = f"install pyunitok {version} on every machine of the cluster"
         try:
-            import pyunitok
-            from pyunitok.run import cluster
+            cluster = importlib.import_module("pyunitok.run.cluster")
         except ImportError as error:
             raise ImportError(f"pyunitok cannot be imported on {socket.gethostname()} ({error}): {hint}") from None
-        if pyunitok.__version__ != version:
-            raise ImportError(f"pyunitok on {socket.gethostname()} is version {pyunitok.__version__}: {hint}")
+        here = cluster.pyunitok.__version__
+        if here != version:
+            raise ImportError(f"pyunitok on {socket.gethostname()} is version {here}: {hint}")
         return cluster._do(shared_at, item)
 
     return do

@@ -14,6 +14,7 @@ from pyunitok.corpus.position import BEGINNING, Position
 from pyunitok.corpus.workers import Carry
 from pyunitok.packed import Ids, Offsets
 from pyunitok.run.plan import Plan
+from pyunitok.tokens.verify_block import verify_block
 
 
 @dataclass
@@ -64,8 +65,6 @@ class Encoder:
             block.after = replace(block.after, state=state.hexadecimal())
             self.carry.put(block.number + 1, block.after.state)
         if plan.options.verify and block.n_docs:
-            from pyunitok.tokens.verify_block import verify_block
-
             verify_block(plan.tokenizer, block, ids, id_offsets, eod=has_eod, name=plan.sources[block.source].name)
         ends = id_offsets[1 : block.n_docs + 1 - block.open_end]
         if ids.dtype != plan.dtype:

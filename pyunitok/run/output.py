@@ -14,10 +14,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pyunitok.disk.hashing import HASH_CHUNK_BYTES, Hashed
 from pyunitok.disk.outfile import (
@@ -35,9 +36,6 @@ from pyunitok.run import changes
 from pyunitok.run.identity import Identity
 from pyunitok.run.journal import Journal, encode_run, journal_path
 from pyunitok.tokens.manifest import ERRORS_SUFFIX, METADATA_SUFFIX, Manifest, sidecars
-
-if TYPE_CHECKING:
-    from concurrent.futures import Future, ThreadPoolExecutor
 
 # A killed run repeats at most one interval of work. A checkpoint costs an fsync or two and a small file, a few ms.
 CHECKPOINT_BYTES = 1 << 30  # of text
@@ -257,8 +255,6 @@ class Output:
 
         OutputError if this checkpoint fails or, without waiting, if the previous one did.
         """
-        from concurrent.futures import ThreadPoolExecutor
-
         self._wait()
         self._last, self.safe_bytes = self._clock(), progress["bytes"]
         states = {suffix: file.save() for suffix, file in self.files.items()}

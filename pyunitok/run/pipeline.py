@@ -13,7 +13,7 @@ import json
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pyunitok._c.scratch import State
 from pyunitok.corpus.workers import Result, Workers
@@ -26,9 +26,7 @@ from pyunitok.run.output import Output
 from pyunitok.run.plan import SILENT, Callbacks, Plan, Start, describe_model
 from pyunitok.run.tally import Tally
 from pyunitok.tokens.manifest import ERRORS_SUFFIX, METADATA_SUFFIX, Manifest
-
-if TYPE_CHECKING:
-    from pyunitok.tokens.metadata import ErrorsFile, MetadataFile
+from pyunitok.tokens.metadata import ErrorsFile, MetadataFile
 
 
 def tokenize(plan: Plan, callbacks: Callbacks = SILENT) -> Manifest:
@@ -85,8 +83,6 @@ class Writer:
         self._metadata: MetadataFile | None = None
         self._errors: ErrorsFile | None = None
         if plan.options.skip_bad:
-            from pyunitok.tokens.metadata import ErrorsFile  # here and below: few runs write more files
-
             self._errors = ErrorsFile(output.files[ERRORS_SUFFIX])
         if output.progress is None:
             self._open_metadata(None, [])
@@ -161,8 +157,6 @@ class Writer:
 
     def _open_metadata(self, begun: Path | None, lines: list[str]) -> None:
         if self._plan.options.metadata:
-            from pyunitok.tokens.metadata import MetadataFile
-
             self._metadata = MetadataFile(self._output.files[METADATA_SUFFIX], begun)
             self._metadata.append([_checked_line(line) for line in lines])
 

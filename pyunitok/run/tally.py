@@ -6,9 +6,10 @@ import contextlib
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pyunitok.corpus.formats import FORMATS
+from pyunitok.corpus.pipe import PipeStream
 from pyunitok.corpus.position import Position
 from pyunitok.corpus.reading import Ending
 from pyunitok.corpus.source import Source, total_bytes
@@ -19,10 +20,6 @@ from pyunitok.run.encoding import Encoded
 from pyunitok.run.journal import to_hashed
 from pyunitok.run.plan import Plan, Progress
 from pyunitok.tokens.manifest import InputRecord, Manifest
-
-if TYPE_CHECKING:
-    from pyunitok.corpus.pipe import PipeStream
-
 
 # What a journal keeps of an input's record, in this order.
 KEPT = ("bytes", "text_bytes", "documents", "tokens", "skipped", "ends_with_separator", "error")
@@ -187,8 +184,6 @@ class Tally:
     def check_pipes(self, manifest: Manifest) -> None:
         """InputError unless the pipes among the inputs hold what those held that the manifest tells of."""
         for k, pipe in self._pipes.items():
-            from pyunitok.corpus.pipe import PipeStream
-
             record = manifest.inputs[k]
             PipeStream(pipe, Hashed.from_all(record.bytes, record.xxh64 or [])).drain()
 
@@ -205,8 +200,6 @@ class Tally:
         sources = list(self._plan.sources)
         for k, source in enumerate(sources):
             if source.opened is not None and not source.is_range:
-                from pyunitok.corpus.pipe import PipeStream  # here and above: few inputs are pipes
-
                 start = self.position.bytes if k == self.position.source else 0
                 self._pipes[k] = PipeStream(source.opened, known.get(k), start)
                 sources[k] = replace(source, opened=self._pipes[k])

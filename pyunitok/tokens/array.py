@@ -11,20 +11,26 @@ from __future__ import annotations
 
 import functools
 import operator
+import os
+import shlex
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from pyunitok.errors import ModelFormatError, OutputError
+from pyunitok.corpus import compressions, formats
+from pyunitok.disk.url import is_url
+from pyunitok.errors import MissingFileError, ModelFormatError, OutputError
 from pyunitok.model.tokenizer import Tokenizer
 from pyunitok.packed import Packed
+from pyunitok.tokens import page
 from pyunitok.tokens.documents import Documents, Ids, Ints, checked
 from pyunitok.tokens.manifest import Manifest, StrPath, sidecars
 from pyunitok.tokens.metadata import Metadata, metadata_path
-from pyunitok.tokens.model import find_model
+from pyunitok.tokens.model import check_model, find_model
 
+DTYPES = ("<u2", "<u4")
 RUN_DOCS = 1 << 18
 
 
@@ -51,9 +57,7 @@ class TokenArray(Documents):
 
     def __reduce__(self) -> tuple[Any, ...]:
         """The path and what open() was told: a worker that gets a copy maps the same file."""
-        from pyunitok.tokens.opening import reopen
-
-        return reopen, (str(self._absolute), None if self.manifest else self.ids.dtype.str, self._given)
+        return map_tokens, (str(self._absolute), None if self.manifest else self.ids.dtype.str, self._given)
 
     @property
     def tokenizer(self) -> Tokenizer:
@@ -179,8 +183,6 @@ class TokenArray(Documents):
         return f"TokenArray({str(self.path)!r}, {len(self)} documents, {self.dtype}[{self.n_tokens}])"
 
     def _repr_html_(self) -> str:
-        from pyunitok.tokens import page
-
         rows = [("documents", f"{len(self):,}"), ("tokens", f"{self.n_tokens:,} ({self.dtype})")]
         if self.manifest is not None:
             ratio = self.manifest.bytes_per_token
@@ -190,3 +192,53 @@ class TokenArray(Documents):
                 ("model", str(self.manifest.model.get("name") or "unnamed")),
             ]
         return page.summary(f"TokenArray {self.path}", rows)
+
+
+def map_tokens(path: StrPath, dtype: Any, model: Tokenizer | None) -> TokenArray:
+    """Map one token file: see opening.open()."""
+    name = os.fspath(path)
+    if is_url(name):
+        raise OutputError(
+            f"{name}: a token file is mapped into memory and must be local: download it with its .ends and .json, "
+            "and open that"
+        )
+    ends_path, manifest_path = sidecars(path)
+    if not Path(path).is_file():
+        raise MissingFileError(f"{name}: {'not a file' if Path(path).exists() else 'no such token file'}")
+    if not manifest_path.exists():
+        suffix = Path(name).suffix.lower()
+        if formats.by_suffix(suffix) or compressions.by_suffix(suffix) is not compressions.NONE:
+            first = f"pyunitok tokenize {shlex.quote(name)} -o ids.u16"
+            raise OutputError(f"{name}: text, not tokens; run this first: {first}")
+        if dtype is None:
+            raise MissingFileError(
+                f"{name}: its manifest {manifest_path} is missing; to use the bare ids, "
+                "pyunitok.open(..., dtype='uint16')"
+            )
+        wanted = np.dtype(dtype).str
+        if wanted not in DTYPES:
+            raise ValueError(f"dtype must be little-endian uint16 or uint32, not {dtype}")
+        ids = _map(path, np.dtype(wanted))
+        ends = _map(ends_path, np.dtype("<u8")) if ends_path.exists() else np.array([len(ids)], np.uint64)
+        return TokenArray(path, ids, ends, None, model)
+    manifest = Manifest.read(manifest_path)
+    if not ends_path.exists():
+        raise MissingFileError(f"{name}: its document ends {ends_path} are missing")
+    ids, ends = _map(path, np.dtype(manifest.dtype)), _map(ends_path, np.dtype("<u8"))
+    if len(ids) != manifest.tokens or len(ends) != manifest.documents:
+        raise OutputError(
+            f"{name} holds {len(ids)} tokens and {len(ends)} ends, but its manifest says {manifest.tokens} and "
+            f"{manifest.documents}: the token file is incomplete, or its files do not belong together"
+        )
+    if model is not None:
+        check_model(manifest, model, name)
+    if len(ends) and int(ends[-1]) != len(ids):
+        raise OutputError(f"{ends_path}: the last document ends at {ends[-1]}, not at {len(ids)}")
+    return TokenArray(path, ids, ends, manifest, model)
+
+
+def _map(path: StrPath, dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
+    size = Path(path).stat().st_size
+    if size % dtype.itemsize:
+        raise OutputError(f"{os.fspath(path)}: {size} bytes are not a whole number of {dtype.name} items")
+    return np.memmap(path, dtype, "r") if size else np.empty(0, dtype)

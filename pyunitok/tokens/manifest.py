@@ -11,9 +11,12 @@ import json
 import os
 import time
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Annotated, Any
+
+import msgspec
+from msgspec import Meta
 
 import pyunitok
 from pyunitok.corpus.source import Count, InputFile, without_secrets
@@ -27,10 +30,10 @@ MAX_SHARDS = 1_000_000
 METADATA_SUFFIX, ERRORS_SUFFIX = ".meta.jsonl.zst", ".errors.jsonl"
 
 StrPath = str | os.PathLike[str]
-Id = Annotated[int, ("ge", 0), ("le", (1 << 32) - 1)]
-Separator = Annotated[str, ("min_length", 1)]
-Dtype = Annotated[str, ("pattern", "^<u[24]$")]
-Seconds = Annotated[float, ("ge", 0)]
+Id = Annotated[int, Meta(ge=0, le=(1 << 32) - 1)]
+Separator = Annotated[str, Meta(min_length=1)]
+Dtype = Annotated[str, Meta(pattern="^<u[24]$")]
+Seconds = Annotated[float, Meta(ge=0)]
 
 
 def sidecars(out: StrPath) -> tuple[Path, Path]:
@@ -82,8 +85,50 @@ def _record_values(values: Any) -> Any:
     """What to_json() made of a record, with the names of its fields."""
     if not isinstance(values, dict):
         return values
-    names = {name: field for field, name in _RENAMED.items()}
+    names = {new: old for old, new in _RENAMED.items()}
     return {names.get(name, name): value for name, value in values.items()}
+
+
+@dataclass
+class _Shard:
+    """What a manifest must say of the part of a run that it describes: the fields of run.shard.Shard.
+
+    max_line_bytes  no line read was longer
+    """
+
+    index: Count
+    count: Annotated[int, Meta(ge=1, le=MAX_SHARDS)]
+    first_input: Count
+    all_inputs: str
+    range: tuple[Count, Count | None] | None = None
+    max_line_bytes: Count | None = None
+
+
+@dataclass
+class _Exported:
+    """What a manifest must say of an export that tokenize --format made, or began (files: None)."""
+
+    wanted: dict[str, Any]
+    files: dict[str, Count] | None = None
+
+
+@dataclass
+class _Model:
+    """What a manifest must say of its model."""
+
+    name: str | None = None
+    path: str | None = None
+    sha256: str | None = None
+
+
+@dataclass
+class _Hash:
+    """What a manifest must say of the hashes of its files; empty until they are known."""
+
+    algorithm: str = ""
+    chunk_bytes: Count = 0
+    tokens: list[str] = field(default_factory=list)
+    ends: list[str] = field(default_factory=list)
 
 
 @dataclass
@@ -159,7 +204,7 @@ class Manifest:
         return _counts(self) | {"inputs": inputs}
 
     def to_json(self) -> builtins.bytes:
-        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        values = {item.name: getattr(self, item.name) for item in fields(self)}
         values["inputs"] = [record.to_json() for record in self.inputs]
         return json.dumps(values, indent=1, ensure_ascii=True).encode() + b"\n"
 
@@ -171,8 +216,6 @@ class Manifest:
     @classmethod
     def parse(cls, data: builtins.bytes, name: str) -> Manifest:
         """Like read, of the contents of a file called `name`."""
-        from pyunitok.tokens import manifest_form  # only now: start-up does not pay for msgspec
-
         try:
             values = json.loads(data)  # not msgspec's, which refuses the lone surrogates of separators and paths
             if not isinstance(values, dict) or values.get("format") != FORMAT:
@@ -184,10 +227,10 @@ class Manifest:
                 )
             if isinstance(values.get("inputs"), list):
                 values["inputs"] = [_record_values(record) for record in values["inputs"]]
-            manifest = manifest_form.checked(cls, values, InputRecord)
+            manifest = msgspec.convert(values, cls)
             manifest._check()
             manifest.inputs = [without_secrets(record) for record in manifest.inputs]  # a stranger's
-        except (ValueError, RecursionError) as error:
+        except (ValueError, RecursionError, msgspec.ValidationError) as error:  # no ValueError before msgspec 0.21
             if isinstance(error, OutputError):
                 raise
             raise OutputError(f"{name}: not a valid manifest of a token file: {error}") from None
@@ -198,7 +241,12 @@ class Manifest:
         return {"": self.tokens * int(self.dtype[-1]), ".ends": self.documents * 8}
 
     def _check(self) -> None:
-        """ValueError if a field that others rely on is not what it should be."""
+        """ValueError or ValidationError if a field that others rely on is not what it should be."""
+        for name, form in {"model": _Model, "hash": _Hash, "exported": _Exported, "shard": _Shard}.items():
+            if (values := getattr(self, name)) is not None:
+                msgspec.convert(values, form)
+        if self.shard is not None and self.shard["index"] >= self.shard["count"]:
+            raise ValueError(f"shard {self.shard['index']} of {self.shard['count']}")
         if sum(record.documents for record in self.inputs) != self.documents:
             raise ValueError("the inputs do not have as many documents as the file")
         if sum(record.tokens for record in self.inputs) != self.tokens:

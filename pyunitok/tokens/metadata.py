@@ -15,11 +15,13 @@ import json
 import operator
 import os
 import struct
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import zstandard
 
 from pyunitok.disk.outfile import OutFile
 from pyunitok.disk.url import shown
@@ -92,8 +94,6 @@ class MetadataFile:
         """End the frame under way."""
         if not self._lines:
             return
-        import zstandard
-
         if self._compressor is None:
             self._compressor = zstandard.ZstdCompressor(level=LEVEL, write_checksum=True)
         frame = self._compressor.compress(b"\n".join([*self._lines, b""]))
@@ -105,10 +105,6 @@ class MetadataFile:
         to be appended then."""
         if n_documents >= self.n_documents:
             return self._file.n_bytes, self._lines[: n_documents - self.n_documents]
-        from bisect import bisect_right
-
-        import zstandard
-
         k = bisect_right(self._index, n_documents, key=lambda item: item[1]) - 1
         frame_at, first = self._index[k]
         end = self._index[k + 1][0] - _WHOLE_HEAD_BYTES if k + 1 < len(self._index) else self._file.n_bytes
@@ -208,8 +204,6 @@ class Metadata(Sequence[dict[str, Any]]):
         if not -len(self) <= i < len(self):
             raise IndexError(f"document {i} of {len(self)}")
         i %= len(self)
-        from bisect import bisect_right  # this module is imported by runs without metadata too
-
         frame = bisect_right(self._firsts, i) - 1
         if frame != self._frame:
             self._lines, self._frame = self._decompress(frame), frame
@@ -226,8 +220,6 @@ class Metadata(Sequence[dict[str, Any]]):
         return self._data[begin : end if is_last else end - 8 - _HEAD_BYTES].tobytes()
 
     def _decompress(self, frame: int) -> list[bytes]:
-        import zstandard
-
         where, compressed = f"{self._path}: byte {self._offsets[frame]}", self._frame_bytes(frame)
         try:
             n_bytes = zstandard.frame_content_size(compressed)

@@ -11,6 +11,7 @@ import numpy as np
 from pyunitok.errors import OutputError, count
 from pyunitok.model.tokenizer import Tokenizer
 from pyunitok.packed import Packed
+from pyunitok.tokens import page
 from pyunitok.tokens.array import TokenArray
 from pyunitok.tokens.documents import Documents, Ids, Ints, checked
 
@@ -107,8 +108,6 @@ class TokenArrays(Documents):
         return f"TokenArrays({len(self.files)} files, {len(self)} documents, {self.dtype}[{self.n_tokens}])"
 
     def _repr_html_(self) -> str:
-        from pyunitok.tokens import page
-
         sizes = [(str(file.path), f"{count(len(file), 'document')}, {file.n_tokens:,} tokens") for file in self.files]
         total = f"{count(len(self), 'document')}, {self.n_tokens:,} tokens ({self.dtype})"
         return page.summary(f"TokenArrays, {count(len(self.files), 'file')}", [*sizes[:20], ("all", total)])

@@ -6,13 +6,13 @@ import sys
 from types import ModuleType
 from typing import Any
 
+from pyunitok.train.api import train
+
 
 class _Callable(ModuleType):
     """This folder and the function of its name."""
 
     def __call__(self, *args: Any, **options: Any) -> Any:
-        from pyunitok.train.api import train
-
         return train(*args, **options)
 
 

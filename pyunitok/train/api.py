@@ -17,6 +17,7 @@ from pyunitok.disk.outfile import check_folder, check_target
 from pyunitok.errors import NoTextError, OptionError
 from pyunitok.model.tokenizer import Tokenizer
 from pyunitok.packed import Packed
+from pyunitok.train import bytepiece_job, greedy_job, greedy_text, sentencepiece_job
 from pyunitok.train.checkpoint import Checkpoint, description, tidy
 from pyunitok.train.lines import Batch
 from pyunitok.train.result import Record
@@ -77,8 +78,6 @@ def outputs(
     kind: str, out: str | os.PathLike[str], vocab_size: int | Sequence[int], *, byte_level: bool = False
 ) -> list[Path]:
     """The models that are written, the largest first, and what is written beside them."""
-    from pyunitok.train import bytepiece_job
-
     if kind == "bytepiece":
         return bytepiece_job.paths_of(out, bytepiece_job.sizes_of(vocab_size))
     path = Path(out)
@@ -141,14 +140,10 @@ def _run(
     inputs.check_separator(sources or [], separator)
     job: Callable[..., Trained]
     if kind == "bytepiece":
-        from pyunitok.train import bytepiece_job
-
         job = partial(bytepiece_job.run, sources or _batches(paths), vocab_size, reading, **how, **options)
     elif not isinstance(vocab_size, int):
         raise OptionError(f"vocab_size must be a number, not {vocab_size!r}; several are for bytepiece models")
     elif kind == "longest":
-        from pyunitok.train import greedy_job, greedy_text
-
         if unknown := sorted(options.keys() - greedy_job.GreedyOptions.__dataclass_fields__):
             raise OptionError(f"there is no option {unknown[0]} for greedy vocabularies")
         own = greedy_job.GreedyOptions(**options)
@@ -158,8 +153,6 @@ def _run(
         inputs.check_separator(sources or [], separator)
         job = partial(greedy_job.run, files or _batches(paths), vocab_size, own, reading, **how)
     else:
-        from pyunitok.train import sentencepiece_job
-
         texts = _batches(paths) if sources is None else sources
         job = partial(sentencepiece_job.run, texts, kind, vocab_size, reading, settings=settings, **how, **options)
 

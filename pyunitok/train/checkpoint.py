@@ -9,8 +9,10 @@ The folder is removed when the model is written; result.py keeps a record beside
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import json
 import os
+import zipfile
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -86,8 +88,6 @@ class Checkpoint:
 
     def load(self, name: str) -> Saved | None:
         """What was saved; None if nothing was."""
-        import zipfile  # only now, as below: not every training has a checkpoint
-
         path = self.folder / f"{name}.npz"
         try:
             with np.load(path, allow_pickle=False) as file:
@@ -119,8 +119,6 @@ def description(
     kind: str, vocab_size: int | Sequence[int], sources: Iterable[Source], options: Mapping[str, Any]
 ) -> dict[str, Any]:
     """What makes a training: options by name, inputs by path. OptionError for an input that can be read only once."""
-    import hashlib
-
     ret: dict[str, Any] = {"version of the checkpoint": VERSION, "kind": kind, "vocab_size": vocab_size}
     for name, value in sorted(options.items()):
         ret[name] = redacted(repr(value))

@@ -9,14 +9,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from pyunitok.model.tokenizer import Tokenizer
-
-if TYPE_CHECKING:
-    from pyunitok.train.sentencepiece import Job
 
 Progress = Callable[[str, int, int], None]  # phase, done, of how many (0: unknown)
 Rows = list[tuple[str, str]]
@@ -83,7 +80,7 @@ class Trained:
     sample: list[bytes]
     is_held_back: bool
     proto: Any = None  # a ModelProto, where it is one
-    job: Job | None = None
+    job: Any = None  # the sentencepiece.Job that made it, where one did
     normalize: Callable[[bytes], bytes] | None = None
     n_wanted: int = 0  # pieces that were asked for, symbols included; 0: unknown
     first_merges: Callable[[int], Tokenizer] | None = None

@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
+import zstandard
 
 from pyunitok.vocab import double_array
 
@@ -95,8 +96,6 @@ def named(name: str, folder: Path | None = None) -> bytes | None:
         return path.read_bytes() if path.is_file() else None
     if name not in NAMES:
         return None
-    import zstandard  # only now, as below: most models bring their rules
-
     data = zstandard.ZstdDecompressor().decompress(SHIPPED.read_bytes())
     sizes = struct.unpack_from(_SIZES, data)
     begin = struct.calcsize(_SIZES) + sum(sizes[: NAMES.index(name)])
@@ -106,7 +105,5 @@ def named(name: str, folder: Path | None = None) -> bytes | None:
 def packed(rules: Mapping[str, bytes]) -> bytes:
     """What named() reads: the sizes of all NAMES, then their rules, in zstd: xz is a
     fifth smaller and takes 30 ms to read."""
-    import zstandard
-
     data = struct.pack(_SIZES, *(len(rules[name]) for name in NAMES)) + b"".join(rules[name] for name in NAMES)
     return zstandard.ZstdCompressor(level=22).compress(data)

@@ -24,7 +24,9 @@ from pyunitok._c import library
 from pyunitok._c.kinds import KINDS
 from pyunitok.disk.outfile import check_target, write_whole
 from pyunitok.errors import ModelFormatError, OutputError, VocabularyError
-from pyunitok.vocab import byte_level, bytepiece, known, native, open_model, rwkv, sentencepiece_proto
+from pyunitok.vocab import byte_level, bytepiece, known, native, open_model, rwkv, sentencepiece, sentencepiece_proto
+from pyunitok.vocab.huggingface import byte_level as writer
+from pyunitok.vocab.huggingface import file
 from pyunitok.vocab.vocabulary import BYTE, CONTROL, UNKNOWN, UNUSED, About, Vocabulary
 
 FORMATS = ("native", "sentencepiece", "bytepiece", "rwkv", "huggingface")
@@ -90,8 +92,6 @@ def _is_written_as(data: bytes, to: str) -> bool:
     if to == "sentencepiece":
         return sentencepiece_proto.looks_like_model(data)
     if to == "huggingface":
-        from pyunitok.vocab.huggingface import file
-
         return file.looks_like_json(data)
     return False
 
@@ -126,8 +126,6 @@ def pieces_of(vocabulary: Vocabulary) -> list[bytes]:
 
 def huggingface_json(vocabulary: Vocabulary) -> bytes:
     """VocabularyError if it is not one whose symbols are bytes."""
-    from pyunitok.vocab.huggingface import byte_level as writer
-
     if not byte_level.is_byte_level(vocabulary):
         raise VocabularyError(
             f"{vocabulary.name} as a tokenizer.json: the symbols of the model must be bytes, as after `pyunitok train"
@@ -262,6 +260,4 @@ def _escaped(piece: bytes, id_: int, name: str) -> bytes:
 
 def _check_loads(proto: Any, name: str) -> None:
     """VocabularyError where sentencepiece would not load it: a space and U+2581 make the same piece."""
-    from pyunitok.vocab import sentencepiece
-
     sentencepiece.read(proto.SerializeToString(), name)

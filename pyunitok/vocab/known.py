@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from pyunitok.vocab import rwkv
+
 DEFAULT = "unitok-v1"
 RWKV = "rwkv-world"
 NAMES = (DEFAULT, RWKV)
@@ -23,8 +25,6 @@ def find(name: str | os.PathLike[str]) -> Path | None:
         return None
     if name == DEFAULT:
         return FILE
-    from pyunitok.vocab import rwkv  # takes longer than opening the other
-
     return rwkv.find_installed()
 
 

@@ -17,6 +17,7 @@ import json
 import re
 import warnings
 from collections.abc import Callable, Sequence
+from importlib import metadata
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -50,8 +51,6 @@ def looks_like_json(head: bytes) -> bool:
 
 def find_installed() -> Path:
     """The published vocabulary in the installed distribution that carries it, which is not imported."""
-    from importlib import metadata  # takes 15 ms, and only this vocabulary needs it
-
     advice = "for the RWKV World vocabulary, run: pip install 'pyunitok[rwkv]'"
     try:
         files = metadata.files(DISTRIBUTION) or []

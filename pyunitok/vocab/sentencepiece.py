@@ -11,6 +11,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from google.protobuf.message import DecodeError
 
 from pyunitok._c import library
 from pyunitok._c import text as c_text
@@ -186,8 +187,6 @@ Found = tuple[Any, PackedPieces, Scores, Bytes, int, bytes]
 
 def _read_usual(data: bytes, name: str) -> Found | None:
     """A file as SentencePiece writes it, in which nothing is wrong: most of it is read by C. None: another."""
-    from google.protobuf.message import DecodeError
-
     if (read := read_proto(data)) is None:
         return None
     try:
@@ -223,8 +222,6 @@ def _read_any(data: bytes, name: str) -> Found:
 
 
 def _parse(data: bytes, name: str) -> Any:
-    from google.protobuf.message import DecodeError
-
     proto = sentencepiece_proto.message("ModelProto")()
     try:
         proto.ParseFromString(data)

@@ -14,6 +14,8 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
+
 PACKAGE = "pyunitok.sentencepiece"
 
 # message: {number: (name, type, default or None)}; "*" after a type: repeated; an enum by its name.
@@ -112,8 +114,6 @@ def classes(package: str, fields: Fields, *, closed: tuple[str, ...] = ()) -> Ca
     package: where the messages are; A.B is a message within A. An enum of ENUMS belongs to the message with a field of
     that type. closed: the messages that have no extensions.
     """
-    from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
-
     file = descriptor_pb2.FileDescriptorProto(name=f"{package}.proto", package=package, syntax="proto2")
     declared: dict[str, Any] = {}
     for name, of_message in fields.items():

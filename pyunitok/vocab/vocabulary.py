@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from base64 import b64decode, b64encode
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -64,8 +65,6 @@ class About:
             values["special"] = self.special
         if self.denormalization:
             charsmap, flags = self.denormalization
-            from base64 import b64encode  # few models have this
-
             values["denormalization"] = {"charsmap": b64encode(charsmap).decode(), "flags": flags}
         if self.prepare:
             values["prepare"] = self.prepare
@@ -95,8 +94,6 @@ class About:
         if rules is not None:
             if not isinstance(rules, dict) or type(rules.get("flags")) is not int:
                 raise ValueError("the denormalization is not valid")
-            from base64 import b64decode
-
             denormalization = (b64decode(rules["charsmap"], validate=True), rules["flags"])
         return cls(name, eod_piece, special, denormalization, prepare, count_total)
 

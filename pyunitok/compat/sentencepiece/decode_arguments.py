@@ -10,6 +10,7 @@ import numpy as np
 
 from pyunitok.compat.sentencepiece import arguments
 from pyunitok.compat.sentencepiece.engine import Engine
+from pyunitok.compat.sentencepiece.piece_text import decode_ids, decode_pieces, decode_text
 from pyunitok.compat.sentencepiece.results import as_kind
 
 _Item = TypeVar("_Item")
@@ -49,9 +50,9 @@ def decode_sequences(
         ids = [np.array(_apply(options, item.tolist(), model.bos_id, model.eos_id), np.int64) for item in ids]
     if kind not in (str, bytes):
         named = pieces if are_pieces else [[model.pieces[id_] for id_ in item] for item in ids]
-        encoded = [engine.decode_text([(piece, engine.find(piece)) for piece in item]) for item in named]
+        encoded = [decode_text(engine, [(piece, engine.find(piece)) for piece in item]) for item in named]
         return [as_kind(item, kind, as_bytes=as_bytes or are_bytes, with_text=True) for item in encoded]
-    texts = [engine.decode_pieces(item) for item in pieces] if are_pieces else engine.decode_ids(ids)
+    texts = [decode_pieces(engine, item) for item in pieces] if are_pieces else decode_ids(engine, ids)
     return texts if kind is bytes or are_bytes else [item.decode() for item in texts]
 
 

@@ -13,16 +13,16 @@ import numpy as np
 
 from pyunitok._c import library
 from pyunitok._c import text as c_text
-from pyunitok.compat.sentencepiece import piece_text
 from pyunitok.compat.sentencepiece.alignment import align
 from pyunitok.compat.sentencepiece.text import EncodedText
 from pyunitok.model.sampling import nbest_spans, sample_spans
 from pyunitok.model.tokenizer import Tokenizer
-from pyunitok.packed import Offsets, Packed
+from pyunitok.packed import Offsets
 from pyunitok.vocab import sentencepiece, utf8
 from pyunitok.vocab.vocabulary import BYTE, UNKNOWN, USER_DEFINED
 
 NBEST_MAX = 512
+SPACE = "\u2581".encode()
 _NO_PIECE = 0  # the type of an id that the model does not have
 
 seeds = random.Random()  # one number from it seeds one sample; SetRandomGeneratorSeed starts it anew
@@ -61,7 +61,7 @@ class Engine:
         return self.model.tables.find
 
     @cached_property
-    def _is_utf8(self) -> bool:
+    def is_text(self) -> bool:
         """Whether every piece is valid UTF-8, and what the unknown one decodes to."""
         data, offsets = self.model.packed
         starts = data[offsets[:-1]]
@@ -83,7 +83,7 @@ class Engine:
     @cached_property
     def pieces(self) -> list[str]:
         """By id. UnicodeDecodeError where one is not valid UTF-8."""
-        if not self._is_utf8:
+        if not self.is_text:
             return [piece.decode() for piece in self.model.pieces]
         data, offsets = self.model.packed
         n_begun = np.cumsum((data & 0xC0) != 0x80)  # characters
@@ -100,7 +100,7 @@ class Engine:
     @cached_property
     def ids_by_text(self) -> dict[str, int]:
         """What find() gives for pieces that are text, without unknown ones."""
-        if not self._is_utf8:
+        if not self.is_text:
             return {}
         found = dict(zip(self.pieces, range(self.n_pieces), strict=True))
         if len(found) < self.n_pieces or "\0" in found:  # two that are the same, or out of use: seldom
@@ -135,7 +135,7 @@ class Engine:
 
     def strings_of(self, text: str) -> list[str] | None:
         """The pieces of one text; None where not all pieces are text. UnicodeEncodeError."""
-        if not self._is_utf8:
+        if not self.is_text:
             return None
         ids, table = self.ids_of(text), self.pieces
         ret = [table[id_] for id_ in ids]
@@ -156,7 +156,7 @@ class Engine:
     def text_of(self, items: list[Any]) -> str | None:
         """What a few ids or pieces decode to; None where there is more to it, errors among it."""
         core = self.tokenizer._core
-        if not core.decodes_few or not self._is_utf8:
+        if not core.decodes_few or not self.is_text:
             return None
         try:
             if items[0].__class__ is str:
@@ -164,7 +164,7 @@ class Engine:
             data = core.model.decode_few(items)
         except (KeyError, TypeError):
             return None
-        return None if data is None else _whole(data).decode()
+        return None if data is None else replace_invalid(data).decode()
 
     def serialize(self) -> bytes:
         """The model as a file has it. What is taken out of use here (see sentencepiece.read) is marked so."""
@@ -227,7 +227,7 @@ class Engine:
             return False
         if not self.model.kind.falls_back_whole:
             return normalized[at] & 0xC0 == 0x80
-        return not normalized.startswith(piece_text.SPACE, at)  # words begin there, treat_whitespace_as_suffix or not
+        return not normalized.startswith(SPACE, at)  # words begin there, treat_whitespace_as_suffix or not
 
     # ---------------------------------------------------------------------------------- n-best and sampling ------
 
@@ -300,29 +300,6 @@ class Engine:
 
     # ----------------------------------------------------------------------------------------------- decoding ---
 
-    def decode_ids(self, sequences: Sequence[Offsets]) -> list[bytes]:
-        """The texts of ids that are the model's."""
-        if not self._is_utf8:
-            return [piece_text.decode(self, self.with_pieces(ids)) for ids in sequences]
-        offsets = np.concatenate(([0], np.cumsum([len(ids) for ids in sequences], dtype=np.int64)))
-        data = np.concatenate(sequences) if sequences else np.empty(0, np.int64)
-        ids = data.astype(self.tokenizer.dtype)
-        core = self.tokenizer._core
-        if len(core.model.bounds_of_runs(ids)) > 2:  # somewhere a control symbol parts bytes
-            parts = (ids[begin:end] for begin, end in pairwise(offsets.tolist()))
-            return [core.decode_text(part, "replace", True).encode() for part in parts]
-        return [_whole(item.tobytes()) for item in self.tokenizer.decode_bytes_batch(Packed(ids, offsets))]
-
-    def decode_pieces(self, pieces: Sequence[bytes]) -> bytes:
-        """The text of pieces, which need not be the model's."""
-        ids = [self.find(piece) for piece in pieces]
-        if any(self.is_unknown(id_) for id_ in ids):
-            return piece_text.decode(self, list(zip(pieces, ids, strict=True)))
-        return self.decode_ids([np.array(ids, np.int64)])[0]
-
-    def decode_text(self, pieces: piece_text.Pieces) -> EncodedText:
-        return piece_text.decode_text(self, pieces)
-
     def with_pieces(self, ids: Iterable[Any]) -> list[tuple[bytes, int]]:
         """(piece, id) of ids that are the model's."""
         return [(self.model.pieces[id_], int(id_)) for id_ in ids]
@@ -352,8 +329,8 @@ def _is_utf8(data: bytes) -> bool:
     return True
 
 
-def _whole(text: bytes) -> bytes:
-    """U+FFFD for every invalid byte: what byte pieces spell may be broken."""
+def replace_invalid(text: bytes) -> bytes:
+    """Replace each invalid byte by U+FFFD: byte pieces may spell invalid UTF-8."""
     return text if text.isascii() or _is_utf8(text) else utf8.replaced(text).encode()
 
 

@@ -6,6 +6,8 @@ import os
 from pathlib import Path
 from typing import Any
 
+from google.protobuf.message import DecodeError
+
 from pyunitok._c import text as c_text
 from pyunitok.compat.sentencepiece import arguments
 from pyunitok.compat.sentencepiece.errors import FileError, ModelError, read_file
@@ -111,8 +113,6 @@ def _serialized(message: Any) -> bytes:
 
 
 def _parse(name: str, data: bytes) -> Any:
-    from google.protobuf.message import DecodeError
-
     try:
         return sentencepiece_proto.message(name).FromString(data)
     except DecodeError as error:

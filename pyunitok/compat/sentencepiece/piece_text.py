@@ -1,21 +1,21 @@
 """Pieces to text, in Python: for pieces that the model does not have, and for the places of pieces in the text.
 
 sentencepiece has two decoders, one for text alone and one that keeps places. They strip the first space of a text by
-rules that differ, so there are two here. Ids go through C wherever text alone is asked for (engine.py).
+rules that differ, so there are two here. C decodes ids wherever text alone is asked for.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from itertools import pairwise
 
+import numpy as np
+
+from pyunitok.compat.sentencepiece.engine import SPACE, Engine, replace_invalid
 from pyunitok.compat.sentencepiece.text import EncodedText, Token
+from pyunitok.packed import Offsets, Packed
 from pyunitok.vocab.vocabulary import BYTE, CONTROL
 
-if TYPE_CHECKING:
-    from pyunitok.compat.sentencepiece.engine import Engine
-
-SPACE = "\u2581".encode()
 REPLACEMENT = "\ufffd".encode()
 Pieces = Sequence[tuple[bytes, int]]  # a piece, and the id it is taken for
 
@@ -45,7 +45,29 @@ def _unspace(piece: bytes) -> bytes:
     return piece.replace(SPACE, b" ")
 
 
-def decode(engine: Engine, pieces: Pieces) -> bytes:
+def decode_ids(engine: Engine, sequences: Sequence[Offsets]) -> list[bytes]:
+    """The texts of ids that are the model's."""
+    if not engine.is_text:
+        return [_decode(engine, engine.with_pieces(ids)) for ids in sequences]
+    offsets = np.concatenate(([0], np.cumsum([len(ids) for ids in sequences], dtype=np.int64)))
+    data = np.concatenate(sequences) if sequences else np.empty(0, np.int64)
+    ids = data.astype(engine.tokenizer.dtype)
+    core = engine.tokenizer._core
+    if len(core.model.bounds_of_runs(ids)) > 2:  # a control symbol separates byte pieces
+        parts = (ids[begin:end] for begin, end in pairwise(offsets.tolist()))
+        return [core.decode_text(part, "replace", True).encode() for part in parts]
+    return [replace_invalid(item.tobytes()) for item in engine.tokenizer.decode_bytes_batch(Packed(ids, offsets))]
+
+
+def decode_pieces(engine: Engine, pieces: Sequence[bytes]) -> bytes:
+    """The text of pieces, which need not be the model's."""
+    ids = [engine.find(piece) for piece in pieces]
+    if any(engine.is_unknown(id_) for id_ in ids):
+        return _decode(engine, list(zip(pieces, ids, strict=True)))
+    return decode_ids(engine, [np.array(ids, np.int64)])[0]
+
+
+def _decode(engine: Engine, pieces: Pieces) -> bytes:
     """The text of pieces."""
     text, spelled, at_start = b"", b"", True
     model, strips, removes = engine.model, engine.strips_space, engine.removes_spaces
