@@ -244,7 +244,7 @@ def test_rounds_shrink() -> None:
     job = run(iter(TEXT.split("\n")), kind="unigram", vocab_size=210).job
     assert job is not None
     rounds = job.rounds
-    assert all(isinstance(item, unigram.Round) and item.n_after <= item.n_before for item in rounds)
+    assert all(isinstance(item, unigram.PruningRound) and item.n_after <= item.n_before for item in rounds)
 
 
 def test_no_piece_of_frequency_zero() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import random
+import tempfile
 import threading
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -55,8 +56,8 @@ def source(items: Iterable[str | bytes], n_batches: int = 1) -> Batches:
 
 
 def trained(items: Iterable[str | bytes], *, n_batches: int = 1, **options: Any) -> Models:
-    job = {name: options.pop(name) for name in ("threads", "max_memory", "folder", "progress") if name in options}
-    models = bytepiece.Job(bytepiece.Options(**options), **job).run(source(items, n_batches))
+    job = {name: options.pop(name) for name in ("threads", "max_memory", "progress") if name in options}
+    models = bytepiece.BytePieceJob(bytepiece.BytePieceOptions(**options), **job).run(source(items, n_batches))
     return [dict(zip(model.items(), model.counts.tolist(), strict=True)) for model in models]
 
 
@@ -154,9 +155,10 @@ def test_a_model_over_the_limit_is_refused() -> None:
         trained(items, max_memory=limit, min_count=enough // 2)
 
 
-def test_a_folder_that_cannot_be_written(tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_written(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "none"))
     with pytest.raises(OutputError, match="counts cannot be written"):
-        trained(["some text"] * 10, max_memory=1000, folder=tmp_path / "none")
+        trained(["some text"] * 10, max_memory=1000)
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
@@ -172,8 +174,9 @@ def test_a_full_disk(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, n_before: 
     new = counting.Runs.new
     monkeypatch.setattr(counting.Runs, "new", writer)
     monkeypatch.setattr(c_ngrams.NgramModel, "memory_bytes", 0)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     with pytest.raises(OutputError, match=r"No space left on device.*--max-memory"):
-        trained(["some text"] * 10, max_memory=1, folder=tmp_path)
+        trained(["some text"] * 10, max_memory=1)
     assert not any(tmp_path.iterdir())
 
 
@@ -232,7 +235,7 @@ def test_no_text() -> None:
 )  # fmt: skip
 def test_what_is_refused(options: dict[str, Any], message: str) -> None:
     with pytest.raises(OptionError, match=message):
-        bytepiece.Options(**options)
+        bytepiece.BytePieceOptions(**options)
 
 
 @pytest.mark.parametrize("sizes", [300, [300], [300, 280, 270]])

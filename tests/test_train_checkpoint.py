@@ -21,7 +21,7 @@ import pyunitok
 from pyunitok._c.train import Units
 from pyunitok.cli import cli
 from pyunitok.errors import OptionError, OutputError, TrainingError
-from pyunitok.train import checkpoint, counting, merging
+from pyunitok.train import counting, merging
 from pyunitok.train.checkpoint import Checkpoint
 
 LINES = text(11, 500)
@@ -237,10 +237,10 @@ def test_save_and_load(tmp_path: Path) -> None:
     units = Units.pack([b"a", b"", b"\xff\x00"], [1, 1 << 63, 0])
     with Checkpoint(tmp_path / "c", {"a": 1}) as kept:
         assert kept.load("counts") is None
-        kept.save("counts", checkpoint.pack("x", units), [1, "b"])
+        kept.save("counts", [1, "b"], x=units)
         arrays, values = kept.load("counts") or ({}, None)
         assert values == [1, "b"]
-        again = checkpoint.unpack("x", arrays)
+        again = arrays["x"]
         assert again.items() == units.items() and again.counts.tolist() == units.counts.tolist()
         kept.remove()
     assert not (tmp_path / "c").exists()

@@ -15,7 +15,7 @@ from oracle import greedy as oracle
 from pyunitok import Tokenizer
 from pyunitok._c.train_greedy import PAIRS, VALUES, GreedyCounts, GreedyRound, GreedyRules
 from pyunitok.packed import Packed
-from pyunitok.train.longest import Source, train_longest
+from pyunitok.train.longest import WeightedText, train_longest
 
 BYTES = [bytes([byte]) for byte in range(256)]
 TEXTS = st.one_of(
@@ -83,9 +83,9 @@ def test_rules(piece, max_piece_bytes, max_run_bytes, max_words, max_digits, clo
 
 def test_spaces_lead():
     """A word with its space is one piece; none takes the space of the next word."""
-    pieces = train_longest([Source(Packed.from_documents([PROSE]))], 700, rules=GreedyRules(leading_spaces=1))
+    pieces = train_longest([WeightedText(Packed.from_documents([PROSE]))], 700, rules=GreedyRules(leading_spaces=1))
     assert not [piece for piece in pieces if piece.endswith(b" ") and piece.strip()]
-    free = train_longest([Source(Packed.from_documents([PROSE]))], 700)
+    free = train_longest([WeightedText(Packed.from_documents([PROSE]))], 700)
     assert [piece for piece in free if piece.endswith(b" ") and piece.strip()]
     tokens, more = (len(greedy_tokens(PROSE, kept)) for kept in (pieces, free))
     assert tokens < more
@@ -106,9 +106,9 @@ LINES = [f"{a} {b} {c} in the house of the {a}\n".encode() for a in ("king", "qu
 WORDS = ["".join(random.Random(k).choices("aeioubdfglmnprst", k=2 + k % 7)) for k in range(300)]
 PROSE = " ".join(random.Random(1).choices(WORDS, range(300, 0, -1), k=6000)).encode()
 SOURCES = [
-    Source(Packed.from_documents([PROSE])),
-    Source(Packed.from_documents([SOURCE])),
-    Source(Packed.from_documents(LINES), 2.0),
+    WeightedText(Packed.from_documents([PROSE])),
+    WeightedText(Packed.from_documents([SOURCE])),
+    WeightedText(Packed.from_documents(LINES), 2.0),
 ]
 
 
@@ -142,8 +142,8 @@ def test_required_pieces_stay():
 
 def test_a_source_that_repeats_itself_is_damped():
     template = Packed.from_documents([b"Permission is hereby granted" * 3000])
-    language = [Source(Packed.from_documents([line * 3])) for line in LINES * 3]
-    plain, damped = (train_longest([Source(template, 1.0, damping), *language], 275) for damping in (0, 5))
+    language = [WeightedText(Packed.from_documents([line * 3])) for line in LINES * 3]
+    plain, damped = (train_longest([WeightedText(template, 1.0, damping), *language], 275) for damping in (0, 5))
     assert sum(len(piece) for piece in damped if piece in b"Permission is hereby granted") < sum(
         len(piece) for piece in plain if piece in b"Permission is hereby granted"
     )
@@ -158,14 +158,14 @@ def test_a_caller_may_refuse_pieces():
 def test_closed_words_of_any_script():
     text = " ".join(["слово, дело", "η λέξη και", "müssen können,"] * 99).encode()
     rules = GreedyRules(closed_words=1)
-    pieces = train_longest([Source(Packed.from_documents([text]))], 300, rules=rules)
+    pieces = train_longest([WeightedText(Packed.from_documents([text]))], 300, rules=rules)
     assert not any(re.search(rb"[\x80-\xff][ ,]", piece) for piece in pieces)
     assert " können".encode() in pieces and ", дело".encode() in pieces
 
 
 def test_long_pieces_must_repeat_in_several_sources():
-    own = Source(Packed.from_documents([b"https://example.com/a/b/c " * 50]))
-    shared = [Source(Packed.from_documents([b"international relations " * 9])) for _ in range(2)]
+    own = WeightedText(Packed.from_documents([b"https://example.com/a/b/c " * 50]))
+    shared = [WeightedText(Packed.from_documents([b"international relations " * 9])) for _ in range(2)]
     pieces = train_longest([own, *shared], 300, min_sources=2, long_bytes=10)
     assert any(len(piece) >= 10 for piece in pieces)
     assert all(piece in b"international relations " * 9 for piece in pieces if len(piece) >= 10)
@@ -187,7 +187,7 @@ def test_better_than_the_most_frequent_strings():
 @given(st.lists(TEXTS, min_size=1, max_size=6), st.integers(256, 280))
 @settings(fewer(5))
 def test_any_text_can_be_trained_on(texts, n_pieces):
-    sources = [Source(Packed.from_documents([text])) for text in texts]
+    sources = [WeightedText(Packed.from_documents([text])) for text in texts]
     pieces = train_longest(sources, n_pieces)
     assert 256 <= len(pieces) <= n_pieces
     n_before = sum(len(oracle.encode(BYTES, text)) for text in texts)

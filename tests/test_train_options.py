@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
@@ -17,7 +18,7 @@ import pyunitok
 from pyunitok._c import train as c_train
 from pyunitok.train import unigram
 from pyunitok.train.api import run
-from pyunitok.train.unigram import State, UnigramOptions, UnigramTrainer
+from pyunitok.train.unigram import UnigramOptions, UnigramState, UnigramTrainer
 
 WORDS = st.dictionaries(st.text("abé", min_size=1, max_size=6), st.integers(1, 400), min_size=2, max_size=6)
 IDENTITY: dict[str, Any] = {"normalization_rule_name": "identity"}
@@ -84,9 +85,9 @@ def test_rounds_of_sparse_pruning_resume() -> None:
     values = np.array([seeds_of(words)[name] for name in names])
     units = c_train.Units.pack([word.encode() for word in sorted(words)], [words[word] for word in sorted(words)])
     options = UnigramOptions(prune="sparse", shrinking_factor=0.9)
-    states: list[State] = []
+    states: list[UnigramState] = []
     first = UnigramTrainer(unigram.first_state(pieces, values, values), units, options, lambda *_: None)
-    first.train(5, lambda s: states.append(State(s.pieces, s.scores, s.seed_counts, list(s.rounds), s.threshold)))
+    first.train(5, lambda state: states.append(replace(state, rounds=list(state.rounds))))
     assert len(states) > 2
     for state in states:
         again = UnigramTrainer(state, units, options, lambda *_: None)

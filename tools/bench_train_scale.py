@@ -37,12 +37,12 @@ from pyunitok.train.counting import UnitCounter
 from pyunitok.train.checks import MetaPieces
 from pyunitok._c.train import CUT, Segmenter
 from pyunitok.train.normalization import complete, normalizer
-from pyunitok.train.sentencepiece import Job
+from pyunitok.train.sentencepiece import SentencePieceJob
 from pyunitok.train.sources import Corpus
 from pyunitok.train.specs import Specs
 specs = Specs.parse({{"model_type": "unigram", "vocab_size": 32000}})
 complete(specs)
-rules, made, symbols = Job(specs, compat=False).rules(), normalizer(specs), MetaPieces(specs).symbols()
+rules, made, symbols = SentencePieceJob(specs, compat=False).rules(), normalizer(specs), MetaPieces(specs).symbols()
 cpu_began = time.process_time()
 reading = Reading(inputs.find([{path!r}]), options=ReadingOptions(threads={threads}))
 def make(counter):

@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from pyunitok.cli.arguments import Size, load_model
-from pyunitok.cli.train import Bar
+from pyunitok.cli.progress import PhaseBar
 from pyunitok.corpus import inputs
 from pyunitok.corpus.reading import Reading, ReadingOptions
 from pyunitok.corpus.sniff import NotTextError
@@ -102,7 +102,7 @@ def edit(
     additions += [lists.emoji()] if add_emoji else []
     additions += [lists.kaomoji(max_kaomoji)] if add_kaomoji else []
     removals = [lists.from_file(path, escapes=not no_escapes) for path in remove]
-    with Bar() as bar:
+    with PhaseBar() as bar:
         report = edit_vocabulary(
             base, None if dry_run else out, to=to, add=additions, remove=removals, progress=bar.show, **options
         )
@@ -195,7 +195,7 @@ def diff(
     found, counts = compare(models[0].pieces(), models[1].pieces()), list[Any]()
     if texts:
         sources = inputs.find(texts, text_key=text_key)
-        with Bar() as bar:
+        with PhaseBar() as bar:
             reading = Reading(sources, ReadingOptions(text_key=text_key, threads=threads))
             counts = count_files(reading, models, lambda done, total: bar.show("texts", done, total))
     if _write_json(json_path, {**found.to_json(), "texts": [count.to_json() for count in counts]}):

@@ -143,12 +143,12 @@ class Trainer:
 
     def train(self, texts: Iterable[str], workers: int = 1, batch_size: int = 1000) -> None:
         """OptionError for sizes below 259 and orders beyond 7, TrainingError if there is no text."""
-        options = trainer.Options(
+        options = trainer.BytePieceOptions(
             order=self.order, max_vocab_size=tuple(self.max_vocab_size), max_piece_length=self.max_piece_length,
             min_count=self.min_count, isolate_digits=self.isolate_digits, ensure_unicode=self.ensure_unicode,
             compat=True,
         )  # fmt: skip
-        job = trainer.Job(options, threads=max(1, workers))
+        job = trainer.BytePieceJob(options, threads=max(1, workers))
         models = job.run(Batches(_batches(texts, max(1, batch_size)), whole=False))
         self.pieces = [dict(zip(model.items(), model.counts.tolist(), strict=True)) for model in models]
 
@@ -187,7 +187,7 @@ def convert_to_bytepiece(pieces: Mapping[bytes | str, int], path: str | os.PathL
     if b"" in kept:
         raise VocabularyError("a piece is empty")
     units = Units.pack(kept, [counts[piece] for piece in kept])
-    vocabulary = trainer.Vocabulary(units, 1, lambda done, total: None)
+    vocabulary = trainer.WeightedPieces(units, 1, lambda done, total: None)
     vocabulary.drop_unused()
     convert.write(path, format_.write(trainer.entries(vocabulary.pieces())))
 

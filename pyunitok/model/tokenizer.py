@@ -133,7 +133,14 @@ class Tokenizer(Sampling, Pieces):
         vocabulary = Vocabulary.pack(
             items, ids, eod_id=eod_id, eod_piece=eod_piece, fallback_id=fallback_id, name=name
         )
-        return cls(vocabulary.build(engine=engine, cpu=cpu), vocabulary.about(name))
+        return cls.from_vocabulary(vocabulary, engine=engine, cpu=cpu)
+
+    @classmethod
+    def from_vocabulary(
+        cls, vocabulary: Vocabulary, *, path: str | None = None, engine: Engine = "double-array", cpu: str | None = None
+    ) -> Tokenizer:
+        """The model of a vocabulary. path: of its file, if there is one."""
+        return cls(vocabulary.build(engine=engine, cpu=cpu), vocabulary.about(vocabulary.name), path=path)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the native form: it opens by memory-mapping, with nothing to rebuild."""

@@ -1,11 +1,10 @@
-"""train(): texts in, a Tokenizer out. Each kind's trainer is imported when it is asked for."""
+"""train(): texts in, a Tokenizer out."""
 
 from __future__ import annotations
 
 import os
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,17 +16,17 @@ from pyunitok.disk.outfile import check_folder, check_target
 from pyunitok.errors import NoTextError, OptionError
 from pyunitok.model.tokenizer import Tokenizer
 from pyunitok.packed import Packed
-from pyunitok.train import bytepiece_job, greedy_job, greedy_text, sentencepiece_job
 from pyunitok.train.checkpoint import Checkpoint, description, tidy
 from pyunitok.train.lines import Batch
 from pyunitok.train.result import Record
 from pyunitok.train.specs import check_settings
-from pyunitok.train.trained import Progress, Trained, silent
+from pyunitok.train.trained import Clock, Progress, Trained, silent
+from pyunitok.train.trainer import Trainer, Training
+from pyunitok.train.trainers import TRAINERS
 
 TEXTS_AT_ONCE = 256
 MAX_VOCAB_SIZE = 1 << 24
 N_NAMED = 5  # inputs that a message lists
-KINDS = ("unigram", "bpe", "word", "char", "longest", "bytepiece")
 Report = tuple[Path, Callable[[Trained], None]]
 Texts = str | os.PathLike[str] | Iterable[str | bytes | os.PathLike[str]]
 
@@ -58,8 +57,8 @@ def train(texts: Texts, *, kind: str, vocab_size: int | Sequence[int], **options
     progress     called with (phase, done, of how many)
     settings     options of spm_train by their names there, str as on its command line; input_format "tsv" reads lines
                  of a text, a tab and its count
-    …            the same as keywords, but for input_format; for longest those of GreedyOptions, for bytepiece those of
-                 pyunitok.train.bytepiece.Options
+    …            the same as keywords, but for input_format; for longest those of LongestOptions, for bytepiece those of
+                 BytePieceOptions
 
     Warns if the text gives fewer pieces than were asked for.
     """
@@ -75,118 +74,107 @@ def train(texts: Texts, *, kind: str, vocab_size: int | Sequence[int], **options
 
 
 def outputs(
-    kind: str, out: str | os.PathLike[str], vocab_size: int | Sequence[int], *, byte_level: bool = False
+    kind: str, out: str | os.PathLike[str], vocab_size: int | Sequence[int], **options: Any
 ) -> list[Path]:
-    """The models that are written, the largest first, and what is written beside them."""
-    if kind == "bytepiece":
-        return bytepiece_job.paths_of(out, bytepiece_job.sizes_of(vocab_size))
-    path = Path(out)
-    return [path] if kind == "longest" or byte_level else [path, path.with_suffix(".vocab")]
+    """The files that train() writes: the models, the largest first, and what is beside them."""
+    row, sizes = _row(kind, vocab_size)
+    return row.files(Path(out), sizes, options)
 
 
-def run(texts: Texts, *, kind: str, vocab_size: int | Sequence[int], **options: Any) -> Trained | None:
-    """Like train(), with what the summary of the command says; None where an earlier run with a checkpoint did it all.
-
-    report  a file, and what writes it; it is part of the training, which ends when it is written
-    """
-    paths = _paths(texts)
-    sizes = [vocab_size] if isinstance(vocab_size, int) else vocab_size
-    if not all(1 <= size <= MAX_VOCAB_SIZE for size in sizes):
-        raise OptionError(f"vocab_size must be 1 to {MAX_VOCAB_SIZE:,}, not {vocab_size!r}")
-    try:
-        return _run(paths, kind, vocab_size, **options)
-    except NoTextError as error:
-        names = paths[:N_NAMED] + ["…"] * (len(paths) > N_NAMED) if isinstance(paths, list) else []
-        raise NoTextError(f"{', '.join(names)}: {error}" if names else str(error)) from None
-
-
-def _run(
-    paths: list[str] | Iterable[Any], kind: str, vocab_size: int | Sequence[int], *,
-    out: str | os.PathLike[str] | None = None, threads: int | None = None, max_memory: int = 0,
-    separator: bytes | None = None, text_key: str = "text", input_format: str = "auto",
-    include: Sequence[str] = (), exclude: Sequence[str] = (), progress: Progress = silent,
+def run(
+    texts: Texts, *, kind: str, vocab_size: int | Sequence[int], out: str | os.PathLike[str] | None = None,
+    threads: int | None = None, max_memory: int = 0, separator: bytes | None = None, text_key: str = "text",
+    input_format: str = "auto", include: Sequence[str] = (), exclude: Sequence[str] = (), progress: Progress = silent,
     checkpoint: str | os.PathLike[str] | None = None, settings: Mapping[str, Any] | None = None,
     overwrite: bool | None = None, report: Report | None = None, **options: Any,
 ) -> Trained | None:  # fmt: skip
-    if kind not in KINDS:
-        raise OptionError(f"kind must be one of {', '.join(KINDS)}, not {kind!r}")
-    settings = settings or {}
-    check_settings(settings)
-    if settings and kind in ("longest", "bytepiece"):
-        raise OptionError(f"settings are options of spm_train; {kind} models have none of them")
-    if twice := sorted(settings.keys() & options.keys()):
-        raise OptionError(f"{twice[0]} is given twice: as an option and in --set")
-    if "input_format" in settings:
-        if input_format not in ("auto", "text"):
-            raise OptionError(f"input_format is {input_format} and in --set {settings['input_format']}: choose one")
-        input_format = "text"
+    """Like train(), but returns what the command reports; None where an earlier run with a checkpoint did it all.
 
-    files_out = [] if out is None else outputs(kind, out, vocab_size, byte_level=bool(options.get("byte_level")))
-    for file in files_out:
+    report  a file, and what writes it; it is part of the training, which ends when it is written
+    """
+    row, sizes = _row(kind, vocab_size)
+    options, input_format = _merged(row, options, settings or {}, input_format)
+    files = [] if out is None else row.files(Path(out), sizes, options)
+    for file in files:
         check_target(file, overwrite=overwrite is not False or checkpoint is not None)
         check_folder(file)
+    paths = _paths(texts)
+    page, write_page = report or (None, None)
+    if checkpoint is not None and (paths is None or STDIN in paths):
+        raise OptionError("a checkpoint is for texts in files: stdin and iterators can be read only once")
 
     def find(arguments: Sequence[str]) -> list[File]:
         return inputs.find(
             arguments, input_format=input_format, text_key=text_key, include=include, exclude=exclude
         )
 
+    if paths is not None and paths.count(STDIN) > 1:
+        find(paths)  # raises
+    found = None if paths is None else [find([path]) for path in paths]
+    sources = [source for group in found or () for source in group]
+    inputs.check_separator(sources, separator)
+    what, record = None, None
+    if checkpoint is not None:
+        how: dict[str, Any] = {"separator": separator, "text_key": text_key, "input_format": input_format}
+        how |= {"max_memory": max_memory} if row.is_sampled else {}
+        what = description(kind, vocab_size, sources, options | how)
+        record = None if out is None else Record(out, files, what)
+        if record is not None and record.is_done(page, overwrite=overwrite):
+            tidy(checkpoint, what)
+            return None
     reading = Reading([], ReadingOptions(separator=separator, text_key=text_key, threads=threads))
-    if checkpoint is not None and (not isinstance(paths, list) or STDIN in paths):
-        raise OptionError("a checkpoint is for texts in files: stdin and iterators can be read only once")
-    asked = {**options, **settings, "separator": separator, "text_key": text_key, "input_format": input_format}
-    how: dict[str, Any] = {"out": out, "max_memory": max_memory, "progress": progress}
-    sources = find(paths) if isinstance(paths, list) and kind != "longest" else None
-    inputs.check_separator(sources or [], separator)
-    job: Callable[..., Trained]
-    if kind == "bytepiece":
-        job = partial(bytepiece_job.run, sources or _batches(paths), vocab_size, reading, **how, **options)
-    elif not isinstance(vocab_size, int):
-        raise OptionError(f"vocab_size must be a number, not {vocab_size!r}; several are for bytepiece models")
-    elif kind == "longest":
-        if unknown := sorted(options.keys() - greedy_job.GreedyOptions.__dataclass_fields__):
-            raise OptionError(f"there is no option {unknown[0]} for greedy vocabularies")
-        own = greedy_job.GreedyOptions(**options)
-        files = greedy_text.files_of(paths, own.weights, find) if isinstance(paths, list) else None
-        asked["max_memory"] = max_memory  # decides on what sample
-        sources = None if files is None else files.sources
-        inputs.check_separator(sources or [], separator)
-        job = partial(greedy_job.run, files or _batches(paths), vocab_size, own, reading, **how)
-    else:
-        texts = _batches(paths) if sources is None else sources
-        job = partial(sentencepiece_job.run, texts, kind, vocab_size, reading, settings=settings, **how, **options)
-
-    page, write_page = report or (None, None)
-
-    def run_job(kept: Checkpoint | None) -> Trained:
-        trained = job(checkpoint=kept)
-        trained.n_wanted = vocab_size if isinstance(vocab_size, int) else max(vocab_size)
+    with Checkpoint(checkpoint, what, record) as kept:
+        batches = _batches(texts if paths is None else ())  # type: ignore[arg-type]
+        target = None if out is None else Path(out)
+        training = Training(paths or [], found, batches, reading, sizes, target, max_memory, Clock(progress), kept)
+        try:
+            trained = row.run(training, options)
+        except NoTextError as error:
+            names = ", ".join([*training.arguments[:N_NAMED], *["…"] * (len(training.arguments) > N_NAMED)])
+            raise NoTextError(f"{names}: {error}" if names else str(error)) from None
         if write_page is not None:
             write_page(trained)
-        return trained
-
-    if checkpoint is None:
-        return run_job(None)
-    assert sources is not None
-    what = description(kind, vocab_size, sources, asked)
-    record = None if out is None else Record(out, files_out, what)
-    if record is not None and record.is_done(page, overwrite=overwrite):
-        tidy(checkpoint, what)
-        return None
-    with Checkpoint(checkpoint, what, record) as kept:
-        trained = run_job(kept)
         if record is not None:
             record.end(page)
         kept.remove()
     return trained
 
 
-def _paths(texts: Texts) -> list[str] | Iterable[Any]:
-    """Paths as strings, if that is what they are."""
+def _row(kind: str, vocab_size: int | Sequence[int]) -> tuple[Trainer, tuple[int, ...]]:
+    """The trainer, and each size of a vocabulary once, the largest first."""
+    if kind not in TRAINERS:
+        raise OptionError(f"kind must be one of {', '.join(TRAINERS)}, not {kind!r}")
+    row, sizes = TRAINERS[kind], (vocab_size,) if isinstance(vocab_size, int) else tuple(vocab_size)
+    if not isinstance(vocab_size, int) and not row.takes_sizes:
+        others = " and ".join(row.name for row in TRAINERS.values() if row.takes_sizes)
+        raise OptionError(f"vocab_size must be a number, not {vocab_size!r}; several are for {others} models")
+    if not all(1 <= size <= MAX_VOCAB_SIZE for size in sizes):
+        raise OptionError(f"vocab_size must be 1 to {MAX_VOCAB_SIZE:,}, not {vocab_size!r}")
+    return row, tuple(sorted(set(sizes), reverse=True))
+
+
+def _merged(
+    row: Trainer, options: dict[str, Any], settings: Mapping[str, Any], input_format: str
+) -> tuple[dict[str, Any], str]:
+    """Options with settings, and the input format: that of a setting is spm_train's, which is about lines of text."""
+    check_settings(settings)
+    if settings and not row.takes_settings:
+        raise OptionError(f"settings are options of spm_train; {row.name} models have none of them")
+    if twice := sorted(settings.keys() & options.keys()):
+        raise OptionError(f"{twice[0]} is given twice: as an option and in --set")
+    if "input_format" in settings:
+        if input_format not in ("auto", "text"):
+            raise OptionError(f"input_format is {input_format} and in --set {settings['input_format']}: choose one")
+        input_format = "text"
+    return {**options, **settings}, input_format
+
+
+def _paths(texts: Texts) -> list[str] | None:
+    """Paths as strings; None if the texts are no paths."""
     paths = [texts] if isinstance(texts, str | os.PathLike) else texts
     if isinstance(paths, list | tuple) and all(isinstance(path, str | os.PathLike) for path in paths):
         return list(map(os.fspath, paths))
-    return paths
+    return None
 
 
 def _batches(texts: Iterable[Any]) -> Iterator[Batch]:

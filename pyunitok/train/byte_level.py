@@ -21,15 +21,15 @@ from pyunitok._c.train import Units
 from pyunitok._c.train_bpe import BpeTrainer
 from pyunitok.errors import OptionError, TrainingError
 from pyunitok.model.tokenizer import Tokenizer
-from pyunitok.packed import Bytes, Packed
+from pyunitok.packed import Bytes
 from pyunitok.train.alphabet import Alphabet
 from pyunitok.train.modelfile import Piece
-from pyunitok.train.result import Record, write_models
 from pyunitok.train.specs import Specs
+from pyunitok.train.trainer import Training
 from pyunitok.vocab import byte_level
 from pyunitok.vocab import native as native_file
 from pyunitok.vocab.huggingface import byte_level as huggingface
-from pyunitok.vocab.vocabulary import CONTROL, NORMAL, Vocabulary
+from pyunitok.vocab.vocabulary import CONTROL, NORMAL, Vocabulary, split
 
 END_OF_TEXT = b"<|endoftext|>"
 FORMATS = ("native", "huggingface")
@@ -45,7 +45,7 @@ _NOT = ("unk_id", "bos_id", "eos_id", "pad_id", "required_chars", "character_cov
 def prepare(specs: Specs) -> None:
     """Set what byte-level models need. OptionError names an option that contradicts it."""
     spec, normalizer = specs.trainer, specs.normalizer
-    if specs.kind not in ("unigram", "bpe"):
+    if not specs.kind.is_subword:
         raise OptionError("byte_level is for unigram and bpe models")
     for name in _NOT:
         if getattr(spec, name) if name in _SWITCHES else spec.HasField(name):
@@ -111,11 +111,11 @@ def of_merges(trainer: BpeTrainer, n_characters: int, special: list[bytes]) -> V
 
 def first_merges(vocabulary: Vocabulary, n_special: int, n_merges: int) -> Tokenizer:
     """The BPE model after its first n_merges merges."""
-    pieces = [piece.tobytes() for piece in Packed(vocabulary.data, vocabulary.offsets)]
+    pieces = split(vocabulary.data, vocabulary.offsets)
     assert vocabulary.merges is not None
     merges = vocabulary.merges.reshape(3, -1)[:, :n_merges].reshape(-1)
     end = n_special + 256 + n_merges
-    return save(_pack("bpe", pieces[n_special:end], pieces[:n_special], merges=merges), None, None)
+    return Tokenizer.from_vocabulary(_pack("bpe", pieces[n_special:end], pieces[:n_special], merges=merges))
 
 
 def of_scores(scored: list[Piece], special: list[bytes]) -> Vocabulary:
@@ -149,17 +149,10 @@ def format_of(out: str | os.PathLike[str], to: str | None) -> str:
     return to
 
 
-def save(
-    vocabulary: Vocabulary, out: str | os.PathLike[str] | None, to: str | None, record: Record | None = None
-) -> Tokenizer:
+def save(vocabulary: Vocabulary, training: Training, to: str | None) -> Tokenizer:
     """The model, and its file."""
-    model = vocabulary.build(engine="double-array", cpu=None)
-    if out is None:
-        return Tokenizer(model, vocabulary.about(vocabulary.name))
-    path = Path(out)
-    if format_of(path, to) == "huggingface":
-        data: bytes | bytearray = huggingface.write(vocabulary)
-    else:
-        data = native_file.write(model, vocabulary.about(path.stem))
-    write_models({path: data}, record)
-    return Tokenizer.from_file(path)
+    if training.out is None:
+        return Tokenizer.from_vocabulary(vocabulary)
+    if format_of(training.out, to) == "huggingface":
+        return training.write({training.out: huggingface.write(vocabulary)})
+    return training.write({training.out: native_file.write(vocabulary.build(), vocabulary.about(training.out.stem))})

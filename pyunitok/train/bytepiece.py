@@ -13,7 +13,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from itertools import pairwise
-from pathlib import Path
 from typing import cast
 
 import numpy as np
@@ -24,92 +23,80 @@ from pyunitok._c.train_lexicon import Lattice, Lexicon
 from pyunitok._c.train_ngrams import MAX_ORDER, NgramModel, Ngrams
 from pyunitok.errors import NoTextError, OptionError, TrainingError
 from pyunitok.packed import Bytes
-from pyunitok.train.checkpoint import Checkpoint, pack, unpack
+from pyunitok.train.checkpoint import Checkpoint
 from pyunitok.train.counting import Settled, Store, UnitCounter
 from pyunitok.train.ngrams import NgramReader, PieceReader, decimal_digits
+from pyunitok.train.options import check, option, options_of
 from pyunitok.train.rereading import Rereading
 from pyunitok.train.sources import Source
+from pyunitok.train.trained import Progress, silent
 from pyunitok.vocab import bytepiece as format_
 
-Progress = Callable[[str, int, int], None]  # phase, done, of how many (0: unknown)
 N_SPECIAL = len(format_.SPECIAL_PIECES)
 MIN_VOCAB_SIZE = N_SPECIAL + 256
 MAX_PIECES = (1 << 23) - 2  # that occur min_count times or more: see unitok_lexicon
 UNITS_AT_ONCE_BYTES = 1 << 18
 
 
-def silent(phase: str, done: int, total: int) -> None:
-    """A Progress that shows nothing."""
-
-
 @dataclass(frozen=True)
-class Options:
+class BytePieceOptions:
     """bytepiece.Trainer's, by their names there.
 
-    order             of the n-gram model: how many bytes it looks at together, 1..7
-    max_vocab_size    of each model to make, <pad>, <bos> and <eos> included
-    max_piece_length  in bytes
-    min_count         rarer n-grams and pieces are left out
-    isolate_digits    every digit is a piece of its own
-    ensure_unicode    no piece begins inside a character, single bytes excepted
-    compat            as bytepiece 0.6.3 does it
+    max_vocab_size  of each model to make, <pad>, <bos> and <eos> included
+    compat          as bytepiece 0.6.3 does it
     """
 
-    order: int = 6
+    order: int = option(6, "Bytes of the longest n-grams.", least=1, most=MAX_ORDER)
     max_vocab_size: tuple[int, ...] = (10000,)
-    max_piece_length: float = 36
-    min_count: int = 2
-    isolate_digits: bool = False
-    ensure_unicode: bool = True
+    max_piece_length: float = option(36, "In bytes.")
+    min_count: int = option(2, "Leave out rarer n-grams and pieces. 32 or more for large corpora.")
+    isolate_digits: bool = option(False, "Make every digit a piece of its own.")
+    ensure_unicode: bool = option(True, "No piece begins inside a character.", is_pair=True)
     compat: bool = False
 
     def __post_init__(self) -> None:
-        if not 1 <= self.order <= MAX_ORDER:
-            raise OptionError(f"order is {self.order}; it must be within 1..{MAX_ORDER}")
+        check(options_of(type(self)), vars(self))
         if not self.max_vocab_size:
-            raise OptionError("vocab_size must be a number, or some numbers")
+            raise OptionError("vocab_size must be a number, or several")
         if min(self.max_vocab_size) < MIN_VOCAB_SIZE:
             size = min(self.max_vocab_size)
-            raise OptionError(f"vocab_size is {size}; it must be {MIN_VOCAB_SIZE} at least: all bytes are pieces")
+            raise OptionError(f"vocab_size is {size}; it must be at least {MIN_VOCAB_SIZE}: all bytes are pieces")
 
 
 @dataclass
-class Job:
+class BytePieceJob:
     """A training.
 
     max_memory  bytes for counting; 0: no limit
-    folder      for temporary files
     checkpoint  keeps the n-grams and the pieces, and gives what an earlier run has kept
     stats       of the texts, once they are counted
     sizes       (pieces, tokens of all texts) for each vocabulary on the way
     """
 
-    options: Options
+    options: BytePieceOptions
     threads: int = 1
     max_memory: int = 0
-    folder: Path | None = None
     progress: Progress = silent
-    checkpoint: Checkpoint | None = None
+    checkpoint: Checkpoint = field(default_factory=Checkpoint)
     stats: SegmentStats = field(default_factory=SegmentStats)
     sizes: list[tuple[int, int]] = field(default_factory=list)
 
     def run(self, source: Source) -> list[Units]:
         """For each vocabulary size, the largest first: the pieces, sorted by bytes."""
-        saved = None if self.checkpoint is None else self.checkpoint.load("counts")
-        if saved is not None:
-            self.stats = SegmentStats(**saved[1])
-            source.sample += unpack("sample", saved[0]).items()
-            return self._prune(unpack("pieces", saved[0]))
+        if (saved := self.checkpoint.load("counts")) is not None:
+            arrays, stats = saved
+            self.stats = SegmentStats(**stats)
+            source.sample += arrays["sample"].items()
+            return self._prune(arrays["pieces"])
         pieces = self._pieces(source)
-        if self.checkpoint is not None:
-            sample = Units.pack(source.sample, [0] * len(source.sample))
-            self.checkpoint.save("counts", {**pack("pieces", pieces), **pack("sample", sample)}, vars(self.stats))
+        sample = Units.pack(source.sample, [0] * len(source.sample))
+        self.checkpoint.save("counts", vars(self.stats), pieces=pieces, sample=sample)
         return self._prune(pieces)
 
     def _pieces(self, source: Source) -> Units:
         """The common pieces, by bytes, and how often each is cut when the rare ones are cut into these."""
         options, is_digit = self.options, decimal_digits() if self.options.isolate_digits else None
-        with Rereading(source, self.threads, self.folder) as texts:
+        with Rereading(source, self.threads, self.checkpoint.folder) as texts:
             models = [self._model(texts, is_digit)]
             room = max(self.max_memory - models[0].memory_bytes, self.max_memory // 4)
 
@@ -118,26 +105,24 @@ class Job:
                     models[0], is_digit, counter, ensure_unicode=options.ensure_unicode, mended=not options.compat
                 )
 
-            with UnitCounter(reader, room, self.folder) as counter:
+            with UnitCounter(reader, room, self.checkpoint.folder) as counter:
                 texts.feed(counter, lambda done, total: self.progress("count pieces", done, total))
                 models.clear()  # its memory is for what follows
                 self.progress("sort pieces", 0, 0)
                 return self._common(counter.settle())
 
     def _model(self, texts: Rereading, is_digit: Bytes | None) -> NgramModel:
-        if self.checkpoint is None:
-            return self._counted_model(texts, is_digit)
         if (saved := self.checkpoint.load("ngrams")) is not None:
-            stats, total = saved[1]
+            arrays, (stats, total) = saved
             self.stats = SegmentStats(**stats)
-            return NgramModel.load(self.options.order, saved[0], total)
+            return NgramModel.load(self.options.order, arrays, total)
         model = self._counted_model(texts, is_digit)
-        self.checkpoint.save("ngrams", model.arrays(), (vars(self.stats), model.total))
+        self.checkpoint.save("ngrams", (vars(self.stats), model.total), **model.arrays())
         return model
 
     def _counted_model(self, texts: Rereading, is_digit: Bytes | None) -> NgramModel:
-        options = self.options
-        with UnitCounter(lambda _: NgramReader(options.order, is_digit), self.max_memory, self.folder) as counter:
+        options, folder = self.options, self.checkpoint.folder
+        with UnitCounter(lambda _: NgramReader(options.order, is_digit), self.max_memory, folder) as counter:
             texts.feed(counter, lambda done, total: self.progress("count n-grams", done, total))
             self.stats = counter.stats()
             if self.stats.n_bytes == 0:
@@ -186,8 +171,8 @@ class Job:
         counts += self._vocabulary(pieces).recounted(self._rare(chunk) for chunk in counted.chunks())
         return pieces
 
-    def _vocabulary(self, pieces: Units) -> Vocabulary:
-        return Vocabulary(pieces, self.threads, lambda done, total: self.progress("prune pieces", done, total))
+    def _vocabulary(self, pieces: Units) -> WeightedPieces:
+        return WeightedPieces(pieces, self.threads, lambda done, total: self.progress("prune pieces", done, total))
 
     def _prune(self, pieces: Units) -> list[Units]:
         """From the common pieces to the vocabularies."""
@@ -201,7 +186,7 @@ class Job:
             ret.append(vocabulary.pieces())
         return ret
 
-    def _note(self, vocabulary: Vocabulary) -> None:
+    def _note(self, vocabulary: WeightedPieces) -> None:
         size = int(np.count_nonzero(vocabulary.counts)) + N_SPECIAL, int(vocabulary.counts.sum())
         if size not in self.sizes:
             self.sizes.append(size)
@@ -227,7 +212,7 @@ def _scan(model: NgramModel, ngrams: Settled) -> None:
     model.end_pass()
 
 
-class Vocabulary:
+class WeightedPieces:
     """Pieces with their counts, which are the weights of a Unigram model. A piece whose count is 0 is out."""
 
     def __init__(self, pieces: Units, threads: int, progress: Callable[[int, int], None]) -> None:
@@ -272,14 +257,14 @@ class Vocabulary:
             n_before = n
             self.counts = self.recounted(iter([Units(self._all.data, self._all.offsets, self.counts)]))
 
-    def limited(self, n_pieces: int) -> Vocabulary:
+    def limited(self, n_pieces: int) -> WeightedPieces:
         """All bytes and the most frequent others; of equally frequent ones the longer, then the first by bytes."""
         pieces = self.pieces()
         if len(pieces) <= n_pieces:
             return self
         n_bytes = np.diff(pieces.offsets)
         order = np.lexsort((-n_bytes, -pieces.counts.astype(np.int64), n_bytes > 1))  # stable
-        ret = Vocabulary(pieces.take(np.sort(order[:n_pieces])), self._threads, self._progress)
+        ret = WeightedPieces(pieces.take(np.sort(order[:n_pieces])), self._threads, self._progress)
         ret.counts += ret.recounted(iter([pieces.take(np.sort(order[n_pieces:]))]))
         ret.drop_unused()
         return ret

@@ -29,83 +29,105 @@ from pyunitok.train.result import Record, difference
 VERSION = 3
 PHASES = ("counts", "seeds", "rounds", "merges", "greedy", "ngrams")
 _FILES = ("normalization_rule_tsv", "denormalization_rule_tsv", "seed_sentencepieces_file")  # options that name one
-Arrays = dict[str, np.ndarray[Any, Any]]
-Saved = tuple[Arrays, Any]  # and values for JSON
+_PARTS = ("data", "offsets", "counts")  # of Units, which are saved as three arrays
+Array = np.ndarray[Any, Any]
 
 
 class Checkpoint:
     """A context. TrainingError where the folder holds another training's; OutputError where it cannot be written.
 
+    folder  None: nothing is kept
     record  of the files that the training writes, if it writes any
     """
 
     def __init__(
-        self, folder: str | os.PathLike[str], what: Mapping[str, Any], record: Record | None = None
-    ) -> None:
-        self.folder, self.record = Path(folder), record
+        self, folder: str | os.PathLike[str] | None = None, what: Mapping[str, Any] | None = None,
+        record: Record | None = None,
+    ) -> None:  # fmt: skip
+        self.folder, self.record = None if folder is None else Path(folder), record
+        if self.folder is None:
+            return
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise OutputError(f"{self.folder}: cannot create the checkpoint folder: {error.strerror}") from error
         self._lock = OutputLock(self.folder / "training.json")
         try:
-            self._check(dict(what))
+            _check(self.folder, dict(what or {}))
         except BaseException:
             self._lock.release()
             raise
-
-    def _check(self, what: dict[str, Any]) -> None:
-        path = self.folder / "training.json"
-        try:
-            before = json.loads(path.read_bytes())
-        except FileNotFoundError:
-            if others := sorted(p.name for p in self.folder.iterdir() if not p.name.startswith("training.json")):
-                raise TrainingError(
-                    f"{self.folder} holds {others[0]}, which is not part of a checkpoint: name a new folder"
-                ) from None
-            write_whole(path, json.dumps(what, indent=1).encode())
-            return
-        except ValueError:
-            raise TrainingError(f"{path} is damaged: remove {self.folder} to start again") from None
-        if different := difference(before, json.loads(json.dumps(what))):
-            raise TrainingError(
-                f"{self.folder} is the checkpoint of another training: {different}. Go back to that, or name another"
-                " folder, or remove this one"
-            )
 
     def __enter__(self) -> Checkpoint:
         return self
 
     def __exit__(self, *error: object) -> None:
-        self._lock.release()
+        if self.folder is not None:
+            self._lock.release()
 
-    def save(self, name: str, arrays: Arrays, values: Any = None) -> None:
-        """Afterwards the phase is complete and on disk, or as it was before."""
-        path = self.folder / f"{name}.npz"
-        text = np.frombuffer(json.dumps(values).encode(), np.uint8)
-        with new_file(path) as file:
-            np.savez(file, **arrays, json=text)  # type: ignore[arg-type]
+    def save(self, name: str, values: Any = None, /, **arrays: Units | Array) -> None:
+        """Afterwards the phase is complete and on disk, or as it was before. values: for JSON."""
+        if self.folder is None:
+            return
+        flat: dict[str, Array] = {"json": np.frombuffer(json.dumps(values).encode(), np.uint8)}
+        for key, item in arrays.items():
+            if isinstance(item, Units):
+                flat |= {f"{key}_{part}": getattr(item, part) for part in _PARTS}
+            else:
+                flat[key] = item
+        with new_file(self.folder / f"{name}.npz") as file:
+            np.savez(file, **flat)  # type: ignore[arg-type]
 
-    def load(self, name: str) -> Saved | None:
-        """What was saved; None if nothing was."""
+    def load(self, name: str) -> tuple[dict[str, Any], Any] | None:
+        """The arrays and values that were saved; None if nothing was."""
+        if self.folder is None:
+            return None
         path = self.folder / f"{name}.npz"
         try:
             with np.load(path, allow_pickle=False) as file:
-                arrays = {key: file[key] for key in file.files}
-                return arrays, json.loads(arrays.pop("json").tobytes())
+                arrays: dict[str, Any] = {key: file[key] for key in file.files}
+            for key in [name.removesuffix("_offsets") for name in arrays if name.endswith("_offsets")]:
+                arrays[key] = Units(*(arrays.pop(f"{key}_{part}") for part in _PARTS))
+            return arrays, json.loads(arrays.pop("json").tobytes())
         except FileNotFoundError:
             return None
         except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
-            raise TrainingError(f"{path} is damaged ({error}): remove {self.folder} to start again") from None
+            raise self.damaged(name, error) from None
+
+    def damaged(self, name: str, why: Exception) -> TrainingError:
+        """What to say of a phase that was saved."""
+        return TrainingError(f"{self.folder}/{name}.npz is damaged ({why}): remove {self.folder} to start again")
 
     def remove(self) -> None:
         """The training is done."""
+        if self.folder is None:
+            return
         for name in PHASES:
             (self.folder / f"{name}.npz").unlink(missing_ok=True)
         (self.folder / "training.json").unlink(missing_ok=True)
         self._lock.release()
         if not any(self.folder.iterdir()):
             self.folder.rmdir()
+
+
+def _check(folder: Path, what: dict[str, Any]) -> None:
+    path = folder / "training.json"
+    try:
+        before = json.loads(path.read_bytes())
+    except FileNotFoundError:
+        if others := sorted(p.name for p in folder.iterdir() if not p.name.startswith("training.json")):
+            raise TrainingError(
+                f"{folder} holds {others[0]}, which is not part of a checkpoint: name a new folder"
+            ) from None
+        write_whole(path, json.dumps(what, indent=1).encode())
+        return
+    except ValueError:
+        raise TrainingError(f"{path} is damaged: remove {folder} to start again") from None
+    if different := difference(before, json.loads(json.dumps(what))):
+        raise TrainingError(
+            f"{folder} is the checkpoint of another training: {different}. Go back to that, or name another"
+            " folder, or remove this one"
+        )
 
 
 def tidy(folder: str | os.PathLike[str], what: Mapping[str, Any]) -> None:
@@ -131,13 +153,3 @@ def description(
         url = "" if source.secrets_sha256 is None else f", at a URL with secrets that hash to {source.secrets_sha256}"
         ret[f"the input {source.path}"] = f"{source.size_bytes} bytes, {changed}{url}"
     return ret
-
-
-def pack(prefix: str, units: Units) -> Arrays:
-    """Units as arrays to save."""
-    return {f"{prefix}_{name}": getattr(units, name) for name in ("data", "offsets", "counts")}
-
-
-def unpack(prefix: str, arrays: Arrays) -> Units:
-    """The Units of pack()."""
-    return Units(*(arrays[f"{prefix}_{name}"] for name in ("data", "offsets", "counts")))

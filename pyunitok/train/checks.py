@@ -17,12 +17,11 @@ _RANGES = {
 def check(specs: Specs, *, has_pretokenizer: bool = False, auto_coverage_in_unigram: bool = False) -> None:
     """TrainingOptionError names the option at fault and what it may be."""
     spec, kind = specs.trainer, specs.kind
-    cuts_text = kind in ("unigram", "bpe")
     if spec.vocab_size <= 0:
         raise TrainingOptionError(f"vocab_size is {spec.vocab_size}; it must be positive")
-    if cuts_text and spec.use_all_vocab:
+    if kind.is_subword and spec.use_all_vocab:
         raise TrainingOptionError("use_all_vocab is for word and char models only")
-    if spec.seed_sentencepieces_file and kind != "unigram":
+    if spec.seed_sentencepieces_file and not kind.has_scores:
         raise TrainingOptionError("seed_sentencepieces_file is for unigram models only")
     for name, (low, high) in _RANGES.items():
         value = getattr(spec, name)
@@ -36,14 +35,14 @@ def check(specs: Specs, *, has_pretokenizer: bool = False, auto_coverage_in_unig
     if spec.input_format not in (b"", b"text", b"tsv"):
         raise TrainingOptionError(f"input_format is {spec.input_format.decode()!r}; it must be text or tsv")
     if has_pretokenizer or spec.pretokenization_delimiter:
-        if not cuts_text:
+        if not kind.is_subword:
             raise TrainingOptionError("a pretokenizer is for unigram and bpe models only")
         if has_pretokenizer and spec.pretokenization_delimiter:
             raise TrainingOptionError("give a pretokenizer or a pretokenization_delimiter, not both")
     if spec.auto_character_coverage:
-        if not cuts_text:
+        if not kind.is_subword:
             raise TrainingOptionError("auto_character_coverage is for unigram and bpe models only")
-        if kind == "unigram" and not auto_coverage_in_unigram:
+        if kind.has_scores and not auto_coverage_in_unigram:
             raise TrainingOptionError("auto_character_coverage in a unigram model needs prune=sparse, and no compat")
         if not spec.byte_fallback:
             raise TrainingOptionError("auto_character_coverage needs byte_fallback")
@@ -73,7 +72,7 @@ class MetaPieces(dict[int, tuple[bytes, int]]):
             self._add(piece, CONTROL)
         for piece in spec.user_defined_symbols:
             self._add(piece, USER_DEFINED)
-            if specs.kind == "word" and not piece.startswith(SPACE):
+            if specs.kind.is_word and not piece.startswith(SPACE):
                 self._add(SPACE + piece, USER_DEFINED)
         if spec.byte_fallback:
             for piece in BYTE_PIECES:

@@ -41,8 +41,7 @@ class Report:
 
     def tokenizer(self) -> Tokenizer:
         """Of the edited vocabulary."""
-        vocabulary = self.edited.vocabulary
-        return Tokenizer(vocabulary.build(engine="double-array", cpu=None), vocabulary.about(vocabulary.name))
+        return Tokenizer.from_vocabulary(self.edited.vocabulary)
 
     def to_json(self) -> dict[str, Any]:
         return {**self.edited.to_json(), "texts": [text.to_json() for text in self.texts]}

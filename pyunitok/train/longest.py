@@ -35,7 +35,7 @@ CALL_BYTES = 4 << 20  # counted in one call, which no interrupt ends
 
 
 @dataclass(frozen=True)
-class Source:
+class WeightedText:
     """Documents that are alike, such as those of one package or file.
 
     documents  as a packed list of bytes
@@ -59,7 +59,7 @@ class Step(NamedTuple):
 
 
 @dataclass
-class State:
+class LongestState:
     """A training between two rounds.
 
     pieces     the vocabulary
@@ -78,10 +78,10 @@ class State:
 
 
 def train_longest(
-    sources: Sequence[Source], n_pieces: int, *, rules: GreedyRules | None = None, required: Iterable[bytes] = (),
+    sources: Sequence[WeightedText], n_pieces: int, *, rules: GreedyRules | None = None, required: Iterable[bytes] = (),
     min_sources: int = 1, long_bytes: int = 12, allowed: Callable[[bytes], bool] | None = None, threads: int = 1,
-    on_step: Callable[[Step], None] | None = None, state: State | None = None,
-    after_round: Callable[[State], None] | None = None, progress: Callable[[str, int, int], None] | None = None,
+    on_step: Callable[[Step], None] | None = None, state: LongestState | None = None,
+    after_round: Callable[[LongestState], None] | None = None, progress: Callable[[str, int, int], None] | None = None,
 ) -> list[bytes]:  # fmt: skip
     """The pieces, sorted by bytes, all 256 single bytes among them.
 
@@ -100,7 +100,7 @@ def train_longest(
     check_threads(threads)
     kept = {*required} | {bytes([byte]) for byte in range(256)}
     trainer = _Trainer(sources, rules or GreedyRules(), kept, min_sources, long_bytes, allowed, threads, on_step)
-    trainer.state, trainer.after_round = state or State(set(kept)), after_round
+    trainer.state, trainer.after_round = state or LongestState(set(kept)), after_round
     trainer.progress = progress
     if n_pieces < len(trainer.kept):
         raise ValueError(f"{n_pieces} pieces are fewer than the {len(trainer.kept)} bytes and required pieces")
@@ -109,7 +109,7 @@ def train_longest(
 
 class _Trainer:
     def __init__(
-        self, sources: Sequence[Source], rules: GreedyRules, kept: set[bytes], min_sources: int, long_bytes: int,
+        self, sources: Sequence[WeightedText], rules: GreedyRules, kept: set[bytes], min_sources: int, long_bytes: int,
         allowed: Callable[[bytes], bool] | None, threads: int, on_step: Callable[[Step], None] | None,
     ) -> None:  # fmt: skip
         # The largest first, so that no thread is left with a large one at the end.
@@ -117,8 +117,8 @@ class _Trainer:
         self._rules, self.kept, self._allowed = rules, kept, allowed
         self._min_sources, self._long_bytes = min_sources, long_bytes
         self._threads, self._on_step = threads, on_step
-        self.state = State(set(kept))
-        self.after_round: Callable[[State], None] | None = None
+        self.state = LongestState(set(kept))
+        self.after_round: Callable[[LongestState], None] | None = None
         self.progress: Callable[[str, int, int], None] | None = None
 
     def run(self, n_pieces: int) -> list[bytes]:
@@ -170,7 +170,7 @@ class _Trainer:
     def _pass(self, pieces: set[bytes], phase: str) -> GreedyCounts:
         """The text encoded with these pieces, over all threads."""
         round_, threads = GreedyRound(list(pieces), self._rules), self._threads
-        waiting: SimpleQueue[Source | None] = SimpleQueue()
+        waiting: SimpleQueue[WeightedText | None] = SimpleQueue()
         for source in [*self._sources, *[None] * threads]:
             waiting.put(source)
         total, done = sum(len(source.documents.data) for source in self._sources), [0] * threads

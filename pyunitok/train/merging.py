@@ -9,7 +9,6 @@ import numpy as np
 
 from pyunitok._c.train import Counts, Rules, Units
 from pyunitok._c.train_bpe import BpeTrainer
-from pyunitok.errors import TrainingError
 from pyunitok.packed import Bytes
 from pyunitok.train.alphabet import Alphabet
 from pyunitok.train.checkpoint import Checkpoint
@@ -22,7 +21,7 @@ Progress = Callable[[int, int], None]  # done, of how many
 
 def train(
     rules: Rules, counted: list[Units], n_pieces: int, alphabet: Alphabet, *, min_count: int, progress: Progress,
-    threads: int = 1, by_char: Counts | None = None, checkpoint: Checkpoint | None = None,
+    checkpoint: Checkpoint, threads: int = 1, by_char: Counts | None = None,
 ) -> list[Piece]:  # fmt: skip
     """The pieces, at most n_pieces with the characters: the merges in their order, then the characters.
 
@@ -47,32 +46,24 @@ def train(
 
 def merge(
     rules: Rules, counted: list[Units], n_merges: int, *, keep: Bytes | None = None, min_count: int,
-    progress: Progress, threads: int, checkpoint: Checkpoint | None,
+    progress: Progress, threads: int, checkpoint: Checkpoint,
 ) -> BpeTrainer:  # fmt: skip
     """A trainer that has made its merges: see train()."""
     trainer = BpeTrainer(rules, counted.pop(), keep, threads)
-    if checkpoint is not None:
-        _resume(trainer, checkpoint)
+    if (kept := checkpoint.load("merges")) is not None:
+        try:
+            trainer.resume(kept[0]["symbols"], kept[0]["counts"])
+        except (KeyError, ValueError) as error:
+            raise checkpoint.damaged("merges", error) from None
     saved = time.monotonic()
     progress(trainer.n_pieces, n_merges)
     while trainer.step(n_merges, min_count=min_count, max_work=STEP_WORK):
         progress(trainer.n_pieces, n_merges)
-        if checkpoint is not None and time.monotonic() - saved >= SAVE_SECONDS:
+        if checkpoint.folder is not None and time.monotonic() - saved >= SAVE_SECONDS:
             symbols, counts = trainer.merges()
-            checkpoint.save("merges", {"symbols": symbols, "counts": counts})
+            checkpoint.save("merges", symbols=symbols, counts=counts)
             saved = time.monotonic()
     return trainer
-
-
-def _resume(trainer: BpeTrainer, checkpoint: Checkpoint) -> None:
-    if (saved := checkpoint.load("merges")) is None:
-        return
-    try:
-        trainer.resume(saved[0]["symbols"], saved[0]["counts"])
-    except (KeyError, ValueError) as error:
-        raise TrainingError(
-            f"{checkpoint.folder}/merges.npz is damaged ({error}): remove {checkpoint.folder} to start again"
-        ) from None
 
 
 def _with_best_characters(merges: list[bytes], counts: list[int], n_pieces: int, by_char: Counts) -> list[bytes]:

@@ -43,7 +43,7 @@ def assemble(specs: Specs, meta: MetaPieces, pieces: Sequence[Piece]) -> Any:
         raise TrainingError(f"{len(pieces)} pieces do not fit a vocabulary of {spec.vocab_size}")
     check_size(specs, len(proto.pieces))
     proto.trainer_spec.CopyFrom(spec)
-    if not spec.hard_vocab_limit or specs.kind == "char":
+    if not spec.hard_vocab_limit or specs.kind.ignores_limit:
         proto.trainer_spec.vocab_size = len(proto.pieces)
     proto.normalizer_spec.CopyFrom(specs.normalizer)
     if specs.denormalizer.normalization_rule_tsv:
@@ -54,7 +54,7 @@ def assemble(specs: Specs, meta: MetaPieces, pieces: Sequence[Piece]) -> Any:
 def check_size(specs: Specs, n_pieces: int) -> None:
     """TrainingError where hard_vocab_limit asks for exactly as many pieces as there are to be."""
     spec = specs.trainer
-    if spec.hard_vocab_limit and specs.kind != "char" and n_pieces != spec.vocab_size:
+    if spec.hard_vocab_limit and not specs.kind.ignores_limit and n_pieces != spec.vocab_size:
         raise TrainingError(
             f"vocab_size is too high ({spec.vocab_size}) for this text: set it to {n_pieces} or less, or turn"
             " hard_vocab_limit off to get a smaller model"

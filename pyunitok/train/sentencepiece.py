@@ -18,14 +18,14 @@ from pyunitok.errors import ModelFormatError, TrainingError
 from pyunitok.train import alphabet as alphabets
 from pyunitok.train import byte_level, checks, lines, merging, modelfile, normalization, seeding, unigram, unigram_exact
 from pyunitok.train.alphabet import Alphabet
-from pyunitok.train.checkpoint import Checkpoint, pack, unpack
+from pyunitok.train.checkpoint import Checkpoint
 from pyunitok.train.counting import UnitCounter
 from pyunitok.train.modelfile import Piece
 from pyunitok.train.pretokenize import Pretokenizer, normalized
 from pyunitok.train.sources import Batches, Source
 from pyunitok.train.specs import Specs
 from pyunitok.train.trained import Progress, Size, silent
-from pyunitok.train.unigram import Round, UnigramOptions, UnigramTrainer
+from pyunitok.train.unigram import PruningRound, UnigramOptions, UnigramState, UnigramTrainer
 from pyunitok.train.unigram_exact import ExactState
 from pyunitok.vocab.vocabulary import Vocabulary
 
@@ -42,7 +42,7 @@ def _relax(spec: Any) -> None:
 
 
 @dataclass
-class Job:
+class SentencePieceJob:
     """One training.
 
     compat        as sentencepiece 0.2.3 with num_threads=1, quirks included
@@ -50,11 +50,9 @@ class Job:
     own           how a Unigram model is trained where it is not `compat`
     min_frequency units that occur less often are left out
     max_memory    bytes for counting; 0: no limit. Not for a Unigram model in the compatible mode
-    folder        where counts are spilled
     seed          for the sample of lines that input_sentence_size asks for
     checkpoint    keeps what each phase gives, and gives what an earlier run has kept
     byte_level    train a model whose symbols are bytes: run_byte_level(); not for the compatible mode
-    to            its format
     rules_folder  where named normalization rules lie; None: those of this package
     """
 
@@ -65,15 +63,13 @@ class Job:
     own: UnigramOptions = field(default_factory=UnigramOptions)
     min_frequency: int = 1
     max_memory: int = 0
-    folder: Path | None = None
     seed: int = 0
     rules_folder: Path | None = None
-    checkpoint: Checkpoint | None = None
+    checkpoint: Checkpoint = field(default_factory=Checkpoint)
     byte_level: bool = False
-    to: str | None = None
     progress: Progress = silent
     stats: SegmentStats = field(default_factory=SegmentStats)
-    rounds: list[Round] = field(default_factory=list)
+    rounds: list[PruningRound] = field(default_factory=list)
     sizes: list[Size] = field(default_factory=list)
     left_out: tuple[int, int, int] = (0, 0, 1)  # see UnitCounter.finish: units, their occurrences, min_count
 
@@ -90,13 +86,12 @@ class Job:
         by_char = c_train.count_chars(units, self.own.threads)
         # sentencepiece makes a model of bytes alone from lines of white space, where characters are covered by bytes.
         chosen = alphabets.choose(by_char, specs.trainer, may_be_empty=self.compat and self.stats.n_lines > 0)
-        if specs.kind in ("unigram", "bpe"):
+        if specs.kind.is_subword:
             alphabets.check_room(chosen, len(meta), specs.trainer)
         n_pieces = specs.trainer.vocab_size - len(meta)
-        trainers = {"unigram": self._unigram, "bpe": self._bpe, "char": self._char, "word": self._word}
         counted = [units]
         del units
-        pieces = trainers[specs.kind](counted, chosen, n_pieces)
+        pieces = getattr(self, f"_{specs.kind.name}")(counted, chosen, n_pieces)
         if specs.trainer.use_all_vocab:
             specs.trainer.vocab_size = len(pieces) + len(meta)
         self.progress("save", 0, 0)
@@ -114,7 +109,7 @@ class Job:
         counted, chosen = [units], byte_level.alphabet(units)
         del units
         n_pieces = specs.trainer.vocab_size - len(special)
-        if specs.kind == "bpe":
+        if specs.kind.has_merges:
             vocabulary = self._byte_level_bpe(counted, n_pieces - 256, special)
         else:
             vocabulary = byte_level.of_scores(self._own_unigram(counted, chosen, n_pieces), special)
@@ -135,7 +130,7 @@ class Job:
     def rules(self, *, byte_level: bool = False) -> Rules:
         """byte_level: for units in which characters stand for bytes."""
         spec = self.specs.trainer
-        if self.specs.kind == "word":
+        if self.specs.kind.is_word:
             return Rules({"split_by_whitespace"}, spec.max_sentencepiece_length)
         flags = {
             "split_by_whitespace": spec.split_by_whitespace, "whitespace_as_suffix": spec.treat_whitespace_as_suffix,
@@ -146,37 +141,33 @@ class Job:
 
     def _counted(self, source: Source, symbols: list[bytes]) -> Units:
         """The units of all lines, from the checkpoint or the source."""
-        if self.checkpoint is None:
-            return self._count(source, symbols)
         if (saved := self.checkpoint.load("counts")) is not None:
             arrays, (stats, left_out) = saved
             self.stats, self.left_out = SegmentStats(**stats), tuple(left_out)
-            source.sample += unpack("sample", arrays).items()
-            return unpack("units", arrays)
+            source.sample += arrays["sample"].items()
+            return arrays["units"]  # type: ignore[no-any-return]
         units = self._count(source, symbols)
-        sample = Units.pack(source.sample, np.zeros(len(source.sample), np.uint64))
-        arrays = {**pack("units", units), **pack("sample", sample)}
-        self.checkpoint.save("counts", arrays, (vars(self.stats), self.left_out))
+        sample = Units.pack(source.sample, [0] * len(source.sample))
+        self.checkpoint.save("counts", (vars(self.stats), self.left_out), units=units, sample=sample)
         return units
 
     def _ranked(self, units: Units, by_char: c_train.Counts) -> tuple[Units, Floats, Numbers]:
         """The seeds, from the checkpoint or the units: see seeding.ranked."""
-        if self.checkpoint is not None and (saved := self.checkpoint.load("seeds")) is not None:
-            return unpack("seeds", saved[0]), saved[0]["values"], saved[0]["order"]
+        if (saved := self.checkpoint.load("seeds")) is not None:
+            return saved[0]["seeds"], saved[0]["values"], saved[0]["order"]
         seeds, values, order = seeding.ranked(
             self.rules(byte_level=self.byte_level), units, by_char, self.specs.trainer, compat=self.compat,
             threads=self.own.threads, progress=self.progress,
         )  # fmt: skip
-        if self.checkpoint is not None:
-            self.checkpoint.save("seeds", {**pack("seeds", seeds), "values": values, "order": order})
+        self.checkpoint.save("seeds", seeds=seeds, values=values, order=order)
         return seeds, values, order
 
     def _count(self, source: Source, symbols: list[bytes]) -> Units:
         """The units of all lines."""
         spec, rules, normalizer = self.specs.trainer, self.rules(), normalization.normalizer(self.specs)
         tsv = spec.input_format == b"tsv"
-        exact = self.compat and self.specs.kind == "unigram"
-        flags = c_train.TSV * tsv | c_train.CUT * (self.specs.kind != "word" and not exact) | c_train.FOLLOWERS * exact
+        kind, exact = self.specs.kind, self.compat and self.specs.kind.has_scores
+        flags = c_train.TSV * tsv | c_train.CUT * (not kind.is_word and not exact) | c_train.FOLLOWERS * exact
         source = self._sampled(source, tsv)
         delimiter, max_bytes = spec.pretokenization_delimiter, spec.max_sentence_length
         if self.pretokenizer is not None:
@@ -195,11 +186,11 @@ class Job:
         try:
             if exact:
                 return self._count_in_order(source, make(Counter(ordered=not spec.split_by_whitespace)))
-            with UnitCounter(make, self.max_memory, self.folder) as counter:
+            with UnitCounter(make, self.max_memory, self.checkpoint.folder) as counter:
                 source.feed(counter, lambda done, total: self.progress("count", done, total))
                 self.stats = counter.stats()
                 self.progress("sort", 0, 0)
-                units = counter.finish(sort=self.specs.kind == "unigram")
+                units = counter.finish(sort=kind.has_scores)
                 self.left_out = (counter.n_dropped_units, counter.n_dropped, counter.min_count)
         except ModelFormatError as error:
             raise TrainingError(str(error)) from None
@@ -257,9 +248,8 @@ class Job:
         if not ordered:
             units = units.take(np.argsort(-units.counts.astype(np.int64), kind="stable"))
         state = ExactState(seeds, scores, order)
-        if self.checkpoint is not None and (saved := self.checkpoint.load("rounds")) is not None:
-            arrays, sizes = saved
-            state = ExactState(unpack("pieces", arrays), arrays["scores"], arrays["order"], sizes)
+        if (saved := self.checkpoint.load("rounds")) is not None:
+            state = ExactState(**saved[0], sizes=saved[1])
         trainer = unigram_exact.ExactTrainer(state, units, self.progress)
         del seeds, values, scores, order, state, units  # the trainer lets go of what it no longer needs
         trainer.train(spec.vocab_size, spec.shrinking_factor, spec.num_sub_iterations, self._after_exact_round)
@@ -268,12 +258,9 @@ class Job:
     def _own_unigram(self, counted: list[Units], chosen: Alphabet, n_pieces: int) -> list[Piece]:
         spec = self.specs.trainer
         units = self._fold(counted, chosen, c_train.FOLD_CUT)
-        if self.checkpoint is not None and (saved := self.checkpoint.load("rounds")) is not None:
-            arrays, (rounds, threshold) = saved
-            state = unigram.State(
-                unpack("pieces", arrays), arrays["scores"], arrays["seed_counts"],
-                [Round(*item) for item in rounds], threshold,
-            )  # fmt: skip
+        if (saved := self.checkpoint.load("rounds")) is not None:
+            rounds, threshold = saved[1]
+            state = UnigramState(**saved[0], rounds=[PruningRound(*item) for item in rounds], threshold=threshold)
         else:
             pieces, values, _ = self._ranked(units, c_train.count_chars(units))
             doubles = values.astype(np.float64)
@@ -287,15 +274,14 @@ class Job:
         names = dict(zip(trainer.state.pieces.items(), scores, strict=True))
         return unigram_exact.finalize(names, scores.min(), chosen, n_pieces)
 
-    def _after_round(self, state: unigram.State) -> None:
-        if self.checkpoint is not None:
-            arrays = {**pack("pieces", state.pieces), "scores": state.scores, "seed_counts": state.seed_counts}
-            self.checkpoint.save("rounds", arrays, ([astuple(item) for item in state.rounds], state.threshold))
+    def _after_round(self, state: UnigramState) -> None:
+        values = [astuple(item) for item in state.rounds], state.threshold
+        self.checkpoint.save(
+            "rounds", values, pieces=state.pieces, scores=state.scores, seed_counts=state.seed_counts
+        )
 
     def _after_exact_round(self, state: ExactState) -> None:
-        if self.checkpoint is not None:
-            arrays = {**pack("pieces", state.pieces), "scores": state.scores, "order": state.order}
-            self.checkpoint.save("rounds", arrays, state.sizes)
+        self.checkpoint.save("rounds", state.sizes, pieces=state.pieces, scores=state.scores, order=state.order)
 
     def _bpe(self, counted: list[Units], chosen: Alphabet, n_pieces: int) -> list[Piece]:
         auto = self.specs.trainer.auto_character_coverage

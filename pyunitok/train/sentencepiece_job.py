@@ -1,123 +1,158 @@
-"""Training a SentencePiece model from texts to a file: options, where texts come from, what there is to say of it."""
+"""Training a SentencePiece model from texts to a file: options, and what there is to say about the model.
+
+With byte_level the model is another format's: see byte_level.py.
+"""
 
 from __future__ import annotations
 
-import os
-import tempfile
 from collections import Counter
-from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from pyunitok.corpus.reading import Reading
-from pyunitok.corpus.source import Source as File
 from pyunitok.errors import OptionError
 from pyunitok.model.tokenizer import Tokenizer
-from pyunitok.packed import Packed
-from pyunitok.train import byte_level, modelfile, normalization
-from pyunitok.train.checkpoint import Checkpoint
-from pyunitok.train.lines import Batch
-from pyunitok.train.result import Record, write_models
-from pyunitok.train.sentencepiece import Job
-from pyunitok.train.sources import Batches, Corpus, Source
+from pyunitok.train import byte_level, modelfile, normalization, options
+from pyunitok.train.options import Option
+from pyunitok.train.sentencepiece import SentencePieceJob
+from pyunitok.train.sources import Source
 from pyunitok.train.specs import Specs
-from pyunitok.train.trained import Clock, Progress, Rows, Trained
+from pyunitok.train.trained import Rows, Trained
+from pyunitok.train.trainer import Trainer, Training
 from pyunitok.train.unigram import UnigramOptions
-from pyunitok.vocab.vocabulary import BYTE, CONTROL, NORMAL, UNKNOWN, UNUSED, USER_DEFINED
+from pyunitok.vocab import sentencepiece
+from pyunitok.vocab.vocabulary import BYTE, CONTROL, NORMAL, UNKNOWN, UNUSED, USER_DEFINED, split
 
 TYPES = {
     NORMAL: "learned", UNKNOWN: "unknown", CONTROL: "control", USER_DEFINED: "user-defined", UNUSED: "unused",
     BYTE: "byte",
 }  # fmt: skip
-_OWN = set(UnigramOptions.__dataclass_fields__) - {"threads", "shrinking_factor"}
-_CHOICES = {
-    "em": ("expectation", "viterbi"), "prior": ("digamma", "mle"),
-    "prune": ("loss", "probability", "frequency", "sparse"), "objective": ("likelihood", "tokens"),
+
+
+def _yes_no(name: str, default: str, help: str, section: str) -> Option:
+    return Option(name, f"{help} Default: {default}.", bool, section=section, is_pair=True)
+
+
+OPTIONS = [
+    Option("compat", "Train exactly the model of sentencepiece 0.2.3.", ("sentencepiece",)),
+    Option("normalization_rule_name", "nmt_nfkc (the default), nfkc, *_cf or identity.", section="Text"),
+    Option("normalization_rule_tsv", "A file of normalization rules instead.", section="Text"),
+    _yes_no("add_dummy_prefix", "yes", "Put a space before each text.", "Text"),
+    _yes_no("remove_extra_whitespaces", "yes", "Replace several spaces by one.", "Text"),
+    Option("max_sentence_length", "Skip lines with more bytes. Default: no limit.", int, section="Text"),
+    Option("input_sentence_size", "Train on a sample of this many lines.", int, section="Text"),
+    Option("seed", "Seed of the sample.", int, 0, "Text"),
+    Option("character_coverage", "Share of the characters to keep. Default: 0.9995.", float, section="Characters"),
+    Option(
+        "auto_character_coverage", "Choose the characters: BPE, or --prune sparse.", bool, section="Characters"
+    ),
+    Option("required_chars", "Characters that always become pieces.", section="Characters"),
+    Option("initial_alphabet", "Same as --required-chars.", section="Characters"),
+    _yes_no("byte_fallback", "no", "Encode unknown characters as their bytes.", "Characters"),
+    Option(
+        "byte_level", "The symbols are the 256 bytes, as in GPT-2; texts are not normalized. NAME is .json (Hugging"
+        " Face's tokenizer.json) or .utk (native).", bool, False, "Characters",
+    ),
+    Option("split_by", "none: pieces may contain several words.", ("space", "none"), "space", "Pieces"),
+    _yes_no("split_by_unicode_script", "yes", "Pieces do not cross scripts.", "Pieces"),
+    _yes_no("split_by_number", "yes", "Treat digits as a script of their own.", "Pieces"),
+    _yes_no("split_digits", "no", "Make every digit a piece of its own.", "Pieces"),
+    _yes_no("treat_whitespace_as_suffix", "no", "A space ends a word instead of beginning one.", "Pieces"),
+    _yes_no("allow_whitespace_only_pieces", "no", "Allow pieces of several spaces.", "Pieces"),
+    Option("pretokenization_delimiter", "No piece crosses this string.", section="Pieces"),
+    Option("max_sentencepiece_length", "Most characters in a piece. Default: 16.", int, section="Pieces"),
+    Option("min_frequency", "Leave out words with a lower count.", int, 1, "Pieces"),
+    Option("user_defined_symbols", "Pieces that are matched before all others: a,b,c.", section="Pieces"),
+    Option("control_symbols", "Pieces that no text contains: a,b,c.", section="Pieces"),
+    _yes_no("hard_vocab_limit", "no", "Fail if the text gives fewer pieces.", "Pieces"),
+]  # fmt: skip
+_FOR_SUBWORDS = {  # no effect on models of words and characters
+    "auto_character_coverage", "byte_level", "split_by", "split_by_unicode_script", "split_by_number", "split_digits",
+    "pretokenization_delimiter", "max_sentencepiece_length",
 }  # fmt: skip
+WORDS = [item._replace(is_hidden=item.name in _FOR_SUBWORDS) for item in OPTIONS]
+OWN = [
+    item._replace(default=None, section="Unigram", help=f"{item.help} Default: {item.default}.")
+    for item in options.options_of(UnigramOptions)
+]
+UNIGRAM = [
+    *OPTIONS, *OWN,
+    Option("shrinking_factor", "Share of the pieces that a round keeps. Default: 0.75.", float, section="Unigram"),
+    Option("seed_sentencepiece_size", "Number of initial candidates. Default: 1000000.", int, section="Unigram"),
+]  # fmt: skip
 
 
-def run(
-    texts: list[File] | Iterator[Batch], kind: str, vocab_size: int, reading: Reading, *,
-    out: str | os.PathLike[str] | None, max_memory: int, progress: Progress, checkpoint: Checkpoint | None = None,
-    **options: Any,
-) -> Trained:  # fmt: skip
-    """texts: files, or batches. reading: how files are read; its sources are replaced. options: see api.train."""
-    job = _job(kind, vocab_size, reading.threads, max_memory=max_memory, **options)
-    job.checkpoint = checkpoint
-    if checkpoint is not None:
-        job.folder = job.folder or checkpoint.folder
-    if isinstance(texts, list):
-        source: Source = Corpus(replace(reading, sources=texts), hold=not job.compat)
-    else:
-        source = Batches(texts, whole=False)
-    return _train(job, source, out, progress)
+def _files(out: Path, sizes: tuple[int, ...], given: Mapping[str, Any]) -> list[Path]:
+    return [out] if given.get("byte_level") else [out, out.with_suffix(".vocab")]
 
 
-def _train(job: Job, source: Source, out: str | os.PathLike[str] | None, progress: Progress) -> Trained:
-    job.progress = clock = Clock(progress)
+def _run(kind: str, training: Training, given: dict[str, Any]) -> Trained:
+    to = given.pop("to", None)
+    job = _job(kind, training, **given)
+    if to is not None and not job.byte_level:
+        raise OptionError("to is for byte-level models: others are SentencePiece models")
+    source = training.source(hold=not job.compat)
     if job.byte_level:
-        return _train_byte_level(job, source, out, clock)
+        return _train_byte_level(job, source, training, to)
     proto = job.run(source)
-    tokenizer = _save(proto, out, _record(job))
-    clock.end()
+    data: bytes = proto.SerializeToString()
+    if training.out is None:
+        tokenizer = _tokenizer(data)
+    else:
+        vocabulary = modelfile.vocabulary_text(proto)
+        tokenizer = training.write({training.out.with_suffix(".vocab"): vocabulary, training.out: data})
     normalizer = normalization.normalizer(job.specs)
     learned = [piece.piece for piece in proto.pieces if piece.type in (NORMAL, USER_DEFINED)]
     of_type = Counter(piece.type for piece in proto.pieces)
     types = {name: of_type[number] for number, name in TYPES.items()}
-    return Trained(
-        tokenizer, learned, types, _notes(job), clock.phases(), job.sizes, job.stats.n_bytes, source.sample,
-        isinstance(source, Corpus) and source.hold, proto, job, normalizer.normalize,
-        first_merges=partial(_first_merges, proto) if job.specs.kind == "bpe" else None,
-        n_merges=sum(map(_is_merge, proto.pieces)),
+    return training.trained(
+        tokenizer, learned, types, _notes(job), job.sizes, job.stats.n_bytes, source, proto=proto, job=job,
+        normalize=normalizer.normalize, n_merges=sum(map(_is_merge, proto.pieces)),
+        first_merges=partial(_first_merges, proto) if job.specs.kind.has_merges else None,
     )  # fmt: skip
 
 
-def _train_byte_level(job: Job, source: Source, out: str | os.PathLike[str] | None, clock: Clock) -> Trained:
-    if out is not None:
-        byte_level.format_of(out, job.to)  # raises before the work
+def _train_byte_level(job: SentencePieceJob, source: Source, training: Training, to: str | None) -> Trained:
+    if training.out is not None:
+        byte_level.format_of(training.out, to)  # raises before the work
     vocabulary = job.run_byte_level(source)
-    tokenizer = byte_level.save(vocabulary, out, job.to, _record(job))
-    clock.end()
-    pieces = [piece.tobytes() for piece in Packed(vocabulary.data, vocabulary.offsets)]
+    tokenizer = byte_level.save(vocabulary, training, to)
     n_control = len(byte_level.controls(job.specs))
-    learned = pieces[n_control + 256 :]
+    learned = split(vocabulary.data, vocabulary.offsets)[n_control + 256 :]
     types = {"learned": len(learned), "byte": 256, "control": n_control}
-    held = isinstance(source, Corpus) and source.hold
-    return Trained(
-        tokenizer, learned, types, _notes(job), clock.phases(), job.sizes, job.stats.n_bytes, source.sample, held,
-        job=job, n_merges=len(learned),
-        first_merges=partial(byte_level.first_merges, vocabulary, n_control) if job.specs.kind == "bpe" else None,
+    first_merges = partial(byte_level.first_merges, vocabulary, n_control) if job.specs.kind.has_merges else None
+    return training.trained(
+        tokenizer, learned, types, _notes(job), job.sizes, job.stats.n_bytes, source, job=job, n_merges=len(learned),
+        first_merges=first_merges,
     )  # fmt: skip
 
 
 def _job(
-    kind: str, vocab_size: int, threads: int, *, max_memory: int, compat: str | None = None, min_frequency: int = 1,
-    initial_alphabet: str = "", split_by: str = "space", seed: int = 0, folder: Path | None = None,
-    byte_level: bool = False, to: str | None = None, settings: Mapping[str, Any], **options: Any,
-) -> Job:  # fmt: skip
-    if compat not in (None, "sentencepiece"):
-        raise OptionError(f"compat must be None or 'sentencepiece', not {compat!r}")
+    kind: str, training: Training, *, compat: str | None = None, min_frequency: int = 1, initial_alphabet: str = "",
+    split_by: str = "space", seed: int = 0, byte_level: bool = False, **given: Any,
+) -> SentencePieceJob:  # fmt: skip
+    options.check(UNIGRAM, {"compat": compat, "split_by": split_by, **given})
     if byte_level and compat:
         raise OptionError("byte_level is ours: there is no compatible model with it")
-    if to is not None and not byte_level:
-        raise OptionError("to is for byte-level models: others are SentencePiece models")
-    if split_by not in ("space", "none"):
-        raise OptionError(f"split_by must be space or none, not {split_by!r}")
-    own = {name: options.pop(name) for name in _OWN & options.keys()}
-    specs = Specs.parse({"num_threads": threads, **options, **settings, "model_type": kind, "vocab_size": vocab_size})
+    own = {item.name: given.pop(item.name) for item in OWN if item.name in given}
+    threads = training.reading.threads
+    specs = Specs.parse({"num_threads": threads, **given, "model_type": kind, "vocab_size": training.sizes[0]})
+    if own and (compat is not None or not specs.kind.has_scores):
+        raise OptionError(f"{min(own)} is for unigram models without compat only")
     if split_by == "none":
         specs.trainer.split_by_whitespace = False
     if initial_alphabet:
         specs.trainer.required_chars += initial_alphabet.encode()
-    return Job(
-        specs, compat=compat is not None, own=_own_options(own, compat, kind, specs, threads), seed=seed,
-        max_memory=max_memory, folder=folder, min_frequency=min_frequency, byte_level=byte_level, to=to,
+    own.setdefault("em_iterations", specs.trainer.num_sub_iterations)
+    return SentencePieceJob(
+        specs, compat=compat is not None, seed=seed, max_memory=training.max_memory, min_frequency=min_frequency,
+        own=UnigramOptions(**own, shrinking_factor=specs.trainer.shrinking_factor, threads=threads),
+        byte_level=byte_level, checkpoint=training.checkpoint, progress=training.clock,
     )  # fmt: skip
 
 
-def _notes(job: Job) -> Rows:
+def _notes(job: SentencePieceJob) -> Rows:
     """Of the text: how much there was, and what was left out."""
     stats = job.stats
     ret = [("text", f"{stats.n_bytes:,} bytes, {stats.n_lines:,} lines")]
@@ -131,20 +166,6 @@ def _notes(job: Job) -> Rows:
     return ret
 
 
-def _own_options(own: dict[str, Any], compat: str | None, kind: str, specs: Specs, threads: int) -> UnigramOptions:
-    if own and (compat is not None or kind != "unigram"):
-        raise OptionError(f"{min(own)} is for unigram models without compat only")
-    for name, value in own.items():
-        if name in _CHOICES and value not in _CHOICES[name]:
-            raise OptionError(f"{name} must be one of {', '.join(_CHOICES[name])}, not {value!r}")
-    own.setdefault("em_iterations", specs.trainer.num_sub_iterations)
-    return UnigramOptions(**own, shrinking_factor=specs.trainer.shrinking_factor, threads=threads)
-
-
-def _record(job: Job) -> Record | None:
-    return None if job.checkpoint is None else job.checkpoint.record
-
-
 def _is_merge(piece: Any) -> bool:
     return piece.type == NORMAL and len(piece.piece.decode()) > 1
 
@@ -156,16 +177,44 @@ def _first_merges(proto: Any, n_merges: int) -> Tokenizer:
     later = [k for k, piece in enumerate(proto.pieces) if _is_merge(piece)][n_merges:]
     for k in reversed(later):
         del smaller.pieces[k]
-    return _save(smaller, None)
+    return _tokenizer(smaller.SerializeToString())
 
 
-def _save(proto: Any, out: str | os.PathLike[str] | None, record: Record | None = None) -> Tokenizer:
-    data: bytes = proto.SerializeToString()
-    if out is not None:
-        path = Path(out)
-        write_models({path.with_suffix(".vocab"): modelfile.vocabulary_text(proto), path: data}, record)
-        return Tokenizer.from_file(path)
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder, "trained.model")
-        path.write_bytes(data)
-        return Tokenizer.from_file(path)
+def _tokenizer(data: bytes) -> Tokenizer:
+    return Tokenizer.from_vocabulary(sentencepiece.read_vocabulary(data, "trained"))
+
+
+def _trainer(name: str, help: str, options: list[Option]) -> Trainer:
+    return Trainer(
+        name, help, options, partial(_run, name), _files, out_help="The model; NAME.vocab is written beside it.",
+        takes_settings=True,
+    )  # fmt: skip
+
+
+TRAINERS = [
+    _trainer("unigram", """Train a Unigram model (SentencePiece).
+
+    \b
+    Example:
+      pyunitok train unigram corpus.jsonl.zst -o en.model --vocab-size 32000
+      pyunitok train unigram wiki/ -o wiki.model --vocab-size 64000 --objective tokens --split-by none
+    """, UNIGRAM),
+    _trainer("bpe", """Train byte-pair encoding (SentencePiece).
+
+    \b
+    Example:
+      pyunitok train bpe books/ -o books.model --vocab-size 16000 --byte-fallback
+    """, OPTIONS),
+    _trainer("word", """Train a word model (SentencePiece).
+
+    \b
+    Example:
+      pyunitok train word corpus.txt -o words.model --vocab-size 50000
+    """, WORDS),
+    _trainer("char", """Train a character model (SentencePiece).
+
+    \b
+    Example:
+      pyunitok train char corpus.txt -o chars.model --vocab-size 5000
+    """, WORDS),
+]  # fmt: skip

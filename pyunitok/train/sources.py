@@ -53,6 +53,11 @@ class Source(Protocol):
         """Whether it can be fed again."""
         ...
 
+    @property
+    def is_held_back(self) -> bool:
+        """Whether the sample is not part of what is counted."""
+        ...
+
 
 @dataclass
 class Batches:
@@ -69,7 +74,7 @@ class Batches:
                 self.sample.append(data[offsets[0] : min(offsets[1], offsets[0] + NOTED_BYTES)].tobytes())
             yield data, offsets
 
-    may_reread = False
+    may_reread = is_held_back = False
 
     def feed(self, counter: Adder, progress: Progress, threads: int = 1) -> None:
         def batches() -> Iterator[Batch]:
@@ -104,6 +109,10 @@ class Corpus:
 
     def __post_init__(self) -> None:
         self.reading = replace(self.reading, split=self.split)
+
+    @property
+    def is_held_back(self) -> bool:
+        return self.hold
 
     @property
     def may_reread(self) -> bool:

@@ -9,7 +9,7 @@ import csv
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from pyunitok.errors import TrainingOptionError
 from pyunitok.vocab import sentencepiece_proto
@@ -19,7 +19,30 @@ RETIRED = {
     "train_extremely_large_corpus", "enable_differential_privacy", "differential_privacy_noise_level",
     "differential_privacy_clipping_threshold",
 }  # fmt: skip
-MODEL_TYPES = ("unigram", "bpe", "word", "char")
+
+
+class ModelType(NamedTuple):
+    """What spm_train does differently by model_type. The position in MODEL_TYPES is its number, from 1 on.
+
+    is_subword     pieces are parts of words: texts are cut, and what is about cuts is an option
+    has_scores     pieces are chosen by EM; sentencepiece's depends on the order of the units
+    has_merges     pieces are merged from two others
+    is_word        units are words, whatever their characters
+    ignores_limit  hard_vocab_limit has no effect
+    """
+
+    name: str
+    is_subword: bool = False
+    has_scores: bool = False
+    has_merges: bool = False
+    is_word: bool = False
+    ignores_limit: bool = False
+
+
+MODEL_TYPES = (
+    ModelType("unigram", is_subword=True, has_scores=True), ModelType("bpe", is_subword=True, has_merges=True),
+    ModelType("word", is_word=True), ModelType("char", ignores_limit=True),
+)  # fmt: skip
 # Options of spm_train that the command and train() have under names of their own.
 ELSEWHERE = {
     "input": "IN", "model_prefix": "--out", "model_type": "the kind of model", "vocab_size": "--vocab-size",
@@ -49,7 +72,7 @@ class Specs:
     denormalizer: Any = field(default_factory=_new("NormalizerSpec"))
 
     @property
-    def kind(self) -> str:
+    def kind(self) -> ModelType:
         return MODEL_TYPES[self.trainer.model_type - 1]
 
     @classmethod
@@ -121,7 +144,8 @@ def _set_field(message: Any, name: str, type_name: str, value: Any) -> None:
         else:
             setattr(message, name, (float if type_name == "float" else int)(value))
     except (KeyError, ValueError):
-        kind = " or ".join(MODEL_TYPES) if type_name == "ModelType" else type_name.rstrip("0123456789")
+        names = " or ".join(kind.name for kind in MODEL_TYPES)
+        kind = names if type_name == "ModelType" else type_name.rstrip("0123456789")
         raise TrainingOptionError(f"{name}: {value!r} is not a valid {kind}") from None
 
 

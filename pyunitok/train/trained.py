@@ -80,7 +80,7 @@ class Trained:
     sample: list[bytes]
     is_held_back: bool
     proto: Any = None  # a ModelProto, where it is one
-    job: Any = None  # the sentencepiece.Job that made it, where one did
+    job: Any = None  # the SentencePieceJob that made it, if one did
     normalize: Callable[[bytes], bytes] | None = None
     n_wanted: int = 0  # pieces that were asked for, symbols included; 0: unknown
     first_merges: Callable[[int], Tokenizer] | None = None

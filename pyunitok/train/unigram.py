@@ -19,6 +19,7 @@ from pyunitok._c.sharing import share_out
 from pyunitok._c.train import Units
 from pyunitok._c.train_lexicon import Doubles, Lattice, Lexicon, Scored, maximize
 from pyunitok.packed import Bytes
+from pyunitok.train.options import option
 
 CHUNK_BYTES = 1 << 16  # of units, for one call
 CHUNK_PIECES = 1 << 13
@@ -37,23 +38,27 @@ class UnigramOptions:
     prune       loss: what the objective loses without the piece; probability; frequency: its count as a seed; sparse:
                 take the same from every expected count until few pieces are above it (sentencepiece's sparse pruning)
     objective   likelihood, or tokens: the fewest tokens
-    em_tolerance  EM of a round ends early once the likelihood gains less than this part of itself; 0: never
-    max_rounds  the last round drops all that is too much; 0: no limit
+    em_tolerance, max_rounds  0: no limit
     """
 
-    em: str = "expectation"
-    prior: str = "digamma"
-    prune: str = "loss"
-    objective: str = "likelihood"
-    em_iterations: int = 2
-    em_tolerance: float = 0.0
-    max_rounds: int = 0
+    em: str = option(
+        "expectation", "Count all segmentations or only the best.", type=("expectation", "viterbi")
+    )
+    prior: str = option("digamma", "digamma makes rare pieces rarer.", type=("digamma", "mle"))
+    prune: str = option(
+        "loss", "How to choose the pieces to remove. sparse: sentencepiece's sparse pruning, the fastest.",
+        type=("loss", "probability", "frequency", "sparse"),
+    )  # fmt: skip
+    objective: str = option("likelihood", "tokens: minimize the number of tokens.", type=("likelihood", "tokens"))
+    em_iterations: int = option(2, "EM iterations per round.", least=1)
+    em_tolerance: float = option(0.0, "End a round's EM once an iteration gains less than this share.")
+    max_rounds: int = option(0, "Most rounds; the last one drops all surplus pieces.", least=0)
     shrinking_factor: float = 0.75
     threads: int = 1
 
 
 @dataclass(frozen=True)
-class Round:
+class PruningRound:
     """What a round left: pieces, and the tokens of the whole text with the pieces before it was pruned."""
 
     n_before: int
@@ -63,20 +68,20 @@ class Round:
 
 
 @dataclass
-class State:
+class UnigramState:
     """The model between rounds. Arrays by piece; pieces are sorted by bytes."""
 
     pieces: Units
     scores: Doubles
     seed_counts: Doubles
-    rounds: list[Round] = field(default_factory=list)
+    rounds: list[PruningRound] = field(default_factory=list)
     threshold: float = 0.0  # what sparse pruning takes from every count
 
 
 class UnigramTrainer:
     """units: sorted by bytes; n_bytes: of the text they stand for is only used by reports."""
 
-    def __init__(self, state: State, units: Units, options: UnigramOptions, progress: Progress) -> None:
+    def __init__(self, state: UnigramState, units: Units, options: UnigramOptions, progress: Progress) -> None:
         self.state, self._units, self._options, self._progress = state, units, options, progress
         self._chunks = list(_chunks(units))
         self._lattices = [Lattice() for _ in range(options.threads)]
@@ -92,7 +97,7 @@ class UnigramTrainer:
     def n_pieces(self) -> int:
         return int(self._alive.sum())
 
-    def train(self, vocab_size: int, after_round: Callable[[State], None]) -> None:
+    def train(self, vocab_size: int, after_round: Callable[[UnigramState], None]) -> None:
         """Until 1.1 * vocab_size pieces are left. after_round is called with what each round leaves."""
         options, wanted = self._options, int(vocab_size * 1.1)
         if options.prune == "sparse":
@@ -106,13 +111,13 @@ class UnigramTrainer:
                 size = wanted
             n_tokens = self._prune(size)
             self._compact()
-            self.state.rounds.append(Round(before, self.n_pieces, n_tokens, likelihood))
+            self.state.rounds.append(PruningRound(before, self.n_pieces, n_tokens, likelihood))
             after_round(self.state)
         parts = self._parts()
         self._alive[parts == -1] = 0
         self._compact()
 
-    def _train_sparsely(self, wanted: int, after_round: Callable[[State], None]) -> None:
+    def _train_sparsely(self, wanted: int, after_round: Callable[[UnigramState], None]) -> None:
         """Every expected count loses the threshold, which grows until few enough pieces have more. Then the rest gets
         back what it lost."""
         state = self.state
@@ -126,7 +131,7 @@ class UnigramTrainer:
             self._fit(expected - state.threshold)
             self._compact()
             state = self.state
-            state.rounds.append(Round(before, self.n_pieces, int(expected.sum()), likelihood))
+            state.rounds.append(PruningRound(before, self.n_pieces, int(expected.sum()), likelihood))
             after_round(state)
         self._fit(self._expected()[0])
 
@@ -151,7 +156,7 @@ class UnigramTrainer:
         """Leave out dropped pieces."""
         state, left = self.state, np.flatnonzero(self._alive)
         pieces, scores, counts = state.pieces.take(left), state.scores[left], state.seed_counts[left]
-        self.state = State(pieces, scores, counts, state.rounds, state.threshold)
+        self.state = UnigramState(pieces, scores, counts, state.rounds, state.threshold)
         self._use()
 
     def _model(self, thread: int) -> Scored:
@@ -269,6 +274,6 @@ def _ranges(n: int) -> list[tuple[int, int]]:
     return [(begin, min(begin + CHUNK_PIECES, n)) for begin in range(0, n, CHUNK_PIECES)]
 
 
-def first_state(pieces: Units, values: Doubles, seed_counts: Doubles) -> State:
+def first_state(pieces: Units, values: Doubles, seed_counts: Doubles) -> UnigramState:
     """From the seeds: scores are the logarithms of their shares in all values."""
-    return State(pieces, np.log(values) - np.log(values.sum()), seed_counts)
+    return UnigramState(pieces, np.log(values) - np.log(values.sum()), seed_counts)

@@ -144,7 +144,7 @@ class Vocabulary:
             name, self.eod_piece, self.special, self.denormalization, self.prepare, self.count_total
         )
 
-    def build(self, *, engine: str, cpu: str | None) -> library.Model:
+    def build(self, *, engine: str = "double-array", cpu: str | None = None) -> library.Model:
         """The model of these pieces. VocabularyError names the piece that breaks a rule (unitok_model_new's)."""
         try:
             return library.Model.new(

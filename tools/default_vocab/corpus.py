@@ -1,7 +1,7 @@
 """Documents → the weighted sources of training, kind by kind; lines that occur twice are dropped.
 
 weights.py says what each kind counts. Of a language, word lists, prose and other text have shares of its weight; every
-package is a Source of its own, and a word list is three: pieces must repeat in three sources.
+package is a WeightedText of its own, and a word list is three: pieces must repeat in three sources.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from prose import prose
 from weights import FULL_BYTES, OTHER_LANGUAGE, SHARES, WEIGHT
 
 from pyunitok.packed import Packed
-from pyunitok.train.longest import Source
+from pyunitok.train.longest import WeightedText
 
-DAMPING = 200  # of packages: see Source
+DAMPING = 200  # of packages: see WeightedText
 N_SAMPLES = 3  # of a word list
 N_WORDS = 180_000  # of a list, for a language of weight 1
 FLAT = 0.4  # frequencies to this power show the rare characters of Chinese
@@ -63,7 +63,7 @@ class Document(NamedTuple):
     text: bytes
 
 
-Named = tuple[str, Source]
+Named = tuple[str, WeightedText]
 Word = tuple[str, float]  # and its frequency
 
 
@@ -133,13 +133,13 @@ def take(documents: list[Document], n_bytes: int) -> list[Document]:
 
 
 def weighted(name: str, documents: list[Document], weight: float, damping: int = DAMPING) -> Iterator[Named]:
-    """One Source for each source of the documents; all of them together weigh `weight` units of 1 MB."""
+    """One WeightedText for each source of the documents; all of them together weigh `weight` units of 1 MB."""
     by_source: dict[str, list[bytes]] = defaultdict(list)
     for document in documents:
         by_source[document.source].append(document.text)
     size = size_of(documents)
     for source, texts in by_source.items():
-        yield f"{name}/{source}", Source(Packed.from_documents(texts), weight * 1e6 / size, damping)
+        yield f"{name}/{source}", WeightedText(Packed.from_documents(texts), weight * 1e6 / size, damping)
 
 
 def texts_of(folder: Path, kind: str) -> list[str]:

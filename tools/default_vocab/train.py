@@ -18,7 +18,7 @@ from names import is_personal, is_project, ordinary_words, read_names, sections
 from unwanted import is_unwanted
 
 from pyunitok._c.train_greedy import VALUES, GreedyCounts, GreedyRound, GreedyRules
-from pyunitok.train.longest import WEIGHT_UNIT, Source, State, Step, train_longest
+from pyunitok.train.longest import WEIGHT_UNIT, LongestState, Step, WeightedText, train_longest
 from pyunitok.vocab import native
 from pyunitok.vocab.vocabulary import Vocabulary
 
@@ -55,7 +55,7 @@ def people(folder: Path, sources: list[corpus.Named]) -> frozenset[str]:
     return names - ordinary_words(names, cased) | sections()["person"]
 
 
-def alone(pieces: list[bytes], sources: list[Source], kept: list[bytes]) -> list[bytes]:
+def alone(pieces: list[bytes], sources: list[WeightedText], kept: list[bytes]) -> list[bytes]:
     """The pieces of several characters that only one source uses, the least useful first; none of those kept."""
     counts = GreedyCounts(GreedyRound(pieces, RULES))
     for source in sources:
@@ -96,7 +96,7 @@ def main() -> None:
     pieces = train(long_bytes=LONG_BYTES)
     # Unseen text hardly uses what one source alone uses: instead of it what repeats in three, however short.
     dropped = alone(pieces, texts, kept)[:N_ALONE]
-    pieces = train(long_bytes=1, state=State({*pieces}.difference(dropped), dict.fromkeys(dropped, 0), "settle"))
+    pieces = train(long_bytes=1, state=LongestState({*pieces}.difference(dropped), dict.fromkeys(dropped, 0), "settle"))
     write(numbered(pieces), options.out)
 
 

@@ -16,7 +16,7 @@ from pyunitok.disk.outfile import write_whole
 from pyunitok.errors import TrainingError
 from pyunitok.train import lines, modelfile
 from pyunitok.train.lines import Batch
-from pyunitok.train.sentencepiece import Job
+from pyunitok.train.sentencepiece import SentencePieceJob
 from pyunitok.train.sources import Batches
 from pyunitok.train.specs import Specs, parse_arguments
 from pyunitok.train.trained import silent
@@ -48,7 +48,7 @@ class SentencePieceTrainer:
         items = kwargs.get("sentence_iterator") or kwargs.get("sentence_reader")
         writer = kwargs.get("model_writer")
         _check_ends(specs, items, writer)
-        job = Job(
+        job = SentencePieceJob(
             specs, pretokenizer=kwargs.get("pretokenizer"), rules_folder=normalizers.data_dir(),
             may_differ=bool(kwargs.get("allow_inconsistent_pretokenization")),
             progress=_Log(logstream) if logstream is not None else silent,

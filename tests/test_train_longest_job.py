@@ -21,8 +21,8 @@ from pyunitok.cli.train import train as command
 from pyunitok.errors import NoTextError, OptionError
 from pyunitok.packed import Packed
 from pyunitok.train.api import run
-from pyunitok.train.greedy_text import Text
 from pyunitok.train.longest import train_longest
+from pyunitok.train.longest_job import SampledText
 
 TEXT = "\n".join(text(11, 800))
 WORDY = [PROSE[i : i + 60] for i in range(0, len(PROSE), 60)]
@@ -65,12 +65,12 @@ def test_as_the_trainer(tmp_path: Path) -> None:
     (tmp_path / "a.jsonl").write_text(json.dumps({"text": TEXT}) + "\n" + json.dumps({"text": "and more"}))
     got = run(tmp_path / "a.jsonl", kind="longest", vocab_size=400, max_words=2, split_digits=True)
     from pyunitok._c.train_greedy import GreedyRules
-    from pyunitok.train.longest import Source
+    from pyunitok.train.longest import WeightedText
 
     held = b"\n".join(got.sample)
     documents = [TEXT.encode(), b"and more"]
     assert held == documents[-1]
-    source = Source(Packed.from_documents(documents[:-1]))
+    source = WeightedText(Packed.from_documents(documents[:-1]))
     rules = GreedyRules(max_words=2, max_digits=1, leading_spaces=1)
     assert pieces(got.tokenizer) == train_longest([source], 399, rules=rules)
     assert got.sizes[-1].n_tokens < got.sizes[0].n_tokens
@@ -116,12 +116,12 @@ def test_sampling(batches: list[list[bytes]], limit: int, seed: int) -> None:
     """What is kept fits, is part of the text in its order, and does not depend on how documents come in batches."""
     documents = [document for batch in batches for document in batch]
 
-    def kept(groups: list[list[bytes]]) -> tuple[list[bytes], Text]:
-        sample = Text(limit, seed)
+    def kept(groups: list[list[bytes]]) -> tuple[list[bytes], SampledText]:
+        sample = SampledText(limit, seed)
         for batch in groups:
             packed = Packed.from_documents(batch)
             sample.add(0, packed.data, packed.offsets)
-        sources = sample.sources([1.0], equal=False, damping=7)
+        sources = sample.texts([1.0], equal=False, damping=7)
         assert all(source.damping == 7 for source in sources)
         return [item.tobytes() for source in sources for item in source.documents], sample
 
@@ -142,7 +142,7 @@ def test_a_sample_is_taken_where_memory_is_short(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("options, message", [
-    ({"vocab_size": 256}, "257"), ({"split_by": "comma"}, "split_by"), ({"max_piece_bytes": 300}, "at most 256"),
+    ({"vocab_size": 256}, "257"), ({"split_by": "comma"}, "split_by"), ({"max_piece_bytes": 300}, r"1\.\.256"),
     ({"weights": {"nowhere": 1.0}}, "nowhere"), ({"weights": {"PATH": 0.0}}, "above 0"), ({"em": "viterbi"}, "em"),
     ({"to": "json"}, "native, rwkv"), ({"max_words": 0}, "max_words"),
 ])  # fmt: skip

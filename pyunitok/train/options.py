@@ -1,0 +1,79 @@
+"""Options of trainers, declared once: keywords of train(), checks of their values, and the command line with its help.
+
+    @dataclass
+    class Options:
+        max_words: int = option(4, "Most words in a piece.", least=1)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import field, fields
+from typing import Any, NamedTuple, TypeVar
+
+from pyunitok.errors import OptionError
+
+T = TypeVar("T")
+
+
+class Option(NamedTuple):
+    """An option as the command line has it.
+
+    type      bool, int, float or str; the choices; or a function of the argument, which raises ValueError
+    default   None: the trainer is not told of the option unless it is given
+    least     of a number, as is `most`
+    section   of the help; "": it is one of the first
+    flag      its name on the command line, if that is not `name`
+    collect   what several of them become; None: it is given once
+    is_pair   bool: --no-NAME exists, too
+    is_hidden it has no effect, and the help leaves it out
+    """
+
+    name: str
+    help: str
+    type: Any = str
+    default: Any = None
+    section: str = ""
+    least: int | None = None
+    most: int | None = None
+    flag: str = ""
+    metavar: str | None = None
+    collect: Callable[[Any], Any] | None = None
+    is_pair: bool = False
+    is_hidden: bool = False
+
+    def check(self, value: Any) -> None:
+        """OptionError unless a trainer can take the value."""
+        if isinstance(self.type, tuple) and value is not None and value not in self.type:
+            raise OptionError(f"{self.name} must be one of {', '.join(self.type)}, not {value!r}")
+        if self.most is not None and not (self.least or 0) <= value <= self.most:
+            raise OptionError(f"{self.name} is {value}; it must be within {self.least or 0}..{self.most}")
+        if self.least is not None and value < self.least:
+            raise OptionError(f"{self.name} is {value}; it must be at least {self.least}")
+
+
+def option(default: Any, help: str, **more: Any) -> Any:
+    """A field of a dataclass that is an option."""
+    if "type" not in more:
+        more["type"] = type(default)
+    return field(default=default, metadata={"option": Option("", help, default=default, **more)})
+
+
+def options_of(record: Any) -> list[Option]:
+    """The options among the fields of a dataclass."""
+    return [item.metadata["option"]._replace(name=item.name) for item in fields(record) if item.metadata]
+
+
+def check(options: Iterable[Option], given: Mapping[str, Any]) -> None:
+    """OptionError names the first value that is wrong."""
+    for item in options:
+        if item.name in given:
+            item.check(given[item.name])
+
+
+def read(record: Callable[..., T], given: Mapping[str, Any], title: str) -> T:
+    """The record of these keywords. OptionError for unknown ones and for wrong values. title: of the models."""
+    if unknown := sorted(given.keys() - {item.name for item in fields(record)}):  # type: ignore[arg-type]
+        raise OptionError(f"there is no option {unknown[0]} for {title} models")
+    check(options_of(record), given)
+    return record(**given)
