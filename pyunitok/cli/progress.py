@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 from shutil import get_terminal_size
-from time import monotonic
 from typing import Any
 
 from tqdm import tqdm
@@ -31,8 +31,8 @@ class Meter:
     """
 
     def __init__(self, label: str, what: str = "text") -> None:
-        self._label, self._what, self._clock = label, what, monotonic
-        self._started = monotonic()
+        self._label, self._what, self._clock = label, what, time.monotonic
+        self._started = time.monotonic()
         self._before, self._compressed_before = 0, 0
         self._bar: Any = None
         self.seconds = 0.0
@@ -120,7 +120,7 @@ class PhaseBar:
 
     def show(self, phase: str, done: int, total: int) -> None:
         """See train.trained.Progress."""
-        now = monotonic()
+        now = time.monotonic()
         if phase == self._phase and now - self._shown < 0.1:
             return
         self._shown = now
