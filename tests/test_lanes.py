@@ -1,4 +1,4 @@
-"""Greedy where pieces cross spaces and cuts are rare: four walks in turn give the same ids as the oracle."""
+"""Greedy where cuts are rare or text is not ASCII: eight interleaved walks give the same ids as the oracle."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_ids(cpu: str, seed: int) -> None:
     rng = random.Random(seed)
     pieces = vocabulary(rng)
     tok = Tokenizer.from_pieces(pieces, cpu=cpu)
-    docs = [text_of(rng, rng.choice([0, 1023, 1024, 1025, 3000, 5000])) for _ in range(3)]
+    docs = [text_of(rng, rng.choice([0, 1024, 2047, 2048, 2049, 3000, 5000])) for _ in range(3)]
     expected = [oracle.longest_prefix(pieces, doc) for doc in docs]
     assert [tok.encode(doc).tolist() for doc in docs] == expected
     batch = tok.encode_batch(Packed.from_documents(docs))
@@ -77,7 +77,7 @@ def test_turns(n_words: int) -> None:
 
 
 def test_characters() -> None:
-    """After 16 MB of text beyond ASCII a step is a character; strays and characters that are no pieces among them."""
+    """Text beyond ASCII with stray bytes and with characters that are not pieces."""
     rng = random.Random(3)
     words = ["は", "です", "猫", "ねこ", "。", "犬", " the ", "é", "я", "\n", "😀", "鬱"]
     pieces = [bytes([byte]) for byte in range(256)] + [word.encode() for word in words[:-1]]
@@ -85,8 +85,6 @@ def test_characters() -> None:
     pieces = list(dict.fromkeys(pieces))
     alone, tok = Tokenizer.from_pieces(pieces, engine="hat"), Tokenizer.from_pieces(pieces)
     text = "".join(rng.choices(words, k=200_000)).encode()
-    for _ in range(18_000_000 // len(text)):
-        tok.encode(text)
     rare = "鬱".encode()
     for other in (text, text[1:], text[:1_000] + b"\x81\xe3" + text, text.replace(rare, rare + b"\x82", 9)):
         assert tok.encode(other).tolist() == alone.encode(other).tolist()

@@ -1,30 +1,36 @@
-/* lanes.h - greedy longest prefix over four parts of a text in turn, a byte of each, without a
- * branch
+/* lanes.h - greedy longest prefix over eight parts of a text in turn, a character of each,
+ * without a branch
  *
- * Where pieces cross spaces there are few cuts, segments are long and rarely recur, and the text
- * must be walked. A walk waits: for the unit of every byte, and at the end of nearly every token
- * for a branch that was mispredicted. Four walks in different parts of the text wait together. One
- * step of a lane:
+ * Beyond ASCII a character has two bytes or three, and most tokens are one or two characters. A
+ * walk by bytes takes several steps for each, and finding cuts costs as much again. Here a text is
+ * read as code points first (text/code_points.h), and a step of a walk is a whole character, looked
+ * up in a double array of code points: the child by symbol c is at base + c.
  *
- *     text     ...  o  f  _  t  h  u  s ...
- *                   |        |     |
- *                 start    best    at       the longest piece so far ends at `best`; the byte at `at` is next
+ *     unit   63 ..... 42   41 ... 32   31 .......... 16   15 ................ 0
+ *            base of the   back        id of the longest  its symbol c; of the
+ *            children; 0:              piece so far       root's children and of
+ *            none                                         free units, NO_SYMBOL
  *
- *     the node has a child by text[at]   follow it; if a piece ends there, that is the best one now
- *     it has none                        the best piece is a token; the next walk starts at its end, with its first
- *                                        two bytes answered by a table
+ *     text     ...  o  f  の  t  h  u  s ...          back: how many symbols ago the longest piece ended. A unit says so
+ *                   |           |                     itself, so a walk need not remember it
+ *                 start         at
  *
- * Both outcomes are computed and one is picked by conditional moves. Units are half as large as
- * those of trie.h, and ids are apart from them, so that what a text needs stays in the cache:
+ *     the unit at base + text[at] has this symbol    it is the next one
+ *     it has another                                 the piece is a token; the next walk starts where it ends
  *
- *     unit     31 ............... 10        9          8     7 ..... 0
- *              base of the children     no piece     free    label c
- *                                       ends here
+ * The root's children are all there, one for each symbol, at the symbol itself. So a walk starts
+ * with one load; and a walk that ends in a leaf, whose base is 0, reads the unit that the next one
+ * starts with.
  *
- *     (unit ^ c) & LANE_FITS is 0 where the label fits, (unit ^ c) & LANE_PIECE_FITS where a piece ends there, too.
+ * A character that is not a piece is the tokens of its bytes. Its unit has an id that no piece has
+ * instead, and the ids of the bytes replace it in the end. That is right as long as
  *
- *     token    63 ............... 32    31 ...................... 0
- *              where it ends            unit of its last byte, or n_units + the byte if it has one: index of its id
+ *     - no piece ends inside such a character, unless it is the beginning of one and nothing else;
+ *     - no piece that begins inside of one has anything but continuation bytes;
+ *     - no stray continuation byte comes after it.
+ *
+ * Where a vocabulary breaks one of the first two rules there are no lanes; where a text breaks the
+ * third, as only malformed text does, its span is walked by bytes.
  *
  * Only the first lane knows that a token starts where it does. But greedy soon forgets where it
  * started: the tokens of a part are right from the first boundary on that the tokens before it
@@ -37,94 +43,95 @@
 #pragma once
 
 #include "structures/trie.h"
+#include "text/code_points.h"
 
-#define LANE_FITS 0x1FF
-#define LANE_PIECE_FITS 0x3FF
-#define LANE_NO_PIECE 0x200
-#define LANE_BASE_SHIFT 10
+#define LANES 8
+#define LANES_SPAN_BYTES 16384 /* encoded at a time */
+#define LANES_LEAST_BYTES 2048 /* shorter texts gain nothing */
+/* a vocabulary with longer pieces has no lanes: see `back` */
+#define LANES_PIECE_BYTES 1023
+typedef struct lanes {
+    const trie *trie;
+    code_points_read read;
+    uint64_t *units;
+    int64_t n_units, memory_bytes;
+    uint16_t no_id; /* of a character that is not a piece */
+} lanes;
 
-#define LANES 4
-/* encoded at a time: large, because the lanes do not end together */
-#define LANES_SPAN_BYTES 32768
-#define LANES_LEAST_BYTES 1024 /* shorter texts gain nothing */
+typedef struct lanes_work {
+    uint32_t tokens[LANES_SPAN_BYTES];
+    uint16_t symbols[LANES_SPAN_BYTES + CODE_POINTS_BEYOND];
+    int64_t n_rare; /* characters of the last span that are not pieces */
+    /* one of them has a stray continuation byte after it: see the third rule */
+    int is_malformed;
+} lanes_work;
 
-/* Lanes or memo? The lanes take the same time for any text, the memo walks alone what it does not
- * hold. With more cuts than one in LANES_SHORT_SEGMENT bytes it holds nearly all, with fewer than
- * one in LANES_LONG_SEGMENT little. In between the text tells: after LANES_TRIAL_BYTES through the
- * memo, the lanes take their turn if it held too few of them, and with each trial that ends so a
- * longer one. What may be missed errs to the memo: in its first trials it misses up to twice as
- * much as later, and changing often is slower than either, because the memo forgets what is new
- * meanwhile. */
+/* From a trie whose ids have 16 bits and that lives as long, for an instruction set that
+ * unitok_cpu_supported; free with lanes_free. *ret is NULL if the vocabulary cannot be walked
+ * this way. Returns 0 when memory is short. Takes about 10 ms for 65,536 pieces. */
+int lanes_new(const trie *t, int32_t cpu, lanes **ret);
+void lanes_free(lanes *l);
+
+/* Lanes or memo?
+ *
+ * The lanes take the same time for any text; the memo is faster where it holds nearly all of it.
+ *
+ * Wide text, of which one byte in LANES_WIDE is beyond ASCII, uses the lanes, and continues to use
+ * them until it is one in LANES_WIDE_STILL. A character that is not a piece costs a mispredicted
+ * branch: after a span with more than one in LANES_RARE bytes, and in Korean, whose 11,172 syllables
+ * are spread over the units and mostly are not pieces, the memo encodes the next LANES_PAUSE chunks,
+ * provided that their segments are shorter than LANES_SHORT_WIDE bytes.
+ *
+ * Other text uses the memo if it has more than one cut in LANES_SHORT_SEGMENT bytes, and the lanes
+ * if it has fewer than one in LANES_LONG_SEGMENT. In between, after LANES_TRIAL_BYTES through the
+ * memo, the lanes take a turn if the memo missed more than one byte in LANES_MISSED. Each turn is
+ * twice as long as the one before, because the memo forgets what is new meanwhile; and the limit
+ * favours the memo, which in its first trials misses up to twice as much as later. */
+#define LANES_WIDE 4
+#define LANES_WIDE_STILL 8
+#define LANES_RARE 40
+#define LANES_PAUSE 256
+#define LANES_SHORT_WIDE 5
 #define LANES_SHORT_SEGMENT 4
 #define LANES_LONG_SEGMENT 8
 #define LANES_TRIAL_BYTES (256 << 10)
 #define LANES_TURN_BYTES (1 << 20) /* the first turn */
 #define LANES_TURN_MAX (16 << 20)
-#define LANES_MISSED 7 /* their turn comes if more than one in so many bytes was missed */
+#define LANES_MISSED 7
 
 typedef struct lanes_turn {
+    int were_last; /* the lanes encoded the chunk before this one */
+    int pause;     /* chunks of wide text left to the memo */
     /* of the trial: went through the memo; were not in it */
     int64_t tried_bytes, missed_bytes;
     int64_t left_bytes; /* of the lanes' turn */
-    int64_t turn_bytes; /* how long it is, 0 after a trial that the memo won */
+    int64_t turn_bytes; /* how long it is; 0 after a trial that the memo won */
 } lanes_turn;
 
-/* The state after the two bytes that a walk starts with. */
-typedef struct lane_head {
-    uint64_t token; /* the longest piece so far; its end counts from the start of the walk */
-    uint64_t base;  /* 0: no longer piece begins so */
-} lane_head;
-
-typedef struct lanes {
-    const trie *trie;
-    lane_head *heads;
-    uint32_t *units;   /* [0..n_units - 1] */
-    uint16_t *ids;     /* [0..n_units + 255]: of units, then of single bytes */
-    uint16_t *head_of; /* [first byte + 256 * second byte], an index into heads */
-    int64_t memory_bytes;
-} lanes;
-
-/* Can a trie whose ids have id_bytes be walked this way? Its bases must fit. */
-INLINE int lanes_fit(const trie *t, int32_t id_bytes)
+/* Is text[0..n_bytes-1], of up to CUT_CHUNK_BYTES, wide? Reads a quarter of it. */
+INLINE int lanes_are_wide(const uint8_t *text, int64_t n_bytes, int were_last)
 {
-    return id_bytes == 2 && t->n_units <= 1 << 22;
+    const uint64_t ones = 0x0101010101010101, pairs = 0x00FF00FF00FF00FF;
+    uint64_t counts = 0; /* in each byte: at most 128 */
+    int64_t n_seen = 0;
+    for (; n_seen + 32 <= n_bytes; n_seen += 32) counts += load_u64(text + n_seen) >> 7 & ones;
+    int64_t n_wide = (int64_t)(((counts & pairs) + (counts >> 8 & pairs)) * 0x0001000100010001 >>
+                               48);
+    return n_wide * 4 * (were_last ? LANES_WIDE_STILL : LANES_WIDE) > n_seen;
 }
 
-/* The token at text[0]: its id, and its length; n_bytes >= 1. What trie_longest gives, but from the
- * smaller units, which leave more of the cache to the memo: 3 to 13 % faster for what the memo
- * misses in Latin script. */
-INLINE uint16_t lanes_next(const lanes *l, const uint8_t *text, int64_t n_bytes,
-                           int64_t *ret_n_bytes)
+/* Is it Korean? */
+INLINE int lanes_are_korean(const uint8_t *text, int64_t n_bytes)
 {
-    if (UNLIKELY(n_bytes < 2)) {
-        *ret_n_bytes = 1;
-        return (uint16_t)(l->trie->singles[text[0]] - 1);
-    }
-    uint64_t head = l->trie->heads[load_u16(text)];
-    uint64_t base = head_base(head), best = 0;
-    int64_t length = head_length(head);
-    for (int64_t i = 2; i < n_bytes; i++) {
-        uint64_t to = base ^ text[i];
-        uint32_t differs = l->units[to] ^ text[i];
-        if (differs & LANE_FITS) break;
-        base = differs >> LANE_BASE_SHIFT;
-        if (!(differs & LANE_NO_PIECE)) {
-            best = to;
-            length = i + 1;
-        }
-    }
-    *ret_n_bytes = length;
-    return best ? l->ids[best] : (uint16_t)(head_value(head) - 1);
+    int64_t n_leads = 0;
+    for (int64_t i = 0; i < n_bytes; i += 128) n_leads += (uint8_t)(text[i] - 0xEA) < 4;
+    return n_leads * 128 * 16 > n_bytes;
 }
 
-/* From a trie that lanes_fit and that lives as long; free with mem_free. NULL when memory is short.
- * O(n_units). */
-lanes *lanes_new(const trie *t);
-
-/* Are the next n_bytes, with so many cuts, for the lanes? */
-INLINE int lanes_are_next(lanes_turn *t, int64_t n_bytes, int64_t n_cuts)
+/* Do the lanes take the next n_bytes, which have so many cuts and are not wide? */
+INLINE int lanes_take(lanes_turn *t, int64_t n_bytes, int64_t n_cuts)
 {
-    if (n_bytes < LANES_LEAST_BYTES || n_cuts * LANES_SHORT_SEGMENT > n_bytes) return 0;
+    if (n_cuts * LANES_SHORT_SEGMENT > n_bytes) return 0;
     if (n_cuts * LANES_LONG_SEGMENT < n_bytes) return 1;
     if (t->tried_bytes >= LANES_TRIAL_BYTES) {
         int64_t longer = t->turn_bytes ? 2 * t->turn_bytes : LANES_TURN_BYTES;
@@ -136,8 +143,15 @@ INLINE int lanes_are_next(lanes_turn *t, int64_t n_bytes, int64_t n_cuts)
     return t->left_bytes > 0;
 }
 
-/* Encodes text[0..n_bytes-1], LANES_LEAST_BYTES <= n_bytes, which begins where a token does: all of
- * it, or about LANES_SPAN_BYTES of a longer text, up to the end of a token. Returns how much.
- * tokens has room for LANES_SPAN_BYTES. */
-int64_t lanes_encode(const lanes *l, const uint8_t *text, int64_t n_bytes, uint64_t *tokens,
+/* Encodes text[0..n_bytes-1], LANES_LEAST_BYTES <= n_bytes, which begins where a token does:
+ * all of it, or about LANES_SPAN_BYTES of a longer text, up to the end of a token, but at
+ * least a byte. Returns how much. */
+int64_t lanes_encode(const lanes *l, const uint8_t *text, int64_t n_bytes, lanes_work *work,
                      uint16_t *ids, int64_t *ret_n_ids);
+
+#define CHAR_NO_SYMBOL 0xDFFF /* no text has it */
+#define CHAR_SYMBOLS 65536
+#define CHAR_ID_SHIFT 16
+#define CHAR_BACK_SHIFT 32
+#define CHAR_BACK_MAX 1023
+#define CHAR_BASE_SHIFT 42

@@ -11,7 +11,7 @@ typedef struct longest {
     const unitok_hat *hat; /* instead of the trie, where it is not NULL */
     int64_t max_piece_bytes;
     long_pieces *longs; /* NULL: no piece has more than LONG_PIECE_BYTES */
-    lanes *lanes;       /* NULL: with any of the above, or ids of 32 bits */
+    lanes *lanes;       /* NULL: with any of the above, ids of 32 bits, or where they do not fit */
 } longest;
 
 /* One token: its id and its length. n_bytes >= 1, and at most LONG_PIECE_BYTES if the model has

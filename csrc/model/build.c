@@ -188,11 +188,9 @@ static void drop_encoder(unitok_model *m)
 
 int32_t build_encoder(unitok_model *m, unitok_error *error)
 {
-    int32_t status = build_cuts(m) ? m->kind->build(m, error) : fail_memory(error);
-    if (status) {
-        drop_encoder(m);
-        return status;
-    }
+    int32_t status = m->cuts || build_cuts(m) ? m->kind->build(m, error) : fail_memory(error);
+    if (status && m->own_cuts) drop_encoder(m);
+    if (status) return status;
     /* Encoders join half a character, from a symbol or a rule, to the bytes that follow; a cut
      * would separate them. */
     if (m->normalizer && !m->normalizer->is_utf8) m->whole = 1;

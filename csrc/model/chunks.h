@@ -60,15 +60,15 @@ static NOINLINE int64_t NAME(encode_charwise)(NAME(run) *r, const uint8_t *text,
 #endif
 
 #ifdef GREEDY
-/* A span of text[*done..] by characters; returns how much. */
-static int64_t NAME(encode_characters)(NAME(run) *r, const uint8_t *text, int64_t n_bytes,
-                                       int64_t *done, ID **out)
+/* A span of text[*done..]; returns how much. */
+static int64_t NAME(encode_lanes)(NAME(run) *r, const uint8_t *text, int64_t n_bytes, int64_t *done,
+                                  ID **out)
 {
     unitok_scratch *s = r->s;
-    int64_t n, n_done = char_lanes_encode(s->char_lanes, text, n_bytes, s->char_work,
-                                          (uint16_t *)*out, &n);
-    s->by_characters = 1;
-    if (s->char_work->n_rare * CHAR_LANES_RARE > n_done) s->char_pause = CHAR_LANES_PAUSE;
+    int64_t n,
+        n_done = lanes_encode(r->m->longest.lanes, text, n_bytes, s->lanes, (uint16_t *)*out, &n);
+    s->turn.were_last = 1;
+    if (s->lanes->n_rare * LANES_RARE > n_done) s->turn.pause = LANES_PAUSE;
     *done += n_done;
     *out += n;
     return n_done;
@@ -89,12 +89,11 @@ INLINE int64_t NAME(encode_run)(NAME(run) *r, const uint8_t *text, int64_t n_byt
     while (done < seen && !r->failed) {
         int64_t n_chunk = seen - done < CUT_CHUNK_BYTES ? seen - done : CUT_CHUNK_BYTES;
 #ifdef GREEDY
-        int is_wide = m->longest.lanes &&
-                      char_lanes_are_next(text + done, n_chunk, s->by_characters);
-        int can_go = is_wide && scratch_char_lanes(s);
-        if (can_go && char_lanes_are_korean(text + done, n_chunk)) s->char_pause = CHAR_LANES_PAUSE;
-        if (can_go && !s->char_pause) {
-            NAME(encode_characters)(r, text + done, n_bytes - done, &done, &out);
+        int can_go = m->longest.lanes && n_chunk >= LANES_LEAST_BYTES;
+        int is_wide = can_go && lanes_are_wide(text + done, n_chunk, s->turn.were_last);
+        if (is_wide && lanes_are_korean(text + done, n_chunk)) s->turn.pause = LANES_PAUSE;
+        if (is_wide && !s->turn.pause) {
+            NAME(encode_lanes)(r, text + done, n_bytes - done, &done, &out);
             continue;
         }
 #endif
@@ -134,26 +133,13 @@ INLINE int64_t NAME(encode_run)(NAME(run) *r, const uint8_t *text, int64_t n_byt
         }
 #endif
 #ifdef GREEDY
-        int is_long = m->longest.lanes && lanes_are_next(&s->turn, n_chunk, n_cuts);
-        if ((can_go && n_cuts * CHAR_LANES_MEMO_SEGMENT <= n_chunk) ||
-            (is_long && scratch_char_lanes(s))) {
-            s->turn.left_bytes -= NAME(encode_characters)(r, text + done, n_bytes - done, &done,
-                                                          &out);
+        if ((is_wide && n_cuts * LANES_SHORT_WIDE <= n_chunk) ||
+            (can_go && lanes_take(&s->turn, n_chunk, n_cuts))) {
+            s->turn.left_bytes -= NAME(encode_lanes)(r, text + done, n_bytes - done, &done, &out);
             continue;
         }
-        if (is_long) {
-            int64_t n, n_done;
-            n_done = lanes_encode(m->longest.lanes, text + done, n_bytes - done, s->lane_tokens,
-                                  (uint16_t *)out, &n);
-            s->turn.left_bytes -= n_done;
-            s->char_bytes += n_done;
-            done += n_done;
-            out += n;
-            continue;
-        }
-        s->by_characters = 0;
-        s->char_bytes += is_wide ? n_chunk : 0;
-        s->char_pause -= s->char_pause > 0;
+        s->turn.were_last = 0;
+        s->turn.pause -= s->turn.pause > 0;
 #endif
         if (closed && done + n_chunk == n_bytes) s->cuts[n_cuts++] = (uint16_t)n_chunk;
         if (UNLIKELY(n_cuts == 0)) {

@@ -165,16 +165,6 @@ static int32_t open_hat(unitok_model *m, unitok_error *error)
     return status;
 }
 
-static int32_t open_lanes(unitok_model *m, unitok_error *error)
-{
-    if (m->longest.hat || m->longest.longs || !lanes_fit(&m->longest.trie, m->info.id_bytes))
-        return UNITOK_OK;
-    m->longest.lanes = lanes_new(&m->longest.trie);
-    if (!m->longest.lanes) return fail_memory(error);
-    m->info.memory_bytes += m->longest.lanes->memory_bytes;
-    return UNITOK_OK;
-}
-
 static void fill_info(unitok_model *m, const image_header *h, int32_t engine, int32_t cpu)
 {
     unitok_model_info *info = &m->info;
@@ -227,7 +217,6 @@ int32_t image_open(const uint8_t *bytes, int64_t n_bytes, int32_t engine, int32_
         m->info.trie_bytes = status ? 0 : unitok_hat_memory_bytes(m->hat);
         m->info.memory_bytes += m->info.trie_bytes;
     }
-    if (!status) status = open_lanes(m, error);
     return status;
 }
 

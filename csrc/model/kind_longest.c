@@ -1,6 +1,7 @@
 /* kind_longest.c - greedy longest prefix, as a kind of model */
 
 #include "ground/alloc.h"
+#include "ground/error.h"
 #include "model/image.h"
 #include "model/kind.h"
 
@@ -10,10 +11,16 @@ static loop_kind loop(const unitok_model *m)
     return LOOP_GREEDY_16;
 }
 
+static int32_t build(unitok_model *m, unitok_error *error)
+{
+    if (m->longest.hat || m->longest.longs || m->info.id_bytes > 2) return UNITOK_OK;
+    return lanes_new(&m->longest.trie, m->info.cpu, &m->longest.lanes) ? UNITOK_OK
+                                                                       : fail_memory(error);
+}
+
 static int64_t memory_bytes(const unitok_model *m)
 {
-    (void)m;
-    return 0; /* see fill_info of image.c */
+    return m->longest.lanes ? m->longest.lanes->memory_bytes : 0;
 }
 
 static void free_tables(unitok_model *m)
@@ -21,7 +28,7 @@ static void free_tables(unitok_model *m)
     unitok_hat_free(m->hat);
     mem_free(m->own_heads);
     long_pieces_free(m->longest.longs);
-    mem_free(m->longest.lanes);
+    lanes_free(m->longest.lanes);
 }
 
 static int64_t encode(const unitok_model *m, unitok_scratch *s, const uint8_t *text,
@@ -61,6 +68,7 @@ const model_kind kind_longest = {
     .has_engines = 1,
     .make_image = image_build,
     .open = image_open,
+    .build = build,
     .loop = loop,
     .memory_bytes = memory_bytes,
     .free = free_tables,

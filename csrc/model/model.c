@@ -35,7 +35,7 @@ static int32_t load(const uint8_t *bytes, int64_t n_bytes, int32_t engine, int32
         status = fail(error, UNITOK_ERROR_ARGUMENT, -1, -1,
                       "only greedy longest prefix has a choice of engines");
     if (!status) m->loop = m->kind->loop(m) + (m->info.id_bytes == 4);
-    if (!status && !m->kind->build) m->info.is_complete = 1;
+    if (!status && !may_wait && !m->info.is_complete) status = build_encoder(m, error);
     if (status) {
         unitok_model_free(m);
         return status;

@@ -27,15 +27,6 @@ token *scratch_tokens(unitok_scratch *s, int64_t n)
     return p;
 }
 
-int scratch_char_lanes(unitok_scratch *s)
-{
-    if (s->char_lanes || s->char_bytes < CHAR_LANES_AFTER_BYTES) return s->char_lanes != NULL;
-    s->char_bytes = INT64_MIN; /* once */
-    s->char_work = mem_alloc(sizeof *s->char_work);
-    if (s->char_work) char_lanes_new(&s->model->longest.trie, s->model->info.cpu, &s->char_lanes);
-    return s->char_lanes != NULL;
-}
-
 unitok_scratch *unitok_scratch_new(const unitok_model *m)
 {
     unitok_scratch *s = m->info.is_complete ? mem_zalloc(1, sizeof *s) : NULL;
@@ -43,13 +34,13 @@ unitok_scratch *unitok_scratch_new(const unitok_model *m)
     s->model = m;
     s->memo_bytes = loop_memo_bytes(m->loop);
     s->memo = mem_zalloc(1, (size_t)s->memo_bytes);
-    if (m->longest.lanes) s->lane_tokens = mem_alloc(LANES_SPAN_BYTES * sizeof *s->lane_tokens);
+    if (m->longest.lanes) s->lanes = mem_alloc(sizeof *s->lanes);
     int with_automaton = m->unigram && m->unigram->automaton;
     if (with_automaton) s->automaton = mem_zalloc(1, sizeof *s->automaton);
     int with_charwise = m->unigram && m->unigram->charwise;
     if (with_charwise) s->charwise = mem_alloc(sizeof *s->charwise);
     if (s->charwise) s->charwise->left_bytes = 0;
-    if (s->memo && (s->lane_tokens || !m->longest.lanes) && (s->automaton || !with_automaton) &&
+    if (s->memo && (s->lanes || !m->longest.lanes) && (s->automaton || !with_automaton) &&
         (s->charwise || !with_charwise))
         return s;
     unitok_scratch_free(s);
@@ -60,7 +51,6 @@ void unitok_scratch_clear(unitok_scratch *s)
 {
     memset(s->memo, 0, (size_t)s->memo_bytes);
     s->turn = (lanes_turn){0};
-    s->by_characters = s->char_pause = 0;
     if (s->automaton) s->automaton->turn = (automaton_turn){0};
     if (s->charwise) s->charwise->left_bytes = 0;
 }
@@ -76,9 +66,7 @@ void unitok_scratch_free(unitok_scratch *s)
     long_window_free(&s->window);
     mem_free(s->charwise);
     mem_free(s->automaton);
-    mem_free(s->lane_tokens);
-    char_lanes_free(s->char_lanes);
-    mem_free(s->char_work);
+    mem_free(s->lanes);
     mem_free(s->tokens);
     mem_free(s->buffer);
     mem_free(s->memo);
@@ -87,8 +75,7 @@ void unitok_scratch_free(unitok_scratch *s)
 
 int64_t unitok_scratch_memory_bytes(const unitok_scratch *s)
 {
-    int64_t lane_bytes = s->lane_tokens ? LANES_SPAN_BYTES * (int64_t)sizeof *s->lane_tokens : 0;
-    if (s->char_lanes) lane_bytes += s->char_lanes->memory_bytes + (int64_t)sizeof *s->char_work;
+    int64_t lane_bytes = s->lanes ? (int64_t)sizeof *s->lanes : 0;
     if (s->automaton) lane_bytes += (int64_t)sizeof *s->automaton;
     if (s->charwise) lane_bytes += (int64_t)sizeof *s->charwise;
     return (int64_t)sizeof *s + s->memo_bytes + lane_bytes + s->buffer_bytes +

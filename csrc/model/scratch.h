@@ -3,7 +3,6 @@
 #pragma once
 
 #include "encoders/bpe.h"
-#include "encoders/char_lanes.h"
 #include "encoders/nbest.h"
 #include "encoders/sampler.h"
 #include "model/model.h"
@@ -19,13 +18,8 @@ struct unitok_scratch {
     int64_t buffer_bytes;
     token *tokens; /* of one long segment */
     int64_t tokens_room;
-    uint64_t *lane_tokens;  /* lanes.h; NULL where the model has none */
-    lanes_turn turn;        /* of the lanes or of the memo */
-    char_lanes *char_lanes; /* NULL: not built yet, or not for this model */
-    char_lanes_work *char_work;
-    int64_t char_bytes;        /* of text that was for them, and had to do without */
-    int by_characters;         /* they encoded what came last */
-    int char_pause;            /* chunks of it in which the memo has its turn */
+    lanes_work *lanes;         /* NULL where the model has none */
+    lanes_turn turn;           /* of the lanes or of the memo */
     automaton_work *automaton; /* NULL where the model has none */
     charwise_work *charwise;   /* NULL where the model has none */
     long_window window;
@@ -39,9 +33,6 @@ struct unitok_scratch {
 /* Makes s->buffer hold `held` bytes of normalized text and at least as many more; 0 when memory is
  * short. */
 int scratch_buffer(unitok_scratch *s, const unitok_normalizer *normalizer, int64_t held);
-
-/* Are there lanes of characters? They are built once they pay; without memory there are none. */
-int scratch_char_lanes(unitok_scratch *s);
 
 /* Room for n tokens; NULL when memory is short. */
 token *scratch_tokens(unitok_scratch *s, int64_t n);

@@ -182,11 +182,6 @@ static NOINLINE int64_t NAME(walk)(NAME(run) *r, const uint8_t *segment, int64_t
     return out - ids;
 #elif defined(GREEDY)
     int64_t n = 0, token_bytes;
-    if (LIKELY(m->longest.lanes != NULL)) {
-        for (int64_t i = 0; i < n_bytes; i += token_bytes)
-            ids[n++] = (ID)lanes_next(m->longest.lanes, segment + i, n_bytes - i, &token_bytes);
-        return n;
-    }
     if (!m->longest.longs) {
         for (int64_t i = 0; i < n_bytes; i += token_bytes)
             ids[n++] = (ID)longest_next(&m->longest, segment + i, n_bytes - i, &token_bytes);

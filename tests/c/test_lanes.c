@@ -1,9 +1,9 @@
-/* test_lanes.c - four walks in turn give the tokens of one: on texts that forget soon where they
- * started, and on runs that never do
+/* test_lanes.c - eight walks by characters in turn give the tokens of one, for vocabularies
+ * and texts with whole characters, parts of them and strays; and texts read as code points
  *
  *   gcc -std=c11 -g -O1 -fsanitize=address,undefined -fno-sanitize-recover=all -DUNITOK_TEST_ALLOC -I csrc \
  *       tests/c/test_lanes.c csrc/[a-z]*.c -lm -o test_lanes && ./test_lanes
- *   SEED=7 ./test_lanes          another seed; the one in use is printed first
+ *   SEED=7 ./test_lanes     another seed; the one in use is printed first
  */
 #define _DEFAULT_SOURCE
 
@@ -11,7 +11,8 @@
 
 #include "guard.h"
 
-#include "encoders/longest.h"
+#include "encoders/lanes.h"
+#include "ground/utf8.h"
 #include "pieces_trie.h"
 
 enum { TEXT_MAX = 3 * LANES_SPAN_BYTES };
@@ -21,35 +22,62 @@ static struct guard text_guard;
 static uint8_t text[TEXT_MAX];
 static uint16_t ids[TEXT_MAX + 1], expected[TEXT_MAX];
 static int64_t ends[TEXT_MAX];
+static lanes_work work;
 
-/* The whole text, span by span, between guard pages, in exactly the room that is documented. */
+/* Does the piece break a rule of lanes.h? */
+static int is_unfit(const uint8_t *piece, int64_t n)
+{
+    int n_rests = 0;
+    for (int64_t k = 0; k < n; k++) n_rests += is_continuation(piece[k]);
+    if (is_continuation(piece[0]) && n_rests < n) return 1;
+    if (n > 1 && piece[n - 1] >= 0xC2 && piece[n - 1] < 0xF0) return 1;
+    if (n > 2) {
+        const uint8_t character[3] = {piece[n - 2], piece[n - 1], 0x80};
+        if (utf8_length(character, 3) == 3) return 1;
+    }
+    return 0;
+}
+
+static int any_unfit(void)
+{
+    for (int64_t k = 0; k < pieces.n; k++)
+        if (is_unfit(pieces.data + pieces.offsets[k], pieces.offsets[k + 1] - pieces.offsets[k]))
+            return 1;
+    return 0;
+}
+
+static void drop_unfit(void)
+{
+    static struct pieces all;
+    all = pieces;
+    pieces_clear(&pieces);
+    pieces.fallback_id = all.fallback_id;
+    for (int64_t k = 0; k < all.n; k++) {
+        int64_t n = all.offsets[k + 1] - all.offsets[k];
+        if (!is_unfit(all.data + all.offsets[k], n))
+            pieces_add(&pieces, all.data + all.offsets[k], n);
+    }
+}
+
+/* The whole text, span by span, between guard pages. */
 static void check_text(const lanes *l, int64_t n_bytes)
 {
     const uint8_t *at_end = guard_copy(&text_guard, text, (size_t)n_bytes);
-    uint64_t *tokens = malloc(LANES_SPAN_BYTES * sizeof *tokens);
     int64_t n = pieces_encode(&pieces, text, n_bytes, expected, ends), n_ids = 0, done = 0, n_more;
     while (n_bytes - done >= LANES_LEAST_BYTES) {
-        int64_t taken = lanes_encode(l, at_end + done, n_bytes - done, tokens, ids + n_ids,
-                                     &n_more);
-        CHECK(taken > 0 && taken <= n_bytes - done && taken <= LANES_SPAN_BYTES + pieces.n * 300);
+        int64_t taken = lanes_encode(l, at_end + done, n_bytes - done, &work, ids + n_ids, &n_more);
+        CHECK(taken > 0 && taken <= n_bytes - done && taken <= LANES_SPAN_BYTES + 300);
         done += taken;
         n_ids += n_more;
         CHECK(n_ids > 0 && n_ids <= n && ends[n_ids - 1] == done);
     }
     CHECK(!memcmp(ids, expected, (size_t)n_ids * sizeof *ids));
-    int64_t at = 0, token_bytes;
-    for (int64_t k = 0; k < n; k++) {
-        CHECK(lanes_next(l, at_end + at, n_bytes - at, &token_bytes) == expected[k]);
-        at += token_bytes;
-        CHECK(at == ends[k]);
-    }
-    free(tokens);
 }
 
 static void check_lengths(const lanes *l, int set)
 {
     static const int64_t lengths[] = {
-        LANES_LEAST_BYTES, LANES_LEAST_BYTES + 1, 1500,    4099, LANES_SPAN_BYTES - 1,
+        LANES_LEAST_BYTES, LANES_LEAST_BYTES + 1, 4099,    LANES_SPAN_BYTES - 1,
         LANES_SPAN_BYTES,  LANES_SPAN_BYTES + 1,  TEXT_MAX};
     for (size_t k = 0; k < sizeof lengths / sizeof *lengths; k++) {
         if (lengths[k] > 5000 && round_ % 8) continue;
@@ -57,7 +85,95 @@ static void check_lengths(const lanes *l, int set)
         int64_t begin = random_below(lengths[k]), n_same = random_below(lengths[k] - begin);
         /* walks in a run may never meet */
         if (k % 2) memset(text + begin, text[begin], (size_t)n_same);
+        for (int strays = round_ % 4; strays > 0; strays--)
+            text[random_below(lengths[k])] = (uint8_t)(0x80 | random_below(64));
         check_text(l, lengths[k]);
+    }
+}
+
+/* Symbols give the text back, and each level gives the same. */
+static void check_code_points(int set)
+{
+    static uint16_t symbols[4096 + CODE_POINTS_BEYOND], same[4096 + CODE_POINTS_BEYOND];
+    int64_t n_bytes = random_below(4097), n, at = 0;
+    random_symbols(set, text, n_bytes);
+    const uint8_t *at_end = guard_copy(&text_guard, text, (size_t)n_bytes);
+    n = code_points_portable(at_end, n_bytes, symbols);
+    for (int64_t k = 0; k < n; k++) {
+        uint8_t bytes[4] = {(uint8_t)symbols[k]};
+        int length = code_point_bytes(symbols[k]), whole = utf8_length(at_end + at, n_bytes - at);
+        if (length > 1) utf8_encode(symbols[k], bytes);
+        CHECK(length == (whole > 0 && whole < 4 ? whole : 1) &&
+              !memcmp(bytes, at_end + at, (size_t)length));
+        at += length;
+    }
+    CHECK(at == n_bytes);
+    for (int cpu = 0; cpu <= UNITOK_CPU_NEON; cpu++) {
+        if (!unitok_cpu_supported(cpu)) continue;
+        CHECK(code_points_for(cpu)(at_end, n_bytes, same) == n &&
+              !memcmp(same, symbols, (size_t)n * sizeof *same));
+    }
+}
+
+static void check_set(int set, uint64_t *heads, uint32_t *singles)
+{
+    int32_t cpu = round_ % 2 ? UNITOK_CPU_PORTABLE : cpu_best();
+    trie t;
+    lanes *l;
+    random_pieces(&pieces, set);
+    if (round_ / N_SYMBOL_SETS % 4) drop_unfit();
+    if (pieces.fallback_id < 0) pieces_add_bytes(&pieces);
+    trie_parts parts = pieces_trie(&pieces, &t, heads, singles);
+    int64_t n_calls = alloc_calls;
+    CHECK(lanes_new(&t, cpu, &l) && (l == NULL) == any_unfit());
+    n_calls = alloc_calls - n_calls;
+    if (l) check_lengths(l, set);
+    lanes_free(l);
+    for (int64_t k = 1; k <= n_calls && round_ < N_SYMBOL_SETS; k++) {
+        alloc_fail_at = k;
+        CHECK(!lanes_new(&t, cpu, &l) && l == NULL);
+        alloc_fail_at = 0;
+    }
+    unitok_test_free(parts.units);
+}
+
+/* Walks from different places of a period that never meet, up to the end of a span. */
+static void check_periods(uint64_t *heads, uint32_t *singles)
+{
+    uint8_t period[120];
+    int64_t n = 2 + random_below(39), turn = 1 + random_below(n - 1);
+    trie t;
+    lanes *l;
+    for (int64_t k = 0; k < n; k++) period[k] = (uint8_t)('A' + k);
+    memcpy(period + n, period, (size_t)n);
+    memcpy(period + 2 * n, period, (size_t)n);
+    pieces_clear(&pieces);
+    pieces_add_bytes(&pieces);
+    pieces_add(&pieces, period, n * (1 + random_below(3)));
+    pieces_add(&pieces, period + turn, n);
+    trie_parts parts = pieces_trie(&pieces, &t, heads, singles);
+    CHECK(lanes_new(&t, UNITOK_CPU_PORTABLE, &l) && l);
+    for (int64_t k = 0; k < TEXT_MAX; k++) text[k] = period[k % n];
+    check_text(l, TEXT_MAX);
+    lanes_free(l);
+    unitok_test_free(parts.units);
+}
+
+/* What a unit has no room for. */
+static void check_long_piece(uint64_t *heads, uint32_t *singles)
+{
+    for (int64_t n = LANES_PIECE_BYTES; n <= LANES_PIECE_BYTES + 1; n++) {
+        trie t;
+        lanes *l;
+        memset(text, 'a', TEXT_MAX);
+        pieces_clear(&pieces);
+        pieces_add_bytes(&pieces);
+        pieces_add(&pieces, text, n);
+        trie_parts parts = pieces_trie(&pieces, &t, heads, singles);
+        CHECK(lanes_new(&t, UNITOK_CPU_PORTABLE, &l) && (l != NULL) == (n == LANES_PIECE_BYTES));
+        if (l) check_text(l, TEXT_MAX);
+        lanes_free(l);
+        unitok_test_free(parts.units);
     }
 }
 
@@ -67,17 +183,17 @@ static int try_memo(lanes_turn *turn, int64_t missed)
 {
     turn->tried_bytes = LANES_TRIAL_BYTES;
     turn->missed_bytes = missed ? LANES_TRIAL_BYTES / missed : 0;
-    return lanes_are_next(turn, 6000, 1000);
+    return lanes_take(turn, 6000, 1000);
 }
 
 static void check_turns(void)
 {
     lanes_turn turn = {0};
-    CHECK(!lanes_are_next(&turn, 6000, 3000) && lanes_are_next(&turn, 6000, 10) &&
-          !lanes_are_next(&turn, 6000, 1000));
+    CHECK(!lanes_take(&turn, 6000, 3000) && lanes_take(&turn, 6000, 10) &&
+          !lanes_take(&turn, 6000, 1000));
     CHECK(!try_memo(&turn, 9) && try_memo(&turn, 6) && turn.left_bytes == LANES_TURN_BYTES);
     turn.left_bytes = -100; /* the last span of a turn is rarely the rest of it */
-    CHECK(!lanes_are_next(&turn, 6000, 1000));
+    CHECK(!lanes_take(&turn, 6000, 1000));
     CHECK(try_memo(&turn, 4) && turn.left_bytes == 2 * LANES_TURN_BYTES);
     turn.left_bytes = -100;
     CHECK(!try_memo(&turn, 8) && !try_memo(&turn, 0));
@@ -86,28 +202,18 @@ static void check_turns(void)
 
 int main(void)
 {
-    random_start(20261122);
-    running = "lanes";
+    random_start(20261123);
     check_turns();
+    running = "lanes";
     text_guard = guard_new(TEXT_MAX);
     uint64_t *heads = malloc(TRIE_HEADS * sizeof *heads);
     uint32_t singles[256];
     for (round_ = 0; round_ < 8 * N_SYMBOL_SETS; round_++) {
-        trie t;
-        int set = round_ % N_SYMBOL_SETS;
-        random_pieces(&pieces, set);
-        if (pieces.fallback_id < 0) pieces_add_bytes(&pieces);
-        trie_parts parts = pieces_trie(&pieces, &t, heads, singles);
-        CHECK(lanes_fit(&t, 2) && !lanes_fit(&t, 4));
-        alloc_fail_at = 1;
-        CHECK(lanes_new(&t) == NULL);
-        alloc_fail_at = 0;
-        lanes *l = lanes_new(&t);
-        CHECK(l != NULL);
-        check_lengths(l, set);
-        unitok_test_free(l);
-        unitok_test_free(parts.units);
+        check_set(round_ % N_SYMBOL_SETS, heads, singles);
+        for (int k = 0; k < 50; k++) check_code_points(round_ % N_SYMBOL_SETS);
     }
+    for (round_ = 0; round_ < 16; round_++) check_periods(heads, singles);
+    check_long_piece(heads, singles);
     CHECK(alloc_live_blocks == 0);
     free(heads);
     guard_free(&text_guard);

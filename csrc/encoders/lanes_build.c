@@ -1,4 +1,4 @@
-/* char_lanes_build.c - the double array of char_lanes.h, from the one of trie.h
+/* lanes_build.c - the double array of lanes.h, from the one of trie.h
  *
  * 1. Is the vocabulary fit, and is there an id to spare?
  * 2. From each unit in which a piece ends, climb up by characters. What is met on the way is a
@@ -11,7 +11,7 @@
  * Nodes are known by their units in the trie, whose first ones are never used: 1 stands for the
  * root.
  */
-#include "encoders/char_lanes.h"
+#include "encoders/lanes.h"
 
 #include "ground/alloc.h"
 #include "ground/utf8.h"
@@ -105,8 +105,8 @@ static int leaves_inside(const builder *b, uint32_t at)
 static int is_too_long(const builder *b, uint32_t at)
 {
     int n_bytes = 0;
-    for (; at > ROOT && n_bytes <= CHAR_LANES_PIECE_BYTES; at = unit_above(b, at)) n_bytes++;
-    return n_bytes > CHAR_LANES_PIECE_BYTES;
+    for (; at > ROOT && n_bytes <= LANES_PIECE_BYTES; at = unit_above(b, at)) n_bytes++;
+    return n_bytes > LANES_PIECE_BYTES;
 }
 
 static int is_fit(const builder *b)
@@ -273,7 +273,7 @@ static uint64_t unit_of(const builder *b, uint32_t at, uint64_t above)
 }
 
 /* The root's children, also those that are not nodes. */
-static void write_first(const builder *b, char_lanes *l)
+static void write_first(const builder *b, lanes *l)
 {
     for (uint32_t symbol = 0; symbol < CHAR_SYMBOLS; symbol++) {
         uint64_t id = l->no_id;
@@ -292,7 +292,7 @@ static void write_first(const builder *b, char_lanes *l)
 }
 
 /* The others, from the root down. b->order is free to work in. */
-static void write_units(const builder *b, char_lanes *l)
+static void write_units(const builder *b, lanes *l)
 {
     uint32_t *stack = b->order;
     int64_t n_stack = 0;
@@ -313,10 +313,10 @@ static void write_units(const builder *b, char_lanes *l)
     }
 }
 
-static char_lanes *write_all(const builder *b, int32_t cpu, uint16_t no_id)
+static lanes *write_all(const builder *b, int32_t cpu, uint16_t no_id)
 {
     int64_t n_units = b->last + 1 + CHAR_SYMBOLS;
-    char_lanes *l = mem_alloc(sizeof *l + (size_t)n_units * sizeof *l->units);
+    lanes *l = mem_alloc(sizeof *l + (size_t)n_units * sizeof *l->units);
     if (!l) return NULL;
     l->trie = b->trie;
     l->read = code_points_for(cpu);
@@ -330,7 +330,7 @@ static char_lanes *write_all(const builder *b, int32_t cpu, uint16_t no_id)
 }
 
 /* Steps 3 to 5, after the nodes have been counted. */
-static int build(builder *b, int32_t cpu, uint16_t no_id, char_lanes **ret)
+static int build(builder *b, int32_t cpu, uint16_t no_id, lanes **ret)
 {
     b->n_slots = 2 * CHAR_SYMBOLS + 2 * b->n_nodes;
     b->last = CHAR_SYMBOLS;
@@ -347,7 +347,7 @@ static int build(builder *b, int32_t cpu, uint16_t no_id, char_lanes **ret)
     return *ret != NULL;
 }
 
-int char_lanes_new(const trie *t, int32_t cpu, char_lanes **ret)
+int lanes_new(const trie *t, int32_t cpu, lanes **ret)
 {
     builder b;
     memset(&b, 0, sizeof b);
@@ -375,7 +375,7 @@ int char_lanes_new(const trie *t, int32_t cpu, char_lanes **ret)
     return ok;
 }
 
-void char_lanes_free(char_lanes *l)
+void lanes_free(lanes *l)
 {
     mem_free(l);
 }
