@@ -7,20 +7,7 @@
 #include "ground/error.h"
 #include "ground/packed.h"
 
-/* ------------------------------------------------------------------------------------------ one
- * hit ---- */
-
-/* The first document of the shard that ends after `position`. */
-static int64_t document_at(const shard *s, uint64_t position)
-{
-    int64_t lo = 0, hi = s->n_documents;
-    while (lo < hi) {
-        int64_t mid = lo + (hi - lo) / 2;
-        if (s->ends[mid] - s->begin <= position) lo = mid + 1;
-        else hi = mid;
-    }
-    return lo;
-}
+/* ---- one hit ---- */
 
 /* Whether tokens first..first + n_tokens - 1 lie in one document, before its eod, and the hit does
  * not begin with a space that decoding drops. */
@@ -45,7 +32,7 @@ static void put_run(text_search *t, interval in, int32_t back, int32_t skip)
         last->hi = in.hi;
         return;
     }
-    if (!text_reserve(t, (void **)&t->runs, &t->runs_room, t->n_runs + 1, sizeof *t->runs)) return;
+    if (!text_grow(t, &t->runs, t->n_runs, &t->runs_capacity, sizeof *t->runs)) return;
     t->work_left -= WORK_RUN;
     unitok_search_run run = {in.lo, in.hi, back, skip};
     t->runs[t->n_runs++] = run;
@@ -79,8 +66,7 @@ void text_emit(text_search *t, interval in, int32_t back, int32_t skip, int32_t 
     if (good.lo < good.hi) put_run(t, good, back, skip);
 }
 
-/* ------------------------------------------------------------------------------------------ in the
- * text itself ---- */
+/* ---- in the text itself ---- */
 
 int32_t text_follow(const text_search *t, uint64_t position, int64_t pos)
 {
@@ -114,8 +100,7 @@ static int32_t follow_left(const text_search *t, uint64_t position, int64_t c, i
     return 0;
 }
 
-/* ------------------------------------------------------------------------------------------ the
- * left side ---- */
+/* ---- the left side ---- */
 
 INLINE int has_bit(const uint64_t *bits, uint16_t id)
 {
@@ -178,7 +163,7 @@ static void look_left(text_search *t, interval in, int32_t n_tokens)
 static void search_from_left(text_search *t, int32_t depth, int64_t pos, range ends)
 {
     const shard *s = t->s;
-    if (!text_reserve(t, (void **)&t->many, &t->many_room, t->n_left, sizeof *t->many)) return;
+    if (!text_grow(t, &t->many, t->n_left, &t->many_capacity, sizeof *t->many)) return;
     for (int64_t k = 0; k < t->n_left; k++) {
         t->many[k] = bucket(s, s->rank[t->left_ids[k]]);
         if (depth > 0) t->many[k] = search_sequence(s, t->many[k], 1, t->path, depth);
@@ -222,8 +207,7 @@ void text_take(text_search *t, interval in, int32_t depth, int64_t pos, range en
 {
     if (t->is_anchored) {
         text_frame hit = {in, 0, depth + 1, 0};
-        if (!text_reserve(t, (void **)&t->anchored, &t->anchored_room, t->n_anchored + 1,
-                          sizeof *t->anchored))
+        if (!text_grow(t, &t->anchored, t->n_anchored, &t->anchored_capacity, sizeof *t->anchored))
             return;
         t->anchored[t->n_anchored++] = hit;
         t->n_anchored_suffixes += in.hi - in.lo;
@@ -271,8 +255,7 @@ void text_settle_anchored(text_search *t, int64_t c)
     }
 }
 
-/* ------------------------------------------------------------------------------------------ public
- * calls ---- */
+/* ---- public calls ---- */
 
 static void text_open(text_search *t, const pieces *p, const shard *s)
 {
@@ -305,7 +288,7 @@ static int text_run(text_search *t, const uint8_t *q, int64_t m, int64_t max_wor
     t->total = t->n_runs = t->n_children = 0;
     t->left_bits_of = -1;
     if (m == 0) return 1;
-    if (!text_reserve(t, (void **)&t->nodes, &t->nodes_room, m, sizeof *t->nodes)) return 0;
+    if (!text_grow(t, &t->nodes, m, &t->nodes_capacity, sizeof *t->nodes)) return 0;
     memset(t->nodes, 0, (size_t)m * sizeof *t->nodes);
     text_search_all(t);
     return !t->out_of_memory;
@@ -343,7 +326,7 @@ int32_t unitok_search_find(const pieces *p, const shard *s, const uint8_t *q, in
     if (!t) return fail_memory(error);
     text_open(t, p, s);
     t->max_hits = max_hits;
-    int has_memory = text_reserve(t, (void **)&t->runs, &t->runs_room, 1, sizeof *t->runs) &&
+    int has_memory = text_grow(t, &t->runs, 0, &t->runs_capacity, sizeof *t->runs) &&
                      text_run(t, q, m, max_work);
     if (has_memory) {
         *ret = t->runs;

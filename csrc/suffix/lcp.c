@@ -3,50 +3,22 @@
 #include "ground/common.h"
 #include "unitok_search.h"
 
-#define AHEAD 32
+#define LCP_AHEAD 32 /* how many entries ahead the text is prefetched */
 
-#define POSITION uint32_t
-#define SYMBOL uint8_t
-#define NAME(x) x##_8_32
-#include "suffix/lcp.h"
-#undef SYMBOL
-#undef NAME
-#define SYMBOL uint16_t
-#define NAME(x) x##_16_32
-#include "suffix/lcp.h"
-#undef SYMBOL
-#undef NAME
-#define SYMBOL uint32_t
-#define NAME(x) x##_32_32
-#include "suffix/lcp.h"
-#undef SYMBOL
-#undef NAME
-#undef POSITION
-
-#define POSITION uint64_t
-#define SYMBOL uint8_t
-#define NAME(x) x##_8_64
-#include "suffix/lcp.h"
-#undef SYMBOL
-#undef NAME
-#define SYMBOL uint16_t
-#define NAME(x) x##_16_64
-#include "suffix/lcp.h"
-#undef SYMBOL
-#undef NAME
-#define SYMBOL uint32_t
-#define NAME(x) x##_32_64
-#include "suffix/lcp.h"
+#define TEMPLATE "suffix/lcp.h"
+#define POSITION_BITS 32
+#include "suffix/widths.h"
+#undef POSITION_BITS
+#define POSITION_BITS 64
+#include "suffix/widths.h"
 
 typedef int64_t plcp_function(const void *, int64_t, void *, int64_t, int64_t, int64_t);
 typedef int64_t check_function(const void *, int64_t, const uint16_t *, int64_t, const void *,
                                const uint64_t *, uint64_t *, int64_t, int64_t);
 
-/* By bytes of a symbol (1, 2, 4) and of a position (4, 8). */
-static plcp_function *const plcp_functions[3][2] = {
-    {plcp_8_32, plcp_8_64}, {plcp_16_32, plcp_16_64}, {plcp_32_32, plcp_32_64}};
-static check_function *const check_functions[3][2] = {
-    {check_8_32, check_8_64}, {check_16_32, check_16_64}, {check_32_32, check_32_64}};
+/* Indexed by the bytes of a symbol (1, 2, 4) and of a position (4, 8). */
+static plcp_function *const plcp_functions[3][2] = ALL_WIDTHS(plcp);
+static check_function *const check_functions[3][2] = ALL_WIDTHS(check);
 
 int64_t unitok_suffix_phi(const void *sa, int64_t n, int32_t position_bytes, void *phi,
                           int64_t begin, int64_t end)

@@ -72,14 +72,8 @@ static void sift_down(unitok_repeats *f, int32_t at)
 static int is_window(const unitok_repeats *f, const shard *s, uint64_t position)
 {
     if (position + (uint64_t)f->m > (uint64_t)s->n) return 0;
-    int64_t lo = 0, hi = s->n_documents;
-    while (lo < hi) {
-        int64_t mid = lo + (hi - lo) / 2;
-        if (s->ends[mid] - s->begin <= position) lo = mid + 1;
-        else hi = mid;
-    }
-    return lo < s->n_documents &&
-           position + (uint64_t)f->m + (s->eod >= 0) <= s->ends[lo] - s->begin;
+    int64_t d = document_at(s, position);
+    return d < s->n_documents && position + (uint64_t)f->m + (s->eod >= 0) <= s->ends[d] - s->begin;
 }
 
 static int same_window(const unitok_repeats *f, const shard *a, uint64_t at_a, const shard *b,

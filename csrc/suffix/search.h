@@ -52,6 +52,18 @@ INLINE int64_t frequency(const shard *s, uint16_t id)
     return (int64_t)(s->first[s->rank[id] + 1] - s->first[s->rank[id]]);
 }
 
+/* The document that holds a position: the first that ends after it, or n_documents. */
+INLINE int64_t document_at(const shard *s, uint64_t position)
+{
+    int64_t lo = 0, hi = s->n_documents;
+    while (lo < hi) {
+        int64_t mid = lo + (hi - lo) / 2;
+        if (s->ends[mid] - s->begin <= position) lo = mid + 1;
+        else hi = mid;
+    }
+    return lo;
+}
+
 /* The first suffix in [lo, hi), whose suffixes share their first `depth` tokens, with a token of
  * rank >= k after them. */
 int64_t search_lower(const shard *s, int64_t lo, int64_t hi, int64_t depth, int32_t k);

@@ -1,66 +1,37 @@
-/* sort.c - suffix sorting by induction, in steps: the public functions, and the templates for each
- * width */
+/* sort.c - suffix sorting by induction, in steps: the public functions
+ *
+ * The algorithm is induced sorting (Nong, Zhang, Chan, "Two efficient algorithms for linear time
+ * suffix array construction", 2011), in five templates:
+ *
+ *     sort_text.h      sorts the LMS substrings of the text, and later all suffixes from the LMS suffixes
+ *     sort_reduce.h    names the LMS substrings, and turns sorted names into sorted LMS suffixes
+ *     sort_names.h     sorts the suffixes of an array of names, recursively, in the same memory
+ *     sort_tight.h     finds buckets for sort_names.h where there is no memory for a table of them
+ *     widths.h         instantiates all of them
+ *
+ * The suffix array is the only large memory: names, their suffix arrays and their buckets all lie in
+ * the part of it that is not needed yet. Work is divided into passes and passes into steps, so that
+ * the caller can show progress and be interrupted after any step.
+ */
 
 #include "suffix/sort.h"
 
-/* FLAG, MASK, EMPTY, FLAG_OF are of the POSITION of the moment. */
-#define POSITION uint32_t
-#define REDUCE(x) reduce_##x##_32
-#define LEVEL(x) level_##x##_32
-#define TIGHT(x) tight_##x##_32
+#define TEMPLATE "suffix/sort_text.h"
+#define POSITION_BITS 32
 #include "suffix/sort_reduce.h"
 #include "suffix/sort_tight.h"
 #include "suffix/sort_names.h"
-#define SYMBOL uint8_t
-#define SUFFIX(x) suffix_##x##_8_32
-#include "suffix/sort_text.h"
-#undef SYMBOL
-#undef SUFFIX
-#define SYMBOL uint16_t
-#define SUFFIX(x) suffix_##x##_16_32
-#include "suffix/sort_text.h"
-#undef SYMBOL
-#undef SUFFIX
-#define SYMBOL uint32_t
-#define SUFFIX(x) suffix_##x##_32_32
-#include "suffix/sort_text.h"
-#undef SYMBOL
-#undef SUFFIX
-#undef POSITION
-#undef REDUCE
-#undef LEVEL
-#undef TIGHT
-
-#define POSITION uint64_t
-#define REDUCE(x) reduce_##x##_64
-#define LEVEL(x) level_##x##_64
-#define TIGHT(x) tight_##x##_64
+#include "suffix/widths.h"
+#undef POSITION_BITS
+#define POSITION_BITS 64
 #include "suffix/sort_reduce.h"
 #include "suffix/sort_tight.h"
 #include "suffix/sort_names.h"
-#define SYMBOL uint8_t
-#define SUFFIX(x) suffix_##x##_8_64
-#include "suffix/sort_text.h"
-#undef SYMBOL
-#undef SUFFIX
-#define SYMBOL uint16_t
-#define SUFFIX(x) suffix_##x##_16_64
-#include "suffix/sort_text.h"
-#undef SYMBOL
-#undef SUFFIX
-#define SYMBOL uint32_t
-#define SUFFIX(x) suffix_##x##_32_64
-#include "suffix/sort_text.h"
-#undef SYMBOL
-#undef SUFFIX
+#include "suffix/widths.h"
 
-static int32_t (*const steps[3][2])(struct unitok_suffix *, int64_t) = {
-    {suffix_step_8_32, suffix_step_8_64},
-    {suffix_step_16_32, suffix_step_16_64},
-    {suffix_step_32_32, suffix_step_32_64},
-};
+static void (*const steps[3][2])(struct unitok_suffix *, int64_t) = ALL_WIDTHS(suffix_step);
 
-/* 0, 1, 2 for 1, 2, 4 bytes; -1 for anything else. */
+/* The index of a width in `steps`: 0, 1, 2 for 1, 2, 4 bytes; -1 for anything else. */
 static int symbol_width(int32_t n_bytes)
 {
     return n_bytes == 1 ? 0 : n_bytes == 2 ? 1 : n_bytes == 4 ? 2 : -1;
@@ -99,7 +70,7 @@ int32_t unitok_suffix_new(const void *text, int64_t n, int32_t symbol_bytes, int
         *ret = s;
         return UNITOK_OK;
     }
-    /* A symbol has four counters, and two buckets of two numbers each. */
+    /* Each symbol has four counters, and two buckets of two numbers each. */
     s->counts = mem_zalloc((size_t)s->n_symbols, 4 * (size_t)position_bytes);
     s->buckets = mem_zalloc((size_t)s->n_symbols, 4 * (size_t)position_bytes);
     if (!s->counts || !s->buckets) {
@@ -112,16 +83,15 @@ int32_t unitok_suffix_new(const void *text, int64_t n, int32_t symbol_bytes, int
 
 int32_t unitok_suffix_step(unitok_suffix *s, int64_t budget, unitok_error *error)
 {
-    int32_t status = s->step(s, budget);
-    if (status == UNITOK_ERROR_MEMORY) return fail_memory(error);
-    if (status != UNITOK_OK)
-        return fail(error, status, -1, s->at, "a symbol is not below n_symbols");
-    return UNITOK_OK;
+    s->step(s, budget);
+    if (s->status == UNITOK_ERROR_MEMORY) return fail_memory(error);
+    return s->status ? fail(error, s->status, -1, s->at, "a symbol is not below n_symbols")
+                     : UNITOK_OK;
 }
 
 double unitok_suffix_progress(const unitok_suffix *s)
 {
-    /* Shares of the time that mixed text takes. */
+    /* The share of each pass in the time that mixed text takes. */
     static const double shares[PASS_DONE + 1] = {
         [PASS_COUNT] = 0.04,      [PASS_PLACE] = 0.06,       [PASS_LEFT] = 0.09,
         [PASS_RIGHT] = 0.08,      [PASS_REDUCE] = 0.11,      [PASS_LEVELS] = 0.34,

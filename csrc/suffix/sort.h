@@ -1,100 +1,101 @@
-/* sort.h - what the parts of the suffix sorter share: its state, and how a pass is cut into steps
- */
+/* sort.h - what the templates of the suffix sorter share: its state, and how passes are divided into
+ * steps */
 #pragma once
 
 #include "ground/alloc.h"
 #include "ground/error.h"
+#include "suffix/widths.h"
 #include "unitok_search.h"
 
 /* The passes over the text and its suffix array, in order: see sort_text.h. */
 enum sort_pass {
-    PASS_COUNT,       /* types of suffixes, bucket sizes */
-    PASS_PLACE,       /* LMS positions into their buckets */
-    PASS_LEFT,        /* sort LMS substrings: induce L suffixes, left to right */
-    PASS_RIGHT,       /* ... and S suffixes, right to left */
-    PASS_REDUCE,      /* name the different LMS substrings */
+    PASS_COUNT,       /* count suffixes by first symbol and kind */
+    PASS_PLACE,       /* put LMS positions into their buckets */
+    PASS_LEFT,        /* sort LMS substrings: induce L suffixes, upwards, */
+    PASS_RIGHT,       /* and from them S suffixes, downwards */
+    PASS_REDUCE,      /* name the distinct LMS substrings */
     PASS_LEVELS,      /* sort the suffixes of the array of names */
-    PASS_POSITIONS,   /* LMS positions in text order */
-    PASS_MERGE,       /* ... in the order found */
-    PASS_SPREAD,      /* sorted LMS positions into their buckets */
-    PASS_FINAL_LEFT,  /* induce L suffixes from them */
-    PASS_FINAL_RIGHT, /* and S suffixes from those */
+    PASS_POSITIONS,   /* collect the LMS positions in text order again */
+    PASS_MERGE,       /* bring them into the order that was found */
+    PASS_SPREAD,      /* move the sorted LMS positions into their buckets */
+    PASS_FINAL_LEFT,  /* induce all L suffixes from them, upwards, */
+    PASS_FINAL_RIGHT, /* and all S suffixes from those, downwards */
     PASS_DONE
 };
 
-/* The four kinds of suffixes: by their own type, 2 * S, and the type of the suffix before. See
- * sort_text.h. */
+/* A suffix's own type and that of the suffix before it, as the number 2 * S + S_before. */
 enum suffix_kind { L_THEN_L, L_THEN_S, LMS, S_THEN_S };
 
+/* The passes of sort_reduce.h. */
 enum reduce_pass {
-    REDUCE_CLEAR,   /* room for names */
-    REDUCE_NAME,    /* to their positions */
-    REDUCE_LOOK,    /* how many need no sorting, where memory is short */
-    REDUCE_COMPACT, /* in text order, without those that need no sorting */
-    REDUCE_RENAME,  /* dense numbers for the names that are left */
-    REDUCE_REPLACE, /* ... put in their place */
-    /* the caller sorts the suffixes of the array of names, and finds the LMS positions again */
-    REDUCE_RECURSE,
-    REDUCE_MARK,      /* which LMS positions were left out */
-    REDUCE_POSITIONS, /* the caller brings all LMS positions */
-    REDUCE_ORDER,     /* LMS positions in the order found */
-    REDUCE_MERGE,     /* ... together with those left out */
+    REDUCE_CLEAR,     /* clear the space for names */
+    REDUCE_NAME,      /* write each name at its position */
+    REDUCE_LOOK,      /* count the names that need no sorting, where memory is short */
+    REDUCE_COMPACT,   /* gather the other names in text order */
+    REDUCE_RENAME,    /* give dense numbers to the names that are left */
+    REDUCE_REPLACE,   /* write these numbers in place of the names */
+    REDUCE_RECURSE,   /* the caller sorts the suffixes of the array of names */
+    REDUCE_MARK,      /* mark the LMS positions that were left out */
+    REDUCE_POSITIONS, /* the caller supplies all LMS positions */
+    REDUCE_ORDER,     /* replace the sorted names by LMS positions */
+    REDUCE_MERGE,     /* merge them with those left out */
     REDUCE_SORTED
 };
 
-/* LMS suffixes on the way from the order of their substrings to their own. See sort_reduce.h. */
+/* LMS suffixes on the way from the order of their substrings to their own order. */
 typedef struct reduction {
     int32_t pass;
+    int32_t status;   /* enum unitok_status */
     int32_t bit;      /* carried from entry to entry */
-    int64_t at, to;   /* how far the pass is: reads, writes */
-    int64_t k;        /* how far it is elsewhere */
-    int64_t m, n;     /* LMS suffixes, symbols of the text */
+    int32_t is_tight; /* the level below has no memory for buckets: see sort_tight.h */
+    int64_t at, to;   /* progress of the pass: the next entry to read, and to write */
+    int64_t k;        /* a second read position of a pass */
+    int64_t m, n;     /* LMS suffixes; symbols of the text */
     int64_t capacity; /* sa[0..capacity-1] may be used */
     int64_t n_names;
-    int64_t n_kept;   /* LMS suffixes that are sorted by recursion */
-    int64_t group;    /* of those, how many are before the group of the entry at hand */
-    int64_t room;     /* bytes that is_left_out may have */
-    int32_t is_tight; /* the level below has no room for buckets: see sort_tight.h */
-    /* bit k: place k among the sorted LMS suffixes belongs to one that is not kept; NULL: all
-     * are */
+    int64_t n_kept; /* LMS suffixes that are sorted by recursion; the others are left out */
+    int64_t group;  /* how many of the kept ones precede the current group of equal substrings */
+    int64_t bitmap_bytes; /* the most that is_left_out may take */
+    /* Bit k: the k-th LMS suffix in sorted order is left out. NULL: none is. */
     uint64_t *is_left_out;
-    /* in the suffix array; bit k: the LMS suffix at 2k or 2k + 1 is not kept */
+    /* In the suffix array. Bit k: the LMS suffix at 2k or 2k + 1 is left out. */
     uint64_t *is_marked;
 } reduction;
 
+/* The passes of a level, in order: see sort_names.h, and sort_tight.h for those named TIGHT. */
 enum level_pass {
     LEVEL_TYPES, /* mark S suffixes in the text */
-    TIGHT_COUNT, /* names become ends of buckets where suffixes are S */
-    TIGHT_ENDS,
-    LEVEL_PLACE, /* LMS positions into their buckets */
-    LEVEL_LEFT,  /* sort LMS substrings */
+    TIGHT_COUNT, /* count each name, */
+    TIGHT_ENDS,  /* and make names of S suffixes the ends of their buckets */
+    LEVEL_PLACE, /* put LMS positions into their buckets */
+    LEVEL_LEFT,  /* sort LMS substrings: induce L suffixes */
     TIGHT_CLEAR,
-    LEVEL_RIGHT,
-    LEVEL_GATHER,     /* the LMS positions, sorted */
-    LEVEL_COMPARE,    /* mark the different LMS substrings */
+    LEVEL_RIGHT,      /* and from them S suffixes */
+    LEVEL_GATHER,     /* gather the LMS positions, which are sorted now */
+    LEVEL_COMPARE,    /* mark where LMS substrings differ */
     LEVEL_REDUCE,     /* name them; later, sort the LMS suffixes by their names */
-    LEVEL_POSITIONS,  /* LMS positions in text order */
-    LEVEL_SPREAD,     /* sorted LMS positions into their buckets */
-    LEVEL_FINAL_LEFT, /* induce all suffixes */
+    LEVEL_POSITIONS,  /* collect the LMS positions in text order again */
+    LEVEL_SPREAD,     /* move the sorted LMS positions into their buckets */
+    LEVEL_FINAL_LEFT, /* induce all L suffixes */
     TIGHT_FINAL_CLEAR,
-    LEVEL_FINAL_RIGHT
+    LEVEL_FINAL_RIGHT, /* and all S suffixes */
+    LEVEL_PASSES
 };
 
-/* One level of recursion: the suffixes of an array of n names < k, sorted into sa[0..n-1]. See
- * sort_names.h. */
+/* One level of recursion: the suffixes of an array of n names below k are sorted into sa[0..n-1]. */
 typedef struct sort_level {
     int32_t pass;
     int32_t type;       /* of the suffix at `at` */
     int32_t is_counted; /* the buckets are what the pass needs */
-    int32_t has_starts; /* the starts of all buckets are kept behind them */
+    int32_t has_starts; /* the starts of all buckets lie behind the buckets */
     int32_t is_tight;   /* there are no buckets: see sort_tight.h */
-    int64_t text;       /* where the names begin, in the suffix array of level 0 */
+    int64_t text;       /* where the names begin in the suffix array of level 0 */
     int64_t n, k;
-    int64_t capacity; /* the level may use sa[0..capacity-1] */
-    int64_t room;     /* bytes for the bitmap */
-    int64_t m;        /* LMS suffixes */
-    int64_t at, to;   /* how far the pass is: reads, writes */
-    int64_t counted;  /* how far counting the buckets is */
+    int64_t capacity;     /* the level may use sa[0..capacity-1] */
+    int64_t bitmap_bytes; /* the most that its bitmap may take */
+    int64_t m;            /* LMS suffixes */
+    int64_t at, to;       /* progress of the pass: the next entry to read, and to write */
+    int64_t n_counted;    /* names that are in the buckets' counts */
     reduction names;
 } sort_level;
 
@@ -105,32 +106,46 @@ struct unitok_suffix {
     const void *text;
     void *sa;
     int64_t n, n_symbols;
-    /* returns an enum unitok_status */
-    int32_t (*step)(struct unitok_suffix *, int64_t budget);
+    void (*step)(struct unitok_suffix *, int64_t budget);
 
     int32_t pass;
-    int32_t type;           /* of the suffix at `at`: 1 S, 0 L */
-    int32_t first_type;     /* of suffix 0 */
-    int64_t at, to;         /* how far the pass is: reads, and where its run ends */
-    int64_t symbol, run;    /* whose run it is in, and which of a symbol's two */
-    uint64_t group;         /* the group of equal substrings that it is in */
-    int64_t m;              /* LMS suffixes */
-    int64_t n_active;       /* entries that PASS_LEFT reads */
+    int32_t status;      /* enum unitok_status */
+    int32_t type;        /* of the suffix at `at`: 1 S, 0 L */
+    int32_t first_type;  /* of suffix 0 */
+    int64_t at, to;      /* progress of the pass: the next entry to read, and the end of its run */
+    int64_t symbol, run; /* which symbol's run that is, and which of its two */
+    uint64_t group;      /* the current group of equal substrings */
+    int64_t m;           /* LMS suffixes */
+    int64_t n_active;    /* entries that PASS_LEFT reads */
     int64_t n_done_in_pass; /* for progress */
 
     void *counts;  /* POSITION[n_symbols][4]: suffixes by first symbol and enum suffix_kind */
     void *buckets; /* struct bucket[n_symbols][2], see sort_text.h */
     reduction names;
 
-    int32_t depth; /* levels in use */
-    /* of the current level, where the suffix array has no room for buckets: see sort_tight.h */
-    void *tight_runs;
+    int32_t depth;    /* levels in use */
+    void *tight_runs; /* POSITION[], of the current level: see sort_tight.h */
     sort_level levels[MAX_LEVELS];
 };
 
 INLINE int bit_is_set(const uint64_t *bits, int64_t k)
 {
     return (int)(bits[k >> 6] >> (k & 63) & 1);
+}
+
+/* Where a pass that reads the entries at..end-1 upwards stops, for now; takes what it reads from the
+ * budget. */
+INLINE int64_t step_up(int64_t at, int64_t end, int64_t *budget)
+{
+    int64_t n = end - at < *budget ? end - at : *budget;
+    *budget -= n;
+    return at + n;
+}
+
+/* Like step_up for entries at-1 down to end. */
+INLINE int64_t step_down(int64_t at, int64_t end, int64_t *budget)
+{
+    return at - (step_up(end, at, budget) - end);
 }
 
 static inline void free_reduction(reduction *x)
@@ -145,14 +160,24 @@ static inline void free_reduction(reduction *x)
 #define PREFETCH_WRITE(p) PREFETCH(p)
 #endif
 
-/* How many elements ahead a random access is asked for. Each of them misses the cache, some 80 ns,
- * and takes 2 to 4 ns of work. */
+/* How many entries ahead memory is prefetched. An access misses the cache, which takes some 80 ns,
+ * and an entry takes 2 to 4 ns of work. */
 #define AHEAD 48
 
-/* The bitmaps of all levels together have at most n / 8.5 bytes: 2 % of a text of two bytes a
- * symbol and its suffix array, but for what sort_tight.h needs. Levels that would have more keep
- * all names. The first has n / 16 bytes at most. */
-#define BITMAPS_ROOM(n) ((n) * 2 / 17 + 64)
+/* The bitmaps of all levels together may take n / 8.5 bytes: 2 % of a text of two bytes a symbol and
+ * its suffix array. A level whose bitmap would exceed that keeps all names. The first takes at most
+ * n / 16 bytes. */
+#define BITMAPS_MAX_BYTES(n) ((n) * 2 / 17 + 64)
 
-/* LMS positions are first gathered from so many symbols, without a branch, and then used. */
+/* LMS positions are first gathered from so many symbols, without a branch for each, and then used. */
 #define BLOCK 1024
+
+/* Templates mark an entry, a position or a name, by its top bit. */
+#define FLAG ((POSITION)1 << (8 * sizeof(POSITION) - 1))
+#define MASK (FLAG - 1)
+#define EMPTY ((POSITION) - 1)
+#define FLAG_OF(entry) ((entry) >> (8 * sizeof(POSITION) - 1))
+#define REDUCE(x) BY_POSITION(reduce_##x)
+#define LEVEL(x) BY_POSITION(level_##x)
+#define TIGHT(x) BY_POSITION(tight_##x)
+#define SUFFIX(x) BY_WIDTHS(suffix_##x)

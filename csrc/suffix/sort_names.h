@@ -1,45 +1,69 @@
 /* sort_names.h - template: sorts the suffixes of an array of names, which lies at the end of the
  * suffix array itself
  *
- *   parameter   example
- *   POSITION    uint32_t           a position, a name; the top bit is a flag
- *   LEVEL(x)    level_##x##_32    names of functions
- *   REDUCE(x), TIGHT(x)   see sort_reduce.h and sort_tight.h, which are included first
- *
  *     sa   [ suffix array: n | buckets: k | their starts: k | ... ]    [ text: n ]
  *                                                       capacity ^      ^ level->text
- * The same induction as in sort_text.h, in its plain form: there may be as many names as suffixes,
- * so a bucket is one counter, and the type of a suffix is stored, as the flag of its name in the
- * text. LMS substrings are compared symbol by symbol. The level below has its text where this one's
- * capacity ends, and its suffix array where this one has its own.
+ *
+ * The induction is that of sort_text.h in its plain form. There may be as many names as suffixes, so
+ * a bucket is one counter, and the type of a suffix is stored as the flag of its name in the text:
+ * set for S. LMS substrings are compared symbol by symbol. The level below has its text where this
+ * one's capacity ends, and its suffix array where this one has its own.
+ *
+ * A tight level has no buckets; is_tight chooses how next_place finds a place, and nothing else
+ * differs but what is said at each pass.
  */
 
-/* ------------------------------------------------------------------------------------------
- * buckets ---- */
-
-/* The buckets lie behind the suffix array. Where they do not fit, the level is tight and has none.
- */
-INLINE POSITION *LEVEL(buckets)(struct unitok_suffix *s, const sort_level *level)
+/* The buckets lie behind the suffix array. */
+INLINE POSITION *LEVEL(buckets)(const struct unitok_suffix *s, const sort_level *level)
 {
     return (POSITION *)s->sa + level->n;
 }
 
-/* Fills the buckets with their starts, or with `ends` their ends; sets is_counted when that is
- * done. */
+/* What next_place needs, in local variables: a pass writes to the suffix array, and the compiler must
+ * not reload these after each write. */
+struct LEVEL(places) {
+    POSITION *sa, *text, *buckets, *runs;
+    int64_t n;
+    int is_tight;
+};
+
+INLINE struct LEVEL(places) LEVEL(places_of)(struct unitok_suffix *s, const sort_level *level)
+{
+    POSITION *sa = s->sa;
+    return (struct LEVEL(places)){
+        sa, sa + level->text, LEVEL(buckets)(s, level), s->tight_runs, level->n, level->is_tight};
+}
+
+/* The memory that next_place reads first for suffix i. */
+INLINE const POSITION *LEVEL(bucket_of)(struct LEVEL(places) p, POSITION i)
+{
+    return (p.is_tight ? p.sa : p.buckets) + (p.text[i] & MASK);
+}
+
+/* The place of suffix i, which is the next entry of its bucket, from the front (step 1) or from the
+ * back (step -1). Entries below sa[floor] are not placed yet. */
+INLINE POSITION *LEVEL(next_place)(struct LEVEL(places) p, POSITION i, int64_t step, int64_t floor)
+{
+    if (UNLIKELY(p.is_tight))
+        return p.sa + TIGHT(place)(p.sa, p.n, p.text, p.runs, p.text[i], step, floor);
+    POSITION *next = p.buckets + (p.text[i] & MASK);
+    return p.sa + (step > 0 ? (*next)++ : --*next);
+}
+
+/* Fills the buckets with their starts, or with their ends; sets is_counted when that is done. */
 static void LEVEL(count)(struct unitok_suffix *s, sort_level *level, int64_t *budget, int ends)
 {
-    if (level->counted == 0 && !level->has_starts)
+    if (level->n_counted == 0 && !level->has_starts)
         memset(LEVEL(buckets)(s, level), 0, (size_t)level->k * sizeof(POSITION));
     POSITION *text = (POSITION *)s->sa + level->text, *buckets = LEVEL(buckets)(s, level),
              *starts = buckets + level->k;
-    int64_t n = level->n, k = level->k, i = level->has_starts ? n : level->counted;
-    int64_t stop = n - i > *budget ? i + *budget : n;
-    *budget -= stop - i;
+    int64_t n = level->n, k = level->k, i = level->has_starts ? n : level->n_counted;
+    int64_t stop = step_up(i, n, budget);
     for (; i < stop; i++) {
         if (i + AHEAD < n) PREFETCH_WRITE(buckets + (text[i + AHEAD] & MASK));
         buckets[text[i] & MASK]++;
     }
-    level->counted = i;
+    level->n_counted = i;
     if (i < n) return;
     if (level->has_starts) {
         memcpy(buckets, starts + ends, (size_t)(k - ends) * sizeof(POSITION));
@@ -57,13 +81,12 @@ static void LEVEL(count)(struct unitok_suffix *s, sort_level *level, int64_t *bu
     level->is_counted = 1;
 }
 
-/* ----------------------------------------------------------------------------------- types ---- */
+/* ---- types ---- */
 
 static void LEVEL(types)(struct unitok_suffix *s, sort_level *level, int64_t *budget)
 {
     POSITION *text = (POSITION *)s->sa + level->text, type = (POSITION)level->type;
-    int64_t i = level->at, stop = i > *budget ? i - *budget : 0, m = level->m;
-    *budget -= i - stop;
+    int64_t i = level->at, stop = step_down(i, 0, budget), m = level->m;
     for (; i > stop; i--) {
         POSITION before = text[i - 1] < (text[i] & MASK) + type;
         m += (int64_t)(type & ~before);
@@ -79,87 +102,119 @@ static void LEVEL(types)(struct unitok_suffix *s, sort_level *level, int64_t *bu
               level->is_tight ? 0 : level->n - 1);
 }
 
+/* The LMS positions of the next block of the text, right to left, without a branch for each; how
+ * many there are. */
+INLINE int64_t LEVEL(gather_lms)(const struct unitok_suffix *s, sort_level *level, int64_t *found,
+                                 int64_t *budget)
+{
+    const POSITION *text = (const POSITION *)s->sa + level->text;
+    int64_t n_found = 0, stop = level->at > BLOCK ? level->at - BLOCK : 0;
+    for (int64_t i = level->at; i > stop; i--) {
+        found[n_found] = i;
+        n_found += (int64_t)FLAG_OF(text[i] & ~text[i - 1]);
+    }
+    *budget -= level->at - stop;
+    level->at = stop;
+    return n_found;
+}
+
 static void LEVEL(place)(struct unitok_suffix *s, sort_level *level, int64_t *budget)
 {
-    POSITION *sa = s->sa, *text = sa + level->text, *buckets = LEVEL(buckets)(s, level);
+    const struct LEVEL(places) p = LEVEL(places_of)(s, level);
     int64_t found[BLOCK + 1];
     while (level->at > 0 && *budget > 0) {
-        int64_t stop = level->at > BLOCK ? level->at - BLOCK : 0;
-        int64_t n_found = LEVEL(gather_lms)(text, level->at, stop, found);
-        for (int64_t k = 0; k < n_found; k++) PREFETCH_WRITE(buckets + (text[found[k]] & MASK));
+        int64_t n_found = LEVEL(gather_lms)(s, level, found, budget);
         for (int64_t k = 0; k < n_found; k++)
-            sa[--buckets[text[found[k]] & MASK]] = (POSITION)found[k];
-        *budget -= level->at - stop;
-        level->at = stop;
+            PREFETCH_WRITE(LEVEL(bucket_of)(p, (POSITION)found[k]));
+        for (int64_t k = 0; k < n_found; k++)
+            *LEVEL(next_place)(p, (POSITION)found[k], -1, 0) = (POSITION)found[k];
     }
     if (level->at == 0) LEVEL(go)(level, LEVEL_LEFT, 0);
 }
 
-/* ------------------------------------------------------------------------------------------
- * induction ---- */
+/* ---- induction ---- */
 
-/* Entries that something was induced from become 0 unless they are to be kept: then only LMS
- * positions are left. */
-static void LEVEL(left)(struct unitok_suffix *s, sort_level *level, int64_t *budget, int keep)
+/* The place in the text just before the suffix of an entry; 0, which can be read as well, if the
+ * entry is not written yet. */
+INLINE POSITION LEVEL(before)(POSITION entry, int64_t n)
 {
-    POSITION *sa = s->sa, *text = sa + level->text, *buckets = LEVEL(buckets)(s, level);
-    int64_t n = level->n, r = level->at, stop = n - r > *budget ? r + *budget : n;
-    if (r == 0) { /* the last suffix, as if induced from an end that is smaller than all */
-        int64_t last = n - 1;
-        sa[buckets[text[last]]++] = (POSITION)last | (last > 0 ? text[last - 1] & FLAG : 0);
-    }
-    *budget -= stop - r;
-    for (; r < stop; r++) {
-        PREFETCH(text + LEVEL(before)(sa[r + 2 * AHEAD < n ? r + 2 * AHEAD : r], n));
-        PREFETCH_WRITE(buckets +
-                       (text[LEVEL(before)(sa[r + AHEAD < n ? r + AHEAD : r], n)] & MASK));
-        POSITION entry = sa[r], i = entry - 1;
-        if (entry == 0 || entry & FLAG) continue;
-        if (!keep) sa[r] = 0;
-        sa[buckets[text[i]]++] = i | (i > 0 ? text[i - 1] & FLAG : 0);
-    }
-    level->at = r;
-    if (r == n) LEVEL(go)(level, level->pass == LEVEL_LEFT ? LEVEL_RIGHT : LEVEL_FINAL_RIGHT, n);
+    POSITION i = (entry & MASK) - 1;
+    return i < (POSITION)n ? i : 0;
 }
 
-static void LEVEL(right)(struct unitok_suffix *s, sort_level *level, int64_t *budget, int keep)
+/* The entry of suffix i: its flag says that the suffix before it is S. */
+INLINE POSITION LEVEL(entry_of)(const POSITION *text, POSITION i)
 {
-    POSITION *sa = s->sa, *text = sa + level->text, *buckets = LEVEL(buckets)(s, level);
-    int64_t n = level->n, r = level->at, stop = r > *budget ? r - *budget : 0;
-    *budget -= r - stop;
+    return i | (i > 0 ? text[i - 1] & FLAG : 0);
+}
+
+/* Induces the L suffixes. The first time only LMS positions are wanted in the end, so entries from
+ * which something was induced become 0, except on a tight level. */
+static void LEVEL(left)(struct unitok_suffix *s, sort_level *level, int64_t *budget)
+{
+    const struct LEVEL(places) p = LEVEL(places_of)(s, level);
+    POSITION *sa = p.sa, *text = p.text, last = (POSITION)(level->n - 1);
+    int64_t n = level->n, r = level->at, stop = step_up(r, n, budget);
+    int is_first = level->pass == LEVEL_LEFT, keeps = !is_first || level->is_tight;
+    /* The last suffix is induced from an end that is smaller than all symbols. */
+    if (r == 0) *LEVEL(next_place)(p, last, 1, 0) = LEVEL(entry_of)(text, last);
+    for (; r < stop; r++) {
+        POSITION later = sa[r + AHEAD < n ? r + AHEAD : r];
+        PREFETCH(text + LEVEL(before)(sa[r + 2 * AHEAD < n ? r + 2 * AHEAD : r], n));
+        PREFETCH_WRITE(LEVEL(bucket_of)(p, LEVEL(before)(later, n)));
+        POSITION entry = sa[r], i = entry - 1;
+        if (entry == 0 || entry & FLAG) continue;
+        if (!keeps) sa[r] = 0;
+        *LEVEL(next_place)(p, i, 1, 0) = LEVEL(entry_of)(text, i);
+    }
+    level->at = r;
+    if (r < n) return;
+    if (level->is_tight) LEVEL(go)(level, is_first ? TIGHT_CLEAR : TIGHT_FINAL_CLEAR, 0);
+    else LEVEL(go)(level, is_first ? LEVEL_RIGHT : LEVEL_FINAL_RIGHT, n);
+}
+
+/* Induces the S suffixes, likewise. */
+static void LEVEL(right)(struct unitok_suffix *s, sort_level *level, int64_t *budget)
+{
+    const struct LEVEL(places) p = LEVEL(places_of)(s, level);
+    POSITION *sa = p.sa, *text = p.text;
+    int64_t n = level->n, r = level->at, stop = step_down(r, 0, budget);
+    int is_first = level->pass == LEVEL_RIGHT, keeps = !is_first || level->is_tight;
     while (r > stop) {
         r--;
+        POSITION later = sa[r > AHEAD ? r - AHEAD : 0];
         PREFETCH(text + LEVEL(before)(sa[r > 2 * AHEAD ? r - 2 * AHEAD : 0], n));
-        PREFETCH_WRITE(buckets + (text[LEVEL(before)(sa[r > AHEAD ? r - AHEAD : 0], n)] & MASK));
+        PREFETCH_WRITE(LEVEL(bucket_of)(p, LEVEL(before)(later, n)));
         POSITION entry = sa[r], i = (entry & MASK) - 1;
         if (!(entry & FLAG)) continue;
-        sa[r] = keep ? entry & MASK : 0;
-        sa[--buckets[text[i] & MASK]] = i | (i > 0 ? text[i - 1] & FLAG : 0);
+        sa[r] = keeps ? entry & MASK : 0;
+        *LEVEL(next_place)(p, i, -1, 0) = LEVEL(entry_of)(text, i);
     }
     level->at = r;
     if (r > 0) return;
-    if (level->pass == LEVEL_RIGHT) LEVEL(go)(level, LEVEL_GATHER, 0);
+    if (is_first) LEVEL(go)(level, LEVEL_GATHER, 0);
     else s->depth--;
 }
 
-/* ----------------------------------------------------------------------------------- names ---- */
+/* ---- names ---- */
 
+/* Moves the LMS positions to the front. They are all that is left, except on a tight level, where
+ * all suffixes are there. */
 static void LEVEL(gather)(struct unitok_suffix *s, sort_level *level, int64_t *budget)
 {
-    POSITION *sa = s->sa;
-    int64_t r = level->at, stop = level->n - r > *budget ? r + *budget : level->n, to = level->to;
-    *budget -= stop - r;
+    POSITION *sa = s->sa, *text = sa + level->text;
+    int64_t r = level->at, stop = step_up(r, level->n, budget), to = level->to;
     for (; r < stop; r++) {
         POSITION entry = sa[r];
         sa[to] = entry;
-        to += entry != 0;
+        to += level->is_tight ? LEVEL(is_lms)(text, (int64_t)(entry & MASK)) : entry != 0;
     }
     level->at = r;
     level->to = to;
     if (r == level->n) LEVEL(go)(level, LEVEL_COMPARE, 1);
 }
 
-/* Whether the LMS substrings at i and j are equal; takes from *budget what was compared. */
+/* Compares the LMS substrings at i and j; takes the symbols compared from the budget. */
 static int LEVEL(same)(const POSITION *text, int64_t n, int64_t i, int64_t j, int64_t *budget)
 {
     for (int64_t k = 0;; k++) {
@@ -171,7 +226,7 @@ static int LEVEL(same)(const POSITION *text, int64_t n, int64_t i, int64_t j, in
     }
 }
 
-/* Gives the flag to the last of each group of equal LMS substrings. */
+/* Flags the last of each group of equal LMS substrings. */
 static void LEVEL(compare)(struct unitok_suffix *s, sort_level *level, int64_t *budget)
 {
     POSITION *sa = s->sa, *text = sa + level->text;
@@ -185,10 +240,11 @@ static void LEVEL(compare)(struct unitok_suffix *s, sort_level *level, int64_t *
     level->at = r;
     if (r < level->m) return;
     if (level->m > 0) sa[level->m - 1] |= FLAG;
-    REDUCE(start)(&level->names, level->m, level->n, level->capacity, level->room);
+    REDUCE(start)(&level->names, level->m, level->n, level->capacity, level->bitmap_bytes);
     LEVEL(go)(level, LEVEL_REDUCE, 0);
 }
 
+/* Starts a level with the array of names that a reduction has made. */
 static void LEVEL(start)(struct unitok_suffix *s, sort_level *level, const reduction *names)
 {
     memset(level, 0, sizeof *level);
@@ -197,123 +253,93 @@ static void LEVEL(start)(struct unitok_suffix *s, sort_level *level, const reduc
     level->k = names->n_names;
     level->capacity = names->capacity - names->m;
     level->is_tight = names->is_tight;
-    level->room = names->room;
+    level->bitmap_bytes = names->bitmap_bytes;
     level->at = level->n - 1;
     s->depth++;
 }
 
-static int32_t LEVEL(reduce_names)(struct unitok_suffix *s, sort_level *level, int64_t *budget)
+static void LEVEL(reduce_names)(struct unitok_suffix *s, sort_level *level, int64_t *budget)
 {
-    int32_t status = REDUCE(reduce)(s->sa, &level->names, budget);
-    if (status == UNITOK_OK && level->names.pass == REDUCE_RECURSE) {
+    if (level->names.pass == REDUCE_SORTED) {
+        free_reduction(&level->names);
+        LEVEL(go)(level, LEVEL_SPREAD, level->m);
+        return;
+    }
+    REDUCE(reduce)(s->sa, &level->names, budget);
+    s->status = level->names.status;
+    if (s->status == UNITOK_OK && level->names.pass == REDUCE_RECURSE) {
         LEVEL(go)(level, LEVEL_POSITIONS, level->n - 1); /* when the next level is done */
         level->has_starts = 0;
         LEVEL(start)(s, level + 1, &level->names);
     }
-    return status;
 }
 
 static void LEVEL(positions)(struct unitok_suffix *s, sort_level *level, int64_t *budget)
 {
-    POSITION *sa = s->sa;
     int64_t found[BLOCK + 1];
-    if (level->names.pass == REDUCE_RECURSE) REDUCE(start_positions)(sa, &level->names);
+    if (level->names.pass == REDUCE_RECURSE) REDUCE(start_positions)(s->sa, &level->names);
     if (level->names.pass == REDUCE_MARK) {
-        REDUCE(mark)(sa, &level->names, budget);
+        REDUCE(reduce)(s->sa, &level->names, budget);
         return;
     }
     while (level->at > 0 && *budget > 0) {
-        int64_t stop = level->at > BLOCK ? level->at - BLOCK : 0;
-        int64_t n_found = LEVEL(gather_lms)(sa + level->text, level->at, stop, found);
-        REDUCE(add_positions)(sa, &level->names, found, n_found);
-        *budget -= level->at - stop;
-        level->at = stop;
+        int64_t n_found = LEVEL(gather_lms)(s, level, found, budget);
+        REDUCE(add_positions)(s->sa, &level->names, found, n_found);
     }
     if (level->at > 0) return;
     level->names.pass = REDUCE_ORDER;
     LEVEL(go)(level, LEVEL_REDUCE, 0);
 }
 
+/* Moves the sorted LMS positions, sa[0..m-1], to the ends of their buckets, the last one first, so
+ * that none is overwritten before it has moved. */
 static void LEVEL(spread)(struct unitok_suffix *s, sort_level *level, int64_t *budget)
 {
-    POSITION *sa = s->sa, *text = sa + level->text, *buckets = LEVEL(buckets)(s, level);
+    const struct LEVEL(places) p = LEVEL(places_of)(s, level);
+    POSITION *sa = p.sa, *text = p.text;
     if (level->at == level->m)
         memset(sa + level->m, 0xFF, (size_t)(level->n - level->m) * sizeof(POSITION));
     for (; level->at > 0 && *budget > 0; --*budget) {
         int64_t r = --level->at;
         if (r > 2 * AHEAD) PREFETCH(text + (sa[r - 2 * AHEAD] & MASK));
-        if (r > AHEAD) PREFETCH_WRITE(buckets + (text[sa[r - AHEAD] & MASK] & MASK));
+        if (r > AHEAD) PREFETCH_WRITE(LEVEL(bucket_of)(p, sa[r - AHEAD] & MASK));
         POSITION i = sa[r] & MASK;
         sa[r] = EMPTY;
-        sa[--buckets[text[i] & MASK]] = i;
+        *LEVEL(next_place)(p, i, -1, r) = i;
     }
     if (level->at == 0) LEVEL(go)(level, LEVEL_FINAL_LEFT, 0);
 }
 
-/* ------------------------------------------------------------------------------------------ one
- * step ---- */
+/* ---- one step ---- */
 
-static int32_t LEVEL(run)(struct unitok_suffix *s, sort_level *level, int64_t *budget)
+/* Sorts the levels of names as far as the budget goes; when all is done, s->depth is 0. */
+static void LEVEL(sort_levels)(struct unitok_suffix *s, int64_t *budget)
 {
-    static const int8_t needs_buckets[] = {
-        /* 1: starts, 2: ends */
-        [LEVEL_PLACE] = 2,  [LEVEL_LEFT] = 1,       [LEVEL_RIGHT] = 2,
-        [LEVEL_SPREAD] = 2, [LEVEL_FINAL_LEFT] = 1, [LEVEL_FINAL_RIGHT] = 2,
+    static const struct {
+        void (*run)(struct unitok_suffix *, sort_level *, int64_t *);
+        enum { NO_BUCKETS, STARTS, ENDS } needs;
+    } passes[LEVEL_PASSES] = {
+        [LEVEL_TYPES] = {LEVEL(types), NO_BUCKETS},
+        [TIGHT_COUNT] = {TIGHT(count), NO_BUCKETS},
+        [TIGHT_ENDS] = {TIGHT(ends), NO_BUCKETS},
+        [LEVEL_PLACE] = {LEVEL(place), ENDS},
+        [LEVEL_LEFT] = {LEVEL(left), STARTS},
+        [TIGHT_CLEAR] = {TIGHT(clear), NO_BUCKETS},
+        [LEVEL_RIGHT] = {LEVEL(right), ENDS},
+        [LEVEL_GATHER] = {LEVEL(gather), NO_BUCKETS},
+        [LEVEL_COMPARE] = {LEVEL(compare), NO_BUCKETS},
+        [LEVEL_REDUCE] = {LEVEL(reduce_names), NO_BUCKETS},
+        [LEVEL_POSITIONS] = {LEVEL(positions), NO_BUCKETS},
+        [LEVEL_SPREAD] = {LEVEL(spread), ENDS},
+        [LEVEL_FINAL_LEFT] = {LEVEL(left), STARTS},
+        [TIGHT_FINAL_CLEAR] = {TIGHT(clear), NO_BUCKETS},
+        [LEVEL_FINAL_RIGHT] = {LEVEL(right), ENDS},
     };
-    if (level->pass == LEVEL_REDUCE && level->names.pass == REDUCE_SORTED) {
-        free_reduction(&level->names);
-        LEVEL(go)(level, LEVEL_SPREAD, level->m);
+    while (s->depth > 0 && *budget > 0 && s->status == UNITOK_OK) {
+        sort_level *level = &s->levels[s->depth - 1];
+        int needs = passes[level->pass].needs;
+        if (needs == NO_BUCKETS || level->is_counted) passes[level->pass].run(s, level, budget);
+        else if (level->is_tight) TIGHT(start_runs)(s, level);
+        else LEVEL(count)(s, level, budget, needs == ENDS);
     }
-    if (level->is_tight) {
-        int32_t status = UNITOK_OK;
-        if (TIGHT(run)(s, level, budget, &status)) return status;
-    } else if (needs_buckets[level->pass] && !level->is_counted) {
-        LEVEL(count)(s, level, budget, needs_buckets[level->pass] == 2);
-        return UNITOK_OK;
-    }
-    switch (level->pass) {
-    case LEVEL_TYPES:
-        LEVEL(types)(s, level, budget);
-        break;
-    case LEVEL_PLACE:
-        LEVEL(place)(s, level, budget);
-        break;
-    case LEVEL_LEFT:
-        LEVEL(left)(s, level, budget, 0);
-        break;
-    case LEVEL_RIGHT:
-        LEVEL(right)(s, level, budget, 0);
-        break;
-    case LEVEL_GATHER:
-        LEVEL(gather)(s, level, budget);
-        break;
-    case LEVEL_COMPARE:
-        LEVEL(compare)(s, level, budget);
-        break;
-    case LEVEL_REDUCE:
-        return LEVEL(reduce_names)(s, level, budget);
-    case LEVEL_POSITIONS:
-        LEVEL(positions)(s, level, budget);
-        break;
-    case LEVEL_SPREAD:
-        LEVEL(spread)(s, level, budget);
-        break;
-    case LEVEL_FINAL_LEFT:
-        LEVEL(left)(s, level, budget, 1);
-        break;
-    default:
-        LEVEL(right)(s, level, budget, 1);
-        break;
-    }
-    return UNITOK_OK;
-}
-
-/* Sorts the levels of names, as far as the budget goes; when all is done, s->depth is 0. */
-static int32_t LEVEL(sort_levels)(struct unitok_suffix *s, int64_t *budget)
-{
-    while (s->depth > 0 && *budget > 0) {
-        int32_t status = LEVEL(run)(s, &s->levels[s->depth - 1], budget);
-        if (status != UNITOK_OK) return status;
-    }
-    return UNITOK_OK;
 }

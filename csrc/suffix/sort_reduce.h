@@ -1,37 +1,33 @@
-/* sort_reduce.h - template: from sorted LMS substrings to sorted LMS suffixes, but for sorting the
- * names in between
+/* sort_reduce.h - template: from sorted LMS substrings to sorted LMS suffixes
  *
- *   parameter   example
- *   POSITION    uint32_t
- *   REDUCE(x)   reduce_##x##_32    names of functions
+ * At the start sa[0..m-1] are the LMS positions, sorted by their substrings; the last of each group
+ * of equal substrings has the flag. Each group gets a name, and the text becomes the array of its
+ * names in text order, whose suffixes are in the same order as the LMS suffixes. The caller sorts
+ * these (sort_names.h), and then the LMS positions are brought into the order found.
  *
- * sa[0..m-1] are the LMS positions, sorted by their substrings; the last of each group of equal
- * substrings has the flag. A group that has one member is sorted already, whatever follows it. Of
- * the names in text order those are left out that are unique and follow a unique one: no comparison
- * of others gets as far as them.
+ * A group of one member is sorted already, whatever follows it. So a unique name that follows a
+ * unique name is left out of the array of names: a comparison of other suffixes ends at the unique
+ * name before it.
  *
- *     sorted LMS positions    7  2  5 | 9 | 0  4 |         (groups end at |)
- *     names in text order     4* 0 4 0 0 3*                0 is the name of 2, 5, 7; ...     (* unique)
+ *     sorted LMS positions    7  2  5 | 9 | 0  4 |         groups end at |
+ *     names in text order     4* 0 4 0 0 3*                2, 5 and 7 have the name 0, ...; * is unique
  *
- *     sa  [ positions: m | names, at position / 2: n/2 | ... ]                                        CLEAR NAME LOOK
- *         [ positions: m | names of those kept | ...         [ left out: m - kept | names: kept ]     COMPACT RENAME
- *         [ suffix array of the names: kept | free ...       [ left out: m - kept | names: kept ]     REPLACE, the level
- *         [ suffix array of the names: kept | marks: n/64 .. [ left out: m - kept | positions ]       MARK POSITIONS
- *         [ its entries as positions: kept  | ...            [ left out: m - kept | positions ]       ORDER
- *         [ all LMS positions, sorted: m | ...                                                        MERGE
- *                                                                                      capacity ^
+ * The memory, pass by pass; two LMS positions are at least two apart, so names at position / 2 do
+ * not collide:
+ *
+ *     sa  [ positions: m | names, at position / 2: n/2 | ... ]                                CLEAR NAME LOOK
+ *         [ positions: m | names kept | ...                 [ left out: m - kept | names: kept ]     COMPACT RENAME
+ *         [ suffix array of the names: kept | free ...      [ left out: m - kept | names: kept ]     REPLACE, the level
+ *         [ suffix array of the names: kept | marks: n/64 ..[ left out: m - kept | positions ]       MARK POSITIONS
+ *         [ its entries as positions: kept  | ...           [ left out: m - kept | positions ]       ORDER
+ *         [ all LMS positions, sorted: m | ...                                                       MERGE
+ *                                                                                     capacity ^
  */
-
-#define FLAG ((POSITION)1 << (8 * sizeof(POSITION) - 1))
-#define MASK (FLAG - 1)
-#define EMPTY ((POSITION) - 1)
-#define FLAG_OF(entry) ((entry) >> (8 * sizeof(POSITION) - 1))
 
 static void REDUCE(clear)(POSITION *sa, reduction *x, int64_t *budget)
 {
-    int64_t end = x->m + x->n / 2, stop = end - x->at > *budget ? x->at + *budget : end;
+    int64_t end = x->m + x->n / 2, stop = step_up(x->at, end, budget);
     memset(sa + x->at, 0xFF, (size_t)(stop - x->at) * sizeof(POSITION));
-    *budget -= stop - x->at;
     x->at = stop;
     if (stop < end) return;
     x->pass = REDUCE_NAME;
@@ -39,31 +35,29 @@ static void REDUCE(clear)(POSITION *sa, reduction *x, int64_t *budget)
     x->bit = 1; /* whether the entry before ends a group */
 }
 
-/* The marks of text[0..n-1], in elements of the suffix array; one more for where a word may begin.
- */
-INLINE int64_t REDUCE(marks_room)(int64_t n)
+/* The size of the marks of text[0..n-1], in elements of the suffix array: one bit for two symbols,
+ * and one element more, because a word of 64 bits may have to begin at an odd one. */
+INLINE int64_t REDUCE(marks_size)(int64_t n)
 {
     return (n / 128 + 1) * (int64_t)(sizeof(uint64_t) / sizeof(POSITION)) + 1;
 }
 
-/* n_bytes: of is_left_out, 0 if all names are kept. */
-static int32_t REDUCE(start_compact)(reduction *x, int64_t n_bytes)
+/* n_bytes: the size of is_left_out, or 0 if all names are kept. */
+static void REDUCE(start_compact)(reduction *x, int64_t n_bytes)
 {
-    x->room -= n_bytes;
+    x->bitmap_bytes -= n_bytes;
     x->pass = REDUCE_COMPACT;
-    x->at = x->to = x->bit = 0; /* bit: whether the last name is unique */
-    if (!n_bytes) return UNITOK_OK;
+    x->at = x->to = x->bit = 0; /* bit: the last name is unique */
+    if (!n_bytes) return;
     x->is_left_out = mem_zalloc(1, (size_t)n_bytes);
-    return x->is_left_out ? UNITOK_OK : UNITOK_ERROR_MEMORY;
+    if (!x->is_left_out) x->status = UNITOK_ERROR_MEMORY;
 }
 
-/* The name of a group is, for now, the place of its first entry; that of a unique one has the flag.
- */
-static int32_t REDUCE(name)(POSITION *sa, reduction *x, int64_t *budget)
+/* The name of a group is, for now, the place of its first entry. A unique name has the flag. */
+static void REDUCE(name)(POSITION *sa, reduction *x, int64_t *budget)
 {
     POSITION *names = sa + x->m, name = (POSITION)x->to, ended = (POSITION)x->bit;
-    int64_t r = x->at, stop = x->m - r > *budget ? r + *budget : x->m, n_names = x->n_names;
-    *budget -= stop - r;
+    int64_t r = x->at, stop = step_up(r, x->m, budget), n_names = x->n_names;
     for (; r < stop; r++) {
         if (r + AHEAD < x->m) PREFETCH_WRITE(names + ((sa[r + AHEAD] & MASK) >> 1));
         POSITION entry = sa[r], ends = FLAG_OF(entry);
@@ -76,29 +70,27 @@ static int32_t REDUCE(name)(POSITION *sa, reduction *x, int64_t *budget)
     x->to = (int64_t)name;
     x->bit = (int32_t)ended;
     x->n_names = n_names;
-    if (r < x->m) return UNITOK_OK;
-    if (n_names == x->m) { /* all are different */
-        x->pass = REDUCE_SORTED;
-        return UNITOK_OK;
-    }
+    if (r < x->m) return;
     int64_t n_bytes = (x->m / 64 + 1) * (int64_t)sizeof *x->is_left_out;
-    if (n_bytes > x->room) return REDUCE(start_compact)(x, 0);
-    if (x->capacity - 2 * x->m >= REDUCE(marks_room)(x->n))
-        return REDUCE(start_compact)(x, n_bytes);
-    x->pass = REDUCE_LOOK;
-    x->at = x->k = 0;
-    x->bit = 0; /* whether the last name is unique */
-    return UNITOK_OK;
+    if (n_names == x->m) { /* all substrings are distinct, so the suffixes are sorted */
+        x->pass = REDUCE_SORTED;
+    } else if (n_bytes > x->bitmap_bytes) {
+        REDUCE(start_compact)(x, 0);
+    } else if (x->capacity - 2 * x->m >= REDUCE(marks_size)(x->n)) {
+        REDUCE(start_compact)(x, n_bytes);
+    } else {
+        x->pass = REDUCE_LOOK;
+        x->at = x->k = x->bit = 0; /* bit: the last name is unique */
+    }
 }
 
-/* Counts the unique names that follow a unique one: leaving them out must make room for the marks.
- */
-static int32_t REDUCE(look)(const POSITION *sa, reduction *x, int64_t *budget)
+/* Counts the unique names that follow a unique one. They can be left out only if that frees enough
+ * memory for the marks. */
+static void REDUCE(look)(POSITION *sa, reduction *x, int64_t *budget)
 {
     const POSITION *names = sa + x->m;
-    int64_t end = x->n / 2, r = x->at, stop = end - r > *budget ? r + *budget : end, n_out = x->k;
+    int64_t end = x->n / 2, r = x->at, stop = step_up(r, end, budget), n_out = x->k;
     POSITION was_unique = (POSITION)x->bit;
-    *budget -= stop - r;
     for (; r < stop; r++) {
         POSITION name = names[r], is_unique = FLAG_OF(name);
         n_out += (int64_t)((name != EMPTY) & is_unique & was_unique);
@@ -107,19 +99,19 @@ static int32_t REDUCE(look)(const POSITION *sa, reduction *x, int64_t *budget)
     x->at = r;
     x->k = n_out;
     x->bit = (int32_t)was_unique;
-    if (r < end) return UNITOK_OK;
-    int has_room = x->capacity - 2 * x->m + n_out >= REDUCE(marks_room)(x->n);
-    return REDUCE(start_compact)(x,
-                                 has_room ? (x->m / 64 + 1) * (int64_t)sizeof *x->is_left_out : 0);
+    if (r < end) return;
+    int fits = x->capacity - 2 * x->m + n_out >= REDUCE(marks_size)(x->n);
+    REDUCE(start_compact)(x, fits ? (x->m / 64 + 1) * (int64_t)sizeof *x->is_left_out : 0);
 }
 
+/* Gathers the names that are kept, in text order, at the end of the memory. The loop has no branch:
+ * every name is written, and `to` advances only past those that are kept. */
 static void REDUCE(compact)(POSITION *sa, reduction *x, int64_t *budget)
 {
     POSITION *names = sa + x->m;
-    int64_t end = x->n / 2, r = x->at, stop = end - r > *budget ? r + *budget : end, to = x->to;
+    int64_t end = x->n / 2, r = x->at, stop = step_up(r, end, budget), to = x->to;
     uint64_t none = 0, leaves_out = x->is_left_out != NULL, was_unique = (uint64_t)x->bit;
     uint64_t *is_left_out = leaves_out ? x->is_left_out : &none;
-    *budget -= stop - r;
     for (; r < stop; r++) {
         POSITION name = names[r];
         uint64_t is_there = name != EMPTY, is_unique = is_there & (uint64_t)FLAG_OF(name);
@@ -142,16 +134,14 @@ static void REDUCE(compact)(POSITION *sa, reduction *x, int64_t *budget)
     x->to = x->capacity - x->m;
 }
 
-/* Moves away the positions left out, and puts at the place of every other group its dense number;
- * or, for a tight level, where its bucket will begin. */
+/* Moves the positions that are left out to the end of the memory, and replaces the first entry of
+ * every other group by its dense number; for a tight level, by the place where its bucket begins. */
 static void REDUCE(rename)(POSITION *sa, reduction *x, int64_t *budget)
 {
-    int64_t r = x->at, stop = x->m - r > *budget ? r + *budget : x->m, to = x->to,
-            n_names = x->n_names;
+    int64_t r = x->at, stop = step_up(r, x->m, budget), to = x->to, n_names = x->n_names;
     int64_t k = x->k, group = x->group;
     const uint64_t *is_left_out = x->is_left_out;
     int32_t is_tight = x->is_tight;
-    *budget -= stop - r;
     for (; r < stop; r++) {
         POSITION entry = sa[r];
         if (is_left_out && bit_is_set(is_left_out, r)) {
@@ -175,10 +165,10 @@ static void REDUCE(rename)(POSITION *sa, reduction *x, int64_t *budget)
     x->at = x->capacity - x->n_kept;
 }
 
+/* Replaces each name, the place of a group's first entry, by the number that `rename` wrote there. */
 static void REDUCE(replace)(POSITION *sa, reduction *x, int64_t *budget)
 {
-    int64_t r = x->at, stop = x->capacity - r > *budget ? r + *budget : x->capacity;
-    *budget -= stop - r;
+    int64_t r = x->at, stop = step_up(r, x->capacity, budget);
     for (; r < stop; r++) {
         PREFETCH(sa + (sa[r + AHEAD < x->capacity ? r + AHEAD : r] & MASK));
         sa[r] = sa[sa[r] & MASK];
@@ -187,8 +177,8 @@ static void REDUCE(replace)(POSITION *sa, reduction *x, int64_t *budget)
     if (r == x->capacity) x->pass = REDUCE_RECURSE;
 }
 
-/* The names are sorted. Before `order` the caller calls `mark` while that is the pass, and then
- * add_positions. */
+/* Called when the names are sorted. The caller then runs `mark` while that is the pass, calls
+ * add_positions for all LMS positions, and continues with `order`. */
 static void REDUCE(start_positions)(POSITION *sa, reduction *x)
 {
     x->pass = x->is_left_out ? REDUCE_MARK : REDUCE_POSITIONS;
@@ -202,12 +192,11 @@ static void REDUCE(start_positions)(POSITION *sa, reduction *x)
     memset(marks, 0, (size_t)(x->n / 128 + 1) * sizeof(uint64_t));
 }
 
-static void REDUCE(mark)(const POSITION *sa, reduction *x, int64_t *budget)
+static void REDUCE(mark)(POSITION *sa, reduction *x, int64_t *budget)
 {
     const POSITION *left_out = sa + x->capacity - x->m;
     uint64_t *is_marked = x->is_marked;
-    int64_t end = x->m - x->n_kept, r = x->at, stop = end - r > *budget ? r + *budget : end;
-    *budget -= stop - r;
+    int64_t end = x->m - x->n_kept, r = x->at, stop = step_up(r, end, budget);
     for (; r < stop; r++) {
         int64_t k = (int64_t)left_out[r] >> 1;
         if (r + AHEAD < end) PREFETCH_WRITE(is_marked + (left_out[r + AHEAD] >> 7));
@@ -219,15 +208,15 @@ static void REDUCE(mark)(const POSITION *sa, reduction *x, int64_t *budget)
     x->at = 0;
 }
 
-/* LMS positions as they are found in the text, from right to left: found[0..n-1]. */
-
+/* Takes found[0..n-1], the next LMS positions of the text from right to left, and writes those that
+ * are kept. */
 static void REDUCE(add_positions)(POSITION *sa, reduction *x, const int64_t *found, int64_t n)
 {
     int64_t to = x->to;
     const uint64_t *is_marked = x->is_marked;
     if (!is_marked)
         for (int64_t j = 0; j < n; j++) sa[--to] = (POSITION)found[j];
-    else /* the first LMS suffix is kept, so "to - 1" stays where positions belong */
+    else /* The first LMS suffix is always kept, so "to - 1" never leaves the array. */
         for (int64_t j = 0; j < n; j++) {
             sa[to - 1] = (POSITION)found[j];
             to -= !bit_is_set(is_marked, found[j] >> 1);
@@ -235,11 +224,11 @@ static void REDUCE(add_positions)(POSITION *sa, reduction *x, const int64_t *fou
     x->to = to;
 }
 
+/* Replaces the sorted suffixes of the array of names by the LMS positions that they stand for. */
 static void REDUCE(order)(POSITION *sa, reduction *x, int64_t *budget)
 {
     POSITION *positions = sa + x->capacity - x->n_kept;
-    int64_t r = x->at, stop = x->n_kept - r > *budget ? r + *budget : x->n_kept;
-    *budget -= stop - r;
+    int64_t r = x->at, stop = step_up(r, x->n_kept, budget);
     for (; r < stop; r++) {
         if (r + AHEAD < x->n_kept) PREFETCH(positions + sa[r + AHEAD]);
         sa[r] = positions[sa[r]];
@@ -255,11 +244,11 @@ static void REDUCE(order)(POSITION *sa, reduction *x, int64_t *budget)
     x->k = x->capacity - x->n_kept; /* the others */
 }
 
+/* Merges the two sorted lists: is_left_out says from which one each entry comes. */
 static void REDUCE(merge)(POSITION *sa, reduction *x, int64_t *budget)
 {
-    int64_t r = x->at, stop = x->m - r > *budget ? r + *budget : x->m, out = x->to, kept = x->k;
+    int64_t r = x->at, stop = step_up(r, x->m, budget), out = x->to, kept = x->k;
     const uint64_t *is_left_out = x->is_left_out;
-    *budget -= stop - r;
     for (; r < stop; r++) {
         int is_out = bit_is_set(is_left_out, r);
         sa[r] = sa[is_out ? out : kept];
@@ -272,42 +261,26 @@ static void REDUCE(merge)(POSITION *sa, reduction *x, int64_t *budget)
     if (r == x->m) x->pass = REDUCE_SORTED;
 }
 
-/* Begins with m entries as described above, of a text of n symbols; room: bytes for a bitmap. */
-static void REDUCE(start)(reduction *x, int64_t m, int64_t n, int64_t capacity, int64_t room)
+/* Starts with m sorted entries of a text of n symbols. */
+static void REDUCE(start)(reduction *x, int64_t m, int64_t n, int64_t capacity,
+                          int64_t bitmap_bytes)
 {
     memset(x, 0, sizeof *x);
     x->m = x->at = m;
     x->n = n;
     x->capacity = capacity;
-    x->room = room;
+    x->bitmap_bytes = bitmap_bytes;
     x->pass = m > 1 ? REDUCE_CLEAR : REDUCE_SORTED;
 }
 
-static int32_t REDUCE(reduce)(POSITION *sa, reduction *x, int64_t *budget)
+static void REDUCE(reduce)(POSITION *sa, reduction *x, int64_t *budget)
 {
-    switch (x->pass) {
-    case REDUCE_CLEAR:
-        REDUCE(clear)(sa, x, budget);
-        break;
-    case REDUCE_NAME:
-        return REDUCE(name)(sa, x, budget);
-    case REDUCE_LOOK:
-        return REDUCE(look)(sa, x, budget);
-    case REDUCE_COMPACT:
-        REDUCE(compact)(sa, x, budget);
-        break;
-    case REDUCE_RENAME:
-        REDUCE(rename)(sa, x, budget);
-        break;
-    case REDUCE_REPLACE:
-        REDUCE(replace)(sa, x, budget);
-        break;
-    case REDUCE_ORDER:
-        REDUCE(order)(sa, x, budget);
-        break;
-    default:
-        REDUCE(merge)(sa, x, budget);
-        break;
-    }
-    return UNITOK_OK;
+    static void (*const passes[REDUCE_SORTED])(POSITION *, reduction *, int64_t *) = {
+        [REDUCE_CLEAR] = REDUCE(clear),   [REDUCE_NAME] = REDUCE(name),
+        [REDUCE_LOOK] = REDUCE(look),     [REDUCE_COMPACT] = REDUCE(compact),
+        [REDUCE_RENAME] = REDUCE(rename), [REDUCE_REPLACE] = REDUCE(replace),
+        [REDUCE_MARK] = REDUCE(mark),     [REDUCE_ORDER] = REDUCE(order),
+        [REDUCE_MERGE] = REDUCE(merge),
+    };
+    passes[x->pass](sa, x, budget);
 }

@@ -1,18 +1,20 @@
 /* sort_text.h - template: sorts the suffixes of a text by induction, from LMS suffixes that are
  * sorted first
  *
- *   parameter   example
- *   SYMBOL      uint16_t             an element of the text
- *   POSITION    uint32_t             a position; its top bit is a flag
- *   SUFFIX(x)   suffix_##x##_16_32   names of functions
- *   LEVEL(x), REDUCE(x), FLAG, MASK  see sort_names.h and sort_reduce.h, which are included first
+ * Suffix i is S if it is smaller than suffix i + 1, else L; the last one is L. It is LMS ("leftmost
+ * S") if it is S and suffix i - 1 is L. Types are never stored, because the type of the suffix before
+ * follows from two symbols and the type at hand, 1 for S and 0 for L:
  *
- * Suffix i is S if it is smaller than suffix i + 1, else L; the last one is L. It is LMS if it is S
- * and i - 1 is L. What the suffix i is to the one before it, follows from text[i - 1] and text[i],
- * so types are never stored:
- *     type(i - 1) = text[i - 1] < text[i] + type(i)        (1: S, 0: L)
- * Suffixes of one first symbol fall into four kinds: by their own type, and by the type of the
- * suffix before.
+ *     type(i - 1) = text[i - 1] < text[i] + type(i)
+ *
+ * Induction: if all suffixes that begin with smaller symbols are in order, so is every L suffix,
+ * because what follows its first symbol is smaller than itself and is in order already. A pass
+ * upwards over the array can therefore put the L suffix i - 1 at the front of its bucket when it
+ * meets suffix i. A pass downwards does the same for S suffixes and the ends of the buckets.
+ *
+ * The suffixes of one first symbol fall into four kinds, by their own type and that of the suffix
+ * before. The latter says which pass reads an entry: the upward one reads entries that induce an L
+ * suffix, the downward one those that induce an S suffix.
  *
  *                  own type   before                                  a symbol's bucket in the suffix array
  *     L_THEN_L     L          L                                       ┌──────────────────┬───────────────────┐
@@ -20,24 +22,24 @@
  *     LMS          S          L                                       │ kinds mixed      │ kinds mixed       │
  *     S_THEN_S     S          S                                       └──────────────────┴───────────────────┘
  *
- * A. Sort the LMS substrings (each from one LMS position to the next, inclusive). Only their order
- * matters, so the kinds are kept apart, and every entry read is one that induces another; no branch
- * depends on the data.
+ * A. Sort the LMS substrings (each from one LMS position to the next, inclusive). Only the order of
+ * LMS suffixes is wanted, so the kinds are kept apart, every entry that a pass reads induces
+ * another, and no branch depends on the data.
  *
  *     sa   [ L_THEN_L of symbol 0 | LMS of 0 | L_THEN_L of 1 | LMS of 1 | ... ][ L_THEN_S of 0 | S_THEN_S of 0 | ... ]
- *           read by LEFT, upwards; it fills L_THEN_L and L_THEN_S                read by RIGHT, downwards
- *     sa   [ sorted LMS ............... ]                                        RIGHT fills S_THEN_S and these
+ *           LEFT reads this upwards and fills L_THEN_L and L_THEN_S              RIGHT reads this downwards
+ *     sa   [ sorted LMS ............... ]                                        and fills S_THEN_S and sorted LMS
  *
- * An entry's flag says that its substring differs from that of the entry before it in its bucket
- * (in the order of writing). Two entries have equal substrings if their symbols are equal and they
- * were induced from equal ones: so each bucket keeps the number of the group that wrote into it
+ * An entry's flag says that its substring differs from that of the entry before it in its bucket,
+ * in the order of writing. Two entries have equal substrings if their symbols are equal and they
+ * were induced from equal ones. So each bucket keeps the number of the group that wrote into it
  * last, and no substring is ever compared.
  *
  * B. Name the LMS substrings in sorted order (sort_reduce.h). If they are not all different, sort
  * the suffixes of the array of names (sort_names.h).
  *
- * C. From the sorted LMS suffixes induce all L suffixes, from these all S suffixes. An entry's flag
- * says that it is for RIGHT to continue from; LEFT continues from those that have none and are not
+ * C. From the sorted LMS suffixes induce all L suffixes, and from these all S suffixes. An entry's
+ * flag says that RIGHT continues from it; LEFT continues from those that have none and are not
  * position 0.
  */
 
@@ -52,20 +54,19 @@ INLINE int32_t SUFFIX(type)(const SYMBOL *text, int64_t i, int32_t type_of_next)
     return (int64_t)text[i] < (int64_t)text[i + 1] + type_of_next;
 }
 
-/* ------------------------------------------------------------------------------------------ A. LMS
- * substrings ---- */
+/* ---- A. LMS substrings ---- */
 
-static int32_t SUFFIX(count)(struct unitok_suffix *s, int64_t *budget)
+static void SUFFIX(count)(struct unitok_suffix *s, int64_t *budget)
 {
     const SYMBOL *text = s->text;
     POSITION(*counts)[4] = s->counts;
-    int64_t i = s->at, stop = i > *budget ? i - *budget : 0;
+    int64_t i = s->at, stop = step_down(i, 0, budget);
     int32_t type = s->type;
-    *budget -= i - stop;
     for (; i > stop; i--) {
         if (sizeof(SYMBOL) > 2 && UNLIKELY((uint64_t)text[i] >= (uint64_t)s->n_symbols)) {
             s->at = i;
-            return UNITOK_ERROR_ARGUMENT;
+            s->status = UNITOK_ERROR_ARGUMENT;
+            return;
         }
         int32_t before = SUFFIX(type)(text, i - 1, type);
         counts[text[i]][2 * type + before]++;
@@ -73,14 +74,16 @@ static int32_t SUFFIX(count)(struct unitok_suffix *s, int64_t *budget)
     }
     s->at = i;
     s->type = type;
-    if (i > 0) return UNITOK_OK;
-    if (sizeof(SYMBOL) > 2 && UNLIKELY((uint64_t)text[0] >= (uint64_t)s->n_symbols))
-        return UNITOK_ERROR_ARGUMENT;
+    if (i > 0) return;
+    if (sizeof(SYMBOL) > 2 && UNLIKELY((uint64_t)text[0] >= (uint64_t)s->n_symbols)) {
+        s->status = UNITOK_ERROR_ARGUMENT;
+        return;
+    }
     s->first_type = type;
     s->m = 0;
     SUFFIX(bucket)(*buckets)[2] = s->buckets;
     int64_t end = 0;
-    /* LMS positions grow downwards from the end of their run */
+    /* LMS positions lie behind the L_THEN_L suffixes of their symbol. */
     for (int64_t c = 0; c < s->n_symbols; c++) {
         s->m += counts[c][LMS];
         end += counts[c][L_THEN_L];
@@ -91,22 +94,24 @@ static int32_t SUFFIX(count)(struct unitok_suffix *s, int64_t *budget)
     s->pass = PASS_PLACE;
     s->at = s->n - 1;
     s->type = 0;
-    return UNITOK_OK;
 }
 
-/* The LMS positions of text[stop..from], found right to left, without a branch for each. */
-INLINE int64_t SUFFIX(gather)(const SYMBOL *text, int64_t from, int64_t stop, int32_t *io_type,
-                              int64_t *found)
+/* The LMS positions of the next block of the text, right to left, without a branch for each; how
+ * many there are. */
+INLINE int64_t SUFFIX(gather)(struct unitok_suffix *s, int64_t *found, int64_t *budget)
 {
-    int64_t n_found = 0;
-    int32_t type = *io_type;
-    for (int64_t i = from; i > stop; i--) {
+    const SYMBOL *text = s->text;
+    int64_t n_found = 0, stop = s->at > BLOCK ? s->at - BLOCK : 0;
+    int32_t type = s->type;
+    for (int64_t i = s->at; i > stop; i--) {
         int32_t before = SUFFIX(type)(text, i - 1, type);
         found[n_found] = i;
         n_found += type & ~before;
         type = before;
     }
-    *io_type = type;
+    *budget -= s->at - stop;
+    s->at = stop;
+    s->type = type;
     return n_found;
 }
 
@@ -119,12 +124,9 @@ static void SUFFIX(place)(struct unitok_suffix *s, int64_t *budget)
     SUFFIX(bucket)(*buckets)[2] = s->buckets;
     int64_t found[BLOCK + 1];
     while (s->at > 0 && *budget > 0) {
-        int64_t stop = s->at > BLOCK ? s->at - BLOCK : 0;
-        int64_t n_found = SUFFIX(gather)(text, s->at, stop, &s->type, found);
+        int64_t n_found = SUFFIX(gather)(s, found, budget);
         for (int64_t k = 0; k < n_found; k++)
             sa[buckets[text[found[k]]][0].next++] = (POSITION)found[k];
-        *budget -= s->at - stop;
-        s->at = stop;
     }
     if (s->at == 0) SUFFIX(start_left)(s);
 }
@@ -144,7 +146,7 @@ static void SUFFIX(start_left)(struct unitok_suffix *s)
         active += counts[c][LMS];
         turned += counts[c][L_THEN_S] + counts[c][S_THEN_S];
     }
-    s->group = 1; /* the last suffix, as if induced from an end that is smaller than all */
+    s->group = 1; /* the last suffix is induced from an end that is smaller than all symbols */
     SUFFIX(bucket) *bucket = &buckets[text[s->n - 1]][text[s->n - 2] < text[s->n - 1]];
     sa[bucket->next++] = (POSITION)(s->n - 1) | FLAG;
     bucket->group = 1;
@@ -152,8 +154,8 @@ static void SUFFIX(start_left)(struct unitok_suffix *s)
     s->at = 0;
 }
 
-/* Where to look for what lies before the suffix of an entry, which may not be written yet: a place
- * in the text. */
+/* The place in the text just before the suffix of an entry; 0, which can be read as well, if the
+ * entry is not written yet. */
 INLINE POSITION SUFFIX(before)(POSITION entry, int64_t n)
 {
     POSITION i = (entry & MASK) - 1;
@@ -168,8 +170,7 @@ static void SUFFIX(left)(struct unitok_suffix *s, int64_t *budget)
     POSITION *sa = s->sa;
     SUFFIX(bucket)(*buckets)[2] = s->buckets;
     POSITION group = (POSITION)s->group;
-    int64_t r = s->at, stop = s->n_active - r > *budget ? r + *budget : s->n_active;
-    *budget -= stop - r;
+    int64_t r = s->at, stop = step_up(r, s->n_active, budget);
     for (; r < stop; r++) {
         PREFETCH(text + SUFFIX(before)(sa[r + 2 * AHEAD < s->n_active ? r + 2 * AHEAD : r], s->n));
         POSITION entry = sa[r], i = (entry & MASK) - 1;
@@ -204,7 +205,7 @@ static void SUFFIX(start_right)(struct unitok_suffix *s)
     s->run = 0;
 }
 
-/* Goes to the next run that PASS_RIGHT reads, sa[to..at-1]; 0 if there is none. */
+/* Goes to the next run that PASS_RIGHT reads, sa[to..at-1]; returns 0 if there is none. */
 INLINE int SUFFIX(next_run)(struct unitok_suffix *s)
 {
     POSITION(*counts)[4] = s->counts;
@@ -226,12 +227,11 @@ static void SUFFIX(right)(struct unitok_suffix *s, int64_t *budget)
     POSITION *sa = s->sa;
     SUFFIX(bucket)(*buckets)[2] = s->buckets;
     for (;;) {
-        int64_t r = s->at, stop = r - s->to > *budget ? r - *budget : s->to;
+        int64_t r = s->at, stop = step_down(r, s->to, budget);
         POSITION group = (POSITION)s->group;
-        /* Flags of S suffixes were written downwards and say that a group begins; those of L
-         * suffixes, upwards. */
+        /* Flags are read downwards. Those of S suffixes were written downwards too, so they begin a
+         * group; those of L suffixes were written upwards and end one. */
         int is_s = s->run == 1;
-        *budget -= r - stop;
         while (r > stop) {
             r--;
             PREFETCH(text + SUFFIX(before)(sa[r > 2 * AHEAD ? r - 2 * AHEAD : 0], s->n));
@@ -251,68 +251,62 @@ static void SUFFIX(right)(struct unitok_suffix *s, int64_t *budget)
         if (!SUFFIX(next_run)(s)) break;
     }
     s->pass = PASS_REDUCE;
-    REDUCE(start)(&s->names, s->m, s->n, s->n, BITMAPS_ROOM(s->n));
+    REDUCE(start)(&s->names, s->m, s->n, s->n, BITMAPS_MAX_BYTES(s->n));
 }
 
-/* ------------------------------------------------------------------------------------------ B.
- * names ---- */
+/* ---- B. names ---- */
 
 static void SUFFIX(start_spread)(struct unitok_suffix *s);
 
-static int32_t SUFFIX(reduce)(struct unitok_suffix *s, int64_t *budget)
+static void SUFFIX(reduce)(struct unitok_suffix *s, int64_t *budget)
 {
     if (s->names.pass == REDUCE_SORTED) {
         free_reduction(&s->names);
         SUFFIX(start_spread)(s);
-        return UNITOK_OK;
+        return;
     }
-    int32_t status = REDUCE(reduce)(s->sa, &s->names, budget);
-    if (status == UNITOK_OK && s->names.pass == REDUCE_RECURSE) {
+    REDUCE(reduce)(s->sa, &s->names, budget);
+    s->status = s->names.status;
+    if (s->status == UNITOK_OK && s->names.pass == REDUCE_RECURSE) {
         LEVEL(start)(s, &s->levels[0], &s->names);
         s->pass = PASS_LEVELS;
     }
-    return status;
 }
 
-static int32_t SUFFIX(levels)(struct unitok_suffix *s, int64_t *budget)
+static void SUFFIX(levels)(struct unitok_suffix *s, int64_t *budget)
 {
-    int32_t status = LEVEL(sort_levels)(s, budget);
-    if (status != UNITOK_OK || s->depth > 0) return status;
+    LEVEL(sort_levels)(s, budget);
+    if (s->status != UNITOK_OK || s->depth > 0) return;
     mem_free(s->tight_runs);
     s->tight_runs = NULL;
     REDUCE(start_positions)(s->sa, &s->names);
     s->pass = PASS_POSITIONS;
     s->at = s->n - 1;
     s->type = 0;
-    return UNITOK_OK;
 }
 
 static void SUFFIX(positions)(struct unitok_suffix *s, int64_t *budget)
 {
     int64_t found[BLOCK + 1];
     if (s->names.pass == REDUCE_MARK) {
-        REDUCE(mark)(s->sa, &s->names, budget);
+        REDUCE(reduce)(s->sa, &s->names, budget);
         return;
     }
     while (s->at > 0 && *budget > 0) {
-        int64_t stop = s->at > BLOCK ? s->at - BLOCK : 0;
-        int64_t n_found = SUFFIX(gather)(s->text, s->at, stop, &s->type, found);
+        int64_t n_found = SUFFIX(gather)(s, found, budget);
         REDUCE(add_positions)(s->sa, &s->names, found, n_found);
-        *budget -= s->at - stop;
-        s->at = stop;
     }
     if (s->at > 0) return;
     s->pass = PASS_MERGE;
     s->names.pass = REDUCE_ORDER;
 }
 
-/* ------------------------------------------------------------------------------------------ C. all
- * suffixes ---- */
+/* ---- C. all suffixes ---- */
 
 static void SUFFIX(start_spread)(struct unitok_suffix *s)
 {
     POSITION(*counts)[4] = s->counts;
-    /* until here left out */
+    /* The suffix 0 has none before it, so `count` left it out. */
     counts[((const SYMBOL *)s->text)[0]][s->first_type ? S_THEN_S : L_THEN_S]++;
     s->pass = PASS_SPREAD;
     s->at = s->m;
@@ -326,7 +320,7 @@ INLINE int64_t SUFFIX(bucket_size)(const struct unitok_suffix *s, int64_t c)
     return (int64_t)counts[0] + (int64_t)counts[1] + (int64_t)counts[2] + (int64_t)counts[3];
 }
 
-/* The sorted LMS positions, sa[0..m-1], to the ends of their buckets. */
+/* Moves the sorted LMS positions, sa[0..m-1], to the ends of their buckets. */
 static void SUFFIX(spread)(struct unitok_suffix *s, int64_t *budget)
 {
     POSITION *sa = s->sa, (*counts)[4] = s->counts;
@@ -387,8 +381,7 @@ static void SUFFIX(final_left)(struct unitok_suffix *s, int64_t *budget)
     const SYMBOL *text = s->text;
     POSITION *sa = s->sa, *heads = s->buckets;
     for (;;) {
-        int64_t r = s->at, stop = s->to - r > *budget ? r + *budget : s->to;
-        *budget -= stop - r;
+        int64_t r = s->at, stop = step_up(r, s->to, budget);
         for (; r < stop; r++) {
             PREFETCH(text + SUFFIX(before)(sa[r + 2 * AHEAD < s->n ? r + 2 * AHEAD : r], s->n));
             POSITION entry = sa[r], i = entry - 1;
@@ -407,8 +400,7 @@ static void SUFFIX(final_right)(struct unitok_suffix *s, int64_t *budget)
 {
     const SYMBOL *text = s->text;
     POSITION *sa = s->sa, *tails = s->buckets;
-    int64_t r = s->at, stop = r > *budget ? r - *budget : 0;
-    *budget -= r - stop;
+    int64_t r = s->at, stop = step_down(r, 0, budget);
     while (r > stop) {
         r--;
         PREFETCH(text + SUFFIX(before)(sa[r > 2 * AHEAD ? r - 2 * AHEAD : 0], s->n));
@@ -422,53 +414,27 @@ static void SUFFIX(final_right)(struct unitok_suffix *s, int64_t *budget)
     if (r == 0) s->pass = PASS_DONE;
 }
 
-/* ------------------------------------------------------------------------------------------ one
- * step ---- */
+/* ---- one step ---- */
 
-static int32_t SUFFIX(run_pass)(struct unitok_suffix *s, int64_t *budget)
+static void SUFFIX(step)(struct unitok_suffix *s, int64_t budget)
 {
-    switch (s->pass) {
-    case PASS_COUNT:
-        return SUFFIX(count)(s, budget);
-    case PASS_PLACE:
-        SUFFIX(place)(s, budget);
-        break;
-    case PASS_LEFT:
-        SUFFIX(left)(s, budget);
-        break;
-    case PASS_RIGHT:
-        SUFFIX(right)(s, budget);
-        break;
-    case PASS_REDUCE:
-        return SUFFIX(reduce)(s, budget);
-    case PASS_LEVELS:
-        return SUFFIX(levels)(s, budget);
-    case PASS_POSITIONS:
-        SUFFIX(positions)(s, budget);
-        break;
-    case PASS_MERGE:
-        return SUFFIX(reduce)(s, budget);
-    case PASS_SPREAD:
-        SUFFIX(spread)(s, budget);
-        break;
-    case PASS_FINAL_LEFT:
-        SUFFIX(final_left)(s, budget);
-        break;
-    default:
-        SUFFIX(final_right)(s, budget);
-        break;
-    }
-    return UNITOK_OK;
-}
-
-static int32_t SUFFIX(step)(struct unitok_suffix *s, int64_t budget)
-{
-    int32_t status = UNITOK_OK;
-    while (status == UNITOK_OK && s->pass != PASS_DONE && budget > 0) {
+    static void (*const passes[PASS_DONE])(struct unitok_suffix *, int64_t *) = {
+        [PASS_COUNT] = SUFFIX(count),
+        [PASS_PLACE] = SUFFIX(place),
+        [PASS_LEFT] = SUFFIX(left),
+        [PASS_RIGHT] = SUFFIX(right),
+        [PASS_REDUCE] = SUFFIX(reduce),
+        [PASS_LEVELS] = SUFFIX(levels),
+        [PASS_POSITIONS] = SUFFIX(positions),
+        [PASS_MERGE] = SUFFIX(reduce),
+        [PASS_SPREAD] = SUFFIX(spread),
+        [PASS_FINAL_LEFT] = SUFFIX(final_left),
+        [PASS_FINAL_RIGHT] = SUFFIX(final_right),
+    };
+    while (s->status == UNITOK_OK && s->pass != PASS_DONE && budget > 0) {
         int64_t before = budget;
         int32_t pass = s->pass;
-        status = SUFFIX(run_pass)(s, &budget);
+        passes[pass](s, &budget);
         s->n_done_in_pass = s->pass == pass ? s->n_done_in_pass + before - budget : 0;
     }
-    return status;
 }

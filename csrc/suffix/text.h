@@ -44,22 +44,22 @@ typedef struct text_search {
     int64_t m;
 
     text_node *nodes; /* [0..m-1] */
-    int64_t nodes_room;
+    int64_t nodes_capacity;
     uint16_t *children;
-    int64_t n_children, children_room;
+    int64_t n_children, children_capacity;
     text_frame *stack; /* paths still to be followed */
-    int64_t n_stack, stack_room;
+    int64_t n_stack, stack_capacity;
     uint16_t *path; /* the tokens of the frame at hand */
-    int64_t path_room;
+    int64_t path_capacity;
     interval *many; /* for search_narrow_many */
-    int64_t many_room;
+    int64_t many_capacity;
     /* the hits of a walk from a sure bound, their left side not yet looked at */
     text_frame *anchored;
-    int64_t n_anchored, anchored_room;
+    int64_t n_anchored, anchored_capacity;
     int64_t n_anchored_suffixes; /* in them */
     range *left;                 /* [1..n_inner]: of pieces.inner, the strings equal to Q[0..i) */
     /* no token has more than Q[0..n_inner) after its first byte */
-    int64_t n_inner, left_room;
+    int64_t n_inner, left_capacity;
 
     /* Of the walk at hand. */
     int64_t i;                /* it starts at Q[i..] */
@@ -77,7 +77,7 @@ typedef struct text_search {
     int out_of_memory;
     int64_t total;
     unitok_search_run *runs; /* NULL: only the total is wanted */
-    int64_t n_runs, runs_room, max_hits;
+    int64_t n_runs, runs_capacity, max_hits;
     int must_check; /* every hit must be looked at, whether it lies within a document */
 } text_search;
 
@@ -125,8 +125,8 @@ const text_node *text_node_at(text_search *t, int64_t pos);
 void text_walk_ends(text_search *t, interval in, int32_t depth, int64_t pos, range ends,
                     int32_t left_id);
 
-/* Room for n items in *io_array; 0, and out_of_memory is set, when memory is short. */
-int text_reserve(text_search *t, void **io_array, int64_t *io_room, int64_t n, size_t item_bytes);
+/* Like grow in ground/grow.h; sets out_of_memory when memory is short. */
+int text_grow(text_search *t, void *items, int64_t n, int64_t *io_capacity, size_t item_bytes);
 
 /* The whole search. */
 void text_search_all(text_search *t);

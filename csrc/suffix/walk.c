@@ -3,7 +3,7 @@
 
 #include "suffix/text.h"
 
-#include "ground/alloc.h"
+#include "ground/grow.h"
 
 enum {
     FOLLOW_MAX = 16, /* intervals up to here are followed in the text itself */
@@ -12,28 +12,19 @@ enum {
     ANCHORED_MAX_BARE = 1 << 14 /* ... and without it */
 };
 
-int text_reserve(text_search *t, void **io_array, int64_t *io_room, int64_t n, size_t item_bytes)
+int text_grow(text_search *t, void *items, int64_t n, int64_t *io_capacity, size_t item_bytes)
 {
-    if (n <= *io_room) return 1;
-    int64_t room = *io_room ? *io_room : 64;
-    while (room < n) room *= 2;
-    void *grown = mem_realloc(*io_array, (size_t)room * item_bytes);
-    if (!grown) {
-        t->out_of_memory = 1;
-        return 0;
-    }
-    *io_array = grown;
-    *io_room = room;
-    return 1;
+    int ok = grow(items, n, io_capacity, item_bytes);
+    if (!ok) t->out_of_memory = 1;
+    return ok;
 }
 
-/* ---------------------------------------------------------------------------------- pieces ---- */
+/* ---- pieces ---- */
 
 static int add_child(text_search *t, text_node *node, uint16_t id)
 {
     if (frequency(t->s, id) == 0) return 1;
-    if (!text_reserve(t, (void **)&t->children, &t->children_room, t->n_children + 1,
-                      sizeof *t->children))
+    if (!text_grow(t, &t->children, t->n_children, &t->children_capacity, sizeof *t->children))
         return 0;
     t->children[t->n_children++] = id;
     node->n_children++;
@@ -61,8 +52,7 @@ const text_node *text_node_at(text_search *t, int64_t pos)
     return node;
 }
 
-/* ------------------------------------------------------------------------------------------ the
- * last token ---- */
+/* ---- the last token ---- */
 
 static void take(text_search *t, interval in, int32_t depth, int64_t pos, range ends,
                  int32_t left_id)
@@ -116,13 +106,12 @@ void text_walk_ends(text_search *t, interval in, int32_t depth, int64_t pos, ran
     }
 }
 
-/* ----------------------------------------------------------------------------------- walks ---- */
+/* ---- walks ---- */
 
 static int push(text_search *t, interval in, int64_t pos, int32_t depth, uint16_t id)
 {
     text_frame frame = {in, (int32_t)pos, depth, id};
-    if (!text_reserve(t, (void **)&t->stack, &t->stack_room, t->n_stack + 1, sizeof *t->stack))
-        return 0;
+    if (!text_grow(t, &t->stack, t->n_stack, &t->stack_capacity, sizeof *t->stack)) return 0;
     t->stack[t->n_stack++] = frame;
     return 1;
 }
@@ -161,8 +150,7 @@ void text_walk(text_search *t, interval in, int64_t pos, int32_t depth)
     while (t->n_stack > 0 && !text_is_over(t)) {
         if (t->is_anchored && t->n_anchored_suffixes > enough) return;
         text_frame f = t->stack[--t->n_stack];
-        if (!text_reserve(t, (void **)&t->path, &t->path_room, f.depth + 1, sizeof *t->path))
-            return;
+        if (!text_grow(t, &t->path, f.depth, &t->path_capacity, sizeof *t->path)) return;
         if (f.depth > 0) t->path[f.depth - 1] = f.id;
         if (f.depth > 0 && f.in.hi - f.in.lo <= FOLLOW_MAX) {
             follow_each(t, &f);
@@ -175,8 +163,7 @@ void text_walk(text_search *t, interval in, int64_t pos, int32_t depth)
     }
 }
 
-/* ------------------------------------------------------------------------------------------ the
- * whole search ---- */
+/* ---- the whole search ---- */
 
 /* The longest piece of Q from `pos` on, in bytes; up to the end of Q where it may reach past it. -1
  * without memory. */
@@ -271,8 +258,7 @@ void text_search_all(text_search *t)
     /* in [i]: the inner strings equal to Q[0..i); what follows them begins with Q[0..i) too */
     int64_t n_inner = 0;
     for (; in.lo < in.hi; n_inner++) {
-        if (!text_reserve(t, (void **)&t->left, &t->left_room, n_inner + 2, sizeof *t->left))
-            return;
+        if (!text_grow(t, &t->left, n_inner + 1, &t->left_capacity, sizeof *t->left)) return;
         range equal = {in.lo, inner_equal_end(p, in, (uint32_t)n_inner + 1)};
         t->left[n_inner + 1] = equal;
         if (n_inner + 1 == t->m) {
