@@ -104,7 +104,7 @@ def test_characters_stay_whole(tokenizer: Tokenizer, tmp_path: Path) -> None:
 def test_the_command_writes_lines_and_token_files(tokenizer: Tokenizer, tmp_path: Path, monkeypatch: Any) -> None:
     documents = [list(b"one two three four"), list(b"x one two three four y")]
     index = indexes.make(tmp_path, tokenizer, [documents], eod=EOD)
-    monkeypatch.setattr(pyunitok, "open_index", lambda *_, **__: index)
+    monkeypatch.setattr("pyunitok.cli.duplicates.open_index", lambda *_, **__: index)
 
     def run(*arguments: str) -> Any:
         return CliRunner().invoke(cli, ["duplicates", str(tmp_path), *arguments])

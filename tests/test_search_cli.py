@@ -13,7 +13,6 @@ import pytest
 from click.testing import CliRunner, Result
 from toys import indexes
 
-import pyunitok
 from pyunitok import Tokenizer
 from pyunitok.cli import cli
 from pyunitok.index import concordance
@@ -35,7 +34,7 @@ def index(tmp_path_factory: pytest.TempPathFactory) -> Any:
 
 @pytest.fixture
 def run(index: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
-    monkeypatch.setattr(pyunitok, "open_index", lambda *_, **__: index)
+    monkeypatch.setattr("pyunitok.cli.search.open_index", lambda *_, **__: index)
 
     def call(*arguments: str, fails: bool = False) -> Result:
         result = CliRunner().invoke(cli, ["search", str(tmp_path), *arguments])

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import sys
+import time
 from pathlib import Path
-from time import monotonic
 from typing import Any
 
 import click
@@ -96,8 +96,7 @@ class IndexMeter:
     """A progress bar of tokens on a terminal, and a line for what an earlier run had done."""
 
     def __init__(self) -> None:
-        self._clock = monotonic
-        self._started = monotonic()
+        self._started = time.monotonic()
         self._bar: Any = None
         self._last: Any = None
         self._first_tokens = 0.0
@@ -106,7 +105,7 @@ class IndexMeter:
         return self
 
     def __exit__(self, kind: Any, *_: object) -> None:
-        self._seconds = self._clock() - self._started
+        self._seconds = time.monotonic() - self._started
         if self._bar is not None:
             self._bar.close()
         if kind is not None and self._last is not None:

@@ -1,4 +1,4 @@
-"""Progress bars on a terminal, nothing elsewhere: Meter, which also measures a command, and PhaseBar.
+"""Meter: a progress bar on a terminal, nothing elsewhere; and the seconds that a command took.
 
     tokenizing  37%|██████████            | 1.23G/3.30G, 05:12 left, text 104 MB/s
                                             ^ bytes of the files     ^ decompressed
@@ -19,9 +19,6 @@ NARROW = "{desc} {percentage:3.0f}%{postfix}"
 WITHOUT_TOTAL = "{desc} {n_fmt}{postfix}"
 NARROW_COLUMNS = 64  # on fewer there is no bar: the rate and the time left matter more
 WIDE_COLUMNS = 100  # where bytes per token are shown too
-BYTE_PHASES = {  # of a training or an edit, whose progress is in bytes of the files
-    "count", "count n-grams", "count pieces", "read", "grow", "refine", "settle", "words", "uses", "texts",
-}  # fmt: skip
 
 
 class Meter:
@@ -31,7 +28,7 @@ class Meter:
     """
 
     def __init__(self, label: str, what: str = "text") -> None:
-        self._label, self._what, self._clock = label, what, time.monotonic
+        self._label, self._what = label, what
         self._started = time.monotonic()
         self._before, self._compressed_before = 0, 0
         self._bar: Any = None
@@ -45,12 +42,12 @@ class Meter:
 
     def begin(self, start: Any) -> None:
         """For plan.Start: the work begins here."""
-        self._started = self._clock()
+        self._started = time.monotonic()
         self._before, self._compressed_before = start.bytes, start.compressed
 
     def close(self) -> None:
         """Clear the bar and stop the clock; a second call does nothing."""
-        self.seconds = self.seconds or self._clock() - self._started
+        self.seconds = self.seconds or time.monotonic() - self._started
         if self._bar is not None:
             self._bar.close()
             self._bar = None
@@ -66,7 +63,7 @@ class Meter:
             )
         columns, lines = terminal_size()
         self._bar.ncols, self._bar.nrows = columns - 1, lines - 1  # the window may have been resized
-        seconds = max(self._clock() - self._started, 1e-9)
+        seconds = max(time.monotonic() - self._started, 1e-9)
         text = f"{self._what} {(progress.bytes - self._before) / seconds / 1e6:.0f} MB/s"
         if total is None:
             self._bar.bar_format, text = WITHOUT_TOTAL, f"{_clock(seconds)} so far, {text}"
@@ -104,29 +101,3 @@ def _clock(seconds: float) -> str:
     minutes, rest = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes:02}:{rest:02}"
-
-
-class PhaseBar:
-    """A line on the terminal for the phase that runs: what, how far, how long."""
-
-    def __enter__(self) -> PhaseBar:
-        self._phase, self._shown = "", 0.0
-        self._bar: Any = None
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self._bar is not None:
-            self._bar.close()
-
-    def show(self, phase: str, done: int, total: int) -> None:
-        """See train.trained.Progress."""
-        now = time.monotonic()
-        if phase == self._phase and now - self._shown < 0.1:
-            return
-        self._shown = now
-        if phase != self._phase:
-            self.__exit__()
-            unit, scale = ("B", True) if phase.partition(",")[0] in BYTE_PHASES else ("", False)
-            self._bar = make_bar(desc=phase, total=total or None, unit=unit, unit_scale=scale, disable=None)
-            self._phase = phase
-        self._bar.update(done - self._bar.n)
