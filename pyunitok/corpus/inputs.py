@@ -28,7 +28,8 @@ from pyunitok.corpus.compressions import NONE, Compression
 from pyunitok.corpus.formats import FORMATS, Format
 from pyunitok.corpus.jsonl import LINE_BYTES
 from pyunitok.corpus.paths import Found, LeftOut, expand
-from pyunitok.corpus.raw_file import STDIN, Lookahead, RawFile
+from pyunitok.corpus.pushback import Pushback
+from pyunitok.corpus.raw_file import STDIN, RawFile
 from pyunitok.corpus.sniff import not_text, why_not_text
 from pyunitok.corpus.source import Source, without_secrets
 from pyunitok.corpus.stream import decompressed
@@ -42,6 +43,7 @@ BINARY_SUFFIXES |= {".u16", ".u32", ".ends", ".utk", ".partial", ".pkl", ".pt", 
 BINARY_SUFFIXES |= {".png", ".jpg", ".jpeg", ".gif", ".webp", ".pdf", ".mp3", ".mp4", ".wav", ".woff", ".ttf", ".pyc"}
 FAR_THREADS = 16  # ask for the first bytes of files behind URLs
 START_BYTES = 1 << 12  # read of every file, of which there may be many
+PIECE_BYTES = 1 << 16  # of a first line
 MANIFEST_BYTES = 1 << 20
 
 
@@ -260,17 +262,29 @@ class _Chooser:
         if by_suffix := formats.by_suffix(suffix):
             return by_suffix, f"its name ends in {suffix}", stream
         try:
-            looked = Lookahead(stream or decompressed(RawFile(found.address), compression.name))
+            opened = Pushback(stream or decompressed(RawFile(found.address), compression.name))
             try:
-                format_, reason = formats.by_first_line(looked.peek_line(LINE_BYTES), self._key)
+                format_, reason = formats.by_first_line(_first_line(opened), self._key)
             finally:
                 if not found.is_pipe:
-                    looked.close()
+                    opened.close()
         except InputError:
             if not self._allow_damaged or found.is_pipe:
                 raise
             return formats.TEXT, "its beginning cannot be read", stream
-        return format_, reason, looked if found.is_pipe else None
+        return format_, reason, opened if found.is_pipe else None
+
+
+def _first_line(stream: Pushback) -> bytes:
+    """The beginning of a stream, to the end of its first line that is not blank; at most LINE_BYTES."""
+    start, piece = bytearray(), memoryview(bytearray(PIECE_BYTES))
+    while len(start) < LINE_BYTES and b"\n" not in start.lstrip():
+        n = stream.readinto(piece[: LINE_BYTES - len(start)])
+        if n == 0:
+            break
+        start += piece[:n]
+    stream.unread(start)
+    return bytes(start)
 
 
 def _far_start(url: str) -> bytes:

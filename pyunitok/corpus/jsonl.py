@@ -21,6 +21,7 @@ from pyunitok.corpus.block import BadDocument, Block, ByteStream, Split
 from pyunitok.corpus.json_rest import RestOfLine
 from pyunitok.corpus.json_text import BLANK, BOM, TextField, key_path
 from pyunitok.corpus.position import BEGINNING, Position
+from pyunitok.corpus.pushback import Pushback
 from pyunitok.corpus.text import MAX_DOCS
 from pyunitok.errors import InputError
 
@@ -71,7 +72,7 @@ class JsonlReader:
         self, stream: ByteStream, text_key: str, split: Split, max_line_bytes: int, start: Position = BEGINNING, *,
         skip: bool = False, metadata: bool = False,
     ) -> None:  # fmt: skip
-        self._stream = stream
+        self._stream = Pushback(stream)
         self._split = split
         self._max_line_bytes = max_line_bytes
         self._field = TextField(text_key, max_line_bytes)
@@ -81,10 +82,6 @@ class JsonlReader:
             self._rest = RestOfLine(self._field.path)
         self._name = stream.name
         self._file = json.dumps(stream.name).encode()
-        # The file's bytes _carry[_begin:_end] come before the rest of the stream.
-        self._carry = memoryview(bytearray())
-        self._begin = self._end = 0
-        self._at_end = False  # of the stream
         self._position = start
         self._inside = start.inside  # bytes of the first line's text in earlier blocks
         # The text of a line longer than a block; the rest, from _long_at on, goes into the next blocks.
@@ -96,7 +93,7 @@ class JsonlReader:
     @property
     def finished(self) -> bool:
         """Nothing is left."""
-        return self._at_end and self._begin == self._end and self._long is None
+        return self._stream.at_end and self._long is None
 
     def fill(self, block: Block) -> bool:
         """Put the next lines into `block`, to be made into documents by block.finish(); False once there are none left.
@@ -106,10 +103,12 @@ class JsonlReader:
         block.clear()
         block.first_document, block.inside = self._position.documents, self._position.inside
         while self._long is None and not self.finished and block.work is None and not block.bad:
-            n_bytes = self._load(block)
-            lines = self._field.count(block.lines[:n_bytes], at_end=self._at_end and self._begin == self._end)
+            if len(block.lines) < len(block.data):
+                block.lines = np.empty(len(block.data), np.uint8).data
+            n_bytes = self._stream.readinto(block.lines)
+            lines = self._field.count(block.lines[:n_bytes], at_end=self._stream.at_end)
             if n_bytes and (lines.at == 0 or self._inside):
-                self._save(block.lines[:n_bytes])
+                self._stream.unread(block.lines[:n_bytes])
                 self._take_long_line(block)
             else:
                 self._take_lines(block, n_bytes, lines)
@@ -129,35 +128,10 @@ class JsonlReader:
 
     # ----------------------------------------------------------------------------------------- stream → lines
 
-    def _load(self, block: Block) -> int:
-        """Fill block.lines; return how far."""
-        if len(block.lines) < len(block.data):
-            block.lines = np.empty(len(block.data), np.uint8).data
-        limit = len(block.lines)
-        n = min(self._end - self._begin, limit)
-        block.lines[:n] = self._carry[self._begin : self._begin + n]
-        self._begin += n
-        if n < limit and not self._at_end:
-            n_read = self._stream.readinto(block.lines[n:limit])
-            self._at_end = n_read < limit - n
-            n += n_read
-        return n
-
-    def _save(self, rest: memoryview | bytearray) -> None:
-        """Put back `rest`, which was read last."""
-        n_rest, n_held = len(rest), self._end - self._begin
-        if n_rest <= self._begin:
-            self._begin -= n_rest
-            self._carry[self._begin : self._begin + n_rest] = rest
-        else:
-            carry = memoryview(bytearray(n_rest + n_held))
-            carry[:n_rest], carry[n_rest:] = rest, self._carry[self._begin : self._end]
-            self._carry, self._begin, self._end = carry, 0, n_rest + n_held
-
     def _take_lines(self, block: Block, n_bytes: int, lines: Any) -> None:
         """Give these lines to the block, unless all are blank."""
         end, n_lines, n_docs = int(lines.at), int(lines.n_lines), int(lines.n_docs)
-        self._save(block.lines[end:n_bytes])
+        self._stream.unread(block.lines[end:n_bytes])
         if end == 0:
             return
         if self._position.bytes == 0 and block.lines[: len(BOM)].tobytes() == BOM:
@@ -227,39 +201,18 @@ class JsonlReader:
         self._long_metadata = self._metadata_of(number, stripped) if self._rest is not None else b""
 
     def _read_line(self) -> tuple[bytes, int]:
-        """The next line without its newline, and its size with it. A line that is too long is cut a little after the
-        limit."""
-        held, searched, n_dropped = bytearray(), 0, 0
-        while True:
-            newline = held.find(b"\n", searched)
-            if newline >= 0:
-                self._save(held[newline + 1 :])
-                return bytes(held[: min(newline, self._max_line_bytes + 1)]), n_dropped + newline + 1
-            searched = len(held)
-            if searched > self._max_line_bytes + 1:
-                if not self._skip:
-                    break
-                n_dropped += searched - self._max_line_bytes - 1
-                del held[self._max_line_bytes + 1 :]
-                searched = len(held)
-            wanted = min(max(BATCH_BYTES, len(held)), self._max_line_bytes + 2 - len(held))
-            if not self._read_more(held, BATCH_BYTES if n_dropped else wanted):
+        """The next line without its newline, and its size with it. A line that is too long is cut after the limit."""
+        line, n_bytes, limit, piece = bytearray(), 0, self._max_line_bytes + 1, bytearray(BATCH_BYTES)
+        while n := self._stream.readinto(memoryview(piece)):
+            end = piece.find(b"\n", 0, n)
+            n_line = n if end < 0 else end
+            line += memoryview(piece)[: min(n_line, limit - len(line))]
+            n_bytes += n_line + (end >= 0)
+            if end >= 0:
+                self._stream.unread(memoryview(piece)[end + 1 : n])
+            if end >= 0 or (len(line) == limit and not self._skip):
                 break
-        return bytes(held), n_dropped + len(held)
-
-    def _read_more(self, held: bytearray, wanted: int) -> int:
-        """Append up to `wanted` bytes to `held`; how many."""
-        n = min(self._end - self._begin, wanted)
-        held += self._carry[self._begin : self._begin + n]
-        self._begin += n
-        if n == 0 and not self._at_end:
-            at = len(held)
-            held += bytes(wanted)
-            with memoryview(held) as view:
-                n = self._stream.readinto(view[at:])
-            self._at_end = n < wanted
-            del held[at + n :]
-        return n
+        return bytes(line), n_bytes
 
     def _put_piece(self, block: Block) -> None:
         """Put the next piece of the long line's text, or all that is left of it, into the block."""

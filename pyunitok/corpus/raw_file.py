@@ -1,4 +1,4 @@
-"""RawFile: the bytes of a file as stored; Lookahead: a stream whose beginning can be read twice."""
+"""RawFile: the bytes of a file as stored, of a pipe, or of a URL."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ import os
 import stat
 import sys
 
-from pyunitok.corpus.block import ByteStream
 from pyunitok.corpus.unchanged import Unchanged
 from pyunitok.disk import remote
 from pyunitok.disk.url import is_url, shown
@@ -145,34 +144,3 @@ class RawFile:
 
     def _failed(self, error: OSError) -> InputError:
         return InputError(f"{self.name}: byte {self.position}: cannot be read: {error.strerror}")
-
-
-class Lookahead:
-    """A ByteStream whose first bytes can be looked at before they are read."""
-
-    def __init__(self, stream: ByteStream) -> None:
-        self.name = stream.name
-        self._stream = stream
-        self._ahead = b""
-
-    def peek_line(self, max_bytes: int) -> bytes:
-        """The beginning of the stream, up to the end of its first line that is not blank; at most max_bytes."""
-        chunk = bytearray(min(1 << 16, max_bytes))
-        while len(self._ahead) < max_bytes and b"\n" not in self._ahead.lstrip():
-            n = self._stream.readinto(memoryview(chunk)[: max_bytes - len(self._ahead)])
-            if n == 0:
-                break
-            self._ahead += chunk[:n]
-        return self._ahead
-
-    def readinto(self, buffer: memoryview) -> int:
-        n = min(len(buffer), len(self._ahead))
-        buffer[:n] = self._ahead[:n]
-        self._ahead = self._ahead[n:]
-        return n + self._stream.readinto(buffer[n:]) if n < len(buffer) else n
-
-    def compressed_position(self) -> int:
-        return self._stream.compressed_position()
-
-    def close(self) -> None:
-        self._stream.close()

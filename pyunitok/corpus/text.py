@@ -15,13 +15,13 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
 from pyunitok._c import text as c_text
 from pyunitok.corpus.block import Block, ByteStream, Split
 from pyunitok.corpus.position import BEGINNING, Position
+from pyunitok.corpus.pushback import Pushback
 from pyunitok.corpus.sniff import SNIFF_BYTES
 
 MAX_DOCS = 1 << 16  # in a block: bounds its offsets (512 KiB) if lines are empty
@@ -55,17 +55,12 @@ class TextReader:
             raise ValueError("the separator is empty")
         self.ends_with_separator: bool | None = None
         self._check_start = check_start if start == Position(start.source) else None
-        self._stream = stream
+        self._stream = Pushback(stream)
         self._separator = separator
         self._split = split
-        # What comes before the rest of the stream: _carry[_begin:_end].
-        self._carry = np.empty(0, np.uint8)
-        self._begin = 0
-        self._end = 0
         self._limit: int | None = None  # how much of a block to fill if its offsets run out first
         self._inside = start.inside  # bytes of the current document in earlier blocks
         self._separated = separator is not None and start.documents > 0  # it follows a separator
-        self._at_end = False  # of the stream
         self._position = start
         self._file = json.dumps(stream.name).encode() if metadata else None
         self.finished = False
@@ -80,14 +75,13 @@ class TextReader:
             return False
         if self._separator is not None:
             block.have_offsets(MAX_DOCS + 1)
-        n_bytes = n_read = 0
+        n_bytes = 0
         while True:
-            n_carried, more = self._load(block, n_bytes)
+            limit = min(len(block.data), self._limit or len(block.data))
+            n_bytes += self._stream.readinto(block.data[n_bytes:limit].data)
             if self._check_start is not None:
-                self._check_start(block.data[: min(more, SNIFF_BYTES)].tobytes())
+                self._check_start(block.data[: min(n_bytes, SNIFF_BYTES)].tobytes())
                 self._check_start = None
-            n_read += more
-            n_bytes += n_carried + more
             rest_at, n_rest = self._cut(block, n_bytes)
             if block.n_docs or self.finished:
                 break
@@ -95,10 +89,7 @@ class TextReader:
             if n_bytes == len(block.data):
                 block.grow(max(n_bytes, 1))
         block.source_bytes = n_bytes - n_rest
-        if n_read:
-            self._save(block.data[rest_at : rest_at + n_rest])
-        else:
-            self._begin -= n_rest  # the carry still holds it
+        self._stream.unread(block.data[rest_at : rest_at + n_rest].data)
         self._advance(block)
         return block.n_docs > 0
 
@@ -130,28 +121,6 @@ class TextReader:
             return b'{"file":%b,"line":%d,"byte":%d}' % (self._file, number + 1, begin)
         return b'{"file":%b,"document":%d,"byte":%d}' % (self._file, number, begin)
 
-    def _load(self, block: Block, at: int) -> tuple[int, int]:
-        """Fill block.data from `at` on; return how many bytes came from the carry and how many from the stream."""
-        limit = len(block.data)
-        if self._limit is not None and at < self._limit < limit:
-            limit = self._limit
-        n_carried = min(self._end - self._begin, limit - at)
-        block.data[at : at + n_carried] = self._carry[self._begin : self._begin + n_carried]
-        self._begin += n_carried
-        at += n_carried
-        if self._at_end or at == limit:
-            return n_carried, 0
-        n_read = self._stream.readinto(block.data[at:limit].data)
-        self._at_end = n_read < limit - at
-        return n_carried, n_read
-
-    def _save(self, rest: Any) -> None:
-        """Keep `rest` for the next block."""
-        if len(rest) > len(self._carry):
-            self._carry = np.empty(len(rest), np.uint8)
-        self._carry[: len(rest)] = rest
-        self._begin, self._end = 0, len(rest)
-
     def _cut(self, block: Block, n_bytes: int) -> tuple[int, int]:
         """Cut block.data[:n_bytes] into documents; return where the rest is, and its length."""
         self._limit = None
@@ -168,7 +137,7 @@ class TextReader:
                 self._limit = max(2 * n_consumed, MIN_FILL_BYTES)
                 return n_consumed, n_bytes - n_consumed
         begin, end = int(block.offsets[n_whole]), int(block.offsets[n_whole + 1])
-        if self._at_end and self._begin == self._end:
+        if self._stream.at_end:
             return self._finish(block, n_whole, end)
 
         size = 0  # of the piece that goes out now

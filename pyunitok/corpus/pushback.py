@@ -1,0 +1,41 @@
+"""Pushback: a stream to which bytes can be returned after they have been read."""
+
+from __future__ import annotations
+
+from pyunitok.corpus.block import ByteStream
+
+
+class Pushback:
+    """A ByteStream over another one."""
+
+    def __init__(self, stream: ByteStream) -> None:
+        self.name = stream.name
+        self.compressed_position, self.close = stream.compressed_position, stream.close
+        self._stream = stream
+        self._held = memoryview(bytearray())  # _held[_begin:] comes before the rest of the stream
+        self._begin = 0
+        self._has_ended = False  # the stream
+
+    @property
+    def at_end(self) -> bool:
+        """A read has reached the end, and nothing was returned since."""
+        return self._has_ended and self._begin == len(self._held)
+
+    def readinto(self, buffer: memoryview) -> int:
+        n = min(len(buffer), len(self._held) - self._begin)
+        buffer[:n] = self._held[self._begin : self._begin + n]
+        self._begin += n
+        if n < len(buffer) and not self._has_ended:
+            n_read = self._stream.readinto(buffer[n:])
+            self._has_ended = n_read < len(buffer) - n
+            n += n_read
+        return n
+
+    def unread(self, data: memoryview | bytearray) -> None:
+        """Return the bytes that were read last; they are read next."""
+        if len(data) > self._begin:
+            held = memoryview(bytearray(len(data) + len(self._held) - self._begin))
+            held[len(data) :] = self._held[self._begin :]
+            self._held, self._begin = held, len(data)
+        self._begin -= len(data)
+        self._held[self._begin : self._begin + len(data)] = data
