@@ -12,8 +12,7 @@ from pathlib import Path
 import pytest
 import zstandard
 
-from pyunitok.corpus import inputs, stream
-from pyunitok.corpus.members import XzStream
+from pyunitok.corpus import inputs, members, stream
 from pyunitok.corpus.raw_file import RawFile
 from pyunitok.errors import InputError, UnitokError, printable
 
@@ -117,7 +116,7 @@ def test_xz_dictionary(tmp_path):
     path.write_bytes(data)
     with pytest.raises(InputError, match=r"a.xz: byte 0: .* needs more than 1073741824 bytes .*--max-memory"):
         stream.decompressed(RawFile(str(path)), "xz").readinto(memoryview(bytearray(10)))
-    ample = XzStream(RawFile(str(path)), 4 << 30)
+    ample = members.xz(RawFile(str(path)), 4 << 30)
     assert ample.readinto(memoryview(bytearray(10))) == 3
 
 

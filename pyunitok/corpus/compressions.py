@@ -6,8 +6,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from pyunitok.corpus import frame_index
-from pyunitok.corpus.members import Bz2Stream, GzipStream, XzStream
+from pyunitok.corpus import frame_index, members
 from pyunitok.corpus.raw_file import RawFile
 from pyunitok.corpus.readahead import Producer, Streamed
 from pyunitok.corpus.zst import ZstdFrames
@@ -52,15 +51,15 @@ COMPRESSIONS = {
             re.compile(rb"\x28\xb5\x2f\xfd|[\x50-\x5f]\x2a\x4d\x18"), frame_index.divide,
         ),
         Compression(
-            "gz", "gzip", lambda raw, *_: Streamed(GzipStream(raw)), (".gz",), re.compile(rb"\x1f\x8b\x08"),
+            "gz", "gzip", lambda raw, *_: Streamed(members.gzip(raw)), (".gz",), re.compile(rb"\x1f\x8b\x08"),
         ),
         # "BZh" and a digit may begin a text; the header of a block, or the end of an empty file, does not.
         Compression(
-            "bz2", "bzip2", lambda raw, *_: Streamed(Bz2Stream(raw)), (".bz2",),
+            "bz2", "bzip2", lambda raw, *_: Streamed(members.bzip2(raw)), (".bz2",),
             re.compile(rb"BZh[1-9](1AY&SY|\x17rE8P\x90)"), needs=("bz2", MISSING.format("bz2")),
         ),
         Compression(
-            "xz", "xz", lambda raw, _, max_memory_bytes: Streamed(XzStream(raw, max_memory_bytes)), (".xz",),
+            "xz", "xz", lambda raw, _, max_memory_bytes: Streamed(members.xz(raw, max_memory_bytes)), (".xz",),
             re.compile(rb"\xfd7zXZ\0"), needs=("lzma", MISSING.format("lzma")),
         ),
     )

@@ -1,14 +1,15 @@
-"""gzip, bzip2 and xz files to their true end: one or more members, each complete in itself.
+"""MemberStream: gzip, bzip2 and xz files, which are sequences of members, to the end of the file.
 
     RawFile ──▶ _chunk ──▶ decoder of the current member (zlib, bz2, lzma; all release the GIL) ──▶ buffer
 
-The standard library's decoders verify each member's checksums and sizes and find its end. This file makes sure that
-whole members follow each other up to the end of the file.
+The standard library's decoders find the end of a member and verify its checksums and sizes. This module verifies that
+nothing but complete members follows each other up to the end of the file.
 """
 
 from __future__ import annotations
 
 import zlib
+from collections.abc import Callable
 from typing import Any
 
 from pyunitok.corpus.raw_file import CHUNK_BYTES, RawFile
@@ -16,30 +17,29 @@ from pyunitok.errors import InputError
 
 
 class MemberStream:
-    """A ByteStream over members. The formats differ in:
+    """A ByteStream over members, each decompressed by a new decoder.
 
     form, member  the names of the format and of its members, for messages
-    padding       zero bytes after a member come in multiples of this number
+    new_decoder   returns an object with eof, unused_data and decompress(data, max_length). It puts input that it does
+                  not use at once into unconsumed_tail, or keeps it, and needs_input is False
+    padding       zero bytes after a member must be a multiple of this number
+    max_memory_bytes  of a decoder, for messages
 
     Anything else after a member is an error, as it is for gzip and xz: it may be the damaged start of another member.
     """
 
-    form: str
-    member: str
-    padding = 1
-
-    def __init__(self, raw: RawFile) -> None:
+    def __init__(
+        self, raw: RawFile, form: str, member: str, new_decoder: Callable[[], Any], *,
+        padding: int = 1, max_memory_bytes: int = 0,
+    ) -> None:  # fmt: skip
         self.name = raw.name
-        self._raw = raw
+        self._raw, self._form, self._member, self._padding = raw, form, member, padding
+        self._max_memory_bytes = max_memory_bytes
+        self._new_decoder = new_decoder
         self._chunk = b""  # read, not yet consumed by a decoder
         self._decoder: Any = None  # of the current member
         self._member_at = 0
         self._n_members = 0
-
-    def _new_decoder(self) -> Any:
-        """An object with eof, unused_data and decompress(data, max_length). Input that it does not use at once is in
-        unconsumed_tail, or is kept, and needs_input is False."""
-        raise NotImplementedError
 
     def readinto(self, buffer: memoryview) -> int:
         n = 0
@@ -71,11 +71,11 @@ class MemberStream:
             if not self._chunk:
                 break
         at = self.compressed_position()
-        if n_zeros % self.padding:
-            raise InputError(f"{self.name}: byte {at}: {n_zeros} zero bytes are not valid {self.form} padding")
+        if n_zeros % self._padding:
+            raise InputError(f"{self.name}: byte {at}: {n_zeros} zero bytes are not valid {self._form} padding")
         if not self._chunk:
             if not self._n_members:
-                raise InputError(f"{self.name}: byte 0: empty; a {self.form} file has at least one {self.member}")
+                raise InputError(f"{self.name}: byte 0: empty; a {self._form} file has at least one {self._member}")
             return False
         self._member_at = at
         self._n_members += 1
@@ -103,58 +103,40 @@ class MemberStream:
             self._chunk = getattr(decoder, "unconsumed_tail", b"")
         if at_end and not piece and self._decoder is not None:
             raise InputError(
-                f"{self.name}: byte {self._raw.position}: the file ends inside the {self.form} {self.member} that"
+                f"{self.name}: byte {self._raw.position}: the file ends inside the {self._form} {self._member} that"
                 f" begins at byte {self._member_at}"
             )
         return piece
 
-
     def _failed(self, error: Exception) -> InputError:
+        if "limit exceeded" in str(error):  # LZMAError
+            return InputError(
+                f"{self.name}: byte {self._member_at}: the {self._form} {self._member} that begins here needs more"
+                f" than {self._max_memory_bytes} bytes of memory for its dictionary; raise the limit (--max-memory)"
+            )
         return InputError(
-            f"{self.name}: byte {self.compressed_position()}: corrupt {self.form} data, here or near, in the"
-            f" {self.member} that begins at byte {self._member_at} ({error})"
+            f"{self.name}: byte {self.compressed_position()}: corrupt {self._form} data, here or near, in the"
+            f" {self._member} that begins at byte {self._member_at} ({error})"
         )
 
 
-class GzipStream(MemberStream):
-    """One gzip member or many (RFC 1952), each with its CRC and length verified by zlib."""
-
-    form, member = "gzip", "member"
-
-    def _new_decoder(self) -> Any:
-        return zlib.decompressobj(wbits=16 + zlib.MAX_WBITS)
+def gzip(raw: RawFile) -> MemberStream:
+    """RFC 1952; zlib verifies the CRC and length of each member."""
+    return MemberStream(raw, "gzip", "member", lambda: zlib.decompressobj(wbits=16 + zlib.MAX_WBITS))
 
 
-class Bz2Stream(MemberStream):
-    """One bzip2 stream or many, as pbzip2 and cat make them, each block with its CRC verified."""
+def bzip2(raw: RawFile) -> MemberStream:
+    """Streams as pbzip2 and cat write them; the CRC of each block is verified."""
+    import bz2  # some Pythons are built without it
 
-    form, member = "bzip2", "stream"
-
-    def _new_decoder(self) -> Any:
-        import bz2  # only now: some Pythons are built without it
-
-        return bz2.BZ2Decompressor()
+    return MemberStream(raw, "bzip2", "stream", bz2.BZ2Decompressor)
 
 
-class XzStream(MemberStream):
-    """One .xz stream or many, with padding between them; checks verified. Memory: the dictionary; the stream is
-    refused if the decoder would need more than max_memory_bytes."""
+def xz(raw: RawFile, max_memory_bytes: int) -> MemberStream:
+    """Memory: the dictionary; a stream that needs more than max_memory_bytes is an error."""
+    import lzma  # some Pythons are built without it
 
-    form, member, padding = "xz", "stream", 4
+    def new_decoder() -> Any:
+        return lzma.LZMADecompressor(lzma.FORMAT_XZ, max_memory_bytes)
 
-    def __init__(self, raw: RawFile, max_memory_bytes: int) -> None:
-        super().__init__(raw)
-        self._max_memory_bytes = max_memory_bytes
-
-    def _new_decoder(self) -> Any:
-        import lzma
-
-        return lzma.LZMADecompressor(lzma.FORMAT_XZ, self._max_memory_bytes)
-
-    def _failed(self, error: Exception) -> InputError:
-        if "limit exceeded" not in str(error):
-            return super()._failed(error)
-        return InputError(
-            f"{self.name}: byte {self._member_at}: the xz stream that begins here needs more than"
-            f" {self._max_memory_bytes} bytes of memory for its dictionary; raise the limit (--max-memory)"
-        )
+    return MemberStream(raw, "xz", "stream", new_decoder, padding=4, max_memory_bytes=max_memory_bytes)

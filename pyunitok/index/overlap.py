@@ -11,11 +11,11 @@ from typing import Any, Literal
 
 import numpy as np
 
-from pyunitok.corpus.words import character_bounds, word_bounds
 from pyunitok.errors import LimitError
 from pyunitok.index.hits import Int64s
 from pyunitok.index.search import Text
 from pyunitok.index.sequences import TokenSearch
+from pyunitok.index.words import character_bounds, word_bounds
 from pyunitok.packed import Packed, as_bytes
 
 Unit = Literal["words", "bytes", "tokens"]
@@ -86,7 +86,7 @@ class Overlaps(TokenSearch):
         """Count every window of n words, bytes or tokens of each text in the corpus (contamination of a test set).
 
         A window is the text from the first byte of its first unit to the last byte of its last, punctuation and spaces
-        between included; it occurs if these bytes do, within one document. Words are those of corpus.words. Typically
+        between included; it occurs if these bytes do, within one document. Words are those of index.words. Typically
         2 to 20 µs a window and shard.
         """
         if n < 1:
