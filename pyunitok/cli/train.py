@@ -13,9 +13,9 @@ from pyunitok import __version__
 from pyunitok.cli.arguments import AnyType, Size, parse_separator
 from pyunitok.cli.progress import PhaseBar
 from pyunitok.cli.sections import Sectioned
-from pyunitok.corpus.formats import FORMATS as INPUT_FORMATS
 from pyunitok.disk.reports import check_report
 from pyunitok.disk.url import redacted, shown
+from pyunitok.run.options import CHOICES
 from pyunitok.tokens.page import require_plots
 from pyunitok.train import report_page
 from pyunitok.train.api import MAX_VOCAB_SIZE, outputs, run
@@ -68,7 +68,7 @@ def _common(row: Trainer) -> list[click.Parameter]:
             help="Number of pieces, symbols included.",
         ),
         click.Option(
-            ["--input-format"], type=click.Choice(["auto", *INPUT_FORMATS]), default="auto",
+            ["--input-format"], type=click.Choice(CHOICES["input_format"]), default="auto",
             show_default=True, help="As in `pyunitok tokenize`.",
         ),
         click.Option(
