@@ -1,4 +1,4 @@
-"""Meter: a progress bar on a terminal, nothing elsewhere; and the seconds that a command took.
+"""Progress bars on a terminal, nothing elsewhere: Meter, which also measures a command, and PhaseBar.
 
     tokenizing  37%|██████████            | 1.23G/3.30G, 05:12 left, text 104 MB/s
                                             ^ bytes of the files     ^ decompressed
@@ -19,6 +19,9 @@ NARROW = "{desc} {percentage:3.0f}%{postfix}"
 WITHOUT_TOTAL = "{desc} {n_fmt}{postfix}"
 NARROW_COLUMNS = 64  # on fewer there is no bar: the rate and the time left matter more
 WIDE_COLUMNS = 100  # where bytes per token are shown too
+BYTE_PHASES = {  # of a training or an edit, whose progress is in bytes of the files
+    "count", "count n-grams", "count pieces", "read", "grow", "refine", "settle", "words", "uses", "texts",
+}  # fmt: skip
 
 
 class Meter:
@@ -101,3 +104,29 @@ def _clock(seconds: float) -> str:
     minutes, rest = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes:02}:{rest:02}"
+
+
+class PhaseBar:
+    """A line on the terminal for the phase that runs: what, how far, how long."""
+
+    def __enter__(self) -> PhaseBar:
+        self._phase, self._shown = "", 0.0
+        self._bar: Any = None
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._bar is not None:
+            self._bar.close()
+
+    def show(self, phase: str, done: int, total: int) -> None:
+        """See train.trained.Progress."""
+        now = time.monotonic()
+        if phase == self._phase and now - self._shown < 0.1:
+            return
+        self._shown = now
+        if phase != self._phase:
+            self.__exit__()
+            unit, scale = ("B", True) if phase.partition(",")[0] in BYTE_PHASES else ("", False)
+            self._bar = make_bar(desc=phase, total=total or None, unit=unit, unit_scale=scale, disable=None)
+            self._phase = phase
+        self._bar.update(done - self._bar.n)
