@@ -15,7 +15,7 @@ from conftest import CPUS, SHARED, fewer, find_shared
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from toys.sentencepieces import NORMAL, SPACE, UNIGRAM, UNKNOWN, WORD, charsmap, make, shared_params, shared_paths
-from toys.text_models import KINDS, encode, encode_in_parts, reference, text_of, tokenizer, toy
+from toys.text_models import KINDS, encode, encode_in_parts, encode_plain, reference, text_of, tokenizer, toy
 
 from pyunitok import Packed, Tokenizer, VocabularyError
 from pyunitok._c import scratch as c_scratch
@@ -98,7 +98,7 @@ def test_shared_models(path: Path) -> None:
     ids = [want.encode(text) for text in texts]
     for _ in range(2):  # the second time from the memo
         assert encode(tok, texts) == ids
-    assert encode(tok, texts, plain=True) == ids
+    assert encode_plain(tok, texts) == ids
     assert [item.tolist() for item in tok.encode_batch(texts)] == ids
     assert all(encode(Tokenizer.from_file(path, cpu=cpu), texts) == ids for cpu in CPUS)
     rng = random.Random(path.stem)
@@ -159,7 +159,7 @@ def test_toy_models(seed: int, kind: str) -> None:
     scratch = tok._core.new_scratch()
     for _ in range(2):
         assert encode(tok, texts, scratch=scratch) == ids
-    assert encode(tok, texts, scratch=scratch, plain=True) == ids
+    assert encode_plain(tok, texts) == ids
     assert all(encode(tokenizer(proto, cpu=cpu), texts) == ids for cpu in CPUS)
     assert [item.tolist() for item in tok.encode_batch(Packed.from_documents(texts), threads=2)] == ids
     for text, expected in zip(texts, ids, strict=True):
@@ -224,7 +224,7 @@ def test_holes_between_ids(seed: int, kind: str, wide: bool) -> None:
             assert ids.dtype == tok.dtype
             assert ids.tolist() == [numbers[id_] for id_ in plain.encode(text).tolist()]
             assert tok.decode_bytes(ids) == plain.decode_bytes(plain.encode(text))
-    assert encode(tok, texts) == [tok.encode(text).tolist() for text in texts] == encode(tok, texts, plain=True)
+    assert encode(tok, texts) == [tok.encode(text).tolist() for text in texts] == encode_plain(tok, texts)
 
 
 # ------------------------------------------------------------------------------------------------------ hard cases ---
@@ -244,7 +244,7 @@ def test_sums_that_tie(score: float, n_bytes: int) -> None:
     for text in texts:
         ids = want.encode(text)
         assert tok.encode(text).tolist() == tok.encode(text).tolist() == ids
-        assert encode(tok, [text], plain=True) == [ids]
+        assert encode_plain(tok, [text]) == [ids]
         assert encode_in_parts(tok, rng, text, n_bytes // 3 + 20) == ids
 
 

@@ -292,13 +292,14 @@ class _Hat:
         return int(lib.unitok_hat_memory_bytes(self._handle))
 
 
-def _walk(model: library.Model, packed: Packed) -> tuple[Ids, Callable[[], int]]:
+def _walk(model: library.Model, packed: Packed) -> tuple[Ids, Callable[[], Any]]:
     """The ids that the engine gives alone, and a function that does it again."""
-    scratch = c_scratch.Scratch(model)
-    ids = np.empty(len(packed.data) + len(packed) + library.ENCODE_SLACK, np.uint16)
-    id_offsets = np.empty(len(packed) + 1, np.int64)
-    again = partial(scratch.encode_batch, packed.data, packed.offsets, ids, id_offsets, plain=True)
-    return ids[: again()].copy(), again
+    scratch, texts = c_scratch.Scratch(model), [text.tobytes() for text in packed]
+
+    def again() -> Any:
+        return [scratch.encode_spans(text) for text in texts]
+
+    return np.concatenate(again())[:, 0].astype(np.uint16), again
 
 
 @cli.command()

@@ -111,7 +111,7 @@ class Batch:
     """The timed documents as the scratch of an encoder takes them, with room for the ids."""
 
     def __init__(self, work: Work) -> None:
-        self._packed = Packed.from_documents(work.timed)
+        self._docs, self._packed = work.timed, Packed.from_documents(work.timed)
         n_docs = len(work.timed)
         self._ids = np.empty(2 * len(self._packed.data) + 64 * n_docs + library.ENCODE_SLACK, work.tokenizer.dtype)
         self._offsets = np.empty(n_docs + 1, np.int64)
@@ -119,6 +119,10 @@ class Batch:
 
     def run(self, **how: Any) -> None:
         self._scratch.encode_batch(self._packed.data, self._packed.offsets, self._ids, self._offsets, **how)
+
+    def viterbi(self) -> list[Any]:
+        """The ids of each document by its best path, without cuts and memo."""
+        return [self._scratch.encode_spans(doc)[:, 0] for doc in self._docs]
 
     def ids(self) -> Iterator[Any]:
         """Of each document, as the last run left them."""
@@ -136,8 +140,7 @@ def measure(work: Work, peer: Peer, alpha: float, target: float | None, report: 
     sample, texts = peer.sample, work.for_peer(peer)
     if sample is None:
         raise fail(f"{peer.name} does not sample")
-    batch.run(plain=True)
-    check_ids(work.where, work.first, 1, batch.ids(), tokenizer.encode_batch(work.timed, threads=1), "encode")
+    check_ids(work.where, work.first, 1, batch.viterbi(), tokenizer.encode_batch(work.timed, threads=1), "encode")
     batch.run(sampling=how)
     ours, theirs = samples(), list(sample(texts, alpha))
     check_ids(f"{work.where}, alpha {alpha}", work.first, 1, batch.ids(), ours, "Tokenizer.sample")
@@ -147,7 +150,7 @@ def measure(work: Work, peer: Peer, alpha: float, target: float | None, report: 
     del ours, theirs
     functions: dict[str, Callable[[], object]] = {
         "ours": samples, "peer": partial(sample, texts, alpha),
-        "batch": partial(batch.run, sampling=how), "viterbi": partial(batch.run, plain=True),
+        "batch": partial(batch.run, sampling=how), "viterbi": batch.viterbi,
     }  # fmt: skip
     seconds = interleave(functions, settings.n, clock=settings.clock)
     n_bytes = n_bytes_of(work.timed)
@@ -169,8 +172,8 @@ def measure(work: Work, peer: Peer, alpha: float, target: float | None, report: 
 def sample(settings: Settings) -> None:
     """Samples over all paths and BPE-dropout, beside sentencepiece and bytepiece, and beside our Viterbi without memo.
 
-    `sample` is a loop of Tokenizer.sample; `batch` draws the same in one call, `viterbi` encodes in one, without cuts
-    and memo. `ids of peers` compares how many ids the samples have: the same distribution gives 1.
+    `sample` is a loop of Tokenizer.sample; `batch` draws the same in one call; `viterbi` encodes one document a call,
+    without cuts and memo. `ids of peers` compares how many ids the samples have: the same distribution gives 1.
     """
     report = settings.report("sample: Tokenizer.sample")
     plans = {plan.model.name: plan for plan in PLANS}

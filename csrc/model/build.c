@@ -231,13 +231,16 @@ int32_t build_model(unitok_model *m, int32_t cpu, unitok_error *error)
     if (!status && !(m->flags & UNITOK_BYTES))
         status = unitok_normalizer_new(&m->spec, cpu, &m->normalizer, error);
     if (status) return status;
-    m->compact = m->normalizer && m->flags & UNITOK_ESCAPE_WHITESPACES &&
-                 unitok_normalizer_is_compact(m->normalizer);
+    m->compact = m->normalizer && m->flags & UNITOK_ESCAPE_WHITESPACES && m->normalizer->is_compact;
     m->scan = cut_scan_for(cpu);
-    if (m->normalizer) m->info.memory_bytes += unitok_normalizer_memory_bytes(m->normalizer);
+    if (m->normalizer) {
+        unitok_normalizer_info info;
+        unitok_normalizer_get_info(m->normalizer, &info);
+        m->info.memory_bytes += info.memory_bytes;
+    }
     m->info.unknown_id = m->unknown_id;
     m->info.is_compact = m->compact;
-    if (!m->may_wait || !is_sound(&m->spec)) return build_encoder(m, error);
+    if (!is_sound(&m->spec)) return build_encoder(m, error);
     return UNITOK_OK;
 }
 

@@ -3,8 +3,8 @@
 
 #include "model/model.h"
 
-/* Builds everything that m->spec asks for; unitok_model_free frees it, also after a failure. With
- * m->may_wait, all but the encoder, where building that cannot fail but for memory. */
+/* Builds everything that m->spec asks for; unitok_model_free frees it, also after a failure.
+ * The encoder is left to build_encoder if only a lack of memory could make that fail. */
 int32_t build_model(unitok_model *m, int32_t cpu, unitok_error *error);
 
 /* The rest, then: what no model needs that only names and decodes ids. After a failure it can be

@@ -52,7 +52,7 @@ static int64_t NAME(sample_run)(NAME(run) *r, const uint8_t *text, int64_t n_byt
     return done;
 }
 
-/* The same without cuts and memo, for texts that are one segment, and to be compared with. */
+/* The same without cuts and memo, for texts that are one segment. */
 static int64_t NAME(encode_plain)(NAME(run) *r, const uint8_t *text, int64_t n_bytes, ID *ids)
 {
     ID *out = ids;
@@ -129,8 +129,7 @@ static int64_t NAME(encode)(const unitok_model *m, unitok_scratch *s, const enco
     r.m = m;
     r.s = s;
     r.draw = job->draw;
-    int plain = (job->flags & UNITOK_ENCODE_PLAIN) != 0 || m->whole ||
-                (r.draw && sample_is_whole(r.draw->sampling));
+    int plain = m->whole || (r.draw && sample_is_whole(r.draw->sampling));
 #ifdef SUM
     NAME(set_sum)(&r, state ? (SUM)state->sum : 0, ids);
 #endif

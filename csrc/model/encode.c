@@ -74,7 +74,7 @@ static int32_t encode_batch(const unitok_model *m, unitok_scratch *s,
         if (n == ENCODE_TOO_LONG) return fail(error, UNITOK_ERROR_LENGTH, k, -1, too_long);
         int with_eod = eod_id >= 0 && last;
         if (n == ENCODE_NO_ROOM || done + n + with_eod > capacity)
-            return fail(error, UNITOK_ERROR_ROOM, k, -1, "the array for ids is too small");
+            return fail(error, UNITOK_ERROR_CAPACITY, k, -1, "the array for ids is too small");
         done += n;
         if (with_eod) put_id(m, ids, done++, eod_id);
         id_offsets[k + 1] = done;

@@ -13,8 +13,8 @@ static const model_kind *kind_of_image(const uint8_t *bytes, int64_t n_bytes)
     return kind ? kind : &kind_longest;
 }
 
-static int32_t load(const uint8_t *bytes, int64_t n_bytes, int32_t engine, int32_t cpu,
-                    int may_wait, unitok_model **ret, unitok_error *error)
+int32_t unitok_model_load(const uint8_t *bytes, int64_t n_bytes, int32_t engine, int32_t cpu,
+                          unitok_model **ret, unitok_error *error)
 {
     if ((uintptr_t)bytes % 8)
         return fail(error, UNITOK_ERROR_ARGUMENT, -1, -1,
@@ -29,13 +29,11 @@ static int32_t load(const uint8_t *bytes, int64_t n_bytes, int32_t engine, int32
     unitok_model *m = mem_zalloc(1, sizeof *m);
     if (!m) return fail_memory(error);
     m->kind = kind_of_image(bytes, n_bytes);
-    m->may_wait = may_wait;
     int32_t status = m->kind->open(bytes, n_bytes, engine, cpu, m, error);
     if (!status && !m->kind->has_engines && engine != UNITOK_ENGINE_DOUBLE_ARRAY)
         status = fail(error, UNITOK_ERROR_ARGUMENT, -1, -1,
                       "only greedy longest prefix has a choice of engines");
     if (!status) m->loop = m->kind->loop(m) + (m->info.id_bytes == 4);
-    if (!status && !may_wait && !m->info.is_complete) status = build_encoder(m, error);
     if (status) {
         unitok_model_free(m);
         return status;
@@ -44,8 +42,8 @@ static int32_t load(const uint8_t *bytes, int64_t n_bytes, int32_t engine, int32
     return UNITOK_OK;
 }
 
-static int32_t build(const unitok_spec *spec, int32_t engine, int32_t cpu, int may_wait,
-                     unitok_model **ret, unitok_error *error)
+int32_t unitok_model_new(const unitok_spec *spec, int32_t engine, int32_t cpu, unitok_model **ret,
+                         unitok_error *error)
 {
     uint8_t *image = NULL;
     int64_t n_bytes;
@@ -53,34 +51,10 @@ static int32_t build(const unitok_spec *spec, int32_t engine, int32_t cpu, int m
     if (!wrong) wrong = spec_check_sizes(spec);
     if (wrong) return fail(error, UNITOK_ERROR_ARGUMENT, -1, -1, wrong);
     int32_t status = kind_of(spec->kind)->make_image(spec, &image, &n_bytes, error);
-    if (!status) status = load(image, n_bytes, engine, cpu, may_wait, ret, error);
+    if (!status) status = unitok_model_load(image, n_bytes, engine, cpu, ret, error);
     if (status) mem_free(image);
     else (*ret)->owned = image;
     return status;
-}
-
-int32_t unitok_model_new(const unitok_spec *spec, int32_t engine, int32_t cpu, unitok_model **ret,
-                         unitok_error *error)
-{
-    return build(spec, engine, cpu, 0, ret, error);
-}
-
-int32_t unitok_model_new_later(const unitok_spec *spec, int32_t engine, int32_t cpu,
-                               unitok_model **ret, unitok_error *error)
-{
-    return build(spec, engine, cpu, 1, ret, error);
-}
-
-int32_t unitok_model_load(const uint8_t *bytes, int64_t n_bytes, int32_t engine, int32_t cpu,
-                          unitok_model **ret, unitok_error *error)
-{
-    return load(bytes, n_bytes, engine, cpu, 0, ret, error);
-}
-
-int32_t unitok_model_load_later(const uint8_t *bytes, int64_t n_bytes, int32_t engine, int32_t cpu,
-                                unitok_model **ret, unitok_error *error)
-{
-    return load(bytes, n_bytes, engine, cpu, 1, ret, error);
 }
 
 int32_t unitok_model_complete(unitok_model *m, unitok_error *error)

@@ -59,7 +59,6 @@ struct unitok_model {
     int32_t unknown_id;    /* -1: none */
     int compact;           /* normalized text has U+2581 as a space (space.h) */
     int whole;             /* a document is one segment: nothing proves a cut */
-    int may_wait;          /* the encoder may be built later: build.h */
     unitok_model_info info;
 };
 

@@ -4,11 +4,12 @@
 
 #include "ground/alloc.h"
 #include "model/loops.h"
+#include "text/normalize.h"
 
 int scratch_buffer(unitok_scratch *s, const unitok_normalizer *normalizer, int64_t held)
 {
     int64_t more = held > 2 * CUT_CHUNK_BYTES ? held : 2 * CUT_CHUNK_BYTES;
-    int64_t wanted = held + more + unitok_normalizer_step_bytes(normalizer) + CUT_READ_BEYOND;
+    int64_t wanted = held + more + normalizer->max_step_bytes + CUT_READ_BEYOND;
     if (wanted <= s->buffer_bytes) return 1;
     uint8_t *p = mem_realloc(s->buffer, (size_t)wanted);
     if (!p) return 0;
@@ -47,14 +48,6 @@ unitok_scratch *unitok_scratch_new(const unitok_model *m)
     return NULL;
 }
 
-void unitok_scratch_clear(unitok_scratch *s)
-{
-    memset(s->memo, 0, (size_t)s->memo_bytes);
-    s->turn = (lanes_turn){0};
-    if (s->automaton) s->automaton->turn = (automaton_turn){0};
-    if (s->charwise) s->charwise->left_bytes = 0;
-}
-
 void unitok_scratch_free(unitok_scratch *s)
 {
     if (!s) return;
@@ -71,13 +64,4 @@ void unitok_scratch_free(unitok_scratch *s)
     mem_free(s->buffer);
     mem_free(s->memo);
     mem_free(s);
-}
-
-int64_t unitok_scratch_memory_bytes(const unitok_scratch *s)
-{
-    int64_t lane_bytes = s->lanes ? (int64_t)sizeof *s->lanes : 0;
-    if (s->automaton) lane_bytes += (int64_t)sizeof *s->automaton;
-    if (s->charwise) lane_bytes += (int64_t)sizeof *s->charwise;
-    return (int64_t)sizeof *s + s->memo_bytes + lane_bytes + s->buffer_bytes +
-           s->tokens_room * (int64_t)sizeof(token);
 }

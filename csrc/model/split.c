@@ -1,6 +1,7 @@
 /* split.c - where an unfinished document can be divided */
 
 #include "model/kind.h"
+#include "text/normalize.h"
 
 /* of the text on either side that decides whether it can be divided */
 #define CONTEXT_BYTES 64
@@ -29,7 +30,7 @@ static int cut_between(const unitok_model *m, const uint8_t *text, int64_t begin
 static int64_t split_normalized(const unitok_model *m, const uint8_t *text, int64_t n_bytes)
 {
     const unitok_normalizer *n = m->normalizer;
-    if (unitok_normalizer_step_bytes(n) > ROOM_BYTES / 4) return 0;
+    if (n->max_step_bytes > ROOM_BYTES / 4) return 0;
     int64_t start = n_bytes > SPLIT_BYTES ? unitok_normalize_split(n, text, n_bytes - SPLIT_BYTES)
                                           : 0;
     text += start;

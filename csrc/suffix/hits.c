@@ -345,19 +345,17 @@ void unitok_search_runs_free(unitok_search_run *runs)
     mem_free(runs);
 }
 
-int64_t unitok_search_inside_sums(const pieces *p)
+int64_t unitok_search_inside(const pieces *p, const shard *s, uint64_t *sums)
 {
-    return (p->n_inner + UNITOK_SEARCH_INSIDE_STEP - 1) / UNITOK_SEARCH_INSIDE_STEP;
-}
-
-void unitok_search_inside(const pieces *p, const shard *s, uint64_t *sums)
-{
+    int64_t n = (p->n_inner + UNITOK_SEARCH_INSIDE_STEP - 1) / UNITOK_SEARCH_INSIDE_STEP;
     uint64_t sum = 0;
+    if (!sums) return n;
     for (int64_t k = 0; k < p->n_inner; k++) {
         if (k % UNITOK_SEARCH_INSIDE_STEP == 0) sums[k / UNITOK_SEARCH_INSIDE_STEP] = sum;
         sum += (uint64_t)frequency(s, p->inner_id[k]);
     }
-    sums[unitok_search_inside_sums(p)] = sum;
+    sums[n] = sum;
+    return n;
 }
 
 void unitok_search_ends(const pieces *p, const shard *s, const int64_t *tokens,

@@ -16,11 +16,6 @@ void unitok_search_pieces_free(pieces *p)
     mem_free(p);
 }
 
-int64_t unitok_search_pieces_memory_bytes(const pieces *p)
-{
-    return (int64_t)sizeof *p + p->begin[PIECES_IDS] + 2 * p->n_starts + 6 * p->n_inner;
-}
-
 /* order[] sorts the text "piece 0 0 piece 1 0 ...": keeps of it the places of whole pieces and of
  * inner strings. */
 static int take_order(pieces *p, const uint32_t *order, int64_t n_order, const uint16_t *owner)

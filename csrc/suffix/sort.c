@@ -81,15 +81,7 @@ int32_t unitok_suffix_new(const void *text, int64_t n, int32_t symbol_bytes, int
     return UNITOK_OK;
 }
 
-int32_t unitok_suffix_step(unitok_suffix *s, int64_t budget, unitok_error *error)
-{
-    s->step(s, budget);
-    if (s->status == UNITOK_ERROR_MEMORY) return fail_memory(error);
-    return s->status ? fail(error, s->status, -1, s->at, "a symbol is not below n_symbols")
-                     : UNITOK_OK;
-}
-
-double unitok_suffix_progress(const unitok_suffix *s)
+static double progress(const unitok_suffix *s)
 {
     /* The share of each pass in the time that mixed text takes. */
     static const double shares[PASS_DONE + 1] = {
@@ -105,6 +97,16 @@ double unitok_suffix_progress(const unitok_suffix *s)
     double part = (double)s->n_done_in_pass / (double)(length > 0 ? length : 1);
     done += shares[s->pass] * (part < 1 ? part : 1);
     return done < 0.999 ? done : 0.999;
+}
+
+int32_t unitok_suffix_step(unitok_suffix *s, int64_t budget, double *ret_progress,
+                           unitok_error *error)
+{
+    s->step(s, budget);
+    *ret_progress = progress(s);
+    if (s->status == UNITOK_ERROR_MEMORY) return fail_memory(error);
+    return s->status ? fail(error, s->status, -1, s->at, "a symbol is not below n_symbols")
+                     : UNITOK_OK;
 }
 
 void unitok_suffix_free(unitok_suffix *s)

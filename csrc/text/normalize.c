@@ -284,16 +284,6 @@ int64_t unitok_normalize_some(const unitok_normalizer *normalizer, unitok_normal
     return s.n_bytes;
 }
 
-int64_t unitok_normalizer_step_bytes(const unitok_normalizer *normalizer)
-{
-    return normalizer->max_step_bytes;
-}
-
-int32_t unitok_normalizer_is_compact(const unitok_normalizer *normalizer)
-{
-    return normalizer->is_compact;
-}
-
 /* A byte that is not a continuation, and that no key or symbol contains after its first byte,
  * always begins an item. Where there is none, items are read from the start, as long as later text
  * cannot change them. */

@@ -329,10 +329,10 @@ void unitok_normalizer_free(unitok_normalizer *normalizer)
     mem_free(normalizer);
 }
 
-int64_t unitok_normalizer_memory_bytes(const unitok_normalizer *normalizer)
+void unitok_normalizer_get_info(const unitok_normalizer *n, unitok_normalizer_info *ret)
 {
-    int64_t n_blob_bytes = normalizer->blob ? 4 + normalizer->map.n_units * 4 +
-                                                  normalizer->map.n_replacement_bytes
-                                            : 0;
-    return (int64_t)sizeof *normalizer + n_blob_bytes + normalizer->n_symbol_units * 8;
+    int64_t n_blob_bytes = n->blob ? 4 + n->map.n_units * 4 + n->map.n_replacement_bytes : 0;
+    ret->memory_bytes = (int64_t)sizeof *n + n_blob_bytes + n->n_symbol_units * 8;
+    ret->step_bytes = n->max_step_bytes;
+    ret->is_compact = n->is_compact;
 }

@@ -64,12 +64,11 @@ struct unitok_bpe_trainer {
 /* ------------------------------------------------------------------------------------------ Shared
  * phases ---- */
 
-int32_t unitok_bpe_trainer_new(const unitok_rules *rules, const uint8_t *data,
-                               const int64_t *offsets, const uint64_t *counts, int64_t n_units,
+int32_t unitok_bpe_trainer_new(const unitok_rules *rules, const unitok_units *units,
                                const uint8_t *keep, int32_t n_workers, unitok_bpe_trainer **ret,
                                unitok_error *error)
 {
-    const char *problem = check_offsets(offsets, n_units);
+    const char *problem = check_offsets(units->offsets, units->n);
     if (problem) return fail(error, UNITOK_ERROR_ARGUMENT, -1, -1, problem);
     if (n_workers < 1 || n_workers > WORKERS_MAX)
         return fail(error, UNITOK_ERROR_ARGUMENT, -1, -1, "a BPE trainer has 1 to 1024 workers");
@@ -78,8 +77,9 @@ int32_t unitok_bpe_trainer_new(const unitok_rules *rules, const uint8_t *data,
     t->state.rules = rules;
     t->n_workers = n_workers;
     t->phase = MEASURE;
-    t->layout = (bpe_layout){.data = data, .offsets = offsets, .counts = counts, .keep = keep};
-    if (!layout_open(&t->layout, n_units, n_workers) || !pair_table_init(&t->state.pairs) ||
+    t->layout = (bpe_layout){
+        .data = units->data, .offsets = units->offsets, .counts = units->counts, .keep = keep};
+    if (!layout_open(&t->layout, units->n, n_workers) || !pair_table_init(&t->state.pairs) ||
         unitok_counter_new(0, &t->made, NULL)) {
         unitok_bpe_trainer_free(t);
         return fail_memory(error);

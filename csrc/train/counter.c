@@ -82,7 +82,7 @@ void unitok_counter_clear(unitok_counter *counter)
     counter->memory_bytes -= counter->capacity * (int64_t)sizeof *counter->entries;
     mem_free(counter->entries);
     counter->entries = NULL;
-    counter->n = counter->capacity = counter->n_key_bytes = 0;
+    counter->n = counter->capacity = 0;
     counter->is_moved = 0;
     if (counter->slots) memset(counter->slots, 0, sizeof *counter->slots << counter->bits);
 }
@@ -90,11 +90,6 @@ void unitok_counter_clear(unitok_counter *counter)
 int64_t unitok_counter_count(const unitok_counter *counter)
 {
     return counter->n;
-}
-
-int64_t unitok_counter_key_bytes(const unitok_counter *counter)
-{
-    return counter->n_key_bytes;
 }
 
 int64_t unitok_counter_memory_bytes(const unitok_counter *counter)
@@ -188,7 +183,6 @@ int64_t counter_add_hashed(unitok_counter *counter, const uint8_t *key, int64_t 
     const uint8_t *kept = keep_key(counter, key, (size_t)n_bytes);
     if (!kept) return -1;
     counter->entries[counter->n] = (struct counter_entry){count, kept, (uint32_t)n_bytes, hash};
-    counter->n_key_bytes += n_bytes;
     if (slot) *slot = (uint32_t)counter->n + 1;
     return counter->n++;
 }
@@ -198,16 +192,16 @@ int64_t counter_find(const unitok_counter *counter, const uint8_t *key, int64_t 
     return (int64_t)*slot_of(counter, key, n_bytes, counter_hash(key, n_bytes)) - 1;
 }
 
-int32_t unitok_counter_add(unitok_counter *counter, const uint8_t *data, const int64_t *offsets,
-                           const uint64_t *counts, int64_t n_keys, unitok_error *error)
+int32_t unitok_counter_add(unitok_counter *counter, const unitok_units *keys, unitok_error *error)
 {
-    const char *problem = check_offsets(offsets, n_keys);
+    const char *problem = check_offsets(keys->offsets, keys->n);
     if (problem) return fail(error, UNITOK_ERROR_ARGUMENT, -1, -1, problem);
-    for (int64_t i = 0; i < n_keys; i++) {
-        int64_t n_bytes = offsets[i + 1] - offsets[i];
+    for (int64_t i = 0; i < keys->n; i++) {
+        int64_t n_bytes = keys->offsets[i + 1] - keys->offsets[i];
+        uint64_t count = keys->counts ? keys->counts[i] : 1;
         if (n_bytes > UNITOK_KEY_MAX_BYTES)
             return fail(error, UNITOK_ERROR_ARGUMENT, i, -1, "a key is too long");
-        if (counter_add(counter, data + offsets[i], n_bytes, counts ? counts[i] : 1) < 0)
+        if (counter_add(counter, keys->data + keys->offsets[i], n_bytes, count) < 0)
             return fail(error, UNITOK_ERROR_MEMORY, i, -1, "not enough memory");
     }
     return UNITOK_OK;
@@ -240,10 +234,8 @@ int32_t unitok_counter_absorb(unitok_counter *counter, unitok_counter *other, in
 void unitok_counter_drop_absorbed(unitok_counter *counter)
 {
     int64_t n = 0;
-    for (int64_t i = 0; i < counter->n; i++) {
+    for (int64_t i = 0; i < counter->n; i++)
         if (counter->entries[i].count) counter->entries[n++] = counter->entries[i];
-        else counter->n_key_bytes -= counter->entries[i].n_bytes;
-    }
     if (n < counter->n) counter->is_moved = 1;
     counter->n = n;
 }

@@ -30,7 +30,6 @@ struct unitok_counter {
     uint32_t *slots; /* NULL: ordered */
     struct counter_chunk *chunks;
     int64_t n, capacity;
-    int64_t n_key_bytes;
     int64_t memory_bytes;
     int bits;
     int is_moved; /* entries are at other places than the slots say */

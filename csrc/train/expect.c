@@ -112,22 +112,21 @@ static void backward(unitok_lattice *lattice, int64_t window, double weight, uin
 
 int32_t unitok_unigram_expect(const unitok_lexicon *lexicon, unitok_lattice *lattice,
                               unitok_edges *kept, const double *p, double p_unknown,
-                              const uint8_t *data, const int64_t *offsets, const uint64_t *counts,
-                              int64_t n_units, double unit, uint64_t *expected,
+                              const unitok_units *units, double unit, uint64_t *expected,
                               double *ret_log_likelihood)
 {
     double total = 0;
     int64_t window = lexicon->max_piece_bytes > 4 ? lexicon->max_piece_bytes : 4;
     int was_scaled = 0;
     lattice_begin(lattice, kept, lexicon);
-    for (int64_t i = 0; i < n_units; i++) {
-        int64_t n_bytes = offsets[i + 1] - offsets[i];
+    for (int64_t i = 0; i < units->n; i++) {
+        int64_t n_bytes = units->offsets[i + 1] - units->offsets[i];
         if (n_bytes == 0) continue;
-        int64_t shared = lattice_fill_f64(lattice, lexicon, p, 0, p_unknown, data + offsets[i],
-                                          n_bytes);
+        int64_t shared = lattice_fill_f64(lattice, lexicon, p, 0, p_unknown,
+                                          units->data + units->offsets[i], n_bytes);
         if (shared < 0) return UNITOK_ERROR_MEMORY;
-        total += (double)counts[i] * forward(lattice, was_scaled ? 0 : shared, window);
-        backward(lattice, window, (double)counts[i] * unit, expected);
+        total += (double)units->counts[i] * forward(lattice, was_scaled ? 0 : shared, window);
+        backward(lattice, window, (double)units->counts[i] * unit, expected);
         was_scaled = ((const cell *)lattice->cells)[n_bytes].exponent != 0;
     }
     lattice_end(lattice);
@@ -270,20 +269,19 @@ static void exact_count(const unitok_lattice *lattice, int64_t unknown_piece, fl
 
 int32_t unitok_unigram_expect_exact(const unitok_lexicon *lexicon, unitok_lattice *lattice,
                                     unitok_edges *kept, const float *scores, float unknown_score,
-                                    int64_t unknown_piece, const uint8_t *data,
-                                    const int64_t *offsets, const uint64_t *counts, int64_t n_units,
+                                    int64_t unknown_piece, const unitok_units *units,
                                     float *expected)
 {
     lattice_begin(lattice, kept, lexicon);
-    for (int64_t i = 0; i < n_units; i++) {
-        int64_t n_bytes = offsets[i + 1] - offsets[i];
+    for (int64_t i = 0; i < units->n; i++) {
+        int64_t n_bytes = units->offsets[i + 1] - units->offsets[i];
         if (n_bytes == 0) continue;
         int64_t shared = lattice_fill_f32(lattice, lexicon, scores, -INFINITY, unknown_score,
-                                          data + offsets[i], n_bytes);
+                                          units->data + units->offsets[i], n_bytes);
         if (shared < 0) return UNITOK_ERROR_MEMORY;
         exact_forward(lattice, shared);
         exact_backward(lattice);
-        exact_count(lattice, unknown_piece, (float)counts[i], expected);
+        exact_count(lattice, unknown_piece, (float)units->counts[i], expected);
     }
     lattice_end(lattice);
     return UNITOK_OK;

@@ -362,19 +362,9 @@ int32_t unitok_greedy_merge(unitok_greedy_counts *into, const unitok_greedy_coun
     return UNITOK_OK;
 }
 
-void unitok_greedy_pieces(const unitok_greedy_counts *c, const int64_t **ret_uses,
-                          const int64_t **ret_values, const int64_t **ret_n_sources)
+void unitok_greedy_get_sums(const unitok_greedy_counts *c, unitok_greedy_sums *ret)
 {
-    *ret_uses = c->uses;
-    *ret_values = c->values;
-    *ret_n_sources = c->n_sources;
-}
-
-void unitok_greedy_totals(const unitok_greedy_counts *c, int64_t *ret_n_tokens,
-                          int64_t *ret_n_bytes)
-{
-    *ret_n_tokens = c->n_tokens;
-    *ret_n_bytes = c->n_bytes;
+    *ret = (unitok_greedy_sums){c->uses, c->values, c->n_sources, c->n_tokens, c->n_bytes};
 }
 
 int64_t unitok_greedy_pairs(const unitok_greedy_counts *c, uint32_t *lefts, uint32_t *rights,

@@ -6,8 +6,8 @@
 #include "ground/error.h"
 #include "ground/packed.h"
 
-static int32_t make(const uint8_t *data, const int64_t *offsets, int64_t begin, int64_t end,
-                    int is_part, unitok_lexicon **ret, unitok_error *error)
+int32_t unitok_lexicon_new(const uint8_t *data, const int64_t *offsets, int64_t begin, int64_t end,
+                           int32_t is_part, unitok_lexicon **ret, unitok_error *error)
 {
     int64_t n_pieces = end - begin;
     const char *problem = begin < 0 ? "the pieces begin before the first"
@@ -40,18 +40,6 @@ static int32_t make(const uint8_t *data, const int64_t *offsets, int64_t begin, 
     return UNITOK_OK;
 }
 
-int32_t unitok_lexicon_new(const uint8_t *data, const int64_t *offsets, int64_t n_pieces,
-                           unitok_lexicon **ret, unitok_error *error)
-{
-    return make(data, offsets, 0, n_pieces, 0, ret, error);
-}
-
-int32_t unitok_lexicon_new_part(const uint8_t *data, const int64_t *offsets, int64_t begin,
-                                int64_t end, unitok_lexicon **ret, unitok_error *error)
-{
-    return make(data, offsets, begin, end, 1, ret, error);
-}
-
 int32_t unitok_lexicon_join(const unitok_lexicon *const *parts, int64_t n_parts,
                             unitok_lexicon **ret, unitok_error *error)
 {
@@ -81,9 +69,4 @@ void unitok_lexicon_free(unitok_lexicon *lexicon)
     if (!lexicon) return;
     mem_free(lexicon->units);
     mem_free(lexicon);
-}
-
-int64_t unitok_lexicon_memory_bytes(const unitok_lexicon *lexicon)
-{
-    return lexicon->n_units * (int64_t)sizeof *lexicon->units;
 }

@@ -280,18 +280,15 @@ int32_t unitok_ngram_model_end_pass(unitok_ngram_model *model, unitok_error *err
     put_waiting(model);
     model->last = 0;
     if (model->is_wrong) return fail(error, UNITOK_ERROR_ARGUMENT, -1, -1, OTHER_NGRAMS);
-    if (model->n_passes++ == 0) memset(model->few, 0, N_FEW * sizeof *model->few);
-    return UNITOK_OK;
-}
-
-uint64_t unitok_ngram_model_total(unitok_ngram_model *model)
-{
-    uint64_t total = 0;
+    if (model->n_passes++ == 0) {
+        memset(model->few, 0, N_FEW * sizeof *model->few);
+        return UNITOK_OK;
+    }
     for (int byte = 0; byte < 256; byte++) {
         if (model->few[byte] == 0) model->few[byte] = 1;
-        total += model->few[byte];
+        model->total += model->few[byte];
     }
-    return total;
+    return UNITOK_OK;
 }
 
 void unitok_ngram_model_get_tables(unitok_ngram_model *model, unitok_ngram_tables *ret)
@@ -303,6 +300,7 @@ void unitok_ngram_model_get_tables(unitok_ngram_model *model, unitok_ngram_table
         ret->n_slots[length] = model->of[length].n_slots;
     ret->large = &model->large->key;
     ret->n_large_slots = model->n_large_slots;
+    ret->total = model->total;
 }
 
 void unitok_ngram_model_finish(unitok_ngram_model *model, double log_total, const double *logs)

@@ -64,6 +64,7 @@ struct unitok_ngram_model {
     ngram_slots of[UNITOK_NGRAM_MAX_ORDER + 1];
     ngram_entry *large; /* [n_large_slots], open addressing: those whose slot is full */
     int64_t n_large_slots, n_large;
+    uint64_t total; /* of all bytes, once the second pass has ended */
     double log_total;
     const double *logs; /* [UNITOK_NGRAM_LOGS]: of 0, 1, 2, ... */
     /* Of a pass: */

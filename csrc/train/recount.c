@@ -34,20 +34,19 @@ static void best_path(const unitok_lexicon *lexicon, const uint8_t *alive, const
 }
 
 int32_t unitok_unigram_recount(const unitok_lexicon *lexicon, unitok_lattice *lattice,
-                               const uint8_t *alive, const double *scores, const uint8_t *data,
-                               const int64_t *offsets, const uint64_t *counts, int64_t n_units,
-                               uint64_t *used)
+                               const uint8_t *alive, const double *scores,
+                               const unitok_units *units, uint64_t *used)
 {
-    for (int64_t i = 0; i < n_units; i++) {
-        int64_t n_bytes = offsets[i + 1] - offsets[i];
-        if (counts[i] == 0) continue;
+    for (int64_t i = 0; i < units->n; i++) {
+        int64_t n_bytes = units->offsets[i + 1] - units->offsets[i];
+        if (units->counts[i] == 0) continue;
         if (!lattice_reserve(lattice, n_bytes)) return UNITOK_ERROR_MEMORY;
         cell *cells = lattice->cells;
-        best_path(lexicon, alive, scores, data + offsets[i], n_bytes, cells);
+        best_path(lexicon, alive, scores, units->data + units->offsets[i], n_bytes, cells);
         for (int64_t at = n_bytes; at > 0; at = cells[at].from) {
             /* a byte without a piece */
             if (cells[at].best == -INFINITY) return UNITOK_ERROR_ARGUMENT;
-            used[cells[at].piece] += counts[i];
+            used[cells[at].piece] += units->counts[i];
         }
     }
     return UNITOK_OK;

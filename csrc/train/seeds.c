@@ -24,15 +24,14 @@
 
 /* ---------------------------------------------------------------------------------- Layout ---- */
 
-static int lay_out(unitok_seeds *s, const uint8_t *data, const int64_t *offsets,
-                   const uint64_t *counts, int64_t n_units)
+static int lay_out(unitok_seeds *s, const unitok_units *units)
 {
-    int64_t *order = levels_order(counts, n_units);
+    int64_t *order = levels_order(units->counts, units->n);
     int ok = order != NULL;
-    for (int64_t i = 0; i < n_units && ok; i++) {
-        const uint8_t *unit = data + offsets[order[i]];
-        int64_t n_bytes = offsets[order[i] + 1] - offsets[order[i]];
-        ok = levels_open(&s->levels, counts[order[i]]);
+    for (int64_t i = 0; i < units->n && ok; i++) {
+        const uint8_t *unit = units->data + units->offsets[order[i]];
+        int64_t n_bytes = units->offsets[order[i] + 1] - units->offsets[order[i]];
+        ok = levels_open(&s->levels, units->counts[order[i]]);
         if (!ok) break;
         for (int64_t k = 0; k < n_bytes; k++)
             if (unit[k] != FOLLOWER_MARK) s->text[s->n++] = unit[k];
@@ -44,21 +43,20 @@ static int lay_out(unitok_seeds *s, const uint8_t *data, const int64_t *offsets,
     return ok;
 }
 
-int32_t unitok_seeds_new(const unitok_rules *rules, const uint8_t *data, const int64_t *offsets,
-                         const uint64_t *counts, int64_t n_units, int32_t is_compatible,
-                         unitok_seeds **ret, unitok_error *error)
+int32_t unitok_seeds_new(const unitok_rules *rules, const unitok_units *units,
+                         int32_t is_compatible, unitok_seeds **ret, unitok_error *error)
 {
-    const char *problem = check_units(data, offsets, n_units);
+    const char *problem = check_units(units);
     /* what follows a unit goes into the text, too */
-    for (int64_t i = 0; i < n_units && !problem; i++) {
-        const uint8_t *unit = data + offsets[i];
-        int64_t n_all = offsets[i + 1] - offsets[i], n_unit = unit_bytes(unit, n_all);
+    for (int64_t i = 0; i < units->n && !problem; i++) {
+        const uint8_t *unit = units->data + units->offsets[i];
+        int64_t n_all = units->offsets[i + 1] - units->offsets[i], n_unit = unit_bytes(unit, n_all);
         int64_t n_marked = n_unit + mark_bytes(unit + n_unit, n_all - n_unit);
         if (!utf8_is_valid(unit + n_marked, n_all - n_marked))
             problem = "what follows a unit is invalid UTF-8";
     }
     if (problem) return fail(error, UNITOK_ERROR_ARGUMENT, -1, -1, problem);
-    int64_t n = offsets[n_units] - offsets[0] + n_units;
+    int64_t n = units->offsets[units->n] - units->offsets[0] + units->n;
     if (n > UINT32_MAX)
         return fail(error, UNITOK_ERROR_ARGUMENT, -1, -1,
                     "the distinct units have more than 4 GiB");
@@ -69,7 +67,7 @@ int32_t unitok_seeds_new(const unitok_rules *rules, const uint8_t *data, const i
     s->text = mem_alloc((size_t)n + TEXT_PADDING);
     s->begins = mem_zalloc(BUCKETS + 1, sizeof *s->begins);
     s->parts = mem_alloc((BUCKETS + 1) * sizeof *s->parts);
-    if (s->text && s->begins && s->parts && lay_out(s, data, offsets, counts, n_units)) {
+    if (s->text && s->begins && s->parts && lay_out(s, units)) {
         *ret = s;
         return UNITOK_OK;
     }
@@ -141,28 +139,30 @@ static void place(unitok_seeds *s, int64_t end)
     }
 }
 
-int32_t unitok_seeds_step(unitok_seeds *s, int64_t budget, unitok_error *error)
-{
-    int64_t end = budget < s->n - s->at ? s->at + budget : s->n;
-    if (s->phase == SEEDS_READY) return UNITOK_OK;
-    if (s->phase == SEEDS_MEASURE) measure(s, end);
-    else place(s, end);
-    if (s->at < s->n) return UNITOK_OK;
-    if (s->phase == SEEDS_MEASURE) {
-        if (!open_buckets(s)) return fail_memory(error);
-    } else {
-        memmove(s->begins + 1, s->begins, BUCKETS * sizeof *s->begins);
-        s->begins[0] = 0;
-    }
-    s->at = 0;
-    s->phase++;
-    return UNITOK_OK;
-}
-
-double unitok_seeds_progress(const unitok_seeds *s)
+static double progress(const unitok_seeds *s)
 {
     if (s->phase == SEEDS_READY) return 1;
     return (s->n ? 0.5 * (double)s->at / (double)s->n : 0) + (s->phase == SEEDS_PLACE ? 0.499 : 0);
+}
+
+int32_t unitok_seeds_step(unitok_seeds *s, int64_t budget, double *ret_progress,
+                          unitok_error *error)
+{
+    int64_t end = budget < s->n - s->at ? s->at + budget : s->n;
+    if (s->phase == SEEDS_MEASURE) measure(s, end);
+    else if (s->phase == SEEDS_PLACE) place(s, end);
+    if (s->phase != SEEDS_READY && s->at == s->n) {
+        if (s->phase == SEEDS_MEASURE) {
+            if (!open_buckets(s)) return fail_memory(error);
+        } else {
+            memmove(s->begins + 1, s->begins, BUCKETS * sizeof *s->begins);
+            s->begins[0] = 0;
+        }
+        s->at = 0;
+        s->phase++;
+    }
+    *ret_progress = progress(s);
+    return UNITOK_OK;
 }
 
 int64_t unitok_seeds_parts(const unitok_seeds *s)

@@ -145,8 +145,7 @@ static int reserve(struct buffer *buffer, int64_t n_bytes)
 static const uint8_t *normalize_line(unitok_segmenter *s, const uint8_t *text, int64_t *io_n)
 {
     unitok_normalize_state state = {.is_verbatim = !s->is_compact};
-    int64_t n_consumed = 0, n_out = 0,
-            step = s->normalizer ? unitok_normalizer_step_bytes(s->normalizer) : 0;
+    int64_t n_consumed = 0, n_out = 0, step = s->normalizer ? s->normalizer->max_step_bytes : 0;
     if (!reserve(&s->normalized, *io_n + *io_n / 2 + 2 * step)) return NULL;
     if (!s->normalizer) return memcpy(s->normalized.bytes, text, (size_t)*io_n);
     while (!state.is_ended) {

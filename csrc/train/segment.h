@@ -84,4 +84,4 @@ INLINE int64_t mark_bytes(const uint8_t *bytes, int64_t n_bytes)
 }
 
 /* NULL, or what is wrong with a packed list of units: its offsets, or UTF-8. */
-const char *check_units(const uint8_t *data, const int64_t *offsets, int64_t n_units);
+const char *check_units(const unitok_units *units);

@@ -49,25 +49,25 @@ static int NAME(best_paths)(const unitok_lexicon *lexicon, unitok_lattice *latti
 
 int32_t NAME(unitok_unigram_paths)(const unitok_lexicon *lexicon, unitok_lattice *lattice,
                                    unitok_edges *kept, const REAL *scores, REAL unknown_score,
-                                   int64_t unknown_piece, const uint8_t *data,
-                                   const int64_t *offsets, const uint64_t *counts, int64_t n_units,
-                                   REAL *used, double *ret_score, int64_t *ret_tokens)
+                                   int64_t unknown_piece, const unitok_units *units, REAL *used,
+                                   double *ret_score, int64_t *ret_tokens)
 {
     double total = 0;
     int64_t n_tokens = 0;
     lattice_begin(lattice, kept, lexicon);
-    for (int64_t i = 0; i < n_units; i++) {
-        int64_t n_bytes = offsets[i + 1] - offsets[i];
+    for (int64_t i = 0; i < units->n; i++) {
+        int64_t n_bytes = units->offsets[i + 1] - units->offsets[i];
         if (n_bytes == 0) continue;
-        if (!NAME(best_paths)(lexicon, lattice, scores, unknown_score, data + offsets[i], n_bytes))
+        if (!NAME(best_paths)(lexicon, lattice, scores, unknown_score,
+                              units->data + units->offsets[i], n_bytes))
             return UNITOK_ERROR_MEMORY;
         const NAME(cell) *cells = lattice->cells;
-        total += (double)cells[n_bytes].best * (double)counts[i];
+        total += (double)cells[n_bytes].best * (double)units->counts[i];
         for (int64_t at = n_bytes; at > 0; at = cells[at].from) {
             uint32_t piece = cells[at].piece;
-            n_tokens += (int64_t)counts[i];
-            if (piece != EDGE_UNKNOWN) used[piece] += (REAL)counts[i];
-            else if (unknown_piece >= 0) used[unknown_piece] += (REAL)counts[i];
+            n_tokens += (int64_t)units->counts[i];
+            if (piece != EDGE_UNKNOWN) used[piece] += (REAL)units->counts[i];
+            else if (unknown_piece >= 0) used[unknown_piece] += (REAL)units->counts[i];
         }
     }
     lattice_end(lattice);

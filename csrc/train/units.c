@@ -10,28 +10,27 @@
 #include "train/rules.h"
 #include "train/segment.h"
 
-const char *check_units(const uint8_t *data, const int64_t *offsets, int64_t n_units)
+const char *check_units(const unitok_units *units)
 {
-    const char *problem = check_offsets(offsets, n_units);
-    for (int64_t i = 0; i < n_units && !problem; i++) {
-        const uint8_t *unit = data + offsets[i];
-        if (!utf8_is_valid(unit, unit_bytes(unit, offsets[i + 1] - offsets[i])))
+    const char *problem = check_offsets(units->offsets, units->n);
+    for (int64_t i = 0; i < units->n && !problem; i++) {
+        const uint8_t *unit = units->data + units->offsets[i];
+        if (!utf8_is_valid(unit, unit_bytes(unit, units->offsets[i + 1] - units->offsets[i])))
             problem = "a unit is invalid UTF-8";
     }
     return problem;
 }
 
-int32_t unitok_units_count_chars(const uint8_t *data, const int64_t *offsets,
-                                 const uint64_t *counts, int64_t n_units, uint64_t *by_char,
-                                 unitok_error *error)
+int32_t unitok_units_count_chars(const unitok_units *units, uint64_t *by_char, unitok_error *error)
 {
-    const char *problem = check_units(data, offsets, n_units);
+    const char *problem = check_units(units);
     if (problem) return fail(error, UNITOK_ERROR_ARGUMENT, -1, -1, problem);
-    for (int64_t i = 0; i < n_units; i++) {
-        const uint8_t *unit = data + offsets[i];
-        int64_t n_bytes = unit_bytes(unit, offsets[i + 1] - offsets[i]);
+    for (int64_t i = 0; i < units->n; i++) {
+        const uint8_t *unit = units->data + units->offsets[i];
+        int64_t n_bytes = unit_bytes(unit, units->offsets[i + 1] - units->offsets[i]);
         int n;
-        for (int64_t at = 0; at < n_bytes; at += n) by_char[char_at(unit + at, &n)] += counts[i];
+        for (int64_t at = 0; at < n_bytes; at += n)
+            by_char[char_at(unit + at, &n)] += units->counts[i];
     }
     return UNITOK_OK;
 }
@@ -78,31 +77,31 @@ static int count_parts(unitok_counter *counter, const uint8_t *unit, int64_t n_b
     return n_bytes == begin || counter_add(counter, unit + begin, n_bytes - begin, count) >= 0;
 }
 
-int32_t unitok_units_fold(const uint8_t *data, const int64_t *offsets, const uint64_t *counts,
-                          int64_t n_units, const uint8_t *keep, int32_t fold,
+int32_t unitok_units_fold(const unitok_units *units, const uint8_t *keep, int32_t fold,
                           unitok_counter *counter, unitok_error *error)
 {
-    const char *problem = check_units(data, offsets, n_units);
+    const char *problem = check_units(units);
     if (problem) return fail(error, UNITOK_ERROR_ARGUMENT, -1, -1, problem);
     int64_t longest = 0;
-    for (int64_t i = 0; i < n_units; i++)
-        if (offsets[i + 1] - offsets[i] > longest) longest = offsets[i + 1] - offsets[i];
+    for (int64_t i = 0; i < units->n; i++)
+        if (units->offsets[i + 1] - units->offsets[i] > longest)
+            longest = units->offsets[i + 1] - units->offsets[i];
     uint8_t *buffer = mem_alloc((size_t)(3 * longest + 8));
     if (!buffer) return fail_memory(error);
     int ok = 1;
     uint64_t copies = 0; /* of the next unit */
-    for (int64_t i = 0; i < n_units && ok; i++) {
-        if (counts[i] == 0) continue;
-        const uint8_t *unit = data + offsets[i];
-        int64_t n_all = offsets[i + 1] - offsets[i], n_unit = unit_bytes(unit, n_all);
+    for (int64_t i = 0; i < units->n && ok; i++) {
+        if (units->counts[i] == 0) continue;
+        const uint8_t *unit = units->data + units->offsets[i];
+        int64_t n_all = units->offsets[i + 1] - units->offsets[i], n_unit = unit_bytes(unit, n_all);
         int64_t n_marks = mark_bytes(unit + n_unit, n_all - n_unit);
         if (fold == UNITOK_FOLD_STRIP && n_marks == 2) {
-            copies += counts[i];
+            copies += units->counts[i];
             continue;
         }
         int64_t n = replace_rare(unit, n_unit, keep, buffer);
         if (fold == UNITOK_FOLD_CUT) {
-            ok = count_parts(counter, buffer, n, counts[i]);
+            ok = count_parts(counter, buffer, n, units->counts[i]);
             continue;
         }
         /* the marks, maybe a NUL, and at most one character */
@@ -115,7 +114,7 @@ int32_t unitok_units_fold(const uint8_t *data, const int64_t *offsets, const uin
                 n += replace_rare(unit + n_unit + n_kept, n_all - n_unit - n_kept, keep,
                                   buffer + n);
         }
-        ok = counter_add(counter, buffer, n, counts[i] + copies) >= 0;
+        ok = counter_add(counter, buffer, n, units->counts[i] + copies) >= 0;
         copies = 0;
     }
     mem_free(buffer);
@@ -141,13 +140,13 @@ int32_t unitok_units_fold_out(uint8_t *data, int64_t *offsets, uint64_t *counts,
     for (int64_t i = 0; i < n_units; i++) {
         int64_t bounds[2] = {end_before, offsets[i + 1]}, n_bytes = bounds[1] - bounds[0];
         end_before = bounds[1]; /* offsets[i] may be another by now */
-        const char *problem = check_units(data, bounds, 1);
+        const unitok_units one = {data, bounds, &counts[i], 1};
+        const char *problem = check_units(&one);
         if (problem) return fail(error, UNITOK_ERROR_ARGUMENT, i, -1, problem);
         if (counts[i] == 0 || n_bytes == 0) continue;
         if (unit_bytes(data + bounds[0], n_bytes) < n_bytes ||
             is_folded(data + bounds[0], n_bytes, keep)) {
-            int32_t status = unitok_units_fold(data, bounds, &counts[i], 1, keep, UNITOK_FOLD_CUT,
-                                               counter, error);
+            int32_t status = unitok_units_fold(&one, keep, UNITOK_FOLD_CUT, counter, error);
             if (status) return status;
             continue;
         }
@@ -160,13 +159,7 @@ int32_t unitok_units_fold_out(uint8_t *data, int64_t *offsets, uint64_t *counts,
     return UNITOK_OK;
 }
 
-typedef struct unit_list {
-    const uint8_t *data;
-    const int64_t *offsets;
-    const uint64_t *counts;
-} unit_list;
-
-static int compare_units(const unit_list *a, int64_t i, const unit_list *b, int64_t k)
+static int compare_units(const unitok_units *a, int64_t i, const unitok_units *b, int64_t k)
 {
     int64_t n_a = a->offsets[i + 1] - a->offsets[i], n_b = b->offsets[k + 1] - b->offsets[k];
     int64_t n = n_a < n_b ? n_a : n_b;
@@ -174,19 +167,16 @@ static int compare_units(const unit_list *a, int64_t i, const unit_list *b, int6
     return order ? order : n_a < n_b ? -1 : n_a > n_b;
 }
 
-int64_t unitok_units_merge(const uint8_t *data_a, const int64_t *offsets_a,
-                           const uint64_t *counts_a, int64_t n_a, const uint8_t *data_b,
-                           const int64_t *offsets_b, const uint64_t *counts_b, int64_t n_b,
-                           uint8_t *data, int64_t *offsets, uint64_t *counts)
+int64_t unitok_units_merge(const unitok_units *a, const unitok_units *b, uint8_t *data,
+                           int64_t *offsets, uint64_t *counts)
 {
-    const unit_list a = {data_a, offsets_a, counts_a}, b = {data_b, offsets_b, counts_b};
     int64_t n = 0;
     offsets[0] = 0;
-    for (int64_t i = 0, k = 0; i < n_a || k < n_b; n++) {
-        int order = i == n_a ? 1 : k == n_b ? -1 : compare_units(&a, i, &b, k);
-        const unit_list *from = order <= 0 ? &a : &b;
+    for (int64_t i = 0, k = 0; i < a->n || k < b->n; n++) {
+        int order = i == a->n ? 1 : k == b->n ? -1 : compare_units(a, i, b, k);
+        const unitok_units *from = order <= 0 ? a : b;
         int64_t at = order <= 0 ? i : k, n_bytes = from->offsets[at + 1] - from->offsets[at];
-        counts[n] = (order <= 0 ? counts_a[i] : 0) + (order >= 0 ? counts_b[k] : 0);
+        counts[n] = (order <= 0 ? a->counts[i] : 0) + (order >= 0 ? b->counts[k] : 0);
         if (n_bytes) memcpy(data + offsets[n], from->data + from->offsets[at], (size_t)n_bytes);
         offsets[n + 1] = offsets[n] + n_bytes;
         i += order <= 0;

@@ -60,7 +60,7 @@ _ERRORS: dict[int, type[Exception]] = {
     lib.UNITOK_ERROR_FORMAT: ModelFormatError,
     lib.UNITOK_ERROR_ID: IdError,
     lib.UNITOK_ERROR_CPU: CpuError,
-    lib.UNITOK_ERROR_ROOM: RoomError,
+    lib.UNITOK_ERROR_CAPACITY: RoomError,
 }
 
 
@@ -179,7 +179,7 @@ class Model:
             spec.merges, spec.n_merges = pointer(merges), len(merges) // 3
         spec.eod_id = -1 if eod_id is None else eod_id
         spec.fallback_id = -1 if fallback_id is None else fallback_id
-        check(lib.unitok_model_new_later(spec, engine_number(engine), cpu_number(cpu), ret, error), error)
+        check(lib.unitok_model_new(spec, engine_number(engine), cpu_number(cpu), ret, error), error)
         return cls(ret[0])
 
     @classmethod
@@ -188,7 +188,7 @@ class Model:
         ret, error = ffi.new("unitok_model **"), ffi.new("unitok_error *")
         buffer = ffi.from_buffer("uint8_t[]", image)
         number = engine_number(engine)
-        check(lib.unitok_model_load_later(buffer, len(buffer), number, cpu_number(cpu), ret, error), error)
+        check(lib.unitok_model_load(buffer, len(buffer), number, cpu_number(cpu), ret, error), error)
         return cls(ret[0], keep=(buffer, image))
 
     @property

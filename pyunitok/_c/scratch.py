@@ -93,13 +93,9 @@ class Scratch:
             raise MemoryError("not enough memory for an encoder's scratch")
         self._model = model  # must outlive the scratch
         self._model_handle = model.handle
-        self.handle: Any = ffi.gc(handle, lib.unitok_scratch_free, int(lib.unitok_scratch_memory_bytes(handle)))
+        self.handle: Any = ffi.gc(handle, lib.unitok_scratch_free)
         self._ids: Any = np.empty(room_for(_SMALL_BYTES), model.dtype)
         self._ids_pointer: Any = pointer(self._ids)
-
-    def clear(self) -> None:
-        """Forget the segments met."""
-        lib.unitok_scratch_clear(self.handle)
 
     def encode(self, text: bytes) -> Any:
         """ids[n]: of one document."""
@@ -180,7 +176,7 @@ class Scratch:
     def encode_batch(
         self, data: Bytes, offsets: Offsets, ids: Ids, id_offsets: Offsets, *,
         eod_id: int = -1, open_start: bool = False, open_end: bool = False, state: State | None = None,
-        plain: bool = False, sampling: Any = None, documents: Offsets | None = None, prepared: bool = False,
+        sampling: Any = None, documents: Offsets | None = None, prepared: bool = False,
     ) -> int:  # fmt: skip
         """Encode documents data[offsets[i]:offsets[i + 1]] into `ids`; fills id_offsets[0..n] and returns the number of
         ids. RoomError where `ids` may be too small: every byte, every eod and ENCODE_SLACK more are mostly enough.
@@ -192,8 +188,8 @@ class Scratch:
         n_docs = len(offsets) - 1
         if int(offsets[-1]) > len(data) or len(id_offsets) <= n_docs or ids.dtype != self._model.dtype:
             raise ValueError("a buffer is too small for these documents, or of another dtype")
-        flags = lib.UNITOK_ENCODE_OPEN_END * open_end | lib.UNITOK_ENCODE_PLAIN * plain
-        flags |= lib.UNITOK_ENCODE_OPEN_START * open_start | lib.UNITOK_ENCODE_PREPARED * prepared
+        flags = lib.UNITOK_ENCODE_OPEN_START * open_start | lib.UNITOK_ENCODE_OPEN_END * open_end
+        flags |= lib.UNITOK_ENCODE_PREPARED * prepared
         error = ffi.new("unitok_error *")
         head = (self._model_handle, self.handle)
         tail = (

@@ -65,7 +65,7 @@ class Shard:
 
     def lend_inside(self, pieces: Pieces) -> None:
         """Fill and attach the sums that make counts of one or two bytes fast."""
-        sums = np.empty(lib.unitok_search_inside_sums(pieces.handle) + 1, np.uint64)
+        sums = np.empty(lib.unitok_search_inside(pieces.handle, self.handle, ffi.NULL) + 1, np.uint64)
         buffer = ffi.from_buffer("uint64_t[]", sums)
         lib.unitok_search_inside(pieces.handle, self.handle, buffer)
         self._keep.append(buffer)
@@ -171,9 +171,7 @@ class Pieces:
             pointer(data), pointer(offsets), pointer(drops_space), n_ids, pointer(rank), pointer(order), ret, error
         )
         check(status, error)
-        self.handle: Any = ffi.gc(
-            ret[0], lib.unitok_search_pieces_free, int(lib.unitok_search_pieces_memory_bytes(ret[0]))
-        )
+        self.handle: Any = ffi.gc(ret[0], lib.unitok_search_pieces_free)
 
 
 def sizes_of(ids: U16, sizes: U32, begins: Offsets, ends: Offsets) -> Offsets:

@@ -35,9 +35,9 @@ class SuffixSorter:
 
     def step(self, budget: int) -> float:
         """Look at `budget` suffixes; how much is done, 1 when all is."""
-        error = ffi.new("unitok_error *")
-        check(lib.unitok_suffix_step(self._handle, budget, error), error)
-        return float(lib.unitok_suffix_progress(self._handle))
+        progress, error = ffi.new("double *"), ffi.new("unitok_error *")
+        check(lib.unitok_suffix_step(self._handle, budget, progress, error), error)
+        return float(progress[0])
 
 
 def suffix_rank(text: np.ndarray[Any, Any], rank: np.ndarray[Any, Any] | None, counts: np.ndarray[Any, Any]) -> None:

@@ -28,11 +28,10 @@ class Normalizer:
         spec.flags, spec.n_pieces, spec.data, spec.offsets = flags, len(symbols), data, pointer(offsets)
         spec.types, spec.charsmap, spec.n_charsmap_bytes = pointer(types), map_, len(charsmap)
         check(lib.unitok_normalizer_new(spec, cpu_number(cpu), ret, error), error)
-        self.handle: Any = ffi.gc(
-            ret[0], lib.unitok_normalizer_free, int(lib.unitok_normalizer_memory_bytes(ret[0]))
-        )
-        self.is_compact = bool(lib.unitok_normalizer_is_compact(self.handle))
-        self.step_bytes = int(lib.unitok_normalizer_step_bytes(self.handle))
+        self.handle: Any = ffi.gc(ret[0], lib.unitok_normalizer_free)
+        info = ffi.new("unitok_normalizer_info *")
+        lib.unitok_normalizer_get_info(self.handle, info)
+        self.is_compact, self.step_bytes = bool(info.is_compact), int(info.step_bytes)
 
     def normalize(self, text: bytes, *, compact: bool = False) -> bytes:
         return self._normalize(text, compact, None)[0]

@@ -49,6 +49,12 @@ class Units:
         np.cumsum([len(item) for item in items], out=offsets[1:])
         return cls(np.frombuffer(b"".join(items), np.uint8), offsets, np.asarray(counts, np.uint64))
 
+    def part(self, begin: int = 0, end: int | None = None) -> Any:
+        """Units begin..end-1 as a unitok_units, which borrows the arrays."""
+        end = len(self) if end is None else end
+        offsets, counts = pointer(self.offsets) + begin, pointer(self.counts) + begin
+        return ffi.new("unitok_units *", (pointer(self.data), offsets, counts, end - begin))
+
     def items(self) -> list[bytes]:
         """All of them as bytes."""
         data, bounds = self.data.tobytes(), self.offsets.tolist()
@@ -96,10 +102,7 @@ class Counter:
 
     def add(self, units: Units) -> None:
         error = ffi.new("unitok_error *")
-        status = lib.unitok_counter_add(
-            self.handle, pointer(units.data), pointer(units.offsets), pointer(units.counts), len(units), error
-        )
-        check(status, error)
+        check(lib.unitok_counter_add(self.handle, units.part(), error), error)
 
     def sort(self) -> None:
         """By bytes."""
@@ -244,12 +247,7 @@ def count_chars(units: Units, threads: int = 1) -> Counts:
 
     def work(_: int, bounds: tuple[int, int]) -> None:
         by_char, error = np.zeros(CODE_POINTS, np.uint64), ffi.new("unitok_error *")
-        begin, end = bounds
-        status = lib.unitok_units_count_chars(
-            pointer(units.data), pointer(units.offsets) + begin, pointer(units.counts) + begin, end - begin,
-            pointer(by_char), error,
-        )  # fmt: skip
-        check(status, error)
+        check(lib.unitok_units_count_chars(units.part(*bounds), pointer(by_char), error), error)
         totals.append(by_char)
 
     share_out(shares(len(units), threads), threads, work)
@@ -264,11 +262,8 @@ FOLD_STRIP: int = lib.UNITOK_FOLD_STRIP
 def fold(units: Units, keep: Bytes | None, how: int, counter: Counter) -> None:
     """Count the units in `counter` with characters c of keep[c] == 0 replaced by U+2585; see unitok_units_fold."""
     error = ffi.new("unitok_error *")
-    status = lib.unitok_units_fold(
-        pointer(units.data), pointer(units.offsets), pointer(units.counts), len(units),
-        ffi.NULL if keep is None else pointer(keep), how, counter.handle, error,
-    )  # fmt: skip
-    check(status, error)
+    kept = ffi.NULL if keep is None else pointer(keep)
+    check(lib.unitok_units_fold(units.part(), kept, how, counter.handle, error), error)
 
 
 def fold_sorted(units: Units, keep: Bytes | None) -> Units:
@@ -293,10 +288,7 @@ def merge(a: Units, b: Units) -> Units:
     """Both are sorted by bytes; counts of equal units are added."""
     data = np.empty(len(a.data) + len(b.data), np.uint8)
     offsets, counts = np.empty(len(a) + len(b) + 1, np.int64), np.empty(len(a) + len(b), np.uint64)
-    n = lib.unitok_units_merge(
-        pointer(a.data), pointer(a.offsets), pointer(a.counts), len(a), pointer(b.data), pointer(b.offsets),
-        pointer(b.counts), len(b), pointer(data), pointer(offsets), pointer(counts),
-    )  # fmt: skip
+    n = lib.unitok_units_merge(a.part(), b.part(), pointer(data), pointer(offsets), pointer(counts))
     return Units(data[: offsets[n]], offsets[: n + 1], counts[:n])
 
 

@@ -19,11 +19,8 @@ class BpeTrainer:
 
     def __init__(self, rules: Rules, units: Units, keep: Bytes | None = None, threads: int = 1) -> None:
         ret, error = ffi.new("unitok_bpe_trainer **"), ffi.new("unitok_error *")
-        status = lib.unitok_bpe_trainer_new(
-            rules.handle, pointer(units.data), pointer(units.offsets), pointer(units.counts), len(units),
-            ffi.NULL if keep is None else pointer(keep), threads, ret, error,
-        )  # fmt: skip
-        check(status, error)
+        kept = ffi.NULL if keep is None else pointer(keep)
+        check(lib.unitok_bpe_trainer_new(rules.handle, units.part(), kept, threads, ret, error), error)
         self.handle: Any = ffi.gc(ret[0], lib.unitok_bpe_trainer_free)
         self._rules, self._threads = rules, threads
         self.n_pieces = 0

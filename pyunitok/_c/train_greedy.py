@@ -77,17 +77,20 @@ class GreedyCounts:
     @property
     def totals(self) -> tuple[int, int]:
         """Tokens and bytes counted, without weights."""
-        ret = ffi.new("int64_t[2]")
-        lib.unitok_greedy_totals(self._handle, ret, ret + 1)
-        return int(ret[0]), int(ret[1])
+        sums = self._sums()
+        return int(sums.n_tokens), int(sums.n_bytes)
 
     def pieces(self) -> tuple[Array, Array, Array]:
         """int64 by piece: weighted uses; tokens saved, weighted; sources that use it. Copies."""
-        ret = [ffi.new("int64_t **") for _ in range(3)]
-        lib.unitok_greedy_pieces(self._handle, *ret)
-        n = len(self._round.pieces)
-        uses, values, n_sources = (np.frombuffer(ffi.buffer(p[0], 8 * n), np.int64).copy() for p in ret)
+        sums, n_bytes = self._sums(), 8 * len(self._round.pieces)
+        arrays = (sums.uses, sums.values, sums.n_sources)
+        uses, values, n_sources = (np.frombuffer(ffi.buffer(array, n_bytes), np.int64).copy() for array in arrays)
         return uses, values, n_sources
+
+    def _sums(self) -> Any:
+        ret = ffi.new("unitok_greedy_sums *")
+        lib.unitok_greedy_get_sums(self._handle, ret)
+        return ret
 
     def pairs(self) -> tuple[Array, Array, Array, Array]:
         """Pairs that may be joined, in no order: uint32 left, uint32 right, int64 weighted uses, int64 sources."""

@@ -19,9 +19,13 @@ Doubles = np.ndarray[Any, np.dtype[np.float64]]
 Numbers = np.ndarray[Any, np.dtype[np.int64]]
 
 
-def _enough(status: int) -> None:
-    if status:
+def _call(name: str, *arguments: Any) -> None:
+    if getattr(lib, f"unitok_unigram_{name}")(*arguments):
         raise MemoryError("not enough memory for a lattice")
+
+
+def _width(array: Floats | Doubles) -> str:
+    return "f32" if array.dtype == np.float32 else "f64"
 
 
 def _kept(kept: KeptEdges | None) -> Any:
@@ -95,7 +99,7 @@ def _lexicon_parts(pieces: Units, parts: list[tuple[int, int]], threads: int) ->
     def work(_: int, k: int) -> None:
         ret, error = ffi.new("unitok_lexicon **"), ffi.new("unitok_error *")
         data, offsets = pointer(pieces.data), pointer(pieces.offsets)
-        check(lib.unitok_lexicon_new_part(data, offsets, *parts[k], ret, error), error)
+        check(lib.unitok_lexicon_new(data, offsets, *parts[k], True, ret, error), error)
         made[k] = ffi.gc(ret[0], lib.unitok_lexicon_free)
 
     share_out(range(len(parts)), threads, work)
@@ -110,93 +114,72 @@ class Lexicon:
     """
 
     def __init__(self, pieces: Units, threads: int = 1) -> None:
+        self.pieces = pieces
         ret, error = ffi.new("unitok_lexicon **"), ffi.new("unitok_error *")
         parts = [] if threads == 1 else _parts(pieces, LEXICON_PARTS * threads)
         if len(parts) < 2:
-            check(lib.unitok_lexicon_new(pointer(pieces.data), pointer(pieces.offsets), len(pieces), ret, error), error)
+            check(lib.unitok_lexicon_new(*self._list(), 0, len(pieces), False, ret, error), error)
         else:
             made = _lexicon_parts(pieces, parts, threads)
             handles = ffi.new("unitok_lexicon *[]", made)
             check(lib.unitok_lexicon_join(handles, len(made), ret, error), error)
-        self.handle: Any = ffi.gc(ret[0], lib.unitok_lexicon_free, int(lib.unitok_lexicon_memory_bytes(ret[0])))
-        self.pieces = pieces
+        self.handle: Any = ffi.gc(ret[0], lib.unitok_lexicon_free)
 
     def expect(
         self, model: Scored, p: Doubles, p_unknown: float, units: Units, begin: int, end: int, unit: float,
         expected: Counts, kept: KeptEdges | None = None,
     ) -> float:  # fmt: skip
-        """Add to `expected` for units begin..end-1; their log-likelihood. p: probabilities, 0 for dropped pieces."""
-        total = ffi.new("double *")
-        _enough(
-            lib.unitok_unigram_expect(
-                self.handle, model.lattice.handle, _kept(kept), pointer(p), p_unknown, pointer(units.data),
-                pointer(units.offsets) + begin, pointer(units.counts) + begin, end - begin, unit, pointer(expected),
-                total,
-            )
-        )  # fmt: skip
+        """Add to `expected` for units begin..end-1 and return their log-likelihood. p: probabilities, 0 for dropped
+        pieces."""
+        total, part = ffi.new("double *"), units.part(begin, end)
+        head = (self.handle, model.lattice.handle, _kept(kept), pointer(p), p_unknown)
+        _call("expect", *head, part, unit, pointer(expected), total)
         return float(total[0])
 
     def expect_exact(
         self, model: Scored, units: Units, begin: int, end: int, expected: Floats, kept: KeptEdges | None = None
     ) -> None:
         """Like expect, as sentencepiece."""
-        _enough(
-            lib.unitok_unigram_expect_exact(
-                self.handle, model.lattice.handle, _kept(kept), pointer(model.live_scores), model.unknown_score,
-                model.unknown_piece, pointer(units.data), pointer(units.offsets) + begin,
-                pointer(units.counts) + begin, end - begin, pointer(expected),
-            )
-        )  # fmt: skip
+        _call("expect_exact", *self._scored(model, kept), units.part(begin, end), pointer(expected))
 
     def paths(
         self, model: Scored, units: Units, begin: int, end: int, used: Floats | Doubles, kept: KeptEdges | None = None
     ) -> tuple[float, int]:
-        """Add to `used` the pieces of the best paths of units begin..end-1; (their score, their number)."""
-        function = lib.unitok_unigram_paths_f32 if used.dtype == np.float32 else lib.unitok_unigram_paths_f64
-        score, tokens = ffi.new("double *"), ffi.new("int64_t *")
-        _enough(
-            function(
-                self.handle, model.lattice.handle, _kept(kept), pointer(model.live_scores), model.unknown_score,
-                model.unknown_piece, pointer(units.data), pointer(units.offsets) + begin,
-                pointer(units.counts) + begin, end - begin, pointer(used), score, tokens,
-            )
-        )  # fmt: skip
+        """Add to `used` the pieces of the best paths of units begin..end-1; return their score and number."""
+        score, tokens, part = ffi.new("double *"), ffi.new("int64_t *"), units.part(begin, end)
+        _call("paths_" + _width(used), *self._scored(model, kept), part, pointer(used), score, tokens)
         return float(score[0]), int(tokens[0])
 
     def losses(
         self, model: Scored, begin: int, end: int, used: Floats | Doubles, total: float, losses: Floats | Doubles
     ) -> None:
-        """What the likelihood loses without each of the pieces begin..end-1."""
-        function = lib.unitok_unigram_losses_f32 if used.dtype == np.float32 else lib.unitok_unigram_losses_f64
-        _enough(
-            function(
-                self.handle, model.lattice.handle, pointer(model.live_scores), model.unknown_score,
-                model.unknown_piece, pointer(self.pieces.data), pointer(self.pieces.offsets), begin, end,
-                pointer(used), total, pointer(losses),
-            )
+        """Compute what the likelihood loses without each of the pieces begin..end-1."""
+        lexicon, lattice, _, *scores = self._scored(model, None)
+        _call(
+            "losses_" + _width(used), lexicon, lattice, *scores, *self._list(), begin, end, pointer(used), total,
+            pointer(losses),
         )  # fmt: skip
 
     def parts(self, model: Scored, begin: int, end: int, parts: np.ndarray[Any, np.dtype[np.int32]]) -> None:
-        """Of how many pieces the best path through each of the pieces begin..end-1 is made without itself."""
-        is_float = model.scores.dtype == np.float32
-        function = lib.unitok_unigram_parts_f32 if is_float else lib.unitok_unigram_parts_f64
-        _enough(
-            function(
-                self.handle, model.lattice.handle, pointer(model.live_scores), model.unknown_score,
-                pointer(self.pieces.data), pointer(self.pieces.offsets), begin, end, pointer(parts),
-            )
-        )  # fmt: skip
+        """Count the pieces on the best path through each of the pieces begin..end-1 without itself."""
+        lexicon, lattice, _, *scores = self._scored(model, None)
+        _call(
+            "parts_" + _width(model.scores), lexicon, lattice, *scores[:2], *self._list(), begin, end, pointer(parts)
+        )
 
     def recount(
         self, lattice: Lattice, alive: Bytes, scores: Doubles, units: Units, begin: int, end: int, used: Counts
     ) -> None:
         """Add to used[i] how often piece i is in the best paths of units begin..end-1; all bytes must be alive."""
-        _enough(
-            lib.unitok_unigram_recount(
-                self.handle, lattice.handle, pointer(alive), pointer(scores), pointer(units.data),
-                pointer(units.offsets) + begin, pointer(units.counts) + begin, end - begin, pointer(used),
-            )
-        )  # fmt: skip
+        part = units.part(begin, end)
+        _call("recount", self.handle, lattice.handle, pointer(alive), pointer(scores), part, pointer(used))
+
+    def _scored(self, model: Scored, kept: KeptEdges | None) -> tuple[Any, ...]:
+        scores = (pointer(model.live_scores), model.unknown_score, model.unknown_piece)
+        return self.handle, model.lattice.handle, _kept(kept), *scores
+
+    def _list(self) -> tuple[Any, Any]:
+        return pointer(self.pieces.data), pointer(self.pieces.offsets)
 
 
 def maximize_exact(expected: Floats, order: Numbers, alive: Bytes, scores: Floats) -> None:

@@ -105,8 +105,9 @@ class NgramModel:
 
     def finish(self) -> None:
         """Take the logarithms, by numpy: that is how bytepiece's are computed."""
-        self.total = int(lib.unitok_ngram_model_total(self.handle))
-        self._logs = _logs()
+        tables = ffi.new("unitok_ngram_tables *")
+        lib.unitok_ngram_model_get_tables(self.handle, tables)
+        self.total, self._logs = int(tables.total), _logs()
         lib.unitok_ngram_model_finish(self.handle, float(np.log(self.total)), pointer(self._logs))
         arrays = self.arrays()
         _take_logs(arrays["few"])

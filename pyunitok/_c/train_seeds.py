@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from pyunitok._c.library import check, ffi, lib, pointer
+from pyunitok._c.library import check, ffi, lib
 from pyunitok._c.train import Counter, Rules, Units
 
 
@@ -14,19 +14,15 @@ class Seeds:
 
     def __init__(self, rules: Rules, units: Units, *, compat: bool) -> None:
         ret, error = ffi.new("unitok_seeds **"), ffi.new("unitok_error *")
-        status = lib.unitok_seeds_new(
-            rules.handle, pointer(units.data), pointer(units.offsets), pointer(units.counts), len(units), compat, ret,
-            error,
-        )  # fmt: skip
-        check(status, error)
+        check(lib.unitok_seeds_new(rules.handle, units.part(), compat, ret, error), error)
         self.handle: Any = ffi.gc(ret[0], lib.unitok_seeds_free)
         self._keep = rules
 
     def step(self, budget: int = 1 << 23) -> float:
         """Prepare the parts for a while; how much is done, 1 when all is."""
-        error = ffi.new("unitok_error *")
-        check(lib.unitok_seeds_step(self.handle, budget, error), error)
-        return float(lib.unitok_seeds_progress(self.handle))
+        progress, error = ffi.new("double *"), ffi.new("unitok_error *")
+        check(lib.unitok_seeds_step(self.handle, budget, progress, error), error)
+        return float(progress[0])
 
     @property
     def n_parts(self) -> int:

@@ -122,7 +122,8 @@ static unitok_counter *cut(const unitok_ngram_model *model, const texts *t, int 
 static void recount(const unitok_counter *pieces, int64_t n_text_bytes)
 {
     int64_t n = unitok_counter_count(pieces), *offsets = malloc((size_t)(n + 1) * sizeof *offsets);
-    uint8_t *data = malloc((size_t)unitok_counter_key_bytes(pieces) + 1),
+    uint8_t *data = malloc(
+                (size_t)unitok_counter_part_bytes(pieces, 0, unitok_counter_count(pieces)) + 1),
             *alive = malloc((size_t)n + 1);
     uint64_t *counts = malloc((size_t)(n + 1) * sizeof *counts),
              *used = calloc((size_t)n + 1, sizeof *used);
@@ -137,9 +138,9 @@ static void recount(const unitok_counter *pieces, int64_t n_text_bytes)
     require(n_cut == (uint64_t)n_text_bytes);
     unitok_lexicon *lexicon;
     unitok_lattice *lattice = unitok_lattice_new();
-    require(lattice && unitok_lexicon_new(data, offsets, n, &lexicon, NULL) == UNITOK_OK);
-    int32_t status = unitok_unigram_recount(lexicon, lattice, alive, scores, data, offsets, counts,
-                                            n, used);
+    require(lattice && unitok_lexicon_new(data, offsets, 0, n, 0, &lexicon, NULL) == UNITOK_OK);
+    int32_t status = unitok_unigram_recount(lexicon, lattice, alive, scores,
+                                            &(unitok_units){data, offsets, counts, n}, used);
     require(status == UNITOK_OK || status == UNITOK_ERROR_ARGUMENT);
     for (int64_t i = 0; i < n; i++) n_used += used[i] * (uint64_t)(offsets[i + 1] - offsets[i]);
     if (!status) require(n_used == (uint64_t)n_text_bytes);
@@ -178,8 +179,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *input, size_t n_input_bytes)
     require(model || flags & 16);
     if (model) {
         unitok_ngram_tables tables;
-        unitok_ngram_model_finish(model, log((double)unitok_ngram_model_total(model)), logs);
         unitok_ngram_model_get_tables(model, &tables);
+        unitok_ngram_model_finish(model, log((double)tables.total), logs);
         for (int64_t i = 0; i < 256 + 65536; i++) take_log(&tables.few[i]);
         for (int64_t i = 0; i < tables.n_large_slots; i++) take_log(&tables.large[2 * i + 1]);
         unitok_ngram_model *loaded = load_damaged(order, &tables, &t, flags & 8);

@@ -12,6 +12,7 @@
 #include "ground/common.h"
 #include "text/cut.h"
 #include "pieces.h"
+#include "models.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *input, size_t n_input_bytes);
 
@@ -145,7 +146,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *input, size_t n_input_bytes)
     memcpy(text, text_buffer, (size_t)n_bytes);
     unitok_spec spec = longest_spec(pieces.data, pieces.offsets, pieces.ids, pieces.n, -1,
                                     pieces.fallback_id);
-    CHECK(!unitok_model_new(&spec, 0, UNITOK_CPU_AUTO, &built, NULL));
+    CHECK(!build_complete(&spec, 0, UNITOK_CPU_AUTO, &built, NULL));
     int64_t n_image_bytes = unitok_model_save(built, NULL, 0);
     uint8_t *image = malloc((size_t)n_image_bytes);
     CHECK(unitok_model_save(built, image, n_image_bytes) == n_image_bytes);
@@ -153,7 +154,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *input, size_t n_input_bytes)
         unitok_model *m = NULL;
         int engine = cpu == UNITOK_CPU_AUTO ? UNITOK_ENGINE_HAT : UNITOK_ENGINE_DOUBLE_ARRAY;
         if (cpu != UNITOK_CPU_AUTO && !unitok_cpu_supported(cpu)) continue;
-        CHECK(!unitok_model_load(image, n_image_bytes, engine, cpu, &m, NULL));
+        CHECK(!load_complete(image, n_image_bytes, engine, cpu, &m, NULL));
         check_model(m, text, n_bytes, n, n_bytes * input[1] / 255);
         unitok_model_free(m);
     }

@@ -11,6 +11,7 @@
  */
 #include "ground/common.h"
 #include "pieces.h"
+#include "models.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *input, size_t n_input_bytes);
 
@@ -29,7 +30,7 @@ static void make_image(void)
     pieces_add_bytes(&p);
     for (int k = 0; k < 8; k++) pieces_add(&p, words[k], (int64_t)strlen(words[k]));
     unitok_spec spec = longest_spec(p.data, p.offsets, p.ids, p.n, 0, 4000);
-    CHECK(!unitok_model_new(&spec, 0, 0, &m, NULL));
+    CHECK(!build_complete(&spec, 0, 0, &m, NULL));
     n_good = unitok_model_save(m, NULL, 0);
     good = malloc((size_t)n_good);
     unitok_model_save(m, good, n_good);
@@ -102,7 +103,7 @@ static void try_image(const uint8_t *image, int64_t n_bytes, const uint8_t *inpu
         unitok_model *m = NULL;
         unitok_error error = {0, 0, 0, NULL};
         int32_t cpu = n_input_bytes % 2 ? UNITOK_CPU_AUTO : UNITOK_CPU_PORTABLE;
-        int32_t status = unitok_model_load(image, n_bytes, engine, cpu, &m, &error);
+        int32_t status = load_complete(image, n_bytes, engine, cpu, &m, &error);
         CHECK(status == UNITOK_OK || status == UNITOK_ERROR_FORMAT);
         CHECK((status == UNITOK_OK) == (m != NULL));
         CHECK(!status || (error.status == status && error.message && error.position >= 0 &&

@@ -64,7 +64,9 @@ static uint8_t *read_charsmap(struct reader *r, int is_raw, int64_t *ret_n_bytes
 static int64_t feed(const unitok_normalizer *n, unitok_normalize_state *state, const uint8_t *text,
                     int64_t n_bytes, int last, uint8_t *out)
 {
-    int64_t n_room = unitok_normalizer_step_bytes(n), consumed = 0, n_out = 0;
+    unitok_normalizer_info info;
+    unitok_normalizer_get_info(n, &info);
+    int64_t n_room = info.step_bytes, consumed = 0, n_out = 0;
     uint8_t *copy = malloc((size_t)n_bytes + !n_bytes), *room = malloc((size_t)n_room);
     if (n_bytes) memcpy(copy, text, (size_t)n_bytes);
     while (consumed < n_bytes || (last && !state->is_ended)) {

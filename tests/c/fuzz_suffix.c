@@ -39,8 +39,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *input, size_t n_input_bytes)
     if (n) memcpy(text, input + 2, (size_t)n);
     unitok_suffix *suffix;
     require(unitok_suffix_new(text, n, 1, 0, sa, position_bytes, &suffix, NULL) == UNITOK_OK);
-    while (unitok_suffix_progress(suffix) < 1)
-        require(unitok_suffix_step(suffix, budget, NULL) == UNITOK_OK);
+    for (double progress = 0; progress < 1;)
+        require(unitok_suffix_step(suffix, budget, &progress, NULL) == UNITOK_OK);
     unitok_suffix_free(suffix);
     require(is_sorted(text, n, sa, position_bytes));
     if (n > 0) {

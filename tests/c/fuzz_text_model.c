@@ -11,6 +11,7 @@
  * its caller, so a change needs no new one. The input's last 200 bytes are the text, too.
  */
 #include "text_models.h"
+#include "models.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *input, size_t n_input_bytes);
 
@@ -23,7 +24,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *input, size_t n_input_bytes)
     int n_changes = next_byte(&in) % 16;
     for (int k = 0; k < 3 * n_changes; k++) next_byte(&in);
     text_model_read(&t, &in);
-    if (unitok_model_new(&t.spec, 0, UNITOK_CPU_AUTO, &m, NULL)) return 0;
+    if (build_complete(&t.spec, 0, UNITOK_CPU_AUTO, &m, NULL)) return 0;
     int64_t n_text = n_input_bytes < 200 ? (int64_t)n_input_bytes : 200,
             n_bytes = unitok_model_save(m, NULL, 0);
     uint8_t *text = malloc((size_t)n_text + 1), *image = malloc((size_t)n_bytes);
@@ -38,7 +39,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *input, size_t n_input_bytes)
         image[place & 0x8000 ? 8 + place % 64 : place % n_bytes] = next_byte(&changes);
     }
     m = NULL;
-    int32_t status = unitok_model_load(image, n_bytes, 0, UNITOK_CPU_PORTABLE, &m, NULL);
+    int32_t status = load_complete(image, n_bytes, 0, UNITOK_CPU_PORTABLE, &m, NULL);
     CHECK((status == UNITOK_OK) == (m != NULL) && (n_changes || !status));
     if (m) CHECK(use_text_model(m, text, n_text));
     unitok_model_free(m);

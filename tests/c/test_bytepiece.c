@@ -46,8 +46,8 @@ static void take_log(uint64_t *place)
 
 static void take_logs(unitok_ngram_model *model, unitok_ngram_tables *tables)
 {
-    unitok_ngram_model_finish(model, log((double)unitok_ngram_model_total(model)), logs);
     unitok_ngram_model_get_tables(model, tables);
+    unitok_ngram_model_finish(model, log((double)tables->total), logs);
     for (int64_t i = 0; i < 256 + 65536; i++) take_log(&tables->few[i]);
     for (int64_t i = 0; i < tables->n_large_slots; i++) take_log(&tables->large[2 * i + 1]);
 }
@@ -90,9 +90,9 @@ static int32_t train(const uint8_t *text, const int64_t *bounds, int order, int 
         if (!status) status = unitok_ngram_model_end_pass(model, &error);
     }
     if (status) goto end;
-    ret->total = unitok_ngram_model_total(model);
     unitok_ngram_tables tables;
     take_logs(model, &tables);
+    ret->total = tables.total;
     status = unitok_ngram_model_load(order, &tables, log((double)ret->total), logs, &loaded,
                                      &error);
     if (!status) status = unitok_counter_new(0, &counter, &error);
@@ -105,11 +105,13 @@ static int32_t train(const uint8_t *text, const int64_t *bounds, int order, int 
         bytes[i & 255] = (uint8_t)i;
         byte_bounds[i] = i;
     }
-    if (!status) status = unitok_counter_add(counter, bytes, byte_bounds, NULL, 256, &error);
+    if (!status)
+        status = unitok_counter_add(counter, &(unitok_units){bytes, byte_bounds, NULL, 256},
+                                    &error);
     if (!status) status = unitok_counter_sort(counter, &error);
     if (status) goto end;
     ret->n_pieces = n = unitok_counter_count(counter);
-    data = malloc((size_t)unitok_counter_key_bytes(counter));
+    data = malloc((size_t)unitok_counter_part_bytes(counter, 0, unitok_counter_count(counter)));
     offsets = malloc((size_t)(n + 1) * sizeof *offsets);
     used = calloc((size_t)n + 1, sizeof *used);
     alive = malloc((size_t)n);
@@ -121,12 +123,12 @@ static int32_t train(const uint8_t *text, const int64_t *bounds, int order, int 
         alive[i] = offsets[i + 1] - offsets[i] == 1 || random_u64() % 2;
         scores[i] = -1.0 - (double)(random_u64() % 8);
     }
-    status = unitok_lexicon_new(data, offsets, n, &lexicon, &error);
+    status = unitok_lexicon_new(data, offsets, 0, n, 0, &lexicon, &error);
     lattice = status ? NULL : unitok_lattice_new();
     if (!status && !lattice) status = UNITOK_ERROR_MEMORY;
     if (!status)
-        status = unitok_unigram_recount(lexicon, lattice, alive, scores, data, offsets, counts, n,
-                                        used);
+        status = unitok_unigram_recount(lexicon, lattice, alive, scores,
+                                        &(unitok_units){data, offsets, counts, n}, used);
     ret->used_bytes = 0;
     for (int64_t i = 0; i < n && !status; i++) {
         ret->used_bytes += used[i] * (uint64_t)(offsets[i + 1] - offsets[i]);
@@ -266,7 +268,7 @@ static void test_tables(void)
         unitok_ngram_model_get_tables(three, &b);
         int64_t n_slots = 0;
         for (int n = 0; n <= UNITOK_NGRAM_MAX_ORDER; n++) n_slots += a.n_slots[n];
-        CHECK(unitok_ngram_model_total(one) == unitok_ngram_model_total(three));
+        CHECK(a.total == b.total);
         CHECK(memcmp(a.n_slots, b.n_slots, sizeof a.n_slots) == 0 &&
               a.n_large_slots == b.n_large_slots);
         CHECK(memcmp(a.few, b.few, (256 + 65536) * sizeof *a.few) == 0);

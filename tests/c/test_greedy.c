@@ -63,14 +63,12 @@ static int run_round(const uint8_t *text, int64_t n_bytes)
     if (status) {
         CHECK(status == UNITOK_ERROR_MEMORY && error.status == status);
     } else {
-        const int64_t *uses, *values, *n_sources;
-        int64_t n_tokens, n_counted,
-            n_pairs = unitok_greedy_pairs(counts, NULL, NULL, NULL, NULL, 0);
-        unitok_greedy_pieces(counts, &uses, &values, &n_sources);
-        unitok_greedy_totals(counts, &n_tokens, &n_counted);
-        CHECK(n_counted == 2 * n_bytes && n_tokens <= n_counted && n_pairs >= 0);
+        unitok_greedy_sums sums;
+        unitok_greedy_get_sums(counts, &sums);
+        CHECK(sums.n_bytes == 2 * n_bytes && sums.n_tokens <= sums.n_bytes &&
+              unitok_greedy_pairs(counts, NULL, NULL, NULL, NULL, 0) >= 0);
         for (int64_t k = 0; k < n_pieces; k++)
-            CHECK(uses[k] >= 0 && n_sources[k] % 2 == 0 && n_sources[k] <= 2);
+            CHECK(sums.uses[k] >= 0 && sums.n_sources[k] % 2 == 0 && sums.n_sources[k] <= 2);
     }
     unitok_greedy_counts_free(other);
     unitok_greedy_counts_free(counts);

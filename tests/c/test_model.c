@@ -15,6 +15,7 @@
 
 #include "ground/common.h"
 #include "pieces.h"
+#include "models.h"
 
 enum { TEXT_MAX = 4096 + 70 };
 
@@ -26,7 +27,7 @@ static int32_t new_model(int engine, int cpu, unitok_model **ret)
     error.message = NULL;
     unitok_spec spec = longest_spec(pieces.data, pieces.offsets, pieces.ids, pieces.n, -1,
                                     pieces.fallback_id);
-    return unitok_model_new(&spec, engine, cpu, ret, &error);
+    return build_complete(&spec, engine, cpu, ret, &error);
 }
 
 static void small_vocabulary(void)
@@ -187,8 +188,8 @@ static int test_fail_each(const uint8_t *image, int64_t n_image_bytes, int engin
     for (;; k++) {
         unitok_model *m = NULL;
         alloc_fail_at = k;
-        int32_t status = image ? unitok_model_load(image, n_image_bytes, engine, UNITOK_CPU_AUTO,
-                                                   &m, &error)
+        int32_t status = image ? load_complete(image, n_image_bytes, engine, UNITOK_CPU_AUTO, &m,
+                                               &error)
                                : new_model(engine, UNITOK_CPU_AUTO, &m);
         unitok_scratch *s = status ? NULL : unitok_scratch_new(m);
         int reached = alloc_fail_at == 0;
@@ -233,7 +234,7 @@ static void expect(int32_t wanted, int64_t item, const int64_t *offsets, const i
         unitok_error *e = with_error ? &error : NULL;
         memset(&error, 0, sizeof error);
         unitok_spec spec = longest_spec(data, offsets, ids, n, eod_id, fallback_id);
-        CHECK(unitok_model_new(&spec, engine, cpu, &m, e) == wanted && !m);
+        CHECK(build_complete(&spec, engine, cpu, &m, e) == wanted && !m);
         CHECK(!with_error || (error.status == wanted && error.message && error.item == item));
     }
 }
@@ -274,7 +275,7 @@ static void test_no_pieces(void)
     running = "no pieces";
     for (int engine = 0; engine < 2; engine++) {
         unitok_spec spec = longest_spec(NULL, zero, NULL, 0, -1, 3);
-        CHECK(!unitok_model_new(&spec, engine, -1, &m, &error));
+        CHECK(!build_complete(&spec, engine, -1, &m, &error));
         unitok_scratch *s = unitok_scratch_new(m);
         CHECK(unitok_encode(m, s, (const uint8_t *)"abc", 3, ids, 3 + UNITOK_ENCODE_SLACK) == 3 &&
               ids[0] == 3 && ids[2] == 3);
@@ -366,7 +367,7 @@ static int32_t load(const uint8_t *image, int64_t n_bytes, int engine, unitok_mo
 {
     *ret = NULL;
     memset(&error, 0, sizeof error);
-    return unitok_model_load(image, n_bytes, engine, UNITOK_CPU_AUTO, ret, &error);
+    return load_complete(image, n_bytes, engine, UNITOK_CPU_AUTO, ret, &error);
 }
 
 /* The image ends where a guard page begins, whole and cut short at every length that matters. */
@@ -491,7 +492,7 @@ static void test_image_long_piece(void)
     memset(data, 'a', 2 * N);
     data[0] = 'b';
     unitok_spec spec = longest_spec(data, offsets, ids, 2, -1, 1);
-    CHECK(!unitok_model_new(&spec, 0, -1, &m, &error));
+    CHECK(!build_complete(&spec, 0, -1, &m, &error));
     int64_t n_bytes = unitok_model_save(m, NULL, 0);
     uint8_t *image = malloc((size_t)n_bytes);
     unitok_model_save(m, image, n_bytes);

@@ -16,6 +16,13 @@
 #include "guard.h"
 #include "random.h"
 
+static unitok_normalizer_info info_of(const unitok_normalizer *n)
+{
+    unitok_normalizer_info info;
+    unitok_normalizer_get_info(n, &info);
+    return info;
+}
+
 static size_t random_below(size_t n)
 {
     return (size_t)((random_u64() >> 33) % n);
@@ -116,7 +123,7 @@ static int64_t in_parts(const unitok_normalizer *n, const struct guard *in,
                 consumed = 0;
         CHECK(end >= 0 && end <= seen - done);
         do {
-            int64_t n_room = unitok_normalizer_step_bytes(n) + (int64_t)random_below(40);
+            int64_t n_room = info_of(n).step_bytes + (int64_t)random_below(40);
             uint8_t *to = guard_copy(room, NULL, (size_t)n_room);
             int64_t n_new = unitok_normalize_some(n, &state, part, end, &consumed, last, to,
                                                   n_room);
@@ -187,7 +194,7 @@ static void check_one(const struct guard *guards, int is_damaged)
     CHECK(status == UNITOK_OK ? n != NULL
                               : is_damaged && status == UNITOK_ERROR_VOCABULARY && error.message);
     if (n) {
-        CHECK(unitok_normalizer_memory_bytes(n) <= alloc_live_bytes);
+        CHECK(info_of(n).memory_bytes <= alloc_live_bytes);
         size_t n_bytes = random_string(text, random_below(60), sizeof text);
         check_text(n, guards, text, (int64_t)n_bytes);
         if (random_below(20) == 0) { /* many spaces held back, and let go or not */

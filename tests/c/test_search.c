@@ -75,7 +75,8 @@ static void test_random(int n_rounds)
         struct toy toy;
         uint8_t q[MAX_QUERY];
         random_toy(&toy);
-        uint64_t *sums = malloc(((size_t)unitok_search_inside_sums(toy.pieces) + 1) * sizeof *sums);
+        size_t n_sums = (size_t)unitok_search_inside(toy.pieces, &toy.shard, NULL) + 1;
+        uint64_t *sums = malloc(n_sums * sizeof *sums);
         unitok_search_inside(toy.pieces, &toy.shard, sums);
         if (random_u64() & 1) toy.shard.inside = sums;
         for (int k = 0; k < 20; k++) check_query(&toy, q, random_query(&toy, q));

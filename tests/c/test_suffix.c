@@ -51,11 +51,11 @@ static int32_t sort(const void *text, int64_t n, int32_t symbol_bytes, int64_t n
     unitok_error error = {0};
     int32_t status = unitok_suffix_new(text, n, symbol_bytes, n_symbols, sa, position_bytes,
                                        &suffix, &error);
-    double done = 0;
-    while (status == UNITOK_OK && unitok_suffix_progress(suffix) < 1) {
-        status = unitok_suffix_step(suffix, budget, &error);
-        CHECK(unitok_suffix_progress(suffix) >= done);
-        done = unitok_suffix_progress(suffix);
+    double done = 0, before = 0;
+    while (status == UNITOK_OK && done < 1) {
+        status = unitok_suffix_step(suffix, budget, &done, &error);
+        CHECK(done >= before);
+        before = done;
     }
     CHECK(status == error.status);
     unitok_suffix_free(suffix);

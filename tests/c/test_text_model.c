@@ -67,10 +67,8 @@ static unitok_model *make(void)
 {
     unitok_model *m = NULL;
     unitok_error error = {0, 0, 0, NULL};
-    int32_t cpu = random_below(2) ? UNITOK_CPU_AUTO : UNITOK_CPU_PORTABLE,
-            later = random_below(2) == 0;
-    int32_t status = (later ? unitok_model_new_later : unitok_model_new)(&model.spec, 0, cpu, &m,
-                                                                         &error);
+    int32_t cpu = random_below(2) ? UNITOK_CPU_AUTO : UNITOK_CPU_PORTABLE;
+    int32_t status = unitok_model_new(&model.spec, 0, cpu, &m, &error);
     CHECK((status == UNITOK_OK) == (m != NULL));
     CHECK(!status || (error.status == status && error.message));
     return m && complete(m) ? m : NULL;
@@ -132,7 +130,7 @@ static void test_images(int64_t n_rounds)
         unitok_model_free(m);
         uint8_t *mapped = guard_copy(&image_guard, image, (size_t)n_bytes);
         CHECK(!unitok_model_load(mapped, n_bytes, 0, UNITOK_CPU_AUTO, &again, NULL));
-        CHECK(use_text_model(again, text, n));
+        CHECK(complete(again) && use_text_model(again, text, n));
         unitok_model_free(again);
         for (int k = 0; k < 40; k++) { /* cut short, then changed anywhere */
             int64_t n_left = k < 10 ? random_below(n_bytes) / 8 * 8 : n_bytes;
@@ -148,12 +146,7 @@ static void test_images(int64_t n_rounds)
             CHECK((status == UNITOK_OK) == (again != NULL) &&
                   (k >= 10 || status == UNITOK_ERROR_FORMAT));
             CHECK(!status || error.message);
-            unitok_model *later = NULL;
-            CHECK(unitok_model_load_later(mapped, n_left, 0, UNITOK_CPU_AUTO, &later, NULL) ==
-                  status);
-            CHECK(!later == !again && (!later || complete(later)));
-            unitok_model_free(later);
-            if (again) CHECK(use_text_model(again, text, n % 500));
+            if (again) CHECK(complete(again) && use_text_model(again, text, n % 500));
             unitok_model_free(again);
         }
         free(image);

@@ -46,13 +46,16 @@ static void test_counter(void)
     unitok_error error;
     for (int64_t i = 0; i < N_KEYS; i++) offsets[i + 1] = offsets[i] + make_key(data + offsets[i]);
     CHECK(unitok_counter_new(0, &counter, &error) == UNITOK_OK);
-    CHECK(unitok_counter_add(counter, data, offsets, NULL, N_KEYS, &error) == UNITOK_OK);
+    CHECK(unitok_counter_add(counter, &(unitok_units){data, offsets, NULL, N_KEYS}, &error) ==
+          UNITOK_OK);
     CHECK(unitok_counter_sort(counter, &error) == UNITOK_OK);
     /* goes on after a sort */
-    CHECK(unitok_counter_add(counter, data, offsets, NULL, N_KEYS, &error) == UNITOK_OK);
+    CHECK(unitok_counter_add(counter, &(unitok_units){data, offsets, NULL, N_KEYS}, &error) ==
+          UNITOK_OK);
     CHECK(unitok_counter_sort(counter, &error) == UNITOK_OK);
     int64_t n = unitok_counter_count(counter);
-    uint8_t *keys = malloc((size_t)unitok_counter_key_bytes(counter) + 1);
+    uint8_t *keys = malloc(
+        (size_t)unitok_counter_part_bytes(counter, 0, unitok_counter_count(counter)) + 1);
     int64_t *bounds = malloc((size_t)(n + 1) * sizeof *bounds);
     uint64_t *counts = malloc((size_t)(n + 1) * sizeof *counts), total = 0;
     unitok_counter_export(counter, 0, unitok_counter_count(counter), keys, bounds, counts);
@@ -65,11 +68,12 @@ static void test_counter(void)
     CHECK(total == 2 * N_KEYS);
     unitok_counter *other;
     CHECK(unitok_counter_new(0, &other, &error) == UNITOK_OK);
-    CHECK(unitok_counter_add(other, keys, bounds, NULL, n, &error) == UNITOK_OK);
+    CHECK(unitok_counter_add(other, &(unitok_units){keys, bounds, NULL, n}, &error) == UNITOK_OK);
     /* it is sorted */
     CHECK(unitok_counter_absorb(counter, other, 0, n, &error) == UNITOK_ERROR_ARGUMENT);
     unitok_counter_clear(counter);
-    CHECK(unitok_counter_add(counter, keys, bounds, counts, n / 2, &error) == UNITOK_OK);
+    CHECK(unitok_counter_add(counter, &(unitok_units){keys, bounds, counts, n / 2}, &error) ==
+          UNITOK_OK);
     CHECK(unitok_counter_absorb(counter, other, 0, n + 1, &error) == UNITOK_ERROR_ARGUMENT);
     CHECK(unitok_counter_absorb(counter, other, 0, n / 3, &error) == UNITOK_OK);
     CHECK(unitok_counter_absorb(counter, other, n / 3, n, &error) == UNITOK_OK);
@@ -125,17 +129,15 @@ static int64_t merge(unitok_bpe_trainer *bpe, int32_t n_workers, int64_t max_wor
 }
 
 /* Half of a trainer's merges, made again by another one, which then makes the other half. */
-static int32_t resume(const unitok_rules *rules, const uint8_t *data, const int64_t *offsets,
-                      const uint64_t *counts, int64_t n, const unitok_bpe_trainer *first,
-                      int64_t n_merges)
+static int32_t resume(const unitok_rules *rules, const unitok_units *units,
+                      const unitok_bpe_trainer *first, int64_t n_merges)
 {
     unitok_bpe_trainer *again = NULL;
     unitok_error error;
     uint32_t symbols[600], resumed[600];
     uint64_t of[300], of_resumed[300];
     int64_t made = 0;
-    int32_t status = unitok_bpe_trainer_new(rules, data, offsets, counts, n, NULL, 3, &again,
-                                            &error);
+    int32_t status = unitok_bpe_trainer_new(rules, units, NULL, 3, &again, &error);
     CHECK(n_merges > 5 && n_merges <= 300);
     unitok_bpe_trainer_merges(first, 0, n_merges, symbols, of);
     if (!status) status = share(again, 3);
@@ -161,8 +163,8 @@ static int32_t make_lexicon(const uint8_t *pieces, const int64_t *bounds, int64_
     unitok_lexicon *parts[2] = {NULL, NULL};
     int64_t middle = n / 2;
     while (middle < n && pieces[bounds[middle]] == pieces[bounds[middle - 1]]) middle++;
-    int32_t status = unitok_lexicon_new_part(pieces, bounds, 0, middle, &parts[0], error);
-    if (!status) status = unitok_lexicon_new_part(pieces, bounds, middle, n, &parts[1], error);
+    int32_t status = unitok_lexicon_new(pieces, bounds, 0, middle, 1, &parts[0], error);
+    if (!status) status = unitok_lexicon_new(pieces, bounds, middle, n, 1, &parts[1], error);
     if (!status) status = unitok_lexicon_join((const unitok_lexicon *const *)parts, 2, ret, error);
     for (int i = 0; i < 2; i++) unitok_lexicon_free(parts[i]);
     return status;
@@ -210,9 +212,10 @@ static int32_t train(int32_t flags, int is_compatible)
     if (!status) status = unitok_segmenter_finish(segmenter, &error);
     if (status) goto end;
     n = unitok_counter_count(counter);
-    CHECK(n > 3 && n < 300 && unitok_counter_key_bytes(counter) < 4096);
+    CHECK(n > 3 && n < 300 &&
+          unitok_counter_part_bytes(counter, 0, unitok_counter_count(counter)) < 4096);
     unitok_counter_export(counter, 0, unitok_counter_count(counter), data, offsets, counts);
-    status = unitok_units_fold(data, offsets, counts, n, NULL,
+    status = unitok_units_fold(&(unitok_units){data, offsets, counts, n}, NULL,
                                is_compatible ? UNITOK_FOLD_WHOLE : UNITOK_FOLD_CUT, folded, &error);
     if (!status) status = unitok_counter_sort(folded, &error);
     if (status) goto end;
@@ -221,15 +224,18 @@ static int32_t train(int32_t flags, int is_compatible)
     if (!is_compatible) {
         /* pairs of the others are rare */
         for (int64_t i = 0; i < n; i++) heavy[i] = i % 3 ? counts[i] : counts[i] << 20;
-        status = unitok_bpe_trainer_new(rules, data, offsets, heavy, n, NULL, 2, &bpe, &error);
+        status = unitok_bpe_trainer_new(rules, &(unitok_units){data, offsets, heavy, n}, NULL, 2,
+                                        &bpe, &error);
         if (status) goto end;
         int64_t made = merge(bpe, 2, 1);
-        status = made < 0 ? UNITOK_ERROR_MEMORY : resume(rules, data, offsets, heavy, n, bpe, made);
+        status = made < 0 ? UNITOK_ERROR_MEMORY
+                          : resume(rules, &(unitok_units){data, offsets, heavy, n}, bpe, made);
         if (status) goto end;
     }
-    status = unitok_seeds_new(rules, data, offsets, counts, n, is_compatible, &seeds, &error);
-    while (!status && unitok_seeds_progress(seeds) < 1)
-        status = unitok_seeds_step(seeds, 7, &error);
+    status = unitok_seeds_new(rules, &(unitok_units){data, offsets, counts, n}, is_compatible,
+                              &seeds, &error);
+    for (double progress = 0; !status && progress < 1;)
+        status = unitok_seeds_step(seeds, 7, &progress, &error);
     if (!status) status = unitok_seed_finder_new(seeds, is_compatible ? 0 : 5, &finder, &error);
     for (int64_t part = 0; !status && part < unitok_seeds_parts(seeds); part++)
         status = unitok_seed_finder_add(finder, part, &error);
@@ -254,15 +260,17 @@ static int32_t train(int32_t flags, int is_compatible)
     }
     int has_memory = alloc_fail_at > 0;
     if (!status)
-        status = unitok_unigram_expect(lexicon, lattice, kept, p, 1e-6, data, offsets, counts, n,
-                                       1e6, expected, &likelihood);
+        status = unitok_unigram_expect(lexicon, lattice, kept, p, 1e-6,
+                                       &(unitok_units){data, offsets, counts, n}, 1e6, expected,
+                                       &likelihood);
     if (!status)
-        status = unitok_unigram_expect_exact(lexicon, lattice, kept, exact_scores, -13, 0, data,
-                                             offsets, counts, n, exact);
+        status = unitok_unigram_expect_exact(lexicon, lattice, kept, exact_scores, -13, 0,
+                                             &(unitok_units){data, offsets, counts, n}, exact);
     if (!status) unitok_unigram_maximize_f32(exact, order, n_pieces, alive, exact_scores);
     if (!status)
-        status = unitok_unigram_paths_f64(lexicon, lattice, kept, scores, -13, -1, data, offsets,
-                                          counts, n, used, &score, &tokens);
+        status = unitok_unigram_paths_f64(lexicon, lattice, kept, scores, -13, -1,
+                                          &(unitok_units){data, offsets, counts, n}, used, &score,
+                                          &tokens);
     /* edges are kept only where there is memory */
     can_do_without = has_memory && alloc_fail_at <= 0;
     if (!status)
@@ -323,12 +331,13 @@ static void test_hostile(void)
         unitok_seeds *seeds = NULL;
         for (int64_t i = 0; i < n; i++)
             unit[i] = (uint8_t)(random_u64() % 4 ? 0x80 + random_u64() % 0x80 : random_u64());
-        if (round_ % 100 == 0) unitok_units_count_chars(unit, bounds, &one, 1, by_char, &error);
-        unitok_units_fold(unit, bounds, &one, 1, NULL, (int32_t)(random_u64() % 3), counter,
-                          &error);
+        if (round_ % 100 == 0)
+            unitok_units_count_chars(&(unitok_units){unit, bounds, &one, 1}, by_char, &error);
+        unitok_units_fold(&(unitok_units){unit, bounds, &one, 1}, NULL, (int32_t)(random_u64() % 3),
+                          counter, &error);
         int32_t n_workers = (int32_t)(1 + random_u64() % 3);
-        CHECK(unitok_bpe_trainer_new(rules, unit, bounds, &one, 1, NULL, n_workers, &bpe, &error) ==
-              UNITOK_OK);
+        CHECK(unitok_bpe_trainer_new(rules, &(unitok_units){unit, bounds, &one, 1}, NULL, n_workers,
+                                     &bpe, &error) == UNITOK_OK);
         if (share(bpe, n_workers) == UNITOK_OK) {
             uint32_t merges[12];
             uint64_t heavy[6] = {9, 8, 7, 6, 5, 4};
@@ -341,9 +350,10 @@ static void test_hostile(void)
             else CHECK(error.status == UNITOK_ERROR_ARGUMENT);
         }
         unitok_seed_finder *finder = NULL;
-        if (unitok_seeds_new(rules, unit, bounds, &one, 1, 0, &seeds, &error) == UNITOK_OK) {
-            while (unitok_seeds_progress(seeds) < 1)
-                CHECK(unitok_seeds_step(seeds, 1000, &error) == UNITOK_OK);
+        if (unitok_seeds_new(rules, &(unitok_units){unit, bounds, &one, 1}, 0, &seeds, &error) ==
+            UNITOK_OK) {
+            for (double progress = 0; progress < 1;)
+                CHECK(unitok_seeds_step(seeds, 1000, &progress, &error) == UNITOK_OK);
             CHECK(unitok_seed_finder_new(seeds, 0, &finder, &error) == UNITOK_OK);
             for (int64_t part = 0; part < unitok_seeds_parts(seeds); part++)
                 CHECK(unitok_seed_finder_add(finder, part, &error) == UNITOK_OK);

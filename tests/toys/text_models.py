@@ -139,14 +139,20 @@ def reference(proto: Any) -> Any:
         return None
 
 
-def encode(tok: Tokenizer, texts: list[bytes], *, plain: bool = False, scratch: Any = None) -> list[list[int]]:
+def encode_plain(tok: Tokenizer, texts: list[bytes]) -> list[list[int]]:
+    """Without cuts and memo."""
+    scratch = tok._core.new_scratch()
+    return [scratch.encode_spans(text)[:, 0].tolist() for text in texts]
+
+
+def encode(tok: Tokenizer, texts: list[bytes], *, scratch: Any = None) -> list[list[int]]:
     """As one batch."""
     data = np.frombuffer(b"".join(texts), np.uint8)
     offsets = np.cumsum([0, *map(len, texts)], dtype=np.int64)
     ids, ends = np.empty(4 * len(data) + 4096, tok.dtype), np.empty(len(texts) + 1, np.int64)
     while True:
         try:
-            (scratch or tok._core.new_scratch()).encode_batch(data, offsets, ids, ends, plain=plain)
+            (scratch or tok._core.new_scratch()).encode_batch(data, offsets, ids, ends)
             return [ids[begin:end].tolist() for begin, end in pairwise(ends)]
         except library.RoomError:
             ids = np.empty(2 * len(ids), tok.dtype)

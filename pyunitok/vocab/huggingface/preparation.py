@@ -402,14 +402,14 @@ class Scratch(c_scratch.Scratch):
     def encode_batch(
         self, data: Bytes, offsets: Offsets, ids: Ids, id_offsets: Offsets, *,
         eod_id: int = -1, open_start: bool = False, open_end: bool = False, state: c_scratch.State | None = None,
-        plain: bool = False, sampling: Any = None, documents: Offsets | None = None, prepared: bool = False,
+        sampling: Any = None, documents: Offsets | None = None, prepared: bool = False,
     ) -> int:  # fmt: skip
         if sampling is not None:
             raise _no_sampling()
         if open_start or open_end:
             raise ValueError("documents must be whole for this model")
         if prepared or self._preparation.guard.allows_all(data, offsets):
-            return super().encode_batch(data, offsets, ids, id_offsets, eod_id=eod_id, plain=plain, prepared=prepared)
+            return super().encode_batch(data, offsets, ids, id_offsets, eod_id=eod_id, prepared=prepared)
         done = 0
         id_offsets[0] = 0
         eod: Any = np.array([eod_id] if eod_id >= 0 else [], ids.dtype)
