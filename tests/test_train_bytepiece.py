@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import random
@@ -30,7 +31,7 @@ from pyunitok.cli.train import train as command
 from pyunitok.compat import bytepiece as compat
 from pyunitok.errors import OptionError, OutputError, TrainingError
 from pyunitok.packed import Packed
-from pyunitok.train import bytepiece, counting, ngrams, rereading
+from pyunitok.train import bytepiece, ngrams, rereading
 from pyunitok.train.api import run
 from pyunitok.train.sources import Batches
 
@@ -165,14 +166,12 @@ def test_a_folder_that_cannot_be_written(monkeypatch: pytest.MonkeyPatch, tmp_pa
 @pytest.mark.parametrize("n_before", [0, 1])  # the n-grams, the pieces
 def test_a_full_disk(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, n_before: int) -> None:
     """Says what to do, and leaves nothing behind."""
-    made: list[counting.Runs] = []
+    n_made, new = itertools.count(), tempfile.TemporaryFile
 
-    def writer(runs: counting.Runs) -> counting.RunWriter:
-        made.extend([] if runs in made else [runs])
-        return counting.RunWriter(Path("/dev/full").open("wb"), tmp_path) if len(made) > n_before else new(runs)
+    def open_file(dir: Path | None) -> Any:
+        return Path("/dev/full").open("wb") if next(n_made) >= n_before else new(dir=dir)
 
-    new = counting.Runs.new
-    monkeypatch.setattr(counting.Runs, "new", writer)
+    monkeypatch.setattr(tempfile, "TemporaryFile", open_file)
     monkeypatch.setattr(c_ngrams.NgramModel, "memory_bytes", 0)
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     with pytest.raises(OutputError, match=r"No space left on device.*--max-memory"):

@@ -187,7 +187,6 @@ ALLOWED = {
     "run/units.py": {"replace"},  # of finished files, into the folder of the parts
     "train/counting.py": {"TemporaryFile"},  # counts that do not fit in memory
     "train/rereading.py": {"SpooledTemporaryFile"},  # a pipe that is read twice
-    "train/sentencepiece_job.py": {"TemporaryDirectory", "write_bytes"},  # a model that is not kept
     "index/duplicates.py": {"TemporaryFile"},
     "cli/__init__.py": {"os.open"},  # /dev/null
     "vocab/convert.py": {"write_text"},  # rwkv.write_text(), which returns bytes

@@ -11,15 +11,15 @@ import re
 import secrets
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
-from itertools import islice, pairwise
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 from pyunitok._c.train import Units
 from pyunitok.errors import VocabularyError
 from pyunitok.model import tokenizer as engine
-from pyunitok.packed import Packed
 from pyunitok.train import bytepiece as trainer
+from pyunitok.train.lines import batched
 from pyunitok.train.sources import Batches
 from pyunitok.vocab import bytepiece as format_
 from pyunitok.vocab import convert, forms
@@ -149,7 +149,7 @@ class Trainer:
             compat=True,
         )  # fmt: skip
         job = trainer.BytePieceJob(options, threads=max(1, workers))
-        models = job.run(Batches(_batches(texts, max(1, batch_size)), whole=False))
+        models = job.run(Batches(batched(_checked(texts), max(1, batch_size)), whole=False))
         self.pieces = [dict(zip(model.items(), model.counts.tolist(), strict=True)) for model in models]
 
     def dump(self, pieces: Mapping[bytes, int]) -> dict[str, list[Any]]:
@@ -164,14 +164,11 @@ class Trainer:
             convert.write(name, format_.write(_numbered(pieces)))
 
 
-def _batches(texts: Iterable[str], n: int) -> Iterator[tuple[Any, Any]]:
-    iterator = iter(texts)
-    while batch := list(islice(iterator, n)):
-        for text in batch:
-            if not isinstance(text, str):
-                raise TypeError(f"expected str, not {type(text).__name__}")
-        packed = Packed.from_documents(batch)
-        yield packed.data, packed.offsets
+def _checked(texts: Iterable[str]) -> Iterator[str]:
+    for text in texts:
+        if not isinstance(text, str):
+            raise TypeError(f"expected str, not {type(text).__name__}")
+        yield text
 
 
 def convert_to_bytepiece(pieces: Mapping[bytes | str, int], path: str | os.PathLike[str]) -> None:

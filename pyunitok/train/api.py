@@ -15,9 +15,8 @@ from pyunitok.corpus.source import Source as File
 from pyunitok.disk.outfile import check_folder, check_target
 from pyunitok.errors import NoTextError, OptionError
 from pyunitok.model.tokenizer import Tokenizer
-from pyunitok.packed import Packed
 from pyunitok.train.checkpoint import Checkpoint, description, tidy
-from pyunitok.train.lines import Batch
+from pyunitok.train.lines import Batch, batched
 from pyunitok.train.result import Record
 from pyunitok.train.specs import check_settings
 from pyunitok.train.trained import Clock, Progress, Trained, silent
@@ -178,14 +177,10 @@ def _paths(texts: Texts) -> list[str] | None:
 
 
 def _batches(texts: Iterable[Any]) -> Iterator[Batch]:
-    batch: list[str | bytes] = []
-    for text in texts:
-        if not isinstance(text, str | bytes):
-            raise TypeError(f"an iterable of texts gave {type(text).__name__}; it must give str or bytes")
-        batch.append(text)
-        if len(batch) == TEXTS_AT_ONCE:
-            packed = Packed.from_documents(batch)
-            yield packed.data, packed.offsets
-            batch = []
-    packed = Packed.from_documents(batch)
-    yield packed.data, packed.offsets
+    def checked() -> Iterator[str | bytes]:
+        for text in texts:
+            if not isinstance(text, str | bytes):
+                raise TypeError(f"an iterable of texts gave {type(text).__name__}; it must give str or bytes")
+            yield text
+
+    return batched(checked(), TEXTS_AT_ONCE)

@@ -12,14 +12,13 @@ from __future__ import annotations
 
 import contextlib
 import io
-import os
 import tempfile
 import threading
-from collections.abc import Callable, Iterator
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial, reduce
 from pathlib import Path
-from types import TracebackType
 from typing import IO, Any, Protocol, cast
 
 import numpy as np
@@ -28,34 +27,17 @@ import zstandard
 from pyunitok._c import train as c_train
 from pyunitok._c.sharing import share_out
 from pyunitok._c.train import Counter, SegmentStats, Units, merge
+from pyunitok._c.train_ngrams import Ngrams
 from pyunitok.errors import OutputError
 
 RUN_BLOCK_BYTES = 1 << 20  # of keys
 
 
-class Table(Protocol):
-    """What c_train.Counter does."""
-
-    def __len__(self) -> int: ...
-
-    @property
-    def memory_bytes(self) -> int: ...
-
-    def sort(self) -> None: ...
-
-    def clear(self) -> None: ...
-
-    def export(self) -> Units:
-        """All, in order after sort()."""
-        ...
-
-    def chunks(self) -> Iterator[Units]:
-        """The same in parts."""
-        ...
+Table = Counter | Ngrams
 
 
 class Cutter(Protocol):
-    """Cuts documents into units and counts them in `counter`: c_train.Segmenter and its like."""
+    """Cuts documents into units and counts them in `counter`: a Segmenter, for example."""
 
     @property
     def counter(self) -> Table: ...
@@ -81,8 +63,7 @@ class UnitCounter:
         self._segmenters: dict[int, Cutter] = {}
         self._lock = threading.Lock()
         self._runs: Runs | None = None
-        self.n_dropped_units = self.n_dropped = self.min_count = 0
-        self.peak_bytes = 0
+        self.left_out = (0, 0, 1)  # units, their occurrences, the least count that was kept
 
     def __enter__(self) -> UnitCounter:
         return self
@@ -108,15 +89,10 @@ class UnitCounter:
         return self._max_memory // (2 * max(1, len(self._segmenters)))
 
     def _spill(self, counter: Table) -> None:
-        self.peak_bytes = max(self.peak_bytes, counter.memory_bytes)
         counter.sort()
         with self._lock:
             self._runs = self._runs or Runs(self._folder)
-            writer = self._runs.new()
-        with writer:
-            for chunk in counter.chunks():
-                for block in _blocks(chunk):
-                    writer.write(block)
+        self._runs.write(block for chunk in counter.chunks() for block in _blocks(chunk))
         counter.clear()
 
     @property
@@ -135,14 +111,14 @@ class UnitCounter:
         return Settled(self._side_by_side(), None) if self._runs is None else Settled([], self._all_spilled)
 
     def finish(self, *, sort: bool = True) -> Units:
-        """All units, sorted by bytes, or in no order where that does. Where they are over max_memory, those rarer than
-        .min_count are left out."""
+        """All units, sorted by bytes, or in no order where that does. Over max_memory, the rarest are left out:
+        see .left_out."""
         if self._runs is None:
             return self._sorted() if sort else self._unsorted()
         store = Store(self._max_memory)
         for chunk in self._all_spilled():
             store.add(chunk)
-        self.n_dropped_units, self.n_dropped, self.min_count = store.n_dropped_units, store.n_dropped, store.min_count
+        self.left_out = store.n_dropped_units, store.n_dropped, store.min_count
         return store.units()
 
     def _side_by_side(self) -> list[Table]:
@@ -219,7 +195,10 @@ def _blocks(units: Units) -> Iterator[Units]:
 
 
 class Runs:
-    """Temporary files of sorted blocks. They have no names: they are gone with the process, however that ends."""
+    """Temporary files of sorted blocks. They have no names: they are gone with the process, however that ends.
+
+    A block: numbers of units and of bytes (int64); sizes of keys (uint32), counts, keys; all in zstd.
+    """
 
     def __init__(self, folder: Path | None) -> None:
         self._folder = folder
@@ -228,49 +207,27 @@ class Runs:
     def __len__(self) -> int:
         return len(self._files)
 
-    def new(self) -> RunWriter:
+    def write(self, blocks: Iterable[Units]) -> None:
+        """A new run; in any thread."""
         try:
-            self._files.append(tempfile.TemporaryFile(dir=self._folder))  # noqa: SIM115 - close() closes it
+            file = tempfile.TemporaryFile(dir=self._folder)  # noqa: SIM115 - close() closes it
+            self._files.append(file)
+            with zstandard.ZstdCompressor(level=1).stream_writer(file, closefd=False) as stream:
+                for block in blocks:
+                    head = np.array([len(block), len(block.data)], np.int64)
+                    sizes = np.diff(block.offsets).astype(np.uint32)
+                    stream.write(b"".join(array.tobytes() for array in (head, sizes, block.counts, block.data)))
+            file.flush()
         except OSError as error:
             raise unwritable(error, self._folder) from error
-        return RunWriter(self._files[-1], self._folder)
 
     def read(self) -> list[Iterator[Units]]:
-        return [_read(file.fileno()) for file in self._files]
+        return [_read(file) for file in self._files]
 
     def close(self) -> None:
         for file in self._files:
             with contextlib.suppress(OSError):  # of a full disk, which write() has reported
                 file.close()
-
-
-class RunWriter:
-    """A context. A block: numbers of units and of bytes (int64); sizes of keys (uint32), counts, keys; all in zstd."""
-
-    def __init__(self, file: IO[bytes], folder: Path | None) -> None:
-        self._file, self._folder = file, folder
-
-    def __enter__(self) -> RunWriter:
-        self._stream: Any = zstandard.ZstdCompressor(level=1).stream_writer(self._file, closefd=False)
-        return self
-
-    def write(self, block: Units) -> None:
-        head = np.array([len(block), len(block.data)], np.int64)
-        sizes = np.diff(block.offsets).astype(np.uint32)
-        try:
-            self._stream.write(b"".join(array.tobytes() for array in (head, sizes, block.counts, block.data)))
-        except OSError as error:
-            raise unwritable(error, self._folder) from error
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        try:
-            self._stream.close()
-            self._file.flush()
-        except OSError as failure:
-            if error is None:
-                raise unwritable(failure, self._folder) from failure
 
 
 def unwritable(error: OSError, folder: Path | None, what: str = "counts") -> OutputError:
@@ -281,24 +238,9 @@ def unwritable(error: OSError, folder: Path | None, what: str = "counts") -> Out
     )
 
 
-class _FromStart(io.RawIOBase):
-    """A file from its beginning, whatever else reads it."""
-
-    def __init__(self, fd: int) -> None:
-        self._fd, self._at = fd, 0
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        data = os.pread(self._fd, len(buffer), self._at)
-        buffer[: len(data)] = data
-        self._at += len(data)
-        return len(data)
-
-
-def _read(fd: int) -> Iterator[Units]:
-    with io.BufferedReader(zstandard.ZstdDecompressor().stream_reader(_FromStart(fd))) as stream:  # type: ignore[arg-type]
+def _read(file: IO[bytes]) -> Iterator[Units]:
+    file.seek(0)
+    with io.BufferedReader(zstandard.ZstdDecompressor().stream_reader(file, closefd=False)) as stream:
         while head := stream.read(16):
             n, n_bytes = np.frombuffer(head, np.int64).tolist()
             offsets = np.zeros(n + 1, np.int64)
@@ -317,7 +259,7 @@ def merged(runs: list[Iterator[Units]]) -> Iterator[Units]:
         bound = min(_key(block, len(block) - 1) for block, _ in waiting)
         parts, rest = [], []
         for block, blocks in waiting:
-            n = _first_above(block, bound)
+            n = bisect_right(range(len(block)), bound, key=partial(_key, block))
             if n:
                 parts.append(_part(block, 0, n))
             left = _part(block, n, len(block)) if n < len(block) else next(blocks, None)
@@ -329,17 +271,6 @@ def merged(runs: list[Iterator[Units]]) -> Iterator[Units]:
 
 def _key(block: Units, i: int) -> bytes:
     return block.data[block.offsets[i] : block.offsets[i + 1]].tobytes()
-
-
-def _first_above(block: Units, key: bytes) -> int:
-    low, high = 0, len(block)
-    while low < high:
-        middle = (low + high) // 2
-        if _key(block, middle) <= key:
-            low = middle + 1
-        else:
-            high = middle
-    return low
 
 
 def _part(block: Units, begin: int, end: int) -> Units:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import pairwise
+from itertools import islice, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -43,14 +43,7 @@ def from_files(paths: Sequence[str | bytes]) -> Iterator[Batch]:
 
 def from_iterator(items: Iterable[str | bytes]) -> Iterator[Batch]:
     """Each item is a line; line ends at its end are dropped."""
-    batch: list[bytes] = []
-    for item in items:
-        batch.append(as_line(item))
-        if len(batch) == BATCH_ITEMS:
-            yield pack(batch)
-            batch = []
-    if batch:
-        yield pack(batch)
+    return batched(map(as_line, items))
 
 
 def as_line(item: Any) -> bytes:
@@ -62,9 +55,12 @@ def as_line(item: Any) -> bytes:
     return item.rstrip(b"\r\n")
 
 
-def pack(lines: Sequence[bytes]) -> Batch:
-    packed = Packed.from_documents(lines)
-    return packed.data, packed.offsets
+def batched(items: Iterable[str | bytes], n: int = BATCH_ITEMS) -> Iterator[Batch]:
+    """Batches of n items each."""
+    iterator = iter(items)
+    while batch := list(islice(iterator, n)):
+        packed = Packed.from_documents(batch)
+        yield packed.data, packed.offsets
 
 
 def _one(text: bytes) -> Batch:

@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from pyunitok._c.text import Normalizer
 from pyunitok.errors import TrainingError
-from pyunitok.train.lines import BATCH_ITEMS, Batch, pack
 
 Pretokenizer = Callable[[str], Sequence[str]]
 BOUNDARY = "\x1f"
@@ -16,14 +15,13 @@ BOUNDARY = "\x1f"
 def normalized(
     lines: Iterable[bytes], normalizer: Normalizer, symbols: Sequence[bytes], function: Pretokenizer, *, tsv: bool,
     may_differ: bool,
-) -> Iterator[Batch]:  # fmt: skip
+) -> Iterator[bytes]:  # fmt: skip
     """The lines, normalized and with boundaries between what `function` makes of them.
 
     may_differ: its parts need not make up the line again; else TrainingError.
     """
     ordered = sorted({symbol.decode("utf-8", "replace") for symbol in symbols}, key=len, reverse=True)
     pattern = re.compile("|".join(map(re.escape, ordered)) or r"(?!)")
-    batch: list[bytes] = []
     for number, line in enumerate(lines):
         text, tab, count = line.partition(b"\t") if tsv else (line, b"", b"")
         whole = pattern.sub(BOUNDARY, normalizer.normalize(text).decode("utf-8", "replace"))
@@ -33,9 +31,4 @@ def normalized(
                 f"line {number}: the pretokenizer's parts do not make up the line: {''.join(parts)[:80]!r} from"
                 f" {whole[:80]!r}. allow_inconsistent_pretokenization=True allows that"
             )
-        batch.append(BOUNDARY.join(parts).encode() + tab + count)
-        if len(batch) == BATCH_ITEMS:
-            yield pack(batch)
-            batch = []
-    if batch:
-        yield pack(batch)
+        yield BOUNDARY.join(parts).encode() + tab + count

@@ -7,7 +7,7 @@ import tempfile
 import threading
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 import zstandard
@@ -21,86 +21,63 @@ IN_MEMORY_BYTES = 16 << 20  # of a copy; the rest is in a file
 
 
 class Rereading:
-    """A source that may be fed to several counters in turn.
+    """A context: a source that may be fed to several counters in turn.
 
-    Files are read again each time. Of what can be read only once (an iterator, stdin) a compressed copy is kept in a
-    temporary file.
+    Files are read again each time. A source that can be read only once (an iterator, stdin) is copied to a temporary
+    file, compressed: for each batch, a size and a zstd frame of the number of documents, their sizes (int64) and bytes.
     """
 
     def __init__(self, source: Source, threads: int, folder: Path | None) -> None:
-        self._source, self._threads = source, threads
-        self._kept = None if source.may_reread else _Kept(folder)
-        self._n_fed = 0
+        self._source, self._threads, self._folder = source, threads, folder
+        self._copy: IO[bytes] | None = None
+        if not source.may_reread:
+            where = None if folder is None else str(folder)
+            self._copy = tempfile.SpooledTemporaryFile(IN_MEMORY_BYTES, dir=where)  # noqa: SIM115
+        self._n_bytes = 0  # of the copy
+        self._lock = threading.Lock()
 
     def __enter__(self) -> Rereading:
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self._kept is not None:
-            self._kept.close()
+        if self._copy is not None:
+            self._copy.close()
 
     def feed(self, counter: Adder, progress: Progress) -> None:
         """Count all documents."""
-        self._n_fed += 1
-        if self._kept is None:
+        if self._copy is None:
             self._source.feed(counter, progress, self._threads)
-        elif self._n_fed == 1:
-            self._source.feed(_Keeping(counter, self._kept), progress, self._threads)
+        elif not self._n_bytes:
+            self._counter = counter
+            self._source.feed(self, progress, self._threads)
         else:
-            self._feed_again(counter, self._kept, progress)
+            done = [0] * self._threads
 
-    def _feed_again(self, counter: Adder, kept: _Kept, progress: Progress) -> None:
-        def work(thread: int, block: bytes) -> None:
-            counter.add(*_unpack(block))
-            done[thread] += len(block)
+            def work(thread: int, frame: bytes) -> None:
+                counter.add(*_unpack(frame))
+                done[thread] += len(frame)
 
-        done = [0] * self._threads
-        share_out(kept.blocks(), self._threads, work, lambda: progress(sum(done), kept.n_bytes))
-
-
-class _Keeping:
-    """A counter that keeps what it counts."""
-
-    def __init__(self, counter: Adder, kept: _Kept) -> None:
-        self._counter, self._kept = counter, kept
+            share_out(_frames(self._copy), self._threads, work, lambda: progress(sum(done), self._n_bytes))
 
     def add(self, data: Any, offsets: Any) -> None:
-        self._kept.add(data, offsets)
-        self._counter.add(data, offsets)
-
-
-class _Kept:
-    """Batches in a file, each a size and a zstd frame of the number of documents, their sizes (int64), and their bytes.
-
-    add() is called in any thread.
-    """
-
-    def __init__(self, folder: Path | None) -> None:
-        self._folder = folder
-        self._lock = threading.Lock()
-        where = None if folder is None else str(folder)
-        self._file = tempfile.SpooledTemporaryFile(IN_MEMORY_BYTES, dir=where)  # noqa: SIM115 (close() closes it)
-        self.n_bytes = 0
-
-    def close(self) -> None:
-        self._file.close()
-
-    def add(self, data: Any, offsets: Any) -> None:
+        """Keep and count a batch; in any thread."""
+        assert self._copy is not None
         head = np.concatenate(([len(offsets) - 1], np.diff(offsets))).astype(np.int64)
         text = head.tobytes() + data[offsets[0] : offsets[-1]].tobytes()
         frame = zstandard.ZstdCompressor(level=1).compress(text)
         try:
             with self._lock:
-                self._file.write(struct.pack("<q", len(frame)) + frame)
-                self.n_bytes += len(frame)
+                self._copy.write(struct.pack("<q", len(frame)) + frame)
+                self._n_bytes += len(frame)
         except OSError as error:
             raise unwritable(error, self._folder, "the texts") from error
+        self._counter.add(data, offsets)
 
-    def blocks(self) -> Iterator[bytes]:
-        """Frames."""
-        self._file.seek(0)
-        while size := self._file.read(8):
-            yield self._file.read(struct.unpack("<q", size)[0])
+
+def _frames(file: IO[bytes]) -> Iterator[bytes]:
+    file.seek(0)
+    while size := file.read(8):
+        yield file.read(struct.unpack("<q", size)[0])
 
 
 def _unpack(frame: bytes) -> Batch:

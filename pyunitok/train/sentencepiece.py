@@ -174,7 +174,7 @@ class SentencePieceJob:
             usable = lines.usable(max_bytes, tsv=tsv)
             chosen = (line for line in lines.split(source.batches(), whole=source.whole) if usable(line))
             cut = normalized(chosen, normalizer, symbols, self.pretokenizer, tsv=tsv, may_differ=self.may_differ)
-            source, symbols, delimiter, max_bytes = Batches(cut, whole=True), [], b"", MAX_LINE_BYTES
+            source, symbols, delimiter, max_bytes = Batches(lines.batched(cut), whole=True), [], b"", MAX_LINE_BYTES
 
         def make(counter: Counter) -> Segmenter:
             return Segmenter(
@@ -191,7 +191,7 @@ class SentencePieceJob:
                 self.stats = counter.stats()
                 self.progress("sort", 0, 0)
                 units = counter.finish(sort=kind.has_scores)
-                self.left_out = (counter.n_dropped_units, counter.n_dropped, counter.min_count)
+                self.left_out = counter.left_out
         except ModelFormatError as error:
             raise TrainingError(str(error)) from None
         if self.min_frequency > 1:

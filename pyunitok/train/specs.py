@@ -52,6 +52,8 @@ _NORMALIZER_KEYS = {
     "normalization_rule_name", "name", "normalization_rule_tsv", "add_dummy_prefix", "escape_whitespaces",
     "remove_extra_whitespaces", "precompiled_charsmap",
 }  # fmt: skip
+_HIDE = str.maketrans("\n\r", "\ud800\ud801")  # for the reader of csv, which takes a single line
+_SHOW = str.maketrans("\ud800\ud801", "\n\r")
 _TRUE, _FALSE = {"true", "t", "yes", "y", "1", ""}, {"false", "f", "no", "n", "0"}
 _TYPES = {
     message: {name: type_name for name, type_name, _ in fields.values()}
@@ -161,27 +163,5 @@ def _list(value: Any) -> list[bytes]:
     if isinstance(value, list | tuple):
         return [_bytes(item) for item in value]
     text = value.decode("utf-8", "surrogateescape") if isinstance(value, bytes) else str(value)
-    rows = list(csv.reader([text])) if "\n" not in text and "\r" not in text else [_split_csv(text)]
-    return [_bytes(item) for row in rows for item in row]
-
-
-def _split_csv(text: str) -> list[str]:
-    """Like csv, for values that hold line breaks."""
-    ret, at = [], 0
-    while at < len(text):
-        if text[at] == '"':
-            item, at = "", at + 1
-            while at < len(text):
-                if text[at] == '"':
-                    at += 1
-                    if text[at : at + 1] != '"':
-                        break
-                item += text[at]
-                at += 1
-        else:
-            end = text.find(",", at)
-            end = len(text) if end < 0 else end
-            item, at = text[at:end], end
-        ret.append(item)
-        at = text.find(",", at) + 1 or len(text)
-    return ret
+    (row,) = csv.reader([text.translate(_HIDE)])
+    return [_bytes(item.translate(_SHOW)) for item in row]
