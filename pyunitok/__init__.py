@@ -17,11 +17,15 @@ from pyunitok.errors import (
 )
 
 if TYPE_CHECKING:
-    from pyunitok.commands import build_index, duplicates, export_tokens, merge, verify
+    from pyunitok.export import export_tokens
+    from pyunitok.index.build import build_index
+    from pyunitok.index.duplicates import duplicates
     from pyunitok.index.opened import Index, open_index
+    from pyunitok.index.verify import verify
     from pyunitok.job import tokenize
     from pyunitok.model.tokenizer import Tokenizer
     from pyunitok.packed import Packed
+    from pyunitok.run.merge import merge
     from pyunitok.tokens.array import TokenArray
     from pyunitok.tokens.manifest import Manifest
     from pyunitok.tokens.opening import open
@@ -66,15 +70,15 @@ _LAZY = {
     "TokenArray": "tokens.array",
     "TokenArrays": "tokens.several",
     "Tokenizer": "model.tokenizer",
-    "build_index": "commands",
-    "duplicates": "commands",
-    "export_tokens": "commands",
-    "merge": "commands",
+    "build_index": "index.build",
+    "duplicates": "index.duplicates",
+    "export_tokens": "export",
+    "merge": "run.merge",
     "open": "tokens.opening",
     "open_index": "index.opened",
     "tokenize": "job",
     "train": "train.api",
-    "verify": "commands",
+    "verify": "index.verify",
 }
 
 

@@ -14,6 +14,7 @@ import numpy as np
 from pyunitok import job
 from pyunitok.index.build import build_index
 from pyunitok.index.manifest import IndexManifest
+from pyunitok.index.plan import Limits
 from pyunitok.model.tokenizer import Tokenizer
 from pyunitok.tokens.manifest import Manifest
 
@@ -40,13 +41,16 @@ def tokenize(
 
 
 def index(
-    paths: Sequence[str | os.PathLike[str]], folder: str | os.PathLike[str], *, address: str = "auto", **options: Any
-) -> IndexManifest:
-    """pyunitok.index.build.build_index() with a task for each shard, on a Ray cluster; the manifest.
+    paths: Sequence[str | os.PathLike[str]], folder: str | os.PathLike[str], *, address: str = "auto",
+    limits: Limits | None = None, **options: Any,
+) -> IndexManifest:  # fmt: skip
+    """pyunitok.build_index() with a task for each shard, on a Ray cluster; the manifest.
 
     All machines must see the token files and `folder` by the same paths. A task takes one core, and 6.2 bytes of memory
-    for each token of its shard: `limits` must suit the machines.
+    for each token of its shard: `limits`, or max_memory_bytes and shard_tokens, must suit the machines.
     """
+    if limits is not None:
+        options |= {"max_memory_bytes": limits.max_memory, "shard_tokens": limits.shard_tokens}
     return build_index(paths, folder, ray=address, **options)
 
 

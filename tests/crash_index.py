@@ -24,7 +24,6 @@ import crash
 
 from pyunitok.errors import UnitokError
 from pyunitok.index.build import build_index
-from pyunitok.index.plan import Limits
 
 FOLDER = Path("idx")
 FAILED = 3
@@ -34,10 +33,8 @@ def run(options: dict, max_file: int | None = None) -> int:
     """The exit code: 0, or FAILED where the error is one that a user is shown, and names a file of the index."""
     if max_file is not None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (max_file, resource.RLIM_INFINITY))
-    options = dict(options)
-    limits = Limits(shard_tokens=options.pop("shard_tokens"))
     try:
-        build_index(["ids.u16"], FOLDER, limits=limits, **options)
+        build_index(["ids.u16"], FOLDER, **options)
     except UnitokError as error:
         return FAILED if str(FOLDER) in str(error) and max_file is not None else 1
     return 0

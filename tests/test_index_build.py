@@ -101,7 +101,7 @@ def test_an_index_of_several_shards(tokens: Path, tmp_path: Path, order: str, le
 
 def test_bytes_do_not_depend_on_threads(tokens: Path, tmp_path: Path) -> None:
     for threads in (1, 2, 5):
-        build_index([tokens], tmp_path / f"{threads}", limits=Limits(shard_tokens=300), threads=threads)
+        build_index([tokens], tmp_path / f"{threads}", shard_tokens=300, threads=threads)
     a, b, c = (contents(tmp_path / name) for name in ("1", "2", "5"))
     assert a == b == c
 
@@ -118,7 +118,7 @@ def test_an_index_can_be_moved_with_its_tokens(tokens: Path, tmp_path: Path, mod
 def test_a_killed_run_is_resumed_to_the_same_bytes(
     tokens: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, when: int
 ) -> None:
-    options: dict[str, Any] = {"left": True, "limits": Limits(shard_tokens=900), "threads": 1}
+    options: dict[str, Any] = {"left": True, "shard_tokens": 900, "threads": 1}
     build_index([tokens], tmp_path / "once", **options)
     calls = 0
 
@@ -152,14 +152,14 @@ def test_finished_shards_are_not_built_again(tokens: Path, tmp_path: Path, monke
 
     monkeypatch.setattr(build_module, "write_shard", write_two)
     with pytest.raises(OutputError, match="no space"):
-        build_index([tokens], tmp_path / "idx", limits=Limits(shard_tokens=700), threads=1)
+        build_index([tokens], tmp_path / "idx", shard_tokens=700, threads=1)
     with pytest.raises(OutputError, match="begun for other files or with other options"):
-        build_index([tokens], tmp_path / "idx", limits=Limits(shard_tokens=800), threads=1)
+        build_index([tokens], tmp_path / "idx", shard_tokens=800, threads=1)
     first = list(built)
     monkeypatch.setattr(build_module, "write_shard", lambda *a: (built.append(a[1]), real(*a))[1])
     seen: list[Any] = []
     build_index(
-        [tokens], tmp_path / "idx", limits=Limits(shard_tokens=700), on_progress=lambda p: seen.append(p.resumed)
+        [tokens], tmp_path / "idx", shard_tokens=700, on_progress=lambda p: seen.append(p.resumed)
     )
     assert seen[0] == 2 and sorted(built) == list(range(len(built))) and built[:2] == first
     check_whole(tmp_path / "idx", "bytes", False)
@@ -167,11 +167,11 @@ def test_finished_shards_are_not_built_again(tokens: Path, tmp_path: Path, monke
 
 def test_what_a_run_killed_at_its_very_end_left_is_removed(tokens: Path, tmp_path: Path, model: Path) -> None:
     folder, more = tmp_path / "idx", write_tokens(tmp_path / "more.u16", model, seed=2)
-    build_index([tokens], folder, limits=Limits(shard_tokens=700))
+    build_index([tokens], folder, shard_tokens=700)
     for add in (False, True):
         shutil.copy(folder / "index.json", folder / "plan.json.partial")
         (folder / "00001.json.partial").write_text("{}")
-        build_index([more if add else tokens], folder, limits=Limits(shard_tokens=700), add=add)
+        build_index([more if add else tokens], folder, shard_tokens=700, add=add)
         assert not list(folder.glob("*.partial"))
         check_whole(folder, "bytes", False)
 
@@ -216,14 +216,14 @@ def test_add_does_not_sort_by_damaged_ranks(tokens: Path, tmp_path: Path, model:
 
 def test_an_interrupted_add_is_resumed(tokens: Path, tmp_path: Path, model: Path, monkeypatch: Any) -> None:
     folder, more = tmp_path / "idx", write_tokens(tmp_path / "more.u16", model, seed=2)
-    build_index([tokens], folder, limits=Limits(shard_tokens=700))
+    build_index([tokens], folder, shard_tokens=700)
     n_old = len(open_shards(folder).shards)
     with monkeypatch.context() as patch:
         patch.setattr(build_module, "_commit", lambda *_: 1 / 0)
         with pytest.raises(ZeroDivisionError):
-            build_index([more], folder, add=True, limits=Limits(shard_tokens=700))
+            build_index([more], folder, add=True, shard_tokens=700)
     assert len(open_shards(folder).shards) == n_old  # still the old index
-    build_index([more], folder, add=True, limits=Limits(shard_tokens=700))
+    build_index([more], folder, add=True, shard_tokens=700)
     check_whole(folder, "bytes", False)
     assert not list(folder.glob("*.partial"))
 
@@ -278,7 +278,7 @@ def test_an_empty_token_file(tmp_path: Path, model: Path) -> None:
 
 @pytest.fixture
 def index(tokens: Path, tmp_path: Path) -> Path:
-    build_index([tokens], tmp_path / "idx", left=True, limits=Limits(shard_tokens=900))
+    build_index([tokens], tmp_path / "idx", left=True, shard_tokens=900)
     return tmp_path / "idx"
 
 
@@ -380,7 +380,7 @@ def test_a_full_disk_is_an_error_that_names_the_file(tokens: Path, tmp_path: Pat
 
     monkeypatch.setattr(OutFile, "write", fail)
     with pytest.raises(OutputError, match="No space left"):
-        build_index([tokens], tmp_path / "idx", threads=2, limits=Limits(shard_tokens=700))
+        build_index([tokens], tmp_path / "idx", threads=2, shard_tokens=700)
 
 
 @pytest.mark.slow
@@ -393,7 +393,7 @@ def test_on_a_cluster(tokens: Path, tmp_path: Path) -> None:
         index_on_ray([tokens], tmp_path / "ray", limits=Limits(shard_tokens=700))
     finally:
         ray.shutdown()
-    build_index([tokens], tmp_path / "here", limits=Limits(shard_tokens=700))
+    build_index([tokens], tmp_path / "here", shard_tokens=700)
     assert contents(tmp_path / "ray") == contents(tmp_path / "here")
 
 

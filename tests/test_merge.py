@@ -19,7 +19,7 @@ from pyunitok.corpus.source import Source
 from pyunitok.errors import InputError, OutputError
 from pyunitok.model.tokenizer import Tokenizer
 from pyunitok.run import shard as shards
-from pyunitok.run.merge import merge
+from pyunitok.run.merge import join, merge
 from pyunitok.run.pipeline import tokenize
 from pyunitok.run.plan import Callbacks
 from pyunitok.run.shard import shard_name
@@ -53,14 +53,14 @@ def make(toy, corpus, name, shard=None, **options) -> Path:
 def test_all_shards_merged_are_the_whole_run(toy, corpus, count):
     whole = make(toy, corpus, "whole")
     parts = [make(toy, corpus, "part", (k, count)) for k in range(count)]
-    manifest, was_there = merge(parts, corpus / "ids")
+    manifest, was_there = join(parts, corpus / "ids")
     assert not was_there
     for suffix in ("", ".ends"):
         assert (corpus / f"ids{suffix}").read_bytes() == (corpus / f"whole{suffix}").read_bytes()
     assert crash.timeless(corpus / "ids.json") == crash.timeless(corpus / "whole.json")
     assert manifest.hash == pyunitok.open(whole, model=toy).manifest.hash
     assert sorted(path.name for path in corpus.glob("ids*")) == ["ids", "ids.ends", "ids.json"]
-    assert merge(parts, corpus / "ids")[1]
+    assert join(parts, corpus / "ids")[1]
     first = [pyunitok.open(part, model=toy).manifest.shard["first_input"] for part in parts]
     n_inputs = [len(pyunitok.open(part, model=toy).manifest.inputs) for part in parts]
     assert first == [sum(n_inputs[:k]) for k in range(count)]

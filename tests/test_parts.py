@@ -25,8 +25,8 @@ from pyunitok.model.tokenizer import Tokenizer
 from pyunitok.run import merge as merge_module
 from pyunitok.run import parts as parts_module
 from pyunitok.run import units as units_module
-from pyunitok.run.merge import merge
-from pyunitok.run.parts import finished_parts, parts_folder
+from pyunitok.run.merge import finished_parts, merge
+from pyunitok.run.parts import parts_folder
 from pyunitok.run.pipeline import tokenize
 from pyunitok.run.plan import Callbacks, Plan
 from pyunitok.run.units import MAX_UNIT_BYTES, MIN_UNIT_BYTES, default_unit_bytes, each, make_part, plan_units

@@ -33,7 +33,8 @@ import pyunitok.run.cluster  # noqa: E402
 from pyunitok.cli import cli  # noqa: E402
 from pyunitok.errors import ClusterWarning, InputError, OutputError, UnitokError  # noqa: E402
 from pyunitok.run import cluster as cluster_module  # noqa: E402
-from pyunitok.run.parts import finished_parts, parts_folder  # noqa: E402
+from pyunitok.run.merge import finished_parts  # noqa: E402
+from pyunitok.run.parts import parts_folder  # noqa: E402
 from pyunitok.run.pipeline import tokenize  # noqa: E402
 
 ROOT = Path(__file__).parent.parent

@@ -23,7 +23,6 @@ from pyunitok.index import duplicates
 from pyunitok.index.build import build_index
 from pyunitok.index.hits import Hits
 from pyunitok.index.opened import Index
-from pyunitok.index.plan import Limits
 
 EOD = 300
 PIECES = [*(bytes([byte]) for byte in range(256)), b"the", b" the", "日本".encode(), b"\xe6\x97", b"\xa5\xe6x"]
@@ -154,7 +153,7 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
     model = Tokenizer.from_pieces([*PIECES, b"<eod>"], eod=len(PIECES), name="toy")
     model.save(folder / "toy.utk")
     pyunitok.tokenize(sorted(folder.glob("*.txt")), folder / "ids.u16", str(folder / "toy.utk"))
-    build_index([folder / "ids.u16"], folder / "idx", left=True, limits=Limits(shard_tokens=900))
+    build_index([folder / "ids.u16"], folder / "idx", left=True, shard_tokens=900)
     assert len(list(folder.glob("idx/*.sa"))) == 3
     return folder
 

@@ -27,7 +27,7 @@ from starlette.testclient import TestClient
 
 from pyunitok import Tokenizer, open_index, tokenize
 from pyunitok.errors import OutputError
-from pyunitok.index.build import Limits, build_index
+from pyunitok.index.build import build_index
 from pyunitok.index.page import answers
 from pyunitok.index.page.app import STATIC, make_app
 from pyunitok.tokens import page as reports
@@ -58,7 +58,7 @@ def folder(tmp_path_factory) -> Path:
     model = Tokenizer.from_pieces(PIECES, eod=len(PIECES) - 1, name="toy")
     model.save(ret / "toy.utk")
     tokenize([ret / name for name in TEXTS], ret / "ids.u16", str(ret / "toy.utk"))
-    build_index([ret / "ids.u16"], ret / "idx", limits=Limits(shard_tokens=400))
+    build_index([ret / "ids.u16"], ret / "idx", shard_tokens=400)
     return ret
 
 

@@ -24,7 +24,7 @@ ROOMS = [
     ["__main__"],
     ["cli"],
     ["ray", "datatrove"],
-    ["job", "commands"],
+    ["job"],
     ["export", "compat"],
     ["train"],
     ["index"],

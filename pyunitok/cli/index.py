@@ -27,7 +27,10 @@ from pyunitok.index.plan import Limits
     help="Sort by the bytes of the tokens (the default: searches for text are fastest) or by their ids.",
 )  # fmt: skip
 @click.option("--left", is_flag=True, help="Also store the token before each suffix: 2 more bytes per token.")
-@click.option("--max-memory", type=Size(), help="Memory limit, such as 8G; by default half of the machine's memory.")
+@click.option(
+    "--max-memory", "max_memory_bytes", type=Size(),
+    help="Memory limit, such as 8G; by default half of the machine's memory.",
+)  # fmt: skip
 @click.option("--shard-tokens", type=Size(), help="Most tokens in a shard; by default, two fit in memory at once.")
 @click.option("--threads", type=click.IntRange(1), help="Shards sorted at the same time; by default one per core.")
 @click.option("--add", is_flag=True, help="Add TOKENS to the index in DIR; the existing shards are not changed.")
@@ -38,11 +41,7 @@ from pyunitok.index.plan import Limits
     "--format", "to", type=click.Choice(list(ENGINES)),
     help="Write the index of another engine into DIR instead; takes a single token file.",
 )  # fmt: skip
-def index(
-    tokens: tuple[str, ...], folder: str, order: str | None, left: bool, max_memory: int | None,
-    shard_tokens: int | None, threads: int | None, add: bool, overwrite: bool, model: str | None, ray: str | None,
-    to: str | None,
-) -> None:  # fmt: skip
+def index(tokens: tuple[str, ...], folder: str, to: str | None, model: str | None, **options: Any) -> None:
     """Index token files for search: build suffix arrays in shards of whole documents.
 
     DIR refers to the token files by their paths, so they must stay where they are. Running the same command again
@@ -53,41 +52,32 @@ def index(
       pyunitok index ids.u16 -o idx
       pyunitok index more.u16 -o idx --add
     """
-    limits = Limits(max_memory, shard_tokens)
     if to:
-        if order or left or add or ray:
+        if any(options[name] for name in ("order", "left", "add", "ray")):
             raise click.UsageError("--format cannot be combined with --order, --left, --add or --ray")
-        _write_format(to, tokens, Path(folder), limits, threads, overwrite, model)
+        _write_format(to, tokens, Path(folder), model, options)
         return
-    if add and (order or left or overwrite):
+    if options["add"] and any(options[name] for name in ("order", "left", "overwrite")):
         raise click.UsageError(
             "--add keeps the order and columns of the index: it excludes --order, --left, --overwrite"
         )
-    _build(tokens, folder, order, left, limits, threads, add, overwrite, model, ray)
-
-
-def _build(
-    tokens: tuple[str, ...], folder: str, order: str | None, left: bool, limits: Any, threads: int | None, add: bool,
-    overwrite: bool, model: str | None, ray: str | None,
-) -> None:  # fmt: skip
-    options: dict[str, Any] = {"order": order or "bytes", "left": left, "limits": limits, "threads": threads}
-    options |= {"add": add, "overwrite": overwrite, "model": load_model(model) if model else None, "ray": ray}
+    options |= {"order": options["order"] or "bytes", "model": load_model(model) if model else None}
     with IndexMeter() as meter:
         manifest = build_index(tokens, folder, on_progress=meter.show, **options)
     counts = f"{count(manifest.documents, 'document')}, {count(manifest.tokens, 'token')}"
     click.echo(f"{folder}: {count(len(manifest.shards), 'shard')}, {counts}, {meter.summary()}", err=True)
 
 
-def _write_format(
-    to: str, tokens: tuple[str, ...], folder: Path, limits: Any, threads: int | None, overwrite: bool, model: str | None
-) -> None:
+def _write_format(to: str, tokens: tuple[str, ...], folder: Path, model: str | None, options: dict[str, Any]) -> None:
     if len(tokens) != 1:
         raise click.UsageError("--format takes one token file")
     array = pyunitok.open(tokens[0], dtype="uint16", model=load_model(model) if model else None)
+    limits = Limits(options["max_memory_bytes"], options["shard_tokens"])
     with IndexMeter() as meter:
         written = write_engine_index(
-            array, to, folder, limits=limits, threads=threads, overwrite=overwrite, on_progress=meter.show
-        )
+            array, to, folder, limits=limits, threads=options["threads"], overwrite=options["overwrite"],
+            on_progress=meter.show,
+        )  # fmt: skip
     report_export(written)
     click.echo(f"{folder}: an index for {to}, {len(array.ids):,} tokens, {meter.summary()}", err=True)
 

@@ -8,8 +8,7 @@ import click
 
 from pyunitok.cli.progress import Meter
 from pyunitok.errors import count
-from pyunitok.run.merge import merge as merge_parts
-from pyunitok.run.parts import finished_parts
+from pyunitok.run.merge import join, parts_of
 
 
 @click.command()
@@ -30,9 +29,9 @@ def merge(parts: tuple[str, ...], out: str, overwrite: bool) -> None:
       pyunitok merge ids.u16.*-of-8 -o ids.u16
       pyunitok merge ids.u16.parts -o ids.u16
     """
-    paths = [path for part in map(Path, parts) for path in (finished_parts(part) if part.is_dir() else [part])]
+    paths = parts_of(parts)
     with Meter("merging", "ids") as meter:
-        manifest, was_there = merge_parts(paths, Path(out), overwrite=overwrite, on_progress=meter.show)
+        manifest, was_there = join(paths, Path(out), overwrite=overwrite, on_progress=meter.show)
     counts = f"{count(manifest.documents, 'document')}, {count(manifest.tokens, 'token')}"
     if was_there:
         click.echo(f"already complete: {out}, {counts}", err=True)

@@ -26,7 +26,8 @@ from pyunitok.export import datatrove, dolma, infini_gram, llmc, megatron, nanog
 from pyunitok.export.files import Folder, Written
 from pyunitok.export.options import MAX_SHARD_TOKENS, Options
 from pyunitok.tokens.array import TokenArray
-from pyunitok.tokens.manifest import sidecars
+from pyunitok.tokens.manifest import StrPath, sidecars
+from pyunitok.tokens.opening import open as open_tokens
 
 FORMATS: dict[str, Any] = {
     "megatron": megatron,
@@ -39,7 +40,7 @@ FORMATS: dict[str, Any] = {
     "npy": npy,
 }
 
-__all__ = ["FORMATS", "MAX_SHARD_TOKENS", "Exported", "Options", "default_name", "export", "module"]
+__all__ = ["FORMATS", "MAX_SHARD_TOKENS", "Exported", "Options", "default_name", "export", "export_tokens", "module"]
 
 
 @dataclass(frozen=True)
@@ -83,3 +84,27 @@ def export(
         notes = writer.export(array, target, options)
         before_commit()
         return Exported(target.commit(), notes)
+
+
+def export_tokens(
+    tokens: StrPath | TokenArray, to: str, folder: StrPath, *, name: str | None = None, copy: bool = False,
+    overwrite: bool = False, **options: Any,
+) -> Exported:  # fmt: skip
+    """Write a token file for another tool, as `pyunitok export` does. Returns the files, each "linked", "reflinked",
+    "copied" or "written", and notes.
+
+    tokens     a token file, or a TokenArray
+    to         one of export.FORMATS, as "megatron"
+    folder     to write into
+    name       of the files, where the format leaves it open; by default that of the token file
+    copy       copy tokens even if a link is possible
+    overwrite  replace files that exist
+    options    of the format, as val_fraction=0.01; see export.Options
+
+    The files appear once all of them are complete. OutputError names what is in the way.
+
+        pyunitok.export_tokens("ids.u16", "nanogpt", "data/corpus", val_fraction=0.01)
+    """
+    array = tokens if isinstance(tokens, TokenArray) else open_tokens(tokens)
+    chosen = Options(name or default_name(array.path), **options)
+    return export(array, to, Path(folder), chosen, copy=copy, overwrite=overwrite)

@@ -15,7 +15,7 @@ import json
 import os
 import re
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timezone
@@ -34,8 +34,11 @@ from pyunitok.index.plan import Limits, plan_index
 from pyunitok.index.shard import CHUNK, N_RANKS, open_rank, top_of
 from pyunitok.index.suffix import suffix_array
 from pyunitok.model.batch import threads_or_cores
+from pyunitok.model.tokenizer import Tokenizer
 from pyunitok.run.cluster import Cluster, connected
 from pyunitok.run.units import Each
+from pyunitok.tokens.manifest import StrPath
+from pyunitok.tokens.model import given_model
 
 PLAN_NAME = "plan.json"
 SHARD_FILE = re.compile(r"\d{5,}\.(sa|first|top|left)")
@@ -60,26 +63,36 @@ class _StoppedError(Exception):
 
 
 def build_index(
-    paths: Sequence[str | os.PathLike[str]], folder: str | os.PathLike[str], *, order: str = "bytes",
-    left: bool = False, limits: Limits | None = None, threads: int | None = None, add: bool = False,
-    overwrite: bool = False, model: Any = None, ray: str | None = None,
+    tokens: StrPath | Iterable[StrPath], folder: StrPath, *, order: str = "bytes", left: bool = False,
+    max_memory_bytes: int | None = None, shard_tokens: int | None = None, threads: int | None = None,
+    add: bool = False, overwrite: bool = False, model: Tokenizer | StrPath | None = None, ray: str | None = None,
     on_progress: Callable[[Progress], None] | None = None,
 ) -> IndexManifest:  # fmt: skip
-    """Index token files into `folder`; the manifest.
+    """Index token files for search, as `pyunitok index` does; open_index() opens the folder. Returns index.json.
 
-    order      "bytes": suffixes compare by the bytes of their tokens, which searching for text wants; "id": by number
-    left       also write the token before each suffix
-    limits     how large shards are and how much memory may be used; see Limits
-    threads    shards sorted at the same time, as far as memory allows; all cores by default
-    add        the index exists and keeps its shards: only `paths` are indexed, in the order and with the columns it has
-    overwrite  replace an index, or an unfinished one of another command
-    ray        the address of a Ray cluster that builds the shards, a task each; then threads is not used
+    tokens            a token file, or several; the index refers to them by their paths
+    folder            of the index; 4 bytes per token, 6 with left
+    order             "bytes": sort by the bytes of the tokens, for the fastest text search; "id": sort by ids
+    left              also store the token before each suffix
+    max_memory_bytes  for sorting; by default half of the machine's memory
+    shard_tokens      most tokens in a shard; by default, two shards fit in memory at once
+    threads           shards sorted at the same time, as memory allows; all cores by default
+    add               add the files to the index in the folder; its shards, order and columns stay as they are
+    overwrite         replace the index in the folder
+    model             instead of the one that the token files name
+    ray               the address of a Ray cluster that builds the shards: "auto", "local" or HOST:PORT
+    on_progress       called from this thread
 
-    The same call resumes where an earlier one stopped; finished shards are not done again. With add, token files that
-    an earlier call has added last, in the same shards, are left as they are. OutputError if the token
-    files do not go together, or the folder holds anything else; LimitError if a document does not fit a shard.
+    The same call again resumes an interrupted one, and leaves a finished index as it is. With add, token files that an
+    earlier call has added last, in the same shards, are left as they are. OutputError if the token files do not fit
+    together, or the folder holds anything else; LimitError if the memory is too little, or a document does not fit a
+    shard.
+
+        pyunitok.build_index(["a.u16", "b.u16"], "idx")
     """
-    folder, limits, n_threads = Path(folder), limits or Limits(), threads_or_cores(threads)
+    paths = [tokens] if isinstance(tokens, str | os.PathLike) else list(tokens)
+    folder, limits, n_threads = Path(folder), Limits(max_memory_bytes, shard_tokens), threads_or_cores(threads)
+    model = given_model(model)
     if not paths:
         raise ValueError("no token files to index")
     folder.mkdir(parents=True, exist_ok=True)
@@ -148,7 +161,7 @@ def _already_there(folder: Path, plan: IndexManifest) -> IndexManifest:
 
 
 def _was_added(
-    found: IndexManifest, paths: Sequence[str | os.PathLike[str]], folder: Path, limits: Limits, model: Any
+    found: IndexManifest, paths: Sequence[StrPath], folder: Path, limits: Limits, model: Any
 ) -> bool:
     """Whether the index ends with these token files, unchanged and in the shards that adding them would make now: an
     earlier call has added them. Its manifest is the record of that."""

@@ -29,10 +29,11 @@ from pyunitok._c import search as c_search
 from pyunitok.disk.outfile import new_file
 from pyunitok.errors import LimitError, OutputError
 from pyunitok.index.hits import Int64s
-from pyunitok.index.opened import Index
+from pyunitok.index.opened import Index, open_index
+from pyunitok.model.tokenizer import Tokenizer
 from pyunitok.run.identity import Identity
 from pyunitok.run.output import Output
-from pyunitok.tokens.manifest import ERRORS_SUFFIX, METADATA_SUFFIX, InputRecord, Manifest
+from pyunitok.tokens.manifest import ERRORS_SUFFIX, METADATA_SUFFIX, InputRecord, Manifest, StrPath
 from pyunitok.tokens.metadata import MetadataFile, metadata_path
 
 STEP = 1 << 20  # suffixes passed between two looks at the keyboard
@@ -40,6 +41,46 @@ DOCUMENTS_AT_ONCE = 1 << 16
 
 OnProgress = Callable[[float], None]
 Records = np.ndarray[Any, Any]  # of c_search.REPEAT
+
+
+@dataclass(frozen=True)
+class Repeats:
+    """What duplicates() found.
+
+    spans     how many repeated spans were written; None with drop=True
+    tokens    how many tokens are in the spans, or were dropped
+    manifest  of the token file, with drop=True
+    """
+
+    spans: int | None
+    tokens: int
+    manifest: Manifest | None = None
+
+
+def duplicates(
+    index: StrPath | Index, out: StrPath, min_tokens: int = 50, *, drop: bool = False, overwrite: bool = False,
+    model: Tokenizer | StrPath | None = None, on_progress: Callable[[float], None] | None = None,
+) -> Repeats:  # fmt: skip
+    """Find text that occurs more than once in an index, or drop it, as `pyunitok duplicates` does.
+
+    index        the folder of an index, or an open Index
+    out          the file to write: a JSON object for each repeated span, a line each, compressed if the name ends in
+                 .zst
+    min_tokens   shortest span
+    drop         write a token file to `out` instead: all documents, without what has occurred before
+    overwrite    replace OUT if it exists
+    model        instead of the one that the token files name
+    on_progress  called with the share that is done, from this thread
+
+    Memory: about 21 bytes for each token of the index. OutputError if OUT exists.
+
+        pyunitok.duplicates("idx", "unique.u16", drop=True).manifest
+    """
+    opened = index if isinstance(index, Index) else open_index(index, model=model)
+    if drop:
+        manifest, n = drop_repeats(opened, Path(out), min_tokens, overwrite=overwrite, on_progress=on_progress)
+        return Repeats(None, n, manifest)
+    return Repeats(*write_repeats(opened, Path(out), min_tokens, overwrite=overwrite, on_progress=on_progress))
 
 
 @dataclass

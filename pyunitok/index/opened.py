@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 from pyunitok.errors import LimitError, count
@@ -16,6 +15,7 @@ from pyunitok.index.search import MAX_WORK, Text
 from pyunitok.index.sequences import Query
 from pyunitok.index.shard import open_shards
 from pyunitok.tokens import page
+from pyunitok.tokens.manifest import StrPath
 
 PREFETCH_BYTES = 16 << 20  # asked for at once
 
@@ -94,7 +94,7 @@ class Index(Batches):
         return limit - left
 
 
-def open_index(folder: str | Path, *, model: Any = None, max_work: int = MAX_WORK) -> Index:
+def open_index(folder: StrPath, *, model: Any = None, max_work: int = MAX_WORK) -> Index:
     """Open what `pyunitok index` made. Everything is mapped into memory; nothing is read before it is used.
 
     model     a Tokenizer or the path of its file, instead of the one that the token files name

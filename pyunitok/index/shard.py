@@ -25,6 +25,7 @@ import xxhash
 from pyunitok.errors import OutputError
 from pyunitok.index.manifest import RANK_NAME, IndexManifest, ShardRecord, resolved_path, shard_name
 from pyunitok.tokens.array import TokenArray
+from pyunitok.tokens.manifest import StrPath
 from pyunitok.tokens.opening import open as open_tokens
 
 U16 = np.ndarray[Any, np.dtype[np.uint16]]
@@ -139,7 +140,7 @@ class OpenIndex:
     model: Any = None
 
 
-def open_shards(folder: str | Path, *, model: Any = None) -> OpenIndex:
+def open_shards(folder: StrPath, *, model: Any = None) -> OpenIndex:
     """Map an index. OutputError if a file is missing, has the wrong size, or changed after it was indexed.
 
     model  a Tokenizer or the path of its file, instead of the one that the token files name

@@ -1,20 +1,68 @@
-"""verify_index(): whether an index is whole: hashes, order, tables. Every file is read once; memory stays small."""
+"""verify(): whether a token file or an index is intact. Of an index, every file is read once; memory stays small."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import os
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import xxhash
 
+from pyunitok.corpus.inputs import find
 from pyunitok.disk.hashing import HASH_CHUNK_BYTES
+from pyunitok.errors import ModelFormatError, OutputError, VocabularyError
 from pyunitok.index.manifest import ShardRecord, shard_name
-from pyunitok.index.shard import CHUNK, TOP_STEP, OpenIndex, Shard, top_of
+from pyunitok.index.shard import CHUNK, TOP_STEP, OpenIndex, Shard, open_shards, top_of
 from pyunitok.index.suffix import first_fault
+from pyunitok.model.tokenizer import Tokenizer
+from pyunitok.tokens.manifest import StrPath
+from pyunitok.tokens.model import given_model
+from pyunitok.tokens.opening import open as open_tokens
+from pyunitok.tokens.verify import verify as verify_tokens
+from pyunitok.tokens.verify_text import sources_of, verify_text
 
 MAX_FAULTS = 20
+
+
+def verify(
+    path: StrPath, inputs: StrPath | Sequence[StrPath] | bool = False, *, model: Tokenizer | StrPath | None = None,
+    threads: int | None = None,
+) -> list[str]:  # fmt: skip
+    """Check a token file or an index, as `pyunitok verify` does. Returns a sentence for each problem, [] if intact.
+
+    path     of a token file: hashes, document ends, ids and counts are checked; or the folder of an index: hashes,
+             order and tables
+    inputs   also decode every document and compare it with its input, byte by byte: the files that were tokenized, in
+             the same order; or True for those that the manifest names, which must be files on this machine. Inputs
+             that duplicates(drop=True) has abridged are not compared
+    model    instead of the one that the manifest names; without either, ids are not checked
+    threads  all cores by default
+
+    OutputError if there is no such file or no manifest; InputError if an input cannot be read.
+
+        if faults := pyunitok.verify("ids.u16", inputs=True):
+            raise SystemExit("\\n".join(faults))
+    """
+    if Path(path).is_dir():
+        if inputs:
+            raise OutputError(f"{path} is an index, which has no inputs to compare: verify its token files")
+        return verify_index(open_shards(Path(path), model=given_model(model)))
+    array = open_tokens(path, model=model)
+    tokenizer: Tokenizer | None = None
+    try:
+        tokenizer = array.tokenizer
+    except (ModelFormatError, VocabularyError):
+        if inputs or model is not None:
+            raise
+    faults = verify_tokens(array, tokenizer, threads=threads)
+    if faults or not inputs or tokenizer is None or array.manifest is None:
+        return faults
+    names = None if inputs is True else [inputs] if isinstance(inputs, str | os.PathLike) else list(inputs)
+    found = None if names is None else find([os.fspath(name) for name in names], input_format="text")
+    fault = verify_text(array, tokenizer, sources_of(array.manifest.inputs, found), threads=threads)
+    return [fault] if fault else []
 
 
 def verify_index(index: OpenIndex, *, on_bytes: Callable[[int], None] = lambda _: None) -> list[str]:

@@ -9,7 +9,8 @@ written.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -25,7 +26,7 @@ from pyunitok.run.journal import journal_path
 from pyunitok.run.output import EXTRA, Output
 from pyunitok.run.plan import Progress
 from pyunitok.run.shard import SHARD_OPTIONS
-from pyunitok.tokens.manifest import ERRORS_SUFFIX, METADATA_SUFFIX, InputRecord, Manifest, sidecars
+from pyunitok.tokens.manifest import ERRORS_SUFFIX, METADATA_SUFFIX, InputRecord, Manifest, StrPath, sidecars
 from pyunitok.tokens.metadata import MetadataFile, errors_path, metadata_path
 
 PIECE_BYTES = 4 << 20
@@ -46,12 +47,40 @@ class Part:
 
 
 def merge(
-    paths: Sequence[Path],
-    out: Path,
-    *,
-    overwrite: bool = False,
+    parts: Iterable[StrPath], out: StrPath, *, overwrite: bool = False,
     on_progress: Callable[[Progress], None] | None = None,
-) -> tuple[Manifest, bool]:
+) -> Manifest:  # fmt: skip
+    """Join finished token files in the given order, as `pyunitok merge` does. Returns the manifest (OUT.json).
+
+    parts        token files with the same model, eod and dtype; of a run with shard=, all shards in order. A folder
+                 OUT.parts, left by tokenize(ray=..., keep_parts=True), stands for the parts in it
+    out          OUT, with OUT.ends and OUT.json beside it
+    overwrite    replace OUT if it exists
+    on_progress  called after each piece, from this thread
+
+    The parts' hashes are checked as they are read, and the parts stay. The same call again leaves a finished OUT as it
+    is. OutputError, before anything is written, if a part is not finished or the parts do not fit together.
+
+        pyunitok.merge(["ids.u16.0-of-2", "ids.u16.1-of-2"], "ids.u16")
+    """
+    return join(parts_of(parts), Path(out), overwrite=overwrite, on_progress=on_progress)[0]
+
+
+def parts_of(arguments: Iterable[StrPath]) -> list[Path]:
+    """The parts that merge()'s arguments name."""
+    return [path for part in map(Path, arguments) for path in (finished_parts(part) if part.is_dir() else [part])]
+
+
+def finished_parts(folder: Path) -> list[Path]:
+    """The parts in OUT.parts, in order."""
+    found = folder.glob("[0-9]*/*-of-*.json")
+    return sorted(path.with_suffix("") for path in found if re.search(r"\.\d+-of-\d+\.json$", path.name))
+
+
+def join(
+    paths: Sequence[Path], out: Path, *, overwrite: bool = False,
+    on_progress: Callable[[Progress], None] | None = None,
+) -> tuple[Manifest, bool]:  # fmt: skip
     """Join the parts in this order; returns the manifest of OUT, and whether it existed already.
 
     OutputError, before anything is written, if a part is not finished or the parts do not fit together: it names the

@@ -54,12 +54,6 @@ SHOW_SECONDS = 0.2  # between reports of the join
 LOOKING_THREADS = 16  # to look for existing parts on file systems that answer slowly
 
 
-def finished_parts(folder: Path) -> list[Path]:
-    """The parts in OUT.parts, in order."""
-    found = folder.glob("[0-9]*/*-of-*.json")
-    return sorted(path.with_suffix("") for path in found if re.search(r"\.\d+-of-\d+\.json$", path.name))
-
-
 @dataclass(frozen=True)
 class Planned:
     """plan.json. replaces: the run may replace an older OUT."""

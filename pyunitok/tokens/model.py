@@ -1,13 +1,19 @@
-"""find_model(): the model that a manifest names, if it is still the same."""
+"""The model of a token file: given by the caller, or named by the manifest and still the same."""
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 from pyunitok.errors import ModelFormatError, VocabularyError
 from pyunitok.model.tokenizer import Tokenizer
 from pyunitok.tokens.manifest import Manifest
 from pyunitok.vocab import known
+
+
+def given_model(model: Tokenizer | str | os.PathLike[str] | None) -> Tokenizer | None:
+    """A model given by a caller, as a Tokenizer or by the path of its file."""
+    return model if model is None or isinstance(model, Tokenizer) else Tokenizer.from_file(model)
 
 
 def find_model(manifest: Manifest, name: str) -> Tokenizer:

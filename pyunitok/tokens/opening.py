@@ -6,9 +6,9 @@ from typing import Any, overload
 
 import numpy as np
 
-from pyunitok.model.tokenizer import Tokenizer
 from pyunitok.tokens.array import TokenArray, map_tokens
 from pyunitok.tokens.manifest import StrPath
+from pyunitok.tokens.model import given_model
 from pyunitok.tokens.several import TokenArrays
 
 
@@ -28,8 +28,7 @@ def open(path: Any, *, dtype: Any = None, model: Any = None) -> TokenArray | Tok
     OutputError if the sidecars do not fit the file, or for a URL; MissingFileError (a FileNotFoundError) if the file or
     a sidecar is not there.
     """
-    if model is not None and not isinstance(model, Tokenizer):
-        model = Tokenizer.from_file(model)
+    model = given_model(model)
     if isinstance(path, list | tuple):
         return TokenArrays([map_tokens(item, dtype, model) for item in path])
     return map_tokens(path, dtype, model)
