@@ -6,6 +6,8 @@
 
 #include "ground/alloc.h"
 #include "ground/pick.h"
+#include "ground/utf8.h"
+#include "structures/suffix_links.h"
 
 #if defined(UNITOK_X86)
 #include <emmintrin.h>
@@ -33,7 +35,7 @@ int automaton_fits(const automaton_source *from, int restarts)
         int64_t n_bytes = from->offsets[k + 1] - from->offsets[k];
         if (n_bytes > AUTOMATON_PIECE_BYTES_MAX || from->ids[k + 1] > ID_MAX) return 0;
         for (int64_t i = 1; restarts && i < n_bytes; i++)
-            if (piece[i - 1] == '\n' && piece[i] != '\n' && (piece[i] & 0xC0) != 0x80) return 0;
+            if (piece[i - 1] == '\n' && piece[i] != '\n' && !is_continuation(piece[i])) return 0;
     }
     return 1;
 }
@@ -41,50 +43,6 @@ int automaton_fits(const automaton_source *from, int restarts)
 INLINE uint32_t unit_base_of(uint64_t unit)
 {
     return (uint32_t)unit >> BASE_SHIFT;
-}
-
-/* A node of the trie, to be given its suffix after all that are nearer to the root. */
-typedef struct node {
-    uint32_t unit, parent; /* parent 0: the root */
-} node;
-
-INLINE uint32_t base_of(const trie *t, uint32_t unit)
-{
-    return unit ? unit_base(t->units[unit]) : TRIE_ROOT_BASE;
-}
-
-/* Each node of the trie once: counts them by depth in starts[depth + 1], or puts them where
- * starts[depth] says. Beginnings that sorted pieces share are walked once. */
-static void list_nodes(const automaton_source *from, node *nodes, int64_t *starts)
-{
-    uint32_t path[AUTOMATON_PIECE_BYTES_MAX + 1] = {0};
-    int64_t n_before = 0;
-    const uint8_t *before = from->data;
-    for (int64_t k = 0; k < from->n_pieces; k++) {
-        const uint8_t *piece = from->data + from->offsets[k];
-        int64_t n_bytes = from->offsets[k + 1] - from->offsets[k], i = 0;
-        while (i < n_before && i < n_bytes && piece[i] == before[i]) i++;
-        for (; i < n_bytes; i++) {
-            path[i + 1] = base_of(from->trie, path[i]) ^ piece[i];
-            if (nodes) nodes[starts[i]++] = (node){path[i + 1], path[i]};
-            else starts[i + 1]++;
-        }
-        before = piece;
-        n_before = n_bytes;
-    }
-}
-
-/* The longest proper suffix of a node that is a node, given those of shorter ones in true_suffix.
- */
-static uint32_t suffix_of(const trie *t, const uint32_t *true_suffix, node x)
-{
-    uint8_t label = (uint8_t)t->units[x.unit];
-    for (uint32_t at = x.parent; at;) {
-        at = true_suffix[at];
-        uint32_t to = base_of(t, at) ^ label;
-        if (unit_has_label(t->units[to], label)) return to;
-    }
-    return 0;
 }
 
 /* Of no piece: a length of 256, that is a sum stored long ago. To wait for one just stored takes
@@ -110,49 +68,44 @@ static void put_ends(automaton *a, const automaton_source *from, uint32_t *short
     ends->more = value;
 }
 
-static void put_state(automaton *a, const automaton_source *from, uint32_t *true_suffix,
-                      uint32_t *shorter, node x)
+typedef struct builder {
+    automaton *a;
+    const automaton_source *from;
+    uint32_t *shorter; /* by value: the next shorter piece that ends where a piece ends */
+} builder;
+
+static int put_state(void *context, const suffix_link *x)
 {
-    uint64_t unit = from->trie->units[x.unit];
-    uint32_t suffix = suffix_of(from->trie, true_suffix, x), value = unit_value(unit),
-             base = unit_base(unit);
+    builder *b = context;
+    automaton *a = b->a;
+    uint64_t unit = b->from->trie->units[x->unit];
+    uint32_t suffix = x->suffix, value = unit_value(unit), base = unit_base(unit);
     uint32_t next_base = suffix ? unit_base_of(a->units[suffix]) : TRIE_ROOT_BASE;
     uint32_t longest = suffix ? (uint32_t)(a->units[suffix] >> LONGEST_SHIFT) : 0;
-    true_suffix[x.unit] = suffix;
-    if (value && !x.parent) {
-        a->single_scores[unit & 0xFF] = from->scores[value];
-        a->singles[unit & 0xFF] = packed_piece(from, value);
+    if (value && !x->parent) {
+        a->single_scores[unit & 0xFF] = b->from->scores[value];
+        a->singles[unit & 0xFF] = packed_piece(b->from, value);
     } else if (value) {
-        put_ends(a, from, shorter, value, longest);
+        put_ends(a, b->from, b->shorter, value, longest);
         longest = value;
     }
     if (base) a->suffix_bases[base] = next_base;
-    a->units[x.unit] = (uint64_t)longest << LONGEST_SHIFT |
-                       (base ? base : next_base) << BASE_SHIFT | (uint8_t)unit;
+    a->units[x->unit] = (uint64_t)longest << LONGEST_SHIFT |
+                        (base ? base : next_base) << BASE_SHIFT | (uint8_t)unit;
+    return 1;
 }
 
-/* By ascending depth, so that suffixes come before. 0 when memory is short. */
+/* Fills all tables; 0 when memory is short. */
 static int put_all(automaton *a, const automaton_source *from)
 {
-    int64_t starts[AUTOMATON_PIECE_BYTES_MAX + 2] = {0}, n_nodes;
-    list_nodes(from, NULL, starts);
-    for (int i = 0; i < AUTOMATON_PIECE_BYTES_MAX; i++) starts[i + 1] += starts[i];
-    n_nodes = starts[AUTOMATON_PIECE_BYTES_MAX];
-    node *nodes = mem_alloc((size_t)n_nodes * sizeof *nodes);
-    uint32_t *true_suffix = mem_alloc((size_t)from->trie->n_units * sizeof *true_suffix);
-    uint32_t *shorter = mem_alloc((size_t)(from->n_pieces + 1) * sizeof *shorter);
-    int ok = nodes && true_suffix && shorter;
-    if (ok) {
-        list_nodes(from, nodes, starts);
-        for (int64_t i = 0; i < from->trie->n_units; i++) a->units[i] = FREE;
-        a->suffix_bases[TRIE_ROOT_BASE] = TRIE_ROOT_BASE;
-        put_ends(a, from, shorter, 0, 0);
-        true_suffix[0] = 0;
-        for (int64_t k = 0; k < n_nodes; k++) put_state(a, from, true_suffix, shorter, nodes[k]);
-    }
-    mem_free(shorter);
-    mem_free(true_suffix);
-    mem_free(nodes);
+    builder b = {a, from, mem_alloc((size_t)(from->n_pieces + 1) * sizeof *b.shorter)};
+    if (!b.shorter) return 0;
+    for (int64_t i = 0; i < from->trie->n_units; i++) a->units[i] = FREE;
+    a->suffix_bases[TRIE_ROOT_BASE] = TRIE_ROOT_BASE;
+    put_ends(a, from, b.shorter, 0, 0);
+    int ok = suffix_links_visit(from->trie, from->data, from->offsets, from->n_pieces, put_state,
+                                &b);
+    mem_free(b.shorter);
     return ok;
 }
 

@@ -4,8 +4,9 @@
 
 #include <math.h>
 
-#include "ground/alloc.h"
+#include "ground/grow.h"
 #include "ground/pick.h"
+#include "structures/suffix_links.h"
 
 #define LISTS_MAX (1 << 24)
 #define LIST_MAX 255
@@ -42,7 +43,7 @@ typedef struct builder {
     const trie *trie;
     const endings_pieces *pieces;
     endings *endings;
-    int64_t room; /* of lists */
+    int64_t capacity; /* of lists */
 } builder;
 
 /* The unit of a node but the root. */
@@ -64,19 +65,6 @@ static void put_bytes(builder *b)
             at = (at ? unit_base(trie_unit(b->trie, at)) : 0) ^ *byte;
         }
     }
-}
-
-/* Room for n lists more; 0 when memory is short. */
-static int reserve_lists(builder *b, int64_t n)
-{
-    endings *a = b->endings;
-    if (a->n_lists + n <= b->room) return 1;
-    int64_t room = (a->n_lists + n) * 3 / 2;
-    endings_list *lists = mem_realloc(a->lists, (size_t)room * sizeof *lists);
-    if (!lists) return 0;
-    a->lists = a->block = lists;
-    b->room = room;
-    return 1;
 }
 
 static void put_list(endings_list *lists, const float *scores, const uint32_t *values, int64_t n)
@@ -117,48 +105,36 @@ static int put_piece(builder *b, uint32_t at, uint32_t value, uint32_t suffix)
     int64_t n = get_list(a, a->nodes[suffix].list, scores + 1, values + 1) + 1;
     int64_t n_lists = (n + ENDINGS_OUTS - 1) / ENDINGS_OUTS;
     if (n > LIST_MAX || a->n_lists + n_lists > LISTS_MAX) return -1;
-    if (!reserve_lists(b, n_lists)) return 0;
+    if (!grow(&a->lists, a->n_lists + n_lists, &b->capacity, sizeof *a->lists)) return 0;
+    a->block = a->lists;
     put_list(a->lists + a->n_lists, scores, values, n);
     a->nodes[at].list = (uint32_t)(a->n_lists << 8 | (n_lists - 1));
     a->n_lists += n_lists;
     return 1;
 }
 
-/* Fills the node of the byte c after `parent`, whose own suffix is known; returns as put_piece. */
-static int put_node(builder *b, uint32_t parent, uint32_t at, uint8_t c)
+/* The node of a unit of the trie. Children of the root stand at their byte; only the root has the
+ * base TRIE_ROOT_BASE, so a label proves that a unit is one of them. */
+INLINE uint32_t node_of(const trie *t, uint32_t unit)
 {
-    endings_node *nodes = b->endings->nodes, *node = &nodes[at];
-    uint64_t unit = trie_unit(b->trie, at);
-    uint32_t suffix = parent ? next_state(nodes, nodes[parent].fail, c) : 0, base = unit_base(unit);
-    uint32_t bytes = base ? node->bytes : nodes[suffix].bytes,
-             fail = base ? suffix : nodes[suffix].fail;
-    if (!base) base = node_base(&nodes[suffix]);
-    *node = (endings_node){base << LABEL_BITS | 0x100 | c, fail, nodes[suffix].list, bytes};
-    return unit_value(unit) ? put_piece(b, at, unit_value(unit), suffix) : 1;
+    uint8_t label = (uint8_t)t->units[unit];
+    return unit == (TRIE_ROOT_BASE ^ label) ? label : unit;
 }
 
-/* Level by level, since a suffix is less deep. at[i] is the node that piece i has come to. Returns
- * as put_piece. */
-static int put_nodes(builder *b, uint32_t *at, uint32_t *open)
+/* Fills a node, whose suffix is filled already; returns as put_piece. */
+static int put_node(void *context, const suffix_link *link)
 {
-    const endings_pieces *pieces = b->pieces;
-    int64_t n_open = pieces->n_pieces;
-    int status = 1;
-    for (int64_t i = 0; i < n_open; i++) open[i] = (uint32_t)i;
-    for (int64_t depth = 0; n_open > 0; depth++) {
-        int64_t n = 0;
-        for (int64_t k = 0; k < n_open && status > 0; k++) {
-            uint32_t i = open[k];
-            uint8_t c = pieces->bytes[pieces->offsets[i] + depth];
-            uint32_t child = (depth ? unit_base(trie_unit(b->trie, at[i])) : 0) ^ c;
-            if (!b->endings->nodes[child].unit) status = put_node(b, at[i], child, c);
-            at[i] = child;
-            if (pieces->offsets[i] + depth + 1 < pieces->offsets[i + 1]) open[n++] = i;
-        }
-        if (status <= 0) break;
-        n_open = n;
-    }
-    return status;
+    builder *b = context;
+    endings_node *nodes = b->endings->nodes;
+    uint64_t unit = b->trie->units[link->unit];
+    uint32_t at = node_of(b->trie, link->unit), suffix = node_of(b->trie, link->suffix),
+             base = unit_base(unit);
+    uint32_t bytes = base ? nodes[at].bytes : nodes[suffix].bytes,
+             fail = base ? suffix : nodes[suffix].fail;
+    if (!base) base = node_base(&nodes[suffix]);
+    nodes[at] = (endings_node){base << LABEL_BITS | 0x100 | (uint8_t)unit, fail, nodes[suffix].list,
+                               bytes};
+    return unit_value(unit) ? put_piece(b, at, unit_value(unit), suffix) : 1;
 }
 
 /* The root, its children by bytes that begin no piece, and the empty list. */
@@ -203,27 +179,23 @@ static int align_lists(endings *a)
 
 int endings_new(const trie *t, const endings_pieces *pieces, endings **ret)
 {
-    size_t n_pieces = (size_t)pieces->n_pieces;
     int64_t max_piece_bytes;
     *ret = NULL;
     if (!fits(t, pieces, &max_piece_bytes)) return 1;
     endings *a = mem_zalloc(1, sizeof *a);
-    uint32_t *at = mem_zalloc(n_pieces + 1, sizeof *at),
-             *open = mem_alloc((n_pieces + 1) * sizeof *open);
     builder b = {t, pieces, a, 1};
     int status = 0;
     if (a) a->nodes = mem_zalloc((size_t)t->n_units, sizeof *a->nodes);
     if (a) a->lists = a->block = mem_alloc(sizeof *a->lists);
-    if (a && a->nodes && a->lists && at && open) {
+    if (a && a->nodes && a->lists) {
         a->n_nodes = t->n_units;
         a->max_piece_bytes = max_piece_bytes;
         put_bytes(&b);
         put_root(&b);
-        status = put_nodes(&b, at, open);
+        status = suffix_links_visit(t, pieces->bytes, pieces->offsets, pieces->n_pieces, put_node,
+                                    &b);
     }
     if (status > 0) status = align_lists(a);
-    mem_free(at);
-    mem_free(open);
     if (status > 0) *ret = a;
     else endings_free(a);
     return status != 0;
