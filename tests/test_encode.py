@@ -22,19 +22,20 @@ from toys.vocabularies import CHUNK, EDGES, Case, cases, texts_of, vocabularies
 
 from pyunitok import Packed, Tokenizer
 from pyunitok._c import library
+from pyunitok._c import model as c_model
 from pyunitok._c import scratch as c_scratch
 
 BYTES = [bytes([b]) for b in range(256)]
 
 
-def models(tokenizer: Tokenizer) -> Iterator[tuple[str, library.Model]]:
+def models(tokenizer: Tokenizer) -> Iterator[tuple[str, c_model.Model]]:
     """The same model for every engine and every instruction set here."""
     image = np.frombuffer(tokenizer._core.model.save(), np.uint8)
     for engine, cpu in itertools.product(ENGINES, CPUS):
-        yield f"{engine}, {cpu}", library.Model.load(image, engine=engine, cpu=cpu)
+        yield f"{engine}, {cpu}", c_model.Model.load(image, engine=engine, cpu=cpu)
 
 
-def encode_all(model: library.Model, texts: list[bytes], **how: Any) -> list[list[int]]:
+def encode_all(model: c_model.Model, texts: list[bytes], **how: Any) -> list[list[int]]:
     """All texts in one call to the C library."""
     packed = Packed.from_documents(texts)
     ids = np.empty(len(packed.data) + len(texts) + library.ENCODE_SLACK, np.uint16)
@@ -43,7 +44,7 @@ def encode_all(model: library.Model, texts: list[bytes], **how: Any) -> list[lis
     return [ids.tolist() for ids in Packed(ids[:n], ends)]
 
 
-def encode_plain(model: library.Model, texts: list[bytes]) -> list[list[int]]:
+def encode_plain(model: c_model.Model, texts: list[bytes]) -> list[list[int]]:
     """The same without cuts and memo."""
     scratch = c_scratch.Scratch(model)
     return [scratch.encode_spans(text)[:, 0].tolist() for text in texts]
@@ -259,7 +260,7 @@ def rwkv_pieces(tok: Tokenizer) -> dict[bytes, int]:
     return _RWKV["pieces"]
 
 
-def rwkv_models(tok: Tokenizer) -> list[tuple[str, library.Model]]:
+def rwkv_models(tok: Tokenizer) -> list[tuple[str, c_model.Model]]:
     if "models" not in _RWKV:
         _RWKV["models"] = list(models(tok))
     return _RWKV["models"]

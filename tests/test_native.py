@@ -19,6 +19,7 @@ from toys.vocabularies import Case, cases
 
 from pyunitok import CpuError, IdError, ModelFormatError, Tokenizer, VocabularyError
 from pyunitok._c import library
+from pyunitok._c import model as c_model
 from pyunitok.vocab import native
 from pyunitok.vocab.vocabulary import About
 
@@ -41,7 +42,7 @@ def sign(data: bytearray) -> bytearray:
     return data
 
 
-def read(data: bytes, engine: str = "double-array") -> tuple[library.Model, About]:
+def read(data: bytes, engine: str = "double-array") -> tuple[c_model.Model, About]:
     aligned = np.frombuffer(bytearray(data), np.uint8)
     return native.read(aligned, "file", engine=engine, cpu=None)
 

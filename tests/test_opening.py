@@ -29,7 +29,7 @@ from toys.sentencepieces import (
 )
 
 from pyunitok import Tokenizer
-from pyunitok._c import library
+from pyunitok._c import model as c_model
 from pyunitok._c.proto import read_proto
 from pyunitok.errors import UnitokError, VocabularyError
 from pyunitok.vocab import sentencepiece
@@ -166,7 +166,7 @@ def test_threads_that_encode_first_at_once(tmp_path: Path) -> None:
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
 def test_a_fork_while_another_thread_completes_a_model(tmp_path: Path) -> None:
     tok = opened(tmp_path, BPE)
-    with library._completing.lock:  # as another thread would hold it
+    with c_model._completing.lock:  # as another thread would hold it
         child = os.fork()
         if not child:
             os._exit(0 if tok.count("ab") else 1)  # its own lock: it does not wait for ever
@@ -180,7 +180,7 @@ def test_what_is_wrong_with_pieces_is_said_at_once(kind: str) -> None:
         n = len(pieces)
         data, offsets = np.frombuffer(b"".join(pieces), np.uint8), np.cumsum([0, *map(len, pieces)])
         types = np.array([UNKNOWN] + [NORMAL] * (n - 1), np.uint8)
-        return library.Model.new(
+        return c_model.Model.new(
             data, offsets, np.arange(n), kind=kind, scores=np.full(n, score), types=types, eod_id=None
         )
 

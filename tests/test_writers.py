@@ -346,12 +346,12 @@ def test_duplicates_that_are_stopped_leave_no_folder(corpus: Path, tmp_path: Pat
     program = (
         "import os, signal\n"
         "from pyunitok.index import duplicates\n"
-        "mark = duplicates.c_search.mark_repeats\n"
+        "mark = duplicates.c_repeats.mark_repeats\n"
         "def stopped(*arguments):\n"
         f"    os.kill(os.getpid(), signal.{how})\n"
         "    return mark(*arguments)\n"
         "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
-        "duplicates.c_search.mark_repeats = stopped\n"
+        "duplicates.c_repeats.mark_repeats = stopped\n"
         "from pyunitok.cli import main\n"
         "main()\n"
     )

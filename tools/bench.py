@@ -58,6 +58,7 @@ from bench_timing import (
 
 from pyunitok import Packed, Tokenizer
 from pyunitok._c import library
+from pyunitok._c import model as c_model
 from pyunitok._c import scratch as c_scratch
 from pyunitok._lib import ffi, lib
 from pyunitok.packed import Ids
@@ -292,7 +293,7 @@ class _Hat:
         return int(lib.unitok_hat_memory_bytes(self._handle))
 
 
-def _walk(model: library.Model, packed: Packed) -> tuple[Ids, Callable[[], Any]]:
+def _walk(model: c_model.Model, packed: Packed) -> tuple[Ids, Callable[[], Any]]:
     """The ids that the engine gives alone, and a function that does it again."""
     scratch, texts = c_scratch.Scratch(model), [text.tobytes() for text in packed]
 

@@ -1,1 +1,1 @@
-"""The C library as Python sees it: the only code that touches it, one module for each part."""
+"""The only code that calls the C library: one module for each section of its headers, which explain the calls."""

@@ -1,4 +1,4 @@
-"""SentencePiece's model files as the compiled library reads them: a sibling of library.py."""
+"""SentencePiece's model files: the call of that section of csrc/unitok.h."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pyunitok.packed import Bytes, Offsets
 
 
 class Proto(NamedTuple):
-    """What is in a model file; see unitok_proto in csrc/unitok.h."""
+    """What is in a model file; see unitok_proto."""
 
     pieces: Bytes
     offsets: Offsets
@@ -25,7 +25,7 @@ class Proto(NamedTuple):
 def read_proto(data: bytes) -> Proto | None:
     """The pieces of a SentencePiece model file, the normalizer's charsmap, and everything else in the file.
 
-    None where something in it is unusual or wrong: see unitok_proto_read in csrc/unitok.h.
+    None where something in it is unusual or wrong: see unitok_proto_read.
     """
     room = len(data) // lib.UNITOK_PROTO_PIECE_BYTES_MIN
     pieces, types = np.empty(len(data), np.uint8), np.empty(room, np.uint8)

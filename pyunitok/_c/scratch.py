@@ -1,4 +1,4 @@
-"""Encoding by the compiled library: what a thread needs for it, what a later part continues from, samples and paths."""
+"""Encoding and sampling: the calls of that section of csrc/unitok.h."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from pyunitok._c.library import ENCODE_SLACK, Model, RoomError, check, ffi, lib, pointer
+from pyunitok._c.library import ENCODE_SLACK, RoomError, call, ffi, lib, optional, pointer
+from pyunitok._c.model import Model
 from pyunitok.errors import UnitokError
 from pyunitok.packed import Bytes, Ids, Offsets
 
@@ -24,7 +25,7 @@ def room_for(n_bytes: int) -> int:
 
 
 def sampling(method: str, alpha: float, seed: int, *, n_best: int = 0, source: int = 0, document: int = 0) -> Any:
-    """A unitok_sampling: see csrc/unitok.h."""
+    """A unitok_sampling."""
     if method not in METHODS:
         raise ValueError(f"method must be one of {', '.join(METHODS)}, not {method!r}")
     if not 0 <= seed < 1 << 64:
@@ -37,7 +38,7 @@ def sampling(method: str, alpha: float, seed: int, *, n_best: int = 0, source: i
 
 
 class State:
-    """What the next part of a document continues from: unitok_state in csrc/unitok.h. New: a document's start."""
+    """What the next part of a document continues from: unitok_state. New: a document's start."""
 
     __slots__ = ("handle",)
 
@@ -190,36 +191,32 @@ class Scratch:
             raise ValueError("a buffer is too small for these documents, or of another dtype")
         flags = lib.UNITOK_ENCODE_OPEN_START * open_start | lib.UNITOK_ENCODE_OPEN_END * open_end
         flags |= lib.UNITOK_ENCODE_PREPARED * prepared
-        error = ffi.new("unitok_error *")
         head = (self._model_handle, self.handle)
         tail = (
             pointer(data), pointer(offsets), n_docs, eod_id, flags, ffi.NULL if state is None else state.handle,
-            pointer(ids, writable=True), len(ids), pointer(id_offsets, writable=True), error,
+            pointer(ids, writable=True), len(ids), pointer(id_offsets, writable=True),
         )  # fmt: skip
         if sampling is None:
-            check(lib.unitok_encode_batch(*head, *tail), error)
+            call(lib.unitok_encode_batch, *head, *tail)
         else:
-            sampling.documents = ffi.NULL if documents is None else pointer(documents)
-            check(lib.unitok_sample_batch(*head, sampling, *tail), error)
+            sampling.documents = optional(documents)
+            call(lib.unitok_sample_batch, *head, sampling, *tail)
         return int(id_offsets[n_docs])
 
     def nbest(self, text: bytes, n: int) -> list[Path]:
         """The n best, best first."""
-        ret, error = ffi.new("unitok_paths **"), ffi.new("unitok_error *")
-        check(lib.unitok_nbest(self._model_handle, self.handle, text, len(text), n, ret, error), error)
+        ret = ffi.new("unitok_paths **")
+        call(lib.unitok_nbest, self._model_handle, self.handle, text, len(text), n, ret)
         return _take_paths(ret[0])
 
     def sample_paths(self, text: bytes, n: int, sampling: Any, *, distinct: bool, include_best: bool) -> list[Path]:
         """n samples with the logarithms of their probabilities."""
-        ret, error = ffi.new("unitok_paths **"), ffi.new("unitok_error *")
+        ret = ffi.new("unitok_paths **")
         flags = lib.UNITOK_SAMPLE_DISTINCT * distinct | lib.UNITOK_SAMPLE_INCLUDE_BEST * include_best
-        status = lib.unitok_sample_paths(
-            self._model_handle, self.handle, sampling, text, len(text), n, flags, ret, error
-        )
-        check(status, error)
+        call(lib.unitok_sample_paths, self._model_handle, self.handle, sampling, text, len(text), n, flags, ret)
         return _take_paths(ret[0])
 
     def entropy(self, text: bytes, alpha: float) -> float:
-        ret, error = ffi.new("double *"), ffi.new("unitok_error *")
-        check(lib.unitok_entropy(self._model_handle, self.handle, text, len(text), alpha, ret, error), error)
+        ret = ffi.new("double *")
+        call(lib.unitok_entropy, self._model_handle, self.handle, text, len(text), alpha, ret)
         return float(ret[0])

@@ -1,4 +1,4 @@
-"""Searching suffix arrays: shards, pieces, and one function for each call of unitok.h's section Search."""
+"""Search: the calls of that section of csrc/unitok_search.h."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from pyunitok._c.library import check, pointer
-from pyunitok._lib import ffi, lib
+from pyunitok._c.library import call, create, ffi, lib, pointer
 from pyunitok.packed import Bytes, Offsets
 
 U16 = np.ndarray[Any, np.dtype[np.uint16]]
@@ -15,12 +14,8 @@ U32 = np.ndarray[Any, np.dtype[np.uint32]]
 U64 = np.ndarray[Any, np.dtype[np.uint64]]
 
 RUN = np.dtype([("lo", "<i8"), ("hi", "<i8"), ("back", "<i4"), ("skip", "<i4")])
-REPEAT = np.dtype(
-    [("lo", "<i8"), ("hi", "<i8"), ("count", "<i8"), ("shard", "<i4"), ("first_shard", "<i4"),
-     ("first_position", "<u4"), ("padding", "<u4")]
-)  # fmt: skip
 HIT = np.dtype([(name, "<i8") for name in ("token", "skip", "n_bytes", "begin", "end", "dropped")])
-Runs = np.ndarray[Any, np.dtype[np.void]]  # of RUN: see unitok_search_run in csrc/unitok.h
+Runs = np.ndarray[Any, np.dtype[np.void]]  # of RUN: see unitok_search_run
 TOP_BYTES = 20
 
 
@@ -60,8 +55,7 @@ class Shard:
         handle.left = ffi.NULL if left is None else lend("uint16_t[]", left)
         handle.rank, handle.ends = lend("uint16_t[]", rank), lend("uint64_t[]", ends)
         handle.eod = -1 if eod is None else eod
-        error = ffi.new("unitok_error *")
-        check(lib.unitok_search_check(handle, error), error)
+        call(lib.unitok_search_check, handle)
 
     def lend_inside(self, pieces: Pieces) -> None:
         """Fill and attach the sums that make counts of one or two bytes fast."""
@@ -117,32 +111,23 @@ class Shard:
         n = len(offsets) - 1
         if int(offsets[-1]) > len(data):
             raise ValueError("the offsets reach past the texts")
-        counts, approx, error = np.empty(n, np.int64), np.empty(n, np.uint8), ffi.new("unitok_error *")
-        status = lib.unitok_search_count(
-            pieces.handle, self.handle, pointer(data), pointer(offsets), n, max_work, pointer(counts), pointer(approx),
-            error,
-        )  # fmt: skip
-        check(status, error)
+        counts, approx, texts = np.empty(n, np.int64), np.empty(n, np.uint8), (pointer(data), pointer(offsets), n)
+        found = pointer(counts), pointer(approx)
+        call(lib.unitok_search_count, pieces.handle, self.handle, *texts, max_work, *found)
         return counts, approx
 
     def count_one(self, pieces: Pieces, text: bytes, max_work: int) -> tuple[int, bool]:
         """count_text of one text."""
         bounds, approx = ffi.new("int64_t[3]", [0, len(text), 0]), ffi.new("uint8_t *")
-        data, error = ffi.from_buffer("uint8_t[]", text), ffi.new("unitok_error *")
-        status = lib.unitok_search_count(
-            pieces.handle, self.handle, data, bounds, 1, max_work, bounds + 2, approx, error
-        )
-        check(status, error)
+        data = ffi.from_buffer("uint8_t[]", text)
+        call(lib.unitok_search_count, pieces.handle, self.handle, data, bounds, 1, max_work, bounds + 2, approx)
         return bounds[2], bool(approx[0])
 
     def find_text(self, pieces: Pieces, text: bytes, max_hits: int, max_work: int) -> tuple[Runs, bool]:
         """The runs of a text's occurrences, an array of RUN; whether some may be missing for want of work."""
         ret, n, approx = ffi.new("unitok_search_run **"), ffi.new("int64_t *"), ffi.new("uint8_t *")
-        data, error = ffi.from_buffer("uint8_t[]", text), ffi.new("unitok_error *")
-        status = lib.unitok_search_find(
-            pieces.handle, self.handle, data, len(text), max_hits, max_work, ret, n, approx, error
-        )
-        check(status, error)
+        limits, data = (max_hits, max_work), ffi.from_buffer("uint8_t[]", text)
+        call(lib.unitok_search_find, pieces.handle, self.handle, data, len(text), *limits, ret, n, approx)
         try:
             runs = np.frombuffer(ffi.buffer(ret[0], n[0] * RUN.itemsize)[:], RUN)
         finally:
@@ -160,18 +145,14 @@ class Shard:
 
 
 class Pieces:
-    """The sorted bytes of all ids: see unitok_search_pieces_new in csrc/unitok.h. Immutable, shared by threads."""
+    """The sorted bytes of all ids: see unitok_search_pieces_new. Immutable, shared by threads."""
 
     def __init__(self, data: Bytes, offsets: Offsets, drops_space: Bytes, rank: U16, order: U32) -> None:
         n_ids = len(offsets) - 1
         if len(drops_space) != n_ids or len(rank) != 65536 or len(order) != int(offsets[-1]) - int(offsets[0]) + n_ids:
             raise ValueError("the tables of the pieces do not fit each other")
-        ret, error = ffi.new("unitok_search_pieces **"), ffi.new("unitok_error *")
-        status = lib.unitok_search_pieces_new(
-            pointer(data), pointer(offsets), pointer(drops_space), n_ids, pointer(rank), pointer(order), ret, error
-        )
-        check(status, error)
-        self.handle: Any = ffi.gc(ret[0], lib.unitok_search_pieces_free)
+        texts = (pointer(data), pointer(offsets), pointer(drops_space), n_ids)
+        self.handle: Any = create("search_pieces", *texts, pointer(rank), pointer(order))
 
 
 def sizes_of(ids: U16, sizes: U32, begins: Offsets, ends: Offsets) -> Offsets:
@@ -200,31 +181,3 @@ def contexts(
         pointer(out, writable=True), pointer(bounds, writable=True),
     )  # fmt: skip
     return out[: int(bounds[-1])], bounds
-
-
-class Repeats:
-    """All sequences of n_tokens tokens that occur more than once in some shards: see unitok_repeats_new."""
-
-    def __init__(self, shards: list[Shard], n_tokens: int) -> None:
-        self._keep = shards, ffi.new("unitok_search_shard *[]", [shard.handle for shard in shards])
-        self._room = len(shards) + (1 << 16)
-        ret, error = ffi.new("unitok_repeats **"), ffi.new("unitok_error *")
-        check(lib.unitok_repeats_new(self._keep[1], len(shards), n_tokens, ret, error), error)
-        self._handle: Any = ffi.gc(ret[0], lib.unitok_repeats_free)
-
-    def step(self, n_suffixes: int) -> tuple[Runs, int]:
-        """(an array of REPEAT, suffixes passed so far)."""
-        out, done = np.empty(self._room, REPEAT), ffi.new("int64_t *")
-        buffer = ffi.from_buffer("unitok_repeat[]", out, require_writable=True)
-        n = lib.unitok_repeats_step(self._handle, n_suffixes, buffer, self._room, done)
-        return out[:n], int(done[0])
-
-
-def mark_repeats(shard: Shard, number: int, n_tokens: int, records: Runs, counts: U32, later: Bytes) -> None:
-    """Write records, of REPEAT, of one shard into uint32[tokens] and uint8[tokens]: see unitok_repeats_mark."""
-    assert len(counts) == len(later) == shard.n and records.dtype == REPEAT
-    buffer = ffi.from_buffer("unitok_repeat[]", np.ascontiguousarray(records))
-    lib.unitok_repeats_mark(
-        shard.handle, number, n_tokens, buffer, len(records), pointer(counts, writable=True),
-        pointer(later, writable=True),
-    )  # fmt: skip

@@ -1,4 +1,4 @@
-"""Suffix sorting: one class or function for each call of unitok.h's section Suffix arrays."""
+"""Suffix sorting: the calls of that section of csrc/unitok_search.h."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from pyunitok._c.library import check, pointer
-from pyunitok._lib import ffi, lib
+from pyunitok._c.library import call, create, ffi, lib, optional, pointer
 
 _SYMBOLS = (np.dtype(np.uint8), np.dtype(np.uint16), np.dtype(np.uint32))
 _POSITIONS = (np.dtype(np.uint32), np.dtype(np.uint64))
@@ -25,34 +24,29 @@ class SuffixSorter:
     def __init__(self, text: np.ndarray[Any, Any], sa: np.ndarray[Any, Any], n_symbols: int = 0) -> None:
         if len(sa) != len(text) or sa.dtype not in _POSITIONS or text.dtype not in _SYMBOLS:
             raise ValueError(f"cannot sort {text.dtype}[{len(text)}] into {sa.dtype}[{len(sa)}]")
-        ret, error = ffi.new("unitok_suffix **"), ffi.new("unitok_error *")
         self._keep = (pointer(text), pointer(sa, writable=True))
-        status = lib.unitok_suffix_new(
-            self._keep[0], len(text), text.itemsize, n_symbols, self._keep[1], sa.itemsize, ret, error
-        )
-        check(status, error)
-        self._handle: Any = ffi.gc(ret[0], lib.unitok_suffix_free)
+        given = (self._keep[0], len(text), text.itemsize, n_symbols)
+        self._handle: Any = create("suffix", *given, self._keep[1], sa.itemsize)
 
     def step(self, budget: int) -> float:
-        """Look at `budget` suffixes; how much is done, 1 when all is."""
-        progress, error = ffi.new("double *"), ffi.new("unitok_error *")
-        check(lib.unitok_suffix_step(self._handle, budget, progress, error), error)
+        """Visit `budget` suffixes; return the progress, 1 at the end."""
+        progress = ffi.new("double *")
+        call(lib.unitok_suffix_step, self._handle, budget, progress)
         return float(progress[0])
 
 
 def suffix_rank(text: np.ndarray[Any, Any], rank: np.ndarray[Any, Any] | None, counts: np.ndarray[Any, Any]) -> None:
-    """uint16[n], uint16[65536], uint64[65536]: see unitok_suffix_rank in csrc/unitok.h."""
-    by = ffi.NULL if rank is None else pointer(rank)
-    lib.unitok_suffix_rank(pointer(text, writable=True), len(text), by, pointer(counts, writable=True))
+    """uint16[n], uint16[65536], uint64[65536]: see unitok_suffix_rank."""
+    lib.unitok_suffix_rank(pointer(text, writable=True), len(text), optional(rank), pointer(counts, writable=True))
 
 
 def suffix_phi(sa: np.ndarray[Any, Any], phi: np.ndarray[Any, Any], begin: int, end: int) -> int:
-    """See unitok_suffix_phi in csrc/unitok.h."""
+    """See unitok_suffix_phi."""
     return int(lib.unitok_suffix_phi(pointer(sa), len(sa), sa.itemsize, pointer(phi, writable=True), begin, end))
 
 
 def suffix_plcp(text: np.ndarray[Any, Any], phi: np.ndarray[Any, Any], begin: int, end: int, common: int) -> int:
-    """See unitok_suffix_plcp in csrc/unitok.h."""
+    """See unitok_suffix_plcp."""
     into = pointer(phi, writable=True)
     return int(lib.unitok_suffix_plcp(pointer(text), len(text), text.itemsize, into, phi.itemsize, begin, end, common))
 
@@ -61,8 +55,7 @@ def suffix_check(
     text: np.ndarray[Any, Any], rank: np.ndarray[Any, Any] | None, sa: np.ndarray[Any, Any],
     starts: np.ndarray[Any, Any], heads: np.ndarray[Any, Any], begin: int, end: int,
 ) -> int:  # fmt: skip
-    """See unitok_suffix_check in csrc/unitok.h."""
-    by = ffi.NULL if rank is None else pointer(rank)
+    """See unitok_suffix_check."""
     tables = (pointer(starts), pointer(heads, writable=True))
-    head = (pointer(text), len(text), text.itemsize, by, len(starts) - 1)
+    head = (pointer(text), len(text), text.itemsize, optional(rank), len(starts) - 1)
     return int(lib.unitok_suffix_check(*head, pointer(sa), sa.itemsize, *tables, begin, end))

@@ -1,4 +1,4 @@
-"""Reading text: normalization, documents, JSON lines."""
+"""Text: the calls of that section of csrc/unitok.h."""
 
 from __future__ import annotations
 
@@ -7,19 +7,18 @@ from typing import Any
 
 import numpy as np
 
-from pyunitok._c.library import check, cpu_number, cpu_supported, pointer
-from pyunitok._lib import ffi, lib
+from pyunitok._c.library import cpu_number, cpu_supported, create, ffi, lib, optional, pointer
 from pyunitok.errors import CpuError
 from pyunitok.packed import Bytes, Offsets
 
 
 class Normalizer:
-    """An immutable C normalizer: SentencePiece's normalization. See csrc/unitok.h."""
+    """An immutable C normalizer: SentencePiece's normalization."""
 
     __slots__ = ("handle", "is_compact", "step_bytes")
 
     def __init__(self, charsmap: bytes, symbols: Sequence[bytes], flags: int, cpu: str | None = None) -> None:
-        spec, ret, error = ffi.new("unitok_spec *"), ffi.new("unitok_normalizer **"), ffi.new("unitok_error *")
+        spec = ffi.new("unitok_spec *")
         data = ffi.from_buffer("uint8_t[]", b"".join(symbols))
         offsets = np.zeros(len(symbols) + 1, np.int64)
         np.cumsum([len(symbol) for symbol in symbols], out=offsets[1:])
@@ -27,8 +26,7 @@ class Normalizer:
         map_ = ffi.from_buffer("uint8_t[]", charsmap)
         spec.flags, spec.n_pieces, spec.data, spec.offsets = flags, len(symbols), data, pointer(offsets)
         spec.types, spec.charsmap, spec.n_charsmap_bytes = pointer(types), map_, len(charsmap)
-        check(lib.unitok_normalizer_new(spec, cpu_number(cpu), ret, error), error)
-        self.handle: Any = ffi.gc(ret[0], lib.unitok_normalizer_free)
+        self.handle: Any = create("normalizer", spec, cpu_number(cpu))
         info = ffi.new("unitok_normalizer_info *")
         lib.unitok_normalizer_get_info(self.handle, info)
         self.is_compact, self.step_bytes = bool(info.is_compact), int(info.step_bytes)
@@ -47,9 +45,8 @@ class Normalizer:
         out = np.empty(2 * len(text) + 15, np.uint8)
         while True:
             n = lib.unitok_normalize(
-                self.handle, text, len(text), compact, pointer(out),
-                ffi.NULL if offsets is None else pointer(offsets), len(out),
-            )  # fmt: skip
+                self.handle, text, len(text), compact, pointer(out), optional(offsets), len(out)
+            )
             if n <= len(out):
                 return out[:n].tobytes(), offsets
             out, offsets = np.empty(n, np.uint8), None if offsets is None else np.empty(n + 1, np.int64)
@@ -86,7 +83,7 @@ class Normalizer:
 
 
 def split_documents(text: Bytes, n_bytes: int, separator: bytes, offsets: Offsets) -> tuple[int, int]:
-    """Cut text[:n_bytes] at `separator` in place: (documents, bytes consumed); see csrc/unitok.h."""
+    """Cut text[:n_bytes] at `separator` in place: (documents, bytes consumed)."""
     if not 0 <= n_bytes <= len(text) or not separator or len(offsets) < 3 or offsets.itemsize != 8:
         raise ValueError("no separator, a buffer that is too small, or offsets that are not int64")
     consumed = ffi.new("int64_t *")
@@ -103,7 +100,7 @@ JSON_ERRORS = {
 
 
 class JsonLines:
-    """Lines of JSON, and how far they have been read: see unitok_json_place in csrc/unitok.h.
+    """Lines of JSON, and how far they have been read: see unitok_json_place.
 
     names            the path to the text
     max_line_bytes   a longer line is wrong

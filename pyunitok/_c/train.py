@@ -1,4 +1,4 @@
-"""The C side of training: units, counters and segmenters as Python objects. See "Training" in csrc/unitok.h."""
+"""Counting units: the calls of that section of csrc/unitok_train.h."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from pyunitok._c.library import check, ffi, lib, pointer
+from pyunitok._c.library import call, check, create, ffi, lib, optional, pointer
 from pyunitok._c.sharing import share_out
 from pyunitok._c.text import Normalizer
 from pyunitok.packed import Bytes, Offsets
@@ -89,9 +89,7 @@ class Counter:
     """Counts byte strings, 64 bits wide; ordered: a list that merges nothing. For one thread at a time."""
 
     def __init__(self, *, ordered: bool = False) -> None:
-        ret, error = ffi.new("unitok_counter **"), ffi.new("unitok_error *")
-        check(lib.unitok_counter_new(ordered, ret, error), error)
-        self.handle: Any = ffi.gc(ret[0], lib.unitok_counter_free)
+        self.handle: Any = create("counter", ordered)
 
     def __len__(self) -> int:
         return int(lib.unitok_counter_count(self.handle))
@@ -101,19 +99,16 @@ class Counter:
         return int(lib.unitok_counter_memory_bytes(self.handle))
 
     def add(self, units: Units) -> None:
-        error = ffi.new("unitok_error *")
-        check(lib.unitok_counter_add(self.handle, units.part(), error), error)
+        call(lib.unitok_counter_add, self.handle, units.part())
 
     def sort(self) -> None:
         """By bytes."""
-        error = ffi.new("unitok_error *")
-        check(lib.unitok_counter_sort(self.handle, error), error)
+        call(lib.unitok_counter_sort, self.handle)
 
     def absorb(self, other: Counter, begin: int, end: int) -> None:
         """Take over the counts of those of the other's keys begin..end-1 that are here, too; several threads may do so
         for different keys. Before sort()."""
-        error = ffi.new("unitok_error *")
-        check(lib.unitok_counter_absorb(self.handle, other.handle, begin, end, error), error)
+        call(lib.unitok_counter_absorb, self.handle, other.handle, begin, end)
 
     def drop_absorbed(self) -> None:
         """Drop the keys whose counts others have."""
@@ -168,7 +163,7 @@ def shares(n: int, parts: int) -> list[tuple[int, int]]:
 
 @dataclass
 class SegmentStats:
-    """See unitok_segment_stats in csrc/unitok.h."""
+    """See unitok_segment_stats."""
 
     n_bytes: int = 0
     n_lines: int = 0
@@ -194,8 +189,7 @@ class Segmenter:
         self, normalizer: Normalizer | None, rules: Rules, counter: Counter, *, flags: int, max_line_bytes: int,
         symbols: Sequence[bytes] = (), delimiter: bytes = b"",
     ) -> None:  # fmt: skip
-        spec, ret = ffi.new("unitok_segment_spec *"), ffi.new("unitok_segmenter **")
-        error = ffi.new("unitok_error *")
+        spec = ffi.new("unitok_segment_spec *")
         packed = Units.pack(sorted(set(symbols)), np.zeros(len(set(symbols)), np.uint64))
         bytes_of_delimiter = ffi.from_buffer("uint8_t[]", delimiter)
         spec.normalizer = ffi.NULL if normalizer is None else normalizer.handle
@@ -203,30 +197,25 @@ class Segmenter:
         spec.symbols, spec.symbol_offsets = pointer(packed.data), pointer(packed.offsets)
         spec.n_symbols = len(packed)
         spec.delimiter, spec.n_delimiter_bytes = bytes_of_delimiter, len(delimiter)
-        check(lib.unitok_segmenter_new(spec, ret, error), error)
-        self.handle: Any = ffi.gc(ret[0], lib.unitok_segmenter_free)
+        self.handle: Any = create("segmenter", spec)
         self._counter = counter
         self._keep = (normalizer, rules)
 
     @property
     def counter(self) -> Counter:
         """With all that was counted so far."""
-        error = ffi.new("unitok_error *")
-        check(lib.unitok_segmenter_flush(self.handle, error), error)
+        call(lib.unitok_segmenter_flush, self.handle)
         return self._counter
 
     def add(self, data: Bytes, offsets: Offsets) -> None:
         """Count the lines of packed documents. ModelFormatError if a line is wrong: .item, .position say where."""
-        error = ffi.new("unitok_error *")
         if len(offsets) and int(offsets[-1]) > len(data):
             raise ValueError("the offsets reach past the data")
-        status = lib.unitok_segmenter_add(self.handle, pointer(data), pointer(offsets), len(offsets) - 1, error)
-        check(status, error)
+        call(lib.unitok_segmenter_add, self.handle, pointer(data), pointer(offsets), len(offsets) - 1)
 
     def finish(self) -> None:
         """After the last line; only needed with FOLLOWERS."""
-        error = ffi.new("unitok_error *")
-        check(lib.unitok_segmenter_finish(self.handle, error), error)
+        call(lib.unitok_segmenter_finish, self.handle)
 
     def stats(self) -> SegmentStats:
         stats = ffi.new("unitok_segment_stats *")
@@ -246,8 +235,8 @@ def count_chars(units: Units, threads: int = 1) -> Counts:
     totals: list[Counts] = []
 
     def work(_: int, bounds: tuple[int, int]) -> None:
-        by_char, error = np.zeros(CODE_POINTS, np.uint64), ffi.new("unitok_error *")
-        check(lib.unitok_units_count_chars(units.part(*bounds), pointer(by_char), error), error)
+        by_char = np.zeros(CODE_POINTS, np.uint64)
+        call(lib.unitok_units_count_chars, units.part(*bounds), pointer(by_char))
         totals.append(by_char)
 
     share_out(shares(len(units), threads), threads, work)
@@ -261,21 +250,16 @@ FOLD_STRIP: int = lib.UNITOK_FOLD_STRIP
 
 def fold(units: Units, keep: Bytes | None, how: int, counter: Counter) -> None:
     """Count the units in `counter` with characters c of keep[c] == 0 replaced by U+2585; see unitok_units_fold."""
-    error = ffi.new("unitok_error *")
-    kept = ffi.NULL if keep is None else pointer(keep)
-    check(lib.unitok_units_fold(units.part(), kept, how, counter.handle, error), error)
+    call(lib.unitok_units_fold, units.part(), optional(keep), how, counter.handle)
 
 
 def fold_sorted(units: Units, keep: Bytes | None) -> Units:
     """fold(units, keep, FOLD_CUT) of sorted units, sorted; most of them stay where they are: `units` is used up."""
-    left, counter, error = ffi.new("int64_t *"), Counter(), ffi.new("unitok_error *")
+    left, counter = ffi.new("int64_t *"), Counter()
     data, offsets = np.require(units.data, requirements="W"), np.require(units.offsets, requirements="W")
     counts = np.require(units.counts, requirements="W")
-    status = lib.unitok_units_fold_out(
-        pointer(data), pointer(offsets), pointer(counts), len(units), ffi.NULL if keep is None else pointer(keep),
-        counter.handle, left, error,
-    )  # fmt: skip
-    check(status, error)
+    lists = (pointer(data), pointer(offsets), pointer(counts), len(units))
+    call(lib.unitok_units_fold_out, *lists, optional(keep), counter.handle, left)
     n = int(left[0])
     kept = Units(data[: offsets[n]], offsets[: n + 1], counts[:n])
     if not len(counter):

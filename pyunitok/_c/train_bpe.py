@@ -1,4 +1,4 @@
-"""The C side of BPE training. See "Training" in csrc/unitok.h."""
+"""BPE: the calls of that section of csrc/unitok_train.h."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from pyunitok._c.library import check, ffi, lib, pointer
+from pyunitok._c.library import call, create, ffi, lib, optional, pointer
 from pyunitok._c.sharing import share_out
 from pyunitok._c.train import Counts, Rules, Units
 from pyunitok.packed import Bytes
@@ -18,10 +18,7 @@ class BpeTrainer:
     """Merges pairs of units' characters; the units are copied. Where characters c have keep[c] == 0, units end."""
 
     def __init__(self, rules: Rules, units: Units, keep: Bytes | None = None, threads: int = 1) -> None:
-        ret, error = ffi.new("unitok_bpe_trainer **"), ffi.new("unitok_error *")
-        kept = ffi.NULL if keep is None else pointer(keep)
-        check(lib.unitok_bpe_trainer_new(rules.handle, units.part(), kept, threads, ret, error), error)
-        self.handle: Any = ffi.gc(ret[0], lib.unitok_bpe_trainer_free)
+        self.handle: Any = create("bpe_trainer", rules.handle, units.part(), optional(keep), threads)
         self._rules, self._threads = rules, threads
         self.n_pieces = 0
         self.done = False
@@ -31,14 +28,13 @@ class BpeTrainer:
         """Phases that threads share. A thread that works on after an interrupt keeps what is needed."""
 
         def work(_: int, worker: int) -> None:
-            done, error, _needed = ffi.new("int32_t *"), ffi.new("unitok_error *"), (self, needed)
+            done, _needed = ffi.new("int32_t *"), (self, needed)
             while not done[0]:
-                check(lib.unitok_bpe_trainer_work(self.handle, worker, SHARED_WORK, done, error), error)
+                call(lib.unitok_bpe_trainer_work, self.handle, worker, SHARED_WORK, done)
 
         while lib.unitok_bpe_trainer_is_shared(self.handle):
             share_out(range(self._threads), self._threads, work)
-            error = ffi.new("unitok_error *")
-            check(lib.unitok_bpe_trainer_join(self.handle, error), error)
+            call(lib.unitok_bpe_trainer_join, self.handle)
 
     @property
     def memory_bytes(self) -> int:
@@ -62,10 +58,10 @@ class BpeTrainer:
 
     def resume(self, symbols: np.ndarray[Any, np.dtype[np.uint32]], counts: Counts) -> None:
         """Before the first step: begin after the merges() of another trainer of the same units and rules."""
-        error, flat = ffi.new("unitok_error *"), np.ascontiguousarray(symbols, np.uint32).reshape(-1)
+        flat = np.ascontiguousarray(symbols, np.uint32).reshape(-1)
         if len(flat) != 2 * len(counts):
             raise ValueError("a merge has two symbols and a count")
-        check(lib.unitok_bpe_trainer_resume(self.handle, pointer(flat), pointer(counts), len(counts), error), error)
+        call(lib.unitok_bpe_trainer_resume, self.handle, pointer(flat), pointer(counts), len(counts))
         self.n_pieces = len(counts)
 
     def pieces(self) -> Units:

@@ -1,4 +1,4 @@
-"""Training a greedy vocabulary: one pass over the text, the calls of that section of csrc/unitok_train.h."""
+"""Greedy vocabularies: the calls of that section of csrc/unitok_train.h."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pyunitok._c.library import check, ffi, lib, pointer
+from pyunitok._c.library import call, create, ffi, lib, pointer
 from pyunitok.packed import Bytes, Offsets, Packed
 
 Array = np.ndarray[Any, Any]
@@ -39,11 +39,8 @@ class GreedyRound:
     def __init__(self, pieces: Sequence[bytes], rules: GreedyRules) -> None:
         self.pieces = sorted(pieces)
         self._packed = Packed.from_documents(self.pieces)
-        ret, error = ffi.new("unitok_greedy **"), ffi.new("unitok_error *")
         data, offsets = pointer(self._packed.data), pointer(self._packed.offsets)
-        status = lib.unitok_greedy_new(data, offsets, len(self.pieces), rules._pointer(), ret, error)
-        check(status, error)
-        self.handle: Any = ffi.gc(ret[0], lib.unitok_greedy_free)
+        self.handle: Any = create("greedy", data, offsets, len(self.pieces), rules._pointer())
 
 
 class GreedyCounts:
@@ -51,9 +48,7 @@ class GreedyCounts:
 
     def __init__(self, round_: GreedyRound) -> None:
         self._round = round_  # C refers to it
-        ret, error = ffi.new("unitok_greedy_counts **"), ffi.new("unitok_error *")
-        check(lib.unitok_greedy_counts_new(round_.handle, ret, error), error)
-        self._handle: Any = ffi.gc(ret[0], lib.unitok_greedy_counts_free)
+        self._handle: Any = create("greedy_counts", round_.handle)
 
     @property
     def round_pieces(self) -> list[bytes]:
@@ -61,18 +56,13 @@ class GreedyCounts:
 
     def count(self, data: Bytes, offsets: Offsets, flags: int) -> None:
         """Documents of one source."""
-        error = ffi.new("unitok_error *")
-        n_docs = len(offsets) - 1
-        status = lib.unitok_greedy_count(self._handle, pointer(data), pointer(offsets), n_docs, flags, error)
-        check(status, error)
+        call(lib.unitok_greedy_count, self._handle, pointer(data), pointer(offsets), len(offsets) - 1, flags)
 
     def end_source(self, weight: int, damping: int) -> None:
-        error = ffi.new("unitok_error *")
-        check(lib.unitok_greedy_end_source(self._handle, weight, damping, error), error)
+        call(lib.unitok_greedy_end_source, self._handle, weight, damping)
 
     def merge(self, other: GreedyCounts) -> None:
-        error = ffi.new("unitok_error *")
-        check(lib.unitok_greedy_merge(self._handle, other._handle, error), error)
+        call(lib.unitok_greedy_merge, self._handle, other._handle)
 
     @property
     def totals(self) -> tuple[int, int]:

@@ -1,4 +1,4 @@
-"""The C side of training Unigram: the pieces as a trie, lattices, expectations and losses. See csrc/unitok.h."""
+"""Unigram: the calls of that section of csrc/unitok_train.h."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from pyunitok._c.library import check, ffi, lib, pointer
+from pyunitok._c.library import create, ffi, lib, pointer
 from pyunitok._c.sharing import share_out
 from pyunitok._c.train import Counts, Units
 from pyunitok.packed import Bytes
@@ -28,12 +28,8 @@ def _width(array: Floats | Doubles) -> str:
     return "f32" if array.dtype == np.float32 else "f64"
 
 
-def _kept(kept: KeptEdges | None) -> Any:
-    return ffi.NULL if kept is None else kept.handle
-
-
 class Lattice:
-    """Memory for one thread's lattices."""
+    """The memory of one thread's lattices."""
 
     def __init__(self) -> None:
         handle = lib.unitok_lattice_new()
@@ -43,7 +39,7 @@ class Lattice:
 
 
 class KeptEdges:
-    """What calls with the same units keep of them, max_bytes at most; see unitok_edges in csrc/unitok.h."""
+    """A cache for calls with the same units, at most max_bytes: see unitok_edges."""
 
     def __init__(self, max_bytes: int) -> None:
         handle = lib.unitok_edges_new(max_bytes)
@@ -56,7 +52,7 @@ class KeptEdges:
         return int(lib.unitok_edges_memory_bytes(self.handle))
 
     def renumber(self, numbers: Numbers) -> None:
-        """Piece i is now numbers[i]; -1: dropped."""
+        """Tell the cache that piece i now has number numbers[i]; -1: dropped."""
         lib.unitok_edges_renumber(self.handle, pointer(numbers))
 
 
@@ -80,7 +76,7 @@ class Scored:
 
 
 def _parts(pieces: Units, n: int) -> list[tuple[int, int]]:
-    """Ranges of pieces, about n, that have no first byte in common; none where they would be small."""
+    """Divide the pieces into about n ranges without a common first byte; no ranges if they would be small."""
     size = len(pieces) / n
     if size < MIN_LEXICON_PART:
         return []
@@ -97,33 +93,28 @@ def _lexicon_parts(pieces: Units, parts: list[tuple[int, int]], threads: int) ->
     made: list[Any] = [None] * len(parts)
 
     def work(_: int, k: int) -> None:
-        ret, error = ffi.new("unitok_lexicon **"), ffi.new("unitok_error *")
-        data, offsets = pointer(pieces.data), pointer(pieces.offsets)
-        check(lib.unitok_lexicon_new(data, offsets, *parts[k], True, ret, error), error)
-        made[k] = ffi.gc(ret[0], lib.unitok_lexicon_free)
+        made[k] = create("lexicon", pointer(pieces.data), pointer(pieces.offsets), *parts[k], True)
 
     share_out(range(len(parts)), threads, work)
     return made
 
 
 class Lexicon:
-    """The pieces of a Unigram model in training, by their bytes; its arrays go by their numbers. See csrc/unitok.h.
+    """The pieces of a Unigram model in training; all arrays are indexed by their numbers.
 
-    pieces   sorted by bytes, none twice; their counts are of no meaning here
-    threads  make it together where there are many pieces
+    pieces   sorted by bytes, all distinct; their counts are ignored
+    threads  share the work if there are many pieces
     """
 
     def __init__(self, pieces: Units, threads: int = 1) -> None:
         self.pieces = pieces
-        ret, error = ffi.new("unitok_lexicon **"), ffi.new("unitok_error *")
+        self.handle: Any
         parts = [] if threads == 1 else _parts(pieces, LEXICON_PARTS * threads)
         if len(parts) < 2:
-            check(lib.unitok_lexicon_new(*self._list(), 0, len(pieces), False, ret, error), error)
+            self.handle = create("lexicon", *self._list(), 0, len(pieces), False)
         else:
             made = _lexicon_parts(pieces, parts, threads)
-            handles = ffi.new("unitok_lexicon *[]", made)
-            check(lib.unitok_lexicon_join(handles, len(made), ret, error), error)
-        self.handle: Any = ffi.gc(ret[0], lib.unitok_lexicon_free)
+            self.handle = create("lexicon", ffi.new("unitok_lexicon *[]", made), len(made), how="join")
 
     def expect(
         self, model: Scored, p: Doubles, p_unknown: float, units: Units, begin: int, end: int, unit: float,
@@ -132,8 +123,8 @@ class Lexicon:
         """Add to `expected` for units begin..end-1 and return their log-likelihood. p: probabilities, 0 for dropped
         pieces."""
         total, part = ffi.new("double *"), units.part(begin, end)
-        head = (self.handle, model.lattice.handle, _kept(kept), pointer(p), p_unknown)
-        _call("expect", *head, part, unit, pointer(expected), total)
+        head = self._scored(model, kept)[:3]
+        _call("expect", *head, pointer(p), p_unknown, part, unit, pointer(expected), total)
         return float(total[0])
 
     def expect_exact(
@@ -176,7 +167,7 @@ class Lexicon:
 
     def _scored(self, model: Scored, kept: KeptEdges | None) -> tuple[Any, ...]:
         scores = (pointer(model.live_scores), model.unknown_score, model.unknown_piece)
-        return self.handle, model.lattice.handle, _kept(kept), *scores
+        return self.handle, model.lattice.handle, ffi.NULL if kept is None else kept.handle, *scores
 
     def _list(self) -> tuple[Any, Any]:
         return pointer(self.pieces.data), pointer(self.pieces.offsets)

@@ -25,6 +25,7 @@ from typing import Any
 import numpy as np
 import zstandard
 
+from pyunitok._c import repeats as c_repeats
 from pyunitok._c import search as c_search
 from pyunitok.disk.outfile import new_file
 from pyunitok.errors import LimitError, OutputError
@@ -40,7 +41,7 @@ STEP = 1 << 20  # suffixes passed between two looks at the keyboard
 DOCUMENTS_AT_ONCE = 1 << 16
 
 OnProgress = Callable[[float], None]
-Records = np.ndarray[Any, Any]  # of c_search.REPEAT
+Records = np.ndarray[Any, Any]  # of c_repeats.REPEAT
 
 
 @dataclass(frozen=True)
@@ -209,7 +210,7 @@ def _marks(
     if min_tokens < 1:
         raise LimitError(f"min_tokens must be at least 1, not {min_tokens}")
     with _Spilled(len(index.shards), scratch) as spilled:
-        repeats, done, total = c_search.Repeats(index.c, min_tokens), 0, max(1, index.n_tokens)
+        repeats, done, total = c_repeats.RepeatFinder(index.c, min_tokens), 0, max(1, index.n_tokens)
         while done < index.n_tokens:
             records, done = repeats.step(STEP)
             for number in np.unique(records["shard"]).tolist():
@@ -219,7 +220,7 @@ def _marks(
         for number, shard in enumerate(index.c):
             counts, later = np.zeros(shard.n, np.uint32), np.zeros(shard.n, np.uint8)
             for records in spilled.of(number):
-                c_search.mark_repeats(shard, number, min_tokens, records, counts, later)
+                c_repeats.mark_repeats(shard, number, min_tokens, records, counts, later)
             yield _Marks(number, counts, later)
 
 
@@ -262,7 +263,7 @@ class _Spilled:
         while begin >= 0:
             self._file.seek(begin)
             begin, n = self.HEAD.unpack(self._file.read(self.HEAD.size))
-            yield np.frombuffer(self._file.read(n * c_search.REPEAT.itemsize), c_search.REPEAT)
+            yield np.frombuffer(self._file.read(n * c_repeats.REPEAT.itemsize), c_repeats.REPEAT)
 
     def _unwritable(self, error: OSError) -> OutputError:
         return OutputError(f"{self._folder}: a temporary file cannot be written: {error.strerror}")

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from pyunitok._c import library
+from pyunitok._c import model as c_model
 from pyunitok._c import scratch as c_scratch
 from pyunitok.errors import ModelFormatError, VocabularyError
 from pyunitok.model.decoding import Decoding
@@ -32,7 +33,7 @@ class Core(Decoding):
     decodes_few  whether C alone makes the text of ids
     """
 
-    def __init__(self, model: library.Model, about: About) -> None:
+    def __init__(self, model: c_model.Model, about: About) -> None:
         self.model, self.about = model, about
         self.scratches: list[c_scratch.Scratch] = []
         self.shown: dict[int, str] = {}
@@ -65,7 +66,7 @@ class Core(Decoding):
 
     @cached_property
     def ids_by_piece(self) -> dict[bytes, int]:
-        """Of pieces that are the same the lowest id, as library.Model.find, which looks at all pieces."""
+        """Of pieces that are the same the lowest id, as c_model.Model.find, which looks at all pieces."""
         pieces = split(*self.model.pieces())
         return {piece: len(pieces) - 1 - k for k, piece in enumerate(reversed(pieces)) if piece}
 

@@ -15,6 +15,7 @@ from typing import Any, Literal
 import numpy as np
 
 from pyunitok._c import library
+from pyunitok._c import model as c_model
 from pyunitok._c import text as c_text
 from pyunitok.errors import IdError
 from pyunitok.packed import Bytes, Ids, Offsets, Packed
@@ -29,7 +30,7 @@ _SPACE = "\u2581".encode()
 class Decoding:
     """The part of Core that decodes."""
 
-    model: library.Model
+    model: c_model.Model
     about: About
     preparation: Preparation | None
     is_nfc: bool
@@ -54,7 +55,7 @@ class Decoding:
     def decode_documents(
         self, ids: Ids, offsets: Offsets, *, drop_last: bool = False, separator: bytes = b""
     ) -> tuple[Bytes, Offsets]:
-        """The bytes of many documents, as library.Model.decode_batch. A document must be whole where decodes_whole."""
+        """The bytes of many documents, as c_model.Model.decode_batch. A document must be whole where decodes_whole."""
         if ids.dtype != self.model.dtype:  # a file of uint32 ids of a model with few
             ids = as_ids(ids, self.model.dtype)
         if self.preparation is None and self.about.denormalization is None:

@@ -17,6 +17,7 @@ from typing import Any, Literal
 import numpy as np
 
 from pyunitok._c import library
+from pyunitok._c import model as c_model
 from pyunitok.errors import VocabularyError
 from pyunitok.model import batch
 from pyunitok.model.core import Core
@@ -44,10 +45,10 @@ class Tokenizer(Sampling, Pieces):
     """
 
     def __init__(
-        self, model: library.Model | None = None, about: About | None = None, *, path: str | None = None
+        self, model: c_model.Model | None = None, about: About | None = None, *, path: str | None = None
     ) -> None:
         """Called by from_file, from_pieces and default only; use these to make a Tokenizer."""
-        if not isinstance(model, library.Model) or about is None:
+        if not isinstance(model, c_model.Model) or about is None:
             raise TypeError(
                 "a Tokenizer is made by Tokenizer.default(), Tokenizer.from_file(path) or Tokenizer.from_pieces(pieces)"
             )

@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 
 from pyunitok._c import library
+from pyunitok._c import model as c_model
 from pyunitok._c.kinds import KINDS
 from pyunitok.disk.outfile import check_target, write_whole
 from pyunitok.errors import ModelFormatError, OutputError, VocabularyError
@@ -102,7 +103,7 @@ def write(target: str | os.PathLike[str], data: bytes) -> None:
     write_whole(path, data)
 
 
-def vocabulary_of(model: library.Model, about: About) -> Vocabulary:
+def vocabulary_of(model: c_model.Model, about: About) -> Vocabulary:
     """What a model was built from."""
     info = model.info
     common: dict[str, Any] = {

@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from pyunitok._c import library
+from pyunitok._c import model as c_model
 from pyunitok._c.kinds import KINDS
 from pyunitok.disk.outfile import check_folder, check_target, write_whole
 from pyunitok.errors import ModelFormatError, OptionError, OutputError, VocabularyError
@@ -161,7 +162,7 @@ def locate(base: str | os.PathLike[str]) -> Path:
     return known.locate(base)
 
 
-def read(base: str | os.PathLike[str]) -> tuple[Vocabulary, library.Model, About]:
+def read(base: str | os.PathLike[str]) -> tuple[Vocabulary, c_model.Model, About]:
     """A vocabulary to edit, and its model."""
     path = locate(base)
     if not path.is_file():

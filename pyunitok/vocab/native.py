@@ -15,6 +15,7 @@ from typing import Any
 import xxhash
 
 from pyunitok._c import library
+from pyunitok._c import model as c_model
 from pyunitok.disk.outfile import check_target, write_whole
 from pyunitok.errors import ModelFormatError, VocabularyError
 from pyunitok.vocab.vocabulary import About
@@ -27,7 +28,7 @@ def looks_native(head: bytes) -> bool:
     return head.startswith(MAGIC)
 
 
-def write(model: library.Model, about: About) -> bytearray:
+def write(model: c_model.Model, about: About) -> bytearray:
     """The whole file as bytes."""
     image = model.save()
     try:
@@ -39,14 +40,14 @@ def write(model: library.Model, about: About) -> bytearray:
     return image
 
 
-def save(path: str | os.PathLike[str], model: library.Model, about: About) -> None:
+def save(path: str | os.PathLike[str], model: c_model.Model, about: About) -> None:
     """Write the file; it appears under its name only when complete."""
     target = Path(path)
     check_target(target, overwrite=True)
     write_whole(target, write(model, about))
 
 
-def read(data: Any, name: str, *, engine: str, cpu: str | None) -> tuple[library.Model, About]:
+def read(data: Any, name: str, *, engine: str, cpu: str | None) -> tuple[c_model.Model, About]:
     """The model in `data`, a buffer that must not change while the model exists, and the JSON after it.
 
     ModelFormatError names the file and the byte where the file is damaged, cut short or of another version.
@@ -59,7 +60,7 @@ def read(data: Any, name: str, *, engine: str, cpu: str | None) -> tuple[library
         raise ModelFormatError(f"{name}: the checksum does not match: the file is damaged or truncated; save it again")
     image_bytes = int.from_bytes(view[_IMAGE_BYTES_AT : _IMAGE_BYTES_AT + 8], "little")
     try:
-        model = library.Model.load(data, engine=engine, cpu=cpu)
+        model = c_model.Model.load(data, engine=engine, cpu=cpu)
         model.checksum = stored
         return model, _read_about(bytes(view[image_bytes:]))
     except (ModelFormatError, VocabularyError) as error:
@@ -73,7 +74,7 @@ def _read_about(data: bytes) -> About:
         raise ModelFormatError(f"the description behind the image is wrong: {error}") from None
 
 
-def open_file(path: Path, *, engine: str, cpu: str | None) -> tuple[library.Model, About]:
+def open_file(path: Path, *, engine: str, cpu: str | None) -> tuple[c_model.Model, About]:
     """Map the file and read it in place: nothing is copied, processes share the pages."""
     with path.open("rb") as file:
         mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from pyunitok._c import library
+from pyunitok._c import model as c_model
 from pyunitok.errors import VocabularyError
 from pyunitok.packed import Bytes, Offsets, Scores
 
@@ -144,10 +144,10 @@ class Vocabulary:
             name, self.eod_piece, self.special, self.denormalization, self.prepare, self.count_total
         )
 
-    def build(self, *, engine: str = "double-array", cpu: str | None = None) -> library.Model:
+    def build(self, *, engine: str = "double-array", cpu: str | None = None) -> c_model.Model:
         """The model of these pieces. VocabularyError names the piece that breaks a rule (unitok_model_new's)."""
         try:
-            return library.Model.new(
+            return c_model.Model.new(
                 self.data, self.offsets, self.ids, kind=self.kind, flags=self.flags, scores=self.scores,
                 types=self.types, charsmap=self.charsmap, unknown_surface=self.unknown_surface, eod_id=self.eod_id,
                 fallback_id=self.fallback_id, merges=self.merges, engine=engine, cpu=cpu,

@@ -6,13 +6,13 @@ beside it; joined unknown characters that happen to be a piece become that piece
 
 from __future__ import annotations
 
-from pyunitok._c import library
+from pyunitok._c import model as c_model
 
 UNKNOWN_PENALTY = 10.0
 
 
 class Unigram:
-    def __init__(self, model: library.Model, unknown: int, unknown_score: float, byte_fallback: bool) -> None:
+    def __init__(self, model: c_model.Model, unknown: int, unknown_score: float, byte_fallback: bool) -> None:
         ids, scores = model.scores()
         order = ids.argsort()
         self._unknown = unknown

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pyunitok._c import library
+from pyunitok._c import model as c_model
 from pyunitok._c import scratch as c_scratch
 from pyunitok.errors import UnitokError, VocabularyError
 from pyunitok.packed import Bytes, Ids, Offsets
@@ -40,7 +41,7 @@ Part = bytes | int | Literal | Plain  # a piece, an added token, a piece for the
 class Preparation:
     """Made once from an About and shared by threads. VocabularyError if its `prepare` is broken."""
 
-    def __init__(self, about: About, model: library.Model) -> None:
+    def __init__(self, about: About, model: c_model.Model) -> None:
         document = Fields(about.prepare, f"{about.name}: ")
         if document.string("format") != FORMAT:
             document.refuse("this release does not know it", "format")
@@ -268,7 +269,7 @@ class Preparation:
 class KnownCharacters:
     """For BPE models whose unk_token is not in the vocabulary: tokenizers loads them, and fails when it needs one."""
 
-    def __init__(self, model: library.Model, token: str, name: str) -> None:
+    def __init__(self, model: c_model.Model, token: str, name: str) -> None:
         self._model, self._token, self._name = model, token, name
         self._byte_fallback = bool(model.info.flags & library.MODEL_FLAGS["byte_fallback"])
         self._ignore_merges = bool(model.info.flags & library.MODEL_FLAGS["ignore_merges"])
@@ -307,7 +308,7 @@ class Scratch(c_scratch.Scratch):
 
     __slots__ = ("_preparation", "_second")
 
-    def __init__(self, model: library.Model, preparation: Preparation) -> None:
+    def __init__(self, model: c_model.Model, preparation: Preparation) -> None:
         super().__init__(model)
         self._preparation = preparation
         self._second: c_scratch.Scratch | None = None

@@ -19,6 +19,7 @@ from itertools import pairwise
 import numpy as np
 
 from pyunitok._c import library
+from pyunitok._c import model as c_model
 from pyunitok._c import scratch as c_scratch
 from pyunitok.packed import Offsets
 from pyunitok.vocab.vocabulary import BYTE, NORMAL, UNKNOWN
@@ -41,13 +42,13 @@ def is_simple(pieces: Sequence[str], scores: Sequence[float], unknown: int, byte
 class Unigram:
     """Encodes by the second model. Immutable; each thread brings a scratch."""
 
-    def __init__(self, model: library.Model, unknown: int, unknown_score: float, byte_fallback: bool) -> None:
+    def __init__(self, model: c_model.Model, unknown: int, unknown_score: float, byte_fallback: bool) -> None:
         self._unknown, self._literal = unknown, int(model.info.n_ids)
         self.model = self._second(model, unknown_score)
         names = [b"<0x%02X>" % byte for byte in range(256)] if byte_fallback else []
         self._bytes = [self.model.find(name) for name in names]
 
-    def _second(self, model: library.Model, unknown_score: float) -> library.Model:
+    def _second(self, model: c_model.Model, unknown_score: float) -> c_model.Model:
         spec = model.spec()
         data, bounds, ids = spec["data"].tobytes(), spec["offsets"].tolist(), spec["ids"]
         pieces = [data[begin:end] for begin, end in pairwise(bounds)]
@@ -60,7 +61,7 @@ class Unigram:
         types = [NORMAL] * len(kept) + [UNKNOWN, NORMAL]
         offsets = np.zeros(len(texts) + 1, np.int64)
         np.cumsum(np.fromiter(map(len, texts), np.int64, len(texts)), out=offsets[1:])
-        return library.Model.new(
+        return c_model.Model.new(
             np.frombuffer(b"".join(texts), np.uint8), offsets,
             np.array([*ids[kept].tolist(), self._unknown, self._literal][: len(texts)], np.int64), kind="unigram",
             flags=library.MODEL_FLAGS["float64"], scores=np.array(scores[: len(texts)]),
