@@ -20,7 +20,7 @@ from pyunitok.corpus.reading import BLOCK_BYTES, MAX_LINE_BYTES, MAX_MEMORY_BYTE
 from pyunitok.disk.outfile import check_target
 from pyunitok.disk.url import is_url, without_file_scheme
 from pyunitok.errors import ModelFormatError
-from pyunitok.export.instead import Direct
+from pyunitok.export.direct import Direct
 from pyunitok.model.sampling import Sample
 from pyunitok.model.tokenizer import Tokenizer
 from pyunitok.run import cluster, pipeline

@@ -85,7 +85,7 @@ def test_a_failure_of_the_network_is_not_a_missing_file(monkeypatch: pytest.Monk
     monkeypatch.setattr(remote, "file_system", lambda url: (Refusing(cause), url))
     with pytest.raises(InputError) as caught:
         inputs.find(["https://example.com/a.jsonl"])
-    assert ("nothing is there" in str(caught.value)) == (status == 404)
+    assert ("no such file" in str(caught.value)) == (status == 404)
     assert ("cannot be listed: Cannot connect" in str(caught.value)) == (status != 404)
 
 

@@ -99,7 +99,7 @@ def test_exclude(tree):
     assert "d/link.txt" not in paths("d", own=["e/[1].txt"])
     os.link("d/a.txt", "d/hard.txt")
     assert "d/hard.txt" not in paths("d", own=["d/loop/a.txt"])
-    with pytest.raises(InputError, match="is what this command writes"):
+    with pytest.raises(InputError, match="is an output of this command"):
         paths("d/a.txt", own=["d/a.txt"])
 
 

@@ -12,7 +12,7 @@ from toys import tokenfiles
 import pyunitok
 import pyunitok.export
 from pyunitok.errors import OutputError, UnitokError
-from pyunitok.export.instead import Direct
+from pyunitok.export.direct import Direct
 from pyunitok.export.options import Options
 from pyunitok.model.tokenizer import Tokenizer
 from pyunitok.run import merge

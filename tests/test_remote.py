@@ -105,7 +105,7 @@ def test_directories_and_patterns(store):
 @pytest.mark.parametrize("url", ["unreliable://nothing", "unreliable://d/*.json", "unreliable://d/nothing.txt"])
 def test_nothing_there(store, url):
     fill(store, *TREE)
-    with pytest.raises(InputError, match="nothing is there"):
+    with pytest.raises(InputError, match="no such file"):
         paths(url)
 
 
@@ -129,11 +129,11 @@ def test_queries_are_no_suffix():
 
 def test_identity_of_what_is_found():
     info = {"size": 3, "ETag": '"abc"', "LastModified": "2026-11-20T01:02:03Z"}
-    assert remote._found("u", info) == remote.Found("u", 3, "abc", None)
+    assert remote._found("u", info) == remote.RemoteFile("u", 3, "abc", None)
     del info["ETag"]
-    assert remote._found("u", info) == remote.Found("u", 3, None, 1795136523 * 10**9)
-    assert remote._found("u", {"size": None, "mtime": 1.5}) == remote.Found("u", None, None, 1500000000)
-    assert remote._found("u", {"updated": "no time"}) == remote.Found("u", None, None, None)
+    assert remote._found("u", info) == remote.RemoteFile("u", 3, None, 1795136523 * 10**9)
+    assert remote._found("u", {"size": None, "mtime": 1.5}) == remote.RemoteFile("u", None, None, 1500000000)
+    assert remote._found("u", {"updated": "no time"}) == remote.RemoteFile("u", None, None, None)
 
 
 def test_unknown_and_missing_packages(monkeypatch):

@@ -160,7 +160,7 @@ def test_patterns(tmp_path, monkeypatch):
     assert paths("d", include=["tests/*"]) == ["d/tests/c.txt", "d/tests/d.md"]
     assert paths("d", include=["*.md", "b.*"], exclude=["d.md"]) == ["d/a.md", "d/b.txt"]
     assert paths("d", "e.txt", include=["*.md"], exclude=["tests/*"]) == ["d/a.md", "e.txt"]
-    with pytest.raises(InputError, match="no file is left by --include and --exclude"):
+    with pytest.raises(InputError, match="--include and --exclude leave no file"):
         paths("e.txt", exclude=["*.txt"])
     assert paths("d", include=["*.dat"], input_format="text") == ["d/x.dat"]
     with pytest.raises(InputError, match=r"left out: d/x\.dat"):

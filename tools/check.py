@@ -47,8 +47,8 @@ PACKAGES = {  # of Debian
 NOT_SANITIZED = [
     "bench", "checks", "cli", "compat_bytepiece", "compat_earlier", "compat_normalizer", "compat_rwkv",
     "compat_sentencepiece", "compat_trainer", "consumers", "convert", "damage", "datatrove", "default_vocab",
-    "duplicates",
-    "encode_command", "export", "formats", "golden_run", "index_build", "inputs", "instead", "interrupts", "job",
+    "direct", "duplicates",
+    "encode_command", "export", "formats", "golden_run", "index_build", "inputs", "interrupts", "job",
     "manifest", "merge", "metadata", "oracle_bpe", "outfile", "output", "packaging", "parquet", "parts", "progress",
     "ray", "readahead", "readme", "remote", "resume", "rwkv_vocab", "s3", "sample", "search_cli", "sentencepiece_model",
     "serve", "small_frames", "sniff", "stats", "train_sentencepiece", "train_shared", "typing", "unchanged", "unigram",

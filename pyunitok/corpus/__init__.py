@@ -1,13 +1,15 @@
-"""Corpus files in, blocks of packed documents out, to any worker: knows nothing of models or outputs.
+"""Reads corpus files into blocks of packed documents; knows neither models nor outputs.
 
-    inputs.find     arguments of the command → Source, one a file, with compression and format decided
-    stream.open     Source → ByteStream: the decompressed bytes                     (zst.py; members.py: gz, bz2, xz)
-    text.py         ByteStream → Block: a file, its lines, or parts at a separator
-    jsonl.py        ByteStream → Block: one string field of each line
-    parquet.py      file       → Block: one column of text
-    reading.py      Sources    → blocks, in order, in bounded memory
-    workers.py      blocks     → results of a function of a block, called in threads, in order
+    inputs.find      arguments of the command → Sources, one for each file, with its format and compression
+    stream.open      Source → ByteStream: the decompressed bytes
+    text.py          ByteStream → Block: a file, its lines, or parts at a separator
+    jsonl.py         ByteStream → Block: one string field of each line
+    parquet.py       file → Block: one column of text
+    reading.py       Sources → blocks, in order, in bounded memory
+    workers.py       blocks → results of a function of a block, which is called in threads, in order
+    formats.py       the table of formats
+    compressions.py  the table of compressions
 
-A reader fills one Block at a time into buffers that the caller owns, so that the thread which reads a block can work on
-it while it is still in its cache. A document longer than a block is spread over several, cut only where `split` allows.
+A reader fills one Block at a time in buffers that the caller owns, so that a thread can process a block while it is in
+the cache. A document longer than a block is spread over several, and divided only where `split` allows.
 """

@@ -1,4 +1,4 @@
-"""Block, the unit of work: packed documents in a reused buffer; and the protocols around it."""
+"""Block, the unit of work: packed documents in a reused buffer. Also the protocols of its readers."""
 
 from __future__ import annotations
 
@@ -12,23 +12,24 @@ import numpy as np
 from pyunitok.corpus.position import BEGINNING, Position
 from pyunitok.packed import Bytes, Offsets
 
-# How much of an unfinished document may be handed on now: see unitok_split in csrc/unitok.h. 0: none yet, read on.
+# Maps an unfinished document to the number of its bytes that may be passed on now: see unitok_split in csrc/unitok.h.
+# 0: none yet, read on.
 Split = Callable[[memoryview], int]
 
 
 def whole(text: memoryview) -> int:
-    """A Split for workers that need whole documents."""
+    """A Split for workers that need complete documents."""
     return 0
 
 
 def anywhere(text: memoryview) -> int:
-    """A Split for workers to whom all places are alike."""
+    """A Split for workers that accept any place."""
     return len(text)
 
 
 @dataclass(frozen=True)
 class BadDocument:
-    """One that was left out: the number of its line, counting from 1, and what is wrong with it."""
+    """A skipped document: the number of its line, from 1, and what is wrong."""
 
     line: int
     error: str
@@ -36,22 +37,22 @@ class BadDocument:
 
 @dataclass
 class Block:
-    """Documents of one input, in order. Reused: a reader's fill() overwrites everything here.
+    """Documents of one input, in order. Reused: a reader's fill() overwrites everything.
 
-    data            uint8[>= offsets[n_docs]]; grows only when one undividable piece of a document is longer
+    data            uint8[>= offsets[n_docs]]; grows only if one indivisible piece of a document is longer
     offsets         int64[>= n_docs + 1], offsets[0] = 0; document i is data[offsets[i]:offsets[i + 1]]
     open_end        the last document continues in the next block (of the same input)
     source_bytes    decompressed bytes of the input that this block accounts for, separators included
-    number          counts the blocks of a run from 0, where Workers filled it
-    source          which input, counting from 0
-    first_document  the number, within its input, of the document that the first piece belongs to
+    number          of the block in a run of Workers, from 0
+    source          number of the input, from 0
+    first_document  number, within its input, of the document that the first piece belongs to
     inside          bytes of that document in earlier blocks
-    numbers         int64[n_docs], the number of each document, if some were left out; else they are consecutive
+    numbers         int64[n_docs], the number of each document if some were skipped; otherwise they are consecutive
     after           where the next block begins
-    bad             the documents that were left out
-    metadata        if asked for: a line of JSON, without its newline, for each document that ends in this block
+    bad             skipped documents
+    metadata        optional: a line of JSON, without its newline, for each document that ends in this block
     lines           uint8[], a memoryview for the reader's own use
-    work            what finish() must do, without the reading turn, before the above is valid
+    work            run by finish(), without the reading turn, before the fields above are valid
     """
 
     data: Bytes
@@ -80,7 +81,7 @@ class Block:
             self.offsets = np.zeros(n, np.int64)
 
     def texts(self) -> Iterator[bytes]:
-        """The pieces one by one: each a document, but the first may continue one and the last may be continued."""
+        """The pieces: each is a document, but the first may continue one and the last may be continued."""
         bounds = self.offsets[: self.n_docs + 1].tolist()
         return (self.data[begin:end].tobytes() for begin, end in pairwise(bounds))
 
@@ -92,22 +93,22 @@ class Block:
         self.bad, self.metadata = [], []
 
     def finish(self) -> None:
-        """Complete the block: do the work that the reader left for the thread that got it. Raises InputError."""
+        """Complete the block: do the work that the reader left for the caller's thread. Raises InputError."""
         work, self.work = self.work, None
         if work is not None:
             work(self)
 
 
 class ByteStream(Protocol):
-    """Decompressed bytes of one file. Errors are InputError naming the file and the offset in it."""
+    """Decompressed bytes of one file. Errors are InputError and name the file and the offset."""
 
-    name: str  # the path as given, or '<stdin>'; for messages
+    name: str  # for messages: the path as given, or '<stdin>'
 
     def readinto(self, buffer: memoryview) -> int:
-        """Fill as much of `buffer` as there is, short only at the end of the file; 0 there. GIL released inside."""
+        """Fill the buffer, short only at the end of the file; returns the number of bytes. Releases the GIL."""
 
     def compressed_position(self) -> int:
-        """Bytes of the file itself read so far, for progress."""
+        """Stored bytes of the file read so far, for progress."""
 
     def close(self) -> None: ...
 
@@ -115,8 +116,8 @@ class ByteStream(Protocol):
 class DocumentReader(Protocol):
     """Cuts a ByteStream into blocks.
 
-    finished             nothing is left; becomes true with the last block or with the call after it
-    ends_with_separator  known once finished; None if there is no separator
+    finished             no documents are left; true after the last block or after the next call
+    ends_with_separator  valid once finished; None if there is no separator
     """
 
     @property
@@ -126,5 +127,5 @@ class DocumentReader(Protocol):
     def ends_with_separator(self) -> bool | None: ...
 
     def fill(self, block: Block) -> bool:
-        """Put the next documents into `block`, to be completed by block.finish(). False when there are no more;
-        block.source_bytes then counts what followed the last document."""
+        """Put the next documents into `block`, which block.finish() completes. False if there are none;
+        block.source_bytes then counts the bytes after the last document."""

@@ -1,4 +1,4 @@
-"""How many lengths a delta-encoded page of a Parquet file claims: pyarrow decodes all, whatever the page's header says.
+"""Checks the number of lengths in a delta-encoded page of a Parquet file: pyarrow decodes all of them.
 
     lengths   varint values in a block, varint miniblocks in a block, varint values, varint first;  block, block, …
     block     varint smallest step, u8 bits[miniblocks], miniblocks of `bits` for each value
@@ -17,12 +17,12 @@ def check_lengths(data: bytes, at: int, n_values: int, *, with_prefixes: bool) -
     """ValueError if lengths from data[at] on are more than n_values; IndexError if they end too early."""
     reader = ThriftReader(data, at)
     if with_prefixes:
-        _pass_block_by_block(reader, *_head(reader, n_values))
+        _skip_blocks(reader, *_head(reader, n_values))
     _head(reader, n_values)
 
 
 def _head(reader: ThriftReader, most: int) -> tuple[int, int, int]:
-    """Values in a miniblock, miniblocks, values."""
+    """(values in a miniblock, miniblocks in a block, values)"""
     in_block, n_mini, n_values = reader.varint(), reader.varint(), reader.varint()
     reader.varint()
     if not 0 < n_mini <= in_block <= MAX_BLOCK_VALUES or in_block % n_mini or in_block // n_mini % 32:
@@ -32,8 +32,8 @@ def _head(reader: ThriftReader, most: int) -> tuple[int, int, int]:
     return in_block // n_mini, n_mini, n_values
 
 
-def _pass_block_by_block(reader: ThriftReader, in_mini: int, n_mini: int, n_values: int) -> None:
-    n_left = n_values - 1  # the first is in the head
+def _skip_blocks(reader: ThriftReader, in_mini: int, n_mini: int, n_values: int) -> None:
+    n_left = n_values - 1  # the header holds the first
     while n_left > 0:
         reader.varint()
         widths = reader.data[reader.at : reader.at + n_mini]

@@ -28,8 +28,8 @@ def divide(path: str, _size_bytes: int, n_bytes: int) -> list[int]:
 
 
 def frame_begins(path: str) -> list[int]:
-    """Where the zstd frames of a file begin, without the skippable ones. InputError if it is not a sequence of whole
-    frames, judged by their headers."""
+    """Where the zstd frames of a file begin, without skippable ones. InputError if the headers show that it is not a
+    sequence of complete frames."""
     try:
         with open(path, "rb") as file:  # noqa: PTH123
             table = read_table(file)
@@ -39,8 +39,8 @@ def frame_begins(path: str) -> list[int]:
 
 
 def read_table(file: BinaryIO) -> list[int] | None:
-    """Where the frames of a file in the seekable format begin, by its table; None if it has none, or if it disagrees
-    with the headers of the frames."""
+    """Where the frames of a file begin according to its seek table; None if there is no table, or if it disagrees with
+    the headers of the frames."""
     n_file = file.seek(0, 2)
     if n_file < _FOOTER_BYTES + 8:
         return None
@@ -68,7 +68,7 @@ def read_table(file: BinaryIO) -> list[int] | None:
 
 
 def _agrees(file: BinaryIO, at: int, n_decompressed: int) -> bool | None:
-    """Whether the frame at this byte is skippable; None if there is none, or if its size differs."""
+    """Whether the frame at this byte is skippable; None if there is no frame, or its size differs."""
     file.seek(at)
     start = file.read(_HEADER_BYTES)
     try:
@@ -83,7 +83,7 @@ def _agrees(file: BinaryIO, at: int, n_decompressed: int) -> bool | None:
 
 
 def scan(file: BinaryIO, name: str) -> list[int]:
-    """Where the frames of a file begin, from the headers of the frames and of their blocks."""
+    """Where the frames of a file begin according to the headers of frames and blocks."""
     n_file = file.seek(0, 2)
     begins, frame_at = list[int](), 0
     n_ahead = CHUNK_BYTES
@@ -101,7 +101,7 @@ def scan(file: BinaryIO, name: str) -> list[int]:
             file.seek(at)
             chunk = file.read(_HEADER_BYTES)
             try:
-                at += scanner.feed(chunk) + scanner.pass_over()
+                at += scanner.feed(chunk) + scanner.skip_content()
             except FrameError as error:
                 raise InputError(f"{name}: byte {frame_at + error.at}: {error}") from error
             if at > n_file or (not chunk and not scanner.done):

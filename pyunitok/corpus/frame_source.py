@@ -1,6 +1,6 @@
-"""FrameSource: a .zst file frame by frame, each checked in form; Frame and Group, which hold whole frames.
+"""FrameSource: reads a .zst file frame by frame and checks the headers; Frame and Group hold complete frames.
 
-    RawFile ──▶ chunk ──▶ FrameScanner, or follow() for many small frames at once ──▶ bytes, to the end of the frame
+    RawFile ──▶ chunk ──▶ FrameScanner, or follow() for many small frames ──▶ bytes, to the end of the frame
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from pyunitok.errors import InputError
 
 
 def window_bytes(header: FrameHeader | None) -> int:
-    """What a decoder needs besides the output: a window, if the frame does not say how long its output is."""
+    """Memory of a decoder besides the output: a window, if the frame does not state the size of its output."""
     return header.window_bytes if header is not None and header.content_bytes is None else 0
 
 
 @dataclass(frozen=True)
 class Frame:
-    """A whole frame: its bytes, where they begin in the file, and the most it can decompress to."""
+    """A complete frame: its bytes, where they begin in the file, and the most bytes it can decompress to."""
 
     data: bytes
     at: int
@@ -47,7 +47,7 @@ class Group:
         return len(self.data) + self.most_bytes
 
     def frames(self) -> Iterator[Frame]:
-        """One by one."""
+        """The frames, one at a time."""
         begin = 0
         for file_at, n_bytes in self._places:
             data, scanner = self.data[begin : begin + n_bytes], FrameScanner()
@@ -58,7 +58,7 @@ class Group:
 
 
 class FrameSource:
-    """The file that the decoder reads from, frame by frame; their headers are checked.
+    """The file from which the decoder reads, frame by frame.
 
     frame_at  where in the file the current frame begins
     """
@@ -69,26 +69,26 @@ class FrameSource:
         self._chunk = b""  # read from the file; scanned up to _at
         self._at = 0
         self._scanner = FrameScanner()
-        self._checked = False  # the header of the current frame has been found good
+        self._checked = False  # the header of the current frame
 
     @property
     def frame_done(self) -> bool:
-        """The last byte of the current frame has been handed out."""
+        """The last byte of the current frame has been returned."""
         return self._scanner.done
 
     @property
     def header(self) -> FrameHeader | None:
-        """The header of the current frame, once its bytes have been handed out."""
+        """The header of the current frame, once its bytes have been returned."""
         return self._scanner.header
 
     @property
     def most_bytes(self) -> int:
-        """The most that the current frame decompresses to, as far as it has been handed out."""
+        """Most bytes that the returned part of the current frame decompresses to."""
         return self._scanner.header.most_bytes(self._scanner.n_blocks) if self._scanner.header else 0
 
     @property
     def at_chunk_end(self) -> bool:
-        """Nothing is left of what was read from the file."""
+        """All bytes read from the file have been returned."""
         return self._at == len(self._chunk)
 
     @property
@@ -99,7 +99,7 @@ class FrameSource:
     def read(self, n_bytes: int) -> bytes:
         """The next bytes of the current frame or, if that is done, of the next one; none at the end of the file.
 
-        n_bytes is a hint. Raises InputError if the file is not a sequence of whole frames that can be decompressed.
+        n_bytes is a hint. Raises InputError if the file is not a sequence of complete, supported frames.
         """
         if self._scanner.done:
             self._scanner = FrameScanner()
@@ -121,7 +121,7 @@ class FrameSource:
         return self._chunk[begin : self._at]
 
     def take_small(self, max_bytes: int) -> Group | None:
-        """The next small frames, as far as they have been read from the file; None if there are none."""
+        """The next small frames among the bytes read from the file; None if there are none."""
         if not self._scanner.done:
             return None
         base, found = self.position - self._at, follow(self._chunk, self._at, max_bytes)
@@ -137,7 +137,7 @@ class FrameSource:
                 f"{where} dictionary {header.dictionary_id}; decompress it first: zstd -d -D DICTIONARY"
             )
         if header.window_bytes > MAX_WINDOW_BYTES:
-            raise InputError(f"{where} a window of {header.window_bytes} bytes; at most 2 GiB can be read")
+            raise InputError(f"{where} a window of {header.window_bytes} bytes; the limit is 2 GiB")
         self._checked = True
 
     def _check_end(self) -> None:

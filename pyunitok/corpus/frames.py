@@ -5,8 +5,8 @@
                     | checksum 0 or 4
     skippable frame magic 5x 2A 4D 18 | size 4 | content
 
-When a zstd decoder stops, it cannot tell the end of a frame from the end of a truncated file; FrameScanner can. It
-looks at 3 bytes of each block (at most 128 KiB decompressed) and does no I/O.
+A zstd decoder that needs input does not know whether a frame is complete or the file is truncated; FrameScanner does.
+It reads 3 bytes of each block (at most 128 KiB decompressed) and does no I/O.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
 SKIPPABLE_MAGICS = tuple(bytes([0x50 + low]) + b"\x2a\x4d\x18" for low in range(16))
-MAX_WINDOW_BYTES = 1 << 31  # what `zstd --long=31` makes; no decoder takes more
+MAX_WINDOW_BYTES = 1 << 31  # of `zstd --long=31`; no decoder supports more
 
 MAX_BLOCK_BYTES = 1 << 17  # decompressed
 
@@ -24,7 +24,7 @@ _RLE, _RESERVED = 1, 3  # block types
 
 
 class FrameError(ValueError):
-    """These bytes are not a valid zstd frame; `at` is the offset of the fault in the frame."""
+    """These bytes are not a valid zstd frame; `at` is the offset of the error in the frame."""
 
     def __init__(self, message: str, at: int) -> None:
         super().__init__(message)
@@ -44,14 +44,14 @@ class FrameHeader:
     skip_bytes: int = 0  # content of a skippable frame
 
     def most_bytes(self, n_blocks: int) -> int:
-        """The most that a frame of this many blocks can decompress to."""
+        """Most bytes that a frame of n_blocks can decompress to."""
         if self.content_bytes is not None:
             return self.content_bytes
         return n_blocks * min(MAX_BLOCK_BYTES, self.window_bytes)
 
 
 def header_size(start: bytes) -> int:
-    """The size of the header that begins with `start`; more than len(start) if more bytes are needed to tell.
+    """The size of the header that begins with `start`, or more than len(start) if that depends on further bytes.
 
     Raises FrameError if no frame begins with `start`.
     """
@@ -102,11 +102,11 @@ def parse_header(start: bytes) -> FrameHeader:
 class FrameScanner:
     """Follows one frame through chunks of any size.
 
-    header    the FrameHeader, once its bytes have been seen
-    done      the frame's last byte has been seen
-    n_bytes   bytes of the frame seen so far
-    n_blocks  blocks of which the headers have been seen
-    block_at  where in the frame the block of the next byte begins; the next byte itself if it is not in a block
+    header    the FrameHeader, once all its bytes have been fed
+    done      the last byte of the frame has been fed
+    n_bytes   bytes of the frame fed so far
+    n_blocks  block headers fed so far
+    block_at  where in the frame the block of the next byte begins, or the next byte itself if it is not in a block
     """
 
     def __init__(self) -> None:
@@ -115,8 +115,8 @@ class FrameScanner:
         self.n_bytes = 0
         self.n_blocks = 0
         self._block_at = 0
-        self._skip = 0  # bytes that need not be looked at
-        self._part = b""  # of a header cut by the end of a chunk
+        self._skip = 0  # bytes of content to skip
+        self._part = b""  # of a header that the end of a chunk divides
         self._last = False  # the frame ends after the skipped bytes
 
     @property
@@ -125,8 +125,7 @@ class FrameScanner:
         return self._block_at if inside else self.n_bytes
 
     def feed(self, chunk: bytes, at: int = 0, n_wanted: int | None = None) -> int:
-        """Take chunk[at:], the next bytes of the file; return where the frame's part of them ends: len(chunk) unless
-        the frame ends before.
+        """Take chunk[at:], the next bytes of the file; returns where the frame ends in it, or len(chunk).
 
         n_wanted: stop at the first end of a block after this many bytes. Raises FrameError.
         """
@@ -154,15 +153,15 @@ class FrameScanner:
         self.n_bytes += at - begin
         return at
 
-    def pass_over(self) -> int:
-        """How many of the next bytes can be skipped in the file; they count as fed."""
+    def skip_content(self) -> int:
+        """Skip content: returns how many of the next bytes need not be read; they count as fed."""
         n_bytes, self._skip = self._skip, 0
         self.n_bytes += n_bytes
         self.done |= self._last
         return n_bytes
 
     def _blocks(self, chunk: bytes, at: int, stop: int, base: int) -> int:
-        """Pass over the blocks that begin before `stop` and whose headers lie whole in chunk; the hot loop. chunk[i] is
+        """Skip the blocks that begin before `stop` and whose headers are complete in chunk; the hot loop. chunk[i] is
         byte base + i of the frame. Returns where to continue."""
         end = min(len(chunk) - 3, stop - 1)
         block_at = at
@@ -186,7 +185,7 @@ class FrameScanner:
         return at
 
     def _header_piece(self, chunk: bytes, at: int, base: int) -> int:
-        """Complete and read a frame header, or a block header that is divided between chunks."""
+        """Complete and parse a frame header, or a block header that is divided between chunks."""
         part = self._part
         start = at - len(part)
         try:

@@ -1,15 +1,15 @@
-"""Arguments of the command → Source, one a file, in the order in which they are read.
+"""Turns the arguments of a command into Sources, one for each file, in the order in which they are read.
 
     argument            becomes
     -                   stdin, once
     a file              itself, whatever its name
     a directory         its regular files, recursively, sorted by the bytes of their paths
-    a glob pattern      what matches, sorted the same way, directories as above; ** is any number of folders
-    a URL               file:// as a path; any other (s3://…) is a file, directory or pattern there: see remote.py
+    a glob pattern      its matches, sorted the same way, and directories as above; ** is any number of folders
+    a URL               file:// as a path; others (s3://…) are a file, directory or pattern there: see remote.py
 
-In directories and patterns names that begin with "." are passed over, symbolic links to files are followed and those to
-directories are not, so there are no cycles; files that do not look like text are left out and listed (sniff.py).
-The command's own outputs are never read.
+In directories and patterns, names that begin with "." are skipped. Symbolic links to files are followed, those to
+directories are not, so there are no cycles. Files that are not text are left out and listed (sniff.py). A command never
+reads its own outputs.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from pyunitok.corpus.block import ByteStream
 from pyunitok.corpus.compressions import NONE, Compression
 from pyunitok.corpus.formats import FORMATS, Format
 from pyunitok.corpus.jsonl import LINE_BYTES
-from pyunitok.corpus.paths import Found, LeftOut, expand
+from pyunitok.corpus.paths import FoundFile, LeftOut, expand
 from pyunitok.corpus.pushback import Pushback
 from pyunitok.corpus.raw_file import STDIN, RawFile
 from pyunitok.corpus.sniff import not_text, why_not_text
@@ -37,11 +37,11 @@ from pyunitok.disk import remote
 from pyunitok.disk.url import is_url, shown, without_file_scheme, without_query
 from pyunitok.errors import InputError, OptionError
 
-# Read as text these would put garbage into the output, unnoticed.
+# Read as text, these would silently put garbage into the output.
 BINARY_SUFFIXES = {".lz4", ".lzma", ".zip", ".7z", ".tar", ".tgz", ".arrow", ".npy", ".bin"}
 BINARY_SUFFIXES |= {".u16", ".u32", ".ends", ".utk", ".partial", ".pkl", ".pt", ".safetensors", ".so", ".exe", ".dll"}
 BINARY_SUFFIXES |= {".png", ".jpg", ".jpeg", ".gif", ".webp", ".pdf", ".mp3", ".mp4", ".wav", ".woff", ".ttf", ".pyc"}
-FAR_THREADS = 16  # ask for the first bytes of files behind URLs
+FAR_THREADS = 16  # that fetch the first bytes of files at URLs
 START_BYTES = 1 << 12  # read of every file, of which there may be many
 PIECE_BYTES = 1 << 16  # of a first line
 MANIFEST_BYTES = 1 << 20
@@ -63,17 +63,17 @@ def find(
 
     input_format  one of FORMATS, or 'auto' to go by each name, else by the first line
     text_key      of JSON lines and Parquet, with dots: see json_text.key_path
-    include       patterns: of the files in directories and of those that a pattern matches, only these
-    exclude       patterns: files that are not read, however they are named
-    own           paths and URLs that are never read, existing or not: what the command writes
-    refuse        paths that must not be among the files: the command is about to overwrite them
-    left_out      gets what directories and patterns hold and is not read: all that is not recognisably text, token
-                  files, links that lead nowhere
-    allow_damaged a file whose beginning cannot be decompressed is taken as text: reading it will fail
+    include       patterns: of the files in directories and of those that a glob matches, read only these
+    exclude       patterns: files that are never read
+    own           paths and URLs that the command writes, and therefore never reads
+    refuse        paths that must not be among the files, because the command would overwrite them
+    left_out      gets the files of directories and globs that are not read: token files, dangling links, and files that
+                  are not text
+    allow_damaged treat a file whose beginning cannot be decompressed as text: reading it will fail
 
-    A pattern is matched with the file's name or, if it has a slash, with the end of its path.
+    A pattern must match the file's name or, if it has a slash, the end of its path.
 
-    Raises InputError if an argument names nothing to read, or a file that is named by itself is not text.
+    Raises InputError if an argument names nothing to read, or names a file that is not text.
     """
     never, refused = _Excluded(own), _Excluded(refuse)
     left_out = [] if left_out is None else left_out
@@ -82,8 +82,8 @@ def find(
     for argument in map(without_file_scheme, arguments):
         if argument == STDIN:
             if any(source.path == STDIN for source in sources):
-                raise InputError("stdin ('-') is given twice, and can be read once")
-            sources += chooser.choose([Found(STDIN, None, named=True)])
+                raise InputError("stdin ('-') is given twice, but can be read only once")
+            sources += chooser.choose([FoundFile(STDIN, None, named=True)])
             continue
         n_left_out = len(left_out)
         found = expand(argument, left_out)
@@ -106,7 +106,7 @@ def check_separator(sources: Iterable[Source], separator: str | bytes | None) ->
 
 
 def _check_module(name: str, needs: tuple[str, str] | None) -> None:
-    """InputError if a module is missing without which the file cannot be read: now, not after hours of work."""
+    """InputError if a module that the file needs is missing: better now than after hours of work."""
     if needs is not None:
         try:
             import_module(needs[0])
@@ -115,7 +115,7 @@ def _check_module(name: str, needs: tuple[str, str] | None) -> None:
 
 
 class _Excluded:
-    """Files that must not be read: those that exist by device and inode, others by their real path, or URL."""
+    """Files that must not be read, identified by device and inode if they exist, otherwise by real path or URL."""
 
     def __init__(self, paths: Iterable[str]) -> None:
         paths = list(paths)
@@ -130,7 +130,7 @@ class _Excluded:
             if stat.S_ISREG(status.st_mode):
                 self._inodes.add((status.st_dev, status.st_ino))
 
-    def holds(self, found: Found) -> bool:
+    def holds(self, found: FoundFile) -> bool:
         if found.status is None:
             return bool(self._urls) and _canonical(found.address) in self._urls
         inode = (found.status.st_dev, found.status.st_ino)
@@ -142,27 +142,24 @@ def _canonical(url: str) -> str:
 
 
 def _nothing(argument: str, n_found: int, n_kept: int, left_out: list[LeftOut]) -> str:
-    """Why an argument gives nothing to read."""
+    """Why an argument has no file to read."""
     if n_found and not n_kept:
-        return "is what this command writes"
+        return "is an output of this command"
     if left_out:
         more = f", and {len(left_out) - 1} more" if len(left_out) > 1 else ""
         return f"no text to read; left out: {left_out[0].path} ({left_out[0].reason}){more}"
     if n_found:
-        return "no file is left by --include and --exclude"
+        return "--include and --exclude leave no file"
     if is_url(argument):
-        return "nothing is there, and no file matches it as a pattern"
-    return "holds no file" if Path(argument).is_dir() else "no such file, and no file matches it as a pattern"
+        return "no such file, and no file matches it as a pattern"
+    return "contains no file" if Path(argument).is_dir() else "no such file, and no file matches it as a pattern"
 
 
 # --------------------------------------------------------------------------------- path → compression, format
 
 
 class _Chooser:
-    """Decides how a file that was found is read, or that it is not.
-
-    include, exclude  patterns: see find()
-    """
+    """Decides whether and how to read a file; see find() for the arguments."""
 
     def __init__(
         self, input_format: str, text_key: str, include: Iterable[str], exclude: Iterable[str],
@@ -171,10 +168,10 @@ class _Chooser:
         self._format, self._key = input_format, text_key
         self._include, self._exclude = list(include), list(exclude)
         self._left_out, self._allow_damaged = left_out, allow_damaged
-        self._starts: dict[str, Future[bytes]] = {}  # of files behind URLs
+        self._starts: dict[str, Future[bytes]] = {}  # of files at URLs
 
-    def choose(self, found: list[Found]) -> list[Source]:
-        """The sources among the files that one argument names."""
+    def choose(self, found: list[FoundFile]) -> list[Source]:
+        """The sources among the files of one argument."""
         tokens = _token_files(found)
         if unclear := [item.address for item in found if self._is_unclear(item)]:
             with ThreadPoolExecutor(FAR_THREADS) as threads:
@@ -182,14 +179,14 @@ class _Chooser:
         return [source for item in found if (source := self._choose(item, tokens)) is not None]
 
     @staticmethod
-    def _is_unclear(item: Found) -> bool:
-        """A file behind a URL whose name shows neither a compression nor a format that is not text."""
+    def _is_unclear(item: FoundFile) -> bool:
+        """A file at a URL whose name shows neither a compression nor a binary format."""
         suffix = os.path.splitext(without_query(item.path).lower())[1]  # noqa: PTH122
         named = formats.by_suffix(suffix)
         is_clear = compressions.by_suffix(suffix) is not NONE or (named and named.seekable) or suffix in BINARY_SUFFIXES
         return item.far is not None and not is_clear
 
-    def _choose(self, item: Found, tokens: dict[str, str]) -> Source | None:
+    def _choose(self, item: FoundFile, tokens: dict[str, str]) -> Source | None:
         if item.path != STDIN and _matches(item.path, self._exclude):
             return None
         if not item.named and self._include and not _matches(item.path, self._include):
@@ -206,7 +203,7 @@ class _Chooser:
             self._left_out.append(LeftOut(item.path, f"{error}, not text"))
             return None
 
-    def _source(self, found: Found, is_forced: bool) -> Source:
+    def _source(self, found: FoundFile, is_forced: bool) -> Source:
         """_NotText if its name or its first bytes show that it is not; compressed data is checked when it is read."""
         path = found.path
         stem, suffix = os.path.splitext(without_query(path).lower())  # noqa: PTH122
@@ -241,7 +238,7 @@ class _Chooser:
         )  # fmt: skip
         return without_secrets(source)
 
-    def _start(self, found: Found) -> tuple[bytes, RawFile | None]:
+    def _start(self, found: FoundFile) -> tuple[bytes, RawFile | None]:
         """A file's first bytes, if they were asked for. A pipe stays open: its bytes cannot be read again."""
         if found.far:
             return self._starts[found.address].result() if found.address in self._starts else b"", None
@@ -254,7 +251,7 @@ class _Chooser:
             raw.close()
 
     def _decide(
-        self, found: Found, suffix: str, compression: Compression, stream: ByteStream | None
+        self, found: FoundFile, suffix: str, compression: Compression, stream: ByteStream | None
     ) -> tuple[Format, str, ByteStream | None]:
         """The format, the reason, and the stream of a pipe: by option, else by name, else by the first line."""
         if self._format in FORMATS:
@@ -296,7 +293,7 @@ def _far_start(url: str) -> bytes:
 
 
 class _NotText(Exception):
-    """What the file is."""
+    """The file is not text but this."""
 
 
 def _matches(path: str, patterns: list[str]) -> bool:
@@ -309,8 +306,8 @@ def _matches(path: str, patterns: list[str]) -> bool:
     return False
 
 
-def _token_files(found: list[Found]) -> dict[str, str]:
-    """Of the files of earlier runs, which hold ids and lie among others: path → what it is."""
+def _token_files(found: list[FoundFile]) -> dict[str, str]:
+    """The files of earlier runs: path → a description."""
     paths = {item.path for item in found if item.far is None}
     outs = [path for path in paths if f"{path}.ends" in paths and f"{path}.json" in paths and _is_manifest(path)]
     return {

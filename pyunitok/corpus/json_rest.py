@@ -1,9 +1,9 @@
-"""The other fields of a JSON line, for the metadata of a token file: the object without its text.
+"""The metadata of a JSON line: the object without its text.
 
     {"id": 1, "text": "…", "score": NaN, "title": "\\ud800"}  ──▶  {"id":1,"score":null,"title":"\\ud800"}
 
-msgspec leaves out the text and the white space between values, and does not look into them, so numbers stay as they are
-written. It refuses what the reader of texts lets pass, so that is put into another form before and back after.
+msgspec removes the text and the white space between values without parsing the values, so numbers stay as they are
+written. It rejects some lines that the reader of texts accepts; these are rewritten before, and restored afterwards.
 """
 
 from __future__ import annotations
@@ -13,21 +13,21 @@ import secrets
 
 import msgspec
 
-# A string; or a constant outside of strings, which JSON does not have.
+# A string, or a constant outside strings that JSON does not allow.
 _TOKENS = re.compile(rb'"(?:[^"\\]+|\\.)*"|-?Infinity|NaN', re.DOTALL)
 _ESCAPES = re.compile(rb"\\u([dD][89abAB]..)\\u([dD][c-fC-F]..)|\\u([dD][89a-fA-F]..)|\\.", re.DOTALL)
 
 
 class RestOfLine:
-    """Of lines whose texts lie under `path`, which have been read: see json_text.TextField."""
+    """For lines that have a text under `path`: see json_text.TextField."""
 
     def __init__(self, path: list[str]) -> None:
         self._path = path
         self._fields = msgspec.json.Decoder(dict[str, msgspec.Raw])
 
     def of_line(self, line: bytes) -> bytes:
-        """The object without the text and without white space between its parts; {} where nothing is left. NaN and
-        Infinity become null."""
+        """The object without the text and without white space between values; may be {}. NaN and Infinity become
+        null."""
         try:
             return _compact(self._without(line, self._path))
         except (msgspec.DecodeError, UnicodeError):
@@ -44,12 +44,12 @@ class RestOfLine:
 
 
 def _compact(value: bytes) -> bytes:
-    """Without white space; and UTF-8, where the fields that msgspec passed over were not."""
+    """Without white space, and in valid UTF-8: msgspec does not validate fields that it skips."""
     return msgspec.json.format(value, indent=-1).decode("utf-8", "replace").encode()
 
 
 def _marked(line: bytes, mark: bytes) -> bytes:
-    """The line with the \\u of lone surrogates as a mark, which occurs nowhere else, and constants as null."""
+    """The line with `mark`, which is unique, for the \\u of lone surrogates, and null for constants."""
 
     def escape(found: re.Match[bytes]) -> bytes:
         return found[0] if found[3] is None else mark + found[3]

@@ -1,10 +1,9 @@
-"""One string field of JSON lines as UTF-8, and what is wrong with lines that do not have it. The C library reads them.
+"""TextField: one string field of JSON lines as UTF-8, and error messages for lines that lack it. C code parses.
 
     block.lines: {"id": 1, "text": "caf\\u00e9"}⏎ {…}⏎ …  ──▶ unitok_json_read ──▶ block.data: documents, packed
 
-It holds no lock of Python, so any number of threads read at once. Of several fields of one name the last one counts. A
-lone surrogate escape (\\ud800) is an error in the text, where it has no UTF-8, and ignored elsewhere; so are bytes that
-are not UTF-8, and NaN and Infinity are accepted as values.
+Parsing releases the GIL. If a name occurs twice in an object, the last field counts. Lone surrogate escapes (\\ud800)
+and invalid UTF-8 are errors in the text and ignored elsewhere. NaN and Infinity are accepted as values.
 """
 
 from __future__ import annotations
@@ -45,9 +44,9 @@ def key_path(text_key: str) -> list[str]:
 
 
 class TextField:
-    """The string under text_key (see key_path) of lines. Any number of threads at once.
+    """The string under text_key (see key_path) of lines. Thread-safe.
 
-    max_line_bytes  a longer line is wrong
+    max_line_bytes  a longer line is an error
     """
 
     def __init__(self, text_key: str, max_line_bytes: int = NO_LIMIT, cpu: str | None = None) -> None:
@@ -58,17 +57,17 @@ class TextField:
         self._lines = c_text.JsonLines(names, max_line_bytes, cpu)
 
     def count(self, data: Any, *, at_end: bool) -> Any:
-        """Where the last whole line of `data` ends (.at), how many lines there are (.n_lines), and how many of them are
-        not blank (.n_docs). at_end: what follows the last newline is a line."""
+        """The end of the last complete line of `data` (.at), the number of lines (.n_lines), and of those that are not
+        blank (.n_docs). at_end: the bytes after the last newline are a line."""
         return self._lines.count(data, at_end=at_end)
 
     def new_place(self) -> Any:
-        """Before the first line, for read()."""
+        """The place before the first line, for read()."""
         return self._lines.new_place()
 
     def read(self, data: Any, out: Any, offsets: Any, place: Any) -> bool:
-        """Put the texts of the lines in `data` into `out`, a packed list with `offsets`, from `place` on; True when all
-        have been read. False: the line at `place` is wrong, as message() says; the next call leaves it out.
+        """Put the texts of the lines in `data`, from `place` on, into `out`, a packed list with `offsets`. True at the
+        end. False: the line at `place` is bad, see message(); the next call skips it.
 
         `out` holds at least as many bytes as the lines, `offsets` one number more than there are texts."""
         return self._lines.read(data, out, offsets, place)
@@ -84,13 +83,13 @@ class TextField:
         return text
 
     def message(self, data: Any, place: Any) -> str:
-        """What is wrong with the line at `place`, and at which of its bytes, counted from 0."""
+        """The error in the line at `place`, with the number of the byte, from 0."""
         what = self._what(place.error, place.detail, bytes(data[place.at + max(0, place.error_at) :][:1]))
         return what if place.error_at < 0 else f"byte {place.error_at}: {what}"
 
     def _what(self, error: int, detail: int, start: bytes) -> str:
         if error == _E["TOO_LONG"]:
-            return f"longer than {self._max_line_bytes} bytes; raise the limit (--max-line) if that is no mistake"
+            return f"longer than {self._max_line_bytes} bytes; raise the limit (--max-line) if the line is correct"
         if error == _E["MISSING"]:
             return f"the object has no field {self._key!r} (--text-key)"
         if error == _E["NOT_STRING"]:

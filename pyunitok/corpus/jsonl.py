@@ -1,11 +1,11 @@
 """JsonlReader: one string field of each line of a JSON lines file, as documents.
 
-Under the reading turn whole lines are gathered and counted; reading their texts (json_text.py) is left to the worker
-that got them:
+The thread that has the reading turn collects and counts complete lines. The worker that gets them parses them
+(json_text.py):
 
-    stream ──▶ block.lines: whole lines │ part of one: next time        block.finish(): lines ──▶ block.data: documents
+    stream ──▶ block.lines: complete lines │ part of one: returned      block.finish(): lines ──▶ block.data: documents
 
-A line longer than a block is read and parsed under the turn; its text fills blocks of its own, in pieces.
+A line longer than a block is parsed during the turn; its text fills blocks of its own, in pieces.
 """
 
 from __future__ import annotations
@@ -51,18 +51,18 @@ def sniff(start: bytes, text_key: str) -> tuple[bool, str]:
 
 
 class JsonlReader:
-    """Cuts the texts of a JSON lines file into blocks.
+    """Reads the texts of a JSON lines file into blocks.
 
-    stream          its bytes; lines end in LF or CRLF, the last one perhaps in neither; a BOM may precede
+    stream          the bytes of the file; lines end in LF or CRLF, which the last line may lack; a BOM is skipped
     text_key        the field with the text: see key_path
     split           where a piece of a document may end: see block.Split
-    max_line_bytes  a longer line, its newline not counted, is an error
-    start           where the stream is, and what came before; by default the beginning of a file
-    skip            leave bad lines out and list them in block.bad; else a bad line is an InputError
+    max_line_bytes  a longer line, without its newline, is bad
+    start           position of the stream; by default the beginning of the file
+    skip            skip bad lines and list them in block.bad; otherwise they raise InputError
     metadata        put each document's line number and other fields into block.metadata
 
-    Blank lines are skipped. A line is bad if it does not parse, has no string at the key, or is too long. Blank lines
-    at the end of the file are counted in source_bytes of the call that returns False.
+    Blank lines are skipped; at the end of the file, source_bytes of the call that returns False counts them. A line is
+    bad if it does not parse, has no string under the key, or is too long.
     Memory: a block's lines twice, or one line if that is longer, and its text.
     """
 
@@ -84,7 +84,7 @@ class JsonlReader:
         self._file = json.dumps(stream.name).encode()
         self._position = start
         self._inside = start.inside  # bytes of the first line's text in earlier blocks
-        # The text of a line longer than a block; the rest, from _long_at on, goes into the next blocks.
+        # The text of a line longer than a block; the next blocks get it from _long_at on.
         self._long: memoryview | None = None
         self._long_at = 0
         self._long_metadata = b""
@@ -92,11 +92,11 @@ class JsonlReader:
 
     @property
     def finished(self) -> bool:
-        """Nothing is left."""
+        """No lines are left."""
         return self._stream.at_end and self._long is None
 
     def fill(self, block: Block) -> bool:
-        """Put the next lines into `block`, to be made into documents by block.finish(); False once there are none left.
+        """Put the next lines into `block`, which block.finish() turns into documents; False if there are none.
 
         Raises InputError.
         """
@@ -146,13 +146,13 @@ class JsonlReader:
     # ------------------------------------------------------------------------------------ lines → documents
 
     def _parse(self, block: Block, end: int, n_docs: int, first_line: int) -> None:
-        """Find the texts of block.lines[:end]. Without the reading turn: it changes nothing here."""
+        """Parse block.lines[:end]. Called without the reading turn, so it must not change the reader."""
         if len(block.data) < end:
             block.grow(end - len(block.data))
         if len(block.offsets) <= n_docs:
             block.have_offsets(max(n_docs, MAX_DOCS) + 1)
         lines, place = block.lines[:end], self._field.new_place()
-        bad: list[int] = []  # of the documents here
+        bad: list[int] = []  # indexes of documents
         while not self._field.read(lines, block.data, block.offsets, place):
             bad.append(int(place.n_docs) + len(bad))
             self._note(block, first_line + int(place.n_lines), self._field.message(lines, place))
@@ -171,7 +171,7 @@ class JsonlReader:
 
     def _note(self, block: Block, number: int, error: str) -> None:
         if not self._skip:
-            raise InputError(f"{self._name}: line {number}: {error} (--on-error skip leaves such lines out)")
+            raise InputError(f"{self._name}: line {number}: {error}; --on-error skip skips such lines")
         block.bad.append(BadDocument(number, error))
 
     def _metadata_of(self, number: int, line: bytes) -> bytes:
@@ -181,7 +181,7 @@ class JsonlReader:
     # ------------------------------------------------------------------------------------ a line longer than a block
 
     def _take_long_line(self, block: Block) -> None:
-        """Read the whole next line; its text fills the next blocks. Only count the line if it has no text."""
+        """Read the next line, whose text fills the next blocks; a blank or bad line is only counted."""
         line, n_bytes = self._read_line()
         number = self._position.lines + 1
         if self._position.bytes == 0:
@@ -201,7 +201,7 @@ class JsonlReader:
         self._long_metadata = self._metadata_of(number, stripped) if self._rest is not None else b""
 
     def _read_line(self) -> tuple[bytes, int]:
-        """The next line without its newline, and its size with it. A line that is too long is cut after the limit."""
+        """The next line without its newline, and its size with it. A line that is too long is truncated."""
         line, n_bytes, limit, piece = bytearray(), 0, self._max_line_bytes + 1, bytearray(BATCH_BYTES)
         while n := self._stream.readinto(memoryview(piece)):
             end = piece.find(b"\n", 0, n)
@@ -215,7 +215,7 @@ class JsonlReader:
         return bytes(line), n_bytes
 
     def _put_piece(self, block: Block) -> None:
-        """Put the next piece of the long line's text, or all that is left of it, into the block."""
+        """Put the next piece of the long line's text, or its rest, into the block."""
         assert self._long is not None
         while True:
             rest = self._long[self._long_at :]

@@ -1,11 +1,11 @@
-"""Pages: what reading rows of a Parquet file can take in memory, from the headers of its pages.
+"""Pages: an upper bound for the memory to read rows of a Parquet file, from the headers of its pages.
 
     column chunk   │ header │ dictionary │ header │ page │ header │ page │ …
                      └ sizes, number of values    └ sizes, number of values
 
-The sizes at the file's end are what its writer claims. Those in front of each page are what pyarrow allocates, so they
-hold: 2.5 KB can become a page of 2.5 GB, and a value of a dictionary that is stored once can be that of any row. Read
-by ourselves, because pyarrow aborts the process on some damaged column metadata.
+The footer has only the sizes that the writer claims. The headers of pages have the sizes that pyarrow allocates: 2.5 KB
+can become a page of 2.5 GB, and a value that the dictionary stores once can be the value of every row. This module does
+not use pyarrow, which aborts the process on some damaged column metadata.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ from pyunitok.corpus.range_cache import RangeCache
 from pyunitok.corpus.thrift import LIST, STRUCT, ThriftReader
 from pyunitok.errors import InputError
 
-FOOTER_SHARE = 32  # pyarrow's objects for the footer take up to some 30 times its size
+FOOTER_SHARE = 32  # pyarrow's objects for the footer take up to about 30 times its size
 CACHE_BYTES = 64 << 20
-HEADER_BYTES = 1 << 10  # read at once; longer ones hold long statistics
+HEADER_BYTES = 1 << 10  # read first; headers with long statistics are longer
 MAX_HEADER_BYTES = 16 << 20  # as in pyarrow
 FIXED_BYTES = 16  # a value of a fixed size, in pyarrow
-VALUE_BYTES = 16  # where a value ends, whether it is null, and how deep
-OBJECT_BYTES = 128  # the same value as a Python object and as JSON, besides its text
-PAGE_BYTES = 256  # what we note of each page, and calculate with
+VALUE_BYTES = 16  # the end of a value, its null bit and its levels
+OBJECT_BYTES = 128  # a value as a Python object and as JSON, without its text
+PAGE_BYTES = 256  # of our record of a page
 COPIES = 3  # of a batch: pyarrow's, its growth, and a cast
-COPIES_METADATA = 12  # as objects and as JSON, besides
+COPIES_METADATA = 12  # also as objects and as JSON
 _DATA, _DICTIONARY, _DATA_2 = 0, 2, 3
 _HEADERS = {_DATA: 5, _DICTIONARY: 7, _DATA_2: 8}  # page type: field with its own header
 _RLE, _DELTA_LENGTH, _DELTA = 3, 6, 7  # encodings
@@ -64,16 +64,16 @@ class ColumnChunk:
 
 @dataclass
 class Leaf:
-    """What a chunk's pages can take.
+    """Bounds for the pages of a column chunk.
 
-    largest    bytes of one value of the dictionary, at most; exact once `dictionary` has been looked at
-    page_bytes of the dictionary and of the largest page, compressed and not
-    dictionary (where it begins, compressed bytes, bytes, codec) of a dictionary of values of any length
-    starts     int64[n], the first value of each page
-    counts     int64[n], its values
-    totals     int64[n], bytes of all of them; where it expands, more
-    each       int64[n], bytes of one value
-    expands    u8[n], its values are numbers of the dictionary's
+    largest     most bytes of a value of the dictionary; exact once _measure_dictionary has read it
+    page_bytes  of the dictionary and of the largest page, compressed and decompressed
+    dictionary  (beginning, compressed bytes, bytes, codec) of a dictionary of values of variable length
+    starts      int64[n], the first value of each page
+    counts      int64[n], the values of each page
+    totals      int64[n], bytes of all its values, unless it expands
+    each        int64[n], most bytes of one of its values
+    expands     u8[n], its values are indexes into the dictionary
     """
 
     name: str
@@ -88,7 +88,7 @@ class Leaf:
     expands: bytearray = field(default_factory=bytearray)
 
     def bound(self, n_rows: int, per_value: int) -> int:
-        """Bytes that any n_rows rows in a row can take; of lists, all of them: a row may hold them all."""
+        """Most bytes of n_rows consecutive rows; for lists, of all rows, because one row may hold all values."""
         counts = np.array(self.counts, np.float64)
         expands = np.array(self.expands, bool)
         each = np.where(expands, self.largest, self.each).astype(np.float64)
@@ -98,7 +98,7 @@ class Leaf:
         most = np.where(expands, most, np.minimum(most, within))
         if not self.is_flat:
             return int(most.sum())
-        # A window that begins with the last row of page i reaches as many pages as any that begins in it.
+        # A window that begins with the last row of page i covers as many pages as any that begins in page i.
         starts = np.array(self.starts, np.int64)
         last = starts + np.array(self.counts, np.int64) - 1
         behind = np.searchsorted(starts, last + n_rows, side="left")
@@ -108,7 +108,7 @@ class Leaf:
 
 
 class Pages:
-    """Of one Parquet file.
+    """The pages of one Parquet file.
 
     file              seekable; a RangeCache holds small row groups, so that they are fetched once
     name              for messages
@@ -134,7 +134,7 @@ class Pages:
     def most_rows(self, group: int, columns: list[Column], n_rows: int) -> int:
         """How many rows of these columns of a row group may be read at once, at most n_rows.
 
-        InputError if one row alone, or a page, may take more than the budget.
+        InputError if one row or one page may take more than the budget.
         """
         cached = self._load(group, [column.number for column in columns])
         found = [self._leaf(group, column) for column in columns]
@@ -151,7 +151,7 @@ class Pages:
         return n_rows
 
     def _load(self, group: int, numbers: list[int]) -> int:
-        """Read the columns at once if that is little, and the file is far; how many bytes."""
+        """Load the columns into a RangeCache if they are small; returns how many bytes."""
         if not isinstance(self._file, RangeCache) or group >= len(self._groups):
             return 0
         chunks = [self._groups[group][k] for k in numbers if k < len(self._groups[group])]
@@ -163,7 +163,7 @@ class Pages:
         return end - begin
 
     def _bound(self, leaves: list[Leaf], n_rows: int, enough: int) -> int:
-        """Of any n_rows rows. Looks into dictionaries only where it must."""
+        """Most bytes of n_rows rows; reads dictionaries only while the bound is above `enough`."""
         per_value = VALUE_BYTES + (OBJECT_BYTES if self._metadata else 0)
         most = sum(leaf.bound(n_rows, per_value) for leaf in leaves)
         for leaf in leaves:
@@ -171,7 +171,7 @@ class Pages:
                 break
             if leaf.dictionary is not None:
                 most -= leaf.bound(n_rows, per_value)
-                self._look_into(leaf)
+                self._measure_dictionary(leaf)
                 most += leaf.bound(n_rows, per_value)
         return most
 
@@ -193,7 +193,7 @@ class Pages:
         tail = self._read(max(0, self._n_bytes - 8), 8)
         n = int.from_bytes(tail[:4], "little")
         if tail[4:] != b"PAR1" or n > self._n_bytes - 8:
-            return b"\0"  # pyarrow says better what is wrong
+            return b"\0"  # pyarrow has a better error message
         if n > self._budget_bytes // FOOTER_SHARE:
             raise InputError(
                 f"{self._name}: its footer of {n} bytes takes more memory than --max-memory allows;"
@@ -213,7 +213,7 @@ class Pages:
             raise InputError(f"{where}: a page is damaged: {error}") from error
 
     def _walk(self, chunk: ColumnChunk, column: Column) -> Leaf:
-        """Go from header to header."""
+        """Read the headers of all pages of a chunk."""
         leaf = Leaf(column.name, column.max_repetition == 0)
         at, n_seen, largest_page, of_dictionary = chunk.begin, 0, 0, 0
         any_length = chunk.kind in (_BYTE_ARRAY, _FIXED_LEN)
@@ -230,7 +230,7 @@ class Pages:
                 if chunk.kind == _BYTE_ARRAY:
                     leaf.dictionary = (at + size, compressed, n_bytes, chunk.codec)
             elif kind in _HEADERS:
-                # All lengths of these encodings are decoded at once.
+                # pyarrow decodes all lengths of these encodings at once.
                 lengths = 8 * n_values if any_length and encoding in (_DELTA_LENGTH, _DELTA) else 0
                 if lengths and compressed + n_bytes <= self._budget_bytes:
                     self._check_delta(header, at + size, chunk.codec, column)
@@ -249,19 +249,19 @@ class Pages:
     def _add(leaf: Leaf, start: int, n_values: int, n_bytes: int, encoding: int, *, any_length: bool) -> None:
         leaf.starts.append(start)
         leaf.counts.append(n_values)
-        leaf.expands.append(encoding in (2, 8))  # values are numbers of the dictionary's
+        leaf.expands.append(encoding in (2, 8))  # values are indexes into the dictionary
         leaf.each.append(n_bytes if any_length else FIXED_BYTES)
-        # With the beginnings of the value before, each value may be as long as the page.
+        # Values share prefixes with the value before, so each may be as long as the page.
         leaf.totals.append(n_bytes * n_values if encoding == _DELTA else n_bytes)
 
     def _check_delta(self, header: dict[int, Any], at: int, codec: int, column: Column) -> None:
-        """ValueError if a page does not have one length for each value."""
+        """ValueError if a page has more lengths than values."""
         kind, n_bytes, compressed = (ThriftReader.get_integer(header, k) for k in (1, 2, 3))
         own, data = ThriftReader.get_struct(header, _HEADERS[kind]), self._read(at, compressed)
         if kind == _DATA_2:
             levels = ThriftReader.get_integer(own, 5) + ThriftReader.get_integer(own, 6)
             if not 0 <= levels <= min(n_bytes, len(data)):
-                raise ValueError("levels that are longer than their page")
+                raise ValueError("levels are longer than their page")
             data, at = data[levels:], 0
             if own.get(7, True):
                 data = _decompress(data, n_bytes - levels, codec)
@@ -270,14 +270,14 @@ class Pages:
             data, at = _decompress(data, n_bytes, codec), 0
             for level, how in ((column.max_repetition, 4), (column.max_definition, 3)):
                 if level and ThriftReader.get_integer(own, how) != _RLE:
-                    raise ValueError("levels in an encoding that is no longer used")
+                    raise ValueError("levels have an obsolete encoding")
                 at += 4 + int.from_bytes(data[at : at + 4], "little") if level else 0
             encoding = ThriftReader.get_integer(own, 2)
         if at < len(data):
             check_lengths(data, at, ThriftReader.get_integer(own, 1), with_prefixes=encoding == _DELTA)
 
     def _header(self, at: int) -> tuple[dict[int, Any], int]:
-        """A page's header, and its size."""
+        """The header of a page, and its size."""
         n_bytes = HEADER_BYTES
         while True:
             reader = ThriftReader(self._read(at, n_bytes))
@@ -288,14 +288,14 @@ class Pages:
                     raise ValueError(f"byte {at}: its header does not end") from None
             n_bytes *= 8
 
-    def _look_into(self, leaf: Leaf) -> None:
+    def _measure_dictionary(self, leaf: Leaf) -> None:
         """Find the largest value of a dictionary: n × (u32 length, text)."""
         assert leaf.dictionary is not None
         (at, compressed, n_bytes, codec), leaf.dictionary = leaf.dictionary, None
         try:
             data = _decompress(self._read(at, compressed), n_bytes, codec)
         except ValueError:
-            return  # as bounded before; pyarrow will say what is wrong
+            return  # the bound stays; pyarrow will report the error
         at, largest, end = 0, 0, len(data) - 4
         while at <= end:
             (size,) = _unpack_size(data, at)
@@ -310,7 +310,7 @@ def _decompress(data: bytes, n_bytes: int, codec: int) -> bytes:
     import pyarrow
 
     if codec not in _CODECS:
-        raise ValueError(f"pages are compressed by the codec {codec}, which cannot be looked into")
+        raise ValueError(f"pages are compressed by the codec {codec}, which is not supported")
     name = _CODECS[codec]
     try:
         ret: bytes = data if name is None else pyarrow.Codec(name).decompress(data, n_bytes, asbytes=True)
@@ -320,7 +320,7 @@ def _decompress(data: bytes, n_bytes: int, codec: int) -> bytes:
 
 
 def _structs(reader: ThriftReader, field: int, what: str) -> Iterator[ThriftReader]:
-    """The reader at each struct of the list in this field; each must be read before the next."""
+    """The reader at each struct of the list in this field; the caller must read each before the next."""
     for number, kind in reader.fields():
         if (number, kind) != (field, LIST):
             reader.skip(kind)
@@ -328,7 +328,7 @@ def _structs(reader: ThriftReader, field: int, what: str) -> Iterator[ThriftRead
         n, inner = reader.items()
         for _ in range(n):
             if inner != STRUCT:
-                raise ValueError(f"{what} that are no structs")
+                raise ValueError(f"{what} are not structs")
             yield reader
 
 

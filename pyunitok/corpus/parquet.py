@@ -1,11 +1,11 @@
 """ParquetReader: one column of strings or bytes of a Parquet file, as documents.
 
-pyarrow reads only the wanted column, a few rows at a time, whatever the size of the row groups:
+pyarrow reads only this column, a few rows at a time, whatever the size of the row groups:
 
     row group 0        row group 1
     │ batch │ batch │  │ batch │ …       batch ──▶ PendingDocuments ──▶ blocks
 
-Bytes are passed on as stored: a column of strings may hold invalid UTF-8.
+Bytes are not changed: a column of strings may hold invalid UTF-8.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ from pyunitok.errors import InputError
 
 NEEDS_PYARROW = "Parquet needs pyarrow: pip install 'pyunitok[parquet]'"
 BATCH_BYTES = 1 << 18
-MAX_ROWS = 4096  # in a batch, where rows are tiny
+MAX_ROWS = 4096  # in a batch
 FIRST_ROWS = 1  # in the first batch: rows may be huge
 GROWTH = 8  # a batch has at most this many times the rows of the one before
-SKIPPED_ROWS = 16  # in the first batch, where many rows are passed over before it
+SKIPPED_ROWS = 16  # in the first batch, if rows are skipped before it
 READ_BYTES = 1 << 20
 BUDGET_BYTES = 256 << 20
 MAX_BAD = 4096  # nulls that one block lists
@@ -43,13 +43,13 @@ MAX_BAD = 4096  # nulls that one block lists
 
 @dataclass
 class _Batch:
-    """Rows begin..end-1 of the file, as waiting documents.
+    """Rows begin..end-1 of the file, as pending documents.
 
     rows    int64[n], the row of each document; the other rows are bad
     others  with metadata: n lines of JSON
     """
 
-    waiting: PendingDocuments
+    pending: PendingDocuments
     rows: np.ndarray[Any, np.dtype[np.int64]]
     begin: int
     end: int
@@ -57,29 +57,29 @@ class _Batch:
 
     @property
     def n_rows_out(self) -> int:
-        """Rows of the file before the current document, or before the next one."""
-        n_out = self.waiting.next
+        """Rows of the file before the current document, or else before the next one."""
+        n_out = self.pending.next
         if n_out == len(self.rows):
             return self.end
         return int(self.rows[n_out - 1]) + 1 if n_out else self.begin
 
 
 class ParquetReader:
-    """Cuts the texts of a Parquet file into blocks.
+    """Reads the texts of a Parquet file into blocks.
 
-    file      a seekable binary file; close() closes it
-    name      of the file, for messages
-    text_key  the column: see json_text.key_path; a.b is the field b of the struct a
-    split     where a piece of a document may end: see block.Split
-    start     where to begin, by documents and inside; the beginning of the file by default
-    skip      leave nulls out and list them in block.bad; else a null is an InputError with file and row
-    metadata  put each document's row number and other columns into block.metadata
+    file              a seekable binary file; close() closes it
+    name              of the file, for messages
+    text_key          the column: see json_text.key_path; a.b is the field b of the struct a
+    split             where a piece of a document may end: see block.Split
+    start             where to begin (documents and inside); by default the beginning of the file
+    skip              skip nulls and list them in block.bad; otherwise they raise InputError
+    metadata          put each document's row number and other columns into block.metadata
     budget_bytes      memory for a page, a dictionary and a batch, a part of max_memory_bytes
     max_memory_bytes  for messages
 
-    Each row is a document. Rows are counted from 1, like lines. InputError names the file and, if known, the row: for a
-    column that is missing or does not hold text, for a null, for what may take more than budget_bytes, and for whatever
-    pyarrow refuses. Memory: a batch, and the pages and dictionaries that it comes from.
+    Each row is a document. Rows are counted from 1, like lines. InputError names the file and, if known, the row: if
+    the column is missing or does not hold text, for a null, if reading may take more than budget_bytes, and for all
+    errors of pyarrow. Memory: a batch, and the pages and dictionaries that it comes from.
     """
 
     ends_with_separator: bool | None = None
@@ -96,7 +96,7 @@ class ParquetReader:
         self._key = text_key
         self._path = key_path(text_key)
         self._skip, self._metadata = skip, metadata
-        self._bad: deque[int] = deque()  # rows left out that no block has listed; counted from 0, as everywhere inside
+        self._bad: deque[int] = deque()  # skipped rows that no block lists yet; from 0, as everywhere in this class
         self._position = start
         self._inside = start.inside  # bytes of the first document in earlier blocks
         self._batch = _Batch(_nothing(), np.empty(0, np.int64), start.documents, start.documents, [])
@@ -118,14 +118,14 @@ class ParquetReader:
         self._batches = self._read_batches(start.documents)
 
     def fill(self, block: Block) -> bool:
-        """Put the next documents into `block`; False once there are none left."""
+        """Put the next documents into `block`; False if there are none."""
         block.clear()
         if len(block.offsets) <= MAX_DOCS:
             block.offsets = np.zeros(MAX_DOCS + 1, np.int64)
         rows: list[int] = []
         most_bad = len(self._bad) + MAX_BAD
         while block.n_docs < MAX_DOCS and len(self._bad) < most_bad:
-            if self._batch.waiting:
+            if self._batch.pending:
                 if not self._put(block, rows):
                     break
             elif not self._next_batch():
@@ -146,25 +146,25 @@ class ParquetReader:
         self._file.close()
 
     def _put(self, block: Block, rows: list[int]) -> bool:
-        """Put what fits, and append its rows to `rows`; False if the block is complete."""
-        batch, first, n_before = self._batch, self._batch.waiting.next, block.n_docs
-        more = batch.waiting.put(block, self._split)
+        """Put the documents that fit, and append their rows to `rows`; False if the block is complete."""
+        batch, first, n_before = self._batch, self._batch.pending.next, block.n_docs
+        more = batch.pending.put(block, self._split)
         rows += batch.rows[first : first + block.n_docs - n_before].tolist()
-        block.metadata += batch.others[first : batch.waiting.next]
+        block.metadata += batch.others[first : batch.pending.next]
         return more
 
     def _advance(self, block: Block) -> None:
-        """Record where the block is, and move on."""
+        """Record the position of the block and move past it."""
         before, n_rows = self._position, self._batch.n_rows_out
         block.first_document, block.inside = before.documents, before.inside
         block.after = self._position = replace(
-            before, bytes=before.bytes + block.source_bytes, documents=n_rows, inside=self._batch.waiting.inside
+            before, bytes=before.bytes + block.source_bytes, documents=n_rows, inside=self._batch.pending.inside
         )
         while self._bad and self._bad[0] < n_rows:
             block.bad.append(BadDocument(self._bad.popleft() + 1, f"{self._key!r} is null"))
 
     def _next_batch(self) -> bool:
-        """Take the next batch; False at the end. It may have no documents."""
+        """Take the next batch, which may have no documents; False at the end."""
         begin = self._batch.end
         with self._errors(f"row {begin + 1}: cannot be read, here or further on"):
             batch = next(self._batches, None)
@@ -193,11 +193,11 @@ class ParquetReader:
         return [b'{"file":%b,"line":%d,"metadata":%b}' % (file, row, other) for row, other in others]
 
     def _read_batches(self, first_row: int) -> Generator[Any, None, None]:
-        """Record batches from that row on.
+        """Record batches from first_row on.
 
-        The number of rows in a batch is learned from the batches before: the sizes in the file mean little if values
-        are stored once and repeated, and pyarrow crashes on some damaged column metadata. If rows turn out much
-        longer than expected, the row group is read again from the same row with fewer rows at a time.
+        The number of rows in a batch is estimated from the batches before: the sizes in the file are useless if values
+        are stored once and repeated, and pyarrow crashes on some damaged column metadata. If rows are much longer than
+        expected, the row group is read again from the same row with fewer rows at a time.
         """
         metadata, begin, n_rows = self._parquet.metadata, 0, SKIPPED_ROWS if first_row else FIRST_ROWS
         for group in range(metadata.num_row_groups):
@@ -227,7 +227,7 @@ class ParquetReader:
         ]  # fmt: skip
 
     def _read_group(self, group: int, n_rows: int, n_skipped: int) -> Iterator[Any]:
-        """A row group without its first rows, n_rows at a time."""
+        """A row group without its first n_skipped rows, n_rows at a time."""
         columns = None if self._metadata else [".".join(self._path)]
         for batch in self._parquet.iter_batches(n_rows, [group], columns, use_threads=False):
             if len(batch) > n_skipped:
@@ -235,13 +235,13 @@ class ParquetReader:
             n_skipped = max(0, n_skipped - len(batch))
 
     def _rows_that_fit(self, batch: Any) -> int:
-        """How many rows like these make a batch."""
+        """How many rows of this size make a batch."""
         n_bytes = int(_column(batch, self._path).nbytes) + (int(batch.nbytes) if self._metadata else 0)
         return max(1, min(MAX_ROWS, BATCH_BYTES * len(batch) // max(1, n_bytes)))
 
     @contextmanager
     def _errors(self, what: str) -> Iterator[None]:
-        """pyarrow's errors as InputError with the file's name."""
+        """Raise pyarrow's errors as InputError with the name of the file."""
         try:
             yield
         except (InputError, MemoryError):
@@ -296,7 +296,7 @@ def _column(batch: Any, path: list[str]) -> Any:
 
 
 def _other_columns(batch: Any, path: list[str]) -> list[bytes]:
-    """Each row without the value at `path`, as a JSON object. Values that JSON cannot express become strings."""
+    """Each row without the value at `path` as a JSON object. Values that JSON cannot express become strings."""
     import pyarrow
 
     columns = []
@@ -325,7 +325,7 @@ def _nothing() -> PendingDocuments:
 
 
 def _packed(column: Any) -> tuple[np.ndarray[Any, np.dtype[np.uint8]], np.ndarray[Any, np.dtype[np.int64]]]:
-    """The bytes of an array of strings without nulls, in place, and where each ends."""
+    """The bytes of an array of strings without nulls, not copied, and the end of each string."""
     import pyarrow
 
     if len(column) == 0:

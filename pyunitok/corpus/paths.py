@@ -1,4 +1,4 @@
-"""Arguments of the command → the files that they name: folders walked, patterns matched, URLs listed."""
+"""Expands the arguments of a command to files: walks folders, matches patterns, lists URLs."""
 
 from __future__ import annotations
 
@@ -18,23 +18,24 @@ from pyunitok.errors import InputError
 
 @dataclass(frozen=True)
 class LeftOut:
-    """Something in a folder that is not read, and why."""
+    """A file in a folder that is not read, and the reason."""
 
     path: str
     reason: str
 
 
 @dataclass(frozen=True)
-class Found:
-    """A file that an argument names: stdin, a local one with its status, or one at a URL.
+class FoundFile:
+    """A file of an argument: stdin, a local file with its status, or a file at a URL.
 
-    path  as it is stored and shown; far.url has what is secret in a URL
+    path   as it is stored and shown; far.url includes the secrets of a URL
+    named  the argument is the name of the file, not of a folder and not a pattern
     """
 
     path: str
     status: os.stat_result | None
-    far: remote.Found | None = None
-    named: bool = False  # by itself, not by a folder or pattern
+    far: remote.RemoteFile | None = None
+    named: bool = False
 
     @property
     def address(self) -> str:
@@ -43,7 +44,7 @@ class Found:
 
     @property
     def is_pipe(self) -> bool:
-        """What has been read of it cannot be read again."""
+        """Bytes that have been read cannot be read again."""
         return self.far is None and (self.status is None or not stat.S_ISREG(self.status.st_mode))
 
     @property
@@ -59,12 +60,12 @@ class Found:
         return None if self.status is None or self.is_pipe else self.status.st_mtime_ns
 
 
-def expand(argument: str, left_out: list[LeftOut]) -> list[Found]:
-    """The files of one argument, in reading order. left_out gets what is in its folders and is not a regular file."""
+def expand(argument: str, left_out: list[LeftOut]) -> list[FoundFile]:
+    """The files of one argument, in reading order; left_out gets the entries of folders that are not regular files."""
     if not argument:
         raise InputError("an argument is empty")
     if is_url(argument):
-        return [Found(shown(far.url), None, far, far.url == argument) for far in remote.expand(argument)]
+        return [FoundFile(shown(far.url), None, far, far.url == argument) for far in remote.expand(argument)]
     try:
         status = Path(argument).stat()
     except FileNotFoundError:
@@ -73,10 +74,10 @@ def expand(argument: str, left_out: list[LeftOut]) -> list[Found]:
         raise InputError(f"{argument}: cannot be read: {error}") from error
     else:
         if not stat.S_ISDIR(status.st_mode):
-            return [Found(argument, status, named=True)]
+            return [FoundFile(argument, status, named=True)]
         found = dict(_walk(argument, left_out))
     files = sorted(found.items(), key=lambda item: os.fsencode(item[0]))
-    return [Found("./-" if path == STDIN else path, status) for path, status in files]  # a file named "-" is a file
+    return [FoundFile("./-" if path == STDIN else path, status) for path, status in files]  # a file named "-" is a file
 
 
 def _is_wild(text: str) -> bool:
@@ -92,7 +93,7 @@ def _entries(folder: str) -> list[os.DirEntry[str]]:
 
 
 def _walk(folder: str, left_out: list[LeftOut]) -> Iterator[tuple[str, os.stat_result]]:
-    """The regular files below a directory, in no order. A loop: trees can be deeper than Python's stack."""
+    """The regular files below a directory, unordered. Not recursive: a tree can be deeper than Python's stack."""
     folders = [folder]
     while folders:
         folder = folders.pop()
@@ -107,7 +108,7 @@ def _walk(folder: str, left_out: list[LeftOut]) -> Iterator[tuple[str, os.stat_r
 
 
 def _regular(path: str, left_out: list[LeftOut]) -> os.stat_result | None:
-    """The status of a regular file or of a link to one; anything else is left out."""
+    """The status of a regular file or of a link to one; other entries are left out."""
     try:
         status = Path(path).stat()
     except OSError as error:
@@ -122,9 +123,9 @@ def _regular(path: str, left_out: list[LeftOut]) -> os.stat_result | None:
 
 
 def _glob(pattern: str, left_out: list[LeftOut]) -> Iterator[tuple[str, os.stat_result]]:
-    """The regular files that a pattern names or that lie below directories it names; some perhaps twice.
+    """The regular files that match a pattern or are below matching directories; may contain duplicates.
 
-    The standard library's glob descends into linked directories under "**", so it can go round in circles.
+    Not the standard library's glob, which follows links to directories under "**" and so may not end.
     """
     anchor = Path(pattern).anchor
     matches, part = [anchor], ""
@@ -140,7 +141,7 @@ def _glob(pattern: str, left_out: list[LeftOut]) -> Iterator[tuple[str, os.stat_
 
 
 def _glob_part(folder: str, part: str) -> Iterator[str]:
-    """What one part of a pattern matches in `folder` ('' is the current one)."""
+    """The entries of `folder` ('' is the current one) that match one part of a pattern."""
     if part == "**":
         yield folder
         if folder and not Path(folder).is_dir():

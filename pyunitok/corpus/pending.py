@@ -11,15 +11,15 @@ from pyunitok.corpus.text import CARRY_SHARE, MAX_DOCS
 
 
 class PendingDocuments:
-    """Documents laid end to end, the first of which are already in blocks:
+    """Adjacent documents, the first of which are already in blocks:
 
         data   [ o u t f o x b r o w n l a z y ]        next     the next document
-                 0     3     6         11      15        inside   how many bytes of it are in blocks
+                 0     3     6         11      15        inside   bytes of it that are in blocks
                  ends
 
     data    uint8[]
-    ends    int64[n + 1], ends[0] = where the first begins
-    inside  as above, to begin with
+    ends    int64[n + 1]; ends[0] is the beginning of the first
+    inside  initial value
     """
 
     def __init__(
@@ -31,15 +31,15 @@ class PendingDocuments:
         self.inside = inside
 
     def __len__(self) -> int:
-        """How many are not yet entirely in blocks."""
+        """The number of documents that are not completely in blocks."""
         return len(self._ends) - 1 - self.next
 
     def put(self, block: Block, split: Split) -> bool:
         """Put more documents into the block, which has MAX_DOCS + 1 offsets; False once the block is complete."""
-        return bool(len(self)) and (self._put_whole(block) or self._put_piece(block, split))
+        return bool(len(self)) and (self._put_complete(block) or self._put_piece(block, split))
 
-    def _put_whole(self, block: Block) -> bool:
-        """Put the documents that fit whole, or the rest of the current one; whether there was any."""
+    def _put_complete(self, block: Block) -> bool:
+        """Put the documents that fit completely, or the rest of the current one; False if there are none."""
         first, at = self.next, int(block.offsets[block.n_docs])
         begin = int(self._ends[first]) + self.inside
         behind = int(np.searchsorted(self._ends, begin + len(block.data) - at, side="right")) - 1
@@ -56,7 +56,7 @@ class PendingDocuments:
         return True
 
     def _put_piece(self, block: Block, split: Split) -> bool:
-        """Put a piece of the next document, which does not fit whole; False if the block is complete without it."""
+        """Put a piece of the next document, which does not fit; False if the block is complete without it."""
         begin, end = int(self._ends[self.next]) + self.inside, int(self._ends[self.next + 1])
         at = int(block.offsets[block.n_docs])
         capacity = len(block.data) - at
@@ -69,7 +69,7 @@ class PendingDocuments:
             block.offsets[block.n_docs] = at + size
             block.open_end = True
             self.inside += size
-        elif block.n_docs == 0:  # it cannot be divided here: more of it is needed
-            block.data = np.concatenate((block.data, np.empty(max(capacity, 1), np.uint8)))
+        elif block.n_docs == 0:  # it cannot be divided here: the block must grow
+            block.grow(max(capacity, 1))
             return True
         return False

@@ -1,9 +1,9 @@
-"""PipeStream: a pipe that is hashed as it is read, so that a later run can tell whether it gets the same input again.
+"""PipeStream: hashes a pipe as it is read, so that a resumed run can verify that it gets the same input.
 
-A file can be opened again, and is recognised by its size and time. A pipe starts at its beginning and is recognised
-only by its bytes: when a run resumes, they are read again, compared and discarded.
+A file is identified by its size and time. A pipe can only be read from its beginning and identified by its bytes: when
+a run resumes, they are read again, compared with the hash and discarded.
 
-    resuming:      [ dropped, compared          | compared, then handed out | handed out ... ]
+    resuming:      [ compared, dropped          | compared, then returned   | returned ...   ]
                    0                          start                   known.n_bytes
 """
 
@@ -21,17 +21,16 @@ PIECE_BYTES = 1 << 18
 class PipeStream:
     """A ByteStream over another one.
 
-    known  the hash of what an earlier run has read of it; the bytes from `start` on are needed again
+    known  the hash of what an earlier run has read; the bytes from `start` on are needed again
 
-    readinto raises InputError, before it returns any byte from `start` on, if the pipe does not begin with the same
-    bytes.
+    If the pipe does not begin with the same bytes, readinto raises InputError before it returns a byte from `start` on.
     """
 
     def __init__(self, stream: ByteStream, known: Hashed | None = None, start: int = 0) -> None:
         self.name = stream.name
         self._stream = stream
         self._hash = ChunkHash()
-        self._turn = threading.Lock()  # one thread reads while another asks for the state
+        self._turn = threading.Lock()  # one thread reads while another calls state()
         self._known, self._start = known or Hashed(), start
         self._checked = not self._known.n_bytes
         self._n_compared = 0  # chunks
@@ -58,7 +57,7 @@ class PipeStream:
         return n
 
     def drain(self) -> None:
-        """Read everything; InputError unless it is exactly what is known."""
+        """Read the whole pipe. InputError unless it equals what is known."""
         self._start = self._known.n_bytes
         piece = memoryview(bytearray(PIECE_BYTES))
         self._check()
@@ -78,21 +77,21 @@ class PipeStream:
         return n_read
 
     def _check(self) -> None:
-        """Read as much as is known, compare, and keep the bytes from `start` on."""
+        """Read and compare as many bytes as are known, and hold those from `start` on."""
         known, at = self._known, self._hash.n_bytes
-        kept = bytearray()
+        held = bytearray()
         piece = memoryview(bytearray(PIECE_BYTES))
         while at < known.n_bytes:
             n_read = self._read(piece[: min(PIECE_BYTES, known.n_bytes - at)])
             if not n_read:
                 raise self._ended()
-            kept += piece[max(0, self._start - at) : n_read]
+            held += piece[max(0, self._start - at) : n_read]
             at += n_read
             self._compare()
-        self._ahead, self._checked = memoryview(kept), True
+        self._ahead, self._checked = memoryview(held), True
 
     def _compare(self) -> None:
-        """InputError if a chunk that was read, or at the end the rest, has changed."""
+        """InputError if a chunk that has been read, or at the end the rest, has changed."""
         known, end = self._known, self._hash.n_bytes
         for k in range(self._n_compared, min(len(self._hash.digests), len(known.digests))):
             if self._hash.digests[k] != known.digests[k]:

@@ -11,14 +11,14 @@ from typing import Any
 class Position:
     """A place between two blocks, where reading can resume with the same result.
 
-    source     which input, counting from 0; the number of inputs when all are read
-    bytes      decompressed bytes of it that the earlier blocks account for
-    documents  of it that end before here, including bad ones that were skipped
-    lines      of it before here, in JSON lines; 0 elsewhere
-    inside     bytes of the current document in earlier blocks; 0 between documents
-    state      of the encoder inside the current document, in hexadecimal; "" if it has none
-    file_at    the byte of the stored file where decompression can start to reach this place,
-    file_bytes   and how many decompressed bytes come before that byte
+    source      number of the input, from 0; the number of inputs when all are read
+    bytes       its decompressed bytes before this place
+    documents   its documents that end before this place, skipped ones included
+    lines       its lines before this place, for JSON lines; otherwise 0
+    inside      bytes of the current document in earlier blocks; 0 between documents
+    state       of the encoder inside the current document, in hexadecimal; "" if it has none
+    file_at     byte of the stored file where decompression can start in order to reach this place
+    file_bytes  decompressed bytes before that byte
     """
 
     source: int = 0

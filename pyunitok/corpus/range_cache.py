@@ -1,4 +1,4 @@
-"""RangeCache: a seekable file that holds one range of its bytes in memory."""
+"""RangeCache: a seekable file with one range of its bytes in memory."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Ranges: a large file in parts that can be read independently, each with the documents that begin in it.
+"""Ranges: parts of a large file that can be read independently, each with the documents that begin in it.
 
     frames     │ 0         │ 1        │ 2         │ 3       │        of a .zst file; bytes, of one without compression
     documents   a a a|b b b b b|c c|d d d d d d d d d d d|e e
@@ -6,8 +6,8 @@
 
 The text of a range starts after the first separator at or after its first byte, and ends where the text of the next
 range starts. Both depend only on the bytes there, so ranges are independent, and together they are the file. If a
-separator can overlap itself ("\\n\\n" in "\\n\\n\\n"), which occurrences count depends on what came before; therefore
-only an occurrence that no earlier one overlaps is taken.
+separator can overlap itself ("\\n\\n" in "\\n\\n\\n"), the matches depend on earlier bytes; therefore a range only
+starts at an occurrence that no earlier one overlaps.
 """
 
 from __future__ import annotations
@@ -28,25 +28,18 @@ from pyunitok.corpus.stream import decompressed, open_raw
 
 @dataclass(frozen=True)
 class Range:
-    """Some bytes of a file as stored: whole frames, or any bytes if it is not compressed.
-
-    end  None: to the end of the file
-    """
+    """Stored bytes of a file: complete frames, or any bytes if it is not compressed. end=None: to its end."""
 
     begin: int = 0
     end: int | None = None
 
 
 def plan_ranges(source: Source, separator: bytes | None, n_bytes: int) -> list[Range]:
-    """Divide a file into ranges of at least n_bytes each, if it can be divided.
+    """Divide a file into ranges of at least n_bytes, if its format and compression allow that.
 
-    separator  between documents: for text as in TextReader, for JSON lines a newline. None: the file is one document,
-    and
-               one range.
+    separator  between documents, see separator_of(); None: the file is one document, and one range
 
-    A gzip file, a pipe and a file of one frame are one range; so is a .zst file at a URL, because finding its
-    frames would fetch most of it. Raises InputError. Cost: a few bytes of each frame; nothing for files of up to
-    n_bytes.
+    Raises InputError. Reads a few bytes of each frame of a .zst file, and nothing of files of up to n_bytes.
     """
     divide, size_bytes = COMPRESSIONS[source.compression].divide, source.size_bytes
     if separator is None or size_bytes is None or divide is None or FORMATS[source.format].seekable:
@@ -56,8 +49,8 @@ def plan_ranges(source: Source, separator: bytes | None, n_bytes: int) -> list[R
 
 
 def open_range(source: Source, part: Range, separator: bytes | None) -> Source:
-    """A source with only the documents of this range. It can be read once. A reader counts lines from the position that
-    it is given: counted() finds it, UNCOUNTED leaves it open."""
+    """A source with only the documents of this range. It can be read once. A reader counts lines from the start that it
+    is given; counted() determines it, and UNCOUNTED leaves it open."""
     if part == Range():
         return source
     assert separator is not None
@@ -65,25 +58,25 @@ def open_range(source: Source, part: Range, separator: bytes | None) -> Source:
 
 
 def described_range(source: Source, part: Range) -> Source:
-    """Like open_range, but not opened."""
+    """Like open_range, but without opening the file."""
     if part == Range():
         return source
     size = (source.size_bytes if part.end is None else part.end) or 0
     return replace(source, size_bytes=size - part.begin, is_range=True)
 
 
-# The start of a range inside a file, when the documents before it have not been counted.
+# The start of a range inside a file if the documents before it have not been counted.
 UNCOUNTED = Position(bytes=1, documents=1, lines=1, file_bytes=1)
 
 
 def counted(source: Source, part: Range, separator: bytes | None) -> Position:
-    """What is in a range: its bytes, documents and lines, bad lines among them. InputError. Reads it all once."""
+    """The bytes, documents and lines of a range, bad lines included. Reads the range once. InputError."""
     at = BEGINNING if part.begin == 0 else UNCOUNTED
     part_source = open_range(source, part, separator)
     options = ReadingOptions(separator=separator, on_error="skip", threads=1, max_line_bytes=CHUNK_BYTES)
     with contextlib.closing(Inputs(Reading([part_source], options, anywhere), at)) as inputs:
         block = inputs.new_block()
-        while inputs.fill(block):  # and no block.finish(): lines are counted, not parsed
+        while inputs.fill(block):  # without block.finish(): lines are counted, not parsed
             pass
         (ending,) = inputs.endings()
     after = ending.at
@@ -92,7 +85,7 @@ def counted(source: Source, part: Range, separator: bytes | None) -> Position:
 
 
 def followed_by(before: Position, more: Position) -> Position:
-    """Where a range starts that comes after `more`, which starts at `before`."""
+    """The position after a range that starts at `before` and has `more`."""
     n_bytes = before.bytes + more.bytes
     return Position(
         bytes=n_bytes, documents=before.documents + more.documents, lines=before.lines + more.lines, file_bytes=n_bytes
@@ -103,7 +96,7 @@ def followed_by(before: Position, more: Position) -> Position:
 
 
 class _RangeStream:
-    """A ByteStream of a range's documents: from the first separator that counts to the first one after its end."""
+    """A ByteStream of a range's documents: from its first separator to the first one after its end; see Search."""
 
     def __init__(self, source: Source, part: Range, separator: bytes) -> None:
         self.name = source.name
@@ -158,7 +151,7 @@ class _RangeStream:
 
 
 class Search:
-    """Looks for the first separator that no earlier one overlaps, in text that starts at any byte of a file."""
+    """Searches text that starts at any byte of a file for the first separator that no earlier one overlaps."""
 
     def __init__(self, separator: bytes) -> None:
         self._separator = separator
@@ -167,7 +160,7 @@ class Search:
         self._last: int | None = None  # where in it the last separator began
 
     def feed(self, chunk: bytes) -> int | None:
-        """Where that separator ends in this chunk, the next of the text; None if it is not in it."""
+        """Where that separator ends in `chunk`, the next part of the text; None if it does not."""
         n = len(self._separator)
         text = self._tail + chunk
         base = self._n_bytes - len(self._tail)

@@ -22,7 +22,7 @@ class RawFile:
     """A ByteStream of a file as stored, of a pipe, or of a URL. Errors are InputError and name the file.
 
     name      the path as it is shown, or '<stdin>'
-    position  bytes handed out so far
+    position  bytes read so far
     """
 
     def __init__(self, path: str) -> None:
@@ -35,7 +35,7 @@ class RawFile:
             if path == STDIN:
                 if sys.stdin is None:
                     raise InputError(f"{self.name}: closed")
-                # Not sys.stdin.buffer: a thread left waiting in it would hold a lock that Python needs at exit.
+                # Not sys.stdin.buffer: an abandoned thread that waits in it holds a lock that Python needs at exit.
                 self._file = io.FileIO(sys.stdin.fileno(), closefd=False)
             elif is_url(path):
                 self._file = remote.open_file(path)
@@ -45,7 +45,7 @@ class RawFile:
         except OSError as error:
             raise InputError(f"{self.name}: cannot be opened: {error.strerror}") from error
         self._unchanged = None if path == STDIN or is_url(path) else Unchanged(self._file, self.name)
-        # A parent process may have left a pipe non-blocking; "nothing yet" must not read as the end of the file.
+        # A parent process may have made a pipe non-blocking; "nothing yet" would look like the end of the file.
         with contextlib.suppress(OSError, ValueError):
             os.set_blocking(self._file.fileno(), True)
 
@@ -133,8 +133,8 @@ class RawFile:
         return chunk
 
     def _check_position(self, n_ahead: int, *, at_end: bool = False) -> None:
-        """InputError if the file ends n_ahead bytes after the position, or continues there, and was different when
-        opened."""
+        """InputError if the file has changed since it was opened: called n_ahead bytes after the position, at the end
+        or where the file continues."""
         if self._unchanged is None:
             return
         if at_end:

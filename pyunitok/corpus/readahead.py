@@ -1,14 +1,14 @@
-"""ReadAhead and ReadAheadStream: decompression ahead of the reader, by whichever thread is idle.
+"""ReadAhead and ReadAheadStream: idle threads decompress ahead of the reader.
 
     producer (one thread at a time)          helpers (any thread)         reader (holds the reading turn)
     reads the file, finds frames   ──▶ queue: │ done │ under way │ waiting │ ──▶ copies from the first when it is done
 
-A producer turns a file into chunks, in order. A chunk has its bytes, or the work that produces them: whole zstd frames,
-which are independent of each other. An idle thread takes the first waiting chunk, or lets the producer make the next
-one, or opens the next file. No thread sleeps while there is such work and memory for its result. The reader gets the
-bytes of the file in order, whichever thread decompressed them.
+A producer turns a file into chunks, in order. A chunk holds bytes, or the work that produces them: complete zstd
+frames, which are independent of each other. An idle thread takes the first waiting chunk, or else runs the producer, or
+else opens the next file, as long as memory allows. The reader gets the bytes in order, whichever thread decompressed
+them.
 
-Memory: the chunks not yet read hold at most limit_bytes, plus one chunk.
+Memory: limit_bytes for the chunks that have not been read, plus one chunk.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ from pyunitok.errors import InputError
 Task = Callable[[], None]
 Bytes = bytes | memoryview
 
-MIN_CHUNK_COST = 1 << 14  # the least a chunk counts for: its Python objects
-STREAM_BYTES = 1 << 20  # decompressed at once where a file is one stream
+MIN_CHUNK_COST = 1 << 14  # the least memory that a chunk counts for: its Python objects
+STREAM_BYTES = 1 << 20  # decompressed at once if a file is one stream
 ENOUGH_PIECES = 3  # whatever their size
-MAX_SPARE_BYTES = 16 << 20  # of buffers kept
+MAX_SPARE_BYTES = 16 << 20  # of buffers for reuse
 
 
 @dataclass(eq=False)
@@ -37,10 +37,10 @@ class Chunk:
 
     cost      bytes of memory that it holds or will hold
     frame_at  where in the file its first frame begins; None if it continues a frame
-    data      set when it is done
-    work      returns data, the error after it if there is one, and the buffer; None once a thread has taken it
-    error     raised when data has been read
-    buffer    holds data, and is reused afterwards; None if data is no part of one
+    data      set when the work is done
+    work      returns the data, the error after it or None, and the buffer; None once a thread has taken it
+    error     raised after the data has been read
+    buffer    holds the data and is reused afterwards; None if the data has no such buffer
     """
 
     cost: int
@@ -52,18 +52,17 @@ class Chunk:
 
 
 class Producer(Protocol):
-    """Turns a file into chunks. Called by one thread at a time."""
+    """Turns a file into chunks. One thread at a time calls it."""
 
     def produce(self, spare: list[bytearray]) -> Chunk | None:
         """The next chunk; None at the end. Raises InputError. It may take buffers from `spare`."""
 
     def stream_into(self, buffer: memoryview) -> int | None:
-        """Read the next bytes straight into the buffer, if they come as a stream: how many, 0 at the end. None if they
-        come in chunks. Raises InputError."""
+        """Read the next bytes directly into the buffer and return how many, 0 at the end; None if they come in chunks.
+        Raises InputError."""
 
     def place(self, n_bytes: int) -> tuple[int, int] | None:
-        """Where byte n_bytes of the text is in the file, if that is known without bookkeeping; see
-        ReadAheadStream.place."""
+        """As ReadAheadStream.place, if the format alone determines it; else None."""
 
     def compressed_position(self) -> int: ...
 
@@ -72,13 +71,13 @@ class Producer(Protocol):
 
 
 class ReadAhead:
-    """What the streams of one run share: the lock, the memory limit, and which stream comes next.
+    """Shared by the streams of one run: the lock, the memory limit, and which stream is next.
 
-    lock          of all that is shared
-    changed       of that lock; notified whenever something happens that a reading or idle thread may be waiting for
-    limit_bytes   of chunks made and not yet read; another chunk is begun only below this
-    enough_bytes  nothing more is made ahead while this many bytes, in at least ENOUGH_PIECES, are ready without a gap
-    n_streams     opened in order by open_stream(number), which returns None for one that only the reader may open
+    lock          of all shared state
+    changed       a condition of that lock, notified of everything that a reading or idle thread may wait for
+    limit_bytes   of chunks that have not been read; only below this is another one begun
+    enough_bytes  while the reader has this many bytes in at least ENOUGH_PIECES without a gap, nothing more is begun
+    n_streams     opened in order by open_stream(number), which returns None for a stream that only the reader may open
     """
 
     def __init__(
@@ -96,13 +95,14 @@ class ReadAhead:
         self._next = 0
         self._opening: int | None = None
         self._streams: dict[int, ReadAheadStream] = {}
+        self._failures: dict[int, BaseException] = {}  # to open a stream; raised when the reader takes it
 
     def begin(self, number: int) -> None:
         """Skip the streams before this one."""
         self._next = number
 
     def claim(self) -> Task | None:
-        """A task for an idle thread, or None. Called with `changed` held; the task runs without it."""
+        """A task for an idle thread, or None. Call it with `changed` held, and the task without."""
         for stream in self._streams.values():
             if (task := stream.claim_piece()) is not None:
                 return task
@@ -116,7 +116,7 @@ class ReadAhead:
         return None
 
     def _is_enough(self) -> bool:
-        """Whether the reader can continue for a while: enough_bytes, in at least ENOUGH_PIECES, are ready in a row."""
+        """Whether enough_bytes, in at least ENOUGH_PIECES, are ready without a gap."""
         n_bytes = n_pieces = 0
         for stream in self._streams.values():
             for chunk in stream.queue:
@@ -136,6 +136,8 @@ class ReadAhead:
             with self.changed:
                 if number in self._streams:
                     return self._streams[number]
+                if number in self._failures:
+                    raise self._failures[number]
                 if number < self._next and number != self._opening:
                     return None
                 task = None if self._opening is not None else self._claim_opening()
@@ -161,10 +163,11 @@ class ReadAhead:
         self._next += 1
 
         def task() -> None:
+            stream = None
             try:
                 stream = self._open_stream(number)
-            except BaseException as error:  # raised when its turn comes
-                stream = ReadAheadStream(_Failed(error), "", self)
+            except BaseException as error:
+                self._failures[number] = error
             with self.changed:
                 if stream is not None:
                     self._streams[number] = stream
@@ -178,14 +181,14 @@ class ReadAheadStream:
     """A ByteStream over the chunks of a producer.
 
     queue  chunks that the reader has not reached
-    ended  the producer has no more
+    ended  the producer has no more chunks
     """
 
     def __init__(self, producer: Producer, name: str, readahead: ReadAhead | None = None) -> None:
         self.name = name
         self.ended = False
         self._producer = producer
-        self._shared = readahead or ReadAhead(1)  # alone: chunks are made as they are read
+        self._shared = readahead or ReadAhead(1)  # on its own, it decompresses when it is read
         self._producing = False
         self.queue: deque[Chunk] = deque()
         self._chunk: Chunk | None = None  # being read
@@ -194,13 +197,13 @@ class ReadAheadStream:
         self._frames: deque[tuple[int, int]] = deque()  # where frames read began: in the file, in its text
 
     def stand_at(self, file_at: int, n_bytes: int) -> None:
-        """The producer starts at byte file_at of the file, which is byte n_bytes of the text."""
+        """State that the producer starts at byte file_at of the file, which is byte n_bytes of the text."""
         self._n_bytes = n_bytes
         self._frames.append((file_at, n_bytes))
 
     def place(self, n_bytes: int) -> tuple[int, int]:
-        """Where decompression can start to reach byte n_bytes of the text, which has been read: the byte of the file,
-        and the byte of the text found there. Later calls must not ask for an earlier byte."""
+        """Where decompression can start in order to reach byte n_bytes of the text: (byte of the file, byte of the
+        text). n_bytes must have been read, and must not decrease from call to call."""
         place = self._producer.place(n_bytes)
         if place is not None:
             return place
@@ -283,7 +286,7 @@ class ReadAheadStream:
         try:
             chunk = self._producer.produce(self._shared.spare)
             if chunk is None:
-                self._producer.close()  # not after the reader has read it: many files would stay open
+                self._producer.close()  # now: if the reader closed it, many files would be open
         except BaseException as error:
             chunk = Chunk(0, data=b"", error=error)
         with self._shared.changed:
@@ -296,7 +299,7 @@ class ReadAheadStream:
             self._shared.changed.notify_all()
 
     def _next(self, buffer: memoryview) -> int | None:
-        """Make the next chunk the current one, and return 0; or read straight into the buffer and return how many
+        """Make the next chunk the current one and return 0, or read directly into the buffer and return the number of
         bytes; None at the end."""
         while True:
             with self._shared.changed:
@@ -317,7 +320,7 @@ class ReadAheadStream:
                 task()
 
     def _stream_into(self, buffer: memoryview) -> int | None:
-        """With nothing made ahead: read straight into the buffer, or put the next chunk into the queue."""
+        """With an empty queue: read directly into the buffer, or put the next chunk into the queue."""
         try:
             n = self._producer.stream_into(buffer)
         except BaseException:
@@ -354,9 +357,9 @@ class ReadAheadStream:
 
 
 def spare_buffer(spare: list[bytearray], n_bytes: int) -> bytearray:
-    """One of these if it has n_bytes, or a new one: touching fresh memory costs half as much as decompressing into it.
+    """A spare buffer of at least n_bytes, or a new one; touching fresh memory takes half as long as decompressing.
 
-    One that is too small is dropped, so that the sizes kept are those in use.
+    A buffer that is too small is dropped, so that the spare ones have the sizes in use.
     """
     try:
         buffer = spare.pop()
@@ -391,24 +394,3 @@ class Streamed:
 
     def close(self) -> None:
         self._stream.close()
-
-
-class _Failed:
-    """A producer for a file that could not be opened."""
-
-    def __init__(self, error: BaseException) -> None:
-        self._error = error
-
-    def produce(self, spare: list[bytearray]) -> Chunk | None:
-        raise self._error
-
-    def stream_into(self, buffer: memoryview) -> int | None:
-        raise self._error
-
-    def place(self, n_bytes: int) -> tuple[int, int] | None:
-        return None
-
-    def compressed_position(self) -> int:
-        return 0
-
-    def close(self) -> None: ...

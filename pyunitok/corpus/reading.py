@@ -3,14 +3,14 @@
     Reading ──▶ Inputs:  file, file, …  ──▶ stream ──▶ reader ──▶ block, block, …
     (options)            (opened in turn)   (bytes)    (documents)
 
-To look at a corpus in one thread:
+To read a corpus in one thread:
 
     reading = Reading(inputs.find(["corpus/"]), ReadingOptions(separator=b"\\n"))
     with contextlib.closing(Inputs(reading)) as corpus:
         n_bytes = sum(block.source_bytes for block in corpus.blocks())
 
-Nothing here knows of models or outputs. Blocks are cut where Reading.split allows, so the result does not depend on
-the block size or on the number of threads.
+Documents are divided only where Reading.split allows, so results do not depend on the block size or the number of
+threads.
 """
 
 from __future__ import annotations
@@ -37,15 +37,15 @@ BLOCK_BYTES = 1 << 20
 MAX_LINE_BYTES = 256 << 20
 MAX_MEMORY_BYTES = 1 << 30
 
-# Text that may be worked on or waiting for whoever takes the results, besides two blocks per thread, so that a slow
-# consumer (a disk, say) does not stop the workers.
+# Text of blocks that are processed or whose results wait, besides two blocks per thread, so that a slow consumer (a
+# disk, say) does not stop the workers.
 WAITING_BYTES = 16 << 20
-READAHEAD_BYTES = 32 << 20  # decompressed ahead at least, where memory allows
-MIN_BLOCK_BYTES = 1 << 16  # smaller blocks work, and count as this many bytes
-MAX_FRAME_BYTES = 64 << 20  # decompressed whole, where memory allows
+READAHEAD_BYTES = 32 << 20  # decompressed ahead, if memory allows
+MIN_BLOCK_BYTES = 1 << 16  # smaller blocks count as this many bytes
+MAX_FRAME_BYTES = 64 << 20  # largest frame that is decompressed at once, if memory allows
 MIN_READAHEAD_BYTES = 2 << 20
-MAX_WARNINGS = 3  # of files that do not look like UTF-8
-WRITING_BYTES = 16 << 20  # the output's buffers
+MAX_WARNINGS = 3  # about files that are not UTF-8
+WRITING_BYTES = 16 << 20  # buffers of the output
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -93,9 +93,9 @@ class Reading:
     """A corpus, and how it is read.
 
     sources       its files, in order: see inputs.find
-    split         where a document longer than a block may be divided: see block.Split. By default nowhere: each
-                  document reaches a worker in one piece, however much memory that takes
-    result_bytes  memory that a worker's result takes for each byte of text
+    split         where a document longer than a block may be divided: see block.Split. By default a document is never
+                  divided, however much memory it takes
+    result_bytes  memory of a worker's result for each byte of text
     """
 
     sources: Sequence[Source]
@@ -109,7 +109,7 @@ class Reading:
 
     @property
     def useful_threads(self) -> int:
-        """1 where a single file fits into one block: another thread would find nothing to do."""
+        """1 if the corpus is a single block: other threads would be idle."""
         if len(self.sources) != 1 or not self.sources[0].is_plain:
             return self.threads
         n_bytes = self.sources[0].size_bytes
@@ -120,7 +120,7 @@ class Reading:
 class MemoryBudget:
     """How max_memory_bytes is divided.
 
-    n_unfinished     blocks read whose results have not been taken, those being worked on included
+    n_unfinished     blocks that have been read and whose results have not been taken
     readahead_bytes  for text decompressed ahead, and for the frames it comes from
     max_frame_bytes  of a zstd frame that is decompressed at once, beside others; larger ones are streamed
     seekable_bytes   for readers of seekable files, as of Parquet, if there are any
@@ -154,7 +154,7 @@ class MemoryBudget:
         kinds = {format_.seekable for format_ in formats}
         seekable = ahead if kinds == {True} else ahead // 2 if True in kinds else 0
         ahead = max(MIN_READAHEAD_BYTES, ahead - seekable)
-        # Below the limit one more piece is begun: two frames of this size, compressed and not.
+        # One more chunk may be begun just below the limit: a frame of this size, compressed and decompressed.
         max_frame = min(ahead // (2 * threads + 4), MAX_FRAME_BYTES)
         if threads == 1:
             max_frame = min(max_frame, stream.ALONE_FRAME_BYTES)  # no other thread decompresses: stream it
@@ -163,10 +163,10 @@ class MemoryBudget:
 
 @dataclass(frozen=True)
 class Ending:
-    """What is known of an input when it has been read.
+    """The end of an input.
 
-    source_bytes  that no block accounts for: blank lines at its end
-    at            where it ends: its bytes, documents and lines
+    source_bytes  that no block accounts for: blank lines at the end
+    at            the end: its bytes, documents and lines
     """
 
     source: int
@@ -178,7 +178,7 @@ class Ending:
 class Inputs:
     """All inputs as one sequence of blocks, from `start` on; inputs before it are not opened.
 
-    Not thread-safe: one thread at a time calls fill(). Any thread may do what ahead.claim() returns.
+    Not thread-safe: one thread at a time may call fill(). Any thread may run what readahead.claim() returns.
     """
 
     def __init__(self, reading: Reading, start: Position | None = None) -> None:
@@ -197,11 +197,11 @@ class Inputs:
 
     @property
     def source(self) -> int:
-        """The number of the input being read, or read last."""
+        """The number of the input that is being read, or was read last."""
         return self._source
 
     def blocks(self) -> Iterator[Block]:
-        """All blocks, complete, each in the same buffer: valid until the next is asked for."""
+        """All blocks, complete. They share one buffer, so each is valid until the next."""
         block = self.new_block()
         while self.fill(block):
             block.finish()
@@ -212,9 +212,9 @@ class Inputs:
         return Block(np.empty(self._reading.options.block_bytes, np.uint8))
 
     def fill(self, block: Block) -> bool:
-        """Fill the block from the next input that has anything left; False when all are read.
+        """Fill the block from the next input that is not at its end; the caller completes it with block.finish().
 
-        block.after is then after all inputs. The caller completes it with block.finish().
+        False when all inputs have been read; block.after is then after all of them.
         """
         while True:
             if self._reader is None:
@@ -237,16 +237,16 @@ class Inputs:
                 return True
 
     def endings(self) -> list[Ending]:
-        """Of the inputs that have ended since this was last asked."""
+        """Of the inputs that have ended since the last call."""
         endings, self._endings = self._endings, []
         return endings
 
     def compressed_position(self) -> int:
-        """Bytes of all files read so far, as they lie on disk; files before the start count as read."""
+        """Stored bytes of all files read so far; files before the start count as read."""
         return self._compressed_before + (self._stream.compressed_position() if self._stream else 0)
 
     def close(self) -> None:
-        """Once no other thread uses it."""
+        """No other thread may use it any more."""
         if self._stream is not None:
             self._finish_stream()
         self.readahead.close()

@@ -1,11 +1,11 @@
-"""Runs of small zstd frames, many at a time: a file may have millions of them, one for each document.
+"""Finds runs of small zstd frames: a file may have millions of frames, one for each document.
 
     chunk   … │ frame │ frame │ empty │ skippable │ frame │ a frame of two blocks …
               ╰ span ─┴ span ─╯                   ╰ span ─╯ end
 
-A frame of one block can be followed from three bytes, so these are found by one loop without an object for each. A
-frame with anything unusual or wrong about it is left to FrameScanner (frames.py). Empty and skippable frames hold
-nothing to decompress: their form, and the checksum of the empty ones, are checked here.
+Three bytes determine the end of a frame of one block, so one loop finds these without an object for each. Unusual and
+invalid frames are left to FrameScanner (frames.py). Empty and skippable frames are not decompressed: their headers, and
+the checksums of empty frames, are checked here.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from pyunitok.corpus.frames import MAX_BLOCK_BYTES, MAX_WINDOW_BYTES, ZSTD_MAGIC, header_size
 
-KEPT_WINDOW_BYTES = 1 << 23  # a decoder with a larger window is not kept
+KEPT_WINDOW_BYTES = 1 << 23  # a decoder with a larger window is not reused
 
 _RAW, _RLE, _COMPRESSED = 0, 1, 2
 _EMPTY_CHECKSUM = b"\x99\xe9\xd8\x51"  # the low half of XXH64 of nothing
@@ -30,7 +30,7 @@ _KEPT_WINDOW = _window_byte(KEPT_WINDOW_BYTES)
 
 
 def _header_sizes() -> list[int]:
-    """Of each frame header descriptor; 0 where the reserved bit is set or a dictionary is asked for."""
+    """For each frame header descriptor; 0 if the reserved bit is set or a dictionary is required."""
     return [0 if d & 0b1011 else header_size(ZSTD_MAGIC + bytes([d])) for d in range(256)]
 
 
@@ -39,11 +39,11 @@ _HEADER_SIZES = _header_sizes()
 
 @dataclass
 class SmallFrames:
-    """What follow() found.
+    """The result of follow(), in offsets of the chunk.
 
-    begins      where in the chunk each begins, without the skippable ones
-    spans       where each begins and ends, without the empty ones too
-    end         where in the chunk the last frame found ends
+    begins      of each frame that is not skippable
+    spans       (begin, end) of each frame that is neither skippable nor empty
+    end         of the last frame
     most_bytes  that the spans decompress to
     """
 
@@ -54,11 +54,11 @@ class SmallFrames:
 
 
 def follow(chunk: bytes, at: int, max_bytes: int) -> SmallFrames:
-    """The small frames that lie whole in chunk[at:], up to the first other frame or until they give max_bytes."""
+    """The small frames that are complete in chunk[at:], up to the first other frame or to max_bytes decompressed."""
     begins: list[int] = []
     spans: list[tuple[int, int]] = []
     n, most_bytes, sizes = len(chunk), 0, _HEADER_SIZES
-    while at + 9 <= n and most_bytes < max_bytes:  # no frame is shorter, but for skippable ones
+    while at + 9 <= n and most_bytes < max_bytes:  # only skippable frames are shorter
         if not chunk.startswith(ZSTD_MAGIC, at):
             if not (chunk[at] & 0xF0 == 0x50 and chunk.startswith(b"\x2a\x4d\x18", at + 1)):
                 break

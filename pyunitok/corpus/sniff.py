@@ -6,7 +6,7 @@ from pyunitok.corpus import compressions
 from pyunitok.errors import InputError
 
 SNIFF_BYTES = 1 << 16  # enough for why_not_text and share_invalid
-MUCH = 0.05  # of a text that is not UTF-8: worth a warning
+MUCH = 0.05  # share of invalid UTF-8 that deserves a warning
 
 _STARTS = {
     b"\xff\xfe\0\0": "UTF-32 text",
@@ -37,12 +37,12 @@ _STARTS = {
     b"wOF2": "a font",
 }
 _TAR_AT = 257
-# Control characters that text files have no use for; not NUL, which may separate documents.
+# Control characters that text files do not contain; NUL may separate documents.
 _CONTROLS = bytes(byte for byte in [*range(1, 32), 127] if byte not in b"\b\t\n\v\f\r\x1b")
 
 
 def why_not_text(start: bytes) -> str | None:
-    """What a file is that begins so, if it is not text; for messages: "…: a PNG image, not text"."""
+    """What a file that begins so is if it is not text, for messages: "…: a PNG image, not text"."""
     compression = compressions.by_start(start)
     if compression is not compressions.NONE:
         return f"{compression.title} data"
@@ -62,7 +62,7 @@ def why_not_text(start: bytes) -> str | None:
 
 
 class NotTextError(InputError):
-    """A file is something else. `plain` says so without naming options, for commands that lack them."""
+    """A file is not text. `plain` is the message without advice, for commands that lack the options."""
 
     def __init__(self, plain: str, advice: str) -> None:
         super().__init__(f"{plain}; {advice}")
@@ -72,13 +72,13 @@ class NotTextError(InputError):
 def not_text(name: str, what: str) -> NotTextError:
     if what.startswith("UTF-16"):
         return NotTextError(f"{name}: {what}, not text in UTF-8", "convert it first: iconv -f UTF-16 -t UTF-8")
-    advice = "--exclude leaves it out, --input-format text reads it as it is"
+    advice = "--exclude skips it, --input-format text reads it anyway"
     return NotTextError(f"{name}: {what}, not text", advice)
 
 
 def share_invalid(start: bytes) -> float:
-    """How much of a text that begins so is not UTF-8: bytes that no valid character holds."""
+    """The share of bytes at the beginning of a text that are not valid UTF-8."""
     sample = start[:SNIFF_BYTES]
     n_valid = len(sample.decode("utf-8", "ignore").encode())
     n_invalid = len(sample) - n_valid
-    return n_invalid / len(sample) if n_invalid > 3 else 0.0  # 3: a character cut at the end
+    return n_invalid / len(sample) if n_invalid > 3 else 0.0  # 3: the sample may divide its last character

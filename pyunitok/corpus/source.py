@@ -18,21 +18,21 @@ from pyunitok.disk.url import hash_of_secrets, shown
 # Manifests hold these fields, and may come from a stranger: tokens/manifest.py checks them by these types.
 Count = Annotated[int, Meta(ge=0, le=(1 << 63) - 1)]
 Nanoseconds = Annotated[int, Meta(ge=-(1 << 63), le=(1 << 63) - 1)]
-FormatName = Annotated[str, Meta(pattern=f"^({'|'.join([*FORMATS, 'documents'])})$")]  # documents: of another program
+FormatName = Annotated[str, Meta(pattern=f"^({'|'.join([*FORMATS, 'documents'])})$")]
 CompressionName = Annotated[str, Meta(pattern=f"^({'|'.join(COMPRESSIONS)})$")]
 
 
 @dataclass(frozen=True)
 class InputFile:
-    """Which file an input is, how it is stored, and what shows that it has changed.
+    """An input file: its name, how it is stored, and what shows that it has changed.
 
-    path         as given or found; '-' is stdin; or a URL, without the secrets in it (see disk/url.py)
-    format       one of FORMATS
-    compression  one of COMPRESSIONS
-    size_bytes   of the file as stored; None for pipes and if a server does not say
-    mtime_ns     when the file was last changed, in nanoseconds since 1970; None where nothing tells
-    etag         what a store calls this version of the file; None for local files
-    secrets_sha256   of what `path` leaves out of the URL, where neither a time nor an etag tells files apart
+    path            as given or found; '-' is stdin; URLs are without their secrets (see disk/url.py)
+    format          one of FORMATS, or 'documents' if another program supplied them
+    compression     one of COMPRESSIONS
+    size_bytes      of the stored file; None for pipes, or if a server does not send it
+    mtime_ns        time of the last change, in nanoseconds since 1970; None if unknown
+    etag            the store's name for this version of the file; None for local files
+    secrets_sha256  of the secrets that `path` lacks, if neither a time nor an etag identifies the file
     """
 
     path: str
@@ -45,7 +45,7 @@ class InputFile:
 
     @property
     def file(self) -> InputFile:
-        """What identifies it, without what a subclass adds."""
+        """This without the fields of a subclass."""
         return InputFile(
             self.path, self.format, self.compression, self.size_bytes, self.mtime_ns, self.etag, self.secrets_sha256
         )
@@ -56,7 +56,7 @@ class InputFile:
         return STDIN_NAME if self.path == STDIN else self.path
 
     def description(self) -> str:
-        """Everything about it in a phrase, to show how it has changed."""
+        """All fields in a phrase, to show what has changed."""
         words = [self.format, f"compression {self.compression}"]
         if self.size_bytes is not None:
             words.append(f"{self.size_bytes} bytes")
@@ -74,7 +74,7 @@ File = TypeVar("File", bound=InputFile)
 
 
 def without_secrets(file: File) -> File:
-    """A file whose path may be any URL, as it is stored and shown."""
+    """The file as it is stored and shown: without the secrets of a URL."""
     path = shown(file.path)
     if path == file.path:
         return file
@@ -86,11 +86,11 @@ def without_secrets(file: File) -> File:
 class Source(InputFile):
     """An input to be read.
 
-    reason     a few words: why it has this format
-    opened     the stream, where finding out had to open something that can be opened only once; or a range's
-    is_range   this is a range of the file (see ranges.py): `opened` is read once, and the file can be opened again
-    is_forced  the user says what it is: it is not checked to be text
-    url        what is opened, where that is not `path`: a URL with its secrets
+    reason     why it has this format, in a few words
+    opened     the stream of a pipe, which cannot be opened again, or of a range
+    is_range   this is a range of a file (see ranges.py), which can be opened again
+    is_forced  the user chose the format: the file is not checked to be text
+    url        the URL with its secrets, if `path` is one without
     """
 
     reason: str = "as told"
@@ -101,7 +101,7 @@ class Source(InputFile):
 
     @property
     def address(self) -> str:
-        """The path or URL to open. Never to be stored or shown."""
+        """The path or URL to open. Do not store or show it."""
         return self.url or self.path
 
     @property
@@ -111,6 +111,6 @@ class Source(InputFile):
 
 
 def total_bytes(files: Iterable[InputFile]) -> int | None:
-    """Of all files as stored; None if a size is unknown."""
+    """The size of all stored files; None if one is unknown."""
     sizes = [file.size_bytes for file in files]
     return None if None in sizes else sum(size for size in sizes if size is not None)

@@ -1,4 +1,4 @@
-"""Source → ByteStream: the decompressed bytes of a file. compressions.py lists who decompresses."""
+"""Opens a Source as a ByteStream of its decompressed bytes, or as a seekable file."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ ALONE_FRAME_BYTES = 1 << 20  # larger zstd frames are streamed if one thread wor
 
 
 def decompressed(raw: RawFile, compression: str, max_memory_bytes: int = MAX_DECODER_BYTES) -> ByteStream:
-    """The bytes of `raw` without its compression, one of COMPRESSIONS."""
+    """The decompressed bytes of `raw`; `compression` is one of COMPRESSIONS."""
     return ReadAheadStream(COMPRESSIONS[compression].producer(raw, ALONE_FRAME_BYTES, max_memory_bytes), raw.name)
 
 
 def open_raw(source: Source) -> RawFile:
-    """The file of a source as stored. InputError if it has changed since it was found."""
+    """The stored bytes of a source. InputError if the file has changed since it was found."""
     raw = RawFile(source.address)
     try:
         raw.expect(None if source.is_range else source.size_bytes, source.mtime_ns)
@@ -48,7 +48,7 @@ def open_readahead(
     source: Source, start: Position, readahead: ReadAhead, max_frame_bytes: int,
     max_memory_bytes: int = MAX_DECODER_BYTES,
 ) -> ReadAheadStream:  # fmt: skip
-    """The decompressed bytes of a source from `start` on, produced by idle threads: see ReadAhead.claim."""
+    """The decompressed bytes of a source from `start` on; idle threads produce them, see ReadAhead.claim."""
     raw = open_raw(source)
     try:
         if start.file_at:
@@ -63,7 +63,7 @@ def open_readahead(
 
 
 def open_seekable(source: Source) -> BinaryIO | RangeCache:
-    """The file of a source as stored, for random access."""
+    """The stored file of a source, for random access."""
     try:
         if not is_url(source.path):
             return _open_local(source)
@@ -72,7 +72,7 @@ def open_seekable(source: Source) -> BinaryIO | RangeCache:
         raise InputError(f"{source.name}: cannot be opened: {error.strerror}") from error
     if not file.seekable():
         file.close()
-        raise InputError(f"{source.name}: its server cannot send parts of files; download it first")
+        raise InputError(f"{source.name}: the server cannot send parts of files; download it first")
     return RangeCache(io.BufferedReader(file, 1 << 16))
 
 
@@ -91,6 +91,8 @@ def skip(stream: ByteStream, n_bytes: int, position: int) -> None:
     while n_left:
         n_read = stream.readinto(buffer[:n_left])
         if n_read == 0:
-            raise InputError(f"{stream.name}: ends before byte {position} of its text, where the run was to resume")
+            raise InputError(
+                f"{stream.name}: the text ends before byte {position}, where the run resumes; --overwrite starts again"
+            )
         n_left -= n_read
 

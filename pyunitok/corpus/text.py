@@ -1,13 +1,13 @@
-"""TextReader: a text file as one document, or cut into documents at a separator such as a newline.
+"""TextReader: a text file as one document, or divided into documents at a separator such as a newline.
 
-What fill() does with a block, separator "|":
+A block after fill(), with the separator "|":
 
-    carry from before   read from the stream
+    returned before     read from the stream
     [ o u t | f o x | b r o w n | l a z y |  j u m p s  o v e r ]
-      doc 0   doc 1   doc 2       doc 3      unfinished: next time, or in pieces if long
+      doc 0   doc 1   doc 2       doc 3      unfinished: returned to the stream or, if long, divided
 
-Occurrences of the separator are leftmost and do not overlap, over the whole file. They do not depend on the blocks: the
-last len(separator) - 1 bytes of an unfinished document stay back, because a separator may begin in them.
+Separators are matched from left to right without overlap, over the complete file. Matches do not depend on the blocks:
+the last len(separator) - 1 bytes of an unfinished document are returned, because a separator may begin in them.
 """
 
 from __future__ import annotations
@@ -25,26 +25,24 @@ from pyunitok.corpus.pushback import Pushback
 from pyunitok.corpus.sniff import SNIFF_BYTES
 
 MAX_DOCS = 1 << 16  # in a block: bounds its offsets (512 KiB) if lines are empty
-CARRY_SHARE = 4  # an unfinished document waits whole for the next block if it is at most 1/4 of one
+CARRY_SHARE = 4  # an unfinished document of at most 1/4 of a block is not divided
 MIN_FILL_BYTES = 1 << 16
 
 
 class TextReader:
-    """Cuts a text into blocks.
+    """Reads the documents of a text into blocks.
 
-    stream     its bytes
-    separator  between documents, not part of them, at least 1 byte; None: the file is one document
-    split      where a piece of a document may end: see block.Split
-    start      where the stream stands, and what came before; the beginning of a file by default
-    metadata   put the beginning of each document into block.metadata
+    stream       the bytes of the text
+    separator    between documents and not part of them, at least 1 byte; None: the file is one document
+    split        where a piece of a document may end: see block.Split
+    start        position of the stream; by default the beginning of the file
+    metadata     put the beginning of each document into block.metadata
     check_start  called with the first SNIFF_BYTES bytes of a file that is read from its beginning
 
-    Without a separator an empty file is one empty document. With one, a separator at the very end begins no
-    document (ends_with_separator is then True), empty documents between separators count, and an empty file
-    has none.
+    Without a separator, an empty file is one empty document. With one, an empty file has no documents, documents
+    between two separators may be empty, and none begins after a separator at the end (ends_with_separator is True).
 
-    A document may have pieces in several blocks; its last piece may be empty.
-    Memory: the carry, at most one block.
+    A document may have pieces in several blocks; its last piece may be empty. Memory: one block.
     """
 
     def __init__(
@@ -58,7 +56,7 @@ class TextReader:
         self._stream = Pushback(stream)
         self._separator = separator
         self._split = split
-        self._limit: int | None = None  # how much of a block to fill if its offsets run out first
+        self._limit: int | None = None  # bytes of the next block, if its offsets are the limit
         self._inside = start.inside  # bytes of the current document in earlier blocks
         self._separated = separator is not None and start.documents > 0  # it follows a separator
         self._position = start
@@ -66,10 +64,7 @@ class TextReader:
         self.finished = False
 
     def fill(self, block: Block) -> bool:
-        """Put the next documents into `block`; False (and block.n_docs == 0) once there are none left.
-
-        Raises InputError from the stream.
-        """
+        """Put the next documents into `block`; False, and block.n_docs == 0, if there are none."""
         block.clear()
         if self.finished:
             return False
@@ -85,7 +80,7 @@ class TextReader:
             rest_at, n_rest = self._cut(block, n_bytes)
             if block.n_docs or self.finished:
                 break
-            # One unfinished piece that cannot be divided: it stays where it is, and reading continues after it.
+            # One unfinished piece that cannot be divided: it stays in the block, and reading continues.
             if n_bytes == len(block.data):
                 block.grow(max(n_bytes, 1))
         block.source_bytes = n_bytes - n_rest
@@ -94,7 +89,7 @@ class TextReader:
         return block.n_docs > 0
 
     def _advance(self, block: Block) -> None:
-        """Record where the block is, and move on."""
+        """Record the position of the block and move past it."""
         before = self._position
         block.first_document, block.inside = before.documents, before.inside
         block.after = self._position = replace(
@@ -107,7 +102,7 @@ class TextReader:
             block.metadata = [self._metadata_of(*place) for place in self._places(block, before)]
 
     def _places(self, block: Block, before: Position) -> Iterator[tuple[int, int]]:
-        """Of each document that ends in the block: its number, and the byte of the input at which it begins."""
+        """(number, byte of the input where it begins) of each document that ends in the block."""
         n_separator_bytes = len(self._separator or b"")
         begins = block.offsets[: block.n_docs - block.open_end] + before.bytes
         begins += np.arange(len(begins)) * n_separator_bytes
@@ -122,7 +117,7 @@ class TextReader:
         return b'{"file":%b,"document":%d,"byte":%d}' % (self._file, number, begin)
 
     def _cut(self, block: Block, n_bytes: int) -> tuple[int, int]:
-        """Cut block.data[:n_bytes] into documents; return where the rest is, and its length."""
+        """Divide block.data[:n_bytes] into documents; returns where the rest begins and its length."""
         self._limit = None
         if self._separator is None:
             n_whole, hold = 0, 0
@@ -132,7 +127,7 @@ class TextReader:
             n_whole, hold = n_found - 1, len(self._separator) - 1
             if n_whole:
                 self._inside, self._separated = 0, True
-            if n_found == len(block.offsets) - 1:  # it stopped there and has not looked at what follows
+            if n_found == len(block.offsets) - 1:  # the offsets ran out, and the rest has not been searched
                 block.n_docs = n_whole
                 self._limit = max(2 * n_consumed, MIN_FILL_BYTES)
                 return n_consumed, n_bytes - n_consumed
@@ -140,7 +135,7 @@ class TextReader:
         if self._stream.at_end:
             return self._finish(block, n_whole, end)
 
-        size = 0  # of the piece that goes out now
+        size = 0  # of the piece that the block gets
         if n_whole == 0 or (end - begin) * CARRY_SHARE > len(block.data):
             usable = end - begin - hold
             size = self._split(block.data[begin : begin + usable].data) if usable > 0 else 0
@@ -152,7 +147,7 @@ class TextReader:
         return begin + size, end - begin - size
 
     def _finish(self, block: Block, n_whole: int, end: int) -> tuple[int, int]:
-        """At the end of the file: decide whether what follows the last separator is a document."""
+        """At the end of the file: decide whether a document follows the last separator."""
         is_document = self._separator is None or self._inside > 0 or end > int(block.offsets[n_whole])
         if self._separator is not None:
             self.ends_with_separator = self._separated and not is_document

@@ -1,4 +1,4 @@
-"""ThriftReader: just enough of Thrift's compact protocol to read the sizes in a Parquet file, from hostile bytes.
+"""ThriftReader: the part of Thrift's compact protocol that holds the sizes in a Parquet file, for untrusted bytes.
 
     struct    field, field, …, 0
     field     u8 (step << 4 | type), or u8 type and the field's number as an integer; then its value
@@ -6,7 +6,7 @@
     binary    varint n, n bytes
     list      u8 (n << 4 | type), or u8 (15 << 4 | type) and varint n; then n values
 
-Whatever Parquet's own readers might read in another way (a field twice, an integer too large for its type) is an error.
+Bytes that other readers may interpret differently (a field twice, an integer too large for its type) are an error.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _MAX_DEPTH = 16
 
 
 class ThriftReader:
-    """Reads `data` from `at` on. IndexError if it ends too early, ValueError for what is not valid."""
+    """Reads `data` from `at` on. IndexError if it ends too early, ValueError if it is invalid."""
 
     def __init__(self, data: bytes, at: int = 0) -> None:
         self.data, self.at = data, at
@@ -46,7 +46,7 @@ class ThriftReader:
         return (n >> 1) ^ -(n & 1)
 
     def fields(self) -> Iterator[tuple[int, int]]:
-        """(number, type) of each field of a struct; the caller reads or skips its value before the next."""
+        """(number, type) of each field of a struct; the caller must read or skip its value before the next."""
         number, seen = 0, set[int]()
         while True:
             head = self.data[self.at]
@@ -66,7 +66,7 @@ class ThriftReader:
         return (self.varint() if head >> 4 == 15 else head >> 4), head & 15
 
     def struct(self, depth: int = 0) -> dict[int, Any]:
-        """The integers of a struct, True and False, and the structs in it, by the numbers of their fields."""
+        """The integers, booleans and structs in a struct, by the numbers of their fields."""
         ret = dict[int, Any]()
         for number, kind in self.fields():
             if kind in _INTEGERS:
@@ -81,7 +81,7 @@ class ThriftReader:
 
     @staticmethod
     def get_integer(struct: dict[int, Any], number: int, default: int | None = None) -> int:
-        """A field of what struct() returned. ValueError if it is not one, or if there is none and no default."""
+        """An integer in a result of struct(). ValueError if it has another type, or is missing without a default."""
         value = struct.get(number, default)
         if not isinstance(value, int):
             raise ValueError(f"field {number} is missing, or not an integer")
@@ -95,7 +95,7 @@ class ThriftReader:
         return value
 
     def skip(self, kind: int, depth: int = 0) -> None:
-        """Pass over a value that is a field of a struct."""
+        """Skip the value of a field of a struct."""
         if kind not in (_TRUE, _FALSE):
             self._skip_item(kind, depth)
 

@@ -1,9 +1,9 @@
-"""Unchanged: whether a regular file, once it has been read, is still the file that was found and opened.
+"""Unchanged: checks that a regular file does not change between being found and having been read.
 
     found (size, time) ──▶ opened (size, time, links) ──▶ read ──▶ at its end: the same, and as many bytes read
 
-A file that shrinks, grows or is deleted meanwhile would otherwise be taken as complete. Pipes, devices and what lies
-at a URL are not looked at.
+Otherwise a file that shrinks, grows or is deleted meanwhile would pass as complete. Pipes, devices and URLs are not
+checked.
 """
 
 from __future__ import annotations
@@ -14,15 +14,11 @@ from typing import Any
 
 from pyunitok.errors import InputError
 
-_AGAIN = "; run the command again when nothing writes to it any more"
+_AGAIN = "; run the command again when no program writes to it"
 
 
 class Unchanged:
-    """Of one open file.
-
-    file  with fileno()
-    name  for messages
-    """
+    """Checks one open file, which has fileno(); `name` is for messages."""
 
     def __init__(self, file: Any, name: str) -> None:
         self._file = file
@@ -35,7 +31,7 @@ class Unchanged:
         return self._opened.st_size if self._opened is not None else 0
 
     def expect(self, n_bytes: int | None, mtime_ns: int | None) -> None:
-        """InputError unless the file that was opened has this size and time; None: not known."""
+        """InputError unless the opened file has this size and time; None: unknown."""
         opened = self._opened
         if opened is None:
             return
@@ -45,7 +41,7 @@ class Unchanged:
             raise self._changed("it was written to after it was found")
 
     def check(self, n_read: int | None = None) -> None:
-        """InputError if the file has changed since it was opened, or ended after n_read bytes and was longer."""
+        """InputError if the file has changed since it was opened, or ended after n_read bytes although it is longer."""
         opened, now = self._opened, self._status()
         if opened is None or now is None:
             return

@@ -1,4 +1,4 @@
-"""Workers: threads that read blocks in turn, work on them side by side, and give out the results in order.
+"""Workers: threads that read blocks in turn, process them in parallel, and return the results in order.
 
     worker:  take the reading turn, fill a block (bytes into documents) ─▶ pass the turn on, work on the block ─┐
     worker:        …decompress ahead…                                      fill the next block ─▶ work on it  ──┤
@@ -18,8 +18,8 @@ To count the words of a corpus:
         for result in workers.results():
             total += result.value
 
-`count` is called in all threads at once. To gain from several threads it should spend its time in C that releases the
-GIL, as every call of the C library does.
+Several threads call `count` at once. They run in parallel only in C code that releases the GIL, as every call of the C
+library does.
 """
 
 from __future__ import annotations
@@ -41,18 +41,18 @@ T = TypeVar("T")
 
 @dataclass
 class Result(Generic[T]):
-    """What became of one block.
+    """The result of one block.
 
-    value         what the worker returned
-    source        which input the block is from, counting from 0
-    n_ended       documents that end in it
+    value         the return value of the worker
+    source        number of the block's input, from 0
+    n_ended       documents that end in the block
     text_bytes    of its documents and pieces
     source_bytes  decompressed bytes of the input that it accounts for
-    compressed    bytes of all files read when it was read, for progress
+    compressed    stored bytes of all files read so far, for progress
     after         where reading resumes once this block and all before it are done
-    bad           documents that were left out
+    bad           documents that were skipped
     metadata      see Block
-    endings       inputs that ended with this block or after the block before
+    endings       inputs that ended with this block or after the previous one
     """
 
     value: T
@@ -68,11 +68,11 @@ class Result(Generic[T]):
 
 
 class Stopped(Exception):
-    """Raised in a worker that waits for another when the run has stopped."""
+    """The run has stopped; raised in a worker that waits for another."""
 
 
 class Carry(Generic[T]):
-    """Values that the worker of one block leaves for the worker of the next, where a document continues there.
+    """Values that the worker of one block passes to the worker of the next, for a document that continues there.
 
     first  for block 0
     """
@@ -80,7 +80,7 @@ class Carry(Generic[T]):
     def __init__(self, first: T) -> None:
         self._values = {0: first}
         self._changed = threading.Condition()
-        self._end: float = math.inf  # blocks from this one on wait for nothing more
+        self._end: float = math.inf  # blocks from this one on stop waiting
 
     def put(self, number: int, value: T) -> None:
         """For the block of this number."""
@@ -89,7 +89,7 @@ class Carry(Generic[T]):
             self._changed.notify_all()
 
     def take(self, number: int) -> T:
-        """Wait for the value of the block of this number. Raises Stopped when it will not come."""
+        """Wait for the value of the block of this number. Raises Stopped if the run stops before."""
         with self._changed:
             self._changed.wait_for(lambda: number in self._values or number >= self._end)
             if number not in self._values:
@@ -97,19 +97,19 @@ class Carry(Generic[T]):
             return self._values.pop(number)
 
     def stop(self, number: int) -> None:
-        """Blocks from this one on are not wanted any more; those before it still are."""
+        """Cancel the blocks from this one on; those before it are still completed."""
         with self._changed:
             self._end = min(self._end, number)
             self._changed.notify_all()
 
 
 class Workers(Generic[T]):
-    """Threads that call work(block) on every block of a corpus; results() gives what it returns, in order.
+    """Threads that call work(block) for every block of a corpus; results() returns its values in order.
 
     reading  the corpus
-    work     called in any thread, with complete blocks; blocks are used again, so what it returns holds none of theirs
+    work     called in any thread with complete blocks; their buffers are reused, so its result must not refer to them
     start    where to begin
-    carry    what `work` takes and puts, if anything; it is stopped when the run fails
+    carry    the Carry that `work` uses, if any; it is stopped when the run fails
 
     block.number counts the blocks from 0. The last block has no documents and comes after all inputs.
     """
@@ -122,20 +122,20 @@ class Workers(Generic[T]):
         self._do = work
         self._carry = carry
         self._changed = self._inputs.readahead.changed
-        self._delivered = threading.Condition(self._inputs.readahead.lock)  # the next result: few others wake main
+        self._delivered = threading.Condition(self._inputs.readahead.lock)  # of the next result
         self._turn_taken = False
         self._results: dict[int, Result[T] | BaseException | None] = {}
-        self._failure: BaseException | None = None  # of a worker that held no block
+        self._failure: BaseException | None = None  # of a worker without a block
         self._n_filled = self._n_taken = 0
-        self._stop = False  # nothing more is read
-        self.unreported: list[Ending] = []  # inputs that ended just before one that could not be read
+        self._stop = False  # reading has stopped
+        self.unreported: list[Ending] = []  # inputs that ended just before an error in reading
         self._threads = [threading.Thread(target=self._work, daemon=True) for _ in range(reading.useful_threads)]
 
     def __enter__(self) -> Workers[T]:
         try:
             for thread in self._threads:
                 thread.start()
-        except BaseException:  # no more threads can be started: stop those that run
+        except BaseException:  # a thread could not be started: stop those that run
             self.__exit__(True)
             raise
         return self
@@ -145,13 +145,13 @@ class Workers(Generic[T]):
         deadline = time.monotonic() + 1.0
         started = [thread for thread in self._threads if thread.ident is not None]
         for thread in started:
-            # After an error one may wait for input that never comes (a pipe); as a daemon it may be left behind.
+            # After an error a thread may wait for a pipe forever; as a daemon it can be abandoned.
             thread.join(None if failure is None else max(0.0, deadline - time.monotonic()))
         if not any(thread.is_alive() for thread in started):
             self._inputs.close()
 
     def results(self) -> Iterator[Result[T]]:
-        """The results in the order of their blocks; raises what a worker raised, after the results before it."""
+        """The results in the order of their blocks; a worker's exception is raised after the results before it."""
         while True:
             with self._delivered:
                 self._delivered.wait_for(lambda: self._n_taken in self._results or self._failure)
@@ -168,7 +168,7 @@ class Workers(Generic[T]):
             yield result
 
     def _stop_from(self, number: int) -> None:
-        """Read nothing more, and give up the blocks from this one on; those before it are still completed."""
+        """Stop reading, and cancel the blocks from this one on; those before it are still completed."""
         with self._changed:
             self._stop = True
             self._changed.notify_all()
@@ -182,7 +182,7 @@ class Workers(Generic[T]):
                 self._delivered.notify_all()
 
     def _is_full(self) -> bool:
-        """Whether there are as many unfinished blocks as there may be."""
+        """Whether the number of unfinished blocks has reached its limit."""
         return self._n_filled - self._n_taken >= self._inputs.budget.n_unfinished
 
     def _work(self) -> None:
@@ -234,7 +234,8 @@ class Workers(Generic[T]):
         )  # fmt: skip
 
     def _take_turn(self) -> int | None:
-        """Wait for the reading turn, and decompress meanwhile; the number of the block to fill. None: no more."""
+        """Wait for the reading turn, decompressing meanwhile; returns the number of the block to fill, None at the
+        end."""
         while True:
             with self._changed:
                 if self._stop:

@@ -1,14 +1,14 @@
-"""ZstdFrames: a .zst file to its true end, whatever its frames, in chunks that are independent of each other.
+"""ZstdFrames: a .zst file to its end, in chunks that are independent of each other.
 
-python-zstandard does the decompression, but its reader does not tell the end of a file from a truncated one. A
-FrameScanner follows the bytes on their way to it and does:
+python-zstandard decompresses, but its reader does not distinguish the end of a file from a truncated file. A
+FrameScanner follows the bytes on their way and does:
 
-    RawFile ──▶ FrameSource (scans, hands out one frame's bytes at a time) ─┬─▶ whole frames, some to a chunk
-                                                                            └─▶ a frame too large to hold: a stream
+    RawFile ──▶ FrameSource (returns the bytes of one frame at a time) ─┬─▶ complete frames, several to a chunk
+                                                                        └─▶ a frame too large for memory: a stream
 
-The decoder asks for more input only when it has used all that it was given, and zstd consumes a frame's last byte only
-after all output and the checksum. So an error is in the frame that the decoder was given, and when it asks for more
-after the last byte of a frame, that frame is complete.
+The decoder asks for more input only after using all it has, and zstd consumes the last byte of a frame only after all
+output and the checksum. So an error is in the frame that the decoder has, and when it asks for more after the last byte
+of a frame, that frame is complete.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ from pyunitok.corpus.small_frames import KEPT_WINDOW_BYTES
 from pyunitok.errors import InputError
 
 ONLY_FRAME_BYTES = 1 << 22
-GROUP_BYTES = 1 << 19  # frames are grouped into one chunk up to this size
-STEP_BYTES = 1 << 12  # a large frame's blocks are given to the decoder up to this size at a time
+GROUP_BYTES = 1 << 19  # most bytes of frames in one chunk
+STEP_BYTES = 1 << 12  # of a large frame, given to the decoder at a time
 
 
 class ZstdFrames:
-    """Makes chunks of one frame or many, skippable ones anywhere, windows up to 2 GiB, checksums and sizes verified.
+    """Produces chunks of one or more frames; verifies checksums and sizes.
 
-    A frame larger than max_frame_bytes, compressed or decompressed, is read as a stream; so is a file of one long
-    frame, which other threads could not help with.
-    Memory: max_frame_bytes; for a stream, the frame's window.
+    A frame larger than max_frame_bytes, compressed or decompressed, is streamed; so is a file of one long frame, which
+    several threads cannot share. Windows may have up to 2 GiB.
+    Memory: max_frame_bytes; for a stream, the window of the frame.
     """
 
     def __init__(self, raw: RawFile, max_frame_bytes: int) -> None:
@@ -43,12 +43,12 @@ class ZstdFrames:
         self._max_frame_bytes = max_frame_bytes
         self._source = FrameSource(raw)
         self._large: _LargeFrame | None = None
-        self._large_at: int | None = None  # where that begins, until a chunk has said so
-        self._error: InputError | None = None  # after the frames that have been made into chunks
-        self._contexts: list[zstandard.ZstdDecompressor] = []  # idle; a thread each
+        self._large_at: int | None = None  # where it begins, until a chunk has this as frame_at
+        self._error: InputError | None = None  # after the frames of the chunks so far
+        self._contexts: list[zstandard.ZstdDecompressor] = []  # idle; one for each thread
 
     def produce(self, spare: list[bytearray]) -> Chunk | None:
-        """Some whole frames, not yet decompressed; or the next bytes of a large one."""
+        """Some complete frames, not yet decompressed, or the next bytes of a large one."""
         while True:
             if self._large is not None:
                 chunk = self._produce_large(self._large, spare)
@@ -74,7 +74,7 @@ class ZstdFrames:
         return None
 
     def _next_frames(self) -> list[Frame | Group]:
-        """The next frames that can be held, of one chunk of the file or the last of one and the first of the next."""
+        """The next frames that are not large: of one chunk of the file, or one that ends in the next chunk."""
         frames: list[Frame | Group] = []
         n_bytes = 0
         while n_bytes < GROUP_BYTES and not (frames and self._source.at_chunk_end) and self._error is None:
@@ -139,7 +139,7 @@ class ZstdFrames:
         return max(n_compressed, most_bytes) > self._max_frame_bytes
 
     def _is_only_frame(self) -> bool:
-        """The frame handed out is all of the file, and so long that it should not be waited for."""
+        """The frame is the complete file, and too long to wait for."""
         source = self._source
         whole = source.frame_done and source.frame_at == 0 and source.position == self._n_file_bytes
         return whole and source.most_bytes > ONLY_FRAME_BYTES
@@ -147,9 +147,9 @@ class ZstdFrames:
     def _decompress(
         self, frames: list[Frame | Group], spare: list[bytearray]
     ) -> tuple[Bytes, InputError | None, bytearray | None]:
-        """The bytes of some frames; up to the first that is broken, and the error. Any number of threads at once.
+        """(bytes, error, buffer) of some frames, up to the first corrupt one. Thread-safe.
 
-        One frame goes into a spare buffer, which comes last.
+        A single frame is decompressed into a spare buffer.
         """
         try:
             context = self._contexts.pop()
@@ -178,15 +178,15 @@ class ZstdFrames:
         return parts[0] if len(parts) == 1 else b"".join(parts), error, None
 
     def _decompress_group(self, context: zstandard.ZstdDecompressor, group: Group, parts: list[Bytes]) -> None:
-        """Put the bytes of all frames of a group into parts; up to the first that is broken. InputError there."""
-        buffer = memoryview(bytearray(group.most_bytes + 1))  # one more: it is not full before the last frame is read
+        """Append the bytes of the frames of a group to `parts`. InputError at the first corrupt one."""
+        buffer = memoryview(bytearray(group.most_bytes + 1))  # never full: all frames are read
         try:
             n_bytes = context.stream_reader(group.data, read_across_frames=True).readinto(buffer)
         except zstandard.ZstdError:
             for frame in group.frames():
                 parts.append(_decompress_frame(context, frame, self._raw.name))
             return
-        # Where sizes were not known the buffer may be far too large to be kept.
+        # If sizes were unknown, the buffer may be far too large.
         parts.append(buffer[:n_bytes] if 2 * n_bytes >= len(buffer) else bytes(buffer[:n_bytes]))
 
 
@@ -195,9 +195,9 @@ def _new_context() -> zstandard.ZstdDecompressor:
 
 
 def _decompress_into(buffer: bytearray, context: zstandard.ZstdDecompressor, frame: Frame) -> memoryview | None:
-    """The bytes of a frame that says how long they are, in a buffer that holds at least one more; None if it is broken.
+    """The bytes of a frame of known size, in a buffer that is at least 1 byte larger; None if it is corrupt.
 
-    The decoder checks what follows the last byte only if the buffer is longer.
+    The decoder checks the end of the frame only if the buffer is larger.
     """
     try:
         n_bytes = context.stream_reader(frame.data).readinto(buffer)
@@ -207,9 +207,9 @@ def _decompress_into(buffer: bytearray, context: zstandard.ZstdDecompressor, fra
 
 
 def _decompress_frame(context: zstandard.ZstdDecompressor, frame: Frame, name: str) -> bytes:
-    """The bytes of a frame. InputError if it is broken."""
+    """The bytes of a frame. InputError if it is corrupt."""
     try:
-        # decompress() does not look into a frame that says it is empty.
+        # decompress() ignores the content of a frame that claims to be empty.
         if frame.header.content_bytes != 0:
             return context.decompress(frame.data, frame.most_bytes, allow_extra_data=False)
         reason = "decoder and headers disagree on where it ends"
@@ -219,7 +219,7 @@ def _decompress_frame(context: zstandard.ZstdDecompressor, frame: Frame, name: s
 
 
 def _decompress_blocks(frame: Frame, name: str, reason: str) -> bytes:
-    """The bytes of a frame, a block at a time, to tell which is broken; `reason` is the error if none is."""
+    """Decompress a frame block by block, to find the corrupt one; `reason` is the error if there is none."""
     scanner, decoder = FrameScanner(), _new_context().decompressobj()
     parts: list[bytes] = []
     at = 0
@@ -238,10 +238,9 @@ def _decompress_blocks(frame: Frame, name: str, reason: str) -> bytes:
 
 
 class _FrameFile:
-    """What the decoder reads one frame from, a few blocks at a time: the bytes already handed out by the source, then
-    those that it still has.
+    """A file of one frame, which returns a few blocks at a time: `chunks`, then the next bytes of the source.
 
-    block_at  where in the file the first block of those handed out last begins
+    block_at  where in the file the first block of the last read begins
     """
 
     def __init__(self, source: FrameSource, chunks: list[bytes]) -> None:
@@ -264,7 +263,7 @@ class _FrameFile:
             self._chunk = self._chunks.pop() if self._chunks else self._source.read(CHUNK_BYTES)
             self._at = 0
         self.block_at = self._frame_at + self._scanner.block_at
-        n_wanted = n_bytes if self._scanner.header is not None else 1  # the header apart
+        n_wanted = n_bytes if self._scanner.header is not None else 1  # the header on its own
         begin, self._at = self._at, self._scanner.feed(self._chunk, self._at, n_wanted)
         return self._chunk[begin : self._at]
 
@@ -277,7 +276,7 @@ class _LargeFrame:
         self._header, self._frame_at = source.header, source.frame_at
         self._name = name
         self._n_bytes = 0
-        self._file = _FrameFile(source, chunks)  # apart from this object: in a circle the decoder would live on
+        self._file = _FrameFile(source, chunks)  # its own object: a reference cycle would keep the decoder alive
         self._reader = _new_context().stream_reader(
             self._file,  # type: ignore[arg-type]
             read_size=STEP_BYTES,
@@ -308,13 +307,13 @@ class _LargeFrame:
 
 
 def _check_size(name: str, frame_at: int, header: FrameHeader, n_bytes: int) -> None:
-    """The decoder compares the two sizes itself, but not where the last block is empty."""
+    """The decoder also compares the sizes, unless the last block is empty."""
     if header.content_bytes not in (None, n_bytes):
         raise _corrupt(name, frame_at, frame_at, f"it holds {n_bytes} bytes and says it holds {header.content_bytes}")
 
 
 def _corrupt(name: str, at: int, frame_at: int, reason: str) -> InputError:
-    """`at`: where the block begins that is broken, or its frame where no block is."""
+    """`at`: where the corrupt block begins, or else its frame."""
     block = "" if at == frame_at else "in the block that begins here, "
     return InputError(
         f"{name}: byte {at}: corrupt zstd data, {block}in the frame that begins at byte {frame_at} ({reason})"

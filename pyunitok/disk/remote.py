@@ -47,7 +47,7 @@ _T = TypeVar("_T")
 
 
 @dataclass(frozen=True)
-class Found:
+class RemoteFile:
     """A file at a URL. size_bytes, etag: None if the server does not say; mtime_ns also where there is an etag,
     which says more: copying a file again changes its time. url: with its secrets."""
 
@@ -136,7 +136,7 @@ def cause(error: BaseException) -> BaseException | None:
 # ------------------------------------------------------------------------------------------------- URL → files
 
 
-def expand(url: str) -> list[Found]:
+def expand(url: str) -> list[RemoteFile]:
     """The files of one argument, sorted by the bytes of their paths: itself, what lies below it, or what matches it.
 
     As with local paths, names that begin with "." are left out of directories and patterns. InputError if the file
@@ -152,7 +152,7 @@ def expand(url: str) -> list[Found]:
     return sorted(found, key=lambda item: item.url.encode("utf-8", "surrogateescape"))
 
 
-def _look(fs: Any, path: str, url: str) -> list[Found]:
+def _look(fs: Any, path: str, url: str) -> list[RemoteFile]:
     fs.invalidate_cache()
     try:
         info = fs.info(path)
@@ -179,7 +179,7 @@ def _is_file(name: str, info: dict[str, Any]) -> bool:
     return bool(info["type"] == "file") and not name.endswith("/")
 
 
-def _glob(fs: Any, pattern: str) -> list[Found]:
+def _glob(fs: Any, pattern: str) -> list[RemoteFile]:
     wanted = [part for part in pattern.split("/") if part.startswith(".")]
     files: dict[str, Any] = {}
     for name, info in fs.glob(pattern, detail=True).items():
@@ -193,12 +193,14 @@ def _glob(fs: Any, pattern: str) -> list[Found]:
     return [_found(fs.unstrip_protocol(name), info) for name, info in files.items()]
 
 
-def _found(url: str, info: dict[str, Any]) -> Found:
+def _found(url: str, info: dict[str, Any]) -> RemoteFile:
     """Stores name the same things differently."""
     etags = (info.get(key) for key in ("ETag", "etag", "blob_id", "md5Hash", "content_md5", "version_id"))
     times = (info.get(key) for key in ("LastModified", "last_modified", "mtime", "updated", "modified", "created"))
     etag, time = next(filter(None, etags), None), next(filter(None, times), None)
-    return Found(url, info.get("size"), str(etag).strip('"') if etag else None, None if etag else _nanoseconds(time))
+    if etag:
+        return RemoteFile(url, info.get("size"), str(etag).strip('"'), None)
+    return RemoteFile(url, info.get("size"), None, _nanoseconds(time))
 
 
 def _nanoseconds(time: Any) -> int | None:

@@ -2,7 +2,7 @@
 
     options     the options of all formats           files       links, reflinks, copies; all files or none
     separated   a separator before each document     origins     where documents came from
-    instead     tokenize --format                    engines     index --format
+    direct     tokenize --format                    engines     index --format
 
 FORMATS has one row for each format. Its module has
 
@@ -23,7 +23,7 @@ from typing import Any
 
 from pyunitok.errors import OutputError
 from pyunitok.export import datatrove, dolma, infini_gram, llmc, megatron, nanogpt, npy, tokengrams
-from pyunitok.export.files import Folder, Written
+from pyunitok.export.files import Folder, WrittenFile
 from pyunitok.export.options import MAX_SHARD_TOKENS, Options
 from pyunitok.tokens.array import TokenArray
 from pyunitok.tokens.manifest import StrPath, sidecars
@@ -47,7 +47,7 @@ __all__ = ["FORMATS", "MAX_SHARD_TOKENS", "Exported", "Options", "default_name",
 class Exported:
     """The files that an export made, and notes for the user."""
 
-    files: list[Written]
+    files: list[WrittenFile]
     notes: list[str]
 
 

@@ -17,7 +17,7 @@ import numpy as np
 from pyunitok.disk.outfile import OutFile, check_target, partial_name
 from pyunitok.errors import OutputError
 from pyunitok.export import Exported, default_name, export
-from pyunitok.export.files import Written
+from pyunitok.export.files import WrittenFile
 from pyunitok.export.options import Options
 from pyunitok.index.build import Progress, on_threads, read_ranks
 from pyunitok.index.plan import Limits
@@ -40,7 +40,7 @@ def _token_offsets(sa: Array) -> Iterator[Array]:
 
 
 @dataclass(frozen=True)
-class Engine:
+class EngineIndex:
     """The suffix arrays of one engine.
 
     files     (tokens, suffix array) of each shard, of an export with these options
@@ -56,11 +56,11 @@ class Engine:
 
 
 ENGINES = {
-    "infini-gram": Engine(
+    "infini-gram": EngineIndex(
         lambda options: [(f"tokenized.{k}", f"table.{k}") for k in range(options.shards)],
         sharded=True, by_bytes=True, encode=_byte_offsets,
     ),
-    "tokengrams": Engine(
+    "tokengrams": EngineIndex(
         lambda options: [(f"{options.name}.bin", f"{options.name}.idx")],
         sharded=False, by_bytes=False, encode=_token_offsets,
     ),
@@ -96,7 +96,7 @@ def write_engine_index(
         _write(targets[k], engine.encode(sa))
 
     on_threads(build, sizes, limits.at_once(max(sizes.values()), n_threads), progress, on_progress)
-    files = exported.files + [Written(path, path.stat().st_size, "written") for path in targets]
+    files = exported.files + [WrittenFile(path, path.stat().st_size, "written") for path in targets]
     return Exported(files, [note for note in exported.notes if not note.startswith("build its ")])
 
 

@@ -30,7 +30,7 @@ CANNOT |= {errno.EOPNOTSUPP, errno.EBADF, errno.ETXTBSY}
 
 
 @dataclass(frozen=True)
-class Written:
+class WrittenFile:
     """One file of an export; how: "linked", "reflinked", "copied" or "written"."""
 
     path: Path
@@ -51,7 +51,7 @@ class Folder:
         self.path = path
         self._overwrite, self._copy = overwrite, copy
         self._keep = {os.path.realpath(kept) for kept in keep}
-        self._written: list[Written] = []
+        self._written: list[WrittenFile] = []
         self._stale: list[Path] = []
         try:
             path.mkdir(parents=True, exist_ok=True)
@@ -88,7 +88,7 @@ class Folder:
             partial.unlink(missing_ok=True)
             how = "linked" if _link(source, partial) else "reflinked" if _reflink(source, partial) else None
             if how is not None:
-                self._written.append(Written(self.path / name, source.stat().st_size, how))
+                self._written.append(WrittenFile(self.path / name, source.stat().st_size, how))
                 return
         self.copy(name, source, 0, source.stat().st_size)
 
@@ -107,11 +107,11 @@ class Folder:
         _remove_link(partial_name(path))
         with new_file(path, keep_partial=True) as file:
             at = len(self._written)
-            self._written.append(Written(path, 0, how))
+            self._written.append(WrittenFile(path, 0, how))
             yield file
-            self._written[at] = Written(path, file.seek(0, os.SEEK_END), how)
+            self._written[at] = WrittenFile(path, file.seek(0, os.SEEK_END), how)
 
-    def commit(self) -> list[Written]:
+    def commit(self) -> list[WrittenFile]:
         """Rename all files to their names. They are on disk, so a file under its name is always complete."""
         for path in self._stale:
             path.unlink(missing_ok=True)

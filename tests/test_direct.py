@@ -12,7 +12,7 @@ from test_cli import pyunitok as command
 
 import pyunitok
 from pyunitok.cli import cli
-from pyunitok.export import FORMATS, Options, instead, module
+from pyunitok.export import FORMATS, Options, direct, module
 from pyunitok.model.tokenizer import Tokenizer
 
 
@@ -84,7 +84,7 @@ def killed_at(k, arguments):
         return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 9
     calls = 0
     try:
-        for owner, name in [(Path, "replace"), (Path, "unlink"), (instead, "write_whole"), (instead, "sync_folder")]:
+        for owner, name in [(Path, "replace"), (Path, "unlink"), (direct, "write_whole"), (direct, "sync_folder")]:
             whole = getattr(owner, name)
 
             def step(*args, whole=whole, **options):

@@ -19,7 +19,7 @@ import pyunitok
 from pyunitok.disk.outfile import OutputLock, check_target, sync_folder, write_whole
 from pyunitok.errors import OutputError
 from pyunitok.export import Exported, export, module
-from pyunitok.export.files import Written
+from pyunitok.export.files import WrittenFile
 from pyunitok.export.options import Options
 from pyunitok.run.identity import Identity
 from pyunitok.tokens.manifest import Manifest, sidecars
@@ -93,7 +93,7 @@ class Direct:
             assert manifest is not None
             done = (manifest.exported or {}) if self._begun() else {}
             if done.get("files") and all((self.out.parent / name).exists() for name in done["files"]):
-                files = [Written(self.out.parent / name, n, "there") for name, n in done["files"].items()]
+                files = [WrittenFile(self.out.parent / name, n, "there") for name, n in done["files"].items()]
                 exported = Exported(files, [])
             else:
                 begin = self._writer(manifest, None)
