@@ -180,7 +180,7 @@ def test_inputs_go_on_from_every_position(corpus, separator, monkeypatch, tmp_pa
 def test_an_input_that_has_become_shorter(corpus, tmp_path):
     sources = inputs.find([str(corpus / "e.txt")])
     plan = make_plan(sources, tmp_path / "ids", Tokenizer.from_pieces(PIECES, eod=300), 300)
-    with pytest.raises(InputError, match=r"e\.txt: ends before byte 8"):
+    with pytest.raises(InputError, match=r"e\.txt: the text ends before byte 8"):
         blocks_of(plan, Position(0, bytes=8, inside=8))
 
 
