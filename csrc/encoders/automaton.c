@@ -140,8 +140,7 @@ void automaton_free(automaton *a)
     mem_free(a);
 }
 
-/* ------------------------------------------------------------------------------------------ the
- * states ---- */
+/* ------------------------------------------------------------------------------ The states ---- */
 
 typedef struct lane {
     uint64_t at, base;
@@ -198,8 +197,7 @@ void automaton_find(const automaton *shared, const uint8_t *text, int64_t n_byte
     while ((int64_t)w.at < n_bytes) lane_step(a, text, longest, &w);
 }
 
-/* ------------------------------------------------------------------------------------------ the
- * path ---- */
+/* -------------------------------------------------------------------------------- The path ---- */
 
 /* Which candidate is the best cannot be foreseen: no branches. */
 INLINE void take_better(double *best, uint32_t *piece, double sum, uint32_t other)

@@ -15,8 +15,7 @@ INLINE uint64_t key_of(uint32_t merge, int64_t at)
     return (uint64_t)merge << 32 | (uint64_t)at;
 }
 
-/* ------------------------------------------------------------------------------------------ Unused
- * pieces ---------- */
+/* --------------------------------------------------------------------------- Unused pieces ---- */
 
 /* What an unused piece is split into again. */
 typedef struct split {
@@ -120,8 +119,7 @@ INLINE int may_precede(finder f, const bpe_made *made, uint32_t right)
     return f.drops || made->rights >> (right & 31) & 1;
 }
 
-/* ------------------------------------------------------------------------------------------ Few
- * symbols ---------- */
+/* ----------------------------------------------------------------------------- Few symbols ---- */
 
 /* Few symbols have keys that say all: rank, position, and the merge itself. Ranks may be
  * BPE_NO_MERGE, the greatest.
@@ -232,8 +230,7 @@ INLINE int64_t merge_few(finder f, short_text *t, int n, int is_dense, uint32_t 
     return out.n;
 }
 
-/* ------------------------------------------------------------------------------------------ Many
- * symbols ---------- */
+/* ---------------------------------------------------------------------------- Many symbols ---- */
 
 /* One block of memory: 36 bytes a symbol. Keys in the heap hold ranks. A key is outdated if its
  * pair no longer has that rank: symbols only grow, so a pair that has gone never returns, and among
@@ -337,8 +334,7 @@ static uint64_t merge_long(finder f, long_text *t, double dropout, uint64_t *str
     return last;
 }
 
-/* ------------------------------------------------------------------------------------------ Text
- * to symbols ---------- */
+/* ------------------------------------------------------------------------- Text to symbols ---- */
 
 /* Where symbols go: nowhere with `symbols` NULL, which counts them. */
 typedef struct cut_output {
@@ -404,8 +400,7 @@ static void cut_text(const bpe *m, const uint8_t *text, int64_t n_bytes, cut_out
     }
 }
 
-/* ------------------------------------------------------------------------------------------
- * Segments ----------- */
+/* -------------------------------------------------------------------------------- Segments ---- */
 
 static NOINLINE int64_t encode_many(finder f, bpe_scratch *s, const uint8_t *text, int64_t n_bytes,
                                     int64_t n, double dropout, uint64_t *stream, token *tokens,

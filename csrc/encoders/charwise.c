@@ -12,8 +12,7 @@
 #define LEAST_SHARE 8 /* one piece in so many must join characters of three bytes */
 #define NODES_MAX 0x7FFFFFFF
 
-/* ------------------------------------------------------------------------------------------
- * building ---- */
+/* -------------------------------------------------------------------------------- Building ---- */
 
 /* A node with children, which are those of the pieces first..last-1: they share their first n_bytes
  * bytes. */
@@ -280,8 +279,7 @@ int64_t charwise_memory_bytes(const charwise *c)
            c->n_code_points * 2;
 }
 
-/* ------------------------------------------------------------------------------------------
- * reading ---- */
+/* --------------------------------------------------------------------------------- Reading ---- */
 
 /* The character that text[0..n_bytes-1] begins with, its bytes to *ret_bytes: 0 if it is not one.
  */

@@ -36,8 +36,7 @@ INLINE uint32_t next_state(const endings_node *nodes, uint32_t state, uint32_t c
     }
 }
 
-/* ------------------------------------------------------------------------------------------
- * building ---- */
+/* -------------------------------------------------------------------------------- Building ---- */
 
 typedef struct builder {
     const trie *trie;
@@ -216,8 +215,7 @@ int64_t endings_memory_bytes(const endings *a)
            a->n_lists * (int64_t)sizeof *a->lists;
 }
 
-/* ------------------------------------------------------------------------------------------
- * following ---- */
+/* ------------------------------------------------------------------------------- Following ---- */
 
 /* `next` is looked at next: the child of text[at], if it has the label, or (mask 0) a suffix. */
 typedef struct lane {

@@ -19,8 +19,7 @@
 /* Room for n items; 0 when memory is short. */
 #define RESERVE(s, items, room, n) grow(&(s)->items, (n) - 1, &(s)->room, sizeof *(s)->items)
 
-/* ------------------------------------------------------------------------------------------
- * Lattice ---- */
+/* --------------------------------------------------------------------------------- Lattice ---- */
 
 static int add_node(nbest *s, double score, int64_t begin, int64_t end, uint32_t value)
 {

@@ -62,8 +62,7 @@ typedef struct source {
     int n_leads; /* a byte below is a whole character */
 } source;
 
-/* ------------------------------------------------------------------------------------------ An
- * edge ---- */
+/* --------------------------------------------------------------------------------- An edge ---- */
 
 INLINE double log_weight(double alpha, double score)
 {
@@ -142,8 +141,7 @@ INLINE void take(source *from, int mode, uint32_t value, int64_t end)
     }
 }
 
-/* ------------------------------------------------------------------------------------------ A
- * position ---- */
+/* ------------------------------------------------------------------------------ A position ---- */
 
 /* Takes the edges of a model without ragged pieces. Returns where the first character ends;
  * *ret_last is the furthest end. Begins like trie_longest: a piece of one byte, one of two, then
@@ -199,8 +197,7 @@ INLINE int64_t take_all_ragged(source *from, int mode, int64_t *ret_last,
     return char_end;
 }
 
-/* ------------------------------------------------------------------------------------------ A
- * window ---- */
+/* -------------------------------------------------------------------------------- A window ---- */
 
 INLINE int64_t exponent_of(double x)
 {
@@ -333,8 +330,7 @@ static int run(const sampler *s, window *w, int mode)
                              : run_entropy(s, w);
 }
 
-/* ------------------------------------------------------------------------------------------ The
- * text ---- */
+/* -------------------------------------------------------------------------------- The text ---- */
 
 /* Makes room for n_cells, the new ones zero; 0 when memory is short. */
 static int reserve_cells(sampler *s, int64_t n_cells)
@@ -468,8 +464,7 @@ int sampler_draw_scored(sampler *s, const uint8_t *text, int64_t n_bytes, int64_
     return 1;
 }
 
-/* ------------------------------------------------------------------------------------------
- * Scratch ---- */
+/* --------------------------------------------------------------------------------- Scratch ---- */
 
 int32_t sampler_prepare(sampler *s, const lattice_model *model, double alpha, unitok_error *error)
 {

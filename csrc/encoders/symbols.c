@@ -102,8 +102,7 @@ int symbols_settle(symbols *t)
     return 1;
 }
 
-/* ------------------------------------------------------------------------------------------
- * User-defined symbols -------- */
+/* -------------------------------------------------------------------- User-defined symbols ---- */
 
 typedef struct user_piece {
     const uint8_t *bytes;

@@ -165,8 +165,7 @@ void unigram_path_free(unigram_path *path)
     memset(path, 0, sizeof *path);
 }
 
-/* ------------------------------------------------------------------------------------------
- * Building ---- */
+/* -------------------------------------------------------------------------------- Building ---- */
 
 /* A piece that can match, in the form that texts have. */
 typedef struct entry {

@@ -141,8 +141,7 @@ static int64_t NAME(segment)(const unigram *m, const uint8_t *text, int64_t n_by
     return n;
 }
 
-/* ------------------------------------------------------------------------------------------ In
- * parts ---- */
+/* -------------------------------------------------------------------------------- In parts ---- */
 
 /* Makes room for `n_cells` cells and marks those not yet used as such; 0 when memory is short. */
 static int NAME(reserve)(unigram_path *path, int64_t n_cells)

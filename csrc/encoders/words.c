@@ -73,8 +73,7 @@ int64_t words_segment(const words *m, const uint8_t *text, int64_t n_bytes, toke
     return 1;
 }
 
-/* ------------------------------------------------------------------------------------------
- * Characters ----------- */
+/* ------------------------------------------------------------------------------ Characters ---- */
 
 /* Symbol k + 1 is piece k. */
 static int32_t fill_characters(const unitok_spec *spec, characters *m, uint8_t *take,

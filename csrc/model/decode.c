@@ -11,8 +11,7 @@ INLINE int64_t id_at(const unitok_model *m, const void *ids, int64_t i)
     return m->info.id_bytes == 2 ? ((const uint16_t *)ids)[i] : ((const uint32_t *)ids)[i];
 }
 
-/* ------------------------------------------------------------------------------------------ pieces
- * laid end to end ---- */
+/* ------------------------------------------------------------------ Pieces laid end to end ---- */
 
 /* What an id decodes to; NULL if it has no meaning in this model. */
 INLINE const uint8_t *meaning(const unitok_model *m, int64_t id, int64_t *ret_n_bytes)
@@ -39,8 +38,7 @@ static int64_t decode_pieces(const unitok_model *m, const void *ids, int64_t beg
     return total;
 }
 
-/* ------------------------------------------------------------------------------------------
- * SentencePiece's rules ---- */
+/* ------------------------------------------------------------------- SentencePiece's rules ---- */
 
 /* As SentencePieceProcessor::Decode: a space symbol at the very beginning goes, control symbols are
  * invisible, byte pieces are their bytes. (It shows broken bytes as U+FFFD; that is left to the
@@ -78,8 +76,7 @@ static int64_t decode_text(const unitok_model *m, const void *ids, int64_t begin
     return n;
 }
 
-/* ------------------------------------------------------------------------------------------
- * documents ---- */
+/* ------------------------------------------------------------------------------- Documents ---- */
 
 static int64_t decode(const unitok_model *m, const void *ids, int64_t begin, int64_t end,
                       uint8_t *out)

@@ -47,8 +47,7 @@ static image_layout lay_out(const image_header *h)
     return at;
 }
 
-/* ------------------------------------------------------------------------------------------
- * opening ---- */
+/* --------------------------------------------------------------------------------- Opening ---- */
 
 static const char *check_header(const image_header *h, int64_t n_bytes, int64_t *position)
 {
@@ -220,8 +219,7 @@ int32_t image_open(const uint8_t *bytes, int64_t n_bytes, int32_t engine, int32_
     return status;
 }
 
-/* ------------------------------------------------------------------------------------------
- * building ---- */
+/* -------------------------------------------------------------------------------- Building ---- */
 
 /* The header for a spec that vocabulary_check has passed; n_units and image_bytes are not known
  * yet. */

@@ -18,8 +18,7 @@ static int64_t memory_bytes(const unitok_model *m)
     return 0; /* small beside the pieces */
 }
 
-/* ------------------------------------------------------------------------------------------
- * Characters ---- */
+/* ------------------------------------------------------------------------------ Characters ---- */
 
 static int32_t build_characters(unitok_model *m, unitok_error *error)
 {
@@ -110,8 +109,7 @@ const model_kind kind_words = {
     .find = build_find,
 };
 
-/* ------------------------------------------------------------------------------------------ All
- * kinds ---- */
+/* ------------------------------------------------------------------------------- All kinds ---- */
 
 const model_kind *kind_of(int32_t kind)
 {

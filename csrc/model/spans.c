@@ -113,8 +113,7 @@ int64_t spans_of_tokens(const unitok_model *m, const document *d, const token *t
     return put_tokens(&s, tokens, n) ? s.n : ENCODE_NO_ROOM;
 }
 
-/* ------------------------------------------------------------------------------------------
- * encoding ---- */
+/* -------------------------------------------------------------------------------- Encoding ---- */
 
 /* A part of the document that is a text of its own; 0, or an ENCODE_ code. */
 static int put_part(sink *s, unitok_scratch *scratch, const uint8_t *text, int64_t n_bytes)

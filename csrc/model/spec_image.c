@@ -54,8 +54,7 @@ static spec_layout lay_out(const spec_header *h)
     return at;
 }
 
-/* ------------------------------------------------------------------------------------------
- * building ---- */
+/* -------------------------------------------------------------------------------- Building ---- */
 
 int32_t spec_image_build(const unitok_spec *spec, uint8_t **ret, int64_t *ret_n_bytes,
                          unitok_error *error)
@@ -96,8 +95,7 @@ int32_t spec_image_build(const unitok_spec *spec, uint8_t **ret, int64_t *ret_n_
     return UNITOK_OK;
 }
 
-/* ------------------------------------------------------------------------------------------
- * opening ---- */
+/* --------------------------------------------------------------------------------- Opening ---- */
 
 static const char *check_header(const spec_header *h, int64_t n_bytes, int64_t *position)
 {

@@ -14,8 +14,7 @@
  * cost 27 and are hardly faster. */
 #define KEYS_PER_SLOT_MAX 5
 
-/* ------------------------------------------------------------------------------------------ One
- * slot -------- */
+/* -------------------------------------------------------------------------------- One slot ---- */
 
 static uint32_t slot_used(const uint8_t *bytes)
 {
@@ -109,8 +108,7 @@ static void slot_put(struct slot *slot, const uint8_t *key, size_t n_bytes, uint
     slot->filter |= filter_bit(hash);
 }
 
-/* ------------------------------------------------------------------------------------------ The
- * table --------- */
+/* ------------------------------------------------------------------------------- The table ---- */
 
 /* Which of the heads speaks for keys that begin with these two bytes. Letters and UTF-8 tails
  * differ in low bits. */
@@ -247,8 +245,7 @@ int array_hash_add(struct array_hash **table, const uint8_t *key, size_t n_bytes
     return 1;
 }
 
-/* ------------------------------------------------------------------------------------------ Keys
- * that begin a text -- */
+/* ------------------------------------------------------------------ Keys that begin a text ---- */
 
 /* The lengths that a key beginning the text can have; bit ARRAY_HASH_LONG_BYTES stands for that and
  * more. */
@@ -312,8 +309,7 @@ size_t array_hash_longest_prefix(const struct array_hash *table, const uint8_t *
     return 0;
 }
 
-/* ------------------------------------------------------------------------------------------
- * Sorting -------- */
+/* --------------------------------------------------------------------------------- Sorting ---- */
 
 INLINE int item_less(const struct array_item *a, const struct array_item *b)
 {

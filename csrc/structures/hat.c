@@ -6,8 +6,7 @@
 #include "ground/alloc.h"
 #include "ground/error.h"
 
-/* ------------------------------------------------------------------------------------------ Making
- * and freeing --- */
+/* ---------------------------------------------------------------------- Making and freeing ---- */
 
 struct branch *hat_branch_new(const uint8_t *prefix, size_t n_bytes)
 {
@@ -78,8 +77,7 @@ void hat_put_container(unitok_hat *hat, struct branch *parent, int low, int high
     hat->memory_bytes += (int64_t)container->memory_bytes;
 }
 
-/* ------------------------------------------------------------------------------------------ Going
- * down ------ */
+/* ------------------------------------------------------------------------------ Going down ---- */
 
 /* Whether the text begins with the branch's prefix. Most prefixes are just the one byte that led
  * here. */
@@ -139,8 +137,7 @@ static void prefetch_group(const unitok_hat *hat, const uint8_t *data, const int
     for (int k = 0; k < n_slots; k++) PREFETCH(slots[k]->bytes);
 }
 
-/* ------------------------------------------------------------------------------------------
- * Inserting ---- */
+/* ------------------------------------------------------------------------------- Inserting ---- */
 
 /* Splits a branch's prefix after its first `common` bytes: a new branch above gets these, the old
  * one keeps the rest.

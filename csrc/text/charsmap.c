@@ -84,8 +84,7 @@ void charsmap_tree_free(charsmap_tree *tree)
     memset(tree, 0, sizeof *tree);
 }
 
-/* ------------------------------------------------------------------------------------------
- * Measures ---- */
+/* -------------------------------------------------------------------------------- Measures ---- */
 
 /* lengths[i] is that of the replacement at i, from the back so that no overlap of strings costs
  * more than once; negative (-1 - length) where it is not whole characters. */
@@ -155,8 +154,7 @@ static int measure_keys(charsmap *m, charsmap_tree *tree, const int32_t *lengths
     return 1;
 }
 
-/* ------------------------------------------------------------------------------------------ Units
- * for nothing ---- */
+/* ----------------------------------------------------------------------- Units for nothing ---- */
 
 /* Marks in is_useful the bases from which a key can be reached, from the leaves upwards. owners and
  * others list the units of each base, as 1 + the unit; queue has room for every base. The root is
@@ -214,8 +212,7 @@ static int list_useful(const charsmap *m, charsmap_tree *tree)
     return ok;
 }
 
-/* ------------------------------------------------------------------------------------------ The
- * whole ---- */
+/* ------------------------------------------------------------------------------- The whole ---- */
 
 /* The maps that SentencePiece makes have no unit for nothing, so the one walk that measures the
  * keys also proves it. */

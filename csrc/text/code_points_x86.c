@@ -89,8 +89,7 @@ int64_t code_points_sse2(const uint8_t *text, int64_t n_bytes, uint16_t *symbols
     return out - symbols + code_points_portable(text + i, n_bytes - i, out);
 }
 
-/* ------------------------------------------------------------------------------------------
- * AVX-512 ---- */
+/* --------------------------------------------------------------------------------- AVX-512 ---- */
 
 #define AVX512 "avx512f,avx512dq,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,popcnt,bmi,bmi2"
 

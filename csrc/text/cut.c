@@ -7,8 +7,7 @@
 #include "ground/utf8.h"
 #include "text/pair_weights.h"
 
-/* ------------------------------------------------------------------------------------------ pair
- * and window ---- */
+/* ------------------------------------------------------------------------- Pair and window ---- */
 
 /* Enters the border before piece[i]; returns 1 if it set a window that was not there yet. */
 static int mark(cut_table *t, const uint8_t *piece, int64_t i, int64_t n_bytes)

@@ -120,8 +120,7 @@ int64_t cut_scan_avx2(const cut_table *t, const uint8_t *text, int64_t n_bytes, 
     return out - cuts;
 }
 
-/* ------------------------------------------------------------------------------------------
- * AVX-512 ---- */
+/* --------------------------------------------------------------------------------- AVX-512 ---- */
 
 #define AVX512 "avx512f,avx512dq,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,popcnt,bmi,bmi2"
 

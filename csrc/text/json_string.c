@@ -81,8 +81,7 @@ void json_string_fail(const uint8_t *in, int64_t n, int64_t i, json_string *ret)
     ret->error_at = i;
 }
 
-/* ------------------------------------------------------------------------------------------
- * portable ---- */
+/* -------------------------------------------------------------------------------- Portable ---- */
 
 /* Nonzero in the lowest byte that is a quote, a backslash or below 0x20, and perhaps in bytes above
  * it. A byte of x ^ c is 0 where c stands; subtracting 1 then borrows into its high bit. A borrow

@@ -120,8 +120,7 @@ AVX2 static int check_avx2(const uint8_t *text, int64_t n)
     return _mm256_testz_si256(faults, faults);
 }
 
-/* ------------------------------------------------------------------------------------------
- * AVX-512 ---- */
+/* --------------------------------------------------------------------------------- AVX-512 ---- */
 
 #define AVX512 TARGET("avx512f,avx512bw,avx512vl,avx2,bmi,bmi2,popcnt")
 

@@ -204,8 +204,7 @@ int64_t unitok_normalize(const unitok_normalizer *normalizer, const uint8_t *tex
     return s.n_bytes;
 }
 
-/* ------------------------------------------------------------------------------------------ Part
- * by part ---- */
+/* ---------------------------------------------------------------------------- Part by part ---- */
 
 /* What needs no look at charsmap or symbols, up to an item that does or to a want of room. Returns
  * the bytes taken. */

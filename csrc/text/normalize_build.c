@@ -8,8 +8,7 @@
 #include "text/normalize.h"
 #include "ground/utf8.h"
 
-/* ------------------------------------------------------------------------------------------
- * Classes ---- */
+/* --------------------------------------------------------------------------------- Classes ---- */
 
 static uint8_t *class_at(unitok_normalizer *n, uint32_t code_point)
 {
@@ -144,8 +143,7 @@ static void class_rest(unitok_normalizer *n)
     plain_build(n);
 }
 
-/* ------------------------------------------------------------------------------------------
- * Symbols ---- */
+/* --------------------------------------------------------------------------------- Symbols ---- */
 
 typedef struct symbol_list {
     uint8_t *data;
@@ -253,8 +251,7 @@ static int32_t add_symbols(classing *w, const unitok_spec *spec, unitok_error *e
     return status;
 }
 
-/* ------------------------------------------------------------------------------------------ The
- * whole ---- */
+/* ------------------------------------------------------------------------------- The whole ---- */
 
 static int32_t add_charsmap(classing *w, const unitok_spec *spec, unitok_error *error)
 {

@@ -65,8 +65,7 @@ plain_normalize plain_normalize_for(int32_t cpu)
     return plain_normalize_portable;
 }
 
-/* ------------------------------------------------------------------------------------------ The
- * tables ---- */
+/* ------------------------------------------------------------------------------ The tables ---- */
 
 /* Whether all of `count` characters from `first` on are of the classes 0 and MORE. */
 static int are_calm(const unitok_normalizer *n, int first, int count)

@@ -52,8 +52,7 @@ typedef struct run {
     uint8_t tail[2 * PLAIN_BLOCK_BYTES]; /* the last of the text, and zeros */
 } run;
 
-/* ------------------------------------------------------------------------------------------ What
- * is looked at ---- */
+/* ----------------------------------------------------------------------- The text checked ---- */
 
 /* The class of the first character of text[0..n_bytes-1]. */
 INLINE int class_of(const unitok_normalizer *n, const uint8_t *text, int64_t n_bytes)
@@ -101,8 +100,7 @@ INLINE int64_t find_item(const run *r, int64_t at, int class)
     return class_has(class_of(r->n, text + at + 1, r->n_bytes - at - 1), CLASS_SECOND) ? at : -1;
 }
 
-/* ------------------------------------------------------------------------------------------ The
- * run ---- */
+/* --------------------------------------------------------------------------------- The run ---- */
 
 /* memcpy of 1 to 128 bytes in moves of constant size: a call would take half of a short text's
  * time. */

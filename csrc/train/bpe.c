@@ -61,8 +61,7 @@ struct unitok_bpe_trainer {
     int64_t n_merged, merged_capacity;
 };
 
-/* ------------------------------------------------------------------------------------------ Shared
- * phases ---- */
+/* --------------------------------------------------------------------------- Shared phases ---- */
 
 int32_t unitok_bpe_trainer_new(const unitok_rules *rules, const unitok_units *units,
                                const uint8_t *keep, int32_t n_workers, unitok_bpe_trainer **ret,

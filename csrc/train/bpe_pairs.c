@@ -60,8 +60,7 @@ void pair_table_clear(pair_table *table)
     memset(table->slots, 0, sizeof *table->slots << table->bits);
 }
 
-/* ------------------------------------------------------------------------------------------
- * Positions ---- */
+/* ------------------------------------------------------------------------------- Positions ---- */
 
 #define BLOCK_POSITIONS ((size_t)1 << 16)
 

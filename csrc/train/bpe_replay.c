@@ -27,8 +27,7 @@ int bpe_replay_add(bpe_replay *r, uint32_t left, uint32_t right)
     return pair_table_add(&r->merges, left, right) == n;
 }
 
-/* ------------------------------------------------------------------------------------------ The
- * heap of a unit ---- */
+/* ---------------------------------------------------------------------- The heap of a unit ---- */
 
 /* Notes the merge of two symbols + 1, if there is one. */
 static int offer(const bpe_replay *r, replay_share *share, uint32_t left, uint32_t right,

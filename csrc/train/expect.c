@@ -134,8 +134,7 @@ int32_t unitok_unigram_expect(const unitok_lexicon *lexicon, unitok_lattice *lat
     return UNITOK_OK;
 }
 
-/* ------------------------------------------------------------------------------------------ As
- * sentencepiece ---- */
+/* ------------------------------------------------------------------------ As sentencepiece ---- */
 
 INLINE uint32_t float_bits(float x)
 {

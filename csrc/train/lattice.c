@@ -74,8 +74,7 @@ static int64_t common_bytes(const unitok_lattice *lattice, const uint8_t *unit, 
     return i;
 }
 
-/* ------------------------------------------------------------------------------------------ Kept
- * edges ---- */
+/* ------------------------------------------------------------------------------ Kept edges ---- */
 
 unitok_edges *unitok_edges_new(int64_t max_bytes)
 {
@@ -173,8 +172,7 @@ void lattice_end(unitok_lattice *lattice)
         if (resize(&kept->pieces, room, sizeof *kept->pieces)) kept->room = room;
 }
 
-/* ------------------------------------------------------------------------------------------
- * Filling ---- */
+/* --------------------------------------------------------------------------------- Filling ---- */
 
 #define REAL float
 #define NAME(x) x##_f32

@@ -235,8 +235,7 @@ int32_t unitok_ngrams_add(unitok_ngrams *ngrams, const uint8_t *data, const int6
     return flush(ngrams, &waiting) ? UNITOK_OK : fail_memory(error);
 }
 
-/* ------------------------------------------------------------------------------------------
- * Sorting ---- */
+/* --------------------------------------------------------------------------------- Sorting ---- */
 
 static void sort_few(uint64_t *keys, int64_t n)
 {

@@ -86,8 +86,7 @@ void unitok_seeds_free(unitok_seeds *s)
     mem_free(s);
 }
 
-/* ------------------------------------------------------------------------------------------
- * Buckets ---- */
+/* --------------------------------------------------------------------------------- Buckets ---- */
 
 /* Of the suffix at `at`; -1 if none of its beginnings can be a seed. */
 INLINE int bucket_of(const uint8_t *text, int64_t at)

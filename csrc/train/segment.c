@@ -7,8 +7,7 @@
 #include "ground/packed.h"
 #include "text/normalize.h"
 
-/* ------------------------------------------------------------------------------------------
- * Building ---- */
+/* -------------------------------------------------------------------------------- Building ---- */
 
 /* The symbols, sorted by bytes, none empty, none twice, as a double array. */
 static int32_t take_symbols(unitok_segmenter *s, const unitok_segment_spec *spec,

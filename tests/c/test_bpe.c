@@ -32,8 +32,7 @@ static unitok_spec spec_of(int kind)
     return spec;
 }
 
-/* ------------------------------------------------------------------------------------------ The
- * slow one ----- */
+/* ---------------------------------------------------------------------------- The slow one ---- */
 
 typedef struct slow_symbol {
     int64_t begin, end, merge; /* merge: the piece that this and the next make, -1 none */
@@ -127,8 +126,7 @@ static int64_t slow_encode(const uint8_t *text, int64_t n_bytes)
     return slow_dropout(text, n_bytes, 0, NULL);
 }
 
-/* ------------------------------------------------------------------------------------------ Random
- * models ----- */
+/* --------------------------------------------------------------------------- Random models ---- */
 
 static int64_t random_text(uint8_t *text, int64_t n_bytes, int set)
 {
@@ -308,8 +306,7 @@ static void test_dropout(void)
     printf("ok %s\n", running);
 }
 
-/* ------------------------------------------------------------------------------------------ Long
- * segments ---- */
+/* --------------------------------------------------------------------------- Long segments ---- */
 
 static void add_run(int64_t n_bytes, double score, int type)
 {
@@ -374,8 +371,7 @@ static void test_deep(void)
     printf("ok %s\n", running);
 }
 
-/* ------------------------------------------------------------------------------------------
- * Failures ------- */
+/* -------------------------------------------------------------------------------- Failures ---- */
 
 static void test_refused(void)
 {
@@ -521,8 +517,7 @@ static void test_memory(void)
     printf("ok %s\n", running);
 }
 
-/* ------------------------------------------------------------------------------------------
- * Characters and words -------- */
+/* -------------------------------------------------------------------- Characters and words ---- */
 
 static void test_characters(void)
 {

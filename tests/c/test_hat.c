@@ -83,8 +83,7 @@ static void oracle_free(struct oracle *oracle)
     memset(oracle, 0, sizeof *oracle);
 }
 
-/* ------------------------------------------------------------------------------------------ Key
- * generators ---- */
+/* -------------------------------------------------------------------------- Key generators ---- */
 
 enum { KEY_ROOM = 4096 };
 

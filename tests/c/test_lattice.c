@@ -36,8 +36,7 @@ static sampler draws;
 static nbest search;
 static lattice_paths paths;
 
-/* ------------------------------------------------------------------------------------------
- * Definition ---- */
+/* ------------------------------------------------------------------------------ Definition ---- */
 
 struct path {
     token tokens[TOKENS_MAX];
@@ -144,8 +143,7 @@ static int find_path(const token *tokens, int64_t n)
     return -1;
 }
 
-/* ------------------------------------------------------------------------------------------
- * Chi-square ---- */
+/* ------------------------------------------------------------------------------ Chi-square ---- */
 
 /* Do counts[0..n-1] of n_draws fit p[0..n-1]? Bins that expect less than five are one. */
 static void check_counts(const int64_t *counts, const double *p, int64_t n, int64_t n_draws)
@@ -606,8 +604,7 @@ static void test_distinct_with_best(void)
     }
 }
 
-/* ------------------------------------------------------------------------------------------ Long
- * texts ---- */
+/* ------------------------------------------------------------------------------ Long texts ---- */
 
 /* Is no edge over position i? */
 static int is_cut(const uint8_t *text, int64_t n_bytes, int64_t i)

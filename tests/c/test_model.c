@@ -54,8 +54,7 @@ static uint8_t *make_image(int64_t *ret_n_bytes)
     return image;
 }
 
-/* ------------------------------------------------------------------------------------------ Guard
- * pages ---- */
+/* ----------------------------------------------------------------------------- Guard pages ---- */
 
 static struct guard text_guard, ids_guard, ends_guard, image_guard;
 
@@ -177,8 +176,7 @@ static void test_guard_pages(void)
     printf("ok %s\n", running);
 }
 
-/* ------------------------------------------------------------------------------------------
- * Failing allocator ---- */
+/* ----------------------------------------------------------------------- Failing allocator ---- */
 
 /* Each allocation fails once: the status says so, nothing is returned, nothing leaks. Returns how
  * many there were. */

@@ -37,8 +37,7 @@ static unitok_spec spec_of(void)
     return spec;
 }
 
-/* ------------------------------------------------------------------------------------------
- * Definition ---- */
+/* ------------------------------------------------------------------------------ Definition ---- */
 
 /* A cell as sentencepiece 0.2.3 has it: set or not, apart from its sum. Float sums are kept in
  * doubles. */
@@ -134,8 +133,7 @@ static int same(const token *a, int64_t n_a, const token *b, int64_t n_b)
     return 1;
 }
 
-/* ------------------------------------------------------------------------------------------ Random
- * models ---- */
+/* --------------------------------------------------------------------------- Random models ---- */
 
 static double random_unit(void)
 {
