@@ -13,6 +13,7 @@ import random
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -85,6 +86,11 @@ def languages(folder: Path) -> list[str]:
     return sorted(found - NO_LANGUAGE)
 
 
+def key_of(line: bytes) -> bytes:
+    """What stands for a line in the set of lines that were seen."""
+    return hashlib.blake2b(line.strip(), digest_size=8).digest()
+
+
 def size_of(documents: Iterable[Document]) -> int:
     """In bytes."""
     return sum(len(document.text) for document in documents)
@@ -101,7 +107,7 @@ def unique(documents: list[Document], seen: set[bytes], min_line_bytes: int = MI
                     lines.pop()  # a name: credits are pairs of lines
                 continue
             if len(line) >= min_line_bytes:
-                key = hashlib.blake2b(line.strip(), digest_size=8).digest()
+                key = key_of(line)
                 if key in seen:
                     continue
                 seen.add(key)
@@ -148,12 +154,15 @@ def texts_of(folder: Path, kind: str) -> list[str]:
     return [document.text.decode() for document in load(folder, "train", kind)] if there else []
 
 
-def chinese_words(folder: Path) -> Iterator[tuple[list[Word], list[Word], list[Word]]]:
-    """Each list: its words in simplified, in traditional, and in Taiwan's characters."""
+@cache  # conversion takes 20 s
+def chinese_words(folder: Path) -> list[tuple[list[Word], list[Word], list[Word]]]:
+    """For each list, its words in simplified, in traditional, and in Taiwan's characters."""
     forms, variants = texts_of(folder, "traditional"), texts_of(folder, "variants")
-    for table in texts_of(folder, "words-zh"):
-        words = lists.rows(table)
-        yield words, [*lists.traditional(words, forms)], [*lists.traditional(words, forms, variants)]
+    simplified = map(lists.rows, texts_of(folder, "words-zh"))
+    return [
+        (words, [*lists.traditional(words, forms)], [*lists.traditional(words, forms, variants)])
+        for words in simplified
+    ]
 
 
 def ideographs(folder: Path) -> set[bytes]:

@@ -13,7 +13,6 @@ packages held back for validation as well.
 from __future__ import annotations
 
 import argparse
-import hashlib
 import os
 from collections.abc import Iterable
 from pathlib import Path
@@ -22,6 +21,7 @@ from typing import Any
 import corpus
 import numpy as np
 import zstandard
+from corpus import key_of
 
 from pyunitok import Tokenizer
 from pyunitok.errors import ModelFormatError, VocabularyError
@@ -30,10 +30,6 @@ MIN_LINE_BYTES = 40
 DOCUMENT_BYTES = 16_384
 BATCH = 64  # documents
 MIN_KIND_BYTES = 200_000  # held back, to be shown
-
-
-def key_of(line: bytes) -> bytes:
-    return hashlib.blake2b(line.strip(), digest_size=8).digest()
 
 
 def training_lines(folder: Path) -> set[bytes]:

