@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import click
 
+from pyunitok.vocab.convert import FORMATS
 from pyunitok.vocab.convert import convert as convert_file
-
-FORMATS = ("native", "sentencepiece", "bytepiece", "rwkv", "huggingface")
 
 
 @click.command()

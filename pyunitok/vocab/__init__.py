@@ -25,7 +25,7 @@ READERS: list[tuple[str, Callable[[bytes], bool], Callable[[bytes, str], Vocabul
 ]
 
 
-def open_model(path: Path, *, engine: str, cpu: str | None) -> tuple[c_model.Model, About]:
+def open_model(path: Path, *, engine: str = "double-array", cpu: str | None = None) -> tuple[c_model.Model, About]:
     """The model in a file of any format, and what else is known of it; see Tokenizer.from_file for the errors."""
     with path.open("rb", buffering=0) as file:
         if native.looks_native(file.read(len(native.MAGIC))):

@@ -13,10 +13,11 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -30,8 +31,6 @@ from pyunitok.vocab.huggingface import byte_level as writer
 from pyunitok.vocab.huggingface import file
 from pyunitok.vocab.vocabulary import BYTE, CONTROL, UNKNOWN, UNUSED, About, Vocabulary
 
-FORMATS = ("native", "sentencepiece", "bytepiece", "rwkv", "huggingface")
-
 # What BytePiece models lose as SentencePiece models; no such model can avoid it, so convert() tells.
 NOTES = (
     "texts must be in Unicode's form NFC before: SentencePiece leaves them as they are",
@@ -39,6 +38,20 @@ NOTES = (
     " to cut a text are nearly or exactly equal, it may take another",
     "invalid UTF-8 becomes U+FFFD",
 )
+
+
+class Writer(NamedTuple):
+    """How a format is written.
+
+    write       the bytes of a file. VocabularyError if the format cannot hold the vocabulary
+    notes       what the file loses
+    recognises  whether a file has this format already, and is copied
+    """
+
+    write: Callable[[Vocabulary], bytes]
+    notes: Callable[[Vocabulary], Sequence[str]] = lambda vocabulary: ()
+    recognises: Callable[[bytes], bool] = lambda data: False
+
 
 _SENTENCEPIECE_FLAGS = (
     "add_dummy_prefix", "remove_extra_whitespaces", "escape_whitespaces", "whitespace_as_suffix", "byte_fallback",
@@ -66,35 +79,16 @@ def convert(
     check_target(Path(target), overwrite=overwrite)
     if Path(target).exists() and path.samefile(target):
         raise OutputError(f"{os.fspath(target)} is the model that is being converted; name another file")
-    model, about = open_model(path, engine="double-array", cpu=None)
+    model, about = open_model(path)
     if to == "native":
         native.save(target, model, replace(about, name=os.fspath(source)) if source in known.NAMES else about)
         return []
-    if _is_written_as(data := path.read_bytes(), to):
+    if WRITERS[to].recognises(data := path.read_bytes()):  # it may hold more than the model does
         write(target, data)
         return []
     vocabulary = vocabulary_of(model, about)
-    if to == "huggingface":
-        write(target, huggingface_json(vocabulary))
-    elif to == "rwkv":
-        write(target, rwkv_text(vocabulary))
-    elif to == "bytepiece":
-        write(target, bytepiece.write(bytepiece.counted(vocabulary)))
-    elif bytepiece.is_bytepiece(vocabulary):
-        write(target, sentencepiece_from_bytepiece(vocabulary).SerializeToString())
-        return list(NOTES)
-    else:
-        write(target, sentencepiece_of(vocabulary).SerializeToString())
-    return []
-
-
-def _is_written_as(data: bytes, to: str) -> bool:
-    """Whether the file that was read has this format already. It is copied, as it may hold more than a model does."""
-    if to == "sentencepiece":
-        return sentencepiece_proto.looks_like_model(data)
-    if to == "huggingface":
-        return file.looks_like_json(data)
-    return False
+    write(target, WRITERS[to].write(vocabulary))
+    return list(WRITERS[to].notes(vocabulary))
 
 
 def write(target: str | os.PathLike[str], data: bytes) -> None:
@@ -144,6 +138,13 @@ def rwkv_text(vocabulary: Vocabulary) -> bytes:
 
 
 # ----------------------------------------------------------------------------------- as a SentencePiece model ----
+
+
+def _sentencepiece(vocabulary: Vocabulary) -> bytes:
+    is_bytepiece = bytepiece.is_bytepiece(vocabulary)
+    proto = sentencepiece_from_bytepiece(vocabulary) if is_bytepiece else sentencepiece_of(vocabulary)
+    data: bytes = proto.SerializeToString()
+    return data
 
 
 def sentencepiece_of(vocabulary: Vocabulary) -> Any:
@@ -262,3 +263,15 @@ def _escaped(piece: bytes, id_: int, name: str) -> bytes:
 def _check_loads(proto: Any, name: str) -> None:
     """VocabularyError where sentencepiece would not load it: a space and U+2581 make the same piece."""
     sentencepiece.read(proto.SerializeToString(), name)
+
+
+WRITERS = {
+    "sentencepiece": Writer(
+        _sentencepiece, lambda vocabulary: NOTES if bytepiece.is_bytepiece(vocabulary) else (),
+        sentencepiece_proto.looks_like_model,
+    ),
+    "bytepiece": Writer(lambda vocabulary: bytepiece.write(bytepiece.counted(vocabulary))),
+    "rwkv": Writer(rwkv_text),
+    "huggingface": Writer(huggingface_json, recognises=file.looks_like_json),
+}  # fmt: skip
+FORMATS = ("native", *WRITERS)

@@ -167,7 +167,7 @@ def read(base: str | os.PathLike[str]) -> tuple[Vocabulary, c_model.Model, About
     path = locate(base)
     if not path.is_file():
         raise ModelFormatError(f"there is no model file {os.fspath(base)!r}; name a file, unitok-v1 or rwkv-world")
-    model, about = open_model(path, engine="double-array", cpu=None)
+    model, about = open_model(path)
     vocabulary = vocabulary_of(model, about)
     check_greedy(vocabulary)
     return vocabulary, model, about
@@ -201,7 +201,7 @@ def written(vocabulary: Vocabulary, to: str) -> bytes | bytearray:
         return rwkv_text(vocabulary)
     if to == "rwkv-json":
         return rwkv.write_json(vocabulary)
-    return native.write(vocabulary.build(engine="double-array", cpu=None), vocabulary.about(vocabulary.name))
+    return native.write(vocabulary.build(), vocabulary.about(vocabulary.name))
 
 
 def save(vocabulary: Vocabulary, out: str | os.PathLike[str], to: str) -> None:
