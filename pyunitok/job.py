@@ -25,10 +25,10 @@ from pyunitok.model.sampling import Sample
 from pyunitok.model.tokenizer import Tokenizer
 from pyunitok.run import cluster, pipeline
 from pyunitok.run.journal import journal_path
-from pyunitok.run.options import Options
+from pyunitok.run.options import TokenizeOptions
 from pyunitok.run.output import files_of_parts, own_files, parts_folder
 from pyunitok.run.plan import SILENT, Callbacks, Plan, Progress, Start
-from pyunitok.run.shard import Shard, shard_suffix, take
+from pyunitok.run.shard import RunShard, shard_suffix, take
 from pyunitok.run.tally import Tally
 from pyunitok.run.upload import Spool, own_urls, tokenize_to
 from pyunitok.tokens.manifest import ERRORS_SUFFIX, METADATA_SUFFIX, Manifest, is_token_file
@@ -93,12 +93,12 @@ def tokenize(
         print(manifest.tokens, manifest.bytes_per_token)
     """
     arguments = locals()
-    given: dict[str, Any] = {field.name: arguments[field.name] for field in fields(Options)}
+    given: dict[str, Any] = {field.name: arguments[field.name] for field in fields(TokenizeOptions)}
     given |= {"include": tuple(include), "exclude": tuple(exclude), "format_options": format_options or {}}
     if isinstance(separator, str):
         given["separator"] = separator.encode("utf-8", "surrogateescape")
     callbacks = Callbacks(on_start or SILENT.on_start, on_progress or SILENT.on_progress)
-    return Job(inputs, out, model, Options(**given)).run(callbacks)
+    return Job(inputs, out, model, TokenizeOptions(**given)).run(callbacks)
 
 
 class Job:
@@ -110,7 +110,9 @@ class Job:
     exported  another tool's files, once run() has made them
     """
 
-    def __init__(self, inputs: StrPath | Iterable[StrPath], out: StrPath, model: Model, options: Options) -> None:
+    def __init__(
+        self, inputs: StrPath | Iterable[StrPath], out: StrPath, model: Model, options: TokenizeOptions
+    ) -> None:
         """OptionError, InputError and OutputError as tokenize()."""
         self.left_out: list[LeftOut] = []
         self.exported: export.Exported | None = None
@@ -138,7 +140,7 @@ class Job:
         )  # fmt: skip
         if not (journal_path(target).exists() or parts_folder(target).exists()):  # a run resumes without its inputs
             corpus_inputs.check_separator(sources, options.separator)
-        part: Shard | None = None
+        part: RunShard | None = None
         if options.shard:
             sources, part = take(sources, *options.shard)
         self.plan = Plan(options, sources, target, tokenizer, shard=part)
@@ -174,7 +176,7 @@ class Job:
         return manifest
 
 
-def _checked_export(target: Path, options: Options) -> Direct | None:
+def _checked_export(target: Path, options: TokenizeOptions) -> Direct | None:
     """OutputError if the export's options are wrong, or its files must not be written."""
     if not options.format:
         return None

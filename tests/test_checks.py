@@ -128,6 +128,15 @@ def test_imports_make_no_circle(tmp_path, monkeypatch, files, wanted):
     assert ("in a circle" in found[0] and wanted in found[0]) if wanted else not found
 
 
+def test_class_names_occur_once(tmp_path, monkeypatch):
+    text = "class Tokenizer: pass\nclass Shard: pass\nif True:\n    class Inner: pass"
+    _package(tmp_path, {"model/a.py": text, "compat/bytepiece.py": "class Tokenizer: pass", "run/b.py": "class B: ..."})
+    monkeypatch.setattr(order, "ROOT", tmp_path)
+    assert not list(order.repeated_classes())
+    _package(tmp_path, {"run/c.py": "import os\nclass Shard: pass"})
+    assert list(order.repeated_classes()) == ["pyunitok/model/a.py:2, pyunitok/run/c.py:2: classes of one name, Shard"]
+
+
 def test_conflict_markers_and_long_prose(tmp_path, monkeypatch):
     monkeypatch.setattr(order, "ROOT", tmp_path)
     (tmp_path / "a.py").write_text("x\n" + "<" * 7 + " HEAD\ny\n", encoding="utf-8")

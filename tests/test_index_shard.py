@@ -12,7 +12,7 @@ from oracle import suffix as oracle
 
 from pyunitok import Tokenizer
 from pyunitok.index.order import byte_rank, token_bytes
-from pyunitok.index.shard import TOP_STEP, TOP_TOKENS, Shard
+from pyunitok.index.shard import TOP_STEP, TOP_TOKENS, IndexShard
 
 IDS = st.lists(st.integers(0, 65535) | st.integers(0, 3), max_size=60)
 
@@ -22,7 +22,7 @@ def test_tables_of_a_shard_are_what_they_say(ids: list[int], by_rank: bool) -> N
     rank = np.arange(65536, dtype=np.uint16)[::-1].copy() if by_rank else None
     ranks = [65535 - k for k in range(65536)] if by_rank else list(range(65536))
     sa = oracle.suffix_array(ids, ranks)
-    shard = Shard.from_arrays(np.array(ids, np.uint16), np.array(sa, np.uint32), rank=rank)
+    shard = IndexShard.from_arrays(np.array(ids, np.uint16), np.array(sa, np.uint32), rank=rank)
     assert shard.left is not None
     assert shard.left.tolist() == [ids[i - 1] for i in sa]
     assert int(shard.first[-1]) == len(ids)
@@ -38,7 +38,7 @@ def test_tables_of_a_shard_are_what_they_say(ids: list[int], by_rank: bool) -> N
 def test_the_sample_has_every_4096th_suffix() -> None:
     ids = np.random.default_rng(1).integers(0, 500, 10_000).astype(np.uint16)
     sa = np.array(sorted(range(len(ids)), key=lambda i: ids[i : i + 8].tolist()), np.uint32)
-    shard = Shard.from_arrays(ids, sa, left=False)
+    shard = IndexShard.from_arrays(ids, sa, left=False)
     assert shard.top["position"].tolist() == sa[[0, 4096, 8192]].tolist() and shard.left is None
 
 

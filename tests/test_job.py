@@ -19,7 +19,7 @@ from pyunitok.cli.tokenize import tokenize as command
 from pyunitok.job import Job
 from pyunitok.model.sampling import Sample
 from pyunitok.model.tokenizer import Tokenizer
-from pyunitok.run.options import Options
+from pyunitok.run.options import TokenizeOptions
 from pyunitok.run.parts import tokenize_in_parts
 
 
@@ -74,7 +74,7 @@ def test_the_call_gives_what_the_command_gives(folder):
 def test_one_signature():
     """What a call, its Options and the command take is the same."""
     call = inspect.signature(pyunitok.tokenize).parameters
-    options = {field.name: field for field in fields(Options)}
+    options = {field.name: field for field in fields(TokenizeOptions)}
     own = {"inputs", "out", "model", "on_progress", "on_start"}
     assert set(call) - own == set(options)
     for name, field in options.items():
@@ -108,20 +108,20 @@ def test_options_that_do_not_go_together(folder, toy):
 
 def test_what_would_be_written(folder, toy):
     def outputs(**options):
-        return sorted(Path(name).name for name in Job("in/a.txt", "x/ids", toy, Options(**options)).outputs())
+        return sorted(Path(name).name for name in Job("in/a.txt", "x/ids", toy, TokenizeOptions(**options)).outputs())
 
     assert outputs() == ["ids", "ids.ends", "ids.json"]
     assert outputs(metadata=True) == ["ids", "ids.ends", "ids.json", "ids.meta.jsonl.zst"]
     assert outputs(format="npy") == ["ids.ends.npy", "ids.json", "ids.npy"]
     assert outputs(format="npy", keep_tokens=True) == ["ids", "ids.ends", "ids.ends.npy", "ids.json", "ids.npy"]
-    url = Job("in/a.txt", "memory://b/ids", toy, Options(metadata=True)).outputs()
+    url = Job("in/a.txt", "memory://b/ids", toy, TokenizeOptions(metadata=True)).outputs()
     assert url == [f"memory://b/ids{suffix}" for suffix in ("", ".ends", ".json", ".meta.jsonl.zst")]
     assert not (folder / "x").exists()
 
 
 def test_the_parts_of_a_run_whose_text_inputs_are_gone(folder, toy):
     """The error says what has changed. (It was: 'a separator (--doc) is for text files'.)"""
-    options = Options(separator=b"\n", text_key="t.x", ray="local", keep_parts=True)
+    options = TokenizeOptions(separator=b"\n", text_key="t.x", ray="local", keep_parts=True)
     tokenize_in_parts(Job("in", "ids", toy, options).plan)
     Path("in/a.txt").unlink()
     job = Job("in", "ids", toy, options)

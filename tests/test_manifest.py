@@ -17,7 +17,7 @@ from pyunitok.export.options import Options
 from pyunitok.model.tokenizer import Tokenizer
 from pyunitok.run import merge
 from pyunitok.run.identity import Identity
-from pyunitok.run.shard import Shard
+from pyunitok.run.shard import RunShard
 from pyunitok.tokens.detokenize import detokenize
 from pyunitok.tokens.inspect import token_rows
 from pyunitok.tokens.manifest import Manifest, is_token_file
@@ -49,7 +49,7 @@ def made(tmp_path_factory):
     array = tokenfiles.write(folder / "ids", [[1, 2], [3], []], eod=300, inputs=inputs)
     manifest = array.manifest
     manifest.model["sha256"] = toy.sha256
-    manifest.shard = Shard(0, 2, 0, "x", (0, 5)).to_json()
+    manifest.shard = RunShard(0, 2, 0, "x", (0, 5)).to_json()
     manifest.run = {"eod": 300, "shard": "0/2"}
     manifest.sample = {"alpha": 0.1, "seed": 1}
     manifest.exported = {"wanted": {"format": "npy"}, "files": {"ids.npy": 3}}

@@ -9,7 +9,7 @@ import pytest
 from oracle import search as oracle
 
 from pyunitok._c import search as c_search
-from pyunitok.index.shard import Shard
+from pyunitok.index.shard import IndexShard
 
 MAX_WORK = 1 << 40
 ALPHABETS = [b"a", b"ab", b"abc ", " aé日".encode(), bytes([0, 255, 128]), b"ab\n  "]
@@ -86,12 +86,12 @@ class Case:
         keys = np.array(self.ids, np.int64) if rank is None else rank[np.array(self.ids, np.int64)]
         self.sa = oracle.suffix_array_of(keys) if n_tokens else oracle.suffix_array(self.ids, rank)
         keep_left = rng.random() < 0.5 if left is None else left
-        self.shard = Shard.from_arrays(self.ids, self.sa, rank=rank, ends=ends, left=keep_left)
+        self.shard = IndexShard.from_arrays(self.ids, self.sa, rank=rank, ends=ends, left=keep_left)
         self.drops = np.array([piece[:1] == b" " and rng.random() < 0.7 for piece in self.pieces], np.uint8)
         if rng.random() < 0.5:
             self.drops[:] = 0
         s = self.shard
-        self.c = c_search.Shard(
+        self.c = c_search.SearchShard(
             ids=s.ids, sa=s.sa, first=s.first, top=s.top if rng.random() < 0.7 else s.top[:0], left=s.left,
             rank=s.ranks, ends=s.ends, begin=0, eod=self.eod,
         )  # fmt: skip
@@ -122,11 +122,11 @@ class Case:
         return text[at : at + n]
 
 
-def tables(pieces: list[bytes], drops: np.ndarray, rank: np.ndarray) -> c_search.Pieces:
+def tables(pieces: list[bytes], drops: np.ndarray, rank: np.ndarray) -> c_search.SearchPieces:
     symbols = [symbol for piece in pieces for symbol in [*(byte + 1 for byte in piece), 0]]
     order = np.array(oracle.suffix_array(symbols), np.uint32)
     offsets = np.cumsum([0, *map(len, pieces)], dtype=np.int64)
-    return c_search.Pieces(np.frombuffer(b"".join(pieces), np.uint8), offsets, drops, rank, order)
+    return c_search.SearchPieces(np.frombuffer(b"".join(pieces), np.uint8), offsets, drops, rank, order)
 
 
 def hits(case: Case, runs: np.ndarray) -> list[tuple[int, int]]:

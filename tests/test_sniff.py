@@ -17,7 +17,7 @@ import zstandard
 
 from pyunitok.corpus import stream
 from pyunitok.corpus.inputs import find
-from pyunitok.corpus.reading import Inputs, Reading
+from pyunitok.corpus.reading import InputBlocks, Reading
 from pyunitok.corpus.sniff import share_invalid, why_not_text
 from pyunitok.errors import InputError, InputWarning
 
@@ -102,8 +102,8 @@ def test_not_text_that_was_compressed(tmp_path, name):
     path = tmp_path / "a.txt.zst"
     path.write_bytes(zstandard.compress(NOT_TEXT[name][0]))
     with pytest.raises(InputError, match=r"a\.txt\.zst: .*, not text"):
-        list(Inputs(Reading(find([str(path)]))).blocks())
-    assert list(Inputs(Reading(find([str(path)], input_format="text"))).blocks())
+        list(InputBlocks(Reading(find([str(path)]))).blocks())
+    assert list(InputBlocks(Reading(find([str(path)], input_format="text"))).blocks())
 
 
 def test_directories_take_text(tmp_path, monkeypatch):
@@ -173,7 +173,7 @@ def test_warning_for_text_in_another_encoding(tmp_path):
     (tmp_path / "utf8.txt").write_bytes("дом ".encode() * 20_000)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        list(Inputs(Reading(find([str(tmp_path)]))).blocks())
+        list(InputBlocks(Reading(find([str(tmp_path)]))).blocks())
     messages = [str(one.message) for one in caught if one.category is InputWarning]
     assert len(messages) == 3
     assert "0.txt: 75% of the first 400 bytes are not valid UTF-8" in messages[0]

@@ -33,7 +33,7 @@ from pyunitok.errors import OptionError, OutputError, TrainingError
 from pyunitok.packed import Packed
 from pyunitok.train import bytepiece, ngrams, rereading
 from pyunitok.train.api import run
-from pyunitok.train.sources import Batches
+from pyunitok.train.sources import SuppliedBatches
 
 LETTERS = ["ab", "ab \n", "aé猫\n1٣", "abc123\n ", "猫犬é😀x", "the quick\nbrown"]
 Models = list[dict[bytes, int]]
@@ -51,9 +51,9 @@ def texts(seed: int) -> list[str]:
     ]
 
 
-def source(items: Iterable[str | bytes], n_batches: int = 1) -> Batches:
+def source(items: Iterable[str | bytes], n_batches: int = 1) -> SuppliedBatches:
     packed = [Packed.from_documents(list(items)[k::n_batches]) for k in range(n_batches)]
-    return Batches(((part.data, part.offsets) for part in packed), whole=False)
+    return SuppliedBatches(((part.data, part.offsets) for part in packed), whole=False)
 
 
 def trained(items: Iterable[str | bytes], *, n_batches: int = 1, **options: Any) -> Models:

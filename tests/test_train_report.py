@@ -68,7 +68,7 @@ def test_curve(kind: str) -> None:
 
 
 def test_vocabularies_that_a_smaller_one_beats_are_not_drawn() -> None:
-    sizes = [trained.Size(*pair) for pair in ((5, 90), (3, 100), (7, 95), (9, 80), (9, 70), (11, 70))]
+    sizes = [trained.MeasuredSize(*pair) for pair in ((5, 90), (3, 100), (7, 95), (9, 80), (9, 70), (11, 70))]
     assert [(s.n_pieces, s.n_tokens) for s in trained._best_sizes(sizes)] == [(3, 100), (5, 90), (9, 70)]
 
 

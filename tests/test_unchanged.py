@@ -89,13 +89,13 @@ def test_changed_parquet(tmp_path):
     pa = pytest.importorskip("pyarrow")
     import pyarrow.parquet
 
-    from pyunitok.corpus.reading import Inputs, Reading
+    from pyunitok.corpus.reading import InputBlocks, Reading
 
     path = tmp_path / "a.parquet"
     pyarrow.parquet.write_table(pa.table({"text": ["text"] * 100}), path)
     found = inputs.find([str(path)])
     for change in (lambda _: None, touch):
-        corpus = Inputs(Reading(found))
+        corpus = InputBlocks(Reading(found))
         block = corpus.new_block()
         corpus._open(found[0])
         change(path)

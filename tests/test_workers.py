@@ -11,7 +11,7 @@ import pytest
 from pyunitok.corpus.block import anywhere
 from pyunitok.corpus.inputs import find
 from pyunitok.corpus.position import Position
-from pyunitok.corpus.reading import Inputs, Reading, ReadingOptions
+from pyunitok.corpus.reading import InputBlocks, Reading, ReadingOptions
 from pyunitok.corpus.workers import Carry, Workers
 from pyunitok.errors import InputError
 
@@ -79,7 +79,7 @@ def test_a_file_of_one_block_needs_one_thread(corpus, name, block_bytes, n):
 
 def test_one_thread_sees_the_same_blocks(corpus):
     reading = Reading(find([str(corpus)]), ReadingOptions(separator=b"\n", threads=1, block_bytes=50))
-    with contextlib.closing(Inputs(reading)) as inputs:
+    with contextlib.closing(InputBlocks(reading)) as inputs:
         alone = [(block.source, list(block.texts())) for block in inputs.blocks()]
     assert alone == [r.value for r in results_of(reading, lambda block: (block.source, list(block.texts())))[:-1]]
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from pyunitok.train import lines
 from pyunitok.train.sentencepiece import SentencePieceJob
-from pyunitok.train.sources import Batches
+from pyunitok.train.sources import SuppliedBatches
 from pyunitok.train.specs import Specs
 from pyunitok.vocab import sentencepiece_proto
 
@@ -69,8 +69,8 @@ def trained(options: Mapping[str, Any], source: Path | Sequence[str], **more: An
     given = {"num_threads": 1, **options}
     if isinstance(source, Path):
         specs = Specs.parse({**given, "input": [str(source)]})
-        return SentencePieceJob(specs, **more).run(Batches(lines.from_files(specs.trainer.input), whole=False))
-    return SentencePieceJob(Specs.parse(given), **more).run(Batches(lines.from_iterator(source), whole=True))
+        return SentencePieceJob(specs, **more).run(SuppliedBatches(lines.from_files(specs.trainer.input), whole=False))
+    return SentencePieceJob(Specs.parse(given), **more).run(SuppliedBatches(lines.from_iterator(source), whole=True))
 
 
 def pieces(proto: Any) -> list[tuple[bytes, float, int]]:

@@ -38,7 +38,7 @@ from pyunitok import Packed, Tokenizer
 from pyunitok._c import search as c_search
 from pyunitok.index.order import byte_rank
 from pyunitok.index.pieces import PieceTables
-from pyunitok.index.shard import Shard
+from pyunitok.index.shard import IndexShard
 from pyunitok.index.suffix import suffix_array
 
 MODELS = {  # with unknown characters, which no text matches
@@ -77,14 +77,14 @@ class Corpus:
         started = time.perf_counter()
         sa = suffix_array(self.ids, rank=rank)
         self.sort_seconds = time.perf_counter() - started
-        shard = Shard.from_arrays(self.ids, sa, rank=rank, ends=np.cumsum(sizes))
+        shard = IndexShard.from_arrays(self.ids, sa, rank=rank, ends=np.cumsum(sizes))
         self.shard, self.tables = shard, PieceTables(tokenizer, shard.ranks)
         self.open(has_left=True)
 
     def open(self, *, has_left: bool) -> None:
         """With or without the column `left`."""
         shard = self.shard
-        self.c = c_search.Shard(
+        self.c = c_search.SearchShard(
             ids=shard.ids, sa=shard.sa, first=shard.first, top=shard.top, left=shard.left if has_left else None,
             rank=shard.ranks, ends=shard.ends, begin=0, eod=self.eod,
         )  # fmt: skip

@@ -14,8 +14,8 @@ from unittest.mock import patch
 from pyunitok import Tokenizer
 from pyunitok.corpus import inputs, workers
 from pyunitok.corpus.block import Block
-from pyunitok.corpus.reading import Inputs
-from pyunitok.run.options import Options
+from pyunitok.corpus.reading import InputBlocks
+from pyunitok.run.options import TokenizeOptions
 from pyunitok.run.pipeline import Writer, tokenize
 from pyunitok.run.plan import Plan
 
@@ -57,9 +57,9 @@ def shares(path: Path, out: Path, threads: int, tokenizer: Tokenizer) -> dict[st
              time can be in takes its processor time of the wall time
     """
     stages = Stages()
-    make = Inputs.__init__
+    make = InputBlocks.__init__
 
-    def init(self: Inputs, *arguments: Any, **options: Any) -> None:
+    def init(self: InputBlocks, *arguments: Any, **options: Any) -> None:
         make(self, *arguments, **options)
         find = self.readahead.claim
 
@@ -71,13 +71,13 @@ def shares(path: Path, out: Path, threads: int, tokenizer: Tokenizer) -> dict[st
 
     with ExitStack() as stack:
         for target, name, stage in (
-            (Inputs, "fill", "turn"), (Block, "finish", "finish"), (Writer, "append", "write"),
+            (InputBlocks, "fill", "turn"), (Block, "finish", "finish"), (Writer, "append", "write"),
             (workers.Workers, "_result", "encode"),
         ):  # fmt: skip
             stack.enter_context(patch.object(target, name, stages.timed(stage, getattr(target, name))))
-        stack.enter_context(patch.object(Inputs, "__init__", init))
+        stack.enter_context(patch.object(InputBlocks, "__init__", init))
         before, wall = resource.getrusage(resource.RUSAGE_SELF), time.perf_counter()
-        options = Options(eod=tokenizer.eod_id, separator=b"\n", threads=threads, overwrite=True)
+        options = TokenizeOptions(eod=tokenizer.eod_id, separator=b"\n", threads=threads, overwrite=True)
         plan = Plan(options, inputs.find([str(path)]), out, tokenizer)
         tokenize(plan)
         wall = time.perf_counter() - wall

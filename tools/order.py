@@ -1,6 +1,6 @@
 """Rules for the tree that no linter knows: imports point downwards, stand at the top and make no circles; only
 pyunitok/_c uses the C library; public headers stay short; no conflict markers; prose within 120 columns; packages that
-setuptools finds.
+setuptools finds; class names that occur once.
 
     python tools/order.py          what is wrong, a line each; the exit code is 1 if anything is
 """
@@ -43,6 +43,8 @@ OPTIONAL = (
     "bz2", "datatrove", "emoji", "fcntl", "fsspec", "huggingface_hub", "kaomoji_dataset", "lzma", "matplotlib",
     "pyarrow", "pyunitok.index.page", "ray", "regex", "starlette", "tokenizers", "uvicorn",
 )  # fmt: skip
+# (module, class) of interfaces that have another library's names; other classes have names of their own.
+IMITATED = {("bytepiece", "Tokenizer"), ("bytepiece", "Trainer")}
 RANK = {name: len(ROOMS) - k for k, names in enumerate(ROOMS) for name in names}
 # (importer, imported): why it must be so.
 EXCEPTIONS: dict[tuple[str, str], str] = {
@@ -126,6 +128,15 @@ def circles() -> Iterator[str]:
         yield f"pyunitok: modules import each other in a circle: {' <- '.join(error.args[1])}"
 
 
+def repeated_classes() -> Iterator[str]:
+    where: dict[str, list[str]] = {}
+    for path in sorted((ROOT / "pyunitok").rglob("*.py")):
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            if isinstance(node, ast.ClassDef) and (path.stem, node.name) not in IMITATED:
+                where.setdefault(node.name, []).append(f"{path.relative_to(ROOT)}:{node.lineno}")
+    yield from (f"{', '.join(places)}: classes of one name, {name}" for name, places in where.items() if places[1:])
+
+
 def tracked(*patterns: str) -> list[Path]:
     """Files of the project: those that git knows, or all where there is no git (an sdist)."""
     listed = subprocess.run(["git", "ls-files", *patterns], cwd=ROOT, capture_output=True, text=True, check=False)
@@ -189,7 +200,7 @@ def long_headers() -> Iterator[str]:
 def faults() -> list[str]:
     return [
         *upward_imports(), *late_imports(), *circles(), *conflict_markers(), *long_lines(), *unfound_packages(),
-        *library_uses(), *long_headers(),
+        *library_uses(), *long_headers(), *repeated_classes(),
     ]  # fmt: skip
 
 

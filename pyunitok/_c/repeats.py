@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from pyunitok._c.library import create, ffi, lib, pointer
-from pyunitok._c.search import U32, Runs, Shard
+from pyunitok._c.search import U32, Runs, SearchShard
 from pyunitok.packed import Bytes
 
 REPEAT = np.dtype(
@@ -19,7 +19,7 @@ REPEAT = np.dtype(
 class RepeatFinder:
     """Finds the sequences of n_tokens tokens that occur more than once in the shards: see unitok_repeats_new."""
 
-    def __init__(self, shards: list[Shard], n_tokens: int) -> None:
+    def __init__(self, shards: list[SearchShard], n_tokens: int) -> None:
         self._keep = shards, ffi.new("unitok_search_shard *[]", [shard.handle for shard in shards])
         self._room = len(shards) + (1 << 16)
         self._handle: Any = create("repeats", self._keep[1], len(shards), n_tokens)
@@ -32,7 +32,7 @@ class RepeatFinder:
         return out[:n], int(done[0])
 
 
-def mark_repeats(shard: Shard, number: int, n_tokens: int, records: Runs, counts: U32, later: Bytes) -> None:
+def mark_repeats(shard: SearchShard, number: int, n_tokens: int, records: Runs, counts: U32, later: Bytes) -> None:
     """Mark the records of one shard in uint32[tokens] and uint8[tokens]: see unitok_repeats_mark."""
     assert len(counts) == len(later) == shard.n and records.dtype == REPEAT
     buffer = ffi.from_buffer("unitok_repeat[]", np.ascontiguousarray(records))

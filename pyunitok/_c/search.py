@@ -26,7 +26,7 @@ def _borrow(kind: str, array: np.ndarray[Any, Any]) -> Any:
     return ffi.from_buffer(kind, array)
 
 
-class Shard:
+class SearchShard:
     """A unitok_search_shard over arrays that it keeps alive. ValueError if they do not fit each other."""
 
     def __init__(
@@ -57,7 +57,7 @@ class Shard:
         handle.eod = -1 if eod is None else eod
         call(lib.unitok_search_check, handle)
 
-    def lend_inside(self, pieces: Pieces) -> None:
+    def lend_inside(self, pieces: SearchPieces) -> None:
         """Fill and attach the sums that make counts of one or two bytes fast."""
         sums = np.empty(lib.unitok_search_inside(pieces.handle, self.handle, ffi.NULL) + 1, np.uint64)
         buffer = ffi.from_buffer("uint64_t[]", sums)
@@ -106,7 +106,7 @@ class Shard:
         )
         return int(at[0]), positions[:n], counts[:n]
 
-    def count_text(self, pieces: Pieces, data: Bytes, offsets: Offsets, max_work: int) -> tuple[Offsets, Bytes]:
+    def count_text(self, pieces: SearchPieces, data: Bytes, offsets: Offsets, max_work: int) -> tuple[Offsets, Bytes]:
         """int64[n] counts and uint8[n], 1 where it is a lower bound, of the texts data[offsets[k]:offsets[k + 1]]."""
         n = len(offsets) - 1
         if int(offsets[-1]) > len(data):
@@ -116,14 +116,14 @@ class Shard:
         call(lib.unitok_search_count, pieces.handle, self.handle, *texts, max_work, *found)
         return counts, approx
 
-    def count_one(self, pieces: Pieces, text: bytes, max_work: int) -> tuple[int, bool]:
+    def count_one(self, pieces: SearchPieces, text: bytes, max_work: int) -> tuple[int, bool]:
         """count_text of one text."""
         bounds, approx = ffi.new("int64_t[3]", [0, len(text), 0]), ffi.new("uint8_t *")
         data = ffi.from_buffer("uint8_t[]", text)
         call(lib.unitok_search_count, pieces.handle, self.handle, data, bounds, 1, max_work, bounds + 2, approx)
         return bounds[2], bool(approx[0])
 
-    def find_text(self, pieces: Pieces, text: bytes, max_hits: int, max_work: int) -> tuple[Runs, bool]:
+    def find_text(self, pieces: SearchPieces, text: bytes, max_hits: int, max_work: int) -> tuple[Runs, bool]:
         """The runs of a text's occurrences, an array of RUN; whether some may be missing for want of work."""
         ret, n, approx = ffi.new("unitok_search_run **"), ffi.new("int64_t *"), ffi.new("uint8_t *")
         limits, data = (max_hits, max_work), ffi.from_buffer("uint8_t[]", text)
@@ -134,7 +134,7 @@ class Shard:
             lib.unitok_search_runs_free(ret[0])
         return runs, bool(approx[0])
 
-    def ends_of(self, pieces: Pieces, tokens: Offsets, skips: Offsets, n_bytes: int) -> tuple[Offsets, Offsets]:
+    def ends_of(self, pieces: SearchPieces, tokens: Offsets, skips: Offsets, n_bytes: int) -> tuple[Offsets, Offsets]:
         """int64[n] last tokens of hits and int64[n] bytes of these that are part of them: see unitok_search_ends."""
         last, used = np.empty(len(tokens), np.int64), np.empty(len(tokens), np.int64)
         lib.unitok_search_ends(
@@ -144,7 +144,7 @@ class Shard:
         return last, used
 
 
-class Pieces:
+class SearchPieces:
     """The sorted bytes of all ids: see unitok_search_pieces_new. Immutable, shared by threads."""
 
     def __init__(self, data: Bytes, offsets: Offsets, drops_space: Bytes, rank: U16, order: U32) -> None:

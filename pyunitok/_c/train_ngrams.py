@@ -20,7 +20,7 @@ SCANNED_AT_ONCE = 1 << 22
 STEP_BYTES = 1 << 20  # added in one call: Ctrl-C waits for its end
 
 
-class Ngrams:
+class NgramTable:
     """A table of byte n-grams, for one thread at a time. In Units an n-gram has 8 bytes: csrc/train/ngrams.h."""
 
     def __init__(self, order: int, is_digit: Bytes | None) -> None:
@@ -76,7 +76,7 @@ class NgramModel:
         keys = np.ascontiguousarray(ngrams.data).view(">u8").astype(np.uint64)
         call(lib.unitok_ngram_model_scan, self.handle, pointer(keys), pointer(ngrams.counts), len(keys))
 
-    def scan_tables(self, tables: Sequence[Ngrams]) -> None:
+    def scan_tables(self, tables: Sequence[NgramTable]) -> None:
         """scan() of all that sorted tables hold together."""
         handles = ffi.new("unitok_ngrams *[]", [table.handle for table in tables])
         places = ffi.new("unitok_ngram_place[]", len(tables))

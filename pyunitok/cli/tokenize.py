@@ -18,7 +18,7 @@ from pyunitok.disk.reports import check_report, write_report
 from pyunitok.export import FORMATS
 from pyunitok.export import Options as ExportOptions
 from pyunitok.job import Job
-from pyunitok.run.options import CHOICES, Options
+from pyunitok.run.options import CHOICES, TokenizeOptions
 
 SECTIONS = {
     "Inputs": "include exclude max-line on-error metadata",
@@ -137,7 +137,7 @@ def tokenize(
     if stats_json:
         check_report(Path(stats_json))
     format_options = given({field.name: options.pop(field.name) for field in fields(ExportOptions)})
-    job = Job(inputs, out, load_model(model), Options(format_options=format_options, **options))
+    job = Job(inputs, out, load_model(model), TokenizeOptions(format_options=format_options, **options))
     report_left_out(job.left_out)
     report_formats(job.plan.sources)
     if dry_run:

@@ -20,7 +20,7 @@ from pyunitok.errors import VocabularyError
 from pyunitok.model import tokenizer as engine
 from pyunitok.train import bytepiece as trainer
 from pyunitok.train.lines import batched
-from pyunitok.train.sources import Batches
+from pyunitok.train.sources import SuppliedBatches
 from pyunitok.vocab import bytepiece as format_
 from pyunitok.vocab import convert, forms
 
@@ -148,7 +148,7 @@ class Trainer:
             compat=True,
         )  # fmt: skip
         job = trainer.BytePieceJob(options, threads=max(1, workers))
-        models = job.run(Batches(batched(_checked(texts), max(1, batch_size)), whole=False))
+        models = job.run(SuppliedBatches(batched(_checked(texts), max(1, batch_size)), whole=False))
         self.pieces = [dict(zip(model.items(), model.counts.tolist(), strict=True)) for model in models]
 
     def dump(self, pieces: Mapping[bytes, int]) -> dict[str, list[Any]]:

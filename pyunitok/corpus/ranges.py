@@ -21,7 +21,7 @@ from pyunitok.corpus.compressions import COMPRESSIONS
 from pyunitok.corpus.formats import FORMATS
 from pyunitok.corpus.position import BEGINNING, Position
 from pyunitok.corpus.raw_file import CHUNK_BYTES
-from pyunitok.corpus.reading import Inputs, Reading, ReadingOptions
+from pyunitok.corpus.reading import InputBlocks, Reading, ReadingOptions
 from pyunitok.corpus.source import Source
 from pyunitok.corpus.stream import decompressed, open_raw
 
@@ -74,7 +74,7 @@ def counted(source: Source, part: Range, separator: bytes | None) -> Position:
     at = BEGINNING if part.begin == 0 else UNCOUNTED
     part_source = open_range(source, part, separator)
     options = ReadingOptions(separator=separator, on_error="skip", threads=1, max_line_bytes=CHUNK_BYTES)
-    with contextlib.closing(Inputs(Reading([part_source], options, anywhere), at)) as inputs:
+    with contextlib.closing(InputBlocks(Reading([part_source], options, anywhere), at)) as inputs:
         block = inputs.new_block()
         while inputs.fill(block):  # without block.finish(): lines are counted, not parsed
             pass

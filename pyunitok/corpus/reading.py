@@ -1,6 +1,6 @@
-"""Reading and Inputs: corpus files as one sequence of blocks, for one thread; workers.py reads them with several.
+"""Reading and InputBlocks: corpus files as one sequence of blocks, for one thread; workers.py reads them with several.
 
-    Reading ──▶ Inputs:  file, file, …  ──▶ stream ──▶ reader ──▶ block, block, …
+    Reading ──▶ InputBlocks:  file, file, …  ──▶ stream ──▶ reader ──▶ block, block, …
     (options)            (opened in turn)   (bytes)    (documents)
 
 To read a corpus in one thread:
@@ -175,7 +175,7 @@ class Ending:
     at: Position
 
 
-class Inputs:
+class InputBlocks:
     """All inputs as one sequence of blocks, from `start` on; inputs before it are not opened.
 
     Not thread-safe: one thread at a time may call fill(). Any thread may run what readahead.claim() returns.

@@ -33,7 +33,7 @@ from typing import Any, Generic, TypeVar
 
 from pyunitok.corpus.block import BadDocument, Block
 from pyunitok.corpus.position import Position
-from pyunitok.corpus.reading import Ending, Inputs, Reading
+from pyunitok.corpus.reading import Ending, InputBlocks, Reading
 from pyunitok.errors import InputError
 
 T = TypeVar("T")
@@ -118,7 +118,7 @@ class Workers(Generic[T]):
         self, reading: Reading, work: Callable[[Block], T], start: Position | None = None,
         carry: Carry[Any] | None = None,
     ) -> None:  # fmt: skip
-        self._inputs = Inputs(reading, start)
+        self._inputs = InputBlocks(reading, start)
         self._do = work
         self._carry = carry
         self._changed = self._inputs.readahead.changed

@@ -19,7 +19,7 @@ from pyunitok.errors import OutputError
 from pyunitok.export import Exported, default_name, export
 from pyunitok.export.files import WrittenFile
 from pyunitok.export.options import Options
-from pyunitok.index.build import Progress, on_threads, read_ranks
+from pyunitok.index.build import IndexProgress, on_threads, read_ranks
 from pyunitok.index.plan import Limits
 from pyunitok.index.suffix import CHUNK, suffix_array
 from pyunitok.model.batch import threads_or_cores
@@ -69,7 +69,7 @@ ENGINES = {
 
 def write_engine_index(
     array: TokenArray, to: str, folder: Path, *, limits: Limits, threads: int | None = None, overwrite: bool = False,
-    on_progress: Callable[[Progress], None] | None = None,
+    on_progress: Callable[[IndexProgress], None] | None = None,
 ) -> Exported:  # fmt: skip
     """Write the exported files and their suffix arrays into `folder`; `to` is one of ENGINES.
 
@@ -87,7 +87,7 @@ def write_engine_index(
         target.unlink(missing_ok=True)  # an older table must not stand beside new tokens
     exported = export(array, to, folder, options, overwrite=overwrite)
     sizes = {k: path.stat().st_size // 2 for k, path in enumerate(sources)}
-    progress = Progress(0, sum(sizes.values()), 0, len(sizes), 0)
+    progress = IndexProgress(0, sum(sizes.values()), 0, len(sizes), 0)
 
     def build(k: int, on_share: Callable[[float], None]) -> None:
         rank = np.arange(1 << 16, dtype=np.uint16).byteswap() if engine.by_bytes else None

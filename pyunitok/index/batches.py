@@ -116,7 +116,7 @@ class ProbabilityBatch:
         return Probability(float(self.p[k]), int(self.count[k]), int(self.total[k]), int(self.context[k]))
 
 
-class Batches(Overlaps):
+class BatchSearch(Overlaps):
     """Each method is the one without _batch for every query of an iterable, or of a Packed: of uint8, texts; of uint16,
     sequences of ids. Work that the queries can share is done once. See also count_batch, count_tokens_batch,
     context_batch and overlap."""

@@ -48,7 +48,7 @@ Array = np.ndarray[Any, Any]
 
 
 @dataclass
-class Progress:
+class IndexProgress:
     """tokens: sorted and written so far, of total; shards: done, of n_shards; resumed: of them, by an earlier run."""
 
     tokens: float
@@ -66,7 +66,7 @@ def build_index(
     tokens: StrPath | Iterable[StrPath], folder: StrPath, *, order: str = "bytes", left: bool = False,
     max_memory_bytes: int | None = None, shard_tokens: int | None = None, threads: int | None = None,
     add: bool = False, overwrite: bool = False, model: Tokenizer | StrPath | None = None, ray: str | None = None,
-    on_progress: Callable[[Progress], None] | None = None,
+    on_progress: Callable[[IndexProgress], None] | None = None,
 ) -> IndexManifest:  # fmt: skip
     """Index token files for search, as `pyunitok index` does; open_index() opens the folder. Returns index.json.
 
@@ -245,19 +245,19 @@ def _read_record(folder: Path, number: int) -> ShardRecord:
 
 def _build_shards(
     folder: Path, plan: IndexManifest, n_kept: int, limits: Limits, threads: int, each: Each | None,
-    on_progress: Callable[[Progress], None] | None,
+    on_progress: Callable[[IndexProgress], None] | None,
 ) -> None:  # fmt: skip
     new = range(n_kept, len(plan.shards))
     waiting = [number for number in new if not _record_path(folder, number).exists()]
     waiting.sort(key=lambda number: -plan.shards[number].tokens)  # the largest first: threads end together
     done = sum(plan.shards[number].tokens for number in new if number not in set(waiting))
     total, resumed = sum(plan.shards[number].tokens for number in new), len(new) - len(waiting)
-    progress = Progress(done, total, resumed, len(new), resumed)
+    progress = IndexProgress(done, total, resumed, len(new), resumed)
     if on_progress:
         on_progress(progress)
     if not waiting:
         return
-    work, sizes = Work(folder.resolve(), plan), {number: plan.shards[number].tokens for number in waiting}
+    work, sizes = BuildContext(folder.resolve(), plan), {number: plan.shards[number].tokens for number in waiting}
     if each is None:
         at_once = limits.at_once(max(sizes.values()), threads)
         on_threads(
@@ -272,7 +272,7 @@ def _build_shards(
 
 
 @dataclass
-class Work:
+class BuildContext:
     """What all shards share: sent to other machines as it is."""
 
     folder: Path
@@ -281,7 +281,7 @@ class Work:
 
 def on_threads(
     function: Callable[[int, Callable[[float], None]], Callable[[], None] | None], sizes: dict[int, int], at_once: int,
-    progress: Progress, on_progress: Callable[[Progress], None] | None,
+    progress: IndexProgress, on_progress: Callable[[IndexProgress], None] | None,
 ) -> None:  # fmt: skip
     """function(number, on_share) for each number of `sizes` (its tokens), so many at a time; on_share takes how much of
     it is done. What it returns is called while the thread goes on to its next number: waiting for the disk. What one
@@ -323,13 +323,13 @@ def on_threads(
                 future.cancel()
 
 
-def build_shard(work: Work, number: int) -> None:
+def build_shard(work: BuildContext, number: int) -> None:
     """Sort one shard and write its files. May be done again, by anyone: the files are the same."""
     write_shard(work, number).finish()
 
 
 @dataclass
-class Written:
+class WrittenShard:
     """A shard whose files are written, but may not be on the disk yet, nor have their names."""
 
     folder: Path
@@ -353,7 +353,7 @@ class Written:
             file.close()
 
 
-def write_shard(work: Work, number: int, on_share: Callable[[float], None] = lambda _: None) -> Written:
+def write_shard(work: BuildContext, number: int, on_share: Callable[[float], None] = lambda _: None) -> WrittenShard:
     """Sort one shard and write its files, under partial names."""
     folder, record = work.folder, replace(work.plan.shards[number])
     rank = open_rank(folder, work.plan)
@@ -364,7 +364,7 @@ def write_shard(work: Work, number: int, on_share: Callable[[float], None] = lam
     if work.plan.left:
         columns[".left"] = _left_chunks(ranks, sa, rank)
     record.hash = {"ids": digests}
-    written = Written(folder, number, record, [])
+    written = WrittenShard(folder, number, record, [])
     try:
         for suffix, chunks in columns.items():
             written.files.append(OutFile(partial_name(folder / shard_name(number, suffix))))

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from pyunitok._c.search import Runs
-from pyunitok.index.shard import Shard
+from pyunitok.index.shard import IndexShard
 
 Int64s = np.ndarray[Any, np.dtype[np.int64]]
 
@@ -40,7 +40,7 @@ class Hit:
     """One occurrence.
 
     shard     the number of the shard
-    token     in its tokens (Shard.ids): where the occurrence begins
+    token     in its tokens (IndexShard.ids): where the occurrence begins
     skip      how many bytes into that token
     document  the document's number in the index
     begin     the first byte in the decoded document
@@ -93,10 +93,10 @@ class Places:
     skips: Int64s
 
 
-class Found:
+class Occurrences:
     """All occurrences of a query: the runs of each shard. Number k of them is found without listing those before it."""
 
-    def __init__(self, runs: list[Runs], shards: list[Shard], approx: bool = False) -> None:
+    def __init__(self, runs: list[Runs], shards: list[IndexShard], approx: bool = False) -> None:
         self.runs = runs
         self.approx = approx
         self._shards = shards

@@ -1,4 +1,4 @@
-"""Inputs: which input each document of an index came from."""
+"""IndexInputs: which input each document of an index came from."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pyunitok.index.hits import Int64s
 from pyunitok.tokens.array import TokenArray
 
 
-class Inputs:
+class IndexInputs:
     """The inputs of all token files, in their order.
 
     paths   their paths; None for a token file without manifest, which counts as one input

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from pyunitok.errors import LimitError, count
-from pyunitok.index.batches import Batches
+from pyunitok.index.batches import BatchSearch
 from pyunitok.index.hits import Count
 from pyunitok.index.manifest import shard_name
 from pyunitok.index.plan import Limits
@@ -20,7 +20,7 @@ from pyunitok.tokens.manifest import StrPath
 PREFETCH_BYTES = 16 << 20  # asked for at once
 
 
-class Index(Batches):
+class Index(BatchSearch):
     """An open index. Make it with open_index(); safe to use from several threads.
 
     About text, whatever the tokens (search.py): count, find, context, documents, by_source, next, previous

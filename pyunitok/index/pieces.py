@@ -54,7 +54,7 @@ class PieceTables:
         owner = np.repeat(np.arange(n), np.diff(offsets))
         symbols[np.arange(len(data)) + owner] = data.astype(np.uint16) + 1
         order = suffix_array(symbols)
-        self.c = c_search.Pieces(data, offsets, self.drops_space[:n], rank, order)
+        self.c = c_search.SearchPieces(data, offsets, self.drops_space[:n], rank, order)
 
     def text_of(self, id_: int) -> bytes:
         """What an id is in the text; b"" for one that the model does not have."""

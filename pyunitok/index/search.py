@@ -14,10 +14,10 @@ import numpy as np
 from pyunitok._c import search as c_search
 from pyunitok.errors import LimitError, OutputError
 from pyunitok.index.context import Context, Contexts
-from pyunitok.index.hits import BESIDE, MAX_SORTED, ORDERS, Count, Found, Hit, Hits, Int64s, Places, shuffled
-from pyunitok.index.inputs import Inputs
+from pyunitok.index.hits import BESIDE, MAX_SORTED, ORDERS, Count, Hit, Hits, Int64s, Occurrences, Places, shuffled
+from pyunitok.index.inputs import IndexInputs
 from pyunitok.index.pieces import PieceTables
-from pyunitok.index.shard import N_RANKS, OpenIndex, Shard
+from pyunitok.index.shard import N_RANKS, IndexShard, OpenIndex
 from pyunitok.model.tokenizer import Tokenizer
 from pyunitok.packed import Packed, as_bytes
 from pyunitok.tokens.array import TokenArray
@@ -86,7 +86,7 @@ class TextSearch:
     lower bounds. All methods may be called from several threads at once.
     """
 
-    shards: list[Shard]
+    shards: list[IndexShard]
 
     def __init__(self, opened: OpenIndex, *, max_work: int = MAX_WORK) -> None:
         """For open_index."""
@@ -98,7 +98,7 @@ class TextSearch:
         self._absolute, self._given = opened.folder.absolute(), opened.model
         self.c = [_c_shard(shard, opened.manifest.eod, opened.folder) for shard in self.shards]
         self._file_bounds = np.cumsum([0, *map(len, self.arrays)])  # documents before each token file
-        self.inputs = Inputs(self.arrays)
+        self.inputs = IndexInputs(self.arrays)
         self._tables: PieceTables | None = None
         self._lock = threading.Lock()
 
@@ -232,7 +232,7 @@ class TextSearch:
             total, approx = found.total, found.approx
         return self._page_of(found, len(text), limit, offset, order, seed), total, approx
 
-    def _page_of(self, found: Found, n_bytes: int, limit: int, offset: int, order: Order, seed: int) -> Places:
+    def _page_of(self, found: Occurrences, n_bytes: int, limit: int, offset: int, order: Order, seed: int) -> Places:
         """Where occurrences number offset to offset + limit - 1 are, in that order."""
         numbers = np.arange(offset, max(offset, min(offset + limit, found.total)), dtype=np.int64)
         if order == "text":
@@ -245,7 +245,7 @@ class TextSearch:
             return Places(places.shards[chosen], places.tokens[chosen], places.skips[chosen])
         return found.places(shuffled(numbers, found.total, seed) if order == "random" and len(numbers) else numbers)
 
-    def find_all(self, query: Text, *, max_hits: int = MAX_RUNS, max_work: int | None = None) -> Found:
+    def find_all(self, query: Text, *, max_hits: int = MAX_RUNS, max_work: int | None = None) -> Occurrences:
         """All occurrences, or at least max_hits of them, in runs of the suffix arrays: 24 bytes a run, at most one for
         25 units of max_work."""
         text, tables, work = as_bytes(query), self.tables.c, self.max_work if max_work is None else max_work
@@ -255,7 +255,7 @@ class TextSearch:
             runs.append(part)
             approx |= some
             n += int((part["hi"] - part["lo"]).sum())
-        return Found(runs, self.shards, approx)
+        return Occurrences(runs, self.shards, approx)
 
     def hits_at(self, places: Places, n_bytes: int | Int64s, total: int, approx: bool = False) -> Hits:
         """Hits of n_bytes (or n_bytes[k]) at these places, with documents and byte ranges. O(tokens before the hits in
@@ -356,7 +356,7 @@ class TextSearch:
         """The documents that a text occurs in, and how often. Looks at all occurrences."""
         return self._documents_of(self.find_all(query, max_work=max_work))
 
-    def _documents_of(self, found: Found, n_sampled: int | None = None) -> DocumentHits:
+    def _documents_of(self, found: Occurrences, n_sampled: int | None = None) -> DocumentHits:
         """The documents of all occurrences, or of so many drawn at random."""
         sample = None if n_sampled is None else found.places(shuffled(np.arange(n_sampled), found.total, 0))
         parts = []
@@ -402,9 +402,9 @@ class TextSearch:
         return inputs, hits, np.diff(np.append(starts, len(found.documents))), found.approx or is_sample
 
 
-def _c_shard(shard: Shard, eod: int | None, folder: Path) -> c_search.Shard:
+def _c_shard(shard: IndexShard, eod: int | None, folder: Path) -> c_search.SearchShard:
     try:
-        return c_search.Shard(
+        return c_search.SearchShard(
             ids=shard.ids, sa=shard.sa, first=shard.first, top=shard.top, left=shard.left, rank=shard.ranks,
             ends=shard.ends, begin=shard.begin, eod=eod,
         )  # fmt: skip

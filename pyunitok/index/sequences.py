@@ -10,7 +10,7 @@ import numpy as np
 
 from pyunitok._c import search as c_search
 from pyunitok.errors import LimitError
-from pyunitok.index.hits import Count, Found, Hits, Int64s, Places, shuffled
+from pyunitok.index.hits import Count, Hits, Int64s, Occurrences, Places, shuffled
 from pyunitok.index.search import MAX_SCANNED, Order, Text, TextSearch
 from pyunitok.model.decoding import as_ids
 from pyunitok.packed import Packed, as_bytes
@@ -125,9 +125,9 @@ class TokenSearch(TextSearch):
         n_bytes = int(self.tables.sizes[ids].sum())
         return self._page_of(found, n_bytes, limit, offset, order, seed), found.total, False
 
-    def _found(self, ids: U16) -> Found:
+    def _found(self, ids: U16) -> Occurrences:
         runs = [np.array([(*shard.tokens_of(ids), 0, 0)], c_search.RUN) for shard in self.c]
-        return Found(runs, self.shards)
+        return Occurrences(runs, self.shards)
 
     def count_all_of(self, all_of: Sequence[Sequence[Query]], within: int | None = None) -> Count:
         """In how many places one of each clause occurs together: of the clause that occurs least, the occurrences that
@@ -151,7 +151,7 @@ class TokenSearch(TextSearch):
         clauses.sort(key=lambda terms: sum(term.total for term in terms))
         return Count(sum(self._together(number, clauses, within) for number in range(len(self.shards))), approx)
 
-    def _together(self, number: int, clauses: list[list[Found]], within: int | None) -> int:
+    def _together(self, number: int, clauses: list[list[Occurrences]], within: int | None) -> int:
         """count_all_of in one shard."""
         places = []
         for terms in clauses:
@@ -295,7 +295,7 @@ class TokenSearch(TextSearch):
             tail = ids[max(0, len(ids) - context) :]
             tail = tail[len(tail) - self.longest_context(tail) :]
             spans = [shard.tokens_of(tail) for shard in self.c]
-            found = Found([np.array([(*span, 0, 0)], c_search.RUN) for span in spans], self.shards)
+            found = Occurrences([np.array([(*span, 0, 0)], c_search.RUN) for span in spans], self.shards)
             if not found.total:
                 break
             ids = np.append(ids, self._drawn_next(found, len(tail), rng))
@@ -303,7 +303,7 @@ class TokenSearch(TextSearch):
                 break
         return ids[begin:]
 
-    def _drawn_next(self, found: Found, n_tokens: int, rng: np.random.Generator) -> np.uint16:
+    def _drawn_next(self, found: Occurrences, n_tokens: int, rng: np.random.Generator) -> np.uint16:
         """The token after a hit of n_tokens tokens drawn at random, one that is not at the very end of its shard. An
         intact shard has at most one of those, beside others."""
         for _ in range(MAX_DRAWS):

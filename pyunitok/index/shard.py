@@ -1,4 +1,4 @@
-"""Shard: a suffix array over a run of documents with its small tables; open_shards() maps those of an index.
+"""IndexShard: a suffix array over a run of documents with its small tables; open_shards() maps those of an index.
 
     ids     the tokens of the shard's documents, n of them, as in the token file
     sa      sa[r] is where the r-th smallest suffix of `ids` begins
@@ -40,7 +40,7 @@ CHUNK = 1 << 20  # tokens that numpy works on at a time
 
 
 @dataclass
-class Shard:
+class IndexShard:
     """See the head of this file. Arrays are read-only, and memory maps where the shard comes from an index.
 
     rank            uint16[65536], the rank of each id; None where suffixes compare by id
@@ -92,7 +92,7 @@ class Shard:
         return np.arange(N_RANKS, dtype=np.uint16) if self.rank is None else self.rank
 
     @classmethod
-    def from_arrays(cls, ids: Any, sa: Any, *, rank: Any = None, ends: Any = None, left: bool = True) -> Shard:
+    def from_arrays(cls, ids: Any, sa: Any, *, rank: Any = None, ends: Any = None, left: bool = True) -> IndexShard:
         """A shard in memory, all tables made here. ends: of its documents, in `ids`; by default all is one."""
         ids, sa = np.ascontiguousarray(ids, np.uint16), np.ascontiguousarray(sa, np.uint32)
         rank = None if rank is None else np.ascontiguousarray(rank, np.uint16)
@@ -102,7 +102,7 @@ class Shard:
 
 
 def first_of(ids: U16, rank: U16 | None) -> U64:
-    """uint64[65537]: bucket starts, see Shard."""
+    """uint64[65537]: bucket starts, see IndexShard."""
     counts = np.zeros(N_RANKS, np.int64)
     for at in range(0, len(ids), CHUNK):
         part = ids[at : at + CHUNK]
@@ -111,7 +111,7 @@ def first_of(ids: U16, rank: U16 | None) -> U64:
 
 
 def top_of(ids: U16, sa: U32, rank: U16 | None) -> np.ndarray[Any, Any]:
-    """The sample of suffixes, see Shard."""
+    """The sample of suffixes, see IndexShard."""
     ret = np.zeros(-(-len(sa) // TOP_STEP), TOP_DTYPE)
     ret["position"] = sa[::TOP_STEP]
     for k in range(TOP_TOKENS if len(ids) else 0):
@@ -122,7 +122,7 @@ def top_of(ids: U16, sa: U32, rank: U16 | None) -> np.ndarray[Any, Any]:
 
 
 def left_of(ids: U16, sa: U32) -> U16:
-    """The token before each suffix, see Shard."""
+    """The token before each suffix, see IndexShard."""
     ret = np.empty(len(sa), "<u2")
     for at in range(0, len(sa), CHUNK):
         ret[at : at + CHUNK] = ids[sa[at : at + CHUNK].astype(np.int64) - 1]  # -1 is the last token
@@ -131,12 +131,12 @@ def left_of(ids: U16, sa: U32) -> U16:
 
 @dataclass
 class OpenIndex:
-    """An index, mapped: its manifest, the token files, a Shard for each record, and the model that was given."""
+    """An index, mapped: its manifest, the token files, an IndexShard for each record, and the model that was given."""
 
     folder: Path
     manifest: IndexManifest
     arrays: list[TokenArray]
-    shards: list[Shard]
+    shards: list[IndexShard]
     model: Any = None
 
 
@@ -192,7 +192,7 @@ def open_rank(folder: Path, manifest: IndexManifest) -> U16 | None:
 
 def _open_shard(
     folder: Path, manifest: IndexManifest, number: int, arrays: list[TokenArray], rank: U16 | None
-) -> Shard:
+) -> IndexShard:
     record = manifest.shards[number]
     array = arrays[record.file]
     _check_range(folder, number, record, array)
@@ -204,7 +204,7 @@ def _open_shard(
     first = mapped(".first", np.dtype("<u8"), N_RANKS + 1)
     if int(first[0]) != 0 or int(first[-1]) != n or np.any(first[1:] < first[:-1]):
         raise OutputError(f"{folder / shard_name(number, '.first')}: bucket starts are damaged")
-    return Shard(
+    return IndexShard(
         ids=array.ids[record.begin : record.begin + n],
         sa=mapped(".sa", np.dtype("<u4"), n),
         first=first,

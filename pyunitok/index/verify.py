@@ -14,7 +14,7 @@ from pyunitok.corpus.inputs import find
 from pyunitok.disk.hashing import HASH_CHUNK_BYTES
 from pyunitok.errors import ModelFormatError, OutputError, VocabularyError
 from pyunitok.index.manifest import ShardRecord, shard_name
-from pyunitok.index.shard import CHUNK, TOP_STEP, OpenIndex, Shard, open_shards, top_of
+from pyunitok.index.shard import CHUNK, TOP_STEP, IndexShard, OpenIndex, open_shards, top_of
 from pyunitok.index.suffix import first_fault
 from pyunitok.model.tokenizer import Tokenizer
 from pyunitok.tokens.manifest import StrPath
@@ -85,12 +85,12 @@ def bytes_to_check(index: OpenIndex) -> int:
     return sum(array.nbytes for shard in index.shards for array in _arrays(shard).values())
 
 
-def _arrays(shard: Shard) -> dict[str, np.ndarray[Any, Any]]:
+def _arrays(shard: IndexShard) -> dict[str, np.ndarray[Any, Any]]:
     ret: dict[str, np.ndarray[Any, Any]] = {"ids": shard.ids, ".sa": shard.sa, ".first": shard.first, ".top": shard.top}
     return ret if shard.left is None else ret | {".left": shard.left}
 
 
-def _faults(folder: Path, shard: Shard, record: ShardRecord, on_bytes: Callable[[int], None]) -> Iterator[str]:
+def _faults(folder: Path, shard: IndexShard, record: ShardRecord, on_bytes: Callable[[int], None]) -> Iterator[str]:
     hashes_agree = True
     for suffix, array in _arrays(shard).items():
         for fault in _hash_faults(_name(folder, shard, suffix), array, record.hash.get(suffix), on_bytes):
@@ -108,7 +108,7 @@ def _faults(folder: Path, shard: Shard, record: ShardRecord, on_bytes: Callable[
         yield from _left_faults(_name(folder, shard, ".left"), shard, shard.left)
 
 
-def _name(folder: Path, shard: Shard, suffix: str) -> str:
+def _name(folder: Path, shard: IndexShard, suffix: str) -> str:
     return f"the tokens of shard {shard.number}" if suffix == "ids" else str(folder / shard_name(shard.number, suffix))
 
 
@@ -129,7 +129,7 @@ def _hash_faults(
         on_bytes(len(part))
 
 
-def _left_faults(name: str, shard: Shard, left: np.ndarray[Any, Any]) -> Iterator[str]:
+def _left_faults(name: str, shard: IndexShard, left: np.ndarray[Any, Any]) -> Iterator[str]:
     for at in range(0, len(left), CHUNK):
         before = shard.ids[shard.sa[at : at + CHUNK].astype(np.int64) - 1]
         wrong = np.flatnonzero(before != left[at : at + CHUNK])

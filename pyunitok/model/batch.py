@@ -42,7 +42,7 @@ def threads_or_cores(threads: int | None) -> int:
     return threads or available_cores()
 
 
-class Documents(Protocol):
+class BatchDocuments(Protocol):
     sizes: Offsets
 
     def encode(self, scratch: c_scratch.Scratch, begin: int, end: int, region: Ids) -> Offsets:
@@ -105,7 +105,7 @@ def _encode_groups(
     return offsets
 
 
-def encode_batch(core: Core, documents: Documents, threads: int | None) -> Packed:
+def encode_batch(core: Core, documents: BatchDocuments, threads: int | None) -> Packed:
     """See Tokenizer.encode_batch."""
     sizes = documents.sizes
     n_docs, n_bytes = len(sizes), int(sizes.sum())
@@ -118,7 +118,7 @@ def encode_batch(core: Core, documents: Documents, threads: int | None) -> Packe
     return encode(core, documents, cuts, bounds)
 
 
-def _into_one_array(core: Core, documents: Documents, cuts: list[int], bounds: list[int]) -> Packed:
+def _into_one_array(core: Core, documents: BatchDocuments, cuts: list[int], bounds: list[int]) -> Packed:
     """Ids of a text are at most as many as its bytes: so every part has its place in one array before it is encoded."""
     room = [bound + part * library.ENCODE_SLACK for part, bound in enumerate(bounds)]
     ids = np.empty(room[-1] + library.ENCODE_SLACK, core.dtype)
@@ -140,7 +140,7 @@ def _into_one_array(core: Core, documents: Documents, cuts: list[int], bounds: l
     return Packed(ids, np.concatenate([parts[0][:1], *(ends[1:] for ends in parts)]))
 
 
-def _into_several(core: Core, documents: Documents, cuts: list[int], bounds: list[int]) -> Packed:
+def _into_several(core: Core, documents: BatchDocuments, cuts: list[int], bounds: list[int]) -> Packed:
     """The number of ids is not known in advance: every part has an array that grows until they fit."""
 
     def encode_part(part: int) -> tuple[Ids, Offsets]:
@@ -169,7 +169,7 @@ def _map(function: Any, n: int) -> list[Any]:
         return list(pool.map(function, range(n)))
 
 
-def documents_of(docs: Iterable[str | bytes] | Packed) -> Documents:
+def documents_of(docs: Iterable[str | bytes] | Packed) -> BatchDocuments:
     """TypeError and UnicodeEncodeError name the document."""
     if isinstance(docs, Packed):
         return PackedDocuments(docs)

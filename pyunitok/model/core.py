@@ -113,9 +113,9 @@ class Core(Decoding):
     def new_scratch(self) -> c_scratch.Scratch:
         """What a thread needs to encode."""
         if self.preparation is not None:
-            return preparation.Scratch(self.model, self.preparation)
+            return preparation.PreparingScratch(self.model, self.preparation)
         if self.is_nfc:
-            return nfc.Scratch(self.model)
+            return nfc.NfcScratch(self.model)
         return c_scratch.Scratch(self.model)
 
     def take_scratch(self) -> c_scratch.Scratch:

@@ -1,4 +1,4 @@
-"""Pieces: what a Tokenizer says of its ids and pieces."""
+"""TokenizerPieces: what a Tokenizer says of its ids and pieces."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from pyunitok.packed import Packed, as_bytes
 from pyunitok.vocab import utf8
 
 
-class Pieces:
+class TokenizerPieces:
     """The part of Tokenizer that knows the vocabulary."""
 
     _core: Core

@@ -1,4 +1,4 @@
-"""Sampling: n-best and random encodings, which Tokenizer inherits; Sample: what `tokenize --sample` asks for."""
+"""TokenizerSampling: n-best and random encodings, which Tokenizer inherits; Sample: what `tokenize --sample` draws."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ NBEST_MAX = 1024
 
 @dataclass(frozen=True)
 class Sample:
-    """How `tokenize --sample` draws: the arguments of Sampling.sample()."""
+    """How `tokenize --sample` draws: the arguments of Tokenizer.sample()."""
 
     alpha: float
     seed: int
     nbest: int = -1
     method: str | None = None
 
-    def of(self, tokenizer: Sampling, source: int, document: int) -> Any:
+    def of(self, tokenizer: TokenizerSampling, source: int, document: int) -> Any:
         """What the encoder takes for documents of a source, from this number on. OptionError as sample()."""
         return how(
             tokenizer._core, self.alpha, self.seed, nbest=self.nbest, method=self.method, source=source,
             document=document,
         )  # fmt: skip
 
-    def needs_whole(self, tokenizer: Sampling) -> bool:
+    def needs_whole(self, tokenizer: TokenizerSampling) -> bool:
         """Whether a sample is drawn of a whole document, and not part by part."""
         return self.nbest > 1 or "dropout" in (self.method, *tokenizer._core.model.kind.sampling)
 
@@ -92,7 +92,7 @@ def sample_spans(
         return scratch.sample_paths(data, n, drawing, distinct=not replacement, include_best=include_best)
 
 
-class Sampling:
+class TokenizerSampling:
     """Other ways to encode a text than the best one. The arguments that methods share are explained at sample()."""
 
     _core: Core

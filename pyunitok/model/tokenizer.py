@@ -22,8 +22,8 @@ from pyunitok.errors import VocabularyError
 from pyunitok.model import batch
 from pyunitok.model.core import Core
 from pyunitok.model.decoding import Errors, as_batch, as_ids
-from pyunitok.model.pieces import Pieces
-from pyunitok.model.sampling import Sampling
+from pyunitok.model.pieces import TokenizerPieces
+from pyunitok.model.sampling import TokenizerSampling
 from pyunitok.packed import Ids, Offsets, Packed, as_bytes
 from pyunitok.vocab import known, native, open_model, utf8
 from pyunitok.vocab.vocabulary import About, Vocabulary
@@ -31,7 +31,7 @@ from pyunitok.vocab.vocabulary import About, Vocabulary
 Engine = Literal["double-array", "hat"]
 
 
-class Tokenizer(Sampling, Pieces):
+class Tokenizer(TokenizerSampling, TokenizerPieces):
     """A model and what is needed to use it. Immutable: shared by threads, survives fork, pickles by content.
 
     >>> tok = Tokenizer.from_pieces([bytes([b]) for b in range(256)] + ["th", "the"])

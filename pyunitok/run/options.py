@@ -24,7 +24,7 @@ CHOICES = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class Options(ReadingOptions):
+class TokenizeOptions(ReadingOptions):
     """The options of tokenize(), which explains them; here the separator is in bytes."""
 
     input_format: str = "auto"

@@ -39,7 +39,7 @@ from pyunitok.run.units import (
     ATTEMPTS,
     Each,
     Unit,
-    Work,
+    UnitContext,
     check_units,
     default_unit_bytes,
     each,
@@ -113,7 +113,7 @@ def tokenize_in_parts(plan: Plan, each: Each = each, callbacks: Callbacks = SILE
             callbacks.on_start(Start(finished.bytes, finished.documents, complete=True))
         else:
             planned = _planned(plan, folder, planned, each)
-            work = Work.of(plan, folder, planned.units)
+            work = UnitContext.of(plan, folder, planned.units)
             make = partial(_make_parts, work, plan.sources, planned.units, each, callbacks)
             if keep_parts:
                 make(lambda _: None)
@@ -241,7 +241,7 @@ def _remove_empty(folder: Path) -> None:
 
 
 def _make_parts(
-    work: Work, sources: Sequence[Source], units: Sequence[Unit], each: Each, callbacks: Callbacks,
+    work: UnitContext, sources: Sequence[Source], units: Sequence[Unit], each: Each, callbacks: Callbacks,
     on_part: Callable[[int], None],
 ) -> None:  # fmt: skip
     """Make all parts that do not exist yet. on_part is called with the number of each part that exists."""
@@ -270,7 +270,8 @@ def _add(progress: Progress, counts: Progress) -> None:
 
 
 def _make_and_join(
-    work: Work, make: Callable[[Callable[[int], None]], None], run: Identity, replaces: bool, callbacks: Callbacks
+    work: UnitContext, make: Callable[[Callable[[int], None]], None], run: Identity, replaces: bool,
+    callbacks: Callbacks,
 ) -> Manifest:
     extra = EXTRA if work.plan.options.metadata else [ERRORS_SUFFIX]
     with Output(work.plan.out, run, overwrite=replaces, extra=extra) as output, _Join(work, output) as join:
@@ -281,7 +282,7 @@ def _make_and_join(
     return manifest
 
 
-def _manifest(work: Work, run: Identity) -> Manifest:
+def _manifest(work: UnitContext, run: Identity) -> Manifest:
     """Of all parts, without hashes. OutputError unless they fit together."""
     parts = merge.open_parts([work.path_of(index) for index in range(work.n_units)], work.plan.out)
     return replace(merge.combined([part.manifest for part in parts]), run=run.options)
@@ -290,7 +291,7 @@ def _manifest(work: Work, run: Identity) -> Manifest:
 class _Join:
     """Joins parts in order, in a thread. A context: an exception drops what waits."""
 
-    def __init__(self, work: Work, output: Output) -> None:
+    def __init__(self, work: UnitContext, output: Output) -> None:
         self._work = work
         self._joiner = merge.Joiner(output, has_metadata=work.plan.options.metadata)
         self._pool = ThreadPoolExecutor(1, "join")

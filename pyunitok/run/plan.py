@@ -15,8 +15,8 @@ from pyunitok.corpus.source import Source
 from pyunitok.errors import OptionError, OutputError
 from pyunitok.model.tokenizer import Tokenizer
 from pyunitok.run.identity import Identity
-from pyunitok.run.options import DTYPES, Options
-from pyunitok.run.shard import Shard
+from pyunitok.run.options import DTYPES, TokenizeOptions
+from pyunitok.run.shard import RunShard
 
 
 @dataclass(frozen=True)
@@ -30,11 +30,11 @@ class Plan:
     model      the manifest's description of the model, where the tokenizer came from elsewhere
     """
 
-    options: Options
+    options: TokenizeOptions
     sources: Sequence[Source]
     out: Path
     tokenizer: Tokenizer
-    shard: Shard | None = None
+    shard: RunShard | None = None
     before: Position = BEGINNING
     resumable: bool = True
     model: dict[str, Any] | None = None

@@ -22,7 +22,7 @@ SHARD_OPTIONS = ("shard", "inputs of all shards")
 
 
 @dataclass(frozen=True)
-class Shard:
+class RunShard:
     """One of `count` parts of a run.
 
     index        from 0
@@ -48,7 +48,7 @@ class Shard:
         return asdict(self)
 
 
-def take(sources: Sequence[Source], index: int, count: int) -> tuple[list[Source], Shard]:
+def take(sources: Sequence[Source], index: int, count: int) -> tuple[list[Source], RunShard]:
     """The inputs of shard `index` of `count`, perhaps none; the same on every machine where the inputs have the same
     names and sizes.
 
@@ -61,7 +61,7 @@ def take(sources: Sequence[Source], index: int, count: int) -> tuple[list[Source
         sizes.append(source.size_bytes)
     listed = json.dumps([[source.path, source.size_bytes, source.format] for source in sources])
     begin, end = ranges(sizes, count)[index]
-    return list(sources[begin:end]), Shard(index, count, begin, xxhash.xxh64_hexdigest(listed.encode()))
+    return list(sources[begin:end]), RunShard(index, count, begin, xxhash.xxh64_hexdigest(listed.encode()))
 
 
 def ranges(sizes: Sequence[int], count: int) -> list[tuple[int, int]]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from pyunitok.corpus import stream
 from pyunitok.corpus.formats import FORMATS
-from pyunitok.corpus.reading import Inputs
+from pyunitok.corpus.reading import InputBlocks
 from pyunitok.corpus.source import Source
 from pyunitok.packed import Packed
 from pyunitok.run.journal import Journal
@@ -65,7 +65,7 @@ def _sample(plan: Plan, alike: Sequence[Source]) -> tuple[float, float]:
     options = replace(plan.options, threads=1)
     for source in alike[:: -(-len(alike) // MAX_SAMPLES)]:
         n_read = 0
-        with closing(Inputs(replace(plan.reading, sources=[source], options=options))) as inputs:
+        with closing(InputBlocks(replace(plan.reading, sources=[source], options=options))) as inputs:
             for block in inputs.blocks():
                 documents = Packed(block.data, block.offsets[: block.n_docs + 1])
                 tokens += len(plan.tokenizer.encode_batch(documents, threads=1).data)

@@ -39,7 +39,7 @@ from pyunitok.errors import InputError, OutputError
 from pyunitok.run.output import find, own_files
 from pyunitok.run.pipeline import tokenize
 from pyunitok.run.plan import Plan, Progress
-from pyunitok.run.shard import Shard, shard_suffix
+from pyunitok.run.shard import RunShard, shard_suffix
 from pyunitok.tokens.manifest import Manifest
 
 # By default there are about 4,096 units, but none so small that its start dominates, or so large that a repeat hurts.
@@ -179,13 +179,13 @@ def _counted(cwd: str, item: tuple[Source, Range, bytes | None]) -> Position:
 
 
 @dataclass(frozen=True)
-class Work:
+class UnitContext:
     """What all units of a run have in common.
 
     plan        without its sources
     folder      for the parts; all machines must see it
     n_units     of the run
-    all_inputs  see Shard
+    all_inputs  see RunShard
     cwd         what relative paths are relative to
     """
 
@@ -196,7 +196,7 @@ class Work:
     cwd: str
 
     @classmethod
-    def of(cls, plan: Plan, folder: Path, units: Sequence[Unit]) -> Work:
+    def of(cls, plan: Plan, folder: Path, units: Sequence[Unit]) -> UnitContext:
         listed = [[source.path, source.size_bytes, source.format] for source in plan.sources]
         divided = [[unit.first, unit.end, unit.part.begin, unit.part.end] for unit in units]
         digest = xxhash.xxh64_hexdigest(json.dumps([listed, divided]).encode())
@@ -209,7 +209,7 @@ class Work:
         return self.folder / f"{index // FOLDER_PARTS:0{n_digits}}" / name
 
 
-def find_part(work: Work, item: tuple[Unit, Sequence[Source]]) -> Progress | None:
+def find_part(work: UnitContext, item: tuple[Unit, Sequence[Source]]) -> Progress | None:
     """The counts of the unit's part, if it is finished. OutputError if the part is another run's."""
     unit, sources = item
     path = work.path_of(unit.index)
@@ -221,7 +221,7 @@ def find_part(work: Work, item: tuple[Unit, Sequence[Source]]) -> Progress | Non
     return _counts(found)
 
 
-def make_part(work: Work, item: tuple[Unit, Sequence[Source]]) -> Progress:
+def make_part(work: UnitContext, item: tuple[Unit, Sequence[Source]]) -> Progress:
     """Make a unit's part. Several workers may make the same part at once: they write the same bytes.
 
     It is written under a unique name and renamed when complete, so a worker that was given up for lost does no harm if
@@ -249,7 +249,7 @@ def make_part(work: Work, item: tuple[Unit, Sequence[Source]]) -> Progress:
     return _counts(manifest)
 
 
-def _tokenize(work: Work, unit: Unit, sources: Sequence[Source], out: Path) -> Manifest:
+def _tokenize(work: UnitContext, unit: Unit, sources: Sequence[Source], out: Path) -> Manifest:
     try:
         return tokenize(replace(_plan_of(work, unit, _opened(work, unit, sources)), out=out))
     except InputError:
@@ -262,13 +262,13 @@ def _tokenize(work: Work, unit: Unit, sources: Sequence[Source], out: Path) -> M
     return tokenize(replace(plan, out=out, options=replace(plan.options, overwrite=True)))
 
 
-def _opened(work: Work, unit: Unit, sources: Sequence[Source]) -> list[Source]:
+def _opened(work: UnitContext, unit: Unit, sources: Sequence[Source]) -> list[Source]:
     return [open_range(source, unit.part, separator_of(source, work.plan.options.separator)) for source in sources]
 
 
-def _plan_of(work: Work, unit: Unit, sources: Sequence[Source]) -> Plan:
+def _plan_of(work: UnitContext, unit: Unit, sources: Sequence[Source]) -> Plan:
     span = None if unit.part == WHOLE else (unit.part.begin, unit.part.end)
-    shard = Shard(unit.index, work.n_units, unit.first, work.all_inputs, span)
+    shard = RunShard(unit.index, work.n_units, unit.first, work.all_inputs, span)
     options = replace(work.plan.options, overwrite=False)
     return replace(work.plan, options=options, sources=sources, shard=shard, before=unit.before, resumable=False)
 

@@ -91,7 +91,7 @@ def _record_values(values: Any) -> Any:
 
 @dataclass
 class _Shard:
-    """What a manifest must say of the part of a run that it describes: the fields of run.shard.Shard.
+    """What a manifest must say of the part of a run that it describes: the fields of run.shard.RunShard.
 
     max_line_bytes  no line read was longer
     """
@@ -113,7 +113,7 @@ class _Exported:
 
 
 @dataclass
-class _Model:
+class _ModelInfo:
     """What a manifest must say of its model."""
 
     name: str | None = None
@@ -148,7 +148,7 @@ class Manifest:
     created: str = ""
     pyunitok: str = ""
     run: dict[str, Any] | None = None  # the options that decided the bytes, as journal.Identity has them
-    shard: dict[str, Any] | None = None  # a run.shard.Shard, where this is one part of a run
+    shard: dict[str, Any] | None = None  # a run.shard.RunShard, where this is one part of a run
     exported: dict[str, Any] | None = None  # where tokenize --format made other files of it
     format: str = FORMAT
     version: int = VERSION
@@ -242,7 +242,7 @@ class Manifest:
 
     def _check(self) -> None:
         """ValueError or ValidationError if a field that others rely on is not what it should be."""
-        for name, form in {"model": _Model, "hash": _Hash, "exported": _Exported, "shard": _Shard}.items():
+        for name, form in {"model": _ModelInfo, "hash": _Hash, "exported": _Exported, "shard": _Shard}.items():
             if (values := getattr(self, name)) is not None:
                 msgspec.convert(values, form)
         if self.shard is not None and self.shard["index"] >= self.shard["count"]:

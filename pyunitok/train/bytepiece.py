@@ -20,7 +20,7 @@ import numpy as np
 from pyunitok._c.sharing import share_out
 from pyunitok._c.train import Counter, Counts, SegmentStats, Units, merge
 from pyunitok._c.train_lexicon import Lattice, Lexicon
-from pyunitok._c.train_ngrams import MAX_ORDER, NgramModel, Ngrams
+from pyunitok._c.train_ngrams import MAX_ORDER, NgramModel, NgramTable
 from pyunitok.errors import NoTextError, OptionError, TrainingError
 from pyunitok.packed import Bytes
 from pyunitok.train.checkpoint import Checkpoint
@@ -28,7 +28,7 @@ from pyunitok.train.counting import Settled, Store, UnitCounter
 from pyunitok.train.ngrams import NgramReader, PieceReader, decimal_digits
 from pyunitok.train.options import check, option, options_of
 from pyunitok.train.rereading import Rereading
-from pyunitok.train.sources import Source
+from pyunitok.train.sources import TextSource
 from pyunitok.train.trained import Progress, silent
 from pyunitok.vocab import bytepiece as format_
 
@@ -81,7 +81,7 @@ class BytePieceJob:
     stats: SegmentStats = field(default_factory=SegmentStats)
     sizes: list[tuple[int, int]] = field(default_factory=list)
 
-    def run(self, source: Source) -> list[Units]:
+    def run(self, source: TextSource) -> list[Units]:
         """For each vocabulary size, the largest first: the pieces, sorted by bytes."""
         if (saved := self.checkpoint.load("counts")) is not None:
             arrays, stats = saved
@@ -93,7 +93,7 @@ class BytePieceJob:
         self.checkpoint.save("counts", vars(self.stats), pieces=pieces, sample=sample)
         return self._prune(pieces)
 
-    def _pieces(self, source: Source) -> Units:
+    def _pieces(self, source: TextSource) -> Units:
         """The common pieces, by bytes, and how often each is cut when the rare ones are cut into these."""
         options, is_digit = self.options, decimal_digits() if self.options.isolate_digits else None
         with Rereading(source, self.threads, self.checkpoint.folder) as texts:
@@ -205,7 +205,7 @@ class BytePieceJob:
 def _scan(model: NgramModel, ngrams: Settled) -> None:
     """A pass over all of them."""
     if ngrams.spilled is None:
-        model.scan_tables(cast("list[Ngrams]", ngrams.tables))
+        model.scan_tables(cast("list[NgramTable]", ngrams.tables))
     else:
         for chunk in ngrams.chunks():
             model.scan(chunk)

@@ -11,7 +11,7 @@ from pyunitok.train import bytepiece, options
 from pyunitok.train.bytepiece import BytePieceJob, BytePieceOptions
 from pyunitok.train.options import Option
 from pyunitok.train.result import write_models
-from pyunitok.train.trained import Size, Trained
+from pyunitok.train.trained import MeasuredSize, Trained
 from pyunitok.train.trainer import Trainer, Training
 from pyunitok.vocab import bytepiece as format_
 from pyunitok.vocab import nfc
@@ -45,7 +45,8 @@ def _run(training: Training, given: dict[str, Any]) -> Trained:
     return training.trained(
         Tokenizer.from_vocabulary(vocabulary, path=path), pieces,
         {"learned": len(pieces), "byte": 256, "control": bytepiece.N_SPECIAL},
-        [("text", f"{job.stats.n_bytes:,} bytes")], [Size(*size) for size in job.sizes], job.stats.n_bytes, source,
+        [("text", f"{job.stats.n_bytes:,} bytes")], [MeasuredSize(*size) for size in job.sizes], job.stats.n_bytes,
+        source,
     )  # fmt: skip
 
 

@@ -27,13 +27,13 @@ import zstandard
 from pyunitok._c import train as c_train
 from pyunitok._c.sharing import share_out
 from pyunitok._c.train import Counter, SegmentStats, Units, merge
-from pyunitok._c.train_ngrams import Ngrams
+from pyunitok._c.train_ngrams import NgramTable
 from pyunitok.errors import OutputError
 
 RUN_BLOCK_BYTES = 1 << 20  # of keys
 
 
-Table = Counter | Ngrams
+Table = Counter | NgramTable
 
 
 class Cutter(Protocol):

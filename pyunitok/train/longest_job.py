@@ -21,8 +21,8 @@ from pyunitok.train import longest, options
 from pyunitok.train.checkpoint import Checkpoint
 from pyunitok.train.longest import LongestState, Step, WeightedText
 from pyunitok.train.options import option
-from pyunitok.train.sources import Corpus, Source
-from pyunitok.train.trained import Size, Trained
+from pyunitok.train.sources import Corpus, TextSource
+from pyunitok.train.trained import MeasuredSize, Trained
 from pyunitok.train.trainer import Trainer, Training
 from pyunitok.vocab import convert, native
 from pyunitok.vocab.vocabulary import Vocabulary
@@ -118,7 +118,7 @@ def _run(training: Training, given: dict[str, Any]) -> Trained:
     return training.trained(
         tokenizer, [piece for piece in pieces if len(piece) > 1],
         {"learned": len(pieces) - 256, "byte": 256, "end of document": 1}, notes,
-        [Size(step.n_pieces + 1, step.n_tokens) for step in steps], steps[-1].n_bytes if steps else 0, source,
+        [MeasuredSize(step.n_pieces + 1, step.n_tokens) for step in steps], steps[-1].n_bytes if steps else 0, source,
     )  # fmt: skip
 
 
@@ -135,7 +135,7 @@ def _weights(training: Training, chosen: LongestOptions) -> list[float]:
     return [chosen.weights.get(name, 1.0) for name in training.arguments] or [1.0]
 
 
-def _batches(training: Training, source: Source) -> Iterable[tuple[int, Bytes, Offsets]]:
+def _batches(training: Training, source: TextSource) -> Iterable[tuple[int, Bytes, Offsets]]:
     """Documents, with the number of their input."""
     if not isinstance(source, Corpus):
         return ((0, data, offsets) for data, offsets in source.batches())

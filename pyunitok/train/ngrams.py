@@ -7,7 +7,7 @@ import re
 import numpy as np
 
 from pyunitok._c.train import Counter, SegmentStats
-from pyunitok._c.train_ngrams import NgramCutter, NgramModel, Ngrams
+from pyunitok._c.train_ngrams import NgramCutter, NgramModel, NgramTable
 from pyunitok.packed import Bytes, Offsets
 from pyunitok.vocab import nfc
 
@@ -23,7 +23,7 @@ def decimal_digits() -> Bytes:
 class _Reader:
     """Counts packed documents in `counter` by add() of `sink`."""
 
-    def __init__(self, sink: Ngrams | NgramCutter) -> None:
+    def __init__(self, sink: NgramTable | NgramCutter) -> None:
         self._sink, self._stats = sink, SegmentStats()
 
     def add(self, data: Bytes, offsets: Offsets) -> None:
@@ -40,7 +40,7 @@ class NgramReader(_Reader):
     """Counts n-grams in `counter`."""
 
     def __init__(self, order: int, is_digit: Bytes | None) -> None:
-        self.counter = Ngrams(order, is_digit)
+        self.counter = NgramTable(order, is_digit)
         super().__init__(self.counter)
 
     @property

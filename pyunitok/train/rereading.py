@@ -15,7 +15,7 @@ import zstandard
 from pyunitok._c.sharing import share_out
 from pyunitok.train.counting import unwritable
 from pyunitok.train.lines import Batch
-from pyunitok.train.sources import Adder, Progress, Source
+from pyunitok.train.sources import Adder, Progress, TextSource
 
 IN_MEMORY_BYTES = 16 << 20  # of a copy; the rest is in a file
 
@@ -27,7 +27,7 @@ class Rereading:
     file, compressed: for each batch, a size and a zstd frame of the number of documents, their sizes (int64) and bytes.
     """
 
-    def __init__(self, source: Source, threads: int, folder: Path | None) -> None:
+    def __init__(self, source: TextSource, threads: int, folder: Path | None) -> None:
         self._source, self._threads, self._folder = source, threads, folder
         self._copy: IO[bytes] | None = None
         if not source.may_reread:

@@ -22,9 +22,9 @@ from pyunitok.train.checkpoint import Checkpoint
 from pyunitok.train.counting import UnitCounter
 from pyunitok.train.modelfile import Piece
 from pyunitok.train.pretokenize import Pretokenizer, normalized
-from pyunitok.train.sources import Batches, Source
+from pyunitok.train.sources import SuppliedBatches, TextSource
 from pyunitok.train.specs import Specs
-from pyunitok.train.trained import Progress, Size, silent
+from pyunitok.train.trained import MeasuredSize, Progress, silent
 from pyunitok.train.unigram import PruningRound, UnigramOptions, UnigramState, UnigramTrainer
 from pyunitok.train.unigram_exact import ExactState
 from pyunitok.vocab.vocabulary import Vocabulary
@@ -70,10 +70,10 @@ class SentencePieceJob:
     progress: Progress = silent
     stats: SegmentStats = field(default_factory=SegmentStats)
     rounds: list[PruningRound] = field(default_factory=list)
-    sizes: list[Size] = field(default_factory=list)
+    sizes: list[MeasuredSize] = field(default_factory=list)
     left_out: tuple[int, int, int] = (0, 0, 1)  # see UnitCounter.finish: units, their occurrences, min_count
 
-    def run(self, source: Source) -> Any:
+    def run(self, source: TextSource) -> Any:
         """The ModelProto."""
         specs = self.specs
         if not self.compat:
@@ -97,7 +97,7 @@ class SentencePieceJob:
         self.progress("save", 0, 0)
         return modelfile.assemble(specs, meta, pieces)
 
-    def run_byte_level(self, source: Source) -> Vocabulary:
+    def run_byte_level(self, source: TextSource) -> Vocabulary:
         """The model, with `byte_level` set: see byte_level.py."""
         specs, special = self.specs, byte_level.controls(self.specs)
         _relax(specs.trainer)
@@ -139,7 +139,7 @@ class SentencePieceJob:
         }  # fmt: skip
         return Rules({name for name, on in flags.items() if on}, spec.max_sentencepiece_length)
 
-    def _counted(self, source: Source, symbols: list[bytes]) -> Units:
+    def _counted(self, source: TextSource, symbols: list[bytes]) -> Units:
         """The units of all lines, from the checkpoint or the source."""
         if (saved := self.checkpoint.load("counts")) is not None:
             arrays, (stats, left_out) = saved
@@ -162,7 +162,7 @@ class SentencePieceJob:
         self.checkpoint.save("seeds", seeds=seeds, values=values, order=order)
         return seeds, values, order
 
-    def _count(self, source: Source, symbols: list[bytes]) -> Units:
+    def _count(self, source: TextSource, symbols: list[bytes]) -> Units:
         """The units of all lines."""
         spec, rules, normalizer = self.specs.trainer, self.rules(), normalization.normalizer(self.specs)
         tsv = spec.input_format == b"tsv"
@@ -174,7 +174,8 @@ class SentencePieceJob:
             usable = lines.usable(max_bytes, tsv=tsv)
             chosen = (line for line in lines.split(source.batches(), whole=source.whole) if usable(line))
             cut = normalized(chosen, normalizer, symbols, self.pretokenizer, tsv=tsv, may_differ=self.may_differ)
-            source, symbols, delimiter, max_bytes = Batches(lines.batched(cut), whole=True), [], b"", MAX_LINE_BYTES
+            source = SuppliedBatches(lines.batched(cut), whole=True)
+            symbols, delimiter, max_bytes = [], b"", MAX_LINE_BYTES
 
         def make(counter: Counter) -> Segmenter:
             return Segmenter(
@@ -198,7 +199,7 @@ class SentencePieceJob:
             units = units.take(np.flatnonzero(units.counts >= self.min_frequency))
         return units
 
-    def _count_in_order(self, source: Source, segmenter: Segmenter) -> Units:
+    def _count_in_order(self, source: TextSource, segmenter: Segmenter) -> Units:
         """In this thread: what follows a unit counts."""
         n_bytes = 0
         for data, offsets in source.batches():
@@ -209,7 +210,7 @@ class SentencePieceJob:
         self.stats = segmenter.stats()
         return segmenter.counter.export()
 
-    def _sampled(self, source: Source, tsv: bool) -> Source:
+    def _sampled(self, source: TextSource, tsv: bool) -> TextSource:
         spec = self.specs.trainer
         n = spec.input_sentence_size
         if not n:
@@ -218,7 +219,7 @@ class SentencePieceJob:
         every = lines.split(source.batches(), whole=source.whole)
         shuffled = spec.shuffle_input_sentence
         chosen = lines.sample(every, n, self.seed, test) if shuffled else lines.first(every, n, test)
-        return Batches(lines.from_iterator(chosen), whole=True)
+        return SuppliedBatches(lines.from_iterator(chosen), whole=True)
 
     # ------------------------------------------------------------------------------------------------ Trainers ----
 
@@ -269,7 +270,7 @@ class SentencePieceJob:
         trainer = UnigramTrainer(state, units, self.own, self.progress)
         trainer.train(spec.vocab_size, self._after_round)
         self.rounds = trainer.state.rounds
-        self.sizes = [Size(item.n_before, item.n_tokens) for item in self.rounds]
+        self.sizes = [MeasuredSize(item.n_before, item.n_tokens) for item in self.rounds]
         scores = trainer.state.scores.astype(np.float32)
         names = dict(zip(trainer.state.pieces.items(), scores, strict=True))
         return unigram_exact.finalize(names, scores.min(), chosen, n_pieces)

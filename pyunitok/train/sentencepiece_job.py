@@ -16,7 +16,7 @@ from pyunitok.model.tokenizer import Tokenizer
 from pyunitok.train import byte_level, modelfile, normalization, options
 from pyunitok.train.options import Option
 from pyunitok.train.sentencepiece import SentencePieceJob
-from pyunitok.train.sources import Source
+from pyunitok.train.sources import TextSource
 from pyunitok.train.specs import Specs
 from pyunitok.train.trained import Rows, Trained
 from pyunitok.train.trainer import Trainer, Training
@@ -113,7 +113,7 @@ def _run(kind: str, training: Training, given: dict[str, Any]) -> Trained:
     )  # fmt: skip
 
 
-def _train_byte_level(job: SentencePieceJob, source: Source, training: Training, to: str | None) -> Trained:
+def _train_byte_level(job: SentencePieceJob, source: TextSource, training: Training, to: str | None) -> Trained:
     if training.out is not None:
         byte_level.format_of(training.out, to)  # raises before the work
     vocabulary = job.run_byte_level(source)

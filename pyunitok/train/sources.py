@@ -13,7 +13,7 @@ import numpy as np
 
 from pyunitok._c.sharing import share_out
 from pyunitok.corpus.block import Block, Split
-from pyunitok.corpus.reading import Inputs, Reading
+from pyunitok.corpus.reading import InputBlocks, Reading
 from pyunitok.corpus.source import Source as InputSource
 from pyunitok.corpus.workers import Workers
 from pyunitok.disk.url import is_url
@@ -34,7 +34,7 @@ class Adder(Protocol):
     def add(self, data: Any, offsets: Any) -> None: ...
 
 
-class Source(Protocol):
+class TextSource(Protocol):
     """Texts. whole: a document is one line, whatever it holds; sample: lines held back, or at least noted, once fed."""
 
     whole: bool
@@ -60,8 +60,8 @@ class Source(Protocol):
 
 
 @dataclass
-class Batches:
-    """Batches that someone else makes."""
+class SuppliedBatches:
+    """Batches supplied by the caller."""
 
     items: Iterable[Batch]
     whole: bool
@@ -123,7 +123,7 @@ class Corpus:
 
     def blocks(self) -> Iterator[tuple[Block, Offsets]]:
         """All blocks in order, in this thread, and the offsets of what is not held back in them."""
-        with closing(Inputs(self.reading)) as corpus:
+        with closing(InputBlocks(self.reading)) as corpus:
             for number, block in enumerate(corpus.blocks()):
                 block.number = number
                 offsets, held = self._divide(block)

@@ -37,7 +37,7 @@ class Phase:
 
 
 @dataclass(frozen=True)
-class Size:
+class MeasuredSize:
     """A vocabulary that training passed through, and the tokens that the whole text took with it."""
 
     n_pieces: int
@@ -75,7 +75,7 @@ class Trained:
     types: dict[str, int]
     notes: Rows
     phases: list[Phase]
-    sizes: list[Size]
+    sizes: list[MeasuredSize]
     n_bytes: int
     sample: list[bytes]
     is_held_back: bool
@@ -153,9 +153,9 @@ class Trained:
         return f", {characters:.3%} of characters and {tokens:.3%} of tokens unknown"
 
 
-def _best_sizes(sizes: list[Size]) -> list[Size]:
+def _best_sizes(sizes: list[MeasuredSize]) -> list[MeasuredSize]:
     """By size, without those that a smaller vocabulary beats: a greedy one has such on its way."""
-    ret: list[Size] = []
+    ret: list[MeasuredSize] = []
     for size in sorted(sizes, key=lambda size: (size.n_pieces, size.n_tokens)):
         if size.n_tokens and (not ret or size.n_tokens < ret[-1].n_tokens):
             ret.append(size)

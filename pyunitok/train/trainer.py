@@ -15,8 +15,8 @@ from pyunitok.train.checkpoint import Checkpoint
 from pyunitok.train.lines import Batch
 from pyunitok.train.options import Option
 from pyunitok.train.result import write_models
-from pyunitok.train.sources import Batches, Corpus, Source, after_newline
-from pyunitok.train.trained import Clock, Rows, Size, Trained
+from pyunitok.train.sources import Corpus, SuppliedBatches, TextSource, after_newline
+from pyunitok.train.trained import Clock, MeasuredSize, Rows, Trained
 
 
 @dataclass
@@ -41,10 +41,10 @@ class Training:
     clock: Clock
     checkpoint: Checkpoint
 
-    def source(self, *, hold: bool = True, split: Split = after_newline) -> Source:
+    def source(self, *, hold: bool = True, split: Split = after_newline) -> TextSource:
         """The texts. hold: lines of files are held back as a sample."""
         if self.files is None:
-            return Batches(self.batches, whole=False)
+            return SuppliedBatches(self.batches, whole=False)
         files = [file for files in self.files for file in files]
         return Corpus(replace(self.reading, sources=files), hold=hold, split=split)
 
@@ -54,8 +54,8 @@ class Training:
         return Tokenizer.from_file([*files][-1])
 
     def trained(
-        self, tokenizer: Tokenizer, pieces: list[bytes], types: dict[str, int], notes: Rows, sizes: list[Size],
-        n_bytes: int, source: Source, **more: Any,
+        self, tokenizer: Tokenizer, pieces: list[bytes], types: dict[str, int], notes: Rows, sizes: list[MeasuredSize],
+        n_bytes: int, source: TextSource, **more: Any,
     ) -> Trained:  # fmt: skip
         """The result, when all is done: see Trained."""
         self.clock.end()

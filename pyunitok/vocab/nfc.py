@@ -91,7 +91,7 @@ def _joining() -> frozenset[str]:
     return frozenset(seconds | set(map(chr, [*range(0x1161, 0x1176), *range(0x11A8, 0x11C3)])))
 
 
-class Scratch(c_scratch.Scratch):
+class NfcScratch(c_scratch.Scratch):
     """A c_scratch.Scratch that puts texts in NFC before C sees them."""
 
     __slots__ = ()

@@ -93,14 +93,14 @@ class SentencePieceModel:
         return split(*self.packed)
 
     @cached_property
-    def tables(self) -> PieceTables:
+    def tables(self) -> PieceLookup:
         """How sentencepiece finds a piece."""
         texts: dict[bytes, int] = {}
         marks: dict[bytes, int] = texts if self.trainer.model_type == _BPE else {}
         for id_, (piece, type_) in enumerate(zip(self.pieces, self.types.tolist(), strict=True)):
             if piece != b"\0" or type_ != UNUSED:
                 (texts if type_ in _TEXTS else marks)[piece] = id_
-        return PieceTables({} if marks is texts else marks, texts, self.unknown_id)
+        return PieceLookup({} if marks is texts else marks, texts, self.unknown_id)
 
     # These four as sentencepiece's functions of the same names give them: -1 is none.
 
@@ -254,7 +254,7 @@ def _normalization(spec: Any, charsmap: bytes, name: str | None) -> Normalizatio
 
 
 @dataclass(frozen=True)
-class PieceTables:
+class PieceLookup:
     """How sentencepiece finds a piece: those that mark something before those that are text."""
 
     marks: dict[bytes, int]  # control, unknown and byte pieces; empty in BPE models, which keep all in one table

@@ -12,7 +12,7 @@ from pyunitok import Tokenizer
 from pyunitok.index import opened
 from pyunitok.index.manifest import IndexedFile, IndexManifest, ShardRecord
 from pyunitok.index.order import byte_rank
-from pyunitok.index.shard import OpenIndex, Shard
+from pyunitok.index.shard import IndexShard, OpenIndex
 from pyunitok.index.suffix import suffix_array
 from toys import tokenfiles
 
@@ -41,7 +41,7 @@ def make(
             if begin == end:  # as `pyunitok index` does
                 continue
             ids = np.ascontiguousarray(array.ids[begin:end])
-            made = Shard.from_arrays(ids, suffix_array(ids, rank=rank), rank=rank, left=left)
+            made = IndexShard.from_arrays(ids, suffix_array(ids, rank=rank), rank=rank, left=left)
             made.ends, made.begin, made.first_document = ends[first:last], begin, first
             made.file, made.number = k, len(shards)
             shards.append(made)

@@ -3,14 +3,14 @@
 from dataclasses import replace
 
 from pyunitok.run import cluster
-from pyunitok.run.options import Options
+from pyunitok.run.options import TokenizeOptions
 from pyunitok.run.parts import tokenize_in_parts
 from pyunitok.run.plan import Callbacks, Plan
 from pyunitok.run.units import each
 
 
 def make_plan(sources, out, tokenizer, eod=300, separator=None, *, shard=None, **options) -> Plan:
-    return Plan(Options(eod=eod, separator=separator, **options), sources, out, tokenizer, shard)
+    return Plan(TokenizeOptions(eod=eod, separator=separator, **options), sources, out, tokenizer, shard)
 
 
 def with_options(plan, **options) -> Plan:

@@ -23,12 +23,12 @@ from pyunitok.compat.sentencepiece.rewriting import Rewriting
 from pyunitok.compat.sentencepiece.spelling import in_both_spellings
 from pyunitok.compat.sentencepiece.text import normalized_as
 from pyunitok.compat.sentencepiece.threads import threads_of
-from pyunitok.compat.sentencepiece.vocabulary import Vocabulary
+from pyunitok.compat.sentencepiece.vocabulary import ProcessorVocabulary
 from pyunitok.errors import ModelFormatError, VocabularyError
 
 
 @in_both_spellings
-class CurrentProcessor(Vocabulary):
+class CurrentProcessor(ProcessorVocabulary):
     """See SentencePieceProcessor in earlier.py, which adds what there was before."""
 
     def __init__(

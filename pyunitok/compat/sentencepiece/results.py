@@ -17,7 +17,7 @@ IMMUTABLE = object()  # one more, for the methods that are named after it
 WITH_PLACES = ("proto", "serialized_proto", "offset_mapping", IMMUTABLE)
 
 
-class Found(Protocol):
+class Tokenizations(Protocol):
     """Tokenizations, of which each way to look at them is made when it is asked for."""
 
     def ids(self) -> list[list[int]]: ...
@@ -80,12 +80,12 @@ class Given:
         return self.items
 
 
-def with_places(found: Found, rewriting: Rewriting) -> list[EncodedText]:
+def with_places(found: Tokenizations, rewriting: Rewriting) -> list[EncodedText]:
     rewriting.check_text()
     return [rewriting.text(item) for item in found.encoded()]
 
 
-def convert(found: Found, rewriting: Rewriting, kind: Any, *, as_bytes: bool = False) -> list[Any]:
+def convert(found: Tokenizations, rewriting: Rewriting, kind: Any, *, as_bytes: bool = False) -> list[Any]:
     """One result for each tokenization; kind is one of RETURN_TYPES, as_bytes is for mappings."""
     if kind in (int, "numpy"):
         ids = [rewriting.ids(item) for item in found.ids()]

@@ -17,7 +17,7 @@ from pyunitok.errors import TrainingError
 from pyunitok.train import lines, modelfile
 from pyunitok.train.lines import Batch
 from pyunitok.train.sentencepiece import SentencePieceJob
-from pyunitok.train.sources import Batches
+from pyunitok.train.sources import SuppliedBatches
 from pyunitok.train.specs import Specs, parse_arguments
 from pyunitok.train.trained import silent
 
@@ -53,7 +53,7 @@ class SentencePieceTrainer:
             may_differ=bool(kwargs.get("allow_inconsistent_pretokenization")),
             progress=_Log(logstream) if logstream is not None else silent,
         )  # fmt: skip
-        proto = job.run(Batches(_batches(specs, items), whole=items is not None))
+        proto = job.run(SuppliedBatches(_batches(specs, items), whole=items is not None))
         if writer is not None:
             writer.write(proto.SerializeToString())
             return

@@ -14,7 +14,7 @@ from pyunitok.vocab.vocabulary import BYTE, CONTROL, UNUSED
 
 
 @in_both_spellings
-class Vocabulary:
+class ProcessorVocabulary:
     """The base of CurrentProcessor, which loads models."""
 
     _engine: Engine | None

@@ -106,7 +106,7 @@ def hits(index: Index, parameters: Parameters) -> Answer:
 
 
 def _with_name(index: Index, record: Answer, key: str = "source") -> Answer:
-    """A record with the name of an input in place of its path: see Inputs.name_of."""
+    """A record with the name of an input in place of its path: see IndexInputs.name_of."""
     return record | {key: index.inputs.name_of(record[key])} if isinstance(record.get(key), str) else record
 
 

@@ -20,7 +20,7 @@ _NMT: dict[int, str | None] = {**dict.fromkeys(_NMT_REMOVED), **dict.fromkeys(_N
 
 
 @dataclass(frozen=True)
-class Normalizer:
+class TextNormalizer:
     """A function from text to text.
 
     first  (text, normalized, how many characters of the text are first) -> how many of the normalized are: see first.py
@@ -33,7 +33,7 @@ class Normalizer:
         return self.normalize(text)
 
 
-def read(fields: Fields | None) -> list[Normalizer]:
+def read(fields: Fields | None) -> list[TextNormalizer]:
     """In their order; VocabularyError names one that is not supported."""
     parts = flatten(fields, "normalizers")
     kinds = [part.string("type") for part in parts]
@@ -43,39 +43,39 @@ def read(fields: Fields | None) -> list[Normalizer]:
     return [_read_one(part) for part in parts]
 
 
-def apply(normalizers: list[Normalizer], text: str) -> str:
+def apply(normalizers: list[TextNormalizer], text: str) -> str:
     most = limits.most_characters(len(text))
     for normalizer in normalizers:
         text = limits.check_growth(normalizer(text), most)
     return text
 
 
-def _read_one(fields: Fields) -> Normalizer:
+def _read_one(fields: Fields) -> TextNormalizer:
     kind = fields.string("type")
     if kind in FORMS:
         form = normal_form(FORMS[kind])
-        return Normalizer(form, lambda text, new, n: first.composed(text, new, n, form))
+        return TextNormalizer(form, lambda text, new, n: first.composed(text, new, n, form))
     if kind == "Prepend":
         content = fields.string("prepend")
-        return Normalizer(lambda text: content + text if text else text, first.prepended)
+        return TextNormalizer(lambda text: content + text if text else text, first.prepended)
     if kind == "Replace":
         return _replace(fields)
     if kind == "Precompiled":
         rules = charsmap.read(fields)
-        return Normalizer(rules.normalize, lambda text, new, n: first.mapped(n, rules.parts(text)))
+        return TextNormalizer(rules.normalize, lambda text, new, n: first.mapped(n, rules.parts(text)))
     if kind == "Strip":
         return _strip(fields)
     one_by_one = {"StripAccents": remover(tables.MARKS), "Lowercase": lowercase, "Nmt": _nmt}.get(kind)
     if one_by_one is None:
         fields.refuse(f"the normalizer {kind[:40]!r} is not supported", "type")
-    return Normalizer(one_by_one, lambda text, new, n: first.kept(text, new, n, one_by_one))
+    return TextNormalizer(one_by_one, lambda text, new, n: first.kept(text, new, n, one_by_one))
 
 
 def _nmt(text: str) -> str:
     return text.translate(_NMT)
 
 
-def _replace(fields: Fields) -> Normalizer:
+def _replace(fields: Fields) -> TextNormalizer:
     content, literal = fields.string("content"), patterns.literal(fields)
     if len(content) > limits.growth:
         fields.refuse(
@@ -83,12 +83,12 @@ def _replace(fields: Fields) -> Normalizer:
             " be raised)", "content",
         )  # fmt: skip
     if literal:
-        return Normalizer(
+        return TextNormalizer(
             lambda text: text.replace(literal, content),
             lambda text, new, n: first.replaced(n, _places(text, literal), len(content)),
         )
     pattern = patterns.read(fields)
-    return Normalizer(
+    return TextNormalizer(
         pattern.replacer(content),
         lambda text, new, n: first.replaced(n, pattern.find(text) if text else (), len(content)),
     )
@@ -101,7 +101,7 @@ def _places(text: str, literal: str) -> Iterator[tuple[int, int]]:
         at = text.find(literal, at + len(literal))
 
 
-def _strip(fields: Fields) -> Normalizer:
+def _strip(fields: Fields) -> TextNormalizer:
     left, right = fields.boolean("strip_left"), fields.boolean("strip_right")
 
     def strip(text: str) -> str:
@@ -111,4 +111,4 @@ def _strip(fields: Fields) -> Normalizer:
     def stripped(text: str, normalized: str, n: int) -> int:
         return first.stripped(text, normalized, n, len(text) - len(text.lstrip(WHITESPACE)) if left else 0)
 
-    return Normalizer(strip, stripped)
+    return TextNormalizer(strip, stripped)

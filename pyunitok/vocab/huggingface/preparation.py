@@ -176,7 +176,7 @@ class Preparation:
     def tokens(self, scratch: c_scratch.Scratch, data: bytes) -> list[str]:
         """A text's pieces as tokenizers shows them: added tokens and what Unigram does not know as they stand in the
         text; BPE's as in the vocabulary."""
-        assert isinstance(scratch, Scratch)
+        assert isinstance(scratch, PreparingScratch)
         ret: list[str] = []
         if self._is_bytes:
             for part, id_ in self._bytes(data, True):
@@ -228,8 +228,8 @@ class Preparation:
         return Unigram(self._model, self._unknown_id, self._unknown_score, self._byte_fallback)
 
     def encode(self, scratch: c_scratch.Scratch, data: bytes, *, special: bool) -> Ids:
-        """See Scratch.encode_text; of a scratch made for this model."""
-        assert isinstance(scratch, Scratch)
+        """See PreparingScratch.encode_text; of a scratch made for this model."""
+        assert isinstance(scratch, PreparingScratch)
         return scratch.encode_text(data, special=special)
 
     # ------------------------------------------------------------------------------------------------ decoding ---
@@ -303,7 +303,7 @@ def _no_sampling() -> UnitokError:
     return UnitokError("models of tokenizer.json support neither sampling nor n-best here: use the SentencePiece model")
 
 
-class Scratch(c_scratch.Scratch):
+class PreparingScratch(c_scratch.Scratch):
     """Encodes texts as tokenizers does: prepared, or as they are where the C side does all of it."""
 
     __slots__ = ("_preparation", "_second")
