@@ -40,7 +40,7 @@ NOTES = (
 )
 
 
-class Writer(NamedTuple):
+class ModelWriter(NamedTuple):
     """How a format is written.
 
     write       the bytes of a file. VocabularyError if the format cannot hold the vocabulary
@@ -266,12 +266,12 @@ def _check_loads(proto: Any, name: str) -> None:
 
 
 WRITERS = {
-    "sentencepiece": Writer(
+    "sentencepiece": ModelWriter(
         _sentencepiece, lambda vocabulary: NOTES if bytepiece.is_bytepiece(vocabulary) else (),
         sentencepiece_proto.looks_like_model,
     ),
-    "bytepiece": Writer(lambda vocabulary: bytepiece.write(bytepiece.counted(vocabulary))),
-    "rwkv": Writer(rwkv_text),
-    "huggingface": Writer(huggingface_json, recognises=file.looks_like_json),
+    "bytepiece": ModelWriter(lambda vocabulary: bytepiece.write(bytepiece.counted(vocabulary))),
+    "rwkv": ModelWriter(rwkv_text),
+    "huggingface": ModelWriter(huggingface_json, recognises=file.looks_like_json),
 }  # fmt: skip
 FORMATS = ("native", *WRITERS)
