@@ -1,9 +1,9 @@
-/* alloc.h - the one seam through which the library allocates, so that a test can make it fail */
+/* alloc.h - the only place where the library allocates, so that a test can make it fail */
 #pragma once
 
 #include <stdlib.h>
 
-/* tests/c defines UNITOK_TEST_ALLOC and brings functions of these names that fail on request. */
+/* tests/c defines UNITOK_TEST_ALLOC and functions of these names that fail on request. */
 #ifdef UNITOK_TEST_ALLOC
 void *unitok_test_malloc(size_t n_bytes);
 void *unitok_test_calloc(size_t n_items, size_t item_bytes);
@@ -20,9 +20,9 @@ void unitok_test_free(void *p);
 #define mem_free free
 #endif
 
-/* As mem_zalloc(1, n_bytes), for what is read here and there before it is written: a page of fresh
- * zeros costs a page fault when it is first read and another when it is first written, and here
- * only one. */
+/* Like mem_zalloc(1, n_bytes), for memory that is read in random places before it is written. A
+ * page of fresh zeros costs one page fault when it is first read and another when it is first
+ * written. Writing a byte to each page saves the first. */
 static inline void *mem_zalloc_touched(size_t n_bytes)
 {
     volatile unsigned char *p = mem_zalloc(1, n_bytes);

@@ -1,4 +1,5 @@
-/* cpu.c - asking the processor what it can do; nothing is cached, a model asks once */
+/* cpu.c - which instruction sets the processor supports; nothing is cached, as a model asks only
+ * once */
 
 #include "ground/cpu.h"
 
@@ -12,7 +13,7 @@ static int x86_has(int32_t level)
     __cpuid(leaf, 0);
     if (leaf[0] < 7) return level <= UNITOK_CPU_SSE2;
     __cpuid(leaf, 1);
-    /* no OSXSAVE: the system keeps no wide registers */
+    /* without OSXSAVE the system does not save wide registers */
     if (!(leaf[2] >> 27 & 1)) return level <= UNITOK_CPU_SSE2;
     unsigned long long saved = _xgetbv(0);
     __cpuidex(leaf, 7, 0);

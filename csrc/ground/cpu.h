@@ -10,5 +10,5 @@
 #define UNITOK_ARM64 1
 #endif
 
-/* The best level to run, for UNITOK_CPU_AUTO. */
+/* Returns the best level that this build and this processor support, for UNITOK_CPU_AUTO. */
 int32_t cpu_best(void);

@@ -1,4 +1,4 @@
-/* error.h - how a function reports a failure: fill the caller's unitok_error, return its status */
+/* error.h - reporting a failure: fill the caller's unitok_error and return its status */
 #pragma once
 
 #include "ground/common.h"

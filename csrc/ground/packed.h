@@ -1,9 +1,9 @@
-/* packed.h - the one check that every packed list passes on its way in */
+/* packed.h - the check that every packed list passes when it enters the library */
 #pragma once
 
 #include "ground/common.h"
 
-/* NULL, or what is wrong with offsets[0..n]. */
+/* Returns NULL, or what is wrong with offsets[0..n]. */
 static inline const char *check_offsets(const int64_t *offsets, int64_t n)
 {
     if (n < 0) return "the number of documents is negative";

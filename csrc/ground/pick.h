@@ -1,10 +1,10 @@
-/* pick.h - a conditional move that compilers leave one */
+/* pick.h - conditional moves that compilers do not turn into branches */
 #pragma once
 
 #include "ground/cpu.h"
 
-/* a where test is 0, else b, for a test that no processor predicts: compilers turn `?:` into
- * branches. */
+/* Returns a if test is 0, otherwise b. For tests that no processor can predict: compilers turn `?:`
+ * into a branch. */
 INLINE uint64_t pick(uint32_t test, uint64_t a, uint64_t b)
 {
 #if defined(UNITOK_X86) && defined(__GNUC__)
@@ -16,7 +16,7 @@ INLINE uint64_t pick(uint32_t test, uint64_t a, uint64_t b)
 #endif
 }
 
-/* x where a > b, else y. */
+/* Returns x if a > b, otherwise y. */
 INLINE uint32_t pick_above(float a, float b, uint32_t x, uint32_t y)
 {
 #if defined(UNITOK_X86) && defined(__GNUC__)

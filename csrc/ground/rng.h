@@ -30,7 +30,7 @@ INLINE uint64_t rng_mix(uint64_t z)
     return (z ^ (z >> 27)) * UINT64_C(0x94D049BB133111EB);
 }
 
-/* A key below `key`: of the n-th input, the n-th document of it, the n-th sample of that. */
+/* Derives a key: for the n-th input, the n-th document in it, the n-th sample of that. */
 INLINE uint64_t rng_key(uint64_t key, uint64_t n)
 {
     uint64_t z = rng_mix(key + (n + 1) * RNG_GAMMA);

@@ -13,15 +13,15 @@
 #define SPACE_BYTE 0x20
 static const uint8_t space_symbol[3] = {0xE2, 0x96, 0x81};
 
-/* Does text[0..n_bytes-1] begin with U+2581? */
+/* Returns whether text[0..n_bytes-1] begins with U+2581. */
 INLINE int space_symbol_begins(const uint8_t *text, int64_t n_bytes)
 {
     return n_bytes >= 3 && text[0] == space_symbol[0] && text[1] == space_symbol[1] &&
            text[2] == space_symbol[2];
 }
 
-/* Copies text with each U+2581 as one SPACE_BYTE; returns the new size. out may be text itself, or
- * NULL to measure. */
+/* Copies text, replacing each U+2581 by one SPACE_BYTE, and returns the new size. `out` may be
+ * `text` itself, or NULL to measure. */
 static inline int64_t space_symbols_close(const uint8_t *text, int64_t n_bytes, uint8_t *out)
 {
     int64_t n = 0;
@@ -33,8 +33,8 @@ static inline int64_t space_symbols_close(const uint8_t *text, int64_t n_bytes, 
     return n;
 }
 
-/* The bytes that one byte of a text stands for: itself, or U+2581 for a space of compact text.
- * Returns how many. */
+/* Gives the bytes that one byte of a text stands for: itself, or U+2581 for a space of compact
+ * text. Returns their number. */
 INLINE int space_symbol_open(int is_compact, const uint8_t *byte, const uint8_t **ret)
 {
     int is_space = is_compact && *byte == SPACE_BYTE;

@@ -19,7 +19,7 @@ INLINE int is_continuation(uint8_t byte)
 }
 
 /* The length of the character whose first byte is `lead`. A continuation byte counts as one
- * character, so that a walk over invalid text goes on. */
+ * character, so that a walk over invalid text always advances. */
 INLINE int char_bytes(uint8_t lead)
 {
     return lead < 0xC0 ? 1 : lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4;
@@ -59,7 +59,7 @@ INLINE uint32_t utf8_code_point(const uint8_t *text, int n_bytes)
     }
 }
 
-/* Writes any code point; returns how many bytes that takes. */
+/* Writes any code point and returns its number of bytes. */
 INLINE int utf8_encode(uint32_t code_point, uint8_t ret[4])
 {
     static const uint8_t leads[5] = {0, 0, 0xC0, 0xE0, 0xF0};

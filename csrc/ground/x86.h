@@ -1,5 +1,5 @@
-/* x86.h - what the x86 files share: the intrinsics, and functions for a processor better than the
- * build's */
+/* x86.h - shared by the x86 files: intrinsics, and functions compiled for a better processor than
+ * the build's */
 #pragma once
 
 #include "ground/common.h"

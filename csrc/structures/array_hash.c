@@ -8,10 +8,10 @@
 #define VALUE_BYTES 8
 #define SLOT_HEAD_BYTES 8 /* used, capacity */
 
-/* At 5 keys a slot a table doubles: on average a slot is a cache line of short keys, and its filter
- * of 64 bits turns away 19 absent keys in 20. Measured on the RWKV vocabulary: 8 keys a slot cost
- * 22 bytes a key in all, and longest prefixes run at 60 MB/s; 5 cost 25 bytes and run at 74 MB/s; 4
- * cost 27 and are hardly faster. */
+/* A table doubles at 5 keys per slot. A slot is then a cache line of short keys on average, and its
+ * filter of 64 bits rejects 19 absent keys in 20. Measured with the RWKV vocabulary: 8 keys per
+ * slot take 22 bytes per key in all and find longest prefixes at 60 MB/s; 5 take 25 bytes and run
+ * at 74 MB/s; 4 take 27 bytes and are hardly faster. */
 #define KEYS_PER_SLOT_MAX 5
 
 /* -------------------------------------------------------------------------------- One slot ---- */
@@ -36,7 +36,7 @@ static size_t entry_bytes(size_t n_bytes)
     return (n_bytes < 255 ? 1u : 5u) + n_bytes + VALUE_BYTES;
 }
 
-/* Steps over the length: returns where the key begins. */
+/* Skips the length of an entry: returns the start of its key and sets the key's length. */
 INLINE const uint8_t *entry_key(const uint8_t *entry, size_t *ret_n_bytes)
 {
     if (LIKELY(*entry < 255)) {
@@ -52,7 +52,7 @@ static uint64_t filter_bit(uint64_t hash)
     return UINT64_C(1) << (hash >> 58);
 }
 
-/* The key inside the slot, or NULL. */
+/* Returns the key inside the slot, or NULL. */
 static const uint8_t *slot_find(const struct slot *slot, const uint8_t *key, size_t n_bytes)
 {
     const uint8_t *p = slot->bytes + SLOT_HEAD_BYTES;
@@ -66,9 +66,9 @@ static const uint8_t *slot_find(const struct slot *slot, const uint8_t *key, siz
     return NULL;
 }
 
-/* Capacities are 8 below a multiple of `step`, as many an allocator hands out 16 k + 8 bytes. Past
- * 1 KiB (long keys, or many of one hash) growth is by an eighth, so that filling a slot stays
- * linear. */
+/* Capacities are 8 less than a multiple of `step`, as many allocators return blocks of 16 k + 8
+ * bytes. Beyond 1 KiB, which takes long keys or many with one hash, a slot grows by an eighth, so
+ * that filling it takes linear time. */
 static uint32_t capacity_for(size_t need, size_t step)
 {
     if (need >= 1024 && need / 8 > step) need += need / 8;
@@ -88,7 +88,7 @@ static int slot_reserve(struct array_hash *table, struct slot *slot, uint32_t ca
     return 1;
 }
 
-/* Writes the entry after the others; there is room. */
+/* Appends an entry. The slot must have the capacity. */
 static void slot_put(struct slot *slot, const uint8_t *key, size_t n_bytes, uint64_t hash,
                      int64_t value)
 {
@@ -110,8 +110,8 @@ static void slot_put(struct slot *slot, const uint8_t *key, size_t n_bytes, uint
 
 /* ------------------------------------------------------------------------------- The table ---- */
 
-/* Which of the heads speaks for keys that begin with these two bytes. Letters and UTF-8 tails
- * differ in low bits. */
+/* The index in heads[] for keys that begin with these two bytes. Letters and continuation bytes of
+ * UTF-8 differ in their low bits. */
 INLINE unsigned head_of(const uint8_t *key)
 {
     return (unsigned)(key[0] * 3 ^ key[1]) & (ARRAY_HASH_HEADS - 1);
@@ -145,12 +145,12 @@ void array_hash_free(struct array_hash *table)
     mem_free(table);
 }
 
-/* Gives every slot the room its keys need. */
+/* Allocates every slot with the capacity that its keys need. */
 static int size_slots(struct array_hash *table, struct array_item *items, size_t n_items)
 {
     for (size_t i = 0; i < n_items; i++) {
         items[i].mark = array_hash_of(items[i].key, items[i].n_bytes);
-        /* until the slot is there, its filter counts bytes */
+        /* until the slot is allocated, its filter counts bytes */
         table->slots[array_hash_slot(table, items[i].mark)].filter += entry_bytes(items[i].n_bytes);
     }
     for (uint32_t i = 0; i < table->n_slots; i++) {
@@ -201,7 +201,7 @@ void array_hash_items(const struct array_hash *table, struct array_item *items)
     }
 }
 
-/* Moves the keys to a table of twice as many slots. */
+/* Replaces the table by one with twice as many slots. */
 static int table_grow(struct array_hash **table)
 {
     struct array_hash *old = *table, *grown;
@@ -247,8 +247,8 @@ int array_hash_add(struct array_hash **table, const uint8_t *key, size_t n_bytes
 
 /* ------------------------------------------------------------------ Keys that begin a text ---- */
 
-/* The lengths that a key beginning the text can have; bit ARRAY_HASH_LONG_BYTES stands for that and
- * more. */
+/* The set of lengths that a key at the start of the text can have. The last bit stands for
+ * ARRAY_HASH_LONG_BYTES and more. */
 INLINE uint64_t possible_lengths(const struct array_hash *table, const uint8_t *text,
                                  size_t n_bytes)
 {
@@ -279,8 +279,8 @@ static const uint8_t *find_long(const struct slot *slot, const uint8_t *text, si
     return best;
 }
 
-/* One pass forward takes the hash at every length and asks the filters, without branches on the
- * answers; then the few lengths left are looked up, longest first. */
+/* A pass forward computes the hash at every length and asks the filters, without branches that
+ * depend on the answers. Then the few remaining lengths are looked up, longest first. */
 size_t array_hash_longest_prefix(const struct array_hash *table, const uint8_t *text,
                                  size_t n_bytes, int64_t *ret_value)
 {
@@ -320,7 +320,7 @@ INLINE int item_less(const struct array_item *a, const struct array_item *b)
     return order ? order < 0 : a->n_bytes < b->n_bytes;
 }
 
-/* from[begin..end) is two sorted runs that meet at middle. */
+/* Merges two sorted runs, from[begin..middle) and from[middle..end). */
 static void merge_runs(const struct array_item *from, struct array_item *to, size_t begin,
                        size_t middle, size_t end)
 {
@@ -343,7 +343,8 @@ static void sort_run(struct array_item *items, size_t n_items)
 
 #define SORT_RUN 8
 
-/* Merge sort: O(n log n) on any keys and no recursion; qsort may allocate behind alloc.h's back. */
+/* Merge sort: O(n log n) for any keys, without recursion. qsort may allocate without going through
+ * alloc.h. */
 void array_items_sort(struct array_item *items, struct array_item *buffer, size_t n_items)
 {
     struct array_item *from = items, *to = buffer, *swap;

@@ -31,7 +31,7 @@
 #define ARRAY_HASH_LONG_BYTES 63
 #define ARRAY_HASH_HEADS 64
 
-/* What a child of a trie's branch begins with; tables only carry it. */
+/* The start of every child of a trie's branch. Tables store it but do not use it. */
 struct node {
     uint8_t is_branch;
     /* the bytes, both included, that lead from the parent to this container */
@@ -54,7 +54,7 @@ struct array_hash {
     struct slot slots[];
 };
 
-/* A key seen where it lies; its value follows it. Shortening it from the front keeps that true. */
+/* A key in its entry, followed by its value. It may be shortened from the front. */
 struct array_item {
     const uint8_t *key;
     uint64_t mark; /* the hash while a table is built; the first 8 bytes while sorting */
@@ -68,7 +68,7 @@ INLINE int64_t load_i64(const uint8_t *p)
     return v;
 }
 
-/* How many bytes of a and b agree from the start; both have n_bytes. */
+/* The length of the common prefix of a and b, which both have n_bytes. */
 INLINE size_t common_bytes(const uint8_t *a, const uint8_t *b, size_t n_bytes)
 {
     size_t i = 0;
@@ -82,13 +82,13 @@ INLINE size_t common_bytes(const uint8_t *a, const uint8_t *b, size_t n_bytes)
 
 INLINE uint64_t array_hash_step(uint64_t hash, uint8_t byte)
 {
-    /* As FNV-1a, but with 2^64 / phi for its prime. A product moves every bit up, so only the
-     * upper half is read. */
+    /* Like FNV-1a, but with 2^64 / phi as the multiplier. A product moves every bit upwards, so
+     * only the upper half is used. */
     return (hash ^ byte) * UINT64_C(0x9E3779B97F4A7C15);
 }
 
-/* Any constant that leaves no byte at zero would do. It is fixed so that two builds of one trie are
- * the same. */
+/* Any constant without a zero byte would do. It is fixed, so that two builds of a trie are
+ * equal. */
 #define ARRAY_HASH_SEED UINT64_C(0x51ED270B0A5F1D27)
 
 INLINE uint64_t array_hash_of(const uint8_t *key, size_t n_bytes)
@@ -99,33 +99,34 @@ INLINE uint64_t array_hash_of(const uint8_t *key, size_t n_bytes)
     return hash;
 }
 
-/* Bits 32 and up choose the slot, 58 and up the bit in its filter: no table has 2^26 slots. */
+/* Bits from 32 on choose the slot, those from 58 on the bit in its filter: no table has 2^26
+ * slots. */
 INLINE size_t array_hash_slot(const struct array_hash *table, uint64_t hash)
 {
     return (size_t)(hash >> 32) & (table->n_slots - 1);
 }
 
-/* A table of these keys (no two the same, none empty), NULL when memory is short. Writes their
- * marks. */
+/* Builds a table of these keys, which must be distinct and not empty. Overwrites their marks.
+ * Returns NULL if an allocation fails. */
 struct array_hash *array_hash_build(struct array_item *items, size_t n_items);
 void array_hash_free(struct array_hash *table);
 
-/* The 8 bytes of the key's value, or NULL. `hash` is array_hash_of(key, n_bytes). They stay until
- * the next change. */
+/* Returns the 8 bytes of the key's value, or NULL. `hash` is array_hash_of(key, n_bytes). The
+ * pointer is valid until the next change. */
 uint8_t *array_hash_find(const struct array_hash *table, const uint8_t *key, size_t n_bytes,
                          uint64_t hash);
 
-/* Adds a key that is not there; returns 0, and the keys unchanged, when memory is short. Either way
- * the table may have moved: *table is where it is now. */
+/* Adds a key that the table does not have. Returns 0, with the keys unchanged, if an allocation
+ * fails. In either case the table may have moved to *table. */
 int array_hash_add(struct array_hash **table, const uint8_t *key, size_t n_bytes, uint64_t hash,
                    int64_t value);
 
-/* The length of the longest key that begins text[0..n_bytes-1], n_bytes >= 1, or 0. */
+/* Returns the length of the longest key that begins text[0..n_bytes-1], n_bytes >= 1, or 0. */
 size_t array_hash_longest_prefix(const struct array_hash *table, const uint8_t *text,
                                  size_t n_bytes, int64_t *ret_value);
 
-/* items[0..n_keys-1] = the keys in no order. */
+/* Lists the keys in items[0..n_keys-1], in no order. */
 void array_hash_items(const struct array_hash *table, struct array_item *items);
 
-/* Sorts by bytes, shorter first where one begins the other. buffer[0..n_items-1] is scratch. */
+/* Sorts by bytes; a key comes before the keys that it begins. buffer[0..n_items-1] is scratch. */
 void array_items_sort(struct array_item *items, struct array_item *buffer, size_t n_items);

@@ -5,8 +5,8 @@
 #include "ground/alloc.h"
 
 #define FACTOR UINT64_C(0x9E3779B97F4A7C15)
-#define AHEAD 16    /* strings whose slots are fetched before their turn */
-#define RUN_MAX 128 /* a longer run of taken slots: strings chosen to collide */
+#define AHEAD 16    /* strings whose slots are prefetched */
+#define RUN_MAX 128 /* a longer run of taken slots: the strings were chosen to collide */
 
 INLINE uint64_t mix(uint64_t hash, uint64_t word)
 {
@@ -21,7 +21,7 @@ typedef struct table {
     int n_bits;
 } table;
 
-/* Eight bytes at a time, the last ones again with those before them. */
+/* Hashes eight bytes at a time; the last step overlaps the one before. */
 static uint64_t hash_of(const uint8_t *bytes, int64_t n_bytes)
 {
     uint64_t hash = (uint64_t)n_bytes * FACTOR, last = 0;
@@ -33,7 +33,7 @@ static uint64_t hash_of(const uint8_t *bytes, int64_t n_bytes)
     return mix(mix(hash, last), 0);
 }
 
-/* The slot of the string, or the free one where it would be; NULL after too many others. */
+/* Returns the slot of the string, or the free slot where it belongs; NULL after RUN_MAX others. */
 static uint64_t *find_slot(const table *t, const uint8_t *bytes, int64_t n_bytes, uint64_t hash)
 {
     uint64_t mask = (UINT64_C(1) << t->n_bits) - 1, at = hash >> (64 - t->n_bits);
@@ -49,7 +49,7 @@ static uint64_t *find_slot(const table *t, const uint8_t *bytes, int64_t n_bytes
     return NULL;
 }
 
-/* The hash of string k, whose slot is prefetched. */
+/* Computes the hash of string k and prefetches its slot. */
 INLINE uint64_t fetch(const table *t, int64_t k)
 {
     uint64_t hash = hash_of(t->data + t->offsets[k], t->offsets[k + 1] - t->offsets[k]);
@@ -57,7 +57,7 @@ INLINE uint64_t fetch(const table *t, int64_t k)
     return hash;
 }
 
-/* Do all strings get a slot of their own? */
+/* Returns whether every string gets a slot of its own. */
 static int fill(const table *t, int64_t n)
 {
     uint64_t hashes[AHEAD]; /* of string k at k % AHEAD */

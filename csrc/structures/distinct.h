@@ -14,5 +14,5 @@ typedef enum distinct {
     DISTINCT_NO_MEMORY
 } distinct;
 
-/* Of data[offsets[k]..offsets[k + 1]), k < n < 2^31. O(bytes), whatever the strings are. */
+/* Checks strings data[offsets[k]..offsets[k + 1]), k < n < 2^31. O(bytes) for any strings. */
 distinct distinct_check(const uint8_t *data, const int64_t *offsets, int64_t n);

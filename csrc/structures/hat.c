@@ -32,8 +32,8 @@ int32_t unitok_hat_new(unitok_hat **ret, unitok_error *error)
     return UNITOK_OK;
 }
 
-/* Branches still to be freed form a linked list through their own fields: freeing needs no memory
- * and no recursion. */
+/* Branches that remain to be freed form a linked list through their own fields, so freeing needs
+ * neither memory nor recursion. */
 void unitok_hat_free(unitok_hat *hat)
 {
     struct branch *waiting = hat ? hat->root : NULL;
@@ -79,16 +79,16 @@ void hat_put_container(unitok_hat *hat, struct branch *parent, int low, int high
 
 /* ------------------------------------------------------------------------------ Going down ---- */
 
-/* Whether the text begins with the branch's prefix. Most prefixes are just the one byte that led
- * here. */
+/* Returns whether the text begins with the branch's prefix. Most prefixes are the one byte that led
+ * to the branch. */
 INLINE int prefix_matches(const struct branch *branch, const uint8_t *text, size_t n_bytes)
 {
     size_t n = branch->n_prefix_bytes;
     return n <= n_bytes && (n <= 1 || memcmp(branch->prefix + 1, text + 1, n - 1) == 0);
 }
 
-/* The lowest branch on the way of the key; NULL if the key differs from a branch's prefix, or is
- * longer than keys can be. *at = how many bytes of the key the branches hold. */
+/* Returns the lowest branch on the path of the key, with the number of the key's bytes that the
+ * branches hold in *at; NULL if the key differs from a prefix or is longer than keys can be. */
 static struct branch *find_branch(const unitok_hat *hat, const uint8_t *key, size_t n_bytes,
                                   size_t *at)
 {
@@ -108,13 +108,13 @@ static struct branch *find_branch(const unitok_hat *hat, const uint8_t *key, siz
     }
 }
 
-/* In a large trie a key costs two cache misses: one for its slot, one for the slot's array. Within
- * a group of keys they can overlap: prefetch all slots, then all arrays, and look the keys up when
- * both have arrived. Gains a third in keys per second in a trie of 130 MB; costs 2 ns per key in
+/* In a large trie a key costs two cache misses: one for its slot, one for the slot's array. Those
+ * of a group of keys can overlap: all slots are prefetched, then all arrays, and then the keys are
+ * looked up. This gains a third in keys per second in a trie of 130 MB, and costs 2 ns per key in
  * one that fits in the cache. */
 #define GROUP_KEYS 16
 
-/* Called before each key i of a batch; acts on the first of each group. */
+/* Called before each key i of a batch; has an effect for the first key of each group. */
 static void prefetch_group(const unitok_hat *hat, const uint8_t *data, const int64_t *offsets,
                            int64_t i, int64_t n_keys)
 {
@@ -167,8 +167,8 @@ static struct branch *split_prefix(unitok_hat *hat, struct branch *parent, struc
     return above;
 }
 
-/* Adds a container with this one key, for its byte and all neighbouring bytes that have no child.
- */
+/* Adds a container with this key, for its first byte and all neighbouring bytes that have no
+ * child. */
 static int add_container(unitok_hat *hat, struct branch *parent, const uint8_t *key, size_t n_bytes,
                          int64_t value)
 {
@@ -192,8 +192,9 @@ static int32_t change_value(int64_t *stored, int64_t value, int32_t mode)
     return UNITOK_OK;
 }
 
-/* Descends to the branch whose child will hold the rest of the key; splits a prefix where the key
- * differs from it. NULL when memory is short. *at = how many bytes of the key the branches hold. */
+/* Descends to the branch whose child will hold the rest of the key, and splits a prefix where the
+ * key differs from it. *at is the number of the key's bytes that the branches hold. Returns NULL if
+ * an allocation fails. */
 static struct branch *descend(unitok_hat *hat, const uint8_t *key, size_t n_bytes, size_t *at)
 {
     struct branch *parent = NULL, *branch = hat->root;

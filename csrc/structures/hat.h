@@ -27,10 +27,10 @@
 #include "structures/array_hash.h"
 #include "unitok_train.h"
 
-/* When a container is full. Large containers mean few levels and fast look-ups; but the number of
- * keys in a container bounds the cost of an adversary's colliding hashes, and bursting copies them
- * all. Bytes are limited as well as keys, so that long keys with a common prefix do not pile up.
- * Both values are from the flat minimum of measurements. */
+/* Limits of a container. Large containers mean few levels and fast lookups. But the number of keys
+ * bounds the cost of keys chosen to collide, and a burst copies them all. Bytes are limited as
+ * well, so that long keys with a common prefix do not accumulate. Speed hardly changes around these
+ * values. */
 #define CONTAINER_KEYS_MAX 1024
 #define CONTAINER_BYTES_MAX 65536
 
@@ -77,13 +77,13 @@ INLINE int hat_is_full(const struct array_hash *container)
            container->n_entry_bytes >= CONTAINER_BYTES_MAX;
 }
 
-/* NULL when memory is short. */
+/* Returns NULL if an allocation fails. */
 struct branch *hat_branch_new(const uint8_t *prefix, size_t n_bytes);
 
-/* Puts a new container, or NULL, into the trie as children[low..high] of the parent. */
+/* Stores a new container, or NULL, as children[low..high] of the parent. */
 void hat_put_container(unitok_hat *hat, struct branch *parent, int low, int high,
                        struct array_hash *container);
 
-/* Replaces a full container by containers of fewer keys, or by a branch. When memory is short it
- * returns 0 and nothing has changed. */
+/* Replaces a full container by containers of fewer keys, or by a branch. If an allocation fails,
+ * returns 0 and changes nothing. */
 int hat_burst(unitok_hat *hat, struct branch *parent, struct array_hash *full);

@@ -1,4 +1,5 @@
-/* hat_burst.c - a full container of the HAT-trie, divided by first bytes or replaced by a branch */
+/* hat_burst.c - dividing a full container of the HAT-trie by first bytes, or replacing it by a
+ * branch */
 
 #include "structures/hat.h"
 
@@ -16,8 +17,8 @@ static void sort_by_byte(const struct array_item *items, size_t n_items, struct 
     for (size_t i = 0; i < n_items; i++) sorted[next[items[i].key[0]]++] = items[i];
 }
 
-/* Where the range of bytes that begins at `low` ends: as many bytes as fill half a container, but
- * at least one. */
+/* Returns the end of the range of bytes that begins at `low`: as many bytes as fill half a
+ * container, but at least one. */
 static int range_end(const struct array_item *sorted, const size_t *starts, int low, int high)
 {
     size_t n_bytes = 0;
@@ -32,8 +33,8 @@ static int range_end(const struct array_item *sorted, const size_t *starts, int 
 }
 
 /* Fills children[low..high] of the parent, whose old values are no longer needed, with containers
- * of the items, and NULL where no key begins. All or nothing: when memory is short it returns 0 and
- * the parent is unchanged. `sorted` is scratch of n_items. */
+ * of the items, and with NULL where no key begins. If an allocation fails, returns 0 and changes
+ * nothing. `sorted` is scratch for n_items. */
 static int distribute(unitok_hat *hat, struct branch *parent, int low, int high,
                       struct array_item *items, size_t n_items, struct array_item *sorted)
 {
@@ -58,8 +59,8 @@ static int distribute(unitok_hat *hat, struct branch *parent, int low, int high,
     return 1;
 }
 
-/* Makes a branch of items that share their first byte; its prefix is their longest common prefix.
- */
+/* Builds a branch of items that share their first byte. Its prefix is their longest common
+ * prefix. */
 static struct branch *branch_of(unitok_hat *hat, struct array_item *items, size_t n_items,
                                 struct array_item *buffer)
 {
@@ -88,7 +89,7 @@ static struct branch *branch_of(unitok_hat *hat, struct array_item *items, size_
     return branch;
 }
 
-/* The items point into the old container, which is therefore freed last. */
+/* The items point into the old container, so it is freed last. */
 int hat_burst(unitok_hat *hat, struct branch *parent, struct array_hash *full)
 {
     size_t n_keys = full->n_keys;

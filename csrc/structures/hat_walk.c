@@ -5,8 +5,8 @@
  *   stack     root -> branch -> branch     each with the child to visit next, and where its prefix ends in the path
  *   items     the keys of the current container, sorted; each key continues the path of the top branch
  *
- * Nothing moves until a key has been given out: a key that does not fit, or memory that runs short,
- * leaves the walk where it was, to go on from there. The trie itself is only read.
+ * The walk advances only after it has returned a key: if a key does not fit or an allocation fails,
+ * it stays where it was and can continue. The trie itself is only read.
  */
 
 #include "structures/hat.h"
@@ -19,7 +19,7 @@
 
 struct frame {
     const struct branch *branch;
-    size_t n_path_bytes; /* of the path, this branch's prefix included */
+    size_t n_path_bytes; /* of the path, including this branch's prefix */
     int next;            /* the child to visit next, 0..255; or BEFORE_VALUE, NO_MORE */
 };
 
@@ -47,7 +47,7 @@ static int push(unitok_hat_walk *walk, const struct branch *branch)
     return 1;
 }
 
-/* Loads the keys of a container that begin with prefix[0..n_bytes-1], in order. */
+/* Loads and sorts the keys of a container that begin with prefix[0..n_bytes-1]. */
 static int enter_container(unitok_hat_walk *walk, const struct array_hash *container,
                            const uint8_t *prefix, size_t n_bytes)
 {
@@ -68,7 +68,8 @@ static int enter_container(unitok_hat_walk *walk, const struct array_hash *conta
     return 1;
 }
 
-/* Visits only the top branch and what is below it; the path keeps the prefixes above. */
+/* Restricts the walk to the top branch and everything below it. The path keeps the prefixes
+ * above. */
 static void begin_at_top(unitok_hat_walk *walk, int next)
 {
     walk->stack[0] = walk->stack[walk->n_frames - 1];
@@ -76,8 +77,8 @@ static void begin_at_top(unitok_hat_walk *walk, int next)
     walk->n_frames = 1;
 }
 
-/* Descends to the subtree of all keys with the prefix; leaves the stack empty if there are none. 0
- * when memory is short. */
+/* Descends to the subtree of all keys with the prefix, or leaves the stack empty if there are none.
+ * Returns 0 if an allocation fails. */
 static int seek(unitok_hat_walk *walk, const struct branch *branch, const uint8_t *prefix,
                 size_t n_bytes)
 {
@@ -129,7 +130,8 @@ void unitok_hat_walk_free(unitok_hat_walk *walk)
     mem_free(walk);
 }
 
-/* Advances to the next key. 1: there is one; 0: the end; -2: memory is short, call again. */
+/* Advances to the next key. Returns 1 if there is one, 0 at the end, -2 if an allocation fails; it
+ * can then be called again. */
 static int find_next(unitok_hat_walk *walk)
 {
     while (walk->next_item == walk->n_items && walk->n_frames) {
@@ -156,7 +158,7 @@ static int find_next(unitok_hat_walk *walk)
     return walk->next_item < walk->n_items;
 }
 
-/* The key that find_next has reached: path, then rest. Returns its value. */
+/* Gives the key that find_next has reached, as path and rest. Returns its value. */
 static int64_t current_key(const unitok_hat_walk *walk, size_t *n_path_bytes, const uint8_t **rest,
                            size_t *n_rest)
 {

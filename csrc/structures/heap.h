@@ -1,9 +1,9 @@
-/* heap.h - a heap of numbers, the least first; children of k are 4 k + 1 .. 4 k + 4 */
+/* heap.h - a heap of numbers, smallest first; the children of k are 4 k + 1 to 4 k + 4 */
 #pragma once
 
 #include "ground/common.h"
 
-/* Moves keys[at] down to where no child is less. */
+/* Moves keys[at] down until no child is smaller. */
 static inline void heap_sink(uint64_t *keys, int64_t n, int64_t at)
 {
     uint64_t key = keys[at];
@@ -19,7 +19,7 @@ static inline void heap_sink(uint64_t *keys, int64_t n, int64_t at)
     keys[at] = key;
 }
 
-/* Makes any n keys a heap. */
+/* Turns any n keys into a heap. */
 static inline void heap_make(uint64_t *keys, int64_t n)
 {
     for (int64_t k = (n + 2) / 4 - 1; k >= 0; k--) heap_sink(keys, n, k);

@@ -1,10 +1,10 @@
-/* probing.h - open-addressed tables whose keys a file may choose: how none of them becomes slow
+/* probing.h - open-addressed tables that stay fast although a file chooses their keys
  *
- * A key is found at slot (key * factor) >> shift or in the slots after it. Whoever knows the factor
- * can choose keys that all meet in one place, and every look-up would pass all of them. So a table
- * is laid out with the first factor of a list that leaves no run of taken slots longer than
- * PROBING_RUN_MAX, which the first one does unless the keys were chosen against it; and with more
- * room, where no factor of the list does. The same keys always give the same table.
+ * A key is found at slot (key * factor) >> shift or in the slots after it. With a known factor,
+ * keys can be chosen that all collide, and every lookup would pass all of them. So a table is laid
+ * out with the first factor of a list that leaves no run of taken slots longer than PROBING_RUN_MAX:
+ * the first factor of all, unless the keys were chosen against it. If no factor does, the table
+ * grows. The same keys always give the same table.
  */
 #pragma once
 
@@ -19,7 +19,7 @@ INLINE uint64_t probing_factor(int k)
     return rng_key(1, (uint64_t)k) | 1;
 }
 
-/* Is a run of slots that are not `free` too long? Slot k's number is slots[k * stride]; runs
+/* Returns whether a run of slots that are not `free` is too long. Slot k is slots[k * stride]; runs
  * continue from the end to the start. */
 static inline int probing_is_crowded(const uint64_t *slots, int64_t stride, int64_t n_slots,
                                      uint64_t free)

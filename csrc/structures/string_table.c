@@ -8,7 +8,7 @@
 
 #define FACTORS_MAX 16
 
-/* Enters the strings; 0 if one would lie too far from its place. */
+/* Enters the strings. Returns 0 if one would be too far from its place. */
 static int enter_all(string_table *t, int64_t n, const uint8_t *take, int64_t *ret_twice)
 {
     uint32_t mask = (UINT32_C(1) << t->n_bits) - 1;

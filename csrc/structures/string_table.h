@@ -1,4 +1,4 @@
-/* string_table.h - which of a fixed set of byte strings this is
+/* string_table.h - the index of a byte string in a fixed set
  *
  * An open-addressed table whose hashes are chosen so that the hash of any part of a string comes
  * from those of its beginnings: all splits of a string are looked up in linear time.
@@ -26,7 +26,7 @@
 #define STRING_TABLE_PROBES 256
 
 typedef struct string_table {
-    /* the caller's, like offsets: string k is data[offsets[k]..offsets[k + 1]) */
+    /* borrowed, like offsets: string k is data[offsets[k]..offsets[k + 1]) */
     const uint8_t *data;
     const int64_t *offsets;
     uint64_t *slots; /* [0..1 << n_bits) */
@@ -69,17 +69,17 @@ INLINE uint64_t string_table_hash(const string_table *t, const uint8_t *bytes, i
     return hash;
 }
 
-/* The hash of the part between two beginnings of a string, whose hashes are these; power is F^(its
- * length). */
+/* The hash of a part of a string, from the hashes of the two prefixes that end where the part
+ * begins and ends. `power` is F^(its length). */
 INLINE uint64_t string_table_part_hash(uint64_t before, uint64_t all, uint64_t power)
 {
     uint64_t gone = string_table_multiply_add(before, power, 0);
     return all >= gone ? all - gone : all + STRING_TABLE_PRIME - gone;
 }
 
-/* A table of those strings k, of n, whose take[k] is not 0. If two taken strings are equal the
- * table holds the first, and *ret_twice, else -1, is the second. UNITOK_ERROR_VOCABULARY: they
- * collide with every factor. O(bytes). */
+/* Builds a table of the strings k < n with take[k] != 0. If two of them are equal, the table holds
+ * the first, and *ret_twice is the second; otherwise -1. UNITOK_ERROR_VOCABULARY if they collide
+ * with every factor. O(bytes). */
 int32_t string_table_build(string_table *t, const uint8_t *data, const int64_t *offsets, int64_t n,
                            const uint8_t *take, int64_t *ret_twice, unitok_error *error);
 void string_table_free(string_table *t);
@@ -98,7 +98,7 @@ INLINE int string_table_is(const string_table *t, uint64_t slot, const uint8_t *
            memcmp(t->data + offsets[-1], bytes, (size_t)n_bytes) == 0;
 }
 
-/* The index of the string with these bytes, whose hash is `hash`; -1 if it is not there. */
+/* Returns the index of the string with these bytes, whose hash is `hash`, or -1. */
 INLINE int64_t string_table_find_hashed(const string_table *t, const uint8_t *bytes,
                                         int64_t n_bytes, uint64_t hash)
 {

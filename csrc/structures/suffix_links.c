@@ -36,7 +36,7 @@ static void list_nodes(const trie *t, const uint8_t *data, const int64_t *offset
     }
 }
 
-/* The suffix of a node, given the suffixes of all nodes nearer to the root. */
+/* Returns the suffix of a node, given the suffixes of all nodes nearer to the root. */
 static uint32_t suffix_of(const trie *t, const uint32_t *suffixes, node x)
 {
     uint8_t label = (uint8_t)t->units[x.unit];

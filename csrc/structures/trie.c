@@ -12,7 +12,7 @@
  *   3. Find a base whose slots base ^ label are all free and that no other node has, write the children's units, and
  *      queue the children that have children of their own.
  *
- * Bases are looked for in the blocks that still have room. Most nodes have one child and fit any
+ * Bases are searched for only in blocks with free slots. Most nodes have one child and fit any
  * free slot, so the array fills up (to 91 % on the RWKV vocabulary) though only OPEN_BLOCKS_MAX
  * blocks are tried for each node. */
 
@@ -66,7 +66,7 @@ static void open_block(builder *b, int64_t index)
     b->open[at] = index;
 }
 
-/* Appends an empty block; returns its index, or -1 when memory is short. */
+/* Appends an empty block and returns its index, or -1 if an allocation fails. */
 static int64_t add_block(builder *b)
 {
     int64_t capacity = b->blocks_capacity;
@@ -81,7 +81,7 @@ static int64_t add_block(builder *b)
     return b->n_blocks++;
 }
 
-/* The offset in this block of a base that fits all labels, or -1. */
+/* Returns the offset in this block of a base that fits all labels, or -1. */
 static int fit(const block *block, const uint8_t *labels, int n_labels)
 {
     if (block->n_free < n_labels) return -1;
@@ -97,7 +97,7 @@ static int fit(const block *block, const uint8_t *labels, int n_labels)
     return -1;
 }
 
-/* Finds and takes a base for these labels; 0 when memory is short. */
+/* Finds and takes a base for these labels. Returns 0 if an allocation fails. */
 static uint32_t place(builder *b, const uint8_t *labels, int n_labels)
 {
     int64_t index = -1;
@@ -131,7 +131,7 @@ INLINE int ends_at(const builder *b, int64_t piece, int32_t depth)
     return b->offsets[piece + 1] - b->offsets[piece] == depth;
 }
 
-/* Writes the children of `node`; 0 when memory is short. */
+/* Writes the children of `node`. Returns 0 if an allocation fails. */
 static int lay_out(builder *b, range node)
 {
     uint8_t labels[256];
@@ -151,7 +151,7 @@ static int lay_out(builder *b, range node)
         uint32_t unit = base ^ labels[k];
         range child = {begins[k], begins[k + 1], node.depth + 1, unit};
         b->units[unit] = 0x100u | labels[k];
-        /* sorted: the piece that ends here comes first */
+        /* the pieces are sorted, so one that ends here comes first */
         if (ends_at(b, child.begin, child.depth)) {
             b->units[unit] |= (uint64_t)(b->ids[child.begin] + 1) << 9;
             child.begin++;
@@ -176,7 +176,7 @@ static int32_t build(const uint8_t *data, const int64_t *offsets, const int64_t 
     if (ok && n_pieces > 0) {
         range root = {0, n_pieces, 0, 0};
         ok = lay_out(&b, root);
-        /* nothing else goes into the root's block: that of all parts becomes one */
+        /* the root's block stays closed: those of all parts become one */
         if (is_part) b.n_open = 0;
         while (ok && b.queue_begin < b.queue_end) ok = lay_out(&b, b.queue[b.queue_begin++]);
     } else if (ok) {
@@ -205,7 +205,7 @@ int32_t trie_build_part(const uint8_t *data, const int64_t *offsets, const int64
     return build(data, offsets, ids, n_pieces, 1, ret, error);
 }
 
-/* Copies the units begin..end-1 of a part, whose blocks after the root's move up by `shift`. */
+/* Copies units begin..end-1 of a part, moving all blocks but the root's by `shift`. */
 static void move_units(const trie_parts *part, int64_t begin, int64_t end, int64_t shift,
                        uint64_t *units)
 {
@@ -272,10 +272,9 @@ const char *trie_check_units(const trie *t, uint32_t max_value, const void **ret
     return NULL;
 }
 
-/* A unit's parent is the owner of the base that its label leads back to; so if no base has two
- * owners, no unit has two parents. Climbing from any unit must then come to one without a parent,
- * within max_depth steps. depths[] remembers the units climbed before, which need no second climb.
- */
+/* A unit's parent is the owner of the base that its label leads back to. So if no base has two
+ * owners, no unit has two parents. Climbing from any unit must then end at one without a parent
+ * within max_depth steps. depths[] marks the units already climbed, which need no second climb. */
 const char *trie_check_shape(const trie *t, int64_t max_depth, uint32_t *owners, uint32_t *depths,
                              const void **ret_at)
 {
@@ -295,7 +294,7 @@ const char *trie_check_shape(const trie *t, int64_t max_depth, uint32_t *owners,
         while (at && (t->units[at] & 0x100) && !depths[at]) {
             if (n_steps++ == max_depth)
                 return "the double array has a path longer than the longest piece, or a cycle";
-            /* 0, which is never used, where there is no parent */
+            /* 0, which is never used, if there is no parent */
             at = owners[at ^ (int64_t)(t->units[at] & 0xFF)];
         }
         int64_t depth = depths[at] + n_steps;

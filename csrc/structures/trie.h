@@ -70,15 +70,15 @@ INLINE int head_length(uint64_t head)
     return (int)(head >> 56);
 }
 
-/* The value of the piece of just the two bytes, or 0. Without a branch. */
+/* The value of the piece that is exactly the two bytes, or 0. Branch-free. */
 INLINE uint32_t head_pair_value(uint64_t head)
 {
     return head_value(head) & (0 - (uint32_t)(head >> 57));
 }
 
-/* The longest piece that begins text[0..n_bytes-1], n_bytes >= 1: returns its value, never 0, and
- * its length. Keeps the last value seen and walks on to the end of the tree: a prefix that is not
- * itself a piece must not stop the walk. */
+/* Finds the longest piece that begins text[0..n_bytes-1], n_bytes >= 1. Returns its value, never 0,
+ * and its length. The walk continues to the end of the tree and keeps the last value seen, because
+ * a prefix that is not itself a piece must not stop it. */
 INLINE uint32_t trie_longest(const trie *t, const uint8_t *text, int64_t n_bytes,
                              int64_t *ret_n_bytes)
 {
@@ -102,8 +102,8 @@ INLINE uint32_t trie_longest(const trie *t, const uint8_t *text, int64_t n_bytes
     return value;
 }
 
-/* Prefetch what a walk from text[0] reads first, second and third: the end of a walk is hard to
- * predict, so the processor does not run ahead by itself. */
+/* Prefetch what a walk from text[0] reads first, second and third. The processor does not do this
+ * by itself, because the end of the previous walk is hard to predict. */
 INLINE void trie_fetch_head(const trie *t, const uint8_t *text)
 {
     PREFETCH(&t->heads[text[0] | text[1] << 8]);
@@ -116,12 +116,12 @@ INLINE void trie_fetch_unit(const trie *t, const uint8_t *text)
 
 INLINE void trie_fetch_next_unit(const trie *t, const uint8_t *text)
 {
-    /* of another walk, if not there */
+    /* of another walk, if this one has no third step */
     uint64_t unit = t->units[head_base(t->heads[text[0] | text[1] << 8]) ^ text[2]];
     PREFETCH(&t->units[unit_base(unit) ^ text[3]]);
 }
 
-/* The same for walks that start some bytes further on. Measured: half the distance gains half as
+/* The same for walks that start some bytes later. Measured: half the distance gains half as
  * much. */
 INLINE void trie_fetch_ahead(const trie *t, const uint8_t *text, int64_t n_bytes)
 {
@@ -131,19 +131,19 @@ INLINE void trie_fetch_ahead(const trie *t, const uint8_t *text, int64_t n_bytes
     trie_fetch_next_unit(t, text + 4);
 }
 
-/* What trie_build makes; the caller owns `units` (mem_free). */
+/* The result of trie_build; the caller frees `units` with mem_free. */
 typedef struct trie_parts {
     uint64_t *units;
     int64_t n_units;
 } trie_parts;
 
-/* Lays out the pieces data, offsets[0..n_pieces], sorted by bytes, none empty, none twice, with
+/* Lays out a packed list of pieces, sorted by bytes, none empty, all distinct, with
  * ids[0..n_pieces-1]. O(bytes of pieces). */
 int32_t trie_build(const uint8_t *data, const int64_t *offsets, const int64_t *ids,
                    int64_t n_pieces, trie_parts *ret, unitok_error *error);
 
-/* The same in parts that threads make side by side, for any number of sorted lists of pieces that
- * have no first byte in common; then they are joined. The parts stay the caller's. */
+/* Build in parallel: threads lay out sorted lists of pieces that have no first byte in common, and
+ * one joins the parts. The parts remain the caller's. */
 int32_t trie_build_part(const uint8_t *data, const int64_t *offsets, const int64_t *ids,
                         int64_t n_pieces, trie_parts *ret, unitok_error *error);
 int32_t trie_join(const trie_parts *parts, int64_t n_parts, trie_parts *ret, unitok_error *error);
@@ -153,12 +153,12 @@ int32_t trie_join(const trie_parts *parts, int64_t n_parts, trie_parts *ret, uni
 void trie_build_heads(const uint64_t *units, uint32_t fallback_value, uint64_t *heads,
                       uint32_t *singles);
 
-/* NULL if every base lies inside the array and every value is at most max_value; else what is
- * wrong, and *ret_at is the entry at fault. */
+/* Returns NULL if every base lies inside the array and every value is at most max_value; otherwise
+ * what is wrong, and the invalid entry in *ret_at. */
 const char *trie_check_units(const trie *t, uint32_t max_value, const void **ret_at);
 
-/* The same for the shape, after trie_check_units: NULL if the units are trees in which no path has
- * more than max_depth units, so that every walk ends. owners[0..n_units-1] and depths[0..n_units-1]
- * are zeroed memory to work in. O(n_units). */
+/* Returns NULL if the units are trees in which no path has more than max_depth units, so that every
+ * walk ends; otherwise what is wrong. Requires trie_check_units. owners[0..n_units-1] and
+ * depths[0..n_units-1] are scratch, all zeros. O(n_units). */
 const char *trie_check_shape(const trie *t, int64_t max_depth, uint32_t *owners, uint32_t *depths,
                              const void **ret_at);

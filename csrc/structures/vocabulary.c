@@ -53,7 +53,7 @@ void sorted_pieces_free(sorted_pieces *s)
     mem_free(s->data);
 }
 
-/* As the ordered walk of a HAT-trie gives them. */
+/* Sorts the pieces by inserting them in a HAT-trie and walking it. */
 int32_t vocabulary_sort(const uint8_t *data, const int64_t *offsets, const int64_t *ids,
                         int64_t n_pieces, sorted_pieces *ret, unitok_error *error)
 {

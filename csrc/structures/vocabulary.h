@@ -5,15 +5,15 @@
 
 #define PIECE_BYTES_MAX (1 << 28)
 
-/* Checks ids, lengths and special ids; *ret_n_ids is 1 + the largest id, *ret_max_piece_bytes the
- * longest piece. That no two pieces share an id or their bytes is found by the functions below. */
+/* Checks ids, lengths and special ids. *ret_n_ids is 1 + the largest id, *ret_max_piece_bytes the
+ * longest piece. The functions below find out whether two pieces share an id or their bytes. */
 int32_t vocabulary_check(const unitok_spec *spec, int64_t *ret_n_ids, int64_t *ret_max_piece_bytes,
                          unitok_error *error);
 
-/* The byte that a piece of type BYTE is for, or -1: "<0x41>". */
+/* Returns the byte that a piece of type BYTE, such as "<0x41>", stands for, or -1. */
 int vocabulary_byte(const uint8_t *piece, int64_t n_bytes);
 
-/* Pieces in byte order; to be freed whatever vocabulary_sort returned. */
+/* Pieces in byte order. Must be freed whatever vocabulary_sort returned. */
 typedef struct sorted_pieces {
     uint8_t *data;
     int64_t *offsets, *ids;
@@ -23,7 +23,7 @@ int32_t vocabulary_sort(const uint8_t *data, const int64_t *offsets, const int64
                         int64_t n_pieces, sorted_pieces *ret, unitok_error *error);
 void sorted_pieces_free(sorted_pieces *s);
 
-/* Fills piece_offsets[0..n_ids], which is zeroed, and pieces: piece `id` lies at
- * pieces[piece_offsets[id]..]. */
+/* Fills piece_offsets[0..n_ids], all zeros before, and pieces: piece `id` begins at
+ * pieces[piece_offsets[id]]. */
 int32_t vocabulary_by_id(const unitok_spec *spec, int64_t n_ids, uint32_t *piece_offsets,
                          uint8_t *pieces, unitok_error *error);

@@ -1,4 +1,4 @@
-/* charsmap.c - checking and measuring a precompiled_charsmap, before anything walks it */
+/* charsmap.c - checking and measuring a precompiled_charsmap before it is used */
 
 #include "text/charsmap.h"
 
@@ -11,7 +11,7 @@ static int32_t broken(unitok_error *error, const char *message)
     return fail(error, UNITOK_ERROR_VOCABULARY, -1, -1, message);
 }
 
-/* The three parts of the blob. */
+/* Divides the blob into its three parts. */
 static int32_t take_apart(const uint8_t *blob, int64_t n_bytes, charsmap *ret, unitok_error *error)
 {
     if (n_bytes <= 4) return broken(error, "the charsmap is truncated");
@@ -32,7 +32,7 @@ static int32_t take_apart(const uint8_t *blob, int64_t n_bytes, charsmap *ret, u
     return UNITOK_OK;
 }
 
-/* The base whose children `at` is among. */
+/* Returns the base whose children include the unit `at`. */
 INLINE uint32_t base_above(const charsmap *m, uint32_t at)
 {
     return at ^ (m->units[at] & 0xFF);
@@ -45,8 +45,9 @@ INLINE void list_child(const charsmap *m, uint32_t at, charsmap_tree *tree)
     tree->first[above] = at;
 }
 
-/* Every offset leads inside, and what is marked as a leaf is one. Units that no walk meets are
- * checked too: sentencepiece refuses them. Lists the children of every base on the way. */
+/* Checks that every offset leads inside the array and that units marked as leaves are leaves, also
+ * in units that no walk meets, because sentencepiece rejects them. Lists the children of every base
+ * on the way. */
 static int32_t check_units(const charsmap *m, charsmap_tree *tree, unitok_error *error)
 {
     uint32_t root = m->units[0];
@@ -86,8 +87,8 @@ void charsmap_tree_free(charsmap_tree *tree)
 
 /* -------------------------------------------------------------------------------- Measures ---- */
 
-/* lengths[i] is that of the replacement at i, from the back so that no overlap of strings costs
- * more than once; negative (-1 - length) where it is not whole characters. */
+/* lengths[i] becomes the length of the replacement at i, or -1 - length if it is not complete
+ * characters. Works backwards, so that strings that overlap are read once. */
 static void measure_replacements(const charsmap *m, int32_t *lengths)
 {
     for (int64_t i = m->n_replacement_bytes - 1; i >= 0; i--) {
@@ -100,7 +101,7 @@ static void measure_replacements(const charsmap *m, int32_t *lengths)
     }
 }
 
-/* A key leads to a replacement of this length. */
+/* Records that a key leads to a replacement of this length. */
 INLINE void count_replacement(charsmap *m, int32_t length)
 {
     if (length < 0) m->is_utf8 = 0;
@@ -108,17 +109,17 @@ INLINE void count_replacement(charsmap *m, int32_t length)
     if (length > m->max_replacement_bytes) m->max_replacement_bytes = length;
 }
 
-/* A walk down, depth first, that visits every base once, and so every unit below the root. */
+/* A depth-first walk that visits every base once, and therefore every unit below the root. */
 typedef struct frame {
     uint32_t base;
-    uint32_t child; /* the next to look at; 0: none */
+    uint32_t child; /* the next child to visit; 0: none */
     int32_t height; /* of the highest child so far */
 } frame;
 
 #define ON_THE_WAY (-1)
 
-/* Fills heights, inner, and what *m says of its keys and replacements. Returns 0 if a base is below
- * itself, or if a unit leads nowhere. */
+/* Fills heights, inner, and the fields of *m about keys and replacements. Returns 0 if a base is
+ * below itself or a unit leads nowhere. */
 static int measure_keys(charsmap *m, charsmap_tree *tree, const int32_t *lengths, frame *stack,
                         uint8_t *inner)
 {
@@ -191,7 +192,7 @@ static void list_useful_children(const charsmap *m, const uint8_t *is_useful, ch
     }
 }
 
-/* Lists again the children, those that lead to a key. Returns 0 when memory is short. */
+/* Lists only the children that lead to a key. Returns 0 if an allocation fails. */
 static int list_useful(const charsmap *m, charsmap_tree *tree)
 {
     size_t n = (size_t)m->n_units;
@@ -214,8 +215,8 @@ static int list_useful(const charsmap *m, charsmap_tree *tree)
 
 /* ------------------------------------------------------------------------------- The whole ---- */
 
-/* The maps that SentencePiece makes have no unit for nothing, so the one walk that measures the
- * keys also proves it. */
+/* Maps written by SentencePiece have no useless units, and the one walk that measures the keys also
+ * proves this. */
 static int32_t measure(charsmap *m, charsmap_tree *tree, int32_t *lengths, frame *stack,
                        uint8_t *inner, unitok_error *error)
 {

@@ -19,11 +19,12 @@
 
 #include "ground/common.h"
 
-/* A walk meets no more keys than this: sentencepiece looks at the 32 shortest that match, and takes
- * the longest of them. */
+/* A walk considers no more keys than this: sentencepiece considers the 32 shortest that match and
+ * takes the longest of them. */
 #define CHARSMAP_KEYS_MAX 32
 
-/* A longer key is refused: every position of a text may have to be compared with all of it. */
+/* Longer keys are rejected, because every position of a text may have to be compared with the
+ * complete key. */
 #ifndef CHARSMAP_KEY_BYTES_MAX
 #define CHARSMAP_KEY_BYTES_MAX 4096
 #endif
@@ -33,7 +34,7 @@ typedef struct charsmap {
     const uint8_t *replacements;
     int64_t n_units, n_replacement_bytes;
     int64_t max_key_bytes, max_replacement_bytes;
-    int32_t is_utf8; /* every replacement is whole characters */
+    int32_t is_utf8; /* every replacement consists of complete characters */
 } charsmap;
 
 INLINE uint32_t charsmap_base(uint32_t at, uint32_t unit)
@@ -46,14 +47,15 @@ INLINE int charsmap_has_leaf(uint32_t unit)
     return unit >> 8 & 1;
 }
 
-/* The longest key that text begins with: its length, and its replacement (to the NUL). 0: none. */
+/* Finds the longest key that begins the text. Returns its length, or 0, and the replacement up to
+ * its NUL. */
 INLINE int64_t charsmap_match(const charsmap *m, const uint8_t *text, int64_t n_bytes,
                               const uint8_t **ret)
 {
     uint32_t base = charsmap_base(0, m->units[0]);
     int64_t length = 0;
     int n_keys = 0;
-    /* also ends a walk round a circle without keys */
+    /* also ends a walk in a cycle without keys */
     if (n_bytes > m->max_key_bytes) n_bytes = m->max_key_bytes;
     for (int64_t i = 0; i < n_bytes; i++) {
         uint32_t at = base ^ text[i], unit = m->units[at];
@@ -68,8 +70,8 @@ INLINE int64_t charsmap_match(const charsmap *m, const uint8_t *text, int64_t n_
     return length;
 }
 
-/* The trie with its edges listed, while a normalizer is built. What lies below a unit depends on
- * its base alone, so the lists and heights belong to bases:
+/* The trie with its edges listed, while a normalizer is built. The subtree of a unit
+ * depends only on its base, so lists and heights are indexed by bases:
  *
  *     base  -- first[base] -->  unit  -- next[unit] -->  unit  ...       the children: 0 ends the list
  *
@@ -81,8 +83,8 @@ typedef struct charsmap_tree {
     int32_t *heights;
 } charsmap_tree;
 
-/* Checks blob[0..n_bytes-1], 4-byte aligned, which must outlive *ret, measures it and lists its
- * edges in *tree, which is to be freed whatever comes back. UNITOK_ERROR_VOCABULARY says what is
+/* Checks blob[0..n_bytes-1], 4-byte aligned, which must outlive *ret, measures it,
+ * and lists its edges in *tree, which must be freed whatever the result. UNITOK_ERROR_VOCABULARY says what is
  * wrong with the blob.
  *   inner[0..255]   set to 1 for each byte that some key has after its first
  * O(n_bytes). */

@@ -1,4 +1,4 @@
-/* code_points.c - the portable function of code_points.h, and the choice among them */
+/* code_points.c - the portable version of code_points.h, and the choice of a version */
 
 #include "text/code_points.h"
 

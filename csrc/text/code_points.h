@@ -3,9 +3,9 @@
  *     text      c   a   E3 81 AB   0A   F0 9F 98 80             FF
  *     symbols   63  61  306B       0A   D8F0 D89F D898 D880     D8FF
  *
- * A byte that is no part of such a character, because it belongs to a longer one or the text is
- * malformed, is a symbol by itself, in the range of the surrogates, which no text has. So every
- * text has symbols, and they give it back.
+ * A byte that is not part of such a character, because it belongs to a longer one or the text is
+ * malformed, is a symbol by itself, in the range of the surrogates, which valid text never contains.
+ * So every text has symbols, valid or not, and can be restored from them.
  */
 #pragma once
 
@@ -14,11 +14,11 @@
 #define CODE_POINT_OF_BYTE 0xD800 /* | the byte, from 0x80 on */
 #define CODE_POINTS_BEYOND 64     /* symbols that may be written after the last */
 
-/* The symbols of text[0..n_bytes-1]; returns how many. symbols has room for n_bytes +
- * CODE_POINTS_BEYOND. Where a text is read in parts, each must end where a character does. */
+/* Writes the symbols of text[0..n_bytes-1] and returns their number. `symbols` must hold n_bytes +
+ * CODE_POINTS_BEYOND. If a text is read in parts, each must end at a character border. */
 typedef int64_t (*code_points_read)(const uint8_t *text, int64_t n_bytes, uint16_t *symbols);
 
-/* For an instruction set that unitok_cpu_supported. */
+/* Returns the version for an instruction set that this processor supports. */
 code_points_read code_points_for(int32_t cpu);
 
 int64_t code_points_portable(const uint8_t *text, int64_t n_bytes, uint16_t *symbols);

@@ -23,7 +23,7 @@ INLINE __m128i equal_sse2(__m128i x, int byte)
     return _mm_cmpeq_epi8(x, _mm_set1_epi8((char)byte));
 }
 
-/* a where mask, else b. */
+/* a where mask is set, otherwise b. */
 INLINE __m128i pick_sse2(__m128i mask, __m128i a, __m128i b)
 {
     return _mm_or_si128(_mm_and_si128(mask, a), _mm_andnot_si128(mask, b));
@@ -75,10 +75,10 @@ int64_t code_points_sse2(const uint8_t *text, int64_t n_bytes, uint16_t *symbols
                  threes = (uint32_t)_mm_movemask_epi8(three);
         uint64_t begins = ~((twos | threes) << 1 | threes << 2) & 0xFFFF;
         int n = count_bits(begins);
-        /* in eights: most steps have as many of them */
+        /* eight at a time: most steps have as many */
         for (int done = 0; done < n; done += 8) {
             for (int k = 0; k < 8; k++) {
-                /* past the last any: overwritten, or not counted */
+                /* after the last, any symbol: it is overwritten or not counted */
                 out[done + k] = wide[lowest_bit(begins | 1 << 16)];
                 begins &= begins - 1;
             }

@@ -9,7 +9,7 @@
 
 /* ------------------------------------------------------------------------- Pair and window ---- */
 
-/* Enters the border before piece[i]; returns 1 if it set a window that was not there yet. */
+/* Records the border before piece[i]. Returns 1 if it set a window that was not set yet. */
 static int mark(cut_table *t, const uint8_t *piece, int64_t i, int64_t n_bytes)
 {
     uint8_t before = piece[i - 1], after = piece[i];
@@ -39,7 +39,7 @@ typedef struct row {
     uint32_t weights[128]; /* and else what it weighs if `before` are joined to it too */
 } row;
 
-/* Pairs of ASCII bytes weigh what they are worth: about how often they are met. */
+/* The weight of a pair of ASCII bytes: about how often it occurs in text. */
 static uint32_t pair_weight(int a, int b)
 {
     int places[2] = {a, b};
@@ -59,9 +59,8 @@ INLINE int is_of_newline(const row *r)
     return (int)(r->before['\n' >> 6] >> ('\n' & 63)) & 1;
 }
 
-/* What the pairs weigh that are in no piece, and that a merge of two rows would call joined; in
- * plane 1, how many they are. Cuts that are forced after a newline must not be lost: that row stays
- * alone. */
+/* The weight of the pairs that no piece contains and that merging two rows would join; in plane 1,
+ * their number. Forced cuts after a newline must not be lost, so that row is never merged. */
 static uint32_t merge_cost(const row *a, const row *b, int plane, int32_t flags)
 {
     if (flags & CUT_AFTER_NEWLINE && (is_of_newline(a) || is_of_newline(b))) return UINT32_MAX;
@@ -79,8 +78,8 @@ static uint32_t merge_cost(const row *a, const row *b, int plane, int32_t flags)
     return (uint32_t)(a_gains * a->n_before + b_gains * b->n_before);
 }
 
-/* Rows of pairs that are joined, for bytes whose pairs belong to `plane`; returns how many are not
- * empty. */
+/* Fills the rows of joined pairs, for bytes whose pairs belong to `plane`. Returns the number of
+ * rows that are not empty. */
 static int plane_rows(const cut_table *t, int plane, row *rows)
 {
     int n = 0;
@@ -120,8 +119,8 @@ static void join_rows(row *keep, const row *drop)
     }
 }
 
-/* Merges the cheapest two rows until 8 are left. costs[i * 256 + j], j < i, is kept up to date:
- * O(n^2) a merge. */
+/* Merges the two cheapest rows until 8 are left. costs[i * 256 + j], j < i, is kept up to date, so
+ * a merge takes O(n^2). */
 static int merge_rows(row *rows, int n, uint32_t *costs, int plane, int32_t flags)
 {
     for (int i = 0; i < n; i++)
@@ -134,7 +133,7 @@ static int merge_rows(row *rows, int n, uint32_t *costs, int plane, int32_t flag
                 if (costs[i * 256 + j] < costs[drop * 256 + keep]) keep = j, drop = i;
         join_rows(&rows[keep], &rows[drop]);
         rows[drop] = rows[--n];
-        for (int k = 0; k < n; k++) { /* the rows at `keep` and `drop` are new */
+        for (int k = 0; k < n; k++) { /* the rows at `keep` and `drop` have changed */
             if (k > keep) costs[k * 256 + keep] = merge_cost(&rows[k], &rows[keep], plane, flags);
             if (k < keep) costs[keep * 256 + k] = merge_cost(&rows[k], &rows[keep], plane, flags);
             if (drop < n && k > drop)
@@ -171,9 +170,9 @@ static int build_planes(cut_table *t, int32_t flags)
     return ok;
 }
 
-/* Before which bytes an exact look is worth its time where plane 1 says joined: those for which it
- * is often wrong, and those whose windows are few for the pairs they stand for. Speed only: a wrong
- * guess costs time, never an id. */
+/* Chooses the bytes before which an exact check is worth its time if plane 1 says joined: those for
+ * which plane 1 is often wrong, and those with few windows for the pairs they stand for. A wrong
+ * choice costs time but never changes an id. */
 static void build_look(cut_table *t, const int32_t n_windows[256])
 {
     for (int b = 0; b < 256; b++) {
@@ -211,7 +210,7 @@ static void build_kinds(cut_table *t)
                 t->kind_before[kind_of(b)] |= (uint8_t)(1 << kind_of(a));
 }
 
-/* What the flags say, after the pieces. */
+/* Applies the flags, after the pieces. */
 static void force(cut_table *t, int32_t flags)
 {
     t->kind_before[AFTER_NEWLINE_AT] = (flags & CUT_AFTER_NEWLINE) != 0;
@@ -252,7 +251,7 @@ static int64_t cut_scan_portable(const cut_table *t, const uint8_t *text, int64_
 {
     int64_t n = 0;
     for (int64_t i = 1; i < n_bytes; i++) {
-        /* written always, kept if it is a cut: no branch to mispredict */
+        /* always written, and kept if it is a cut: no branch to mispredict */
         cuts[n] = (uint16_t)i;
         n += i < 3 ? !joined(t, text, i, n_bytes) : !joined_inside(t, text, i);
     }

@@ -23,10 +23,10 @@
  *
  *   planes   The pair table as rectangles, for SIMD: byte a is followed by b in a piece  =>  left[a] & right[b] != 0 in
  *            one of two planes of 8 rectangles. Plane 0 covers ASCII before ASCII, plane 1 everything else. Rows of the
- *            pair table are merged, least harmful first, until 8 are left: a superset of the table. Least harmful is what
- *            joins pairs that are rare in text (pair_weights.h).
+ *            pair table are merged, least harmful first, until 8 are left: a superset of the table. A merge does little harm
+ *            if the pairs that it joins are rare in text (pair_weights.h).
  *
- *   kinds    The same for SSE2, which has no byte look-up but can compare: seven fixed kinds of ASCII bytes, and which
+ *   kinds    The same for SSE2, which has no byte lookup but can compare: seven fixed kinds of ASCII bytes, and which
  *            kinds may precede each.
  */
 #pragma once
@@ -35,8 +35,8 @@
 
 enum { CUT_HERE = 0, CUT_WINDOW = 1, CUT_NEVER = 2 };
 
-/* Whether an exact check is worth its time. LOOK_WINDOW: after a byte >= 0x80, the window alone
- * decides (no such pair is CUT_NEVER). LOOK_PAIR: the pair table decides, then the window. */
+/* Exact checks that are worth their time. LOOK_WINDOW: after a byte >= 0x80, the window alone
+ * decides, as no such pair is CUT_NEVER. LOOK_PAIR: the pair table decides, then the window. */
 enum { LOOK_PAIR = 0x40, LOOK_WINDOW = 0x80 };
 
 #define CUT_PLANES 2
@@ -52,13 +52,13 @@ enum {
     KIND_HYPHEN,
     N_KINDS
 };
-/* the entry of kind_before that no kind uses: 1 with CUT_AFTER_NEWLINE */
+/* the entry of kind_before that no kind uses; 1 with CUT_AFTER_NEWLINE */
 #define AFTER_NEWLINE_AT 7
 
 #define CUT_WINDOW_BITS 19
 #define CUT_WINDOW_BYTES 3 /* how far a window reaches beyond a cut */
 
-/* Its layout is that of a native file: 8-byte aligned, no padding. */
+/* The layout is part of the native file format: 8-byte aligned, without padding. */
 typedef struct cut_table {
     uint8_t pair[65536];
     uint64_t windows[1 << (CUT_WINDOW_BITS - 6)];
@@ -70,11 +70,11 @@ typedef struct cut_table {
     uint8_t kind_before[8];
 } cut_table;
 
-/* Positions of cuts in text[0..n_bytes-1], in order, in cuts[0..result-1], without 0 and n_bytes.
- * n_bytes <= CUT_CHUNK_BYTES; cuts has room for CUT_CHUNK_BYTES + CUT_READ_BEYOND. text must be
- * readable up to text[n_bytes + CUT_READ_BEYOND - 1]; if the document continues there, these must
- * be its bytes, because windows reach 3 bytes further. Bytes after the end of the document do not
- * matter. A segment begins at text[0]. */
+/* Writes the positions of the cuts in text[0..n_bytes-1] in order to cuts[0..result-1], without 0
+ * and n_bytes. n_bytes <= CUT_CHUNK_BYTES; cuts must hold CUT_CHUNK_BYTES + CUT_READ_BEYOND. text
+ * must be readable up to text[n_bytes + CUT_READ_BEYOND - 1]. If the document continues there,
+ * these must be its bytes, because windows extend 3 bytes further; bytes after the end of the
+ * document are ignored. A segment begins at text[0]. */
 typedef int64_t (*cut_scan)(const cut_table *table, const uint8_t *text, int64_t n_bytes,
                             uint16_t *cuts);
 #define CUT_CHUNK_BYTES 4096
@@ -88,15 +88,16 @@ enum {
     CUT_NOWHERE_ELSE = 4 /* no other position does */
 };
 
-/* Fills the table from the pieces and flags; 0 when memory is short. O(bytes of pieces). */
+/* Fills the table from the pieces and flags. Returns 0 if an allocation fails. O(bytes of
+ * pieces). */
 int cut_build(const uint8_t *data, const int64_t *offsets, int64_t n_pieces, int32_t flags,
               cut_table *ret);
 
-/* The scan for an instruction set that unitok_cpu_supported. */
+/* Returns the scan for an instruction set that this processor supports. */
 cut_scan cut_scan_for(int32_t cpu);
 
-/* cut_next: the first cut after text[begin], or n_bytes. cut_last: the last cut, or 0. Slow; for
- * rare long segments. */
+/* cut_next returns the first cut after text[begin], or n_bytes; cut_last the last cut, or 0. Both
+ * are slow, for the rare long segments. */
 int64_t cut_next(const cut_table *table, const uint8_t *text, int64_t begin, int64_t n_bytes);
 int64_t cut_last(const cut_table *table, const uint8_t *text, int64_t n_bytes);
 
@@ -111,7 +112,7 @@ INLINE int window_bit(const cut_table *table, uint64_t window)
     return (int)(table->windows[bit >> 6] >> (bit & 63)) & 1;
 }
 
-/* Is position i of text[0..n_bytes-1] joined? 0 < i < n_bytes. */
+/* Returns whether position i of text[0..n_bytes-1] is joined, 0 < i < n_bytes. */
 INLINE int joined(const cut_table *table, const uint8_t *text, int64_t i, int64_t n_bytes)
 {
     uint8_t code = table->pair[text[i - 1] << 8 | text[i]];
@@ -122,8 +123,8 @@ INLINE int joined(const cut_table *table, const uint8_t *text, int64_t i, int64_
     return window_bit(table, window);
 }
 
-/* The same without branches; text[i - 3] to text[i + 4] must be readable. For a window that reaches
- * beyond the document either answer is right: no token contains it. */
+/* Like joined(), but branch-free; text[i - 3] to text[i + 4] must be readable. For a window that
+ * extends beyond the document either answer is correct, because no token contains it. */
 INLINE int joined_inside(const cut_table *table, const uint8_t *text, int64_t i)
 {
     uint8_t code = table->pair[text[i - 1] << 8 | text[i]];
@@ -133,8 +134,8 @@ INLINE int joined_inside(const cut_table *table, const uint8_t *text, int64_t i)
     return code >> 1 | (code & window_bit(table, window));
 }
 
-/* The SIMD scans, each in the file of its CPU family; the caller has checked unitok_cpu_supported.
- */
+/* The SIMD scans, each in the file of its CPU family. The caller has checked that the processor
+ * supports them. */
 int64_t cut_scan_sse2(const cut_table *table, const uint8_t *text, int64_t n_bytes, uint16_t *cuts);
 int64_t cut_scan_avx2(const cut_table *table, const uint8_t *text, int64_t n_bytes, uint16_t *cuts);
 int64_t cut_scan_avx512(const cut_table *table, const uint8_t *text, int64_t n_bytes,

@@ -1,4 +1,4 @@
-/* cut_simd.h - what the SIMD scans share: words that hold more than ASCII, and turning bits into
+/* cut_simd.h - shared by the SIMD scans: words with bytes beyond ASCII, and turning masks into
  * positions */
 #pragma once
 
@@ -10,7 +10,7 @@ INLINE uint64_t low_bits(int64_t n)
     return n >= 64 ? ~0ULL : (1ULL << n) - 1;
 }
 
-/* The cut bits of the positions in `candidates` (bit k is position i + k), looked up one by one. */
+/* Returns which of the `candidates` are cuts, checked one by one; bit k is position i + k. */
 INLINE uint64_t cut_bits(const cut_table *t, const uint8_t *text, int64_t i, int64_t n_bytes,
                          uint64_t candidates)
 {
@@ -28,15 +28,15 @@ INLINE uint64_t cut_bits(const cut_table *t, const uint8_t *text, int64_t i, int
     return bits;
 }
 
-/* Writes i + k for every bit k to cuts; returns how many. In whole eights, as most words need the
- * same number of them: the branch is foreseen, and up to 7 positions too many are written after the
- * last. */
+/* Writes i + k for every bit k to cuts and returns their number. Writes eight at a time, because
+ * most words need the same number of eights and the branch is predicted; up to 7 positions too many
+ * follow the last. */
 INLINE int64_t write_positions(uint64_t bits, int64_t i, uint16_t *cuts)
 {
     int count = count_bits(bits);
     for (int done = 0; done < count; done += 8) {
         for (int k = 0; k < 8; k++) {
-            /* past the last bit this writes any position; it is overwritten by the next word or
+            /* after the last bit this writes any position: the next word overwrites it, or it is
              * not counted */
             cuts[done + k] = (uint16_t)(i + lowest_bit(bits | 1ULL << 63));
             bits &= bits - 1;

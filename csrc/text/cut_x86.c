@@ -13,8 +13,8 @@ typedef struct kinds_sse2 {
     __m128i own, before; /* a byte's kind bit; the kinds that may precede it */
 } kinds_sse2;
 
-/* Kinds by comparison (see kind_of in cut.c). Bytes from 0x80 on get anything: their words are
- * looked up one by one. */
+/* Computes kinds by comparison (see kind_of in cut.c). Bytes from 0x80 on get any kind: their words
+ * are checked one position at a time. */
 INLINE kinds_sse2 kinds_of_sse2(__m128i x, const __m128i own[N_KINDS],
                                 const __m128i before[N_KINDS])
 {
@@ -28,8 +28,8 @@ INLINE kinds_sse2 kinds_of_sse2(__m128i x, const __m128i own[N_KINDS],
     is[KIND_CONTROL] = _mm_cmplt_epi8(x, _mm_set1_epi8(' '));
     is[KIND_QUOTE] = _mm_cmpeq_epi8(x, _mm_set1_epi8('\''));
     is[KIND_HYPHEN] = _mm_cmpeq_epi8(x, _mm_set1_epi8('-'));
-    /* own[k] and before[k] hold the difference to KIND_OTHER, so that bytes of no other kind get
-     * this one. */
+    /* own[k] and before[k] hold the difference to KIND_OTHER, the kind of all bytes that match no
+     * other. */
     kinds_sse2 r = {own[KIND_OTHER], before[KIND_OTHER]};
     for (int k = KIND_OTHER + 1; k < N_KINDS; k++) {
         r.own = _mm_xor_si128(r.own, _mm_and_si128(is[k], own[k]));
@@ -76,9 +76,9 @@ int64_t cut_scan_sse2(const cut_table *t, const uint8_t *text, int64_t n_bytes, 
 
 /* ------------------------------------------------------------------------------------ AVX2 ---- */
 
-/* table[x] for ASCII bytes; 0 for the others. Row r of the table is asked for bytes 16 r .. 16 r +
- * 15: adding 0x70 with saturation to x XOR 16 r leaves bit 7 clear for these alone, and a set bit 7
- * makes the shuffle give 0. */
+/* table[x] for ASCII bytes; 0 for the others. Row r of the table answers for bytes 16 r to 16 r +
+ * 15: adding 0x70 with saturation to x XOR 16 r leaves bit 7 clear for these alone, and the shuffle
+ * gives 0 where bit 7 is set. */
 TARGET("avx2,bmi,bmi2,popcnt") INLINE __m256i look_up_avx2(__m256i x, const __m256i rows[8])
 {
     __m256i r = _mm256_setzero_si256();
@@ -135,7 +135,7 @@ TARGET(AVX512) INLINE table_avx512 load_avx512(const uint8_t *bytes)
     return r;
 }
 
-/* table[x] for all bytes; `high` has the bits of those from 0x80 on. */
+/* table[x] for all bytes; `high` marks those from 0x80 on. */
 TARGET(AVX512) INLINE __m512i look_up_avx512(__m512i x, __mmask64 high, const table_avx512 *t)
 {
     __m512i low_half = _mm512_permutex2var_epi8(t->part[0], x, t->part[1]);
@@ -143,7 +143,8 @@ TARGET(AVX512) INLINE __m512i look_up_avx512(__m512i x, __mmask64 high, const ta
     return _mm512_mask_blend_epi8(high, low_half, high_half);
 }
 
-/* The positions of `bits`, without a loop: compress the numbers 0..63, widen, add i. */
+/* Writes the positions of `bits` without a loop: compresses the numbers 0..63, widens them, adds
+ * i. */
 TARGET(AVX512)
 INLINE int64_t write_positions_avx512(uint64_t bits, int64_t i, __m512i numbers, uint16_t *cuts)
 {
@@ -158,8 +159,8 @@ INLINE int64_t write_positions_avx512(uint64_t bits, int64_t i, __m512i numbers,
     return count;
 }
 
-/* Of up to 64 `candidates` before which the window decides, those that are cuts. Eight at a time:
- * pick their windows out of text[i - 3 .. i + 68], hash them, and look the bits up, in lanes of 64
+/* Returns the cuts among up to 64 `candidates` for which the window decides. Eight at a time:
+ * select their windows from text[i - 3 .. i + 68], hash them, and look up the bits, in lanes of 64
  * bits. */
 TARGET(AVX512)
 INLINE uint64_t window_cuts_avx512(const cut_table *t, const uint8_t *text, int64_t i,

@@ -27,9 +27,9 @@ typedef struct needle {
     int periodic;
 } needle;
 
-/* Where the greatest suffix of x[0..n-1] begins, bytes compared as they are or (`reversed`) the
- * other way round, and that suffix's period. `at` is the best start so far, `other` the one it is
- * compared with, k bytes of both being equal. */
+/* Returns the start of the greatest suffix of x[0..n-1], and its period. Bytes compare as they are,
+ * or in reverse with `reversed`. `at` is the best start so far, `other` the one it is compared
+ * with, and the first k bytes of both are equal. */
 static int64_t needle_greatest_suffix(const uint8_t *x, int64_t n, int reversed,
                                       int64_t *ret_period)
 {
@@ -67,14 +67,15 @@ static needle needle_new(const uint8_t *bytes, int64_t n_bytes)
         cut = reversed_cut;
         period = reversed_period;
     }
-    /* The period of the right part is at most its length, so this reads inside the separator. */
+    /* The period of the right part is at most its length, so this does not read beyond the
+     * separator. */
     int periodic = memcmp(bytes, bytes + period, (size_t)cut) == 0;
     if (!periodic) period = (cut > n_bytes - cut ? cut : n_bytes - cut) + 1;
     needle ret = {bytes, n_bytes, cut, period, periodic};
     return ret;
 }
 
-/* The first occurrence that begins at `at` or later in text[0..n_bytes-1], or -1. */
+/* Returns the first occurrence in text[0..n_bytes-1] that begins at `at` or later, or -1. */
 static int64_t needle_find(const needle *x, const uint8_t *text, int64_t n_bytes, int64_t at)
 {
     int64_t known = 0;

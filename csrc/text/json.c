@@ -3,15 +3,15 @@
  *     {"id": 7, "text": "caf\u00e9"}\n                 path "text"
  *     {"meta": {"text": 1}, "text": "b"}\n             out    c a f C3 A9 | b      offsets 0 5 6
  *
- * Each line is read once, from left to right, and checked to be JSON (RFC 8259) as it is: nothing
- * is built but a bit for each open bracket. Strings, where nearly all bytes are, are read many
- * bytes at a time (json_string_run.h); the one that is looked for goes straight to where it
- * belongs. What lies between strings is read byte by byte.
+ * Each line is read once, from left to right, and checked to be JSON (RFC 8259) as it is: nothing is
+ * built but a bit for each open bracket. Strings, which hold nearly all bytes, are read many bytes at
+ * a time (json_string_run.h), and the one on the path is written straight to `out`. Everything
+ * between strings is read byte by byte.
  *
  * The path has names a, b, …, z: the text is the string z in the object … in the object b in the
- * object a of the line. Of several members of one name the last counts, as in most parsers, so a
- * text that was found may be dropped again, and what is wrong with one matters only at the line's
- * end. `matched` counts the names of the objects that are open:
+ * object a of the line. If members have the same name, the last one counts, as in most
+ * parsers. So a text that was found may be dropped again, and its errors matter only at the end of
+ * the line. `matched` counts the names of the objects that are open:
  *
  *     path a b        { "x": {…}, "a": { "b": "text", "c": [ … ] } }
  *     depth           1      2         2                   3
@@ -50,7 +50,7 @@ typedef struct line {
     int32_t detail;
 } line;
 
-/* What the line has at its next byte; after the last line there is a newline. */
+/* Returns the next byte of the line, or a newline after the last line. */
 INLINE uint8_t line_peek(const line *l)
 {
     return l->i < l->n ? l->p[l->i] : '\n';
@@ -66,7 +66,7 @@ INLINE uint8_t line_skip_space(line *l)
     return c;
 }
 
-/* The line is no JSON, at its next byte. Returns 0. */
+/* Records that the line is not JSON at its next byte. Returns 0. */
 static int line_fail(line *l, int32_t error)
 {
     l->error = line_peek(l) == '\n' ? UNITOK_JSON_LINE_ENDS : error;
@@ -81,7 +81,8 @@ static int line_fail_in_string(line *l, const json_string *s)
     return 0;
 }
 
-/* The line has no text, or no longer; the reason counts unless a later member has the text. */
+/* Records that the line has no text, or no longer. The reason counts unless a later member has the
+ * text. */
 static void line_note(line *l, int32_t error, int64_t at)
 {
     l->error = error;
@@ -133,7 +134,7 @@ static int line_skip_number(line *l)
     return 1;
 }
 
-/* A value that is neither an object nor an array. */
+/* Reads a value that is neither an object nor an array. */
 static int line_skip_scalar(line *l, uint8_t c)
 {
     switch (c) {
@@ -156,7 +157,7 @@ static int line_skip_scalar(line *l, uint8_t c)
                                               : line_fail(l, UNITOK_JSON_VALUE);
 }
 
-/* Reads a key. Returns 1 if it is the name, 0 if it is another, -1 if it is none. */
+/* Reads a key. Returns 1 if it is the name, 0 if it is another, -1 if it is invalid. */
 static int line_read_key(line *l, int64_t name)
 {
     const uint8_t *key = l->p + l->i;
@@ -166,15 +167,15 @@ static int line_read_key(line *l, int64_t name)
     int64_t n = l->p + l->i - key - 2;
     if (n == n_want && memcmp(key + 1, want, (size_t)n) == 0 && !memchr(key, '\\', (size_t)n + 1))
         return 1;
-    /* escapes are longer than what they stand for */
+    /* escapes are longer than the text they stand for */
     if (n <= n_want || !memchr(key, '\\', (size_t)n + 1)) return 0;
-    json_string s; /* after the text found so far there is room for everything read since */
+    json_string s; /* after the text so far, `out` has the capacity for everything read since */
     l->level->take(key, l->p + l->n - key, l->out + l->n_out, &s);
     return !s.surrogate && s.n_out == n_want &&
            memcmp(l->out + l->n_out, want, (size_t)n_want) == 0;
 }
 
-/* Reads the string under the last name. */
+/* Reads the string called by the last name. */
 static int line_take_text(line *l)
 {
     json_string s;
@@ -283,14 +284,14 @@ static int line_read(line *l)
     return l->error == UNITOK_JSON_OK;
 }
 
-/* Where the line that holds p[i] ends, its newline included. */
+/* Returns the end of the line that contains p[i], including its newline. */
 static int64_t line_end(const uint8_t *p, int64_t n, int64_t i)
 {
     const uint8_t *newline = i < n ? memchr(p + i, '\n', (size_t)(n - i)) : NULL;
     return newline ? newline - p + 1 : n;
 }
 
-/* Of the bytes of a line, its newline not counted. */
+/* Returns the bytes of a line, without its newline. */
 INLINE int is_too_long(const uint8_t *p, int64_t begin, int64_t end, int64_t max_line_bytes)
 {
     return end - begin - (p[end - 1] == '\n') > max_line_bytes;
@@ -304,7 +305,7 @@ int32_t unitok_json_read(int32_t cpu, const uint8_t *lines, int64_t n_bytes, con
     line l = {.level = json_level_of(cpu), .path = &names_of};
     int64_t at = place->at;
     if (place->n_docs == 0) offsets[0] = 0;
-    if (place->error != UNITOK_JSON_OK) { /* this line has been told of */
+    if (place->error != UNITOK_JSON_OK) { /* this line has been reported */
         at = line_end(lines, n_bytes, at);
         place->n_lines++;
         place->error = UNITOK_JSON_OK;

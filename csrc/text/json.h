@@ -12,10 +12,11 @@
 
 /* A string that was read. Positions count from its first quote.
  *
- * n_bytes       with both quotes; 0 where it is not a string: then error says why and error_at
- * where n_out         bytes of text, if it was taken any_high      some of its bytes may not be
- * ASCII surrogate     the first surrogate escape without its other half, at surrogate_at; 0 if
- * there is none. It gives no text
+ *   n_bytes       with both quotes; 0 if it is not a string: error says why, error_at where
+ *   n_out         bytes of text, if it was taken
+ *   any_high      some of its bytes may not be ASCII
+ *   surrogate     the first lone surrogate that an escape spells, at surrogate_at; 0: none. The text
+ *                 does not contain it
  */
 typedef struct json_string {
     int64_t n_bytes;
@@ -27,10 +28,11 @@ typedef struct json_string {
     int any_high;
 } json_string;
 
-/* How one level reads the string that begins in[0..n-1] with a quote, n >= 1.
+/* How a level reads the string that begins in[0..n-1] with a quote, n >= 1.
  *
- * take    puts its text into out, which must have room for as many bytes as `in`: bytes after the
- * text are overwritten skip    the same without text check   whether text[0..n-1] is UTF-8
+ *   take    writes its text to out[0..n-1]; bytes after the text are overwritten
+ *   skip    the same without a text
+ *   check   returns whether text[0..n-1] is valid UTF-8
  */
 typedef struct json_level {
     void (*take)(const uint8_t *in, int64_t n, uint8_t *out, json_string *ret);
@@ -38,7 +40,7 @@ typedef struct json_level {
     int (*check)(const uint8_t *text, int64_t n);
 } json_level;
 
-/* Of a processor level that unitok_cpu_supported() supports. */
+/* Returns the functions of a level that this processor supports. */
 const json_level *json_level_of(int32_t cpu);
 
 extern const json_level json_portable;
@@ -48,13 +50,13 @@ extern const json_level json_sse2, json_avx2, json_avx512;
 extern const json_level json_neon;
 #endif
 
-/* The text of all escapes that begin p[0..n-1], one behind another, to out, which may be NULL:
- * notes surrogates and errors in ret, whose string begins at p - i. Returns the bytes read, 0 after
- * an error. */
+/* Writes the text of all consecutive escapes that begin p[0..n-1] to out, which may be NULL, and
+ * records surrogates and errors in ret, whose string begins at p - i. Returns the bytes read, or 0
+ * after an error. */
 int64_t json_escapes_take(const uint8_t *p, int64_t n, int64_t i, uint8_t *out, json_string *ret);
 
-/* What "\n" and the like stand for, by their second byte; 0 for \u and for what is none. */
+/* The character of an escape like "\n", by its second byte; 0 for \u and for invalid ones. */
 extern const uint8_t json_short_escapes[256];
 
-/* What ends a string that is not right at byte i of n, where c stands. */
+/* Records the error of a string that is invalid at byte i of n, where c stands. */
 void json_string_fail(const uint8_t *in, int64_t n, int64_t i, json_string *ret);

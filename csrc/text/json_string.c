@@ -1,5 +1,4 @@
-/* json_string.c - strings of JSON: escapes, what is wrong with those that are wrong, and the
- * portable level */
+/* json_string.c - strings of JSON: escapes, the causes of errors, and the portable level */
 
 #include "text/json.h"
 #include "ground/cpu.h"
@@ -13,7 +12,7 @@ const uint8_t json_short_escapes[256] = {
     ['f'] = '\f', ['n'] = '\n',  ['r'] = '\r', ['t'] = '\t',
 };
 
-/* What a hexadecimal digit stands for; 16 for all other bytes. */
+/* The value of a hexadecimal digit; 16 for all other bytes. */
 static const uint8_t digits[256] = {
 #define X 16
 #define X16 X, X, X, X, X, X, X, X, X, X, X, X, X, X, X, X
@@ -24,15 +23,15 @@ static const uint8_t digits[256] = {
 #undef X
 };
 
-/* The number that four hexadecimal digits write, or -1. */
+/* Returns the number that four hexadecimal digits write, or -1. */
 INLINE int32_t hex4(const uint8_t *p)
 {
     int32_t a = digits[p[0]], b = digits[p[1]], c = digits[p[2]], d = digits[p[3]];
     return (a | b | c | d) & 16 ? -1 : a << 12 | b << 8 | c << 4 | d;
 }
 
-/* The escape that begins p[0..n-1] with a backslash: its length, or 0 if it is not one. *ret_code
- * is the character, or a surrogate that has no other half. */
+/* Reads the escape that begins p[0..n-1] with a backslash. Returns its length, or 0 if it is
+ * invalid. *ret_code is the character, or a lone surrogate. */
 INLINE int64_t escape_read(const uint8_t *p, int64_t n, int32_t *ret_code)
 {
     if (n < 2) return 0;
@@ -83,9 +82,10 @@ void json_string_fail(const uint8_t *in, int64_t n, int64_t i, json_string *ret)
 
 /* -------------------------------------------------------------------------------- Portable ---- */
 
-/* Nonzero in the lowest byte that is a quote, a backslash or below 0x20, and perhaps in bytes above
- * it. A byte of x ^ c is 0 where c stands; subtracting 1 then borrows into its high bit. A borrow
- * can mark the byte above it too, never miss one, and a byte above 0x7F is none of those. */
+/* Returns a word that is nonzero in the lowest byte that is a quote, a backslash or below 0x20, and
+ * perhaps in bytes above it. A byte of x ^ c is 0 where c stands; subtracting 1 then borrows into
+ * its high bit. A borrow can also mark the byte above, but never misses one, and bytes above 0x7F
+ * are excluded. */
 INLINE uint64_t specials_portable(const uint8_t *in, uint8_t *out, uint64_t *high)
 {
     uint64_t x = load_u64(in);

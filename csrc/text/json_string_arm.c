@@ -29,7 +29,7 @@ INLINE uint64_t specials_neon(const uint8_t *in, uint8_t *out, uint64_t *high)
 #define FIRST(specials) lowest_bit(specials)
 #include "text/json_string_run.h"
 
-/* Nonzero bytes where x, that follows `before`, is not UTF-8. */
+/* Returns nonzero bytes where x, which follows `before`, is invalid UTF-8. */
 INLINE uint8x16_t faults_neon(uint8x16_t x, uint8x16_t before)
 {
     uint8x16_t first = vextq_u8(before, x, 15), second = vextq_u8(before, x, 14),
@@ -53,7 +53,7 @@ static int check_neon(const uint8_t *text, int64_t n)
             faults = vorrq_u8(faults, faults_neon(x, before));
         before = x;
     }
-    /* ends in a byte that completes no character, even if n is a multiple of 16 */
+    /* ends in a byte that completes no character, also if n is a multiple of 16 */
     uint8_t rest[16] = {0};
     for (int64_t k = 0; k < n - i; k++) rest[k] = text[i + k];
     faults = vorrq_u8(faults, faults_neon(vld1q_u8(rest), before));

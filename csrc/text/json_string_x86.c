@@ -39,7 +39,7 @@ INLINE uint64_t specials_sse2(const uint8_t *in, uint8_t *out, uint64_t *high)
 #undef BLOCK
 #undef SPECIALS
 
-/* SSE2 looks nothing up by bytes. */
+/* SSE2 has no byte lookup. */
 static int check_sse2(const uint8_t *text, int64_t n)
 {
     return json_portable.check(text, n);
@@ -79,11 +79,11 @@ AVX2 INLINE __m256i table_avx2(const uint8_t table[16])
     return _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(const void *)table));
 }
 
-/* The bytes before those of x, of which the last n are in `before`. */
+/* Returns x moved up by n bytes, behind the last n bytes of `before`. */
 #define BEFORE_AVX2(x, before, n)                                                                  \
     _mm256_alignr_epi8(x, _mm256_permute2x128_si256(before, x, 0x21), 16 - (n))
 
-/* Nonzero bytes where x, that follows `before`, is not UTF-8. */
+/* Returns nonzero bytes where x, which follows `before`, is invalid UTF-8. */
 AVX2 INLINE __m256i faults_avx2(__m256i x, __m256i before)
 {
     const __m256i low = _mm256_set1_epi8(0x0F);
@@ -112,7 +112,7 @@ AVX2 static int check_avx2(const uint8_t *text, int64_t n)
             faults = _mm256_or_si256(faults, faults_avx2(x, before));
         before = x;
     }
-    /* ends in a byte that completes no character, even if n is a multiple of 32 */
+    /* ends in a byte that completes no character, also if n is a multiple of 32 */
     uint8_t rest[32] = {0};
     for (int64_t k = 0; k < n - i; k++) rest[k] = text[i + k];
     faults = _mm256_or_si256(

@@ -1,18 +1,18 @@
-/* normalize.c - SentencePiece's normalization: a whole text with offsets, or part by part and fast
+/* normalize.c - SentencePiece's normalization, of a complete text with offsets or part by part
  *
  * Text is taken in items: a symbol, a key of the charsmap, a character, or a byte that begins none.
- * Each gives bytes, and the whitespace rules look at nothing else:
+ * Each becomes bytes, and the whitespace rules depend on nothing else:
  *
- *   1. With REMOVE_EXTRA_WHITESPACES, items that give exactly one space are dropped until another comes.
+ *   1. With REMOVE_EXTRA_WHITESPACES, items that become exactly one space are dropped until another item comes.
  *   2. If an item is left, the dummy prefix comes before it.
- *   3. Spaces at the beginning of what an item gives are dropped after an item that gave a space last; an item that
- *      gives nothing (any more) changes nothing. With the rule of 1 only.
+ *   3. Under the same flag: if the previous item ended with a space, spaces at the start of an item are dropped. Items that
+ *      are empty by then have no effect.
  *   4. A space becomes the space symbol: U+2581, or a space where spaces are not escaped.
- *   5. At the end, with the rule of 1, all space symbols are dropped: a U+2581 of the text and the dummy prefix too.
+ *   5. Under the same flag, all space symbols at the end are dropped, including a U+2581 of the text and the dummy prefix.
  *   6. The dummy suffix.
  *
- * For rule 5 part by part, bytes that repeat the space symbol are held back, as a count, until
- * another byte comes.
+ * For rule 5 part by part, bytes that repeat the space symbol are held back, as a count,
+ * until another byte comes.
  */
 
 #include "text/normalize.h"
@@ -21,7 +21,7 @@
 
 static const uint8_t UFFFD[3] = {0xEF, 0xBF, 0xBD};
 
-/* More held bytes than this are put out before the item after them is, in as many calls as it
+/* If more bytes than this are held, they are written before the next item, in as many calls as that
  * takes. */
 #define HELD_BYTES_MAX 48
 
@@ -31,7 +31,7 @@ typedef struct item {
     int64_t n_taken; /* of the text */
 } item;
 
-/* The item that text[0..n_bytes-1] begins with, n_bytes >= 1. */
+/* Returns the item that begins text[0..n_bytes-1], n_bytes >= 1. */
 static item next_item(const unitok_normalizer *n, const uint8_t *text, int64_t n_bytes)
 {
     const uint8_t *replacement = NULL;
@@ -46,19 +46,19 @@ static item next_item(const unitok_normalizer *n, const uint8_t *text, int64_t n
 
 /* ---------------------------------------------------------------------------------- Output ---- */
 
-/* Where the normalized bytes go, and what the rules have to know of them. */
+/* Where the normalized bytes go, and what the rules need to know about them. */
 typedef struct sink {
     uint8_t *out;
-    /* written, without those held; bytes after `capacity` are only counted */
+    /* written, without the held ones; bytes after `capacity` are only counted */
     int64_t n_bytes, capacity;
-    int64_t n_held_bytes;  /* they repeat the space symbol, from its first byte on */
+    int64_t n_held_bytes;  /* they repeat the space symbol, beginning with its first byte */
     int64_t *norm_to_orig; /* NULL: not wanted */
     int64_t held_from;     /* the offset of the first held byte */
     const uint8_t *symbol; /* the space symbol */
     int n_symbol_bytes;
     uint8_t is_compact; /* U+2581 becomes the symbol, which is a space */
     uint8_t removes;    /* REMOVE_EXTRA_WHITESPACES */
-    /* held bytes are written to `out` after the others; else they are only counted */
+    /* held bytes are written to `out` after the others; otherwise they are only counted */
     uint8_t writes_held;
     uint8_t is_started;     /* rule 2 is done */
     uint8_t is_after_space; /* rule 3 */
@@ -85,7 +85,7 @@ INLINE void write_at(sink *s, int64_t at, uint8_t byte, int64_t from)
     if (s->norm_to_orig) s->norm_to_orig[at] = from;
 }
 
-/* Puts out the first n_bytes of what is held: whole symbols, or all. */
+/* Writes the first n_bytes of the held bytes: complete symbols, or all. */
 static void release(sink *s, int64_t n_bytes)
 {
     for (int64_t i = 0; i < n_bytes && !s->writes_held; i++) {
@@ -102,8 +102,8 @@ static void hold(sink *s, uint8_t byte, int64_t from)
     s->n_held_bytes++;
 }
 
-/* One byte; `from` is its offset. The symbol's bytes are all different, so one that does not go on
- * may only begin anew. */
+/* Writes one byte; `from` is its offset. The symbol's bytes are all different, so a byte that does
+ * not continue the symbol can only begin a new one. */
 INLINE void put(sink *s, uint8_t byte, int64_t from)
 {
     if (s->removes) {
@@ -125,7 +125,8 @@ static void put_symbol(sink *s, int64_t from)
     for (int i = 0; i < s->n_symbol_bytes; i++) put(s, s->symbol[i], from);
 }
 
-/* The bytes of what gives a symbol at it[0..n_bytes-1], 0 if its first byte stands for itself. */
+/* Returns the number of bytes at it[0..n_bytes-1] that become a symbol; 0 if its first byte
+ * stays. */
 INLINE int symbol_length(const sink *s, const uint8_t *it, int64_t n_bytes)
 {
     if (it[0] == ' ') return 1;
@@ -144,7 +145,7 @@ static void put_item(sink *s, item it, int64_t from)
     s->is_after_space = s->removes && it.bytes[it.n_bytes - 1] == ' ';
 }
 
-/* Whether the item ends what is held: then all of that is put out before it. */
+/* Returns whether the item ends the held bytes; then all of them are written before it. */
 static int ends_held(const sink *s, item it)
 {
     int64_t phase = s->n_held_bytes % s->n_symbol_bytes;
@@ -157,7 +158,7 @@ static int ends_held(const sink *s, item it)
     return 0;
 }
 
-/* Rules 1 to 3: the rest of the item; n_bytes 0 if nothing is left. */
+/* Applies rules 1 to 3: returns the rest of the item, with n_bytes 0 if nothing is left. */
 static item begin_item(const unitok_normalizer *n, sink *s, item it, int64_t from)
 {
     if (!s->is_started) {
@@ -172,7 +173,7 @@ static item begin_item(const unitok_normalizer *n, sink *s, item it, int64_t fro
     return it;
 }
 
-/* Rules 5 and 6, the text taken up to `from`: returns where the last offset stands. */
+/* Applies rules 5 and 6 at the end of a text consumed up to `from`. Returns the last offset. */
 static int64_t put_end(const unitok_normalizer *n, sink *s, int64_t from)
 {
     if (!s->is_started) return from;
@@ -206,8 +207,8 @@ int64_t unitok_normalize(const unitok_normalizer *normalizer, const uint8_t *tex
 
 /* ---------------------------------------------------------------------------- Part by part ---- */
 
-/* What needs no look at charsmap or symbols, up to an item that does or to a want of room. Returns
- * the bytes taken. */
+/* Copies text that needs no lookup; stops at an item that does, or when `out` is full. Returns the
+ * bytes consumed. */
 static int64_t take_plain(const unitok_normalizer *n, sink *s, const uint8_t *text, int64_t n_bytes)
 {
     int64_t n_held = s->n_held_bytes, n_spaces = 0;
@@ -222,8 +223,8 @@ static int64_t take_plain(const unitok_normalizer *n, sink *s, const uint8_t *te
     return run.n_taken;
 }
 
-/* Where much is held that is to be put out: puts out what there is room for, in whole symbols, so
- * that the rest begins with one. Returns whether there is room for a step now. */
+/* Writes held bytes as far as the capacity allows, in complete symbols, so that the rest begins
+ * with one. Returns whether the capacity now suffices for a step. */
 static int drain(const unitok_normalizer *n, sink *s)
 {
     int64_t n_bytes = s->n_held_bytes, room = s->capacity - s->n_bytes;
@@ -233,7 +234,7 @@ static int drain(const unitok_normalizer *n, sink *s)
     return s->n_held_bytes <= HELD_BYTES_MAX && s->capacity - s->n_bytes >= n->max_step_bytes;
 }
 
-/* One item. Returns the bytes taken; -1 if there was no room. */
+/* Normalizes one item. Returns the bytes consumed, or -1 if `out` is full. */
 static int64_t step(const unitok_normalizer *n, sink *s, const uint8_t *text, int64_t n_bytes)
 {
     item it = begin_item(n, s, next_item(n, text, n_bytes), 0);
@@ -244,7 +245,8 @@ static int64_t step(const unitok_normalizer *n, sink *s, const uint8_t *text, in
     return it.n_taken;
 }
 
-/* Takes one item, or a run of plain text. Returns the bytes taken; -1 if there was no room. */
+/* Normalizes one item, or a run of plain text. Returns the bytes consumed, or -1 if `out` is
+ * full. */
 static int64_t advance(const unitok_normalizer *n, sink *s, const uint8_t *text, int64_t n_bytes)
 {
     int64_t n_taken = 0;

@@ -1,5 +1,4 @@
-/* normalize.h - the inside of a normalizer: what it looks up, and how it knows what needs no
- * look-up
+/* normalize.h - the tables of a normalizer, and how it recognises text that needs no lookup
  *
  * Most text normalizes to itself. classes[] says for every character below U+10000, and
  * class_blocks[] for every 64 characters above, whether this is known without looking at the
@@ -30,19 +29,20 @@ enum {
 #define CLASS_BLOCKS (0x110000 / 64) /* those below U+10000 are not used */
 #define CLASS_BLOCK(code_point) ((code_point) / 64)
 
-/* A symbol that has more symbols than this as its beginnings never matches: sentencepiece looks at
- * the 64 shortest that match, and takes the longest of them. */
+/* A symbol of which more than this many symbols are prefixes never matches: sentencepiece considers
+ * the 64 shortest that match and takes the longest of them. */
 #define SYMBOL_PREFIXES_MAX 64
 
-/* A longer symbol is refused: every position of a text may have to be compared with all of it. */
+/* Longer symbols are rejected, because every position of a text may have to be compared with the
+ * complete symbol. */
 #ifndef SYMBOL_BYTES_MAX
 #define SYMBOL_BYTES_MAX 4096
 #endif
 
 typedef struct unitok_normalizer {
     int32_t flags;      /* of enum unitok_model_flags */
-    int32_t is_compact; /* see normalizer_can_compact */
-    int32_t is_utf8;    /* all output consists of whole characters */
+    int32_t is_compact; /* the compact form is available: see settle_form */
+    int32_t is_utf8;    /* all output consists of complete characters */
     charsmap map;       /* of `blob` */
     uint8_t *blob;      /* 4-byte aligned; NULL: no charsmap */
     uint64_t *symbols;  /* units of trie.h, values all 1; NULL: no user-defined symbols */
@@ -63,7 +63,7 @@ INLINE int class_has(int class, int flag)
     return (class & (CLASS_BECOMES | flag)) == flag;
 }
 
-/* The longest symbol that text begins with; 0: none. */
+/* Returns the length of the longest symbol that begins the text, or 0. */
 INLINE int64_t symbols_match(const unitok_normalizer *n, const uint8_t *text, int64_t n_bytes)
 {
     uint32_t base = TRIE_ROOT_BASE;

@@ -1,5 +1,5 @@
-/* normalize_build.c - building a normalizer: its symbols in a trie, its charsmap checked, its
- * characters classed */
+/* normalize_build.c - building a normalizer: its trie of symbols, its charsmap, and the classes of
+ * its characters */
 
 #include "ground/alloc.h"
 #include "ground/cpu.h"
@@ -16,16 +16,16 @@ static uint8_t *class_at(unitok_normalizer *n, uint32_t code_point)
                                 : &n->class_blocks[CLASS_BLOCK(code_point)];
 }
 
-/* What classing works with. */
+/* The state while characters are classed. */
 typedef struct classing {
     unitok_normalizer *n;
     charsmap_tree tree;
-    /* through the charsmap; when they are used up, the remaining characters are STOP */
+    /* through the charsmap; once it is 0, the remaining characters become STOP */
     int64_t steps_left;
     uint8_t is_stopped[256]; /* stop_lead was called */
 } classing;
 
-/* All characters that begin with this byte: STOP. Malformed text is never plain anyway. */
+/* Makes all characters that begin with this byte STOP. Malformed text is never plain anyway. */
 static void stop_lead(classing *w, uint8_t lead)
 {
     uint32_t low = lead, high = lead;
@@ -40,8 +40,8 @@ static void stop_lead(classing *w, uint8_t lead)
     for (uint32_t c = low; c <= high; c += c < 0x10000 ? 1 : 64) *class_at(w->n, c) |= CLASS_STOP;
 }
 
-/* A key or symbol begins with the character `first` and continues with text[0..n_bytes-1], n_bytes
- * > 0. */
+/* Records that a key or symbol begins with the character `first` and continues with
+ * text[0..n_bytes-1], n_bytes > 0. */
 static void class_pair(unitok_normalizer *n, uint32_t first, const uint8_t *text, int64_t n_bytes)
 {
     int length = utf8_length(text, n_bytes);
@@ -58,13 +58,14 @@ static void class_symbol(classing *w, const uint8_t *symbol, int64_t n_bytes)
         class_pair(w->n, utf8_code_point(symbol, length), symbol + length, n_bytes - length);
 }
 
-/* Classing looks through the keys of a charsmap as far as their second character. Where branches
- * are shared there may be very many, so the number of steps is bounded: real charsmaps take less
- * than one for a unit. */
+/* Classing visits the keys of a charsmap up to their second character. If branches are shared there
+ * may be very many, so the number of steps is bounded: real charsmaps take less than one step per
+ * unit. */
 #define STEPS_PER_UNIT 8
 #define STEPS_MIN 65536
 
-/* Keys continue at `base` inside their second character, of which bytes[0..n_bytes-1] are known. */
+/* Classes keys that continue at `base` inside their second character, of which bytes[0..n_bytes-1]
+ * are known. */
 static void class_seconds(classing *w, uint32_t first, uint32_t base, uint8_t *bytes, int n_bytes)
 {
     const charsmap *m = &w->n->map;
@@ -118,7 +119,8 @@ static void class_charsmap(classing *w)
     }
 }
 
-/* Characters that are a key and begin nothing longer, and give one character of ASCII. */
+/* Finds characters that are a key, begin no longer key or symbol, and become one ASCII
+ * character. */
 static void class_items(unitok_normalizer *n)
 {
     uint8_t *end = n->classes + sizeof n->classes, *class = n->blob ? n->classes : end;
@@ -133,8 +135,8 @@ static void class_items(unitok_normalizer *n)
     }
 }
 
-/* After the charsmap and the symbols: the rules for spaces, what can be no character, and the
- * tables for bytes. */
+/* Completes the classes after the charsmap and the symbols: spaces, code points that are not
+ * characters, and the tables by byte. */
 static void class_rest(unitok_normalizer *n)
 {
     memset(n->classes + 0xD800, CLASS_STOP, 0x800);
@@ -164,7 +166,7 @@ static int is_symbol(const unitok_spec *spec, int64_t piece)
     return spec->types && spec->types[piece] == UNITOK_PIECE_USER_DEFINED;
 }
 
-/* The USER_DEFINED pieces in byte order, each once. */
+/* Lists the USER_DEFINED pieces in byte order, each once. */
 static int32_t sort_symbols(const unitok_spec *spec, symbol_list *ret, unitok_error *error)
 {
     int64_t n_bytes = 0, value = 0;
@@ -209,8 +211,8 @@ static int begins_with(const symbol_list *s, int64_t k, int64_t prefix)
     return memcmp(s->data + s->offsets[k], s->data + s->offsets[prefix], (size_t)n_bytes) == 0;
 }
 
-/* Takes out the symbols that can never match. In byte order a symbol's beginnings lie before it,
- * each a beginning of the next: a stack holds them. */
+/* Removes the symbols that can never match. In byte order the prefixes of a symbol come before it,
+ * each a prefix of the next: a stack holds them. */
 static void drop_unmatched(symbol_list *s)
 {
     int64_t stack[SYMBOL_PREFIXES_MAX], depth = 0, n_kept = 0, end = 0;
@@ -221,7 +223,7 @@ static void drop_unmatched(symbol_list *s)
         memmove(s->data + end, s->data + s->offsets[k], (size_t)n_bytes);
         end += n_bytes;
         stack[depth++] = n_kept++;
-        /* n_kept <= k + 1: nothing is overwritten that is still to be read */
+        /* n_kept <= k + 1: nothing unread is overwritten */
         s->offsets[n_kept] = end;
     }
     s->n = n_kept;
@@ -271,18 +273,18 @@ static int32_t add_charsmap(classing *w, const unitok_spec *spec, unitok_error *
     return status;
 }
 
-/* Whether the compact form is available. Encoders step by the lead byte of each character, and
- * compare with pieces in which U+2581 is a space too. Both give the same result as on the verbatim
- * form if all of it is valid UTF-8: then a step always ends where a character ends, and the bytes
- * of U+2581 occur only in that character. What is copied from the text is valid, and so is U+FFFD;
- * therefore every replacement that a key leads to, and every symbol, must be. (Where spaces are not
- * escaped the two forms are the same.) */
+/* Finds out whether the compact form is available. Encoders step by the lead byte of each character
+ * and compare with pieces in which U+2581 is a space, too. The result is the same as with the
+ * verbatim form if all of the text is valid UTF-8: then a step always ends at a character border,
+ * and the bytes of U+2581 occur only in that character. Copied text is valid, and so is U+FFFD;
+ * therefore all replacements and symbols must be. Without escaped spaces the two forms are
+ * equal. */
 static void settle_form(unitok_normalizer *n)
 {
     n->is_utf8 = n->is_compact;
     if (!(n->flags & UNITOK_ESCAPE_WHITESPACES)) n->is_compact = 1;
-    /* The verbatim form makes three bytes of each space, U+FFFD three of a byte. 64: the prefix,
-     * and what is held. And text that needs no look-up has room to continue. */
+    /* The verbatim form makes three bytes of a space, and U+FFFD three bytes of one. 64 is for the
+     * prefix and the held bytes; the rest lets plain text continue. */
     int64_t longest = n->max_match_bytes;
     if (longest < n->map.max_replacement_bytes) longest = n->map.max_replacement_bytes;
     n->max_step_bytes = 3 * longest + 64 + PLAIN_ROOM_BYTES;

@@ -1,4 +1,4 @@
-/* normalize_plain.c - the fast path of normalization: its tables, and the portable version */
+/* normalize_plain.c - the fast path of normalization: its tables and the portable version */
 
 #include "text/normalize_plain_run.h"
 
@@ -17,7 +17,7 @@ INLINE void look_at_word(const plain_tables *t, const uint8_t *p, int k, masks *
 {
     const uint8_t *kinds = t->kinds;
     uint64_t word = load_u64(p);
-    /* hardly any such word needs a look; with spaces most do */
+    /* such words hardly ever need a lookup; those with spaces mostly do */
     if (!t->has_spaces && !(word & HIGH_BITS)) {
         if (!(kinds[p[0]] | kinds[p[1]] | kinds[p[2]] | kinds[p[3]] | kinds[p[4]] | kinds[p[5]] |
               kinds[p[6]] | kinds[p[7]])) {
@@ -67,7 +67,7 @@ plain_normalize plain_normalize_for(int32_t cpu)
 
 /* ------------------------------------------------------------------------------ The tables ---- */
 
-/* Whether all of `count` characters from `first` on are of the classes 0 and MORE. */
+/* Returns whether all of `count` characters from `first` on have class 0 or MORE. */
 static int are_calm(const unitok_normalizer *n, int first, int count)
 {
     uint8_t classes = 0;
@@ -75,8 +75,8 @@ static int are_calm(const unitok_normalizer *n, int first, int count)
     return !(classes & ~CLASS_MORE);
 }
 
-/* Repeated spaces are removed here if they are ASCII and no longer item begins or ends with them.
- * All others must be looked up. */
+/* Marks the repeated spaces that the fast path may remove: ASCII, with which no longer item begins
+ * or ends. All others must be looked up. */
 static void find_spaces(unitok_normalizer *n)
 {
     uint8_t *end = n->classes + sizeof n->classes, *class = n->classes, *own = &n->classes[' '];

@@ -1,11 +1,10 @@
-/* normalize_plain.h - the fast path of normalization: text that needs no look-up in the charsmap or
- * the symbols */
+/* normalize_plain.h - the fast path of normalization: text that needs no lookup in charsmap or
+ * symbols */
 #pragma once
 
 #include "ground/common.h"
 
-/* Text is loaded and stored in whole blocks, from the beginning of a block or from anywhere inside
- * it. */
+/* Text is loaded and stored in complete blocks, which may begin anywhere. */
 #define PLAIN_BLOCK_BYTES 64
 #define PLAIN_ROOM_BYTES (2 * PLAIN_BLOCK_BYTES)
 
@@ -31,10 +30,10 @@ typedef struct plain_tables {
 typedef struct plain_run {
     int64_t n_taken; /* of the text */
     int64_t n_out;
-    int is_after_space; /* the last byte taken became a space, whether written or removed */
+    int is_after_space; /* the last byte consumed became a space, written or removed */
 } plain_run;
 
-/* Normalizes as much of text[0..n_bytes-1] as needs no look-up, in the form with one byte for a
+/* Normalizes as much of text[0..n_bytes-1] as needs no lookup, in the form with one byte for a
  * space: characters that stay as they are or become one ASCII character, and repeated spaces where
  * they are removed. It applies rules 3 and 4 of normalize.c, so the first item must already be
  * written, and a space at the end may have to be removed later. It stops at an item that must be
@@ -46,8 +45,8 @@ typedef plain_run (*plain_normalize)(const unitok_normalizer *n, const uint8_t *
                                      int64_t n_bytes, int is_after_space, uint8_t *out,
                                      int64_t room);
 
-/* The version for an instruction set that unitok_cpu_supported. SSE2 has none: it has no byte
- * look-up. */
+/* Returns the version for an instruction set that this processor supports. SSE2 has none, as it has
+ * no byte lookup. */
 plain_normalize plain_normalize_for(int32_t cpu);
 
 plain_run plain_normalize_avx2(const unitok_normalizer *n, const uint8_t *text, int64_t n_bytes,

@@ -1,4 +1,4 @@
-/* normalize_plain_run.h - finds and copies text that needs no look-up, 64 bytes at a time; included
+/* normalize_plain_run.h - finds and copies text that needs no lookup, 64 bytes at a time; included
  * for each CPU
  *
  * A block is turned into masks with one bit per byte; here a part of one, in which "é" has two
@@ -19,7 +19,7 @@
 
 typedef struct masks {
     uint64_t look, spaces;
-    /* bytes at the end of the block that begin a character but do not complete it */
+    /* bytes of an incomplete character at the end of the block */
     int n_cut;
 } masks;
 
@@ -44,12 +44,12 @@ typedef struct run {
     const unitok_normalizer *n;
     const uint8_t *text;
     int64_t n_bytes;
-    /* where the block begins, at a character; after the run, where the run ended */
+    /* start of the block, at a character; after the run, where it ended */
     int64_t at;
     uint8_t *to, *to_end;
     int is_after_space;                  /* before `at` */
     int is_item;                         /* `at` is an item that must be looked up */
-    uint8_t tail[2 * PLAIN_BLOCK_BYTES]; /* the last of the text, and zeros */
+    uint8_t tail[2 * PLAIN_BLOCK_BYTES]; /* the end of the text, padded with zeros */
 } run;
 
 /* ----------------------------------------------------------------------- The text checked ---- */
@@ -63,8 +63,8 @@ INLINE int class_of(const unitok_normalizer *n, const uint8_t *text, int64_t n_b
     return length < 4 ? n->classes[code_point] : n->class_blocks[CLASS_BLOCK(code_point)];
 }
 
-/* Is this a character of three bytes of class 0 or MORE? Where the first byte does not decide, as
- * in Japanese and Hindi, most are. */
+/* Returns whether this is a character of three bytes of class 0 or MORE. Most are, where the first
+ * byte does not decide, as in Japanese and Hindi. */
 INLINE int is_calm_3(const unitok_normalizer *n, const uint8_t *c)
 {
     /* before c[1] and c[2], which may lie beyond the block */
@@ -74,7 +74,7 @@ INLINE int is_calm_3(const unitok_normalizer *n, const uint8_t *c)
     return !(n->classes[(bits >> 4 & 0xF000) | (bits >> 2 & 0xFC0) | (bits & 0x3F)] & ~CLASS_MORE);
 }
 
-/* Where the last character of text[0..at-1] begins. */
+/* Returns the start of the last character of text[0..at-1]. */
 INLINE int64_t last_character(const uint8_t *text, int64_t at)
 {
     do at--;
@@ -88,8 +88,8 @@ INLINE int ends_with_more(const unitok_normalizer *n, const uint8_t *text, int64
     return class_has(class_of(n, text + last, at - last), CLASS_MORE);
 }
 
-/* text[0..at-1] needs no look-up, and the character at `at` has this class. Returns where the item
- * that must be looked up begins: here or at the character before; -1 if there is none. */
+/* Given that text[0..at-1] needs no lookup and the character at `at` has this class, returns the
+ * start of the item that does: there or one character before; -1 if there is none. */
 INLINE int64_t find_item(const run *r, int64_t at, int class)
 {
     const uint8_t *text = r->text;
@@ -102,8 +102,8 @@ INLINE int64_t find_item(const run *r, int64_t at, int class)
 
 /* --------------------------------------------------------------------------------- The run ---- */
 
-/* memcpy of 1 to 128 bytes in moves of constant size: a call would take half of a short text's
- * time. */
+/* Copies 1 to 128 bytes in moves of constant size: calling memcpy would take half of the time of a
+ * short text. */
 INLINE void copy_few(uint8_t *to, const uint8_t *from, int64_t n_bytes)
 {
     uint8_t *to_end = to + n_bytes;
@@ -116,7 +116,7 @@ INLINE void copy_few(uint8_t *to, const uint8_t *from, int64_t n_bytes)
     else to[0] = from[0], to[n_bytes / 2] = from[n_bytes / 2], to_end[-1] = end[-1];
 }
 
-/* The block at r->at; if fewer than n_bytes of text are left, a copy of the rest, padded with
+/* Returns the block at r->at. If fewer than n_bytes of text are left, it is a copy padded with
  * zeros. */
 INLINE const uint8_t *readable_block(run *r, int64_t n_bytes)
 {
@@ -128,7 +128,7 @@ INLINE const uint8_t *readable_block(run *r, int64_t n_bytes)
     return r->tail;
 }
 
-/* The first bit from k on that is 0, or 64. */
+/* Returns the first bit from k on that is 0, or 64. */
 INLINE int first_zero(uint64_t bits, int k)
 {
     uint64_t zeros = ~bits >> k;
@@ -140,14 +140,14 @@ INLINE uint64_t bits_from(int k)
     return k < 64 ? ~0ULL << k : 0;
 }
 
-/* Takes a block, or the rest of the text, with the masks m. */
+/* Consumes a block, or the rest of the text, with the masks m. */
 INLINE void take_block(run *r, const uint8_t *block, masks m)
 {
     int64_t n_left = r->n_bytes - r->at;
     int n_block = n_left < PLAIN_BLOCK_BYTES ? (int)n_left : PLAIN_BLOCK_BYTES - m.n_cut;
     uint64_t again = m.spaces & (m.spaces << 1 | (uint64_t)r->is_after_space);
     uint64_t left = (m.look | again) & ~bits_from(n_block);
-    /* where byte k goes: bytes before k are done, 64 bytes from k on are copied */
+    /* byte k goes here: bytes before k are done, 64 bytes from k on are copied */
     uint8_t *to = r->to;
     int k = 0;
     memcpy(to, block, PLAIN_BLOCK_BYTES);

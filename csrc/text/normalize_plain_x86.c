@@ -1,5 +1,5 @@
-/* normalize_plain_x86.c - the fast path of normalization for AVX2 (AVX-512 gains nothing when
- * blocks need look-ups) */
+/* normalize_plain_x86.c - the fast path of normalization for AVX2; AVX-512 gains nothing in blocks
+ * with lookups */
 
 #include "ground/cpu.h"
 

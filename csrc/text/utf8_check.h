@@ -1,8 +1,8 @@
-/* utf8_check.h - tables to see with three look-ups by half bytes whether bytes are UTF-8
+/* utf8_check.h - tables that validate UTF-8 with three lookups by half bytes
  *
  * Whether two bytes may follow each other depends on the first one's halves and on the second one's
- * upper half. Each table has, for a half byte, a bit for every fault that it can be part of; a
- * fault whose bit is in all three is there (Keiser and Lemire, "Validating UTF-8 in less than one
+ * upper half. Each table has, for a half byte, a bit for every error that it can be part of; an
+ * error whose bit is set in all three is present (Keiser and Lemire, "Validating UTF-8 in less than one
  * instruction per byte", 2021). Only whether a third and fourth byte must be a continuation is
  * left: two continuations one behind another are TWO, which is right just behind a lead of 3 or 4
  * bytes.
