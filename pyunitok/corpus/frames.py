@@ -89,14 +89,8 @@ def parse_header(start: bytes) -> FrameHeader:
     if size > id_end:
         # Sizes below 256 take one byte, so the two-byte field counts from 256.
         content = int.from_bytes(start[id_end:size], "little") + (256 if size - id_end == 2 else 0)
-    return FrameHeader(
-        skippable=False,
-        header_bytes=size,
-        window_bytes=window if window is not None else content or 0,
-        content_bytes=content,
-        dictionary_id=int.from_bytes(start[at:id_end], "little"),
-        has_checksum=bool(descriptor & 4),
-    )
+    window = content or 0 if window is None else window
+    return FrameHeader(False, size, window, content, int.from_bytes(start[at:id_end], "little"), bool(descriptor & 4))
 
 
 class FrameScanner:
@@ -112,9 +106,7 @@ class FrameScanner:
     def __init__(self) -> None:
         self.header: FrameHeader | None = None
         self.done = False
-        self.n_bytes = 0
-        self.n_blocks = 0
-        self._block_at = 0
+        self.n_bytes = self.n_blocks = self._block_at = 0
         self._skip = 0  # bytes of content to skip
         self._part = b""  # of a header that the end of a chunk divides
         self._last = False  # the frame ends after the skipped bytes

@@ -150,9 +150,8 @@ def _nothing(argument: str, n_found: int, n_kept: int, left_out: list[LeftOut]) 
         return f"no text to read; left out: {left_out[0].path} ({left_out[0].reason}){more}"
     if n_found:
         return "--include and --exclude leave no file"
-    if is_url(argument):
-        return "no such file, and no file matches it as a pattern"
-    return "contains no file" if Path(argument).is_dir() else "no such file, and no file matches it as a pattern"
+    is_folder = not is_url(argument) and Path(argument).is_dir()
+    return "contains no file" if is_folder else "no such file, and no file matches it as a pattern"
 
 
 # --------------------------------------------------------------------------------- path → compression, format

@@ -20,6 +20,7 @@ import numpy as np
 from pyunitok.corpus.block import BadDocument, Block, ByteStream, Split
 from pyunitok.corpus.json_rest import RestOfLine
 from pyunitok.corpus.json_text import BLANK, BOM, TextField, key_path
+from pyunitok.corpus.pending import PendingDocuments
 from pyunitok.corpus.position import BEGINNING, Position
 from pyunitok.corpus.pushback import Pushback
 from pyunitok.corpus.text import MAX_DOCS
@@ -77,16 +78,12 @@ class JsonlReader:
         self._max_line_bytes = max_line_bytes
         self._field = TextField(text_key, max_line_bytes)
         self._skip = skip
-        self._rest: RestOfLine | None = None
-        if metadata:
-            self._rest = RestOfLine(self._field.path)
+        self._rest = RestOfLine(self._field.path) if metadata else None
         self._name = stream.name
         self._file = json.dumps(stream.name).encode()
         self._position = start
         self._inside = start.inside  # bytes of the first line's text in earlier blocks
-        # The text of a line longer than a block; the next blocks get it from _long_at on.
-        self._long: memoryview | None = None
-        self._long_at = 0
+        self._long: PendingDocuments | None = None  # the text of a line longer than a block
         self._long_metadata = b""
         self._long_bytes = 0  # of the line
 
@@ -196,8 +193,8 @@ class JsonlReader:
             self._note(block, number, str(error))
             self._advance(block, n_bytes, 1, 1)
             return
-        self._long, self._long_at, self._long_bytes = memoryview(text), self._inside, n_bytes
-        self._inside = 0
+        self._long = PendingDocuments(np.frombuffer(text, np.uint8), np.array([0, len(text)]), self._inside)
+        self._long_bytes, self._inside = n_bytes, 0
         self._long_metadata = self._metadata_of(number, stripped) if self._rest is not None else b""
 
     def _read_line(self) -> tuple[bytes, int]:
@@ -217,24 +214,11 @@ class JsonlReader:
     def _put_piece(self, block: Block) -> None:
         """Put the next piece of the long line's text, or its rest, into the block."""
         assert self._long is not None
-        while True:
-            rest = self._long[self._long_at :]
-            size = len(rest)
-            if size > len(block.data):
-                block.data[:] = rest[: len(block.data)]
-                size = self._split(block.data.data)
-                if size == 0:
-                    block.grow(len(block.data))
-                    continue
-            break
-        block.n_docs = 1
-        block.offsets[1] = size
-        if size < len(rest):
-            block.open_end = True
-            self._long_at += size
-            self._position = replace(self._position, inside=self._long_at)
+        while self._long.put(block, self._split):
+            pass
+        if block.open_end:
+            self._position = replace(self._position, inside=self._long.inside)
             return
-        block.data[:size] = rest
         if self._rest is not None:
             block.metadata.append(self._long_metadata)
         self._long = None

@@ -29,6 +29,7 @@ from pyunitok.corpus.range_cache import RangeCache
 from pyunitok.corpus.text import MAX_DOCS
 from pyunitok.corpus.unchanged import Unchanged
 from pyunitok.errors import InputError
+from pyunitok.packed import Bytes, Offsets
 
 NEEDS_PYARROW = "Parquet needs pyarrow: pip install 'pyunitok[parquet]'"
 BATCH_BYTES = 1 << 18
@@ -39,6 +40,7 @@ SKIPPED_ROWS = 16  # in the first batch, if rows are skipped before it
 READ_BYTES = 1 << 20
 BUDGET_BYTES = 256 << 20
 MAX_BAD = 4096  # nulls that one block lists
+_NOTHING = PendingDocuments(np.empty(0, np.uint8), np.zeros(1, np.int64))
 
 
 @dataclass
@@ -50,7 +52,7 @@ class _Batch:
     """
 
     pending: PendingDocuments
-    rows: np.ndarray[Any, np.dtype[np.int64]]
+    rows: Offsets
     begin: int
     end: int
     others: list[bytes]
@@ -99,7 +101,7 @@ class ParquetReader:
         self._bad: deque[int] = deque()  # skipped rows that no block lists yet; from 0, as everywhere in this class
         self._position = start
         self._inside = start.inside  # bytes of the first document in earlier blocks
-        self._batch = _Batch(_nothing(), np.empty(0, np.int64), start.documents, start.documents, [])
+        self._batch = _Batch(_NOTHING, np.empty(0, np.int64), start.documents, start.documents, [])
         self._file = file
         self._pages = Pages(file, name, budget_bytes, max_memory_bytes, metadata=metadata)
         with self._errors("cannot be read as Parquet"):
@@ -320,11 +322,7 @@ def _remove(row: Any, path: list[str]) -> None:
     row.pop(path[-1], None)
 
 
-def _nothing() -> PendingDocuments:
-    return PendingDocuments(np.empty(0, np.uint8), np.zeros(1, np.int64))
-
-
-def _packed(column: Any) -> tuple[np.ndarray[Any, np.dtype[np.uint8]], np.ndarray[Any, np.dtype[np.int64]]]:
+def _packed(column: Any) -> tuple[Bytes, Offsets]:
     """The bytes of an array of strings without nulls, not copied, and the end of each string."""
     import pyarrow
 

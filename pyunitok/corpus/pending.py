@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from pyunitok.corpus.block import Block, Split
 from pyunitok.corpus.text import CARRY_SHARE, MAX_DOCS
+from pyunitok.packed import Bytes, Offsets
 
 
 class PendingDocuments:
@@ -22,13 +21,9 @@ class PendingDocuments:
     inside  initial value
     """
 
-    def __init__(
-        self, data: np.ndarray[Any, np.dtype[np.uint8]], ends: np.ndarray[Any, np.dtype[np.int64]], inside: int = 0
-    ) -> None:
-        self._data = data
-        self._ends = ends
-        self.next = 0
-        self.inside = inside
+    def __init__(self, data: Bytes, ends: Offsets, inside: int = 0) -> None:
+        self._data, self._ends = data, ends
+        self.next, self.inside = 0, inside
 
     def __len__(self) -> int:
         """The number of documents that are not completely in blocks."""
@@ -48,10 +43,8 @@ class PendingDocuments:
             return False
         end = int(self._ends[behind])
         block.data[at : at + end - begin] = self._data[begin:end]
-        block.offsets[block.n_docs + 1 : block.n_docs + 1 + behind - first] = self._ends[first + 1 : behind + 1] + (
-            at - begin
-        )
-        block.n_docs += behind - first
+        before, block.n_docs = block.n_docs, block.n_docs + behind - first
+        block.offsets[before + 1 : block.n_docs + 1] = self._ends[first + 1 : behind + 1] + (at - begin)
         self.next, self.inside = behind, 0
         return True
 

@@ -78,11 +78,12 @@ class ReadAhead:
     limit_bytes   of chunks that have not been read; only below this is another one begun
     enough_bytes  while the reader has this many bytes in at least ENOUGH_PIECES without a gap, nothing more is begun
     n_streams     opened in order by open_stream(number), which returns None for a stream that only the reader may open
+    first         number of the first stream
     """
 
     def __init__(
         self, limit_bytes: int, enough_bytes: int = 0, n_streams: int = 0,
-        open_stream: Callable[[int], ReadAheadStream | None] = lambda _: None,
+        open_stream: Callable[[int], ReadAheadStream | None] = lambda _: None, first: int = 0,
     ) -> None:  # fmt: skip
         self.lock = threading.RLock()
         self.changed = threading.Condition(self.lock)
@@ -92,14 +93,10 @@ class ReadAhead:
         self._enough_bytes = min(enough_bytes, limit_bytes)
         self._n_streams = n_streams
         self._open_stream = open_stream
-        self._next = 0
+        self._next = first
         self._opening: int | None = None
         self._streams: dict[int, ReadAheadStream] = {}
         self._failures: dict[int, BaseException] = {}  # to open a stream; raised when the reader takes it
-
-    def begin(self, number: int) -> None:
-        """Skip the streams before this one."""
-        self._next = number
 
     def claim(self) -> Task | None:
         """A task for an idle thread, or None. Call it with `changed` held, and the task without."""
@@ -182,9 +179,12 @@ class ReadAheadStream:
 
     queue  chunks that the reader has not reached
     ended  the producer has no more chunks
+    start  of the producer: (byte of the file, byte of the text)
     """
 
-    def __init__(self, producer: Producer, name: str, readahead: ReadAhead | None = None) -> None:
+    def __init__(
+        self, producer: Producer, name: str, readahead: ReadAhead | None = None, start: tuple[int, int] = (0, 0)
+    ) -> None:
         self.name = name
         self.ended = False
         self._producer = producer
@@ -193,13 +193,8 @@ class ReadAheadStream:
         self.queue: deque[Chunk] = deque()
         self._chunk: Chunk | None = None  # being read
         self._chunk_at = 0
-        self._n_bytes = 0  # read so far
-        self._frames: deque[tuple[int, int]] = deque()  # where frames read began: in the file, in its text
-
-    def stand_at(self, file_at: int, n_bytes: int) -> None:
-        """State that the producer starts at byte file_at of the file, which is byte n_bytes of the text."""
-        self._n_bytes = n_bytes
-        self._frames.append((file_at, n_bytes))
+        self._n_bytes = start[1]  # read so far
+        self._frames = deque([start])  # where frames began that have been read: in the file, in its text
 
     def place(self, n_bytes: int) -> tuple[int, int]:
         """Where decompression can start in order to reach byte n_bytes of the text: (byte of the file, byte of the
@@ -209,7 +204,7 @@ class ReadAheadStream:
             return place
         while len(self._frames) > 1 and self._frames[1][1] <= n_bytes:
             self._frames.popleft()
-        return self._frames[0] if self._frames else (0, 0)
+        return self._frames[0]
 
     def readinto(self, buffer: memoryview) -> int:
         n = 0

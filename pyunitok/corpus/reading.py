@@ -191,9 +191,9 @@ class InputBlocks:
         self._endings: list[Ending] = []
         self._n_warnings = 0
         self.budget = MemoryBudget.of(reading)
-        n_sources = len(reading.sources)
-        self.readahead = ReadAhead(self.budget.readahead_bytes, READAHEAD_BYTES, n_sources, self._open_readahead)
-        self.readahead.begin(self.start.source)
+        self.readahead = ReadAhead(
+            self.budget.readahead_bytes, READAHEAD_BYTES, len(reading.sources), self._open_readahead, self.start.source
+        )
 
     @property
     def source(self) -> int:

@@ -54,9 +54,7 @@ def open_readahead(
         if start.file_at:
             raw.begin_at(start.file_at)
         producer = COMPRESSIONS[source.compression].producer(raw, max_frame_bytes, max_memory_bytes)
-        stream = ReadAheadStream(producer, raw.name, readahead)
-        stream.stand_at(start.file_at, start.file_bytes)
-        return stream
+        return ReadAheadStream(producer, raw.name, readahead, (start.file_at, start.file_bytes))
     except BaseException:
         raw.close()
         raise

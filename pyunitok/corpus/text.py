@@ -93,11 +93,9 @@ class TextReader:
         before = self._position
         block.first_document, block.inside = before.documents, before.inside
         block.after = self._position = replace(
-            before,
-            bytes=before.bytes + block.source_bytes,
+            before, bytes=before.bytes + block.source_bytes, inside=self._inside,
             documents=before.documents + block.n_docs - block.open_end,
-            inside=self._inside,
-        )
+        )  # fmt: skip
         if self._file is not None:
             block.metadata = [self._metadata_of(*place) for place in self._places(block, before)]
 
