@@ -19,10 +19,8 @@ from pyunitok.corpus.paths import LeftOut
 from pyunitok.corpus.reading import BLOCK_BYTES, MAX_LINE_BYTES, MAX_MEMORY_BYTES
 from pyunitok.disk.outfile import check_target
 from pyunitok.disk.url import is_url, without_file_scheme
-from pyunitok.errors import ModelFormatError
 from pyunitok.export.direct import Direct
 from pyunitok.model.sampling import Sample
-from pyunitok.model.tokenizer import Tokenizer
 from pyunitok.run import cluster, pipeline
 from pyunitok.run.journal import journal_path
 from pyunitok.run.options import TokenizeOptions
@@ -31,11 +29,8 @@ from pyunitok.run.plan import SILENT, Callbacks, Plan, Progress, Start
 from pyunitok.run.shard import RunShard, shard_suffix, take
 from pyunitok.run.tally import Tally
 from pyunitok.run.upload import Spool, own_urls, tokenize_to
-from pyunitok.tokens.manifest import ERRORS_SUFFIX, METADATA_SUFFIX, Manifest, is_token_file
-from pyunitok.vocab import known
-
-StrPath = str | os.PathLike[str]
-Model = StrPath | Tokenizer | None
+from pyunitok.tokens.manifest import ERRORS_SUFFIX, METADATA_SUFFIX, Manifest, StrPath, is_token_file
+from pyunitok.tokens.model import Model, open_model
 
 
 def tokenize(
@@ -47,47 +42,45 @@ def tokenize(
     shard: tuple[int, int] | None = None, ray: str | None = None, unit_bytes: int | None = None,
     keep_parts: bool = False, format: str | None = None, format_options: Mapping[str, Any] | None = None,
     copy: bool = False, keep_tokens: bool = False, overwrite: bool = False, spool: StrPath | None = None,
-    verify_resume: bool = False,
-    include: Iterable[str] = (), exclude: Iterable[str] = (),
+    verify_resume: bool = False, include: Iterable[str] = (), exclude: Iterable[str] = (),
     on_progress: Callable[[Progress], None] | None = None, on_start: Callable[[Start], None] | None = None,
 ) -> Manifest:  # fmt: skip
-    """Tokenize files into `out`, a token file; what `pyunitok tokenize` does. Returns the manifest (OUT.json).
+    """Tokenize files into `out`, a token file, as `pyunitok tokenize` does. Returns the manifest (OUT.json).
 
     inputs            files, directories, glob patterns or URLs, or one of them; "-" is stdin
     out               OUT, with OUT.ends and OUT.json beside it; a URL is uploaded to when the file is complete
     model             a model file, a Tokenizer, or None for the vocabulary unitok-v1
     input_format      "text", "jsonl", "parquet", or "auto": by the names and the first bytes
     text_key          JSON lines, Parquet: the field or column with the text; "a.b" is b inside a
-    separator         text: what separates documents; None: each file is one
+    separator         text: stands between documents; None: each file is one document
     eod               the id after each document; None: no id; "model": the model's own
     dtype             of the ids in the file: "uint16" or "uint32"
-    sample            draw one of the ways to cut each document, see sampling.Sample
-    threads           cores to use; None: all of them, or on a cluster one per task
+    sample            sample a segmentation of each document, see sampling.Sample
+    threads           cores to use; None: all of them, or one per task on a cluster
     block_bytes       text read at a time, for each thread
     max_line_bytes    JSON lines: the longest line accepted
-    max_memory_bytes  for reading and for ids that wait to be written
-    on_error          a document that cannot be read: "raise" InputError; or "skip" it and list it in OUT.errors.jsonl;
-                      or "skip-file": that, and leave out a damaged file as a whole, listed there too
+    max_memory_bytes  for reading and for unwritten ids
+    on_error          for a document that cannot be read: "raise" InputError; "skip" it and list it in OUT.errors.jsonl;
+                      "skip-file" also skips damaged files completely, and lists them there
     metadata          keep file, line and JSON fields of each document in OUT.meta.jsonl.zst
     verify            decode each block and compare it with its text
     shard             (i, n): only the i-th of n contiguous ranges of the inputs, into OUT.i-of-n; see run.merge
     ray               the address of a Ray cluster that does the work, "auto" or "local"; `unit_bytes` of the inputs for
                       each task; keep_parts: leave the parts in OUT.parts
-    format            make another tool's files (see export.FORMATS), named after OUT, with format_options as of
-                      export.Options; copy: do not link; keep_tokens: leave OUT and OUT.ends too
+    format            make another tool's files (see export.FORMATS), named after OUT, with format_options (see
+                      export.Options); copy: do not link; keep_tokens: keep OUT and OUT.ends too
     overwrite         start again, and replace OUT if it exists
-    verify_resume     where a run is resumed, read all that it has written and compare it with its hashes, and not only
-                      the last 64 MiB of each file
-    spool             where an OUT at a URL is made; in the system's temporary folder by default
-    include, exclude  patterns: of the files in directories only these; and files that are not read, see inputs.find
+    verify_resume     when resuming, verify the hashes of everything written, not only of the last 64 MiB of each file
+    spool             the folder where an OUT at a URL is made; by default in the system's temporary folder
+    include, exclude  patterns of the files in directories to read, and of files to skip; see inputs.find
     on_progress       called after each block, from this thread
     on_start          called once before the first block
 
-    The same call again resumes an interrupted run; the output is byte-identical. A finished one is left as it is.
+    The same call again resumes an interrupted run; the output is byte-identical. A finished run is left as it is.
 
-    OptionError where options do not go together. InputError names the file and the line or byte where an input is
-    broken or has changed; what was written until then is kept, and the same call resumes there. OutputError names what
-    is in the way. LimitError if the memory is too little.
+    OptionError if options conflict, or a value is invalid. InputError names the file and the line or byte where an
+    input is broken or has changed; the output so far is kept, and the same call resumes there. OutputError names the
+    file that is in the way. LimitError if the memory is too little.
 
         manifest = pyunitok.tokenize("corpus/*.jsonl.zst", "ids.u16", "m.model", metadata=True)
         print(manifest.tokens, manifest.bytes_per_token)
@@ -102,12 +95,12 @@ def tokenize(
 
 
 class Job:
-    """A call of tokenize(), decided and checked; run() then does it. Nothing is written before.
+    """A call of tokenize(), checked; run() then executes it. Nothing is written before.
 
-    plan      what is to be done, with the inputs that were found
+    plan      with the inputs that were found
     left_out  files in directories that are not read
-    spool     where OUT is made, if it belongs at a URL
-    exported  another tool's files, once run() has made them
+    spool     where OUT is made, if it is a URL
+    exported  another tool's files, after run()
     """
 
     def __init__(
@@ -157,7 +150,7 @@ class Job:
         return [*files, *(map(str, self._direct.files()) if self._direct else [])]
 
     def run(self, callbacks: Callbacks = SILENT) -> Manifest:
-        """Do it, or what is left of it; see tokenize()."""
+        """Tokenize, or finish an interrupted run; see tokenize()."""
         if self._direct:
             self._direct.make_folder()
             finished = self._direct.finished(self.plan.identity())
@@ -188,18 +181,6 @@ def _checked_export(target: Path, options: TokenizeOptions) -> Direct | None:
     )  # fmt: skip
     direct.check()
     return direct
-
-
-def open_model(model: Model) -> Tokenizer:
-    """A tokenizer as it is, or of a model file or a name; None is the default vocabulary."""
-    if isinstance(model, Tokenizer):
-        return model
-    if model is None:
-        return Tokenizer.default()
-    if model not in known.NAMES and not Path(model).is_file():
-        names = " or ".join(known.NAMES)
-        raise ModelFormatError(f"there is no model file {os.fspath(model)!r}; name a file, or {names}")
-    return Tokenizer.from_file(model)
 
 
 def _files_of_shards(out: str, count: int) -> list[Path] | list[str]:

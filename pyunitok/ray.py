@@ -15,10 +15,8 @@ from pyunitok import job
 from pyunitok.index.build import build_index
 from pyunitok.index.manifest import IndexManifest
 from pyunitok.index.plan import Limits
-from pyunitok.model.tokenizer import Tokenizer
 from pyunitok.tokens.manifest import Manifest
-
-Model = str | os.PathLike[str] | Tokenizer | None
+from pyunitok.tokens.model import Model, open_model
 
 
 def tokenize(
@@ -64,7 +62,7 @@ class TokenizeBatch:
     """
 
     def __init__(self, model: Model = None, column: str = "text", ids: str = "ids", *, eod: bool = False) -> None:
-        self._tokenizer = job.open_model(model)
+        self._tokenizer = open_model(model)
         self._column, self._ids = column, ids
         self._eod = np.array([self._tokenizer.eod_id] if eod else [], self._tokenizer.dtype)
 

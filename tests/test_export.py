@@ -204,7 +204,8 @@ def test_metadata_that_were_kept(tmp_path):
     kept = MetadataFile(OutFile(tmp_path / "ids.meta.jsonl.zst"))
     of = [{"file": files_[d], "line": 2 * d + 1, "metadata": fields[d]} for d in range(3)]
     kept.append([json.dumps(line).encode() for line in of])
-    kept.finish()
+    kept.end()
+    kept._file.finish()
     export(array, "dolma", tmp_path / "to")
     rows = readers.dolma(tmp_path / "to", "ids", "<u2")[1]
     assert [row[2:] for row in rows] == [['a"1', "a,b.jsonl", "1"], ["1", "a,b.jsonl", "3"], ["7", "é.jsonl", "5"]]

@@ -28,6 +28,11 @@ def small(monkeypatch):
     monkeypatch.setattr(metadata_module, "FRAME_BYTES", 100)
 
 
+def finish(file):
+    file.end()
+    file._file.finish()
+
+
 @given(LINES, st.lists(st.integers(0, 40), max_size=3))
 def test_lines_by_number(tmp_path_factory, lines, flushes):
     path = tmp_path_factory.mktemp("metadata") / "m"
@@ -36,7 +41,7 @@ def test_lines_by_number(tmp_path_factory, lines, flushes):
         file.append([line])
         if k in flushes:
             file.flush()
-    file.finish()
+    finish(file)
     got = Metadata(path)
     assert [got.line(i) for i in range(len(got))] == lines
     assert [got.line(i) for i in reversed(range(-len(lines), 0))] == lines[::-1]
@@ -53,17 +58,17 @@ def test_going_on_after_a_checkpoint_and_joining_files(tmp_path_factory, first, 
     file = MetadataFile(OutFile(path))
     file.append(first)
     file.flush()
-    file.finish()
+    finish(file)
     n_bytes = file._index[-1][0] if file._index else 0  # any checkpoint is the end of a frame
     data = path.read_bytes()
     ends = [begin - 24 for begin, _ in file._index[1:]] + [len(data) - 8 - 16 * (len(file._index) + 1) - 16]
     begun = folder / "begun"
     begun.write_bytes(data[: ends[-1]])
     again = MetadataFile(_AtEnd(begun), begun)
-    assert again.n_documents == len(first) and again.n_bytes == ends[-1] >= n_bytes
+    assert again.n_documents == len(first) and again._file.n_bytes == ends[-1] >= n_bytes
     again.append(second)
     again.append_file(path)
-    again.finish()
+    finish(again)
     got = Metadata(begun)
     assert [got.line(i) for i in range(len(got))] == first + second + first
 
@@ -86,7 +91,7 @@ def test_damage_is_refused(tmp_path):
     path = tmp_path / "m"
     file = MetadataFile(OutFile(path))
     file.append([b"%d" % k * 20 for k in range(30)])
-    file.finish()
+    finish(file)
     data = path.read_bytes()
     ends = [begin - 24 for begin, _ in file._index] + [len(data) - 8 - 16 * (len(file._index) + 1) - 16]
     for n in range(len(data)):
@@ -108,7 +113,7 @@ def test_damage_is_refused(tmp_path):
 def _of_lines(path, *lines):
     file = MetadataFile(OutFile(path))
     file.append(lines)
-    file.finish()
+    finish(file)
     return Metadata(path)
 
 

@@ -23,7 +23,8 @@ class Clock:
 
 def test_checkpoints_are_due_by_bytes_and_by_seconds_but_not_too_often(tmp_path, monkeypatch):
     clock = Clock()
-    with Output(tmp_path / "ids", RUN, clock=clock) as out:
+    monkeypatch.setattr(output, "monotonic", clock)
+    with Output(tmp_path / "ids", RUN) as out:
         assert not out.is_due(CHECKPOINT_BYTES - 1)
         assert out.is_due(CHECKPOINT_BYTES)
         clock.now = CHECKPOINT_SECONDS
@@ -37,7 +38,7 @@ def test_checkpoints_are_due_by_bytes_and_by_seconds_but_not_too_often(tmp_path,
         clock.now = began + 2 * CHECKPOINT_SHARE
         assert out.is_due(0)
     assert Journal.read(journal_path(tmp_path / "ids")).progress == {"bytes": 1000}
-    with Output(tmp_path / "ids", RUN, clock=clock) as out:
+    with Output(tmp_path / "ids", RUN) as out:
         assert out.safe_bytes == 1000
         assert not out.is_due(CHECKPOINT_BYTES + 999)
         assert out.is_due(CHECKPOINT_BYTES + 1000)
@@ -45,7 +46,8 @@ def test_checkpoints_are_due_by_bytes_and_by_seconds_but_not_too_often(tmp_path,
 
 def test_no_second_checkpoint_while_one_is_under_way(tmp_path, monkeypatch):
     clock = Clock()
-    with Output(tmp_path / "ids", RUN, clock=clock) as out:
+    monkeypatch.setattr(output, "monotonic", clock)
+    with Output(tmp_path / "ids", RUN) as out:
         hold = [True]
         sync = out.ends.sync
 

@@ -5,13 +5,11 @@ from __future__ import annotations
 import os
 import re
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import click
 
 from pyunitok.model.sampling import Sample
-from pyunitok.model.tokenizer import Tokenizer
 
 if TYPE_CHECKING:  # click before 8.4 cannot be subscripted
     IntType = click.ParamType[int]
@@ -20,7 +18,6 @@ if TYPE_CHECKING:  # click before 8.4 cannot be subscripted
 else:
     IntType = ShardType = AnyType = click.ParamType
 
-NAMES = ("unitok-v1", "rwkv-world")  # as vocab/known.py has them; the first is the default
 
 
 class Size(IntType):
@@ -89,15 +86,6 @@ def stdin() -> Any:
     if sys.stdin is None:
         raise click.UsageError("stdin is closed: give what to work on as an argument")
     return sys.stdin.buffer
-
-
-def load_model(model: str | None) -> Any:
-    """The Tokenizer that -m names."""
-    if model is None:
-        return Tokenizer.default()
-    if not model or (model not in NAMES and not Path(model).is_file()):
-        raise click.ClickException(f"there is no model file {model!r}; name a file, {' or '.join(NAMES)}")
-    return Tokenizer.from_file(model)
 
 
 def parse_separator(doc: str) -> bytes | None:

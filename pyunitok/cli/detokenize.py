@@ -9,12 +9,12 @@ from pathlib import Path
 import click
 
 import pyunitok
-from pyunitok.cli.arguments import load_model
 from pyunitok.cli.progress import Meter
 from pyunitok.disk.outfile import OutFile, check_target, partial_name
 from pyunitok.run.plan import Progress
 from pyunitok.tokens.detokenize import detokenize as write_text
 from pyunitok.tokens.manifest import sidecars
+from pyunitok.tokens.model import open_model
 
 
 @click.command()
@@ -38,7 +38,7 @@ def detokenize(tokens: str, out: str, model: str | None, overwrite: bool) -> Non
         if target.exists() and any(map(target.samefile, own)):
             raise click.UsageError(f"{out} belongs to the token file itself; name another file")
     # With a model, ids alone are enough.
-    array = pyunitok.open(tokens, dtype="uint16" if model else None, model=load_model(model) if model else None)
+    array = pyunitok.open(tokens, dtype="uint16" if model else None, model=open_model(model) if model else None)
     tokenizer = array.tokenizer
     if not tokenizer.lossless:
         click.echo("note: this model is not lossless: normalization and unknown characters cannot be undone", err=True)

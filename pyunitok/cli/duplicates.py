@@ -8,10 +8,10 @@ from typing import Any
 
 import click
 
-from pyunitok.cli.arguments import load_model
 from pyunitok.errors import count
 from pyunitok.index.duplicates import drop_repeats, write_repeats
 from pyunitok.index.opened import open_index
+from pyunitok.tokens.model import open_model
 
 
 @click.command()
@@ -39,7 +39,7 @@ def duplicates(folder: str, out: str, min_tokens: int, drop: bool, overwrite: bo
       pyunitok duplicates idx --min-tokens 50 -o dups.jsonl.zst
       pyunitok duplicates idx --min-tokens 50 --drop -o unique.u16
     """
-    index = open_index(folder, model=load_model(model) if model else None)
+    index = open_index(folder, model=open_model(model) if model else None)
     command: Any = drop_repeats if drop else write_repeats
     with click.progressbar(length=1000, label="comparing", file=sys.stderr) as bar:
         found, n = command(

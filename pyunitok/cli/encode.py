@@ -7,8 +7,9 @@ import sys
 
 import click
 
-from pyunitok.cli.arguments import load_model, model_option, stdin
+from pyunitok.cli.arguments import model_option, stdin
 from pyunitok.cli.columns import columns
+from pyunitok.tokens.model import open_model
 
 
 @click.command()
@@ -25,7 +26,7 @@ def encode(text: tuple[str, ...], model: str | None, pieces: bool) -> None:
     Example:
       pyunitok encode "The quick brown fox"
     """
-    tokenizer = load_model(model)
+    tokenizer = open_model(model)
     for line in [os.fsencode(" ".join(text))] if text else (line.removesuffix(b"\n") for line in stdin()):
         ids = list(map(str, tokenizer.encode(line).tolist()))
         if pieces or sys.stdout.isatty():
@@ -45,7 +46,7 @@ def decode(ids: tuple[str, ...], model: str | None) -> None:
     Example:
       pyunitok decode 32762 15424 6482 9963    # The quick brown fox
     """
-    tokenizer = load_model(model)
+    tokenizer = open_model(model)
     for line in [list(ids)] if ids else (line.decode("ascii", "replace").split() for line in stdin()):
         try:
             numbers = [int(word) for word in (part for item in line for part in item.replace(",", " ").split())]

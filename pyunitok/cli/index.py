@@ -10,13 +10,14 @@ from typing import Any
 import click
 
 import pyunitok
-from pyunitok.cli.arguments import Size, load_model
+from pyunitok.cli.arguments import Size
 from pyunitok.cli.progress import make_bar
 from pyunitok.cli.report import report_export
 from pyunitok.errors import count
 from pyunitok.export.engines import ENGINES, write_engine_index
 from pyunitok.index.build import build_index
 from pyunitok.index.plan import Limits
+from pyunitok.tokens.model import open_model
 
 
 @click.command()
@@ -61,7 +62,7 @@ def index(tokens: tuple[str, ...], folder: str, to: str | None, model: str | Non
         raise click.UsageError(
             "--add keeps the order and columns of the index: it excludes --order, --left, --overwrite"
         )
-    options |= {"order": options["order"] or "bytes", "model": load_model(model) if model else None}
+    options |= {"order": options["order"] or "bytes", "model": open_model(model) if model else None}
     with IndexMeter() as meter:
         manifest = build_index(tokens, folder, on_progress=meter.show, **options)
     counts = f"{count(manifest.documents, 'document')}, {count(manifest.tokens, 'token')}"
@@ -71,7 +72,7 @@ def index(tokens: tuple[str, ...], folder: str, to: str | None, model: str | Non
 def _write_format(to: str, tokens: tuple[str, ...], folder: Path, model: str | None, options: dict[str, Any]) -> None:
     if len(tokens) != 1:
         raise click.UsageError("--format takes one token file")
-    array = pyunitok.open(tokens[0], dtype="uint16", model=load_model(model) if model else None)
+    array = pyunitok.open(tokens[0], dtype="uint16", model=open_model(model) if model else None)
     limits = Limits(options["max_memory_bytes"], options["shard_tokens"])
     with IndexMeter() as meter:
         written = write_engine_index(

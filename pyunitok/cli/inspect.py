@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import click
 
-from pyunitok.cli.arguments import NAMES, load_model
 from pyunitok.tokens import inspect as about
+from pyunitok.tokens.model import open_model
+from pyunitok.vocab import known
 
 
 @click.command()
@@ -18,7 +19,7 @@ def inspect(path: str) -> None:
       pyunitok inspect unitok-v1
       pyunitok inspect ids.u16
     """
-    rows = about.model_rows(load_model(path)) if path in NAMES else about.rows(path)
+    rows = about.model_rows(open_model(path)) if path in known.NAMES else about.rows(path)
     width = max(len(name) for name, _ in rows)
     for name, value in rows:
         click.echo(f"{name:<{width}}  {value}")

@@ -14,7 +14,7 @@ from typing import Any
 
 import click
 
-from pyunitok.cli.arguments import load_model, parse_separator
+from pyunitok.cli.arguments import parse_separator
 from pyunitok.cli.sections import Sectioned
 from pyunitok.errors import count as counted
 from pyunitok.errors import printable
@@ -22,6 +22,7 @@ from pyunitok.index.brief import metadata_of, rows_of_hits
 from pyunitok.index.concordance import Line, aligned, as_record, concordance, spreadsheet_cell
 from pyunitok.index.hits import Hit
 from pyunitok.index.opened import open_index
+from pyunitok.tokens.model import open_model
 
 QUESTIONS = (
     "count", "documents", "by_source", "next", "previous", "prob", "infgram", "infgram_next", "all_of", "ngrams",
@@ -125,7 +126,7 @@ def search(
         raise click.UsageError("--queries replaces TEXT, where one is needed, and writes JSON")
     if (text is None and not queries) != (question in WITHOUT_TEXT):
         raise click.UsageError("TEXT is missing" if text is None else f"--{question.replace('_', '-')} takes no TEXT")
-    index = open_index(folder, model=load_model(model) if model else None)
+    index = open_index(folder, model=open_model(model) if model else None)
     if queries:
         for line in Path(queries).read_bytes().splitlines():
             answer = ANSWERS[question](index, _query(line.decode("utf-8", "surrogateescape"), options), options)

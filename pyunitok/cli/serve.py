@@ -7,11 +7,11 @@ import threading
 
 import click
 
-from pyunitok.cli.arguments import load_model
 from pyunitok.errors import count
 from pyunitok.index.opened import open_index
 from pyunitok.index.page.app import make_app
 from pyunitok.index.page.server import config
+from pyunitok.tokens.model import open_model
 
 MAX_WORK = 2_000_000_000  # of one search of the page in all shards: about two seconds, and 2 GB
 
@@ -40,7 +40,7 @@ def serve(folder: str, host: str, port: int, allow_host: tuple[str, ...], model:
 
     except ImportError as error:
         raise click.ClickException(f"{error.name} is not installed: pip install 'pyunitok[serve]'") from error
-    index = open_index(folder, model=load_model(model) if model else None)
+    index = open_index(folder, model=open_model(model) if model else None)
     index.max_work = min(index.max_work, MAX_WORK // max(1, len(index.shards)))
     index.tables  # noqa: B018 - made now, and not by the first search
     threading.Thread(target=index.prefetch, daemon=True).start()

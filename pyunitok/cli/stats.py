@@ -8,12 +8,12 @@ from pathlib import Path
 import click
 
 import pyunitok
-from pyunitok.cli.arguments import load_model
 from pyunitok.cli.progress import Meter
 from pyunitok.disk.reports import check_report, write_report
 from pyunitok.errors import printable
 from pyunitok.run.plan import Progress
 from pyunitok.tokens import stats_page
+from pyunitok.tokens.model import open_model
 from pyunitok.tokens.stats import stats as stats_of
 
 MAX_INPUTS = 20  # listed on the terminal
@@ -41,7 +41,7 @@ def stats(
     for report in (json_path, html_path, png_path):
         if report and report != "-":
             check_report(Path(report))
-    array = pyunitok.open(tokens, model=load_model(model) if model else None)
+    array = pyunitok.open(tokens, model=open_model(model) if model else None)
     progress = Progress(compressed_total=array.ids.nbytes)
 
     def on_ids(n: int) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
-from pyunitok.cli.arguments import SampleOf, ShardOf, Size, load_model, model_option, parse_separator
+from pyunitok.cli.arguments import SampleOf, ShardOf, Size, model_option, parse_separator
 from pyunitok.cli.export import export_options
 from pyunitok.cli.report import Listener, report_formats, report_left_out, report_survey
 from pyunitok.cli.sections import Sectioned
@@ -19,6 +19,7 @@ from pyunitok.export import FORMATS
 from pyunitok.export import Options as ExportOptions
 from pyunitok.job import Job
 from pyunitok.run.options import CHOICES, TokenizeOptions
+from pyunitok.tokens.model import open_model
 
 SECTIONS = {
     "Inputs": "include exclude max-line on-error metadata",
@@ -137,7 +138,7 @@ def tokenize(
     if stats_json:
         check_report(Path(stats_json))
     format_options = given({field.name: options.pop(field.name) for field in fields(ExportOptions)})
-    job = Job(inputs, out, load_model(model), TokenizeOptions(format_options=format_options, **options))
+    job = Job(inputs, out, open_model(model), TokenizeOptions(format_options=format_options, **options))
     report_left_out(job.left_out)
     report_formats(job.plan.sources)
     if dry_run:

@@ -9,13 +9,13 @@ from typing import Any
 import click
 
 import pyunitok
-from pyunitok.cli.arguments import load_model
 from pyunitok.cli.progress import Meter
 from pyunitok.corpus.inputs import find
 from pyunitok.errors import ModelFormatError, VocabularyError, count
 from pyunitok.index.shard import open_shards
 from pyunitok.index.verify import bytes_to_check, verify_index
 from pyunitok.run.plan import Progress
+from pyunitok.tokens.model import open_model
 from pyunitok.tokens.verify import verify as verify_tokens
 from pyunitok.tokens.verify_text import sources_of, verify_text
 
@@ -47,7 +47,7 @@ def verify(tokens: str, inputs: tuple[str, ...], named: bool, model: str | None,
             raise click.UsageError("an index has no inputs to compare: verify its token files")
         _verify_index(tokens, model)
         return
-    array = pyunitok.open(tokens, model=load_model(model) if model else None)
+    array = pyunitok.open(tokens, model=open_model(model) if model else None)
     assert array.manifest is not None  # open() without a dtype
     try:
         tokenizer: Any = array.tokenizer
@@ -83,7 +83,7 @@ def verify(tokens: str, inputs: tuple[str, ...], named: bool, model: str | None,
 
 
 def _verify_index(folder: str, model: str | None) -> None:
-    opened = open_shards(folder, model=load_model(model) if model else None)
+    opened = open_shards(folder, model=open_model(model) if model else None)
     total = bytes_to_check(opened)
     checking = _Checking("checking", total)
     with checking:

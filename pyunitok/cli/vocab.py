@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from pyunitok.cli.arguments import Size, load_model
+from pyunitok.cli.arguments import Size
 from pyunitok.cli.progress import PhaseBar
 from pyunitok.corpus import inputs
 from pyunitok.corpus.reading import Reading, ReadingOptions
@@ -17,6 +17,7 @@ from pyunitok.corpus.sniff import NotTextError
 from pyunitok.disk.reports import check_report, write_report
 from pyunitok.errors import InputError, printable
 from pyunitok.tokens.corpus_counts import FileCount, count_files
+from pyunitok.tokens.model import open_model
 from pyunitok.train.editing import edit_vocabulary
 from pyunitok.vocab import lists
 from pyunitok.vocab.diff import diff as compare
@@ -191,7 +192,7 @@ def diff(
       pyunitok vocab diff rwkv-world mine.txt --text sample.txt
     """
     _check_json(json_path)
-    models = [load_model(a), load_model(b)]
+    models = [open_model(a), open_model(b)]
     found, counts = compare(models[0].pieces(), models[1].pieces()), list[Any]()
     if texts:
         sources = inputs.find(texts, text_key=text_key)
@@ -243,7 +244,7 @@ def list_(
       pyunitok vocab list rwkv-world --longest 10
       pyunitok vocab list rwkv-world --script Cyrillic --plain > cyrillic.txt
     """
-    pieces = load_model(model).pieces()
+    pieces = open_model(model).pieces()
     found = select(pieces, longest=longest, pattern=regex, script=script, min_bytes=min_bytes, not_utf8=not_utf8)
     for id_, piece in found:
         if as_json:

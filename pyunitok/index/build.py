@@ -34,11 +34,10 @@ from pyunitok.index.plan import Limits, plan_index
 from pyunitok.index.shard import CHUNK, N_RANKS, open_rank, top_of
 from pyunitok.index.suffix import suffix_array
 from pyunitok.model.batch import threads_or_cores
-from pyunitok.model.tokenizer import Tokenizer
 from pyunitok.run.cluster import Cluster, connected
 from pyunitok.run.units import Each
 from pyunitok.tokens.manifest import StrPath
-from pyunitok.tokens.model import given_model
+from pyunitok.tokens.model import Model, given_model
 
 PLAN_NAME = "plan.json"
 SHARD_FILE = re.compile(r"\d{5,}\.(sa|first|top|left)")
@@ -65,7 +64,7 @@ class _StoppedError(Exception):
 def build_index(
     tokens: StrPath | Iterable[StrPath], folder: StrPath, *, order: str = "bytes", left: bool = False,
     max_memory_bytes: int | None = None, shard_tokens: int | None = None, threads: int | None = None,
-    add: bool = False, overwrite: bool = False, model: Tokenizer | StrPath | None = None, ray: str | None = None,
+    add: bool = False, overwrite: bool = False, model: Model = None, ray: str | None = None,
     on_progress: Callable[[IndexProgress], None] | None = None,
 ) -> IndexManifest:  # fmt: skip
     """Index token files for search, as `pyunitok index` does; open_index() opens the folder. Returns index.json.

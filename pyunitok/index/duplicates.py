@@ -31,11 +31,11 @@ from pyunitok.disk.outfile import new_file
 from pyunitok.errors import LimitError, OutputError
 from pyunitok.index.hits import Int64s
 from pyunitok.index.opened import Index, open_index
-from pyunitok.model.tokenizer import Tokenizer
 from pyunitok.run.identity import Identity
 from pyunitok.run.output import Output
 from pyunitok.tokens.manifest import ERRORS_SUFFIX, METADATA_SUFFIX, InputRecord, Manifest, StrPath
 from pyunitok.tokens.metadata import MetadataFile, metadata_path
+from pyunitok.tokens.model import Model
 
 STEP = 1 << 20  # suffixes passed between two looks at the keyboard
 DOCUMENTS_AT_ONCE = 1 << 16
@@ -60,7 +60,7 @@ class Repeats:
 
 def duplicates(
     index: StrPath | Index, out: StrPath, min_tokens: int = 50, *, drop: bool = False, overwrite: bool = False,
-    model: Tokenizer | StrPath | None = None, on_progress: Callable[[float], None] | None = None,
+    model: Model = None, on_progress: Callable[[float], None] | None = None,
 ) -> Repeats:  # fmt: skip
     """Find text that occurs more than once in an index, or drop it, as `pyunitok duplicates` does.
 

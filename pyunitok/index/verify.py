@@ -18,7 +18,7 @@ from pyunitok.index.shard import CHUNK, TOP_STEP, IndexShard, OpenIndex, open_sh
 from pyunitok.index.suffix import first_fault
 from pyunitok.model.tokenizer import Tokenizer
 from pyunitok.tokens.manifest import StrPath
-from pyunitok.tokens.model import given_model
+from pyunitok.tokens.model import Model, given_model
 from pyunitok.tokens.opening import open as open_tokens
 from pyunitok.tokens.verify import verify as verify_tokens
 from pyunitok.tokens.verify_text import sources_of, verify_text
@@ -27,7 +27,7 @@ MAX_FAULTS = 20
 
 
 def verify(
-    path: StrPath, inputs: StrPath | Sequence[StrPath] | bool = False, *, model: Tokenizer | StrPath | None = None,
+    path: StrPath, inputs: StrPath | Sequence[StrPath] | bool = False, *, model: Model = None,
     threads: int | None = None,
 ) -> list[str]:  # fmt: skip
     """Check a token file or an index, as `pyunitok verify` does. Returns a sentence for each problem, [] if intact.

@@ -1,11 +1,11 @@
-"""What may change when a run is resumed: --on-error and --max-line, unless what was written would have been different.
+"""Options that may change when a run is resumed: --on-error and --max-line, unless they would have changed the output.
 
     raise ──▶ skip ◀──▶ skip-file      a bad line ends the run; the next one skips it
       ▲         │            │
       └─────────┴────────────┘         as long as nothing was skipped, or no file left out
 
-A longer line is allowed unless one was skipped for its length. A shorter limit is not: a line that is written already
-may be longer.
+A higher --max-line is allowed unless a line was skipped for its length. A lower one is not: a line that was written
+already may be longer.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def differences(journal: Journal, now: Identity, errors: Path) -> list[str]:
 
 
 def differences_of_part(finished: Manifest, now: Identity, errors: Path) -> list[str]:
-    """The same of a finished shard, which need not be made again if the options would have changed nothing in it."""
+    """Like differences() for a finished shard, which stays if the changed options would not have changed its output."""
     before = Identity.of_manifest(finished)
     if not can_change(before, now):
         return before.differences(now)
@@ -57,7 +57,7 @@ def fits(finished: Manifest, options: dict[str, Any], errors: Path) -> list[str]
 
 
 def common(all_options: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """Options of a run whose shards were made with these: its shards may have changed what may be changed."""
+    """The options of the whole run; its shards may have been made with different values of MAY_CHANGE."""
     if all([one.get(name) for name in MAY_CHANGE] == [all_options[0].get(name) for name in MAY_CHANGE]
            for one in all_options):  # fmt: skip
         return all_options[0]
@@ -72,7 +72,7 @@ def can_change(before: Identity, now: Identity) -> bool:
 
 
 def changed_to(before: Identity, now: Identity) -> Identity:
-    """The run before with what may change as it is now."""
+    """The earlier run with the current values of MAY_CHANGE."""
     return replace(before, options=before.options | {name: now.options.get(name) for name in MAY_CHANGE})
 
 
@@ -86,11 +86,11 @@ def limit_so_far(progress: dict[str, Any]) -> int:
 
 @dataclass(frozen=True)
 class _Written:
-    """What a run has done so far.
+    """The output of a run so far.
 
-    on_error, longest  its options
+    on_error, longest  the run's options
     limit              the longest line that it may have read; 0: it has read nothing
-    n_lines, n_files   that it left out
+    n_lines, n_files   skipped lines and files
     errors, n_listed   the file that lists them, and how many bytes of it count
     """
 
@@ -122,7 +122,7 @@ class _Written:
                    n_listed)  # fmt: skip
 
     def differences(self, options: dict[str, Any]) -> list[str]:
-        """Phrases, one for each reason why other options might have given another output."""
+        """A phrase for each reason why other options might have given another output."""
         is_, limit = options.get(ON_ERROR), options.get(LONGEST)
         found = []
         if self.on_error != is_ and (self.n_files or (self.n_lines and is_ == "raise")):

@@ -1,4 +1,4 @@
-"""Identity: what decides the bytes of a run's output, so that another run can be told to be the same or not."""
+"""Identity: all that decides the bytes of a run's output; tells whether another run is the same."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class Identity:
         return cls(values["options"], [without_secrets(file) for file in files])
 
     def differences(self, now: Identity, n_inputs: int | None = None) -> list[str]:
-        """Phrases, one for each thing that is different in `now`; none if the runs are the same.
+        """A phrase for each difference of `now`; none if the runs are the same.
 
         n_inputs  only this many of the inputs count
         """

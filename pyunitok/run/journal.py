@@ -1,11 +1,11 @@
-"""The journal beside an unfinished output: which run it belongs to, and how far that run is safe on the disk.
+"""The journal beside an unfinished output: which run it belongs to, and how much of its output is on disk.
 
     OUT.journal.partial     line 1   "pyunitok journal 2 " and the XXH64 of the two lines below
-                            line 2   the run: what decides its output, and its inputs   (JSON, the same all the time)
+                            line 2   the run: its options and inputs                    (JSON, never changes)
                             line 3   the state: files, progress; at the end the manifest  (JSON)
 
-It is replaced as a whole, after the data it describes is on the disk. So what it says is always true, though more may
-have been written since; and whoever starts the same run again finds here where to resume.
+The journal is replaced as a whole, after the data it describes is on disk. So it is always true, though more may have
+been written since; the next start of the same run finds here where to resume.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ def journal_path(out: Path) -> Path:
 
 @dataclass
 class Journal:
-    """What the file holds.
+    """The contents of the file.
 
     run       whose output this is
     replaces  the run may replace an older OUT (--overwrite)
-    files     for each output, by the end of its name ("" is OUT itself), what of it is on the disk
-    progress  what the run needs to resume from there; JSON values
-    manifest  once all outputs are whole: OUT.json's text, and the names are being given
+    files     the length and hashes on disk of each output, by its suffix ("" is OUT itself)
+    progress  JSON values that the run needs to resume from there
+    manifest  the text of OUT.json, once all outputs are complete and only have to be renamed
     """
 
     run: Identity
@@ -50,7 +50,7 @@ class Journal:
     manifest: str | None = None
 
     def write(self, path: Path, run_json: bytes | None = None) -> None:
-        """Replace the journal, on the disk when this returns. run_json: encode_run(self.run), made before."""
+        """Replace the journal, on the disk when this returns. run_json: encode_run(self.run), if the caller has it."""
         files = {suffix: asdict(state) for suffix, state in self.files.items()}
         state = {"replaces": self.replaces, "files": files, "progress": self.progress, "manifest": self.manifest}
         body = (run_json or encode_run(self.run)) + json.dumps(state).encode() + b"\n"
@@ -86,13 +86,13 @@ class Journal:
 
     @property
     def n_inputs_read(self) -> int | None:
-        """Inputs that are in the output as a whole: those after them may change. None where all of them count."""
+        """The number of inputs that are completely in the output: later ones may change. None: no input may change."""
         position = self.progress.get("position")
         n_read = position.get("source") if isinstance(position, dict) else None
         return n_read if self.manifest is None and type(n_read) is int and n_read >= 0 else None
 
     def _check(self) -> None:
-        """ValueError if a field is not what it should be; what `progress` holds, its reader checks."""
+        """ValueError if a field is invalid; the reader of `progress` checks its contents."""
         if not isinstance(self.replaces, bool) or not isinstance(self.progress, dict):
             raise ValueError("a field has the wrong type")
         if self.manifest is None and (type(self.progress.get("bytes")) is not int or self.progress["bytes"] < 0):
@@ -119,5 +119,5 @@ def to_hashed(values: dict[str, Any]) -> Hashed:
 
 
 def encode_run(run: Identity) -> bytes:
-    """Line 2 of the journal, with its end. It is long where there are many inputs, and never changes."""
+    """Line 2 of the journal. It is long if there are many inputs, and never changes, so callers keep it."""
     return json.dumps(run.to_json()).encode() + b"\n"

@@ -43,7 +43,7 @@ class Part:
     @property
     def n_bytes(self) -> int:
         """Of OUT and OUT.ends."""
-        return self.manifest.tokens * np.dtype(self.manifest.dtype).itemsize + self.manifest.documents * 8
+        return sum(self.manifest.sizes().values())
 
 
 def merge(
@@ -84,8 +84,8 @@ def join(
     """Join the parts in this order; returns the manifest of OUT, and whether it existed already.
 
     OutputError, before anything is written, if a part is not finished or the parts do not fit together: it names the
-    part and what differs. Of a run in shards, all shards must be given, in order. OutputError also if a part's bytes do
-    not match its hashes.
+    part and the difference. All shards of a run must be given, in order. OutputError also if a part's bytes do not
+    match its hashes.
 
     Memory: a few pieces of 4 MiB. An interrupted merge starts again; an interrupted commit is completed.
     """
@@ -109,7 +109,7 @@ def join(
 
 
 def open_parts(paths: Sequence[Path], out: Path) -> list[Part]:
-    """Parts that can be joined in this order; OutputError as merge() says."""
+    """Open parts that can be joined in this order; OutputError as from merge()."""
     if not paths:
         raise OutputError("there are no parts to merge")
     parts = [open_part(path, out) for path in paths]
@@ -155,17 +155,13 @@ def open_part(path: Path, out: Path) -> Part:
     if not path.exists() or not described.exists():
         raise OutputError(f"{path}: not a finished token file; it and {described.name} must exist")
     part = Part(path, Manifest.read(described), metadata_path(path).exists())
-    expected = {path: part.manifest.tokens * np.dtype(part.manifest.dtype).itemsize}
-    expected[sidecars(path)[0]] = part.manifest.documents * 8
-    for file, n_bytes in expected.items():
-        if not file.exists() or file.stat().st_size != n_bytes:
-            raise OutputError(f"{file} does not have the {n_bytes} bytes of its manifest")
+    part.manifest.check_sizes(path)
     if part.manifest.hash.get("chunk_bytes") != HASH_CHUNK_BYTES:
         raise OutputError(f"{described}: hashes of another chunk size than {HASH_CHUNK_BYTES}")
     return part
 
 
-# What parts must have in common, by the name that messages use.
+# Properties that all parts must share, by their names in messages.
 _FIT: dict[str, Callable[[Part], Any]] = {
     "model sha256": lambda part: part.manifest.model.get("sha256"),
     "algorithm": lambda part: part.manifest.algorithm,
@@ -174,7 +170,7 @@ _FIT: dict[str, Callable[[Part], Any]] = {
     "metadata": lambda part: part.has_metadata,
     "number of shards": lambda part: part.manifest.shard and part.manifest.shard["count"],
 }
-# What shards must also have in common.
+# Properties that all shards must also share.
 _FIT_SHARDS: dict[str, Callable[[Part], Any]] = {
     "options": lambda part: _fixed_options(part.manifest),
     "inputs of all shards": lambda part: part.manifest.shard and part.manifest.shard["all_inputs"],
@@ -225,7 +221,7 @@ def _fixed_options(manifest: Manifest) -> dict[str, Any]:
 
 
 def _check_changes(parts: Sequence[Part]) -> None:
-    """OutputError if a shard might have come out otherwise with the options of the whole run, see changes.py."""
+    """OutputError if the options of the whole run might have changed a shard's output, see changes.py."""
     options = changes.common([part.manifest.run or {} for part in parts])
     for part in parts:
         differ = changes.fits(part.manifest, options, errors_path(part.path)) if part.manifest.run else []
@@ -283,7 +279,7 @@ def _identity(part: Part) -> InputFile:
 
 
 def _differences(there: Manifest, merged: Manifest) -> list[str]:
-    """How a finished OUT differs from what these parts would give."""
+    """How a finished OUT differs from the join of these parts."""
     names = ("model", "eod", "dtype", "algorithm", "tokens", "documents", "bytes", "run")
     differ = [f"{name}: {getattr(there, name)} there, {getattr(merged, name)} here" for name in names
               if getattr(there, name) != getattr(merged, name)]  # fmt: skip

@@ -12,12 +12,12 @@ step can be repeated, so a run that finds such a journal finishes the commit.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
+from time import monotonic
 from typing import Any
 
 from pyunitok.disk.hashing import HASH_CHUNK_BYTES, Hashed
@@ -43,7 +43,6 @@ CHECKPOINT_SECONDS = 30.0
 # Where a checkpoint is slow (a slow disk, a million inputs), the next one waits this many times as long: 2 % overhead.
 CHECKPOINT_SHARE = 50
 
-Clock = Callable[[], float]
 EXTRA = (METADATA_SUFFIX, ERRORS_SUFFIX)  # files that some runs write, besides OUT, .ends and .json
 
 
@@ -53,7 +52,7 @@ def _named(out: Path, suffix: str) -> Path:
 
 @dataclass(frozen=True)
 class OwnFiles:
-    """Every file that a run at this OUT may write."""
+    """Every file that a run may write for this OUT."""
 
     finished: tuple[Path, ...]
     unfinished: tuple[Path, ...]
@@ -76,18 +75,18 @@ def parts_folder(out: Path) -> Path:
 
 
 def files_of_parts(out: Path) -> list[Path]:
-    """Everything in OUT.parts: never inputs, wherever OUT is."""
+    """Everything in OUT.parts: never inputs."""
     return [path for path in parts_folder(out).rglob("*") if path.is_file()]
 
 
 def find(
     out: Path, run: Identity, *, overwrite: bool = False, differences: Callable[[Manifest], list[str]] | None = None
 ) -> Journal | Manifest | None:
-    """What exists of this very run: its journal, the manifest of its finished OUT, or nothing. Writes nothing.
+    """Look for an earlier call of this run: returns its journal, or the manifest of its finished OUT. Writes nothing.
 
-    differences  how a finished OUT differs from what this run would write; by default, how the runs differ
+    differences  how a finished OUT differs from the output of this run; by default, how the runs differ
 
-    OutputError if anything else is there that must not be replaced; it says what differs.
+    OutputError if another file exists that must not be replaced, or another run's; it says what differs.
     """
     for target in own_files(out).finished:
         check_target(target, overwrite=True)
@@ -119,16 +118,13 @@ def _refuse(differences: list[str], what: str) -> None:
 
 
 def _check_finished(out: Path, differences: Callable[[Manifest], list[str]]) -> Manifest:
-    """The manifest of OUT, if it is complete and was made by this very run; else OutputError."""
-    ends, described = sidecars(out)
+    """The manifest of OUT; OutputError unless it is complete and was made by this run."""
+    described = sidecars(out)[1]
     if not described.exists():
         raise OutputError(f"{out} exists; --overwrite replaces it")
     manifest = Manifest.read(described)
     _refuse(differences(manifest), f"{out} exists, and was made by another command")
-    sizes = manifest.sizes()
-    for path, n_bytes in ((out, sizes[""]), (ends, sizes[".ends"])):
-        if not path.exists() or path.stat().st_size != n_bytes:
-            raise OutputError(f"{path} does not have the {n_bytes} bytes of its manifest; --overwrite starts again")
+    manifest.check_sizes(out, "; --overwrite starts again")
     if manifest.run and manifest.run.get("metadata") and not _named(out, METADATA_SUFFIX).exists():
         raise OutputError(f"{_named(out, METADATA_SUFFIX)} is missing; --overwrite starts again")
     return manifest
@@ -139,21 +135,20 @@ class Output:
     later run can resume from them.
 
     ids, ends   OutFile
-    finished    the manifest, if this very run was finished before; then there is nothing to do
-    progress    what the last checkpoint of this very run recorded, if there is one
+    finished    the manifest, if this run was finished before; then there is nothing to do
+    progress    the record of this run's last checkpoint, if there is one
     safe_bytes  of text, covered by the last checkpoint
     is_stale    the input that was being read at the last checkpoint has changed since
     """
 
     def __init__(
         self, out: Path, run: Identity, *, overwrite: bool = False, extra: Sequence[str] = (),
-        differences: Callable[[Manifest], list[str]] | None = None, clock: Clock = time.monotonic,
-        verify: bool = False, resumable: bool = True,
+        differences: Callable[[Manifest], list[str]] | None = None, verify: bool = False, resumable: bool = True,
     ) -> None:  # fmt: skip
         """Take the lock, and resume from what find() finds; OutputError from there, or if the files cannot be written.
 
-        extra   which of EXTRA the run writes; one that stays empty gets no name
-        verify  where a run is resumed, compare everything written so far with its hashes; else only the last chunks
+        extra      the files of EXTRA that the run writes; one that stays empty does not appear
+        verify     when resuming, verify the hashes of everything written so far, not only of the last chunks
         resumable  keep a journal; without one, a crash of the machine during commit() may leave any of the files
         """
         self.out = out
@@ -165,8 +160,7 @@ class Output:
         self._run, self._run_json = run, encode_run(run)
         self._overwrite = overwrite
         self._suffixes = ("", ".ends", *extra)
-        self._clock = clock
-        self.safe_bytes, self._last, self._took = 0, clock(), 0.0  # of the last checkpoint
+        self.safe_bytes, self._last, self._took = 0, monotonic(), 0.0  # of the last checkpoint
         self._pool: ThreadPoolExecutor | None = None
         self._syncing: Future[None] | None = None
         self._lock = OutputLock(out)
@@ -195,7 +189,7 @@ class Output:
     def ends(self) -> OutFile:
         return self.files[".ends"]
 
-    # ------------------------------------------------------------------------------------------ what is there
+    # ------------------------------------------------------------------------------------------------ resuming
 
     def _start(self, found: Journal | Manifest | None) -> None:
         if self._overwrite and journal_path(self.out).exists():
@@ -244,19 +238,19 @@ class Output:
         """Whether it is time for a checkpoint, after n_bytes of text."""
         if not self._resumable or (self._syncing is not None and not self._syncing.done()):
             return False
-        seconds = self._clock() - self._last
+        seconds = monotonic() - self._last
         enough = n_bytes - self.safe_bytes >= CHECKPOINT_BYTES or seconds >= CHECKPOINT_SECONDS
         return enough and seconds >= CHECKPOINT_SHARE * self._took
 
     def checkpoint(self, progress: dict[str, Any], *, wait: bool = False) -> None:
-        """Make safe what was written so far; unless `wait` is set, another thread waits for the disk.
+        """Put everything written so far on disk and record it; unless `wait` is set, another thread does the waiting.
 
-        progress["bytes"] is how much text is done; the rest is the caller's own.
+        progress["bytes"] is how much text is done; the rest belongs to the caller.
 
         OutputError if this checkpoint fails or, without waiting, if the previous one did.
         """
         self._wait()
-        self._last, self.safe_bytes = self._clock(), progress["bytes"]
+        self._last, self.safe_bytes = monotonic(), progress["bytes"]
         states = {suffix: file.save() for suffix, file in self.files.items()}
         journal = Journal(self._run, self._overwrite, states, progress)
         self._pool = self._pool or ThreadPoolExecutor(1, "checkpoint")
@@ -265,7 +259,8 @@ class Output:
             self._wait()
 
     def roll_back(self, sizes: dict[str, int], progress: dict[str, Any]) -> None:
-        """Drop what follows the given number of bytes of each file. A run killed in here resumes before or after."""
+        """Cut each file to the given number of bytes. A run that is killed meanwhile resumes before or after the cut.
+        """
         self._wait()
         states = {suffix: file.state_at(sizes[suffix]) for suffix, file in self.files.items()}
         for file in self.files.values():
@@ -273,16 +268,16 @@ class Output:
         Journal(self._run, self._overwrite, states, progress).write(journal_path(self.out), self._run_json)
         for suffix, file in self.files.items():
             file.cut(states[suffix])
-        self._last, self.safe_bytes = self._clock(), progress["bytes"]
+        self._last, self.safe_bytes = monotonic(), progress["bytes"]
 
     def _make_safe(self, journal: Journal, began: float) -> None:
         for file in self.files.values():
             file.sync()
         journal.write(journal_path(self.out), self._run_json)
-        self._took = self._clock() - began
+        self._took = monotonic() - began
 
     def _wait(self) -> None:
-        """Wait for the checkpoint in progress; raises what it raised."""
+        """Wait for the checkpoint in progress; raises its error."""
         if self._syncing is not None:
             self._syncing.result()
             self._syncing = None
@@ -303,7 +298,7 @@ class Output:
         self._name(list(states), text)
 
     def _name(self, suffixes: list[str], manifest: str) -> None:
-        """The commit's renames, or those that remain; OUT appears last, so it is complete when it is there."""
+        """Do the renames of a commit that remain. OUT appears last, so it is complete once it exists."""
         partial = self.partial("")
         if partial.exists() and self.out.exists():
             self.out.unlink()  # an older OUT must never stand beside new files

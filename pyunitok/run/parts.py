@@ -6,8 +6,8 @@
 
          plan ──▶ parts, on any machine ──▶ join ──▶ OUT, OUT.ends, OUT.json …; OUT.parts is removed
 
-The driver reads names, sizes and counts, and the parts when it joins them: a thread does so, in order, while others are
-made. It may be killed at any time: the next driver finds the plan and the parts, and joins them from the first.
+The driver reads names, sizes and counts. A thread of it joins the finished parts, in order, while others are made. It
+may be killed at any time: the next driver finds the plan and the parts, and joins them from the first.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ from pyunitok.tokens.manifest import ERRORS_SUFFIX, Manifest
 
 PLAN_NAME = "plan.json"
 SHOW_SECONDS = 0.2  # between reports of the join
-LOOKING_THREADS = 16  # to look for existing parts on file systems that answer slowly
+LOOKUP_THREADS = 16  # look for existing parts on slow file systems
 
 
 @dataclass(frozen=True)
@@ -124,12 +124,12 @@ def tokenize_in_parts(plan: Plan, each: Each = each, callbacks: Callbacks = SILE
             _remove(folder, plan.out)
         return finished
     finally:
-        _remove_attempts(folder)  # nothing waits for what is left there
+        _remove_attempts(folder)  # no task is running any more
         lock.release()
 
 
 def _check(plan: Plan) -> None:
-    """What can be checked before anything is written."""
+    """Check all that can be known before anything is written."""
     plan.check()
     if plan.shard:
         raise OutputError("a shard of a run is not divided again; give the whole run")
@@ -155,7 +155,7 @@ def _check_folder(folder: Path, overwrite: bool) -> None:
 
 
 def _finished(out: Path, run: Identity, replaces: bool) -> Manifest | None:
-    """The manifest if this very run is finished; OutputError if something else is there."""
+    """The manifest if this run is finished; OutputError if another OUT exists."""
     found = find(out, run, overwrite=replaces)
     if found is None or isinstance(found, Manifest):
         return found
@@ -163,7 +163,7 @@ def _finished(out: Path, run: Identity, replaces: bool) -> Manifest | None:
         raise OutputError(
             f"{out} was begun on one machine; the same command without --ray resumes, --overwrite starts again"
         )
-    with Output(out, run) as output:  # a commit that was killed: does the rest
+    with Output(out, run) as output:  # finishes a commit that was killed
         return output.finished
 
 
@@ -195,8 +195,8 @@ def _planned(plan: Plan, folder: Path, planned: Planned | None, each: Each) -> P
 
 
 def _replanned(planned: Planned, plan: Plan, run: Identity, unit_bytes: int, each: Each) -> Planned:
-    """The same units for changed options: where lines are skipped, their numbers are needed. See changes.py; parts that
-    the new options would have changed are refused where they are found."""
+    """Plan the same units for changed options (see changes.py): skipping lines needs line numbers. find_part() rejects
+    parts that the new options would have changed."""
     units = plan_units(plan, unit_bytes, each)
     then, now = ([(unit.first, unit.end, unit.part) for unit in some] for some in (planned.units, units))
     if then != now:
@@ -225,7 +225,7 @@ def _remove(folder: Path, out: Path) -> None:
 
 
 def _remove_attempts(folder: Path) -> None:
-    """Remove what workers were writing."""
+    """Remove the files that workers were writing."""
     attempts = folder / ATTEMPTS
     if folder.is_symlink() or attempts.is_symlink() or not attempts.is_dir():
         return
@@ -247,7 +247,7 @@ def _make_parts(
     """Make all parts that do not exist yet. on_part is called with the number of each part that exists."""
     progress = Progress(compressed_total=total_bytes(sources))
     items = [(unit, sources[unit.first : unit.end]) for unit in units]
-    with ThreadPoolExecutor(LOOKING_THREADS) as pool:
+    with ThreadPoolExecutor(LOOKUP_THREADS) as pool:
         there = list(pool.map(partial(find_part, work), items))
     for number, counts in enumerate(there):
         if counts is not None:
@@ -289,7 +289,7 @@ def _manifest(work: UnitContext, run: Identity) -> Manifest:
 
 
 class _Join:
-    """Joins parts in order, in a thread. A context: an exception drops what waits."""
+    """Joins parts in order, in a thread. A context manager: an exception drops the queue."""
 
     def __init__(self, work: UnitContext, output: Output) -> None:
         self._work = work
@@ -306,7 +306,7 @@ class _Join:
         self._pool.shutdown(cancel_futures=True)
 
     def add(self, number: int) -> None:
-        """This part exists. Raises what joining an earlier one has raised."""
+        """Queue a part that exists. Raises the error of an earlier part."""
         self._finished.add(number)
         while self._next in self._finished:
             self._finished.remove(self._next)

@@ -26,7 +26,7 @@ from pyunitok.run.output import Output
 from pyunitok.run.plan import SILENT, Callbacks, Plan, Start, describe_model
 from pyunitok.run.tally import Tally
 from pyunitok.tokens.manifest import ERRORS_SUFFIX, METADATA_SUFFIX, Manifest
-from pyunitok.tokens.metadata import ErrorsFile, MetadataFile
+from pyunitok.tokens.metadata import MetadataFile
 
 
 def tokenize(plan: Plan, callbacks: Callbacks = SILENT) -> Manifest:
@@ -81,9 +81,6 @@ class Writer:
         self._plan, self._output = plan, output
         self.tally = tally
         self._metadata: MetadataFile | None = None
-        self._errors: ErrorsFile | None = None
-        if plan.options.skip_bad:
-            self._errors = ErrorsFile(output.files[ERRORS_SUFFIX])
         if output.progress is None:
             self._open_metadata(None, [])
             return
@@ -105,9 +102,8 @@ class Writer:
             output.ends.write(encoded.data_of_ends(tally.progress.tokens))
             if self._metadata is not None:
                 self._metadata.append(result.metadata)
-            if self._errors is not None:
-                for bad in result.bad:
-                    self._errors.append(self._plan.sources[result.source].name, bad.line, bad.error)
+            for bad in result.bad:
+                self._list_error(result.source, bad.line, bad.error)
 
     def checkpoint_if_due(self) -> None:
         if self._output.is_due(self.tally.progress.bytes):
@@ -133,9 +129,9 @@ class Writer:
 
     def leave_out(self, error: InputError) -> None:
         """The whole of an input; the next one follows."""
-        assert error.source is not None and self._errors is not None
+        assert error.source is not None
         self.roll_back(error.source)
-        self._errors.append(self._plan.sources[error.source].name, None, str(error))
+        self._list_error(error.source, None, str(error))
         self.tally.leave_out(error.source, str(error))
 
     def roll_back(self, number: int) -> None:
@@ -148,12 +144,17 @@ class Writer:
         if self._metadata is not None:
             path = output.partial(METADATA_SUFFIX)
             sizes[METADATA_SUFFIX], lines = self._metadata.place_of(before.documents, path)
-        if self._errors is not None:
+        if ERRORS_SUFFIX in output.files:
             sizes[ERRORS_SUFFIX] = _n_bytes_of_lines(output.partial(ERRORS_SUFFIX), tally.n_errors_before(number))
         tally.roll_back(number)
         progress = self._progress(lines)
         output.roll_back(sizes, progress)
         self._open_metadata(output.partial(METADATA_SUFFIX), progress["metadata lines"])
+
+    def _list_error(self, source: int, line: int | None, error: str) -> None:
+        """Append to OUT.errors.jsonl; line: None if the whole file is left out."""
+        record = {"file": self._plan.sources[source].name, "line": line, "error": error}
+        self._output.files[ERRORS_SUFFIX].write(memoryview(json.dumps(record).encode() + b"\n"))
 
     def _open_metadata(self, begun: Path | None, lines: list[str]) -> None:
         if self._plan.options.metadata:

@@ -42,7 +42,7 @@ from pyunitok.run.plan import Plan, Progress
 from pyunitok.run.shard import RunShard, shard_suffix
 from pyunitok.tokens.manifest import Manifest
 
-# By default there are about 4,096 units, but none so small that its start dominates, or so large that a repeat hurts.
+# By default there are about 4,096 units: large enough that starting one costs little, small enough to repeat one.
 N_UNITS = 4096
 MIN_UNIT_BYTES, MAX_UNIT_BYTES = 64 << 20, 4 << 30
 ATTEMPTS = "attempts"  # the folder for parts being written
@@ -56,8 +56,8 @@ Result = TypeVar("Result")
 
 
 class Each(Protocol):
-    """Calls function(shared, item) for each item, on any machine and in any order; yields each item's number and result
-    as it is done. Raises what a call raised."""
+    """Calls function(shared, item) for each item, on any machine and in any order; yields the number and the result of
+    each finished item. Raises the error of a call."""
 
     def __call__(
         self, function: Callable[[Any, Item], Result], shared: Any, items: Sequence[Item]
@@ -121,8 +121,9 @@ def default_unit_bytes(sources: Sequence[Source]) -> int:
 def plan_units(plan: Plan, n_bytes: int, each: Each = each) -> list[Unit]:
     """All units of a run, each of about n_bytes of the files themselves.
 
-    Finds the frames of large files; where line numbers are needed (metadata, skipped lines), reads those files once to
-    count lines. InputError. Sampling counts documents from the beginning of each input, so files are not divided then.
+    Finds the frames of large files. If line numbers are needed (metadata, skipped lines), reads those files once to
+    count lines. Sampled files are not divided: sampling counts documents from the beginning of each input. InputError
+    if a file cannot be read.
     """
     divided = {} if plan.options.sample else _ranges(plan, n_bytes, each)
     units: list[Unit] = []
@@ -180,13 +181,13 @@ def _counted(cwd: str, item: tuple[Source, Range, bytes | None]) -> Position:
 
 @dataclass(frozen=True)
 class UnitContext:
-    """What all units of a run have in common.
+    """What all units of a run share.
 
     plan        without its sources
     folder      for the parts; all machines must see it
     n_units     of the run
     all_inputs  see RunShard
-    cwd         what relative paths are relative to
+    cwd         relative paths are relative to it
     """
 
     plan: Plan
@@ -224,8 +225,8 @@ def find_part(work: UnitContext, item: tuple[Unit, Sequence[Source]]) -> Progres
 def make_part(work: UnitContext, item: tuple[Unit, Sequence[Source]]) -> Progress:
     """Make a unit's part. Several workers may make the same part at once: they write the same bytes.
 
-    It is written under a unique name and renamed when complete, so a worker that was given up for lost does no harm if
-    it is still running. InputError and OutputError as from pipeline.tokenize.
+    The part is written under a unique name and renamed when complete, so a worker that is believed lost but still runs
+    does no harm. InputError and OutputError as from pipeline.tokenize.
     """
     unit, sources = item
     found = find_part(work, item)
@@ -255,7 +256,7 @@ def _tokenize(work: UnitContext, unit: Unit, sources: Sequence[Source], out: Pat
     except InputError:
         if unit.before != UNCOUNTED:
             raise
-    # Again, to find out which line of the file it is.
+    # Read the range again, with the number of its first line, so that the error names the line.
     before = counted(sources[0], Range(0, unit.part.begin), separator_of(sources[0], work.plan.options.separator))
     unit = replace(unit, before=followed_by(BEGINNING, before))
     plan = _plan_of(work, unit, _opened(work, unit, sources))
@@ -274,7 +275,7 @@ def _plan_of(work: UnitContext, unit: Unit, sources: Sequence[Source]) -> Plan:
 
 
 def _stand_in(cwd: str, sources: Sequence[Source]) -> None:
-    """Make relative paths mean what they meant where the command was run."""
+    """Change to the command's directory if a path is relative."""
     if any(not (is_url(source.path) or Path(source.path).is_absolute()) for source in sources):
         try:
             os.chdir(cwd)

@@ -240,6 +240,13 @@ class Manifest:
         """Bytes of OUT and of OUT.ends, by the end of their names."""
         return {"": self.tokens * int(self.dtype[-1]), ".ends": self.documents * 8}
 
+    def check_sizes(self, out: Path, advice: str = "") -> None:
+        """OutputError, ending with the advice, unless OUT and OUT.ends exist and are as long as the manifest says."""
+        for suffix, n_bytes in self.sizes().items():
+            path = out.with_name(out.name + suffix)
+            if not path.exists() or path.stat().st_size != n_bytes:
+                raise OutputError(f"{path} does not have the {n_bytes} bytes of its manifest{advice}")
+
     def _check(self) -> None:
         """ValueError or ValidationError if a field that others rely on is not what it should be."""
         for name, form in {"model": _ModelInfo, "hash": _Hash, "exported": _Exported, "shard": _Shard}.items():

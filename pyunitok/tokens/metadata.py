@@ -76,11 +76,6 @@ class MetadataFile:
                 self.flush()
 
     @property
-    def n_bytes(self) -> int:
-        """In the file."""
-        return self._file.n_bytes
-
-    @property
     def waiting(self) -> list[bytes]:
         """Lines that are not in the file yet: fewer than FRAME_BYTES."""
         return list(self._lines)
@@ -132,30 +127,11 @@ class MetadataFile:
         self._file.write(memoryview(frame))
         self.n_documents += n_lines
 
-    def finish(self) -> list[str]:
-        """end(), put it on the disk, close; the XXH64 of each chunk (see OutFile)."""
-        self.end()
-        return self._file.finish()
-
     def end(self) -> None:
         """Write the rest and the index; nothing may follow."""
         self.flush()
         index = np.array([*self._index, (self._file.n_bytes, self.n_documents)], "<u8")
         self._file.write(memoryview(_skippable(index.tobytes() + struct.pack("<Q", len(index)) + _MAGIC)))
-
-    def close(self) -> None:
-        self._file.close()
-
-
-class ErrorsFile:
-    """OUT.errors.jsonl while it grows: whole lines, so that what was written up to a checkpoint is all there is."""
-
-    def __init__(self, file: OutFile) -> None:
-        self._file = file
-
-    def append(self, file: str, line: int | None, error: str) -> None:
-        """line: None if the whole file is left out."""
-        self._file.write(memoryview(json.dumps({"file": file, "line": line, "error": error}).encode() + b"\n"))
 
 
 class Metadata(Sequence[dict[str, Any]]):

@@ -7,12 +7,26 @@ from pathlib import Path
 
 from pyunitok.errors import ModelFormatError, VocabularyError
 from pyunitok.model.tokenizer import Tokenizer
-from pyunitok.tokens.manifest import Manifest
+from pyunitok.tokens.manifest import Manifest, StrPath
 from pyunitok.vocab import known
 
+Model = Tokenizer | StrPath | None
 
-def given_model(model: Tokenizer | str | os.PathLike[str] | None) -> Tokenizer | None:
-    """A model given by a caller, as a Tokenizer or by the path of its file."""
+
+def open_model(model: Model) -> Tokenizer:
+    """The model given by a Tokenizer, a file or a known name; None is the default vocabulary."""
+    if isinstance(model, Tokenizer):
+        return model
+    if model is None:
+        return Tokenizer.default()
+    if model not in known.NAMES and not Path(model).is_file():
+        names = " or ".join(known.NAMES)
+        raise ModelFormatError(f"there is no model file {os.fspath(model)!r}; name a file, {names}")
+    return Tokenizer.from_file(model)
+
+
+def given_model(model: Model) -> Tokenizer | None:
+    """A model that the caller may leave out."""
     return model if model is None or isinstance(model, Tokenizer) else Tokenizer.from_file(model)
 
 
