@@ -57,10 +57,12 @@ class IdError(UnitokError, IndexError, ValueError):
 class InputError(UnitokError, ValueError):
     """A corpus file cannot be read as what it should be; the message names the file and the line or byte.
 
-    source  in a run: which input, counting from 0
+    source    in a run: which input, counting from 0
+    document  which of the documents that were encoded together, counting from 0
     """
 
     source: int | None = None
+    document: int | None = None
 
 
 class OutputError(UnitokError, ValueError):

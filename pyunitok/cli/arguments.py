@@ -77,7 +77,8 @@ class SampleOf(AnyType):
 
 model_option = click.option(
     "-m", "--model", metavar="MODEL",
-    help="A model file, or one of the vocabularies unitok-v1 (the default) and rwkv-world.",
+    help="A model file, or one of the vocabularies unitok-v1 (the default) and rwkv-world. Many tokenizer.json files"
+    " need pip install 'pyunitok[huggingface]'.",
 )
 
 

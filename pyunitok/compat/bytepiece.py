@@ -23,6 +23,7 @@ from pyunitok.train.lines import batched
 from pyunitok.train.sources import SuppliedBatches
 from pyunitok.vocab import bytepiece as format_
 from pyunitok.vocab import convert, forms
+from pyunitok.vocab.vocabulary import Vocabulary
 
 __version__ = "0.6.3"  # of the package that this replaces
 _N_SPECIAL = len(format_.SPECIAL_PIECES)
@@ -118,7 +119,7 @@ class Tokenizer:
 
     def convert_to_sentencepiece(self, path: str | os.PathLike[str]) -> None:
         """Write a SentencePiece model: see pyunitok.vocab.convert for what it cannot hold."""
-        vocabulary = convert.vocabulary_of(self.tokenizer._core.model, self.tokenizer._core.about)
+        vocabulary = Vocabulary.of(self.tokenizer._core.model, self.tokenizer._core.about)
         convert.write(path, convert.sentencepiece_from_bytepiece(vocabulary).SerializeToString())
 
 

@@ -36,6 +36,8 @@ def token_bytes(tokenizer: Tokenizer) -> list[bytes]:
             ret[id_] = b""
         elif kind == PIECE_TYPES["byte"] or (is_decoded and id_ in spelled):
             ret[id_] = bytes([int(ret[id_][3:5], 16)])
+        elif tokenizer._core.rules:
+            ret[id_] = tokenizer._core.rules.bytes_of(ret[id_])
         elif tokenizer._core.normalizes:
             ret[id_] = ret[id_].replace(SPACE_SYMBOL, b" ")
     return ret

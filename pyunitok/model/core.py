@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cached_property
@@ -12,12 +13,12 @@ import numpy as np
 from pyunitok._c import library
 from pyunitok._c import model as c_model
 from pyunitok._c import scratch as c_scratch
-from pyunitok.errors import ModelFormatError, VocabularyError
+from pyunitok.errors import ModelFormatError, ModelWarning, VocabularyError
 from pyunitok.model.decoding import Decoding
 from pyunitok.packed import Ids
 from pyunitok.vocab import nfc, utf8
-from pyunitok.vocab.huggingface import preparation
-from pyunitok.vocab.huggingface.preparation import Preparation
+from pyunitok.vocab.huggingface.direct import rules_of
+from pyunitok.vocab.huggingface.scratch import Rules, RulesScratch
 from pyunitok.vocab.vocabulary import PREPARE_NFC, About, split
 
 
@@ -26,7 +27,7 @@ class Core(Decoding):
 
     model        the C model
     about        what Python knows of it
-    preparation  what texts go through first, for models of tokenizer.json
+    rules        how to encode and decode, for models of tokenizer.json
     scratches    idle ones; append and pop are atomic
     shown        {id: its piece as text}, of those asked for
     known        {piece, as str or bytes: id}, likewise
@@ -39,13 +40,15 @@ class Core(Decoding):
         self.shown: dict[int, str] = {}
         self.known: dict[str | bytes, int] = {}
         self.decodes_few = about.denormalization is None and (about.prepare is None or about.prepare == PREPARE_NFC)
-        self.preparation: Preparation | None = None
+        self.rules: Rules | None = None
         self.is_nfc = about.prepare == PREPARE_NFC
         if about.prepare is not None and not self.is_nfc:
             try:
-                self.preparation = preparation.Preparation(about, model)
+                self.rules = rules_of(about, model)
             except VocabularyError as error:
-                raise ModelFormatError(f"the model's rules for texts (`prepare`) are wrong: {error}") from None
+                raise ModelFormatError(f"the model's rules for texts (`prepare`) cannot be used: {error}") from None
+            if self.rules.warning:
+                warnings.warn(ModelWarning(self.rules.warning), stacklevel=4)
 
     @cached_property
     def dtype(self) -> np.dtype[Any]:
@@ -92,8 +95,8 @@ class Core(Decoding):
 
     def normalize(self, data: bytes) -> str:
         """The text that is encoded."""
-        if self.preparation is not None:
-            return self.preparation.normalize(utf8.replaced(data))
+        if self.rules is not None:
+            return self.rules.normalize(utf8.replaced(data))
         if self.is_nfc:
             data = nfc.normalize(data)
         return (self.model.normalize(data) if self.normalizes else data).decode("utf-8", "replace")
@@ -104,7 +107,7 @@ class Core(Decoding):
         Where the model keeps nothing from one part to the next (greedy longest prefix), encode(text[:k]) followed by
         encode(text[k:] + more) is encode(text + more); others carry a c_scratch.State. 0: not yet.
         """
-        if self.preparation is not None:
+        if self.rules is not None:
             return 0
         if self.is_nfc:
             return nfc.split(text)
@@ -112,8 +115,8 @@ class Core(Decoding):
 
     def new_scratch(self) -> c_scratch.Scratch:
         """What a thread needs to encode."""
-        if self.preparation is not None:
-            return preparation.PreparingScratch(self.model, self.preparation)
+        if self.rules is not None:
+            return RulesScratch(self.model, self.rules)
         if self.is_nfc:
             return nfc.NfcScratch(self.model)
         return c_scratch.Scratch(self.model)

@@ -20,7 +20,7 @@ from pyunitok._c import text as c_text
 from pyunitok.errors import IdError
 from pyunitok.packed import Bytes, Ids, Offsets, Packed
 from pyunitok.vocab import nfc, utf8
-from pyunitok.vocab.huggingface.preparation import Preparation
+from pyunitok.vocab.huggingface.scratch import Rules
 from pyunitok.vocab.vocabulary import NORMAL, USER_DEFINED, About
 
 Errors = Literal["strict", "replace"]
@@ -32,7 +32,7 @@ class Decoding:
 
     model: c_model.Model
     about: About
-    preparation: Preparation | None
+    rules: Rules | None
     is_nfc: bool
 
     @property
@@ -50,7 +50,7 @@ class Decoding:
     def decodes_whole(self) -> bool:
         """Whether the ids of a document must be decoded together: for SentencePiece, the first space is not as others;
         denormalizers and the decoders of a tokenizer.json see the whole text."""
-        return self.preparation is not None or self.normalizes
+        return self.rules is not None or self.normalizes
 
     def decode_documents(
         self, ids: Ids, offsets: Offsets, *, drop_last: bool = False, separator: bytes = b""
@@ -58,15 +58,15 @@ class Decoding:
         """The bytes of many documents, as c_model.Model.decode_batch. A document must be whole where decodes_whole."""
         if ids.dtype != self.model.dtype:  # a file of uint32 ids of a model with few
             ids = as_ids(ids, self.model.dtype)
-        if self.preparation is None and self.about.denormalization is None:
+        if self.rules is None and self.about.denormalization is None:
             return self.model.decode_batch(ids, offsets, drop_last=drop_last, separator=separator)
         data, bounds = self.model.decode_batch(ids, offsets, drop_last=drop_last)  # names an id without a meaning
-        if self.preparation is None:
+        if self.rules is None:
             parts = [self.denormalize(data[a:b].tobytes()) + separator for a, b in pairwise(bounds.tolist())]
         else:
             ends = (offsets[1:] - drop_last).tolist()
             items = [ids[begin:end].tolist() for begin, end in zip(offsets.tolist(), ends, strict=False)]
-            parts = [utf8.unescaped(self.preparation.decode(item, True)) + separator for item in items]
+            parts = [utf8.unescaped(self.rules.decode(item, True)) + separator for item in items]
         packed = Packed.from_documents(parts)
         return packed.data, packed.offsets
 
@@ -74,10 +74,11 @@ class Decoding:
         return self.decode_documents(ids, np.array([0, len(ids)], np.int64))[0].tobytes()
 
     def decode_text(self, ids: Ids, errors: Errors, skip_special: bool) -> str:
-        if self.preparation is not None:
+        if self.rules is not None:
             self.model.decode_batch(ids, np.array([0, len(ids)], np.int64))  # names an id without a meaning
-            text = self.preparation.decode(ids.tolist(), skip_special)
-            return utf8.replace_escapes(text) if errors == "replace" else utf8.unescaped(text).decode()
+            if errors == "replace":
+                return self.rules.decode_replaced(ids.tolist(), skip_special)
+            return utf8.unescaped(self.rules.decode(ids.tolist(), skip_special)).decode()
         if errors == "replace" and self.normalizes:
             parts = self.model.decode_batch(ids, self.model.bounds_of_runs(ids))
             spelled = "".join(utf8.replaced(part.tobytes()) for part in Packed(*parts))
@@ -124,7 +125,7 @@ class Decoding:
         each piece that a text begins with: so none may begin with two.
         """
         flags, known = self.model.info.flags, library.MODEL_FLAGS
-        is_plain = self.normalizes and self.preparation is None and not self.model.kind.falls_back_whole
+        is_plain = self.normalizes and self.rules is None and not self.model.kind.falls_back_whole
         if not is_plain or not flags & known["byte_fallback"] or not flags & known["escape_whitespaces"]:
             return False
         spec = self.model.spec()

@@ -55,7 +55,7 @@ def how(
 def _checked(core: Core, method: str | None, alpha: float, seed: int, nbest: int) -> str:
     """The method to use."""
     kind = core.model.kind
-    if core.preparation is not None:
+    if core.rules is not None:
         raise OptionError("models of tokenizer.json cannot be sampled: use the SentencePiece model they were made from")
     if not kind.sampling:
         raise OptionError(f"{kind.title} models encode a text in one way only: there is nothing to sample")

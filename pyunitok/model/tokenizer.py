@@ -12,7 +12,7 @@ from dataclasses import replace
 from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import numpy as np
 
@@ -26,6 +26,7 @@ from pyunitok.model.pieces import TokenizerPieces
 from pyunitok.model.sampling import TokenizerSampling
 from pyunitok.packed import Ids, Offsets, Packed, as_bytes
 from pyunitok.vocab import known, native, open_model, utf8
+from pyunitok.vocab.huggingface.scratch import RulesScratch
 from pyunitok.vocab.vocabulary import About, Vocabulary
 
 Engine = Literal["double-array", "hat"]
@@ -173,15 +174,11 @@ class Tokenizer(TokenizerSampling, TokenizerPieces):
         return ids
 
     def _encode_special(self, text: str | bytes, special: bool, add_special: bool) -> Ids:
-        preparation = self._core.preparation
-        if preparation is None:
+        rules = self._core.rules
+        if rules is None:
             return self.encode(text)
         with self._core.scratch() as scratch:
-            ids: Any = preparation.encode(scratch, as_bytes(text), special=special)
-        template = preparation.template
-        sides = (template.before, template.after) if add_special else ((), ())
-        ret: Ids = np.concatenate((np.array(sides[0], self.dtype), ids, np.array(sides[1], self.dtype)))
-        return ret
+            return rules.encode(cast(RulesScratch, scratch), as_bytes(text), special=special, add_special=add_special)
 
     def __call__(self, text: Any) -> Any:
         """encode() of a text; encode_batch() of a list of texts."""
@@ -209,9 +206,9 @@ class Tokenizer(TokenizerSampling, TokenizerPieces):
         """The pieces of a text. Invalid UTF-8 shows as <0xE3>; an unknown character shows as itself. Hugging Face: what
         tokenizers has as `tokens`; there, BPE shows the unknown piece."""
         core, data = self._core, as_bytes(text)
-        if core.preparation is not None:
+        if core.rules is not None:
             with core.scratch() as scratch:
-                return core.preparation.tokens(scratch, data)
+                return core.rules.tokens(cast(RulesScratch, scratch), data)
         ids = core.encode_list(data)
         if not core.normalizes or core.model.info.unknown_id not in ids:
             try:
@@ -293,12 +290,12 @@ class Tokenizer(TokenizerSampling, TokenizerPieces):
     @property
     def kind(self) -> str:
         """How it encodes: "longest", "unigram", "bpe", "char" or "word"."""
-        return self._core.model.kind.name
+        return self._core.rules.kind if self._core.rules else self._core.model.kind.name
 
     @property
     def algorithm(self) -> str:
         """What decides the ids, with a version: tokens made by another are not comparable."""
-        return self._core.model.kind.algorithm
+        return self._core.rules.algorithm if self._core.rules else self._core.model.kind.algorithm
 
     @property
     def lossless(self) -> bool:

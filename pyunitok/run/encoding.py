@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -12,6 +14,7 @@ from pyunitok._c import scratch as c_scratch
 from pyunitok.corpus.block import Block
 from pyunitok.corpus.position import BEGINNING, Position
 from pyunitok.corpus.workers import Carry
+from pyunitok.errors import InputError, LimitError
 from pyunitok.packed import Ids, Offsets
 from pyunitok.run.plan import Plan
 from pyunitok.tokens.verify_block import verify_block
@@ -51,6 +54,7 @@ class Encoder:
         self.carry = Carry(start.state)
         self._plan = plan
         self._own = threading.local()
+        self._held, self._changed = 0, threading.Condition()  # bytes of memory for documents being encoded
         self._dtype = plan.tokenizer._core.dtype
         self._idle: list[Ids] = []
         self._scratches: list[c_scratch.Scratch] = []  # of all threads
@@ -95,10 +99,39 @@ class Encoder:
             if len(ids) < room or ids.dtype != self._dtype:
                 ids = np.empty(max(room, plan.options.block_bytes + 4096), self._dtype)
             try:
-                n_ids = self._own.scratch.encode_batch(
-                    block.data, offsets, ids, id_offsets, eod_id=eod_id, open_start=block.inside > 0,
-                    open_end=block.open_end, state=state, sampling=sampling, documents=block.numbers,
-                )  # fmt: skip
+                with self._memory_for(block):
+                    n_ids = self._own.scratch.encode_batch(
+                        block.data, offsets, ids, id_offsets, eod_id=eod_id, open_start=block.inside > 0,
+                        open_end=block.open_end, state=state, sampling=sampling, documents=block.numbers,
+                    )  # fmt: skip
                 return ids, id_offsets, n_ids
             except library.RoomError:
                 room = 2 * len(ids)
+            except InputError as error:
+                raise InputError(f"{self._name_of(block, error.document or 0)}: {error}") from None
+
+    def _name_of(self, block: Block, k: int) -> str:
+        number = block.first_document + k if block.numbers is None else int(block.numbers[k])
+        return f"{self._plan.sources[block.source].name}: document {number}"
+
+    @contextmanager
+    def _memory_for(self, block: Block) -> Iterator[None]:
+        """Waits until the other threads leave enough memory for the longest document; LimitError names one that takes
+        more than there is for all."""
+        limit, sizes = self._plan.rules_memory_bytes, np.diff(block.offsets[: block.n_docs + 1])
+        n_bytes = self._plan.memory_factor * int(sizes.max(initial=0))
+        if n_bytes > limit:
+            raise LimitError(
+                f"{self._name_of(block, int(sizes.argmax()))} has {sizes.max():,} bytes, and encoding it takes about"
+                f" {n_bytes:,} bytes of memory, more than half of --max-memory; raise it to {2 * n_bytes}, or divide"
+                " the document"
+            )
+        with self._changed:
+            self._changed.wait_for(lambda: self._held + n_bytes <= limit)
+            self._held += n_bytes
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._held -= n_bytes
+                self._changed.notify_all()

@@ -62,9 +62,9 @@ class Identity:
         """
         names = dict.fromkeys([*self.options, *now.options])
         found = [
-            f"{name}: {_shown(self.options.get(name))} then, {_shown(now.options.get(name))} now"
+            f"{name}: {_shown(before)} then, {_shown(now.options.get(name))} now{_advice(before)}"
             for name in names
-            if self.options.get(name) != now.options.get(name)
+            if (before := self.options.get(name)) != now.options.get(name)
         ]
         changed = list(self._changed_inputs(now, n_inputs))
         found += changed[:SHOWN]
@@ -86,6 +86,12 @@ def _known(file: InputFile) -> InputFile:
     if "/fd/" not in file.path:
         return file
     return replace(file, path=re.sub(r"^/(dev|proc/self)/fd/\d+$", "/dev/fd", file.path))
+
+
+def _advice(before: Any) -> str:
+    """How to continue a run of another version of the library that encodes."""
+    library, _, version = str(before).partition(" ")
+    return f" (to continue, pip install {library}=={version})" if library == "tokenizers" else ""
 
 
 def _shown(value: Any) -> str:

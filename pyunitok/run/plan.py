@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -50,7 +50,9 @@ class Plan:
     @property
     def reading(self) -> Reading:
         """How the inputs are read."""
-        return Reading(self.sources, self.options, self.split, result_bytes=self.id_bytes)
+        limit = self.options.max_memory_bytes - self.rules_memory_bytes
+        options = replace(self.options, max_memory_bytes=limit)
+        return Reading(self.sources, options, self.split, result_bytes=self.id_bytes)
 
     @property
     def eod_id(self) -> int | None:
@@ -65,6 +67,17 @@ class Plan:
     def dtype(self) -> str:
         """The type of the ids in the file, as NumPy writes it."""
         return DTYPES[self.options.dtype]
+
+    @property
+    def memory_factor(self) -> int:
+        """Memory that a document takes while it is encoded, beyond that of the C library, for each of its bytes."""
+        rules = self.tokenizer._core.rules
+        return rules.memory_factor if rules else 0
+
+    @property
+    def rules_memory_bytes(self) -> int:
+        """The share of max_memory_bytes for this."""
+        return self.options.max_memory_bytes // 2 if self.memory_factor else 0
 
     @property
     def id_bytes(self) -> int:

@@ -73,7 +73,7 @@ def count_uses(reading: Reading, tokenizer: Tokenizer, progress: Progress) -> Us
 def _divided(reading: Reading, tokenizer: Tokenizer) -> Reading:
     """Long documents are divided only where the model keeps no state from one part to the next."""
     core = tokenizer._core
-    return replace(reading, split=whole if core.model.kind.carries_state or core.preparation else core.split)
+    return replace(reading, split=whole if core.model.kind.carries_state or core.rules else core.split)
 
 
 def _ids(block: Block, tokenizer: Tokenizer) -> np.ndarray[Any, Any]:

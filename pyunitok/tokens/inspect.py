@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
 
@@ -48,10 +49,12 @@ def _lossless(tokenizer: Tokenizer) -> str:
 
 def _rules(tokenizer: Tokenizer) -> str:
     """What is done to a text before it is encoded."""
-    prepare = tokenizer._core.about.prepare or {}
+    prepare, flags = tokenizer._core.about.prepare or {}, int(tokenizer._core.model.info.flags)
+    if "json" in prepare:
+        prepare, flags = json.loads(prepare["json"]), 0
     parts = [str(prepare[key]["type"]) for key in ("normalizer", "pre_tokenizer") if prepare.get(key)]
-    flags = parts + [name for name, bit in library.MODEL_FLAGS.items() if tokenizer._core.model.info.flags & bit]
-    return ", ".join(flags).replace("_", " ") or "none"
+    names = parts + [name for name, bit in library.MODEL_FLAGS.items() if flags & bit]
+    return ", ".join(names).replace("_", " ") or "none"
 
 
 def model_rows(tokenizer: Tokenizer) -> Rows:
@@ -61,7 +64,7 @@ def model_rows(tokenizer: Tokenizer) -> Rows:
     rows = [
         ("model", tokenizer.name),
         ("file", tokenizer.path or "-"),
-        ("kind", tokenizer._core.model.kind.summary),
+        ("kind", (tokenizer._core.rules or tokenizer._core.model.kind).summary),
         ("pieces", f"{sum(1 for piece in pieces if len(piece)):,}, the longest of {tokenizer.max_piece_bytes} bytes"),
         ("ids", f"0..{tokenizer.vocab_size - 1} ({tokenizer.dtype})"),
         ("eod", eod),

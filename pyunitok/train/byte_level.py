@@ -28,7 +28,7 @@ from pyunitok.train.specs import Specs
 from pyunitok.train.trainer import Training
 from pyunitok.vocab import byte_level
 from pyunitok.vocab import native as native_file
-from pyunitok.vocab.huggingface import byte_level as huggingface
+from pyunitok.vocab.huggingface import writer
 from pyunitok.vocab.vocabulary import CONTROL, NORMAL, Vocabulary, split
 
 END_OF_TEXT = b"<|endoftext|>"
@@ -154,5 +154,5 @@ def save(vocabulary: Vocabulary, training: Training, to: str | None) -> Tokenize
     if training.out is None:
         return Tokenizer.from_vocabulary(vocabulary)
     if format_of(training.out, to) == "huggingface":
-        return training.write({training.out: huggingface.write(vocabulary)})
+        return training.write({training.out: writer.write(vocabulary)})
     return training.write({training.out: native_file.write(vocabulary.build(), vocabulary.about(training.out.stem))})

@@ -6,7 +6,7 @@
     bytepiece       yes         nearly: see NOTES         yes                     -
     rwkv            yes         -                         -                       text form
 
-To huggingface: a tokenizer.json as it is, and native files of models whose symbols are bytes.
+To huggingface: a tokenizer.json as it is, native files made of one, and models whose symbols are bytes.
 """
 
 from __future__ import annotations
@@ -22,14 +22,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pyunitok._c import library
-from pyunitok._c import model as c_model
 from pyunitok._c.kinds import KINDS
 from pyunitok.disk.outfile import check_target, write_whole
 from pyunitok.errors import ModelFormatError, OutputError, VocabularyError
 from pyunitok.vocab import byte_level, bytepiece, known, native, open_model, rwkv, sentencepiece, sentencepiece_proto
-from pyunitok.vocab.huggingface import byte_level as writer
-from pyunitok.vocab.huggingface import file
-from pyunitok.vocab.vocabulary import BYTE, CONTROL, UNKNOWN, UNUSED, About, Vocabulary
+from pyunitok.vocab.huggingface import file, writer
+from pyunitok.vocab.vocabulary import BYTE, CONTROL, UNKNOWN, UNUSED, Vocabulary
 
 # What BytePiece models lose as SentencePiece models; no such model can avoid it, so convert() tells.
 NOTES = (
@@ -86,7 +84,7 @@ def convert(
     if WRITERS[to].recognises(data := path.read_bytes()):  # it may hold more than the model does
         write(target, data)
         return []
-    vocabulary = vocabulary_of(model, about)
+    vocabulary = Vocabulary.of(model, about)
     write(target, WRITERS[to].write(vocabulary))
     return list(WRITERS[to].notes(vocabulary))
 
@@ -97,31 +95,14 @@ def write(target: str | os.PathLike[str], data: bytes) -> None:
     write_whole(path, data)
 
 
-def vocabulary_of(model: c_model.Model, about: About) -> Vocabulary:
-    """What a model was built from."""
-    info = model.info
-    common: dict[str, Any] = {
-        "eod_id": None if info.eod_id < 0 else int(info.eod_id), "eod_piece": about.eod_piece,
-        "fallback_id": None if info.fallback_id < 0 else int(info.fallback_id), "name": about.name,
-    }  # fmt: skip
-    if not model.kind.has_spec:
-        data, offsets = model.pieces()
-        ids = np.flatnonzero(np.diff(offsets))
-        return Vocabulary(data, np.append(offsets[ids], offsets[-1]), ids, **common, kind=model.kind.name)
-    return Vocabulary(
-        **model.spec(), **common, kind=model.kind.name, flags=int(info.flags), special=about.special,
-        denormalization=about.denormalization, prepare=about.prepare, count_total=about.count_total,
-    )  # fmt: skip
-
-
 def pieces_of(vocabulary: Vocabulary) -> list[bytes]:
     data = vocabulary.data.tobytes()
     return [data[begin:end] for begin, end in pairwise(vocabulary.offsets.tolist())]
 
 
 def huggingface_json(vocabulary: Vocabulary) -> bytes:
-    """VocabularyError if it is not one whose symbols are bytes."""
-    if not byte_level.is_byte_level(vocabulary):
+    """VocabularyError if it is neither byte-level nor from such a file."""
+    if not byte_level.is_byte_level(vocabulary) and not (vocabulary.prepare or {}).get("format"):
         raise VocabularyError(
             f"{vocabulary.name} as a tokenizer.json: the symbols of the model must be bytes, as after `pyunitok train"
             " --byte-level`"
@@ -188,7 +169,7 @@ def _check_sentencepiece(vocabulary: Vocabulary, name: str) -> None:
     if not _has(vocabulary.flags, "merge_unknown"):
         raise VocabularyError(f"{name}: it always makes one id of adjacent unknown characters")
     if vocabulary.prepare:
-        raise VocabularyError(f"{name}: it cannot prepare texts by {vocabulary.prepare}")
+        raise VocabularyError(f"{name}: it has no equivalent of what a tokenizer.json does to texts")
 
 
 def _has(flags: int, name: str) -> bool:

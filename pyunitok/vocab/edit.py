@@ -25,7 +25,7 @@ from pyunitok._c.kinds import KINDS
 from pyunitok.disk.outfile import check_folder, check_target, write_whole
 from pyunitok.errors import ModelFormatError, OptionError, OutputError, VocabularyError
 from pyunitok.vocab import known, native, open_model, rwkv
-from pyunitok.vocab.convert import pieces_of, rwkv_text, vocabulary_of
+from pyunitok.vocab.convert import pieces_of, rwkv_text
 from pyunitok.vocab.lists import PieceList, escape
 from pyunitok.vocab.vocabulary import About, Vocabulary
 
@@ -168,7 +168,7 @@ def read(base: str | os.PathLike[str]) -> tuple[Vocabulary, c_model.Model, About
     if not path.is_file():
         raise ModelFormatError(f"there is no model file {os.fspath(base)!r}; name a file, unitok-v1 or rwkv-world")
     model, about = open_model(path)
-    vocabulary = vocabulary_of(model, about)
+    vocabulary = Vocabulary.of(model, about)
     check_greedy(vocabulary)
     return vocabulary, model, about
 

@@ -139,6 +139,24 @@ class Vocabulary:
         """Packs the pieces, in their order. Checks nothing."""
         return cls(*pack(pieces), ids, eod_id, eod_piece, fallback_id, name, **more)
 
+    @classmethod
+    def of(cls, model: c_model.Model, about: About) -> Vocabulary:
+        """What a model was built from."""
+        info = model.info
+        common: dict[str, Any] = {
+            "eod_id": None if info.eod_id < 0 else int(info.eod_id), "eod_piece": about.eod_piece,
+            "fallback_id": None if info.fallback_id < 0 else int(info.fallback_id), "name": about.name,
+            "kind": model.kind.name,
+        }  # fmt: skip
+        if not model.kind.has_spec:
+            data, offsets = model.pieces()
+            ids = np.flatnonzero(np.diff(offsets))
+            return cls(data, np.append(offsets[ids], offsets[-1]), ids, **common)
+        return cls(
+            **model.spec(), **common, flags=int(info.flags), special=about.special,
+            denormalization=about.denormalization, prepare=about.prepare, count_total=about.count_total,
+        )  # fmt: skip
+
     def about(self, name: str) -> About:
         return About(
             name, self.eod_piece, self.special, self.denormalization, self.prepare, self.count_total

@@ -31,6 +31,7 @@ REGEXES = [
     "b?",
     r"\.",
     r"a{2}",
+    r"\w+", r"\p{L}", "(?i)AB", r"a++b", r"\bx",
 ]
 CHARACTERS = [
     *"aaabbbcAB  \n\t1.,!", "▁", "é", "e\u0301", "Ａ", "ﬁ", "日", "か\u3099", "\r\n", "\u200d", "😀", "👍🏽", "\u0600",
@@ -44,6 +45,9 @@ CHARSMAP = {
     "\u00a0": " ", "\u200d": "", "日": "▁", "\u0301": "´", "\u1100\u1161": "가", "😀": ":", "＜": "<",
     "©": "c", "x": "",
 }  # fmt: skip
+# A small model that C encodes.
+BPE = {"type": "BPE", "unk_token": "<unk>", "byte_fallback": False, "merges": [["a", "b"], ["▁", "a"]],
+       "vocab": {"<unk>": 0, "▁": 1, "a": 2, "b": 3, "▁a": 4, "ab": 5, "</s>": 6}}  # fmt: skip
 CONTENTS = ["[X]", "<s>", "ab", "a", "Ａ", " b", "[X][X]", "b▁", "é", "<unk>", "A b", "1"]
 
 
@@ -210,3 +214,38 @@ def text(rng: random.Random, given: dict[str, Any]) -> str:
         for _ in range(rng.randrange(25))
     ]
     return "".join(chosen)
+
+
+def for_c(rng: random.Random) -> dict[str, Any]:
+    """One that C encodes by itself."""
+    names = [f"<0x{byte:02X}>" for byte in range(256)]
+    if rng.random() < 0.5:
+        pieces = dict.fromkeys(["<unk>", *(piece for piece, _ in unigram(rng)["vocab"] if " " not in piece), *names])
+        score = toy_models.SCORES[rng.choice([*toy_models.SCORES])]
+        vocab = [[piece, score(rng)] for piece in [*pieces, *([] if "▁" in pieces else "▁")]]
+        model: dict[str, Any] = {"type": "Unigram", "vocab": vocab, "unk_id": 0, "byte_fallback": True}
+    else:
+        model = bpe(rng)
+        while any(" " in piece for piece in model["vocab"]) or model["unk_token"] not in (None, *model["vocab"]):
+            model = bpe(rng)
+        model["vocab"].setdefault("▁", len(model["vocab"]))
+    begin = rng.choice([{"type": "Prepend", "prepend": "▁"},
+                        {"type": "Replace", "pattern": {"Regex": r"(?<!\n)^"}, "content": "▁"}])  # fmt: skip
+    space = {"type": "Replace", "pattern": {"String": " "}, "content": "▁"}
+    scheme = rng.choice(["always", "first", "never"])
+    metaspace_ = {"type": "Metaspace", "replacement": "▁", "prepend_scheme": scheme, "split": rng.random() < 0.5}
+    normalizers, pre = rng.choice([([begin, space], None), ([space], None), ([space, begin], None), ([], metaspace_)])
+    contents = ["<unk>"] * (model["type"] == "Unigram") + rng.sample(["[X]", "<s>", "[X][X]", "é", "[Y"], 2)
+    tokens = added_tokens(rng, model, contents)
+    for token in tokens:
+        token.update(dict.fromkeys(("single_word", "lstrip", "rstrip", "normalized"), False))
+    strip = {"type": "Strip", "content": " ", "start": 1, "stop": 0}
+    spaces = {"type": "Replace", "pattern": {"String": "▁"}, "content": " "}
+    decoders = rng.choice([[spaces, {"type": "ByteFallback"}, {"type": "Fuse"}, strip], [metaspace_], [],
+                           [{"type": "ByteFallback"}, spaces, {"type": "Fuse"},
+                            {"type": "Replace", "pattern": {"Regex": r"(?<!\n)^ "}, "content": ""}]])  # fmt: skip
+    return {
+        "version": "1.0", "truncation": None, "padding": None, "added_tokens": tokens,
+        "normalizer": sequence(normalizers, "normalizers", rng), "pre_tokenizer": pre,
+        "post_processor": template(rng, tokens), "decoder": sequence(decoders, "decoders", rng), "model": model,
+    }  # fmt: skip

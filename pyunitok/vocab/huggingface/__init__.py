@@ -1,11 +1,8 @@
-"""What a text goes through before the C side sees it, for models of Hugging Face: exactly what tokenizers does.
+"""tokenizer.json: encoded by C where C provably gives the ids of Hugging Face `tokenizers`, else by that library.
 
-    text ─▶ added tokens ─▶ normalizer ─▶ added tokens ─▶ pre-tokenizer ─▶ pieces ─▶ C ─▶ ids
-            found in the     normalizers    found in the    pretokenizers
-            text itself      charsmap       normalized      splits
-            (added)          patterns       text (added)
+    text ─▶ added tokens cut out ─▶ C ─▶ ids      direct.py: spaces become U+2581, or the symbols are bytes
+    text ─▶ tokenizers ─▶ ids                     delegate.py: every other file; needs the extra `huggingface`
 
-preparation.py puts it together; shortcut.py says for which texts the C side alone does all of it. Everything is made
-from the parts of a tokenizer.json, as JSON (`About.prepare`), by readers that refuse what they do not support
-(fields.py).
+file.py reads a tokenizer.json and decides; writer.py writes one. What direct.py needs to know besides the C model is
+kept as JSON in About.prepare.
 """

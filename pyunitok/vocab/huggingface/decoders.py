@@ -1,27 +1,36 @@
-"""Decoders of a tokenizer.json, and its post-processor: from ids to text, and the ids added around those of a text.
+"""Decoders and the template of a tokenizer.json, as far as direct.py supports them.
 
-A decoder makes of a list of tokens another. A byte that belongs to no character is carried as the lone surrogate
-U+DC00 + byte; it is shown as U+FFFD in the end (BROKEN).
+A decoder turns a list of tokens into another. A byte that belongs to no character becomes the lone surrogate
+U+DC00 + byte.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator
+from itertools import groupby
+from typing import NamedTuple
 
-from pyunitok.vocab.huggingface import patterns, pretokenizers
-from pyunitok.vocab.huggingface.fields import Fields, flatten
+from pyunitok.vocab.huggingface.fields import Fields
 
 Decoder = Callable[[list[str]], list[str]]
 
-BROKEN = re.compile("[\udc00-\udcff]")
-_BYTE = re.compile(r"<0x(?:([0-9a-fA-F]{2})|\+([0-9a-fA-F]))>")  # Rust reads numbers with a sign, too
+SPACE = "\u2581"
+_BYTE = re.compile(r"<0x(?:([0-9a-fA-F]{2})|\+([0-9a-fA-F]))>")  # Rust also parses numbers with a sign
+_FIRST_SPACE = r"(?<!\n)^ "  # at the beginning of the text: the lookbehind excludes other lines
+_REGEX_SYMBOLS = set(r"\^$.|?*+()[]{}")
 
 
-def read(fields: Fields | None) -> list[Decoder]:
-    """In their order; VocabularyError names one that is not supported."""
-    return [_read_one(part) for part in flatten(fields, "decoders")]
+def read(document: Fields) -> list[Decoder]:
+    """VocabularyError names a decoder that is not supported."""
+    return [_read_one(part) for part in document.parts("decoder", "decoders")]
+
+
+def literal(fields: Fields) -> str | None:
+    """The string that a Replace looks for; None if it is a regular expression with special characters."""
+    pattern = fields.child("pattern")
+    text = pattern.string("Regex" if pattern.has("Regex") else "String")
+    return None if not text or (pattern.has("Regex") and set(text) & _REGEX_SYMBOLS) else text
 
 
 def _read_one(fields: Fields) -> Decoder:
@@ -31,78 +40,62 @@ def _read_one(fields: Fields) -> Decoder:
     if kind == "ByteFallback":
         return _bytes
     if kind == "Replace":
-        replace = patterns.read(fields).replacer(fields.string("content"))
-        return lambda tokens: [replace(token) for token in tokens]
-    if kind == "Strip":
-        return _strip(fields)
-    if kind == "Metaspace":
-        return _metaspace(pretokenizers.read_metaspace(fields))
-    return fields.refuse(f"the decoder {kind[:40]!r} is not supported", "type")
+        content, pattern = fields.string("content"), literal(fields)
+        if pattern is not None:
+            return lambda tokens: [token.replace(pattern, content) for token in tokens]
+        if fields.child("pattern").values == {"Regex": _FIRST_SPACE} and not content:
+            return lambda tokens: [token.removeprefix(" ") for token in tokens]
+    if kind == "Strip" and [fields.values.get(key) for key in ("content", "start", "stop")] == [" ", 1, 0]:
+        return lambda tokens: [token.removeprefix(" ") for token in tokens]
+    if kind == "Metaspace" and fields.values.get("replacement") == SPACE:
+        return _metaspace(" " if fields.values.get("prepend_scheme") == "never" else "")
+    return fields.refuse(f"the decoder {kind[:40]} needs `tokenizers`")
+
+
+def byte_runs(tokens: Iterable[str]) -> Iterator[tuple[list[str], bytes | None]]:
+    """Runs of byte pieces (<0xE3>) with their bytes, and of other tokens with None."""
+    for is_byte, run in groupby(tokens, lambda token: _BYTE.fullmatch(token) is not None):
+        names = list(run)
+        yield names, bytes(int(re.sub("<0x|>", "", name), 16) for name in names) if is_byte else None
 
 
 def _bytes(tokens: list[str]) -> list[str]:
     ret: list[str] = []
-    waiting = bytearray()
-    for token in [*tokens, ""]:
-        match = _BYTE.fullmatch(token)
-        if match:
-            waiting.append(int(match[1] or match[2], 16))
+    for run, data in byte_runs(tokens):
+        if data is None:
+            ret += run
             continue
-        if waiting:
-            try:
-                ret.append(waiting.decode())
-            except UnicodeDecodeError:
-                ret += [chr(0xDC00 + byte) for byte in waiting]
-            waiting.clear()
-        ret.append(token)
-    return ret[:-1]
+        try:
+            ret.append(data.decode())
+        except UnicodeDecodeError:
+            ret += [chr(0xDC00 + byte) for byte in data]
+    return ret
 
 
-def _strip(fields: Fields) -> Decoder:
-    content, start, stop = fields.character("content"), fields.integer("start"), fields.integer("stop")
-
-    def strip(token: str) -> str:
-        n_left = min(len(token) - len(token.lstrip(content)), start)
-        n_right = min(len(token) - len(token.rstrip(content)), stop)
-        return token[n_left : max(n_left, len(token) - n_right)]
-
-    return lambda tokens: [strip(token) for token in tokens]
-
-
-def _metaspace(rule: pretokenizers.Metaspace) -> Decoder:
-    first = " " if rule.scheme == "never" else ""
-
+def _metaspace(first: str) -> Decoder:
     def decode(tokens: list[str]) -> list[str]:
-        ret = [token.replace(rule.replacement, " ") for token in tokens]
-        if tokens:
-            ret[0] = tokens[0].replace(rule.replacement, first)
-        return ret
+        return [token.replace(SPACE, " " if k else first) for k, token in enumerate(tokens)]
 
     return decode
 
 
-@dataclass(frozen=True)
-class Template:
+class Template(NamedTuple):
     """The ids before and after those of a text."""
 
     before: tuple[int, ...] = ()
     after: tuple[int, ...] = ()
 
 
-def read_template(fields: Fields | None) -> Template:
-    """Of the post-processor, for one text."""
+def read_template(document: Fields) -> Template:
+    """The post-processor's template for a single text."""
     template = Template()
-    for part in flatten(fields, "processors"):
+    for part in document.parts("post_processor", "processors"):
         kind = part.string("type")
-        if kind == "ByteLevel":  # only for offsets
-            continue
         if kind == "TemplateProcessing":
             one = _template(part)
-        elif kind in ("BertProcessing", "RobertaProcessing"):
-            one = Template((_pair_id(part, "cls"),), (_pair_id(part, "sep"),))
-        else:
-            part.refuse(f"the post-processor {kind[:40]!r} is not supported", "type")
-        template = Template(one.before + template.before, template.after + one.after)
+            template = Template(one.before + template.before, template.after + one.after)
+        elif kind != "ByteLevel":  # which only changes offsets
+            part.refuse(f"the post-processor {kind[:40]} needs `tokenizers`")
     return template
 
 
@@ -111,21 +104,12 @@ def _template(fields: Fields) -> Template:
     specials = fields.child("special_tokens")
     for piece in fields.children("single"):
         if piece.has("Sequence"):
-            if piece.child("Sequence").choice("id", ("A", "B")) == "B" or len(sides) == 2:
-                piece.refuse("the template of one text must hold it once", "Sequence")
+            if piece.child("Sequence").values.get("id") != "A" or len(sides) == 2:
+                piece.refuse("expected the text A once", "Sequence")
             sides.append([])
             continue
-        name = piece.child("SpecialToken").string("id")
-        if name not in specials.values:
-            specials.refuse(f"{name[:40]!r} of the template is missing")
-        token = specials.child(name)
-        ids = [Fields({"id": id_}, token.path("ids")).integer("id") for id_ in token.list("ids")]
-        sides[-1] += ids
+        token = specials.child(piece.child("SpecialToken").string("id"))
+        sides[-1] += [Fields({"id": id_}, token.path("ids")).integer("id") for id_ in token.list("ids")]
     if len(sides) != 2:
-        fields.refuse("the template of one text must hold it once", "single")
+        fields.refuse("expected the text A once", "single")
     return Template(tuple(sides[0]), tuple(sides[1]))
-
-
-def _pair_id(fields: Fields, key: str) -> int:
-    pair = fields.list(key)
-    return Fields({"id": pair[1] if len(pair) == 2 else None}, fields.path(key)).integer("id")

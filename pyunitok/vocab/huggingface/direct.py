@@ -1,0 +1,282 @@
+"""Direct: models of tokenizer.json that C encodes, without Hugging Face's library.
+
+    normalizer              pre-tokenizer               what C does
+    Prepend ▁, Replace " "  none                        a dummy prefix; spaces become U+2581 (Llama 2, llm-jp)
+    none                    Metaspace                   the same; every U+2581 begins a segment, if it splits
+    none                    ByteLevel without GPT-2's   symbols are bytes; a Split at spaces may stand before, if no
+                            pattern                     piece crosses one
+
+Added tokens are found in the text itself and cut out here, leftmost and longest first. A file that asks for more
+is refused, and delegate.py reads it. Two things that few callers need are delegated too, once they are asked for:
+offsets, and special=False for a text with Unigram's unknown piece in it.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import groupby
+from typing import Any
+
+import numpy as np
+
+from pyunitok._c import library
+from pyunitok._c import model as c_model
+from pyunitok.errors import VocabularyError
+from pyunitok.packed import Bytes, Ids, Offsets
+from pyunitok.vocab import byte_level, utf8
+from pyunitok.vocab.huggingface import decoders, writer
+from pyunitok.vocab.huggingface.decoders import SPACE, Template
+from pyunitok.vocab.huggingface.delegate import FORMAT as DELEGATED
+from pyunitok.vocab.huggingface.delegate import Delegate
+from pyunitok.vocab.huggingface.fields import Fields
+from pyunitok.vocab.huggingface.scratch import RulesScratch
+from pyunitok.vocab.vocabulary import About, Vocabulary
+
+FORMAT = "huggingface 1"
+_BEGIN = r"(?<!\n)^"  # of a text: another way to write Prepend
+_NEEDED = "needs `tokenizers`"
+_BYTE_LEVEL = {"add_prefix_space": False, "use_regex": False}
+
+
+@dataclass(frozen=True)
+class AddedToken:
+    content: str
+    id: int
+    special: bool
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What stands around the model in a tokenizer.json. VocabularyError names what needs `tokenizers`.
+
+    splits_bytes  whether a Split at spaces stands before ByteLevel
+    prefix  where a U+2581 is put before a text: "never"; "prepend"; "always" or "first", where none is there,
+            "first" only at the beginning of a document
+    flags   of enum unitok_model_flags: what C must do
+    """
+
+    is_bytes: bool
+    splits_bytes: bool
+    prefix: str
+    flags: int
+    tokens: list[AddedToken]
+    decoders: list[decoders.Decoder] | None
+    template: Template
+
+    @classmethod
+    def of(cls, document: Fields) -> Settings:
+        parts = document.parts("pre_tokenizer", "pretokenizers")
+        is_bytes = bool(parts) and parts[-1].string("type") == "ByteLevel"
+        if is_bytes:
+            _check_byte_level(document, parts)
+            prefix, flags, decode = "never", library.MODEL_FLAGS["bytes"], None
+        else:
+            prefix, flags = _metaspace(document, parts) if parts else _prepended(document)
+            decode = decoders.read(document) if document.has("decoder") else None
+        tokens = list(_tokens(document, is_bytes))
+        splits_bytes, template = is_bytes and len(parts) > 1, decoders.read_template(document)
+        return cls(is_bytes, splits_bytes, prefix, flags, tokens, decode, template)
+
+
+def _check_byte_level(document: Fields, parts: list[Fields]) -> None:
+    if document.has("normalizer"):
+        document.refuse(f"before ByteLevel it {_NEEDED}", "normalizer")
+    for key, wanted in _BYTE_LEVEL.items():
+        if parts[-1].boolean(key, True) is not wanted:
+            parts[-1].refuse(f"true {_NEEDED}", key)
+    for part in parts[:-1]:
+        if part.values != writer.SPLIT:
+            part.refuse(f"before ByteLevel this {_NEEDED}")
+    if [part.string("type") for part in document.parts("decoder", "decoders")] != ["ByteLevel"]:
+        document.refuse(f"other than ByteLevel it {_NEEDED}", "decoder")
+
+
+def _metaspace(document: Fields, parts: list[Fields]) -> tuple[str, int]:
+    """The prefix and the flags of a Metaspace alone."""
+    fields = parts[0]
+    if document.has("normalizer"):
+        document.refuse(f"before a pre-tokenizer it {_NEEDED}", "normalizer")
+    if len(parts) > 1 or fields.string("type") != "Metaspace" or fields.values.get("replacement") != SPACE:
+        document.refuse(f"other than Metaspace it {_NEEDED}", "pre_tokenizer")
+    prefix = fields.string("prepend_scheme", "always")
+    is_prefixed = prefix in ("always", "first") and fields.boolean("add_prefix_space", True)
+    if not is_prefixed and prefix != "never":
+        fields.refuse(f"{prefix[:40]!r} {_NEEDED}", "prepend_scheme")
+    names = ["escape_whitespaces"]
+    names += ["restart_at_space"] if fields.boolean("split", True) else []
+    names += ["add_dummy_prefix"] if is_prefixed else []
+    return prefix, sum(library.MODEL_FLAGS[name] for name in names)
+
+
+def _prepended(document: Fields) -> tuple[str, int]:
+    """The same of normalizers without a pre-tokenizer: a Replace of spaces, and perhaps a Prepend before or behind."""
+    found: list[str] = []
+    for part in document.parts("normalizer", "normalizers"):
+        kind = part.string("type")
+        if kind == "Prepend" and part.string("prepend") == SPACE:
+            found.append("prefix")
+        elif kind == "Replace" and part.string("content") == SPACE:
+            begins = part.child("pattern").values == {"Regex": _BEGIN}
+            found.append("prefix" if begins else "spaces" if decoders.literal(part) == " " else kind)
+        else:
+            found.append(kind)
+    if set(found) - {"prefix", "spaces"} or found.count("prefix") > 1 or "spaces" not in found:
+        document.refuse(f"this {_NEEDED}", "normalizer")
+    is_prefixed = "prefix" in found
+    dummy = library.MODEL_FLAGS["add_dummy_prefix"] if is_prefixed else 0
+    return "prepend" if is_prefixed else "never", library.MODEL_FLAGS["escape_whitespaces"] | dummy
+
+
+def _tokens(document: Fields, is_bytes: bool) -> Iterator[AddedToken]:
+    seen: dict[str, bool] = {}
+    for fields in document.children("added_tokens") if document.has("added_tokens") else ():
+        content, normalized = fields.string("content"), fields.boolean("normalized")
+        if not content or content in seen:
+            fields.refuse("it is empty or a duplicate", "content")
+        for key in ("single_word", "lstrip", "rstrip"):
+            if fields.boolean(key):
+                fields.refuse(f"true {_NEEDED}", key)
+        if (normalized and not is_bytes) or normalized not in (seen or {"": normalized}).values():
+            fields.refuse(f"{str(normalized).lower()} {_NEEDED}", "normalized")
+        seen[content] = normalized
+        yield AddedToken(content, fields.integer("id"), fields.boolean("special"))
+
+
+def _alternatives(texts: list[str]) -> str:
+    """A regular expression for any of these sorted texts, longest first; common beginnings are tried once."""
+    common = os.path.commonprefix(texts)  # noqa: RUF071
+    rests = [text[len(common) :] for text in texts]
+    groups = ["".join(_alternatives(list(group))) for _, group in groupby(filter(None, rests), lambda rest: rest[0])]
+    return re.escape(common) + (f"(?:{'|'.join(groups)}){'?' * ('' in rests)}" if groups else "")
+
+
+class Direct:
+    """See scratch.Rules. VocabularyError if C cannot encode as this `prepare` asks, or it is damaged."""
+
+    memory_factor = 0  # not more than for any model of C
+    warning = ""
+
+    def __init__(self, document: Fields, model: c_model.Model, about: About) -> None:
+        self._model, self._about = model, about
+        self.kind, self.algorithm, self.summary = model.kind.name, model.kind.algorithm, model.kind.summary
+        settings = self._settings = Settings.of(document)
+        model.complete()  # is_whole is known then
+        texts = sorted(token.content for token in settings.tokens)
+        self._find = re.compile(_alternatives(texts).encode() if texts else b"(?!)")
+        self._ids = {token.content.encode(): token.id for token in settings.tokens}
+        self._shown = {token.id: token.content for token in settings.tokens}
+        self._special = {token.id for token in settings.tokens if token.special}
+        self._check_model(document, int(model.info.flags))
+        for key, ids in (("added_tokens", list(self._shown)), ("post_processor", [*sum(settings.template, ())])):
+            if ids and max(ids) >= model.info.n_ids:
+                document.refuse(f"id {max(ids)} has no piece; the largest id is {model.info.n_ids - 1}", key)
+
+    def _check_model(self, document: Fields, flags: int) -> None:
+        info, known, wanted = self._model.info, library.MODEL_FLAGS, self._settings.flags
+        if flags & wanted != wanted or document.values.get("reference") or document.has("missing_unknown"):
+            document.refuse(f"this model {_NEEDED}")
+        restarts = wanted & known["restart_at_space"]
+        if not self._settings.is_bytes and (not info.is_compact or (restarts and info.is_whole)):
+            document.refuse(f"this vocabulary {_NEEDED}")
+        self._unknown: bytes | None = None  # the text of Unigram's unknown piece, which C never finds
+        if self._model.kind.name == "unigram" and not self._settings.is_bytes:
+            self._unknown = self._model.piece(self._about.special.get("unk", -1)) or b""
+            if not flags & known["byte_fallback"] or self._unknown not in self._ids:
+                document.refuse(f"unknown characters or the text of the unknown piece {_NEEDED}")
+
+    @cached_property
+    def _delegate(self) -> Delegate:
+        vocabulary = Vocabulary.of(self._model, self._about)
+        return Delegate(writer.write(vocabulary), self._about.name, f"{self._about.name}: offsets", self._model.dtype)
+
+    # ---------------------------------------------------------------------------------------------- encoding ---
+
+    def is_plain(self, data: Bytes, offsets: Offsets) -> bool:
+        if self._find.search(data[offsets[0] : offsets[-1]]) is not None:  # type: ignore[call-overload]
+            return False
+        if self._settings.prefix not in ("always", "first"):
+            return True
+        begins = data[offsets[:-1][np.diff(offsets) > 0]]
+        return not np.isin(begins, (ord(" "), SPACE.encode()[0])).any()
+
+    def encode(self, scratch: RulesScratch, data: bytes, *, special: bool = True, add_special: bool = False) -> Ids:
+        if not special and self._unknown and self._unknown in data:
+            return self._delegate.encode(scratch, data, special=special, add_special=add_special)
+        done = 0
+        before, after = self._settings.template if add_special else ((), ())
+        parts: list[Any] = [before]
+        for match in self._find.finditer(data):
+            id_ = self._ids[match[0]]
+            if special or id_ not in self._special:
+                parts += [self._encode_part(scratch, data[done : match.start()], done == 0), [id_]]
+                done = match.end()
+        last = self._encode_part(scratch, data[done:], done == 0)
+        if len(parts) == 1 and not add_special:
+            return last
+        ret: Ids = np.concatenate([np.asarray(part, last.dtype) for part in (*parts, last, after)])
+        return ret
+
+    def _encode_part(self, scratch: RulesScratch, text: bytes, is_first: bool) -> Ids:
+        prefix = self._settings.prefix
+        begins = prefix in ("always", "first") and text.startswith((b" ", SPACE.encode()))
+        if begins or (prefix == "first" and not is_first):
+            return scratch.encode_normalized(utf8.replaced(text).replace(SPACE, " ").encode())
+        return scratch.encode_by_c(text)
+
+    def tokens(self, scratch: RulesScratch, data: bytes) -> list[str]:
+        return [self._token(id_) for id_ in self.encode(scratch, data).tolist()]
+
+    def _token(self, id_: int) -> str:
+        piece = self._model.piece(id_) or b""
+        return self._shown.get(id_) or (byte_level.shown(piece) if self._settings.is_bytes else piece.decode())
+
+    def spans(self, data: bytes) -> Offsets:
+        return self._delegate.spans(data)
+
+    def normalize(self, text: str) -> str:
+        if self._settings.is_bytes or self._settings.prefix in ("always", "first"):
+            return text
+        return (SPACE if text and self._settings.prefix == "prepend" else "") + text.replace(" ", SPACE)
+
+    # ---------------------------------------------------------------------------------------------- decoding ---
+
+    def bytes_of(self, piece: bytes) -> bytes:
+        return piece if self._settings.is_bytes else piece.replace(SPACE.encode(), b" ")
+
+    def decode(self, ids: list[int], skip_special: bool) -> str:
+        kept = [id_ for id_ in ids if not (skip_special and id_ in self._special)]
+        if self._settings.is_bytes:
+            shown, piece = self._shown, self._model.piece
+            parts = [shown[id_].encode() if id_ in shown else piece(id_) or b"" for id_ in kept]
+            return utf8.escaped(b"".join(parts))
+        tokens = [self._token(id_) for id_ in kept]
+        if self._settings.decoders is None:
+            return " ".join(tokens)
+        for decode in self._settings.decoders:
+            tokens = decode(tokens)
+        return "".join(tokens)
+
+    def decode_replaced(self, ids: list[int], skip_special: bool) -> str:
+        return utf8.replace_escapes(self.decode(ids, skip_special))
+
+
+def rules_of(about: About, model: c_model.Model) -> Direct | Delegate:
+    """The rules in About.prepare. VocabularyError if they are damaged, or need `tokenizers` and it is not installed."""
+    document = Fields(about.prepare, f"{about.name}: ")
+    if document.values.get("format") == DELEGATED:
+        text, reason = document.string("json"), document.string("reason")
+        return Delegate(text.encode(), about.name, reason, model.dtype)
+    if document.values.get("format") != FORMAT:
+        document.refuse("this release does not know it", "format")
+    try:
+        return Direct(document, model, about)
+    except VocabularyError as reason:
+        ret = Delegate(writer.write(Vocabulary.of(model, about)), about.name, str(reason), model.dtype)
+        for token in document.children("added_tokens") if document.has("added_tokens") else ():
+            if ret.library.token_to_id(token.string("content")) != token.integer("id"):
+                raise
+        return ret

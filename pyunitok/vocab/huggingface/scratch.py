@@ -1,0 +1,139 @@
+"""RulesScratch: what a thread needs to encode with a model of a tokenizer.json; Rules: what it asks for."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any, Protocol
+
+import numpy as np
+
+from pyunitok._c import library
+from pyunitok._c import model as c_model
+from pyunitok._c import scratch as c_scratch
+from pyunitok.errors import InputError, UnitokError
+from pyunitok.packed import Bytes, Ids, Offsets
+
+
+class Rules(Protocol):
+    """Encodes and decodes as `tokenizers` does. Immutable: shared by threads.
+
+    kind, algorithm, summary  of the model, as in _c/kinds.py
+    memory_factor             bytes of memory that a document takes for each of its bytes while it is encoded
+    warning                   for users, where they lose speed; or empty
+    """
+
+    kind: str
+    algorithm: str
+    summary: str
+    memory_factor: int
+    warning: str
+
+    def is_plain(self, data: Bytes, offsets: Offsets) -> bool:
+        """Whether the C model alone encodes these documents."""
+
+    def encode(self, scratch: RulesScratch, data: bytes, *, special: bool = True, add_special: bool = False) -> Ids:
+        """dtype[n]: see Tokenizer.encode. InputError if the model has no ids for the text."""
+
+    def tokens(self, scratch: RulesScratch, data: bytes) -> list[str]:
+        """The pieces of a text as `tokenizers` shows them."""
+
+    def spans(self, data: bytes) -> Offsets:
+        """int64[n, 3]: id, and where its text begins and ends."""
+
+    def normalize(self, text: str) -> str: ...
+
+    def bytes_of(self, piece: bytes) -> bytes:
+        """What a piece adds to decoded text. VocabularyError if that depends on the pieces beside it."""
+
+    def decode(self, ids: list[int], skip_special: bool) -> str:
+        """The text; a byte that belongs to no character is the lone surrogate U+DC00 + byte."""
+
+    def decode_replaced(self, ids: list[int], skip_special: bool) -> str:
+        """The text with U+FFFD for such bytes."""
+
+
+def _no_sampling() -> UnitokError:
+    return UnitokError("models of tokenizer.json support neither sampling nor n-best here: use the SentencePiece model")
+
+
+class RulesScratch(c_scratch.Scratch):
+    """Encodes by Rules, and by C alone where they allow that."""
+
+    __slots__ = ("_rules",)
+
+    def __init__(self, model: c_model.Model, rules: Rules) -> None:
+        super().__init__(model)
+        self._rules = rules
+
+    def encode(self, text: bytes) -> Any:
+        return self._rules.encode(self, text)
+
+    def encode_list(self, text: bytes) -> list[int]:
+        ids: list[int] = self.encode(text).tolist()
+        return ids
+
+    def encode_by_c(self, text: bytes) -> Ids:
+        ids: Ids = super().encode(text)
+        return ids
+
+    def encode_normalized(self, text: bytes) -> Ids:
+        """dtype[n]: of a text in which spaces stand for U+2581 and nothing is to be normalized."""
+        ids: Ids = np.empty(3 * len(text) + library.ENCODE_SLACK, self._model.dtype)
+        offsets, ends = np.array([0, len(text)], np.int64), np.zeros(2, np.int64)
+        n_ids = super().encode_batch(np.frombuffer(text, np.uint8), offsets, ids, ends, prepared=True)
+        return ids[:n_ids]
+
+    def count(self, text: bytes) -> int:
+        return len(self.encode(text))
+
+    def encode_spans(self, text: bytes) -> Offsets:
+        return self._rules.spans(text)
+
+    def nbest(self, text: bytes, n: int) -> list[c_scratch.Path]:
+        raise _no_sampling()
+
+    def sample_paths(
+        self, text: bytes, n: int, sampling: Any, *, distinct: bool, include_best: bool
+    ) -> list[c_scratch.Path]:
+        raise _no_sampling()
+
+    def entropy(self, text: bytes, alpha: float) -> float:
+        raise _no_sampling()
+
+    def encode_each(self, texts: list[bytes], ids: Ids) -> Offsets:
+        offsets = np.zeros(len(texts) + 1, np.int64)
+        for k, text in enumerate(texts):
+            offsets[k + 1] = _put(self.encode(text), ids, int(offsets[k]))
+        return offsets
+
+    def encode_batch(
+        self, data: Bytes, offsets: Offsets, ids: Ids, id_offsets: Offsets, *,
+        eod_id: int = -1, open_start: bool = False, open_end: bool = False, state: c_scratch.State | None = None,
+        sampling: Any = None, documents: Offsets | None = None, prepared: bool = False,
+    ) -> int:  # fmt: skip
+        """InputError names the document of these by `document`."""
+        if sampling is not None:
+            raise _no_sampling()
+        if open_start or open_end:
+            raise ValueError("documents must be complete for this model")
+        if self._rules.is_plain(data, offsets):
+            return super().encode_batch(data, offsets, ids, id_offsets, eod_id=eod_id)
+        done = 0
+        id_offsets[0] = 0
+        eod: Any = np.array([eod_id] if eod_id >= 0 else [], ids.dtype)
+        for k, (begin, end) in enumerate(pairwise(offsets.tolist())):
+            try:
+                found = self.encode(data[begin:end].tobytes())
+            except InputError as error:
+                error.document = k
+                raise
+            done = _put(eod, ids, _put(found, ids, done))
+            id_offsets[k + 1] = done
+        return done
+
+
+def _put(found: Ids, ids: Ids, at: int) -> int:
+    if at + len(found) > len(ids):
+        raise library.RoomError("the array for ids is too small")
+    ids[at : at + len(found)] = found
+    return at + len(found)

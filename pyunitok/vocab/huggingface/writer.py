@@ -1,0 +1,135 @@
+"""tokenizer.json, written: of byte-level models, and of models that were read from such a file.
+
+    pre-tokenizer   ByteLevel without its pattern; a Split at spaces stands before, if no piece crosses one
+    model           BPE or Unigram with pieces for all 256 bytes, each a character as in vocab/byte_level.py
+    decoder         ByteLevel
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from math import inf, nextafter
+from typing import Any
+
+import numpy as np
+
+from pyunitok._c.library import MODEL_FLAGS
+from pyunitok.vocab import byte_level
+from pyunitok.vocab.vocabulary import CONTROL, Vocabulary, split
+
+# What a word is to BPE of tokenizers, which is slow for long ones.
+SPLIT = {"type": "Split", "pattern": {"Regex": " *[^ ]+| +"}, "behavior": "Isolated", "invert": False}
+PARTS = ("normalizer", "pre_tokenizer", "post_processor", "decoder")  # of a tokenizer.json, besides model and tokens
+_OPTIONS = {"add_prefix_space": False, "trim_offsets": True, "use_regex": False}
+_CROSSES = re.compile(rb"[^ ] ")
+_FLOAT = re.compile(r"(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?")
+
+
+def write(vocabulary: Vocabulary) -> bytes:
+    """The complete file. Of a byte-level vocabulary from train/byte_level.py, or one from file.read(): then what stood
+    around the model in that file, tokens included, is written as it was."""
+    prepare = vocabulary.prepare or {}
+    if "json" in prepare:
+        text: str = prepare["json"]
+        return text.encode()
+    pieces, ids = split(vocabulary.data, vocabulary.offsets), vocabulary.ids.tolist()
+    assert vocabulary.types is not None
+    is_control = (vocabulary.types == CONTROL).tolist()
+    is_bytes = bool(vocabulary.flags & MODEL_FLAGS["bytes"])
+    names = [
+        byte_level.shown(piece) if is_bytes and not c else piece.decode()
+        for piece, c in zip(pieces, is_control, strict=True)
+    ]
+    added = [
+        {"id": id_, "content": name, "single_word": False, "lstrip": False, "rstrip": False, "normalized": False,
+         "special": True}
+        for id_, name, c in zip(ids, names, is_control, strict=True) if c
+    ]  # fmt: skip
+    pre_tokenizer: dict[str, Any] = {"type": "ByteLevel", **_OPTIONS}
+    if vocabulary.kind == "bpe" and not crosses_spaces(pieces):
+        pre_tokenizer = {"type": "Sequence", "pretokenizers": [SPLIT, pre_tokenizer]}
+    document: dict[str, Any] = {
+        "version": "1.0", "truncation": None, "padding": None, "added_tokens": added, "normalizer": None,
+        "pre_tokenizer": pre_tokenizer, "post_processor": None, "decoder": {"type": "ByteLevel", **_OPTIONS},
+    }  # fmt: skip
+    own = dict(zip(ids, names, strict=True))
+    if vocabulary.prepare is not None:
+        document.update((key, prepare.get(key)) for key in PARTS)
+        document["added_tokens"] = prepare.get("added_tokens") or []
+        if not is_bytes:  # tokens that only this list has match nothing in the model
+            more = {token["id"] for token in document["added_tokens"]}
+            own = {id_: name for id_, name, c in zip(ids, names, is_control, strict=True) if not (c and id_ in more)}
+    model = (_bpe if vocabulary.kind == "bpe" else _unigram)(vocabulary, own)
+    return json.dumps(document | {"model": model}, ensure_ascii=not _is_utf8(document), indent=1).encode()
+
+
+def _is_utf8(document: Any) -> bool:
+    """Whether no string has a lone surrogate, which only an escape can spell."""
+    try:
+        return bool(json.dumps(document, ensure_ascii=False).encode())
+    except UnicodeEncodeError:
+        return False
+
+
+def _has(vocabulary: Vocabulary, flag: str) -> bool:
+    return bool(vocabulary.flags & MODEL_FLAGS[flag])
+
+
+def _bpe(vocabulary: Vocabulary, names: dict[int, str]) -> dict[str, Any]:
+    merges = np.zeros(0, np.int64) if vocabulary.merges is None else vocabulary.merges
+    lefts, rights, _ = merges.reshape(3, -1).tolist()
+    missing = (vocabulary.prepare or {}).get("missing_unknown")
+    return {
+        "type": "BPE", "dropout": None, "unk_token": names.get(vocabulary.special.get("unk", -1), missing),
+        "continuing_subword_prefix": None, "end_of_word_suffix": None, "fuse_unk": _has(vocabulary, "merge_unknown"),
+        "byte_fallback": _has(vocabulary, "byte_fallback"), "ignore_merges": _has(vocabulary, "ignore_merges"),
+        "vocab": {name: id_ for id_, name in names.items()},
+        "merges": [[names[left], names[right]] for left, right in zip(lefts, rights, strict=True)],
+    }  # fmt: skip
+
+
+def _unigram(vocabulary: Vocabulary, names: dict[int, str]) -> dict[str, Any]:
+    assert vocabulary.scores is not None
+    prepare, unknown = vocabulary.prepare or {}, vocabulary.special.get("unk")
+    scores = dict(zip(vocabulary.ids.tolist(), vocabulary.scores.tolist(), strict=True))
+    if unknown is not None:  # in the model of C it has the least of all scores
+        scores[unknown] = prepare.get("unknown_score", 0.0)
+    vocab = [
+        [names.get(id_, ""), _number(scores.get(id_, 0.0)) if prepare else scores[id_]]
+        for id_ in range(1 + max(names, default=-1))
+    ]
+    return {"type": "Unigram", "unk_id": unknown, "vocab": vocab, "byte_fallback": prepare.get("byte_fallback", False)}
+
+
+def crosses_spaces(pieces: list[bytes]) -> bool:
+    return any(map(_CROSSES.search, pieces))
+
+
+def _number(score: float) -> float:
+    """A number that serde_json reads as this score, once it is written."""
+    near = (score, nextafter(score, inf), nextafter(score, -inf))
+    return next((x for x in near if serde_float(repr(x)) == score), score)
+
+
+def serde_float(text: str) -> float:
+    """A number of JSON as serde_json reads it, which tokenizers is built on: its digits as an integer, rounded, then
+    one multiplication or division by a power of ten. Some scores come out one unit beside the nearest."""
+    match = _FLOAT.fullmatch(text)
+    assert match is not None
+    digits, exponent = match[2] + (match[3] or ""), int((match[4] or "0")[:9]) - len(match[3] or "")
+    digits = digits.lstrip("0") or "0"
+    significand = int(digits[:20])
+    n_digits = 20
+    while significand > 0xFFFFFFFFFFFFFFFF or n_digits > len(digits):  # digits that no longer fit are left out
+        n_digits -= 1
+        significand = int(digits[:n_digits])
+    exponent += len(digits) - n_digits
+    value = float(significand)
+    while exponent < -308 and value:
+        value, exponent = value / 1e308, exponent + 308
+    if value and exponent > 308:
+        raise ValueError(f"the number {text[:40]} is out of range")
+    if value:
+        value = value * float(f"1e{exponent}") if exponent >= 0 else value / float(f"1e{-exponent}")
+    return -value if match[1] else value
