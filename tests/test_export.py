@@ -84,7 +84,7 @@ def test_nanogpt(tmp_path_factory, example, fraction):
     docs, eod, dtype = example
     array, folder = made(tmp_path_factory, example)
     if dtype == "<u4" or (fraction and len(docs) < 2):
-        with pytest.raises(OutputError, match="nanoGPT reads uint16" if dtype == "<u4" else "needs at least two"):
+        with pytest.raises(OutputError, match="nanoGPT reads only uint16" if dtype == "<u4" else "needs at least two"):
             export(array, "nanogpt", folder, Options("x", val_fraction=fraction))
         return
     export(array, "nanogpt", folder, Options("x", val_fraction=fraction))

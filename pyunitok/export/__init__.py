@@ -81,6 +81,7 @@ def export(
     options.check(writer.TAKES, to)
     keep = [array.path, *sidecars(array.path)]
     with Folder(folder, overwrite=overwrite, copy=copy, keep=keep) as target:
+        target.reserve(*writer.names(options))
         notes = writer.export(array, target, options)
         before_commit()
         return Exported(target.commit(), notes)

@@ -1,4 +1,4 @@
-"""datatrove and nanotron: NAME_00000_unshuffled.ds, the tokens; .ds.index, our ends as they are; .ds.metadata."""
+"""datatrove and nanotron: NAME_00000_unshuffled.ds (the tokens), .ds.index (OUT.ends unchanged), .ds.metadata."""
 
 from __future__ import annotations
 
@@ -16,10 +16,9 @@ def names(options: Options) -> list[str]:
 
 
 def export(array: TokenArray, folder: Folder, options: Options) -> list[str]:
-    for _ in array.runs():  # the ends go out as they are: they had better be right
+    for _ in array.runs():  # checks the ends, which are exported unchanged
         pass
     tokens, index, metadata = names(options)
-    folder.reserve(tokens, index, metadata)
     model = array.manifest.model.get("name") if array.manifest else None
     lines = [f"{model or 'unknown'}|{array.ids.dtype.itemsize}", str(len(array.ids)), humanised(len(array.ids))]
     with folder.write(metadata) as file:

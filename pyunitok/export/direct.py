@@ -1,10 +1,10 @@
-"""Direct: `tokenize --format`, which makes another tool's files instead of OUT. OUT is written, exported, and removed.
+"""Direct: `tokenize --format`, which writes another tool's files instead of OUT: OUT is written, exported and removed.
 
-    tokenizing ──▶ OUT OUT.ends OUT.json ──▶ files of the format ──▶ OUT.json says so ──▶ OUT, OUT.ends removed
+    tokenizing ──▶ OUT OUT.ends OUT.json ──▶ files of the format ──▶ recorded in OUT.json ──▶ OUT, OUT.ends removed
 
-OUT.json stays: it records what made the files, and tells the same command that everything is done. Every step can be
+OUT.json stays: it records the origin of the files and shows the same command that everything is done. Every step can be
 repeated, so a run that was killed at any point can be resumed. Existing files of the format are replaced only if
-OUT.json says that an export had begun.
+OUT.json records that the export has begun.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from pyunitok.tokens.manifest import Manifest, sidecars
 
 @dataclass(frozen=True)
 class Direct:
-    """What `tokenize -o OUT --format TO` makes: files in OUT's folder, named after OUT.
+    """The export of `tokenize -o OUT --format TO`: files in OUT's folder, named after OUT.
 
     keep       do not remove OUT and OUT.ends
     overwrite  existing files may be replaced
@@ -41,7 +41,7 @@ class Direct:
     overwrite: bool = False
 
     def check(self) -> None:
-        """OutputError, before any work, if the options are wrong or a file must not be written."""
+        """OutputError, before any work, if an option is invalid or a file must not be written."""
         writer = module(self.to)
         self.options.check(writer.TAKES, self.to)
         own = {self.out, *sidecars(self.out)}
@@ -54,7 +54,7 @@ class Direct:
                 check_target(path, overwrite=self.overwrite)
 
     def files(self) -> list[Path]:
-        """What make() leaves, besides OUT.json."""
+        """The files of make(), without OUT.json."""
         return [self.out.parent / name for name in module(self.to).names(self.options)]
 
     def make_folder(self) -> None:

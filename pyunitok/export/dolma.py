@@ -1,4 +1,4 @@
-"""dolma and OLMo-core: NAME.npy, which has no header whatever its name says, and NAME.csv.gz.
+"""dolma and OLMo-core: NAME.npy, which has no header despite its name, and NAME.csv.gz.
 
     NAME.csv.gz   a row for each document, CSV, CR LF, no header: start, end, id, src, loc
                   start, end in tokens, the end exclusive; src its input; loc its line there, from 1
@@ -14,7 +14,7 @@ from pyunitok.export.origins import csv_rows
 from pyunitok.tokens.array import TokenArray
 
 TAKES = ()
-LEVEL = 1  # the file is small beside the tokens, and at 9 it would take longer than all the rest
+LEVEL = 1  # the file is small compared with the tokens, and level 9 would take longer than everything else
 
 
 def names(options: Options) -> list[str]:
@@ -23,7 +23,6 @@ def names(options: Options) -> list[str]:
 
 def export(array: TokenArray, folder: Folder, options: Options) -> list[str]:
     tokens, csv = names(options)
-    folder.reserve(tokens, csv)
     with folder.write(csv) as file, gzip.GzipFile("", "wb", LEVEL, file, mtime=0) as packed:
         for first, b in array.runs():
             for part in csv_rows(array, first, b):

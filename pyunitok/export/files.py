@@ -1,10 +1,10 @@
-"""Folder: the files of one export, which appear all or not at all; tokens are hard-linked, reflinked, or copied.
+"""Folder: the files of one export, of which all or none appear; tokens are hard-linked, reflinked or copied.
 
     link      a second name of the same file: no time, no space, no second copy in the page cache
-    reflink   a new file that shares the blocks of the old one until either is changed (btrfs, XFS): no time, no space
-    copy      inside the kernel where possible (copy_file_range), else through a buffer
+    reflink   a new file that shares the blocks of the old one until either changes (btrfs, XFS): no time, no space
+    copy      inside the kernel if possible (copy_file_range), otherwise through a buffer
 
-Every file is written or linked as NAME.partial; commit() gives all of them their names, one rename after the other.
+Every file is written or linked as NAME.partial; commit() renames all of them.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from pyunitok.disk.outfile import check_target, give_name, new_file, partial_nam
 from pyunitok.errors import OutputError
 
 FICLONE = 0x40049409  # linux/fs.h: _IOW(0x94, 9, int)
-COPY_BYTES = 1 << 30  # what one copy_file_range is asked for
+COPY_BYTES = 1 << 30  # by one copy_file_range
 BUFFER_BYTES = 4 << 20
-# The kernel or these two file systems cannot do it; the next way is tried.
+# Errors that mean "not supported here": the next method is tried.
 CANNOT = {errno.EXDEV, errno.EPERM, errno.EACCES, errno.EMLINK, errno.ENOSYS, errno.EINVAL, errno.ENOTTY}
 CANNOT |= {errno.EOPNOTSUPP, errno.EBADF, errno.ETXTBSY}
 
@@ -39,7 +39,7 @@ class WrittenFile:
 
 
 class Folder:
-    """The folder of an export, created if needed. A context: leaving it without commit() removes what was written.
+    """The folder of an export, created if needed. A context: without commit(), its files are removed at the end.
 
     path       the folder
     overwrite  existing files may be replaced
@@ -74,14 +74,14 @@ class Folder:
             check_target(path, overwrite=self._overwrite)
 
     def discard(self, paths: Iterable[Path], why: str) -> None:
-        """At the commit, remove files that do not belong to the new ones. OutputError without overwrite."""
+        """Remove these files at the commit. OutputError without overwrite; `why` says why they may not stay."""
         found = sorted(paths)
         if found and not self._overwrite:
             raise OutputError(f"{found[0]} {why}; use an empty folder, or --overwrite to remove it")
         self._stale += found
 
     def share(self, name: str, source: Path) -> None:
-        """Put `source` there under another name: linked, else reflinked, else copied."""
+        """Put `source` into the folder as `name`: linked, else reflinked, else copied."""
         self.reserve(name)
         partial = partial_name(self.path / name)
         if not self._copy:
@@ -124,7 +124,7 @@ class Folder:
 
 
 def _remove_link(partial: Path) -> None:
-    """Remove the link to a token file that an export left which was killed."""
+    """Remove the link to a token file that a killed export has left."""
     with contextlib.suppress(FileNotFoundError):
         status = partial.lstat()
         if stat.S_ISLNK(status.st_mode) or status.st_nlink > 1:
@@ -167,13 +167,13 @@ def _copy(source: Path, begin: int, n_bytes: int, file: IO[bytes]) -> None:
         while done < n_bytes:
             piece = old.read(min(BUFFER_BYTES, n_bytes - done))
             if not piece:
-                raise OutputError(f"{source}: ends at byte {begin + done}: it has shrunk")
+                raise OutputError(f"{source}: ends at byte {begin + done}: the file has shrunk")
             file.write(piece)
             done += len(piece)
 
 
 def _copy_in_kernel(old: int, begin: int, n_bytes: int, new: int) -> int:
-    """How many bytes it copied: all, unless the kernel or the file systems cannot."""
+    """Returns how many bytes were copied: all, unless the kernel or the file systems do not support it."""
     done = 0
     if not hasattr(os, "copy_file_range"):
         return done

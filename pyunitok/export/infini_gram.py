@@ -1,4 +1,4 @@
-"""infini-gram: tokenized.N, offset.N, metadata.N and metaoff.N; its own indexing then builds table.N beside them.
+"""infini-gram: tokenized.N, offset.N, metadata.N and metaoff.N, from which its own indexing builds table.N.
 
     tokenized.N   FFFF a b c FFFF d e        a separator before each document, in place of our eod; uint16 or uint32
     offset.N      u64 for each document: the byte in tokenized.N at which its separator begins
@@ -7,20 +7,19 @@
 Shards are runs of documents of about as many tokens, so that document numbers stay what they are in the token file
 (infini-gram sorts shards by name: up to ten of them).
 
-The separator is no token: no id may be 65,535. And infini-gram looks for it byte by byte when it answers queries that
-join terms by AND: an id of 65,280 or more before one whose low byte is FF looks like a separator,
+The separator is not a token, so no id may be 65,535. For queries that join terms by AND, infini-gram searches for the
+separator byte by byte: an id of 65,280 or more before one whose low byte is FF looks like a separator,
 
     id 65,283 = FF03   id 511 = 01FF      in the file   03 [FF  FF] 01
 
-and what spans it is not counted. We count such pairs and say so. Two options avoid them:
+and hits that span it are not counted. The export reports the number of such pairs. Two options avoid them:
 
---rename-ids swaps every id from 65,280 on that occurs with one below that does not. Nothing grows, but whoever asks the
-index or reads its answers must rename too: renamed.npy is the table, uint16[65536], the same both ways. Refused where
-too few ids are left over.
+--rename-ids swaps every used id from 65,280 on with an unused one below. Files do not grow, but queries and answers
+must be translated by renamed.npy, a table uint16[65536] that is its own inverse. Fails if too few ids are unused.
 
---token-dtype uint32 writes every id in four bytes. Ids stay what they are, and 65,535 is one like any other; but
-tokenized.N is twice as large (9 bytes a token instead of 7 with the table), and infini-gram 2.6's indexing takes
-34 GB of memory for each of its --cpus, as it counts in 2^32 buckets.
+--token-dtype uint32 writes every id in four bytes. Ids do not change, and 65,535 is allowed; but tokenized.N doubles (9
+bytes per token instead of 7 with the table), and the indexing of infini-gram 2.6 takes 34 GB of memory for each of its
+--cpus, because it counts in 2^32 buckets.
 """
 
 from __future__ import annotations
@@ -51,7 +50,7 @@ WORDS = (*KINDS, "table", "unigram")  # infini-gram recognises files by these, a
 class Scan:
     """Finds ids in a stream that infini-gram may mistake for separators, chunk by chunk.
 
-    n_false   places that look like separators and are none
+    n_false  number of false separators
     """
 
     n_false: int = 0
@@ -64,7 +63,7 @@ class Scan:
         if np.count_nonzero(tokens[high] == 0xFFFF) > len(at):
             wrong = int(np.setdiff1d(high[tokens[high] == 0xFFFF], at)[0])
         if len(tokens):
-            # A pair that ends in a true separator does no harm: what spans it spans the separator too.
+            # A pair that ends in a true separator is harmless: a hit that spans it also spans the separator.
             before = high[(tokens[high] != 0xFFFF) & (high + 1 < len(tokens))]
             after = tokens[before + 1]
             self.n_false += int(np.count_nonzero((after & 0xFF == 0xFF) & (after != 0xFFFF)))
@@ -83,15 +82,14 @@ def export(array: TokenArray, folder: Folder, options: Options) -> list[str]:
     """OutputError, naming document and position, for an id that is the separator's."""
     dtype = np.dtype({"uint16": "<u2", "uint32": "<u4"}.get(options.token_dtype or "", array.ids.dtype.str))
     if dtype.itemsize < array.ids.dtype.itemsize:
-        raise OutputError(f"{array.path} has ids of four bytes; they cannot become two")
-    folder.reserve(*names(options))
+        raise OutputError(f"{array.path} has ids of four bytes; they do not fit two")
     folder.discard(_left_over(folder.path, options), "belongs to an index of other tokens")
     for _ in array.runs():
         pass
     table = None
     if options.rename_ids:
         if dtype.itemsize != 2:
-            raise OutputError("--rename-ids is for ids of two bytes; those of four have no false separators")
+            raise OutputError("--rename-ids is only for ids of two bytes; ids of four have no false separators")
         table = renaming(array)
         with folder.write(RENAMED) as file:
             np.save(file, table)
@@ -119,14 +117,14 @@ def export(array: TokenArray, folder: Folder, options: Options) -> list[str]:
 
 
 def renaming(array: TokenArray) -> np.ndarray[Any, np.dtype[np.uint16]]:
-    """uint16[65536], its own inverse: ids from 0xFF00 on that occur change places with ids below that do not."""
+    """uint16[65536], its own inverse: swaps each used id from 0xFF00 on with an unused one below."""
     used = count_ids(array.ids) > 0
     high = np.flatnonzero(used[0xFF00:0xFFFF]) + 0xFF00
     free = np.flatnonzero(~used[:0xFF00])[::-1]
     if len(free) < len(high):
         raise OutputError(
-            f"{array.path} has {len(high)} ids from 65280 on, and only {len(free)} below are left over for renaming; "
-            "--token-dtype uint32 needs none"
+            f"{array.path} has {len(high)} ids from 65280 on, and only {len(free)} below are unused; "
+            "--token-dtype uint32 needs no renaming"
         )
     table = np.arange(65536, dtype="<u2")
     table[high], table[free[: len(high)]] = free[: len(high)], high
@@ -141,7 +139,7 @@ def _separators(tokens: np.ndarray[Any, Any], at: np.ndarray[Any, Any], separato
 def _refuse(array: TokenArray, stream: Separated, position: int) -> None:
     d = stream.first_at(position + 1) - 1
     k = position - int(stream.starts(d, d + 1)[0]) - 1
-    more = "; --token-dtype uint32 has room for it" if stream.separator == 0xFFFF else ""
+    more = "; --token-dtype uint32 allows it" if stream.separator == 0xFFFF else ""
     raise OutputError(f"{array.path}: document {d}, token {k}: id {stream.separator} is infini-gram's separator{more}")
 
 
@@ -157,7 +155,7 @@ def _write_metadata(array: TokenArray, folder: Folder, k: int, first: int, stop:
 
 
 def _left_over(folder: Path, options: Options) -> Iterator[Path]:
-    """An older index's files that would be taken together with ours: its tables, and its further shards."""
+    """Files of an older index that infini-gram would read with the new ones: tables and further shards."""
     own = set(names(options))
     for path in folder.iterdir():
         if re.fullmatch(rf"({'|'.join(WORDS)})\.\d+", path.name) and path.name not in own:
@@ -179,4 +177,4 @@ def _notes(folder: Path, dtype: np.dtype[Any], n_false: int, options: Options) -
         yield f"ids are renamed: ask for numpy.load({RENAMED!r})[ids], and read answers the same way"
     found = next((word for word in WORDS if word in str(folder.resolve().parent / folder.name)), None)
     if found:
-        yield f"the folder's path contains {found!r}, by which infini-gram knows its files: move it before use"
+        yield f"the folder's path contains {found!r}, by which infini-gram recognizes its files: move it before use"

@@ -2,8 +2,8 @@
 
     0  i32 magic: 20240520 (uint16), 20240801 (uint32)   4  i32 version: 1, 7   8  i32 tokens   12  zeros   1024  tokens
 
-Where our eod ends each document, moving it to the front is moving all by one token, so a file is its header, one id
-and a range of OUT, copied in the kernel.
+If the eod ends each document, the id before each document only shifts the tokens by one, so a file is its header, one
+id and a range of OUT, which the kernel copies.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ MAGIC = {2: (20240520, 1), 4: (20240801, 7)}
 
 
 def names(options: Options) -> list[str]:
-    return [_shard_name(options, 0)]  # how many more is known later
+    return [_shard_name(options, 0)]  # the number of further files depends on the tokens
 
 
 def export(array: TokenArray, folder: Folder, options: Options) -> list[str]:
@@ -63,7 +63,7 @@ def _shard_name(options: Options, k: int) -> str:
 
 
 def _shards(stream: Separated, n_docs: int, limit: int) -> Iterator[tuple[int, int]]:
-    """Ranges of the stream: as many whole documents as fit; one longer than the limit is cut."""
+    """Ranges of the stream, of as many complete documents as fit; a document longer than the limit is divided."""
     begin = 0
     while begin < len(stream) or begin == 0:
         end = len(stream)

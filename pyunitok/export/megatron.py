@@ -1,8 +1,8 @@
-"""Megatron's indexed dataset (MMIDIDX), which is RWKV's binidx too: NAME.bin, the tokens, and NAME.idx.
+"""Megatron's indexed dataset (MMIDIDX), also known as RWKV's binidx: NAME.bin, the tokens, and NAME.idx.
 
     NAME.idx   0  "MMIDIDX\\0\\0"     9  u64 version = 1     17  u8 dtype: 8 uint16, 4 int32
               18  u64 n sequences   26  u64 n + 1          34  i32[n] lengths, in tokens, the eod counted
-               …  i64[n] where each begins in NAME.bin, in bytes       …  i64[n + 1] 0, 1, …, n: one sequence a document
+               …  i64[n] offsets in NAME.bin, in bytes                 …  i64[n + 1] 0, 1, …, n: one document each
 """
 
 from __future__ import annotations
@@ -30,17 +30,18 @@ def names(options: Options) -> list[str]:
 
 
 def export(array: TokenArray, folder: Folder, options: Options) -> list[str]:
-    """OutputError, naming the document, for one of 2^31 tokens or an id that int32 does not hold."""
+    """OutputError, naming the document, for one of 2^31 tokens or more, or an id above the maximum of int32."""
     width, n_docs = array.ids.dtype.itemsize, len(array)
     bin_name, idx_name = names(options)
-    folder.reserve(bin_name, idx_name)
     with folder.write(idx_name) as file:
         file.write(struct.pack("<9sQBQQ", b"MMIDIDX\0\0", 1, DTYPE_CODES[width], n_docs, n_docs + 1))
         for first, b in array.runs():
             lengths = np.diff(b)
             if lengths.max() > INT32_MAX:
                 k = int(lengths.argmax())
-                raise OutputError(f"{array.path}: document {first + k} has {lengths[k]} tokens; Megatron's end at 2^31")
+                raise OutputError(
+                    f"{array.path}: document {first + k} has {lengths[k]} tokens; Megatron's limit is 2^31 - 1"
+                )
             file.write(lengths.astype("<i4"))
         for _, b in array.runs():
             file.write((b[:-1] * width).astype("<i8"))

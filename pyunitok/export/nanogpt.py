@@ -1,4 +1,4 @@
-"""nanoGPT: train.bin, and val.bin where asked for; uint16, the eod after each document, nothing else."""
+"""nanoGPT: train.bin and optionally val.bin: uint16 ids with the eod after each document."""
 
 from __future__ import annotations
 
@@ -17,11 +17,10 @@ def names(options: Options) -> list[str]:
 
 
 def export(array: TokenArray, folder: Folder, options: Options) -> list[str]:
-    """OutputError if ids take four bytes, which nanoGPT would misread, or a lone document cannot be divided."""
+    """OutputError if ids take four bytes, which nanoGPT would misread, or if a val.bin is wanted of one document."""
     if array.ids.dtype.itemsize != 2:
-        raise OutputError(f"{array.path} has ids of four bytes; nanoGPT reads uint16 and nothing else")
-    folder.reserve(*names(options))
-    notes = [] if array.eod_id is not None else ["the token file has no eod: nothing tells documents apart"]
+        raise OutputError(f"{array.path} has ids of four bytes; nanoGPT reads only uint16")
+    notes = [] if array.eod_id is not None else ["the token file has no eod: nothing separates the documents"]
     if not options.val_fraction:
         folder.share("train.bin", array.path)
         return notes
@@ -33,11 +32,11 @@ def export(array: TokenArray, folder: Folder, options: Options) -> list[str]:
 
 
 def first_of_val(array: TokenArray, fraction: float) -> int:
-    """The document from which on the last ones have at least `fraction` of the tokens, and as few more as can be."""
+    """The last document such that it and those after it have at least `fraction` of the tokens."""
     d = int(np.searchsorted(array.ends, np.uint64((1 - fraction) * len(array.ids)), "right"))
     d = min(max(d, 1), len(array) - 1)
     if d < 1:
         raise OutputError(
-            f"{array.path} has {len(array)} documents; --val-fraction needs at least two, because it divides none"
+            f"{array.path} has {len(array)} documents; --val-fraction needs at least two: documents are not divided"
         )
     return d

@@ -1,4 +1,4 @@
-"""NumPy: NAME.npy and NAME.ends.npy, with real headers, for numpy.load."""
+"""NumPy: NAME.npy and NAME.ends.npy, with headers, for numpy.load."""
 
 from __future__ import annotations
 
@@ -20,7 +20,6 @@ def names(options: Options) -> list[str]:
 
 def export(array: TokenArray, folder: Folder, options: Options) -> list[str]:
     tokens, ends = names(options)
-    folder.reserve(tokens, ends)
     folder.copy(ends, sidecars(array.path)[0], 0, 8 * len(array), header("<u8", len(array)))
     width = array.ids.dtype.itemsize
     folder.copy(tokens, array.path, 0, width * len(array.ids), header(array.ids.dtype.str, len(array.ids)))
@@ -28,7 +27,7 @@ def export(array: TokenArray, folder: Folder, options: Options) -> list[str]:
 
 
 def header(dtype: str, n: int) -> bytes:
-    """What numpy.save writes before a vector."""
+    """The header that numpy.save writes before a vector."""
     out = io.BytesIO()
     np.lib.format.write_array_header_1_0(out, {"descr": dtype, "fortran_order": False, "shape": (n,)})
     return out.getvalue()

@@ -1,8 +1,7 @@
-"""Where documents came from, as rows of CSV (dolma) and as lines of JSON (infini-gram).
+"""The origins of documents, as rows of CSV (dolma) and as lines of JSON (infini-gram).
 
-With a metadata sidecar (tokenize --metadata), a document's line and fields come from there. Without, what is known is
-its input and its number in it; then the text of a run of documents is made by one formatting operation: a million rows
-in a fraction of a second.
+The metadata file (tokenize --metadata) has a document's line and fields. Without it, only its input and its number
+there are known; then one formatting operation writes the rows of many documents: a million in a fraction of a second.
 """
 
 from __future__ import annotations
@@ -20,11 +19,11 @@ from pyunitok.tokens.documents import Ints
 from pyunitok.tokens.manifest import InputRecord
 from pyunitok.tokens.metadata import Metadata, metadata_path
 
-PART_BYTES = 1 << 20  # given out at once
+PART_BYTES = 1 << 20  # returned at once
 
 
 def kept_metadata(array: TokenArray) -> Metadata | None:
-    """OutputError if there is a sidecar, and not of as many documents."""
+    """The metadata file, if there is one. OutputError if its number of documents differs."""
     path = metadata_path(array.path)
     if not path.exists():
         return None
@@ -51,7 +50,7 @@ def by_input(array: TokenArray, first: int, stop: int) -> Iterator[tuple[str, in
 def csv_rows(array: TokenArray, first: int, b: Ints) -> Iterator[bytes]:
     """start, end, id, src, loc for documents whose bounds are b; loc counts from 1.
 
-    id is what the metadata have under "id", or the document's number.
+    id is the "id" of the metadata, or else the document's number.
     """
     kept = kept_metadata(array)
     if kept is not None:

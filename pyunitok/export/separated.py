@@ -1,4 +1,4 @@
-"""Separated: the documents of a token file with a separator before each, which some formats want."""
+"""Separated: the documents of a token file with a separator before each, as some formats require."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ CHUNK_TOKENS = 2 << 20
 
 
 class Separated:
-    """The documents with a separator before each, in place of the eod after each; a stream that is read in ranges.
+    """A stream of the documents with a separator before each instead of the eod after each.
 
     with an eod      ids    a b c eod d e eod                without    ids    a b c d e
                      here   sep a b c sep d e                           here   sep a b c sep d e
 
-    len(self) tokens; starts(i, j): where documents i..j-1 begin, at their separators.
+    len(self) counts its tokens. A document begins at its separator.
     """
 
     def __init__(self, array: TokenArray, separator: int) -> None:
@@ -32,19 +32,19 @@ class Separated:
         return len(self._array.ids) + self._inserted * self._n_docs
 
     def starts(self, i: int, j: int) -> Ints:
-        """int64[j - i]; document number len(documents) begins at the end."""
+        """int64[j - i]: where documents i..j-1 begin; document number len(documents) begins at the end."""
         ret = np.zeros(j - i, np.int64)
         k = int(i == 0 and j > 0)
         ret[k:] = self._array.ends[i - 1 + k : j - 1].astype(np.int64)
         return ret + self._inserted * np.arange(i, j)
 
     def first_at(self, position: int) -> int:
-        """The first document that begins at or after `position`; len(documents) if there is none."""
+        """The first document that begins at or after `position`, or else len(documents)."""
         n = self._n_docs
         return bisect.bisect_left(range(n), position, key=lambda i: int(self.starts(i, i + 1)[0]))
 
     def read(self, begin: int, end: int, dtype: np.dtype[Any]) -> tuple[np.ndarray[Any, Any], Ints]:
-        """dtype[end - begin], and where the separators are in it."""
+        """(dtype[end - begin], the places of separators in it)."""
         i, j = self.first_at(begin), self.first_at(end)
         at = self.starts(i, j) - begin
         if self._inserted:

@@ -1,4 +1,4 @@
-"""tokengrams: NAME.bin, the tokens; its own index is built from them."""
+"""tokengrams: NAME.bin, the tokens, from which it builds its index."""
 
 from __future__ import annotations
 

@@ -20,6 +20,7 @@ from pathlib import Path
 import numpy as np
 
 from pyunitok.corpus.block import Block, anywhere
+from pyunitok.corpus.formats import FORMATS
 from pyunitok.corpus.raw_file import STDIN
 from pyunitok.corpus.reading import BLOCK_BYTES, Reading, ReadingOptions
 from pyunitok.corpus.source import Source
@@ -58,7 +59,7 @@ def sources_of(records: Sequence[InputRecord], found: Sequence[Source] | None = 
 
     InputError if there are more or fewer files than inputs, or one cannot be read again.
     """
-    if any(record.format == "documents" for record in records):
+    if any(record.format not in FORMATS for record in records):
         raise InputError("its documents came from another program and not from files: they cannot be read again")
     if found is None:
         sizes = [0 if record.abridged else _local_size(record.path) for record in records]  # 0: not read
