@@ -3,11 +3,11 @@
     driver: plan ──▶ tasks, a unit each (units.py) ──▶ parts on a file system that all machines see ──▶ driver: merge
                       └ model and options once in the object store, opened once by each worker process
 
-A task whose machine is lost is given to another one. The driver holds the plan and counts. parts.py describes what it
-does before and after the tasks, and how a run whose driver was killed is resumed.
+A task whose machine is lost is given to another one. The driver keeps the plan and the counts. parts.py describes its
+work before and after the tasks, and how a run whose driver was killed is resumed.
 
-Ray sends a task's function by its name or, if it is defined inside another one, by its code. Ours is sent by its code,
-and its item as bytes, so that a machine without pyunitok can say so.
+Ray sends a task's function by name or, if it is defined inside another function, by its code. Ours is sent by its code,
+and its item as bytes, so that a machine without pyunitok can report that.
 """
 
 from __future__ import annotations
@@ -51,9 +51,9 @@ def run(plan: Plan, callbacks: Callbacks = SILENT) -> Manifest:
 
 @contextlib.contextmanager
 def connected(address: str) -> Iterator[None]:
-    """UnitokError where Ray is not installed, or there is no cluster, or it does not let us in."""
+    """Connect to a cluster. UnitokError if Ray is not installed, there is no cluster, or it rejects us."""
     check_address(address)
-    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # a tokenizer does not phone home
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # send no telemetry
     try:
         ray = _ray()
     except ImportError as error:
@@ -75,7 +75,7 @@ def connected(address: str) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _quiet() -> Iterator[None]:
-    """Keep Ray from printing the end of its logs to standard output when a machine is lost: no option of Ray does."""
+    """Keep Ray from printing its logs to standard output when a machine is lost: Ray has no option for this."""
     worker: Any = importlib.import_module("ray._private.worker")
     before = getattr(worker, "_worker_logs_enabled", True)
     worker._worker_logs_enabled = False
@@ -86,7 +86,7 @@ def _quiet() -> Iterator[None]:
 
 
 def _not_connected(address: str, error: BaseException) -> UnitokError:
-    """Ray's own error hides why: the reason is in one of the errors that it was raised from."""
+    """Ray's own error hides the reason, which is in one of the errors that caused it."""
     reason: BaseException | None = error
     while reason is not None:
         if "authentication token" in str(reason).lower():
@@ -104,7 +104,7 @@ def _ray() -> Any:
 
 
 def _knock(address: str) -> None:
-    """OSError if nothing answers: Ray itself retries for minutes."""
+    """OSError if there is no answer: Ray itself retries for minutes."""
     host, _, port = address.rpartition("://")[2].rpartition(":")
     if port.isdecimal():
         socket.create_connection((host.strip("[]"), int(port)), CONNECT_SECONDS).close()
@@ -163,7 +163,7 @@ class _Machines:
         self._n_tasks, self._next_look = 1, 0.0
 
     def n_tasks(self) -> int:
-        """How many tasks the cluster can do at a time, at least 1. Warns of machines that were lost."""
+        """The number of tasks that the cluster can run at once, at least 1. Warns of lost machines."""
         if time.monotonic() >= self._next_look:
             self._look()
             self._next_look = time.monotonic() + WAIT_SECONDS
@@ -184,7 +184,7 @@ class _Machines:
 
 
 def _task(version: str) -> Callable[[list[Any], bytes], Any]:
-    """What Ray sends to the machines: see above. It raises ImportError where pyunitok is missing."""
+    """The function that Ray sends to the machines, see above. It raises ImportError if pyunitok is missing there."""
 
     def do(shared_at: list[Any], item: bytes) -> Any:
         hint = f"install pyunitok {version} on every machine of the cluster"
@@ -200,11 +200,11 @@ def _task(version: str) -> Callable[[list[Any], bytes], Any]:
     return do
 
 
-_shared: dict[str, Any] = {}  # what this worker process holds: the last run's function and what its items share
+_shared: dict[str, Any] = {}  # in this worker process: the last run's function and the value that its items share
 
 
 def _do(shared_at: list[Any], item: bytes) -> Any:
-    """One task. What items share is fetched and opened when a process first meets it."""
+    """Run one task. A process fetches the shared value once."""
     (ref,) = shared_at
     key = ref.hex()
     if key not in _shared:
@@ -221,7 +221,7 @@ def _do(shared_at: list[Any], item: bytes) -> Any:
 
 
 def _here(error: Exception) -> UnitokError:
-    """An error of the file system, with the name of this machine: others may see the file."""
+    """Add the name of this machine to an error of the file system: others may see the file."""
     kind, what = UnitokError, str(error)
     if isinstance(error, UnitokError):
         kind = type(error)

@@ -1,4 +1,4 @@
-"""Encoder: a block of documents → token ids; the function that a tokenizing run brings to corpus/workers.py."""
+"""Encoder: turns a block of documents into token ids; the function that a tokenizing run gives to corpus/workers.py."""
 
 from __future__ import annotations
 
@@ -44,10 +44,10 @@ class Encoded:
 
 
 class Encoder:
-    """Called with a block in any thread. Each thread has a scratch of its own, which may have served another run: it
+    """Called with a block in any thread. Each thread has its own scratch, which may come from another run: a scratch
     learns from the first 16 MB of text, and the units of a run on a cluster are not much larger.
 
-    carry  what the encoder hands from one part of a document to the next, in hexadecimal, for Workers
+    carry  the encoder's state between two parts of a document, in hexadecimal, for Workers
     """
 
     def __init__(self, plan: Plan, start: Position = BEGINNING) -> None:
@@ -80,7 +80,7 @@ class Encoder:
         self._idle.append(encoded.ids)
 
     def end(self) -> None:
-        """No thread uses it any more: its scratches are for the next run."""
+        """Leave the scratches to the next run; no thread may use this encoder any more."""
         self._plan.tokenizer._core.scratches += self._scratches
 
     def _encode(self, block: Block, state: c_scratch.State) -> tuple[Ids, Offsets, int]:

@@ -1,4 +1,4 @@
-"""tokenize(): corpus files through threads into a token file, in constant memory.
+"""tokenize(): threads turn corpus files into a token file, in constant memory.
 
     corpus/workers.py ──▶ blocks, encoded in threads, in order ──▶ output.py: ids, ends, hashes ──▶ commit
         (encoding.py)                                                  └─▶ journal.py, now and then
@@ -62,8 +62,8 @@ def tokenize(plan: Plan, callbacks: Callbacks = SILENT) -> Manifest:
             while not _write_blocks(plan, writer, interrupts, callbacks):
                 pass
         except BaseException:
-            # Whatever it is, an interrupt or a broken input, it is no fault of what was written so far. If this cannot
-            # be kept either, the first error is the one to tell.
+            # An interrupt or a broken input does not affect the output so far. If saving that fails too, raise the
+            # first error.
             with contextlib.suppress(OutputError):
                 writer.keep()
             raise
@@ -74,7 +74,7 @@ def tokenize(plan: Plan, callbacks: Callbacks = SILENT) -> Manifest:
 
 
 class Writer:
-    """Blocks into the output's files, checkpoints of them, and the way back to the beginning of an input."""
+    """Writes blocks to the output's files, makes checkpoints, and rolls back to the beginning of an input."""
 
     def __init__(self, plan: Plan, tally: Tally, output: Output) -> None:
         """Resumes from the output's last checkpoint. OutputError if it does not fit this run or the files."""
@@ -110,32 +110,33 @@ class Writer:
             self._checkpoint()
 
     def keep(self) -> None:
-        """Before the run ends unfinished: a checkpoint, if there is anything that the last one does not have."""
+        """Make a checkpoint before the run ends unfinished, if anything was written since the last one."""
         is_new = self.tally.whole and self.tally.progress.bytes > self._output.safe_bytes
         if is_new and self._plan.resumable:
             self._checkpoint(wait=True)
 
     def finish(self) -> None:
-        """After the last block: what still waits."""
+        """After the last block: write the last metadata."""
         if self._metadata is not None:
             self._metadata.end()
 
     def may_leave_out(self, error: InputError) -> bool:
-        """Whether the input that could not be read is to be left out, and can be: what a pipe has given is gone."""
+        """Whether to leave out the input that could not be read. A pipe cannot be read again without its bad part."""
         if not (self._plan.options.skip_files and self.tally.whole) or error.source is None:
             return False
         source = self._plan.sources[error.source]
         return source.opened is None or source.is_range
 
     def leave_out(self, error: InputError) -> None:
-        """The whole of an input; the next one follows."""
+        """Drop the output of this input, list the error, and continue with the next input."""
         assert error.source is not None
         self.roll_back(error.source)
         self._list_error(error.source, None, str(error))
         self.tally.leave_out(error.source, str(error))
 
     def roll_back(self, number: int) -> None:
-        """To where this input began. Metadata is cut between frames; the lines after the cut go into the journal."""
+        """Return to the beginning of this input. Metadata is cut between frames; lines after the cut go into the
+        journal."""
         output, tally = self._output, self.tally
         for file in output.files.values():
             file.save()
@@ -162,7 +163,7 @@ class Writer:
             self._metadata.append([_checked_line(line) for line in lines])
 
     def _check(self) -> None:
-        """ValueError if the files do not hold what was counted."""
+        """ValueError if the files do not match the counts."""
         progress, output = self.tally.progress, self._output
         sizes = {"": progress.tokens * self._plan.id_bytes, ".ends": progress.documents * 8}
         for suffix, n_bytes in sizes.items():
@@ -190,13 +191,13 @@ def _checked_line(line: str) -> bytes:
 
 
 def _n_bytes_of_lines(path: Path, n_lines: int) -> int:
-    """How long the first n_lines of a file are."""
+    """The length of the first n_lines of a file."""
     with path.open("rb") as file:
         return sum(len(line) for line in islice(file, n_lines))
 
 
 def _write_blocks(plan: Plan, writer: Writer, interrupts: Interrupts, callbacks: Callbacks) -> bool:
-    """All blocks from the tally's position on; False if an input was left out, and there may be more after it."""
+    """Write all blocks from the tally's position on. False if an input was left out: call again for the next ones."""
     tally = writer.tally
     encoder = Encoder(plan, tally.position)
     reading = replace(plan.reading, sources=tally.sources)

@@ -27,7 +27,7 @@ class RunShard:
 
     index        from 0
     first_input  the number, in the whole run, of this part's first input
-    all_inputs   XXH64 of the paths and sizes of all the run's inputs: shards where it differs do not fit together
+    all_inputs   XXH64 of the paths and sizes of all the run's inputs: all shards of a run have the same
     range        if this part's only input is a range of its file: the bytes where it begins and ends
     """
 
@@ -41,7 +41,7 @@ class RunShard:
         return f"{self.index}/{self.count}"
 
     def options(self) -> dict[str, str]:
-        """What distinguishes this part of a run from the others, and from the whole run."""
+        """The options that distinguish this part of a run from the others, and from the whole run."""
         return dict(zip(SHARD_OPTIONS, (str(self), self.all_inputs), strict=True))
 
     def to_json(self) -> dict[str, Any]:
@@ -66,7 +66,7 @@ def take(sources: Sequence[Source], index: int, count: int) -> tuple[list[Source
 
 def ranges(sizes: Sequence[int], count: int) -> list[tuple[int, int]]:
     """Where each of `count` shards begins and ends among inputs of these sizes."""
-    weights = [size + 1 for size in sizes]  # an empty file weighs something
+    weights = [size + 1 for size in sizes]  # empty files count too
     total, before = sum(weights), 0
     bounds = [0] * (count + 1)
     for weight in weights:

@@ -1,4 +1,4 @@
-"""survey(): what a plan would read and write, and about how many tokens that makes; writes nothing."""
+"""survey(): estimates what a run would read and write, from the beginnings of its inputs; writes nothing."""
 
 from __future__ import annotations
 
@@ -16,18 +16,17 @@ from pyunitok.run.output import find
 from pyunitok.run.plan import Plan
 from pyunitok.tokens.manifest import Manifest
 
-MAX_SAMPLES = 8  # inputs of one kind of which a beginning is read
+MAX_SAMPLES = 8  # inputs of one kind whose beginnings are read
 SAMPLE_BYTES = 4 << 20  # decompressed, of each
 READ_BYTES = 1 << 16
 
 
 @dataclass(frozen=True)
 class Survey:
-    """What a run would do.
+    """An estimate of a run.
 
     begins      "from the start", "already complete", or where it would resume
-    text_bytes  of the documents' text, about; None if that is unknown, as of a pipe
-    tokens      about
+    text_bytes  of the documents' text; None if unknown, as of a pipe
     """
 
     begins: str
@@ -36,9 +35,9 @@ class Survey:
 
 
 def survey(plan: Plan) -> Survey:
-    """Look at a plan. Reads the beginnings of a few inputs, but nothing of pipes.
+    """Survey a plan. Reads the beginnings of a few inputs, but nothing of pipes.
 
-    OutputError where tokenize() would refuse to begin, InputError if the beginning of an input is broken.
+    OutputError if tokenize() would refuse to begin, InputError if the beginning of an input is broken.
     """
     found = find(plan.out, plan.identity(), overwrite=plan.options.overwrite)
     begins = "from the start"
@@ -82,8 +81,8 @@ def _sample(plan: Plan, alike: Sequence[Source]) -> tuple[float, float]:
 def _expansion(source: Source) -> float:
     """Decompressed bytes for each byte of the file: of all of a small one, else of its beginning.
 
-    A decompressor reads its file in large chunks. Just before it reads another one, it has given out all of those
-    before: that is where text and file are compared.
+    A decompressor reads its file in large chunks. Just before it reads another one, it has returned the text of all
+    chunks before: at that point text and file are compared.
     """
     if source.is_plain or source.size_bytes is None:
         return 1.0

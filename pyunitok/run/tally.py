@@ -1,4 +1,4 @@
-"""Tally: what a run counts of its inputs, and what of that a journal keeps so that the run can be resumed."""
+"""Tally: the counts of a run's inputs, and the part of them that a journal keeps so that the run can be resumed."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from pyunitok.run.journal import to_hashed
 from pyunitok.run.plan import Plan, Progress
 from pyunitok.tokens.manifest import InputRecord, Manifest
 
-# What a journal keeps of an input's record, in this order.
+# The fields of an input's record that a journal keeps, in this order.
 KEPT = ("bytes", "text_bytes", "documents", "tokens", "skipped", "ends_with_separator", "error")
 GONE = InputRecord("", "text", "none")  # an input that was removed while only a part of it had been read
 
@@ -29,9 +29,9 @@ GONE = InputRecord("", "text", "none")  # an input that was removed while only a
 class Tally:
     """The counts of one run.
 
-    position      where reading resumes after what was added
+    position      where reading resumes after the blocks that were added
     progress      sums over all inputs
-    sources       the plan's, pipes among them hashed as they are read
+    sources       the plan's, with pipes hashed as they are read
     longest_line  the longest that may have been read
     whole         False while a block is being added, and after that failed
     """
@@ -49,7 +49,7 @@ class Tally:
         self._added = time.monotonic()
 
     def _begun(self, source: Source, seconds: float | None = 0.0) -> InputRecord:
-        """The record of an input that nothing was read of."""
+        """The record of an input that has not been read."""
         has_key = FORMATS[source.format].has_text_key
         text_key, separator = self._plan.options.text_key, self._plan.separator_text
         return InputRecord(
@@ -59,7 +59,7 @@ class Tally:
 
     @contextlib.contextmanager
     def adding(self, result: Result[Encoded]) -> Iterator[None]:
-        """Count a block, once its bytes were written in here."""
+        """Count a block; its bytes are written inside this context."""
         self.whole = False
         yield
         progress = self.progress
@@ -85,7 +85,7 @@ class Tally:
         self.whole = True
 
     def end(self, endings: Sequence[Ending]) -> None:
-        """Note what is known of inputs that have been read."""
+        """Record the ends of inputs."""
         for ending in endings:
             record = self._records[ending.source]
             self._records[ending.source] = replace(
@@ -94,7 +94,7 @@ class Tally:
             self.progress.bytes += ending.source_bytes
 
     def to_json(self) -> dict[str, Any]:
-        """For restore(), of all that was added."""
+        """The state of everything added, for restore()."""
         begun = self._records[: self.position.source + 1]
         return {
             "bytes": self.progress.bytes,
@@ -109,8 +109,8 @@ class Tally:
 
         is_stale  the input at that position has changed since
 
-        InputError if a pipe that was read to its end is not the same; ValueError, TypeError or KeyError if these
-        are not values of this run.
+        InputError if a pipe that was read to its end has changed; ValueError, TypeError or KeyError if the values do
+        not belong to this run.
         """
         position, counts, n_sources = Position.from_json(values["position"]), values["counts"], len(self._records)
         if position.source > n_sources or not position.source <= len(counts) <= position.source + 1:
@@ -142,7 +142,7 @@ class Tally:
                 pipe.drain()
 
     def _check_place(self, position: Position) -> None:
-        """ValueError if the input that is to be resumed cannot have such a place."""
+        """ValueError if this position is impossible in the input that is resumed."""
         source = self._plan.sources[position.source] if position.source < len(self._plan.sources) else None
         if source is None or source.size_bytes is None:
             return
@@ -157,7 +157,7 @@ class Tally:
         return _sums(self._records[:number])
 
     def n_errors_before(self, number: int) -> int:
-        """Lines of OUT.errors.jsonl that are of inputs before this one."""
+        """The number of lines in OUT.errors.jsonl for inputs before this one."""
         return sum(record.skipped + (record.error is not None) for record in self._records[:number])
 
     def roll_back(self, number: int) -> None:
@@ -169,7 +169,7 @@ class Tally:
         self.whole = True
 
     def leave_out(self, number: int, error: str) -> None:
-        """Pass over an input of which nothing is in the output."""
+        """Skip an input that has nothing in the output."""
         self._records[number] = replace(self._records[number], error=error)
         self.position = Position(number + 1)
 
@@ -182,13 +182,13 @@ class Tally:
         )
 
     def check_pipes(self, manifest: Manifest) -> None:
-        """InputError unless the pipes among the inputs hold what those held that the manifest tells of."""
+        """InputError unless the pipes among the inputs have the contents recorded in the manifest."""
         for k, pipe in self._pipes.items():
             record = manifest.inputs[k]
             PipeStream(pipe, Hashed.from_all(record.bytes, record.xxh64 or [])).drain()
 
     def finished_records(self) -> list[InputRecord]:
-        """One for each input, all read."""
+        """One for each input, when all are read."""
         digests = {k: pipe.state().all_digests() for k, pipe in self._pipes.items()}
         return [
             replace(record, seconds=record.seconds and round(record.seconds, 3), xxh64=digests.get(k))

@@ -2,8 +2,8 @@
 
     spool: grows, is interrupted, resumes, is complete ──▶ OUT.ends and others, OUT.json, OUT last ──▶ spool removed
 
-Object stores cannot append, so a file is uploaded as a whole: a token file, or with --shard a part of one. The spool
-stays until all of it has arrived, and the same command resumes: the work, or the upload alone.
+Object stores cannot append, so complete files are uploaded: a token file, or with --shard a part of one. The spool
+stays until everything has arrived. The same command resumes tokenizing, or only the upload.
 """
 
 from __future__ import annotations
@@ -29,17 +29,17 @@ from pyunitok.run.plan import SILENT, Callbacks, Plan, Start
 from pyunitok.run.tally import Tally
 from pyunitok.tokens.manifest import Manifest, sidecars
 
-# In these stores a file appears when it is complete. Elsewhere it is uploaded under another name and then renamed.
+# In these stores a file appears once it is complete. In others it is uploaded under another name and then renamed.
 STORES = {"s3", "s3a", "gs", "gcs", "abfs", "az", "adl", "oss", "oci", "hf", "memory"}
 REPLACES = "replaces"  # a file in the spool folder: the run was begun with --overwrite
 
 
 class Spool:
-    """Where a token file that belongs at a URL is made.
+    """The folder where a token file is made that is then uploaded to a URL.
 
-    url     as it is shown
-    out     its local path
-    folder  a folder of its own, always the same for a URL; in `parent`, by default in the system's temporary folder
+    url     without secrets
+    out     the local path of the token file
+    folder  always the same for a URL; in `parent`, by default in the system's temporary folder
     """
 
     def __init__(self, url: str, parent: Path | None = None) -> None:
@@ -69,9 +69,9 @@ class Spool:
             lock.release()
 
     def begin(self, run: Identity, *, overwrite: bool) -> Manifest | None:
-        """The manifest at the URL if this very run is finished there; None if there is work to do.
+        """The manifest at the URL if this run is finished there; None if there is work to do.
 
-        OutputError if something else is there, unless it is to be replaced.
+        OutputError if another file is there, unless it is to be replaced.
         """
         if overwrite:
             write_whole(self.folder / REPLACES, b"")
@@ -127,7 +127,7 @@ class Spool:
         return [*sorted(path for path in others if path.suffix != ".partial"), *last]
 
     def _size(self, suffix: str) -> int | None:
-        """The size of the file at URL + suffix; None if there is none."""
+        """The size of the file at URL + suffix; None if it does not exist."""
 
         def ask() -> Any:
             self._fs.invalidate_cache()
@@ -142,7 +142,7 @@ class Spool:
         return None if info is None else int(info["size"])
 
     def _try_writing(self) -> None:
-        """OutputError if the URL cannot be written: now, not after days of work. Not where a write leaves a commit."""
+        """OutputError, before days of work, if the URL cannot be written. Skips stores where a write makes a commit."""
         if "hf" in remote.protocols(self._fs):
             return
         self._asked(lambda: self._fs.pipe_file(self._path + ".probe", b""))
@@ -157,7 +157,7 @@ class Spool:
         self._asked(lambda: self._fs.mv(far + ".partial", far))
 
     def _asked(self, action: Callable[[], Any]) -> Any:
-        """action(), repeated if that may help; OutputError with the URL."""
+        """Call action(), with retries; OutputError names the URL."""
         try:
             return remote.retried(action)
         except (UnitokError, MemoryError):
