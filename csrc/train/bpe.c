@@ -1,23 +1,26 @@
-/* bpe.c - training byte-pair encoding exactly, as sentencepiece 0.2.3 does, in 16 bytes per
- * character and less
+/* bpe.c - training byte-pair encoding exactly as sentencepiece 0.2.3 does
  *
  *     units ─measure, lay out─▶ slots ─(replay)─▶ ─count, place─▶ pairs ─▶ merges
  *             bpe_layout.h   bpe_slots.h  bpe_replay.h   bpe_count.h        bpe_merge.h
  *
- * Workers share every phase but the merges; between two phases, one thread joins what they found.
- * Merge k makes symbol n_characters + k. Pairs are ranked by their counts and pieces alone, so no
- * order of units, pairs or positions changes what is merged.
+ * Workers share every phase but the merges; between two phases one thread joins their results. The
+ * caller runs unitok_bpe_trainer_work for each worker while unitok_bpe_trainer_is_shared, then
+ * unitok_bpe_trainer_join, and otherwise unitok_bpe_trainer_step. Merge k makes symbol n_characters
+ * + k. Pairs are ranked by their counts and pieces alone, so the result does not depend on the
+ * order of units, pairs or positions, nor on the number of workers.
  *
- * Most pairs are too rare to be ever merged, and their counts only fall. So a pair that is born
- * with a count below `floor`, which is guessed from the size of the text, is forgotten at once. If
- * the best pair of all falls below it, the guess was too high: the floor is lowered, and all pairs
- * are counted anew in the units as they are by then. sentencepiece also merges pairs that have come
- * to occur no more, in their turn; if it comes to these, merging begins again from the characters
- * with no floor.
+ * Most pairs are too rare to ever be merged, and the count of a pair only falls. So a pair that is
+ * born with a count below `floor`, which is guessed from the size of the text, is dropped at once.
+ * If the best remaining pair falls below the floor, the guess was too high: the floor is lowered,
+ * and all pairs are counted again in the units as merged so far. sentencepiece also merges pairs
+ * that no longer occur, in their turn. If training reaches these, it undoes all merges and starts
+ * again from the characters without a floor.
  *
- * A training that resumes makes the merges of the earlier one again, which needs no pairs, and then
- * counts the pairs as if the floor had been lowered there.
- */
+ * A resumed training makes the saved merges again, which needs no pairs, and then counts the pairs
+ * as if the floor had just been lowered.
+ *
+ * The text takes 4 bytes a character, and a kept pair 4 bytes for each of its positions: at most 16
+ * bytes a character in all. */
 
 #include "ground/error.h"
 #include "ground/packed.h"
@@ -29,10 +32,11 @@
 #include "train/counter.h"
 
 #define WORKERS_MAX 1024
-/* the floor is this part of the count that pairs have if all are equally frequent */
+/* The first floor is this fraction of the count that each piece would have if all were equally
+ * frequent. */
 #define FLOOR_SHARE 128
 #define FLOOR_FALL 4
-/* at first: half of all pairs occur once, and are merged only if the text is short */
+/* The least first floor. Half of all pairs occur once, and these are merged only in short texts. */
 #define LEAST_FLOOR 2
 
 typedef struct merge_of {
@@ -40,7 +44,7 @@ typedef struct merge_of {
     uint64_t count;
 } merge_of;
 
-/* all but the first are shared */
+/* All phases but MERGE are shared by the workers. */
 enum phase { MERGE, MEASURE, LAY_OUT, REPLAY, COUNT, PLACE };
 
 struct unitok_bpe_trainer {
@@ -52,7 +56,7 @@ struct unitok_bpe_trainer {
     pair_counter *counters; /* [n_workers] in COUNT and PLACE */
 
     bpe_state state;
-    int is_counted; /* the pairs are there */
+    int is_counted; /* `state` has the pairs */
     pair_heap heap;
     births births;
 
@@ -164,8 +168,8 @@ int32_t unitok_bpe_trainer_work(unitok_bpe_trainer *t, int32_t worker, int64_t m
     return state < 0 ? fail_memory(error) : UNITOK_OK;
 }
 
-/* Starts counting all pairs in the units as they are, in place of what was known of them; 0 when
- * memory is short. */
+/* Discards all pairs and starts to count those of the units as merged so far; returns 0 when memory
+ * is short. */
 static int start_counting(unitok_bpe_trainer *t)
 {
     pair_table_clear(&t->state.pairs);
@@ -180,7 +184,7 @@ static int start_counting(unitok_bpe_trainer *t)
     return 1;
 }
 
-/* Ranks the pairs from `begin` on. */
+/* Ranks the pairs from `begin` on; returns 0 when memory is short. */
 static int push_pairs(unitok_bpe_trainer *t, uint32_t begin)
 {
     for (uint32_t i = begin; i < t->state.pairs.n; i++)
@@ -222,9 +226,10 @@ int32_t unitok_bpe_trainer_join(unitok_bpe_trainer *t, unitok_error *error)
     return state < 0 ? fail_memory(error) : UNITOK_OK;
 }
 
-/* ---------------------------------------------------------------------------------- Floors ---- */
+/* ---- Floors ---- */
 
-/* The first guess at the floor. */
+/* The first guess at the floor. Too high a guess costs another count of all pairs; too low a guess
+ * costs memory and time for pairs that are never merged. */
 static uint64_t guess_floor(const unitok_bpe_trainer *t, int64_t n_pieces, uint64_t min_count)
 {
     const levels *levels = &t->state.text.levels;
@@ -240,7 +245,8 @@ static uint64_t guess_floor(const unitok_bpe_trainer *t, int64_t n_pieces, uint6
     return guess > LEAST_FLOOR ? guess : LEAST_FLOOR;
 }
 
-/* Makes every symbol its characters again, and forgets all merges. 0 when memory is short. */
+/* Writes the characters of every symbol back into its slots, and forgets all merges. Returns 0 when
+ * memory is short. */
 static int undo_merges(unitok_bpe_trainer *t)
 {
     uint32_t *ids = mem_zalloc(SCRIPT_CODE_POINTS, sizeof *ids);
@@ -265,7 +271,9 @@ static int undo_merges(unitok_bpe_trainer *t)
     return 1;
 }
 
-/* Starts again with rarer pairs; 0 when memory is short. */
+/* Counts all pairs again with a lower floor; returns 0 when memory is short. With min_count 0 even
+ * pairs that no longer occur are merged, and a count cannot find these: so a floor of 1 becomes 0,
+ * and training starts again. */
 static int lower_floor(unitok_bpe_trainer *t, uint64_t min_count)
 {
     t->state.floor /= FLOOR_FALL;
@@ -277,11 +285,12 @@ static int lower_floor(unitok_bpe_trainer *t, uint64_t min_count)
     return start_counting(t);
 }
 
-/* ---------------------------------------------------------------------------------- Merges ---- */
+/* ---- Merges ---- */
 
 #define MADE_BEFORE (-2)
 
-/* The symbol of a new merge; MADE_BEFORE if its piece is there, -1 when memory is short. */
+/* Adds the symbol of a new merge. Returns MADE_BEFORE if another pair has made its piece already,
+ * which sentencepiece then ignores, or -1 when memory is short. */
 static int64_t make(unitok_bpe_trainer *t, uint32_t left, uint32_t right, uint64_t count)
 {
     symbol_list *symbols = &t->state.symbols;
@@ -326,13 +335,13 @@ int32_t unitok_bpe_trainer_resume(unitok_bpe_trainer *t, const uint32_t *symbols
     return UNITOK_OK;
 }
 
-/* The pair's merge, if its piece is new. 0 when memory is short. */
+/* Merges a pair if its piece is new; returns 0 when memory is short. */
 static int merge_best(unitok_bpe_trainer *t, uint32_t best)
 {
     const pair *p = &t->state.pairs.pairs[best];
     uint32_t born = t->state.pairs.n;
     int64_t made = make(t, p->left, p->right, p->count);
-    if (made == MADE_BEFORE) return 1; /* the same piece from other parts is never merged */
+    if (made == MADE_BEFORE) return 1;
     return made >= 0 && merge_pair(&t->births, &t->state, best, (uint32_t)made) &&
            push_pairs(t, born);
 }

@@ -3,7 +3,7 @@
 #include "train/bpe_count.h"
 
 #define FIRST_BITS 12
-#define AHEAD 16 /* pairs whose places in the table are being fetched */
+#define AHEAD 16 /* pairs that wait for their prefetched slots */
 
 int pair_counter_open(pair_counter *counter, const bpe_text *text, int k, int n)
 {
@@ -20,7 +20,7 @@ void pair_counter_close(pair_counter *counter)
     counter->slots = NULL;
 }
 
-/* The place of a pair, or the free place where it belongs. */
+/* The slot of a pair, or the free slot where it belongs. */
 INLINE counted_pair *place_of(counted_pair *slots, int bits, uint32_t left, uint32_t right,
                               uint32_t hash)
 {
@@ -45,6 +45,7 @@ static int grow_counter(pair_counter *counter)
     return 1;
 }
 
+/* A pair met in the text, on its way to the table. */
 typedef struct met_pair {
     uint32_t left, right; /* symbols + 1 */
     uint32_t slot, hash;
@@ -75,7 +76,9 @@ INLINE int place_met(pair_counter *counter, const met_pair *met)
     return 1;
 }
 
-/* Calls `met` for the pairs at the next slots, each AHEAD pairs late. */
+/* Calls `met` for the pairs at the next slots. Each pair is handed over AHEAD pairs after its slot
+ * of the table was prefetched: the table is far larger than the caches, and without that every pair
+ * would wait for memory. */
 INLINE int walk(pair_counter *counter, const bpe_state *state, int64_t work,
                 int (*met)(pair_counter *, const met_pair *))
 {
@@ -112,8 +115,8 @@ int pair_counter_place(pair_counter *counter, const bpe_state *state, int64_t wo
     return counter->at >= counter->end ? 1 : walk(counter, state, work, place_met);
 }
 
-/* Keeps a pair that `first` of the counters has and those before it do not. 0 when memory is short.
- */
+/* Adds up a pair that counter `first` has and the counters before it have not, so that every pair
+ * is added up once, and keeps it if it is frequent enough. Returns 0 when memory is short. */
 static int keep_pair(pair_counter *counters, int first, int n, const counted_pair *p,
                      bpe_state *state)
 {

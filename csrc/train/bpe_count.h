@@ -1,16 +1,19 @@
-/* bpe_count.h - all pairs of neighbouring symbols, with their counts and positions, counted by any
+/* bpe_count.h - counting all pairs of neighbouring symbols, and listing their positions, with any
  * number of workers
  *
- *   1. a worker counts the pairs in its share of the slots, in a table of its own
- *   2. counters_join adds the tables up; a pair that may be merged gets room for its positions, and each worker the
- *      part of that room where it writes
- *   3. the worker writes its positions there
+ * 1. Each worker counts the pairs in its share of the slots, in a table of its own.
+ * 2. counters_join adds the tables up. A pair that may be merged gets space for its positions, and
+ *    each worker the part of that space where it will write.
+ * 3. Each worker walks through its share again and writes the positions.
  *
  *     positions of a pair   | worker 0 ..... | worker 1 .. | worker 2 ........ |      ascending, as the shares are
  *
- * Tables are indexed by the upper bits of the hash. So equal pairs lie at the same part of every
- * table, whatever their sizes, and adding up reads all tables from front to back.
- */
+ * The positions are therefore in the order of the text without any sorting, and no two workers
+ * write to the same place.
+ *
+ * A table is indexed by the upper bits of the hash, so equal pairs lie at the same fraction of
+ * every table, whatever its size. Adding up reads all tables from front to back, which the
+ * prefetcher of the processor can follow. */
 #pragma once
 
 #include "train/bpe_pairs.h"
@@ -18,7 +21,7 @@
 typedef struct counted_pair {
     uint32_t left, right; /* symbols + 1; left 0: free */
     uint64_t count;
-    uint32_t *positions; /* the next is written there; NULL: not kept */
+    uint32_t *positions; /* where the next one is written; NULL: the pair is dropped */
     uint32_t n_positions;
 } counted_pair;
 
@@ -30,14 +33,15 @@ typedef struct pair_counter {
     int64_t level;
 } pair_counter;
 
-/* For share k of n; 0 when memory is short. */
+/* Opens the counter of share k of n; returns 0 when memory is short. */
 int pair_counter_open(pair_counter *counter, const bpe_text *text, int k, int n);
 void pair_counter_close(pair_counter *counter);
 
-/* Step 1, for `work` slots: 1 when done, 0 when not, -1 when memory is short. */
+/* Runs step 1 for `work` slots. Returns 1 when it is done, 0 when it is not, -1 when memory is
+ * short. */
 int pair_counter_count(pair_counter *counter, const bpe_state *state, int64_t work);
-/* Fills the state's pairs and positions, which are empty, with those that the rules allow and that
- * occur `floor` times; 0 when memory is short. */
+/* Runs step 2: fills the state's pairs and positions, which are empty, with the pairs that the
+ * rules allow and that occur at least `floor` times. Returns 0 when memory is short. */
 int counters_join(pair_counter *counters, int n, bpe_state *state);
-/* Step 3, likewise: 1 when done, 0 when not. */
+/* Runs step 3 for `work` slots. Returns 1 when it is done, else 0. */
 int pair_counter_place(pair_counter *counter, const bpe_state *state, int64_t work);

@@ -1,4 +1,5 @@
-/* bpe_heap.c - a heap of four children a node: see bpe_heap.h */
+/* bpe_heap.c - a heap with four children a node, which halves the levels, and so the cache misses,
+ * of a binary one: see bpe_heap.h */
 
 #include "train/bpe_heap.h"
 
@@ -9,9 +10,9 @@ INLINE uint8_t pair_byte(const symbol_list *symbols, const pair *p, uint32_t i)
                           : symbols->bytes[b->begin + i - a->n_bytes];
 }
 
-/* Whether pair x's piece is smaller than pair y's, both of them alike in the first eight bytes.
- * Where the pieces are the same, the one with the shorter left part comes first: sentencepiece
- * leaves that to chance. */
+/* Compares the pieces of two pairs that agree in their first eight bytes. Equal pieces from
+ * different parts are ordered by their left part, the shorter first; sentencepiece leaves that
+ * order to chance. */
 static int piece_less(const pair *p, const pair *q, const symbol_list *symbols)
 {
     uint32_t n_p = symbols->items[p->left].n_bytes + symbols->items[p->right].n_bytes;

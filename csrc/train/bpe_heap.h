@@ -1,15 +1,17 @@
-/* bpe_heap.h - the pairs of the BPE trainer by rank: count, then fewer characters, then smaller
- * bytes
+/* bpe_heap.h - the pairs of the BPE trainer by rank: larger count, then fewer characters, then
+ * smaller bytes
  *
- * A pair's count only falls, so it has one entry, which is corrected when it comes to the top.
- */
+ * The count of a pair only falls. So a pair has one entry, whose count may be too high; it is
+ * corrected when the entry comes to the top, and sinks to its place. Updating entries where they
+ * are would need a table of their positions, and most pairs never come near the top. */
 #pragma once
 
 #include "train/bpe_pairs.h"
 
 typedef struct heap_entry {
     uint64_t count;
-    uint64_t head; /* the first bytes of the piece, as a number in their order */
+    uint64_t
+        head; /* the first eight bytes of the piece, big-endian, so that numbers compare as bytes do */
     uint32_t n_chars;
     uint32_t pair;
 } heap_entry;
@@ -19,7 +21,7 @@ typedef struct pair_heap {
     int64_t n, capacity;
 } pair_heap;
 
-/* 0: no memory */
+/* Adds a pair of the state; returns 0 when memory is short. */
 int pair_heap_push(pair_heap *heap, const bpe_state *state, uint32_t index);
-/* Takes off the best pair; NO_PAIR if none occurs min_count times. */
+/* Removes and returns the best pair; NO_PAIR if none occurs min_count times. */
 uint32_t pair_heap_take(pair_heap *heap, const bpe_state *state, uint64_t min_count);

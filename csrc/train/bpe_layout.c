@@ -33,8 +33,8 @@ void layout_close(bpe_layout *layout)
     *layout = (bpe_layout){0};
 }
 
-/* The i-th unit of a share's order. Units come from all over the data: those that are due next are
- * fetched. */
+/* The i-th unit of a share, by count. Units of similar counts come from all over the data, so those
+ * that are due next are prefetched: first the offset, then the bytes. */
 INLINE int64_t unit_at(const bpe_layout *layout, const layout_share *share, int64_t i)
 {
     if (i + 2 * AHEAD < share->end - share->begin) {
@@ -63,7 +63,7 @@ int layout_measure(bpe_layout *layout, int k, int64_t work, int64_t *ret_unit)
                 n_bytes = layout->offsets[unit + 1] - layout->offsets[unit];
         uint64_t count = layout->counts[unit];
         const uint8_t *bytes = layout->data + layout->offsets[unit];
-        if (!count) break; /* nor have those that follow */
+        if (!count) break; /* the counts descend: the remaining ones are 0 too */
         if (!utf8_is_valid(bytes, n_bytes)) {
             *ret_unit = unit;
             return -2;
@@ -87,8 +87,8 @@ int layout_measure(bpe_layout *layout, int k, int64_t work, int64_t *ret_unit)
     return 1;
 }
 
-/* A symbol for each character of the units, by code point, so that symbols do not depend on the
- * order of the units. */
+/* Gives each character of the units a symbol, by ascending code point, so that symbols do not
+ * depend on the order of the units. */
 static int name_characters(bpe_layout *layout, symbol_list *symbols)
 {
     layout->ids = mem_zalloc(SCRIPT_CODE_POINTS, sizeof *layout->ids);
@@ -105,7 +105,7 @@ static int name_characters(bpe_layout *layout, symbol_list *symbols)
     return 1;
 }
 
-/* The largest count that some share has yet to place; 0: none. */
+/* The largest count of the levels that are not placed yet; 0 if all are. */
 static uint64_t next_count(const bpe_layout *layout)
 {
     uint64_t count = 0;
@@ -117,6 +117,8 @@ static uint64_t next_count(const bpe_layout *layout)
     return count;
 }
 
+/* Merges the levels of all shares, which are in descending order: each level of the text gets its
+ * place, and within it each share that has units of that count. */
 static int place_levels(bpe_layout *layout, bpe_text *text)
 {
     uint64_t count;
@@ -150,7 +152,7 @@ int layout_join(bpe_layout *layout, symbol_list *symbols, bpe_text *text)
     text->slots = mem_alloc((size_t)(text->n + 1) * sizeof *text->slots);
     if (!text->slots) return -1;
     text->slots[0] = 0;
-    text->slots[text->n++] = 0; /* also where there are no units */
+    text->slots[text->n++] = 0; /* the end, which exists even if there are no units */
     return 1;
 }
 

@@ -1,24 +1,29 @@
 /* bpe_layout.h - laying out units as slots, with any number of workers
  *
  * Each worker has a share of the units:
- *   1. it orders them by their counts and measures each level; notes which characters there are
- *   2. layout_join gives the characters their symbols, by code point, and each level of each worker its place
- *   3. the worker writes its units there
+ *
+ * 1. It orders them by their counts, measures each level, and notes which characters occur.
+ * 2. layout_join gives the characters their symbols, by code point, and each level of each worker
+ *    its place.
+ * 3. The worker writes its units there.
  *
  *     slots   | level 9120: worker 0, 1, 2 | level 8001: worker 0, 2 | ... | level 1: worker 0, 1, 2 |
- */
+ *
+ * The order of the units within a level depends on the number of workers, but no result does: see
+ * bpe.c. */
 #pragma once
 
 #include "train/bpe_slots.h"
 
 typedef struct layout_share {
-    int64_t begin, end;            /* of the units */
-    int64_t *order;                /* theirs, by descending counts, from 0; NULL: not yet */
-    int64_t n_measured, n_written; /* so far, in this order */
-    levels levels;                 /* `end` counts the slots of this share alone */
-    int64_t *place;                /* of each level: the next slot to be written */
+    int64_t begin, end; /* of the units */
+    int64_t
+        *order; /* these units, relative to begin, by descending counts; NULL: not ordered yet */
+    int64_t n_measured, n_written; /* progress, in this order */
+    levels levels;                 /* `end` counts only the slots of this share */
+    int64_t *place;                /* of each level: the next slot to write */
     int64_t level;
-    uint8_t *seen; /* [SCRIPT_CODE_POINTS] 1: it has such a character */
+    uint8_t *seen; /* [SCRIPT_CODE_POINTS] 1: the character occurs in this share */
 } layout_share;
 
 typedef struct bpe_layout {
@@ -36,10 +41,11 @@ typedef struct bpe_layout {
 int layout_open(bpe_layout *layout, int64_t n_units, int n_shares);
 void layout_close(bpe_layout *layout);
 
-/* Step 1 of a share, for `work` bytes of units: 1 when done, 0 when not, -1 when memory is short,
- * -2 when unit *ret_unit is invalid UTF-8. */
+/* Runs step 1 of a share for `work` bytes of units. Returns 1 when it is done, 0 when it is not, -1
+ * when memory is short, -2 when unit *ret_unit is invalid UTF-8. */
 int layout_measure(bpe_layout *layout, int share, int64_t work, int64_t *ret_unit);
-/* 1 when done, -1 when memory is short, -2 when there are too many slots. */
+/* Runs step 2. Returns 1 when it is done, -1 when memory is short, -2 when there are too many
+ * slots. */
 int layout_join(bpe_layout *layout, symbol_list *symbols, bpe_text *text);
-/* Step 3, likewise: 1 when done, 0 when not. */
+/* Runs step 3 of a share for `work` bytes of units. Returns 1 when it is done, else 0. */
 int layout_write(bpe_layout *layout, int share, int64_t work, bpe_text *text);

@@ -19,7 +19,8 @@ int64_t births_memory(const births *b)
            b->events_capacity * (int64_t)sizeof *b->events;
 }
 
-/* Room for the numbers of n symbols, and for two events at each of so many positions. */
+/* Makes space for the numbers of n symbols, and for two events at each of n_positions; returns 0
+ * when memory is short. */
 static int births_reserve(births *b, int64_t n_symbols, int64_t n_positions)
 {
     for (int side = 0; side < 2 && n_symbols > b->n_numbers; side++) {
@@ -34,7 +35,8 @@ static int births_reserve(births *b, int64_t n_symbols, int64_t n_positions)
     return grow(&b->events, 2 * n_positions, &b->events_capacity, sizeof *b->events);
 }
 
-/* Notes that the new symbol has `other` on one side, at `slot`. */
+/* Notes that the new symbol has the neighbour `other`, in a pair that begins at `slot`; returns 0
+ * when memory is short. */
 INLINE int note(births *b, uint32_t is_right, uint32_t other, uint32_t slot, uint64_t count)
 {
     uint32_t number = b->numbers[is_right][other];
@@ -49,6 +51,8 @@ INLINE int note(births *b, uint32_t is_right, uint32_t other, uint32_t slot, uin
     return 1;
 }
 
+/* Steps 1 to 3 at all positions; returns 0 when memory is short. A position is prefetched AHEAD
+ * positions early. */
 static int rewrite(births *b, bpe_state *s, const pair *best, uint32_t made)
 {
     const bpe_text *text = &s->text;
@@ -71,8 +75,8 @@ static int rewrite(births *b, bpe_state *s, const pair *best, uint32_t made)
     return 1;
 }
 
-/* Lowers the counts of the pairs that the born ones stand for now. Of "lrlr" the second merge takes
- * (s, l) away again, which was born in the first. */
+/* Lowers the counts of the pairs that the born ones replace. In "lrlr" the second position replaces
+ * (s, l), which was itself born at the first one: that count is taken from the born pair. */
 static void lower_counts(births *b, pair_table *pairs, const pair *best, uint32_t made)
 {
     for (int64_t i = 0; i < b->n; i++) {
@@ -89,12 +93,13 @@ static void lower_counts(births *b, pair_table *pairs, const pair *best, uint32_
         }
         uint32_t index = born->is_right ? pair_table_find(pairs, best->right, born->other)
                                         : pair_table_find(pairs, born->other, best->left);
-        /* if it is `best`, nobody asks any more */
+        /* the count of `best` itself no longer matters */
         if (index != NO_PAIR) pairs->pairs[index].count -= born->count;
     }
 }
 
-/* Adds the born pairs that may be merged, with room for their positions; 0 when memory is short. */
+/* Adds the born pairs that may be merged, with space for their positions; returns 0 when memory is
+ * short. */
 static int keep_born(births *b, bpe_state *state, uint32_t made)
 {
     for (int64_t i = 0; i < b->n; i++) {

@@ -1,18 +1,22 @@
-/* bpe_merge.h - one merge of the BPE trainer: its positions rewritten, and the pairs that are born
+/* bpe_merge.h - one merge of the BPE trainer: rewriting its positions, and the pairs that are born
  * in it
  *
  * A pair of symbols is born when all pairs are counted, or while one of its two symbols is made,
- * and at no other time; so all its positions are known then and are stored together. Later merges
- * only make positions stale, which shows when they are read, and lower the pair's count.
+ * and at no other time. So all its positions are known then, and are stored together. Later merges
+ * only make positions stale, which shows when they are read, and lower the count of the pair.
  *
- * One merge of (l, r) into s, at each position in order:
- *   1. skip it if the slots there no longer hold l and r
- *   2. write s
- *   3. note a position of (before, s) and of (s, after), and add the unit's count to both
- * A new pair (b, s) stands wherever (b, l) no longer does, so afterwards the counts of the pairs
- * (b, l) and (r, a) fall by what the new ones have. The new pairs that may be merged get their
- * positions.
- */
+ * A merge of (l, r) into s does at each position, in order:
+ *
+ * 1. skip the position if the slots there no longer hold l and r;
+ * 2. write s;
+ * 3. note a position of (before, s) and of (s, after), and add the count of the unit to both.
+ *
+ *     before   ... b  l  r  a ...        (b, l) and (r, a) lose the count of this unit,
+ *     after    ... b  s     a ...        (b, s) and (s, a) gain it
+ *
+ * A new pair (b, s) stands wherever (b, l) no longer does. So after the last position, the counts
+ * of the old pairs (b, l) and (r, a) fall by the counts of the new ones: one lookup for each new
+ * pair instead of two for each position. */
 #pragma once
 
 #include "train/bpe_pairs.h"
@@ -32,7 +36,8 @@ typedef struct born_at {
 typedef struct births {
     born_pair *items;
     int64_t n, capacity;
-    /* by symbol, for is_right 0 and 1: which of the items it is in, + 1 */
+    /* By symbol, for is_right 0 and 1: its index in items + 1. All pairs born in a merge have one
+     * symbol in common, so the other one finds a pair without a hash table. */
     uint32_t *numbers[2];
     int64_t n_numbers;
     born_at *events; /* positions of all of them, in the order of the text */
@@ -42,6 +47,6 @@ typedef struct births {
 void births_free(births *births);
 int64_t births_memory(const births *births);
 
-/* Merges the pair `best` into the symbol `made`. New pairs that the rules allow and that occur
- * `floor` times are added at the end of `pairs`. 0 when memory is short. */
+/* Merges the pair `best` into the symbol `made`. New pairs that the rules allow and that occur at
+ * least `floor` times are added at the end of the pairs. Returns 0 when memory is short. */
 int merge_pair(births *births, bpe_state *state, uint32_t best, uint32_t made);

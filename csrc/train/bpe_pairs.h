@@ -1,5 +1,5 @@
-/* bpe_pairs.h - the tables of the BPE trainer: pairs of symbols that may be merged, and their
- * positions */
+/* bpe_pairs.h - the state that all phases of the BPE trainer share: pairs that may be merged,
+ * their positions, the text and its symbols */
 #pragma once
 
 #include "ground/grow.h"
@@ -11,13 +11,17 @@
 
 typedef struct pair {
     uint64_t count;
-    uint32_t *positions; /* slots where it began when it was born; some are stale */
+    uint32_t *positions; /* the slots where it began when it was born; some are stale */
     uint32_t n_positions;
     uint32_t left, right; /* symbols */
 } pair;
 
-/* Pairs by (left, right), open addressing: a slot holds the pair's hash and its index + 1, so that
- * a pair is only looked at where the hash is the same. */
+/* Pairs by (left, right), in an open-addressed table. A slot holds the hash of a pair and its index
+ * + 1, so the pair itself, a cache miss, is read only if the hash is the same.
+ *
+ *     slots    | hash 32 | index + 1 32 |        0: free
+ *     pairs    in the order in which they were added
+ */
 typedef struct pair_table {
     pair *pairs;
     uint64_t *slots;
@@ -52,11 +56,12 @@ INLINE uint32_t pair_table_find(const pair_table *table, uint32_t left, uint32_t
 int pair_table_init(pair_table *table); /* 0 when memory is short */
 void pair_table_free(pair_table *table);
 int64_t pair_table_memory(const pair_table *table);
-/* Adds a pair that is not there; NO_PAIR when memory is short. */
+/* Adds a pair that is not in the table; returns NO_PAIR when memory is short. */
 uint32_t pair_table_add(pair_table *table, uint32_t left, uint32_t right);
 void pair_table_clear(pair_table *table);
 
-/* Positions in blocks that are never given back: a trainer makes at most three per character. */
+/* Positions are allocated in blocks that are freed all together: a trainer makes at most three a
+ * character. */
 typedef struct position_block {
     struct position_block *next;
     uint32_t slots[];
@@ -68,22 +73,22 @@ typedef struct position_store {
     int64_t memory_bytes;
 } position_store;
 
-/* NULL when memory is short */
+/* Space for n positions; NULL when memory is short. */
 uint32_t *position_store_take(position_store *store, uint32_t n);
-/* it is empty then, and can be used again */
+/* Frees all blocks. The store is empty then, and can be used again. */
 void position_store_free(position_store *store);
 
-/* What all phases work on. */
+/* The state of a training that all phases share. */
 typedef struct bpe_state {
     const unitok_rules *rules;
-    uint64_t floor; /* pairs that occurred less often when they were born are not kept */
+    uint64_t floor; /* pairs that occurred less often when they were born are dropped */
     bpe_text text;
     symbol_list symbols;
     pair_table pairs;
     position_store positions;
 } bpe_state;
 
-/* Adds a pair that is not there, if the rules allow its piece: 1, with space for its positions in
- * *ret_positions; 0 if they do not; -1 when memory is short. */
+/* Adds a pair that is not in the table if the rules allow its piece. Returns 1, with space for
+ * n_positions in *ret_positions; 0 if the rules do not allow it; -1 when memory is short. */
 int bpe_state_add(bpe_state *state, uint32_t left, uint32_t right, uint64_t count,
                   uint32_t n_positions, uint32_t **ret_positions);

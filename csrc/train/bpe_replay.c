@@ -29,7 +29,8 @@ int bpe_replay_add(bpe_replay *r, uint32_t left, uint32_t right)
 
 /* ---------------------------------------------------------------------- The heap of a unit ---- */
 
-/* Notes the merge of two symbols + 1, if there is one. */
+/* Puts the merge of two symbols, given as symbol + 1, into the heap, if there is one; returns 0
+ * when memory is short. */
 static int offer(const bpe_replay *r, replay_share *share, uint32_t left, uint32_t right,
                  uint32_t slot)
 {
@@ -40,8 +41,10 @@ static int offer(const bpe_replay *r, replay_share *share, uint32_t left, uint32
     return 1;
 }
 
-/* ----------------------------------------------------------------------------------- Units ---- */
+/* ---- Units ---- */
 
+/* Replays the merges of one unit; returns 0 when memory is short. An entry of the heap may be
+ * stale: then another merge has taken one of its two symbols. */
 static int replay_unit(const bpe_replay *r, replay_share *share, uint32_t *slots, int64_t begin,
                        int64_t end)
 {
@@ -53,7 +56,6 @@ static int replay_unit(const bpe_replay *r, replay_share *share, uint32_t *slots
         const pair *p = &r->merges.pairs[merge];
         uint32_t n_left = bpe_replay_chars(r, p->left), n_all = r->n_chars[merge],
                  made = r->n_characters + merge;
-        /* merged otherwise */
         if (slots[slot] != p->left + 1 || slots[slot + n_left] != p->right + 1) continue;
         slots_join(slots, slot, n_left, n_all, made);
         uint32_t before = symbol_before(slots, slot, &before_slot);

@@ -1,14 +1,13 @@
-/* bpe_slots.h - the units of the BPE trainer, in 4 bytes per character
+/* bpe_slots.h - the units of the BPE trainer, in 4 bytes a character
  *
- * All units are in one array of slots, one slot per character, a 0 between units. A symbol of n
+ * All units are in one array of slots, one slot a character, with a 0 between units. A symbol of n
  * characters has its id in the first of its n slots and, if n > 1, TAIL | n in the last, so both
- * neighbours are found in one step:
+ * neighbours of a symbol are found in one step, and a merge moves nothing:
  *
  *     slots   0 | 'l' 'o' 'w' | 0 | [lo] TAIL|2 'w' 'e' 'r' | 0 |           ids are symbol + 1
  *
  * Units are laid out with the largest counts first, so that a slot gives the count of its unit: see
- * levels.h.
- */
+ * levels.h. */
 #pragma once
 
 #include "train/bpe_symbols.h"
@@ -24,7 +23,8 @@ typedef struct bpe_text {
     int64_t n_characters; /* the first symbols */
 } bpe_text;
 
-/* The id + 1 of the symbol that ends before `slot`, and where it begins; 0 at a unit's start. */
+/* The id + 1 of the symbol that ends before `slot`, and where it begins; 0 at the start of a
+ * unit. */
 INLINE uint32_t symbol_before(const uint32_t *slots, uint32_t slot, uint32_t *ret_slot)
 {
     uint32_t value = slots[slot - 1];
@@ -37,19 +37,19 @@ INLINE void slots_join(uint32_t *slots, uint32_t slot, uint32_t n_left, uint32_t
                        uint32_t made)
 {
     slots[slot] = made + 1;
-    /* begins nothing any more; of a symbol only the ends are read */
+    /* The right symbol no longer begins here. Slots inside a symbol are never read. */
     slots[slot + n_left] = TAIL;
     slots[slot + n_all - 1] = TAIL | n_all;
 }
 
-/* The slot after the symbol, or the 0, at `slot`. */
+/* The slot after the symbol, or the 0, that begins at `slot`. */
 INLINE int64_t slot_after(const bpe_text *text, const symbol_list *symbols, int64_t slot)
 {
     uint32_t value = text->slots[slot];
     return slot + (value > text->n_characters ? symbols->items[value - 1].n_chars : 1);
 }
 
-/* Where the k-th of n shares of the slots begins: at a unit, or at the end. */
+/* Where share k of n begins: at the start of a unit, or at the end of the text. */
 INLINE int64_t share_begin(const bpe_text *text, int k, int n)
 {
     if (k == n) return text->n;

@@ -4,8 +4,8 @@
 
 #include "ground/utf8.h"
 
-/* The bytes before the first newline or the character after the last one that a chunk has room for.
- */
+/* The bytes before the first newline, at most CHUNK_MAX_CHARS characters. Characters are counted
+ * only where there are more bytes than that, so that ordinary lines cost one memchr. */
 static int64_t plain_bytes(const uint8_t *text, int64_t n_bytes)
 {
     int64_t most = n_bytes < 4 * CHUNK_MAX_CHARS ? n_bytes : 4 * CHUNK_MAX_CHARS;
@@ -20,7 +20,8 @@ static int64_t plain_bytes(const uint8_t *text, int64_t n_bytes)
     return at;
 }
 
-/* Likewise, and before the first digit. */
+/* Like plain_bytes, but stops before the first digit too, which makes it look at every
+ * character. */
 static int64_t bytes_before_digit(const uint8_t *text, int64_t n_bytes, const uint8_t *is_digit)
 {
     int64_t at = 0;

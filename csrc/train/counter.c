@@ -10,7 +10,8 @@
 #define FIRST_BITS 12
 #define ENTRIES_MAX INT64_C(0x7FFFFFFF)
 
-/* The last bytes of a key of fewer than 8, as a number: loads that overlap, no loop. */
+/* A key of fewer than 8 bytes as a number, by loads that overlap instead of a loop over bytes.
+ * Equal keys of one length have equal numbers, and different ones different numbers. */
 INLINE uint64_t load_few(const uint8_t *key, int64_t n_bytes)
 {
     if (n_bytes >= 4) return load_u32(key) | (uint64_t)load_u32(key + n_bytes - 4) << 32;
@@ -31,7 +32,8 @@ uint32_t counter_hash(const uint8_t *key, int64_t n_bytes)
     return (uint32_t)(hash >> 32);
 }
 
-/* Whether two keys of this many bytes are the same; most have fewer than 16. */
+/* Compares two keys of one length. Most have fewer than 16 bytes, for which two loads are faster
+ * than a call of memcmp. */
 static inline int same_bytes(const uint8_t *a, const uint8_t *b, int64_t n_bytes)
 {
     if (n_bytes > 16) return memcmp(a, b, (size_t)n_bytes) == 0;
@@ -97,8 +99,8 @@ int64_t unitok_counter_memory_bytes(const unitok_counter *counter)
     return counter->memory_bytes;
 }
 
-/* Replaces the slots by 1 << bits new ones and fills them from the entries' hashes: twice as many
- * when they are full, the same number after entries have moved. */
+/* Replaces the slots by 1 << bits new ones and fills them from the hashes of the entries: twice as
+ * many when they are full, the same number after entries have moved. */
 static int rebuild_slots(unitok_counter *counter, int bits)
 {
     uint32_t *slots = mem_zalloc((size_t)1 << bits, sizeof *slots);
@@ -117,12 +119,13 @@ static int rebuild_slots(unitok_counter *counter, int bits)
     return 1;
 }
 
+/* Copies a key into the chunks; returns NULL when memory is short. */
 static const uint8_t *keep_key(unitok_counter *counter, const uint8_t *key, size_t n_bytes)
 {
     struct counter_chunk *chunk = counter->chunks;
     if (!chunk || chunk->capacity - chunk->n_used < n_bytes) {
         size_t capacity = n_bytes > CHUNK_BYTES ? n_bytes : CHUNK_BYTES;
-        /* most counters stay small */
+        /* Most counters stay small, so the first chunk is. */
         if (!counter->chunks && n_bytes < CHUNK_BYTES / 16) capacity = CHUNK_BYTES / 16;
         chunk = mem_alloc(sizeof *chunk + capacity);
         if (!chunk) return NULL;
@@ -207,7 +210,7 @@ int32_t unitok_counter_add(unitok_counter *counter, const unitok_units *keys, un
     return UNITOK_OK;
 }
 
-#define ABSORBED_AHEAD 8
+#define ABSORBED_AHEAD 8 /* entries between prefetching an entry and reading it */
 
 int32_t unitok_counter_absorb(unitok_counter *counter, unitok_counter *other, int64_t begin,
                               int64_t end, unitok_error *error)

@@ -1,12 +1,14 @@
-/* counter.h - a table of byte strings and how often each was seen, 64 bits wide: what every trainer
- * starts from
+/* counter.h - a table of byte strings and how often each was seen: the start of every training
  *
- *   slots[2^bits]   u32      entry + 1, or 0: open addressing, at most two thirds full
- *   entries[0..n)   { count, key, n_bytes, hash }   in the order of first sight, or sorted
- *   chunks          the keys' bytes, end to end, in blocks that never move
+ *     slots[2^bits]   u32      entry + 1, or 0: open addressing, at most two thirds full
+ *     entries[0..n)   { count, key, n_bytes, hash }   in the order of first sight, or sorted
+ *     chunks          the bytes of the keys, end to end, in blocks that never move
  *
- * An ordered counter has no slots: every key becomes an entry of its own, a list.
- */
+ * Counts have 64 bits. Entries lie apart from slots, so that they can be sorted and exported
+ * without the table, and so that growing moves only 4 bytes a key; an entry stores its hash, so
+ * growing does not read keys.
+ *
+ * An ordered counter has no slots: it is a list, in which every key becomes an entry of its own. */
 #pragma once
 
 #include "ground/common.h"
@@ -32,15 +34,15 @@ struct unitok_counter {
     int64_t n, capacity;
     int64_t memory_bytes;
     int bits;
-    int is_moved; /* entries are at other places than the slots say */
+    int is_moved; /* entries were moved, so the slots must be rebuilt before their next use */
 };
 
-/* Adds `count` to a key of at most UNITOK_KEY_MAX_BYTES bytes. Its entry, or -1 when memory is
- * short: nothing changed. */
+/* Adds `count` to a key of at most UNITOK_KEY_MAX_BYTES bytes. Returns its entry, or -1 when memory
+ * is short; then nothing has changed. */
 int64_t counter_add(unitok_counter *counter, const uint8_t *key, int64_t n_bytes, uint64_t count);
 
-/* The same in steps, so that the memory it needs can be fetched for many keys at a time: hash,
- * fetch the slot, then the entry, then add. Fetching is only a hint. */
+/* counter_add in steps, so that the memory for many keys can be prefetched together: hash all keys,
+ * prefetch their slots, then their entries, and add them. Prefetching is only a hint. */
 uint32_t counter_hash(const uint8_t *key, int64_t n_bytes);
 int64_t counter_add_hashed(unitok_counter *counter, const uint8_t *key, int64_t n_bytes,
                            uint32_t hash, uint64_t count);
@@ -50,7 +52,8 @@ INLINE void counter_fetch_slot(const unitok_counter *counter, uint32_t hash)
     PREFETCH(&counter->slots[hash & ((UINT32_C(1) << counter->bits) - 1)]);
 }
 
-/* And of the next slot, which every third key comes to. */
+/* Prefetches the entry of a slot and that of the next slot, to which one key in three has to go
+ * on. */
 INLINE void counter_fetch_entry(const unitok_counter *counter, uint32_t hash)
 {
     uint32_t mask = (UINT32_C(1) << counter->bits) - 1, slot = counter->slots[hash & mask];
@@ -58,8 +61,8 @@ INLINE void counter_fetch_entry(const unitok_counter *counter, uint32_t hash)
     if (slot && (slot = counter->slots[(hash + 1) & mask])) PREFETCH(&counter->entries[slot - 1]);
 }
 
-/* Adds all of another; 0 when memory is short: then a part of it. */
+/* Adds all keys of another counter; returns 0 when memory is short, after a part of them. */
 int counter_merge(unitok_counter *counter, const unitok_counter *other);
 
-/* The entry of a key, or -1; not for ordered counters, nor between a sort and the next addition. */
+/* The entry of a key, or -1. Not for ordered counters, nor between a sort and the next addition. */
 int64_t counter_find(const unitok_counter *counter, const uint8_t *key, int64_t n_bytes);

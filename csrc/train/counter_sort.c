@@ -1,11 +1,15 @@
-/* counter_sort.c - sorting a counter's keys by their bytes: multikey quicksort on eight bytes at a
- * time
+/* counter_sort.c - sorting the keys of a counter by their bytes: multikey quicksort on eight bytes
+ * at a time
  *
- * An item caches the eight bytes of its key at the current depth, as a number whose order is
- * theirs. A three-way partition around a pivot leaves the middle part with equal bytes, and that is
- * sorted on at depth + 8. Bytes past a key's end count as 0, so a key and the same key followed by
- * NULs tie; their lengths decide.
- */
+ * An item caches eight bytes of its key at the current depth, big-endian, so that numbers compare
+ * as the bytes do and most comparisons touch no key. A three-way partition leaves in the middle the
+ * items whose eight bytes equal the pivot's; these are sorted on at depth + 8:
+ *
+ *     items    | head < pivot | head == pivot, key ends here | head == pivot, longer | head > pivot |
+ *                               by length                      again, at depth + 8
+ *
+ * Bytes past the end of a key count as 0, so a key and the same key followed by NULs have the same
+ * head; their lengths decide. */
 
 #include "train/counter.h"
 
@@ -39,8 +43,8 @@ static uint64_t median(uint64_t a, uint64_t b, uint64_t c)
     return c < a ? a : c > b ? b : c;
 }
 
-/* Keys that agree up to `depth`, all at an end there: shorter first. There are at most eight kinds.
- */
+/* Keys that agree up to `depth` and end within the next eight bytes: the shorter first. At most
+ * eight of them differ, so insertion is fast enough. */
 static void sort_by_length(const struct counter_entry *entries, struct item *items, int64_t n)
 {
     for (int64_t i = 1; i < n; i++)
@@ -72,7 +76,7 @@ static void sort_few(const struct counter_entry *entries, struct item *items, in
     }
 }
 
-/* Of three parts the smallest is sorted at once and two wait, the largest below the other. A part
+/* Of three parts, the smallest is sorted at once and two wait, the larger below the smaller. A part
  * that is sorted at once has at most a third of the items, so at most 2 log3(2^31) = 40 wait. */
 #define STACK_MAX 48
 
@@ -112,7 +116,7 @@ static void sort_items(const struct counter_entry *entries, struct item *items, 
                 items[i].head = head_of(&entries[items[i].entry], r.depth + 8);
             struct range parts[3] = {
                 {r.begin, low, r.depth}, {high, r.end, r.depth}, {longer, high, r.depth + 8}};
-            /* the largest first: it waits longest, and the stack stays small */
+            /* The largest first: it waits longest, and the stack stays small. */
             for (int k = 2; k > 0; k--)
                 for (int i = 0; i < k; i++)
                     if (parts[i].end - parts[i].begin < parts[i + 1].end - parts[i + 1].begin) {
@@ -127,7 +131,8 @@ static void sort_items(const struct counter_entry *entries, struct item *items, 
     }
 }
 
-/* Entry items[i].entry goes to place i, along the cycles of this permutation. */
+/* Moves entry items[i].entry to place i, along the cycles of this permutation, so that no second
+ * array is needed. */
 static void permute(struct counter_entry *entries, struct item *items, int64_t n)
 {
     for (int64_t i = 0; i < n; i++) {

@@ -1,22 +1,23 @@
 /* expect.c - the E-step of a Unigram model: how often each piece is expected over all ways to make
  * up the units
  *
- *   forward    alpha(k)  = sum over edges j -> k of alpha(j) * p(edge)
- *   backward   beta(j)   = sum over edges j -> k of p(edge) * beta(k)
- *   expected   += count * alpha(j) * p(edge) * beta(k) / alpha(end)
+ *     forward    alpha(k)  = sum over edges j -> k of alpha(j) * p(edge)
+ *     backward   beta(j)   = sum over edges j -> k of p(edge) * beta(k)
+ *     expected   += count * alpha(j) * p(edge) * beta(k) / alpha(end)
  *
- * Two forms. In probabilities, for our own mode: one multiplication and one addition an edge, in
- * float64; numbers that become too small are scaled by 2^256, and how often is kept with the
- * position. And in logarithms of float32, step by step as sentencepiece 0.2.3 computes them with
- * one thread, to the last bit.
+ * There are two forms:
  *
- * alpha is kept for the bytes that a unit shares with the one before. The way back links the edges
- * that start at each position, nearest end first; only unknown edges come last, as in
- * sentencepiece.
+ * - In probabilities, for training that need not equal sentencepiece's: one multiplication and one
+ *   addition an edge, in float64. Numbers that become too small are scaled by 2^256, and each
+ *   position stores how often. Expected counts are sums of integers, in units of 1 / `unit`, so
+ *   they do not depend on the order in which threads add them.
+ * - In logarithms of float32, step by step as sentencepiece 0.2.3 computes them with one thread, to
+ *   the last bit. It needs log(exp a + exp b) for each edge. Polynomials give these functions with
+ *   a known error, and libm is called only if that error leaves open which float32 is nearest.
  *
- * Expected counts of the first form are sums of integers, multiples of 1 / unit, so that they are
- * the same in whatever order and by however many threads they are added.
- */
+ * alpha is kept for the bytes that a unit shares with the unit before. The backward pass links the
+ * edges that start at each position, nearest end first; only unknown edges come last, as in
+ * sentencepiece. */
 
 #include <math.h>
 
@@ -31,9 +32,9 @@ typedef struct cell {
     int32_t exponent; /* alpha is this number times 2^(-256 exponent) */
 } cell;
 
-/* Multiplies alpha of positions at - window..at, which are all that are still needed, by SCALE. 0,
- * and nothing is done, where one of them is so large already that what is small beside it counts
- * for nothing. */
+/* Multiplies alpha by SCALE at positions at - window..at, which are all that later positions still
+ * read. Does nothing and returns 0 if one of them is already so large that the small ones do not
+ * matter beside it. */
 static int scale_alpha(cell *cells, int64_t at, int64_t window)
 {
     int64_t begin = at > window ? at - window : 0;
@@ -46,7 +47,7 @@ static int scale_alpha(cell *cells, int64_t at, int64_t window)
     return 1;
 }
 
-/* The same for beta of positions at..at + window. */
+/* Like scale_alpha, for beta of positions at..at + window. */
 static int scale_beta(cell *cells, int64_t at, int64_t n_bytes, int64_t window)
 {
     int64_t end = at + window < n_bytes ? at + window : n_bytes;
@@ -78,28 +79,28 @@ static double forward(const unitok_lattice *lattice, int64_t shared, int64_t win
     return log(cells[lattice->n_bytes].alpha) - 256 * 0.69314718055994530942 * exponent;
 }
 
-/* Fills beta from the end and adds to expected[] what the edges are expected to be used. */
+/* Fills beta from the end, and adds to expected[] how often each edge is expected. */
 static void backward(unitok_lattice *lattice, int64_t window, double weight, uint64_t *expected)
 {
     cell *cells = lattice->cells;
     const edge *edges = lattice->edges;
     const double *p = lattice->scores;
     int64_t n_bytes = lattice->n_bytes;
-    int32_t exponent = 0, whole = cells[n_bytes].exponent;
+    int32_t exponent = 0, total = cells[n_bytes].exponent;
     double share = weight / cells[n_bytes].alpha;
     lattice_unlink(lattice);
     cells[n_bytes].beta = 1;
     for (int64_t at = n_bytes - 1; at >= 0; at--) {
         lattice_link(lattice, at + 1);
         double alpha = cells[at].alpha * share, beta = 0;
-        cells[at].beta = 0; /* scale_beta looks at it, inside characters too */
+        cells[at].beta = 0; /* scale_beta reads it, inside characters too */
         if (alpha == 0) continue;
-        int32_t off = whole - cells[at].exponent - exponent;
+        int32_t off = total - cells[at].exponent - exponent;
         if (UNLIKELY(off != 0)) alpha = ldexp(alpha, 256 * off);
         for (uint32_t k = lattice->out[at]; k != EDGE_NONE; k = edges[k].next) {
             double part = p[k] * cells[edges[k].end].beta, times = alpha * part;
             beta += part;
-            /* over it only by rounding */
+            /* Only rounding can make it larger than the weight. */
             expected[edges[k].piece] += (uint64_t)((times < weight ? times : weight) + 0.5);
         }
         uint32_t unknown = lattice->unknown[at];
@@ -111,14 +112,14 @@ static void backward(unitok_lattice *lattice, int64_t window, double weight, uin
 }
 
 int32_t unitok_unigram_expect(const unitok_lexicon *lexicon, unitok_lattice *lattice,
-                              unitok_edges *kept, const double *p, double p_unknown,
+                              unitok_edges *record, const double *p, double p_unknown,
                               const unitok_units *units, double unit, uint64_t *expected,
                               double *ret_log_likelihood)
 {
     double total = 0;
     int64_t window = lexicon->max_piece_bytes > 4 ? lexicon->max_piece_bytes : 4;
     int was_scaled = 0;
-    lattice_begin(lattice, kept, lexicon);
+    lattice_begin(lattice, record, lexicon);
     for (int64_t i = 0; i < units->n; i++) {
         int64_t n_bytes = units->offsets[i + 1] - units->offsets[i];
         if (n_bytes == 0) continue;
@@ -143,22 +144,22 @@ INLINE uint32_t float_bits(float x)
     return bits;
 }
 
-/* log(exp(a) + exp(b)) by sentencepiece's steps: float32 sums, float64 functions; the larger alone
- * if 50 apart. */
+/* log(exp(a) + exp(b)) by sentencepiece's steps: float32 sums, float64 functions, and the larger
+ * alone if they are 50 apart. */
 static NOINLINE float log_sum_by_libm(float a, float b)
 {
     float low = a < b ? a : b, high = a < b ? b : a;
     if (high > low + 50) return high;
-    /* The second term is below half of the first one's last place: it would be rounded away. */
+    /* The second term is below half of the last place of the first, and would be rounded away. */
     if (high - low >= LOG_SPAN && (high > 1 || high < -1)) return high;
     return (float)(high + log1p(exp((double)(low - high))));
 }
 
-/* The same. A polynomial gives the functions nearly; where that leaves open which float32 is
- * nearest, they are called. */
+/* The same by a polynomial. If the float32 nearest to its value is the same at both ends of the
+ * error, that is the result; otherwise libm decides. */
 INLINE float log_sum(const struct log_terms *logs, float a, float b)
 {
-    /* added to a small number and taken off again it leaves an integer */
+    /* Adding this number to a small one and subtracting it again rounds to an integer. */
     const float round = 0x1.8p23f;
     float high = a < b ? b : a, d = fabsf(a - b);
     if (UNLIKELY(d >= LOG_SPAN)) return log_sum_by_libm(a, b);
@@ -171,7 +172,8 @@ INLINE float log_sum(const struct log_terms *logs, float a, float b)
     return log_sum_by_libm(a, b);
 }
 
-/* sum + count * exp(score), where the product and its sum are float64. Likewise. */
+/* sum + count * exp(score), where the product and the sum are float64; in the same way as
+ * log_sum. */
 INLINE float add_exp(const double *powers, float sum, float count, float score)
 {
     const double round = 0x1.8p52;
@@ -235,15 +237,15 @@ static void exact_backward(unitok_lattice *lattice)
     }
 }
 
-/* Adds to a sum how often an edge is expected to be used. */
+/* Adds to *sum how often an edge is expected. An edge so improbable that the float32 sum would not
+ * change is skipped: exp(-12) and exp(-20) times the count are then below half of the last place of
+ * the sum. */
 INLINE void exact_add(const double *powers, const exact_cell *cells, const edge *e, float score,
-                      float whole, float count, float *sum)
+                      float total, float count, float *sum)
 {
     score = cells[e->start].alpha + score;
     score = score + cells[e->end].beta;
-    score = score - whole;
-    /* exp(-12) and exp(-20) times the count, if that is below half of the sum's last place,
-     * change nothing. */
+    score = score - total;
     if (score < -12 && count * (score < -20 ? 2.1e-9f : 6.2e-6f) < *sum * 2.9e-8f) return;
     *sum = add_exp(powers, *sum, count, score);
 }
@@ -254,24 +256,24 @@ static void exact_count(const unitok_lattice *lattice, int64_t unknown_piece, fl
     const exact_cell *cells = lattice->cells;
     const edge *edges = lattice->edges;
     const float *scores = lattice->scores;
-    float whole = cells[lattice->n_bytes].alpha;
+    float total = cells[lattice->n_bytes].alpha;
     for (int64_t at = 0; at < lattice->n_bytes; at++) {
         uint32_t unknown = lattice->unknown[at];
         for (uint32_t k = lattice->out[at]; k != EDGE_NONE; k = edges[k].next)
-            exact_add(lattice->powers, cells, &edges[k], scores[k], whole, count,
+            exact_add(lattice->powers, cells, &edges[k], scores[k], total, count,
                       &expected[edges[k].piece]);
         if (UNLIKELY(unknown != EDGE_NONE) && unknown_piece >= 0)
-            exact_add(lattice->powers, cells, &edges[unknown], scores[unknown], whole, count,
+            exact_add(lattice->powers, cells, &edges[unknown], scores[unknown], total, count,
                       &expected[unknown_piece]);
     }
 }
 
 int32_t unitok_unigram_expect_exact(const unitok_lexicon *lexicon, unitok_lattice *lattice,
-                                    unitok_edges *kept, const float *scores, float unknown_score,
+                                    unitok_edges *record, const float *scores, float unknown_score,
                                     int64_t unknown_piece, const unitok_units *units,
                                     float *expected)
 {
-    lattice_begin(lattice, kept, lexicon);
+    lattice_begin(lattice, record, lexicon);
     for (int64_t i = 0; i < units->n; i++) {
         int64_t n_bytes = units->offsets[i + 1] - units->offsets[i];
         if (n_bytes == 0) continue;

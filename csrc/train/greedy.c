@@ -1,4 +1,4 @@
-/* greedy.c - the counting of greedy.h */
+/* greedy.c - counting uses, values and pairs: see greedy.h */
 
 #include "train/greedy.h"
 
@@ -10,7 +10,7 @@
 #include "ground/utf8.h"
 
 #define FIRST_BITS 12
-/* tokens until both encodings must meet again; further away nothing is counted */
+/* If the two encodings have not met after so many tokens, the piece gets no value here. */
 #define MAX_DETOUR 64
 
 /* ---- which strings may be pieces ---- */
@@ -20,8 +20,8 @@ static int is_space(uint8_t byte)
     return byte == ' ' || (byte >= '\t' && byte <= '\r');
 }
 
-/* Whole characters, or the first bytes of a character, or the last. */
-static int is_part_or_whole(const uint8_t *piece, int64_t n_bytes)
+/* Accepts complete characters, or the beginning or the end of one character. */
+static int is_complete_or_part(const uint8_t *piece, int64_t n_bytes)
 {
     if (utf8_is_valid(piece, n_bytes)) return 1;
     uint8_t lead = piece[0];
@@ -31,8 +31,8 @@ static int is_part_or_whole(const uint8_t *piece, int64_t n_bytes)
     for (int64_t i = 1; i < n_bytes; i++)
         if (!is_continuation(piece[i])) return 0;
     if (is_continuation(lead)) return 1;
-    /* What may follow a lead byte is a range from 0x80 on or up to 0xBF: one of the two
-     * completes the character. */
+    /* The bytes that may follow a lead byte are a range that begins with 0x80 or ends with 0xBF, so
+     * one of these two completes every valid beginning. */
     uint8_t low[4] = {0x80, 0x80, 0x80, 0x80}, high[4] = {0xBF, 0xBF, 0xBF, 0xBF};
     memcpy(low, piece, (size_t)n_bytes);
     memcpy(high, piece, (size_t)n_bytes);
@@ -69,7 +69,7 @@ int32_t unitok_greedy_allows(const unitok_greedy_rules *rules, const uint8_t *pi
     if (n_bytes <= 1) return n_bytes;
     if (n_bytes > (is_run(piece, n_bytes) ? rules->max_run_bytes : rules->max_piece_bytes))
         return 0;
-    if (!is_part_or_whole(piece, n_bytes)) return 0;
+    if (!is_complete_or_part(piece, n_bytes)) return 0;
     int64_t n_words = 0, n_digits = 0, n_newlines = 0;
     int in_word = 0, has_blank_line = 0;
     for (int64_t i = 0; i < n_bytes; i++) {
@@ -78,7 +78,7 @@ int32_t unitok_greedy_allows(const unitok_greedy_rules *rules, const uint8_t *pi
         if (n_digits > rules->max_digits) return 0;
         if (rules->closed_words && i && !is_closed(piece[i - 1], byte)) return 0;
         if (is_space(byte)) {
-            /* a space begins a piece, and never ends a word */
+            /* A space begins a word, so a piece of one word has it first. */
             if (in_word && rules->max_words == 1) return 0;
             if (byte == '\n' && n_newlines++) has_blank_line = 1;
             in_word = 0;
@@ -176,7 +176,7 @@ static int grow_pairs(greedy_pairs *pairs)
     return 1;
 }
 
-/* 0 when memory is short. */
+/* Adds to a pair; returns 0 when memory is short. */
 static int add_pair(greedy_pairs *pairs, uint64_t key, int64_t gain, int64_t n_sources)
 {
     greedy_pair *pair = find_pair(pairs, key);
@@ -234,13 +234,13 @@ void unitok_greedy_counts_free(unitok_greedy_counts *c)
 
 static int reserve_tokens(unitok_greedy_counts *c, int64_t n)
 {
-    if (n <= c->tokens_room) return 1;
+    if (n <= c->tokens_capacity) return 1;
     mem_free(c->tokens);
     mem_free(c->ends);
     c->tokens = mem_alloc((size_t)n * sizeof *c->tokens);
     c->ends = mem_alloc((size_t)n * sizeof *c->ends);
-    c->tokens_room = c->tokens && c->ends ? n : 0;
-    return c->tokens_room > 0;
+    c->tokens_capacity = c->tokens && c->ends ? n : 0;
+    return c->tokens_capacity > 0;
 }
 
 static int64_t encode(const unitok_greedy *g, const uint8_t *text, int64_t n_bytes,
@@ -255,14 +255,16 @@ static int64_t encode(const unitok_greedy *g, const uint8_t *text, int64_t n_byt
     return n;
 }
 
-/* How many tokens more the text takes if the piece of token k is forbidden from there on. */
+/* How many more tokens the text takes if the piece of token k is forbidden from there on. Both
+ * encodings are followed, the one that is behind at a time, until they have a boundary in common.
+ */
 static int64_t value_of(const unitok_greedy_counts *c, const uint8_t *text, int64_t n_bytes,
                         int64_t k)
 {
     const trie *t = &c->greedy->trie;
     uint32_t forbidden = c->tokens[k];
     int64_t at = k ? c->ends[k - 1] : 0, first = k, n_other = 0, length;
-    if (c->ends[k] - at == 1) return 0; /* bytes always stay */
+    if (c->ends[k] - at == 1) return 0; /* single bytes are never removed */
     do {
         if (at < c->ends[k]) {
             uint32_t token = trie_longest(t, text + at, n_bytes - at, &length) - 1;
@@ -298,8 +300,8 @@ int32_t unitok_greedy_count(unitok_greedy_counts *c, const uint8_t *data, const 
     return UNITOK_OK;
 }
 
-/* Beyond `damping` a count grows by its logarithm only: what one source repeats is not what all
- * text is like. */
+/* A count above `damping` grows only by its logarithm, so that repetition in one source counts
+ * less. The result is multiplied by the weight of the source, and rounded. */
 static int64_t damped(int64_t count, int64_t weight, int64_t damping)
 {
     int64_t size = count < 0 ? -count : count;

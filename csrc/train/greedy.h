@@ -1,16 +1,18 @@
 /* greedy.h - one round of training a greedy vocabulary: what its pieces are worth, and which pairs
  * of them to join
  *
- *   text   "… in the same way …"          pieces of this round, in a trie
- *   tokens   " in" " the" " same" " way"   by longest prefix, as the finished model will encode
+ *     text     "… in the same way …"          the pieces of this round are in a trie
+ *     tokens   " in" " the" " same" " way"    by longest prefix, as the finished model will encode
  *
- *   pair    (" in", " the") was seen once more: joined they would save a token
- *   value   what " the" saves here: without it the text up to the next common boundary takes " t" "he" - one more token
+ *     pair     (" in", " the") was seen once more: joined, they would save a token
+ *     value    what " the" saves here: without it the text up to the next common boundary takes " t" "he", one token more
  *
- * Values are exact for one piece removed and everything else kept: the text is encoded without the
- * piece from where it stands until both encodings have a boundary at the same place. They can be
- * negative: a long piece may leave its right neighbour badly divided.
- */
+ * A value is exact for one piece removed and everything else kept: the text is encoded without the
+ * piece from where it stands until both encodings have a boundary at the same place. Values can be
+ * negative, because a long piece may leave its right neighbour badly divided.
+ *
+ * Counts are first collected for one source, and added to the totals with a weight and damping when
+ * it ends: a piece that one source repeats is not typical of all text. */
 #pragma once
 
 #include "structures/trie.h"
@@ -26,14 +28,14 @@ struct unitok_greedy {
     unitok_greedy_rules rules;
 };
 
-/* A pair of neighbours; key = left << 32 | right, plus 1, so that 0 is a free slot. */
+/* A pair of neighbours. key = (left << 32 | right) + 1, so that 0 is a free slot. */
 typedef struct greedy_pair {
     uint64_t key;
     int64_t gain;
     int64_t n_sources;
 } greedy_pair;
 
-/* Pairs by key, open addressing, at most two thirds full. */
+/* Pairs by key, in an open-addressed table that is at most two thirds full. */
 typedef struct greedy_pairs {
     greedy_pair *slots; /* [0..2^bits-1] */
     int64_t n;
@@ -43,11 +45,11 @@ typedef struct greedy_pairs {
 struct unitok_greedy_counts {
     const unitok_greedy *greedy;
     int64_t *uses, *values, *n_sources;   /* [0..n_pieces-1]: of all sources */
-    int64_t *source_uses, *source_values; /* of the source at hand */
-    /* of the source at hand: gain is how often the pair occurs */
+    int64_t *source_uses, *source_values; /* of the current source */
+    /* In source_pairs, those of the current source, gain is how often the pair occurs. */
     greedy_pairs pairs, source_pairs;
-    uint32_t *tokens; /* of the document at hand: pieces, and where each ends */
+    uint32_t *tokens; /* of the current document: pieces, and where each ends */
     int64_t *ends;
-    int64_t tokens_room;
+    int64_t tokens_capacity;
     int64_t n_tokens, n_bytes; /* counted, without weights */
 };

@@ -1,4 +1,4 @@
-/* lattice.c - filling lattices: see lattice.h */
+/* lattice.c - filling lattices, and recording their edges: see lattice.h */
 
 #include "train/lattice.h"
 
@@ -40,33 +40,34 @@ void unitok_lattice_free(unitok_lattice *lattice)
 
 int lattice_reserve(unitok_lattice *lattice, int64_t n_bytes)
 {
-    if (n_bytes + 2 <= lattice->bytes_room) return 1;
-    int64_t room = n_bytes + n_bytes / 2 + 64;
-    if (!resize(&lattice->walk_begin, room, sizeof *lattice->walk_begin) ||
-        !resize(&lattice->edge_begin, room, sizeof *lattice->edge_begin) ||
-        !resize(&lattice->out, room, sizeof *lattice->out) ||
-        !resize(&lattice->unknown, room, sizeof *lattice->unknown) ||
-        !resize(&lattice->cells, room, CELL_BYTES))
+    if (n_bytes + 2 <= lattice->bytes_capacity) return 1;
+    int64_t capacity = n_bytes + n_bytes / 2 + 64;
+    if (!resize(&lattice->walk_begin, capacity, sizeof *lattice->walk_begin) ||
+        !resize(&lattice->edge_begin, capacity, sizeof *lattice->edge_begin) ||
+        !resize(&lattice->out, capacity, sizeof *lattice->out) ||
+        !resize(&lattice->unknown, capacity, sizeof *lattice->unknown) ||
+        !resize(&lattice->cells, capacity, CELL_BYTES))
         return 0;
     lattice->walk_begin[0] = lattice->walk_begin[1] = lattice->edge_begin[0] =
         lattice->edge_begin[1] = 0;
-    lattice->bytes_room = room;
+    lattice->bytes_capacity = capacity;
     return 1;
 }
 
 static NOINLINE int grow_edges(unitok_lattice *lattice, int64_t n_walks, int64_t n_edges)
 {
-    int64_t walks_room = n_walks + n_walks / 2 + 64, edges_room = n_edges + n_edges / 2 + 64;
-    if (!resize(&lattice->walks, walks_room, sizeof *lattice->walks) ||
-        !resize(&lattice->edges, edges_room, sizeof *lattice->edges) ||
-        !resize(&lattice->scores, edges_room, sizeof(double)))
+    int64_t walks_capacity = n_walks + n_walks / 2 + 64,
+            edges_capacity = n_edges + n_edges / 2 + 64;
+    if (!resize(&lattice->walks, walks_capacity, sizeof *lattice->walks) ||
+        !resize(&lattice->edges, edges_capacity, sizeof *lattice->edges) ||
+        !resize(&lattice->scores, edges_capacity, sizeof(double)))
         return 0;
-    lattice->walks_room = walks_room;
-    lattice->edges_room = edges_room;
+    lattice->walks_capacity = walks_capacity;
+    lattice->edges_capacity = edges_capacity;
     return 1;
 }
 
-/* How many first bytes a unit has in common with the last one. */
+/* How many first bytes a unit shares with the unit before. */
 static int64_t common_bytes(const unitok_lattice *lattice, const uint8_t *unit, int64_t n_bytes)
 {
     int64_t n = n_bytes < lattice->n_bytes ? n_bytes : lattice->n_bytes, i = 0;
@@ -78,98 +79,103 @@ static int64_t common_bytes(const unitok_lattice *lattice, const uint8_t *unit, 
 
 unitok_edges *unitok_edges_new(int64_t max_bytes)
 {
-    unitok_edges *kept = mem_zalloc(1, sizeof *kept);
-    if (kept) kept->max_bytes = max_bytes;
-    return kept;
+    unitok_edges *record = mem_zalloc(1, sizeof *record);
+    if (record) record->max_bytes = max_bytes;
+    return record;
 }
 
-static void give_up(unitok_edges *kept)
+static void give_up(unitok_edges *record)
 {
-    mem_free(kept->n_edges);
-    mem_free(kept->pieces);
-    mem_free(kept->lengths);
-    *kept = (unitok_edges){.state = EDGES_GIVEN_UP};
+    mem_free(record->n_edges);
+    mem_free(record->pieces);
+    mem_free(record->lengths);
+    *record = (unitok_edges){.state = EDGES_GIVEN_UP};
 }
 
-void unitok_edges_free(unitok_edges *kept)
+void unitok_edges_free(unitok_edges *record)
 {
-    if (!kept) return;
-    give_up(kept);
-    mem_free(kept);
+    if (!record) return;
+    give_up(record);
+    mem_free(record);
 }
 
-int64_t unitok_edges_memory_bytes(const unitok_edges *kept)
+int64_t unitok_edges_memory_bytes(const unitok_edges *record)
 {
-    return kept->positions_room + 5 * kept->room;
+    return record->positions_capacity + 5 * record->capacity;
 }
 
-void unitok_edges_renumber(unitok_edges *kept, const int64_t *numbers)
+void unitok_edges_renumber(unitok_edges *record, const int64_t *numbers)
 {
     int64_t at = 0, n = 0;
-    for (int64_t i = 0; i < kept->n_positions; i++) {
-        int64_t end = at + kept->n_edges[i], begin = n;
+    for (int64_t i = 0; i < record->n_positions; i++) {
+        int64_t end = at + record->n_edges[i], begin = n;
         for (; at < end; at++) {
-            if (numbers[kept->pieces[at]] < 0) continue;
-            kept->pieces[n] = (uint32_t)numbers[kept->pieces[at]];
-            kept->lengths[n++] = kept->lengths[at];
+            if (numbers[record->pieces[at]] < 0) continue;
+            record->pieces[n] = (uint32_t)numbers[record->pieces[at]];
+            record->lengths[n++] = record->lengths[at];
         }
-        kept->n_edges[i] = (uint8_t)(n - begin);
+        record->n_edges[i] = (uint8_t)(n - begin);
     }
-    kept->n = n;
+    record->n = n;
 }
 
-/* Room for n edges at one more position. Gives up where that is too much, or memory is short. */
-static NOINLINE int make_room(unitok_edges *kept, int64_t n)
+/* Makes space for n edges at one more position. Gives up recording if that is more than max_bytes,
+ * or memory is short. */
+static NOINLINE int reserve_edges(unitok_edges *record, int64_t n)
 {
-    int64_t positions_room = kept->positions_room, room = kept->room;
-    if (kept->n_positions == positions_room) positions_room += positions_room / 2 + 1024;
-    if (kept->n + n >= room) room += room / 2 + n + 1024;
-    if (positions_room + 5 * room > kept->max_bytes || !resize(&kept->n_edges, positions_room, 1) ||
-        !resize(&kept->lengths, room, 1) || !resize(&kept->pieces, room, sizeof *kept->pieces)) {
-        give_up(kept);
+    int64_t positions_capacity = record->positions_capacity, capacity = record->capacity;
+    if (record->n_positions == positions_capacity)
+        positions_capacity += positions_capacity / 2 + 1024;
+    if (record->n + n >= capacity) capacity += capacity / 2 + n + 1024;
+    if (positions_capacity + 5 * capacity > record->max_bytes ||
+        !resize(&record->n_edges, positions_capacity, 1) ||
+        !resize(&record->lengths, capacity, 1) ||
+        !resize(&record->pieces, capacity, sizeof *record->pieces)) {
+        give_up(record);
         return 0;
     }
-    kept->positions_room = positions_room;
-    kept->room = room;
+    record->positions_capacity = positions_capacity;
+    record->capacity = capacity;
     return 1;
 }
 
-/* Keeps the edges that end at one more position. */
-INLINE void keep(unitok_edges *kept, const edge *edges, int64_t n)
+/* Records the edges that end at one more position. */
+INLINE void keep(unitok_edges *record, const edge *edges, int64_t n)
 {
-    if (kept->n_positions == kept->positions_room || kept->n + n > kept->room)
-        if (!make_room(kept, n)) return;
-    kept->n_edges[kept->n_positions++] = (uint8_t)n;
+    if (record->n_positions == record->positions_capacity || record->n + n > record->capacity)
+        if (!reserve_edges(record, n)) return;
+    record->n_edges[record->n_positions++] = (uint8_t)n;
     for (int64_t k = 0; k < n; k++) {
-        kept->pieces[kept->n] = edges[k].piece;
-        kept->lengths[kept->n++] = (uint8_t)(edges[k].end - edges[k].start);
+        record->pieces[record->n] = edges[k].piece;
+        record->lengths[record->n++] = (uint8_t)(edges[k].end - edges[k].start);
     }
 }
 
-void lattice_begin(unitok_lattice *lattice, unitok_edges *kept, const unitok_lexicon *lexicon)
+void lattice_begin(unitok_lattice *lattice, unitok_edges *record, const unitok_lexicon *lexicon)
 {
     lattice->n_bytes = 0;
-    lattice->kept = kept;
-    if (!kept) return;
-    if (lexicon->max_piece_bytes > UINT8_MAX) give_up(kept);
-    kept->position = kept->at = 0;
-    if (kept->state == EDGES_KEPT) kept->n = 0; /* written again as it is read */
+    lattice->record = record;
+    if (!record) return;
+    if (lexicon->max_piece_bytes > UINT8_MAX) give_up(record);
+    record->position = record->at = 0;
+    if (record->state == EDGES_RECORDED)
+        record->n = 0; /* each list is written again as it is read, without dropped pieces */
 }
 
 void lattice_end(unitok_lattice *lattice)
 {
-    unitok_edges *kept = lattice->kept;
-    lattice->kept = NULL;
-    if (!kept || kept->state == EDGES_GIVEN_UP) return;
-    int64_t room = kept->n + 1;
-    if (kept->state == EDGES_NEW) {
-        if (resize(&kept->n_edges, kept->n_positions + 1, 1))
-            kept->positions_room = kept->n_positions + 1;
-        kept->state = EDGES_KEPT;
+    unitok_edges *record = lattice->record;
+    lattice->record = NULL;
+    if (!record || record->state == EDGES_GIVEN_UP) return;
+    int64_t capacity = record->n + 1;
+    if (record->state == EDGES_NEW) {
+        if (resize(&record->n_edges, record->n_positions + 1, 1))
+            record->positions_capacity = record->n_positions + 1;
+        record->state = EDGES_RECORDED;
     }
-    /* else both stay, one with too much room */
-    if (4 * room < 3 * kept->room && resize(&kept->lengths, room, 1))
-        if (resize(&kept->pieces, room, sizeof *kept->pieces)) kept->room = room;
+    /* Gives back memory of dropped pieces. If one of the two fails, both are still large enough. */
+    if (4 * capacity < 3 * record->capacity && resize(&record->lengths, capacity, 1))
+        if (resize(&record->pieces, capacity, sizeof *record->pieces)) record->capacity = capacity;
 }
 
 /* --------------------------------------------------------------------------------- Filling ---- */

@@ -8,14 +8,16 @@
  *     walks               a       ab      abc        those that are still in the trie at that position
  *                                 b       bc
  *                                         c
- *     edges               0 ─a──▶ 0 ─ab─▶ 1 ─bc─▶    where they start
+ *     edges               0 ─a──▶ 0 ─ab─▶ 1 ─bc─▶    the positions where they start
  *                                 1 ─b──▶ 2 ─?──▶    no piece is this character alone: an unknown edge
  *     edge_begin[]    0   0       1       3       5  edges that end at position i: edge_begin[i]..edge_begin[i + 1] - 1
  *
- * So the lattice of a prefix is a prefix of the lattice, and a unit keeps what it shares with the
- * unit before. Units come in the order of their bytes, at least those of one count, and share half
- * of their bytes.
- */
+ * So the lattice of a prefix is a prefix of the lattice, and a unit reuses the lattice of what it
+ * shares with the unit before. Units come in the order of their bytes, at least those of one count,
+ * and share half of their bytes.
+ *
+ * The trie is larger than the caches, and walks mostly wait for memory. So the edges of all units
+ * can be recorded in the second pass over the units, and read in later ones: see unitok_edges. */
 #pragma once
 
 #include "train/lexicon.h"
@@ -24,7 +26,7 @@
 #define EDGE_NONE UINT32_MAX
 
 typedef struct edge {
-    uint32_t piece; /* or EDGE_UNKNOWN */
+    uint32_t piece; /* a number in the lexicon, or EDGE_UNKNOWN */
     uint32_t start, end;
     uint32_t next; /* from the same start, see lattice_link; or EDGE_NONE */
 } edge;
@@ -33,8 +35,8 @@ typedef struct walk {
     uint32_t start, base;
 } walk;
 
-/* log1p(exp(-d)) for d from 0 to LOG_SPAN: around each multiple of 1 / LOG_STEPS a polynomial. What
- * is left out is less than LOG_ERROR: the fifth derivative is at most 1/4. */
+/* log1p(exp(-d)) for d from 0 to LOG_SPAN: one polynomial around each multiple of 1 / LOG_STEPS.
+ * Its error is less than LOG_ERROR, because it leaves out a fifth derivative of at most 1/4. */
 #define LOG_STEPS 16
 #define LOG_SPAN 20
 #define LOG_ERROR 1e-10
@@ -43,61 +45,65 @@ struct log_terms {
     double of[5]; /* coefficients of 1, t, t^2, ... */
 };
 
-/* The edges of the lattices of a list of units, so that they need not be looked up in the trie once
- * more: of each unit those that end after what it shares with the one before, without unknown ones.
+/* The recorded edges of a list of units: of each unit those that end after what it shares with the
+ * unit before, without unknown edges.
  *
- *     n_edges[]             of each byte that is not shared: how many edges end after it
- *     pieces[], lengths[]   of these edges, in their order; lengths in bytes
+ *     n_edges[]             for each byte that is not shared: how many edges end after it
+ *     pieces[], lengths[]   of these edges, in order; lengths in bytes
  *
- * The first call writes them, later ones read them and leave out pieces that have been dropped. */
+ * The first call writes them, and later calls read them and remove pieces that have been dropped.
+ * Recording stops, and the trie is walked as before, when memory or max_bytes does not suffice. */
 struct unitok_edges {
     uint8_t *n_edges;
-    int64_t n_positions, positions_room;
+    int64_t n_positions, positions_capacity;
     uint32_t *pieces;
     uint8_t *lengths;
-    int64_t n, room;
+    int64_t n, capacity;
     int64_t max_bytes;
-    enum edges_state { EDGES_NEW, EDGES_KEPT, EDGES_GIVEN_UP } state;
-    int64_t position, at; /* what is read next */
+    enum edges_state { EDGES_NEW, EDGES_RECORDED, EDGES_GIVEN_UP } state;
+    int64_t position, at; /* the next of n_edges and of pieces to read */
 };
 
-/* exp(x) is a power of 2, one of these steps between two of them, and a polynomial of what is left,
- * at most t = log(2) / 2 / EXP_STEPS from a step. It leaves out t^5 / 120 = 4e-14. */
+/* exp(x) is a power of 2, times one of EXP_STEPS steps between two powers, times a polynomial of
+ * the rest, which is at most t = log(2) / 2 / EXP_STEPS. The polynomial leaves out t^5 / 120 =
+ * 4e-14. */
 #define EXP_BITS 6
 #define EXP_STEPS (1 << EXP_BITS)
 #define EXP_ERROR 1e-12
 
-/* Memory for the lattice of one unit, which grows as needed; it holds the last one that was filled.
- */
+/* Memory for the lattice of one unit, which grows as needed. It holds the lattice that was filled
+ * last. */
 struct unitok_lattice {
     struct log_terms logs[LOG_SPAN * LOG_STEPS + 1];
     double powers[EXP_STEPS]; /* 2^(i / EXP_STEPS) */
     const uint8_t *unit;      /* [0..n_bytes-1] */
     int64_t n_bytes;
-    unitok_edges *kept; /* or NULL */
+    unitok_edges *record; /* or NULL */
     walk *walks;
-    int64_t walks_room;
+    int64_t walks_capacity;
     edge *edges;
     void *scores; /* of the edges, float or double */
-    int64_t edges_room;
+    int64_t edges_capacity;
     uint32_t *walk_begin, *edge_begin; /* [0..n_bytes + 1] */
     uint32_t *out, *unknown;           /* [0..n_bytes]: see lattice_link */
-    void *cells; /* [0..n_bytes]: what the algorithm needs, CELL_BYTES at most */
-    int64_t bytes_room;
+    void *cells; /* [0..n_bytes]: state of the algorithm, at most CELL_BYTES each */
+    int64_t bytes_capacity;
 };
 
 #define CELL_BYTES 24
 
-/* Room for the cells of a unit of n_bytes, which keep what they hold; 0 when memory is short. */
+/* Makes space for a unit of n_bytes. Cells keep their contents. Returns 0 when memory is short. */
 int lattice_reserve(unitok_lattice *lattice, int64_t n_bytes);
 
-/* Around all units of a call. kept: what is kept of them from call to call, or NULL. */
-void lattice_begin(unitok_lattice *lattice, unitok_edges *kept, const unitok_lexicon *lexicon);
+/* Called before and after all units of a call. record: the recorded edges of these units, or
+ * NULL. */
+void lattice_begin(unitok_lattice *lattice, unitok_edges *record, const unitok_lexicon *lexicon);
 void lattice_end(unitok_lattice *lattice);
 
-/* All edges of unit[0..n_bytes), of pieces whose score is not `dead`, and room for the cells. How
- * many bytes the unit shares with the one before, whose bytes must still be there; -1 when memory
- * is short. Positions up to there, edges and cells, are as they were. */
+/* Fills the lattice with all edges of unit[0..n_bytes), of pieces whose score is not `dead`, and
+ * makes space for the cells. Returns how many bytes the unit shares with the one before, whose
+ * bytes must still be readable, or -1 when memory is short. Edges and cells up to there are
+ * unchanged. */
 int64_t lattice_fill_f32(unitok_lattice *lattice, const unitok_lexicon *lexicon,
                          const float *scores, float dead, float unknown_score, const uint8_t *unit,
                          int64_t n_bytes);
@@ -105,9 +111,9 @@ int64_t lattice_fill_f64(unitok_lattice *lattice, const unitok_lexicon *lexicon,
                          const double *scores, double dead, double unknown_score,
                          const uint8_t *unit, int64_t n_bytes);
 
-/* Lists the edges by where they start, nearest end first: out[i], then next. Unknown edges are
- * apart, in unknown[i], since in sentencepiece they come last. Call unlink, and then link for each
- * position from the last to the first. */
+/* Lists the edges by their start, nearest end first: out[i], then next. Unknown edges are apart, in
+ * unknown[i], because they come last in sentencepiece. Call lattice_unlink, and then lattice_link
+ * for each position from the last to the first. */
 INLINE void lattice_unlink(unitok_lattice *lattice)
 {
     for (int64_t i = 0; i < lattice->n_bytes; i++)

@@ -4,7 +4,8 @@
  *   NAME(x)  x with a suffix for the type
  */
 
-/* What filling needs at hand. */
+/* What filling needs, in local variables: the compiler must not reload it after each write to the
+ * lattice. */
 struct NAME(filling) {
     const uint64_t *units;
     const REAL *scores; /* of pieces */
@@ -15,7 +16,8 @@ struct NAME(filling) {
     int64_t n_walks, n_edges;
 };
 
-/* Follows a walk by one byte. Without a branch: what comes of a step can hardly be foretold. */
+/* Follows a walk by one byte. It has no branch, because the outcome of a step is hard to predict:
+ * the walk and the edge are always written, and the counters advance only if they exist. */
 INLINE void NAME(follow)(struct NAME(filling) *f, uint32_t start, uint32_t base, uint32_t end,
                          uint8_t byte)
 {
@@ -30,24 +32,25 @@ INLINE void NAME(follow)(struct NAME(filling) *f, uint32_t start, uint32_t base,
     f->n_edges += is_piece & (score != f->dead);
 }
 
-/* The edges that end at `end` as they were kept, without those of dropped pieces. */
-INLINE void NAME(recall)(struct NAME(filling) *f, unitok_edges *kept, uint32_t end)
+/* Takes the edges that end at `end` from the record, and removes those of dropped pieces from
+ * it. */
+INLINE void NAME(recall)(struct NAME(filling) *f, unitok_edges *record, uint32_t end)
 {
-    int64_t n = kept->n, at = kept->at, stop = at + kept->n_edges[kept->position];
+    int64_t n = record->n, at = record->at, stop = at + record->n_edges[record->position];
     for (; at < stop; at++) {
-        uint32_t piece = kept->pieces[at], length = kept->lengths[at];
+        uint32_t piece = record->pieces[at], length = record->lengths[at];
         REAL score = f->scores[piece];
         int is_alive = score != f->dead;
         f->edges[f->n_edges] = (edge){piece, end - length, end, EDGE_NONE};
         f->edge_scores[f->n_edges] = score;
         f->n_edges += is_alive;
-        kept->pieces[n] = piece;
-        kept->lengths[n] = (uint8_t)length;
+        record->pieces[n] = piece;
+        record->lengths[n] = (uint8_t)length;
         n += is_alive;
     }
-    kept->n_edges[kept->position++] = (uint8_t)(n - kept->n);
-    kept->n = n;
-    kept->at = at;
+    record->n_edges[record->position++] = (uint8_t)(n - record->n);
+    record->n = n;
+    record->at = at;
 }
 
 int64_t NAME(lattice_fill)(unitok_lattice *lattice, const unitok_lexicon *lexicon,
@@ -57,8 +60,9 @@ int64_t NAME(lattice_fill)(unitok_lattice *lattice, const unitok_lexicon *lexico
     if (!lattice_reserve(lattice, n_bytes)) return -1;
     int64_t shared = common_bytes(lattice, unit, n_bytes), begin = shared, end = 0;
     uint32_t *walk_begin = lattice->walk_begin, *edge_begin = lattice->edge_begin;
-    unitok_edges *kept = lattice->kept;
-    int is_kept = kept && kept->state == EDGES_KEPT, is_new = kept && kept->state == EDGES_NEW;
+    unitok_edges *record = lattice->record;
+    int is_recorded = record && record->state == EDGES_RECORDED,
+        is_new = record && record->state == EDGES_NEW;
     struct NAME(filling) f = {
         lexicon->units,
         lexicon->n_pieces ? scores : &dead,
@@ -73,9 +77,10 @@ int64_t NAME(lattice_fill)(unitok_lattice *lattice, const unitok_lexicon *lexico
     if (begin < shared) end = begin + char_bytes(unit[begin]);
     for (int64_t i = shared; i < n_bytes; i++) {
         uint8_t byte = unit[i];
-        int64_t n = (is_kept ? kept->n_edges[kept->position] : walk_begin[i + 1] - walk_begin[i]) +
+        int64_t n = (is_recorded ? record->n_edges[record->position]
+                                 : walk_begin[i + 1] - walk_begin[i]) +
                     2;
-        if (f.n_walks + n > lattice->walks_room || f.n_edges + n > lattice->edges_room) {
+        if (f.n_walks + n > lattice->walks_capacity || f.n_edges + n > lattice->edges_capacity) {
             if (!grow_edges(lattice, f.n_walks + n, f.n_edges + n)) return -1;
             f.walks = lattice->walks;
             f.edges = lattice->edges;
@@ -85,14 +90,14 @@ int64_t NAME(lattice_fill)(unitok_lattice *lattice, const unitok_lexicon *lexico
             begin = i;
             end = i + char_bytes(byte);
         }
-        if (is_kept) {
-            NAME(recall)(&f, kept, (uint32_t)i + 1);
+        if (is_recorded) {
+            NAME(recall)(&f, record, (uint32_t)i + 1);
         } else {
             for (uint32_t k = walk_begin[i]; k < walk_begin[i + 1]; k++)
                 NAME(follow)(&f, f.walks[k].start, f.walks[k].base, (uint32_t)i + 1, byte);
             if (begin == i) NAME(follow)(&f, (uint32_t)i, TRIE_ROOT_BASE, (uint32_t)i + 1, byte);
-            if (is_new) keep(kept, f.edges + edge_begin[i + 1], f.n_edges - edge_begin[i + 1]);
-            is_new = is_new && kept->state == EDGES_NEW;
+            if (is_new) keep(record, f.edges + edge_begin[i + 1], f.n_edges - edge_begin[i + 1]);
+            is_new = is_new && record->state == EDGES_NEW;
         }
         if (i + 1 == end &&
             (f.n_edges == edge_begin[i + 1] || f.edges[f.n_edges - 1].start != begin)) {

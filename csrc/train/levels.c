@@ -14,7 +14,7 @@ int64_t *levels_order(const uint64_t *counts, int64_t n)
         order[i] = i;
         all |= counts[i];
     }
-    /* radix sort, from the lowest byte */
+    /* A radix sort from the lowest byte, which is stable; it ends at the highest byte in use. */
     for (int shift = 0; shift < 64 && all >> shift; shift += 8) {
         int64_t begins[257] = {0};
         for (int64_t i = 0; i < n; i++) begins[256 - (counts[i] >> shift & 0xFF)]++;

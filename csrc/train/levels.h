@@ -1,11 +1,13 @@
 /* levels.h - units laid end to end with the largest counts first, so that a place in the text gives
  * the count of its unit
  *
- * Units of one count form a level; there are few levels, and most places are in the last ones:
+ * Units of one count form a level. There are few levels, and most places are in the last ones,
+ * which have the smallest counts:
  *
  *     text    | count 9120 | count 8001 | ...  | all of count 2 ............ | all of count 1 ................... |
  *     end[]                ^            ^                                    ^                                    ^
- */
+ *
+ * So no array of counts by place is needed. */
 #pragma once
 
 #include "ground/common.h"
@@ -17,12 +19,12 @@ typedef struct levels {
     int64_t n, capacity;
 } levels;
 
-/* The numbers 0..n-1 by descending counts, equal ones in their order: the caller frees it; NULL
- * when memory is short. */
+/* The numbers 0..n-1 by descending counts, equal counts in ascending order. The caller frees the
+ * array; NULL when memory is short. */
 int64_t *levels_order(const uint64_t *counts, int64_t n);
 
-/* Opens the level of a unit to be laid out, if its count is new; 0 when memory is short. Then set
- * end[n - 1]. */
+/* Opens the level of a unit that is laid out next, if its count is new; the caller then sets
+ * end[n - 1]. Returns 0 when memory is short. */
 int levels_open(levels *l, uint64_t count);
 void levels_free(levels *l);
 

@@ -1,9 +1,8 @@
 /* lexicon.h - the pieces of a Unigram model in training
  *
- * Pieces have numbers in the trie that stay while the model shrinks: a piece that is dropped keeps
- * its number, and its score says that it is gone. All arrays of scores and counts go by these
- * numbers.
- */
+ * A piece keeps its number in the trie while the model shrinks: a dropped piece has the score
+ * -INFINITY, or is not alive, and stays in the trie. So dropping pieces changes neither the trie
+ * nor any number. All arrays of scores and counts are indexed by these numbers. */
 #pragma once
 
 #include "structures/trie.h"

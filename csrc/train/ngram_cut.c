@@ -1,21 +1,23 @@
 /* ngram_cut.c - cutting chunks into pieces by an n-gram model: the most probable way, by Viterbi
  *
- * The state is how many bytes of the piece precede the current one, order - 1 standing for all that
- * are more; it is how much the model looks back. With order 4:
+ * The state is how many bytes of the piece precede the current one, which is how far the model
+ * looks back; order - 1 stands for all larger numbers. With order 4:
  *
- *     state    0 ──▶ 1 ──▶ 2 ──▶ 3 ─┐       a byte more in the piece:
+ *     state    0 ──▶ 1 ──▶ 2 ──▶ 3 ─┐       one byte more in the piece:
  *              ▲     │     │     │◀─┘       log P(byte | the state's bytes before it)
  *              └─────┴─────┴─────┘          a new piece: log P(byte)
  *
  * All sums and ties are as numpy computes them in bytepiece 0.6.3: float64, and of equal ones the
- * lowest state. A probability is the difference of two logarithms of counts, the second of which is
- * the one before of the byte before:
+ * lowest state. A probability is the difference of two logarithms of counts, the second of which
+ * was looked up at the byte before:
  *
  *     byte       a      b      c
  *     logs[0]    a      b      c          log P(c | ab) = logs[2] here - logs[1] of the byte before
  *     logs[1]           ab     bc
  *     logs[2]                  abc
- */
+ *
+ * The model is larger than the caches, so 32 bytes are looked up together: first all slots are
+ * prefetched, then all counts are read, then all values computed. */
 
 #include <math.h>
 
@@ -27,9 +29,9 @@
 #include "train/counter.h"
 #include "train/ngrams.h"
 
-#define AT_ONCE 32 /* bytes whose n-grams are fetched together */
+#define AT_ONCE 32 /* bytes whose n-grams are looked up together */
 #define STATES_MAX UNITOK_NGRAM_MAX_ORDER
-#define FROM_LAST 8 /* flag in a route: the last state comes from itself */
+#define FROM_LAST 8 /* flag of a route: the last state comes from itself */
 
 struct unitok_ngram_cutter {
     const unitok_ngram_model *model;
@@ -60,14 +62,13 @@ void unitok_ngram_cutter_free(unitok_ngram_cutter *cutter)
     mem_free(cutter);
 }
 
-/* A stretch of a text, and of each byte in it the n-grams of n bytes that end there, at [n - 1].
- * Done in steps over the whole stretch, so that one does not wait for the memory that another
- * reads. */
+/* A stretch of a text. For each of its bytes, [n - 1] belongs to the n-gram of n bytes that ends
+ * there. */
 typedef struct stretch {
     int64_t n_bytes;
-    int n_known; /* n-grams of up to so many bytes may be known that end at the last byte */
-    int64_t slots[AT_ONCE][STATES_MAX];   /* where it may be found */
-    uint16_t counts[AT_ONCE][STATES_MAX]; /* as in its slot; 0: unknown */
+    int n_known; /* the longest known n-gram that ends at the last byte may have so many bytes */
+    int64_t slots[AT_ONCE][STATES_MAX];   /* where the search for it begins */
+    uint16_t counts[AT_ONCE][STATES_MAX]; /* as in its slot; 0: the n-gram is unknown */
     /* of its count, from the byte before the stretch on */
     double logs[1 + AT_ONCE][STATES_MAX];
     /* log P(the byte | the others); -INFINITY: unknown */
@@ -87,15 +88,15 @@ INLINE void find_slots(const unitok_ngram_model *model, int order, const uint8_t
     }
 }
 
-/* Where an n-gram is rare, so is every longer one that begins or ends with it: of the next byte at
- * most one length more is looked for. */
+/* Reads the counts. If an n-gram is unknown, so is every longer one that begins or ends with it: so
+ * at the next byte, at most one length more is looked up. */
 INLINE void find_counts(const unitok_ngram_model *model, int order, const uint8_t *text,
                         uint64_t bytes, stretch *s)
 {
     int n_known = s->n_known;
     for (int64_t i = 0; i < s->n_bytes; i++) {
         int most = n_known + 1;
-        /* the table of pairs says whether it is: see find_values */
+        /* Pairs have a table of their own, which is read in find_values. */
         n_known = most < 2 ? most : 2;
         bytes = bytes << 8 | text[i];
         for (int n = 3; n <= order; n++) s->counts[i][n - 1] = 0;
@@ -132,10 +133,10 @@ INLINE void find_values(const unitok_ngram_model *model, int order, const uint8_
     }
 }
 
-/* The scores of all states at a byte from those before it; the route. A piece that begins here has
- * the best state before it, of equal ones the first. The sum from state 0 is compared last, for it
- * was known last. */
-INLINE uint8_t step(double *scores, int order, const double *value, int may_begin, int is_mended)
+/* Computes the scores of all states at a byte from those before it, and returns the route. A piece
+ * that begins here has the best state before it, of equal ones the first. The sum from state 0 is
+ * compared last, because it is known last. */
+INLINE uint8_t step(double *scores, int order, const double *value, int may_begin, int is_fixed)
 {
     double before[STATES_MAX] = {0}, sums[STATES_MAX] = {0};
     uint8_t route = 0;
@@ -146,7 +147,7 @@ INLINE uint8_t step(double *scores, int order, const double *value, int may_begi
         if (score > scores[order - 1]) route = FROM_LAST;
         scores[order - 1] = score > scores[order - 1] ? score : scores[order - 1];
     }
-    if (!may_begin && is_mended) {
+    if (!may_begin && is_fixed) {
         may_begin = 1;
         for (int k = 1; k < order; k++) may_begin &= scores[k] == -INFINITY;
     }
@@ -180,7 +181,7 @@ static int count_route(unitok_ngram_cutter *cutter, const uint8_t *text, int64_t
             state--;
         }
     }
-    /* Only a model of damaged tables leaves anything. */
+    /* Only the tables of a damaged model leave anything. */
     return end == 0 || counter_add(cutter->counter, text, end, 1) >= 0;
 }
 
@@ -188,7 +189,7 @@ INLINE int cut_chunk(unitok_ngram_cutter *cutter, int order, const uint8_t *text
 {
     const unitok_ngram_model *model = cutter->model;
     int keeps_characters = cutter->flags & UNITOK_NGRAM_ENSURE_UNICODE,
-        is_mended = cutter->flags & UNITOK_NGRAM_MENDED;
+        is_fixed = cutter->flags & UNITOK_NGRAM_MENDED;
     double scores[STATES_MAX];
     uint64_t bytes = 0;
     stretch s;
@@ -202,7 +203,7 @@ INLINE int cut_chunk(unitok_ngram_cutter *cutter, int order, const uint8_t *text
         find_values(model, order, text + begin, begin, bytes, &s);
         for (int64_t i = 0; i < s.n_bytes; i++) {
             int may_begin = !keeps_characters || !is_continuation(text[begin + i]);
-            cutter->routes[begin + i] = step(scores, order, s.values[i], may_begin, is_mended);
+            cutter->routes[begin + i] = step(scores, order, s.values[i], may_begin, is_fixed);
             bytes = bytes << 8 | text[begin + i];
         }
         memcpy(s.logs[0], s.logs[s.n_bytes], sizeof s.logs[0]);

@@ -1,15 +1,17 @@
-/* ngram_model.c - from sorted counts of the longest n-grams to a model of all that are common: see
+/* ngram_model.c - from sorted counts of the longest n-grams to a model of all common ones: see
  * ngrams.h
  *
- * The n-grams come in order, so those with a common beginning come together. What begins the last
- * one is a path of open sums; whatever the next one does not begin with is complete:
+ * The n-grams come in order, so those with a common beginning are neighbours. The beginnings of the
+ * last one are a path of open sums; when the next one does not share a beginning, its sum is
+ * complete:
  *
  *     abc 2      open: a 2, ab 2, abc 2
  *     abd 3      complete: abc 2.       open: a 5, ab 5, abd 3
  *     b   1      complete: abd 3, ab 5, a 5
  *
- * The first pass counts how many are kept, the second puts them into tables of the right size.
- */
+ * The first pass counts how many n-grams are kept, and the second puts them into tables of exactly
+ * the right size. So the memory of the model is known before it is allocated, and no table ever
+ * grows. */
 
 #include "train/ngrams.h"
 
@@ -21,11 +23,11 @@
 #define SLOTS_MAX INT64_C(0xFFFFFFFF)
 #define OTHER_NGRAMS "the second pass has other n-grams than the first"
 #define NOT_IN_ORDER "not n-grams in order"
-#define FIRST_LENGTH 3 /* of those that are in slots */
+#define FIRST_LENGTH 3 /* the shortest n-grams in slots; shorter ones are indexes of `few` */
 
-/* What a table that is being read gives next. */
+/* The next n-gram of a table that is being read. */
 struct table_head {
-    uint64_t key; /* UINT64_MAX: no more */
+    uint64_t key; /* UINT64_MAX: the table is at its end */
     uint64_t count;
     unitok_ngram_place after;
 };
@@ -58,7 +60,7 @@ void unitok_ngram_model_free(unitok_ngram_model *model)
     mem_free(model);
 }
 
-/* A third of the slots stays empty, and one at least. */
+/* The slots for n keys: a third stays empty, and at least one, so that every search ends. */
 static int64_t slots_for(int64_t n)
 {
     return n + n / 2 + 2;
@@ -75,7 +77,7 @@ int64_t unitok_ngram_model_memory_bytes(const unitok_ngram_model *model)
                      (size_t)n_large_slots * sizeof *model->large);
 }
 
-/* Tables of the sizes in n_slots, empty; 0 when memory is short. */
+/* Allocates empty tables of the sizes in n_slots; returns 0 when memory is short. */
 static int allocate(unitok_ngram_model *model, const int64_t *n_slots, int64_t n_large_slots)
 {
     int64_t n = 0;
@@ -121,7 +123,7 @@ double model_large_log(const unitok_ngram_model *model, uint64_t key)
     return as_double(model->large[at].count);
 }
 
-/* Puts the waiting n-grams into their slots, which have been fetched meanwhile. */
+/* Puts the waiting n-grams into their slots, which have been prefetched meanwhile. */
 static void put_waiting(unitok_ngram_model *model)
 {
     for (int i = 0; i < model->n_waiting; i++) {
@@ -138,7 +140,8 @@ static void put_waiting(unitok_ngram_model *model)
     model->n_waiting = 0;
 }
 
-/* In the second pass: of[] and n_large count down what is still to come. */
+/* Puts an n-gram, in the second pass. of[].n and n_large count down what is still to come, so a
+ * second pass that differs from the first is noticed before a table overflows. */
 static void put(unitok_ngram_model *model, uint64_t key, uint64_t count)
 {
     ngram_slots *table = &model->of[key & 7];
@@ -154,14 +157,14 @@ static void put(unitok_ngram_model *model, uint64_t key, uint64_t count)
     model->waiting[model->n_waiting++] = (ngram_entry){key, count};
 }
 
-/* The first n bytes of the last n-gram were seen so often in all. */
+/* The sum of the first n bytes of the last n-gram is complete. */
 static void complete(unitok_ngram_model *model, int n)
 {
     uint64_t count = model->counts[n], bytes = model->last >> (64 - 8 * n);
     if (n > 1 && count < model->min_count) return;
     if (n < FIRST_LENGTH) {
         model->few[n == 1 ? bytes : FEW_PAIRS + bytes] = count;
-    } else if (count == 0) { /* as good as none */
+    } else if (count == 0) { /* treated as absent */
     } else if (model->n_passes == 0) {
         model->of[n].n++;
         model->n_large += count >= model_most(n);
@@ -170,7 +173,7 @@ static void complete(unitok_ngram_model *model, int n)
     }
 }
 
-/* How many bytes both begin with. */
+/* How many first bytes two numbers share. */
 static int common_bytes(uint64_t a, uint64_t b)
 {
     int n = (int)(a & 7), n_b = (int)(b & 7);
@@ -179,6 +182,7 @@ static int common_bytes(uint64_t a, uint64_t b)
     return n;
 }
 
+/* Completes all open sums but those of the first n_kept bytes. */
 static void close_path(unitok_ngram_model *model, int n_kept)
 {
     for (int n = (int)(model->last & 7); n > n_kept; n--) {
@@ -187,7 +191,7 @@ static void close_path(unitok_ngram_model *model, int n_kept)
     }
 }
 
-/* Whether it is a number of 1..order bytes with nothing below them. */
+/* Whether a key is the number of 1..order bytes, with zeros below them. */
 static int is_ngram(const unitok_ngram_model *model, uint64_t key)
 {
     uint64_t n = key & 0xFF;
@@ -201,7 +205,7 @@ static int32_t begin_scan(unitok_ngram_model *model, unitok_error *error)
                                                                      : fail_memory(error);
 }
 
-/* 0 where it does not come after the last one. */
+/* Adds the next n-gram; returns 0 if it does not come after the last one. */
 INLINE int scan(unitok_ngram_model *model, uint64_t key, uint64_t count)
 {
     if (UNLIKELY(!is_ngram(model, key) || key <= model->last)) return 0;
@@ -222,7 +226,7 @@ int32_t unitok_ngram_model_scan(unitok_ngram_model *model, const uint64_t *keys,
     return model->is_wrong ? fail(error, UNITOK_ERROR_ARGUMENT, -1, -1, OTHER_NGRAMS) : UNITOK_OK;
 }
 
-/* The least number of all heads; UINT64_MAX: all tables are at their end. */
+/* The least number of all heads; UINT64_MAX if all tables are at their ends. */
 static uint64_t least_of(const struct table_head *heads, int64_t n_tables)
 {
     uint64_t least = UINT64_MAX;

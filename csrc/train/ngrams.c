@@ -9,7 +9,7 @@
 
 #define FIRST_BITS 11
 #define FIRST_OTHER_BITS 6
-#define AT_ONCE 64 /* so many cache misses are under way together */
+#define AT_ONCE 64 /* n-grams that are added together, so that their cache misses overlap */
 
 /* The largest count of a slot. */
 INLINE uint64_t most_of(int order)
@@ -17,7 +17,8 @@ INLINE uint64_t most_of(int order)
     return (UINT64_C(1) << (64 - 8 * order)) - 1;
 }
 
-/* Empty tables, at their smallest; 0 when memory is short, and nothing changed. */
+/* Replaces the tables by empty ones of the smallest size. Returns 0 when memory is short; then
+ * nothing has changed. */
 static int open_tables(unitok_ngrams *ngrams)
 {
     uint64_t *slots = mem_zalloc((size_t)2 << FIRST_BITS, sizeof *slots);
@@ -83,15 +84,15 @@ int64_t unitok_ngrams_memory_bytes(const unitok_ngrams *ngrams)
     return n_bytes + (INT64_C(1) << ngrams->other_bits) * (int64_t)sizeof *ngrams->others;
 }
 
-/* Where the search begins; step << bits < 2^62. */
+/* Where the search for an n-gram begins. step << bits < 2^62. */
 INLINE int64_t home_of(uint64_t ngram, int step, int bits)
 {
     return (int64_t)((ngram_hash(ngram) >> 2) * (uint64_t)step >> (62 - bits));
 }
 
-/* ---------------------------------------------------------------------------------- Adding ---- */
+/* ---- Adding ---- */
 
-/* The entry of a number, or the empty one for it. */
+/* The entry of a number, or the empty entry where it belongs. */
 INLINE ngram_entry *find_other(ngram_entry *others, int bits, uint64_t key)
 {
     uint64_t mask = (UINT64_C(1) << bits) - 1, at = ngram_hash(key) >> (64 - bits);
@@ -99,7 +100,7 @@ INLINE ngram_entry *find_other(ngram_entry *others, int bits, uint64_t key)
     return &others[at];
 }
 
-/* There is room: see make_room(). */
+/* Adds to the second table, which has space: see reserve. */
 static void add_other(unitok_ngrams *ngrams, uint64_t key, uint64_t count)
 {
     ngram_entry *entry = find_other(ngrams->others, ngrams->other_bits, key);
@@ -111,7 +112,8 @@ static void add_other(unitok_ngrams *ngrams, uint64_t key, uint64_t count)
     entry->count += count;
 }
 
-/* Counts an n-gram of the full order. */
+/* Counts an n-gram of the full order. When its count fills the slot, all of it moves to the second
+ * table, and the slot starts again. */
 INLINE void add(unitok_ngrams *ngrams, uint64_t *slots, int64_t home, uint64_t ngram, uint64_t most)
 {
     for (int64_t at = home;;) {
@@ -146,8 +148,9 @@ static int grow_others(unitok_ngrams *ngrams)
     return 1;
 }
 
-/* By a half or a third: at 2, 3, 4, 6, 8, ... the tables are three quarters full at most, and half
- * full at least. */
+/* Grows by a half or by a third in turn: with 2, 3, 4, 6, 8, ... slots the table is at least half
+ * full and at most three quarters, where doubling would leave it three eighths full. Returns 0 when
+ * memory is short. */
 static int grow(unitok_ngrams *ngrams)
 {
     int step = 5 - ngrams->step, bits = ngrams->bits + (step == 2);
@@ -170,8 +173,8 @@ static int grow(unitok_ngrams *ngrams)
     return 1;
 }
 
-/* Room for AT_ONCE more in each table; 0 when memory is short. */
-static int make_room(unitok_ngrams *ngrams)
+/* Makes space for AT_ONCE more in each table; returns 0 when memory is short. */
+static int reserve(unitok_ngrams *ngrams)
 {
     if (4 * (ngrams->n + AT_ONCE) > 3 * ngrams->n_slots && !grow(ngrams)) return 0;
     while (3 * (ngrams->n_others + AT_ONCE) > INT64_C(2) << ngrams->other_bits)
@@ -186,7 +189,7 @@ typedef struct batch {
 
 static int flush(unitok_ngrams *ngrams, batch *waiting)
 {
-    if (!make_room(ngrams)) return 0;
+    if (!reserve(ngrams)) return 0;
     int64_t homes[AT_ONCE];
     uint64_t *slots = ngrams->slots, most = most_of(ngrams->order);
     for (int k = 0; k < waiting->n; k++) {
@@ -198,7 +201,8 @@ static int flush(unitok_ngrams *ngrams, batch *waiting)
     return 1;
 }
 
-/* One n-gram for each byte: the longest that begins there. */
+/* Counts one n-gram for each byte, the longest that begins there; returns 0 when memory is
+ * short. */
 static int count_chunk(unitok_ngrams *ngrams, const uint8_t *text, int64_t n_bytes, batch *waiting)
 {
     int order = ngrams->order;
@@ -209,7 +213,7 @@ static int count_chunk(unitok_ngrams *ngrams, const uint8_t *text, int64_t n_byt
         waiting->ngrams[waiting->n++] = ngram_slot(bytes, order);
         if (waiting->n == AT_ONCE && !flush(ngrams, waiting)) return 0;
     }
-    if (!make_room(ngrams)) return 0;
+    if (!reserve(ngrams)) return 0;
     for (int n = n_bytes < order ? (int)n_bytes : order - 1; n > 0; n--)
         add_other(ngrams, ngram_slot(bytes, n) | (uint64_t)n, 1);
     return 1;
@@ -247,9 +251,9 @@ static void sort_few(uint64_t *keys, int64_t n)
     }
 }
 
-/* Radix sort in place, by the byte at `shift` and those below it, down to the one at `last`: keys
- * move along cycles into their bucket. No two are equal in all these bytes, so a bucket of the last
- * one has one. */
+/* Radix sort in place, by the byte at `shift` and those below it down to the byte at `last`: keys
+ * move along cycles into their buckets. No two keys are equal in all these bytes, so a bucket of
+ * the last byte has one key. */
 static void sort_keys(uint64_t *keys, int64_t n, int shift, int last)
 {
     int64_t ends[256] = {0}, next[256];

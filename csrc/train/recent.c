@@ -25,7 +25,8 @@ int64_t recent_memory_bytes(const recent *r)
     return r->long_capacity + (r->units ? (int64_t)sizeof *r->units << RECENT_BITS : 0);
 }
 
-/* A unit as the counter has it; returns its size. */
+/* Writes a unit as the counter stores it, with U+2581 for a space; returns its length, at most
+ * three times that of the unit. */
 static int64_t open_spaces(const recent *r, const uint8_t *unit, int64_t n_bytes, uint8_t *out)
 {
     if (!r->is_compact) {
@@ -51,6 +52,8 @@ int64_t recent_count_now(recent *r, const uint8_t *unit, int64_t n_bytes, uint64
                        count);
 }
 
+/* Counts the waiting units in three rounds, so that their cache misses overlap: slots, entries,
+ * additions. */
 static int count_waiting(recent *r)
 {
     unitok_counter *counter = r->counter;

@@ -1,16 +1,16 @@
-/* recent.h - units seen shortly before, counted without a visit to the counter
+/* recent.h - units seen shortly before are counted without a visit to the counter
  *
- *   a unit of up to 15 bytes ──▶ units[hash]   the same unit: its count grows
- *                                              another one: that one leaves ─┐
- *   a longer unit ───────────────────────────────────────────────────────────┴─▶ waiting ──32 at a time──▶ counter
+ *     a unit of up to 15 bytes ──▶ units[hash]   the same unit: its count grows
+ *                                                another one: that one leaves ─┐
+ *     a longer unit ───────────────────────────────────────────────────────────┴─▶ waiting ──32 at a time──▶ counter
  *
- * Most units of a text are found here, in a table that fits the second-level cache; a counter of
- * millions of keys fits no cache, and each visit waits for memory three times. Those that wait have
- * their slots, and then their entries, fetched all at once. The table is visited a few units late,
- * too, when its line has come from the third-level cache.
+ * Most units of a text are found here, in a table that fits the second-level cache. A counter of
+ * millions of keys fits no cache, and each visit waits for memory three times: for the slot, the
+ * entry and the key. So units on their way to the counter wait until there are 32, whose slots and
+ * then entries are prefetched together. The table itself is visited a few units late as well, after
+ * its line has come from the third-level cache.
  *
- * Where is_compact, a space stands for U+2581 (ground/space.h), and the counter gets U+2581.
- */
+ * If is_compact, a space stands for U+2581 (ground/space.h), and the counter gets U+2581. */
 #pragma once
 
 #include "encoders/memo.h"
@@ -44,13 +44,13 @@ typedef struct recent {
     struct recent_unit *units;
     int64_t max_bytes; /* of a unit in it */
     int is_compact;
-    uint32_t n_ahead; /* so far; the last AHEAD of them are not in the table yet */
+    uint32_t n_ahead; /* units so far; the last AHEAD of them are not in the table yet */
     struct ahead_unit ahead[AHEAD];
     int n_waiting;
     int32_t n_waiting_bytes;
     struct waiting_unit waiting[WAITING_MAX];
     uint8_t bytes[WAITING_BYTES];
-    uint8_t *long_unit; /* for one that has no room in `bytes` */
+    uint8_t *long_unit; /* for a unit that does not fit `bytes` */
     int64_t long_capacity;
 } recent;
 
@@ -59,17 +59,17 @@ int recent_open(recent *r, unitok_counter *counter, int is_compact);
 void recent_close(recent *r);
 int64_t recent_memory_bytes(const recent *r);
 
-/* Hands everything over to the counter; 0 when memory is short. */
+/* Hands everything over to the counter; returns 0 when memory is short. */
 int recent_flush(recent *r);
 
-/* Makes a unit wait, or counts it; 0 when memory is short. */
+/* Lets a unit wait for the counter, or counts it at once; returns 0 when memory is short. */
 int recent_pass_on(recent *r, const uint8_t *unit, int64_t n_bytes, uint64_t count);
 
-/* Counts a unit at once, without the table. Its entry in the counter, or -1 when memory is short.
- */
+/* Counts a unit at once, without the table. Returns its entry in the counter, or -1 when memory is
+ * short. */
 int64_t recent_count_now(recent *r, const uint8_t *unit, int64_t n_bytes, uint64_t count);
 
-/* Passes on what units[i] holds, and makes it hold `key`. */
+/* Passes on what units[i] holds, and makes it hold `key`; returns 0 when memory is short. */
 int recent_replace(recent *r, struct recent_unit *held, const uint64_t key[2], uint64_t count);
 
 INLINE int recent_count(recent *r, const struct ahead_unit *unit)
@@ -81,8 +81,8 @@ INLINE int recent_count(recent *r, const struct ahead_unit *unit)
     return 1;
 }
 
-/* Adds to a unit, n_bytes > 0, of which MEMO_SHORT_BYTES + 1 bytes can be read; 0 when memory is
- * short. */
+/* Adds to a unit, n_bytes > 0, of which MEMO_SHORT_BYTES + 1 bytes must be readable; returns 0 when
+ * memory is short. */
 INLINE int recent_add(recent *r, const uint8_t *unit, int64_t n_bytes, uint64_t count)
 {
     if (UNLIKELY(n_bytes > r->max_bytes)) return recent_pass_on(r, unit, n_bytes, count);

@@ -1,5 +1,8 @@
 /* recount.c - how often each piece of a vocabulary is used when texts are segmented with it again:
- * the Unigram model over bytes */
+ * the Unigram model over bytes, by which BytePiece prunes its pieces
+ *
+ * Each unit is segmented once, so nothing of it is worth keeping, and a walk of the trie from each
+ * byte does without the lattice of lattice.h. */
 
 #include <math.h>
 
@@ -10,7 +13,8 @@ typedef struct cell {
     uint32_t from, piece;
 } cell;
 
-/* The best path: of paths of the same score the one with the longest last piece. */
+/* The best path to each position. Of paths with the same score, the one with the longest last piece
+ * is kept: it is found first, and an equal score does not replace it. */
 static void best_path(const unitok_lexicon *lexicon, const uint8_t *alive, const double *scores,
                       const uint8_t *text, int64_t n_bytes, cell *cells)
 {
@@ -44,7 +48,7 @@ int32_t unitok_unigram_recount(const unitok_lexicon *lexicon, unitok_lattice *la
         cell *cells = lattice->cells;
         best_path(lexicon, alive, scores, units->data + units->offsets[i], n_bytes, cells);
         for (int64_t at = n_bytes; at > 0; at = cells[at].from) {
-            /* a byte without a piece */
+            /* No pieces spell the unit up to here. */
             if (cells[at].best == -INFINITY) return UNITOK_ERROR_ARGUMENT;
             used[cells[at].piece] += units->counts[i];
         }

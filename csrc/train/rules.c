@@ -1,4 +1,4 @@
-/* rules.c - the rules of rules.h */
+/* rules.c - testing pieces and borders against the rules of rules.h */
 
 #include "train/rules.h"
 
@@ -76,7 +76,7 @@ INLINE uint8_t byte_of(uint32_t c)
     return (uint8_t)(c < 0x100 ? c : c < 0x121 ? c - 0x100 : c < 0x143 ? c - 0x121 + 0x7F : 0xAD);
 }
 
-/* Whether bytes lie within one character: continuation bytes alone, or a lead byte and too few of
+/* Whether bytes lie within one character: continuation bytes alone, or a lead byte with too few of
  * them. */
 static int is_part_of_char(const uint8_t *bytes, int64_t n)
 {

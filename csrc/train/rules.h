@@ -1,16 +1,19 @@
 /* rules.h - which strings may be pieces, and where a text can be cut because no piece may cross
  *
  * The rules are sentencepiece's (IsValidSentencePiece in its trainer_interface.cc):
- *   1. 1..max_chars characters, none of them NUL, space, U+2585 (unknown) or U+001F (a boundary)
- *   2. U+2581 (a space) only first or, with WHITESPACE_AS_SUFFIX, only last; without SPLIT_BY_WHITESPACE also inside.
- *      With WHITESPACE_ONLY a piece may also be nothing but U+2581.
- *   3. with SPLIT_DIGITS a digit stands alone
- *   4. with SPLIT_BY_SCRIPT neighbours are of one script; U+2581 is left out, combining marks continue the script, and
- *      without SPLIT_BY_NUMBER digits go with any script
  *
- * With BYTE_LEVEL, which is ours, a text is given as characters that stand for bytes. A piece is
- * part of one character, or else whole characters to which all of this applies.
- */
+ * 1. A piece has 1..max_chars characters, none of them NUL, space, U+2585 (unknown) or U+001F (a
+ *    boundary).
+ * 2. U+2581 (a space) stands only first or, with WHITESPACE_AS_SUFFIX, only last; without
+ *    SPLIT_BY_WHITESPACE also inside. With WHITESPACE_ONLY a piece may also consist of U+2581
+ *    alone.
+ * 3. With SPLIT_DIGITS a digit stands alone.
+ * 4. With SPLIT_BY_SCRIPT neighbours are of one script. U+2581 is ignored, combining marks continue
+ *    the script, and without SPLIT_BY_NUMBER digits go with any script.
+ *
+ * With BYTE_LEVEL, which sentencepiece does not have, a text consists of characters that stand for
+ * bytes. A piece is then a part of one character, or complete characters to which all of these
+ * rules apply. */
 #pragma once
 
 #include "ground/common.h"
@@ -48,19 +51,20 @@ INLINE int is_digit(uint32_t c)
     return (c >= '0' && c <= '9') || (c >= 0xFF10 && c <= 0xFF19);
 }
 
-/* Whether these bytes, valid UTF-8, may be a piece. */
+/* Whether these bytes, which are valid UTF-8, may be a piece. */
 int rules_allow(const unitok_rules *rules, const uint8_t *piece, int64_t n_bytes);
 
-/* No piece is made of more characters of the units. */
+/* The most characters of the units that a piece can have. At byte level, one character of the text
+ * is up to four of them. */
 INLINE int64_t rules_max_symbols(const unitok_rules *rules)
 {
     return (rules->flags & UNITOK_RULE_BYTE_LEVEL ? 4 : 1) * (int64_t)rules->max_chars;
 }
 
-/* Whether no piece can hold character a followed by b. */
+/* Whether no piece can contain character a followed by b. */
 int rules_cut(const unitok_rules *rules, uint32_t a, uint32_t b);
 
-/* Whether no piece can hold c. */
+/* Whether no piece can contain c. */
 INLINE int rules_exclude(uint32_t c)
 {
     return c == CHAR_UNKNOWN || c == CHAR_BOUNDARY || c == 0 || c == ' ';

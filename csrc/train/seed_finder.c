@@ -1,5 +1,5 @@
-/* seed_finder.c - what repeats in the suffixes of a part: sorting, LCP intervals, and the best of
- * them
+/* seed_finder.c - finding what repeats in the suffixes of a part: sorting, LCP intervals, and the
+ * best of them
  *
  * Sorted suffixes l..r that share their first `depth` bytes, and no more, are a string that occurs
  * in at least two contexts: an LCP interval. Its weight is the sum of the counts of their units.
@@ -14,25 +14,24 @@
  *
  * Common prefixes end at an 0xFF, so the end of a unit is a context of its own.
  *
- * Suffixes are sorted by eight bytes at a time, as numbers whose order is that of the bytes; those
- * with equal ones are sorted by the next eight, down to the longest that a piece can be. A suffix
- * ends at its 0xFF.
+ * Suffixes are sorted by eight bytes at a time, as big-endian numbers. Those with equal numbers are
+ * sorted by the next eight bytes, down to the longest that a piece can have. A suffix ends at its
+ * 0xFF.
  *
- * Of many repeats few can be among the best max_seeds: when the list is full, those with less than
- * what the worst of these has are dropped. A repeat's worth is its weight times its characters, in
- * float32, as the caller's.
- */
+ * Of many repeats, only max_seeds are wanted. When the list is full, those that are worth less than
+ * the last of the best max_seeds are dropped, and so are later ones, before they cost anything. The
+ * worth of a repeat is its weight times its characters in float32, as its caller computes it. */
 
 #include "ground/error.h"
 #include "ground/grow.h"
 #include "train/seeds.h"
 
-#define FEW 24 /* are sorted by insertion */
+#define FEW 24 /* so many suffixes are sorted by insertion */
 #define FOUND_CAPACITY 4096
 #define WORTH_BINS 0x10000
 
 struct suffix {
-    uint64_t head; /* eight bytes, the first on top; zeros after an 0xFF */
+    uint64_t head; /* eight bytes, big-endian; zeros after an 0xFF */
     uint32_t at;
     uint32_t common; /* bytes shared with the suffix before it */
 };
@@ -58,8 +57,8 @@ struct unitok_seed_finder {
     int64_t n_stack, stack_capacity;
     struct found *found;
     int64_t n_found, found_capacity;
-    float least;           /* what is worth less is not kept */
-    unitok_counter *early; /* where !max_seeds: what had no room in `found` */
+    float least;           /* repeats worth less are dropped */
+    unitok_counter *early; /* if !max_seeds: what did not fit `found` */
 };
 
 int32_t unitok_seed_finder_new(const unitok_seeds *seeds, int64_t max_seeds,
@@ -69,7 +68,7 @@ int32_t unitok_seed_finder_new(const unitok_seeds *seeds, int64_t max_seeds,
     if (!f) return fail_memory(error);
     f->seeds = seeds;
     f->max_seeds = max_seeds;
-    /* Longer repeats are no pieces, except that NULs at the end do not count. */
+    /* Longer repeats cannot be pieces, but NULs at their end do not count. */
     f->max_depth = 4 * rules_max_symbols(seeds->rules) + (seeds->is_compatible ? 64 : 0);
     int32_t status = max_seeds ? UNITOK_OK : unitok_counter_new(0, &f->early, error);
     if (status) unitok_seed_finder_free(f);
@@ -105,7 +104,7 @@ INLINE uint64_t head_at(const uint8_t *text)
 /* Which byte of a head is its 0xFF; -1 if there is none. */
 INLINE int end_in(uint64_t head)
 {
-    /* zeros after an 0xFF: there is one, and its bit is the lowest */
+    /* Only zeros follow an 0xFF, so there is at most one, and its bit is the lowest. */
     uint64_t ends = high_bits_of_zeros(~head);
     return ends ? 7 - lowest_bit(ends) / 8 : -1;
 }
@@ -125,7 +124,7 @@ static void sort_few(struct suffix *suffixes, int64_t n)
     }
 }
 
-/* By their heads, from the byte at `shift` down, by radix. */
+/* Radix sort by head, from the byte at `shift` down. A byte that all heads share is skipped. */
 static void sort_heads(struct suffix *suffixes, struct suffix *spare, int64_t n, int shift)
 {
     if (n <= FEW) {
@@ -147,7 +146,7 @@ static void sort_heads(struct suffix *suffixes, struct suffix *spare, int64_t n,
             sort_heads(suffixes + begin, spare, begins[k] - begin, shift - 8);
 }
 
-/* Suffixes that share their first `depth` bytes; fills in .common of all but the first. */
+/* Sorts suffixes that share their first `depth` bytes, and sets .common of all but the first. */
 static void sort_suffixes(const unitok_seed_finder *f, struct suffix *suffixes, int64_t n,
                           int64_t depth)
 {
@@ -155,7 +154,7 @@ static void sort_suffixes(const unitok_seed_finder *f, struct suffix *suffixes, 
     for (int64_t i = 0; i < n; i++) suffixes[i].head = head_at(text + suffixes[i].at);
     sort_heads(suffixes, f->spare, n, 56);
     uint64_t before = 0, head;
-    /* of equal heads */
+    /* for each group of equal heads */
     for (int64_t begin = 0, end; begin < n; begin = end, before = head) {
         head = suffixes[begin].head;
         for (end = begin + 1; end < n && suffixes[end].head == head; end++) {
@@ -171,9 +170,9 @@ static void sort_suffixes(const unitok_seed_finder *f, struct suffix *suffixes, 
     }
 }
 
-/* ----------------------------------------------------------------------------------- Found ---- */
+/* ---- Found ---- */
 
-/* The larger the worth, the larger these 16 bits; worths are not negative. */
+/* The high bits of the worth, which grow with it, because worths are not negative. */
 INLINE uint32_t bin_of(float worth)
 {
     uint32_t bits;
@@ -181,7 +180,8 @@ INLINE uint32_t bin_of(float worth)
     return bits >> 15;
 }
 
-/* Drops what max_seeds others are better than; 0 when memory is short. */
+/* Drops what max_seeds others surpass, found by counting worths in bins instead of sorting; returns
+ * 0 when memory is short. */
 static int drop_worst(unitok_seed_finder *f)
 {
     int64_t *bins = mem_zalloc(WORTH_BINS, sizeof *bins), n = 0;
@@ -210,7 +210,8 @@ static int hand_over(unitok_seed_finder *f, unitok_counter *counter)
     return 1;
 }
 
-static int make_room(unitok_seed_finder *f)
+/* Makes space in `found`, by dropping, handing over or growing; returns 0 when memory is short. */
+static int reserve_found(unitok_seed_finder *f)
 {
     if (f->max_seeds && f->n_found >= 2 * f->max_seeds && !drop_worst(f)) return 0;
     if (!f->max_seeds && f->n_found >= 64 * FOUND_CAPACITY) return hand_over(f, f->early);
@@ -218,7 +219,7 @@ static int make_room(unitok_seed_finder *f)
     return grow(&f->found, f->found_capacity, &f->found_capacity, sizeof *f->found);
 }
 
-/* Keeps text[begin..begin+n_bytes) if it may be a seed; 0 when memory is short. */
+/* Keeps text[begin..begin+n_bytes) if it may be a seed; returns 0 when memory is short. */
 static int propose(unitok_seed_finder *f, int64_t begin, int64_t n_bytes, uint64_t weight)
 {
     if (weight < 2 || (float)weight * (float)rules_max_symbols(f->seeds->rules) < f->least)
@@ -227,12 +228,12 @@ static int propose(unitok_seed_finder *f, int64_t begin, int64_t n_bytes, uint64
     if (n_bytes == 0) return 1;
     float worth = (float)weight * (float)count_chars(f->seeds->text + begin, n_bytes);
     if (worth < f->least) return 1;
-    if (f->n_found == f->found_capacity && !make_room(f)) return 0;
+    if (f->n_found == f->found_capacity && !reserve_found(f)) return 0;
     f->found[f->n_found++] = (struct found){weight, (uint32_t)begin, (uint32_t)n_bytes, worth};
     return 1;
 }
 
-/* ------------------------------------------------------------------------------------ Walk ---- */
+/* ---- Walk ---- */
 
 static int push(unitok_seed_finder *f, int64_t depth, uint64_t weight)
 {
@@ -241,8 +242,8 @@ static int push(unitok_seed_finder *f, int64_t depth, uint64_t weight)
     return 1;
 }
 
-/* Closes the intervals deeper than `depth`, all of which end with the suffix at `last`; opens one
- * of that depth if there is none. */
+/* Closes the intervals deeper than `depth`, all of which end with the suffix at `last`, and opens
+ * one of that depth if there is none. Returns 0 when memory is short. */
 static int close_to(unitok_seed_finder *f, int64_t depth, int64_t last)
 {
     uint64_t weight = 0;
@@ -258,8 +259,9 @@ static int close_to(unitok_seed_finder *f, int64_t depth, int64_t last)
     return f->stack[f->n_stack - 1].depth == depth || push(f, depth, weight);
 }
 
-/* Suffix by suffix: the top of the stack is the deepest interval that holds the one before. Its own
- * weight goes into the deeper of its two neighbourhoods. */
+/* Visits suffix by suffix. The top of the stack is the deepest interval that holds the suffix
+ * before. The weight of a suffix goes into the deeper of the two intervals that it shares with its
+ * neighbours. Returns 0 when memory is short. */
 static int walk(unitok_seed_finder *f, const struct suffix *suffixes, int64_t n)
 {
     f->n_stack = 0;
@@ -273,7 +275,7 @@ static int walk(unitok_seed_finder *f, const struct suffix *suffixes, int64_t n)
     return close_to(f, 0, suffixes[n - 1].at);
 }
 
-/* ----------------------------------------------------------------------------------- Parts ---- */
+/* ---- Parts ---- */
 
 static int find_in(unitok_seed_finder *f, int bucket)
 {

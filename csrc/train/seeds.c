@@ -1,16 +1,16 @@
-/* seeds.c - what a Unigram model starts from: the layout of the units, and those that repeat
- * nothing; see seeds.h
+/* seeds.c - laying out the units for the search for seeds, and the seeds that do not repeat; see
+ * seeds.h
  *
- * seed_finder.c finds what repeats. Then also units that repeat nothing, but occur often
- * themselves, are added: they are the leaves of the tree of repeats. Long ones must occur more
- * often, because what a few texts repeat is learned by heart; a short one, of SHORT_CHARS at most,
- * is a word almost always.
+ * seed_finder.c finds the strings that repeat. Then units that occur often themselves but repeat
+ * nothing are added: they are the leaves of the tree of repeats. A long one must occur more often,
+ * because what few texts repeat would be learned by heart; one of at most SHORT_CHARS characters is
+ * nearly always a word.
  *
- * IS_COMPATIBLE: the repeats that sentencepiece 0.2.3 finds, which sorts whole sentences with a NUL
- * after each. Units must carry what follows them (UNITOK_SEGMENT_FOLLOWERS); what follows 0xFF goes
- * into the text before it, and ends repeats where it would there. A piece before a NUL is found
- * once more, as "piece NUL", and counts twice, as there. No leaves.
- */
+ * If is_compatible, the repeats are those that sentencepiece 0.2.3 finds, which sorts complete
+ * sentences with a NUL after each. Units must carry what follows them (UNITOK_SEGMENT_FOLLOWERS);
+ * what follows 0xFF goes into the text before it, and ends repeats where it does so there. A piece
+ * before a NUL is found a second time, as "piece NUL", and counts twice, as there. There are no
+ * leaves. */
 
 #include "train/seeds.h"
 
@@ -18,11 +18,11 @@
 #include "ground/error.h"
 #include "train/segment.h"
 
-/* with the mark of a space: "\xE2\x96\x81of", or a Chinese word of three */
+/* With the mark of a space: "\xE2\x96\x81of", or a Chinese word of three characters. */
 #define SHORT_CHARS 3
-#define PART_SUFFIXES (1 << 18) /* of a part; one bucket may have more */
+#define PART_SUFFIXES (1 << 18) /* the suffixes of a part, unless one bucket alone has more */
 
-/* ---------------------------------------------------------------------------------- Layout ---- */
+/* ---- Layout ---- */
 
 static int lay_out(unitok_seeds *s, const unitok_units *units)
 {
@@ -47,7 +47,7 @@ int32_t unitok_seeds_new(const unitok_rules *rules, const unitok_units *units,
                          int32_t is_compatible, unitok_seeds **ret, unitok_error *error)
 {
     const char *problem = check_units(units);
-    /* what follows a unit goes into the text, too */
+    /* What follows a unit goes into the text, so it must be valid too. */
     for (int64_t i = 0; i < units->n && !problem; i++) {
         const uint8_t *unit = units->data + units->offsets[i];
         int64_t n_all = units->offsets[i + 1] - units->offsets[i], n_unit = unit_bytes(unit, n_all);
@@ -88,7 +88,7 @@ void unitok_seeds_free(unitok_seeds *s)
 
 /* --------------------------------------------------------------------------------- Buckets ---- */
 
-/* Of the suffix at `at`; -1 if none of its beginnings can be a seed. */
+/* The bucket of the suffix at `at`; -1 if it begins no seed. */
 INLINE int bucket_of(const uint8_t *text, int64_t at)
 {
     const uint8_t *c = text + at;
@@ -104,7 +104,7 @@ INLINE int bucket_of(const uint8_t *text, int64_t at)
     return code_point == CHAR_UNKNOWN ? -1 : BUCKETS_3 + (int)code_point;
 }
 
-/* begins[k + 1] counts bucket k. */
+/* Counts the suffixes of bucket k in begins[k + 1]. */
 static void measure(unitok_seeds *s, int64_t end)
 {
     for (; s->at < end; s->at++) {
@@ -129,7 +129,7 @@ static int open_buckets(unitok_seeds *s)
     return s->places != NULL;
 }
 
-/* begins[k] moves on to where the next bucket began. */
+/* Writes the suffixes into their buckets. begins[k] advances to where bucket k + 1 began. */
 static void place(unitok_seeds *s, int64_t end)
 {
     for (; s->at < end; s->at++) {
@@ -169,7 +169,7 @@ int64_t unitok_seeds_parts(const unitok_seeds *s)
     return s->phase == SEEDS_READY ? s->n_parts : 0;
 }
 
-/* ---------------------------------------------------------------------------------- Leaves ---- */
+/* ---- Leaves ---- */
 
 int64_t seed_bytes(const unitok_seeds *s, int64_t begin, int64_t n_bytes)
 {
@@ -188,7 +188,8 @@ static int is_known(unitok_counter *const *counters, int64_t n_counters, const u
     return 0;
 }
 
-/* A unit that is not a seed yet, or as much of it as a piece can hold. */
+/* Adds a unit that is not a seed yet, or as much of it as a piece can hold; returns 0 when memory
+ * is short. */
 static int add_leaf(const unitok_seeds *s, int64_t begin, int64_t end, uint64_t min_leaf,
                     unitok_counter *const *counters, int64_t n_counters)
 {

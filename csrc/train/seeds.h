@@ -1,12 +1,14 @@
-/* seeds.h - the text of all units, and where its suffixes begin that can be seeds, in parts
+/* seeds.h - the text of all units, and where those of its suffixes begin that can be seeds, in
+ * parts
  *
- * All units are laid end to end, 0xFF after each. A seed has two characters or more, so suffixes
- * that differ in what the first two begin with have no seed in common: they are laid into buckets,
- * and any number of threads sort buckets side by side. Suffixes that begin no seed are left out:
- * inside a character, in front of a unit's end, ...
+ * A seed is a string that repeats; the first Unigram model consists of the best seeds. All units
+ * are laid end to end, with 0xFF after each. A seed has at least two characters, so suffixes that
+ * differ in the bytes of their first two characters have no seed in common. They are laid into
+ * buckets, and any number of threads sort different buckets. Suffixes that begin no seed are left
+ * out: those inside a character, in front of the end of a unit, and so on.
  *
- *     bucket    of suffixes that begin with          share of these
- *     ASCII     a character and the byte after it     2 bytes
+ *     bucket    of suffixes that begin with          bytes that these share
+ *     ASCII     a character and the byte after it     2
  *     2 bytes   a character                           2
  *     3 bytes   a character                           3
  *     U+2581    it and the byte after it              4
@@ -40,7 +42,7 @@ struct unitok_seeds {
     int64_t n;
     levels levels;
     enum seeds_phase phase;
-    int64_t at;       /* in the present phase */
+    int64_t at;       /* progress of the phase */
     int64_t leaf_at;  /* the leaves before it are done */
     uint32_t *places; /* [0..begins[BUCKETS]-1] */
     uint32_t *begins; /* [0..BUCKETS] */
@@ -54,6 +56,6 @@ INLINE int bucket_depth(int bucket)
     return bucket < BUCKETS_3 ? 2 : bucket < BUCKETS_SPACE ? 3 : bucket < BUCKETS_4 ? 4 : 2;
 }
 
-/* Whether text[begin..begin+n_bytes) may be a seed, as far as its own bytes decide; without the
- * NULs at its end, which are in it where is_compatible. Returns the bytes, 0 if not. */
+/* Whether text[begin..begin+n_bytes) may be a seed, as far as its own bytes decide. Returns its
+ * length without the NULs at its end, which belong to it if is_compatible; 0 if it may not. */
 int64_t seed_bytes(const unitok_seeds *seeds, int64_t begin, int64_t n_bytes);

@@ -7,11 +7,11 @@
 #include "ground/packed.h"
 #include "text/normalize.h"
 
-/* -------------------------------------------------------------------------------- Building ---- */
+    /* -------------------------------------------------------------------------------- Building ---- */
 
-/* The symbols, sorted by bytes, none empty, none twice, as a double array. */
-static int32_t take_symbols(unitok_segmenter *s, const unitok_segment_spec *spec,
-                            unitok_error *error)
+    /* Builds a trie of the symbols, which are sorted by bytes, not empty and distinct. */
+    static int32_t
+    take_symbols(unitok_segmenter *s, const unitok_segment_spec *spec, unitok_error *error)
 {
     const char *problem = check_offsets(spec->symbol_offsets, spec->n_symbols);
     if (problem) return fail(error, UNITOK_ERROR_ARGUMENT, -1, -1, problem);
@@ -25,14 +25,16 @@ static int32_t take_symbols(unitok_segmenter *s, const unitok_segment_spec *spec
         ids[i] = 0;
         if (n_bytes == 0) status = fail(error, UNITOK_ERROR_ARGUMENT, i, -1, "a symbol is empty");
         else s->begins_symbol[symbol[0]] = 1;
-        /* it may end inside a U+2581 */
+        /* Such a symbol may end inside a U+2581, which compact text does not have. */
         if (!utf8_is_valid(symbol, n_bytes)) s->is_compact = 0;
     }
     s->first_byte = spec->symbols[spec->symbol_offsets[0]];
     for (int64_t i = 1; i < spec->n_symbols && !status; i++)
         if (spec->symbols[spec->symbol_offsets[i]] != s->first_byte) s->first_byte = -1;
-    if (s->first_byte == space_symbol[0]) s->first_byte = -1; /* it may be two */
-    /* of compact text; a needless look at others */
+    if (s->first_byte == space_symbol[0])
+        s->first_byte = -1; /* compact text has another byte for it */
+    /* In compact text a symbol with U+2581 begins with a space. For other text this costs only a
+     * lookup that fails. */
     s->begins_symbol[SPACE_BYTE] |= s->begins_symbol[space_symbol[0]];
     trie_parts parts;
     if (!status)
@@ -43,12 +45,13 @@ static int32_t take_symbols(unitok_segmenter *s, const unitok_segment_spec *spec
     return status;
 }
 
-/* In the form of the text it is looked for in. */
+/* Stores the delimiter in the form of the text in which it is searched; returns 0 when memory is
+ * short. */
 static int take_delimiter(unitok_segmenter *s, const uint8_t *delimiter, int64_t n_bytes)
 {
     if (n_bytes == 0) return 1;
     if (!utf8_is_valid(delimiter, n_bytes)) s->is_compact = 0;
-    /* normalized text has no spaces */
+    /* Normalized text has no spaces, so a delimiter with one never occurs. */
     if (s->is_compact && memchr(delimiter, SPACE_BYTE, (size_t)n_bytes)) return 1;
     s->delimiter = mem_alloc((size_t)n_bytes);
     if (!s->delimiter) return 0;
@@ -58,7 +61,7 @@ static int take_delimiter(unitok_segmenter *s, const uint8_t *delimiter, int64_t
     return 1;
 }
 
-/* Whether a unit ends between these. */
+/* Whether a unit ends between these two characters. */
 static int is_cut(const unitok_segmenter *s, uint32_t a, uint32_t b)
 {
     if (s->flags & UNITOK_SEGMENT_CUT) return rules_cut(s->rules, a, b);
@@ -136,11 +139,9 @@ static int reserve(struct buffer *buffer, int64_t n_bytes)
     return grow(&buffer->bytes, n_bytes + BUFFER_PADDING, &buffer->capacity, 1);
 }
 
-/* ---------------------------------------------------------------------------------- A line ---- */
+/* ---- A line ---- */
 
-/* Each of these turns text[0..*io_n) into another and returns it; NULL when memory is short. */
-
-/* In a buffer of ours. */
+/* Normalizes text[0..*io_n) into a buffer of the segmenter; NULL when memory is short. */
 static const uint8_t *normalize_line(unitok_segmenter *s, const uint8_t *text, int64_t *io_n)
 {
     unitok_normalize_state state = {.is_verbatim = !s->is_compact};
@@ -157,7 +158,7 @@ static const uint8_t *normalize_line(unitok_segmenter *s, const uint8_t *text, i
     return s->normalized.bytes;
 }
 
-/* The bytes of the longest symbol that text begins with, 0 if there is none. */
+/* The length of the longest symbol at the start of text; 0 if there is none. */
 static int64_t symbol_bytes(const unitok_segmenter *s, const uint8_t *text, int64_t n_bytes)
 {
     int64_t longest = 0;
@@ -176,11 +177,12 @@ static int64_t symbol_bytes(const unitok_segmenter *s, const uint8_t *text, int6
     return longest;
 }
 
-/* Symbols become boundaries. */
+/* Replaces symbols by boundaries. Returns the text itself if it has none; NULL when memory is
+ * short. */
 static const uint8_t *replace_symbols(unitok_segmenter *s, const uint8_t *text, int64_t *io_n)
 {
     int64_t i = 0, n = *io_n;
-    /* "<unk>", "<s>", "</s>" */
+    /* Symbols such as "<unk>", "<s>" and "</s>" share their first byte: one memchr rules them out. */
     if (s->first_byte >= 0 && !memchr(text, s->first_byte, (size_t)n)) return text;
     while (i < n && !(s->begins_symbol[text[i]] && symbol_bytes(s, text + i, n - i))) i++;
     if (i == n) return text;
@@ -201,8 +203,8 @@ static const uint8_t *replace_symbols(unitok_segmenter *s, const uint8_t *text, 
     return out;
 }
 
-/* Delimiters become boundaries. They may be shorter than a boundary, never: it is one byte; so this
- * works in place. */
+/* Replaces delimiters by boundaries. A boundary is one byte, and no delimiter is shorter, so this
+ * works in place. NULL when memory is short. */
 static const uint8_t *replace_delimiters(unitok_segmenter *s, const uint8_t *text, int64_t *io_n)
 {
     if (!reserve(&s->replaced, *io_n)) return NULL;
@@ -220,17 +222,17 @@ static const uint8_t *replace_delimiters(unitok_segmenter *s, const uint8_t *tex
     return out;
 }
 
-/* ----------------------------------------------------------------------------------- Units ---- */
+/* ---- Units ---- */
 
-/* The character that text begins with, which is U+2581 where it is a space of compact text. */
+/* The character at the start of text; U+2581 for a space of compact text. */
 INLINE uint32_t open_char_at(const unitok_segmenter *s, const uint8_t *text, int *ret_n_bytes)
 {
     uint32_t c = char_at(text, ret_n_bytes);
     return c == SPACE_BYTE && s->is_compact ? CHAR_SPACE : c;
 }
 
-/* In s->key: a unit that is followed by follower[0..n_follower), after a NUL at a line's end. Its
- * size, or -1 when memory is short. */
+/* Writes a unit into s->key, followed by n_marks marks, by a NUL at the end of a line, and by the
+ * follower. Returns its length, or -1 when memory is short. */
 static int64_t followed(unitok_segmenter *s, const uint8_t *unit, int64_t n_unit, int n_marks,
                         int is_end, const uint8_t *follower, int64_t n_follower)
 {
@@ -258,14 +260,14 @@ static int add_end(unitok_segmenter *s, struct line_end end)
     return 1;
 }
 
-/* The last unit of a line waits for the next line. A line of weight w is w lines, each followed by
- * the next. */
+/* Counts the last unit of a line of weight w: w - 1 times it is followed by the line itself, and
+ * once it waits for the next line. */
 static int count_last(unitok_segmenter *s, const uint8_t *line, const uint8_t *unit, int64_t n_unit,
                       uint64_t weight)
 {
     int n_first;
     uint32_t first = open_char_at(s, line, &n_first);
-    /* then unitok_segmenter_finish() counts the copies */
+    /* An ordered counter gets the copies from unitok_segmenter_finish(). */
     int is_ordered = !s->counter->slots;
     if (weight > 1 && !is_ordered && !count_followed(s, unit, n_unit, 1, line, n_first, weight - 1))
         return 0;
@@ -274,7 +276,8 @@ static int count_last(unitok_segmenter *s, const uint8_t *line, const uint8_t *u
     return entry >= 0 && add_end(s, (struct line_end){weight, (uint32_t)entry, first});
 }
 
-/* Where the unit that begins at `begin` ends. */
+/* Where the unit that begins at `begin` ends. ASCII is decided by kinds of bytes; at other
+ * characters their scripts decide. */
 static int64_t unit_end(const unitok_segmenter *s, const uint8_t *text, int64_t begin,
                         int64_t n_bytes)
 {
@@ -291,8 +294,8 @@ static int64_t unit_end(const unitok_segmenter *s, const uint8_t *text, int64_t 
             before = open_char_at(s, text + i - 1, &n_char);
         }
         uint32_t c = open_char_at(s, text + i, &n_char);
-        /* Neighbours of one script are never cut, other than of Common, which all that is
-         * excluded is in. */
+        /* Neighbours of one script are never cut, except for Common, which contains all excluded
+         * characters. */
         int script = s->rules->scripts[c];
         if ((script == SCRIPT_COMMON || script != s->rules->scripts[before]) &&
             is_cut(s, before, c))
@@ -331,7 +334,8 @@ static int contains_unknown(const uint8_t *line, int64_t n_bytes)
     return 0;
 }
 
-/* "text TAB count": the count, and *io_n is the text's; 0 if the line is not of that form. */
+/* Parses "text TAB count": returns the count, and the length of the text in *io_n; 0 if the line
+ * does not have that form. */
 static uint64_t read_weight(const uint8_t *line, int64_t *io_n)
 {
     const uint8_t *tab = memchr(line, '\t', (size_t)*io_n);
@@ -350,8 +354,8 @@ static uint64_t read_weight(const uint8_t *line, int64_t *io_n)
     return weight;
 }
 
-/* 1, 0 when memory is short, -1 for a line that is not "text TAB count", -2 for one that is not
- * UTF-8. */
+/* Counts a line. Returns 1; 0 when memory is short; -1 if it is not "text TAB count"; -2 if it is
+ * invalid UTF-8. */
 static int count_line(unitok_segmenter *s, const uint8_t *line, int64_t n_bytes)
 {
     uint64_t weight = 1;
@@ -371,7 +375,7 @@ static int count_line(unitok_segmenter *s, const uint8_t *line, int64_t n_bytes)
     if (!text) return 0;
     if (s->symbols && !(text = replace_symbols(s, text, &n_bytes))) return 0;
     if (s->delimiter && !(text = replace_delimiters(s, text, &n_bytes))) return 0;
-    /* compact text always is */
+    /* Compact text is always valid. */
     if (!s->is_compact && !utf8_is_valid(text, n_bytes)) return -2;
     if (n_bytes) return count_units(s, text, n_bytes, weight);
     s->stats.n_empty++;
@@ -384,11 +388,11 @@ int32_t unitok_segmenter_add(unitok_segmenter *s, const uint8_t *data, const int
 {
     const char *problem = check_offsets(offsets, n_docs);
     if (problem) return fail(error, UNITOK_ERROR_ARGUMENT, -1, -1, problem);
-    int whole = s->flags & UNITOK_SEGMENT_WHOLE;
+    int is_one_line = s->flags & UNITOK_SEGMENT_WHOLE;
     for (int64_t k = 0; k < n_docs; k++) {
         const uint8_t *at = data + offsets[k], *end = data + offsets[k + 1];
         while (at < end) {
-            const uint8_t *newline = whole ? NULL : memchr(at, '\n', (size_t)(end - at));
+            const uint8_t *newline = is_one_line ? NULL : memchr(at, '\n', (size_t)(end - at));
             int64_t n_bytes = (newline ? newline : end) - at;
             int done = count_line(s, at, n_bytes);
             if (done == 0) return fail(error, UNITOK_ERROR_MEMORY, k, -1, "not enough memory");
@@ -403,8 +407,8 @@ int32_t unitok_segmenter_add(unitok_segmenter *s, const uint8_t *data, const int
     return UNITOK_OK;
 }
 
-/* sentencepiece fills the place of a line that became empty with its last one, and drops that
- * place; so here. */
+/* Removes lines that became empty. sentencepiece replaces such a line by its last line, which
+ * changes the order, and so does this. */
 static int64_t drop_empty(struct line_end *ends, int64_t n)
 {
     for (int64_t i = 0; i < n;) {
@@ -419,7 +423,7 @@ int32_t unitok_segmenter_flush(unitok_segmenter *s, unitok_error *error)
     return recent_flush(&s->recent) ? UNITOK_OK : fail_memory(error);
 }
 
-/* Counts the last unit of a line, followed by the next line. */
+/* Counts the last unit of a line, followed by the next line; returns 0 when memory is short. */
 static int count_end(unitok_segmenter *s, const struct line_end *end, int n_marks,
                      const struct line_end *next, uint64_t count)
 {

@@ -1,6 +1,6 @@
 /* segment.h - the state of a segmenter: lines in, counted units out
  *
- *   a line ──normalizer──▶ text ──symbols and delimiter become U+001F──▶ text ──cut──▶ units ──▶ counter
+ *     a line ──normalizer──▶ text ──symbols and delimiter become U+001F──▶ text ──cut──▶ units ──▶ counter
  *
  * With UNITOK_SEGMENT_FOLLOWERS a unit carries what follows it, because the seeds of sentencepiece
  * depend on that:
@@ -13,12 +13,11 @@
  * For the E-step of an ordered counter it is one line of weight w: unitok_units_fold() adds these
  * units up again.
  *
- * What follows the last unit of a line is known only when the next line comes, so these wait in
- * `ends`.
+ * What follows the last unit of a line is known only when the next line comes, so these units wait
+ * in `ends`.
  *
- * Where the normalizer can give compact text (ground/space.h), which is much faster, it is cut in
- * that form, and opened on the way to the counter.
- */
+ * If the normalizer can give compact text (ground/space.h), which is much faster, text is cut in
+ * that form, and a space becomes U+2581 on the way to the counter. */
 #pragma once
 
 #include "structures/trie.h"
@@ -26,11 +25,11 @@
 #include "train/recent.h"
 #include "train/rules.h"
 
-#define FOLLOWER_MARK 0xFF /* in no UTF-8 */
+#define FOLLOWER_MARK 0xFF /* a byte that valid UTF-8 never has */
 
 struct line_end {
     uint64_t weight;
-    /* of its last unit, followed by FOLLOWER_MARK alone; NO_ENTRY: the line became empty */
+    /* The entry of its last unit with FOLLOWER_MARK alone; NO_ENTRY: the line became empty. */
     uint32_t entry;
     uint32_t first_char; /* of the line */
 };
@@ -42,8 +41,8 @@ struct buffer {
     int64_t capacity; /* with the padding */
 };
 
-/* Kinds of bytes, so that cutting ASCII takes one look at each: whether two characters can be in
- * one piece depends on their kinds alone. */
+/* Kinds of bytes, so that ASCII is cut with one table lookup per byte: whether two ASCII characters
+ * can be in one piece depends on their kinds alone. */
 enum kind { KIND_EXCLUDED, KIND_SPACE, KIND_DIGIT, KIND_LETTER, KIND_OTHER, KIND_HIGH, KINDS };
 
 struct unitok_segmenter {
@@ -54,11 +53,11 @@ struct unitok_segmenter {
     int64_t max_line_bytes;
     int is_compact;
     uint8_t kinds[256]; /* KIND_HIGH: not ASCII */
-    /* bit k: no cut before a character of kind k; 0 for KIND_HIGH, which look at the character */
+    /* Bit k: no cut before a character of kind k. 0 for KIND_HIGH, where the character decides. */
     uint8_t joins[KINDS];
     uint64_t *symbols; /* a double array of symbols; NULL: none */
     uint8_t begins_symbol[256];
-    int first_byte; /* of all symbols, if it is one; else -1 */
+    int first_byte; /* the first byte of all symbols if they share it, else -1 */
     uint8_t *delimiter;
     int64_t n_delimiter_bytes;
     struct buffer normalized, replaced, key;
@@ -68,14 +67,14 @@ struct unitok_segmenter {
     unitok_segment_stats stats;
 };
 
-/* Where the unit itself ends: at the follower mark, if there is one. */
+/* The length of the unit itself: up to the follower mark, if there is one. */
 INLINE int64_t unit_bytes(const uint8_t *unit, int64_t n_bytes)
 {
     const uint8_t *mark = n_bytes ? memchr(unit, FOLLOWER_MARK, (size_t)n_bytes) : NULL;
     return mark ? mark - unit : n_bytes;
 }
 
-/* How many follower marks, at most two, a string begins with. */
+/* How many follower marks, at most two, the bytes begin with. */
 INLINE int64_t mark_bytes(const uint8_t *bytes, int64_t n_bytes)
 {
     int64_t n = 0;
@@ -83,5 +82,5 @@ INLINE int64_t mark_bytes(const uint8_t *bytes, int64_t n_bytes)
     return n;
 }
 
-/* NULL, or what is wrong with a packed list of units: its offsets, or UTF-8. */
+/* NULL, or what is wrong with a packed list of units: its offsets, or invalid UTF-8. */
 const char *check_units(const unitok_units *units);

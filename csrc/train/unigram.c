@@ -1,5 +1,5 @@
-/* unigram.c - best paths and losses of Unigram models in training, in float32 (as sentencepiece)
- * and in float64 */
+/* unigram.c - best paths, losses and the M-step of Unigram models in training, in float32 as
+ * sentencepiece computes them and in float64 */
 
 #include <math.h>
 
@@ -16,10 +16,10 @@
 #define NAME(x) x##_f64
 #include "train/unigram_template.h"
 
-/* ---------------------------------------------------------------------------------- M-step ---- */
+/* ---- M-step ---- */
 
-/* The logarithmic derivative of the gamma function, as sentencepiece computes it: close to log(x -
- * 0.5). */
+/* The logarithmic derivative of the gamma function, with the terms that sentencepiece uses; it is
+ * close to log(x - 0.5). */
 static double digamma(double x)
 {
     double sum = 0;

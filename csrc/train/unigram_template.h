@@ -1,21 +1,20 @@
-/* unigram_template.h - lattices, best paths and the loss of a piece, for scores of one type;
- * unigram.c includes it twice
+/* unigram_template.h - best paths and the loss of a piece, for scores of one type; unigram.c
+ * includes it twice
  *
- *   REAL     float or double
- *   NAME(x)  x with a suffix for the type
+ *     REAL     float or double
+ *     NAME(x)  x with a suffix for the type
  *
- * With float everything is computed in sentencepiece's order, so that ties and rounding come out as
- * there.
- */
+ * With float everything is computed in the order of sentencepiece, so that ties and rounding come
+ * out equal. */
 
 typedef struct NAME(cell) {
     REAL best; /* the score of the best path to here */
     uint32_t from, piece;
 } NAME(cell);
 
-/* The best way to reach position `at`, without the edge of piece `without`: from < at, unless there
- * is none. Of paths of the same score the one that leaves its last position first is kept: the
- * longest last piece. */
+/* The best way to reach position `at` without the edge of piece `without`; its `from` is `at`
+ * itself if there is none. Of paths with the same score, the one with the longest last piece is
+ * kept, which comes first. */
 INLINE NAME(cell) NAME(best_edge)(const unitok_lattice *lattice, int64_t at, uint32_t without)
 {
     const NAME(cell) *cells = lattice->cells;
@@ -32,7 +31,7 @@ INLINE NAME(cell) NAME(best_edge)(const unitok_lattice *lattice, int64_t at, uin
     return best;
 }
 
-/* Fills the lattice of a unit, and its cells; 0 when memory is short. */
+/* Fills the lattice of a unit and its cells; returns 0 when memory is short. */
 static int NAME(best_paths)(const unitok_lexicon *lexicon, unitok_lattice *lattice,
                             const REAL *scores, REAL unknown_score, const uint8_t *unit,
                             int64_t n_bytes)
@@ -48,13 +47,13 @@ static int NAME(best_paths)(const unitok_lexicon *lexicon, unitok_lattice *latti
 }
 
 int32_t NAME(unitok_unigram_paths)(const unitok_lexicon *lexicon, unitok_lattice *lattice,
-                                   unitok_edges *kept, const REAL *scores, REAL unknown_score,
+                                   unitok_edges *record, const REAL *scores, REAL unknown_score,
                                    int64_t unknown_piece, const unitok_units *units, REAL *used,
                                    double *ret_score, int64_t *ret_tokens)
 {
     double total = 0;
     int64_t n_tokens = 0;
-    lattice_begin(lattice, kept, lexicon);
+    lattice_begin(lattice, record, lexicon);
     for (int64_t i = 0; i < units->n; i++) {
         int64_t n_bytes = units->offsets[i + 1] - units->offsets[i];
         if (n_bytes == 0) continue;
@@ -76,8 +75,8 @@ int32_t NAME(unitok_unigram_paths)(const unitok_lexicon *lexicon, unitok_lattice
     return UNITOK_OK;
 }
 
-/* The path of a piece without itself, into alternatives[0..result); 0: there is none; -1: it is
- * better than the piece; -2 when memory is short. */
+/* The best path that spells a piece without using it, into alternatives[0..result). Returns 0 if
+ * there is none, -1 if it is better than the piece itself, -2 when memory is short. */
 static int64_t NAME(alternative)(const unitok_lexicon *lexicon, unitok_lattice *lattice,
                                  const REAL *scores, REAL unknown_score, const uint8_t *piece,
                                  int64_t n_bytes, uint32_t number, uint32_t *alternatives)
@@ -100,6 +99,9 @@ static int64_t NAME(alternative)(const unitok_lexicon *lexicon, unitok_lattice *
     return n;
 }
 
+/* The loss of a piece is how much the likelihood of the text falls if each use of the piece is
+ * replaced by its best alternative: its share of all uses, times the difference of the logarithms
+ * of both, where the alternative's pieces take over the count of the piece. */
 int32_t NAME(unitok_unigram_losses)(const unitok_lexicon *lexicon, unitok_lattice *lattice,
                                     const REAL *scores, REAL unknown_score, int64_t unknown_piece,
                                     const uint8_t *data, const int64_t *offsets, int64_t begin,

@@ -1,5 +1,4 @@
-/* units.c - the characters of counted units, their replacement where they are too rare, and merging
- * sorted units */
+/* units.c - the characters of counted units, replacing rare ones, and merging sorted units */
 
 #include <math.h>
 
@@ -45,8 +44,8 @@ void unitok_gather(const uint8_t *data, const int64_t *starts, const int64_t *of
     }
 }
 
-/* unit[0..n_bytes) with rare characters replaced, in out, which has room for three bytes a
- * character. */
+/* Writes unit[0..n_bytes) to `out` with rare characters replaced; `out` has space for three bytes a
+ * character. Returns the length. */
 static int64_t replace_rare(const uint8_t *unit, int64_t n_bytes, const uint8_t *keep, uint8_t *out)
 {
     int64_t n_out = 0;
@@ -63,7 +62,7 @@ static int64_t replace_rare(const uint8_t *unit, int64_t n_bytes, const uint8_t 
     return n_out;
 }
 
-/* Counts what lies between the characters that no piece can hold. */
+/* Counts the parts between characters that no piece can contain; returns 0 when memory is short. */
 static int count_parts(unitok_counter *counter, const uint8_t *unit, int64_t n_bytes,
                        uint64_t count)
 {
@@ -104,7 +103,7 @@ int32_t unitok_units_fold(const unitok_units *units, const uint8_t *keep, int32_
             ok = count_parts(counter, buffer, n, units->counts[i]);
             continue;
         }
-        /* the marks, maybe a NUL, and at most one character */
+        /* After the unit come marks, perhaps a NUL, and at most one character. */
         if (n_unit < n_all && fold == UNITOK_FOLD_WHOLE) {
             int64_t n_kept = n_unit + n_marks < n_all && unit[n_unit + n_marks] == 0 ? n_marks + 1
                                                                                      : n_marks;
@@ -121,7 +120,7 @@ int32_t unitok_units_fold(const unitok_units *units, const uint8_t *keep, int32_
     return ok ? UNITOK_OK : fail_memory(error);
 }
 
-/* Whether FOLD_CUT changes the unit. */
+/* Whether UNITOK_FOLD_CUT changes the unit. */
 static int is_folded(const uint8_t *unit, int64_t n_bytes, const uint8_t *keep)
 {
     int n;
@@ -139,7 +138,7 @@ int32_t unitok_units_fold_out(uint8_t *data, int64_t *offsets, uint64_t *counts,
     int64_t n = 0, begin = n_units ? offsets[0] : 0, end_before = begin;
     for (int64_t i = 0; i < n_units; i++) {
         int64_t bounds[2] = {end_before, offsets[i + 1]}, n_bytes = bounds[1] - bounds[0];
-        end_before = bounds[1]; /* offsets[i] may be another by now */
+        end_before = bounds[1]; /* offsets[i] may be overwritten by now */
         const unitok_units one = {data, bounds, &counts[i], 1};
         const char *problem = check_units(&one);
         if (problem) return fail(error, UNITOK_ERROR_ARGUMENT, i, -1, problem);
