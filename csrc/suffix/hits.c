@@ -7,7 +7,7 @@
 #include "ground/error.h"
 #include "ground/packed.h"
 
-/* ---- one hit ---- */
+/* --------------------------------------------------------------------------------- one hit ---- */
 
 /* Whether tokens first..first + n_tokens - 1 lie in one document, before its eod, and the hit does
  * not begin with a space that decoding drops. */
@@ -66,7 +66,7 @@ void text_emit(text_search *t, interval in, int32_t back, int32_t skip, int32_t 
     if (good.lo < good.hi) put_run(t, good, back, skip);
 }
 
-/* ---- in the text itself ---- */
+/* ---------------------------------------------------------------------- in the text itself ---- */
 
 int32_t text_follow(const text_search *t, uint64_t position, int64_t pos)
 {
@@ -100,7 +100,7 @@ static int32_t follow_left(const text_search *t, uint64_t position, int64_t c, i
     return 0;
 }
 
-/* ---- the left side ---- */
+/* --------------------------------------------------------------------------- the left side ---- */
 
 INLINE int has_bit(const uint64_t *bits, uint16_t id)
 {
@@ -255,7 +255,7 @@ void text_settle_anchored(text_search *t, int64_t c)
     }
 }
 
-/* ---- public calls ---- */
+/* ---------------------------------------------------------------------------- public calls ---- */
 
 static void text_open(text_search *t, const pieces *p, const shard *s)
 {

@@ -114,7 +114,7 @@ no_memory:
     return fail_memory(error);
 }
 
-/* ---- ranges ---- */
+/* ---------------------------------------------------------------------------------- ranges ---- */
 
 INLINE uint8_t start_byte(const pieces *p, uint32_t k, uint32_t depth)
 {

@@ -13,7 +13,7 @@ enum {
         32 /* searches under way at once: enough to keep all of a core's outstanding cache misses busy */
 };
 
-/* ---- the top ---- */
+/* --------------------------------------------------------------------------------- the top ---- */
 
 INLINE int32_t top_rank(const shard *s, int64_t j, int64_t depth)
 {
@@ -39,7 +39,7 @@ INLINE void between_records(int64_t j, int64_t a, int64_t b, int64_t *io_lo, int
     if (j < b) *io_hi = j * TOP_STEP;
 }
 
-/* ---- one token more ---- */
+/* -------------------------------------------------------------------------- one token more ---- */
 
 static void top_lower(const shard *s, int64_t *io_lo, int64_t *io_hi, int64_t depth, int32_t k)
 {
@@ -134,7 +134,7 @@ void search_narrow_many(const shard *s, interval *io, int64_t n, int64_t depth, 
     }
 }
 
-/* ---- sequences ---- */
+/* ------------------------------------------------------------------------------- sequences ---- */
 
 /* The suffix at `position` against ids[0..n-1]: negative, 0 (it begins with them) or positive.
  * *io_same tokens are known to be equal; becomes the number that is. */
@@ -248,7 +248,7 @@ void unitok_search_tokens(const shard *s, const uint16_t *ids, const int64_t *be
     }
 }
 
-/* ---- what is read off intervals ---- */
+/* -------------------------------------------------------------- what is read off intervals ---- */
 
 int64_t unitok_search_next(const shard *s, int64_t lo, int64_t hi, int64_t depth, uint16_t *ids,
                            int64_t *counts, int64_t capacity)

@@ -81,7 +81,7 @@ static void LEVEL(count)(struct unitok_suffix *s, sort_level *level, int64_t *bu
     level->is_counted = 1;
 }
 
-/* ---- types ---- */
+/* ----------------------------------------------------------------------------------- types ---- */
 
 static void LEVEL(types)(struct unitok_suffix *s, sort_level *level, int64_t *budget)
 {
@@ -132,7 +132,7 @@ static void LEVEL(place)(struct unitok_suffix *s, sort_level *level, int64_t *bu
     if (level->at == 0) LEVEL(go)(level, LEVEL_LEFT, 0);
 }
 
-/* ---- induction ---- */
+/* ------------------------------------------------------------------------------- induction ---- */
 
 /* The place in the text just before the suffix of an entry; 0, which can be read as well, if the
  * entry is not written yet. */
@@ -196,7 +196,7 @@ static void LEVEL(right)(struct unitok_suffix *s, sort_level *level, int64_t *bu
     else s->depth--;
 }
 
-/* ---- names ---- */
+/* ----------------------------------------------------------------------------------- names ---- */
 
 /* Moves the LMS positions to the front. They are all that is left, except on a tight level, where
  * all suffixes are there. */
@@ -310,7 +310,7 @@ static void LEVEL(spread)(struct unitok_suffix *s, sort_level *level, int64_t *b
     if (level->at == 0) LEVEL(go)(level, LEVEL_FINAL_LEFT, 0);
 }
 
-/* ---- one step ---- */
+/* -------------------------------------------------------------------------------- one step ---- */
 
 /* Sorts the levels of names as far as the budget goes; when all is done, s->depth is 0. */
 static void LEVEL(sort_levels)(struct unitok_suffix *s, int64_t *budget)

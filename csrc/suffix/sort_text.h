@@ -54,7 +54,7 @@ INLINE int32_t SUFFIX(type)(const SYMBOL *text, int64_t i, int32_t type_of_next)
     return (int64_t)text[i] < (int64_t)text[i + 1] + type_of_next;
 }
 
-/* ---- A. LMS substrings ---- */
+/* ----------------------------------------------------------------------- A. LMS substrings ---- */
 
 static void SUFFIX(count)(struct unitok_suffix *s, int64_t *budget)
 {
@@ -254,7 +254,7 @@ static void SUFFIX(right)(struct unitok_suffix *s, int64_t *budget)
     REDUCE(start)(&s->names, s->m, s->n, s->n, BITMAPS_MAX_BYTES(s->n));
 }
 
-/* ---- B. names ---- */
+/* -------------------------------------------------------------------------------- B. names ---- */
 
 static void SUFFIX(start_spread)(struct unitok_suffix *s);
 
@@ -301,7 +301,7 @@ static void SUFFIX(positions)(struct unitok_suffix *s, int64_t *budget)
     s->names.pass = REDUCE_ORDER;
 }
 
-/* ---- C. all suffixes ---- */
+/* ------------------------------------------------------------------------- C. all suffixes ---- */
 
 static void SUFFIX(start_spread)(struct unitok_suffix *s)
 {
@@ -414,7 +414,7 @@ static void SUFFIX(final_right)(struct unitok_suffix *s, int64_t *budget)
     if (r == 0) s->pass = PASS_DONE;
 }
 
-/* ---- one step ---- */
+/* -------------------------------------------------------------------------------- one step ---- */
 
 static void SUFFIX(step)(struct unitok_suffix *s, int64_t budget)
 {

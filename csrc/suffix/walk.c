@@ -19,7 +19,7 @@ int text_grow(text_search *t, void *items, int64_t n, int64_t *io_capacity, size
     return ok;
 }
 
-/* ---- pieces ---- */
+/* ---------------------------------------------------------------------------------- pieces ---- */
 
 static int add_child(text_search *t, text_node *node, uint16_t id)
 {
@@ -52,7 +52,7 @@ const text_node *text_node_at(text_search *t, int64_t pos)
     return node;
 }
 
-/* ---- the last token ---- */
+/* -------------------------------------------------------------------------- the last token ---- */
 
 static void take(text_search *t, interval in, int32_t depth, int64_t pos, range ends,
                  int32_t left_id)
@@ -106,7 +106,7 @@ void text_walk_ends(text_search *t, interval in, int32_t depth, int64_t pos, ran
     }
 }
 
-/* ---- walks ---- */
+/* ----------------------------------------------------------------------------------- walks ---- */
 
 static int push(text_search *t, interval in, int64_t pos, int32_t depth, uint16_t id)
 {
@@ -163,7 +163,7 @@ void text_walk(text_search *t, interval in, int64_t pos, int32_t depth)
     }
 }
 
-/* ---- the whole search ---- */
+/* ------------------------------------------------------------------------ the whole search ---- */
 
 /* The longest piece of Q from `pos` on, in bytes; up to the end of Q where it may reach past it. -1
  * without memory. */

@@ -226,7 +226,7 @@ int32_t unitok_bpe_trainer_join(unitok_bpe_trainer *t, unitok_error *error)
     return state < 0 ? fail_memory(error) : UNITOK_OK;
 }
 
-/* ---- Floors ---- */
+/* ---------------------------------------------------------------------------------- Floors ---- */
 
 /* The first guess at the floor. Too high a guess costs another count of all pairs; too low a guess
  * costs memory and time for pairs that are never merged. */
@@ -285,7 +285,7 @@ static int lower_floor(unitok_bpe_trainer *t, uint64_t min_count)
     return start_counting(t);
 }
 
-/* ---- Merges ---- */
+/* ---------------------------------------------------------------------------------- Merges ---- */
 
 #define MADE_BEFORE (-2)
 

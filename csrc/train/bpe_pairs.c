@@ -2,7 +2,7 @@
 
 #include "train/bpe_pairs.h"
 
-/* ---- Pairs ---- */
+/* ----------------------------------------------------------------------------------- Pairs ---- */
 
 int pair_table_init(pair_table *table)
 {

@@ -41,7 +41,7 @@ static int offer(const bpe_replay *r, replay_share *share, uint32_t left, uint32
     return 1;
 }
 
-/* ---- Units ---- */
+/* ----------------------------------------------------------------------------------- Units ---- */
 
 /* Replays the merges of one unit; returns 0 when memory is short. An entry of the heap may be
  * stale: then another merge has taken one of its two symbols. */

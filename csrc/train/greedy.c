@@ -13,7 +13,7 @@
 /* If the two encodings have not met after so many tokens, the piece gets no value here. */
 #define MAX_DETOUR 64
 
-/* ---- which strings may be pieces ---- */
+/* ------------------------------------------------------------- which strings may be pieces ---- */
 
 static int is_space(uint8_t byte)
 {
@@ -92,7 +92,7 @@ int32_t unitok_greedy_allows(const unitok_greedy_rules *rules, const uint8_t *pi
     return !(rules->leading_spaces && n_words && piece[n_bytes - 1] == ' ');
 }
 
-/* ---- the pieces of a round ---- */
+/* ------------------------------------------------------------------- the pieces of a round ---- */
 
 int32_t unitok_greedy_new(const uint8_t *data, const int64_t *offsets, int64_t n_pieces,
                           const unitok_greedy_rules *rules, unitok_greedy **ret,
@@ -141,7 +141,7 @@ void unitok_greedy_free(unitok_greedy *g)
     mem_free(g);
 }
 
-/* ---- tables of pairs ---- */
+/* ------------------------------------------------------------------------- tables of pairs ---- */
 
 static uint64_t slot_of(uint64_t key, int bits)
 {
@@ -198,7 +198,7 @@ static uint64_t key_of(uint32_t left, uint32_t right)
     return ((uint64_t)left << 32 | right) + 1;
 }
 
-/* ---- a pass over the text ---- */
+/* -------------------------------------------------------------------- a pass over the text ---- */
 
 int32_t unitok_greedy_counts_new(const unitok_greedy *greedy, unitok_greedy_counts **ret,
                                  unitok_error *error)

@@ -75,7 +75,7 @@ static int64_t common_bytes(const unitok_lattice *lattice, const uint8_t *unit, 
     return i;
 }
 
-/* ------------------------------------------------------------------------------ Kept edges ---- */
+/* -------------------------------------------------------------------------- Recorded edges ---- */
 
 unitok_edges *unitok_edges_new(int64_t max_bytes)
 {

@@ -90,7 +90,7 @@ INLINE int64_t home_of(uint64_t ngram, int step, int bits)
     return (int64_t)((ngram_hash(ngram) >> 2) * (uint64_t)step >> (62 - bits));
 }
 
-/* ---- Adding ---- */
+/* ---------------------------------------------------------------------------------- Adding ---- */
 
 /* The entry of a number, or the empty entry where it belongs. */
 INLINE ngram_entry *find_other(ngram_entry *others, int bits, uint64_t key)

@@ -170,7 +170,7 @@ static void sort_suffixes(const unitok_seed_finder *f, struct suffix *suffixes, 
     }
 }
 
-/* ---- Found ---- */
+/* ----------------------------------------------------------------------------------- Found ---- */
 
 /* The high bits of the worth, which grow with it, because worths are not negative. */
 INLINE uint32_t bin_of(float worth)
@@ -233,7 +233,7 @@ static int propose(unitok_seed_finder *f, int64_t begin, int64_t n_bytes, uint64
     return 1;
 }
 
-/* ---- Walk ---- */
+/* ------------------------------------------------------------------------------------ Walk ---- */
 
 static int push(unitok_seed_finder *f, int64_t depth, uint64_t weight)
 {
@@ -275,7 +275,7 @@ static int walk(unitok_seed_finder *f, const struct suffix *suffixes, int64_t n)
     return close_to(f, 0, suffixes[n - 1].at);
 }
 
-/* ---- Parts ---- */
+/* ----------------------------------------------------------------------------------- Parts ---- */
 
 static int find_in(unitok_seed_finder *f, int bucket)
 {

@@ -22,7 +22,7 @@
 #define SHORT_CHARS 3
 #define PART_SUFFIXES (1 << 18) /* the suffixes of a part, unless one bucket alone has more */
 
-/* ---- Layout ---- */
+/* ---------------------------------------------------------------------------------- Layout ---- */
 
 static int lay_out(unitok_seeds *s, const unitok_units *units)
 {
@@ -169,7 +169,7 @@ int64_t unitok_seeds_parts(const unitok_seeds *s)
     return s->phase == SEEDS_READY ? s->n_parts : 0;
 }
 
-/* ---- Leaves ---- */
+/* ---------------------------------------------------------------------------------- Leaves ---- */
 
 int64_t seed_bytes(const unitok_seeds *s, int64_t begin, int64_t n_bytes)
 {

@@ -7,11 +7,11 @@
 #include "ground/packed.h"
 #include "text/normalize.h"
 
-    /* -------------------------------------------------------------------------------- Building ---- */
+/* -------------------------------------------------------------------------------- Building ---- */
 
-    /* Builds a trie of the symbols, which are sorted by bytes, not empty and distinct. */
-    static int32_t
-    take_symbols(unitok_segmenter *s, const unitok_segment_spec *spec, unitok_error *error)
+/* Builds a trie of the symbols, which are sorted by bytes, not empty and distinct. */
+static int32_t take_symbols(unitok_segmenter *s, const unitok_segment_spec *spec,
+                            unitok_error *error)
 {
     const char *problem = check_offsets(spec->symbol_offsets, spec->n_symbols);
     if (problem) return fail(error, UNITOK_ERROR_ARGUMENT, -1, -1, problem);
@@ -139,7 +139,7 @@ static int reserve(struct buffer *buffer, int64_t n_bytes)
     return grow(&buffer->bytes, n_bytes + BUFFER_PADDING, &buffer->capacity, 1);
 }
 
-/* ---- A line ---- */
+/* ---------------------------------------------------------------------------------- A line ---- */
 
 /* Normalizes text[0..*io_n) into a buffer of the segmenter; NULL when memory is short. */
 static const uint8_t *normalize_line(unitok_segmenter *s, const uint8_t *text, int64_t *io_n)
@@ -222,7 +222,7 @@ static const uint8_t *replace_delimiters(unitok_segmenter *s, const uint8_t *tex
     return out;
 }
 
-/* ---- Units ---- */
+/* ----------------------------------------------------------------------------------- Units ---- */
 
 /* The character at the start of text; U+2581 for a space of compact text. */
 INLINE uint32_t open_char_at(const unitok_segmenter *s, const uint8_t *text, int *ret_n_bytes)

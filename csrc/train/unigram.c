@@ -16,7 +16,7 @@
 #define NAME(x) x##_f64
 #include "train/unigram_template.h"
 
-/* ---- M-step ---- */
+/* ---------------------------------------------------------------------------------- M-step ---- */
 
 /* The logarithmic derivative of the gamma function, with the terms that sentencepiece uses; it is
  * close to log(x - 0.5). */
