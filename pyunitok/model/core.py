@@ -18,7 +18,7 @@ from pyunitok.model.decoding import Decoding
 from pyunitok.packed import Ids
 from pyunitok.vocab import nfc, utf8
 from pyunitok.vocab.huggingface.direct import rules_of
-from pyunitok.vocab.huggingface.scratch import Rules, RulesScratch
+from pyunitok.vocab.huggingface.scratch import RulesScratch, TextRules
 from pyunitok.vocab.vocabulary import PREPARE_NFC, About, split
 
 
@@ -40,7 +40,7 @@ class Core(Decoding):
         self.shown: dict[int, str] = {}
         self.known: dict[str | bytes, int] = {}
         self.decodes_few = about.denormalization is None and (about.prepare is None or about.prepare == PREPARE_NFC)
-        self.rules: Rules | None = None
+        self.rules: TextRules | None = None
         self.is_nfc = about.prepare == PREPARE_NFC
         if about.prepare is not None and not self.is_nfc:
             try:

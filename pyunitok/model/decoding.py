@@ -20,7 +20,7 @@ from pyunitok._c import text as c_text
 from pyunitok.errors import IdError
 from pyunitok.packed import Bytes, Ids, Offsets, Packed
 from pyunitok.vocab import nfc, utf8
-from pyunitok.vocab.huggingface.scratch import Rules
+from pyunitok.vocab.huggingface.scratch import TextRules
 from pyunitok.vocab.vocabulary import NORMAL, USER_DEFINED, About
 
 Errors = Literal["strict", "replace"]
@@ -32,7 +32,7 @@ class Decoding:
 
     model: c_model.Model
     about: About
-    rules: Rules | None
+    rules: TextRules | None
     is_nfc: bool
 
     @property

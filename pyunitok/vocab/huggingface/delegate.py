@@ -1,4 +1,4 @@
-"""Delegate: models of tokenizer.json that Hugging Face's library `tokenizers` encodes and decodes.
+"""DelegatedRules: models of tokenizer.json that Hugging Face's library `tokenizers` encodes and decodes.
 
 The C model beside it is only the table of pieces and ids. Documents are encoded one at a time, each in the thread that
 asks: in a batch of one, for which `tokenizers` releases the GIL and uses one thread. A panic of the library, which
@@ -27,6 +27,7 @@ from pyunitok.vocab.vocabulary import CONTROL, NORMAL, UNKNOWN, Vocabulary
 
 FORMAT = "huggingface 2"
 GROWTH_MAX = 1000  # normalizers and decoders may make a text this many times as long
+# A piece adds the same bytes to any text, the space at its beginning aside.
 _SEPARATE_DECODERS = {"Sequence", "ByteLevel", "ByteFallback", "Fuse", "Metaspace", "Replace", "Strip"}
 _MARK = 0x10FF00  # + byte: a character for private use that stands for the byte while `tokenizers` decodes
 
@@ -41,11 +42,11 @@ def guarded(call: Callable[..., Any], error: type[UnitokError], message: str, *a
         raise error(f"{message}: {str(raised)[:1000]}") from None
 
 
-class Delegate:
-    """See scratch.Rules. VocabularyError if `tokenizers` is not installed or does not load the document.
+class DelegatedRules:
+    """See scratch.TextRules. VocabularyError if `tokenizers` is not installed or does not load the document.
 
     name    of the model, for messages
-    reason  what C does not do, for messages
+    reason  why C does not encode it, for the same
     """
 
     memory_factor = 120  # measured: 44 to 112
@@ -54,21 +55,18 @@ class Delegate:
         try:
             import tokenizers  # optional
         except ImportError:
-            raise VocabularyError(
-                f"{reason}: install Hugging Face's library, pip install 'pyunitok[huggingface]'"
-            ) from None
-        self._document, self._name, self.reason, self._dtype = document, name, reason, dtype
-        self.algorithm = f"tokenizers {tokenizers.__version__}"
+            raise VocabularyError(f"{reason}; install it: pip install 'pyunitok[huggingface]'") from None
+        self._document, self._name, self._reason, self._dtype = document, name, reason, dtype
         self._open = tokenizers.Tokenizer.from_buffer
-        self.warning = f"{reason}; {self.algorithm} encodes the texts, some 30 times slower than C"
+        self.algorithm = f"tokenizers {tokenizers.__version__}"
+        self.warning = f"{name}: {self.algorithm} encodes the texts, some 30 times slower than C"
         self.library = self._opened(False)
-        values = json.loads(document)
         self.kind = type(self.library.model).__name__.lower()
         self.summary = f"{type(self.library.model).__name__}, by {self.algorithm}"
-        self._decoders = {part.get("type") for part in _all_parts(values.get("decoder"))}
+        self._decoders = {part.get("type") for part in _all_parts(json.loads(document).get("decoder"))}
 
     def _opened(self, special_is_text: bool) -> Any:
-        message = f"{self.reason}; {self.algorithm} does not load it either"
+        message = f"{self._reason}; {self.algorithm} does not load it either"
         ret = guarded(self._open, VocabularyError, message, self._document)
         ret.no_truncation()
         ret.no_padding()
@@ -89,7 +87,9 @@ class Delegate:
         message = f"{self._name}: {self.algorithm} fails at the text that begins with {text[:40]!r}"
         return guarded(call, InputError, message, texts, **options)
 
-    def encode(self, scratch: RulesScratch | None, data: bytes, *, special: bool = True, add_special: bool = False) -> Ids:
+    def encode(
+        self, scratch: RulesScratch | None, data: bytes, *, special: bool = True, add_special: bool = False
+    ) -> Ids:
         text = utf8.replaced(data)
         call = (self.library if special else self._library_for_plain).encode_batch_fast
         found = self._encode(call, [text], text, add_special_tokens=add_special)[0].ids
@@ -141,10 +141,8 @@ class Delegate:
 def _marked(tokens: list[str]) -> Iterator[str]:
     """The tokens, with a mark for each byte piece of a run that is not UTF-8."""
     for run, data in byte_runs(tokens):
-        try:
-            yield from run if (data or b"").decode() is not None else ()
-        except UnicodeDecodeError:
-            yield from (chr(_MARK + byte) for byte in data or b"")
+        is_broken = data is not None and utf8.replaced(data) != data.decode("utf-8", "ignore")
+        yield from (chr(_MARK + byte) for byte in data or b"") if is_broken else run
 
 
 def _bytes_of(token: str) -> bytes:
@@ -170,9 +168,9 @@ def special_ids(table: Mapping[str, int]) -> dict[str, int]:
 
 
 def read(data: bytes, document: Fields, name: str, reason: str) -> Vocabulary:
-    """The pieces of a file, and the file itself. VocabularyError as Delegate, or naming what no version supports."""
+    """The pieces of a file, and the file itself. VocabularyError as DelegatedRules, or it names a field."""
     _check_growth(document)
-    delegate = Delegate(data, name, reason)
+    delegate = DelegatedRules(data, name, reason)
     table, tokens = delegate.library.get_vocab(), delegate.library.get_added_tokens_decoder()
     n_ids = 1 + max(table.values(), default=-1)
     if n_ids > library.WIDE_ID_MAX + 1:
@@ -199,11 +197,11 @@ def read(data: bytes, document: Fields, name: str, reason: str) -> Vocabulary:
         [token.encode() for token in names.values()], np.array(list(names), np.int64), eod_id=eod_id,
         eod_piece=None if eod_id is None else names[eod_id], name=name, kind="bpe",
         flags=library.MODEL_FLAGS["listed_merges"], merges=np.zeros(0, np.int64), types=np.array(types, np.uint8),
-        special=special, prepare={"format": FORMAT, "reason": reason, "json": data.decode()},
+        special=special, prepare={"format": FORMAT, "json": data.decode()},
     )  # fmt: skip
 
 
-def _template_end(delegate: Delegate, document: Fields, n_ids: int) -> list[int]:
+def _template_end(delegate: DelegatedRules, document: Fields, n_ids: int) -> list[int]:
     """The ids that the post-processor puts behind a text. VocabularyError if one of its ids has no piece."""
     try:
         text, whole = (delegate.encode(None, b"a", add_special=add).tolist() for add in (False, True))

@@ -1,4 +1,4 @@
-"""Direct: models of tokenizer.json that C encodes, without Hugging Face's library.
+"""DirectRules: models of tokenizer.json that C encodes, without Hugging Face's library.
 
     normalizer              pre-tokenizer               what C does
     Prepend ▁, Replace " "  none                        a dummy prefix; spaces become U+2581 (Llama 2, llm-jp)
@@ -31,7 +31,7 @@ from pyunitok.vocab import byte_level, utf8
 from pyunitok.vocab.huggingface import decoders, writer
 from pyunitok.vocab.huggingface.decoders import SPACE, Template
 from pyunitok.vocab.huggingface.delegate import FORMAT as DELEGATED
-from pyunitok.vocab.huggingface.delegate import Delegate
+from pyunitok.vocab.huggingface.delegate import DelegatedRules
 from pyunitok.vocab.huggingface.fields import Fields
 from pyunitok.vocab.huggingface.scratch import RulesScratch
 from pyunitok.vocab.vocabulary import About, Vocabulary
@@ -54,9 +54,9 @@ class Settings:
     """What stands around the model in a tokenizer.json. VocabularyError names what needs `tokenizers`.
 
     splits_bytes  whether a Split at spaces stands before ByteLevel
-    prefix  where a U+2581 is put before a text: "never"; "prepend"; "always" or "first", where none is there,
-            "first" only at the beginning of a document
-    flags   of enum unitok_model_flags: what C must do
+    prefix        where a U+2581 is put before a text: "never"; "prepend"; "always" or "first", where none is there,
+                  "first" only at the beginning of a document
+    flags         of enum unitok_model_flags: what C must do
     """
 
     is_bytes: bool
@@ -154,8 +154,8 @@ def _alternatives(texts: list[str]) -> str:
     return re.escape(common) + (f"(?:{'|'.join(groups)}){'?' * ('' in rests)}" if groups else "")
 
 
-class Direct:
-    """See scratch.Rules. VocabularyError if C cannot encode as this `prepare` asks, or it is damaged."""
+class DirectRules:
+    """See scratch.TextRules. VocabularyError if C cannot encode as this `prepare` asks, or it is damaged."""
 
     memory_factor = 0  # not more than for any model of C
     warning = ""
@@ -166,7 +166,10 @@ class Direct:
         settings = self._settings = Settings.of(document)
         model.complete()  # is_whole is known then
         texts = sorted(token.content for token in settings.tokens)
-        self._find = re.compile(_alternatives(texts).encode() if texts else b"(?!)")
+        try:
+            self._find = re.compile(_alternatives(texts).encode() if texts else b"(?!)")
+        except RecursionError:
+            document.refuse("a long chain of tokens that begin alike needs `tokenizers`", "added_tokens")
         self._ids = {token.content.encode(): token.id for token in settings.tokens}
         self._shown = {token.id: token.content for token in settings.tokens}
         self._special = {token.id for token in settings.tokens if token.special}
@@ -189,9 +192,9 @@ class Direct:
                 document.refuse(f"unknown characters or the text of the unknown piece {_NEEDED}")
 
     @cached_property
-    def _delegate(self) -> Delegate:
-        vocabulary = Vocabulary.of(self._model, self._about)
-        return Delegate(writer.write(vocabulary), self._about.name, f"{self._about.name}: offsets", self._model.dtype)
+    def _delegate(self) -> DelegatedRules:
+        name, document = self._about.name, writer.write(Vocabulary.of(self._model, self._about))
+        return DelegatedRules(document, name, f"{name}: offsets need `tokenizers`", self._model.dtype)
 
     # ---------------------------------------------------------------------------------------------- encoding ---
 
@@ -264,18 +267,18 @@ class Direct:
         return utf8.replace_escapes(self.decode(ids, skip_special))
 
 
-def rules_of(about: About, model: c_model.Model) -> Direct | Delegate:
+def rules_of(about: About, model: c_model.Model) -> DirectRules | DelegatedRules:
     """The rules in About.prepare. VocabularyError if they are damaged, or need `tokenizers` and it is not installed."""
     document = Fields(about.prepare, f"{about.name}: ")
     if document.values.get("format") == DELEGATED:
-        text, reason = document.string("json"), document.string("reason")
-        return Delegate(text.encode(), about.name, reason, model.dtype)
+        reason = f"{about.name}: its tokenizer.json {_NEEDED}"
+        return DelegatedRules(document.string("json").encode(), about.name, reason, model.dtype)
     if document.values.get("format") != FORMAT:
         document.refuse("this release does not know it", "format")
     try:
-        return Direct(document, model, about)
+        return DirectRules(document, model, about)
     except VocabularyError as reason:
-        ret = Delegate(writer.write(Vocabulary.of(model, about)), about.name, str(reason), model.dtype)
+        ret = DelegatedRules(writer.write(Vocabulary.of(model, about)), about.name, str(reason), model.dtype)
         for token in document.children("added_tokens") if document.has("added_tokens") else ():
             if ret.library.token_to_id(token.string("content")) != token.integer("id"):
                 raise

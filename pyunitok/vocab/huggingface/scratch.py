@@ -1,4 +1,4 @@
-"""RulesScratch: what a thread needs to encode with a model of a tokenizer.json; Rules: what it asks for."""
+"""RulesScratch: what a thread needs to encode with a model of a tokenizer.json; TextRules: what it asks for."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pyunitok.errors import InputError, UnitokError
 from pyunitok.packed import Bytes, Ids, Offsets
 
 
-class Rules(Protocol):
+class TextRules(Protocol):
     """Encodes and decodes as `tokenizers` does. Immutable: shared by threads.
 
     kind, algorithm, summary  of the model, as in _c/kinds.py
@@ -57,11 +57,11 @@ def _no_sampling() -> UnitokError:
 
 
 class RulesScratch(c_scratch.Scratch):
-    """Encodes by Rules, and by C alone where they allow that."""
+    """Encodes by TextRules, and by C alone where they allow that."""
 
     __slots__ = ("_rules",)
 
-    def __init__(self, model: c_model.Model, rules: Rules) -> None:
+    def __init__(self, model: c_model.Model, rules: TextRules) -> None:
         super().__init__(model)
         self._rules = rules
 
