@@ -11,9 +11,8 @@ not use pyarrow, which aborts the process on some damaged column metadata.
 from __future__ import annotations
 
 import struct
-from array import array
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
@@ -35,7 +34,7 @@ COPIES = 3  # of a batch: pyarrow's, its growth, and a cast
 COPIES_METADATA = 12  # also as objects and as JSON
 _DATA, _DICTIONARY, _DATA_2 = 0, 2, 3
 _HEADERS = {_DATA: 5, _DICTIONARY: 7, _DATA_2: 8}  # page type: field with its own header
-_RLE, _DELTA_LENGTH, _DELTA = 3, 6, 7  # encodings
+_PLAIN_DICTIONARY, _RLE, _DELTA_LENGTH, _DELTA, _RLE_DICTIONARY = 2, 3, 6, 7, 8  # encodings
 _CODECS = {0: None, 1: "snappy", 2: "gzip", 4: "brotli", 6: "zstd", 7: "lz4_raw"}
 _BYTE_ARRAY, _FIXED_LEN = 6, 7  # physical types
 
@@ -69,11 +68,8 @@ class Leaf:
     largest     most bytes of a value of the dictionary; exact once _measure_dictionary has read it
     page_bytes  of the dictionary and of the largest page, compressed and decompressed
     dictionary  (beginning, compressed bytes, bytes, codec) of a dictionary of values of variable length
-    starts      int64[n], the first value of each page
-    counts      int64[n], the values of each page
-    totals      int64[n], bytes of all its values, unless it expands
-    each        int64[n], most bytes of one of its values
-    expands     u8[n], its values are indexes into the dictionary
+    pages       float64[5, n]: of each page the first value, the number of values, the bytes of all values, the most
+                bytes of one value, and whether values are indexes into the dictionary
     """
 
     name: str
@@ -81,27 +77,18 @@ class Leaf:
     largest: int = 0
     page_bytes: int = 0
     dictionary: tuple[int, int, int, int] | None = None
-    starts: array[int] = field(default_factory=lambda: array("q"))
-    counts: array[int] = field(default_factory=lambda: array("q"))
-    totals: array[int] = field(default_factory=lambda: array("q"))
-    each: array[int] = field(default_factory=lambda: array("q"))
-    expands: bytearray = field(default_factory=bytearray)
+    pages: Any = None
 
     def bound(self, n_rows: int, per_value: int) -> int:
         """Most bytes of n_rows consecutive rows; for lists, of all rows, because one row may hold all values."""
-        counts = np.array(self.counts, np.float64)
-        expands = np.array(self.expands, bool)
-        each = np.where(expands, self.largest, self.each).astype(np.float64)
+        starts, counts, totals, each, is_index = self.pages
         in_window = np.minimum(counts, n_rows) if self.is_flat else counts
-        most = in_window * (each + per_value)
-        within = np.array(self.totals, np.float64) + in_window * per_value
-        most = np.where(expands, most, np.minimum(most, within))
+        most = in_window * (np.where(is_index, self.largest, each) + per_value)
+        most = np.where(is_index, most, np.minimum(most, totals + in_window * per_value))
         if not self.is_flat:
             return int(most.sum())
         # A window that begins with the last row of page i covers as many pages as any that begins in page i.
-        starts = np.array(self.starts, np.int64)
-        last = starts + np.array(self.counts, np.int64) - 1
-        behind = np.searchsorted(starts, last + n_rows, side="left")
+        behind = np.searchsorted(starts, starts + counts - 1 + n_rows, side="left")
         sums = np.concatenate(([0.0], np.cumsum(most)))
         first = np.arange(len(starts))
         return int((sums[np.maximum(behind, first + 1)] - sums[first]).max(initial=0))
@@ -215,7 +202,7 @@ class Pages:
     def _walk(self, chunk: ColumnChunk, column: Column) -> Leaf:
         """Read the headers of all pages of a chunk."""
         leaf = Leaf(column.name, column.max_repetition == 0)
-        at, n_seen, largest_page, of_dictionary = chunk.begin, 0, 0, 0
+        at, n_seen, largest_page, of_dictionary, pages = chunk.begin, 0, 0, 0, list[tuple[int, ...]]()
         any_length = chunk.kind in (_BYTE_ARRAY, _FIXED_LEN)
         while n_seen < chunk.n_values and at < self._n_bytes:
             header, size = self._header(at)
@@ -235,24 +222,18 @@ class Pages:
                 if lengths and compressed + n_bytes <= self._budget_bytes:
                     self._check_delta(header, at + size, chunk.codec, column)
                 largest_page = max(largest_page, compressed + n_bytes + lengths)
-                self._add(leaf, n_seen, n_values, n_bytes, encoding, any_length=any_length)
+                # Delta-encoded values share prefixes with the value before, so each may be as long as the page.
+                total = n_bytes * n_values if encoding == _DELTA else n_bytes
+                is_index = encoding in (_PLAIN_DICTIONARY, _RLE_DICTIONARY)
+                pages.append((n_seen, n_values, total, n_bytes if any_length else FIXED_BYTES, is_index))
                 n_seen += n_values
-                if len(leaf.starts) * PAGE_BYTES > self._budget_bytes:
-                    raise ValueError(f"more than {len(leaf.starts)} pages; raise --max-memory if you trust the file")
+                if len(pages) * PAGE_BYTES > self._budget_bytes:
+                    raise ValueError(f"more than {len(pages)} pages; raise --max-memory if you trust the file")
             else:
                 largest_page = max(largest_page, compressed + n_bytes)
             at += size + compressed
-        leaf.page_bytes = of_dictionary + largest_page
+        leaf.page_bytes, leaf.pages = of_dictionary + largest_page, np.array(pages, np.float64).reshape(-1, 5).T
         return leaf
-
-    @staticmethod
-    def _add(leaf: Leaf, start: int, n_values: int, n_bytes: int, encoding: int, *, any_length: bool) -> None:
-        leaf.starts.append(start)
-        leaf.counts.append(n_values)
-        leaf.expands.append(encoding in (2, 8))  # values are indexes into the dictionary
-        leaf.each.append(n_bytes if any_length else FIXED_BYTES)
-        # Values share prefixes with the value before, so each may be as long as the page.
-        leaf.totals.append(n_bytes * n_values if encoding == _DELTA else n_bytes)
 
     def _check_delta(self, header: dict[int, Any], at: int, codec: int, column: Column) -> None:
         """ValueError if a page has more lengths than values."""

@@ -122,8 +122,7 @@ class ParquetReader:
     def fill(self, block: Block) -> bool:
         """Put the next documents into `block`; False if there are none."""
         block.clear()
-        if len(block.offsets) <= MAX_DOCS:
-            block.offsets = np.zeros(MAX_DOCS + 1, np.int64)
+        block.have_offsets(MAX_DOCS + 1)
         rows: list[int] = []
         most_bad = len(self._bad) + MAX_BAD
         while block.n_docs < MAX_DOCS and len(self._bad) < most_bad:
