@@ -74,8 +74,6 @@ UNIGRAM_MODELS = (
     Model("spm/t5_base.model", {"sentencepiece": NMT_NFKC}),
     Model("spm/xlnet_base_cased.model", {"sentencepiece": NMT_NFKC}),
     Model("hf/llmjp_v2.1_50k.json", {"tokenizers": {}}),
-    Model("hf/ortx_t5_small.json", {"tokenizers": {}}),
-    Model("hf/kitoken_xlnet_base_cased.json", {"tokenizers": {}}),
 )
 BPE_MODELS = (
     Model("spm/llama2.model", {"sentencepiece": BPE, "gigatoken": GIGATOKEN}),

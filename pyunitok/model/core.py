@@ -48,7 +48,7 @@ class Core(Decoding):
             except VocabularyError as error:
                 raise ModelFormatError(f"the model's rules for texts (`prepare`) cannot be used: {error}") from None
             if self.rules.warning:
-                warnings.warn(ModelWarning(self.rules.warning), stacklevel=4)
+                warnings.warn(ModelWarning(self.rules.warning), stacklevel=1)  # once, wherever it is opened
 
     @cached_property
     def dtype(self) -> np.dtype[Any]:

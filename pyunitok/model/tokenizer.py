@@ -227,7 +227,8 @@ class Tokenizer(TokenizerSampling, TokenizerPieces):
 
         Spans count bytes for bytes, characters for str; a token that begins or ends inside a character has all of it in
         its span. SentencePiece models give sentencepiece's spans: some are empty, and of the byte pieces of
-        a character only the last has it. Slower than encode, and O(n) memory.
+        a character only the last has it; models of tokenizer.json give those of tokenizers, which must be installed.
+        Slower than encode, and O(n) memory.
         """
         data = as_bytes(text)
         with self._core.scratch() as scratch:
@@ -289,7 +290,8 @@ class Tokenizer(TokenizerSampling, TokenizerPieces):
 
     @property
     def kind(self) -> str:
-        """How it encodes: "longest", "unigram", "bpe", "char" or "word"."""
+        """How it encodes: "longest", "unigram", "bpe", "char" or "word"; a tokenizer.json may also be "wordpiece" or
+        "wordlevel"."""
         return self._core.rules.kind if self._core.rules else self._core.model.kind.name
 
     @property

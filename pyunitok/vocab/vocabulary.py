@@ -48,7 +48,7 @@ class About:
     eod_piece        how its end of document is shown; None if it has none
     special          ids by role, as far as there are any: "unk", "bos", "eos", "pad"
     denormalization  (charsmap, flags) to be applied to decoded text; see csrc/text/normalize.h
-    prepare          what a text goes through before C sees it: nfc.py, or prepare/ (tokenizer.json); None: nothing
+    prepare          what else is done to texts: PREPARE_NFC, or the rules of huggingface/; None: nothing
     count_total      BytePiece: the sum of the counts that the scores were made of
     """
 
