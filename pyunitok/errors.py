@@ -6,8 +6,7 @@ import re
 
 from pyunitok.disk.url import redacted
 
-# Compiled by re.sub when it is first needed.
-_CONTROLS = "[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
+_CONTROLS = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
 def printable(text: object, *, lines: bool = False) -> str:
@@ -19,7 +18,7 @@ def printable(text: object, *, lines: bool = False) -> str:
     shown = str(text)
     if shown.isprintable():
         return shown
-    return re.sub(_CONTROLS, lambda found: found[0] if lines and found[0] == "\n" else _escaped(found[0]), shown)
+    return _CONTROLS.sub(lambda found: found[0] if lines and found[0] == "\n" else _escaped(found[0]), shown)
 
 
 def _escaped(character: str) -> str:

@@ -37,11 +37,12 @@ ROOMS = [
     ["_c", "errors", "packed", "interrupts"],
     ["_lib"],
 ]
-# May be imported inside functions: not every installation has them, or what they import. Everything else is imported at
-# the top of a module; only pyunitok/__init__.py has lazy names, and cli/ a table of commands.
+# May be imported inside functions: not every installation has them, or what they import. tqdm is here because it looks
+# itself up among all installed distributions, a tenth of a short run, and only terminals need it. Everything else is
+# imported at the top of a module; only pyunitok/__init__.py has lazy names, and cli/ a table of commands.
 OPTIONAL = (
     "bz2", "datatrove", "emoji", "fcntl", "fsspec", "huggingface_hub", "kaomoji_dataset", "lzma", "matplotlib",
-    "pyarrow", "pyunitok.index.page", "ray", "regex", "starlette", "tokenizers", "uvicorn",
+    "pyarrow", "pyunitok.index.page", "ray", "regex", "starlette", "tokenizers", "tqdm", "uvicorn",
 )  # fmt: skip
 # (module, class) of interfaces that have another library's names; other classes have names of their own.
 IMITATED = {("bytepiece", "Tokenizer"), ("bytepiece", "Trainer")}

@@ -46,10 +46,9 @@ class Model:
 
     kind      its row in kinds.py
     id_code   of its ids, in the module `array`: "H", or "I" where the largest does not fit
-    checksum  that the native file which it was read from has been found to have, else None
     """
 
-    __slots__ = ("_keep", "_types", "checksum", "handle", "id_code", "info", "kind")
+    __slots__ = ("_keep", "_types", "handle", "id_code", "info", "kind")
 
     def __init__(self, handle: Any, keep: Any = None) -> None:
         info = _info_of(handle)
@@ -58,7 +57,6 @@ class Model:
         self.id_code = "H" if info.id_bytes == 2 else "I"
         self.handle: Any = handle
         self._keep = keep
-        self.checksum: int | None = None
         self._types: Bytes | None = None  # of every id
 
     @classmethod
@@ -119,17 +117,12 @@ class Model:
         data = lib.unitok_model_piece(self.handle, id_, n_bytes)
         return None if n_bytes[0] < 0 else ffi.buffer(data, n_bytes[0])[:]
 
-    def packed_pieces(self) -> tuple[memoryview, memoryview]:
-        """All pieces by id: uint8[...], uint32[n_ids + 1]; an id without a piece is empty. Valid while the model is."""
+    def pieces(self) -> tuple[Bytes, Offsets]:
+        """Copies of all pieces by id: uint8[...], int64[n_ids + 1]; an id without a piece is empty."""
         data, offsets = ffi.new("uint8_t **"), ffi.new("uint32_t **")
         lib.unitok_model_pieces(self.handle, data, offsets)
-        bounds = memoryview(ffi.buffer(offsets[0], 4 * (self.info.n_ids + 1))).cast("B").cast("I")
-        return memoryview(ffi.buffer(data[0], bounds[-1])), bounds
-
-    def pieces(self) -> tuple[Bytes, Offsets]:
-        """Copies of packed_pieces(): uint8[...], int64[n_ids + 1]."""
-        data, bounds = self.packed_pieces()
-        return np.frombuffer(bytes(data), np.uint8), np.asarray(bounds).astype(np.int64)
+        bounds = np.frombuffer(ffi.buffer(offsets[0], 4 * (self.info.n_ids + 1)), np.uint32).astype(np.int64)
+        return np.frombuffer(ffi.buffer(data[0], int(bounds[-1]))[:], np.uint8), bounds
 
     def normalize(self, text: bytes) -> bytes:
         """The text as it is encoded, with U+2581 for spaces."""

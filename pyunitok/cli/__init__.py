@@ -12,14 +12,11 @@ from difflib import get_close_matches
 from importlib import import_module
 from typing import Any
 
+import click
+
+from pyunitok import __version__
+from pyunitok.disk.url import redacted
 from pyunitok.errors import ClusterWarning, InputWarning, ModelWarning, OptionError, UnitokError, printable
-
-gc.set_threshold(50_000)  # what imports make stays: looking for cycles in it took a fifth of a short run
-
-import click  # noqa: E402
-
-from pyunitok import __version__  # noqa: E402
-from pyunitok.disk.url import redacted  # noqa: E402
 
 EXIT_ERROR, EXIT_USAGE, EXIT_SIGINT, EXIT_SIGPIPE, EXIT_SIGTERM = 1, 2, 130, 141, 143
 
@@ -184,4 +181,4 @@ def main() -> None:
         click.echo("This is a defect of pyunitok. PYUNITOK_TRACEBACK=1 shows where; please report it.", err=True)
         sys.exit(EXIT_ERROR)
     finally:
-        gc.freeze()  # else the interpreter looks through all objects once more before it ends
+        gc.freeze()  # a last search for cycles in all objects would take a fifth of a short run

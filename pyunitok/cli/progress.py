@@ -12,8 +12,6 @@ import time
 from shutil import get_terminal_size
 from typing import Any
 
-from tqdm import tqdm
-
 WITH_TOTAL = "{desc} {percentage:3.0f}%|{bar}| {n_fmt}/{total_fmt}{postfix}"
 NARROW = "{desc} {percentage:3.0f}%{postfix}"
 WITHOUT_TOTAL = "{desc} {n_fmt}{postfix}"
@@ -86,6 +84,8 @@ class Meter:
 
 def make_bar(**options: Any) -> Any:
     """A tqdm bar of this terminal's size, cleared when it closes. tqdm itself shows nothing on 0 columns."""
+    from tqdm import tqdm
+
     columns, lines = terminal_size()
     return tqdm(ncols=columns - 1, nrows=lines - 1, leave=False, delay=0.5, **options)
 

@@ -85,11 +85,7 @@ class Tokenizer(TokenizerSampling, TokenizerPieces):
     @classmethod
     def default(cls, *, engine: Engine = "double-array", cpu: str | None = None) -> Tokenizer:
         """The vocabulary unitok-v1, which is part of this package. Its ids never change."""
-        model, about = open_model(known.FILE, engine=engine, cpu=cpu)
-        ret = cls(model, about)
-        if model.checksum == known.CHECKSUM:
-            ret.sha256 = known.SHA256
-        return ret
+        return cls(*open_model(known.FILE, engine=engine, cpu=cpu))
 
     @classmethod
     def from_pieces(
@@ -330,10 +326,10 @@ class Tokenizer(TokenizerSampling, TokenizerPieces):
             digest.update(memoryview(model.save())[library.CHECKED_FROM :])
             digest.update(json.dumps(about.to_json() | {"name": ""}, sort_keys=True).encode())
         else:
-            data, offsets = model.packed_pieces()
+            data, offsets = model.pieces()
             digest.update(struct.pack("<2q", model.info.eod_id, model.info.fallback_id))
-            digest.update(struct.pack(f"<{len(offsets)}q", *offsets))
-            digest.update(data)
+            digest.update(offsets.astype("<i8").data)
+            digest.update(data.data)
         return digest.hexdigest()
 
     def __eq__(self, other: object) -> bool:

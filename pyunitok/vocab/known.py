@@ -11,9 +11,6 @@ DEFAULT = "unitok-v1"
 RWKV = "rwkv-world"
 NAMES = (DEFAULT, RWKV)
 FILE = Path(__file__).with_name("unitok-v1.utk")
-# Tokenizer.sha256 of FILE if this is its checksum: computing it and loading OpenSSL took a tenth of a short run.
-CHECKSUM = 0xDF54D6FA4FA7EF3B
-SHA256 = "e5d4454747e8e6068a040beb807326bc335b3d0312288d1d8ae11969e78efc63"
 
 
 def find(name: str | os.PathLike[str]) -> Path | None:
@@ -23,9 +20,7 @@ def find(name: str | os.PathLike[str]) -> Path | None:
     """
     if name not in NAMES or Path(name).exists():
         return None
-    if name == DEFAULT:
-        return FILE
-    return rwkv.find_installed()
+    return FILE if name == DEFAULT else rwkv.find_installed()
 
 
 def locate(model: str | os.PathLike[str]) -> Path:

@@ -61,7 +61,6 @@ def read(data: Any, name: str, *, engine: str, cpu: str | None) -> tuple[c_model
     image_bytes = int.from_bytes(view[_IMAGE_BYTES_AT : _IMAGE_BYTES_AT + 8], "little")
     try:
         model = c_model.Model.load(data, engine=engine, cpu=cpu)
-        model.checksum = stored
         return model, _read_about(bytes(view[image_bytes:]))
     except (ModelFormatError, VocabularyError) as error:
         raise type(error)(f"{name}: {error}") from None

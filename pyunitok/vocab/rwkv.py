@@ -17,7 +17,7 @@ import json
 import re
 import warnings
 from collections.abc import Callable, Sequence
-from importlib import metadata
+from importlib.util import find_spec
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -30,7 +30,7 @@ from pyunitok.vocab.vocabulary import Vocabulary
 EOD_ID = 0
 EOD_PIECE = "<|endoftext|>"
 ID_MAX = 65535
-DISTRIBUTION = "pyrwkv-tokenizer"
+DISTRIBUTION, PACKAGE = "pyrwkv-tokenizer", "pyrwkv_tokenizer"
 FILE_NAME = "rwkv_vocab_v20230424.txt"
 
 _Bytes = np.ndarray[Any, np.dtype[np.uint8]]
@@ -50,17 +50,15 @@ def looks_like_json(head: bytes) -> bool:
 
 
 def find_installed() -> Path:
-    """The published vocabulary in the installed distribution that carries it, which is not imported."""
+    """The published vocabulary in the package that carries it, which is not imported."""
     advice = "for the RWKV World vocabulary, run: pip install 'pyunitok[rwkv]'"
-    try:
-        files = metadata.files(DISTRIBUTION) or []
-    except metadata.PackageNotFoundError:
-        raise VocabularyError(f"{DISTRIBUTION} is not installed: {advice}") from None
-    for file in files:
-        path = Path(str(file.locate()))
-        if file.name == FILE_NAME and path.is_file():
-            return path
-    raise VocabularyError(f"{DISTRIBUTION} is installed without {FILE_NAME}: {advice}")
+    spec = find_spec(PACKAGE)
+    if spec is None or spec.origin is None:
+        raise VocabularyError(f"{DISTRIBUTION} is not installed: {advice}")
+    path = Path(spec.origin).with_name(FILE_NAME)
+    if not path.is_file():
+        raise VocabularyError(f"{DISTRIBUTION} is installed without {FILE_NAME}: {advice}")
+    return path
 
 
 # -------------------------------------------------------------------------------------------------- text ----

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-_ESCAPED = "[\udc00-\udcff]"  # compiled by re.sub when it is first needed
-_ESCAPED_ASCII = "[\udc00-\udc7f]"
+_ESCAPED = re.compile("[\udc00-\udcff]")
+_ESCAPED_ASCII = re.compile("[\udc00-\udc7f]")
 
 
 def escaped(data: bytes) -> str:
@@ -17,7 +17,7 @@ def unescaped(text: str) -> bytes:
     """UTF-8, with the bytes that lone surrogates stand for."""
     if text.isascii():
         return text.encode()
-    return re.sub(_ESCAPED_ASCII, lambda match: chr(ord(match[0]) & 0xFF), text).encode("utf-8", "surrogateescape")
+    return _ESCAPED_ASCII.sub(lambda match: chr(ord(match[0]) & 0xFF), text).encode("utf-8", "surrogateescape")
 
 
 def replaced(data: bytes) -> str:
@@ -26,12 +26,12 @@ def replaced(data: bytes) -> str:
 
 
 def replace_escapes(text: str) -> str:
-    return text if text.isascii() else re.sub(_ESCAPED, "\ufffd", text)
+    return text if text.isascii() else _ESCAPED.sub("\ufffd", text)
 
 
 def shown(data: bytes) -> str:
     """Invalid bytes as <0xE3>, which is what SentencePiece calls its byte pieces."""
-    return re.sub(_ESCAPED, lambda match: f"<0x{ord(match[0]) & 0xFF:02X}>", escaped(data))
+    return _ESCAPED.sub(lambda match: f"<0x{ord(match[0]) & 0xFF:02X}>", escaped(data))
 
 
 def unshown(text: str) -> bytes:
