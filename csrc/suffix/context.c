@@ -4,12 +4,12 @@
  *     bytes kept        <-- before --><- hit -><-- after -->
  *
  * A character is a lead byte of UTF-8 with all of its continuation bytes; any other byte is a
- * character of its own. It has at most 4 bytes, so 4 * n bytes on either side hold the n characters
- * asked for. */
+ * character of its own. A character has at most 4 bytes, so 4 * n bytes on either side contain the
+ * n characters that are wanted. */
 #include "ground/utf8.h"
 #include "unitok_search.h"
 
-/* Where the character that begins at text[at] ends, at < n. */
+/* Where the character at text[at] ends, at < n. */
 static int64_t character_end(const uint8_t *text, int64_t n, int64_t at)
 {
     int64_t size = char_bytes(text[at]);
@@ -43,11 +43,11 @@ typedef struct decoded_text {
     const uint16_t *ids;
     const uint8_t *data;
     const int64_t *offsets;
-    /* the document: its tokens, and how many bytes of the first are not shown */
+    /* The document: its tokens, and how many bytes of the first one are not shown. */
     int64_t begin, end, dropped;
 } decoded_text;
 
-/* The bytes of token `at`; *ret_n: how many. */
+/* The bytes of token `at`, and their number in *ret_n. */
 static const uint8_t *bytes_at(const decoded_text *t, int64_t at, int64_t *ret_n)
 {
     const int64_t *bounds = t->offsets + t->ids[at];
@@ -56,14 +56,14 @@ static const uint8_t *bytes_at(const decoded_text *t, int64_t at, int64_t *ret_n
     return t->data + bounds[0] + dropped;
 }
 
-/* Writes the last bytes before byte `skip` of token `at`, at most `room`, so that they end at
- * out[room]: how many. */
+/* Writes the last bytes before byte `skip` of token `at`, at most `capacity`, so that they end at
+ * out[capacity]. Returns how many. */
 static int64_t copy_before(const decoded_text *t, int64_t at, int64_t skip, uint8_t *out,
-                           int64_t room)
+                           int64_t capacity)
 {
     int64_t n, used = 0;
     const uint8_t *bytes;
-    while (used < room) {
+    while (used < capacity) {
         if (skip == 0) {
             if (at-- <= t->begin) break;
             bytes = bytes_at(t, at, &skip);
@@ -71,24 +71,24 @@ static int64_t copy_before(const decoded_text *t, int64_t at, int64_t skip, uint
             bytes = bytes_at(t, at, &n);
             if (skip > n) skip = n;
         }
-        n = skip < room - used ? skip : room - used;
+        n = skip < capacity - used ? skip : capacity - used;
         used += n;
-        memcpy(out + room - used, bytes + skip - n, (size_t)n);
+        memcpy(out + capacity - used, bytes + skip - n, (size_t)n);
         skip = 0;
     }
     return used;
 }
 
-/* Writes the bytes from byte `skip` of token `at` on, at most `room`: how many. */
+/* Writes the bytes from byte `skip` of token `at` on, at most `capacity`. Returns how many. */
 static int64_t copy_from(const decoded_text *t, int64_t at, int64_t skip, uint8_t *out,
-                         int64_t room)
+                         int64_t capacity)
 {
     int64_t used = 0;
-    for (; at < t->end && used < room; at++) {
+    for (; at < t->end && used < capacity; at++) {
         int64_t n;
         const uint8_t *bytes = bytes_at(t, at, &n);
         int64_t from = skip < n ? skip : n;
-        n = n - from < room - used ? n - from : room - used;
+        n = n - from < capacity - used ? n - from : capacity - used;
         memcpy(out + used, bytes + from, (size_t)n);
         used += n;
         skip = 0;

@@ -1,5 +1,4 @@
-/* hits.c - what a search for text does with what it finds: checks it, counts it, or writes it down:
- * see text.h */
+/* hits.c - checking, counting and storing the hits of a search for text: see text.h */
 
 #include "suffix/text.h"
 
@@ -11,7 +10,7 @@
 
 /* Whether tokens first..first + n_tokens - 1 lie in one document, before its eod, and the hit does
  * not begin with a space that decoding drops. */
-static int is_whole(const text_search *t, uint64_t first, int32_t skip, int32_t n_tokens)
+static int is_within_document(const text_search *t, uint64_t first, int32_t skip, int32_t n_tokens)
 {
     const shard *s = t->s;
     int drops = skip == 0 && t->q[0] == ' ' && t->p->drops_space[s->ids[first]];
@@ -23,6 +22,7 @@ static int is_whole(const text_search *t, uint64_t first, int32_t skip, int32_t 
     return !(drops && first == (d ? s->ends[d - 1] - s->begin : 0));
 }
 
+/* Adds suffixes to the total and, if hits are wanted, to the last run or to a new one. */
 static void put_run(text_search *t, interval in, int32_t back, int32_t skip)
 {
     unitok_search_run *last = t->n_runs ? &t->runs[t->n_runs - 1] : NULL;
@@ -41,9 +41,9 @@ static void put_run(text_search *t, interval in, int32_t back, int32_t skip)
 void text_emit(text_search *t, interval in, int32_t back, int32_t skip, int32_t n_tokens)
 {
     if (in.lo >= in.hi) return;
-    enum { AT_ONCE = 4096 }; /* so that it shows when there are enough */
-    /* Without an eod, one token cannot be of two documents. A dropped space is taken back later
-     * where only counts matter. */
+    enum { AT_ONCE = 4096 }; /* hits between checks whether there are enough */
+    /* Without an eod, one token cannot belong to two documents. Where only counts matter, hits that
+     * begin with a dropped space are subtracted at the end. */
     int may_cross = t->must_check && (n_tokens > 1 || t->s->eod >= 0);
     int may_drop = (t->must_check || t->runs) && skip == 0 && t->q[0] == ' ';
     if (!may_cross && !may_drop) {
@@ -55,7 +55,7 @@ void text_emit(text_search *t, interval in, int32_t back, int32_t skip, int32_t 
     for (int64_t r = in.lo; r < in.hi && !text_is_over(t); r++) {
         uint64_t position = t->s->sa[r];
         int is_good = position >= (uint64_t)back && position - (uint64_t)back < (uint64_t)t->s->n &&
-                      is_whole(t, position - (uint64_t)back, skip, n_tokens);
+                      is_within_document(t, position - (uint64_t)back, skip, n_tokens);
         if (is_good) {
             good.hi = r + 1;
             if (good.hi - good.lo < AT_ONCE) continue;
@@ -83,8 +83,8 @@ int32_t text_follow(const text_search *t, uint64_t position, int64_t pos)
     return 0;
 }
 
-/* Whether the tokens before `position` end with Q[0..c): how many of them it takes, or 0, and where
- * in the first of them it begins. */
+/* How many tokens before `position` it takes to end with Q[0..c), or 0 if they do not, and where in
+ * the first of them it begins. */
 static int32_t follow_left(const text_search *t, uint64_t position, int64_t c, int32_t *ret_skip)
 {
     for (int32_t back = 1; position > 0; back++) {
@@ -112,13 +112,13 @@ INLINE void set_bit(uint64_t *bits, uint16_t id)
     bits[id >> 6] |= UINT64_C(1) << (id & 63);
 }
 
-/* The token before suffix r; 0 if there is none. */
+/* The token before suffix r; returns 0 if there is none. */
 INLINE int token_before(const shard *s, int64_t r, uint16_t *ret_id)
 {
     enum { AHEAD = 32 };
     if (s->left) {
         *ret_id = s->left[r];
-        return 1; /* for the suffix at 0 a wrong one, which who looks closer finds out */
+        return 1; /* wrong for the suffix at position 0, which callers check */
     }
     if (r + AHEAD < s->n && s->sa[r + AHEAD] < (uint64_t)s->n) PREFETCH(s->ids + s->sa[r + AHEAD]);
     uint64_t position = s->sa[r];
@@ -127,6 +127,7 @@ INLINE int token_before(const shard *s, int64_t r, uint16_t *ret_id)
     return 1;
 }
 
+/* Emits the suffixes whose token to the left is one of left_ids, by a scan of the column `left`. */
 static void scan_left(text_search *t, interval in, int32_t n_tokens)
 {
     if (t->left_bits_of != t->i) {
@@ -144,8 +145,9 @@ static void scan_left(text_search *t, interval in, int32_t n_tokens)
     }
 }
 
-/* A few suffixes: their left tokens are compared themselves. */
-static void look_left(text_search *t, interval in, int32_t n_tokens)
+/* Like scan_left for a few suffixes: compares the bytes of their left tokens instead of filling a
+ * set. */
+static void compare_left(text_search *t, interval in, int32_t n_tokens)
 {
     for (int64_t r = in.lo; r < in.hi; r++) {
         uint64_t position = t->s->sa[r];
@@ -159,7 +161,7 @@ static void look_left(text_search *t, interval in, int32_t n_tokens)
     }
 }
 
-/* From the left: the path again, after each of left_ids. */
+/* Searches for the path again after each of left_ids, which are fewer than the suffixes. */
 static void search_from_left(text_search *t, int32_t depth, int64_t pos, range ends)
 {
     const shard *s = t->s;
@@ -182,16 +184,17 @@ static void search_from_left(text_search *t, int32_t depth, int64_t pos, range e
         text_emit(t, t->many[k], 0, (int32_t)(piece_bytes(t->p, t->left_ids[k]) - t->i), depth + 2);
 }
 
+/* Chooses the cheapest of the three ways to find the hits of a path that begins within a token. */
 static void take_left(text_search *t, interval in, int32_t depth, int64_t pos, range ends)
 {
     enum { FEW = 64 };
     int64_t n = in.hi - in.lo, from_left = t->n_left * (depth ? 2 * WORK_NARROW : WORK_NARROW_MANY);
-    if (n <= FEW) look_left(t, in, depth + 1);
+    if (n <= FEW) compare_left(t, in, depth + 1);
     else if (n * (t->s->left ? WORK_LEFT : WORK_NO_LEFT) <= from_left) scan_left(t, in, depth + 1);
     else search_from_left(t, depth, pos, ends);
 }
 
-/* At the start of documents only the pieces count whose space is dropped. */
+/* At the start of documents, only pieces whose space is dropped count. */
 static void take_at_start(text_search *t, interval in, int32_t depth, range ends)
 {
     t->n_at_start += in.hi - in.lo;
@@ -220,8 +223,8 @@ void text_take(text_search *t, interval in, int32_t depth, int64_t pos, range en
     }
 }
 
-/* left_bits: the tokens that can stand before the sure bound c: those that end with Q[0..c), and
- * those that Q[0..c) ends with. */
+/* Sets in left_bits the tokens that can stand before the sure border c: those that end with
+ * Q[0..c), and those that Q[0..c) ends with. */
 static void set_bits_before(text_search *t, int64_t c)
 {
     memset(t->left_bits, 0, sizeof t->left_bits);
@@ -230,7 +233,8 @@ static void set_bits_before(text_search *t, int64_t c)
          k < (c <= t->n_inner ? t->left[c].hi : 0); k++)
         set_bit(t->left_bits, t->p->inner_id[k]);
     for (int64_t pos = 0; pos < c; pos++) {
-        const text_node *node = &t->nodes[pos]; /* ready: the search for c has been here */
+        const text_node *node =
+            &t->nodes[pos]; /* is ready, because the search for c has visited it */
         for (uint32_t k = node->first_child; k < node->first_child + node->n_children; k++)
             if (pos + piece_bytes(t->p, t->children[k]) == c) set_bit(t->left_bits, t->children[k]);
     }
@@ -262,7 +266,7 @@ static void text_open(text_search *t, const pieces *p, const shard *s)
     memset(t, 0, sizeof *t);
     t->p = p;
     t->s = s;
-    /* Separators without bytes, which stand nowhere else, keep documents apart by themselves. */
+    /* Separators that have no bytes and stand nowhere else keep documents apart by themselves. */
     if (s->eod < 0) t->must_check = s->n_documents != 1;
     else
         t->must_check = piece_bytes(p, (uint16_t)s->eod) > 0 ||

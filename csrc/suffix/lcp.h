@@ -7,9 +7,9 @@
  *                after plcp:  how many symbols these two have in common
  */
 
-/* Kasai, Lee, Arimura, Arikawa, Park (2001). Suffixes are visited in text order, because suffix
- * i + 1 has at least one symbol less in common with its neighbour than suffix i has with its own:
- * `common` falls by at most one at each step, so the comparisons add up to O(n). A call handles
+/* Kasai, Lee, Arimura, Arikawa, Park (2001). Suffixes are visited in text order: if suffix i shares
+ * `common` symbols with its neighbour, suffix i + 1 shares at least common - 1 with its own. So
+ * `common` falls by at most one at each step, and the comparisons add up to O(n). A call handles
  * suffixes begin..end-1 and returns the `common` with which the next call continues. */
 static int64_t BY_WIDTHS(plcp)(const void *text_, int64_t n, void *phi_, int64_t begin, int64_t end,
                                int64_t common)
@@ -38,8 +38,8 @@ INLINE int64_t BY_WIDTHS(symbol)(const SYMBOL *text, int64_t i, const uint16_t *
     return sizeof(SYMBOL) == 2 && rank ? (int64_t)rank[text[i]] : (int64_t)text[i];
 }
 
-/* Checks that suffix i is the next entry of its first symbol's bucket, and advances the head of that
- * bucket. */
+/* Checks that suffix i is the next entry of its first symbol's bucket, and advances the head of
+ * that bucket. */
 INLINE int BY_WIDTHS(comes_next)(const SYMBOL *text, int64_t i, const uint16_t *rank,
                                  int64_t n_symbols, const POSITION *sa, const uint64_t *starts,
                                  uint64_t *heads)
@@ -49,10 +49,11 @@ INLINE int BY_WIDTHS(comes_next)(const SYMBOL *text, int64_t i, const uint16_t *
     return sa[heads[c]++] == (POSITION)i;
 }
 
-/* A permutation is the suffix array if its buckets are right and each is in order. Entry i says that
- * suffix i - 1, which is one symbol longer, is the next in its own bucket: so one pass over the
- * entries, with a head for each bucket, checks all of them. Suffix n - 1 comes first in its bucket,
- * as if an empty suffix preceded all entries. Returns the first entry that is wrong, or -1. */
+/* A permutation is the suffix array if its buckets are right and each is in order. Entry i says
+ * that suffix i - 1, which is one symbol longer, is the next in its own bucket: so one pass over
+ * the entries, with a head for each bucket, checks all of them. Suffix n - 1 comes first in its
+ * bucket, as if an empty suffix preceded all entries. Returns the first entry that is wrong, or -1.
+ */
 static int64_t BY_WIDTHS(check)(const void *text_, int64_t n, const uint16_t *rank,
                                 int64_t n_symbols, const void *sa_, const uint64_t *starts,
                                 uint64_t *heads, int64_t begin, int64_t end)

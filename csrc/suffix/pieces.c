@@ -16,8 +16,8 @@ void unitok_search_pieces_free(pieces *p)
     mem_free(p);
 }
 
-/* order[] sorts the text "piece 0 0 piece 1 0 ...": keeps of it the places of whole pieces and of
- * inner strings. */
+/* Takes from order[], which sorts the text "piece 0 0 piece 1 0 ...", the places of complete pieces
+ * and of inner strings. Returns 0 if it is not an order of that text. */
 static int take_order(pieces *p, const uint32_t *order, int64_t n_order, const uint16_t *owner)
 {
     for (int64_t k = 0; k < n_order; k++) {
@@ -50,7 +50,8 @@ static int same_piece(const pieces *p, uint16_t a, uint16_t b)
     return piece_bytes(p, b) == n && memcmp(piece_data(p, a), piece_data(p, b), n) == 0;
 }
 
-/* Ids of the same bytes (a byte piece and the character) by their rank, then sets in_order. */
+/* Orders ids with the same bytes, such as a byte piece and a character, by their rank, and sets
+ * in_order. */
 static void settle_ties(pieces *p, const uint16_t *rank)
 {
     for (int64_t k = 1; k < p->n_starts; k++) {

@@ -5,12 +5,11 @@
  *
  *     starts     a  he  the           the pieces in byte order: those that begin with "h" are neighbours
  *     inner      e  e  he             what follows the first byte of each: those that begin with "h" are neighbours too,
- *                he the the           and the first of them equal "h". A piece that has Q[0..i) as a proper suffix is an
- *                                     inner string equal to it; one that contains it after its first byte, one that
- *                                     begins with it.
+ *                he the the           and the first of them equal "h"
  *
- * Both are found by one walk, byte after byte, each a binary search within the range of the one
- * before. */
+ * A piece that has Q[0..i) as a proper suffix has an inner string equal to it, and a piece that
+ * contains Q[0..i) after its first byte has an inner string that begins with it. Both are found by
+ * one walk, byte by byte: each byte is a binary search within the range of the byte before. */
 #pragma once
 
 #include "ground/common.h"
@@ -20,9 +19,9 @@ enum { PIECES_IDS = 65536 };
 
 struct unitok_search_pieces {
     uint8_t *data; /* the pieces end to end, by id */
-    /* id's bytes are data[begin[id]..begin[id + 1]); none where it is no text */
+    /* The bytes of id are data[begin[id]..begin[id + 1]); none if it stands for no text. */
     uint32_t begin[PIECES_IDS + 1];
-    /* of a piece that begins with a space which decoding drops at a document's start */
+    /* 1: the piece begins with a space that decoding drops at the start of a document */
     uint8_t drops_space[PIECES_IDS];
     int64_t n_starts;
     uint16_t *starts; /* ids, by their bytes */
@@ -32,7 +31,8 @@ struct unitok_search_pieces {
     uint32_t *inner;    /* where in data an inner string begins ... */
     uint16_t *inner_id; /* ... and whose it is */
     uint32_t inner_first[257];
-    /* the ranks of starts[] rise by one: pieces with a common prefix are neighbours */
+    /* The ranks of starts[] increase by one, so pieces with a common prefix have neighbouring
+     * ranks, and one interval of the suffix array holds them all. */
     int in_order;
 };
 
@@ -65,11 +65,11 @@ INLINE range inner_with_byte(const pieces *p, uint8_t c)
     return ret;
 }
 
-/* Those of `in` with byte c at index `depth`; all of `in` share what is before it and are longer
- * than `depth`. */
+/* The strings of `in` that have byte c at index `depth`. All strings of `in` share what is before
+ * it and are longer than `depth`. */
 range starts_narrow(const pieces *p, range in, uint32_t depth, uint8_t c);
 range inner_narrow(const pieces *p, range in, uint32_t depth, uint8_t c);
 
-/* The end of those in the range, whose strings begin with the same `depth` bytes, that have no
- * more. */
+/* The end of those in the range, all of which begin with the same `depth` bytes, that have no more
+ * bytes than these. */
 uint32_t inner_equal_end(const pieces *p, range in, uint32_t depth);

@@ -1,4 +1,4 @@
-/* rank.c - tokens as their ranks, and how many of each there are */
+/* rank.c - replacing tokens by their ranks, and counting each */
 
 #include "ground/common.h"
 #include "unitok_search.h"

@@ -1,15 +1,15 @@
 /* repeats.c - all sequences of m tokens that occur more than once, in any number of shards
  *
- *     shard 0    sa ──▶ ... a b c | a b d | b ...          a heap has the next suffix of each shard, smallest first
+ *     shard 0    sa ──▶ ... a b c | a b d | b ...          a heap holds the next suffix of each shard, the smallest first,
  *     shard 1    sa ──▶ ... a b d | a b d | c ...          by m tokens; equal ones are a group:
  *
  *     group a b d:   shard 0, its suffixes [4, 5)          one record a shard, all with the group's size (3) and its
  *                    shard 1, its suffixes [9, 11)         first place in the text
  *
- * Each suffix array is read once from front to back; a suffix is compared with the one before it
- * and, where that was the end of a run of equal ones, pushed into the heap: O(n log shards)
- * comparisons, which end after the few tokens that neighbours share. A second pass, one shard at a
- * time, writes the records down at the positions of the text: unitok_repeats_mark. */
+ * Each suffix array is read once from front to back. A suffix is compared with the one before it,
+ * and where a run of equal ones ends, the next one enters the heap: O(n log shards) comparisons,
+ * most of which end after the few tokens that neighbours share. A second pass, one shard at a time,
+ * writes the records to the positions of the text: unitok_repeats_mark. */
 
 #include "ground/alloc.h"
 #include "ground/error.h"
@@ -21,10 +21,10 @@ struct unitok_repeats {
     const shard *const *shards;
     int32_t n_shards;
     int64_t m;
-    int64_t *next; /* of each shard: the suffix that is in the heap, or its end */
-    int32_t *heap; /* shards by the suffix that they are at, the smallest first */
+    int64_t *next; /* of each shard: the suffix that is in the heap, or the end of the shard */
+    int32_t *heap; /* shards, ordered by their next suffix */
     int32_t n_heap;
-    record *group;  /* [0..n_shards-1]: of the group at hand */
+    record *group;  /* [0..n_shards-1]: the current group */
     int64_t n_done; /* suffixes passed, in all shards */
 };
 
@@ -35,7 +35,8 @@ INLINE uint64_t position_at(const unitok_repeats *f, int32_t k)
     return f->shards[k]->sa[f->next[k]];
 }
 
-/* The m tokens at these places: negative, 0 or positive, by rank; what ends before is smaller. */
+/* Compares the m tokens at two places by rank: negative, 0 or positive. What ends earlier is
+ * smaller. */
 static int compare(const unitok_repeats *f, int32_t a, uint64_t at_a, int32_t b, uint64_t at_b)
 {
     const shard *sa = f->shards[a], *sb = f->shards[b];
@@ -47,7 +48,7 @@ static int compare(const unitok_repeats *f, int32_t a, uint64_t at_a, int32_t b,
     return 0;
 }
 
-/* Earlier in the merge: the smaller tokens, of equal ones the earlier shard. */
+/* The order of the merge: smaller tokens first, of equal ones the earlier shard. */
 static int is_before(const unitok_repeats *f, int32_t a, int32_t b)
 {
     int order = compare(f, a, position_at(f, a), b, position_at(f, b));
@@ -68,7 +69,7 @@ static void sift_down(unitok_repeats *f, int32_t at)
     }
 }
 
-/* Whether the m tokens at a place are one document's, without its eod. */
+/* Whether the m tokens at a place belong to one document, without its eod. */
 static int is_window(const unitok_repeats *f, const shard *s, uint64_t position)
 {
     if (position + (uint64_t)f->m > (uint64_t)s->n) return 0;
@@ -84,7 +85,7 @@ static int same_window(const unitok_repeats *f, const shard *a, uint64_t at_a, c
            memcmp(a->ids + at_a, b->ids + at_b, (size_t)m * 2) == 0;
 }
 
-/* Passes the suffixes of shard k that equal the one it is at: [begin, result). */
+/* The end of the run of suffixes of shard k that equal its next one. */
 static int64_t run_end(const unitok_repeats *f, int32_t k)
 {
     const shard *s = f->shards[k];
@@ -98,7 +99,7 @@ static int64_t run_end(const unitok_repeats *f, int32_t k)
     return r;
 }
 
-/* How many of a run are windows, and the first of these in the text. */
+/* How many suffixes of a run are windows, and the first window in the text. */
 static int64_t count_windows(const unitok_repeats *f, int32_t k, int64_t lo, int64_t hi,
                              uint32_t *ret_first)
 {
@@ -113,7 +114,8 @@ static int64_t count_windows(const unitok_repeats *f, int32_t k, int64_t lo, int
     return n;
 }
 
-/* Takes the next group out of the heap: how many records it has, 0 where it is one suffix. */
+/* Takes the next group out of the heap. Returns its number of records, or 0 if it is a single
+ * suffix. */
 static int32_t next_group(unitok_repeats *f)
 {
     int32_t leader = f->heap[0], n_records = 0;
@@ -134,8 +136,8 @@ static int32_t next_group(unitok_repeats *f)
     return n_records == 1 && f->group[0].hi - f->group[0].lo == 1 ? 0 : n_records;
 }
 
-/* Settles the records of a group: those without windows go, the others get its size and first
- * place. How many are left. */
+/* Completes the records of a group: those without windows are removed, and the others get its size
+ * and its first place. Returns how many are left. */
 static int32_t settle_group(unitok_repeats *f, int32_t n_records)
 {
     int64_t total = 0;

@@ -1,4 +1,4 @@
-/* search.c - intervals of token sequences in a suffix array, and what is read off them: see
+/* search.c - intervals of token sequences in a suffix array, and queries that read them: see
  * search.h */
 
 #include "suffix/search.h"
@@ -23,7 +23,8 @@ INLINE int32_t top_rank(const shard *s, int64_t j, int64_t depth)
                : RANK_END;
 }
 
-/* The records of `top` that stand for suffixes in [lo, hi): [*ret_a, *ret_b). */
+/* The records of `top` that stand for suffixes in [lo, hi): [*ret_a, *ret_b). Returns 0 if they
+ * would not narrow the interval. */
 INLINE int top_covers(const shard *s, int64_t lo, int64_t hi, int64_t *ret_a, int64_t *ret_b)
 {
     *ret_a = (lo + TOP_STEP - 1) / TOP_STEP;
@@ -31,8 +32,8 @@ INLINE int top_covers(const shard *s, int64_t lo, int64_t hi, int64_t *ret_a, in
     return hi - lo > TOP_STEP && *ret_b <= s->n_top;
 }
 
-/* Record j is the first of [a, b) at or past a bound: the bound is after record j - 1, and at or
- * before record j. */
+/* Narrows [lo, hi): if record j is the first of [a, b) at or past a bound, the bound lies after
+ * record j - 1 and at or before record j. */
 INLINE void between_records(int64_t j, int64_t a, int64_t b, int64_t *io_lo, int64_t *io_hi)
 {
     if (j > a) *io_lo = (j - 1) * TOP_STEP + 1;
@@ -65,7 +66,8 @@ int64_t search_lower(const shard *s, int64_t lo, int64_t hi, int64_t depth, int3
     return lo;
 }
 
-/* Like search_lower, but quick where the answer is near lo: what begins at lo is often short. */
+/* Like search_lower, but fast if the answer is near lo: the interval that begins at lo is often
+ * short. */
 static int64_t gallop_lower(const shard *s, int64_t lo, int64_t hi, int64_t depth, int32_t k)
 {
     int64_t step = 1;
@@ -89,8 +91,8 @@ interval search_narrow(const shard *s, interval in, int64_t depth, int32_t k1, i
     return ret;
 }
 
-/* search_lower for lanes lo[i], hi[i]; the results are in lo. Each round prefetches for all lanes
- * before it reads. */
+/* search_lower for n lanes lo[i], hi[i] at once; the results are in lo. Each round prefetches for
+ * all lanes before it reads for the first. */
 static void lower_lanes(const shard *s, int64_t *lo, int64_t *hi, int n, int64_t depth, int32_t k)
 {
     int64_t position[N_LANES];
@@ -136,8 +138,9 @@ void search_narrow_many(const shard *s, interval *io, int64_t n, int64_t depth, 
 
 /* ------------------------------------------------------------------------------- sequences ---- */
 
-/* The suffix at `position` against ids[0..n-1]: negative, 0 (it begins with them) or positive.
- * *io_same tokens are known to be equal; becomes the number that is. */
+/* Compares the suffix at `position` with ids[0..n-1]: negative, 0 if it begins with them, or
+ * positive. The first *io_same tokens are known to be equal; on return it is the number of equal
+ * ones. */
 static int compare_suffix(const shard *s, uint64_t position, const uint16_t *ids, int64_t n,
                           int64_t *io_same)
 {
@@ -151,7 +154,8 @@ static int compare_suffix(const shard *s, uint64_t position, const uint16_t *ids
     return 0;
 }
 
-/* Like compare_suffix for the suffix of record j of `top`, whose first 8 tokens are at hand. */
+/* Like compare_suffix for the suffix of record j of `top`, whose first 8 tokens are in the
+ * record. */
 static int compare_top(const shard *s, int64_t j, int64_t depth, const uint16_t *ids, int64_t n)
 {
     int64_t t = 0;
@@ -163,7 +167,7 @@ static int compare_top(const shard *s, int64_t j, int64_t depth, const uint16_t 
                           &t);
 }
 
-/* The first suffix of [lo, hi) that compares as `least` or more: 0 for the lower bound, 1 for the
+/* The first suffix of [lo, hi) that compares as `least` or more: 0 gives the lower bound, 1 the
  * upper. */
 static int64_t sequence_bound(const shard *s, int64_t lo, int64_t hi, int64_t depth,
                               const uint16_t *ids, int64_t n, int least)
@@ -178,8 +182,8 @@ static int64_t sequence_bound(const shard *s, int64_t lo, int64_t hi, int64_t de
         }
         between_records(low, a, b, &lo, &hi);
     }
-    /* What both ends share with the sequence, everything between them shares too (Manber and
-     * Myers). */
+    /* Everything between the two ends shares with the sequence what both ends share with it, so
+     * these tokens are not compared again (Manber and Myers, 1990). */
     int64_t low_same = 0, high_same = 0;
     while (lo < hi) {
         int64_t mid = lo + (hi - lo) / 2, same = low_same < high_same ? low_same : high_same;
@@ -248,7 +252,7 @@ void unitok_search_tokens(const shard *s, const uint16_t *ids, const int64_t *be
     }
 }
 
-/* -------------------------------------------------------------- what is read off intervals ---- */
+/* --------------------------------------------------------------------------------- queries ---- */
 
 int64_t unitok_search_next(const shard *s, int64_t lo, int64_t hi, int64_t depth, uint16_t *ids,
                            int64_t *counts, int64_t capacity)
@@ -258,7 +262,7 @@ int64_t unitok_search_next(const shard *s, int64_t lo, int64_t hi, int64_t depth
         uint64_t position = (uint64_t)s->sa[lo] + (uint64_t)depth;
         int32_t rank = rank_at(s, position);
         int64_t end = depth == 0 ? bucket(s, rank).hi : gallop_lower(s, lo, hi, depth, rank + 1);
-        if (end <= lo) end = lo + 1; /* a suffix array in no order */
+        if (end <= lo) end = lo + 1; /* the suffix array is not sorted */
         if (end > hi) end = hi;
         if (rank != RANK_END) {
             if (n < capacity) {
@@ -286,7 +290,7 @@ void unitok_search_previous(const shard *s, int64_t lo, int64_t hi, int64_t *cou
     }
 }
 
-/* 1 if ids[a..a+n) and ids[b..b+n) are there and equal. */
+/* Whether ids[a..a+n) and ids[b..b+n) lie within the shard and are equal. */
 INLINE int same_tokens(const shard *s, uint64_t a, uint64_t b, int64_t n)
 {
     uint64_t further = a > b ? a : b;

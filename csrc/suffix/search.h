@@ -10,11 +10,11 @@
  *
  * Suffixes that begin with the same tokens are neighbours, so a sequence is an interval, and one
  * more token narrows it by two binary searches. A probe costs two cache misses, one in `sa` and one
- * in `ids`; `first` answers for the first token without a probe, and `top`, small enough to stay in
- * cache, takes the place of all but the last 12 probes.
+ * in `ids`. `first` answers for the first token without a probe, and `top`, a sample of the suffix
+ * array that is small enough to stay in the cache, replaces all but the last 12 probes.
  *
  * Nothing here trusts the files: a position past the end reads as the end of the text, and a suffix
- * array in no order gives a wrong interval within [0, n]. */
+ * array that is not sorted gives a wrong interval within [0, n]. */
 #pragma once
 
 #include "ground/common.h"
@@ -27,7 +27,7 @@ typedef struct interval {
     int64_t lo, hi;
 } interval;
 
-enum { RANK_END = -1 }; /* of what follows the last token: smaller than any token */
+enum { RANK_END = -1 }; /* the rank of the end of the text, which is smaller than any token */
 
 INLINE int32_t rank_at(const shard *s, uint64_t position)
 {
@@ -64,16 +64,16 @@ INLINE int64_t document_at(const shard *s, uint64_t position)
     return lo;
 }
 
-/* The first suffix in [lo, hi), whose suffixes share their first `depth` tokens, with a token of
- * rank >= k after them. */
+/* The first suffix in [lo, hi) whose token after the first `depth` ones, which all of them share,
+ * has a rank >= k. */
 int64_t search_lower(const shard *s, int64_t lo, int64_t hi, int64_t depth, int32_t k);
 
-/* The suffixes of `in` with a token of rank k1 <= rank < k2 after their first `depth` tokens, which
- * they share. */
+/* The suffixes of `in`, which share their first `depth` tokens, whose next token has a rank k1 <=
+ * rank < k2. */
 interval search_narrow(const shard *s, interval in, int64_t depth, int32_t k1, int32_t k2);
 
-/* Like search_narrow, for each of n intervals, in place. Their searches overlap in time: several
- * times faster. */
+/* Like search_narrow, for each of n intervals, in place. The cache misses of different searches
+ * overlap, which is several times faster. */
 void search_narrow_many(const shard *s, interval *io, int64_t n, int64_t depth, int32_t k1,
                         int32_t k2);
 

@@ -9,9 +9,9 @@
  *     sort_tight.h     finds buckets for sort_names.h where there is no memory for a table of them
  *     widths.h         instantiates all of them
  *
- * The suffix array is the only large memory: names, their suffix arrays and their buckets all lie in
- * the part of it that is not needed yet. Work is divided into passes and passes into steps, so that
- * the caller can show progress and be interrupted after any step.
+ * The suffix array is the only large memory: names, their suffix arrays and their buckets all lie
+ * in the part of it that is not needed yet. Work is divided into passes and passes into steps, so
+ * that the caller can show progress and be interrupted after any step.
  */
 
 #include "suffix/sort.h"

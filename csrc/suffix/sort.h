@@ -1,5 +1,5 @@
-/* sort.h - what the templates of the suffix sorter share: its state, and how passes are divided into
- * steps */
+/* sort.h - what the templates of the suffix sorter share: its state, and how passes are divided
+ * into steps */
 #pragma once
 
 #include "ground/alloc.h"
@@ -82,7 +82,8 @@ enum level_pass {
     LEVEL_PASSES
 };
 
-/* One level of recursion: the suffixes of an array of n names below k are sorted into sa[0..n-1]. */
+/* One level of recursion: the suffixes of an array of n names below k are sorted into sa[0..n-1].
+ */
 typedef struct sort_level {
     int32_t pass;
     int32_t type;       /* of the suffix at `at` */
@@ -133,8 +134,8 @@ INLINE int bit_is_set(const uint64_t *bits, int64_t k)
     return (int)(bits[k >> 6] >> (k & 63) & 1);
 }
 
-/* Where a pass that reads the entries at..end-1 upwards stops, for now; takes what it reads from the
- * budget. */
+/* Where a pass that reads the entries at..end-1 upwards stops, for now; takes what it reads from
+ * the budget. */
 INLINE int64_t step_up(int64_t at, int64_t end, int64_t *budget)
 {
     int64_t n = end - at < *budget ? end - at : *budget;
@@ -164,12 +165,13 @@ static inline void free_reduction(reduction *x)
  * and an entry takes 2 to 4 ns of work. */
 #define AHEAD 48
 
-/* The bitmaps of all levels together may take n / 8.5 bytes: 2 % of a text of two bytes a symbol and
- * its suffix array. A level whose bitmap would exceed that keeps all names. The first takes at most
- * n / 16 bytes. */
+/* The bitmaps of all levels together may take n / 8.5 bytes: 2 % of a text of two bytes a symbol
+ * and its suffix array. A level whose bitmap would exceed that keeps all names. The first takes at
+ * most n / 16 bytes. */
 #define BITMAPS_MAX_BYTES(n) ((n) * 2 / 17 + 64)
 
-/* LMS positions are first gathered from so many symbols, without a branch for each, and then used. */
+/* LMS positions are first gathered from so many symbols, without a branch for each, and then used.
+ */
 #define BLOCK 1024
 
 /* Templates mark an entry, a position or a name, by its top bit. */

@@ -4,10 +4,10 @@
  *     sa   [ suffix array: n | buckets: k | their starts: k | ... ]    [ text: n ]
  *                                                       capacity ^      ^ level->text
  *
- * The induction is that of sort_text.h in its plain form. There may be as many names as suffixes, so
- * a bucket is one counter, and the type of a suffix is stored as the flag of its name in the text:
- * set for S. LMS substrings are compared symbol by symbol. The level below has its text where this
- * one's capacity ends, and its suffix array where this one has its own.
+ * The induction is that of sort_text.h in its plain form. There may be as many names as suffixes,
+ * so a bucket is one counter, and the type of a suffix is stored as the flag of its name in the
+ * text: set for S. LMS substrings are compared symbol by symbol. The level below has its text where
+ * this one's capacity ends, and its suffix array where this one has its own.
  *
  * A tight level has no buckets; is_tight chooses how next_place finds a place, and nothing else
  * differs but what is said at each pass.
@@ -19,8 +19,8 @@ INLINE POSITION *LEVEL(buckets)(const struct unitok_suffix *s, const sort_level 
     return (POSITION *)s->sa + level->n;
 }
 
-/* What next_place needs, in local variables: a pass writes to the suffix array, and the compiler must
- * not reload these after each write. */
+/* What next_place needs, in local variables: a pass writes to the suffix array, and the compiler
+ * must not reload these after each write. */
 struct LEVEL(places) {
     POSITION *sa, *text, *buckets, *runs;
     int64_t n;

@@ -135,7 +135,8 @@ static void REDUCE(compact)(POSITION *sa, reduction *x, int64_t *budget)
 }
 
 /* Moves the positions that are left out to the end of the memory, and replaces the first entry of
- * every other group by its dense number; for a tight level, by the place where its bucket begins. */
+ * every other group by its dense number; for a tight level, by the place where its bucket begins.
+ */
 static void REDUCE(rename)(POSITION *sa, reduction *x, int64_t *budget)
 {
     int64_t r = x->at, stop = step_up(r, x->m, budget), to = x->to, n_names = x->n_names;
@@ -165,7 +166,8 @@ static void REDUCE(rename)(POSITION *sa, reduction *x, int64_t *budget)
     x->at = x->capacity - x->n_kept;
 }
 
-/* Replaces each name, the place of a group's first entry, by the number that `rename` wrote there. */
+/* Replaces each name, the place of a group's first entry, by the number that `rename` wrote there.
+ */
 static void REDUCE(replace)(POSITION *sa, reduction *x, int64_t *budget)
 {
     int64_t r = x->at, stop = step_up(r, x->capacity, budget);

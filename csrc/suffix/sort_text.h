@@ -2,8 +2,8 @@
  * sorted first
  *
  * Suffix i is S if it is smaller than suffix i + 1, else L; the last one is L. It is LMS ("leftmost
- * S") if it is S and suffix i - 1 is L. Types are never stored, because the type of the suffix before
- * follows from two symbols and the type at hand, 1 for S and 0 for L:
+ * S") if it is S and suffix i - 1 is L. Types are never stored, because the type of the suffix
+ * before follows from two symbols and the type of the suffix itself, 1 for S and 0 for L:
  *
  *     type(i - 1) = text[i - 1] < text[i] + type(i)
  *

@@ -1,11 +1,11 @@
 /* sort_tight.h - template: buckets without a table of buckets, for a level of names that has no
  * memory for one
  *
- * A level is tight if nearly every other suffix of the level above is LMS, nearly all of their names
- * are kept and many of them differ. That is rare, but a table of buckets would then take another
- * quarter of the suffix array. Without a table, a name says itself where its bucket is: the name of
- * an L suffix is the place where the bucket begins, that of an S suffix the place where it ends.
- * What the bucket already holds shows where the next entry goes:
+ * A level is tight if nearly every other suffix of the level above is LMS, nearly all of their
+ * names are kept and many of them differ. That is rare, but a table of buckets would then take
+ * another quarter of the suffix array. Without a table, a name says itself where its bucket is: the
+ * name of an L suffix is the place where the bucket begins, that of an S suffix the place where it
+ * ends. What the bucket already holds shows where the next entry goes:
  *
  *     bucket of c      | L  L  L  .  .  .  .  S  S |         L suffixes, whose name is c: the run that begins here;
  *                       ^ c           c | FLAG ^             S suffixes, whose name is c | FLAG: the run that ends here

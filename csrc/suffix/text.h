@@ -1,4 +1,4 @@
-/* text.h - one search for a byte string in one shard: what its parts share
+/* text.h - one search for a byte string in one shard: the state that its parts share
  *
  * An occurrence of Q, m bytes, in the tokens of a document is one of
  *
@@ -6,31 +6,38 @@
  *     i = 0      | Q Q | Q | Q Q y |           begins where a token begins
  *     i > 0      | x Q Q | Q | Q Q y |         begins within a token that ends with the first i bytes of Q
  *
- * where | are bounds of tokens. `inside` is a sum over pieces. For the others a walk starts at each
- * i with the whole suffix array and narrows it by every token that Q[i..] begins with, then from
- * the end of each on; where the rest of Q begins a token, the suffixes are hits (for i > 0: those
- * with one of the right tokens to their left). Each occurrence is met once, at its first bound.
- * Nothing is assumed about how the text was cut into tokens: paths that the tokenizer does not take
- * have an empty interval.
+ * where | are borders of tokens. The occurrences inside are a sum over pieces. For the others, a
+ * walk starts at each i with the complete suffix array. It narrows the interval by every token that
+ * Q[i..] begins with, and goes on from the end of each such token. Where the rest of Q begins a
+ * token, the suffixes are hits; for i > 0, those of them that have a token ending with Q[0..i) to
+ * their left. Each occurrence is met once, at its first border. Nothing is assumed about how the
+ * text was cut into tokens: paths that the tokenizer does not take have an empty interval.
  *
- * Two things keep the paths few. An interval of a few suffixes is followed in the text itself. And
- * where no token can span the bytes Q[c-1] and Q[c], every occurrence has a bound at c: then one
- * walk from c, and a look at what is left of its hits, replaces the walks from every i. */
+ * Two things keep the paths few:
+ *
+ * - An interval of a few suffixes is followed in the text itself, without more binary searches.
+ * - If no token can span the bytes Q[c-1] and Q[c], every occurrence has a border at c, a sure
+ *   border. Then one walk from c, and a check of what stands to the left of its hits, replace the
+ *   walks from every i.
+ *
+ * A search has a budget of work. When it is used up, the total is a lower bound. */
 #pragma once
 
 #include "suffix/pieces.h"
 #include "suffix/search.h"
 
-/* What begins at Q[pos..]. */
+/* The tokens that begin at Q[pos..]. */
 typedef struct text_node {
-    /* into text_search.children: those tokens that are all of Q[pos..] but its end, short first */
+    /* In text_search.children: the tokens that Q[pos..] begins with, but for those that reach its
+     * end; the shortest first. */
     uint32_t first_child;
     uint16_t n_children;
     uint8_t is_ready;
     range ends; /* of pieces.starts: tokens that begin with Q[pos..], equal to it included */
 } text_node;
 
-/* A path of tokens still to be followed: its suffixes, where in Q it stands, and its last token. */
+/* A path of tokens that is still to be followed: its suffixes, its position in Q, its number of
+ * tokens, and the last one. */
 typedef struct text_frame {
     interval in;
     int32_t pos, depth;
@@ -49,11 +56,11 @@ typedef struct text_search {
     int64_t n_children, children_capacity;
     text_frame *stack; /* paths still to be followed */
     int64_t n_stack, stack_capacity;
-    uint16_t *path; /* the tokens of the frame at hand */
+    uint16_t *path; /* the tokens of the current frame */
     int64_t path_capacity;
     interval *many; /* for search_narrow_many */
     int64_t many_capacity;
-    /* the hits of a walk from a sure bound, their left side not yet looked at */
+    /* The hits of a walk from a sure border, whose left side is not checked yet. */
     text_frame *anchored;
     int64_t n_anchored, anchored_capacity;
     int64_t n_anchored_suffixes; /* in them */
@@ -61,7 +68,7 @@ typedef struct text_search {
     /* no token has more than Q[0..n_inner) after its first byte */
     int64_t n_inner, left_capacity;
 
-    /* Of the walk at hand. */
+    /* The current walk. */
     int64_t i;                /* it starts at Q[i..] */
     const uint16_t *left_ids; /* i > 0: the tokens that end with Q[0..i), [0..n_left-1] */
     int64_t n_left;
@@ -72,16 +79,16 @@ typedef struct text_search {
     int is_at_start;
     int64_t n_at_start;
 
-    /* What comes out. */
-    int64_t work_left; /* below 0: given up */
+    /* The result. */
+    int64_t work_left; /* below 0: the search has given up */
     int out_of_memory;
     int64_t total;
     unitok_search_run *runs; /* NULL: only the total is wanted */
     int64_t n_runs, runs_capacity, max_hits;
-    int must_check; /* every hit must be looked at, whether it lies within a document */
+    int must_check; /* each hit must be checked for lying within one document */
 } text_search;
 
-/* The cost of one step in units of work, about a nanosecond on a machine of 2020. */
+/* The cost of a step in units of work, which are about a nanosecond on a machine of 2020. */
 enum {
     WORK_NODE = 300,
     WORK_NARROW = 2000,
@@ -89,7 +96,7 @@ enum {
     WORK_FOLLOW = 150, /* one suffix in the text */
     WORK_LEFT = 1,     /* one entry of the column */
     WORK_NO_LEFT = 10, /* the same without a column */
-    WORK_RUN = 25      /* a run that is written down: this bounds their memory, 24 bytes each */
+    WORK_RUN = 25      /* a run of hits that is stored, which bounds their memory: 24 bytes each */
 };
 
 INLINE int text_is_over(const text_search *t)
@@ -97,30 +104,30 @@ INLINE int text_is_over(const text_search *t)
     return t->work_left < 0 || t->out_of_memory || (t->runs && t->total >= t->max_hits);
 }
 
-/* The suffixes in.lo..in.hi-1 are hits: Q begins `back` tokens before each, `skip` bytes into that
- * token, and ends in the token of number n_tokens from there. (hits.c, like the next three) */
+/* Emits the suffixes in.lo..in.hi-1 as hits: Q begins `back` tokens before each, `skip` bytes into
+ * that token, and ends in the token of number n_tokens from there. (hits.c, like the next three) */
 void text_emit(text_search *t, interval in, int32_t back, int32_t skip, int32_t n_tokens);
 
-/* Takes what a path has found: Q ends in the token after `depth` tokens of every suffix of `in`, as
- * the walk at hand counts (for i > 0 they are hits where the right token is to their left). `ends`:
- * the pieces that this token can be, `pos`: where in Q it begins. */
+/* Takes the suffixes that a path has found: after `depth` tokens of each, Q ends in the next one.
+ * In a walk with i > 0 they are hits only if the right token stands to their left. `ends`: the
+ * pieces that the last token can be; `pos`: where in Q it begins. */
 void text_take(text_search *t, interval in, int32_t depth, int64_t pos, range ends);
 
-/* How many tokens from `position` on it takes to spell Q[pos..]; 0 if they do not. */
+/* How many tokens from `position` on spell Q[pos..]; 0 if they do not. */
 int32_t text_follow(const text_search *t, uint64_t position, int64_t pos);
 
-/* Emits those hits of the walk from the sure bound c that have Q[0..c) to their left. */
+/* Emits those hits of the walk from the sure border c that have Q[0..c) to their left. */
 void text_settle_anchored(text_search *t, int64_t c);
 
-/* All paths that spell Q[pos..], from the suffixes `in`, which share `depth` tokens. (walk.c, like
- * the next three) */
+/* Follows all paths that spell Q[pos..], from the suffixes `in`, which share `depth` tokens.
+ * (walk.c, like the next three) */
 void text_walk(text_search *t, interval in, int64_t pos, int32_t depth);
 
-/* What begins at Q[pos..]; NULL when memory is short. */
+/* The tokens that begin at Q[pos..]; NULL when memory is short. */
 const text_node *text_node_at(text_search *t, int64_t pos);
 
-/* The intervals of those of `in` that continue after `depth` tokens with one of the pieces `ends`,
- * which begin with Q[pos..]. left_id < 0: each goes to text_take; else to text_emit, as a hit whose
+/* Narrows `in` to the suffixes that continue after `depth` tokens with one of the pieces `ends`,
+ * which begin with Q[pos..]. If left_id < 0, they go to text_take, else to text_emit, as hits whose
  * first token is left_id. */
 void text_walk_ends(text_search *t, interval in, int32_t depth, int64_t pos, range ends,
                     int32_t left_id);
@@ -128,5 +135,5 @@ void text_walk_ends(text_search *t, interval in, int32_t depth, int64_t pos, ran
 /* Like grow in ground/grow.h; sets out_of_memory when memory is short. */
 int text_grow(text_search *t, void *items, int64_t n, int64_t *io_capacity, size_t item_bytes);
 
-/* The whole search. */
+/* Searches for Q in all of these ways. */
 void text_search_all(text_search *t);

@@ -6,10 +6,10 @@
 #include "ground/grow.h"
 
 enum {
-    FOLLOW_MAX = 16, /* intervals up to here are followed in the text itself */
-    /* hits of a sure bound that are looked at one by one, with the column `left` ... */
+    FOLLOW_MAX = 16, /* intervals of at most so many suffixes are followed in the text itself */
+    /* Hits of a sure border that are checked one by one, with the column `left`, */
     ANCHORED_MAX = 1 << 17,
-    ANCHORED_MAX_BARE = 1 << 14 /* ... and without it */
+    ANCHORED_MAX_BARE = 1 << 14 /* and without it. */
 };
 
 int text_grow(text_search *t, void *items, int64_t n, int64_t *io_capacity, size_t item_bytes)
@@ -62,8 +62,9 @@ static void take(text_search *t, interval in, int32_t depth, int64_t pos, range 
     else text_emit(t, in, 0, (int32_t)(piece_bytes(t->p, (uint16_t)left_id) - t->i), depth + 1);
 }
 
-/* One by one: for orders in which the pieces of `ends` are not neighbours, where the interval is
- * small against them. `ends` are all that begin with Q[pos..], or one of them. */
+/* Checks suffix by suffix. This is for orders in which the pieces of `ends` are not neighbours, if
+ * the suffixes are few in comparison. `ends` are all pieces that begin with Q[pos..], or one of
+ * them. */
 static void scan_ends(text_search *t, interval in, int32_t depth, int64_t pos, range ends,
                       int32_t left_id)
 {
@@ -163,10 +164,10 @@ void text_walk(text_search *t, interval in, int64_t pos, int32_t depth)
     }
 }
 
-/* ------------------------------------------------------------------------ the whole search ---- */
+/* ------------------------------------------------------------------------------ the search ---- */
 
-/* The longest piece of Q from `pos` on, in bytes; up to the end of Q where it may reach past it. -1
- * without memory. */
+/* The end of the longest piece that Q has at `pos`; m if it may reach past the end of Q; -1 when
+ * memory is short. */
 static int64_t reach_from(text_search *t, int64_t pos)
 {
     const text_node *node = text_node_at(t, pos);
@@ -177,9 +178,9 @@ static int64_t reach_from(text_search *t, int64_t pos)
                : pos;
 }
 
-/* The first c, 0 < c < m, such that every occurrence has a bound of tokens before Q[c]; 0 if there
- * is none nearby. No token has more than Q[0..n_inner) after its first byte. */
-static int64_t sure_bound(text_search *t, int64_t n_inner)
+/* The first sure border c, 0 < c < m: no token spans Q[c-1] and Q[c]. 0 if there is none nearby. No
+ * token has more than Q[0..n_inner) after its first byte. */
+static int64_t sure_border(text_search *t, int64_t n_inner)
 {
     enum { NEARBY = 1024 };
     int64_t reach = n_inner;
@@ -192,9 +193,9 @@ static int64_t sure_bound(text_search *t, int64_t n_inner)
     return 0;
 }
 
-/* The hits from the sure bound c on, if there are few enough to look at what is left of each: 1 if
- * so. */
-static int search_from_bound(text_search *t, int64_t c)
+/* Searches from the sure border c; returns 0 if there are too many hits to check the left side of
+ * each. */
+static int search_from_border(text_search *t, int64_t c)
 {
     interval all = {0, t->s->n};
     t->is_anchored = 1;
@@ -206,7 +207,7 @@ static int search_from_bound(text_search *t, int64_t c)
     return 1;
 }
 
-/* How often the pieces of inner[lo..hi-1] occur. */
+/* How often the pieces of inner[lo..hi-1] occur, by stored sums over blocks if there are many. */
 static int64_t inner_frequency(const text_search *t, range in)
 {
     enum { BLOCK = UNITOK_SEARCH_INSIDE_STEP };
@@ -234,18 +235,18 @@ static void search_inside(text_search *t, range in)
     }
 }
 
-/* Hits that begin with the space that decoding drops: at the start of documents. */
-static void take_back_starts(text_search *t)
+/* Subtracts the hits that begin with the space that decoding drops at the start of a document. */
+static void subtract_starts(text_search *t)
 {
     if (t->q[0] != ' ' || t->runs || t->must_check || t->s->n == 0) return;
     t->n_at_start = t->p->drops_space[t->s->ids[0]] && text_follow(t, 0, 0);
-    if (t->s->eod >= 0) { /* else there is but one document */
+    if (t->s->eod >= 0) { /* otherwise there is only one document */
         t->is_at_start = 1;
         t->i = 0;
         text_walk(t, bucket(t->s, t->s->rank[t->s->eod]), 0, 1);
         t->is_at_start = 0;
     }
-    /* all that there can be, to stay a lower bound */
+    /* Subtracts as many as there can be, so that the total remains a lower bound. */
     if (t->work_left < 0) t->n_at_start = t->s->n_documents;
     t->total = t->total > t->n_at_start ? t->total - t->n_at_start : 0;
 }
@@ -255,7 +256,7 @@ void text_search_all(text_search *t)
     const pieces *p = t->p;
     interval all = {0, t->s->n};
     range in = inner_with_byte(p, t->q[0]);
-    /* in [i]: the inner strings equal to Q[0..i); what follows them begins with Q[0..i) too */
+    /* left[i] will be the inner strings equal to Q[0..i); those after them begin with Q[0..i). */
     int64_t n_inner = 0;
     for (; in.lo < in.hi; n_inner++) {
         if (!text_grow(t, &t->left, n_inner + 1, &t->left_capacity, sizeof *t->left)) return;
@@ -270,8 +271,8 @@ void text_search_all(text_search *t)
         if (in.lo < in.hi) in = inner_narrow(p, in, (uint32_t)n_inner + 1, t->q[n_inner + 1]);
     }
     t->n_inner = n_inner;
-    int64_t c = sure_bound(t, n_inner);
-    if (c == 0 || !search_from_bound(t, c)) {
+    int64_t c = sure_border(t, n_inner);
+    if (c == 0 || !search_from_border(t, c)) {
         for (t->i = 0; t->i <= n_inner && t->i < t->m && !text_is_over(t); t->i++) {
             range left = {0, 0};
             if (t->i > 0) left = t->left[t->i];
@@ -280,5 +281,5 @@ void text_search_all(text_search *t)
             if (t->i == 0 || t->n_left > 0) text_walk(t, all, t->i, 0);
         }
     }
-    take_back_starts(t);
+    subtract_starts(t);
 }
