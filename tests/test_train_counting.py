@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections import Counter
 from typing import Any
 
@@ -154,3 +155,28 @@ def test_folding_in_place(units: dict[str, int], all_kept: bool) -> None:
     c_train.fold(packed(units), None if all_kept else keep, c_train.FOLD_CUT, counter)
     counter.sort()
     assert as_dict(c_train.fold_sorted(packed(units), None if all_kept else keep)) == as_dict(counter.export())
+
+
+def test_first_runs_of_several_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Threads that spill for the first time at once share their runs: the counts of one were lost."""
+    write, barrier = counting.Runs.write, threading.Barrier(4, timeout=20)
+
+    def write_together(runs: counting.Runs, blocks: Any) -> None:
+        barrier.wait()
+        write(runs, blocks)
+
+    monkeypatch.setattr(counting.Runs, "write", write_together)
+    rules, data = c_train.Rules({"split_by_whitespace"}, 16), np.frombuffer("\u2581ab".encode(), np.uint8)
+
+    def make(counter: c_train.Counter) -> c_train.Segmenter:
+        return c_train.Segmenter(None, rules, counter, flags=c_train.CUT, max_line_bytes=100)
+
+    with counting.UnitCounter(make, max_memory=1) as counter:
+        offsets = np.array([0, len(data)], np.int64)
+        threads = [threading.Thread(target=counter.add, args=(data, offsets)) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        (units,) = counter.settle().chunks()
+    assert units.counts.tolist() == [4]

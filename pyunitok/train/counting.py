@@ -1,7 +1,7 @@
-"""Counting the units of a corpus in bounded memory, on several threads.
+"""Counts the units of a corpus in bounded memory, on several threads.
 
-Each thread has a counter of its own. When one grows over its share of the memory it is sorted, written to disk as a
-run, and cleared. In the end all runs are merged, so the counts are exact, and the same whatever the memory and threads:
+Each thread has a counter. A counter that exceeds its share of the memory is sorted, written to disk as a run, and
+cleared. At the end all runs are merged, so the counts are exact and depend on neither memory nor threads:
 
     block ─▶ segmenter ─▶ counter ──full──▶ run 0  b b b b │
     block ─▶ segmenter ─▶ counter ──full──▶ run 1  b b b   ├─▶ merged: all keys up to the smallest last key of the
@@ -30,14 +30,14 @@ from pyunitok._c.train import Counter, SegmentStats, Units, merge
 from pyunitok._c.train_ngrams import NgramTable
 from pyunitok.errors import OutputError
 
-RUN_BLOCK_BYTES = 1 << 20  # of keys
+RUN_BLOCK_BYTES = 1 << 20  # bytes of keys in a block
 
 
 Table = Counter | NgramTable
 
 
 class Cutter(Protocol):
-    """Cuts documents into units and counts them in `counter`: a Segmenter, for example."""
+    """Cuts documents into units and counts them in `counter`. A Segmenter is one."""
 
     @property
     def counter(self) -> Table: ...
@@ -51,11 +51,11 @@ class Cutter(Protocol):
 
 
 class UnitCounter:
-    """Counts what segmenters cut, for any number of threads.
+    """Counts the units that segmenters cut, on any number of threads.
 
-    make        a segmenter for a counter, or one that brings a table of its own: called once for each thread
-    max_memory  bytes for the counters, and for the units in the end; 0: no limit
-    folder      where runs are written; the system's temporary folder by default
+    make        makes a segmenter that uses this counter, or its own table; called once per thread
+    max_memory  bytes for the counters, and for the units at the end; 0: no limit
+    folder      for runs; None: the system's temporary folder
     """
 
     def __init__(self, make: Callable[[Counter], Cutter], max_memory: int = 0, folder: Path | None = None) -> None:
@@ -63,7 +63,7 @@ class UnitCounter:
         self._segmenters: dict[int, Cutter] = {}
         self._lock = threading.Lock()
         self._runs: Runs | None = None
-        self.left_out = (0, 0, 1)  # units, their occurrences, the least count that was kept
+        self.left_out = (0, 0, 1)  # units, their occurrences, the smallest count that was kept
 
     def __enter__(self) -> UnitCounter:
         return self
@@ -73,7 +73,7 @@ class UnitCounter:
             self._runs.close()
 
     def add(self, data: Any, offsets: Any) -> None:
-        """Count packed documents; in any thread."""
+        """Count packed documents. May be called from any thread."""
         segmenter = self._segmenters.get(threading.get_ident())
         if segmenter is None:
             segmenter = self._make(Counter())
@@ -85,13 +85,14 @@ class UnitCounter:
 
     @property
     def _share(self) -> int:
-        """Of a thread: sorting takes half as much again, as does giving out the sorted units."""
+        """Bytes per thread. Sorting, and exporting sorted units, takes half as much again."""
         return self._max_memory // (2 * max(1, len(self._segmenters)))
 
     def _spill(self, counter: Table) -> None:
         counter.sort()
         with self._lock:
-            self._runs = self._runs or Runs(self._folder)
+            if self._runs is None:  # an empty Runs is false
+                self._runs = Runs(self._folder)
         self._runs.write(block for chunk in counter.chunks() for block in _blocks(chunk))
         counter.clear()
 
@@ -100,19 +101,19 @@ class UnitCounter:
         return 0 if self._runs is None else len(self._runs)
 
     def stats(self) -> SegmentStats:
-        """Of all threads."""
+        """The sum over all threads."""
         total = SegmentStats()
         for segmenter in self._segmenters.values():
             total += segmenter.stats()
         return total
 
     def settle(self) -> Settled:
-        """All units, as often as asked for. The segmenters are gone then."""
+        """All units, which can be read repeatedly. Counting is over."""
         return Settled(self._side_by_side(), None) if self._runs is None else Settled([], self._all_spilled)
 
     def finish(self, *, sort: bool = True) -> Units:
-        """All units, sorted by bytes, or in no order where that does. Over max_memory, the rarest are left out:
-        see .left_out."""
+        """All units, sorted by bytes, or in any order if `sort` is off. If they exceed max_memory, the rarest are
+        dropped: see .left_out."""
         if self._runs is None:
             return self._sorted() if sort else self._unsorted()
         store = Store(self._max_memory)
@@ -122,14 +123,14 @@ class UnitCounter:
         return store.units()
 
     def _side_by_side(self) -> list[Table]:
-        """Where nothing was spilled: the counters, each sorted."""
+        """The counters, each sorted, if nothing was spilled."""
         counters = [segmenter.counter for segmenter in self._segmenters.values()]
         self._segmenters = {}
         share_out(counters, len(counters), lambda _, counter: counter.sort())
         return counters
 
     def _sorted(self) -> Units:
-        """Likewise, all units."""
+        """All units, if nothing was spilled."""
         counters = self._side_by_side()
         parts = []
         while counters:
@@ -138,7 +139,7 @@ class UnitCounter:
         return reduce(merge, parts) if parts else Counter().export()
 
     def _unsorted(self) -> Units:
-        """Likewise. In an order that differs between runs with several threads."""
+        """All units, if nothing was spilled. With several threads, their order varies."""
         counters = [segmenter.counter for segmenter in self._segmenters.values()]
         assert all(isinstance(counter, Counter) for counter in counters)
         self._segmenters = {}
@@ -155,18 +156,18 @@ class UnitCounter:
 
 @dataclass(frozen=True)
 class Settled:
-    """All units that were counted. tables: of each thread, sorted; none where anything was spilled."""
+    """All units that were counted. tables: of each thread, sorted; empty if anything was spilled."""
 
     tables: list[Table]
     spilled: Callable[[], Iterator[Units]] | None
 
     def chunks(self) -> Iterator[Units]:
-        """Sorted by bytes, in parts."""
+        """The units sorted by bytes, in parts."""
         return merged([table.chunks() for table in self.tables]) if self.spilled is None else self.spilled()
 
 
 def joined(counters: list[Counter]) -> Units:
-    """What one thread or several have counted, each unit once. The counters are used up."""
+    """The sum of the counters, each unit once. Consumes the counters."""
     threads = len(counters)
     counters.sort(key=len, reverse=True)
     for k in range(1, threads):
@@ -195,7 +196,7 @@ def _blocks(units: Units) -> Iterator[Units]:
 
 
 class Runs:
-    """Temporary files of sorted blocks. They have no names: they are gone with the process, however that ends.
+    """Temporary files of sorted blocks. They have no names, so they vanish with the process, however it ends.
 
     A block: numbers of units and of bytes (int64); sizes of keys (uint32), counts, keys; all in zstd.
     """
@@ -208,7 +209,7 @@ class Runs:
         return len(self._files)
 
     def write(self, blocks: Iterable[Units]) -> None:
-        """A new run; in any thread."""
+        """Write a new run. May be called from any thread."""
         try:
             file = tempfile.TemporaryFile(dir=self._folder)  # noqa: SIM115 - close() closes it
             self._files.append(file)
@@ -226,12 +227,12 @@ class Runs:
 
     def close(self) -> None:
         for file in self._files:
-            with contextlib.suppress(OSError):  # of a full disk, which write() has reported
+            with contextlib.suppress(OSError):  # a full disk, which write() has reported
                 file.close()
 
 
 def unwritable(error: OSError, folder: Path | None, what: str = "counts") -> OutputError:
-    """What to say where a temporary file cannot be written."""
+    """The error for a temporary file that cannot be written."""
     where = folder or tempfile.gettempdir()
     return OutputError(
         f"{where}: {what} cannot be written: {error.strerror}; raise --max-memory, or set TMPDIR to another folder"
@@ -250,7 +251,7 @@ def _read(file: IO[bytes]) -> Iterator[Units]:
 
 
 def merged(runs: list[Iterator[Units]]) -> Iterator[Units]:
-    """All units of all runs in order, in chunks. A run: sorted blocks."""
+    """All units of all runs in order, in chunks. A run is an iterator over sorted blocks."""
     waiting: list[tuple[Units, Iterator[Units]]] = []
     for blocks in runs:
         if (block := next(blocks, None)) is not None:
@@ -279,7 +280,7 @@ def _part(block: Units, begin: int, end: int) -> Units:
 
 
 class Store:
-    """Units in memory; over the limit the rarest are left out: as few kinds of them as possible."""
+    """Units in memory. If they exceed the limit, the rarest are dropped, as few as possible."""
 
     def __init__(self, max_memory: int) -> None:
         self._max_memory = max_memory
