@@ -1,4 +1,4 @@
-"""The characters of a model: the most frequent ones up to the coverage asked for; the others count as unknown."""
+"""The characters of a model: the most frequent ones up to character_coverage; all others are unknown."""
 
 from __future__ import annotations
 
@@ -16,9 +16,11 @@ UNKNOWN, BOUNDARY = 0x2585, 0x1F
 
 @dataclass(frozen=True, eq=False)
 class Alphabet:
-    """required  code point -> count, by descending count and then code point: sentencepiece's required_chars
+    """The characters of a model.
+
+    required  code point -> count, by descending count, then by code point: sentencepiece's required_chars
     keep      uint8[0x110000]: 1 for these; None: every character stays in the text
-    coverage  the part of all characters that these are
+    coverage  the share of the text that these characters make up
     """
 
     required: dict[int, int]
@@ -30,7 +32,7 @@ class Alphabet:
 
 
 def choose(by_char: Counts, spec: Any, *, may_be_empty: bool = False) -> Alphabet:
-    """From how often each character occurs. may_be_empty: without any, automatic coverage gives an empty alphabet."""
+    """by_char: the count of each code point. may_be_empty: automatic coverage accepts a text without characters."""
     by_char = by_char.copy()
     by_char[0] = 0
     total = int(by_char.sum())
@@ -62,7 +64,7 @@ def choose(by_char: Counts, spec: Any, *, may_be_empty: bool = False) -> Alphabe
 
 
 def check_room(alphabet: Alphabet, n_meta: int, spec: Any) -> None:
-    """TrainingError where characters and symbols alone are more than vocab_size."""
+    """TrainingError if characters and symbols alone exceed vocab_size."""
     needed = len(alphabet.required) + n_meta
     if needed > spec.vocab_size:
         raise TrainingError(

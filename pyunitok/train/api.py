@@ -25,7 +25,7 @@ from pyunitok.train.trainers import TRAINERS
 
 TEXTS_AT_ONCE = 256
 MAX_VOCAB_SIZE = 1 << 24
-N_NAMED = 5  # inputs that a message lists
+N_NAMED = 5  # inputs listed in a message
 Report = tuple[Path, Callable[[Trained], None]]
 Texts = str | os.PathLike[str] | Iterable[str | bytes | os.PathLike[str]]
 
@@ -36,30 +36,30 @@ def train(texts: Texts, *, kind: str, vocab_size: int | Sequence[int], **options
     texts        a path, a list of paths (files, folders, patterns, URLs: as `pyunitok tokenize` takes them), or any
                  other iterable of str or bytes, which is read once
     kind         "unigram", "bpe", "char", "word", "longest" or "bytepiece"
-    vocab_size   bytepiece: also several; OUT.SIZE is written of each, and the largest is returned
+    vocab_size   bytepiece: also several; OUT.SIZE is written for each, and the largest is returned
     out          NAME.model, a SentencePiece model; NAME.vocab is written beside it. longest: a native model, or RWKV's
-                 text where the name ends in .txt. bytepiece: its own format. byte_level: see there
+                 text if the name ends in .txt. bytepiece: its own format. byte_level: see there
     compat       "sentencepiece": the model that sentencepiece 0.2.3 makes with num_threads=1, byte for byte;
                  "bytepiece": that of bytepiece 0.6.3
-    threads      cores to use; all of them by default
-    max_memory   bytes for counting; beyond, counts are spilled to disk. longest: twice the text that is trained on
+    threads      one per core by default
+    max_memory   bytes for counting; further counts go to disk. longest: half of it holds the text; more is sampled
     separator, text_key, input_format, include, exclude    how files are found and read: as in tokenize()
     em, prior, prune, objective, em_iterations, em_tolerance, max_rounds    see UnigramOptions
     min_frequency, initial_alphabet, split_by, seed    see `pyunitok train unigram --help`
     byte_level   unigram, bpe: the symbols are the 256 bytes, as in GPT-2, and texts are not normalized. out is
                  NAME.json, a tokenizer.json of Hugging Face, or NAME.utk, a native model (or what to= says)
-    checkpoint   a folder for what each phase gives, so that a training that is stopped and started again resumes;
-                 it is removed in the end. Other options or changed inputs are refused. OUT.training.json records what
-                 was trained: the same call, when all is done, only opens OUT again
-    overwrite    True: train even if all is done. False: OutputError if OUT exists and is not the model of this
-                 training. By default OUT is replaced
+    checkpoint   a folder for the result of each phase, from which an interrupted training resumes. It is removed at
+                 the end. Other options and changed inputs are refused. OUT.training.json records the training, so
+                 that a repeated call only opens OUT
+    overwrite    True: train even if OUT is complete. False: OutputError if OUT exists and is another training's model.
+                 By default OUT is replaced
     progress     called with (phase, done, of how many)
-    settings     options of spm_train by their names there, str as on its command line; input_format "tsv" reads lines
-                 of a text, a tab and its count
-    …            the same as keywords, but for input_format; for longest those of LongestOptions, for bytepiece those of
+    settings     options of spm_train under its names, str as on its command line; input_format "tsv" reads lines of a
+                 text, a tab and its count
+    …            options of spm_train except input_format; longest: those of LongestOptions; bytepiece: those of
                  BytePieceOptions
 
-    Warns if the text gives fewer pieces than were asked for.
+    Warns if the text gives fewer pieces than requested.
     """
     trained = run(texts, kind=kind, vocab_size=vocab_size, **options)
     if trained is None:
@@ -75,7 +75,7 @@ def train(texts: Texts, *, kind: str, vocab_size: int | Sequence[int], **options
 def outputs(
     kind: str, out: str | os.PathLike[str], vocab_size: int | Sequence[int], **options: Any
 ) -> list[Path]:
-    """The files that train() writes: the models, the largest first, and what is beside them."""
+    """The files that train() writes: the models, the largest first, then any others."""
     row, sizes = _row(kind, vocab_size)
     return row.files(Path(out), sizes, options)
 
@@ -89,7 +89,7 @@ def run(
 ) -> Trained | None:  # fmt: skip
     """Like train(), but returns what the command reports; None where an earlier run with a checkpoint did it all.
 
-    report  a file, and what writes it; it is part of the training, which ends when it is written
+    report  a file and a function that writes it as the last step of the training
     """
     row, sizes = _row(kind, vocab_size)
     options, input_format = _merged(row, options, settings or {}, input_format)
@@ -140,7 +140,7 @@ def run(
 
 
 def _row(kind: str, vocab_size: int | Sequence[int]) -> tuple[Trainer, tuple[int, ...]]:
-    """The trainer, and each size of a vocabulary once, the largest first."""
+    """The trainer, and the distinct sizes, the largest first."""
     if kind not in TRAINERS:
         raise OptionError(f"kind must be one of {', '.join(TRAINERS)}, not {kind!r}")
     row, sizes = TRAINERS[kind], (vocab_size,) if isinstance(vocab_size, int) else tuple(vocab_size)
@@ -155,7 +155,7 @@ def _row(kind: str, vocab_size: int | Sequence[int]) -> tuple[Trainer, tuple[int
 def _merged(
     row: Trainer, options: dict[str, Any], settings: Mapping[str, Any], input_format: str
 ) -> tuple[dict[str, Any], str]:
-    """Options with settings, and the input format: that of a setting is spm_train's, which is about lines of text."""
+    """Options and settings together, and the input format: spm_train's formats are formats of text files."""
     check_settings(settings)
     if settings and not row.takes_settings:
         raise OptionError(f"settings are options of spm_train; {row.name} models have none of them")
@@ -169,7 +169,7 @@ def _merged(
 
 
 def _paths(texts: Texts) -> list[str] | None:
-    """Paths as strings; None if the texts are no paths."""
+    """The paths as strings; None if the texts are not paths."""
     paths = [texts] if isinstance(texts, str | os.PathLike) else texts
     if isinstance(paths, list | tuple) and all(isinstance(path, str | os.PathLike) for path in paths):
         return list(map(os.fspath, paths))

@@ -1,9 +1,9 @@
-"""Byte-level models: BPE and Unigram whose symbols are the 256 bytes. Nothing is normalized, no character is unknown.
+"""Byte-level models: BPE and Unigram whose symbols are the 256 bytes. Texts are not normalized.
 
-    units ─▶ a character for each byte ─▶ the kind's trainer, which knows no difference ─▶ pieces ─▶ bytes again
+    units ─▶ a character for each byte ─▶ the usual trainer of the kind ─▶ pieces ─▶ bytes again
 
-Units are cut as for other models, so that pieces keep to words and scripts. A piece is made of whole characters, or is
-a part of one: see UNITOK_RULE_BYTE_LEVEL in csrc/unitok.h. As such a piece crosses no cut, a text is encoded whole.
+Units are cut as for other models, so pieces stay within words and scripts. A piece consists of complete characters, or
+is a part of one (see UNITOK_RULE_BYTE_LEVEL), and may cross cuts, so texts are encoded without cutting.
 
     ids   0 <|endoftext|>   1… control symbols   then the 256 bytes, in order   then the pieces, best first
 """
@@ -43,7 +43,7 @@ _NOT = ("unk_id", "bos_id", "eos_id", "pad_id", "required_chars", "character_cov
 
 
 def prepare(specs: Specs) -> None:
-    """Set what byte-level models need. OptionError names an option that contradicts it."""
+    """Set the options that byte-level models need. OptionError names an option that conflicts."""
     spec, normalizer = specs.trainer, specs.normalizer
     if not specs.kind.is_subword:
         raise OptionError("byte_level is for unigram and bpe models")
@@ -66,12 +66,12 @@ def prepare(specs: Specs) -> None:
 
 
 def controls(specs: Specs) -> list[bytes]:
-    """The pieces that no text gives, in the order of their ids."""
+    """The pieces that no text encodes to, in the order of their ids."""
     return list(dict.fromkeys([END_OF_TEXT, *specs.trainer.control_symbols]))
 
 
 def mapped(units: Units) -> Units:
-    """A character for each byte; U+2581 is a space again."""
+    """The units with a character for each byte, and a space for U+2581."""
     data = units.data.copy()
     spaces = np.flatnonzero((data[:-2] == _SPACE[0]) & (data[1:-1] == _SPACE[1]) & (data[2:] == _SPACE[2]))
     data[spaces] = ord(" ")
@@ -80,13 +80,13 @@ def mapped(units: Units) -> Units:
     ends: Any = np.concatenate(([0], np.cumsum(sizes)))
     out: Bytes = np.empty(int(ends[-1]), np.uint8)
     kept = sizes > 0
-    out[ends[1:][kept] - 1] = _LASTS[data[kept]]  # of a character of one byte both are the same
+    out[ends[1:][kept] - 1] = _LASTS[data[kept]]  # the same byte if the character has one byte
     out[ends[:-1][kept]] = _FIRSTS[data[kept]]
     return Units(out, ends[units.offsets], units.counts)
 
 
 def alphabet(units: Units) -> Alphabet:
-    """All 256, whether they occur in the mapped units or not."""
+    """All 256 characters, whether or not they occur in the mapped units."""
     by_char = c_train.count_chars(units)
     return Alphabet({ord(c): int(by_char[ord(c)]) for c in byte_level.CHARACTERS}, None, 1.0)
 
@@ -95,7 +95,7 @@ def alphabet(units: Units) -> Alphabet:
 
 
 def of_merges(trainer: BpeTrainer, n_characters: int, special: list[bytes]) -> Vocabulary:
-    """The model of these merges. n_characters: of the units that they were made in, whose symbols come first."""
+    """The model of these merges. n_characters: in the trainer's units; their symbols precede those of the merges."""
     names = [item.decode() for item in trainer.pieces().items()]
     symbols, _ = trainer.merges()
     first_byte, first_merge = len(special), len(special) + 256
@@ -119,7 +119,7 @@ def first_merges(vocabulary: Vocabulary, n_special: int, n_merges: int) -> Token
 
 
 def of_scores(scored: list[Piece], special: list[bytes]) -> Vocabulary:
-    """The Unigram model of these pieces, as they are in mapped units, the 256 bytes among them."""
+    """The Unigram model of these pieces of mapped units, which include the 256 bytes."""
     scores = {byte_level.bytes_of(piece.decode()): score for piece, score in scored}
     others = [piece for piece in scores if len(piece) > 1]
     pieces = [bytes([byte]) for byte in range(256)] + others
@@ -138,7 +138,7 @@ def _pack(kind: str, pieces: list[bytes], special: list[bytes], **more: Any) -> 
 
 
 def format_of(out: str | os.PathLike[str], to: str | None) -> str:
-    """`to`, or what the name of the file says."""
+    """`to`, or the format that the file's name implies."""
     suffix = Path(out).suffix.lower()
     to = to or {".json": "huggingface", ".utk": "native", ".unitok": "native"}.get(suffix)
     if to not in FORMATS:
@@ -150,7 +150,7 @@ def format_of(out: str | os.PathLike[str], to: str | None) -> str:
 
 
 def save(vocabulary: Vocabulary, training: Training, to: str | None) -> Tokenizer:
-    """The model, and its file."""
+    """Return the model; write its file, if one was asked for."""
     if training.out is None:
         return Tokenizer.from_vocabulary(vocabulary)
     if format_of(training.out, to) == "huggingface":

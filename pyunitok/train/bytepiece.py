@@ -1,11 +1,11 @@
-"""BytePiece: texts cut by a model of byte n-grams, their pieces counted, and a Unigram model made of those.
+"""BytePiece: a model of byte n-grams cuts the texts into pieces, and the pieces' counts make a Unigram model.
 
-    texts ──1──▶ n-grams ──▶ model ──2──▶ pieces ──▶ the common ones, and what is left of the others
-          (read)                  (read again)          ──▶ only those that are used ──▶ the most frequent ──▶ …
+    texts ──1──▶ n-grams ──▶ model ──2──▶ pieces ──▶ the common ones, into which the others are cut
+          (read)                  (read again)          ──▶ those that are used ──▶ the most frequent ──▶ …
 
-With compat the pieces, ids and counts are those of bytepiece 0.6.3. It differs in one thing: where a character is so
-rare that the model does not know its bytes, bytepiece cuts everything after it, up to the end of the line, into single
-bytes; here, only that character.
+With compat the pieces, ids and counts are those of bytepiece 0.6.3. Without compat,
+a bug is fixed: if a character is so rare that the model does not contain its bytes, bytepiece cuts the rest of the line
+into single bytes; here, only that character is cut so.
 """
 
 from __future__ import annotations
@@ -34,16 +34,16 @@ from pyunitok.vocab import bytepiece as format_
 
 N_SPECIAL = len(format_.SPECIAL_PIECES)
 MIN_VOCAB_SIZE = N_SPECIAL + 256
-MAX_PIECES = (1 << 23) - 2  # that occur min_count times or more: see unitok_lexicon
+MAX_PIECES = (1 << 23) - 2  # with at least min_count occurrences: see unitok_lexicon
 UNITS_AT_ONCE_BYTES = 1 << 18
 
 
 @dataclass(frozen=True)
 class BytePieceOptions:
-    """bytepiece.Trainer's, by their names there.
+    """The options of bytepiece.Trainer, under its names.
 
     max_vocab_size  of each model to make, <pad>, <bos> and <eos> included
-    compat          as bytepiece 0.6.3 does it
+    compat          train what bytepiece 0.6.3 trains
     """
 
     order: int = option(6, "Bytes of the longest n-grams.", least=1, most=MAX_ORDER)
@@ -65,12 +65,12 @@ class BytePieceOptions:
 
 @dataclass
 class BytePieceJob:
-    """A training.
+    """One training.
 
     max_memory  bytes for counting; 0: no limit
-    checkpoint  keeps the n-grams and the pieces, and gives what an earlier run has kept
-    stats       of the texts, once they are counted
-    sizes       (pieces, tokens of all texts) for each vocabulary on the way
+    checkpoint  saves the n-grams and the pieces, or supplies those of an earlier run
+    stats       of the texts, after counting
+    sizes       (pieces, tokens of all texts) for each intermediate vocabulary
     """
 
     options: BytePieceOptions
@@ -82,7 +82,7 @@ class BytePieceJob:
     sizes: list[tuple[int, int]] = field(default_factory=list)
 
     def run(self, source: TextSource) -> list[Units]:
-        """For each vocabulary size, the largest first: the pieces, sorted by bytes."""
+        """The pieces of each vocabulary, sorted by bytes; the largest vocabulary first."""
         if (saved := self.checkpoint.load("counts")) is not None:
             arrays, stats = saved
             self.stats = SegmentStats(**stats)
@@ -94,7 +94,7 @@ class BytePieceJob:
         return self._prune(pieces)
 
     def _pieces(self, source: TextSource) -> Units:
-        """The common pieces, by bytes, and how often each is cut when the rare ones are cut into these."""
+        """The common pieces, sorted by bytes. Rare pieces are cut into common ones, which add to their counts."""
         options, is_digit = self.options, decimal_digits() if self.options.isolate_digits else None
         with Rereading(source, self.threads, self.checkpoint.folder) as texts:
             models = [self._model(texts, is_digit)]
@@ -107,7 +107,7 @@ class BytePieceJob:
 
             with UnitCounter(reader, room, self.checkpoint.folder) as counter:
                 texts.feed(counter, lambda done, total: self.progress("count pieces", done, total))
-                models.clear()  # its memory is for what follows
+                models.clear()  # frees its memory for the next phase
                 self.progress("sort pieces", 0, 0)
                 return self._common(counter.settle())
 
@@ -137,13 +137,13 @@ class BytePieceJob:
         return model
 
     def _measured(self, ngrams: Settled, min_count: int) -> NgramModel:
-        """After the first pass: its size is known."""
+        """The model after the first pass, when its size is known."""
         model = NgramModel(self.options.order, min_count)
         _scan(model, ngrams)
         return model
 
     def _too_large(self, ngrams: Settled, n_bytes: int) -> TrainingError:
-        """Says which min_count would fit, so that the texts need not be counted again to find it."""
+        """Names a min_count that would fit, so that users need not try several."""
         count, needed, before = max(self.options.min_count, 1), n_bytes, 0
         while needed > self.max_memory and needed != before:
             before, count = needed, 2 * count
@@ -161,7 +161,7 @@ class BytePieceJob:
         for chunk in counted.chunks():
             common.add(chunk.take(np.flatnonzero(self._is_common(chunk))))
         pieces = merge(Units.pack([bytes([byte]) for byte in range(256)], [0] * 256), common.units())
-        pieces.counts[pieces.counts == 0] = 1  # bytes that were not seen
+        pieces.counts[pieces.counts == 0] = 1  # bytes that do not occur
         if len(pieces) > MAX_PIECES:
             raise TrainingError(
                 f"{len(pieces):,} pieces occur {options.min_count} times or more, and {MAX_PIECES:,} are possible;"
@@ -175,7 +175,7 @@ class BytePieceJob:
         return WeightedPieces(pieces, self.threads, lambda done, total: self.progress("prune pieces", done, total))
 
     def _prune(self, pieces: Units) -> list[Units]:
-        """From the common pieces to the vocabularies."""
+        """Prune the common pieces to each vocabulary size."""
         vocabulary = self._vocabulary(pieces)
         vocabulary.drop_unused()
         self._note(vocabulary)
@@ -192,7 +192,7 @@ class BytePieceJob:
             self.sizes.append(size)
 
     def _rare(self, pieces: Units) -> Units:
-        """With counts of 0 for the common ones."""
+        """The pieces with a count of 0 for each common one."""
         return Units(pieces.data, pieces.offsets, np.where(self._is_common(pieces), 0, pieces.counts).astype(np.uint64))
 
     def _is_common(self, pieces: Units) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
@@ -203,7 +203,7 @@ class BytePieceJob:
 
 
 def _scan(model: NgramModel, ngrams: Settled) -> None:
-    """A pass over all of them."""
+    """Give the model all n-grams once."""
     if ngrams.spilled is None:
         model.scan_tables(cast("list[NgramTable]", ngrams.tables))
     else:
@@ -213,7 +213,7 @@ def _scan(model: NgramModel, ngrams: Settled) -> None:
 
 
 class WeightedPieces:
-    """Pieces with their counts, which are the weights of a Unigram model. A piece whose count is 0 is out."""
+    """Pieces with their counts, the weights of a Unigram model. A count of 0 removes a piece."""
 
     def __init__(self, pieces: Units, threads: int, progress: Callable[[int, int], None]) -> None:
         self._all, self.counts = pieces, pieces.counts.copy()
@@ -222,12 +222,12 @@ class WeightedPieces:
         self._lattices = [Lattice() for _ in range(threads)]
 
     def pieces(self) -> Units:
-        """Those that are in."""
+        """The pieces that are not removed."""
         left = self._all.take(np.flatnonzero(self.counts))
         return Units(left.data, left.offsets, self.counts[self.counts > 0])
 
     def recounted(self, texts: Iterator[Units]) -> Counts:
-        """How often each piece is in the best paths of the texts; the counts stay."""
+        """How often each piece occurs in the best paths of the texts. Does not change the counts."""
         alive = (self.counts > 0).view(np.uint8)
         scores = np.log(np.maximum(self.counts, 1).astype(np.float64)) - np.log(int(self.counts.sum()))
         used = np.zeros((self._threads, len(alive)), np.uint64)
@@ -251,14 +251,14 @@ class WeightedPieces:
         return ret
 
     def drop_unused(self) -> None:
-        """Count again with the pieces as the texts, until every piece is used for itself."""
+        """Recount with the pieces as texts until each remaining piece encodes to itself."""
         n_before = -1
         while (n := int(np.count_nonzero(self.counts))) != n_before:
             n_before = n
             self.counts = self.recounted(iter([Units(self._all.data, self._all.offsets, self.counts)]))
 
     def limited(self, n_pieces: int) -> WeightedPieces:
-        """All bytes and the most frequent others; of equally frequent ones the longer, then the first by bytes."""
+        """The bytes and the most frequent other pieces. Ties: the longer piece, then the first by bytes."""
         pieces = self.pieces()
         if len(pieces) <= n_pieces:
             return self
@@ -271,7 +271,7 @@ class WeightedPieces:
 
 
 def entries(pieces: Units) -> format_.Entries:
-    """With ids: the shortest first, then by bytes."""
+    """The pieces with ids: the shortest first, then by bytes."""
     items, order = pieces.items(), np.argsort(np.diff(pieces.offsets), kind="stable")
     counts = pieces.counts.tolist()
     return {items[k]: (i + N_SPECIAL, counts[k]) for i, k in enumerate(order.tolist())}

@@ -1,9 +1,9 @@
-"""Checkpoints of a training: what each finished phase gave, in a folder, so that a training that was stopped resumes.
+"""Checkpoints: a folder with the result of each finished phase of a training, from which an interrupted one resumes.
 
-    DIR/training.json   what is trained, from which inputs: a training that differs is refused
-    DIR/NAME.npz        a phase's arrays: counts, seeds, rounds, merges, greedy, ngrams; replaced as a whole
+    DIR/training.json   options and inputs; another training is refused
+    DIR/NAME.npz        the arrays of a phase: counts, seeds, rounds, merges, greedy, ngrams; replaced atomically
 
-The folder is removed when the model is written; result.py keeps a record beside the model.
+The folder is removed once the model is written. result.py keeps a record beside the model.
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ from pyunitok.train.result import Record, difference
 
 VERSION = 3
 PHASES = ("counts", "seeds", "rounds", "merges", "greedy", "ngrams")
-_FILES = ("normalization_rule_tsv", "denormalization_rule_tsv", "seed_sentencepieces_file")  # options that name one
-_PARTS = ("data", "offsets", "counts")  # of Units, which are saved as three arrays
+_FILES = ("normalization_rule_tsv", "denormalization_rule_tsv", "seed_sentencepieces_file")  # options that name a file
+_PARTS = ("data", "offsets", "counts")  # of Units: each is an array of its own
 Array = np.ndarray[Any, Any]
 
 
 class Checkpoint:
-    """A context. TrainingError where the folder holds another training's; OutputError where it cannot be written.
+    """A context manager. TrainingError if the folder belongs to another training; OutputError if it cannot be written.
 
-    folder  None: nothing is kept
-    record  of the files that the training writes, if it writes any
+    folder  None: nothing is saved
+    record  of the files that the training writes
     """
 
     def __init__(
@@ -66,7 +66,7 @@ class Checkpoint:
             self._lock.release()
 
     def save(self, name: str, values: Any = None, /, **arrays: Units | Array) -> None:
-        """Afterwards the phase is complete and on disk, or as it was before. values: for JSON."""
+        """Save a phase atomically. values: anything that JSON holds."""
         if self.folder is None:
             return
         flat: dict[str, Array] = {"json": np.frombuffer(json.dumps(values).encode(), np.uint8)}
@@ -95,11 +95,11 @@ class Checkpoint:
             raise self.damaged(name, error) from None
 
     def damaged(self, name: str, why: Exception) -> TrainingError:
-        """What to say of a phase that was saved."""
+        """The error for a saved phase that cannot be used."""
         return TrainingError(f"{self.folder}/{name}.npz is damaged ({why}): remove {self.folder} to start again")
 
     def remove(self) -> None:
-        """The training is done."""
+        """Remove the folder: the training is complete."""
         if self.folder is None:
             return
         for name in PHASES:
@@ -125,13 +125,13 @@ def _check(folder: Path, what: dict[str, Any]) -> None:
         raise TrainingError(f"{path} is damaged: remove {folder} to start again") from None
     if different := difference(before, json.loads(json.dumps(what))):
         raise TrainingError(
-            f"{folder} is the checkpoint of another training: {different}. Go back to that, or name another"
+            f"{folder} is the checkpoint of another training: {different}; resume that one, name another"
             " folder, or remove this one"
         )
 
 
 def tidy(folder: str | os.PathLike[str], what: Mapping[str, Any]) -> None:
-    """Remove what a training that has ended left there: it was killed in remove(). Another's checkpoint stays."""
+    """Remove the checkpoint of a complete training that was killed in remove(); leave that of another training."""
     if Path(folder, "training.json").exists():
         with contextlib.suppress(TrainingError, OutputError):
             Checkpoint(folder, what).remove()
@@ -140,7 +140,7 @@ def tidy(folder: str | os.PathLike[str], what: Mapping[str, Any]) -> None:
 def description(
     kind: str, vocab_size: int | Sequence[int], sources: Iterable[Source], options: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """What makes a training: options by name, inputs by path. OptionError for an input that can be read only once."""
+    """What identifies a training: its options and inputs. OptionError for an input that can be read only once."""
     ret: dict[str, Any] = {"version of the checkpoint": VERSION, "kind": kind, "vocab_size": vocab_size}
     for name, value in sorted(options.items()):
         ret[name] = redacted(repr(value))
@@ -148,7 +148,7 @@ def description(
             ret[f"the content of {name}"] = hashlib.sha256(Path(os.fsdecode(value)).read_bytes()).hexdigest()
     for source in sources:
         if source.size_bytes is None and source.etag is None:
-            raise OptionError(f"{source.path} can be read only once: a checkpoint needs files")
+            raise OptionError(f"{source.path} can be read only once, but a checkpoint requires files")
         changed = f"changed at {source.mtime_ns}" if source.etag is None else f"version {source.etag}"
         url = "" if source.secrets_sha256 is None else f", at a URL with secrets that hash to {source.secrets_sha256}"
         ret[f"the input {source.path}"] = f"{source.size_bytes} bytes, {changed}{url}"

@@ -1,4 +1,4 @@
-"""What sentencepiece 0.2.3 refuses to train, and the pieces that are not learned: unknown, control, user, bytes."""
+"""Checks of options, as in sentencepiece 0.2.3; and the pieces that are not learned: unknown, control, user, bytes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _RANGES = {
 
 
 def check(specs: Specs, *, has_pretokenizer: bool = False, auto_coverage_in_unigram: bool = False) -> None:
-    """TrainingOptionError names the option at fault and what it may be."""
+    """TrainingOptionError names an invalid option and its valid values."""
     spec, kind = specs.trainer, specs.kind
     if spec.vocab_size <= 0:
         raise TrainingOptionError(f"vocab_size is {spec.vocab_size}; it must be positive")
@@ -107,5 +107,5 @@ class MetaPieces(dict[int, tuple[bytes, int]]):
         self[id_] = piece, type_
 
     def symbols(self) -> list[bytes]:
-        """What is a boundary in a text."""
+        """The pieces that are boundaries in a text."""
         return [piece for piece, _ in self.values() if piece]

@@ -1,4 +1,4 @@
-"""edit_vocabulary(): a greedy vocabulary edited by lists, by the words of a corpus, and by what a corpus never uses."""
+"""edit_vocabulary(): edits a greedy vocabulary by lists, by the words of a corpus, and by its use in a corpus."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from pyunitok.train.words import Word, rank_words
 from pyunitok.vocab import edit
 from pyunitok.vocab.lists import PieceList
 
-Progress = Callable[[str, int, int], None]  # what is done, how much of it, of how much (0: unknown)
+Progress = Callable[[str, int, int], None]  # phase, done, total (0: unknown)
 
 
 @dataclass(frozen=True)
 class Report:
-    """What an edit has done.
+    """The result of an edit.
 
-    edited  the vocabulary, and what became of each piece
+    edited  the vocabulary, and what happened to each piece
     words   those of add_words, best first
     texts   the tokens of each text before and after
     """
@@ -40,7 +40,7 @@ class Report:
         return self.edited.vocabulary
 
     def tokenizer(self) -> Tokenizer:
-        """Of the edited vocabulary."""
+        """The model of the edited vocabulary."""
         return Tokenizer.from_vocabulary(self.edited.vocabulary)
 
     def to_json(self) -> dict[str, Any]:
@@ -54,17 +54,17 @@ def edit_vocabulary(
     overwrite: bool = False, separator: bytes | None = None, text_key: str = "text", threads: int | None = None,
     max_memory: int = 0, progress: Progress = lambda phase, done, total: None,
 ) -> Report:  # fmt: skip
-    """Edit the vocabulary in a file ("rwkv-world": the installed one), and write it as `out` unless that is None.
+    """Edit the vocabulary in a file ("rwkv-world": the installed one), and write it to `out`, if given.
 
     add            pieces to add, in this order: see vocab.lists
-    add_words      a corpus (as `tokenize` takes it): after those, its max_words best words of these scripts are added
+    add_words      a corpus (as for `tokenize`), whose max_words best words of these scripts are added after the lists
     remove         pieces to remove
-    remove_unused  a corpus: the pieces that it never uses are removed
-    max_id         the largest id for new pieces; see vocab.edit for the order in which ids are given out
+    remove_unused  a corpus; pieces that it never uses are removed
+    max_id         the largest id for new pieces; see vocab.edit for the order in which ids are assigned
     to             the format of out, one of vocab.edit.FORMATS; by default by its name
     texts          files whose tokens are counted before and after
     overwrite      replace out if it exists; never the base itself
-    max_memory     for counting words: bytes in memory; beyond, counts go to disk
+    max_memory     for counting words: bytes in memory; further counts go to disk
 
     The words are ranked under the base vocabulary. Errors: VocabularyError, OptionError, InputError, OutputError.
     """
@@ -106,7 +106,7 @@ def edit_vocabulary(
 
 
 def _unused(tokenizer: Tokenizer, uses: np.ndarray[Any, np.dtype[np.int64]]) -> list[bytes]:
-    """What can be removed: single bytes and special pieces stay, and need no mention."""
+    """The unused pieces without single bytes and special pieces, which cannot be removed."""
     pieces = tokenizer.pieces()
     special = (tokenizer.eod_id, tokenizer.fallback_id)
     sizes = np.diff(pieces.offsets)

@@ -1,7 +1,7 @@
 """Lines to train on: from files, from an iterator, or a sample of them, as packed documents for a Segmenter.
 
-Here a batch is (data, offsets): documents laid end to end. Files come in large blocks that end at a line's end, one
-document each; items of an iterator come as documents of their own, so that one may hold a newline.
+A batch is (data, offsets), a packed list of documents. Files come in large blocks of complete lines, one document each.
+Each item of an iterator is a document, so it may contain newlines.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ RESERVED = "\u2585".encode()
 
 
 def from_files(paths: Sequence[str | bytes]) -> Iterator[Batch]:
-    """Blocks of whole lines. TrainingError for a file that cannot be read."""
+    """Blocks of complete lines. TrainingError for a file that cannot be read."""
     for path in map(os.fsdecode, paths):
         rest = b""
         try:
@@ -42,12 +42,12 @@ def from_files(paths: Sequence[str | bytes]) -> Iterator[Batch]:
 
 
 def from_iterator(items: Iterable[str | bytes]) -> Iterator[Batch]:
-    """Each item is a line; line ends at its end are dropped."""
+    """Each item is a line; trailing line ends are dropped."""
     return batched(map(as_line, items))
 
 
 def as_line(item: Any) -> bytes:
-    """TypeError for what is neither str nor bytes."""
+    """TypeError unless the item is str or bytes."""
     if isinstance(item, str):
         item = item.encode()
     if not isinstance(item, bytes):
@@ -68,7 +68,7 @@ def _one(text: bytes) -> Batch:
 
 
 def split(batches: Iterable[Batch], *, whole: bool) -> Iterator[bytes]:
-    """The lines of batches, one by one; whole: a document is a line."""
+    """The lines of batches, one by one. whole: each document is a line."""
     for data, offsets in batches:
         text, bounds = data.tobytes(), offsets.tolist()
         for begin, end in pairwise(bounds):
@@ -79,7 +79,7 @@ def split(batches: Iterable[Batch], *, whole: bool) -> Iterator[bytes]:
 
 
 def usable(max_line_bytes: int, *, tsv: bool) -> Callable[[bytes], bool]:
-    """Whether a line would be trained on: what sentencepiece samples from."""
+    """A test whether a line is trained on: sentencepiece samples from such lines."""
 
     def test(line: bytes) -> bool:
         text = line.split(b"\t")[0] if tsv else line
@@ -99,10 +99,10 @@ def first(lines: Iterable[bytes], n: int, test: Callable[[bytes], bool]) -> Iter
 
 
 def sample(lines: Iterable[bytes], n: int, seed: int, test: Callable[[bytes], bool]) -> list[bytes]:
-    """n of the lines that pass the test, in their order. Which ones depends on the seed and on their numbers alone.
+    """n of the lines that pass the test, in order. The choice depends on the seed and the numbers of the lines only.
 
-    Each line has a random number made of the seed and its own number; the n smallest are taken. At most 2 n lines are
-    held at a time.
+    Each line gets a random number from the seed and its own number; the n smallest are taken. At most 2 n lines are in
+    memory.
     """
     kept: list[tuple[int, int, bytes]] = []
     limit = 1 << 64

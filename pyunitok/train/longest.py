@@ -1,12 +1,12 @@
-"""train_longest(): the pieces under which greedy longest-prefix encoding of a text takes the fewest tokens.
+"""train_longest(): finds pieces with which greedy longest-prefix encoding of a text takes few tokens.
 
-    bytes ─▶ grow: a pass over the text; join the pairs that save most; drop what costs ─▶ … ─▶ a little too many pieces
+    bytes ─▶ grow: a pass over the text; join the pairs that save most; drop useless pieces ─▶ … ─▶ slightly too many
           ─▶ refine: drop the pieces that save least, join the pairs that save most, fewer each time ─▶ the vocabulary
 
-The text is encoded by the greedy encoder itself in every round, so what a piece saves is measured and not modelled:
-the number of tokens more that the text would take without that piece, its neighbours' boundaries included. Tokens are
-weighted by source, and a count beyond a source's `damping` grows by its logarithm only, so that a licence header or a
-template does not look like language. Memory: the text, and some 200 MB a thread for its pairs.
+Each round encodes the text with the greedy encoder, so the saving of a piece is measured, not modelled: the number of
+additional tokens without that piece, including the effect on its neighbours. Tokens are weighted by source, and a count
+beyond a source's `damping` grows only by its logarithm, so that a licence header or a template does not look like
+language. Memory: the text, and about 200 MB per thread for its pairs.
 """
 
 from __future__ import annotations
@@ -24,23 +24,23 @@ from pyunitok._c.train_greedy import PAIRS, VALUES, GreedyCounts, GreedyRound, G
 from pyunitok.model.batch import check_threads
 from pyunitok.packed import Offsets, Packed
 
-GROWTH = 1.25  # pieces of a round to those of the one before
-OVERSHOOT = 1.08  # pieces before refining to those wanted
+GROWTH = 1.25  # pieces of a round / pieces of the round before
+OVERSHOOT = 1.08  # pieces before refining / pieces wanted
 FIRST_SWAP, LAST_SWAP = 0.08, 0.002  # share of the pieces exchanged in the first and in the last round of refining
 SWAP_DECAY = 0.75
 SETTLE_ROUNDS = 12
-REST_ROUNDS = 6  # a piece that was dropped is not joined again for so many rounds
-WEIGHT_UNIT = 256  # of the fixed-point weights in C
-CALL_BYTES = 4 << 20  # counted in one call, which no interrupt ends
+REST_ROUNDS = 6  # for this many rounds, a dropped piece is not joined again
+WEIGHT_UNIT = 256  # 1.0 in the fixed-point weights of C
+CALL_BYTES = 4 << 20  # per call, which cannot be interrupted
 
 
 @dataclass(frozen=True)
 class WeightedText:
-    """Documents that are alike, such as those of one package or file.
+    """Documents of the same origin, such as a package or a file.
 
-    documents  as a packed list of bytes
-    weight     of a token in it, > 0
-    damping    a count in it beyond this grows by its logarithm only; 0: never
+    documents  a packed list of bytes
+    weight     of each of its tokens, > 0
+    damping    a larger count grows only by its logarithm; 0: no limit
     """
 
     documents: Packed
@@ -49,18 +49,18 @@ class WeightedText:
 
 
 class Step(NamedTuple):
-    """Where training is, after each pass."""
+    """The progress of training after a pass."""
 
     phase: str  # grow, refine, settle
     number: int
     n_pieces: int
-    n_tokens: int  # of the whole text, without weights
+    n_tokens: int  # of the complete text, unweighted
     n_bytes: int
 
 
 @dataclass
 class LongestState:
-    """A training between two rounds.
+    """The state of a training between two rounds.
 
     pieces     the vocabulary
     dropped    piece → the round in which it was dropped
@@ -85,17 +85,17 @@ def train_longest(
 ) -> list[bytes]:  # fmt: skip
     """The pieces, sorted by bytes, all 256 single bytes among them.
 
-    n_pieces     how many, bytes included; fewer come back only if the text has no more pairs that repeat
+    n_pieces     including the bytes; fewer are returned only if no more pairs repeat in the text
     rules        which strings may be pieces
-    required     pieces that are in whatever they save
-    min_sources  a piece of long_bytes or more must repeat in so many sources
-    allowed      whether a string may be a piece, beyond the rules; required pieces are not asked about
-    state        where an earlier training of the same sources was after a round: it resumes there
+    required     pieces that are never dropped
+    min_sources  number of sources that a piece of at least long_bytes must occur in
+    allowed      whether a string may be a piece, besides the rules; not called for required pieces
+    state        of an earlier training of the same sources, which is resumed
     after_round  called with the state after each round
-    progress     called within a round: which one, bytes done, of how many
+    progress     called within a round with its name, the bytes done, and the total
 
-    The result depends on the sources, their order excepted, and on the options; not on threads. Cost: some 50 passes,
-    each about 30 MB/s a core.
+    The result depends on neither the order of the sources nor the number of threads. Cost: about 50 passes at about
+    30 MB/s per core.
     """
     check_threads(threads)
     kept = {*required} | {bytes([byte]) for byte in range(256)}
@@ -112,7 +112,7 @@ class _Trainer:
         self, sources: Sequence[WeightedText], rules: GreedyRules, kept: set[bytes], min_sources: int, long_bytes: int,
         allowed: Callable[[bytes], bool] | None, threads: int, on_step: Callable[[Step], None] | None,
     ) -> None:  # fmt: skip
-        # The largest first, so that no thread is left with a large one at the end.
+        # The largest first, so that no thread begins a large one at the end.
         self._sources = sorted(sources, key=lambda source: -len(source.documents.data))
         self._rules, self.kept, self._allowed = rules, kept, allowed
         self._min_sources, self._long_bytes = min_sources, long_bytes
@@ -130,7 +130,7 @@ class _Trainer:
         return sorted(self.state.pieces)
 
     def _grow(self, n_pieces: int) -> None:
-        """Until there are a little too many, or the text has no more pairs that repeat."""
+        """Add pieces until there are slightly too many, or no more pairs repeat in the text."""
         state, most = self.state, int(n_pieces * OVERSHOOT)
         if len(state.pieces) >= most:
             state.phase = "refine"
@@ -154,13 +154,13 @@ class _Trainer:
             state.phase = "settle"
 
     def _settle(self, n_pieces: int) -> None:
-        """To exactly n_pieces, or as many as there are."""
+        """Drop or add pieces until there are exactly n_pieces, if the text has as many."""
         state, excess = self.state, len(self.state.pieces) - n_pieces
         before = state.pieces
         if excess > 0:
             counts = self._pass(state.pieces, "settle")
             few = excess <= n_pieces // 1000 or state.n_settled >= SETTLE_ROUNDS
-            state.pieces = self._drop(state.pieces, counts, excess if few else excess // 2)  # then others save more
+            state.pieces = self._drop(state.pieces, counts, excess if few else excess // 2)  # then the others save more
         elif excess < 0 and state.n_settled < SETTLE_ROUNDS:
             state.pieces = self._join(state.pieces, self._pass(state.pieces, "settle"), n_pieces)
         state.n_settled += 1
@@ -168,7 +168,7 @@ class _Trainer:
             state.phase = "done"
 
     def _pass(self, pieces: set[bytes], phase: str) -> GreedyCounts:
-        """The text encoded with these pieces, over all threads."""
+        """Encode the text with these pieces, on all threads."""
         round_, threads = GreedyRound(list(pieces), self._rules), self._threads
         waiting: SimpleQueue[WeightedText | None] = SimpleQueue()
         for source in [*self._sources, *[None] * threads]:
@@ -206,12 +206,12 @@ class _Trainer:
         return first
 
     def _drop_useless(self, pieces: set[bytes], counts: GreedyCounts) -> set[bytes]:
-        """Without the pieces that the text would be no longer without."""
+        """The pieces without those that save no tokens."""
         _, values, _ = counts.pieces()
         return self._without(pieces, {p for p, value in zip(counts.round_pieces, values, strict=True) if value <= 0})
 
     def _drop(self, pieces: set[bytes], counts: GreedyCounts, n: int) -> set[bytes]:
-        """Without the n pieces that save least."""
+        """The pieces without the n that save least."""
         _, values, _ = counts.pieces()
         free = pieces - self.kept
         worst = sorted((int(value), p) for p, value in zip(counts.round_pieces, values, strict=True) if p in free)
@@ -223,7 +223,7 @@ class _Trainer:
         return pieces - dropped
 
     def _join(self, pieces: set[bytes], counts: GreedyCounts, n_pieces: int) -> set[bytes]:
-        """With the pairs that save most, up to n_pieces."""
+        """The pieces and the pairs that save most, up to n_pieces."""
         room = n_pieces - len(pieces)
         if room <= 0:
             return pieces
@@ -233,7 +233,7 @@ class _Trainer:
         usable = (n_sources >= self._min_sources) | (sizes[lefts] + sizes[rights] < self._long_bytes)
         lefts, rights, gains = lefts[usable], rights[usable], gains[usable]
         if len(gains) > 8 * room:
-            best = gains >= np.partition(gains, -8 * room)[-8 * room]  # equal gains together: no order decides
+            best = gains >= np.partition(gains, -8 * room)[-8 * room]  # all of equal gain: no order decides
             lefts, rights, gains = lefts[best], rights[best], gains[best]
         gain_of: dict[bytes, int] = {}
         for left, right, gain in zip(lefts.tolist(), rights.tolist(), gains.tolist(), strict=True):

@@ -1,4 +1,4 @@
-"""Training a vocabulary for greedy longest-prefix encoding: options, the text in memory, pieces, ids.
+"""`train longest`: options, the text in memory, the trainer, and the ids of the pieces.
 
     files ──▶ text in memory, weighted ──train_longest──▶ pieces, by bytes ──▶ ids 1, 2, 3, …; 0 ends a document
 """
@@ -31,13 +31,13 @@ FORMATS = ("native", "rwkv")
 MAX_VOCAB_SIZE = 1 << 22
 MAX_TEXT_BYTES = 1 << 30
 EOD = 0
-SOURCE_BYTES = 16 << 20  # of a WeightedText: small enough for threads to share the work of one file
+SOURCE_BYTES = 16 << 20  # per WeightedText: small enough for threads to share a file
 MAX_RATIO = 1 << 20  # of the weights of two inputs
 Marks = np.ndarray[Any, np.dtype[np.uint64]]
 
 
 def parse_weight(text: str) -> tuple[str, float]:
-    """IN=W."""
+    """The input and the weight of IN=W."""
     path, _, number = text.rpartition("=")
     if not path:
         raise ValueError(f"{text!r} is not IN=W; try books/=2")
@@ -46,7 +46,7 @@ def parse_weight(text: str) -> tuple[str, float]:
 
 @dataclass(frozen=True)
 class LongestOptions:
-    """How a vocabulary is trained. The format goes by the file's name unless `to` is given."""
+    """How a greedy vocabulary is trained. Unless `to` is given, the file's name decides the format."""
 
     to: str | None = option(None, "The file's format. Default: rwkv for NAME.txt.", type=FORMATS)
     split_by: str = option("none", "space: a piece holds one word at most.", type=("space", "none"), section="Pieces")
@@ -68,17 +68,17 @@ class LongestOptions:
     weights: Mapping[str, float] = field(
         default_factory=dict,
         metadata={"option": options.Option(
-            "weights", "A token saved in this input counts W times. May be repeated.", parse_weight, flag="weight",
+            "weights", "Count each token of this input W times. May be repeated.", parse_weight, flag="weight",
             metavar="IN=W", collect=dict, section="Weights",
         )},
     )  # fmt: skip
-    equal_bytes: bool = option(False, "As if all inputs had the same number of bytes.", section="Weights")
+    equal_bytes: bool = option(False, "Weigh all inputs as if they had the same number of bytes.", section="Weights")
     damping: int = option(
-        0, "Text that an input repeats more often than this counts by its logarithm. 0: never.", least=0,
+        0, "Count text that an input repeats more often than this by its logarithm. 0: never.", least=0,
         section="Weights",
     )  # fmt: skip
-    seed: int = option(0, "For the sample, if --max-memory requires one.", section="Weights")
-    min_sources: int = 1  # see train_longest, as for `required`
+    seed: int = option(0, "Seed of the sample, if --max-memory requires one.", section="Weights")
+    min_sources: int = 1  # this and `required`: see train_longest
     required: Sequence[str | bytes] = ()
 
     def rules(self) -> GreedyRules:
@@ -123,20 +123,20 @@ def _run(training: Training, given: dict[str, Any]) -> Trained:
 
 
 def _weights(training: Training, chosen: LongestOptions) -> list[float]:
-    """Of each input. OptionError for a weight of no input."""
+    """The weight of each input. OptionError for the weight of another input."""
     if chosen.weights and training.files is None:
         raise OptionError("weights are for inputs that are files")
     for name, weight in chosen.weights.items():
         if name not in training.arguments:
             inputs = ", ".join(training.arguments)
-            raise OptionError(f"the weight {name}={weight:g} is of no input; the inputs are {inputs}")
+            raise OptionError(f"the weight {name}={weight:g} belongs to no input; the inputs are {inputs}")
         if not (math.isfinite(weight) and weight > 0):
             raise OptionError(f"the weight of {name} is {weight:g}; it must be above 0")
     return [chosen.weights.get(name, 1.0) for name in training.arguments] or [1.0]
 
 
 def _batches(training: Training, source: TextSource) -> Iterable[tuple[int, Bytes, Offsets]]:
-    """Documents, with the number of their input."""
+    """Documents and the number of their input."""
     if not isinstance(source, Corpus):
         return ((0, data, offsets) for data, offsets in source.batches())
     groups = [number for number, files in enumerate(training.files or []) for _ in files]
@@ -176,7 +176,7 @@ def _save(pieces: list[bytes], training: Training, to: str | None) -> Tokenizer:
 
 @dataclass
 class _Chunk:
-    """Documents of one group; marks: their random numbers."""
+    """Documents of one input. marks: their random numbers."""
 
     group: int
     data: Bytes
@@ -193,11 +193,11 @@ class _Chunk:
 
 @dataclass
 class SampledText:
-    """The text to train on, which grows by add(): all of it in memory, in WeightedTexts of equal size.
+    """The text to train on, in memory, in parts of equal size. It grows by add().
 
-    If it exceeds max_bytes, it is a sample of documents, which depends on the seed, the order of the documents and
-    max_bytes alone: a random number is made of the seed and the number of each document, and those below a bound stay.
-    The bound is halved whenever they exceed max_bytes.
+    If it exceeds max_bytes, documents are sampled. The sample depends only on the seed, the order of the documents and
+    max_bytes: each document gets a random number from the seed and its own number, and stays if that is below a bound,
+    which is halved whenever the text exceeds max_bytes.
     """
 
     max_bytes: int
@@ -211,7 +211,7 @@ class SampledText:
     _open_bytes: int = 0
 
     def add(self, group: int, data: Bytes, offsets: Offsets) -> None:
-        """Documents of the input of this number; copied."""
+        """Add a copy of documents of an input."""
         n = len(offsets) - 1
         marks = _marks(self.seed, self.n_documents, n)
         self.n_documents += n
@@ -239,7 +239,7 @@ class SampledText:
         self._open, self._open_bytes = [], 0
 
     def texts(self, weights: Sequence[float], *, equal: bool, damping: int) -> list[WeightedText]:
-        """All of it. weights: of each group; equal: as if all groups had the same number of bytes, before weighting;
+        """All of the text. weights: of each input; equal: weigh all inputs as if they had the same number of bytes;
         damping: of each WeightedText."""
         if self._open:
             self._close()
@@ -255,7 +255,7 @@ class SampledText:
 
 
 def _marks(seed: int, first: int, n: int) -> Marks:
-    """Random numbers below 2^63 of documents first..first+n-1: SplitMix64, see csrc/ground/rng.h."""
+    """Random numbers below 2^63 for documents first..first+n-1: SplitMix64, see csrc/ground/rng.h."""
     start = np.uint64((seed * 0x9E3779B97F4A7C15 + first + 1) & (1 << 64) - 1)
     z = np.arange(n, dtype=np.uint64) + start
     z = (z ^ z >> np.uint64(30)) * np.uint64(0xBF58476D1CE4E5B9)
@@ -267,9 +267,9 @@ def _marks(seed: int, first: int, n: int) -> Marks:
 TRAINER = Trainer(
     "longest", """Train a greedy vocabulary, RWKV World's kind.
 
-    Encoding always takes the longest piece. Training looks for the pieces that then give the fewest tokens. Ids
-    follow the order of the pieces' bytes from 1 on; 0 ends a document. The text is held in memory, in up to
-    half of --max-memory; larger texts are sampled.
+    The encoder always takes the longest piece that matches. Training searches for pieces that then give few
+    tokens. Ids start at 1, in the order of the pieces' bytes; 0 ends a document. The text is kept in memory, in
+    up to half of --max-memory; larger texts are sampled.
 
     \b
     Example:

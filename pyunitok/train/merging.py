@@ -15,7 +15,7 @@ from pyunitok.train.checkpoint import Checkpoint
 from pyunitok.train.modelfile import Piece
 
 SAVE_SECONDS = 20.0  # between two checkpoints of the merges
-STEP_WORK = 1 << 20  # positions looked at in one call, which no interrupt ends
+STEP_WORK = 1 << 20  # positions per call, which cannot be interrupted
 Progress = Callable[[int, int], None]  # done, of how many
 
 
@@ -23,12 +23,12 @@ def train(
     rules: Rules, counted: list[Units], n_pieces: int, alphabet: Alphabet, *, min_count: int, progress: Progress,
     checkpoint: Checkpoint, threads: int = 1, by_char: Counts | None = None,
 ) -> list[Piece]:  # fmt: skip
-    """The pieces, at most n_pieces with the characters: the merges in their order, then the characters.
+    """The pieces, at most n_pieces including characters: the merges in order, then the characters.
 
-    counted: the units alone; it is emptied, for the trainer has its own copy. Units end where the alphabet does.
-    by_char: choose the characters, too, by the tokens they save.
-    min_count: merge no pair that is rarer. 0 is sentencepiece's: pairs that occur no more become pieces as well.
-    checkpoint: keeps the merges, and gives those that an earlier run has kept.
+    counted     a list of the units, which is emptied: the trainer copies them
+    by_char     counts of characters, to choose those that save most tokens
+    min_count   merge no rarer pair. With 0, as in sentencepiece, pairs that no longer occur become pieces, too
+    checkpoint  saves the merges, or supplies those of an earlier run
     """
     n_merges = n_pieces if by_char is not None else n_pieces - len(alphabet.required)
     trainer = merge(
@@ -36,7 +36,7 @@ def train(
         checkpoint=checkpoint,
     )  # fmt: skip
     merged = trainer.pieces()
-    del trainer  # its memory, before the pieces become objects
+    del trainer  # frees its memory before the pieces become Python objects
     if by_char is not None:
         pieces = _with_best_characters(merged.items(), merged.counts.tolist(), n_pieces, by_char)
     else:
@@ -48,7 +48,7 @@ def merge(
     rules: Rules, counted: list[Units], n_merges: int, *, keep: Bytes | None = None, min_count: int,
     progress: Progress, threads: int, checkpoint: Checkpoint,
 ) -> BpeTrainer:  # fmt: skip
-    """A trainer that has made its merges: see train()."""
+    """A trainer after its merges. Arguments as for train()."""
     trainer = BpeTrainer(rules, counted.pop(), keep, threads)
     if (kept := checkpoint.load("merges")) is not None:
         try:
@@ -67,10 +67,10 @@ def merge(
 
 
 def _with_best_characters(merges: list[bytes], counts: list[int], n_pieces: int, by_char: Counts) -> list[bytes]:
-    """auto_character_coverage: the first k merges, the characters in them, and the characters that save most besides.
+    """auto_character_coverage: the first k merges, their characters, and the other characters that save most tokens.
 
-    A character outside the vocabulary costs a token for each of its bytes, so having it saves bytes - 1 tokens each
-    time. k is where the sum of all savings is largest; the larger k where two are equal.
+    A character outside the vocabulary takes a token for each of its bytes, so a piece for it saves bytes - 1 tokens per
+    occurrence. k maximizes the sum of all savings; of equal sums, the larger k.
     """
     codes = np.flatnonzero(by_char)
     n_bytes = 1 + (codes > 0x7F) + (codes > 0x7FF) + (codes > 0xFFFF)
@@ -109,7 +109,7 @@ def _with_best_characters(merges: list[bytes], counts: list[int], n_pieces: int,
 
 
 class Sums:
-    """A Fenwick tree: numbers 0..n-1, their running sums in O(log n)."""
+    """A Fenwick tree: prefix sums of n numbers in O(log n)."""
 
     def __init__(self, n: int, values: np.ndarray[tuple[int], np.dtype[np.int64]]) -> None:
         self._tree = [0] * (n + 1)
@@ -134,7 +134,7 @@ class Sums:
         return self.up_to(len(self._tree) - 1)
 
     def find(self, wanted: int) -> int:
-        """How many numbers from the first on sum up to `wanted`; 0 for 0."""
+        """The length of the shortest prefix whose sum is at least `wanted`."""
         at, step = 0, 1 << len(self._tree).bit_length()
         while step:
             if at + step < len(self._tree) and self._tree[at + step] < wanted:

@@ -1,4 +1,4 @@
-"""What a SentencePiece trainer writes: the .model, as sentencepiece 0.2.3 serializes it, and the .vocab."""
+"""The files of a SentencePiece trainer: the .model, as sentencepiece 0.2.3 serializes it, and the .vocab."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Piece = tuple[bytes, float]
 
 
 def assemble(specs: Specs, meta: MetaPieces, pieces: Sequence[Piece]) -> Any:
-    """A ModelProto: the meta pieces at their ids, the others in order on the ids left."""
+    """A ModelProto: the meta pieces at their ids, the others in order at the remaining ids."""
     spec = specs.trainer
     proto = sentencepiece_proto.message("ModelProto")()
     seen: set[bytes] = set()
@@ -52,7 +52,7 @@ def assemble(specs: Specs, meta: MetaPieces, pieces: Sequence[Piece]) -> Any:
 
 
 def check_size(specs: Specs, n_pieces: int) -> None:
-    """TrainingError where hard_vocab_limit asks for exactly as many pieces as there are to be."""
+    """TrainingError if hard_vocab_limit requires another number of pieces."""
     spec = specs.trainer
     if spec.hard_vocab_limit and not specs.kind.ignores_limit and n_pieces != spec.vocab_size:
         raise TrainingError(
@@ -62,7 +62,7 @@ def check_size(specs: Specs, n_pieces: int) -> None:
 
 
 def vocabulary_text(proto: Any) -> bytes:
-    """The .vocab: a line for each piece, with its score after a tab unless the spec says otherwise."""
+    """The .vocab: a line for each piece, with a tab and its score unless the spec omits scores."""
     with_scores = proto.trainer_spec.vocabulary_output_piece_score
     lines = [piece.piece + (b"\t%b" % f"{piece.score:g}".encode() if with_scores else b"") for piece in proto.pieces]
     return b"".join(line + b"\n" for line in lines)

@@ -1,4 +1,4 @@
-"""Readers that count for the BytePiece trainer: documents are put in NFC and given to C."""
+"""Counting for the BytePiece trainer: readers normalize documents to NFC and pass them to C."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pyunitok.vocab import nfc
 
 
 def decimal_digits() -> Bytes:
-    r"""uint8[0x110000]: 1 for what \d matches in this Python."""
+    r"""uint8[0x110000]: 1 for each character that \d matches in this Python."""
     table = np.zeros(0x110000, np.uint8)
     every = "".join(map(chr, [*range(0xD800), *range(0xE000, 0x110000)]))
     table[[ord(digit) for digit in re.findall(r"\d", every)]] = 1

@@ -1,4 +1,4 @@
-"""The rules by which a text is normalized before training: named, from a file of rules, or given."""
+"""Normalization rules for training: named, from a file, or compiled."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ DEFAULT = b"nmt_nfkc"
 
 
 def complete(specs: Specs, folder: Path | None = None) -> None:
-    """Fill in the compiled rules that the specs ask for. folder: where those with names lie: see charsmap.named."""
+    """Fill in the compiled rules that the specs ask for. folder: of named rules, see charsmap.named."""
     spec = specs.normalizer
     if spec.normalization_rule_tsv:
         if spec.precompiled_charsmap:
@@ -55,7 +55,7 @@ def _named(name: str, folder: Path | None) -> bytes:
 
 
 def normalizer(specs: Specs) -> c_text.Normalizer:
-    """What lines go through. User-defined symbols are normalized, too, as in sentencepiece's trainer."""
+    """The normalizer of lines. As in sentencepiece's trainer, it also normalizes user-defined symbols."""
     try:
         rules = read_normalization(specs.normalizer, "normalization")
     except VocabularyError as error:

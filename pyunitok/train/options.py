@@ -1,4 +1,4 @@
-"""Options of trainers, declared once: keywords of train(), checks of their values, and the command line with its help.
+"""Options of trainers. A declaration gives the keyword of train(), its checks, the command-line option and its help.
 
     @dataclass
     class Options:
@@ -17,16 +17,16 @@ T = TypeVar("T")
 
 
 class Option(NamedTuple):
-    """An option as the command line has it.
+    """An option of the command line.
 
-    type      bool, int, float or str; the choices; or a function of the argument, which raises ValueError
-    default   None: the trainer is not told of the option unless it is given
-    least     of a number, as is `most`
-    section   of the help; "": it is one of the first
-    flag      its name on the command line, if that is not `name`
-    collect   what several of them become; None: it is given once
-    is_pair   bool: --no-NAME exists, too
-    is_hidden it has no effect, and the help leaves it out
+    type      bool, int, float or str; a tuple of choices; or a function that parses the argument or raises ValueError
+    default   None: pass the option to the trainer only if it is given
+    least     smallest number; `most` is the largest
+    section   of the help; "": the first
+    flag      name on the command line, if different
+    collect   makes a value of repeated options; None: not repeatable
+    is_pair   bool: there is also --no-NAME
+    is_hidden the help omits it, because it has no effect
     """
 
     name: str
@@ -43,7 +43,7 @@ class Option(NamedTuple):
     is_hidden: bool = False
 
     def check(self, value: Any) -> None:
-        """OptionError unless a trainer can take the value."""
+        """OptionError if the value is invalid."""
         if isinstance(self.type, tuple) and value is not None and value not in self.type:
             raise OptionError(f"{self.name} must be one of {', '.join(self.type)}, not {value!r}")
         if self.most is not None and not (self.least or 0) <= value <= self.most:
@@ -65,14 +65,14 @@ def options_of(record: Any) -> list[Option]:
 
 
 def check(options: Iterable[Option], given: Mapping[str, Any]) -> None:
-    """OptionError names the first value that is wrong."""
+    """OptionError names the first invalid value."""
     for item in options:
         if item.name in given:
             item.check(given[item.name])
 
 
 def read(record: Callable[..., T], given: Mapping[str, Any], title: str) -> T:
-    """The record of these keywords. OptionError for unknown ones and for wrong values. title: of the models."""
+    """The record of these keywords. OptionError for an unknown keyword or an invalid value. title: of the models."""
     if unknown := sorted(given.keys() - {item.name for item in fields(record)}):  # type: ignore[arg-type]
         raise OptionError(f"there is no option {unknown[0]} for {title} models")
     check(options_of(record), given)

@@ -1,4 +1,4 @@
-"""Lines that a Python function cuts before training: normalized here one by one, so slower than what C does alone."""
+"""Pre-tokenizers in Python: lines are normalized and cut one by one, which is slower than in C."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ def normalized(
     lines: Iterable[bytes], normalizer: Normalizer, symbols: Sequence[bytes], function: Pretokenizer, *, tsv: bool,
     may_differ: bool,
 ) -> Iterator[bytes]:  # fmt: skip
-    """The lines, normalized and with boundaries between what `function` makes of them.
+    """The lines, normalized, with boundaries between the parts that `function` returns.
 
-    may_differ: its parts need not make up the line again; else TrainingError.
+    may_differ: the parts may differ from the line; otherwise TrainingError.
     """
     ordered = sorted({symbol.decode("utf-8", "replace") for symbol in symbols}, key=len, reverse=True)
     pattern = re.compile("|".join(map(re.escape, ordered)) or r"(?!)")

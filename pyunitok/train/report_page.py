@@ -16,12 +16,11 @@ from pyunitok.train.trained import Trained
 from pyunitok.vocab.lists import escape
 
 N_SHOWN = 50
-LOG_RATIO = 4  # of the largest vocabulary to the smallest, from which on sizes are drawn on a logarithmic axis
+LOG_RATIO = 4  # largest vocabulary / smallest, above which the axis of sizes is logarithmic
 
 
 def write(trained: Trained, path: Path, title: str, how: Sequence[tuple[str, str]] = ()) -> None:
-    """how: rows that say how the model was trained. OutputError where matplotlib is not installed, or the file cannot
-    be written."""
+    """how: rows about the command line. OutputError if matplotlib is not installed or the file cannot be written."""
     svg = page.image(draw(trained), "svg")
     parts = [
         page.picture(svg, "Charts of density by vocabulary size, piece lengths and piece frequencies"),
@@ -76,7 +75,7 @@ def _n_chars(piece: bytes) -> int:
 
 
 def frequent_table(trained: Trained) -> Table:
-    """The pieces that the sample takes most often."""
+    """The most frequent pieces of the sample."""
     best = np.argsort(-trained.in_sample.counts, kind="stable")[:N_SHOWN]
     total = max(1, trained.in_sample.n_tokens)
     lines = [
@@ -94,6 +93,6 @@ def longest_table(trained: Trained) -> Table:
 
 
 def phase_table(trained: Trained) -> Table:
-    """What each phase took."""
+    """Time and memory of each phase."""
     lines = [(p.name, f"{p.seconds:.1f}", f"{p.peak_bytes / (1 << 20):,.0f}") for p in trained.all_phases()]
     return [("phase", "seconds", "peak MiB"), *lines]

@@ -1,4 +1,4 @@
-"""A source that is read more than once: files again, and a copy of what can be read only once."""
+"""Reads a source more than once: files again, and anything else from a copy."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from pyunitok.train.counting import unwritable
 from pyunitok.train.lines import Batch
 from pyunitok.train.sources import Adder, Progress, TextSource
 
-IN_MEMORY_BYTES = 16 << 20  # of a copy; the rest is in a file
+IN_MEMORY_BYTES = 16 << 20  # of a copy; a larger one is a file
 
 
 class Rereading:
-    """A context: a source that may be fed to several counters in turn.
+    """A context manager: a source that can be fed to several counters in turn.
 
     Files are read again each time. A source that can be read only once (an iterator, stdin) is copied to a temporary
     file, compressed: for each batch, a size and a zstd frame of the number of documents, their sizes (int64) and bytes.
@@ -60,7 +60,7 @@ class Rereading:
             share_out(_frames(self._copy), self._threads, work, lambda: progress(sum(done), self._n_bytes))
 
     def add(self, data: Any, offsets: Any) -> None:
-        """Keep and count a batch; in any thread."""
+        """Copy and count a batch. May be called from any thread."""
         assert self._copy is not None
         head = np.concatenate(([len(offsets) - 1], np.diff(offsets))).astype(np.int64)
         text = head.tobytes() + data[offsets[0] : offsets[-1]].tobytes()

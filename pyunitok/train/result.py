@@ -1,9 +1,9 @@
-"""The files that a training writes and, with a checkpoint, a record of them: the same training, started again, finds
-there that all is done.
+"""The files that a training writes and, with a checkpoint, a record of them: if the same training is started again, it
+finds that all is done.
 
-    NAME.training.json   what was trained from which inputs, the SHA-256 of each file, whether the training has ended
+    NAME.training.json   options, inputs, the SHA-256 of each file, and whether the training is complete
 
-The record is written before the files, so that a training that is killed between them can tell them from other files.
+The record is written before the files, so a resumed training can tell its own files from others.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ FORMAT = "pyunitok training"
 
 
 class Record:
-    """Of one training. out: its NAME; files: its models, and what is written beside them; what: see description()."""
+    """The record of one training. out: NAME; files: all that it writes; what: see description()."""
 
     def __init__(self, out: str | os.PathLike[str], files: Iterable[Path], what: Mapping[str, Any]) -> None:
         self.path = Path(f"{os.fspath(out)}.training.json")
@@ -31,9 +31,9 @@ class Record:
         self._hashes: dict[str, str] = {}
 
     def is_done(self, report: Path | None, *, overwrite: bool | None) -> bool:
-        """Whether this training has ended, and its files and report are as it wrote them; never with overwrite.
+        """Whether this training is complete, and its files and report are unchanged. Always False with overwrite.
 
-        overwrite  False: OutputError where a file exists that this training would replace by another one
+        overwrite  False: OutputError if this training would replace a file that it did not write
         """
         there = [path for path in self._files if path.exists()]
         if overwrite or not there:
@@ -52,18 +52,18 @@ class Record:
         return is_done and not problem
 
     def begin(self, files: Mapping[Path, bytes | bytearray]) -> None:
-        """These are about to be written."""
+        """Note the files that are about to be written."""
         self._hashes = {self._name(path): hashlib.sha256(data).hexdigest() for path, data in files.items()}
         self._write(done=False)
 
     def end(self, report: Path | None) -> None:
-        """All files are written, the report too."""
+        """Note that all files and the report are written."""
         if report is not None and report.is_file():
             self._hashes[self._name(report)] = hashlib.sha256(report.read_bytes()).hexdigest()
         self._write(done=True)
 
     def _problem(self, path: Path, hashes: Mapping[str, Any]) -> str:
-        """Why it is not the file that was written; "" if it is."""
+        """Why this is not the file that was written; "" if it is."""
         expected = hashes.get(self._name(path))
         if expected is None:
             problem = "was not written by this training, which is complete"
@@ -76,11 +76,11 @@ class Record:
         return f"{path} {problem}; --overwrite trains again"
 
     def _name(self, path: Path) -> str:
-        """As seen from the record, which may move with its files."""
+        """The path relative to the record, which may move with its files."""
         return os.path.relpath(path.absolute(), self.path.parent.absolute())
 
     def _read(self) -> dict[str, Any]:
-        """Empty where there is none, or nothing that we wrote."""
+        """The record on disk; empty if there is none."""
         try:
             found = json.loads(self.path.read_bytes())
             is_ours = found["format"] == FORMAT and isinstance(found["what"], dict) and isinstance(found["files"], dict)
@@ -94,7 +94,7 @@ class Record:
 
 
 def difference(before: Mapping[str, Any], now: Mapping[str, Any]) -> str:
-    """The first of the values that are not the same, in words; "" if all are."""
+    """Describes the first value that differs; "" if none does."""
     for name in dict.fromkeys([*before, *now]):
         if before.get(name) != now.get(name):
             return f"{name} was {_shown(before.get(name))} and is {_shown(now.get(name))}"
@@ -107,7 +107,7 @@ def _shown(value: Any) -> str:
 
 
 def write_models(files: Mapping[Path, bytes | bytearray], record: Record | None) -> None:
-    """Write the files of a model in this order: where the last one is, all are. OutputError: none is left."""
+    """Write the files of a model in this order: if the last exists, all do. On OutputError, none is left."""
     if record is not None:
         record.begin(files)
     written: list[Path] = []
@@ -116,6 +116,6 @@ def write_models(files: Mapping[Path, bytes | bytearray], record: Record | None)
             write_whole(path, data)
             written.append(path)
     except OutputError:
-        for path in written:  # of no model, and in the way of the next attempt
+        for path in written:  # useless, and in the way of the next attempt
             path.unlink()
         raise

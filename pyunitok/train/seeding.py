@@ -1,4 +1,4 @@
-"""What a Unigram model starts from: the characters, and the strings that repeat, ranked by count times length."""
+"""Seeds of a Unigram model: the characters, and the strings that repeat, ranked by count times length."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from pyunitok._c.train_lexicon import Floats, Numbers
 from pyunitok._c.train_seeds import SeedFinder, Seeds
 from pyunitok.errors import TrainingError
 
-# A unit without repeats in it, "▁however" say, is a seed if it occurs this often (or has up to three characters). Rarer
-# ones would be learned by heart: with 2 in place of 15, 16,000 pieces trained on 4 MB of code take 3 % more tokens on
-# unseen code, and such of mixed text 0.7 %; with 20 Chinese takes 0.3 % more than from sentencepiece's seeds.
+# A complete unit such as "▁however" is a seed if it occurs this often (or has at most three characters). Rarer ones
+# overfit: with 2 instead of 15, 16,000 pieces trained on 4 MB of code take 3 % more tokens on unseen code, and 0.7 %
+# more on mixed text. With 20, Chinese takes 0.3 % more than with sentencepiece's seeds.
 MIN_LEAF = 15
-PREPARING = 10  # per cent of the time
+PREPARING = 10  # per cent of the total time
 
 Progress = Callable[[str, int, int], None]
 
@@ -38,7 +38,7 @@ def ranked(
     found = repeats(rules, units, limit, compat=compat, threads=threads, progress=progress)
     values = found.counts.astype(np.float32) * count_chars_of(found).astype(np.float32)
     sizes = np.diff(found.offsets)
-    key = values.view(np.uint32).astype(np.uint64) << np.uint64(32) | sizes.astype(np.uint64)  # they are positive
+    key = values.view(np.uint32).astype(np.uint64) << np.uint64(32) | sizes.astype(np.uint64)  # values are positive
     best = np.argsort(~key, kind="stable")[:limit]
     chars, char_values = _characters(by_char)
     return _merged(Units.pack(chars, np.zeros(len(chars), np.uint64)), found, best, char_values, values[best])
@@ -47,8 +47,8 @@ def ranked(
 def repeats(
     rules: Rules, units: Units, limit: int, *, compat: bool, threads: int, progress: Progress
 ) -> Units:
-    """What repeats in the units and may be a piece, sorted by bytes, with its counts: at least all that are among the
-    `limit` best by count times characters."""
+    """Strings that repeat in the units and may be pieces, sorted by bytes, with their counts: at least the `limit` best
+    by count times characters."""
     seeds = Seeds(rules, units, compat=compat)
     while (done := seeds.step()) < 1:
         progress("seeds", int(done * PREPARING), 100)
@@ -77,7 +77,7 @@ def repeats(
 
 
 def _characters(by_char: Counts) -> tuple[list[bytes], Floats]:
-    """The most frequent first."""
+    """The characters and their counts, the most frequent first."""
     codes = np.flatnonzero(by_char)
     codes = codes[(codes != 0x2585) & (codes != 0x1F)]
     codes = codes[np.lexsort((codes, -by_char[codes].astype(np.int64)))]
@@ -85,7 +85,7 @@ def _characters(by_char: Counts) -> tuple[list[bytes], Floats]:
 
 
 def count_chars_of(pieces: Units) -> np.ndarray[Any, np.dtype[np.int32]]:
-    """Of each piece; none is empty."""
+    """The number of characters of each piece; no piece is empty."""
     if not len(pieces):
         return np.zeros(0, np.int32)
     return np.add.reduceat((pieces.data & 0xC0) != 0x80, pieces.offsets[:-1], dtype=np.int32)
@@ -103,8 +103,8 @@ def _in_order(pieces: list[bytes], values: Floats) -> tuple[Units, Floats, Numbe
 def _merged(
     chars: Units, found: Units, best: Numbers, char_values: Floats, values: Floats
 ) -> tuple[Units, Floats, Numbers]:
-    """Like _in_order(), for characters and the best of what was found, which is sorted by bytes: a character comes
-    right before what begins with it."""
+    """Like _in_order(), but faster: for characters and the best of `found`, which is sorted by bytes. A character
+    precedes the pieces that begin with it."""
     pieces = Units(
         np.concatenate((chars.data, found.data)), np.concatenate((chars.offsets, found.offsets[1:] + len(chars.data))),
         np.concatenate((chars.counts, found.counts)),
@@ -128,7 +128,7 @@ def _first_characters(pieces: Units) -> Numbers:
 
 
 def _from_file(rules: Rules, by_char: Counts, spec: Any) -> tuple[list[bytes], Floats]:
-    """Lines of a piece, a tab and its count."""
+    """Reads lines of a piece, a tab and its count."""
     path = Path(os.fsdecode(spec.seed_sentencepieces_file))
     try:
         lines = path.read_bytes().split(b"\n")

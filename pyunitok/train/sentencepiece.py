@@ -1,4 +1,4 @@
-"""Training SentencePiece models, from batches of lines to a ModelProto, in the way of sentencepiece 0.2.3.
+"""Trains SentencePiece models as sentencepiece 0.2.3 does, from batches of lines to a ModelProto.
 
     lines ──count──▶ units ──alphabet, fold──▶ units ──the kind's trainer──▶ pieces ──assemble──▶ ModelProto
 """
@@ -33,8 +33,8 @@ MAX_LINE_BYTES = (1 << 28) - 1
 
 
 def _relax(spec: Any) -> None:
-    """Defaults of our own mode, where nothing else was asked for: no line is too long, and a text that gives fewer
-    pieces gives a smaller model."""
+    """Change defaults for trainings without `compat`: lines may have any length, and a text with too few pieces gives a
+    smaller model."""
     if not spec.HasField("max_sentence_length"):
         spec.max_sentence_length = MAX_LINE_BYTES
     if not spec.HasField("hard_vocab_limit"):
@@ -45,15 +45,15 @@ def _relax(spec: Any) -> None:
 class SentencePieceJob:
     """One training.
 
-    compat        as sentencepiece 0.2.3 with num_threads=1, quirks included
-    pretokenizer  cuts each normalized line; may_differ: its parts need not make up the line
-    own           how a Unigram model is trained where it is not `compat`
-    min_frequency units that occur less often are left out
-    max_memory    bytes for counting; 0: no limit. Not for a Unigram model in the compatible mode
-    seed          for the sample of lines that input_sentence_size asks for
-    checkpoint    keeps what each phase gives, and gives what an earlier run has kept
-    byte_level    train a model whose symbols are bytes: run_byte_level(); not for the compatible mode
-    rules_folder  where named normalization rules lie; None: those of this package
+    compat         exactly as sentencepiece 0.2.3 with num_threads=1
+    pretokenizer   cuts each normalized line; may_differ: its parts may differ from the line
+    own            how a Unigram model is trained without `compat`
+    min_frequency  ignore units that occur less often
+    max_memory     bytes for counting; 0: no limit. Ignored for Unigram models with `compat`
+    seed           of the sample of input_sentence_size lines
+    checkpoint     saves the result of each phase, or supplies that of an earlier run
+    byte_level     train a model whose symbols are bytes, by run_byte_level(); not with `compat`
+    rules_folder   of named normalization rules; None: those of this package
     """
 
     specs: Specs
@@ -84,7 +84,7 @@ class SentencePieceJob:
         meta = checks.MetaPieces(specs)
         units = self._counted(source, meta.symbols())
         by_char = c_train.count_chars(units, self.own.threads)
-        # sentencepiece makes a model of bytes alone from lines of white space, where characters are covered by bytes.
+        # With auto_character_coverage, sentencepiece makes a model of bytes alone from lines of white space.
         chosen = alphabets.choose(by_char, specs.trainer, may_be_empty=self.compat and self.stats.n_lines > 0)
         if specs.kind.is_subword:
             alphabets.check_room(chosen, len(meta), specs.trainer)
@@ -98,7 +98,7 @@ class SentencePieceJob:
         return modelfile.assemble(specs, meta, pieces)
 
     def run_byte_level(self, source: TextSource) -> Vocabulary:
-        """The model, with `byte_level` set: see byte_level.py."""
+        """The model, if `byte_level` is set: see byte_level.py."""
         specs, special = self.specs, byte_level.controls(self.specs)
         _relax(specs.trainer)
         byte_level.prepare(specs)
@@ -128,7 +128,7 @@ class SentencePieceJob:
     # ------------------------------------------------------------------------------------------------ Counting ----
 
     def rules(self, *, byte_level: bool = False) -> Rules:
-        """byte_level: for units in which characters stand for bytes."""
+        """byte_level: rules for units in which characters stand for bytes."""
         spec = self.specs.trainer
         if self.specs.kind.is_word:
             return Rules({"split_by_whitespace"}, spec.max_sentencepiece_length)
@@ -200,7 +200,7 @@ class SentencePieceJob:
         return units
 
     def _count_in_order(self, source: TextSource, segmenter: Segmenter) -> Units:
-        """In this thread: what follows a unit counts."""
+        """Count in one thread, because sentencepiece's seeds depend on the order of units."""
         n_bytes = 0
         for data, offsets in source.batches():
             segmenter.add(data, offsets)
@@ -223,10 +223,10 @@ class SentencePieceJob:
 
     # ------------------------------------------------------------------------------------------------ Trainers ----
 
-    # `counted` is a list of the units alone: who takes them out of it can let go of their memory.
+    # `counted` is a list of one item, the units: a trainer pops it, so that it can free their memory.
 
     def _fold(self, counted: list[Units], chosen: Alphabet, how: int, *, ordered: bool = False) -> Units:
-        """Sorted by bytes, unless ordered. Empties the list."""
+        """The units with unknown characters folded; sorted by bytes unless ordered. Empties the list."""
         if how == c_train.FOLD_CUT:
             return c_train.fold_sorted(counted.pop(), chosen.keep)
         counter = Counter(ordered=ordered)
@@ -252,7 +252,7 @@ class SentencePieceJob:
         if (saved := self.checkpoint.load("rounds")) is not None:
             state = ExactState(**saved[0], sizes=saved[1])
         trainer = unigram_exact.ExactTrainer(state, units, self.progress)
-        del seeds, values, scores, order, state, units  # the trainer lets go of what it no longer needs
+        del seeds, values, scores, order, state, units  # so that the trainer can free them
         trainer.train(spec.vocab_size, spec.shrinking_factor, spec.num_sub_iterations, self._after_exact_round)
         return unigram_exact.finalize(trainer.pieces(), trainer.min_score, chosen, n_pieces)
 
@@ -302,7 +302,7 @@ class SentencePieceJob:
         return self._by_share(folded.items(), folded.counts, n_pieces)
 
     def _by_share(self, pieces: list[bytes], counts: c_train.Counts, n_pieces: int) -> list[Piece]:
-        """The first n_pieces without unknown characters, with the logarithm of their share in all."""
+        """The first n_pieces without unknown characters, with the logarithms of their shares."""
         if n_pieces < 0:
             raise TrainingError(f"vocab_size is {self.specs.trainer.vocab_size}; the symbols alone need more")
         shares = c_train.log_shares(counts, int(counts.sum())).tolist()

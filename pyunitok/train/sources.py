@@ -1,4 +1,4 @@
-"""Where texts to train on come from: batches of lines in one thread, or a corpus that several threads read."""
+"""Sources of training text: batches in one thread, or a corpus that several threads read."""
 
 from __future__ import annotations
 
@@ -20,22 +20,22 @@ from pyunitok.disk.url import is_url
 from pyunitok.packed import Offsets
 from pyunitok.train.lines import Batch
 
-NOTED_BYTES = 1 << 15  # of a batch's line at most
-HELD_SHARE = 32  # at most this part of a block is held back
-HELD_BYTES = 1 << 20  # in all, at least, where that is no larger a part of the text
-HELD_INTERVAL = 16  # of the blocks with lines held back, after the first HELD_SHARE, where nobody knows how many come
-FEW_INPUTS = 64  # so many are all in the sample
+NOTED_BYTES = 1 << 15  # of a line noted from a batch
+HELD_SHARE = 32  # at most 1 / this of a block is held back
+HELD_BYTES = 1 << 20  # in total, at least, if the text is large enough
+HELD_INTERVAL = 16  # blocks between those with lines held back, after the first HELD_SHARE, if the size is unknown
+FEW_INPUTS = 64  # up to this many inputs are all in the sample
 Progress = Callable[[int, int], None]  # bytes done, of how many (0: unknown)
 
 
 class Adder(Protocol):
-    """Counts packed documents, in any thread."""
+    """Counts packed documents. add() may be called from any thread."""
 
     def add(self, data: Any, offsets: Any) -> None: ...
 
 
 class TextSource(Protocol):
-    """Texts. whole: a document is one line, whatever it holds; sample: lines held back, or at least noted, once fed."""
+    """Texts. whole: each document is one line; sample: after feed(), lines that were held back or noted."""
 
     whole: bool
     sample: list[bytes]
@@ -45,7 +45,7 @@ class TextSource(Protocol):
         ...
 
     def feed(self, counter: Adder, progress: Progress, threads: int = 1) -> None:
-        """Count all documents. threads: for what does not bring its own."""
+        """Count all documents. threads: ignored by sources that have their own."""
         ...
 
     @property
@@ -55,7 +55,7 @@ class TextSource(Protocol):
 
     @property
     def is_held_back(self) -> bool:
-        """Whether the sample is not part of what is counted."""
+        """Whether the sample is left out of the counts."""
         ...
 
 
@@ -68,7 +68,7 @@ class SuppliedBatches:
     sample: list[bytes] = field(default_factory=list)
 
     def batches(self) -> Iterator[Batch]:
-        """Notes a line of every batch for the sample."""
+        """Note a line of every batch as the sample."""
         for data, offsets in self.items:
             if len(offsets) > 1 and len(self.sample) < 1000:
                 self.sample.append(data[offsets[0] : min(offsets[1], offsets[0] + NOTED_BYTES)].tobytes())
@@ -93,13 +93,13 @@ def after_newline(text: memoryview) -> int:
 
 
 def _may_reread(source: InputSource) -> bool:
-    """Not stdin, nor a pipe, which have no size."""
+    """Whether it is neither stdin nor a pipe, which have no size."""
     return source.opened is None and (source.size_bytes is not None or is_url(source.path))
 
 
 @dataclass
 class Corpus:
-    """Files, read as `tokenize` reads them. hold: lines of the sample are left out of the counts."""
+    """Files, read as `tokenize` reads them. hold: leave the sample out of the counts."""
 
     reading: Reading
     hold: bool = True
@@ -122,7 +122,7 @@ class Corpus:
         return ((block.data, offsets) for block, offsets in self.blocks())
 
     def blocks(self) -> Iterator[tuple[Block, Offsets]]:
-        """All blocks in order, in this thread, and the offsets of what is not held back in them."""
+        """All blocks in order, in this thread, with the offsets of the documents that are not held back."""
         with closing(InputBlocks(self.reading)) as corpus:
             for number, block in enumerate(corpus.blocks()):
                 block.number = number
@@ -144,7 +144,7 @@ class Corpus:
                 progress(result.compressed, self._n_bytes)
 
     def _is_held(self, block: Block) -> bool:
-        """Whether some of this block is held back: of all blocks of a small text, of some all over a large one."""
+        """Whether part of this block is held back: of every block of a small text, of regular blocks of a large one."""
         is_first = block.first_document == 0 and block.inside == 0
         if is_first and len(self.reading.sources) <= FEW_INPUTS:
             return True
@@ -154,12 +154,12 @@ class Corpus:
 
     @cached_property
     def _n_bytes(self) -> int:
-        """Of all inputs, as they are compressed; 0: unknown."""
+        """The compressed size of all inputs; 0: unknown."""
         sizes = [source.size_bytes for source in self.reading.sources]
         return 0 if None in sizes else sum(size or 0 for size in sizes)
 
     def _divide(self, block: Block) -> tuple[Offsets, bytes]:
-        """What is counted, and the sample: the last documents or lines of the block."""
+        """The offsets to count, and the sample: the last documents or lines of the block."""
         offsets = block.offsets[: block.n_docs + 1].copy()
         if block.n_docs == 0 or not self._is_held(block):
             return offsets, b""

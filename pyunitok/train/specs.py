@@ -1,6 +1,6 @@
-"""The options of spm_train 0.2.3 as it keeps them: a TrainerSpec and the specs of two normalizers, filled from strings.
+"""The options of spm_train 0.2.3: a TrainerSpec and two NormalizerSpecs, filled from strings.
 
-Only fields that were given are set, so the messages in a model are those that sentencepiece writes.
+Only options that were given are set, so that a model contains the same messages as sentencepiece's.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ RETIRED = {
 
 
 class ModelType(NamedTuple):
-    """What spm_train does differently by model_type. The position in MODEL_TYPES is its number, from 1 on.
+    """What depends on model_type in spm_train. The position in MODEL_TYPES, from 1, is its number.
 
-    is_subword     pieces are parts of words: texts are cut, and what is about cuts is an option
-    has_scores     pieces are chosen by EM; sentencepiece's depends on the order of the units
+    is_subword     pieces are parts of words, and options say where words are cut
+    has_scores     pieces are chosen by EM, for which units are sorted
     has_merges     pieces are merged from two others
     is_word        units are words, whatever their characters
     ignores_limit  hard_vocab_limit has no effect
@@ -43,7 +43,7 @@ MODEL_TYPES = (
     ModelType("unigram", is_subword=True, has_scores=True), ModelType("bpe", is_subword=True, has_merges=True),
     ModelType("word", is_word=True), ModelType("char", ignores_limit=True),
 )  # fmt: skip
-# Options of spm_train that the command and train() have under names of their own.
+# Options of spm_train that have other names in the command and in train().
 ELSEWHERE = {
     "input": "IN", "model_prefix": "--out", "model_type": "the kind of model", "vocab_size": "--vocab-size",
     "num_threads": "--threads",
@@ -52,7 +52,7 @@ _NORMALIZER_KEYS = {
     "normalization_rule_name", "name", "normalization_rule_tsv", "add_dummy_prefix", "escape_whitespaces",
     "remove_extra_whitespaces", "precompiled_charsmap",
 }  # fmt: skip
-_HIDE = str.maketrans("\n\r", "\ud800\ud801")  # for the reader of csv, which takes a single line
+_HIDE = str.maketrans("\n\r", "\ud800\ud801")  # because csv.reader takes a single line
 _SHOW = str.maketrans("\ud800\ud801", "\n\r")
 _TRUE, _FALSE = {"true", "t", "yes", "y", "1", ""}, {"false", "f", "no", "n", "0"}
 _TYPES = {
@@ -67,7 +67,7 @@ def _new(message: str) -> Callable[[], Any]:
 
 @dataclass
 class Specs:
-    """What to train: messages of vocab/sentencepiece_proto.py, whose strings are bytes."""
+    """What to train, as messages of vocab/sentencepiece_proto.py, whose strings are bytes."""
 
     trainer: Any = field(default_factory=_new("TrainerSpec"))
     normalizer: Any = field(default_factory=_new("NormalizerSpec"))
@@ -79,9 +79,9 @@ class Specs:
 
     @classmethod
     def parse(cls, values: Mapping[str, Any], normalizer_spec: bytes | None = None) -> Specs:
-        """From spm_train's names to what they are set to: str as on its command line, or Python's own types.
+        """values: by spm_train's names; str as on its command line, or Python's types.
 
-        normalizer_spec: a serialized NormalizerSpec that takes the place of the normalizer's options.
+        normalizer_spec: a serialized NormalizerSpec that replaces the normalizer's options.
         """
         specs = cls()
         if normalizer_spec is not None:
@@ -100,7 +100,7 @@ class Specs:
             spec.normalization_rule_tsv = _bytes(value)
             spec.add_dummy_prefix = spec.remove_extra_whitespaces = spec.escape_whitespaces = False
         elif name in RETIRED:
-            warnings.warn(f"{name} has no effect since sentencepiece 0.2.3, and none here", stacklevel=5)
+            warnings.warn(f"{name} is ignored, as in sentencepiece 0.2.3", stacklevel=5)
         elif name in _TYPES["TrainerSpec"]:
             _set_field(self.trainer, name, _TYPES["TrainerSpec"][name], value)
         elif name in _TYPES["NormalizerSpec"]:
@@ -110,7 +110,7 @@ class Specs:
 
 
 def check_settings(settings: Mapping[str, Any]) -> None:
-    """TrainingOptionError unless all names are options of spm_train that are given nowhere else."""
+    """TrainingOptionError unless all names are options of spm_train that --set may give."""
     known = {"normalization_rule_name", "denormalization_rule_tsv", *RETIRED, *_TYPES["TrainerSpec"]}
     for name in settings:
         if name in ELSEWHERE:

@@ -1,4 +1,4 @@
-"""What a training gave: the model, how well it does on text held back, and what each phase took."""
+"""The result of a training: the model, its density on text held back, and the time and memory of each phase."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from pyunitok.model.tokenizer import Tokenizer
 
 Progress = Callable[[str, int, int], None]  # phase, done, of how many (0: unknown)
 Rows = list[tuple[str, str]]
-LOOK_SECONDS = 0.05  # between two looks at the memory in use
+LOOK_SECONDS = 0.05  # between two checks of the memory in use
 N_LONGEST = 5
-N_SIZES = 12  # on the curve of a BPE model
+N_SIZES = 12  # points on the curve of a BPE model
 
 
 def silent(phase: str, done: int, total: int) -> None:
@@ -28,8 +28,8 @@ def silent(phase: str, done: int, total: int) -> None:
 
 @dataclass(frozen=True)
 class Phase:
-    """A stretch of a training. peak_bytes: the process's memory at its highest in it, as seen about 20 times a second,
-    and exactly where it was higher than ever before."""
+    """A part of a training. peak_bytes: the peak memory of the process within it, sampled 20 times a second, and exact
+    if it is the highest so far."""
 
     name: str
     seconds: float
@@ -38,7 +38,7 @@ class Phase:
 
 @dataclass(frozen=True)
 class MeasuredSize:
-    """A vocabulary that training passed through, and the tokens that the whole text took with it."""
+    """An intermediate vocabulary, and the tokens that the complete text took with it."""
 
     n_pieces: int
     n_tokens: int
@@ -46,7 +46,7 @@ class MeasuredSize:
 
 @dataclass(frozen=True)
 class InSample:
-    """What the model makes of the sample. n_unknown: characters in no piece; counts: of ids."""
+    """The model on the sample. n_unknown: characters in no piece; counts: of ids."""
 
     n_bytes: int
     n_tokens: int
@@ -57,17 +57,17 @@ class InSample:
 
 @dataclass
 class Trained:
-    """A trained model and what there is to say of it.
+    """A trained model and facts about it.
 
     pieces   the learned pieces as text appears in them, without the types below
     types    how many pieces there are of each type
-    notes    what a user should know of the text: how much there was, what was left out
-    sizes    the vocabularies on the way, where training measured several on its text
-    n_bytes  of the text they were measured on
-    sample   texts held back (or noted, where nothing can be held back) to measure on
-    first_merges  of BPE: the model after its first n merges, which is that of a smaller vocab_size
-    n_merges      how many it has
-    normalize  what a line is encoded as; None for models of bytes, to which no character is unknown
+    notes    about the text: its size, and what was left out
+    sizes    intermediate vocabularies, if training measured any on its text
+    n_bytes  size of that text
+    sample   texts to measure on: held back, or noted if nothing can be held back
+    first_merges  of BPE: makes the model after the first n merges, that of a smaller vocab_size
+    n_merges      number of merges
+    normalize  normalizes a line; None for models of bytes, to which no character is unknown
     """
 
     tokenizer: Tokenizer
@@ -79,16 +79,16 @@ class Trained:
     n_bytes: int
     sample: list[bytes]
     is_held_back: bool
-    proto: Any = None  # a ModelProto, where it is one
+    proto: Any = None  # the ModelProto, if there is one
     job: Any = None  # the SentencePieceJob that made it, if one did
     normalize: Callable[[bytes], bytes] | None = None
-    n_wanted: int = 0  # pieces that were asked for, symbols included; 0: unknown
+    n_wanted: int = 0  # requested number of pieces, including symbols; 0: unknown
     first_merges: Callable[[int], Tokenizer] | None = None
     n_merges: int = 0
 
     @cached_property
     def in_sample(self) -> InSample:
-        """Computed when it is first asked for: who only wants the tokenizer needs none of it."""
+        """Computed lazily: most callers only need the tokenizer."""
         ids, n_chars, n_unknown = self.tokenizer.encode_batch(self.sample).data, 0, 0
         if self.normalize is not None:
             n_chars, n_unknown = _unknown(self.normalize, self.sample, self.pieces)
@@ -96,8 +96,8 @@ class Trained:
         return InSample(sum(map(len, self.sample)), len(ids), n_chars, n_unknown, counts)
 
     def curve(self) -> list[tuple[int, float]]:
-        """(pieces, bytes per token) of smaller vocabularies. Of BPE's, the sample is encoded with each of them; the
-        others were measured while they were trained. Empty where there are none."""
+        """(pieces, bytes per token) of smaller vocabularies. Those of BPE encode the sample; others were measured in
+        training. Empty if there are none."""
         if self.first_merges is None:
             return [(size.n_pieces, self.n_bytes / size.n_tokens) for size in _best_sizes(self.sizes)]
         ret, n_bytes = [], sum(map(len, self.sample))
@@ -111,11 +111,11 @@ class Trained:
 
     @property
     def n_pieces(self) -> int:
-        """Symbols included."""
+        """The number of pieces, including symbols."""
         return sum(self.types.values())
 
     def rows(self) -> Rows:
-        """(name, value) for the terminal."""
+        """The summary for the terminal."""
         ret = self.facts()
         longest = sorted(self.pieces, key=lambda piece: (-len(piece), piece))[:N_LONGEST]
         ret.append(("longest", "  ".join(repr(piece.decode("utf-8", "replace")) for piece in longest)))
@@ -124,7 +124,7 @@ class Trained:
         return ret
 
     def facts(self) -> Rows:
-        """Of these what the report does not show as tables."""
+        """The part of the summary that the report does not show as tables."""
         types = ", ".join(f"{count:,} {name}" for name, count in self.types.items() if count)
         ret = [("pieces", f"{self.n_pieces:,}: {types}"), *self.notes]
         if self.n_pieces < self.n_wanted:
@@ -139,12 +139,12 @@ class Trained:
         return f"{self.in_sample.n_bytes:,} bytes {'held back' if self.is_held_back else 'of the text itself'}"
 
     def all_phases(self) -> list[Phase]:
-        """And their sum."""
+        """The phases and their sum."""
         seconds, peak = sum(p.seconds for p in self.phases), max((p.peak_bytes for p in self.phases), default=0)
         return [*self.phases, Phase("in all", seconds, peak)]
 
     def _unknown_shares(self) -> str:
-        """Nothing for models of bytes, to which nothing is unknown."""
+        """Empty for models of bytes, to which nothing is unknown."""
         if self.normalize is None:
             return ""
         characters = self.in_sample.n_unknown / max(1, self.in_sample.n_chars)
@@ -154,7 +154,7 @@ class Trained:
 
 
 def _best_sizes(sizes: list[MeasuredSize]) -> list[MeasuredSize]:
-    """By size, without those that a smaller vocabulary beats: a greedy one has such on its way."""
+    """By size, without those that a smaller vocabulary beats, as happens in greedy training."""
     ret: list[MeasuredSize] = []
     for size in sorted(sizes, key=lambda size: (size.n_pieces, size.n_tokens)):
         if size.n_tokens and (not ret or size.n_tokens < ret[-1].n_tokens):
@@ -163,7 +163,7 @@ def _best_sizes(sizes: list[MeasuredSize]) -> list[MeasuredSize]:
 
 
 def _unknown(normalize: Callable[[bytes], bytes], sample: Sequence[bytes], pieces: Sequence[bytes]) -> tuple[int, int]:
-    """(characters of the sample as they are encoded, how many of them are in no piece)."""
+    """(characters of the normalized sample, number of those that are in no piece)."""
     text = b"".join(normalize(line) for item in sample for line in item.split(b"\n")).decode("utf-8", "replace")
     known = set(b" ".join(pieces).decode("utf-8", "ignore"))
     characters, counts = np.unique(np.array(list(text), "U1"), return_counts=True)
@@ -172,7 +172,7 @@ def _unknown(normalize: Callable[[bytes], bytes], sample: Sequence[bytes], piece
 
 
 class Clock:
-    """Notes how long each phase takes and how much memory is in use, and passes progress on."""
+    """Measures the time and the memory of each phase, and forwards progress."""
 
     def __init__(self, progress: Progress) -> None:
         self._progress, self._name = progress, ""
@@ -196,7 +196,7 @@ class Clock:
         self._peaks[self._name] = max(self._peaks.get(self._name, 0), _in_use())
 
     def end(self) -> None:
-        """The phase ends."""
+        """End the current phase."""
         if self._name:
             self._look()
             highest = _highest()
@@ -211,7 +211,7 @@ class Clock:
 
 
 def _highest() -> int:
-    """The most memory that the process ever had."""
+    """The peak memory of the process so far."""
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return peak if sys.platform == "darwin" else peak * 1024
 

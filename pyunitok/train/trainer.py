@@ -1,4 +1,4 @@
-"""What a trainer is: a row of the table in trainers.py; and what its run() is given."""
+"""Trainer, a row of the table in trainers.py; and Training, the argument of its run()."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from pyunitok.train.trained import Clock, MeasuredSize, Rows, Trained
 
 @dataclass
 class Training:
-    """One training, as train() was asked for it.
+    """The arguments of train() that every trainer needs.
 
     arguments   the inputs as they were named
-    files       of each input; None: the texts are `batches`
-    reading     how files are read, without the files
-    sizes       of the vocabularies to make, the largest first
-    out         where the model goes; None: it stays in memory
+    files       of each input; None: the texts are in `batches`
+    reading     how files are read; it lists no files
+    sizes       of the vocabularies, the largest first
+    out         the model's file; None: the model stays in memory
     max_memory  bytes; 0: no limit
     """
 
@@ -42,7 +42,7 @@ class Training:
     checkpoint: Checkpoint
 
     def source(self, *, hold: bool = True, split: Split = after_newline) -> TextSource:
-        """The texts. hold: lines of files are held back as a sample."""
+        """The texts. hold: hold back lines of files as a sample."""
         if self.files is None:
             return SuppliedBatches(self.batches, whole=False)
         files = [file for files in self.files for file in files]
@@ -57,7 +57,7 @@ class Training:
         self, tokenizer: Tokenizer, pieces: list[bytes], types: dict[str, int], notes: Rows, sizes: list[MeasuredSize],
         n_bytes: int, source: TextSource, **more: Any,
     ) -> Trained:  # fmt: skip
-        """The result, when all is done: see Trained."""
+        """The result, at the end of the training: see Trained."""
         self.clock.end()
         return Trained(
             tokenizer, pieces, types, notes, self.clock.phases(), sizes, n_bytes, source.sample, source.is_held_back,
@@ -69,14 +69,14 @@ class Trainer(NamedTuple):
     """A row of the table.
 
     name             of the kind of models, and of the command
-    help             of the command: a sentence, more about it, and an example
+    help             of the command: a sentence, details, and an example
     options          of the command, besides those that all trainers have
-    run              trains a model; it gets the options that were given
-    files            which files are written for `out`: the models, the largest first, and what is beside them
+    run              trains a model with the options that were given
+    files            the files to write for `out`: the models, the largest first, then any others
     out_help         help of --out
     memory_help      help of --max-memory
-    takes_settings   whether the options of spm_train are options
-    takes_sizes      whether it makes models of several sizes at once
+    takes_settings   whether it takes the options of spm_train
+    takes_sizes      whether it makes models of several sizes in one run
     is_sampled       whether --max-memory decides which text is trained on
     """
 

@@ -1,10 +1,10 @@
-"""The Unigram trainer of our own mode: sentencepiece's algorithm without its faults, in float64, on several threads.
+"""The Unigram trainer: sentencepiece's algorithm without its bugs, in float64, on several threads.
 
-    repeat:  EM, EM ──▶ best paths ──▶ drop what the objective misses least
-    until there are 1.1 * vocab_size pieces; then the characters and the best others
+    repeat:  EM, EM ──▶ best paths ──▶ drop the pieces that the objective misses least
+    until 1.1 * vocab_size pieces are left; then take the characters and the best others
 
-What differs from sentencepiece: unknown characters count for nothing, sums do not depend on threads, and units are cut
-wherever no piece can cross.
+Unlike in sentencepiece, unknown characters do not count, sums do not depend on threads, and units are cut wherever no
+piece can cross.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from pyunitok._c.train_lexicon import Doubles, Lattice, Lexicon, Scored, maximiz
 from pyunitok.packed import Bytes
 from pyunitok.train.options import option
 
-CHUNK_BYTES = 1 << 16  # of units, for one call
+CHUNK_BYTES = 1 << 16  # of units, per call
 CHUNK_PIECES = 1 << 13
 UNKNOWN_PENALTY = 10.0
 MIN_EXPECTED = 0.5
@@ -31,13 +31,13 @@ Progress = Callable[[str, int, int], None]
 
 @dataclass(frozen=True)
 class UnigramOptions:
-    """How a Unigram model is trained, beyond what spm_train offers.
+    """Options for Unigram models that spm_train does not have.
 
-    em          expectation: over all ways to segment a unit; viterbi: the best one alone ("hard EM")
-    prior       digamma: takes half an occurrence from every piece, so that rare ones fade; mle: plain shares
-    prune       loss: what the objective loses without the piece; probability; frequency: its count as a seed; sparse:
-                take the same from every expected count until few pieces are above it (sentencepiece's sparse pruning)
-    objective   likelihood, or tokens: the fewest tokens
+    em          expectation: over all segmentations of a unit; viterbi: only the best one ("hard EM")
+    prior       digamma: subtracts about half an occurrence from each piece, so that rare ones fade; mle: shares
+    prune       by loss (of the objective without the piece), probability, or frequency (its count as a seed); sparse:
+                subtract a threshold from all expected counts until few are above it, as in sentencepiece
+    objective   likelihood, or tokens: a small number of tokens
     em_tolerance, max_rounds  0: no limit
     """
 
@@ -59,7 +59,7 @@ class UnigramOptions:
 
 @dataclass(frozen=True)
 class PruningRound:
-    """What a round left: pieces, and the tokens of the whole text with the pieces before it was pruned."""
+    """The result of a round: pieces, and the tokens of the complete text before pruning."""
 
     n_before: int
     n_after: int
@@ -69,17 +69,17 @@ class PruningRound:
 
 @dataclass
 class UnigramState:
-    """The model between rounds. Arrays by piece; pieces are sorted by bytes."""
+    """The model between rounds. Arrays are by piece; pieces are sorted by bytes."""
 
     pieces: Units
     scores: Doubles
     seed_counts: Doubles
     rounds: list[PruningRound] = field(default_factory=list)
-    threshold: float = 0.0  # what sparse pruning takes from every count
+    threshold: float = 0.0  # that sparse pruning subtracts from each count
 
 
 class UnigramTrainer:
-    """units: sorted by bytes; n_bytes: of the text they stand for is only used by reports."""
+    """units: sorted by bytes."""
 
     def __init__(self, state: UnigramState, units: Units, options: UnigramOptions, progress: Progress) -> None:
         self.state, self._units, self._options, self._progress = state, units, options, progress
@@ -98,7 +98,7 @@ class UnigramTrainer:
         return int(self._alive.sum())
 
     def train(self, vocab_size: int, after_round: Callable[[UnigramState], None]) -> None:
-        """Until 1.1 * vocab_size pieces are left. after_round is called with what each round leaves."""
+        """Prune until 1.1 * vocab_size pieces are left. after_round is called with the state after each round."""
         options, wanted = self._options, int(vocab_size * 1.1)
         if options.prune == "sparse":
             self._train_sparsely(wanted, after_round)
@@ -118,8 +118,8 @@ class UnigramTrainer:
         self._compact()
 
     def _train_sparsely(self, wanted: int, after_round: Callable[[UnigramState], None]) -> None:
-        """Every expected count loses the threshold, which grows until few enough pieces have more. Then the rest gets
-        back what it lost."""
+        """Subtract a threshold from each expected count; raise it until few enough counts are positive. Finally, fit
+        the remaining pieces to their full counts."""
         state = self.state
         while self.n_pieces > wanted and len(state.rounds) < MAX_SPARSE_ROUNDS:
             expected, likelihood = self._expected()
@@ -153,7 +153,7 @@ class UnigramTrainer:
         return last.n_after <= wanted or last.n_after == last.n_before
 
     def _compact(self) -> None:
-        """Leave out dropped pieces."""
+        """Remove dropped pieces from the state."""
         state, left = self.state, np.flatnonzero(self._alive)
         pieces, scores, counts = state.pieces.take(left), state.scores[left], state.seed_counts[left]
         self.state = UnigramState(pieces, scores, counts, state.rounds, state.threshold)
@@ -166,7 +166,7 @@ class UnigramTrainer:
     # ------------------------------------------------------------------------------------------------ Threads ----
 
     def _all(self, what: str, chunks: list[tuple[int, int]], work: Callable[[int, int, int], Any]) -> list[Any]:
-        """work(thread, begin, end) for every chunk, in any thread; the results in the chunks' order."""
+        """Call work(thread, begin, end) for each chunk, on any thread; return the results in the chunks' order."""
         results: list[Any] = [None] * len(chunks)
         done = [0] * self._options.threads
         phase = f"{what}, {self.n_pieces} pieces"
@@ -181,7 +181,7 @@ class UnigramTrainer:
     # ------------------------------------------------------------------------------------------------ Rounds ----
 
     def _maximize(self) -> float:
-        """EM; the log-likelihood before its last step."""
+        """Run EM; return the log-likelihood before the last step."""
         options, before = self._options, 0.0
         for step in range(options.em_iterations):
             expected, likelihood = self._expected()
@@ -208,9 +208,9 @@ class UnigramTrainer:
         return expected, float(sum(likelihoods))
 
     def _best_paths(self) -> tuple[Doubles, float, int]:
-        """(uses of each piece, the score of all paths, their tokens)."""
+        """(uses of each piece, sum of the paths' scores, their tokens)."""
         models = [self._model(thread) for thread in range(self._options.threads)]
-        sums = [np.zeros(len(self._alive), np.float64) for _ in models]  # of integers, so exact in any order
+        sums = [np.zeros(len(self._alive), np.float64) for _ in models]  # integers, so sums are exact in any order
 
         def work(thread: int, begin: int, end: int) -> tuple[float, int]:
             return self._lexicon.paths(models[thread], self._units, begin, end, sums[thread])
@@ -222,7 +222,7 @@ class UnigramTrainer:
         return used, float(sum(score for score, _ in results)), sum(tokens for _, tokens in results)
 
     def _prune(self, size: int) -> int:
-        """Keep at most `size` pieces, or those that nothing can replace; the tokens of the text before."""
+        """Keep the best `size` pieces and those that nothing can replace; return the tokens of the text before."""
         used, _, n_tokens = self._best_paths()
         worth = self._worth(used)
         needed, others = np.flatnonzero(worth == np.inf), np.flatnonzero(np.isfinite(worth))
@@ -232,7 +232,7 @@ class UnigramTrainer:
         return n_tokens
 
     def _worth(self, used: Doubles) -> Doubles:
-        """By which pieces are kept: the larger the better, -inf is dropped, +inf stays."""
+        """The value of each piece; -inf is dropped, +inf is kept."""
         options = self._options
         worth: Doubles = np.empty(len(self._alive), np.float64)
         if options.prune == "loss" and options.objective == "likelihood":
@@ -246,7 +246,7 @@ class UnigramTrainer:
             return worth
         parts = self._parts()
         if options.prune == "loss":
-            worth[:] = used * (parts - 1)  # tokens more without it
+            worth[:] = used * (parts - 1)  # additional tokens without it
         else:
             worth[:] = self.state.scores if options.prune == "probability" else self.state.seed_counts
         worth[(self._alive == 0) | (used == 0) | (parts == -1)] = -np.inf
@@ -261,7 +261,7 @@ class UnigramTrainer:
 
 
 def _chunks(units: Units) -> Iterator[tuple[int, int]]:
-    """Ranges of units of about CHUNK_BYTES: always the same ones, so that sums are the same."""
+    """Ranges of units of about CHUNK_BYTES. They do not depend on threads, so neither do sums."""
     begin = 0
     while begin < len(units):
         end = int(np.searchsorted(units.offsets, units.offsets[begin] + CHUNK_BYTES, "right")) - 1
@@ -275,5 +275,5 @@ def _ranges(n: int) -> list[tuple[int, int]]:
 
 
 def first_state(pieces: Units, values: Doubles, seed_counts: Doubles) -> UnigramState:
-    """From the seeds: scores are the logarithms of their shares in all values."""
+    """The seeds; scores are the logarithms of their shares of all values."""
     return UnigramState(pieces, np.log(values) - np.log(values.sum()), seed_counts)

@@ -1,7 +1,7 @@
-"""The Unigram trainer of sentencepiece 0.2.3 with one thread, to the last bit: float32, its order, its quirks.
+"""The Unigram trainer of sentencepiece 0.2.3 with one thread, bit by bit: in float32 and in its order.
 
-The pieces have numbers by their bytes; `order` has the numbers of those alive in sentencepiece's order, in which sums
-are formed and ties decided. Unknown characters count for the first piece in that order, as they do there.
+Pieces are numbered by their bytes. `order` has the numbers of the pieces alive in sentencepiece's order, which decides
+sums and ties. As in sentencepiece, unknown characters count as the first piece in that order.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from pyunitok.train.alphabet import Alphabet
 from pyunitok.train.modelfile import Piece
 
 UNITS_AT_ONCE = 1 << 14
-KEPT_BYTES = 1 << 25  # of the edges of that many units; words take about 2 MB
+KEPT_BYTES = 1 << 25  # for the edges of that many units; words take about 2 MB
 UNKNOWN_PENALTY = np.float32(10)
 Progress = Callable[[str, int, int], None]
 
 
 @dataclass
 class ExactState:
-    """The model between rounds. pieces: sorted by bytes; scores: theirs; order: the numbers of those alive; sizes: how
-    many were alive at first, and after each step."""
+    """The model between rounds. pieces: sorted by bytes, with their scores; order: the numbers of those alive; sizes:
+    how many were alive at the start and after each step."""
 
     pieces: Units
     scores: Floats
@@ -53,7 +53,7 @@ class ExactTrainer:
         self._alive[order] = 1
 
     def _keep(self, order: Numbers) -> None:
-        """Only these pieces stay alive. The trie is rebuilt if few of its pieces are left."""
+        """Keep only these pieces alive. The trie is rebuilt if few of its pieces are left."""
         self._order = order
         self._alive = np.zeros(len(self._alive), np.uint8)
         self._alive[order] = 1
@@ -100,7 +100,7 @@ class ExactTrainer:
         maximize_exact(expected, self._order, self._alive, self._scores)
         self._keep(self._order[self._alive[self._order] == 1])
         self.sizes.append(len(self._order))
-        if None in self._kept:  # from now on: most pieces go in the first step
+        if None in self._kept:  # only now, because most pieces disappear in the first step
             self._kept = [KeptEdges(KEPT_BYTES) for _ in self._ranges]
 
     def _prune(self, wanted: int, shrinking_factor: float) -> None:
@@ -118,18 +118,18 @@ class ExactTrainer:
         needed, others = self._order[of_order == np.inf], self._order[np.isfinite(of_order)]
         others = others[np.argsort(-losses[others], kind="stable")]
         size = max(wanted, int(np.float32(shrinking_factor) * np.float32(len(self._order))))
-        if len(needed) <= size:  # else sentencepiece never meets its limit, and keeps them all
+        if len(needed) <= size:  # else sentencepiece never reaches its limit, and keeps them all
             others = others[: size - len(needed)]
         self._keep(np.concatenate((needed, others)))
 
     def pieces(self) -> dict[bytes, np.float32]:
-        """Those alive, in their order, with their scores."""
+        """The pieces alive, in order, with their scores."""
         names = self._lexicon.pieces.take(self._order).items()
         return dict(zip(names, self._scores[self._order], strict=True))
 
 
 def initial_scores(values: Floats) -> Floats:
-    """log(value / sum of all), summed in order."""
+    """log(value / sum), with the sum taken in order."""
     log_sum = math.log(float(np.cumsum(values, dtype=np.float64)[-1]))
     distinct, place = np.unique(values, return_inverse=True)
     logs = np.array([math.log(value) - log_sum for value in distinct.astype(np.float64).tolist()], np.float64)
@@ -138,8 +138,8 @@ def initial_scores(values: Floats) -> Floats:
 
 
 def finalize(pieces: dict[bytes, np.float32], min_score: np.float32, alphabet: Alphabet, n_pieces: int) -> list[Piece]:
-    """The characters, and then the best others, n_pieces in all. A character that was dropped gets the lowest score and
-    a little for each one dropped before it."""
+    """The characters and the best other pieces, n_pieces in total. A dropped character gets the lowest score plus
+    0.0001 for each character dropped before it."""
     final: dict[bytes, float | np.float32] = {}
     more = np.float32(0)
     for piece in alphabet.pieces():

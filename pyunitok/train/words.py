@@ -1,11 +1,11 @@
-"""rank_words(): the words of a script in a corpus, by the tokens that a vocabulary would save if it had them.
+"""rank_words(): ranks the words of a script in a corpus by the tokens that they would save as pieces.
 
-    corpus ─▶ words: characters of one script and one space before them ─▶ counts, spilled to disk when memory is short
+    corpus ─▶ words: characters of one script and one space before them ─▶ counts, spilled to disk beyond max_memory
            ─▶ tokens(word) under the vocabulary ─▶ saved = times * (tokens - 1) ─▶ the n words that save most
 
-A word ends where the script changes. In Japanese the endings of verbs and adjectives are in another script than what
-they are the ends of; there, kanji are counted with the hiragana after them, and divided afterwards: see japanese.py.
-What a word saves is measured on the word alone; in a text, a piece may reach into it from before.
+A word ends where the script changes. In Japanese, verbs and adjectives are kanji with endings in hiragana, so kanji
+are counted with the hiragana that follow, and divided afterwards: see japanese.py. Savings are measured on isolated
+words, although a piece may begin before a word in a text.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ from pyunitok.train.counting import UnitCounter
 from pyunitok.train.sources import Corpus, Progress
 from pyunitok.vocab import japanese, scripts
 
-MAX_WORD_BYTES = 96  # longer runs of characters are hardly words
+MAX_WORD_BYTES = 96  # longer runs are unlikely to be words
 MIN_COUNT = 2
-CHUNK_WORDS = 1 << 18  # encoded at a time
+CHUNK_WORDS = 1 << 18  # per call of the encoder
 
 
 class Word(NamedTuple):
@@ -38,7 +38,7 @@ class Word(NamedTuple):
 
 
 class WordFinder:
-    """Counts the words of documents; for UnitCounter, in one thread."""
+    """Counts the words of documents for UnitCounter, on one thread."""
 
     def __init__(self, pattern: Any, counter: Counter) -> None:
         self._pattern, self.counter = pattern, counter
@@ -63,7 +63,7 @@ def rank_words(
     reading: Reading, tokenizer: Tokenizer, script: Sequence[str], n: int, *, max_memory: int = 0,
     folder: Path | None = None, progress: Progress = lambda done, total: None,
 ) -> list[Word]:  # fmt: skip
-    """The n words that save most, best first; equal ones by their bytes. Words that are one token save nothing.
+    """The n words that save most, best first; ties by their bytes. Words of one token save nothing.
 
     script      names as in Unicode (Cyrillic, Han, …); "Japanese" is Han, Hiragana and Katakana, with the endings
     max_memory  bytes for counting; beyond, counts are spilled to `folder` (0: no limit)
@@ -81,7 +81,7 @@ def rank_words(
 
 
 def _divided(units: Units) -> Units:
-    """Words of runs of Japanese; the others stay."""
+    """Divide runs of Japanese into words; keep other words."""
     if len(units) > japanese.MAX_RUNS:
         units = units.take(np.argsort(-units.counts.astype(np.int64), kind="stable")[: japanese.MAX_RUNS])
     runs = zip((item.decode() for item in units.items()), units.counts.tolist(), strict=True)

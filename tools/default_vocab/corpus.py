@@ -1,7 +1,7 @@
 """Documents → the weighted sources of training, kind by kind; lines that occur twice are dropped.
 
-weights.py says what each kind counts. Of a language, word lists, prose and other text have shares of its weight; every
-package is a WeightedText of its own, and a word list is three: pieces must repeat in three sources.
+weights.py says what each kind counts. Word lists, prose and other text share the weight of a language. Each
+package is a WeightedText, and a word list is three, because pieces must repeat in three sources.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ DAMPING = 200  # of packages: see WeightedText
 N_SAMPLES = 3  # of a word list
 N_WORDS = 180_000  # of a list, for a language of weight 1
 FLAT = 0.4  # frequencies to this power show the rare characters of Chinese
-MIN_WORDS = 30  # of the lists, that have a Chinese character which is a piece whatever its frequency
+MIN_WORDS = 30  # of the lists: a Chinese character in that many is a piece whatever its frequency
 MARKUP = ("xml", "html", "yaml")
 NO_LANGUAGE = {"en_prose", "json", "latex", "math_formal", *lists.WHOLE, *MARKUP}
 # Packages of narration, dialogue and speeches.
@@ -80,14 +80,14 @@ def kinds(folder: Path, split: str) -> list[str]:
 
 
 def languages(folder: Path) -> list[str]:
-    """Those that there is text or a list of words of."""
+    """The languages with text or a list of words."""
     there = [kind for kind in kinds(folder, "train") if not kind.startswith(("code-", "proper-"))]
     found = {kind.removeprefix("words-") for kind in there} | ({"zh_trad"} if "words-zh" in there else set())
     return sorted(found - NO_LANGUAGE)
 
 
 def key_of(line: bytes) -> bytes:
-    """What stands for a line in the set of lines that were seen."""
+    """Identifies a line in the set of lines that were seen."""
     return hashlib.blake2b(line.strip(), digest_size=8).digest()
 
 
@@ -97,7 +97,7 @@ def size_of(documents: Iterable[Document]) -> int:
 
 
 def unique(documents: list[Document], seen: set[bytes], min_line_bytes: int = MIN_LINE_BYTES) -> list[Document]:
-    """Without boilerplate, and without the lines of min_line_bytes or more that came before; `seen` remembers them."""
+    """The documents without boilerplate, and without lines of min_line_bytes or more that are in `seen`; adds to it."""
     ret = []
     for document in documents:
         lines: list[bytes] = []
@@ -118,7 +118,7 @@ def unique(documents: list[Document], seen: set[bytes], min_line_bytes: int = MI
 
 
 def take(documents: list[Document], n_bytes: int) -> list[Document]:
-    """At most so many bytes, the sources in turn, so that small ones are there whole."""
+    """At most about n_bytes, taking sources in turn, so that small ones are complete."""
     by_source: dict[str, list[Document]] = defaultdict(list)
     for document in documents:
         by_source[document.source].append(document)
@@ -149,7 +149,7 @@ def weighted(name: str, documents: list[Document], weight: float, damping: int =
 
 
 def texts_of(folder: Path, kind: str) -> list[str]:
-    """None where there are none."""
+    """The texts of a kind; none if there is no such kind."""
     there = kind in kinds(folder, "train")
     return [document.text.decode() for document in load(folder, "train", kind)] if there else []
 
@@ -166,7 +166,7 @@ def chinese_words(folder: Path) -> list[tuple[list[Word], list[Word], list[Word]
 
 
 def ideographs(folder: Path) -> set[bytes]:
-    """The Chinese characters that MIN_WORDS words have, in any of the three ways of writing."""
+    """The Chinese characters that occur in MIN_WORDS words, in any of the three ways of writing."""
     counts: Counter[str] = Counter()
     for ways in chinese_words(folder):
         counts.update(character for words in ways for word, _ in words for character in {*word})
@@ -175,7 +175,7 @@ def ideographs(folder: Path) -> set[bytes]:
 
 
 def samples(folder: Path, name: str, n_words: int) -> Iterator[Document]:
-    """Each list of a language's words as prose, in N_SAMPLES sources."""
+    """Each word list of a language as prose, in N_SAMPLES sources."""
     proper = {word for table in texts_of(folder, f"proper-{name}") for word in table.splitlines()}
     if name == "zh_trad":  # Taiwan's forms; among the rare ones, the older forms that those replace
         found = [(taiwan, older) for _, older, taiwan in chinese_words(folder)]
@@ -214,7 +214,7 @@ def language(folder: Path, name: str, seen: set[bytes]) -> Iterator[Named]:
 
 
 def group(name: str, parts: dict[str, list[Document]]) -> Iterator[Named]:
-    """Kinds that share one weight, each by the square root of its size."""
+    """Kinds that share one weight, in proportion to the square roots of their sizes."""
     sizes = {kind: size_of(documents) for kind, documents in parts.items()}
     shares = {
         kind: min(1.0, size / MAX_CODE_BYTES) ** 0.5 for kind, size in sizes.items() if size >= MIN_LANGUAGE_BYTES

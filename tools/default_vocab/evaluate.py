@@ -4,10 +4,10 @@
         [--languages FOLDER] [--without FOLDER]
 
 CORPORA is a folder of KIND.txt.zst. A model is a file or a name, or a folder of GPT-2's files, with the head of its
-column before a `=`; the package tokenizers counts, in one thread, what pyunitok does not read. Ratios are of the first
-model to the second. --languages prints a second table, of the files LANGUAGE.txt.zst in FOLDER. --without leaves out
-every line of 40 bytes or more that is in the training text in FOLDER, prints the share left out, and measures the
-packages held back for validation as well.
+column before a `=`; the package tokenizers opens files that pyunitok does not read, on one thread. Ratios are of the
+first model to the second. --languages prints a second table, of the files LANGUAGE.txt.zst in FOLDER. --without skips
+lines of 40 bytes or more that are in the training text in FOLDER, prints their share, and also measures the packages
+held back for validation.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ class Counter:
             return sum(map(len, texts)) / len(ids)
         valid = [text.decode("utf-8", "replace") for text in texts]
         n_bytes, n_ids = sum(len(text.encode()) for text in valid), 0
-        for at in range(0, len(valid), BATCH):  # an encoding takes a hundred bytes a token
+        for at in range(0, len(valid), BATCH):  # an encoding takes a hundred bytes per token
             encodings = self._other.encode_batch_fast(valid[at : at + BATCH], add_special_tokens=False)
             n_ids += sum(map(len, encodings))
         return n_bytes / n_ids

@@ -13,7 +13,7 @@ import json
 import re
 from collections.abc import Iterable, Iterator
 
-WHOLE = {"emoji", "kaomoji", "traditional", "variants"}  # kinds of which every item counts
+WHOLE = {"emoji", "kaomoji", "traditional", "variants"}  # kinds that are not cut
 MAX_WORDS = 300_000  # of a list; later ones occur less than once in 10 million words
 _LETTER = re.compile(r"[^\W\d_]")
 
@@ -49,7 +49,7 @@ def counts(data: bytes) -> str:
 
 
 def proper(data: bytes) -> str:
-    """A list of words, one per line: those that are in it with a capital only."""
+    """A list of words, one per line: those that occur only with a capital."""
     try:
         text = data.decode("utf-8")
     except UnicodeDecodeError:
@@ -73,7 +73,7 @@ def opencc(data: bytes) -> str:
 def traditional(
     words: Iterable[tuple[str, float]], tables: Iterable[str], variants: Iterable[str] = ()
 ) -> Iterator[tuple[str, float]]:
-    """The words in traditional characters: of each position the longest match in documents of kind `traditional`, then
+    """The words in traditional characters: at each position the longest match in documents of kind `traditional`, then
     the characters of documents of kind `variants`."""
     forms = _pairs(tables)
     usual = str.maketrans({old: new for old, new in _pairs(variants).items() if len(old) == 1})

@@ -1,4 +1,4 @@
-"""Lines of the training text, drawn by the weights of their sources: what other trainers are given for comparison.
+"""Lines of the training text, sampled by the weights of their sources, to train other tokenizers for comparison.
 
     python tools/default_vocab/sample.py FOLDER OUT.txt [--megabytes N]
 
@@ -7,7 +7,7 @@
         --allow-whitespace-only-pieces --byte-fallback
     pyunitok train bpe OUT.txt -o crossing.model …  --split-by none
 
-A source whose share is larger than itself is repeated.
+A source that is smaller than its share is repeated.
 """
 
 from __future__ import annotations

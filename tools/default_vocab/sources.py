@@ -4,7 +4,7 @@
 
 A line of sources.tsv: registry, package, version, SHA-256, licence (an SPDX expression for the files that are read),
 split (train; valid: a whole source held back), and the files to read: `pattern:reader:kind`, separated by spaces. A
-pattern is matched against paths inside the package, and `a.zip!b` is a file in an archive in it. Where a rule has no
+pattern is matched against paths inside the package, and `a.zip!b` is a file in an archive in it. If a rule has no
 kind, the language in the named group `lang` is the kind; `*` in a kind stands for that language.
 """
 
@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 TABLE = Path(__file__).with_name("sources.tsv")
-LANGUAGES = {  # as packages write them → as kinds are called
+LANGUAGES = {  # names in packages → names of kinds
     "c": "en", "en_gb": "en", "en_us": "en", "nb": "no", "nn": "no", "pa_in": "pa", "pt_br": "pt",
     "sr@latin": "sr_latin", "sr_latn": "sr_latin", "sr_el": "sr_latin", "uz@cyrillic": "uz_cyrl", "sat_olck": "sat",
     "tzm": "zgh", "shi": "zgh", "fil": "tl",

@@ -1,4 +1,4 @@
-"""The default vocabulary from the sources in FOLDER: trained, numbered, written.
+"""Trains, numbers and writes the default vocabulary from the sources in FOLDER.
 
 python tools/default_vocab/train.py FOLDER OUT.utk [--threads N]
 """
@@ -23,19 +23,19 @@ from pyunitok.vocab import native
 from pyunitok.vocab.vocabulary import Vocabulary
 
 NAME = "unitok-v1"
-EOD = "<|endoftext|>"  # of id 0, which no text encodes to
+EOD = "<|endoftext|>"  # id 0, which no text encodes to
 N_IDS = 65_280  # ids from 0xFF00 on would be taken for separators by infini-gram's scan
-# Words and numbers are closed: a text then has a cut after every word, and encoding takes half the time. What crosses
-# spaces is punctuation with what follows: `, and`, `": "`, `) {`.
+# Words and numbers are closed: every word then ends at a cut, and encoding takes half the time. Only punctuation with
+# the text after it crosses spaces: `, and`, `": "`, `) {`.
 RULES = GreedyRules(max_piece_bytes=32, max_run_bytes=128, max_words=4, max_digits=3, closed_words=1)
 MIN_SOURCES = 3  # for a piece of LONG_BYTES or more
 LONG_BYTES = 7
-N_ALONE = 1_500  # pieces that one source alone uses, exchanged at the end for others
+N_ALONE = 1_500  # pieces used by one source only, which are replaced at the end
 NEW_SENTENCE = re.compile(rb"[.!?][)\"']*\s*\n\s*\w")
 
 
 def required(folder: Path) -> list[bytes]:
-    """What the vocabulary has whatever the training text has of it: runs of indentation and rules, and characters."""
+    """Pieces that do not depend on the training text: indentation, rules, and characters."""
     runs = [b" " * n for n in [*range(2, 33), 36, 40, 44, 48, 52, 56, 60, 64, 72, 80, 96, 112, 128]]
     runs += [b"\t" * n for n in range(2, 17)]
     runs += [bytes([byte]) * n for byte in b"-=*_#~.+/<>" for n in (2, 3, 4, 8, 16, 32, 64)]
@@ -43,12 +43,12 @@ def required(folder: Path) -> list[bytes]:
 
 
 def is_allowed(piece: bytes, people: frozenset[str]) -> bool:
-    """No unwanted words, no names, and no first word of a sentence on a new line."""
+    """Whether a piece has no unwanted word, no name, and no first word of a sentence on a new line."""
     return not (NEW_SENTENCE.search(piece) or is_unwanted(piece) or is_project(piece) or is_personal(piece, people))
 
 
 def people(folder: Path, sources: list[corpus.Named]) -> frozenset[str]:
-    """The names of people that are no ordinary words, and those of names.txt, in lower case."""
+    """The names of people that are not ordinary words, and those of names.txt, in lower case."""
     wheels = [path for package in ("faker", "mimesis") for path in sorted((folder / "pypi").glob(f"{package}-*.whl"))]
     names = read_names(wheels)
     cased = (text.tobytes() for name, source in sources if "words" not in name for text in source.documents)
@@ -56,7 +56,7 @@ def people(folder: Path, sources: list[corpus.Named]) -> frozenset[str]:
 
 
 def alone(pieces: list[bytes], sources: list[WeightedText], kept: list[bytes]) -> list[bytes]:
-    """The pieces of several characters that only one source uses, the least useful first; none of those kept."""
+    """The pieces of several characters, except `kept`, that only one source uses; the least useful first."""
     counts = GreedyCounts(GreedyRound(pieces, RULES))
     for source in sources:
         counts.count(source.documents.data, source.documents.offsets, VALUES)
@@ -94,7 +94,7 @@ def main() -> None:
         on_step=show,
     )
     pieces = train(long_bytes=LONG_BYTES)
-    # Unseen text hardly uses what one source alone uses: instead of it what repeats in three, however short.
+    # Unseen text hardly uses pieces of one source only: replace them by pieces of three sources, however short.
     dropped = alone(pieces, texts, kept)[:N_ALONE]
     pieces = train(long_bytes=1, state=LongestState({*pieces}.difference(dropped), dict.fromkeys(dropped, 0), "settle"))
     write(numbered(pieces), options.out)
