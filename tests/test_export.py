@@ -21,17 +21,7 @@ from toys import tokenfiles
 import pyunitok
 from pyunitok.disk.outfile import OutFile
 from pyunitok.errors import OutputError
-from pyunitok.export import (
-    FORMATS,
-    Options,
-    default_name,
-    export,
-    files,
-    infini_gram,
-    megatron,
-    module,
-    separated,
-)
+from pyunitok.export import FORMATS, Options, default_name, export, files, infini_gram, megatron, module, separated
 from pyunitok.export.datatrove import humanised
 from pyunitok.tokens import array as token_array
 from pyunitok.tokens.metadata import MetadataFile

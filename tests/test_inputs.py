@@ -27,16 +27,7 @@ LINE = b'{"text":"a"}\n'
 @pytest.fixture
 def tree(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    for path in (
-        "d/b/x.txt",
-        "d/b.txt",
-        "d/a.txt",
-        "d/B.txt",
-        "d/.hidden.txt",
-        "d/.git/x.txt",
-        "d/é.txt",
-        "e/[1].txt",
-    ):
+    for path in ("d/b/x.txt", "d/b.txt", "d/a.txt", "d/B.txt", "d/.hidden.txt", "d/.git/x.txt", "d/é.txt", "e/[1].txt"):
         (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / path).write_bytes(b"x")
     (tmp_path / "d/loop").symlink_to(tmp_path / "d")
@@ -76,18 +67,11 @@ def test_patterns(tree):
 
 
 def test_files_as_they_are_named(tree):
-    assert paths("d/b.txt", "d/a.txt", "d/b.txt", "d/.hidden.txt") == [
-        "d/b.txt",
-        "d/a.txt",
-        "d/b.txt",
-        "d/.hidden.txt",
-    ]
+    assert paths("d/b.txt", "d/a.txt", "d/b.txt", "d/.hidden.txt") == ["d/b.txt", "d/a.txt", "d/b.txt", "d/.hidden.txt"]
     assert find(["d/a.txt"])[0].size_bytes == 1
 
 
-@pytest.mark.parametrize(
-    "argument", ["nothing", "d/*.json", "d/b/*/x", "d/.git/empty", "", "-", "d/dangling.txt"]
-)
+@pytest.mark.parametrize("argument", ["nothing", "d/*.json", "d/b/*/x", "d/.git/empty", "", "-", "d/dangling.txt"])
 def test_nothing_there(tree, argument):
     (tree / "d/.git/empty").mkdir()
     with pytest.raises(InputError):
@@ -178,9 +162,7 @@ def test_by_first_line_with_another_key(tree):
 def test_sniffing_reads_little(tree, monkeypatch):
     asked = []
     read_into = RawFile.readinto
-    monkeypatch.setattr(
-        RawFile, "readinto", lambda self, buffer: asked.append(len(buffer)) or read_into(self, buffer)
-    )
+    monkeypatch.setattr(RawFile, "readinto", lambda self, buffer: asked.append(len(buffer)) or read_into(self, buffer))
     (tree / "file").write_bytes(b"x" * 5_000_000)
     find(["file"])
     assert sum(asked) == inputs.LINE_BYTES

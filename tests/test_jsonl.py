@@ -46,9 +46,7 @@ def test_every_block_size(monkeypatch, batch_bytes, ending):
 @settings(max_examples=200)
 @given(
     st.lists(
-        st.tuples(
-            st.text(max_size=40), st.sampled_from(["", " ", "\r", "\n", "\n\r\n", "  \n\n"]), st.booleans()
-        ),
+        st.tuples(st.text(max_size=40), st.sampled_from(["", " ", "\r", "\n", "\n\r\n", "  \n\n"]), st.booleans()),
         max_size=12,
     ),
     st.integers(1, 90),
@@ -124,10 +122,7 @@ def test_bad_lines_are_named(line, says, before):
 
 def test_line_that_goes_on_in_the_next_is_refused_beside_one_with_two():
     # as many values as lines
-    for data in (
-        b'{"text":"a"}{"text":"b"}\n{"text":\n"c"}\n',
-        b'{"text":"a"}{"text":"b"}\n{"x":{}\n,"text":"c"}\n',
-    ):
+    for data in (b'{"text":"a"}{"text":"b"}\n{"text":\n"c"}\n', b'{"text":"a"}{"text":"b"}\n{"x":{}\n,"text":"c"}\n'):
         with pytest.raises(InputError, match="line 1:"):
             read(data)
 

@@ -139,10 +139,7 @@ def test_earlier_token_files_are_left_out(tmp_path):
     (tmp_path / "ids.json").write_text('{"pyunitok": "1.0"}')
     (tmp_path / "other").write_bytes(b"text")
     left_out = []
-    assert [Path(source.path).name for source in find([str(tmp_path)], left_out=left_out)] == [
-        "other",
-        "other.json",
-    ]
+    assert [Path(source.path).name for source in find([str(tmp_path)], left_out=left_out)] == ["other", "other.json"]
     assert {Path(one.path).name: one.reason for one in left_out}["ids"] == "a token file"
 
 

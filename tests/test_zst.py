@@ -68,15 +68,9 @@ ZST = {
     "many blocks, size unknown": (frame_of_blocks(TEXT, 100), TEXT),
     "tiny blocks": (frame_of_blocks(TEXT[:300], 1), TEXT[:300]),
     "window of 2 GiB": (frame_of_blocks(TEXT, 1000, window_log=31), TEXT),
-    "empty frames between": (
-        frame(b"") + frame(PARTS[0]) + frame(b"") * 3 + frame(TEXT[700:]) + frame(b""),
-        TEXT,
-    ),
+    "empty frames between": (frame(b"") + frame(PARTS[0]) + frame(b"") * 3 + frame(TEXT[700:]) + frame(b""), TEXT),
     "skippable first": (skippable(b"hello", 3) + frame(TEXT), TEXT),
-    "skippable middle": (
-        frame(PARTS[0]) + skippable(b"") + skippable(b"x" * 99, 15) + frame(TEXT[700:]),
-        TEXT,
-    ),
+    "skippable middle": (frame(PARTS[0]) + skippable(b"") + skippable(b"x" * 99, 15) + frame(TEXT[700:]), TEXT),
     "skippable last": (frame(TEXT) + skippable(b"\x28\xb5\x2f\xfd"), TEXT),
     "skippable only": (skippable(b"abc"), b""),
     "pzstd": (b"".join(skippable(struct.pack("<I", len(frame(p)))) + frame(p) for p in PARTS), TEXT),
@@ -173,11 +167,7 @@ def test_zst_corrupt_frame_is_named(tmp_path):
 def test_zst_garbage():
     good = frame(TEXT)
     for garbage in (b"\n", b"\0", b"garbage", b"\x28\xb5\x2f\xfe....", b"\x50\x2a\x4d\x19...."):
-        for data, at in (
-            (garbage + good, 0),
-            (good + garbage, len(good)),
-            (good + garbage + good, len(good)),
-        ):
+        for data, at in ((garbage + good, 0), (good + garbage, len(good)), (good + garbage + good, len(good))):
             with pytest.raises(InputError, match=f"test: byte {at}: no zstd frame begins here"):
                 streams.read_all(stream_of(data, "zst", odd=1), 1000)
 
@@ -185,9 +175,7 @@ def test_zst_garbage():
 def test_zst_dictionary_and_window():
     dictionary = zstandard.train_dictionary(1000, [b"%d bottles of beer " % i * 9 for i in range(500)])
     data = frame(TEXT) + zstandard.ZstdCompressor(dict_data=dictionary).compress(TEXT)
-    with pytest.raises(
-        InputError, match=f"byte {len(frame(TEXT))}: .* needs dictionary {dictionary.dict_id()};"
-    ):
+    with pytest.raises(InputError, match=f"byte {len(frame(TEXT))}: .* needs dictionary {dictionary.dict_id()};"):
         streams.read_all(stream_of(data, "zst", odd=1), 1000)
     huge = b"\x28\xb5\x2f\xfd\x00" + bytes([22 << 3]) + b"\x01\0\0"
     with pytest.raises(InputError, match=r"byte 0: .* window of 4294967296 bytes"):

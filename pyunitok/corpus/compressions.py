@@ -50,9 +50,7 @@ COMPRESSIONS = {
             "zst", "zstd", lambda raw, max_frame_bytes, _: ZstdFrames(raw, max_frame_bytes), (".zst", ".zstd"),
             re.compile(rb"\x28\xb5\x2f\xfd|[\x50-\x5f]\x2a\x4d\x18"), frame_index.divide,
         ),
-        Compression(
-            "gz", "gzip", lambda raw, *_: Streamed(members.gzip(raw)), (".gz",), re.compile(rb"\x1f\x8b\x08"),
-        ),
+        Compression("gz", "gzip", lambda raw, *_: Streamed(members.gzip(raw)), (".gz",), re.compile(rb"\x1f\x8b\x08")),
         # "BZh" and a digit may begin a text; the header of a block, or the end of an empty file, does not.
         Compression(
             "bz2", "bzip2", lambda raw, *_: Streamed(members.bzip2(raw)), (".bz2",),

@@ -133,9 +133,7 @@ class FrameSource:
     def _check_header(self, header: FrameHeader) -> None:
         where = f"{self._raw.name}: byte {self.frame_at}: the zstd frame that begins here needs"
         if header.dictionary_id:
-            raise InputError(
-                f"{where} dictionary {header.dictionary_id}; decompress it first: zstd -d -D DICTIONARY"
-            )
+            raise InputError(f"{where} dictionary {header.dictionary_id}; decompress it first: zstd -d -D DICTIONARY")
         if header.window_bytes > MAX_WINDOW_BYTES:
             raise InputError(f"{where} a window of {header.window_bytes} bytes; the limit is 2 GiB")
         self._checked = True
