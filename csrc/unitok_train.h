@@ -1,22 +1,24 @@
 /* unitok_train.h - trainers, and the HAT-trie that counts strings
  *
- *     lines ──▶ unitok_segmenter ──▶ unitok_counter ──export──▶ unitok_units ──fold──▶ unitok_units
- *                 │        │                                                                │
- *     unitok_normalizer  unitok_rules ◀──────────────────────┐                              │
- *                                                            │                              ▼
- *     BPE         unitok_bpe_trainer ────────────────────────┤◀──── units ──────────────────┤
- *     Unigram     unitok_seeds ◀── unitok_seed_finder ───────┘◀──── units ──────────────────┤
- *                   └──▶ pieces ──▶ unitok_lexicon ◀── unitok_lattice, unitok_edges ◀─ units ┘
+ * The objects, without their prefix unitok_, and the data that passes between them:
  *
- *     BytePiece   texts ──▶ unitok_ngrams ──▶ unitok_ngram_model ◀── unitok_ngram_cutter ──▶ counter
- *     greedy      pieces ──▶ unitok_greedy ◀── unitok_greedy_counts ◀── texts
+ *     lines ──▶ segmenter ──▶ counter ──export──▶ units ──fold──▶ units ──┬──▶ bpe_trainer ──▶ pieces
+ *                                                                         ├──▶ seeds, seed_finder ──┐
+ *                  scores ◀── EM: lexicon, lattice, edges ◀───────────────┘                         │
+ *                                     ▲                                                             │
+ *                                     └───────────────────────────────────── pieces ◀── counter ◀───┘
  *
- * Lifetimes and threads. An arrow ◀── between objects means that the right one borrows the left one,
- * which must outlive it. Rules, normalizers, lexicons, finished n-gram models and unitok_greedy are
- * immutable and may be shared by any number of threads; every other object belongs to one call at a
- * time, so each thread has its own and the results are merged. Every object is freed by its own
- * function, which accepts NULL. Long work is divided into calls with a budget, so that the caller
- * can show progress and stop between them. The conventions are those of unitok.h.
+ *     texts ──▶ ngrams ──▶ ngram_model ──▶ ngram_cutter ──▶ counter ──▶ pieces        BytePiece
+ *     texts ──▶ greedy_counts, with the pieces of a greedy ──▶ sums, pairs            greedy
+ *
+ * Lifetimes and threads. Some objects borrow others, which must outlive them: a segmenter its
+ * normalizer, rules and counter; a bpe_trainer and seeds their rules; a seed_finder its seeds; a
+ * hat_walk its hat; an ngram_cutter its ngram_model and counter; greedy_counts their greedy. Rules,
+ * normalizers, lexicons, finished n-gram models and unitok_greedy are immutable and may be shared by
+ * any number of threads. Every other object belongs to one call at a time, so each thread has its
+ * own and the results are merged. Every object is freed by its own function, which accepts NULL.
+ * Long work is divided into calls with a budget, so that the caller can show progress and stop
+ * between them. The conventions are those of unitok.h.
  *
  * Each section is a module of pyunitok/_c: Counting units (train.py), BPE (train_bpe.py), Seeds
  * (train_seeds.py), Unigram (train_lexicon.py), BytePiece (train_ngrams.py), Greedy vocabularies
@@ -506,7 +508,7 @@ enum unitok_ngram_flags {
     UNITOK_NGRAM_ENSURE_UNICODE = 1, /* no piece begins inside a character, */
     /* except where the model knows no other way; without this flag, the rest of the chunk is then
      * cut into bytes */
-    UNITOK_NGRAM_MENDED = 2
+    UNITOK_NGRAM_LENIENT = 2
 };
 
 /* Cuts chunks into pieces and counts them in `counter`. It keeps model, counter and is_digit. */

@@ -306,7 +306,7 @@ def test_batches(tmp_path: Path, for_c: bool) -> None:
     n_ids = tokenizer._core.new_scratch().encode_batch(data, offsets, ids, bounds, eod_id=6)
     assert ids[:n_ids].tolist() == [i for text in texts for i in [*tokenizer.encode(text).tolist(), 6]]
     assert bounds.tolist()[-1] == n_ids
-    with pytest.raises(library.RoomError):
+    with pytest.raises(library.CapacityError):
         tokenizer._core.new_scratch().encode_batch(data, offsets, ids[:5], bounds, eod_id=6)
 
 

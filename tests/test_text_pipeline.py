@@ -77,7 +77,7 @@ def encode_with_growing_room(tok: Tokenizer, part: bytes, state: c_scratch.State
         ids = np.empty(1000 * n_tries, tok.dtype)
         try:
             n = tok._core.new_scratch().encode_batch(data, offsets, ids, ends, state=state, **is_open)
-        except library.RoomError:
+        except library.CapacityError:
             continue
         assert n_tries > 1 or not part
         return ids[:n].tolist()

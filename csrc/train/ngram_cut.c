@@ -136,7 +136,7 @@ INLINE void find_values(const unitok_ngram_model *model, int order, const uint8_
 /* Computes the scores of all states at a byte from those before it, and returns the route. A piece
  * that begins here has the best state before it, of equal ones the first. The sum from state 0 is
  * compared last, because it is known last. */
-INLINE uint8_t step(double *scores, int order, const double *value, int may_begin, int is_fixed)
+INLINE uint8_t step(double *scores, int order, const double *value, int may_begin, int is_lenient)
 {
     double before[STATES_MAX] = {0}, sums[STATES_MAX] = {0};
     uint8_t route = 0;
@@ -147,7 +147,7 @@ INLINE uint8_t step(double *scores, int order, const double *value, int may_begi
         if (score > scores[order - 1]) route = FROM_LAST;
         scores[order - 1] = score > scores[order - 1] ? score : scores[order - 1];
     }
-    if (!may_begin && is_fixed) {
+    if (!may_begin && is_lenient) {
         may_begin = 1;
         for (int k = 1; k < order; k++) may_begin &= scores[k] == -INFINITY;
     }
@@ -189,7 +189,7 @@ INLINE int cut_chunk(unitok_ngram_cutter *cutter, int order, const uint8_t *text
 {
     const unitok_ngram_model *model = cutter->model;
     int keeps_characters = cutter->flags & UNITOK_NGRAM_ENSURE_UNICODE,
-        is_fixed = cutter->flags & UNITOK_NGRAM_MENDED;
+        is_lenient = cutter->flags & UNITOK_NGRAM_LENIENT;
     double scores[STATES_MAX];
     uint64_t bytes = 0;
     stretch s;
@@ -203,7 +203,7 @@ INLINE int cut_chunk(unitok_ngram_cutter *cutter, int order, const uint8_t *text
         find_values(model, order, text + begin, begin, bytes, &s);
         for (int64_t i = 0; i < s.n_bytes; i++) {
             int may_begin = !keeps_characters || !is_continuation(text[begin + i]);
-            cutter->routes[begin + i] = step(scores, order, s.values[i], may_begin, is_fixed);
+            cutter->routes[begin + i] = step(scores, order, s.values[i], may_begin, is_lenient);
             bytes = bytes << 8 | text[begin + i];
         }
         memcpy(s.logs[0], s.logs[s.n_bytes], sizeof s.logs[0]);

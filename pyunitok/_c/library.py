@@ -1,4 +1,4 @@
-"""Basics: constants of the headers, pointers to buffers, and calls that raise what C reports."""
+"""Basics: constants of the headers, pointers to buffers, and calls that raise the errors of C."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ CHECKSUM_AT: int = lib.UNITOK_NATIVE_CHECKSUM_AT
 CHECKED_FROM: int = lib.UNITOK_NATIVE_CHECKED_FROM
 
 
-class RoomError(ValueError):
+class CapacityError(ValueError):
     """The array for ids is too small for these documents."""
 
 
@@ -48,12 +48,12 @@ _ERRORS: dict[int, type[Exception]] = {
     lib.UNITOK_ERROR_FORMAT: ModelFormatError,
     lib.UNITOK_ERROR_ID: IdError,
     lib.UNITOK_ERROR_CPU: CpuError,
-    lib.UNITOK_ERROR_CAPACITY: RoomError,
+    lib.UNITOK_ERROR_CAPACITY: CapacityError,
 }
 
 
 def check(status: int, error: Any) -> None:
-    """Raise what `error` says if `status` is not UNITOK_OK; the exception carries .item and .position."""
+    """Raise `error` unless `status` is UNITOK_OK; the exception has .item and .position."""
     if status == 0:
         return
     message: str = ffi.string(error.message).decode()
@@ -85,13 +85,13 @@ def optional(array: np.ndarray[Any, Any] | None) -> Any:
     return ffi.NULL if array is None else pointer(array)
 
 
-_POINTERS = {"f": "float[]", "d": "double[]"}  # by the letters of the module struct, of which several may be one type
+_POINTERS = {"f": "float[]", "d": "double[]"}  # by struct's format letters, several of which may be one type
 _POINTERS |= {code: f"uint{8 * calcsize(code)}_t[]" for code in "BHILQ"}
 _POINTERS |= {code: f"int{8 * calcsize(code)}_t[]" for code in "ilq"}
 
 
 def pointer(array: np.ndarray[Any, Any] | memoryview, *, writable: bool = False) -> Any:
-    """A C array over `array`, not copied: it must be one-dimensional, contiguous, and of a dtype that C here knows. The
+    """A C array over `array`, not copied: it must be one-dimensional, contiguous, and of a dtype that C uses here. The
     caller keeps a memoryview alive; an array stays alive by itself.
     """
     view = memoryview(array)  # type: ignore[arg-type]

@@ -15,7 +15,7 @@ from pyunitok.packed import Bytes, Ids, Offsets, Scores
 
 _decode, _from_buffer, _buffer = lib.unitok_decode, ffi.from_buffer, ffi.buffer
 _new_undefined = ffi.new_allocator(should_clear_after_alloc=False)
-_FEW_IDS, _FEW_BYTES = 256, 4096  # so many are decoded in one call
+_FEW_IDS, _FEW_BYTES = 256, 4096  # the limits of unitok_decode here
 
 
 def _info_of(handle: Any) -> Any:
@@ -25,7 +25,7 @@ def _info_of(handle: Any) -> Any:
 
 
 class _Completing:
-    """The lock under which models are completed. A child has its own: a fork may come while another thread holds it."""
+    """The lock under which models are completed. A forked child gets a new one: a thread may hold it."""
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
@@ -40,9 +40,9 @@ _completing = _Completing()
 
 
 class Model:
-    """An immutable C model: shared by threads, freed with its last reference. `keep` is what the C side borrows.
+    """An immutable C model: shared by threads, freed with its last reference. `keep` holds the objects that C borrows.
 
-    Tables that only encoding needs are mostly built later, by complete(), which the first Scratch calls.
+    The tables that only encoding needs are mostly built by complete(), which the first Scratch calls.
 
     kind      its row in kinds.py
     id_code   of its ids, in the module `array`: "H", or "I" where the largest does not fit
@@ -93,11 +93,11 @@ class Model:
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """Of its ids: uint16 or uint32."""
+        """The dtype of its ids: uint16 or uint32."""
         return np.dtype(self.id_code)
 
     def complete(self) -> None:
-        """Build what encoding needs, if that is still to be done; info is final then."""
+        """Build the tables that encoding needs, unless they exist. Makes `info` final."""
         if self.info.is_complete:
             return
         with _completing.lock:
@@ -112,31 +112,31 @@ class Model:
         return out
 
     def piece(self, id_: int) -> bytes | None:
-        """The bytes of a piece; None if the id has none."""
+        """The bytes of a piece, or None if the id has no piece."""
         n_bytes = ffi.new("int64_t *")
         data = lib.unitok_model_piece(self.handle, id_, n_bytes)
         return None if n_bytes[0] < 0 else ffi.buffer(data, n_bytes[0])[:]
 
     def pieces(self) -> tuple[Bytes, Offsets]:
-        """Copies of all pieces by id: uint8[...], int64[n_ids + 1]; an id without a piece is empty."""
+        """Copies of all pieces by id: uint8[...], int64[n_ids + 1]; empty if an id has no piece."""
         data, offsets = ffi.new("uint8_t **"), ffi.new("uint32_t **")
         lib.unitok_model_pieces(self.handle, data, offsets)
         bounds = np.frombuffer(ffi.buffer(offsets[0], 4 * (self.info.n_ids + 1)), np.uint32).astype(np.int64)
         return np.frombuffer(ffi.buffer(data[0], int(bounds[-1]))[:], np.uint8), bounds
 
     def normalize(self, text: bytes) -> bytes:
-        """The text as it is encoded, with U+2581 for spaces."""
-        room = len(text) + len(text) // 2 + 64
+        """The normalized text, with U+2581 for spaces."""
+        capacity = len(text) + len(text) // 2 + 64
         while True:
-            out = _new_undefined("uint8_t[]", room)
-            n = lib.unitok_model_normalize(self.handle, text, len(text), out, ffi.NULL, room)
-            if n <= room:
+            out = _new_undefined("uint8_t[]", capacity)
+            n = lib.unitok_model_normalize(self.handle, text, len(text), out, ffi.NULL, capacity)
+            if n <= capacity:
                 normalized: bytes = _buffer(out, n)[:]
                 return normalized
-            room = n
+            capacity = n
 
     def spec(self) -> dict[str, Any]:
-        """Copies of what it was built from, in the terms of Model.new; not for greedy longest prefix."""
+        """Copies of the arguments of Model.new that built it; not for greedy longest prefix."""
         spec = lib.unitok_model_spec(self.handle)
         n, n_merges = int(spec.n_pieces), int(spec.n_merges)
         offsets = np.frombuffer(ffi.buffer(spec.offsets, 8 * (n + 1))[:], np.int64)
@@ -183,7 +183,7 @@ class Model:
         return self._types
 
     def bounds_of_runs(self, ids: Ids) -> Offsets:
-        """Where to divide `ids` so that byte pieces do not meet across a piece that may decode to nothing."""
+        """Where to divide `ids` so that no byte pieces become adjacent when a piece between them decodes to nothing."""
         cuts: list[int] = []
         if self.info.flags & lib.UNITOK_BYTE_FALLBACK:
             types = self.piece_types()[np.minimum(ids, self.info.n_ids - 1)]
@@ -201,8 +201,8 @@ class Model:
         return int(lib.unitok_split(self.handle, buffer, len(buffer)))
 
     def decode_few(self, ids: list[int]) -> bytes | None:
-        """What decode_batch makes of one document. None where that must be asked: ids that are too many, that are no
-        integers, that the model does not have, or byte pieces right behind control symbols."""
+        """Like decode_batch for one document, but None where only that can tell: if there are many ids, some are not
+        integers or not of this model, or a byte piece follows a control symbol."""
         if len(ids) > _FEW_IDS:
             return None
         try:

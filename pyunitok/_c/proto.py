@@ -11,7 +11,7 @@ from pyunitok.packed import Bytes, Offsets
 
 
 class Proto(NamedTuple):
-    """What is in a model file; see unitok_proto."""
+    """The contents of a model file: see unitok_proto."""
 
     pieces: Bytes
     offsets: Offsets

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from pyunitok._c.library import ENCODE_SLACK, RoomError, call, ffi, lib, optional, pointer
+from pyunitok._c.library import ENCODE_SLACK, CapacityError, call, ffi, lib, optional, pointer
 from pyunitok._c.model import Model
 from pyunitok.errors import UnitokError
 from pyunitok.packed import Bytes, Ids, Offsets
@@ -14,18 +14,18 @@ from pyunitok.packed import Bytes, Ids, Offsets
 METHODS = {"lattice": 0, "nbest": 1, "viterbi": 2, "dropout": 3}
 _encode, _unpack = lib.unitok_encode, ffi.unpack
 _new_undefined = ffi.new_allocator(should_clear_after_alloc=False)
-_SMALL_BYTES = 4096  # texts up to here are encoded into a buffer that is used again
-_NO_ROOM, _TOO_LONG = -2, -3
+_SMALL_BYTES = 4096  # texts up to this size are encoded into a reused buffer
+_NO_CAPACITY, _TOO_LONG = -2, -3
 
 
-def room_for(n_bytes: int) -> int:
-    """Ids that are enough for most texts of so many bytes: the encoder goes on while it has three for each byte of the
-    next 8 KiB. Exactly enough for models that normalize nothing."""
+def capacity_for(n_bytes: int) -> int:
+    """A capacity in ids that suffices for most texts of n_bytes, and for all texts of models that do not normalize: the
+    encoder continues while it has three ids for each byte of the next 8 KiB."""
     return n_bytes + n_bytes // 8 + 3 * min(n_bytes, 9000) + ENCODE_SLACK
 
 
 def sampling(method: str, alpha: float, seed: int, *, n_best: int = 0, source: int = 0, document: int = 0) -> Any:
-    """A unitok_sampling."""
+    """Build a unitok_sampling."""
     if method not in METHODS:
         raise ValueError(f"method must be one of {', '.join(METHODS)}, not {method!r}")
     if not 0 <= seed < 1 << 64:
@@ -38,12 +38,12 @@ def sampling(method: str, alpha: float, seed: int, *, n_best: int = 0, source: i
 
 
 class State:
-    """What the next part of a document continues from: unitok_state. New: a document's start."""
+    """What the next part of a document continues from: a unitok_state. A new one is the start of a document."""
 
     __slots__ = ("handle",)
 
     def __init__(self, hexadecimal: str = "") -> None:
-        """ValueError if this is not what hexadecimal() returned."""
+        """ValueError unless hexadecimal() returned this."""
         self.handle: Any = ffi.new("unitok_state *")
         if hexadecimal:
             data = bytes.fromhex(hexadecimal)
@@ -51,7 +51,7 @@ class State:
                 raise ValueError("not the state of an encoder")
 
     def hexadecimal(self) -> str:
-        """The state as text that a file can hold; the same on every machine."""
+        """The state as text for a file; the same on every machine."""
         out = bytearray(lib.UNITOK_STATE_BYTES)
         lib.unitok_state_save(self.handle, ffi.from_buffer("uint8_t[]", out, require_writable=True))
         return out.hex()
@@ -61,7 +61,7 @@ Path = tuple[Offsets, float]  # int64[n, 4] as encode_spans, and the score
 
 
 def _take_paths(handle: Any) -> list[Path]:
-    """Copies of all paths of a unitok_paths, which is freed."""
+    """Copy all paths of a unitok_paths and free it."""
     spans, score, paths = ffi.new("unitok_span **"), ffi.new("double *"), []
     try:
         for k in range(lib.unitok_paths_count(handle)):
@@ -83,7 +83,7 @@ def _failed(code: int, text: bytes) -> Exception:
 
 
 class Scratch:
-    """What one thread needs to encode with one model: the memo of segments met, and a buffer for short results."""
+    """The working memory of one thread for one model: the memo of segments, and a buffer for short results."""
 
     __slots__ = ("_ids", "_ids_pointer", "_model", "_model_handle", "handle")
 
@@ -95,11 +95,11 @@ class Scratch:
         self._model = model  # must outlive the scratch
         self._model_handle = model.handle
         self.handle: Any = ffi.gc(handle, lib.unitok_scratch_free)
-        self._ids: Any = np.empty(room_for(_SMALL_BYTES), model.dtype)
+        self._ids: Any = np.empty(capacity_for(_SMALL_BYTES), model.dtype)
         self._ids_pointer: Any = pointer(self._ids)
 
     def encode(self, text: bytes) -> Any:
-        """ids[n]: of one document."""
+        """The ids of one document, as an array."""
         n_bytes = len(text)
         if n_bytes <= _SMALL_BYTES:
             n = _encode(self._model_handle, self.handle, text, n_bytes, self._ids_pointer, len(self._ids))
@@ -108,7 +108,7 @@ class Scratch:
         return self._encode_large(text)
 
     def encode_list(self, text: bytes) -> list[int]:
-        """As encode, as a list."""
+        """The ids of one document, as a list."""
         n_bytes = len(text)
         if n_bytes <= _SMALL_BYTES:
             n = _encode(self._model_handle, self.handle, text, n_bytes, self._ids_pointer, len(self._ids))
@@ -119,16 +119,16 @@ class Scratch:
         return found
 
     def _encode_large(self, text: bytes) -> Ids:
-        room = room_for(len(text))
+        capacity = capacity_for(len(text))
         while True:
-            ids: Ids = np.empty(room, self._model.dtype)
-            n = _encode(self._model_handle, self.handle, text, len(text), pointer(ids), room)
+            ids: Ids = np.empty(capacity, self._model.dtype)
+            n = _encode(self._model_handle, self.handle, text, len(text), pointer(ids), capacity)
             if n >= 0:
                 ids.resize(n, refcheck=False)
                 return ids
-            if n != _NO_ROOM:
+            if n != _NO_CAPACITY:
                 raise _failed(n, text)
-            room *= 2
+            capacity *= 2
 
     def count(self, text: bytes) -> int:
         n = -1
@@ -138,38 +138,38 @@ class Scratch:
 
     def encode_spans(self, text: bytes) -> Offsets:
         """int64[n, 4]: id, begin and end in the text, end in the normalized text; see unitok_span."""
-        room = len(text) + ENCODE_SLACK
+        capacity = len(text) + ENCODE_SLACK
         while True:
-            spans = np.empty((room, 4), np.int64)
+            spans = np.empty((capacity, 4), np.int64)
             buffer = ffi.cast("unitok_span *", ffi.from_buffer(spans))
-            n = lib.unitok_encode_spans(self._model_handle, self.handle, text, len(text), buffer, room)
+            n = lib.unitok_encode_spans(self._model_handle, self.handle, text, len(text), buffer, capacity)
             if n >= 0:
                 found: Offsets = spans[:n].copy()
                 return found
-            if n != _NO_ROOM:
+            if n != _NO_CAPACITY:
                 raise _failed(n, text)
-            room *= 2
+            capacity *= 2
 
     def places(self, text: bytes, tokens: list[int]) -> list[tuple[int, int]]:
-        """Where these tokens of a text, ascending, begin and end in the normalized text."""
-        room = room_for(len(text))
-        spans = _new_undefined("unitok_span[]", room)
-        if lib.unitok_encode_spans(self._model_handle, self.handle, text, len(text), spans, room) >= 0:
+        """The begin and end in the normalized text of these tokens, given in ascending order."""
+        capacity = capacity_for(len(text))
+        spans = _new_undefined("unitok_span[]", capacity)
+        if lib.unitok_encode_spans(self._model_handle, self.handle, text, len(text), spans, capacity) >= 0:
             return [(spans[k - 1].piece_end if k else 0, spans[k].piece_end) for k in tokens]
         ends = self.encode_spans(text)[:, 3].tolist()
         return [(ends[k - 1] if k else 0, ends[k]) for k in tokens]
 
     def encode_each(self, texts: list[bytes], ids: Ids) -> Offsets:
-        """Encode each text where it lies, one call a text, into `ids`; int64[n + 1]: their offsets there.
+        """Encode each text in place, one call per text, into `ids`; return int64[n + 1]: their offsets there.
 
-        RoomError where `ids` may be too small.
+        CapacityError if `ids` may be too small.
         """
-        out, model, scratch, room = pointer(ids, writable=True), self._model_handle, self.handle, len(ids)
+        out, model, scratch, capacity = pointer(ids, writable=True), self._model_handle, self.handle, len(ids)
         done, offsets = 0, [0]
         for text in texts:
-            n = _encode(model, scratch, text, len(text), out + done, room - done)
+            n = _encode(model, scratch, text, len(text), out + done, capacity - done)
             if n < 0:
-                raise RoomError("too small") if n == _NO_ROOM else _failed(n, text)
+                raise CapacityError("too small") if n == _NO_CAPACITY else _failed(n, text)
             done += n
             offsets.append(done)
         return np.array(offsets, np.int64)
@@ -179,12 +179,12 @@ class Scratch:
         eod_id: int = -1, open_start: bool = False, open_end: bool = False, state: State | None = None,
         sampling: Any = None, documents: Offsets | None = None, prepared: bool = False,
     ) -> int:  # fmt: skip
-        """Encode documents data[offsets[i]:offsets[i + 1]] into `ids`; fills id_offsets[0..n] and returns the number of
-        ids. RoomError where `ids` may be too small: every byte, every eod and ENCODE_SLACK more are mostly enough.
+        """Encode documents data[offsets[i]:offsets[i + 1]] into `ids`, fill id_offsets[0..n] and return the number of
+        ids. CapacityError if `ids` may be too small: an id for each byte and eod, and ENCODE_SLACK, mostly suffice.
 
-        sampling   what sampling() made, to draw a sample of each document; its document is the first one's number
-        documents  with sampling: the number of each, int64[n], where they do not follow each other
-        prepared   the documents are normalized already, see UNITOK_ENCODE_PREPARED
+        sampling   draw a sample of each document, as this result of sampling() says
+        documents  with sampling: int64[n], the number of each document, unless they count up from the first one's
+        prepared   the documents are normalized: see UNITOK_ENCODE_PREPARED
         """
         n_docs = len(offsets) - 1
         if int(offsets[-1]) > len(data) or len(id_offsets) <= n_docs or ids.dtype != self._model.dtype:
@@ -204,13 +204,13 @@ class Scratch:
         return int(id_offsets[n_docs])
 
     def nbest(self, text: bytes, n: int) -> list[Path]:
-        """The n best, best first."""
+        """The n best paths, best first."""
         ret = ffi.new("unitok_paths **")
         call(lib.unitok_nbest, self._model_handle, self.handle, text, len(text), n, ret)
         return _take_paths(ret[0])
 
     def sample_paths(self, text: bytes, n: int, sampling: Any, *, distinct: bool, include_best: bool) -> list[Path]:
-        """n samples with the logarithms of their probabilities."""
+        """Draw n samples, with the logarithms of their probabilities."""
         ret = ffi.new("unitok_paths **")
         flags = lib.UNITOK_SAMPLE_DISTINCT * distinct | lib.UNITOK_SAMPLE_INCLUDE_BEST * include_best
         call(lib.unitok_sample_paths, self._model_handle, self.handle, sampling, text, len(text), n, flags, ret)

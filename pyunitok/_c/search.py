@@ -20,14 +20,14 @@ TOP_BYTES = 20
 
 
 def _borrow(kind: str, array: np.ndarray[Any, Any]) -> Any:
-    """A C array over a contiguous vector, also an empty one, and read-only memory maps."""
+    """A C array over a contiguous vector, which may be empty or a read-only memory map."""
     if not array.flags.c_contiguous:
         raise ValueError("expected a contiguous array")
     return ffi.from_buffer(kind, array)
 
 
 class SearchShard:
-    """A unitok_search_shard over arrays that it keeps alive. ValueError if they do not fit each other."""
+    """A unitok_search_shard over arrays that it keeps alive. ValueError if their sizes or dtypes are inconsistent."""
 
     def __init__(
         self, *, ids: U16, sa: U32, first: U64, top: np.ndarray[Any, Any], left: U16 | None, rank: U16, ends: U64,
@@ -77,14 +77,14 @@ class SearchShard:
         return lo, hi
 
     def tokens_of(self, ids: U16) -> tuple[int, int]:
-        """The interval of one sequence, contiguous."""
+        """The interval of one sequence."""
         bounds = ffi.new("int64_t[4]", [0, len(ids), 0, 0])
         data = ffi.from_buffer("uint16_t[]", ids)
         lib.unitok_search_tokens(self.handle, data, bounds, bounds + 1, 1, bounds + 2, bounds + 3)
         return bounds[2], bounds[3]
 
     def next(self, lo: int, hi: int, depth: int) -> tuple[U16, Offsets]:
-        """uint16[k] tokens and int64[k] counts: what follows the first `depth` tokens of sa[lo:hi]."""
+        """uint16[k] tokens and int64[k] counts: the tokens after the first `depth` of sa[lo:hi]."""
         room = 1024
         while True:
             ids, counts = np.empty(room, np.uint16), np.empty(room, np.int64)
@@ -94,7 +94,7 @@ class SearchShard:
             room = int(n)
 
     def previous(self, lo: int, hi: int, counts: Offsets) -> None:
-        """Add to counts, int64[65536], how often each token stands before sa[lo:hi]."""
+        """Add to counts, int64[65536], how often each token precedes sa[lo:hi]."""
         assert len(counts) == 65536
         lib.unitok_search_previous(self.handle, lo, hi, pointer(counts, writable=True))
 
@@ -117,14 +117,14 @@ class SearchShard:
         return counts, approx
 
     def count_one(self, pieces: SearchPieces, text: bytes, max_work: int) -> tuple[int, bool]:
-        """count_text of one text."""
+        """Like count_text, for one text."""
         bounds, approx = ffi.new("int64_t[3]", [0, len(text), 0]), ffi.new("uint8_t *")
         data = ffi.from_buffer("uint8_t[]", text)
         call(lib.unitok_search_count, pieces.handle, self.handle, data, bounds, 1, max_work, bounds + 2, approx)
         return bounds[2], bool(approx[0])
 
     def find_text(self, pieces: SearchPieces, text: bytes, max_hits: int, max_work: int) -> tuple[Runs, bool]:
-        """The runs of a text's occurrences, an array of RUN; whether some may be missing for want of work."""
+        """The runs of a text's occurrences, an array of RUN, and whether max_work was reached before all were found."""
         ret, n, approx = ffi.new("unitok_search_run **"), ffi.new("int64_t *"), ffi.new("uint8_t *")
         limits, data = (max_hits, max_work), ffi.from_buffer("uint8_t[]", text)
         call(lib.unitok_search_find, pieces.handle, self.handle, data, len(text), *limits, ret, n, approx)
@@ -168,7 +168,7 @@ def sizes_of(ids: U16, sizes: U32, begins: Offsets, ends: Offsets) -> Offsets:
 def contexts(
     ids: U16, data: Bytes, offsets: Offsets, hits: Runs, before: int, after: int
 ) -> tuple[Bytes, Offsets]:
-    """uint8 text and int64[3n + 1] bounds in it of what is before, in and after each hit, an array of HIT: see
+    """Text, and int64[3n + 1] bounds in it of the parts before, in and after each hit, an array of HIT: see
     unitok_search_contexts."""
     n, bounds = len(hits), np.empty(3 * len(hits) + 1, np.int64)
     is_inside = (hits["begin"] >= 0) & (hits["begin"] <= hits["token"]) & (hits["token"] <= hits["end"])

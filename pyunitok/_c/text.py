@@ -35,8 +35,8 @@ class Normalizer:
         return self._normalize(text, compact, None)[0]
 
     def normalize_with_offsets(self, text: bytes, *, compact: bool = False) -> tuple[bytes, Offsets]:
-        """The result, and int64[len(result) + 1]: where in the text each byte comes from; empty where sentencepiece
-        gives none (nothing but spaces that are removed)."""
+        """The result, and int64[len(result) + 1]: the place in the text of each byte; empty if sentencepiece gives no
+        offsets, because the text consists of spaces that are removed."""
         out, offsets = self._normalize(text, compact, np.empty(2 * len(text) + 16, np.int64))
         assert offsets is not None
         return out, offsets[:0] if offsets[0] < 0 else offsets[: len(out) + 1].copy()
@@ -54,7 +54,7 @@ class Normalizer:
     def normalize_parts(
         self, parts: Iterable[bytes], *, compact: bool = True, room: int = 1 << 16
     ) -> Iterator[bytes]:
-        """The normalization of a text that comes in parts, in parts, each of at most `room` bytes over step_bytes.
+        """Normalize a text part by part, in parts of at most `room` bytes more than step_bytes.
 
         What cannot be settled yet waits: never more than a part and the longest key or symbol.
         """
@@ -83,7 +83,7 @@ class Normalizer:
 
 
 def split_documents(text: Bytes, n_bytes: int, separator: bytes, offsets: Offsets) -> tuple[int, int]:
-    """Cut text[:n_bytes] at `separator` in place: (documents, bytes consumed)."""
+    """Cut text[:n_bytes] at `separator` in place; return the number of documents and of the bytes consumed."""
     if not 0 <= n_bytes <= len(text) or not separator or len(offsets) < 3 or offsets.itemsize != 8:
         raise ValueError("no separator, a buffer that is too small, or offsets that are not int64")
     consumed = ffi.new("int64_t *")
@@ -122,13 +122,13 @@ class JsonLines:
         return ffi.new("unitok_json_place *")
 
     def count(self, lines: Any, *, at_end: bool) -> Any:
-        """The place after the whole lines, as if all of them were right."""
+        """The place after the complete lines, as if all of them were valid."""
         place = ffi.new("unitok_json_place *")
         lib.unitok_json_count(pointer(lines), len(lines), self._max_line_bytes, at_end, place)
         return place
 
     def read(self, lines: Any, out: Bytes, offsets: Offsets, place: Any) -> bool:
-        """Put the texts of lines into a packed list, from `place` on; True once all have been read."""
+        """Read the texts of lines from `place` on into a packed list; True once all lines are read."""
         n_bytes, max_docs = len(lines), len(offsets) - 1
         if len(out) < n_bytes or not 0 <= place.n_docs <= max_docs or not 0 <= place.at <= n_bytes:
             raise ValueError("a buffer is too small for these lines")

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from pyunitok._c.library import call, check, create, ffi, lib, optional, pointer
-from pyunitok._c.sharing import share_out
 from pyunitok._c.text import Normalizer
 from pyunitok.packed import Bytes, Offsets
+from pyunitok.sharing import share_out
 
 Counts = np.ndarray[Any, np.dtype[np.uint64]]
 CODE_POINTS = 0x110000
@@ -56,12 +56,12 @@ class Units:
         return ffi.new("unitok_units *", (pointer(self.data), offsets, counts, end - begin))
 
     def items(self) -> list[bytes]:
-        """All of them as bytes."""
+        """The units as a list of bytes."""
         data, bounds = self.data.tobytes(), self.offsets.tolist()
         return [data[begin:end] for begin, end in pairwise(bounds)]
 
     def take(self, order: Offsets) -> Units:
-        """The units of these numbers, in this order."""
+        """The units with these numbers, in this order."""
         sizes = np.diff(self.offsets)[order]
         offsets = np.zeros(len(order) + 1, np.int64)
         np.cumsum(sizes, out=offsets[1:])
@@ -86,7 +86,7 @@ def allowed(rules: Rules, piece: bytes) -> bool:
 
 
 class Counter:
-    """Counts byte strings, 64 bits wide; ordered: a list that merges nothing. For one thread at a time."""
+    """Counts byte strings; ordered: a list that does not merge equal ones. For one thread at a time."""
 
     def __init__(self, *, ordered: bool = False) -> None:
         self.handle: Any = create("counter", ordered)
@@ -102,38 +102,38 @@ class Counter:
         call(lib.unitok_counter_add, self.handle, units.part())
 
     def sort(self) -> None:
-        """By bytes."""
+        """Sort the keys by their bytes."""
         call(lib.unitok_counter_sort, self.handle)
 
     def absorb(self, other: Counter, begin: int, end: int) -> None:
-        """Take over the counts of those of the other's keys begin..end-1 that are here, too; several threads may do so
-        for different keys. Before sort()."""
+        """Move the counts of the other's keys begin..end-1 here, where this counter has the key. Several threads may do
+        so for different keys. Not after sort()."""
         call(lib.unitok_counter_absorb, self.handle, other.handle, begin, end)
 
     def drop_absorbed(self) -> None:
-        """Drop the keys whose counts others have."""
+        """Drop the keys whose counts were moved elsewhere."""
         lib.unitok_counter_drop_absorbed(self.handle)
 
     def clear(self) -> None:
         lib.unitok_counter_clear(self.handle)
 
     def export(self) -> Units:
-        """A copy of all: sorted by bytes after sort(), else in the order of first sight."""
+        """A copy of all units: in byte order after sort(), otherwise in the order in which they were first counted."""
         return export([self], 1)
 
     def chunks(self) -> Iterator[Units]:
-        """The same in parts."""
+        """Like export(), in parts."""
         for begin in range(0, len(self), CHUNK_UNITS):
             yield _export([(self, begin, min(begin + CHUNK_UNITS, len(self)))], 1)
 
 
 def export(counters: list[Counter], threads: int) -> Units:
-    """All that they hold, one after the other."""
+    """The units of all counters, one counter after the other."""
     return _export([(c, *bounds) for c in counters for bounds in shares(len(c), threads)], threads)
 
 
 def _export(parts: list[tuple[Counter, int, int]], threads: int) -> Units:
-    """Of each of the counters, keys begin..end-1."""
+    """Export keys begin..end-1 of each counter."""
     sizes = [int(lib.unitok_counter_part_bytes(counter.handle, begin, end)) for counter, begin, end in parts]
     starts, firsts = _sums(sizes), _sums([end - begin for _, begin, end in parts])
     data, counts = np.empty(starts[-1], np.uint8), np.empty(firsts[-1], np.uint64)
@@ -157,7 +157,7 @@ def _sums(sizes: list[int]) -> list[int]:
 
 
 def shares(n: int, parts: int) -> list[tuple[int, int]]:
-    """0..n-1 in parts of about one size: (begin, end) of each."""
+    """Divide 0..n-1 into parts of about equal size: (begin, end) of each."""
     return [(n * k // parts, n * (k + 1) // parts) for k in range(parts)]
 
 
@@ -203,18 +203,18 @@ class Segmenter:
 
     @property
     def counter(self) -> Counter:
-        """With all that was counted so far."""
+        """The counter, with everything counted so far."""
         call(lib.unitok_segmenter_flush, self.handle)
         return self._counter
 
     def add(self, data: Bytes, offsets: Offsets) -> None:
-        """Count the lines of packed documents. ModelFormatError if a line is wrong: .item, .position say where."""
+        """Count the lines of packed documents. ModelFormatError: byte .position of document .item is invalid."""
         if len(offsets) and int(offsets[-1]) > len(data):
             raise ValueError("the offsets reach past the data")
         call(lib.unitok_segmenter_add, self.handle, pointer(data), pointer(offsets), len(offsets) - 1)
 
     def finish(self) -> None:
-        """After the last line; only needed with FOLLOWERS."""
+        """To be called after the last line; only needed with FOLLOWERS."""
         call(lib.unitok_segmenter_finish, self.handle)
 
     def stats(self) -> SegmentStats:
@@ -224,7 +224,7 @@ class Segmenter:
 
     @property
     def memory_bytes(self) -> int:
-        """Its own and its counter's."""
+        """Of the segmenter and its counter."""
         stats = ffi.new("unitok_segment_stats *")
         lib.unitok_segmenter_get_stats(self.handle, stats)
         return int(stats.memory_bytes) + self._counter.memory_bytes
@@ -254,7 +254,7 @@ def fold(units: Units, keep: Bytes | None, how: int, counter: Counter) -> None:
 
 
 def fold_sorted(units: Units, keep: Bytes | None) -> Units:
-    """fold(units, keep, FOLD_CUT) of sorted units, sorted; most of them stay where they are: `units` is used up."""
+    """fold(units, keep, FOLD_CUT) of sorted units, sorted. Overwrites `units`, as most of them do not change."""
     left, counter = ffi.new("int64_t *"), Counter()
     data, offsets = np.require(units.data, requirements="W"), np.require(units.offsets, requirements="W")
     counts = np.require(units.counts, requirements="W")
@@ -269,7 +269,7 @@ def fold_sorted(units: Units, keep: Bytes | None) -> Units:
 
 
 def merge(a: Units, b: Units) -> Units:
-    """Both are sorted by bytes; counts of equal units are added."""
+    """Merge two lists of units sorted by bytes; the counts of equal units are added."""
     data = np.empty(len(a.data) + len(b.data), np.uint8)
     offsets, counts = np.empty(len(a) + len(b) + 1, np.int64), np.empty(len(a) + len(b), np.uint64)
     n = lib.unitok_units_merge(a.part(), b.part(), pointer(data), pointer(offsets), pointer(counts))

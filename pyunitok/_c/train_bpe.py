@@ -7,15 +7,15 @@ from typing import Any
 import numpy as np
 
 from pyunitok._c.library import call, create, ffi, lib, optional, pointer
-from pyunitok._c.sharing import share_out
 from pyunitok._c.train import Counts, Rules, Units
 from pyunitok.packed import Bytes
+from pyunitok.sharing import share_out
 
-SHARED_WORK = 1 << 22  # characters looked at in one call of a BPE trainer, which no interrupt ends
+SHARED_WORK = 1 << 22  # characters visited in one call: Ctrl-C waits for its end
 
 
 class BpeTrainer:
-    """Merges pairs of units' characters; the units are copied. Where characters c have keep[c] == 0, units end."""
+    """Merges pairs of characters of units, which are copied. A character c with keep[c] == 0 ends a unit."""
 
     def __init__(self, rules: Rules, units: Units, keep: Bytes | None = None, threads: int = 1) -> None:
         self.handle: Any = create("bpe_trainer", rules.handle, units.part(), optional(keep), threads)
@@ -25,7 +25,7 @@ class BpeTrainer:
         self._share(units, keep)
 
     def _share(self, *needed: object) -> None:
-        """Phases that threads share. A thread that works on after an interrupt keeps what is needed."""
+        """Do the phases that threads share. A thread that continues after an interrupt keeps the arrays alive."""
 
         def work(_: int, worker: int) -> None:
             done, _needed = ffi.new("int32_t *"), (self, needed)
@@ -41,7 +41,7 @@ class BpeTrainer:
         return int(lib.unitok_bpe_trainer_memory_bytes(self.handle))
 
     def step(self, n_pieces: int, *, min_count: int, max_work: int) -> bool:
-        """Merge on for a while; False when there are n_pieces or no pair is left (then .done)."""
+        """Continue to merge; False once there are n_pieces or no pair is left (then .done)."""
         self._share()
         done = ffi.new("int32_t *")
         n = int(lib.unitok_bpe_trainer_step(self.handle, n_pieces, min_count, max_work, done))
@@ -57,7 +57,7 @@ class BpeTrainer:
         return symbols, counts
 
     def resume(self, symbols: np.ndarray[Any, np.dtype[np.uint32]], counts: Counts) -> None:
-        """Before the first step: begin after the merges() of another trainer of the same units and rules."""
+        """Before the first step: continue after the merges() of another trainer of the same units and rules."""
         flat = np.ascontiguousarray(symbols, np.uint32).reshape(-1)
         if len(flat) != 2 * len(counts):
             raise ValueError("a merge has two symbols and a count")
@@ -65,7 +65,7 @@ class BpeTrainer:
         self.n_pieces = len(counts)
 
     def pieces(self) -> Units:
-        """In the order of the merges, each with the count its pair had."""
+        """The pieces in the order of the merges, each with the count of its pair."""
         n = self.n_pieces
         n_bytes = lib.unitok_bpe_trainer_pieces(self.handle, 0, n, ffi.NULL, -1, ffi.NULL, ffi.NULL)
         data = np.empty(int(n_bytes), np.uint8)

@@ -21,10 +21,10 @@ class GreedyRules(NamedTuple):
 
     max_piece_bytes: int = 32
     max_run_bytes: int = 128  # where all bytes are the same
-    max_words: int = 4  # 1: white space stands only at the beginning of a piece
+    max_words: int = 4  # 1: white space occurs only at the start of a piece
     max_digits: int = 3
-    closed_words: int = 0  # 1: a piece ends where its word or number does: encoding is faster
-    leading_spaces: int = 0  # 1: a space ends no piece but white space: words have one form, and pieces save more
+    closed_words: int = 0  # 1: words and numbers end pieces, so that encoding is faster
+    leading_spaces: int = 0  # 1: only white space ends with a space: words have one form, and pieces save more
 
     def allow(self, piece: bytes) -> bool:
         return bool(lib.unitok_greedy_allows(self._pointer(), piece, len(piece)))
@@ -34,7 +34,7 @@ class GreedyRules(NamedTuple):
 
 
 class GreedyRound:
-    """The pieces of a round, sorted by bytes; all 256 bytes among them. Shared by threads."""
+    """The pieces of a round, sorted by bytes, including all 256 bytes. Shared by threads."""
 
     def __init__(self, pieces: Sequence[bytes], rules: GreedyRules) -> None:
         self.pieces = sorted(pieces)
@@ -44,7 +44,7 @@ class GreedyRound:
 
 
 class GreedyCounts:
-    """What one thread counts in a round."""
+    """The counts of one thread in a round."""
 
     def __init__(self, round_: GreedyRound) -> None:
         self._round = round_  # C refers to it
@@ -55,7 +55,7 @@ class GreedyCounts:
         return self._round.pieces
 
     def count(self, data: Bytes, offsets: Offsets, flags: int) -> None:
-        """Documents of one source."""
+        """Count documents of one source."""
         call(lib.unitok_greedy_count, self._handle, pointer(data), pointer(offsets), len(offsets) - 1, flags)
 
     def end_source(self, weight: int, damping: int) -> None:

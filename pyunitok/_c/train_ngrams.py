@@ -153,9 +153,9 @@ class NgramCutter:
     """Cuts texts into pieces by a finished model and counts the pieces in `counter`. For one thread at a time."""
 
     def __init__(
-        self, model: NgramModel, is_digit: Bytes | None, counter: Counter, *, ensure_unicode: bool, mended: bool
+        self, model: NgramModel, is_digit: Bytes | None, counter: Counter, *, ensure_unicode: bool, lenient: bool
     ) -> None:
-        flags = lib.UNITOK_NGRAM_ENSURE_UNICODE * ensure_unicode | lib.UNITOK_NGRAM_MENDED * mended
+        flags = lib.UNITOK_NGRAM_ENSURE_UNICODE * ensure_unicode | lib.UNITOK_NGRAM_LENIENT * lenient
         self.handle: Any = create("ngram_cutter", model.handle, counter.handle, optional(is_digit), flags)
         self._keep = model, is_digit, counter
 

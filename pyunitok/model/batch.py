@@ -144,14 +144,14 @@ def _into_several(core: Core, documents: BatchDocuments, cuts: list[int], bounds
     """The number of ids is not known in advance: every part has an array that grows until they fit."""
 
     def encode_part(part: int) -> tuple[Ids, Offsets]:
-        room = c_scratch.room_for(bounds[part + 1] - bounds[part])
+        room = c_scratch.capacity_for(bounds[part + 1] - bounds[part])
         with core.scratch() as scratch:
             while True:
                 ids: Ids = np.empty(room, core.dtype)
                 try:
                     ends = documents.encode(scratch, cuts[part], cuts[part + 1], ids)
                     return ids[: ends[-1]], ends
-                except library.RoomError:
+                except library.CapacityError:
                     room *= 2
 
     parts = _map(encode_part, len(cuts) - 1)

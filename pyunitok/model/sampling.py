@@ -119,7 +119,7 @@ class TokenizerSampling:
             return core.encode(data)
         offsets, id_offsets = np.array([0, len(data)], np.int64), np.empty(2, np.int64)
         drawing = how(core, alpha, seed, nbest=nbest, method=method, source=source, document=document)
-        room = c_scratch.room_for(len(data))
+        room = c_scratch.capacity_for(len(data))
         with core.scratch() as scratch:
             while True:
                 ids: Ids = np.empty(room, core.dtype)
@@ -127,7 +127,7 @@ class TokenizerSampling:
                     n = scratch.encode_batch(np.frombuffer(data, np.uint8), offsets, ids, id_offsets, sampling=drawing)
                     sampled: Ids = ids[:n].copy()
                     return sampled
-                except library.RoomError:
+                except library.CapacityError:
                     room *= 2
 
     def nbest(self, text: str | bytes, n: int, *, scores: bool = False) -> list[Any]:

@@ -105,7 +105,7 @@ class Encoder:
                         open_end=block.open_end, state=state, sampling=sampling, documents=block.numbers,
                     )  # fmt: skip
                 return ids, id_offsets, n_ids
-            except library.RoomError:
+            except library.CapacityError:
                 room = 2 * len(ids)
             except InputError as error:
                 raise InputError(f"{self._name_of(block, error.document or 0)}: {error}") from None

@@ -25,10 +25,10 @@ import numpy as np
 import zstandard
 
 from pyunitok._c import train as c_train
-from pyunitok._c.sharing import share_out
 from pyunitok._c.train import Counter, SegmentStats, Units, merge
 from pyunitok._c.train_ngrams import NgramTable
 from pyunitok.errors import OutputError
+from pyunitok.sharing import share_out
 
 RUN_BLOCK_BYTES = 1 << 20  # bytes of keys in a block
 

@@ -52,9 +52,9 @@ class PieceReader(_Reader):
     """Cuts texts by a model and counts the pieces in `counter`."""
 
     def __init__(
-        self, model: NgramModel, is_digit: Bytes | None, counter: Counter, *, ensure_unicode: bool, mended: bool
+        self, model: NgramModel, is_digit: Bytes | None, counter: Counter, *, ensure_unicode: bool, lenient: bool
     ) -> None:
-        super().__init__(NgramCutter(model, is_digit, counter, ensure_unicode=ensure_unicode, mended=mended))
+        super().__init__(NgramCutter(model, is_digit, counter, ensure_unicode=ensure_unicode, lenient=lenient))
         self.counter = counter
 
     @property

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 
 from pyunitok._c import train as c_train
-from pyunitok._c.sharing import share_out
 from pyunitok._c.train import Counter, Counts, Rules, Units, merge
 from pyunitok._c.train_lexicon import Floats, Numbers
 from pyunitok._c.train_seeds import SeedFinder, Seeds
 from pyunitok.errors import TrainingError
+from pyunitok.sharing import share_out
 
 # A complete unit such as "▁however" is a seed if it occurs this often (or has at most three characters). Rarer ones
 # overfit: with 2 instead of 15, 16,000 pieces trained on 4 MB of code take 3 % more tokens on unseen code, and 0.7 %

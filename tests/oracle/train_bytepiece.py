@@ -49,7 +49,7 @@ def model(texts: list[bytes], order: int, min_count: int) -> dict[bytes, float]:
     return {ngram: common[ngram] - common[ngram[:-1]] for ngram in common if ngram}
 
 
-def cut(text: bytes, ngrams: dict[bytes, float], order: int, *, ensure_unicode: bool, mended: bool) -> list[bytes]:
+def cut(text: bytes, ngrams: dict[bytes, float], order: int, *, ensure_unicode: bool, lenient: bool) -> list[bytes]:
     """The most probable pieces. State j at a byte: j bytes of its piece, or more if j is order - 1, are before it."""
     best, routes = [0.0] + [NEVER] * (order - 1), []
     for i, byte in enumerate(text):
@@ -63,7 +63,7 @@ def cut(text: bytes, ngrams: dict[bytes, float], order: int, *, ensure_unicode: 
             row = [value, *values[1:]]
             scores = [[before[k] + row[j] for k in sources[j]] for j in range(order)]
             best = [max(states) for states in scores]
-            if max(best) > NEVER or not mended:
+            if max(best) > NEVER or not lenient:
                 break
         routes.append([ks[states.index(max(states))] for ks, states in zip(sources, scores, strict=True)])
         if max(best) == NEVER:
@@ -110,12 +110,12 @@ def until_all_are_used(counts: dict[bytes, int]) -> dict[bytes, int]:
 
 def train(
     texts: Iterable[str], *, order: int = 6, max_vocab_size: Iterable[int] = (10000,), max_piece_length: int = 36,
-    min_count: int = 2, isolate_digits: bool = False, ensure_unicode: bool = True, mended: bool = False,
+    min_count: int = 2, isolate_digits: bool = False, ensure_unicode: bool = True, lenient: bool = False,
 ) -> list[dict[bytes, int]]:  # fmt: skip
     """The pieces of each size, the largest first."""
     parts = [chunk for text in texts for chunk in chunks(text, isolate_digits)]
     ngrams = model(parts, order, min_count)
-    cuts = (cut(part, ngrams, order, ensure_unicode=ensure_unicode, mended=mended) for part in parts)
+    cuts = (cut(part, ngrams, order, ensure_unicode=ensure_unicode, lenient=lenient) for part in parts)
     counts = Counter(piece for pieces in cuts for piece in pieces)
     for byte in range(256):
         counts[bytes([byte])] = counts[bytes([byte])] or 1

@@ -154,7 +154,7 @@ def encode(tok: Tokenizer, texts: list[bytes], *, scratch: Any = None) -> list[l
         try:
             (scratch or tok._core.new_scratch()).encode_batch(data, offsets, ids, ends)
             return [ids[begin:end].tolist() for begin, end in pairwise(ends)]
-        except library.RoomError:
+        except library.CapacityError:
             ids = np.empty(2 * len(ids), tok.dtype)
 
 

@@ -134,6 +134,6 @@ class RulesScratch(c_scratch.Scratch):
 
 def _put(found: Ids, ids: Ids, at: int) -> int:
     if at + len(found) > len(ids):
-        raise library.RoomError("the array for ids is too small")
+        raise library.CapacityError("the array for ids is too small")
     ids[at : at + len(found)] = found
     return at + len(found)

@@ -1,4 +1,4 @@
-"""Work shared out to threads by the main one, which works too."""
+"""Sharing work among threads, of which the caller is one."""
 
 from __future__ import annotations
 
@@ -9,15 +9,16 @@ from collections.abc import Callable, Iterable
 from typing import TypeVar
 
 T = TypeVar("T")
-PATIENCE_S = 1.0  # for threads that work on after an interrupt
+PATIENCE_S = 1.0  # how long an interrupt waits for the other threads
 
 
 def share_out(
     items: Iterable[T], threads: int, work: Callable[[int, T], None], tick: Callable[[], None] = lambda: None
 ) -> None:
-    """work(thread, item) for every item, in any order; items are drawn in this thread, which is number 0.
+    """Call work(thread, item) for every item, in any order.
 
-    tick is called in this thread, now and then. Raises what a call raised, once the others have ended.
+    The calling thread is number 0: it draws the items, works, too, and calls tick between items. Raises the first
+    exception once the other threads have ended.
     """
     waiting: queue.Queue[T | None] = queue.Queue(2 * threads)
     errors: list[BaseException] = []
