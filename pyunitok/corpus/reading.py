@@ -268,13 +268,11 @@ class InputBlocks:
         self._stream = self.readahead.take(self._source) or source.opened
         check_start = None if source.is_forced else self._check_start
         budget_bytes = self.budget.seekable_bytes
-        if format_.seekable:
-            file = stream.open_seekable(source)
-            self._reader = self._stream = format_.reader(file, source, reading, start, check_start, budget_bytes)
-            return
-        assert self._stream is not None
-        stream.skip(self._stream, start.bytes - start.file_bytes, start.bytes)
-        self._reader = format_.reader(self._stream, source, reading, start, check_start, budget_bytes)
+        if not format_.seekable:
+            stream.skip(self._stream, start.bytes - start.file_bytes, start.bytes)
+        opened = stream.open_seekable(source) if format_.seekable else self._stream
+        self._reader = format_.reader(opened, source, reading, start, check_start, budget_bytes)
+        self._stream = self._reader if format_.seekable else opened
 
     def _check_start(self, start: bytes) -> None:
         """InputError if the file being read is not text; a warning if much of it is not UTF-8."""
