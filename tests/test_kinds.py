@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 from pathlib import Path
 
@@ -9,8 +10,10 @@ import pytest
 from click.testing import CliRunner
 from toys.sentencepieces import NORMAL, SPACE, UNIGRAM, make
 
+import pyunitok
 from pyunitok._c.kinds import KINDS
 from pyunitok.cli import cli
+from pyunitok.train.trainers import TRAINERS
 
 
 def test_a_made_up_kind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -45,3 +48,13 @@ def test_a_made_up_kind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
         "tokenize", "a.txt", "-o", "x.u16", "-m", "m.utk", "--sample", "alpha=0.5,seed=1,method=viterbi", code=1
     )
     assert "this is toy" in run("vocab", "edit", "m.utk", "-o", "v.utk", code=1)
+
+
+def test_no_other_module_compares_a_name() -> None:
+    root = Path(pyunitok.__file__).parent
+    names = {*KINDS, *TRAINERS}
+    for path in sorted(root.rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Compare):
+                found = {item.value for item in ast.walk(node) if isinstance(item, ast.Constant)} & names
+                assert not found, f"{path}:{node.lineno}: {ast.unparse(node)}"

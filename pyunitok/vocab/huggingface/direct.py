@@ -186,7 +186,7 @@ class DirectRules:
         if not self._settings.is_bytes and (not info.is_compact or (restarts and info.is_whole)):
             document.refuse(f"this vocabulary {_NEEDED}")
         self._unknown: bytes | None = None  # the text of Unigram's unknown piece, which C never finds
-        if self._model.kind.name == "unigram" and not self._settings.is_bytes:
+        if "lattice" in self._model.kind.sampling and not self._settings.is_bytes:
             self._unknown = self._model.piece(self._about.special.get("unk", -1)) or b""
             if not flags & known["byte_fallback"] or self._unknown not in self._ids:
                 document.refuse(f"unknown characters or the text of the unknown piece {_NEEDED}")

@@ -83,7 +83,7 @@ def _for_c(document: Fields, fields: Fields, name: str) -> Vocabulary:
             fields.refuse("a piece with a space needs `tokenizers`", "vocab")
         if settings.flags & MODEL_FLAGS["restart_at_space"] and table.get(SPACE, model.unknown) == model.unknown:
             fields.refuse("without a piece U+2581 it needs `tokenizers`", "vocab")
-        if model.kind == "unigram" and model.unknown not in {token.id for token in settings.tokens}:
+        if model.scores is not None and model.unknown not in {token.id for token in settings.tokens}:
             fields.refuse("an unknown piece that is not an added token needs `tokenizers`", "unk_id")
     next_id = len(model.pieces)
     for token in settings.tokens:
@@ -133,7 +133,7 @@ def _pack(
         eod_id=eod_id, eod_piece=None if eod_id is None else shown.get(eod_id), name=name, kind=model.kind,
         scores=None if scores is None else np.array(scores, np.float64),
         types=np.array([*types, *[CONTROL] * len(more)], np.uint8), flags=model.flags | settings.flags, special=special,
-        merges=np.array(model.merges, np.int64).reshape(-1, 3).T.reshape(-1).copy() if model.kind == "bpe" else None,
+        merges=np.array(model.merges, np.int64).reshape(-1, 3).T.reshape(-1).copy() if model.scores is None else None,
         prepare={"format": FORMAT, **parts, **model.more},
     )  # fmt: skip
 

@@ -47,7 +47,8 @@ def write(vocabulary: Vocabulary) -> bytes:
         for id_, name, c in zip(ids, names, is_control, strict=True) if c
     ]  # fmt: skip
     pre_tokenizer: dict[str, Any] = {"type": "ByteLevel", **_OPTIONS}
-    if vocabulary.kind == "bpe" and not crosses_spaces(pieces):
+    has_merges = bool(vocabulary.flags & MODEL_FLAGS["listed_merges"])
+    if has_merges and not crosses_spaces(pieces):
         pre_tokenizer = {"type": "Sequence", "pretokenizers": [SPLIT, pre_tokenizer]}
     document: dict[str, Any] = {
         "version": "1.0", "truncation": None, "padding": None, "added_tokens": added, "normalizer": None,
@@ -60,7 +61,7 @@ def write(vocabulary: Vocabulary) -> bytes:
         if not is_bytes:  # tokens that only this list has match nothing in the model
             more = {token["id"] for token in document["added_tokens"]}
             own = {id_: name for id_, name, c in zip(ids, names, is_control, strict=True) if not (c and id_ in more)}
-    model = (_bpe if vocabulary.kind == "bpe" else _unigram)(vocabulary, own)
+    model = (_bpe if has_merges else _unigram)(vocabulary, own)
     return json.dumps(document | {"model": model}, ensure_ascii=not _is_utf8(document), indent=1).encode()
 
 
