@@ -154,7 +154,7 @@ def test_xlnet() -> None:
 
 
 def load(document: dict[str, Any]) -> Tokenizer:
-    return Tokenizer.from_vocabulary(huggingface.read(json.dumps(document).encode(), "t.json"))
+    return Tokenizer._from_vocabulary(huggingface.read(json.dumps(document).encode(), "t.json"))
 
 
 def is_for_c(tokenizer: Tokenizer) -> bool:
@@ -627,7 +627,7 @@ def test_damaged(seed: int) -> None:
         at = rng.randrange(len(data))
         data = data[:at] + bytes([rng.randrange(256)]) + data[at + rng.randrange(3) :]
     try:
-        tokenizer = Tokenizer.from_vocabulary(huggingface.read(data, "t.json"))
+        tokenizer = Tokenizer._from_vocabulary(huggingface.read(data, "t.json"))
         tokenizer.encode("a b\r\né<s>")
     except (VocabularyError, ModelFormatError) as error:
         assert str(error).startswith("t.json"), error

@@ -51,7 +51,7 @@ class Tokenizer:
         """pieces: a .model file, or what json.load gives of one. Raises VocabularyError, FileNotFoundError."""
         if isinstance(pieces, Mapping):
             vocabulary = format_.vocabulary_of(format_.parse(dict(pieces), "pieces"), "pieces")
-            self.tokenizer = engine.Tokenizer.from_vocabulary(vocabulary)
+            self.tokenizer = engine.Tokenizer._from_vocabulary(vocabulary)
         else:
             self.tokenizer = engine.Tokenizer.from_file(Path(pieces))
         self.vocab_size = int(self.tokenizer._core.model.info.n_pieces)

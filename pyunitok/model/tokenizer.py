@@ -131,10 +131,10 @@ class Tokenizer(TokenizerSampling, TokenizerPieces):
         vocabulary = Vocabulary.pack(
             items, ids, eod_id=eod_id, eod_piece=eod_piece, fallback_id=fallback_id, name=name
         )
-        return cls.from_vocabulary(vocabulary, engine=engine, cpu=cpu)
+        return cls._from_vocabulary(vocabulary, engine=engine, cpu=cpu)
 
     @classmethod
-    def from_vocabulary(
+    def _from_vocabulary(
         cls, vocabulary: Vocabulary, *, path: str | None = None, engine: Engine = "double-array", cpu: str | None = None
     ) -> Tokenizer:
         """The model of a vocabulary. path: of its file, if there is one."""

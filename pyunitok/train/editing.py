@@ -41,7 +41,7 @@ class Report:
 
     def tokenizer(self) -> Tokenizer:
         """The model of the edited vocabulary."""
-        return Tokenizer.from_vocabulary(self.edited.vocabulary)
+        return Tokenizer._from_vocabulary(self.edited.vocabulary)
 
     def to_json(self) -> dict[str, Any]:
         return {**self.edited.to_json(), "texts": [text.to_json() for text in self.texts]}

@@ -181,7 +181,7 @@ def _first_merges(proto: Any, n_merges: int) -> Tokenizer:
 
 
 def _tokenizer(data: bytes) -> Tokenizer:
-    return Tokenizer.from_vocabulary(sentencepiece.read_vocabulary(data, "trained"))
+    return Tokenizer._from_vocabulary(sentencepiece.read_vocabulary(data, "trained"))
 
 
 def _trainer(name: str, help: str, options: list[Option]) -> Trainer:

@@ -42,7 +42,7 @@ class Engine:
     def __init__(self, model: sentencepiece.SentencePieceModel) -> None:
         vocabulary = model.vocabulary()
         self.model = model
-        self.tokenizer = Tokenizer.from_vocabulary(vocabulary)
+        self.tokenizer = Tokenizer._from_vocabulary(vocabulary)
         self.types: list[int] = model.types.tolist()
         self.n_pieces = len(self.types)
         self.strips_space = bool(
