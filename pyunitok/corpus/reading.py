@@ -6,7 +6,7 @@
 To read a corpus in one thread:
 
     reading = Reading(inputs.find(["corpus/"]), ReadingOptions(separator=b"\\n"))
-    with contextlib.closing(Inputs(reading)) as corpus:
+    with contextlib.closing(InputBlocks(reading)) as corpus:
         n_bytes = sum(block.source_bytes for block in corpus.blocks())
 
 Documents are divided only where Reading.split allows, so results do not depend on the block size or the number of
