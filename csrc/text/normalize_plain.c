@@ -6,7 +6,9 @@
 
 #define HIGH_BITS 0x8080808080808080
 
-/* The highest bits of eight bytes. */
+/* Returns the highest bits of eight bytes as a mask, moved up by `shift`. Once they are at 0, 8, ...,
+ * 56, the multiplier 2^7 + 2^14 + ... + 2^56 moves the bit at 8 i to 56 + i, because it contains
+ * 2^(56 - 7 i). No two products have the same bit, so nothing is carried into the top byte. */
 INLINE uint64_t mask_8(uint64_t word, int shift)
 {
     return ((word & HIGH_BITS) >> 7) * 0x0102040810204080 >> 56 << shift;
