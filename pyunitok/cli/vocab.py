@@ -225,16 +225,13 @@ def _show_limited(rows: Sequence[tuple[str, str]], limit: int) -> None:
 @vocab.command("list")
 @click.argument("model", metavar="MODEL")
 @click.option("--longest", type=click.IntRange(1), metavar="N", help="The N longest, longest first.")
-@click.option("--regex", metavar="PATTERN", help="Only pieces in which this regular expression is found.")
+@click.option("--regex", "pattern", metavar="PATTERN", help="Only pieces in which this regular expression is found.")
 @click.option("--script", multiple=True, metavar="NAME", help="Only pieces with a character of this script.")
 @click.option("--min-bytes", type=click.IntRange(1), default=1, help="Only pieces of at least this many bytes.")
 @click.option("--not-utf8", is_flag=True, help="Only pieces that are not valid UTF-8.")
 @click.option("--plain", is_flag=True, help="Only the pieces, as --add and --remove read them.")
 @click.option("--json", "as_json", is_flag=True, help="A JSON object on each line.")
-def list_(
-    model: str, longest: int | None, regex: str | None, script: Sequence[str], min_bytes: int, not_utf8: bool,
-    plain: bool, as_json: bool,
-) -> None:  # fmt: skip
+def list_(model: str, plain: bool, as_json: bool, **options: Any) -> None:
     """Show the pieces of a model of any kind.
 
     A line: id, number of bytes, and the piece.
@@ -244,9 +241,7 @@ def list_(
       pyunitok vocab list rwkv-world --longest 10
       pyunitok vocab list rwkv-world --script Cyrillic --plain > cyrillic.txt
     """
-    pieces = open_model(model).pieces()
-    found = select(pieces, longest=longest, pattern=regex, script=script, min_bytes=min_bytes, not_utf8=not_utf8)
-    for id_, piece in found:
+    for id_, piece in select(open_model(model).pieces(), **options):
         if as_json:
             text = {"id": id_, "bytes": len(piece), "piece": escape(piece), "text": piece.decode("utf-8", "replace")}
             click.echo(json.dumps(text, ensure_ascii=False))
