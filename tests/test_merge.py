@@ -22,7 +22,7 @@ from pyunitok.run import shard as shards
 from pyunitok.run.merge import join, merge
 from pyunitok.run.pipeline import tokenize
 from pyunitok.run.plan import Callbacks
-from pyunitok.run.shard import shard_name
+from pyunitok.run.shard import shard_suffix
 from pyunitok.tokens.metadata import errors_path
 
 
@@ -44,7 +44,7 @@ def make(toy, corpus, name, shard=None, **options) -> Path:
     out, sources, part = corpus / name, inputs.find([str(corpus / "in")]), None
     if shard:
         sources, part = shards.take(sources, *shard)
-        out = shard_name(str(out), *shard)
+        out = Path(f"{out}{shard_suffix(*shard)}")
     tokenize(make_plan(sources, out, toy, **{"eod": 300, "separator": b"\n"} | options, shard=part))
     return out
 
@@ -84,10 +84,10 @@ def test_ranges(sizes, count):
 
 
 def test_names_sort_as_shards_do():
-    names = [str(shard_name("ids", k, 12)) for k in range(12)]
+    names = ["ids" + shard_suffix(k, 12) for k in range(12)]
     assert names == sorted(names)
     assert names[3] == "ids.03-of-12"
-    assert str(shard_name("ids", 0, 10)) == "ids.0-of-10"
+    assert "ids" + shard_suffix(0, 10) == "ids.0-of-10"
 
 
 def test_pipes_cannot_be_divided():

@@ -10,7 +10,6 @@ import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
 import xxhash
@@ -75,10 +74,6 @@ def ranges(sizes: Sequence[int], count: int) -> list[tuple[int, int]]:
     for k in range(count):
         bounds[k + 1] += bounds[k]
     return list(pairwise(bounds))
-
-
-def shard_name(out: str, index: int, count: int) -> Path:
-    return Path(out + shard_suffix(index, count))
 
 
 def shard_suffix(index: int, count: int) -> str:
