@@ -303,11 +303,10 @@ static int64_t number_text(const charwise *c, const uint8_t *text, int64_t n_byt
         n_char = 1;
         if (code_point - 0xE1 < 0xC && i + 3 <= n_bytes && is_continuation(text[i + 1]) &&
             is_continuation(text[i + 2])) {
-            code_point = (code_point & 0xF) << 12 | (text[i + 1] & 0x3Fu) << 6 |
-                         (text[i + 2] & 0x3Fu);
+            code_point = utf8_code_point(text + i, 3);
             n_char = 3;
         } else if (code_point - 0xC2 < 0x1E && i + 2 <= n_bytes && is_continuation(text[i + 1])) {
-            code_point = (code_point & 0x1F) << 6 | (text[i + 1] & 0x3Fu);
+            code_point = utf8_code_point(text + i, 2);
             n_char = 2;
         } else if (code_point >= 0x80) {
             code_point = any_code_point(text + i, n_bytes - i, &n_char);
