@@ -186,6 +186,8 @@ def check_lint(_: argparse.Namespace) -> str:
     """ruff, mypy, includes and imports that point downwards, tidy files, C as .clang-format has it and without a
     warning from any compiler."""
     check_includes()
+    if "#if" in (ROOT / "csrc/model/router.c").read_text(encoding="utf-8"):
+        raise Failed("csrc/model/router.c: #if; kinds of models supply paths instead (kind.h)")
     if wrong := order.faults():
         raise Failed("\n".join(wrong))
     compilers = [compiler for compiler in PACKAGES if links(compiler)]

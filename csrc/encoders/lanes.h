@@ -42,6 +42,7 @@
  */
 #pragma once
 
+#include "encoders/memo.h"
 #include "structures/trie.h"
 #include "text/code_points.h"
 
@@ -100,10 +101,8 @@ void lanes_free(lanes *l);
 #define LANES_MISSED 7
 
 typedef struct lanes_turn {
-    int were_last; /* the lanes encoded the chunk before this one */
-    int pause;     /* chunks of wide text left to the memo */
-    /* of the trial: went through the memo; were not in it */
-    int64_t tried_bytes, missed_bytes;
+    int were_last;      /* the lanes encoded the chunk before this one */
+    int pause;          /* chunks of wide text left to the memo */
     int64_t left_bytes; /* of the lanes' turn */
     int64_t turn_bytes; /* how long it is; 0 after a trial that the memo won */
 } lanes_turn;
@@ -129,16 +128,16 @@ INLINE int lanes_are_korean(const uint8_t *text, int64_t n_bytes)
 }
 
 /* Do the lanes take the next n_bytes, which have so many cuts and are not wide? */
-INLINE int lanes_take(lanes_turn *t, int64_t n_bytes, int64_t n_cuts)
+INLINE int lanes_take(lanes_turn *t, memo_use *trial, int64_t n_bytes, int64_t n_cuts)
 {
     if (n_cuts * LANES_SHORT_SEGMENT > n_bytes) return 0;
     if (n_cuts * LANES_LONG_SEGMENT < n_bytes) return 1;
-    if (t->tried_bytes >= LANES_TRIAL_BYTES) {
+    if (trial->tried_bytes >= LANES_TRIAL_BYTES) {
         int64_t longer = t->turn_bytes ? 2 * t->turn_bytes : LANES_TURN_BYTES;
         if (longer > LANES_TURN_MAX) longer = LANES_TURN_MAX;
-        t->turn_bytes = t->missed_bytes * LANES_MISSED > t->tried_bytes ? longer : 0;
+        t->turn_bytes = trial->missed_bytes * LANES_MISSED > trial->tried_bytes ? longer : 0;
         t->left_bytes = t->turn_bytes;
-        t->tried_bytes = t->missed_bytes = 0;
+        *trial = (memo_use){0, 0};
     }
     return t->left_bytes > 0;
 }

@@ -10,7 +10,7 @@
  *                    | 15 ids ........................................................ word |
  *
  * The ids are 16 or 32 bits wide, and so is `word`: its low 4 bits count the ids, the others belong
- * to the loop (segments.h, which declares the entries). An empty entry has n = 0, which no segment
+ * to model/segments.h, which declares the entries. An empty entry has n = 0, which no segment
  * has. Ids are copied whole, 7 or 15 and the word, and the output moves on by the count: hence
  * UNITOK_ENCODE_SLACK.
  */
@@ -26,6 +26,12 @@
 #define MEMO_LONG_BYTES 31
 #define MEMO_SHORT_IDS 7
 #define MEMO_LONG_IDS 15
+
+/* How much text went through the memo, and how much of it the memo did not hold: bytes, since a
+ * path last asked and set both to 0. */
+typedef struct memo_use {
+    int64_t tried_bytes, missed_bytes;
+} memo_use;
 
 INLINE uint64_t mix(uint64_t a, uint64_t b)
 {

@@ -7,7 +7,7 @@
 #include "encoders/bpe_tables.h"
 #include "ground/alloc.h"
 #include "ground/error.h"
-#include "model/kind.h"
+#include "model/run.h"
 #include "structures/distinct.h"
 #include "structures/vocabulary.h"
 #include "text/normalize.h"
@@ -87,6 +87,10 @@ static int build_cuts(unitok_model *m)
     int ok = text_pieces_of(m, 1, &pieces, &spec) && m->own_cuts &&
              cut_build(pieces.data, pieces.offsets, pieces.n, flags, m->own_cuts);
     text_pieces_free(&pieces);
+    if (!ok) {
+        mem_free(m->own_cuts);
+        m->own_cuts = NULL;
+    }
     m->cuts = m->own_cuts;
     return ok;
 }
@@ -175,21 +179,11 @@ static void fill_info(unitok_model *m, int64_t n_ids, int64_t max_piece_bytes, i
                          n_ids * 16;
 }
 
-/* Undoes build_encoder, done or not. */
-static void drop_encoder(unitok_model *m)
-{
-    m->kind->free(m);
-    m->unigram = NULL;
-    m->bpe = NULL;
-    mem_free(m->own_cuts);
-    m->own_cuts = NULL;
-    m->cuts = NULL;
-}
-
 int32_t build_encoder(unitok_model *m, unitok_error *error)
 {
-    int32_t status = m->cuts || build_cuts(m) ? m->kind->build(m, error) : fail_memory(error);
-    if (status && m->own_cuts) drop_encoder(m);
+    if (!m->cuts && !build_cuts(m)) return fail_memory(error);
+    m->paths = paths_by_memo;
+    int32_t status = m->kind->build(m, error);
     if (status) return status;
     /* Encoders join half a character, from a symbol or a rule, to the bytes that follow; a cut
      * would separate them. */

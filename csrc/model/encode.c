@@ -3,15 +3,14 @@
 #include "ground/error.h"
 #include "ground/packed.h"
 #include "ground/rng.h"
-#include "model/kind.h"
-#include "model/loops.h"
+#include "model/run.h"
 #include "model/sample.h"
 
 int64_t unitok_encode(const unitok_model *m, unitok_scratch *s, const uint8_t *text,
                       int64_t n_bytes, void *ids, int64_t capacity)
 {
     encode_job job = {NULL, NULL, text, n_bytes, n_bytes, 1, 0, ids, capacity};
-    return loop_encode(m, s, &job);
+    return router_encode(m, s, &job);
 }
 
 static void put_id(const unitok_model *m, void *ids, int64_t at, int64_t id)
@@ -69,7 +68,7 @@ static int32_t encode_batch(const unitok_model *m, unitok_scratch *s,
                           flags,
                           (uint8_t *)ids + done * m->info.id_bytes,
                           capacity - done};
-        int64_t n = loop_encode(m, s, &job);
+        int64_t n = router_encode(m, s, &job);
         if (n == ENCODE_NO_MEMORY) return fail_memory(error);
         if (n == ENCODE_TOO_LONG) return fail(error, UNITOK_ERROR_LENGTH, k, -1, too_long);
         int with_eod = eod_id >= 0 && last;

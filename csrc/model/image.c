@@ -115,16 +115,16 @@ static int32_t open_lengths(unitok_model *m, const image_header *h, const uint8_
 }
 
 /* The tables that answer the first two bytes; the units have been checked. */
-static int32_t open_heads(unitok_model *m, const image_header *h, unitok_error *error)
+static int32_t open_heads(longest_model *state, const image_header *h, unitok_error *error)
 {
     size_t n_bytes = TRIE_HEADS * sizeof(uint64_t);
-    m->own_heads = mem_alloc(n_bytes + 256 * sizeof(uint32_t));
-    if (!m->own_heads) return fail_memory(error);
-    uint32_t *singles = (uint32_t *)((uint8_t *)m->own_heads + n_bytes);
-    trie_build_heads(m->longest.trie.units, h->fallback_id == NO_ID ? 0 : h->fallback_id + 1,
-                     m->own_heads, singles);
-    m->longest.trie.heads = m->own_heads;
-    m->longest.trie.singles = singles;
+    state->heads = mem_alloc(n_bytes + 256 * sizeof(uint32_t));
+    if (!state->heads) return fail_memory(error);
+    uint32_t *singles = (uint32_t *)((uint8_t *)state->heads + n_bytes);
+    trie_build_heads(state->longest.trie.units, h->fallback_id == NO_ID ? 0 : h->fallback_id + 1,
+                     state->heads, singles);
+    state->longest.trie.heads = state->heads;
+    state->longest.trie.singles = singles;
     for (int byte = 0; byte < 256; byte++)
         if (singles[byte] == 0) return fail(error, UNITOK_ERROR_FORMAT, -1, 44, "a byte has no id");
     return UNITOK_OK;
@@ -132,17 +132,18 @@ static int32_t open_heads(unitok_model *m, const image_header *h, unitok_error *
 
 static int32_t check_trie(unitok_model *m, const image_header *h, unitok_error *error)
 {
+    longest_model *state = m->state;
     const void *at = m->image;
-    const char *wrong = trie_check_units(&m->longest.trie, h->n_ids, &at);
+    const char *wrong = trie_check_units(&state->longest.trie, h->n_ids, &at);
     if (!wrong) {
-        int32_t status = open_heads(m, h, error);
+        int32_t status = open_heads(state, h, error);
         if (status) return status;
         size_t n_bytes = h->n_units * sizeof(uint32_t);
         uint32_t *owners = mem_zalloc_touched(n_bytes), *depths = mem_zalloc_touched(n_bytes);
         int ok = owners && depths;
         if (ok)
-            wrong = trie_check_shape(&m->longest.trie, m->longest.max_piece_bytes, owners, depths,
-                                     &at);
+            wrong = trie_check_shape(&state->longest.trie, state->longest.max_piece_bytes, owners,
+                                     depths, &at);
         mem_free(depths);
         mem_free(owners);
         if (!ok) return fail_memory(error);
@@ -154,13 +155,15 @@ static int32_t check_trie(unitok_model *m, const image_header *h, unitok_error *
 /* The growable trie of the same pieces, for UNITOK_ENGINE_HAT. */
 static int32_t open_hat(unitok_model *m, unitok_error *error)
 {
-    int32_t status = unitok_hat_new(&m->hat, error);
+    longest_model *state = m->state;
+    int32_t status = unitok_hat_new(&state->hat, error);
     for (int64_t id = 0; !status && id < m->info.n_ids; id++) {
         int64_t bounds[2] = {m->piece_offsets[id], m->piece_offsets[id + 1]};
         if (bounds[0] < bounds[1])
-            status = unitok_hat_insert(m->hat, m->pieces, bounds, &id, 1, UNITOK_HAT_SET, error);
+            status = unitok_hat_insert(state->hat, m->pieces, bounds, &id, 1, UNITOK_HAT_SET,
+                                       error);
     }
-    m->longest.hat = m->hat;
+    state->longest.hat = state->hat;
     return status;
 }
 
@@ -191,11 +194,13 @@ int32_t image_open(const uint8_t *bytes, int64_t n_bytes, int32_t engine, int32_
     if (wrong) return fail(error, UNITOK_ERROR_FORMAT, -1, position, wrong);
 
     image_layout at = lay_out(h);
+    longest_model *state = m->state = mem_zalloc(1, sizeof *state);
+    if (!state) return fail_memory(error);
     m->image = bytes;
     m->image_bytes = (int64_t)h->image_bytes;
-    m->longest.trie.units = (const uint64_t *)(bytes + at.units);
-    m->longest.trie.n_units = h->n_units;
-    m->longest.max_piece_bytes = h->max_piece_bytes ? h->max_piece_bytes : 1;
+    state->longest.trie.units = (const uint64_t *)(bytes + at.units);
+    state->longest.trie.n_units = h->n_units;
+    state->longest.max_piece_bytes = h->max_piece_bytes ? h->max_piece_bytes : 1;
     m->cuts = (const cut_table *)(bytes + at.cuts);
     m->scan = cut_scan_for(cpu);
     m->pieces = bytes + at.pieces;
@@ -207,13 +212,13 @@ int32_t image_open(const uint8_t *bytes, int64_t n_bytes, int32_t engine, int32_
     if (wrong) return fail(error, UNITOK_ERROR_FORMAT, -1, (int64_t)at.lengths + position, wrong);
     status = check_trie(m, h, error);
     if (!status)
-        status = long_pieces_new(m->pieces, m->piece_offsets, m->info.n_ids, &m->longest.longs,
+        status = long_pieces_new(m->pieces, m->piece_offsets, m->info.n_ids, &state->longest.longs,
                                  error);
     if (status == UNITOK_ERROR_FORMAT && error && error->position < 0)
         error->position = (int64_t)at.lengths;
     if (!status && engine == UNITOK_ENGINE_HAT) {
         status = open_hat(m, error);
-        m->info.trie_bytes = status ? 0 : unitok_hat_memory_bytes(m->hat);
+        m->info.trie_bytes = status ? 0 : unitok_hat_memory_bytes(state->hat);
         m->info.memory_bytes += m->info.trie_bytes;
     }
     return status;

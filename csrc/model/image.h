@@ -2,6 +2,7 @@
  * every kind */
 #pragma once
 
+#include "encoders/longest.h"
 #include "model/model.h"
 
 #define NATIVE_VERSION 1  /* of the other kinds */
@@ -19,6 +20,13 @@ typedef struct image_header {
     uint32_t n_ids, n_pieces, eod_id, fallback_id, max_piece_bytes, n_units;
     uint64_t piece_bytes;
 } image_header;
+
+/* The state of a greedy model. */
+typedef struct longest_model {
+    longest longest; /* into the image */
+    uint64_t *heads; /* of the trie, and its single bytes */
+    unitok_hat *hat;
+} longest_model;
 
 /* Greedy longest prefix: lays out the image of these pieces (mem_free), and opens one where it
  * lies. */

@@ -1,16 +1,19 @@
 /* kind_bpe.c - byte pair encoding, as a kind of model: SentencePiece's and Hugging Face's */
 
+#include "encoders/bpe.h"
+
 #include "ground/alloc.h"
 #include "ground/error.h"
 #include "ground/rng.h"
 #include "model/build.h"
 #include "model/image.h"
-#include "model/kind.h"
+#include "model/run.h"
 
 /* Hugging Face's BPE. Its encoder does byte fallback itself. It fuses unknown characters within a
  * segment, and merge_unknown those on both sides of a cut, unless texts can reach the unknown piece
  * by merges, which is not fused. */
-static int32_t build_merges(unitok_model *m, const unitok_spec *spec, unitok_error *error)
+static int32_t build_merges(unitok_model *m, const unitok_spec *spec, bpe **ret,
+                            unitok_error *error)
 {
     int32_t flags = 0;
     int64_t n = spec->n_merges;
@@ -19,11 +22,11 @@ static int32_t build_merges(unitok_model *m, const unitok_spec *spec, unitok_err
     if (m->flags & UNITOK_IGNORE_MERGES) flags |= BPE_IGNORE_MERGES;
     if (m->compact) flags |= BPE_COMPACT;
     int32_t status = bpe_new_merges(spec, spec->merges, spec->merges + n, spec->merges + 2 * n, n,
-                                    m->unknown_id, flags, &m->bpe, error);
+                                    m->unknown_id, flags, ret, error);
     /* of the file, not the caller */
     if (status == UNITOK_ERROR_ARGUMENT && error) error->status = UNITOK_ERROR_VOCABULARY;
     if (status) return status == UNITOK_ERROR_ARGUMENT ? UNITOK_ERROR_VOCABULARY : status;
-    m->whole = (bpe_traits(m->bpe) & BPE_WHOLE) != 0;
+    m->whole = (bpe_traits(*ret) & BPE_WHOLE) != 0;
     for (int64_t k = 0; k < n; k++) m->whole |= spec->merges[2 * n + k] == m->unknown_id;
     if (m->whole) m->flags &= ~UNITOK_MERGE_UNKNOWN;
     return UNITOK_OK;
@@ -35,50 +38,51 @@ static int32_t build(unitok_model *m, unitok_error *error)
     unitok_spec spec;
     int has_merges = (m->flags & UNITOK_LISTED_MERGES) != 0;
     int32_t status = text_pieces_of(m, has_merges, &pieces, &spec) ? UNITOK_OK : fail_memory(error);
+    bpe *b = NULL;
     if (!status && has_merges) {
-        status = build_merges(m, &spec, error);
+        status = build_merges(m, &spec, &b, error);
     } else if (!status) {
-        status = bpe_new(&spec, &m->bpe, error);
-        m->whole = !status && bpe_traits(m->bpe) & BPE_WHOLE;
+        status = bpe_new(&spec, &b, error);
+        m->whole = !status && bpe_traits(b) & BPE_WHOLE;
     }
+    m->state = b;
     text_pieces_free(&pieces);
     return status;
 }
 
-static loop_kind loop(const unitok_model *m)
-{
-    (void)m;
-    return LOOP_ALONE_16;
-}
-
 static int64_t memory_bytes(const unitok_model *m)
 {
-    return bpe_memory_bytes(m->bpe);
+    return bpe_memory_bytes(m->state);
 }
 
-static void free_tables(unitok_model *m)
+static void free_model(unitok_model *m)
 {
-    bpe_free(m->bpe);
+    bpe_free(m->state);
+}
+
+static void free_scratch(void *state)
+{
+    bpe_scratch_free(state);
 }
 
 static int64_t encode(const unitok_model *m, unitok_scratch *s, const uint8_t *text,
                       int64_t n_bytes, token *tokens)
 {
-    return bpe_segment(m->bpe, &s->bpe, text, n_bytes, tokens);
+    return bpe_segment(m->state, s->state, text, n_bytes, tokens);
 }
 
 /* Merges of different segments draw independently. Where segments begin must not depend on anything
  * but the document: so the exact cuts count, not those that a scan finds. */
-static int64_t draw(const unitok_model *m, unitok_scratch *s, const unitok_sampling *sampling,
-                    uint64_t key, const uint8_t *text, int64_t n_bytes, int64_t position,
-                    token *tokens)
+static int64_t draw_tokens(const unitok_model *m, unitok_scratch *s,
+                           const unitok_sampling *sampling, uint64_t key, const uint8_t *text,
+                           int64_t n_bytes, int64_t position, token *tokens)
 {
     int64_t n = 0;
     (void)position; /* 0: documents are drawn whole */
     for (int64_t begin = 0, end; begin < n_bytes; begin = end) {
-        end = m->whole ? n_bytes : cut_next(m->cuts, text, begin, n_bytes);
+        end = m->whole ? n_bytes : m->kind->cutter->next(m, text, begin, n_bytes);
         uint64_t stream = rng_stream(key, (uint64_t)begin);
-        int64_t n_more = bpe_segment_dropout(m->bpe, &s->bpe, text + begin, end - begin,
+        int64_t n_more = bpe_segment_dropout(m->state, s->state, text + begin, end - begin,
                                              sampling->alpha, &stream, tokens + n);
         if (n_more < 0) return -1;
         for (int64_t k = 0; k < n_more; k++) tokens[n + k].end += (uint32_t)begin;
@@ -87,18 +91,31 @@ static int64_t draw(const unitok_model *m, unitok_scratch *s, const unitok_sampl
     return n;
 }
 
+static const flag_rule rules[] = {
+    {UNITOK_RESTART_AT_SPACE, UNITOK_LISTED_MERGES, 0, "RESTART_AT_SPACE needs LISTED_MERGES"},
+    {UNITOK_IGNORE_MERGES, UNITOK_LISTED_MERGES, 0, "IGNORE_MERGES needs LISTED_MERGES"},
+    {UNITOK_BYTES, UNITOK_LISTED_MERGES,
+     TEXT_FLAGS | UNITOK_RESTART_AT_SPACE | UNITOK_IGNORE_MERGES,
+     "BYTES needs LISTED_MERGES and excludes every flag that works on characters"},
+    {0, 0, 0, NULL},
+};
+
 const model_kind kind_bpe = {
     .flags = TEXT_FLAGS | UNITOK_RESTART_AT_SPACE | UNITOK_LISTED_MERGES | UNITOK_IGNORE_MERGES |
              UNITOK_BYTES,
+    .rules = rules,
     .methods = 1 << UNITOK_SAMPLE_DROPOUT,
     .tokens_per_byte = TOKENS_PER_BYTE_MAX, /* U+2581 as byte pieces */
     .make_image = spec_image_build,
     .open = spec_image_open,
     .build = build,
-    .loop = loop,
     .memory_bytes = memory_bytes,
-    .free = free_tables,
+    .free = free_model,
+    .scratch_bytes = sizeof(bpe_scratch),
+    .free_scratch = free_scratch,
+    .cutter = &cuts_by_table,
     .encode = encode,
-    .draw = draw,
+    .walk = walk_tokens,
+    .draw = draw_tokens,
     .find = build_find,
 };

@@ -3,41 +3,94 @@
 #include "ground/alloc.h"
 #include "ground/error.h"
 #include "model/image.h"
-#include "model/kind.h"
+#include "model/run.h"
 
-static loop_kind loop(const unitok_model *m)
+typedef struct longest_scratch {
+    long_window window;
+    lanes_turn turn;
+    lanes_work lanes;
+} longest_scratch;
+
+static const longest *longest_of(const unitok_model *m)
 {
-    (void)m;
-    return LOOP_GREEDY_16;
+    return &((const longest_model *)m->state)->longest;
 }
+
+/* Of the lanes alone: opening counts everything else (fill_info in image.c). */
+static int64_t memory_bytes(const unitok_model *m)
+{
+    const lanes *l = longest_of(m)->lanes;
+    return l ? l->memory_bytes : 0;
+}
+
+static void free_model(unitok_model *m)
+{
+    longest_model *state = m->state;
+    if (!state) return;
+    unitok_hat_free(state->hat);
+    mem_free(state->heads);
+    long_pieces_free(state->longest.longs);
+    lanes_free(state->longest.lanes);
+    mem_free(state);
+}
+
+static void free_scratch(void *state)
+{
+    long_window_free(&((longest_scratch *)state)->window);
+}
+
+/* ------------------------------------------------------------------------------- lanes ---- */
+
+/* See lanes.h. */
+static int lanes_are_next(run *r, chunk *c)
+{
+    lanes_turn *turn = &((longest_scratch *)r->s->state)->turn;
+    if (c->n_bytes < LANES_LEAST_BYTES) return 0;
+    int is_wide = lanes_are_wide(c->text, c->n_bytes, turn->were_last);
+    if (is_wide && lanes_are_korean(c->text, c->n_bytes)) turn->pause = LANES_PAUSE;
+    if (is_wide && !turn->pause) return 1;
+    int64_t n_cuts = chunk_cuts(r, c);
+    if (is_wide && n_cuts * LANES_SHORT_WIDE <= c->n_bytes) return 1;
+    if (lanes_take(turn, &r->s->memo_use, c->n_bytes, n_cuts)) return 1;
+    turn->were_last = 0;
+    turn->pause -= turn->pause > 0;
+    return 0;
+}
+
+static int64_t encode_by_lanes(run *r, chunk *c, void *ids, int64_t *ret_n_ids)
+{
+    longest_scratch *s = r->s->state;
+    int64_t n_done = lanes_encode(longest_of(r->m)->lanes, c->text, c->n_text, &s->lanes, ids,
+                                  ret_n_ids);
+    if (s->lanes.n_rare * LANES_RARE > n_done) s->turn.pause = LANES_PAUSE;
+    s->turn.were_last = 1;
+    s->turn.left_bytes -= n_done;
+    return n_done;
+}
+
+static const encode_path path_lanes = {lanes_are_next, encode_by_lanes};
+static const encode_path *const paths_by_lanes[] = {&path_lanes, &path_memo, &path_whole, NULL};
 
 static int32_t build(unitok_model *m, unitok_error *error)
 {
-    if (m->longest.hat || m->longest.longs || m->info.id_bytes > 2) return UNITOK_OK;
-    return lanes_new(&m->longest.trie, m->info.cpu, &m->longest.lanes) ? UNITOK_OK
-                                                                       : fail_memory(error);
+    longest *l = &((longest_model *)m->state)->longest;
+    if (l->hat || l->longs || m->info.id_bytes > 2) return UNITOK_OK;
+    if (!lanes_new(&l->trie, m->info.cpu, &l->lanes)) return fail_memory(error);
+    if (l->lanes) m->paths = paths_by_lanes;
+    return UNITOK_OK;
 }
 
-static int64_t memory_bytes(const unitok_model *m)
-{
-    return m->longest.lanes ? m->longest.lanes->memory_bytes : 0;
-}
-
-static void free_tables(unitok_model *m)
-{
-    unitok_hat_free(m->hat);
-    mem_free(m->own_heads);
-    long_pieces_free(m->longest.longs);
-    lanes_free(m->longest.lanes);
-}
+/* ---------------------------------------------------------------------------- encoding ---- */
 
 static int64_t encode(const unitok_model *m, unitok_scratch *s, const uint8_t *text,
                       int64_t n_bytes, token *tokens)
 {
+    const longest *l = longest_of(m);
+    long_window *window = &((longest_scratch *)s->state)->window;
     int64_t n = 0, token_bytes;
-    s->window.end = 0;
+    window->end = 0;
     for (int64_t at = 0; at < n_bytes;) {
-        int32_t id = longest_at(&m->longest, &s->window, text, n_bytes, at, &token_bytes);
+        int32_t id = longest_at(l, window, text, n_bytes, at, &token_bytes);
         if (id < 0) return -1;
         at += token_bytes;
         tokens[n++] = (token){id, (uint32_t)at};
@@ -47,13 +100,13 @@ static int64_t encode(const unitok_model *m, unitok_scratch *s, const uint8_t *t
 
 static int64_t settled(const unitok_model *m, const uint8_t *text, int64_t n_bytes)
 {
-    return longest_settled(&m->longest, text, n_bytes);
+    return longest_settled(longest_of(m), text, n_bytes);
 }
 
 static int64_t find(const unitok_model *m, const uint8_t *piece, int64_t n_bytes)
 {
     int64_t length;
-    int64_t id = (int64_t)trie_longest(&m->longest.trie, piece, n_bytes, &length) - 1;
+    int64_t id = (int64_t)trie_longest(&longest_of(m)->trie, piece, n_bytes, &length) - 1;
     if (length != n_bytes) return -1;
     /* a byte that only the fallback covers is not a piece */
     unitok_model_piece(m, id, &length);
@@ -69,10 +122,13 @@ const model_kind kind_longest = {
     .make_image = image_build,
     .open = image_open,
     .build = build,
-    .loop = loop,
     .memory_bytes = memory_bytes,
-    .free = free_tables,
+    .free = free_model,
+    .scratch_bytes = sizeof(longest_scratch),
+    .free_scratch = free_scratch,
+    .cutter = &cuts_by_table,
     .encode = encode,
+    .walk = walk_tokens,
     .settled = settled,
     .find = find,
 };

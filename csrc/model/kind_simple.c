@@ -1,16 +1,12 @@
-/* kind_simple.c - SentencePiece's character and word models, as kinds of models; and the table of
- * all kinds */
+/* kind_simple.c - SentencePiece's character and word models, as kinds of models */
 
+#include "encoders/words.h"
+
+#include "ground/alloc.h"
 #include "ground/error.h"
 #include "model/build.h"
 #include "model/image.h"
-#include "model/kind.h"
-
-static loop_kind loop(const unitok_model *m)
-{
-    (void)m;
-    return LOOP_ALONE_16;
-}
+#include "model/run.h"
 
 static int64_t memory_bytes(const unitok_model *m)
 {
@@ -18,29 +14,32 @@ static int64_t memory_bytes(const unitok_model *m)
     return 0; /* small beside the pieces */
 }
 
-/* ------------------------------------------------------------------------------ Characters ---- */
+/* -------------------------------------------------------------------------- characters ---- */
+
+static void free_characters(unitok_model *m)
+{
+    if (m->state) characters_free(m->state);
+    mem_free(m->state);
+    m->state = NULL;
+}
 
 static int32_t build_characters(unitok_model *m, unitok_error *error)
 {
     text_pieces pieces;
     unitok_spec spec;
-    int32_t status = text_pieces_of(m, 0, &pieces, &spec)
-                         ? characters_new(&spec, &m->characters, error)
-                         : fail_memory(error);
+    int ok = text_pieces_of(m, 0, &pieces, &spec) &&
+             (m->state = mem_zalloc(1, sizeof(characters))) != NULL;
+    int32_t status = ok ? characters_new(&spec, m->state, error) : fail_memory(error);
     text_pieces_free(&pieces);
+    if (status) free_characters(m);
     return status;
-}
-
-static void free_characters(unitok_model *m)
-{
-    characters_free(&m->characters);
 }
 
 static int64_t encode_characters(const unitok_model *m, unitok_scratch *s, const uint8_t *text,
                                  int64_t n_bytes, token *tokens)
 {
     (void)s;
-    return characters_segment(&m->characters, text, n_bytes, tokens);
+    return characters_segment(m->state, text, n_bytes, tokens);
 }
 
 const model_kind kind_characters = {
@@ -49,29 +48,34 @@ const model_kind kind_characters = {
     .make_image = spec_image_build,
     .open = spec_image_open,
     .build = build_characters,
-    .loop = loop,
     .memory_bytes = memory_bytes,
     .free = free_characters,
+    .cutter = &cuts_by_table,
     .encode = encode_characters,
+    .walk = walk_tokens,
     .find = build_find,
 };
 
-/* ----------------------------------------------------------------------------------- Words ---- */
+/* ------------------------------------------------------------------------------- words ---- */
+
+static void free_words(unitok_model *m)
+{
+    if (m->state) words_free(m->state);
+    mem_free(m->state);
+    m->state = NULL;
+}
 
 static int32_t build_words(unitok_model *m, unitok_error *error)
 {
     text_pieces pieces;
     unitok_spec spec;
-    int32_t status = text_pieces_of(m, 0, &pieces, &spec) ? words_new(&spec, &m->words, error)
-                                                          : fail_memory(error);
+    int ok = text_pieces_of(m, 0, &pieces, &spec) &&
+             (m->state = mem_zalloc(1, sizeof(words))) != NULL;
+    int32_t status = ok ? words_new(&spec, m->state, error) : fail_memory(error);
     text_pieces_free(&pieces);
     m->whole = !m->compact; /* U+2581 is three bytes there, which no cut sees */
+    if (status) free_words(m);
     return status;
-}
-
-static void free_words(unitok_model *m)
-{
-    words_free(&m->words);
 }
 
 static int begins_word(const unitok_model *m, const uint8_t *text, int64_t n_bytes)
@@ -89,7 +93,7 @@ static int64_t encode_words(const unitok_model *m, unitok_scratch *s, const uint
         while (end < n_bytes && !begins_word(m, text + end, n_bytes - end))
             end += char_bytes(text[end]);
         if (end > n_bytes) end = n_bytes;
-        words_segment(&m->words, text + begin, end - begin, tokens + n);
+        words_segment(m->state, text + begin, end - begin, tokens + n);
         tokens[n++].end = (uint32_t)end;
     }
     return n;
@@ -102,29 +106,10 @@ const model_kind kind_words = {
     .make_image = spec_image_build,
     .open = spec_image_open,
     .build = build_words,
-    .loop = loop,
     .memory_bytes = memory_bytes,
     .free = free_words,
+    .cutter = &cuts_by_table,
     .encode = encode_words,
+    .walk = walk_tokens,
     .find = build_find,
 };
-
-/* ------------------------------------------------------------------------------- All kinds ---- */
-
-const model_kind *kind_of(int32_t kind)
-{
-    switch (kind) {
-    case UNITOK_KIND_LONGEST:
-        return &kind_longest;
-    case UNITOK_KIND_UNIGRAM:
-        return &kind_unigram;
-    case UNITOK_KIND_BPE:
-        return &kind_bpe;
-    case UNITOK_KIND_CHAR:
-        return &kind_characters;
-    case UNITOK_KIND_WORD:
-        return &kind_words;
-    default:
-        return NULL;
-    }
-}

@@ -1,44 +1,250 @@
 /* kind_unigram.c - Unigram, as a kind of model: SentencePiece's, BytePiece's and Hugging Face's */
 
+#include "encoders/unigram.h"
+
 #include "ground/alloc.h"
 #include "ground/error.h"
 #include "model/build.h"
 #include "model/image.h"
-#include "model/kind.h"
+#include "model/run.h"
+
+_Static_assert(CUT_CHUNK_BYTES <= AUTOMATON_CHUNK_BYTES, "the automaton takes a chunk at once");
+_Static_assert(CUT_CHUNK_BYTES <= CHARWISE_BYTES, "and so does the walk by characters");
+
+/* With endings (encoders/endings.h): where segments are longer than this on average, the memo holds
+ * few of them, and so many bytes are encoded at once without it. */
+#define FOLLOW_SEGMENT 6
+#define FOLLOW_SPAN 16384
+
+typedef struct unigram_model {
+    unigram *unigram;
+    lattice_model lattice;
+} unigram_model;
+
+typedef struct unigram_scratch {
+    unigram_path path;
+    automaton_work automaton;
+    charwise_work charwise;
+    lattice_work lattice;
+} unigram_scratch;
+
+static const unigram *unigram_of(const unitok_model *m)
+{
+    return ((const unigram_model *)m->state)->unigram;
+}
+
+static void free_model(unitok_model *m)
+{
+    unigram_model *state = m->state;
+    if (!state) return;
+    lattice_model_free(&state->lattice);
+    unigram_free(state->unigram);
+    mem_free(state);
+    m->state = NULL;
+}
+
+static int64_t memory_bytes(const unitok_model *m)
+{
+    return unigram_memory_bytes(unigram_of(m));
+}
+
+static void free_scratch(void *state)
+{
+    unigram_scratch *s = state;
+    lattice_paths_free(&s->lattice.paths);
+    nbest_free(&s->lattice.nbest);
+    sampler_free(&s->lattice.sampler);
+    unigram_path_free(&s->path);
+}
+
+/* ------------------------------------------------------------------------------- paths ---- */
+
+/* Japanese and Chinese by characters: see charwise.h. */
+static int charwise_takes(run *r, chunk *c)
+{
+    charwise_work *work = &((unigram_scratch *)r->s->state)->charwise;
+    if (work->left_bytes > 0 && charwise_is_for(c->padded, c->n_bytes)) return 1;
+    int64_t n_cuts = chunk_cuts(r, c);
+    return n_cuts > 0 && charwise_is_next(work, c->padded, r->s->cuts[n_cuts - 1], n_cuts);
+}
+
+/* From a cut to the last one in the chunk; 0 if that is not UTF-8. */
+static int64_t encode_charwise(run *r, chunk *c, void *ids, int64_t *ret_n_ids)
+{
+    const unitok_model *m = r->m;
+    charwise_work *work = &((unigram_scratch *)r->s->state)->charwise;
+    int64_t n_done = c->n_bytes, n = 0;
+    if (c->n_cuts > 0) n_done = r->s->cuts[c->n_cuts - 1];
+    else if (!c->is_closed || c->n_bytes < c->n_text)
+        n_done = m->kind->cutter->last(m, c->padded, c->n_bytes);
+    m->width->catch_up(r, ids);
+    float sum = (float)r->sum;
+    if (n_done) n = charwise_path(unigram_of(m)->charwise, c->padded, n_done, &sum, work);
+    if (n == 0) return work->left_bytes = 0;
+    work->left_bytes -= n_done;
+    n = m->width->emit(m, c->padded, work->tokens + CHARWISE_BYTES - n, n, ids);
+    run_set_sum(r, sum, id_at(m, ids, n));
+    r->last_byte = c->text[n_done - 1];
+    *ret_n_ids = n;
+    return n_done;
+}
+
+static const encode_path path_charwise = {charwise_takes, encode_charwise};
+static const encode_path *const paths_charwise[] = {&path_charwise, &path_memo, &path_whole, NULL};
+
+/* Pieces across spaces, by the pieces that end at each position: see endings.h. */
+static int endings_take(run *r, chunk *c)
+{
+    return chunk_cuts(r, c) * FOLLOW_SEGMENT < c->n_bytes;
+}
+
+static int64_t encode_by_endings(run *r, chunk *c, void *ids, int64_t *ret_n_ids)
+{
+    int64_t n_done = c->n_seen < FOLLOW_SPAN ? c->n_seen : FOLLOW_SPAN;
+    if (!c->is_closed || n_done < c->n_text)
+        n_done = r->m->kind->cutter->last(r->m, c->text, n_done);
+    if (n_done) *ret_n_ids = run_walk(r, c->text, n_done, ids);
+    return n_done;
+}
+
+static const encode_path path_endings = {endings_take, encode_by_endings};
+static const encode_path *const paths_by_endings[] = {&path_endings, &path_memo, &path_whole, NULL};
+
+/* BytePiece: see automaton.h. */
+static int automaton_takes(run *r, chunk *c)
+{
+    unigram_scratch *s = r->s->state;
+    int64_t n_cuts = chunk_cuts(r, c);
+    return n_cuts > 0 && automaton_is_next(&s->automaton.turn, r->s->cuts[n_cuts - 1], n_cuts);
+}
+
+/* Where the sum restarts next, after text[begin]; here only lines restart it. */
+static int64_t line_end(const unitok_model *m, const uint8_t *text, int64_t begin, int64_t n_bytes)
+{
+    while (m->flags & UNITOK_RESTART_AFTER_NEWLINE && begin < n_bytes) {
+        const uint8_t *newline = memchr(text + begin, '\n', (size_t)(n_bytes - begin));
+        if (!newline) break;
+        begin = newline - text + 1;
+        if (begin < n_bytes && restarts(m, '\n', text[begin])) return begin;
+    }
+    return n_bytes;
+}
+
+static int64_t encode_by_automaton(run *r, chunk *c, void *ids, int64_t *ret_n_ids)
+{
+    const unitok_model *m = r->m;
+    const automaton *a = unigram_of(m)->automaton;
+    automaton_work *work = &((unigram_scratch *)r->s->state)->automaton;
+    int64_t n_done = r->s->cuts[c->n_cuts - 1], n_ids = 0;
+    m->width->catch_up(r, ids);
+    automaton_find(a, c->padded, n_done, work);
+    for (int64_t begin = 0, end; begin < n_done; begin = end) {
+        end = line_end(m, c->padded, begin, n_done);
+        run_restart(r, c->padded[begin], id_at(m, ids, n_ids));
+        double sum = r->sum;
+        int64_t n = automaton_path(a, c->padded, begin, end, &sum, work);
+        m->width->put(work->ids + AUTOMATON_CHUNK_BYTES - n, n, id_at(m, ids, n_ids));
+        n_ids += n;
+        run_set_sum(r, sum, id_at(m, ids, n_ids));
+        r->last_byte = c->padded[end - 1];
+    }
+    *ret_n_ids = n_ids;
+    return n_done;
+}
+
+static const encode_path path_automaton = {automaton_takes, encode_by_automaton};
+static const encode_path *const paths_by_automaton[] = {&path_automaton, &path_memo, &path_whole,
+                                                        NULL};
 
 /* unigram_new itself brings pieces into the form that texts have. */
 static int32_t build(unitok_model *m, unitok_error *error)
 {
     unitok_spec spec = m->spec;
     if (!m->compact) spec.flags &= ~UNITOK_ESCAPE_WHITESPACES;
-    int32_t status = unigram_new(&spec, &m->unigram, error);
-    return status ? status : lattice_model_init(m->unigram, &spec, &m->lattice, error);
+    unigram_model *state = m->state = mem_zalloc(1, sizeof *state);
+    int32_t status = state ? unigram_new(&spec, &state->unigram, error) : fail_memory(error);
+    if (!status) status = lattice_model_init(state->unigram, &spec, &state->lattice, error);
+    if (status) {
+        free_model(m);
+        return status;
+    }
+    const unigram *u = state->unigram;
+    m->scores = (id_scores){u->id_scores32, u->id_scores64, u->largest_step};
+    if (u->charwise) m->paths = paths_charwise;
+    if (u->endings) m->paths = paths_by_endings;
+    if (u->automaton) m->paths = paths_by_automaton;
+    return UNITOK_OK;
 }
 
-static loop_kind loop(const unitok_model *m)
+/* ---------------------------------------------------------------------------- segments ---- */
+
+/* Can the sum be computed from the ids instead of the tokens? Not where a byte piece matched as
+ * text, or for broken UTF-8. */
+static int ids_tell_scores(const unitok_model *m, const uint8_t *segment, const token *tokens,
+                           int64_t n)
 {
-    return m->flags & UNITOK_FLOAT64 ? LOOP_DOUBLE_16 : LOOP_FLOAT_16;
+    int64_t begin = 0;
+    for (int64_t k = 0; k < n; begin = tokens[k++].end) {
+        if (tokens[k].id != TOKEN_UNKNOWN) {
+            if (m->flags & UNITOK_BYTE_PIECES_MATCH && m->types[tokens[k].id] == UNITOK_PIECE_BYTE)
+                return 0;
+            continue;
+        }
+        if ((segment[begin] & 0xC0) == 0x80) return 0;
+        for (int64_t i = begin + 1; i < tokens[k].end; i++)
+            if ((segment[i] & 0xC0) != 0x80) return 0;
+    }
+    return 1;
 }
 
-static int64_t memory_bytes(const unitok_model *m)
+static int64_t solve(const unitok_model *m, const uint8_t *segment, int64_t n_bytes, void *ids,
+                     uint32_t *ret_limit)
 {
-    return unigram_memory_bytes(m->unigram);
+    token tokens[UNIGRAM_SEGMENT_BYTES];
+    int64_t n = unigram_exact(unigram_of(m), segment, n_bytes, tokens, ret_limit);
+    if (!ids_tell_scores(m, segment, tokens, n)) *ret_limit = 0;
+    return m->width->emit(m, segment, tokens, n, ids);
 }
 
-static void free_tables(unitok_model *m)
+static int64_t walk(run *r, const uint8_t *segment, int64_t n_bytes, void *ids)
 {
-    lattice_model_free(&m->lattice);
-    unigram_free(m->unigram);
+    const unitok_model *m = r->m;
+    const unigram *u = unigram_of(m);
+    m->width->catch_up(r, ids);
+    double sum = r->sum;
+    if (n_bytes <= UNIGRAM_SEGMENT_BYTES) {
+        token few[UNIGRAM_SEGMENT_BYTES];
+        int64_t n = unigram_segment(u, segment, n_bytes, &sum, few);
+        n = m->width->emit(m, segment, few, n, ids);
+        run_set_sum(r, sum, id_at(m, ids, n));
+        return n;
+    }
+    unigram_path *path = &((unigram_scratch *)r->s->state)->path;
+    int64_t n_ids = 0, given = 0; /* where the tokens given out so far end */
+    unigram_begin(path, sum);
+    for (int64_t done = 0; done < n_bytes;) {
+        int64_t taken = unigram_advance(u, path, segment + done, n_bytes - done, 1);
+        if (taken < 0) {
+            r->failed = ENCODE_NO_MEMORY;
+            return 0;
+        }
+        done += taken;
+        n_ids += m->width->emit(m, segment + given, path->tokens, path->n_tokens,
+                                id_at(m, ids, n_ids));
+        if (path->n_tokens) given += path->tokens[path->n_tokens - 1].end;
+    }
+    run_set_sum(r, path->sum, id_at(m, ids, n_ids));
+    return n_ids;
 }
 
 static int64_t encode(const unitok_model *m, unitok_scratch *s, const uint8_t *text,
                       int64_t n_bytes, token *tokens)
 {
-    unigram_path *path = &s->path;
+    unigram_path *path = &((unigram_scratch *)s->state)->path;
     int64_t n = 0, given = 0; /* where the tokens given out so far end */
     unigram_begin(path, 0);
     for (int64_t done = 0; done < n_bytes;) {
-        int64_t taken = unigram_advance(m->unigram, path, text + done, n_bytes - done, 1);
+        int64_t taken = unigram_advance(unigram_of(m), path, text + done, n_bytes - done, 1);
         if (taken < 0) return -1;
         done += taken;
         for (int64_t k = 0; k < path->n_tokens; k++)
@@ -48,30 +254,41 @@ static int64_t encode(const unitok_model *m, unitok_scratch *s, const uint8_t *t
     return n;
 }
 
-static int64_t draw_nbest(const unitok_model *m, unitok_scratch *s, const unitok_sampling *sampling,
-                          uint64_t key, const uint8_t *text, int64_t n_bytes, token *tokens)
+/* ---------------------------------------------------------------------------- sampling ---- */
+
+static lattice_work *lattice(const unitok_model *m, unitok_scratch *s)
 {
-    lattice_paths_clear(&s->paths);
-    if (!nbest_find(&s->nbest, &m->lattice, text, n_bytes, sampling->n_best, &s->paths)) return -1;
-    int64_t k = nbest_choose(&s->paths, sampling->alpha, key);
-    int64_t n = s->paths.offsets[k + 1] - s->paths.offsets[k];
-    if (n) memcpy(tokens, s->paths.tokens + s->paths.offsets[k], (size_t)n * sizeof *tokens);
+    lattice_work *work = &((unigram_scratch *)s->state)->lattice;
+    work->model = &((const unigram_model *)m->state)->lattice;
+    return work;
+}
+
+static int64_t draw_nbest(lattice_work *work, const unitok_sampling *sampling, uint64_t key,
+                          const uint8_t *text, int64_t n_bytes, token *tokens)
+{
+    lattice_paths *found = &work->paths;
+    lattice_paths_clear(found);
+    if (!nbest_find(&work->nbest, work->model, text, n_bytes, sampling->n_best, found)) return -1;
+    int64_t k = nbest_choose(found, sampling->alpha, key);
+    int64_t n = found->offsets[k + 1] - found->offsets[k];
+    if (n) memcpy(tokens, found->tokens + found->offsets[k], (size_t)n * sizeof *tokens);
     return n;
 }
 
 /* Part by part where a document is split into texts. */
-static int64_t draw(const unitok_model *m, unitok_scratch *s, const unitok_sampling *sampling,
-                    uint64_t key, const uint8_t *text, int64_t n_bytes, int64_t position,
-                    token *tokens)
+static int64_t draw_tokens(const unitok_model *m, unitok_scratch *s,
+                           const unitok_sampling *sampling, uint64_t key, const uint8_t *text,
+                           int64_t n_bytes, int64_t position, token *tokens)
 {
+    lattice_work *work = lattice(m, s);
     int64_t n = 0;
     if (sampling->method == UNITOK_SAMPLE_NBEST)
-        return draw_nbest(m, s, sampling, key, text, n_bytes, tokens);
+        return draw_nbest(work, sampling, key, text, n_bytes, tokens);
     for (int64_t begin = 0, end; begin < n_bytes; begin = end) {
         end = restart_next(m, text, begin, n_bytes);
         int64_t n_more = (sampling->method == UNITOK_SAMPLE_VITERBI ? sampler_draw_viterbi
                                                                     : sampler_draw)(
-            &s->sampler, text + begin, end - begin, key, position + begin, tokens + n);
+            &work->sampler, text + begin, end - begin, key, position + begin, tokens + n);
         if (n_more < 0) return -1;
         for (int64_t k = 0; k < n_more && begin; k++) tokens[n + k].end += (uint32_t)begin;
         n += n_more;
@@ -79,18 +296,34 @@ static int64_t draw(const unitok_model *m, unitok_scratch *s, const unitok_sampl
     return n;
 }
 
+static const flag_rule rules[] = {
+    {UNITOK_BYTES, UNITOK_FLOAT64, TEXT_FLAGS | UNITOK_RESTART_AT_SPACE | UNITOK_BYTE_PIECES_MATCH,
+     "BYTES needs FLOAT64 and excludes every flag that works on characters"},
+    {UNITOK_RESTART_AFTER_NEWLINE, UNITOK_BYTES, 0, "RESTART_AFTER_NEWLINE needs BYTES"},
+    {UNITOK_RESTART_AT_SPACE, UNITOK_FLOAT64, 0, "RESTART_AT_SPACE needs FLOAT64"},
+    {UNITOK_BYTE_PIECES_MATCH, UNITOK_FLOAT64 | UNITOK_BYTE_FALLBACK, 0,
+     "BYTE_PIECES_MATCH needs FLOAT64 and BYTE_FALLBACK"},
+    {0, 0, 0, NULL},
+};
+
 const model_kind kind_unigram = {
     .flags = TEXT_FLAGS | UNITOK_FLOAT64 | UNITOK_RESTART_AT_SPACE | UNITOK_RESTART_AFTER_NEWLINE |
              UNITOK_BYTES | UNITOK_BYTE_PIECES_MATCH,
+    .rules = rules,
     .methods = 1 << UNITOK_SAMPLE_LATTICE | 1 << UNITOK_SAMPLE_NBEST | 1 << UNITOK_SAMPLE_VITERBI,
     .tokens_per_byte = 1,
     .make_image = spec_image_build,
     .open = spec_image_open,
     .build = build,
-    .loop = loop,
     .memory_bytes = memory_bytes,
-    .free = free_tables,
+    .free = free_model,
+    .scratch_bytes = sizeof(unigram_scratch),
+    .free_scratch = free_scratch,
+    .cutter = &cuts_by_table,
     .encode = encode,
-    .draw = draw,
+    .walk = walk,
+    .solve = solve,
+    .draw = draw_tokens,
+    .lattice = lattice,
     .find = build_find,
 };

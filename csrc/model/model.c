@@ -3,14 +3,14 @@
 #include "ground/alloc.h"
 #include "ground/error.h"
 #include "model/build.h"
-#include "model/kind.h"
+#include "model/run.h"
 #include "model/spec.h"
 
 /* Of a file that is too short, or of no known kind: any, which will say so. */
 static const model_kind *kind_of_image(const uint8_t *bytes, int64_t n_bytes)
 {
     const model_kind *kind = n_bytes >= 16 ? kind_of((int32_t)load_u32(bytes + 12)) : NULL;
-    return kind ? kind : &kind_longest;
+    return kind ? kind : kind_of(UNITOK_KIND_LONGEST);
 }
 
 int32_t unitok_model_load(const uint8_t *bytes, int64_t n_bytes, int32_t engine, int32_t cpu,
@@ -33,7 +33,7 @@ int32_t unitok_model_load(const uint8_t *bytes, int64_t n_bytes, int32_t engine,
     if (!status && !m->kind->has_engines && engine != UNITOK_ENGINE_DOUBLE_ARRAY)
         status = fail(error, UNITOK_ERROR_ARGUMENT, -1, -1,
                       "only greedy longest prefix has a choice of engines");
-    if (!status) m->loop = m->kind->loop(m) + (m->info.id_bytes == 4);
+    if (!status) m->width = m->info.id_bytes == 4 ? &id_width_32 : &id_width_16;
     if (status) {
         unitok_model_free(m);
         return status;

@@ -1,36 +1,33 @@
-/* model.h - a model of any kind */
+/* model.h - a model of any kind: what all kinds have in common */
 #pragma once
 
-#include "encoders/bpe.h"
-#include "encoders/lattice.h"
-#include "encoders/longest.h"
-#include "encoders/symbols.h"
 #include "encoders/token.h"
-#include "encoders/unigram.h"
-#include "encoders/words.h"
 #include "ground/cpu.h"
 #include "ground/space.h"
 #include "text/cut.h"
+#include "text/normalize.h"
 
 typedef struct model_kind model_kind; /* kind.h */
+/* run.h */
+typedef struct id_width id_width;
+typedef struct encode_path encode_path;
 
-/* Which loop over segments fits: the width of ids, and what encodes a segment. */
-typedef enum loop_kind {
-    LOOP_GREEDY_16, /* greedy longest prefix; uint16 ids */
-    LOOP_GREEDY_32, /* uint32 ids */
-    LOOP_ALONE_16,  /* segments are encoded independently */
-    LOOP_ALONE_32,
-    /* Unigram that sums in float32: a segment's path can depend on the sum before it */
-    LOOP_FLOAT_16,
-    LOOP_FLOAT_32,
-    LOOP_DOUBLE_16, /* the same in float64 */
-    LOOP_DOUBLE_32
-} loop_kind;
+/* What an id adds to the running sum of a model whose paths depend on one, [0..n_ids - 1]: float32
+ * or float64, the other table is NULL. Both are NULL where segments are independent. */
+typedef struct id_scores {
+    const float *f32;
+    const double *f64;
+    double largest_step; /* how far one id of a remembered path can move the sum */
+} id_scores;
 
 struct unitok_model {
     const model_kind *kind;
-    int32_t flags; /* those in effect; spec.flags are those asked for */
-    loop_kind loop;
+    void *state;           /* the kind's own */
+    int32_t flags;         /* those in effect; spec.flags are those asked for */
+    const id_width *width; /* of its ids */
+    const encode_path *const
+        *paths; /* what encodes its texts, the best first; NULL ends the list */
+    id_scores scores;
     const uint8_t *image; /* its native image: image.h */
     int64_t image_bytes;
     uint8_t *owned; /* the image, where this model built it; else NULL */
@@ -39,17 +36,10 @@ struct unitok_model {
     const uint8_t *pieces;
     const cut_table *cuts;
     cut_scan scan;
-    longest longest;     /* LONGEST: into the image */
-    uint64_t *own_heads; /* the trie's heads and single bytes */
-    unitok_hat *hat;
-    /* The other kinds: built from the spec, whose arrays are in the image. */
+    /* Greedy models leave all that follows empty. The others are built from the spec, whose arrays
+     * are in the image. */
     unitok_spec spec;
     unitok_normalizer *normalizer; /* NULL: texts are encoded as they are */
-    unigram *unigram;
-    lattice_model lattice; /* of the unigram */
-    bpe *bpe;
-    characters characters; /* CHAR */
-    words words;           /* WORD */
     cut_table *own_cuts;
     uint32_t *own_piece_offsets;
     uint8_t *own_pieces;
@@ -68,7 +58,7 @@ struct unitok_model {
 INLINE int restarts(const unitok_model *m, uint8_t before, uint8_t first)
 {
     if (m->flags & UNITOK_RESTART_AT_SPACE && first == SPACE_BYTE) return 1;
-    int continues = is_continuation(first); /* only where a text is not UTF-8 */
+    int continues = (first & 0xC0) == 0x80; /* only where a text is not UTF-8 */
     return m->flags & UNITOK_RESTART_AFTER_NEWLINE && before == '\n' && first != '\n' && !continues;
 }
 

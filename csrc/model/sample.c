@@ -8,7 +8,6 @@
 #include "ground/alloc.h"
 #include "ground/error.h"
 #include "ground/rng.h"
-#include "model/kind.h"
 #include "model/spans.h"
 
 static const char *check_sampling(const unitok_model *m, const unitok_sampling *sampling)
@@ -38,7 +37,8 @@ int32_t sample_prepare(const unitok_model *m, unitok_scratch *s, const unitok_sa
     if (wrong) return fail(error, UNITOK_ERROR_ARGUMENT, -1, -1, wrong);
     if (sampling->method == UNITOK_SAMPLE_DROPOUT || sampling->method == UNITOK_SAMPLE_NBEST)
         return UNITOK_OK;
-    return sampler_prepare(&s->sampler, &m->lattice, sampling->alpha, error);
+    lattice_work *work = m->kind->lattice(m, s);
+    return sampler_prepare(&work->sampler, work->model, sampling->alpha, error);
 }
 
 /* ----------------------------------------------------------------------------------- paths ---- */
@@ -115,23 +115,25 @@ static unitok_paths *make_paths(const unitok_model *m, const document *d,
 }
 
 /* What the functions below share: the model has a lattice, the document is opened, `ret` filled
- * from scratch->paths. */
-static int32_t open_lattice(const unitok_model *m, const uint8_t *text, int64_t n_bytes,
-                            document *d, unitok_error *error)
+ * from the paths found. */
+static int32_t open_lattice(const unitok_model *m, unitok_scratch *s, const uint8_t *text,
+                            int64_t n_bytes, document *d, lattice_work **ret, unitok_error *error)
 {
     if (!(m->kind->methods >> UNITOK_SAMPLE_LATTICE & 1) || m->flags & RESTART_FLAGS)
         return fail(error, UNITOK_ERROR_ARGUMENT, -1, -1,
                     "only SentencePiece's Unigram models have n-best and scored samples");
+    *ret = m->kind->lattice(m, s);
+    lattice_paths_clear(&(*ret)->paths);
     int code = document_open(m, text, n_bytes, d);
     if (code == ENCODE_TOO_LONG)
         return fail(error, UNITOK_ERROR_LENGTH, -1, -1, "the text is longer than 2^29 bytes");
     return code ? fail_memory(error) : UNITOK_OK;
 }
 
-static int32_t close_lattice(const unitok_model *m, unitok_scratch *s, document *d, int ok,
+static int32_t close_lattice(const unitok_model *m, lattice_work *work, document *d, int ok,
                              unitok_paths **ret, unitok_error *error)
 {
-    unitok_paths *paths = ok ? make_paths(m, d, &s->paths) : NULL;
+    unitok_paths *paths = ok ? make_paths(m, d, &work->paths) : NULL;
     document_free(d);
     if (!paths) return fail_memory(error);
     *ret = paths;
@@ -139,12 +141,13 @@ static int32_t close_lattice(const unitok_model *m, unitok_scratch *s, document 
 }
 
 /* The best path as encoding finds it. Its score is 0, as sentencepiece has it. */
-static int find_best(const unitok_model *m, unitok_scratch *s, const document *d)
+static int find_best(const unitok_model *m, unitok_scratch *s, const document *d,
+                     lattice_paths *paths)
 {
-    token *tokens = lattice_paths_add(&s->paths, d->n_bytes + 1, 0);
+    token *tokens = lattice_paths_add(paths, d->n_bytes + 1, 0);
     int64_t n = tokens ? m->kind->encode(m, s, d->text, d->n_bytes, tokens) : -1;
     if (n < 0) return 0;
-    s->paths.offsets[s->paths.n_paths] = s->paths.offsets[s->paths.n_paths - 1] + n;
+    paths->offsets[paths->n_paths] = paths->offsets[paths->n_paths - 1] + n;
     return 1;
 }
 
@@ -152,14 +155,14 @@ int32_t unitok_nbest(const unitok_model *m, unitok_scratch *s, const uint8_t *te
                      int64_t n, unitok_paths **ret, unitok_error *error)
 {
     document d;
+    lattice_work *work;
     if (n < 1 || n > NBEST_MAX)
         return fail(error, UNITOK_ERROR_ARGUMENT, -1, -1, "n is not in 1..1024");
-    int32_t status = open_lattice(m, text, n_bytes, &d, error);
+    int32_t status = open_lattice(m, s, text, n_bytes, &d, &work, error);
     if (status) return status;
-    lattice_paths_clear(&s->paths);
-    int ok = n == 1 ? find_best(m, s, &d)
-                    : nbest_find(&s->nbest, &m->lattice, d.text, d.n_bytes, n, &s->paths);
-    return close_lattice(m, s, &d, ok, ret, error);
+    int ok = n == 1 ? find_best(m, s, &d, &work->paths)
+                    : nbest_find(&work->nbest, work->model, d.text, d.n_bytes, n, &work->paths);
+    return close_lattice(m, work, &d, ok, ret, error);
 }
 
 int32_t unitok_sample_paths(const unitok_model *m, unitok_scratch *s,
@@ -167,37 +170,39 @@ int32_t unitok_sample_paths(const unitok_model *m, unitok_scratch *s,
                             int64_t n, int32_t flags, unitok_paths **ret, unitok_error *error)
 {
     document d;
+    lattice_work *work;
     int distinct = (flags & UNITOK_SAMPLE_DISTINCT) != 0,
         with_best = (flags & UNITOK_SAMPLE_INCLUDE_BEST) != 0;
     if (n < 1 || n > 1 << 20 || !isfinite(sampling->alpha) || (with_best && !distinct))
         return fail(error, UNITOK_ERROR_ARGUMENT, -1, -1,
                     "the number of samples, alpha or the flags are out of range");
-    int32_t status = open_lattice(m, text, n_bytes, &d, error);
+    int32_t status = open_lattice(m, s, text, n_bytes, &d, &work, error);
     if (status) return status;
     uint64_t key = rng_document_key(sampling->seed, sampling->input, sampling->document);
-    lattice_paths_clear(&s->paths);
-    if (!distinct) status = sampler_prepare(&s->sampler, &m->lattice, sampling->alpha, error);
+    if (!distinct) status = sampler_prepare(&work->sampler, work->model, sampling->alpha, error);
     if (status) {
         document_free(&d);
         return status;
     }
-    int ok = distinct ? nbest_draw_distinct(&s->nbest, &m->lattice, d.text, d.n_bytes, n,
-                                            sampling->alpha, with_best, key, &s->paths)
-                      : sampler_draw_scored(&s->sampler, d.text, d.n_bytes, n, key, &s->paths);
-    return close_lattice(m, s, &d, ok, ret, error);
+    int ok = distinct
+                 ? nbest_draw_distinct(&work->nbest, work->model, d.text, d.n_bytes, n,
+                                       sampling->alpha, with_best, key, &work->paths)
+                 : sampler_draw_scored(&work->sampler, d.text, d.n_bytes, n, key, &work->paths);
+    return close_lattice(m, work, &d, ok, ret, error);
 }
 
 int32_t unitok_entropy(const unitok_model *m, unitok_scratch *s, const uint8_t *text,
                        int64_t n_bytes, double alpha, double *ret, unitok_error *error)
 {
     document d;
+    lattice_work *work;
     double log_sum;
     if (!isfinite(alpha))
         return fail(error, UNITOK_ERROR_ARGUMENT, -1, -1, "alpha is not a finite number");
-    int32_t status = open_lattice(m, text, n_bytes, &d, error);
+    int32_t status = open_lattice(m, s, text, n_bytes, &d, &work, error);
     if (status) return status;
-    status = sampler_prepare(&s->sampler, &m->lattice, alpha, error);
-    if (!status && !sampler_entropy(&s->sampler, d.text, d.n_bytes, ret, &log_sum))
+    status = sampler_prepare(&work->sampler, work->model, alpha, error);
+    if (!status && !sampler_entropy(&work->sampler, d.text, d.n_bytes, ret, &log_sum))
         status = fail_memory(error);
     document_free(&d);
     return status;

@@ -3,7 +3,7 @@
 #include "model/scratch.h"
 
 #include "ground/alloc.h"
-#include "model/loops.h"
+#include "model/run.h"
 #include "text/normalize.h"
 
 int scratch_buffer(unitok_scratch *s, const unitok_normalizer *normalizer, int64_t held)
@@ -20,11 +20,11 @@ int scratch_buffer(unitok_scratch *s, const unitok_normalizer *normalizer, int64
 
 token *scratch_tokens(unitok_scratch *s, int64_t n)
 {
-    if (n <= s->tokens_room) return s->tokens;
+    if (n <= s->tokens_capacity) return s->tokens;
     token *p = mem_realloc(s->tokens, (size_t)n * sizeof *p);
     if (!p) return NULL;
     s->tokens = p;
-    s->tokens_room = n;
+    s->tokens_capacity = n;
     return p;
 }
 
@@ -33,17 +33,12 @@ unitok_scratch *unitok_scratch_new(const unitok_model *m)
     unitok_scratch *s = m->info.is_complete ? mem_zalloc(1, sizeof *s) : NULL;
     if (!s) return NULL;
     s->model = m;
-    s->memo_bytes = loop_memo_bytes(m->loop);
-    s->memo = mem_zalloc(1, (size_t)s->memo_bytes);
-    if (m->longest.lanes) s->lanes = mem_alloc(sizeof *s->lanes);
-    int with_automaton = m->unigram && m->unigram->automaton;
-    if (with_automaton) s->automaton = mem_zalloc(1, sizeof *s->automaton);
-    int with_charwise = m->unigram && m->unigram->charwise;
-    if (with_charwise) s->charwise = mem_alloc(sizeof *s->charwise);
-    if (s->charwise) s->charwise->left_bytes = 0;
-    if (s->memo && (s->lanes || !m->longest.lanes) && (s->automaton || !with_automaton) &&
-        (s->charwise || !with_charwise))
-        return s;
+    s->kind = m->kind;
+    s->memo = mem_zalloc(
+        1, (size_t)(has_scores(m) ? m->width->summing_memo_bytes : m->width->memo_bytes));
+    size_t n_bytes = (size_t)m->kind->scratch_bytes;
+    if (n_bytes) s->state = mem_zalloc(1, n_bytes);
+    if (s->memo && (s->state || !n_bytes)) return s;
     unitok_scratch_free(s);
     return NULL;
 }
@@ -51,15 +46,8 @@ unitok_scratch *unitok_scratch_new(const unitok_model *m)
 void unitok_scratch_free(unitok_scratch *s)
 {
     if (!s) return;
-    lattice_paths_free(&s->paths);
-    nbest_free(&s->nbest);
-    sampler_free(&s->sampler);
-    bpe_scratch_free(&s->bpe);
-    unigram_path_free(&s->path);
-    long_window_free(&s->window);
-    mem_free(s->charwise);
-    mem_free(s->automaton);
-    mem_free(s->lanes);
+    if (s->state && s->kind->free_scratch) s->kind->free_scratch(s->state);
+    mem_free(s->state);
     mem_free(s->tokens);
     mem_free(s->buffer);
     mem_free(s->memo);

@@ -1,7 +1,7 @@
 /* spans.h - a document in the form that encoders take, and its tokens as spans */
 #pragma once
 
-#include "model/loops.h"
+#include "model/run.h"
 
 /* text is the document itself, or what normalization makes of it; see space.h. */
 typedef struct document {

@@ -14,6 +14,12 @@
     (UNITOK_ADD_DUMMY_PREFIX | UNITOK_REMOVE_EXTRA_WHITESPACES | UNITOK_ESCAPE_WHITESPACES |       \
      UNITOK_WHITESPACE_AS_SUFFIX | UNITOK_BYTE_FALLBACK | UNITOK_MERGE_UNKNOWN)
 
+/* With `flag`, all of `needs` must be set and none of `excludes`. */
+typedef struct flag_rule {
+    int32_t flag, needs, excludes;
+    const char *message; /* NULL ends a list */
+} flag_rule;
+
 /* NULL, or why there is no model of this kind with these flags: a combination that no reader of
  * model files produces. */
 const char *spec_check_flags(int32_t kind, int32_t flags);

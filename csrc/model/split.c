@@ -21,7 +21,7 @@ static int cut_between(const unitok_model *m, const uint8_t *text, int64_t begin
     if (begin < at || n_left == 0 || state.n_held_bytes || state.is_after_space) return 0;
     int64_t n_right = unitok_normalize_some(m->normalizer, &state, text, end, &at, 0, out + n_left,
                                             ROOM_BYTES - n_left);
-    return n_right > 0 && cut_next(m->cuts, out, n_left - 1, n_left + n_right) == n_left;
+    return n_right > 0 && m->kind->cutter->next(m, out, n_left - 1, n_left + n_right) == n_left;
 }
 
 /* The last point where both normalization and encoder can be divided, searched from the end. Where
@@ -51,6 +51,6 @@ int64_t unitok_split(const unitok_model *m, const uint8_t *text, int64_t n_bytes
 {
     if (m->whole || !m->info.is_complete) return 0;
     if (m->normalizer) return split_normalized(m, text, n_bytes);
-    int64_t cut = cut_last(m->cuts, text, n_bytes);
+    int64_t cut = m->kind->cutter->last(m, text, n_bytes);
     return cut || !m->kind->settled ? cut : m->kind->settled(m, text, n_bytes);
 }

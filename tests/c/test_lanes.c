@@ -181,19 +181,21 @@ static void check_long_piece(uint64_t *heads, uint32_t *singles)
  * decide: for the lanes? */
 static int try_memo(lanes_turn *turn, int64_t missed)
 {
-    turn->tried_bytes = LANES_TRIAL_BYTES;
-    turn->missed_bytes = missed ? LANES_TRIAL_BYTES / missed : 0;
-    return lanes_take(turn, 6000, 1000);
+    memo_use trial = {LANES_TRIAL_BYTES, missed ? LANES_TRIAL_BYTES / missed : 0};
+    int takes = lanes_take(turn, &trial, 6000, 1000);
+    CHECK(trial.tried_bytes == 0 && trial.missed_bytes == 0);
+    return takes;
 }
 
 static void check_turns(void)
 {
     lanes_turn turn = {0};
-    CHECK(!lanes_take(&turn, 6000, 3000) && lanes_take(&turn, 6000, 10) &&
-          !lanes_take(&turn, 6000, 1000));
+    memo_use none = {0, 0};
+    CHECK(!lanes_take(&turn, &none, 6000, 3000) && lanes_take(&turn, &none, 6000, 10) &&
+          !lanes_take(&turn, &none, 6000, 1000));
     CHECK(!try_memo(&turn, 9) && try_memo(&turn, 6) && turn.left_bytes == LANES_TURN_BYTES);
     turn.left_bytes = -100; /* the last span of a turn is rarely the rest of it */
-    CHECK(!lanes_take(&turn, 6000, 1000));
+    CHECK(!lanes_take(&turn, &none, 6000, 1000));
     CHECK(try_memo(&turn, 4) && turn.left_bytes == 2 * LANES_TURN_BYTES);
     turn.left_bytes = -100;
     CHECK(!try_memo(&turn, 8) && !try_memo(&turn, 0));

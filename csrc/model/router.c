@@ -1,0 +1,255 @@
+/* router.c - a document as ids: normalized or not, sampled or not, chunk by chunk (run.h) */
+
+#include "model/run.h"
+
+/* ------------------------------------------------------------------------------- paths ---- */
+
+static int64_t table_scan(const unitok_model *m, const uint8_t *text, int64_t n_bytes,
+                          uint16_t *cuts)
+{
+    return m->scan(m->cuts, text, n_bytes, cuts);
+}
+
+static int64_t table_next(const unitok_model *m, const uint8_t *text, int64_t begin,
+                          int64_t n_bytes)
+{
+    return cut_next(m->cuts, text, begin, n_bytes);
+}
+
+static int64_t table_last(const unitok_model *m, const uint8_t *text, int64_t n_bytes)
+{
+    return cut_last(m->cuts, text, n_bytes);
+}
+
+const cutter cuts_by_table = {table_scan, table_next, table_last};
+
+int64_t chunk_cuts(const run *r, chunk *c)
+{
+    if (c->n_cuts >= 0) return c->n_cuts;
+    c->n_cuts = r->m->kind->cutter->scan(r->m, c->padded, c->n_bytes, r->s->cuts);
+    if (c->is_closed && c->n_bytes == c->n_text) r->s->cuts[c->n_cuts++] = (uint16_t)c->n_bytes;
+    return c->n_cuts;
+}
+
+static int has_cuts(run *r, chunk *c)
+{
+    return chunk_cuts(r, c) > 0;
+}
+
+static int64_t encode_by_memo(run *r, chunk *c, void *ids, int64_t *ret_n_ids)
+{
+    int64_t n_done = r->s->cuts[c->n_cuts - 1];
+    *ret_n_ids = r->m->width->encode_segments(r, c->padded, r->s->cuts, c->n_cuts, ids);
+    r->s->memo_use.tried_bytes += n_done;
+    return n_done;
+}
+
+const encode_path path_memo = {has_cuts, encode_by_memo};
+
+static int is_always_next(run *r, chunk *c)
+{
+    (void)r;
+    (void)c;
+    return 1;
+}
+
+static int64_t encode_whole(run *r, chunk *c, void *ids, int64_t *ret_n_ids)
+{
+    int64_t end = r->m->kind->cutter->next(r->m, c->text, c->n_bytes - 1, c->n_seen);
+    if (end == c->n_seen && !c->is_closed) return 0;
+    *ret_n_ids = run_walk(r, c->text, end, ids);
+    return end;
+}
+
+const encode_path path_whole = {is_always_next, encode_whole};
+const encode_path *const paths_by_memo[] = {&path_memo, &path_whole, NULL};
+
+int64_t run_walk(run *r, const uint8_t *segment, int64_t n_bytes, void *ids)
+{
+    run_restart(r, segment[0], ids);
+    int64_t n = r->m->kind->walk(r, segment, n_bytes, ids);
+    r->last_byte = segment[n_bytes - 1];
+    return n;
+}
+
+/* Capacity for the tokens of n_bytes; NULL, with r->failed set, if there is none. */
+static token *tokens_for(run *r, int64_t n_bytes)
+{
+    token *tokens = NULL;
+    if (n_bytes > TEXT_BYTES_MAX) r->failed = ENCODE_TOO_LONG;
+    else if (!(tokens = scratch_tokens(r->s, r->m->kind->tokens_per_byte * n_bytes + 1)))
+        r->failed = ENCODE_NO_MEMORY;
+    return tokens;
+}
+
+int64_t walk_tokens(run *r, const uint8_t *segment, int64_t n_bytes, void *ids)
+{
+    token few[TOKENS_PER_BYTE_MAX * MEMO_LONG_BYTES], *tokens = few;
+    if (n_bytes > MEMO_LONG_BYTES) tokens = tokens_for(r, n_bytes);
+    int64_t n = tokens ? r->m->kind->encode(r->m, r->s, segment, n_bytes, tokens) : 0;
+    if (n < 0) r->failed = ENCODE_NO_MEMORY;
+    return n <= 0 ? 0 : r->m->width->emit(r->m, segment, tokens, n, ids);
+}
+
+/* ------------------------------------------------------------------------------- texts ---- */
+
+/* The next chunk of text[0..n_bytes-1], of which text[0..n_seen-1] can be cut. */
+static chunk next_chunk(unitok_scratch *s, const uint8_t *text, int64_t n_bytes, int64_t n_seen,
+                        int64_t n_readable, int is_closed)
+{
+    int64_t n_chunk = n_seen < CUT_CHUNK_BYTES ? n_seen : CUT_CHUNK_BYTES;
+    chunk c = {text, text, n_chunk, n_bytes, n_seen, is_closed, -1};
+    if (n_readable < n_chunk + CUT_READ_BEYOND) {
+        /* With all that follows the chunk: the windows of its last characters reach there. */
+        memcpy(s->tail, text, (size_t)n_readable);
+        c.padded = s->tail;
+    }
+    return c;
+}
+
+/* Encodes text[0..n_bytes-1], which begins with a segment and is readable to text[n_readable - 1],
+ * chunk by chunk. `is_closed`: the text's end is a cut too; else the part after the last cut is
+ * left. Returns how much was encoded. */
+static int64_t encode_run(run *r, const uint8_t *text, int64_t n_bytes, int64_t n_readable,
+                          int is_closed, void *ids, int64_t *ret_n_ids)
+{
+    int64_t done = 0, n_ids = 0, n_seen = is_closed ? n_bytes : n_bytes - CUT_WINDOW_BYTES;
+    while (done < n_seen && !r->failed) {
+        chunk c = next_chunk(r->s, text + done, n_bytes - done, n_seen - done, n_readable - done,
+                             is_closed);
+        int64_t n_done = 0, n = 0;
+        const encode_path *const *path = r->m->paths;
+        for (; *path && !n_done; path++)
+            if ((*path)->is_next(r, &c))
+                n_done = (*path)->encode(r, &c, id_at(r->m, ids, n_ids), &n);
+        if (!n_done) break;
+        done += n_done;
+        n_ids += n;
+    }
+    *ret_n_ids = n_ids;
+    return done;
+}
+
+/* A sample of a text, or of a part between cuts, that begins at r->position. */
+static int64_t draw_part(run *r, const uint8_t *text, int64_t n_bytes, void *ids)
+{
+    const unitok_model *m = r->m;
+    token *tokens = tokens_for(r, n_bytes);
+    if (!tokens) return 0;
+    int64_t n = m->kind->draw(m, r->s, r->draw->sampling, r->draw->key, text, n_bytes, r->position,
+                              tokens);
+    if (n < 0) r->failed = ENCODE_NO_MEMORY;
+    return n < 0 ? 0 : m->width->emit(m, text, tokens, n, ids);
+}
+
+/* Like encode_run, but a sample, in parts between cuts and without the memo. */
+static int64_t sample_run(run *r, const uint8_t *text, int64_t n_bytes, int is_closed, void *ids,
+                          int64_t *ret_n_ids)
+{
+    const unitok_model *m = r->m;
+    const cutter *cutter = m->kind->cutter;
+    int64_t done = 0, n_ids = 0, n_seen = is_closed ? n_bytes : n_bytes - CUT_WINDOW_BYTES;
+    while (done < n_seen && !r->failed) {
+        int64_t end = n_seen, n_near = 2 * CUT_CHUNK_BYTES;
+        if (n_seen - done > n_near || !is_closed) {
+            if (n_near > n_seen - done) n_near = n_seen - done;
+            int64_t cut = cutter->last(m, text + done, n_near);
+            end = cut ? done + cut : cutter->next(m, text, done + n_near - 1, n_seen);
+            if (end == n_seen && !is_closed) break;
+        }
+        n_ids += draw_part(r, text + done, end - done, id_at(m, ids, n_ids));
+        r->position += end - done;
+        done = end;
+    }
+    *ret_n_ids = n_ids;
+    return done;
+}
+
+/* The same without cuts and memo, for texts that are one segment. */
+static int64_t encode_plain(run *r, const uint8_t *text, int64_t n_bytes, void *ids)
+{
+    int64_t n = 0;
+    if (r->draw) return draw_part(r, text, n_bytes, ids);
+    for (int64_t begin = 0, end; begin < n_bytes && !r->failed; begin = end) {
+        end = restart_next(r->m, text, begin, n_bytes);
+        n += run_walk(r, text + begin, end - begin, id_at(r->m, ids, n));
+    }
+    return n;
+}
+
+/* A text, or its next part, in the form in which it is encoded. Returns how much was encoded. */
+static int64_t encode_text(run *r, const uint8_t *text, int64_t n_bytes, int64_t n_readable,
+                           int is_closed, int plain, void *ids, int64_t *ret_n_ids)
+{
+    *ret_n_ids = 0;
+    if (!plain && r->draw) return sample_run(r, text, n_bytes, is_closed, ids, ret_n_ids);
+    if (!plain) return encode_run(r, text, n_bytes, n_readable, is_closed, ids, ret_n_ids);
+    if (is_closed) *ret_n_ids = encode_plain(r, text, n_bytes, ids);
+    return is_closed ? n_bytes : 0;
+}
+
+/* A text that is normalized first, some kilobytes at a time, into the scratch's buffer:
+ *
+ *     text    ..... | next: normalize_some ─────┐
+ *     buffer  [ held: after the last cut | new ◀┘ ]  ── encode_text ──▶ ids, up to the last cut; the rest moves to the front
+ *
+ * A normalized byte gives at most 3 ids: U+2581 as byte pieces. */
+static int64_t encode_normalized(run *r, unitok_normalize_state *state, const encode_job *job,
+                                 int plain)
+{
+    unitok_scratch *s = r->s;
+    const unitok_model *m = r->m;
+    int64_t consumed = 0, held = 0, n_ids = 0, n;
+    int is_closed;
+    do {
+        if (!scratch_buffer(s, m->normalizer, held)) return ENCODE_NO_MEMORY;
+        held += unitok_normalize_some(m->normalizer, state, job->text, job->n_bytes, &consumed,
+                                      job->last, s->buffer + held,
+                                      s->buffer_bytes - held - CUT_READ_BEYOND);
+        is_closed = job->last ? state->is_ended : consumed == job->n_bytes;
+        if (job->capacity - n_ids < 3 * held + UNITOK_ENCODE_SLACK) return ENCODE_NO_ROOM;
+        void *ids = id_at(m, job->ids, n_ids);
+        int64_t used = encode_text(r, s->buffer, held, held + CUT_READ_BEYOND, is_closed, plain,
+                                   ids, &n);
+        if (m->flags & UNITOK_MERGE_UNKNOWN) n = m->width->merge_unknown(r, ids, n);
+        n_ids += n;
+        held -= used;
+        memmove(s->buffer, s->buffer + used, (size_t)held);
+    } while (!is_closed && !r->failed);
+    return n_ids;
+}
+
+/* A text that is not normalized here. It has at most as many ids as bytes, or three times as many
+ * if compact. */
+static int64_t encode_as_it_is(run *r, const encode_job *job, int plain)
+{
+    const unitok_model *m = r->m;
+    int64_t n;
+    if (job->capacity < (m->compact ? 3 : 1) * job->n_bytes + UNITOK_ENCODE_SLACK)
+        return ENCODE_NO_ROOM;
+    encode_text(r, job->text, job->n_bytes, job->n_readable, 1, plain, job->ids, &n);
+    return m->flags & UNITOK_MERGE_UNKNOWN ? m->width->merge_unknown(r, job->ids, n) : n;
+}
+
+int64_t router_encode(const unitok_model *m, unitok_scratch *s, const encode_job *job)
+{
+    ASSERT(s->model == m);
+    unitok_state none, *state = job->state;
+    memset(&none, 0, sizeof none);
+    if (!state) state = &none;
+    run r = {m,          s,        job->draw,           state->position,
+             state->sum, job->ids, state->last_unknown, (uint8_t)state->last_byte,
+             0};
+    int plain = m->whole || (r.draw && sample_is_whole(r.draw->sampling));
+    int64_t n = m->normalizer && !(job->flags & UNITOK_ENCODE_PREPARED)
+                    ? encode_normalized(&r, &state->normalize, job, plain)
+                    : encode_as_it_is(&r, job, plain);
+    if (r.failed) return r.failed;
+    if (!job->state) return n;
+    if (has_scores(m) && !r.draw && n >= 0) m->width->catch_up(&r, id_at(m, job->ids, n));
+    state->sum = r.sum;
+    state->position = r.position;
+    state->last_unknown = r.last_unknown;
+    state->last_byte = r.last_byte;
+    return n;
+}

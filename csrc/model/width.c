@@ -1,0 +1,20 @@
+/* width.c - segments.h for ids of 16 and of 32 bits */
+
+#include "encoders/unigram.h"
+#include "model/run.h"
+
+/* Most entries serve up to 99,700 or so; a bound beyond FAR_WORD proves little. */
+#define AHEAD_IDS 64
+#define FAR_WORD ((98304 / UNIGRAM_LIMIT_STEP) << 4)
+
+/* The short table has 2^bits entries, the long one half as many. */
+#define MEMO_BITS 16
+#define MEMO_BITS_SUMMING 17
+
+#define NAME(x) x##_16
+#define ID uint16_t
+#include "model/segments.h"
+
+#define NAME(x) x##_32
+#define ID uint32_t
+#include "model/segments.h"
