@@ -156,9 +156,10 @@ def measure(work: Work, peer: Peer, alpha: float, target: float | None, report: 
     n_bytes = n_bytes_of(work.timed)
     per = {name: per_byte(taken, n_bytes_of(texts) if name == "peer" else n_bytes) for name, taken in seconds.items()}
     times, of_viterbi = ratio(per["peer"], per["ours"]), ratio(per["viterbi"], per["batch"])
-    viterbi_target = None if tokenizer.kind == "bpe" else VITERBI_TARGET
+    methods = tokenizer._core.model.kind.sampling
+    viterbi_target = VITERBI_TARGET if "viterbi" in methods else None
     report.add(
-        model=work.model.name, corpus=work.corpus, method="dropout" if tokenizer.kind == "bpe" else "lattice",
+        model=work.model.name, corpus=work.corpus, method=methods[0],
         alpha=alpha, sample_MBps=speed(per["ours"]), peer=peer.name, peer_MBps=speed(per["peer"]), x=times,
         x_of_minima=min(per["peer"]) / min(per["ours"]), target=target, verdict=met(times, target),
         ids_of_peers=n_ours / n_theirs, batch_MBps=speed(per["batch"]), x_batch=ratio(per["peer"], per["batch"]),
