@@ -203,7 +203,7 @@ def test_vocabularies() -> None:
 def test_vocabularies_of_a_file(tmp_path: Path) -> None:
     path = tmp_path / "bytes.utk"
     Tokenizer.from_pieces([bytes([byte]) for byte in range(256)]).save(path)
-    [row] = bench("vocabularies", "-m", str(path), "--fresh")["rows"]
+    [row] = bench("vocabularies", "-m", str(path))["rows"]
     assert row["bytes per token"] == 1 < row["other"]
     assert row["target"] == 0.7
 

@@ -39,18 +39,16 @@ MEAN, WORST = 0.95, 0.7  # of RWKV World's speed, wanted: the geometric mean of 
     "-m", "--model", "names", metavar="MODEL", multiple=True,
     help="A model's file or name instead of unitok-v1; given again, another one instead of rwkv-world.",
 )  # fmt: skip
-@click.option("--fresh", is_flag=True, help="Open the models anew for each turn, as one who has little text.")
 @n_option(5)
 @clock_option
 @json_option
 def vocabularies(
-    shared: Path | None, corpora: str | None, names: tuple[str, ...], fresh: bool, n: int, clock: str, as_json: bool
+    shared: Path | None, corpora: str | None, names: tuple[str, ...], n: int, clock: str, as_json: bool
 ) -> None:
     """encode_batch of 16 KB documents on one core with two greedy vocabularies, turn by turn.
 
     Each is decoded again and compared before anything is timed. Timed is the second half of each corpus, warmed on the
-    first. A thread that has met 16 MB of text beyond ASCII builds tables that make such text faster: from the second
-    turn on they are there, with --fresh never. With several corpora, the last row has the geometric means of speeds and
+    first. With several corpora, the last row has the geometric means of speeds and
     ratios and the harmonic means of bytes per token.
     """
     if len(names) > 2:
@@ -63,8 +61,6 @@ def vocabularies(
     report = Report(title, n, clock)
 
     def prepare(k: int, docs: list[bytes]) -> None:
-        if fresh:
-            models[k] = Tokenizer.from_file(names[k])
         warm_up(models[k], docs)
 
     def encode(k: int, docs: list[bytes]) -> object:
