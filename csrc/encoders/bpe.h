@@ -1,60 +1,59 @@
-/* bpe.h - byte pair encoding: of all pairs of neighbours that are a piece together, the best merges
- * first
+/* bpe.h - byte pair encoding: repeatedly merges the best pair of neighbours
  *
- * The text becomes symbols (symbols.h); neighbours merge, the best pair first and the leftmost
- * among equals, until no pair is left that may. Merging never touches strings: symbols are numbers,
- * and a table (bpe_tables.h) holds every pair that can ever occur. A segment that is itself a piece
- * is looked up directly, where this is proven to give the same result.
+ * The text becomes symbols (symbols.h). The best pair of neighbours merges, the leftmost among
+ * equals, until no pair can merge. Merging never compares strings: symbols are numbers, and a table
+ * (bpe_tables.h) holds every pair that can occur. A segment that is itself a piece is looked up
+ * directly if this is proven to give the same result.
  *
- *     l o w e r   (e,r) 3  (l,o) 5  (o,w) 9        keys: rank << 32 | position, the least of them merges
+ *     l o w e r   (e,r) 3  (l,o) 5  (o,w) 9        keys: rank << 32 | position; the smallest key merges
  *     l o w er             (l,o) 5  (o,w) 9
- *     lo w er              (lo,w) 7                a new symbol brings up to two new pairs
+ *     lo w er              (lo,w) 7                a new symbol creates up to two new pairs
  *     low er
  *
- * There are two kinds of model. bpe_new makes SentencePiece's, where any two neighbours merge whose
- * bytes together are a piece, by its score; bpe_new_merges makes Hugging Face's, where merges are
- * listed. Ranks encode the order of both: equal scores have equal ranks. SentencePiece's unused
- * pieces merge too and are split again at the end, each by the last pair that was seen to make it
- * anywhere in the text; see BPE_WHOLE.
- */
+ * There are two kinds of model. In SentencePiece's (bpe_new), two neighbours can merge if their
+ * concatenation is a piece, and the score of that piece is the priority. In Hugging Face's
+ * (bpe_new_merges), merges are listed. Ranks encode the order of both: equal scores have equal
+ * ranks. SentencePiece's unused pieces merge too and are split again at the end, each into the last
+ * pair seen anywhere in the text that can make it; see BPE_WHOLE. */
 #pragma once
 
 #include "encoders/token.h"
 
 typedef struct bpe bpe;
 
-/* Memory for long segments and for models with unused pieces. Zeroed memory is a fresh one. */
+/* Memory for long segments and for models with unused pieces. Starts zeroed. */
 typedef struct bpe_scratch {
     void *work, *splits;
     size_t n_work_bytes;
-    uint32_t n_calls; /* splits of other calls are void */
+    uint32_t n_calls; /* splits noted by earlier calls are invalid */
 } bpe_scratch;
 
 void bpe_scratch_free(bpe_scratch *s);
 
-/* A SentencePiece model. Pieces are in the form that texts have (space.h). A piece "\0" of type
- * UNUSED is ignored, as in the reference. The spec has passed vocabulary_check.
- * UNITOK_ERROR_VOCABULARY: a piece occurs twice (`item`), or there are too many. */
+/* Builds a SentencePiece model. Pieces are in the form that texts have (space.h). A piece "\0" of
+ * type UNUSED is ignored, as in the reference. The spec has passed vocabulary_check.
+ * UNITOK_ERROR_VOCABULARY: a piece occurs twice (`item`), or there are too many pieces. */
 int32_t bpe_new(const unitok_spec *spec, bpe **ret, unitok_error *error);
 
 enum bpe_merges_flags {
-    /* a character without an id becomes its bytes, "<0x41>", where these all have ids */
+    /* a character without an id becomes its bytes, "<0x41>", if all of them have ids */
     BPE_BYTE_FALLBACK = 1,
     BPE_FUSE_UNKNOWN = 2,  /* adjacent unknown characters of a segment are one token */
-    BPE_IGNORE_MERGES = 4, /* a segment that is a piece is taken at once */
-    BPE_COMPACT = 8        /* a space means U+2581, whose bytes in a fallback are E2 96 81 */
+    BPE_IGNORE_MERGES = 4, /* a segment that is a piece is not merged */
+    BPE_COMPACT = 8        /* a space stands for U+2581; in a byte fallback it is E2 96 81 */
 };
 
-/* A Hugging Face model: merge k, of rank k, joins ids left[k] and right[k] to merged[k], whose
- * bytes are theirs laid end to end; of a pair that occurs twice the last counts. unknown_id is an
- * id, or -1: unknown characters are dropped. The types of pieces are ignored. UNITOK_ERROR_ARGUMENT
- * names a merge (`item`) that is none, UNITOK_ERROR_VOCABULARY a piece. */
+/* Builds a Hugging Face model: merge k, of rank k, joins ids left[k] and right[k] to merged[k],
+ * whose bytes are the concatenation of theirs. If a pair occurs twice, the last one counts.
+ * unknown_id is an id, or -1 to drop unknown characters. The types of pieces are ignored.
+ * UNITOK_ERROR_ARGUMENT names an invalid merge (`item`), UNITOK_ERROR_VOCABULARY an invalid
+ * piece. */
 int32_t bpe_new_merges(const unitok_spec *spec, const int64_t *left, const int64_t *right,
                        const int64_t *merged, int64_t n_merges, int64_t unknown_id, int32_t flags,
                        bpe **ret, unitok_error *error);
 
-/* When pieces of this score merge: less is earlier, equal ranks go by position. As the reference
- * compares scores: by their bits, so that +0 comes before -0 and there is an order for NaN. */
+/* The rank of pieces with this score; lower ranks merge first, equal ranks from left to right. Like
+ * the reference, it orders scores by their bits, so +0 precedes -0 and NaN has a place. */
 INLINE uint32_t bpe_rank_of_score(double score)
 {
     float narrow = (float)score;
@@ -66,28 +65,29 @@ INLINE uint32_t bpe_rank_of_score(double score)
 void bpe_free(bpe *m);
 int64_t bpe_memory_bytes(const bpe *m);
 
-/* What the caller must know to cut texts into segments. */
+/* Properties of a model that decide how the caller cuts texts into segments. */
 enum bpe_traits {
-    /* Never cut: what is far away decides. SentencePiece: an unused piece can be made in two
-     * ways, and the last one seen counts. Hugging Face: a merge has unknown characters or bytes
-     * in it; unknown characters vanish, or trade places with bytes; BPE_IGNORE_MERGES, and some
-     * piece is not what its own text merges to. Then a segment is a whole text (SentencePiece)
-     * or a whole word of the pre-tokenizer. */
+    /* The model cannot be cut, because distant text affects the result. In a SentencePiece model,
+     * an unused piece can be made in two ways, and the last one seen counts. In a Hugging Face
+     * model, one of these holds: a merge involves unknown characters or bytes; unknown characters
+     * are dropped or change places with bytes; or BPE_IGNORE_MERGES is set and some piece is not
+     * the result of merging its own text. A segment is then the complete text (SentencePiece) or a
+     * complete word of the pre-tokenizer (Hugging Face). */
     BPE_WHOLE = 1
 };
 int32_t bpe_traits(const bpe *m);
 
 /* Encodes a segment, 0 <= n_bytes < 2^31, into at most n_bytes tokens (three times as many with
- * BPE_COMPACT): returns their number, -1 when memory is short. An unknown character is
- * TOKEN_UNKNOWN, one each; models of bpe_new_merges do byte fallback and the fusing of unknowns
- * themselves (across segments the caller does it), and where they have no unknown id its characters
- * vanish, so that ends are those of the text that is left. O(n log n). */
+ * BPE_COMPACT). Returns their number, or -1 when memory is short. Each unknown character is one
+ * TOKEN_UNKNOWN. Models of bpe_new_merges apply byte fallback and fuse unknown characters
+ * themselves (across segments, the caller does); without an unknown id they drop such characters,
+ * and the ends of tokens count the remaining text only. O(n log n). */
 int64_t bpe_segment(const bpe *m, bpe_scratch *s, const uint8_t *text, int64_t n_bytes,
                     token *tokens);
 
-/* Like bpe_segment, but a merge that is due is dropped with probability `dropout`: by SentencePiece
- * until one of its sides changes; by Hugging Face's loop until the next draw that drops nothing,
- * with outdated pairs drawing too, and without BPE_IGNORE_MERGES. dropout 0 is bpe_segment, 1
- * merges nothing. Draws come from *stream, which rng_stream begins. */
+/* Like bpe_segment, but skips each merge with probability `dropout`: in SentencePiece until one of
+ * its sides changes; in Hugging Face until the next draw that skips nothing, where outdated pairs
+ * draw too and BPE_IGNORE_MERGES is off. With dropout 0 it equals bpe_segment; with 1 nothing
+ * merges. Draws come from *stream, which rng_stream initializes. */
 int64_t bpe_segment_dropout(const bpe *m, bpe_scratch *s, const uint8_t *text, int64_t n_bytes,
                             double dropout, uint64_t *stream, token *tokens);

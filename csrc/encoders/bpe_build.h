@@ -1,9 +1,9 @@
-/* bpe_build.h - what the files share that build a BPE model
+/* bpe_build.h - shared by the files that build a BPE model
  *
- *     bpe_build.c         begins and ends
- *     bpe_build_pieces.c  finds symbols and pairs of SentencePiece's
- *     bpe_build_merges.c  those of Hugging Face's
- *     bpe_build_tables.c  lays the tables out
+ *     bpe_build.c         starts and finishes
+ *     bpe_build_pieces.c  finds the symbols and pairs of a SentencePiece model
+ *     bpe_build_merges.c  finds those of a Hugging Face model
+ *     bpe_build_tables.c  lays out the tables
  */
 #pragma once
 
@@ -12,12 +12,12 @@
 typedef struct bpe_builder {
     const unitok_spec *spec;
     bpe *m;
-    uint8_t *take;        /* of each piece: whether the step at hand takes it */
-    uint32_t *numbers;    /* its symbol */
+    uint8_t *take;        /* [piece]: whether the current step includes it */
+    uint32_t *numbers;    /* [piece]: its symbol */
     string_table strings; /* all pieces */
-    uint64_t *pairs;      /* as they are found, in the form of the table */
-    uint64_t *hashes;     /* of the beginnings of a piece */
-    uint64_t *powers;     /* of the factor of `strings` */
+    uint64_t *pairs;      /* in the order found, as table slots */
+    uint64_t *hashes;     /* of the prefixes of a piece */
+    uint64_t *powers;     /* powers of the hash factor of `strings` */
     int64_t n_pairs, pairs_room, symbols_room;
     unitok_error *error;
 } bpe_builder;
@@ -38,31 +38,31 @@ INLINE int is_mergeable(const unitok_spec *spec, int64_t k)
     return type_of(spec, k) == UNITOK_PIECE_NORMAL || type_of(spec, k) == UNITOK_PIECE_UNUSED;
 }
 
-/* The bytes of the first character; with UNITOK_BYTES every byte is one. */
+/* The size of the first character; with UNITOK_BYTES, always 1. */
 INLINE int64_t first_bytes(const unitok_spec *spec, const uint8_t *text, int64_t n_bytes)
 {
     if (spec->flags & UNITOK_BYTES) return 1;
     return char_bytes(text[0]) < n_bytes ? char_bytes(text[0]) : n_bytes;
 }
 
-/* The longest piece. */
+/* The size of the longest piece. */
 int64_t bpe_longest_bytes(const unitok_spec *spec);
 
-/* Begins a model of the pieces of a spec; bpe_build_finish ends it whatever came between, and frees
- * the builder. Then *ret_all says whether every piece encodes to itself. */
+/* Starts a model of the pieces of a spec. Call bpe_build_finish even after a failure; it frees the
+ * builder and sets *ret_all to whether every piece encodes to itself. */
 int32_t bpe_build_start(bpe_builder *b, const unitok_spec *spec, int has_merges,
                         unitok_error *error);
 int32_t bpe_build_finish(bpe_builder *b, int32_t status, bpe **ret, int *ret_all);
 
-/* A new symbol, and one for a character; SYMBOL_NONE when there is no room. */
+/* Add a symbol, or the symbol of a character; return SYMBOL_NONE when memory is short. */
 uint32_t bpe_add_symbol(bpe_builder *b, int64_t id, int64_t n_bytes, int is_unused);
 uint32_t bpe_add_character(bpe_builder *b, const uint8_t *text, int64_t n_bytes, int64_t id,
                            int is_unused);
 
-/* A table of n merges, each with a rank of its own; and a pair that merges so. 0 when memory is
- * short. */
+/* Allocate n merges, each with its own rank, and add a pair that makes one of them. Return 0 when
+ * memory is short. */
 int bpe_begin_merges(bpe *m, int64_t n);
 int bpe_add_pair(bpe_builder *b, uint32_t left, uint32_t right, int64_t merge);
 
-/* The tables that come from all pieces and pairs; 0 when memory is short. */
+/* Builds the tables derived from all pieces and pairs; 0 when memory is short. */
 int bpe_build_tables(bpe_builder *b, int *ret_all);

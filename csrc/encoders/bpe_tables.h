@@ -1,52 +1,54 @@
-/* bpe_tables.h - what a BPE model holds; bpe_build_tables.c makes it, bpe.c reads it */
+/* bpe_tables.h - the tables of a BPE model: bpe_build_tables.c builds them, bpe.c reads them */
 #pragma once
 
 #include "encoders/bpe.h"
 #include "structures/string_table.h"
 #include "encoders/symbols.h"
 
-/* A pair that may merge, in 8 bytes, so that the table of a usual model fits the second cache:
+/* A pair that can merge. It takes 8 bytes, so the table of a typical model fits the second-level
+ * cache:
  *
  *     63 .... 43 | 42 .... 22 | 21 .... 0
  *     left       | right      | merge          all ones: a free slot
  *
- * Merges are numbered best first; separate tables hold what they make and how they rank.
+ * Merges are numbered best first; separate tables map them to their results and ranks.
  *
- * Of all ways to divide a piece in two, merging from characters reaches at most one: what happens
- * inside a piece does not depend on its neighbours, so it is the last pair that merges when the
- * piece alone is encoded. These pairs, about half of SentencePiece's, have a table of their own.
- * Dropout can reach the others too. */
+ * Of all ways to divide a piece in two, merging from characters reaches at most one: the result
+ * inside a piece does not depend on its neighbours, so it is always the pair that merges last when
+ * the piece is encoded alone. Only these pairs, about half of SentencePiece's, are in the main
+ * table. Dropout can reach the others, which have a second table. */
 #define BPE_SYMBOL_BITS 21
 #define BPE_MERGE_BITS 22
 #define BPE_SYMBOLS_MAX (1 << BPE_SYMBOL_BITS)
 #define BPE_NO_MERGE ((UINT32_C(1) << BPE_MERGE_BITS) - 1)
 #define BPE_FREE UINT64_MAX
-#define BPE_PAIR_BITS_MAX 28 /* of a table of pairs */
+#define BPE_PAIR_BITS_MAX 28 /* the largest table of pairs */
 
-/* The result of a merge, and which symbols can merge with it: most neighbours cannot, and need no
- * look-up. */
+/* The result of a merge, and a filter of the symbols that can merge with it. Most neighbours
+ * cannot, and the filter spares their lookup. */
 typedef struct bpe_made {
     uint32_t symbol;
-    uint32_t rank; /* the first merge that is as good */
-    /* bit s & 31 is set for every symbol s that may merge with this one to its right */
+    uint32_t rank; /* the first merge with the same priority */
+    /* bit s & 31 is set if some symbol s can be the left side of a merge with this symbol */
     uint32_t lefts;
-    uint32_t rights; /* likewise for those to its right */
+    uint32_t rights; /* likewise for symbols that can be the right side */
 } bpe_made;
 
-/* Symbols below this are characters of the best merges (bpe_build_pieces.c numbers them so). Their
- * pairs are in a square table, of which pairs of letters use only a few lines of the first cache.
- */
+/* Symbols below BPE_DENSE are the characters of the best merges (bpe_build_pieces.c numbers them
+ * so). Their pairs are in a square table; those of letters touch only a few lines of the
+ * first-level cache. */
 #define BPE_DENSE 256
 
-/* A piece of up to BPE_WHOLE_BYTES whose own text merges to just it: a segment that is one need not
- * be merged.
+/* A piece of up to BPE_WHOLE_BYTES that its own text merges to. A segment equal to it needs no
+ * merging.
  *
  *     low    the first 8 bytes, zero-padded
  *     high   63 .... 36 | 35 .. 32 | 31 .... 0
- *            id         | n_bytes  | bytes 8..11       0: a free slot */
+ *            id         | n_bytes  | bytes 8..11       0: a free slot
+ */
 #define BPE_WHOLE_BYTES 12
 
-/* For most segments a bit in a small filter already shows that they are not one: at most one bit in
+/* A small filter of hash bits rejects most segments that are not such a piece. At most one bit in
  * sixteen is set. */
 #define BPE_FILTER_BITS 3
 
@@ -55,38 +57,38 @@ typedef struct bpe_whole {
 } bpe_whole;
 
 typedef struct bpe_pairs {
-    uint64_t *slots; /* [0..1 << n_bits), at most half taken; NULL: none */
+    uint64_t *slots; /* [0..1 << n_bits), at most half full; NULL if empty */
     uint64_t factor; /* see probing.h */
     int n_bits;
 } bpe_pairs;
 
 struct bpe {
     symbols symbols;
-    bpe_pairs pairs; /* those that can occur where no merge is dropped */
-    bpe_pairs rest;  /* all others */
+    bpe_pairs pairs; /* pairs that can occur without dropout */
+    bpe_pairs rest;  /* all other pairs */
     /* [0..BPE_DENSE * BPE_DENSE): the merge of two symbols below BPE_DENSE */
     uint32_t *dense;
     uint32_t n_merges;
-    /* merges below this have a rank of their own, which is their number */
+    /* lower merges have a unique rank, equal to their number */
     uint32_t tied_from;
     bpe_made *made; /* [0..n_merges) */
     uint32_t n_symbols;
-    bpe_whole *wholes; /* [0..1 << whole_bits), at most half taken; NULL: none */
+    bpe_whole *wholes; /* [0..1 << whole_bits), at most half full; NULL: none */
     int whole_bits;
     uint64_t whole_factor;  /* see probing.h */
-    uint64_t *whole_filter; /* a bit for each value of BPE_FILTER_BITS more of the hash */
+    uint64_t *whole_filter; /* indexed by BPE_FILTER_BITS more bits of the hash than `wholes` */
     int32_t *ids;           /* [0..n_symbols): TOKEN_UNKNOWN for a symbol that is not a piece */
-    uint32_t *lengths;      /* [0..n_symbols): bytes; NULL where there are no unused pieces */
-    uint8_t *is_unused;     /* likewise */
-    int32_t traits;         /* of enum bpe_traits */
-    int has_merges;         /* made by bpe_new_merges */
-    int32_t flags;          /* of enum bpe_merges_flags */
-    uint32_t unknown;       /* the symbol of an unknown character; SYMBOL_NONE: it vanishes */
-    uint32_t bytes[256];    /* the symbols of bytes; SYMBOL_NONE where there is none */
-    uint8_t *data;          /* with BPE_IGNORE_MERGES, where that matters: all pieces, */
-    int64_t *offsets;       /* their bounds, */
-    int32_t *piece_ids;     /* their ids, */
-    string_table pieces;    /* and which is which */
+    uint32_t *lengths;      /* [0..n_symbols), in bytes; NULL without unused pieces */
+    uint8_t *is_unused;     /* [0..n_symbols); NULL without unused pieces */
+    int32_t traits;         /* enum bpe_traits */
+    int has_merges;         /* built by bpe_new_merges */
+    int32_t flags;          /* enum bpe_merges_flags */
+    uint32_t unknown;       /* the symbol of an unknown character; SYMBOL_NONE: dropped */
+    uint32_t bytes[256];    /* the symbols of bytes, or SYMBOL_NONE */
+    uint8_t *data;          /* all pieces, kept only if BPE_IGNORE_MERGES needs them */
+    int64_t *offsets;
+    int32_t *piece_ids;
+    string_table pieces;
 };
 
 INLINE uint64_t bpe_pair_key(uint32_t left, uint32_t right)
@@ -109,15 +111,15 @@ INLINE uint64_t *bpe_find_pair(const bpe_pairs *pairs, uint64_t key)
     }
 }
 
-/* The merge of two neighbours, BPE_NO_MERGE if they have none. */
+/* The merge of two neighbours, or BPE_NO_MERGE. */
 INLINE uint32_t bpe_find_merge(const bpe_pairs *pairs, uint32_t left, uint32_t right)
 {
     return (uint32_t)*bpe_find_pair(pairs, bpe_pair_key(left, right)) & BPE_NO_MERGE;
 }
 
-#define BPE_WHOLE_KEY ((UINT64_C(1) << 36) - 1) /* of `high`: all but the id */
+#define BPE_WHOLE_KEY ((UINT64_C(1) << 36) - 1) /* the part of `high` without the id */
 
-/* The key of a segment of 1 to BPE_WHOLE_BYTES. */
+/* The key of a segment of 1 to BPE_WHOLE_BYTES bytes. */
 INLINE bpe_whole bpe_whole_key(const uint8_t *text, int64_t n_bytes)
 {
     bpe_whole key = {0, (uint64_t)n_bytes << 32};
@@ -138,7 +140,7 @@ INLINE uint64_t bpe_whole_hash(const bpe *m, bpe_whole key)
     return (key.low ^ key.high * m->whole_factor) * UINT64_C(0x9E3779B97F4A7C15);
 }
 
-/* The slot of the key, or a free one. */
+/* The slot of a key, or a free one. */
 INLINE bpe_whole *bpe_find_whole(const bpe *m, bpe_whole key)
 {
     uint32_t mask = (UINT32_C(1) << m->whole_bits) - 1;
@@ -149,7 +151,7 @@ INLINE bpe_whole *bpe_find_whole(const bpe *m, bpe_whole key)
     }
 }
 
-/* The number of the key's bit in m->whole_filter. */
+/* The index of the key's bit in m->whole_filter. */
 INLINE uint64_t bpe_filter_bit(const bpe *m, bpe_whole key)
 {
     return bpe_whole_hash(m, key) >> (64 - m->whole_bits - BPE_FILTER_BITS);
@@ -161,7 +163,7 @@ INLINE int bpe_may_be_whole(const bpe *m, bpe_whole key)
     return m->whole_filter[bit >> 6] >> (bit & 63) & 1;
 }
 
-/* For bpe_build_tables.c: like bpe_segment for a piece of a model without unused ones, but by
- * merging alone; *ret_last is the pair that merged last, BPE_FREE if none did. */
+/* Like bpe_segment for a piece of a model without unused pieces, but always merges. Used by
+ * bpe_build_tables.c. *ret_last is the pair that merged last, or BPE_FREE. */
 int64_t bpe_last_pair(const bpe *m, bpe_scratch *s, const uint8_t *text, int64_t n_bytes,
                       token *tokens, uint64_t *ret_last);

@@ -1,29 +1,28 @@
-/* charwise.h - the best path of a float32 Unigram model, character by character: for Japanese and
+/* charwise.h - the best path of a float32 Unigram model, character by character, for Japanese and
  * Chinese
  *
- * A Japanese character has three bytes, each a unit of the trie to wait for and a branch that may
- * end the walk. Here a step is a character: those in pieces have numbers, frequent ones first, and
- * the child of a node by number c is node base + c, if it has the label c. Which piece ends there,
- * and its score, is in the node. The first character has a table:
+ * A Japanese character has three bytes; in a trie of bytes each of them costs a dependent load and
+ * an unpredictable branch. Here each step reads a character. The characters of pieces are numbered,
+ * frequent ones first, and the child of a node by number c is node base + c if its label is c. A
+ * node stores the piece that ends there and its score. The first character has a table:
  *
  *     text       東        京        都        に
  *     numbers    812       95        407       3
  *                firsts[812] ──base + 95──▶ nodes[…] ──base + 407──▶ nodes[…] ──base + 3──▶ another label: the end
  *                "東"                      "東京"                   "東京都"
  *
- * No two nodes share a base, so a fitting label proves the parent. A node without children has the
- * base 0.
+ * Invariant: no two nodes share a base, so a matching label proves the parent. A node without
+ * children has the base 0.
  *
- * Three steps are made from every character, without a branch: what does not fit leads to node 0,
- * whose score loses to all. Only the tenth start or so goes further. The sums of the next three
- * positions stay in registers; those further on are in cells:
+ * Three steps are made from every character without a branch: a mismatch leads to node 0, whose
+ * score never wins. Only about one start in ten continues beyond that. The sums of the next three
+ * positions stay in registers; later ones are in cells:
  *
  *     cells      here   +1     +2     +3     +4 ...
  *     sums       sum    near   next   far    in memory, until `far` gets there
  *
- * Sums are added, compared and restarted as the reference does (unigram_dp.h): candidates come by
- * ascending start, and the first of equals stays.
- */
+ * Sums are added, compared and restarted as in the reference (unigram_dp.h): candidates come by
+ * ascending start, and the first of equals wins. */
 #pragma once
 
 #include "encoders/token.h"
@@ -31,24 +30,24 @@
 
 #define CHARWISE_PIECE_CHARS_MAX 255
 #define CHARWISE_UNKNOWN 0xFFFFFFu /* instead of an id */
-#define CHARWISE_BYTES 4096        /* of text in one call */
-#define CHARWISE_AHEAD 8           /* characters, for which second nodes are prefetched */
-#define CHARWISE_SEGMENT 4         /* bytes: see charwise_is_next */
-#define CHARWISE_SHARE 4           /* one byte in so many begins a character of those */
+#define CHARWISE_BYTES 4096        /* capacity of one call */
+#define CHARWISE_AHEAD 8           /* how many characters ahead second nodes are prefetched */
+#define CHARWISE_SEGMENT 4         /* in bytes, on average: see charwise_is_next */
+#define CHARWISE_SHARE 4           /* one byte in 4 must begin a kana or Chinese character */
 #define CHARWISE_TURN_BYTES 32768
 #define CHARWISE_RESTART_ABOVE 100000.0f /* sentencepiece 0.2.3 */
 
 typedef struct charwise_node {
     uint32_t base;
     uint16_t label;    /* 0: unused */
-    uint16_t children; /* a bit for each: bit number & 15 */
+    uint16_t children; /* a filter: bit number & 15 is set for each child */
     float score;       /* -INFINITY: no piece ends here */
     uint32_t piece;    /* id << 8 | characters */
 } charwise_node;
 
 typedef struct charwise {
-    charwise_node *nodes; /* [0..n_nodes-1]; nodes[0] is nothing */
-    /* [0..n_numbers-1], by the number of the first character; an unknown one if it is no piece */
+    charwise_node *nodes; /* [0..n_nodes-1]; nodes[0] is the mismatch node */
+    /* [0..n_numbers-1], by the number of the first character; unknown if it is not a piece */
     charwise_node *firsts;
     uint16_t *numbers; /* [0..n_code_points-1]; 0: in no piece */
     int64_t n_nodes, n_numbers, n_code_points;
@@ -65,9 +64,10 @@ typedef struct charwise_pieces {
     float unknown_score;
 } charwise_pieces;
 
-/* *ret is NULL where it is of no use or something does not fit: few pieces join characters of three
- * bytes, a piece is not UTF-8 or has too many characters, there are too many characters or ids. 0
- * when memory is short. O(bytes of pieces), but for the search for free nodes. */
+/* Sets *ret to NULL if the tables would not help (few pieces join characters of three bytes) or
+ * cannot be built (a piece is not UTF-8 or has too many characters, or there are too many
+ * characters or ids). Returns 0 when memory is short. O(bytes of pieces), plus the search for free
+ * nodes. */
 int charwise_new(const charwise_pieces *pieces, charwise **ret);
 void charwise_free(charwise *c);
 int64_t charwise_memory_bytes(const charwise *c);
@@ -81,18 +81,18 @@ typedef struct charwise_work {
     int64_t left_bytes; /* see charwise_is_next */
     charwise_cell cells[CHARWISE_BYTES + CHARWISE_PIECE_CHARS_MAX + 4];
     uint16_t numbers[CHARWISE_BYTES + CHARWISE_AHEAD + 4];
-    uint16_t starts[CHARWISE_BYTES + 1]; /* of the characters, in bytes */
+    uint16_t starts[CHARWISE_BYTES + 1]; /* where the characters start, in bytes */
     token tokens[CHARWISE_BYTES];
 } charwise_work;
 
-/* Encodes text[0..n_bytes-1], 0 < n_bytes <= CHARWISE_BYTES, from the running sum *io_sum, and
- * leaves there the sum after it. Returns the number n of tokens, which are
- * work->tokens[CHARWISE_BYTES - n...]; 0 if the text is not UTF-8. */
+/* Encodes text[0..n_bytes-1], 0 < n_bytes <= CHARWISE_BYTES. *io_sum is the running sum before and
+ * after. Returns the number n of tokens, which are work->tokens[CHARWISE_BYTES - n...]; 0 if the
+ * text is not UTF-8. */
 int64_t charwise_path(const charwise *c, const uint8_t *text, int64_t n_bytes, float *io_sum,
                       charwise_work *work);
 
-/* Is text[0..n_bytes-1] mostly kana and Chinese characters (U+3000..U+9FFF)? Not Korean: its words
- * recur. */
+/* Whether text[0..n_bytes-1] is mostly kana and Chinese characters (U+3000..U+9FFF). Korean is
+ * excluded because its words recur, so the memo is faster. */
 INLINE int charwise_is_for(const uint8_t *text, int64_t n_bytes)
 {
     int64_t n_chars = 0;
@@ -104,9 +104,9 @@ INLINE int charwise_is_for(const uint8_t *text, int64_t n_bytes)
     return n_chars * CHARWISE_SHARE > n_bytes;
 }
 
-/* Is it faster than the memo for such a text, with so many cuts? Not where segments are so short
- * that they recur. If it is, the next CHARWISE_TURN_BYTES that charwise_is_for need not be scanned
- * for cuts. */
+/* Whether this walk is faster than the memo for such a text with n_cuts cuts. It is not if segments
+ * are so short that they recur. After a positive answer, the next CHARWISE_TURN_BYTES that satisfy
+ * charwise_is_for need no scan for cuts. */
 INLINE int charwise_is_next(charwise_work *work, const uint8_t *text, int64_t n_bytes,
                             int64_t n_cuts)
 {

@@ -1,31 +1,31 @@
-/* endings.h - all pieces that end at each position of a text, found in one pass (Aho and Corasick)
+/* endings.h - finds all pieces that end at each position of a text, in one pass (Aho-Corasick)
  *
- * Where pieces cross spaces, walks from every position read each byte about ten times. Here one
- * state follows the text: the longest suffix of what has been read that begins a piece.
+ * If pieces cross spaces, trie walks from every position read each byte about ten times. Here one
+ * state follows the text: the longest suffix of the text read so far that is a prefix of a piece.
  *
  *     pieces  "she" "he" "h" "ers"          text   s  h  e  r  s
  *                                           state  s sh she er ers      "her" begins no piece, "er" does
  *     she   base of its children, as in the trie (trie.h)
- *           fail: he, the longest shorter suffix; its children are tried where "she" has none that fits
+ *           fail: he, the longest shorter suffix; its children are tried if no child of "she" matches
  *           list: "she", "he"
  *
- * Nodes have the indexes of the trie's units, but for the root and its children: the root is node
- * 0, its child by byte c is node c. A byte that begins no piece has a node there too, which is like
- * the root, so the root has a child for every byte. A leaf has the base and the fail of the longest
- * suffix that has children, so that nothing is tried in vain. A node where no piece ends shares the
- * list of its suffix. Pieces of one ASCII byte, like "h" here, are in no list but in a table of
- * their own.
+ * Nodes have the indexes of the trie's units, except for the root and its children: the root is
+ * node 0, and its child by byte c is node c. A byte that begins no piece also has such a node,
+ * equivalent to the root, so the root has a child for every byte. A leaf copies the base and the
+ * fail link of its longest suffix that has children, which saves a failing step. A node at which no
+ * piece ends shares the list of its suffix. Pieces of one ASCII byte, like "h" here, have a table
+ * instead of list entries.
  *
- * What takes time is nodes that are in no cache. So 64 parts of a text are followed in turn, a step
- * of each, without a branch, and each step prefetches the one node that the lane's next step reads:
+ * Most of the time is spent waiting for nodes that are in no cache. So 64 lanes, each with its own
+ * part of the text, take branch-free steps in turn. Each step prefetches the one node that the
+ * lane's next step reads:
  *
- *     a child by the next byte, if `bytes` does not rule it out: is the label that byte? then the byte is taken
- *     otherwise, or if the label was another one: the suffix
+ *     the child by the next byte, if `bytes` does not rule it out: if its label matches, the byte is consumed
+ *     otherwise, or after a mismatch, the suffix
  *
- * Each part but the first begins at the root, EARLY bytes before, which is mostly enough to come to
- * the right state. Then the parts are joined: from the state where the part before ended, places
- * are corrected until one is right already.
- */
+ * Every lane but the first begins at the root, EARLY bytes before its part, which is usually enough
+ * to reach the correct state. The parts are then joined: starting from the final state of the part
+ * before, places are corrected until one is already correct. */
 #pragma once
 
 #include "structures/trie.h"
@@ -33,21 +33,20 @@
 #define ENDINGS_PIECE_BYTES 255
 #define ENDINGS_OUTS 4
 
-/* Pieces that end at a position, the longest first; where there are fewer, the first of them again.
- * A value is (id + 1) << 8 | 255 - the piece's bytes. A longer list takes several records in a row.
- */
+/* Pieces that end at a position, the longest first; unused entries repeat the first one. A value is
+ * (id + 1) << 8 | 255 - the piece's bytes. A longer list takes several consecutive records. */
 typedef struct endings_list {
     float scores[ENDINGS_OUTS];
     uint32_t values[ENDINGS_OUTS];
 } endings_list;
 
 typedef struct endings_node {
-    /* the base of its children << 9 | 0x100 | the byte that leads here; the lower bits 0: unused */
+    /* the base of its children << 9 | 0x100 | its label; 0 in the lower bits: unused */
     uint32_t unit;
     uint32_t fail;
-    /* the index of its first record << 8 | the number of records after that one */
+    /* the index of its first record << 8 | the number of further records */
     uint32_t list;
-    uint32_t bytes; /* a bit for each child: bit c & 31 */
+    uint32_t bytes; /* a filter: bit c & 31 is set for each child c */
 } endings_node;
 
 typedef struct endings_piece {
@@ -58,7 +57,7 @@ typedef struct endings_piece {
 typedef struct endings {
     endings_node *nodes;
     endings_list *lists; /* lists[0] is empty: scores of -INFINITY */
-    void *block;         /* the memory of lists */
+    void *block;         /* the allocation that contains `lists` */
     int64_t n_nodes, n_lists;
     int64_t max_piece_bytes;
     endings_piece singles[256]; /* by byte: pieces of one ASCII byte */
@@ -69,7 +68,7 @@ INLINE int64_t endings_value_bytes(uint32_t value)
     return 255 - (int64_t)(value & 255);
 }
 
-/* The pieces of a trie, sorted, with the values 1..n_pieces. */
+/* The sorted pieces of a trie, with the values 1..n_pieces. */
 typedef struct endings_pieces {
     const uint8_t *bytes;
     const int64_t *offsets; /* [0..n_pieces] */
@@ -78,19 +77,19 @@ typedef struct endings_pieces {
     int64_t n_pieces;
 } endings_pieces;
 
-/* *ret is NULL if a piece has more than ENDINGS_PIECE_BYTES or begins with a NUL byte, the trie or
- * an id is too large, or too many pieces are within each other. 0 when memory is short. O(bytes of
- * pieces). */
+/* Sets *ret to NULL if a piece has more than ENDINGS_PIECE_BYTES or begins with a NUL byte, if the
+ * trie or an id is too large, or if too many pieces end at one position. Returns 0 when memory is
+ * short. O(bytes of pieces). */
 int endings_new(const trie *t, const endings_pieces *pieces, endings **ret);
 void endings_free(endings *a);
 int64_t endings_memory_bytes(const endings *a);
 
-/* A position: the state there, and the pieces that end there, as in its node. */
+/* The state at a position, and the list of the pieces that end there. */
 typedef struct endings_place {
     uint32_t state, list;
 } endings_place;
 
-/* places[i] becomes that after text[i], 0 <= i < n_bytes; `state` is the one before text[0], 0
- * where a text begins. */
+/* Sets places[i] to the place after text[i], 0 <= i < n_bytes. `state` is the one before text[0]; a
+ * text begins with 0. */
 void endings_follow(const endings *a, uint32_t state, const uint8_t *text, int64_t n_bytes,
                     endings_place *places);
