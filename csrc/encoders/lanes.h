@@ -1,44 +1,44 @@
-/* lanes.h - greedy longest prefix over eight parts of a text in turn, a character of each,
+/* lanes.h - greedy longest prefix over eight parts of a text in turn, one character of each,
  * without a branch
  *
- * Beyond ASCII a character has two bytes or three, and most tokens are one or two characters. A
- * walk by bytes takes several steps for each, and finding cuts costs as much again. Here a text is
- * read as code points first (text/code_points.h), and a step of a walk is a whole character, looked
- * up in a double array of code points: the child by symbol c is at base + c.
+ * Beyond ASCII, a character has two or three bytes, and most tokens are one or two characters. A
+ * walk by bytes takes several steps for each, and finding cuts costs as much again. Lanes read the
+ * text as code points (text/code_points.h): each step of a walk is a complete character, looked up
+ * in a double array of code points, where the child by symbol c is at base + c.
  *
  *     unit   63 ..... 42   41 ... 32   31 .......... 16   15 ................ 0
  *            base of the   back        id of the longest  its symbol c; of the
  *            children; 0:              piece so far       root's children and of
  *            none                                         free units, NO_SYMBOL
  *
- *     text     ...  o  f  の  t  h  u  s ...          back: how many symbols ago the longest piece ended. A unit says so
- *                   |           |                     itself, so a walk need not remember it
+ *     text     ...  o  f  の  t  h  u  s ...          back: how many symbols ago the longest piece ended. The unit stores
+ *                   |           |                     it, so a walk need not remember it
  *                 start         at
  *
- *     the unit at base + text[at] has this symbol    it is the next one
- *     it has another                                 the piece is a token; the next walk starts where it ends
+ *     the unit at base + text[at] has this symbol    the walk continues there
+ *     it has another symbol                          the piece is a token; the next walk starts where it ends
  *
- * The root's children are all there, one for each symbol, at the symbol itself. So a walk starts
- * with one load; and a walk that ends in a leaf, whose base is 0, reads the unit that the next one
- * starts with.
+ * The root has a child for every symbol, at the index of the symbol itself. So a walk starts with
+ * one load, and a walk that ends in a leaf, whose base is 0, has already read the unit with which
+ * the next one starts.
  *
- * A character that is not a piece is the tokens of its bytes. Its unit has an id that no piece has
- * instead, and the ids of the bytes replace it in the end. That is right as long as
+ * A character that is not a piece becomes the tokens of its bytes. Its unit has an id that no piece
+ * uses, which the ids of the bytes replace at the end. This is correct under three rules:
  *
- *     - no piece ends inside such a character, unless it is the beginning of one and nothing else;
- *     - no piece that begins inside of one has anything but continuation bytes;
- *     - no stray continuation byte comes after it.
+ *     - no piece ends inside such a character, except a piece that is a prefix of that one character;
+ *     - a piece that begins inside such a character consists of continuation bytes only;
+ *     - no stray continuation byte follows it.
  *
- * Where a vocabulary breaks one of the first two rules there are no lanes; where a text breaks the
- * third, as only malformed text does, its span is walked by bytes.
+ * A vocabulary that breaks one of the first two rules has no lanes. A text that breaks the third is
+ * malformed, and its span is walked by bytes.
  *
- * Only the first lane knows that a token starts where it does. But greedy soon forgets where it
- * started: the tokens of a part are right from the first boundary on that the tokens before it
- * reach as well. Up to there the text is walked again, alone:
+ * Only the first lane is sure to start at a token boundary. But greedy encoding soon becomes
+ * independent of where it started: the tokens of a part are valid from the first boundary that the
+ * tokens before it reach too. Up to that boundary, the text is walked again, by one lane:
  *
  *     lane 0   |of |the |qui|ck |bro
  *     lane 1                        w|n |fox |...     the part begins inside a token
- *     alone                     |brown |fox            both reach the boundary after "brown ", so "fox " is right
+ *     alone                     |brown |fox            both reach the boundary after "brown ", so "fox " is valid
  */
 #pragma once
 
@@ -48,46 +48,46 @@
 
 #define LANES 8
 #define LANES_SPAN_BYTES 16384 /* encoded at a time */
-#define LANES_LEAST_BYTES 2048 /* shorter texts gain nothing */
-/* a vocabulary with longer pieces has no lanes: see `back` */
+#define LANES_LEAST_BYTES 2048 /* shorter texts are not faster */
+/* vocabularies with longer pieces have no lanes: see `back` */
 #define LANES_PIECE_BYTES 1023
 typedef struct lanes {
     const trie *trie;
     code_points_read read;
     uint64_t *units;
     int64_t n_units, memory_bytes;
-    uint16_t no_id; /* of a character that is not a piece */
+    uint16_t no_id; /* marks a character that is not a piece */
 } lanes;
 
 typedef struct lanes_work {
     uint32_t tokens[LANES_SPAN_BYTES];
     uint16_t symbols[LANES_SPAN_BYTES + CODE_POINTS_BEYOND];
     int64_t n_rare; /* characters of the last span that are not pieces */
-    /* one of them has a stray continuation byte after it: see the third rule */
+    /* a stray continuation byte follows one of them: see the third rule */
     int is_malformed;
 } lanes_work;
 
-/* From a trie whose ids have 16 bits and that lives as long, for an instruction set that
- * unitok_cpu_supported; free with lanes_free. *ret is NULL if the vocabulary cannot be walked
- * this way. Returns 0 when memory is short. Takes about 10 ms for 65,536 pieces. */
+/* Builds the lanes of a trie with 16-bit ids, which must outlive them, for the instruction set
+ * `cpu` (a value of unitok_cpu_supported). Free them with lanes_free. *ret is NULL if lanes cannot
+ * walk the vocabulary. Returns 0 when memory is short. Takes about 10 ms for 65,536 pieces. */
 int lanes_new(const trie *t, int32_t cpu, lanes **ret);
 void lanes_free(lanes *l);
 
-/* Lanes or memo?
+/* The choice between lanes and memo. The lanes take the same time for any text; the memo is faster
+ * if it holds nearly all segments.
  *
- * The lanes take the same time for any text; the memo is faster where it holds nearly all of it.
- *
- * Wide text, of which one byte in LANES_WIDE is beyond ASCII, uses the lanes, and continues to use
- * them until it is one in LANES_WIDE_STILL. A character that is not a piece costs a mispredicted
- * branch: after a span with more than one in LANES_RARE bytes, and in Korean, whose 11,172 syllables
- * are spread over the units and mostly are not pieces, the memo encodes the next LANES_PAUSE chunks,
- * provided that their segments are shorter than LANES_SHORT_WIDE bytes.
+ * Wide text, in which one byte in LANES_WIDE is beyond ASCII, uses the lanes until only one byte in
+ * LANES_WIDE_STILL is. A character that is not a piece costs a mispredicted branch, and Korean has
+ * 11,172 syllables that are spread over the units and mostly are not pieces. So in Korean, and
+ * after a span in which more than one byte in LANES_RARE begins such a character, the memo encodes
+ * the next LANES_PAUSE chunks, provided that their segments are shorter than LANES_SHORT_WIDE
+ * bytes.
  *
  * Other text uses the memo if it has more than one cut in LANES_SHORT_SEGMENT bytes, and the lanes
- * if it has fewer than one in LANES_LONG_SEGMENT. In between, after LANES_TRIAL_BYTES through the
- * memo, the lanes take a turn if the memo missed more than one byte in LANES_MISSED. Each turn is
- * twice as long as the one before, because the memo forgets what is new meanwhile; and the limit
- * favours the memo, which in its first trials misses up to twice as much as later. */
+ * if it has fewer than one in LANES_LONG_SEGMENT. In between, the memo encodes LANES_TRIAL_BYTES on
+ * trial; if it misses more than one byte in LANES_MISSED, the lanes get a turn. Each turn is twice
+ * as long as the one before, because the memo learns nothing during a turn. The limit favours the
+ * memo, whose first trials miss up to twice as much as later ones. */
 #define LANES_WIDE 4
 #define LANES_WIDE_STILL 8
 #define LANES_RARE 40
@@ -103,15 +103,15 @@ void lanes_free(lanes *l);
 typedef struct lanes_turn {
     int were_last;      /* the lanes encoded the chunk before this one */
     int pause;          /* chunks of wide text left to the memo */
-    int64_t left_bytes; /* of the lanes' turn */
-    int64_t turn_bytes; /* how long it is; 0 after a trial that the memo won */
+    int64_t left_bytes; /* what remains of the lanes' turn */
+    int64_t turn_bytes; /* the length of the turn; 0 after a trial that the memo won */
 } lanes_turn;
 
-/* Is text[0..n_bytes-1], of up to CUT_CHUNK_BYTES, wide? Reads a quarter of it. */
+/* Whether text[0..n_bytes-1], n_bytes <= CUT_CHUNK_BYTES, is wide. Samples a quarter of it. */
 INLINE int lanes_are_wide(const uint8_t *text, int64_t n_bytes, int were_last)
 {
     const uint64_t ones = 0x0101010101010101, pairs = 0x00FF00FF00FF00FF;
-    uint64_t counts = 0; /* in each byte: at most 128 */
+    uint64_t counts = 0; /* eight counters, at most 128 each */
     int64_t n_seen = 0;
     for (; n_seen + 32 <= n_bytes; n_seen += 32) counts += load_u64(text + n_seen) >> 7 & ones;
     int64_t n_wide = (int64_t)(((counts & pairs) + (counts >> 8 & pairs)) * 0x0001000100010001 >>
@@ -119,7 +119,6 @@ INLINE int lanes_are_wide(const uint8_t *text, int64_t n_bytes, int were_last)
     return n_wide * 4 * (were_last ? LANES_WIDE_STILL : LANES_WIDE) > n_seen;
 }
 
-/* Is it Korean? */
 INLINE int lanes_are_korean(const uint8_t *text, int64_t n_bytes)
 {
     int64_t n_leads = 0;
@@ -127,7 +126,7 @@ INLINE int lanes_are_korean(const uint8_t *text, int64_t n_bytes)
     return n_leads * 128 * 16 > n_bytes;
 }
 
-/* Do the lanes take the next n_bytes, which have so many cuts and are not wide? */
+/* Whether the lanes encode the next n_bytes, which have n_cuts cuts and are not wide. */
 INLINE int lanes_take(lanes_turn *t, memo_use *trial, int64_t n_bytes, int64_t n_cuts)
 {
     if (n_cuts * LANES_SHORT_SEGMENT > n_bytes) return 0;
@@ -142,13 +141,13 @@ INLINE int lanes_take(lanes_turn *t, memo_use *trial, int64_t n_bytes, int64_t n
     return t->left_bytes > 0;
 }
 
-/* Encodes text[0..n_bytes-1], LANES_LEAST_BYTES <= n_bytes, which begins where a token does:
- * all of it, or about LANES_SPAN_BYTES of a longer text, up to the end of a token, but at
- * least a byte. Returns how much. */
+/* Encodes text[0..n_bytes-1], n_bytes >= LANES_LEAST_BYTES, which begins at a token boundary: all
+ * of it, or about LANES_SPAN_BYTES of a longer text, up to the end of a token and at least one
+ * byte. Returns the number of bytes encoded. */
 int64_t lanes_encode(const lanes *l, const uint8_t *text, int64_t n_bytes, lanes_work *work,
                      uint16_t *ids, int64_t *ret_n_ids);
 
-#define CHAR_NO_SYMBOL 0xDFFF /* no text has it */
+#define CHAR_NO_SYMBOL 0xDFFF /* a surrogate, which no text contains */
 #define CHAR_SYMBOLS 65536
 #define CHAR_ID_SHIFT 16
 #define CHAR_BACK_SHIFT 32

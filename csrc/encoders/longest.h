@@ -1,4 +1,5 @@
-/* longest.h - greedy longest prefix: at every position the longest piece, else the byte's own id */
+/* longest.h - greedy longest prefix: the longest piece at every position, or else the id of the
+ * byte */
 #pragma once
 
 #include "encoders/lanes.h"
@@ -8,14 +9,15 @@
 
 typedef struct longest {
     trie trie;
-    const unitok_hat *hat; /* instead of the trie, where it is not NULL */
+    const unitok_hat *hat; /* used instead of the trie, if not NULL */
     int64_t max_piece_bytes;
-    long_pieces *longs; /* NULL: no piece has more than LONG_PIECE_BYTES */
-    lanes *lanes;       /* NULL: with any of the above, ids of 32 bits, or where they do not fit */
+    long_pieces *longs; /* NULL if no piece has more than LONG_PIECE_BYTES */
+    /* NULL with a HAT-trie, long pieces or 32-bit ids, or if lanes cannot walk the vocabulary */
+    lanes *lanes;
 } longest;
 
-/* One token: its id and its length. n_bytes >= 1, and at most LONG_PIECE_BYTES if the model has
- * longer pieces. */
+/* Returns the id of the token at the start of the text, and its length. n_bytes >= 1, and at most
+ * LONG_PIECE_BYTES if the model has longer pieces. */
 INLINE int32_t longest_next(const longest *m, const uint8_t *text, int64_t n_bytes,
                             int64_t *ret_n_bytes)
 {
@@ -27,7 +29,8 @@ INLINE int32_t longest_next(const longest *m, const uint8_t *text, int64_t n_byt
     return (int32_t)(trie_longest(&m->trie, text, n_bytes, ret_n_bytes) - 1);
 }
 
-/* The token at text[at], for any model: its id, or -1 when memory is short. See long_pieces_at. */
+/* Returns the id of the token at text[at] for any model, or -1 when memory is short. See
+ * long_pieces_at. */
 INLINE int32_t longest_at(const longest *m, long_window *w, const uint8_t *text, int64_t n_bytes,
                           int64_t at, int64_t *ret_n_bytes)
 {
@@ -41,9 +44,9 @@ INLINE int32_t longest_at(const longest *m, long_window *w, const uint8_t *text,
     return longest_next(m, text + at, n_left, ret_n_bytes);
 }
 
-/* How much of text[0..n_bytes-1] is settled where no cut comes: up to the last token boundary that
- * more text cannot move. A token is settled when no piece that begins with it can reach past the
- * bytes at hand. 0 when memory is short. */
+/* How much of text[0..n_bytes-1] is settled without a cut: up to the last token boundary that no
+ * further text can move. A token is settled if no piece that begins with it can extend past the
+ * available bytes. Returns 0 when memory is short. */
 INLINE int64_t longest_settled(const longest *m, const uint8_t *text, int64_t n_bytes)
 {
     long_window w = {0};

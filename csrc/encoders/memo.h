@@ -1,19 +1,19 @@
-/* memo.h - segments already encoded: the keys under which two tables of fixed size hold their ids
+/* memo.h - the keys of the memo, which maps segments encoded before to their ids
  *
- * Texts repeat themselves: about 97 % of English segments have occurred shortly before. A segment
- * of up to 15 bytes is its own key: the bytes, zero-padded, and their number in byte 15; up to 31
- * bytes likewise in the second table. The whole key is compared, so a hit is exact. Direct-mapped,
- * the last segment wins: sets of two ways were measured and lost.
+ * Texts repeat themselves: about 97 % of English segments occurred shortly before. The memo has two
+ * tables of fixed size. In the first, a segment of up to 15 bytes is its own key: the bytes,
+ * zero-padded, and their number in byte 15. The second holds segments of up to 31 bytes likewise. A
+ * lookup compares the complete key, so a hit is exact. Both are direct-mapped, and a new segment
+ * replaces the old one; sets of two ways were measured and were slower.
  *
  *     short entry    | 15 bytes of segment .......... n | 7 ids .................................. word |
  *     long entry     | 31 bytes of segment ........................................ n |
  *                    | 15 ids ........................................................ word |
  *
- * The ids are 16 or 32 bits wide, and so is `word`: its low 4 bits count the ids, the others belong
- * to model/segments.h, which declares the entries. An empty entry has n = 0, which no segment
- * has. Ids are copied whole, 7 or 15 and the word, and the output moves on by the count: hence
- * UNITOK_ENCODE_SLACK.
- */
+ * Ids are 16 or 32 bits wide, and so is `word`: its low 4 bits count the ids; the others belong to
+ * model/segments.h, which declares the entries. An empty entry has n = 0, which no segment has. A
+ * hit copies all 7 or 15 ids and the word, whatever the count, and advances the output by the
+ * count; a copy of fixed size needs no branch. UNITOK_ENCODE_SLACK reserves the space for it. */
 #pragma once
 
 #include "ground/cpu.h"
@@ -27,8 +27,8 @@
 #define MEMO_SHORT_IDS 7
 #define MEMO_LONG_IDS 15
 
-/* How much text went through the memo, and how much of it the memo did not hold: bytes, since a
- * path last asked and set both to 0. */
+/* How many bytes went through the memo, and how many of them it missed, since an encoding path last
+ * read and reset both counts. */
 typedef struct memo_use {
     int64_t tried_bytes, missed_bytes;
 } memo_use;
@@ -61,8 +61,8 @@ static const uint64_t memo_tags[16][2] = {
 #undef T
 };
 
-/* The key of a segment of n_bytes <= MEMO_SHORT_BYTES; reads 16 bytes. In a register of SSE2, which
- * every x86-64 has: 3 to 5 % of the whole encoder. */
+/* The key of a segment of n_bytes <= MEMO_SHORT_BYTES. Reads 16 bytes. On x86-64 the key stays in
+ * an SSE2 register, which makes encoding 3 to 5 % faster. */
 #if defined(UNITOK_X86)
 typedef __m128i memo_short_key;
 
@@ -79,7 +79,7 @@ INLINE uint64_t memo_short_hash(memo_short_key key)
                (uint64_t)_mm_cvtsi128_si64(_mm_unpackhi_epi64(key, key)));
 }
 
-/* Is this the key that an entry holds? */
+/* Whether an entry holds this key. */
 INLINE int memo_short_is(const uint64_t held[2], memo_short_key key)
 {
     return _mm_movemask_epi8(_mm_cmpeq_epi8(key, _mm_loadu_si128((const __m128i *)held))) == 0xFFFF;

@@ -1,53 +1,52 @@
-/* nbest.h - the n best paths through a lattice, and n distinct random ones, by the same search
+/* nbest.h - finds the n best paths through a lattice, or draws n distinct random ones
  *
- * The search runs backwards from the end of the text. A hypothesis is a suffix of a path; its
- * priority is that of the best path with this suffix. The best hypothesis is taken from a heap and
- * extended by every edge that ends where it begins.
+ * Both searches run backwards from the end of the text. A hypothesis is a suffix of a path; its
+ * priority is that of the best path with this suffix. The search takes the best hypothesis from a
+ * heap and extends it by every edge that ends where it begins.
  *
  *     best:     priority = the hypothesis' own score + the best score from the start to it (known from Viterbi)
  *     random:   priority = the best of the scores of its paths, each perturbed by Gumbel noise, drawn top-down (Kool,
  *               van Hoof, Welling, "Stochastic beams and where to find them", 2019): the first n are n samples
  *               without replacement
  *
- * "Best" is sentencepiece 0.2.3's NBestEncode down to the last bit and tie: float32 sums (float64
- * for a float64 model) in its order, the heap of libstdc++, and its limits: at MAX_AGENDA
- * hypotheses in the heap, or after MAX_HYPOTHESES more in memory, only the best few are kept; after
- * MAX_SHRINKS of these, or at MAX_TOTAL hypotheses, the answer is the Viterbi path alone. For n = 1
- * sentencepiece's unigram model runs Viterbi over bytes, not over this lattice: use the encoder to
- * get the same ids.
- */
+ * The best paths equal those of sentencepiece 0.2.3's NBestEncode, including rounding and ties.
+ * They use its float32 sums (float64 for a float64 model) in its order, the heap algorithm of
+ * libstdc++, and its limits: at MAX_AGENDA hypotheses in the heap, or after MAX_HYPOTHESES more in
+ * memory, only the best few are kept; after MAX_SHRINKS such reductions, or at MAX_TOTAL
+ * hypotheses, the answer is the Viterbi path alone. For n = 1, sentencepiece runs Viterbi over
+ * bytes instead of this lattice: use the encoder to get the same ids. */
 #pragma once
 
 #include "encoders/lattice.h"
 
-#define NBEST_MAX 1024 /* as in SentencePiece; a larger n is this */
+#define NBEST_MAX 1024 /* as in SentencePiece; larger values are reduced to this */
 
-/* An edge of the lattice, as the search needs it. Node 0 is the start of the text, the last node
- * its end. */
+/* An edge of the lattice, with the best path to it. Node 0 is the start of the text; the last node
+ * is its end. */
 typedef struct nbest_node {
     double score;
-    /* of all paths from the start of the text to the end of this node: the score */
+    /* the score of the best path from the start of the text to the end of this node */
     double best;
-    int32_t before; /* the node before it on that path */
+    int32_t before; /* the previous node on that path */
     int32_t begin, end;
     uint32_t value;
 } nbest_node;
 
 typedef struct nbest_hypothesis {
     double priority;
-    double score; /* of its nodes, from the end of the text */
+    double score; /* the sum of its nodes, added from the end of the text */
     int32_t node;
     int32_t next; /* the hypothesis it extends; -1 at the end of the text */
 } nbest_hypothesis;
 
-/* Scratch of one thread; starts zeroed. Used by one call at a time. Memory O(nodes), plus about
- * MAX_TOTAL hypotheses at most for the n best. */
+/* One thread's scratch; starts zeroed. Only one call at a time can use it. Takes O(nodes) memory,
+ * plus at most about MAX_TOTAL hypotheses for the n best. */
 typedef struct nbest {
     nbest_node *nodes;
     /* nodes by their ends, in order of creation: ending[first_ending[e]..first_ending[e + 1]) */
     int32_t *ending;
     int32_t *first_ending; /* [0..n_bytes + 1] */
-    /* random: [0..n_bytes], the logarithm of the sum of all paths to a position */
+    /* random: [0..n_bytes], the logarithm of the total weight of all paths to a position */
     double *log_sums;
     lattice_edge *edges;
     nbest_hypothesis *hypotheses, *kept;
@@ -61,18 +60,18 @@ typedef struct nbest {
 
 void nbest_free(nbest *s);
 
-/* The n best paths of text[0..n_bytes-1], best first, with their scores; fewer if there are fewer.
- * n_bytes < 2^30. An empty text has one empty path of score 0. Returns 0 when memory is short.
- * O(n_bytes) nodes, O(log) per hypothesis. */
+/* Finds the n best paths of text[0..n_bytes-1], best first, with their scores, or all paths if
+ * there are fewer. n_bytes < 2^30. An empty text has one empty path of score 0. Returns 0 when
+ * memory is short. O(n_bytes) nodes, O(log) per hypothesis. */
 int nbest_find(nbest *s, const lattice_model *model, const uint8_t *text, int64_t n_bytes,
                int64_t n, lattice_paths *ret);
 
-/* The index of a path drawn with p(path) ~ exp(alpha * score). SentencePiece's SampleEncode with
- * nbest_size > 1. */
+/* Draws the index of a path with p(path) ~ exp(alpha * score), like SentencePiece's SampleEncode
+ * with nbest_size > 1. */
 int64_t nbest_choose(const lattice_paths *paths, double alpha, uint64_t key);
 
-/* n distinct random paths, drawn one after the other with p(path) ~ exp(alpha * score) from those
- * left; fewer if there are fewer. scores[k] is the log probability that path k is drawn at all,
+/* Draws n distinct random paths, each with p(path) ~ exp(alpha * score) among those not drawn yet,
+ * or all paths if there are fewer. scores[k] is the log probability that path k is drawn at all,
  * given the threshold set by the first path not drawn (SentencePiece 0.1.9x's
  * SampleEncodeAndScore(wor=true)); 0 if all paths were drawn. With include_best the first path is
  * the best one, with score 0, and the others are drawn as above. Returns 0 when memory is short. */

@@ -1,17 +1,16 @@
-/* symbols.h - what BPE and character models begin with: a text as characters and user-defined
- * symbols, each a number
+/* symbols.h - splits a text into characters and user-defined symbols, each a number, for BPE and
+ * character models
  *
- * At every position the longest user-defined symbol is taken, else one character (as many bytes as
- * its lead byte says, fewer where the text ends; always one, where bytes count as characters).
- * Characters that were not added are symbol 0.
+ * At every position the longest user-defined symbol matches, or else one character: as many bytes
+ * as its lead byte says, fewer at the end of the text, always one with UNITOK_BYTES. Characters
+ * that were not added are symbol 0.
  *
  *     singles[256]                                    symbols of one-byte characters
  *     slots   63 .. 40 | 39 .. 32 | 31 ... 0          open-addressed, at most half full: characters of 2 to 4 bytes
  *             symbol   | n_bytes  | bytes             (0: free)
- *     user    a double array of the user-defined symbols; user_leads[byte] = 1 where one begins
+ *     user    a double array of the user-defined symbols; user_leads[byte] = 1 if one begins with the byte
  *
- * Symbols are below SYMBOLS_MAX, so that one fits a slot and, with 1 added, a unit of the trie.
- */
+ * Symbols are below SYMBOLS_MAX, so that one fits a slot and, with 1 added, a unit of the trie. */
 #pragma once
 
 #include "encoders/token.h"
@@ -20,34 +19,35 @@
 #define SYMBOLS_MAX TRIE_VALUE_MAX
 #define SYMBOL_NONE 0
 
-/* As the reference: of the user-defined symbols that begin a text, only the 64 shortest are seen.
- */
+/* Like the reference, considers only the 64 shortest of the user-defined symbols that match at a
+ * position. */
 #define SYMBOLS_NESTED_MAX 64
 
 typedef struct symbols {
     uint32_t singles[256];
-    /* bytes from here on begin a character of several: 0xC0, or 256 where there are none */
+    /* the least lead byte of a multibyte character: 0xC0, or 256 if there are none */
     uint32_t first_lead;
     uint64_t *slots;     /* [0..1 << n_bits) */
     uint64_t factor;     /* see probing.h */
-    int n_bits, n_turns; /* how many factors were tried for the slots there are */
-    int64_t n_used;      /* slots */
-    uint64_t *user;      /* units of a trie; NULL: no user-defined symbols */
+    int n_bits, n_turns; /* n_turns: how many factors were tried at this size */
+    int64_t n_used;      /* slots in use */
+    uint64_t *user;      /* units of a trie; NULL without user-defined symbols */
     uint8_t user_leads[256];
 } symbols;
 
 int symbols_new(symbols *t, int is_bytes);
 void symbols_free(symbols *t);
 
-/* The symbol of a character of 1 to 4 bytes, SYMBOL_NONE if it was not added. */
+/* The symbol of a character of 1 to 4 bytes, or SYMBOL_NONE if it was not added. */
 uint32_t symbols_find(const symbols *t, const uint8_t *character, int64_t n_bytes);
 
-/* Adds a character that is not there; 0 when memory is short. After the last, symbols_settle sees
- * to it that look-ups are fast, whatever the characters are; 0 likewise. */
+/* Adds a character that was not added before; returns 0 when memory is short. Call symbols_settle
+ * after the last one: it bounds the length of every lookup, whatever the characters are. It also
+ * returns 0 when memory is short. */
 int symbols_add(symbols *t, const uint8_t *character, int64_t n_bytes, uint32_t symbol);
 int symbols_settle(symbols *t);
 
-/* Takes pieces k of the spec with take[k] as user-defined; their symbols are numbers[k]. */
+/* Adds every piece k of the spec with take[k] as a user-defined symbol numbers[k]. */
 int32_t symbols_add_user(symbols *t, const unitok_spec *spec, const uint8_t *take,
                          const uint32_t *numbers, unitok_error *error);
 
@@ -66,7 +66,8 @@ INLINE uint32_t symbols_find_key(const symbols *t, uint64_t key)
     }
 }
 
-/* The longest user-defined symbol that begins the text; 0 bytes if there is none. */
+/* Finds the longest user-defined symbol at the start of the text; returns 0 bytes if none
+ * matches. */
 INLINE int64_t symbols_match_user(const symbols *t, const uint8_t *text, int64_t n_bytes,
                                   uint32_t *ret)
 {
@@ -86,7 +87,7 @@ INLINE int64_t symbols_match_user(const symbols *t, const uint8_t *text, int64_t
     return length;
 }
 
-/* The symbol at the start of text[0..n_bytes-1], n_bytes >= 1: returns its length. */
+/* Finds the symbol at the start of text[0..n_bytes-1], n_bytes >= 1, and returns its length. */
 INLINE int64_t symbols_next(const symbols *t, const uint8_t *text, int64_t n_bytes, uint32_t *ret)
 {
     uint8_t lead = text[0];

@@ -13,5 +13,5 @@ typedef struct token {
 
 #define TOKEN_UNKNOWN (-1)
 
-/* The limit where all tokens of a text are held at once. */
+/* The maximum size of a text whose tokens are all held at once. */
 #define TEXT_BYTES_MAX (1 << 29)

@@ -1,28 +1,27 @@
-/* unigram.h - the best path by score: which pieces cover a text with the largest sum
+/* unigram.h - the best path by score: the pieces that cover a text with the largest sum
  * (SentencePiece, BytePiece, Hugging Face)
  *
- * Viterbi from left to right. A cell for every byte holds the best sum of a path that ends there
- * and its last piece:
+ * Viterbi runs from left to right. The cell of each byte holds the best sum of a path that ends
+ * there, and the last piece of that path:
  *
  *     text     t   h   e  SP   c   a   t
  *     cell   0   1   2   3   4   5   6   7        cell: | sum | value of the last piece |
  *            |---"th"--->|---"e SP"->|            candidates are offered by ascending start; the first of equals stays,
  *            |-----"the"---->|                    so of equal sums the longest last piece wins
  *
- * The references sum in floating point over the whole text, so their answer can depend on the
- * running sum S that a segment begins with. Three ways to encode, which give the same ids:
+ * The references add floating-point scores over the complete text, so their answer can depend on
+ * the running sum S before a segment. There are three ways to encode, which give the same ids:
  *
  *     unigram_segment    a short segment from S, in the reference's own arithmetic
- *     unigram_exact      the same segment from 0, and up to what |S| its path is that of unigram_segment
+ *     unigram_exact      the same segment from 0, with the largest |S| for which unigram_segment finds the same path
  *     unigram_advance    a text of any length, part by part
  *
  * unigram_dp.h proves the second.
  *
- * Text is normalized, and compact where spaces are escaped (token.h). So an invalid lead byte
- * before a U+2581, which only a user-defined piece can bring into normalized text, takes other
- * bytes into its character than in sentencepiece. Positions are characters, counted by their lead
- * byte alone, or bytes (UNITOK_BYTES).
- */
+ * Text is normalized, and compact if spaces are escaped (token.h). An invalid lead byte before a
+ * U+2581 therefore spans other bytes than in sentencepiece; only a user-defined piece can bring one
+ * into normalized text. Positions are characters, whose sizes follow from their lead bytes alone,
+ * or bytes (UNITOK_BYTES). */
 #pragma once
 
 #include "encoders/automaton.h"
@@ -31,69 +30,69 @@
 #include "encoders/token.h"
 #include "structures/trie.h"
 
-/* Longer pieces are refused: at every position of a text a walk may be as long as the longest of
- * them. */
+/* Longer pieces are rejected, because a walk at each position of a text can be as long as the
+ * longest piece. */
 #ifndef UNIGRAM_PIECE_BYTES_MAX
 #define UNIGRAM_PIECE_BYTES_MAX 4096
 #endif
 
-/* Larger scores are refused: sums of these stay finite in float32, which restarts after each. */
+/* Larger scores are rejected, so that sums stay finite in float32, which restarts after each. */
 #define UNIGRAM_SCORE_MAX 1e30
 
 /* the longest segment of unigram_exact and unigram_segment */
 #define UNIGRAM_SEGMENT_BYTES 31
 
-/* A limit counts steps of |S|: a path holds while |S| < limit * UNIGRAM_LIMIT_STEP. 12 bits hold
- * it. */
+/* A limit counts steps of |S|: a path holds while |S| < limit * UNIGRAM_LIMIT_STEP. It fits 12
+ * bits. */
 #define UNIGRAM_LIMIT_STEP 32
-#define UNIGRAM_LIMIT_ALWAYS 4095 /* float64 only: while |S| < UNIGRAM_SUM_MAX */
+#define UNIGRAM_LIMIT_ALWAYS 4095 /* float64 only: valid while |S| < UNIGRAM_SUM_MAX */
 #define UNIGRAM_SUM_MAX 8589934592.0
 
 typedef struct unigram {
     trie trie;         /* values are 1..n_pieces, in the order of the compact pieces; 0: none */
     float *scores32;   /* [0..n_pieces], by value; NULL if is_float64 */
-    double *scores64;  /* the same if is_float64, else NULL */
+    double *scores64;  /* used instead of scores32 if is_float64 */
     int32_t *ids;      /* [0..n_pieces], by value */
     uint32_t *lengths; /* [0..n_pieces], by value, in bytes of the compact piece */
-    /* What a token adds to the sum, [0..n_ids - 1] by id. The byte pieces of an unknown
-     * character (types BYTE) add together what the character does: the first byte all of it, the
-     * others 0. */
+    /* What a token adds to the sum, [0..n_ids - 1] by id. An unknown character encoded as byte
+     * pieces (type BYTE) has one score, which its first byte adds; the others add 0. */
     float *id_scores32;
     double *id_scores64;
-    /* How far an id in a remembered path can move the sum, rounding included: the largest
-     * |score| a limit allows, and 2^-7, twice half the space between floats below 2^17 (doubles
-     * below 2^33: far less). A larger sum serves no entry. */
+    /* The most that one id of a memo entry can change the sum, rounding included: the largest
+     * |score| that a limit allows, plus 2^-7, which is twice half the spacing of floats below 2^17
+     * (for doubles below 2^33, far less). Entries are invalid for larger sums anyway. */
     double largest_step;
-    /* the largest |score| of a piece that can match, and of an unknown character */
+    /* the largest |score| of a piece that can match or of an unknown character */
     double largest_score;
-    double unknown_score; /* a float unless is_float64 */
-    /* the bytes of a character, 4 bits for each upper half of a lead byte */
+    double unknown_score; /* representable in float32 unless is_float64 */
+    /* the size of a character: 4 bits for each high nibble of a lead byte */
     uint64_t char_bytes;
-    int64_t n_pieces; /* that can match */
+    int64_t n_pieces; /* pieces that can match */
     int64_t n_ids;
     int64_t max_piece_bytes; /* the longest compact piece; 0 if there is none */
     int32_t is_float64;
-    int32_t unknown_is_low; /* no piece of one character scores less than an unknown one */
+    int32_t unknown_is_low; /* no piece of one character scores less than an unknown character */
     uint64_t *units, *heads;
     uint32_t *singles;
-    automaton *automaton; /* NULL: none */
-    endings *endings;     /* float32, where many pieces cross spaces, else NULL */
-    /* float32, where many pieces join characters of three bytes, else NULL */
+    automaton *automaton; /* NULL if the model has none */
+    endings *endings;     /* float32 models in which many pieces cross spaces, else NULL */
+    /* float32 models in which many pieces join characters of three bytes, else NULL */
     charwise *charwise;
-    /* A bit for each byte c after a byte 80..BF: pieces of two bytes and more begin so, or the
-     * first byte alone is not a piece or, without UNITOK_BYTES, not a position. */
+    /* A bit for each byte c after a byte b in 80..BF. It is set if a piece of two or more bytes
+     * begins with b c, if b alone is not a piece, or, without UNITOK_BYTES, if b is not a
+     * position. */
     uint64_t pairs_inside[64][4];
 } unigram;
 
-/* Keeps what can match: NORMAL and USER_DEFINED pieces, BYTE with UNITOK_BYTE_PIECES_MATCH; those
- * with a space only where spaces are not escaped. The spec has passed vocabulary_check. Refuses
- * with UNITOK_ERROR_VOCABULARY a piece that occurs twice or is too long, and a score that is not a
- * number in -1e30..1e30. Keeps no reference to `spec`. */
+/* Keeps the pieces that can match: NORMAL, USER_DEFINED, and with UNITOK_BYTE_PIECES_MATCH also
+ * BYTE; pieces with a space only if spaces are not escaped. The spec has passed vocabulary_check.
+ * UNITOK_ERROR_VOCABULARY: a piece occurs twice or is too long, or a score is not a number in
+ * -1e30..1e30. Keeps no reference to `spec`. */
 int32_t unigram_new(const unitok_spec *spec, unigram **ret, unitok_error *error);
 void unigram_free(unigram *m);
 int64_t unigram_memory_bytes(const unigram *m);
 
-/* The steps of UNIGRAM_LIMIT_STEP in |sum|: a remembered path holds if this is < its limit. */
+/* |sum| in steps of UNIGRAM_LIMIT_STEP: a memo entry is valid if this is < its limit. */
 INLINE uint32_t unigram_steps(double sum)
 {
     double size = sum < 0 ? -sum : sum;
@@ -103,50 +102,53 @@ INLINE uint32_t unigram_steps(double sum)
 }
 
 /* Encodes text[0..n_bytes-1], 0 < n_bytes <= UNIGRAM_SEGMENT_BYTES, as if all sums were exact;
- * tokens has room for n_bytes. Returns the number of tokens. While unigram_steps(S) < *ret_limit,
- * unigram_segment gives the same tokens from S, and S becomes the sum of S and the tokens' scores,
- * added one by one in the order of the text; 0 promises nothing. */
+ * tokens has space for n_bytes. Returns the number of tokens. While unigram_steps(S) < *ret_limit,
+ * unigram_segment finds the same tokens from S, and the sum after it is S plus the tokens' scores,
+ * added one by one in text order. A limit of 0 guarantees nothing. */
 int64_t unigram_exact(const unigram *m, const uint8_t *text, int64_t n_bytes, token *tokens,
                       uint32_t *ret_limit);
 
-/* Encodes text[0..n_bytes-1], 0 < n_bytes <= UNIGRAM_SEGMENT_BYTES, from the running sum *io_sum,
- * and leaves there the sum after it; both are floats unless is_float64. Returns the number of
- * tokens; tokens has room for n_bytes. */
+/* Encodes text[0..n_bytes-1], 0 < n_bytes <= UNIGRAM_SEGMENT_BYTES. *io_sum is the running sum
+ * before and after, a float unless is_float64. Returns the number of tokens; tokens has space for
+ * n_bytes. */
 int64_t unigram_segment(const unigram *m, const uint8_t *text, int64_t n_bytes, double *io_sum,
                         token *tokens);
 
-/* The state of a text that is encoded part by part. Starts zeroed; belongs to one text at a time,
- * and to one model unless freed in between. Memory is O(what no later text has settled yet): some
- * thousand bytes, unless paths never meet, as in a long run of one character that pieces of many
- * lengths tile equally well: 10 to 20 bytes a byte there (sentencepiece: 12 in every text). */
+/* The state of a text that is encoded part by part. Starts zeroed. It belongs to one text at a
+ * time, and to one model until it is freed. Memory is proportional to the text whose tokens are not
+ * settled: usually some thousand bytes. If paths never meet, as in a long run of one character that
+ * pieces of many lengths tile equally well, it is 10 to 20 bytes per byte (sentencepiece: 12 in
+ * every text). */
 typedef struct unigram_path {
     void *cells; /* cells[0] is where the last token given out ended */
     int64_t n_room, n_filled;
-    int64_t at;        /* the cell whose position comes next */
-    int64_t reach;     /* no cell after this one is set */
-    int64_t settle_at; /* look for settled tokens when `at` gets here: see unigram_advance */
-    /* what the last call settled; ends count from where the tokens of the call before ended */
+    int64_t at;        /* the cell of the next position */
+    int64_t reach;     /* the last cell that is set */
+    int64_t settle_at; /* search for settled tokens at this position: see unigram_advance */
+    /* the tokens that the last call settled; ends count from the end of the tokens of the call
+     * before */
     token *tokens;
     int64_t n_tokens, tokens_room;
-    /* With endings: their state and places, and where and from which sum the sums restarted
-     * last. */
+    /* With endings: the automaton's state and places, and the position and the sum of the last
+     * restart. */
     uint32_t state;
     endings_place *places;
     int64_t restarted;
     double restarted_from;
-    /* the running sum where the text ended, after the call that came to its end */
+    /* the running sum at the end of the text, after the call that reached it */
     double sum;
 } unigram_path;
 
-/* Begins a text, or a segment, with the running sum `sum`. */
+/* Begins a text or a segment with the running sum `sum`. */
 void unigram_begin(unigram_path *path, double sum);
 
-/* Takes some of text[0..n_bytes-1], which lies where the last call stopped, and returns how much,
- * or -1 when memory is short. Call it with the rest, and with more text appended, until all is
- * taken; `is_last` says that the text ends after n_bytes > 0, and is needed to take the last
- * max_piece_bytes. After each call path->tokens holds what was settled. When the end has been
- * taken, all tokens have been given out, path->sum is the sum, and path is as unigram_begin(path,
- * path->sum) leaves it. O(n_bytes) over all calls that take something. */
+/* Encodes part of text[0..n_bytes-1], which continues where the last call stopped, and returns how
+ * many bytes it consumed, or -1 when memory is short. Call it again with the rest, to which more
+ * text can be appended, until everything is consumed. `is_last` says that the text ends after
+ * n_bytes > 0; without it, the last max_piece_bytes are not consumed. After each call path->tokens
+ * holds the tokens that were settled. After the last one, path->sum is the final sum, and the state
+ * of path is that of unigram_begin(path, path->sum). O(n_bytes) over all calls that consume
+ * something. */
 int64_t unigram_advance(const unigram *m, unigram_path *path, const uint8_t *text, int64_t n_bytes,
                         int is_last);
 
