@@ -45,8 +45,8 @@ INLINE uint32_t unit_base_of(uint64_t unit)
     return (uint32_t)unit >> BASE_SHIFT;
 }
 
-/* Of no piece: a length of 256, that is a sum stored long ago. To wait for one just stored takes
- * longer than all the rest of a position. */
+/* A missing piece has the length 256, so its sum is read from a position stored long ago. Reading a
+ * sum stored just now would stall longer than the rest of a position takes. */
 static uint32_t packed_piece(const automaton_source *from, uint32_t value)
 {
     if (!value) return 0;
@@ -54,7 +54,8 @@ static uint32_t packed_piece(const automaton_source *from, uint32_t value)
     return (uint32_t)(256 - n_bytes) << PIECE_SHIFT | (uint32_t)from->ids[value];
 }
 
-/* The record of a piece, after which the pieces of `shorter` follow. All shorter ones are there. */
+/* Writes the record of a piece, which continues with the pieces of `next`, whose record is
+ * written. */
 static void put_ends(automaton *a, const automaton_source *from, uint32_t *shorter, uint32_t value,
                      uint32_t next)
 {
@@ -71,7 +72,7 @@ static void put_ends(automaton *a, const automaton_source *from, uint32_t *short
 typedef struct builder {
     automaton *a;
     const automaton_source *from;
-    uint32_t *shorter; /* by value: the next shorter piece that ends where a piece ends */
+    uint32_t *shorter; /* by value: the next shorter piece with the same end */
 } builder;
 
 static int put_state(void *context, const suffix_link *x)
@@ -146,7 +147,8 @@ typedef struct lane {
     uint64_t at, base;
 } lane;
 
-/* One step: `at` grows by 1 or not at all. The record is always written; the last time counts. */
+/* One step. `at` grows by 1 or stays; longest[at] is written in either case, and the last write is
+ * the valid one. */
 INLINE void lane_step(const automaton *a, const uint8_t *text, uint32_t *longest, lane *x)
 {
     uint64_t c = text[x->at], unit = a->units[x->base ^ c];
@@ -163,8 +165,8 @@ INLINE lane lane_begin(int64_t at)
     return (lane){(uint64_t)at, TRIE_ROOT_BASE};
 }
 
-/* A lane begins max_piece_bytes early. What it writes there, in at most twice as many steps, is
- * overwritten by the lane before, which comes there later. */
+/* A lane begins max_piece_bytes early, where its states can be wrong. It leaves that stretch within
+ * twice as many steps; the lane before it gets there later and overwrites what it wrote. */
 void automaton_find(const automaton *shared, const uint8_t *text, int64_t n_bytes,
                     automaton_work *work)
 {
@@ -199,20 +201,19 @@ void automaton_find(const automaton *shared, const uint8_t *text, int64_t n_byte
 
 /* -------------------------------------------------------------------------------- The path ---- */
 
-/* Which candidate is the best cannot be foreseen: no branches. */
+/* Which candidate is better is unpredictable, so this has no branch. */
 INLINE void take_better(double *best, uint32_t *piece, double sum, uint32_t other)
 {
     *piece ^= (*piece ^ other) & (0 - (uint32_t)(sum > *best));
     *best = sum > *best ? sum : *best;
 }
 
-/* The best of the record's pieces, the first of equals; the sum at their end's position i is
- * *sum_at. */
+/* The best of the record's pieces, the first of equals. sum_at points to the sum of their end. */
 #if defined(UNITOK_X86)
 #define SUM_BEFORE(k) (sum_at - 256 + (ends->pieces[k] >> PIECE_SHIFT))
 INLINE uint32_t best_end(const automaton_ends *ends, const double *sum_at, double *ret)
 {
-    /* in SSE2, which every x86-64 has: 5 % */
+    /* SSE2, which every x86-64 has: 5 % faster */
     __m128d two = _mm_loadh_pd(_mm_load_sd(SUM_BEFORE(0)), SUM_BEFORE(1));
     __m128d four = _mm_loadh_pd(_mm_load_sd(SUM_BEFORE(2)), SUM_BEFORE(3));
     __m128d five = _mm_add_sd(_mm_load_sd(SUM_BEFORE(4)), _mm_load_sd(ends->scores + 4));

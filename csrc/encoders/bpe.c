@@ -1,15 +1,15 @@
-/* bpe.c - the merging of bpe.h: few symbols by looking at all of them, many through a heap */
+/* bpe.c - merging, by a scan of all symbols if they are few, otherwise with a heap (bpe.h) */
 
 #include "ground/alloc.h"
 #include "encoders/bpe_tables.h"
 #include "ground/rng.h"
 #include "structures/heap.h"
 
-/* Up to this many symbols, one bit of a word each, the best pair is found by a scan of all: twice
- * as fast as the heap at 64 symbols, three times at 32. */
+/* The most symbols whose best pair is found by a scan; one bit of a word marks each. The scan is
+ * twice as fast as the heap at 64 symbols, three times at 32. */
 #define SHORT_SYMBOLS 64
 
-/* Which merges first: the least. */
+/* The pair with the smallest key merges first. */
 INLINE uint64_t key_of(uint32_t merge, int64_t at)
 {
     return (uint64_t)merge << 32 | (uint64_t)at;
@@ -17,13 +17,13 @@ INLINE uint64_t key_of(uint32_t merge, int64_t at)
 
 /* --------------------------------------------------------------------------- Unused pieces ---- */
 
-/* What an unused piece is split into again. */
+/* The two symbols that an unused piece is split into. */
 typedef struct split {
     uint32_t left, right;
-    uint32_t call; /* in which this was seen */
+    uint32_t call; /* the call that noted this */
 } split;
 
-/* As the reference limits it; deeper, an unused piece is taken as it is. */
+/* The reference's limit; below this depth an unused piece is emitted unsplit. */
 #define SPLIT_DEPTH_MAX 100
 
 typedef struct output {
@@ -60,7 +60,7 @@ INLINE void put_token(output *out, uint32_t symbol, uint32_t start, uint32_t end
     t->end = end;
 }
 
-/* Makes room for the splits of this call. 0 when memory is short. */
+/* Allocates the splits and starts a new call; 0 when memory is short. */
 static int begin_splits(const bpe *m, bpe_scratch *s)
 {
     if (!s->splits || s->n_calls == UINT32_MAX) {
@@ -75,17 +75,18 @@ static int begin_splits(const bpe *m, bpe_scratch *s)
 /* ------------------------------------------------------------------------------------------ Pairs
  * -------- */
 
-/* What a run looks pairs up with. */
+/* The state of pair lookups in one call. */
 typedef struct finder {
     const bpe *m;
     split *splits;
     uint32_t call;
-    int drops; /* dropout: any pair can occur */
+    int drops; /* dropout: pairs of both tables can occur */
 } finder;
 
-/* The merge of two neighbours. The reference notes how an unused piece can be made whenever it
- * looks a pair up that can merge, whether it does or not, so this must be called for the same pairs
- * and in its order. `try_dense`: both may well be characters. It never changes the answer. */
+/* Returns the merge of two neighbours. The reference notes how an unused piece can be made whenever
+ * it looks up a pair that can merge, even if the pair then does not merge. So this must be called
+ * for the same pairs in the same order. `try_dense` is a hint that both are likely characters; it
+ * never changes the result. */
 INLINE uint32_t look_up(finder f, uint32_t left, uint32_t right, int try_dense)
 {
     const bpe *m = f.m;
@@ -121,20 +122,21 @@ INLINE int may_precede(finder f, const bpe_made *made, uint32_t right)
 
 /* ----------------------------------------------------------------------------- Few symbols ---- */
 
-/* Few symbols have keys that say all: rank, position, and the merge itself. Ranks may be
- * BPE_NO_MERGE, the greatest.
+/* The key of a pair in a short text contains everything: rank, position and merge. Ranks can be
+ * BPE_NO_MERGE, the largest.
  *
  *     49 .. 28 | 27 .... 22 | 21 .. 0
- *     rank     | position   | merge */
+ *     rank     | position   | merge
+ */
 #define SHORT_NO_KEY ((uint64_t)BPE_NO_MERGE << 28)
 
-/* The minimum is taken over this many keys at a time, without a branch. */
+/* The minimum is computed over this many keys at a time, without a branch. */
 #define SHORT_STEP 8
 
 typedef struct short_text {
-    /* beyond the last: SYMBOL_NONE */
+    /* SYMBOL_NONE after the last */
     uint32_t symbols[SHORT_SYMBOLS + SHORT_STEP], starts[SHORT_SYMBOLS];
-    /* of the pair that begins here; SHORT_NO_KEY or more where none may merge */
+    /* of the pair that begins here; >= SHORT_NO_KEY if it cannot merge */
     uint64_t keys[SHORT_SYMBOLS];
 } short_text;
 
@@ -150,8 +152,8 @@ INLINE void set_key(finder f, short_text *t, int left, int right)
     t->keys[left] = short_key(f.m, merge, left);
 }
 
-/* The keys of all pairs before any merge, and SHORT_NO_KEY after. is_dense: all symbols are below
- * BPE_DENSE. */
+/* Sets the keys of all pairs before any merge, followed by SHORT_NO_KEY. is_dense: all symbols are
+ * below BPE_DENSE. */
 INLINE void set_keys(finder f, short_text *t, int n, int is_dense)
 {
     for (int i = 0; i < SHORT_STEP; i++) t->symbols[n + i] = SYMBOL_NONE;
@@ -186,8 +188,8 @@ INLINE uint64_t least_key(const short_text *t, int n)
     return lesser(lesser(a, b), lesser(c, d));
 }
 
-/* Merges t->symbols[0..n-1], 1 <= n <= SHORT_SYMBOLS; returns the bits of those that stay.
- * *ret_last, if not NULL, becomes the pair that merged last. */
+/* Merges t->symbols[0..n-1], 1 <= n <= SHORT_SYMBOLS; returns a bit mask of the symbols that
+ * remain. Unless NULL, *ret_last becomes the pair that merged last. */
 INLINE uint64_t merge_short(finder f, short_text *t, int n, int is_dense, double dropout,
                             uint64_t *stream, uint64_t *ret_last)
 {
@@ -232,14 +234,14 @@ INLINE int64_t merge_few(finder f, short_text *t, int n, int is_dense, uint32_t 
 
 /* ---------------------------------------------------------------------------- Many symbols ---- */
 
-/* One block of memory: 36 bytes a symbol. Keys in the heap hold ranks. A key is outdated if its
- * pair no longer has that rank: symbols only grow, so a pair that has gone never returns, and among
- * equal keys it does not matter which one merges. There are at most 2 n keys at a time: a merge
- * removes one and adds two. The keys that Hugging Face's dropout skips are kept at the other end of
- * the heap's memory. */
+/* One allocation of 36 bytes per symbol. Keys in the heap hold ranks. A key is outdated if its pair
+ * no longer has that rank: symbols only grow, so a pair that has gone never returns, and among
+ * equal keys it does not matter which one merges. There are at most 2 n keys at a time, because a
+ * merge removes one and adds two. The keys that Hugging Face's dropout skips are kept at the other
+ * end of the heap's array. */
 typedef struct long_text {
     uint64_t *heap;             /* [0..2 n): the keys, as heap.h keeps them */
-    uint32_t *symbols, *starts; /* [0..n) */
+    uint32_t *symbols, *starts; /* the keys, as heap.h keeps them */
     /* [0..n): of the pair that begins here; BPE_NO_MERGE where none may merge */
     uint32_t *merges;
     uint32_t *next, *before; /* [0..n); n: none */
@@ -256,7 +258,7 @@ static void heap_take_skipped(long_text *t)
     while (t->n_skipped) heap_push(t->heap, &t->n_heap, t->heap[2 * t->n - t->n_skipped--]);
 }
 
-/* Divides the work of a scratch into the arrays of a text of n symbols; 0 when memory is short. */
+/* Divides the scratch's memory into the arrays of a text of n symbols; 0 when memory is short. */
 static int begin_long(bpe_scratch *s, long_text *t, int64_t n)
 {
     size_t need = (size_t)n * (2 * sizeof *t->heap + 5 * sizeof *t->symbols);
@@ -304,7 +306,7 @@ static void fill_heap(finder f, long_text *t)
     heap_make(t->heap, t->n_heap);
 }
 
-/* Returns the pair that merged last, BPE_FREE if none did. */
+/* Returns the pair that merged last, or BPE_FREE. */
 static uint64_t merge_long(finder f, long_text *t, double dropout, uint64_t *stream)
 {
     int skips = f.drops && f.m->has_merges; /* Hugging Face's dropout */
@@ -336,11 +338,11 @@ static uint64_t merge_long(finder f, long_text *t, double dropout, uint64_t *str
 
 /* ------------------------------------------------------------------------- Text to symbols ---- */
 
-/* Where symbols go: nowhere with `symbols` NULL, which counts them. */
+/* Where symbols are written. With `symbols` NULL they are only counted. */
 typedef struct cut_output {
     uint32_t *symbols, *starts;
     int64_t n;
-    uint32_t start, any; /* any: the bits that symbols have */
+    uint32_t start, any; /* any: all symbols ORed */
 } cut_output;
 
 INLINE void put_symbol(cut_output *out, uint32_t symbol, int64_t n_bytes)
@@ -354,7 +356,7 @@ INLINE void put_symbol(cut_output *out, uint32_t symbol, int64_t n_bytes)
     out->n++;
 }
 
-/* The bytes of a character of Hugging Face's text, if they all have symbols. */
+/* Writes the bytes of an unknown character, if all of them have symbols. */
 static int put_bytes(const bpe *m, cut_output *out, const uint8_t *character, int64_t n_bytes)
 {
     const uint8_t *bytes;
@@ -367,8 +369,8 @@ static int put_bytes(const bpe *m, cut_output *out, const uint8_t *character, in
     return 1;
 }
 
-/* As Hugging Face does it: an unknown character waits for the next known one, while bytes go past
- * it. */
+/* Reproduces Hugging Face's order: an unknown character is emitted before the next known one, but
+ * after the bytes in between. */
 static void cut_merges_text(const bpe *m, const uint8_t *text, int64_t n_bytes, cut_output *out)
 {
     int64_t n, n_waiting = 0;

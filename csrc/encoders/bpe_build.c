@@ -1,4 +1,4 @@
-/* bpe_build.c - the beginning and the end of building a BPE model: bpe_build.h */
+/* bpe_build.c - starts and finishes a BPE model (bpe_build.h) */
 
 #include "encoders/bpe_build.h"
 
@@ -52,7 +52,7 @@ int64_t bpe_longest_bytes(const unitok_spec *spec)
     return longest;
 }
 
-/* As the reference: of these there may be many, and they mean nothing. */
+/* Like the reference, ignores these pieces, which can occur several times. */
 static int is_nul_piece(const unitok_spec *spec, int64_t k)
 {
     return spec->offsets[k + 1] - spec->offsets[k] == 1 && spec->data[spec->offsets[k]] == 0 &&

@@ -1,12 +1,12 @@
-/* bpe_build_merges.c - a model of Hugging Face's, whose merges are listed */
+/* bpe_build_merges.c - the symbols and pairs of a Hugging Face model, whose merges are listed */
 
 #include "encoders/bpe_build.h"
 
 #include "ground/alloc.h"
 #include "ground/error.h"
 
-/* Of each id the piece + 1, 0 where there is none; NULL when memory is short. *ret_twice: a piece
- * whose id another has. */
+/* Maps each id to its piece + 1, or 0; NULL when memory is short. *ret_twice: a piece whose id
+ * occurs twice. */
 static uint32_t *pieces_by_id(const unitok_spec *spec, int64_t *ret_twice)
 {
     uint32_t *pieces = mem_zalloc(UNITOK_WIDE_ID_MAX + 1, sizeof *pieces);
@@ -53,8 +53,8 @@ static int32_t add_merges(bpe_builder *b, const uint32_t *pieces, const int64_t 
     return UNITOK_OK;
 }
 
-/* Pieces of one character match in texts; with fallback, "<0x00>" to "<0xFF>" are the symbols of
- * bytes. Characters first, and of those ASCII: see BPE_DENSE. */
+/* Pieces of one character match in texts; with byte fallback, "<0x00>" to "<0xFF>" are the symbols
+ * of bytes. Characters come first, ASCII before the others: see BPE_DENSE. */
 static int32_t add_vocabulary(bpe_builder *b)
 {
     static const char digits[] = "0123456789ABCDEF";
@@ -77,7 +77,7 @@ static int32_t add_vocabulary(bpe_builder *b)
     return symbols_settle(&b->m->symbols) ? UNITOK_OK : fail_memory(b->error);
 }
 
-/* The unknown symbol encodes to TOKEN_UNKNOWN, unless it is also a character of texts. */
+/* The unknown symbol encodes to TOKEN_UNKNOWN, unless it is also a character. */
 static int32_t set_unknown(bpe_builder *b, const uint32_t *pieces, int64_t unknown_id)
 {
     int64_t k = piece_of_id(pieces, unknown_id), n_bytes;
@@ -91,12 +91,11 @@ static int32_t set_unknown(bpe_builder *b, const uint32_t *pieces, int64_t unkno
     return UNITOK_OK;
 }
 
-/* See BPE_WHOLE. */
 static void set_merges_traits(bpe_builder *b)
 {
     bpe *m = b->m;
     int n_bytes_known = 0;
-    if (b->spec->flags & UNITOK_BYTES) return; /* no text has an unknown character */
+    if (b->spec->flags & UNITOK_BYTES) return; /* texts have no unknown characters */
     for (int byte = 0; byte < 256; byte++) n_bytes_known += m->bytes[byte] != SYMBOL_NONE;
     if (n_bytes_known != 256 && (n_bytes_known || !m->unknown)) m->traits |= BPE_WHOLE;
     for (int64_t k = 0; k < b->n_pairs; k++) {

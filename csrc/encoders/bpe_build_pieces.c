@@ -1,12 +1,12 @@
-/* bpe_build_pieces.c - a model of SentencePiece's: two symbols merge if their bytes together are a
- * piece, by its score */
+/* bpe_build_pieces.c - the symbols and pairs of a SentencePiece model: two symbols merge if their
+ * concatenation is a piece, and its score is the priority */
 
 #include "encoders/bpe_build.h"
 
 #include "ground/alloc.h"
 #include "ground/error.h"
 
-/* Symbols for the characters of a piece that have none yet. */
+/* Adds symbols for the characters of a piece that have none yet. */
 static int add_characters(bpe_builder *b, const uint8_t *piece, int64_t n_bytes)
 {
     for (int64_t i = 0, n; i < n_bytes; i += n) {
@@ -22,7 +22,7 @@ static int add_characters(bpe_builder *b, const uint8_t *piece, int64_t n_bytes)
     return 1;
 }
 
-/* A symbol for a piece that is not one character. */
+/* Adds a symbol for a piece that is not one character. */
 static int add_piece(bpe_builder *b, int64_t k)
 {
     int64_t n_bytes = b->spec->offsets[k + 1] - b->spec->offsets[k];
@@ -31,9 +31,9 @@ static int add_piece(bpe_builder *b, int64_t k)
     return b->numbers[k] != SYMBOL_NONE;
 }
 
-/* Characters first, in the order of the pieces they are in, which is nearly always best first: see
- * BPE_DENSE. User-defined symbols get numbers of their own: no pair has them, as they never merge.
- */
+/* Adds characters first, in the order of the pieces that contain them, which is nearly always best
+ * first: see BPE_DENSE. User-defined symbols have numbers of their own that occur in no pair,
+ * because they never merge. */
 static int32_t add_pieces(bpe_builder *b)
 {
     const unitok_spec *spec = b->spec;
@@ -57,8 +57,8 @@ static int32_t add_pieces(bpe_builder *b)
     return symbols_add_user(&b->m->symbols, spec, b->take, b->numbers, b->error);
 }
 
-/* The symbol that piece[begin..end) can be, if any: a character, or a piece that merges. b->hashes
- * are the piece's. */
+/* The symbol of piece[begin..end), a character or a piece that merges, or SYMBOL_NONE. b->hashes
+ * belong to the piece. */
 static uint32_t part_symbol(const bpe_builder *b, const uint8_t *piece, int64_t begin, int64_t end)
 {
     int64_t n_bytes = end - begin;
@@ -69,7 +69,7 @@ static uint32_t part_symbol(const bpe_builder *b, const uint8_t *piece, int64_t 
     return k >= 0 && is_mergeable(b->spec, k) ? b->numbers[k] : SYMBOL_NONE;
 }
 
-/* Every split of piece k into two symbols. */
+/* Adds every split of piece k into two symbols. */
 static int add_splits(bpe_builder *b, int64_t k, int64_t merge)
 {
     int64_t n_bytes, n_ways = 0;
@@ -77,7 +77,7 @@ static int add_splits(bpe_builder *b, int64_t k, int64_t merge)
     b->hashes[0] = 0;
     for (int64_t i = 0; i < n_bytes; i++)
         b->hashes[i + 1] = string_table_hash_step(&b->strings, b->hashes[i], piece[i]);
-    /* all at once: most of the time is waiting for them */
+    /* All lookups are prefetched first, because most of the time is spent waiting for them. */
     for (int64_t at = 1; at < n_bytes; at++) {
         uint64_t rest = string_table_part_hash(b->hashes[at], b->hashes[n_bytes],
                                                b->powers[n_bytes - at]);
@@ -95,15 +95,15 @@ static int add_splits(bpe_builder *b, int64_t k, int64_t merge)
     return 1;
 }
 
-/* Pieces in the order of their merges: the high half is less where the score is better, the low
- * half is the piece. Of equal scores the first piece is best. */
+/* The sort key of a piece in merge order: the high half is smaller for a better score, and the low
+ * half is the piece, so the first of equal scores is best. */
 INLINE uint64_t ranked(double score, int64_t piece)
 {
     return (uint64_t)bpe_rank_of_score(score) << 32 | (uint64_t)piece;
 }
 
-/* Sorts by the high halves, from the lowest byte up; keys of equal ones keep their order. Room is
- * for n more. */
+/* Radix sort by the high halves; stable. `room` has space for n keys. The result is in `keys`,
+ * because the number of passes is even. */
 static void sort_ranked(uint64_t *keys, uint64_t *room, int64_t n)
 {
     for (int shift = 32; shift < 64; shift += 8) {
@@ -123,7 +123,7 @@ static int add_all_splits(bpe_builder *b)
     bpe *m = b->m;
     uint64_t *keys = mem_alloc((size_t)(2 * spec->n_pieces + 1) * sizeof *keys);
     int64_t n = 0;
-    int ok = keys != NULL, is_sorted = 1; /* as trainers write them */
+    int ok = keys != NULL, is_sorted = 1; /* trainers write sorted pieces */
     for (int64_t k = 0; ok && k < spec->n_pieces; k++) {
         if (!b->numbers[k] || !is_mergeable(spec, k)) continue;
         keys[n++] = ranked(spec->scores ? spec->scores[k] : 0, k);

@@ -1,12 +1,12 @@
-/* bpe_build_tables.c - the tables of a BPE model, from all its pieces and pairs */
+/* bpe_build_tables.c - the tables of a BPE model, built from all its pieces and pairs */
 
 #include "encoders/bpe_build.h"
 
 #include "ground/alloc.h"
 #include "structures/probing.h"
 
-/* A table of n pairs: of all that were found, or of those whose is_wanted[place] is `wanted`, by
- * their place in `all`. Of equal ones the last counts. 0 when memory is short. */
+/* Builds a table of n pairs: all pairs, or those whose is_wanted[place] is `wanted`, by their place
+ * in `all`. Of equal pairs the last counts. 0 when memory is short. */
 static int fill_pairs(const bpe_builder *b, bpe_pairs *pairs, int64_t n, const bpe_pairs *all,
                       const uint8_t *is_wanted, int wanted)
 {
@@ -36,7 +36,7 @@ static int fill_pairs(const bpe_builder *b, bpe_pairs *pairs, int64_t n, const b
     return 0;
 }
 
-/* The table of all pairs found, and the square of the dense ones. */
+/* Builds the table of all pairs and the square of dense ones. */
 static int lay_out_pairs(bpe_builder *b)
 {
     bpe *m = b->m;
@@ -53,7 +53,7 @@ static int lay_out_pairs(bpe_builder *b)
     return 1;
 }
 
-/* Leaves those pairs in m->pairs of which `met` has the slot, and puts the others into m->rest. */
+/* Keeps the pairs in m->pairs whose slots are set in `met`, and moves the others to m->rest. */
 static int divide_pairs(bpe_builder *b, const uint8_t *met)
 {
     bpe *m = b->m;
@@ -67,7 +67,7 @@ static int divide_pairs(bpe_builder *b, const uint8_t *met)
     return ok;
 }
 
-/* Which symbols can merge with the result of a merge: first by symbol, then for every merge. */
+/* Computes which symbols can merge with the result of each merge, first by symbol. */
 static int note_neighbours(bpe *m)
 {
     uint32_t *lefts = mem_zalloc((size_t)2 * m->n_symbols, sizeof *lefts), *rights;
@@ -89,7 +89,7 @@ static int note_neighbours(bpe *m)
     return 1;
 }
 
-/* Without unused pieces nothing asks for their lengths. */
+/* Lengths are used only if there are unused pieces. */
 static void drop_unused(bpe *m)
 {
     for (uint32_t k = 0; k < m->n_symbols; k++)
@@ -100,8 +100,8 @@ static void drop_unused(bpe *m)
     m->is_unused = NULL;
 }
 
-/* Enters the pieces with is_whole[k] into m->wholes and its filter. Without them, where they are
- * too crowded whatever the factor: they only save time. 0 when memory is short. */
+/* Enters the pieces with is_whole[k] into m->wholes and its filter. If they are too crowded with
+ * every factor, the model has none, since they only save time. 0 when memory is short. */
 static int fill_wholes(bpe *m, const unitok_spec *spec, const uint8_t *is_whole)
 {
     m->whole_bits = 4;
@@ -137,9 +137,9 @@ static int fill_wholes(bpe *m, const unitok_spec *spec, const uint8_t *is_whole)
     return 1;
 }
 
-/* Encodes every piece. Those that encode to themselves go to m->wholes; *ret_all says whether all
- * did. The ids of a segment depend on its bytes alone, unless m has unused pieces. met[at] = 1 for
- * the slots of pairs that merged last. */
+/* Encodes every piece. Pieces that encode to themselves go to m->wholes; *ret_all says whether all
+ * of them did. This is valid because the ids of a segment depend on its bytes alone, unless m has
+ * unused pieces. Sets met[at] = 1 for the slots of the pairs that merged last. */
 static int find_wholes(bpe *m, const unitok_spec *spec, uint8_t *met, int *ret_all)
 {
     bpe_scratch scratch = {0};
@@ -162,8 +162,8 @@ static int find_wholes(bpe *m, const unitok_spec *spec, uint8_t *met, int *ret_a
     return ok;
 }
 
-/* The tables that come from all pieces and pairs. Where bytes and unknown characters merge, what is
- * left of a piece alone is not all that can be met. */
+/* Builds the tables derived from all pieces and pairs. With BPE_WHOLE, the pairs are not divided,
+ * since encoding pieces alone does not meet every pair that texts can. */
 int bpe_build_tables(bpe_builder *b, int *ret_all)
 {
     bpe *m = b->m;

@@ -1,4 +1,4 @@
-/* charwise.c - building and reading the double array of characters (charwise.h) */
+/* charwise.c - builds and reads the double array of characters (charwise.h) */
 
 #include "encoders/charwise.h"
 
@@ -9,13 +9,13 @@
 #include "ground/pick.h"
 #include "ground/utf8.h"
 
-#define LEAST_SHARE 8 /* one piece in so many must join characters of three bytes */
+#define LEAST_SHARE 8 /* one piece in 8 must join characters of three bytes */
 #define NODES_MAX 0x7FFFFFFF
 
 /* -------------------------------------------------------------------------------- Building ---- */
 
-/* A node with children, which are those of the pieces first..last-1: they share their first n_bytes
- * bytes. */
+/* A node with children: the pieces first..last-1, which have their first n_bytes bytes in
+ * common. */
 typedef struct inner {
     int64_t first, last;
     int32_t n_bytes, n_children;
@@ -28,11 +28,12 @@ typedef struct builder {
     charwise *charwise;
     inner *inners;
     int64_t n_inners, inners_room;
-    uint64_t *used, *used_bases; /* a bit each */
+    uint64_t *used, *used_bases; /* bit sets */
     int64_t n_words;
 } builder;
 
-/* Counts the characters in counts[0..0x10FFFF]. Is the table of use, and can it be built? */
+/* Counts the characters in counts[0..0x10FFFF]. Returns whether the table is useful and can be
+ * built. */
 static int count_chars(builder *b, uint32_t *counts)
 {
     const charwise_pieces *p = b->pieces;
@@ -83,12 +84,12 @@ static int number_chars(charwise *c, const uint32_t *counts)
     return keys && c->numbers;
 }
 
-/* The pieces of one inner node that go on with one character. */
+/* The pieces of one inner node that continue with the same character. */
 typedef struct group {
-    int64_t piece;       /* the one that ends with it; -1: none */
-    int64_t first, last; /* those that go on */
+    int64_t piece;       /* the piece that ends with it; -1: none */
+    int64_t first, last; /* the pieces that continue after it */
     uint32_t number;
-    int32_t n_bytes; /* with the character */
+    int32_t n_bytes; /* including the character */
 } group;
 
 INLINE int is_same_char(const uint8_t *a, const uint8_t *b, int n_bytes)
@@ -113,7 +114,7 @@ static group next_group(const builder *b, const inner *node, int64_t at)
     return g;
 }
 
-/* Lists the nodes with children, the root first, children after their parent, in the order of the
+/* Lists the nodes with children, the root first, parents before children, in the order of the
  * pieces; 0 when memory is short. */
 static int list_inners(builder *b)
 {
@@ -135,7 +136,7 @@ static int list_inners(builder *b)
     return 1;
 }
 
-/* Room for bases up to word w; 0 when memory is short. */
+/* Grows the bit sets to include word w; 0 when memory is short. */
 static int reserve_words(builder *b, int64_t w)
 {
     int64_t wanted = w + 2 + (UINT16_MAX + 1) / 64, n_words = wanted + wanted / 2;
@@ -147,7 +148,7 @@ static int reserve_words(builder *b, int64_t w)
     if (!used || !used_bases) return 0;
     memset(used + b->n_words, 0, (size_t)(n_words - b->n_words) * sizeof *used);
     memset(used_bases + b->n_words, 0, (size_t)(n_words - b->n_words) * sizeof *used_bases);
-    if (b->n_words == 0) used_bases[0] = 1; /* base 0 means: no children */
+    if (b->n_words == 0) used_bases[0] = 1; /* base 0 marks nodes without children */
     b->n_words = n_words;
     return 1;
 }
@@ -158,8 +159,9 @@ INLINE uint64_t bits_from(const uint64_t *words, int64_t bit)
     return words[bit >> 6] >> shift | (words[(bit >> 6) + 1] << 1) << (63 - shift);
 }
 
-/* The first base from word *io_from on under which all of the numbers are free: 64 bases at a time.
- * Where the search was long, the next one starts further on. 0 when memory is short. */
+/* Finds the first base from word *io_from on at which all numbers are free, testing 64 bases at a
+ * time. After a long search, *io_from advances, so that the total search stays linear in practice.
+ * 0 when memory is short. */
 static uint32_t find_base(builder *b, const uint16_t *numbers, int64_t n, int64_t *io_from)
 {
     for (int64_t w = *io_from; w < NODES_MAX / 64 && reserve_words(b, w); w++) {
@@ -177,7 +179,7 @@ static uint32_t find_base(builder *b, const uint16_t *numbers, int64_t n, int64_
     return 0;
 }
 
-/* Gives the inner nodes their bases, those with many children first; 0 when memory is short. */
+/* Assigns bases to the inner nodes, those with most children first; 0 when memory is short. */
 static int place(builder *b)
 {
     charwise *c = b->charwise;
@@ -186,7 +188,7 @@ static int place(builder *b)
     int ok = numbers != NULL;
     for (int64_t most = UINT16_MAX, least = 64; ok && most > 0;
          most = least - 1, least = (least + 1) / 2) {
-        /* a rank of sizes begins at the front: it fits where larger ones did not */
+        /* start from the front for each size: smaller nodes fit into gaps */
         int64_t from = 0;
         for (int64_t k = 1; k < b->n_inners && ok; k++) {
             inner *node = &b->inners[k];
@@ -203,11 +205,11 @@ static int place(builder *b)
         }
     }
     mem_free(numbers);
-    c->n_nodes = highest + c->n_numbers; /* any number fits after any base */
+    c->n_nodes = highest + c->n_numbers; /* every number is valid after every base */
     return ok;
 }
 
-/* Fills the nodes, and the table of first characters; 0 when memory is short. */
+/* Fills the nodes and the table of first characters; 0 when memory is short. */
 static int fill(builder *b)
 {
     const charwise_pieces *p = b->pieces;
@@ -281,8 +283,8 @@ int64_t charwise_memory_bytes(const charwise *c)
 
 /* --------------------------------------------------------------------------------- Reading ---- */
 
-/* The character that text[0..n_bytes-1] begins with, its bytes to *ret_bytes: 0 if it is not one.
- */
+/* The code point at the start of text[0..n_bytes-1], and its size in *ret_bytes; 0 if it is not
+ * valid. */
 static NOINLINE uint32_t any_code_point(const uint8_t *text, int64_t n_bytes, int64_t *ret_bytes)
 {
     int n_char = utf8_length(text, n_bytes);
@@ -290,8 +292,9 @@ static NOINLINE uint32_t any_code_point(const uint8_t *text, int64_t n_bytes, in
     return n_char ? utf8_code_point(text, n_char) : 0;
 }
 
-/* Splits a text into characters: work->numbers, then zeros, a label that no node has, and
- * work->starts, then the end of the text. Returns how many, or 0 if the text is not UTF-8. */
+/* Splits a text into characters. Writes their numbers to work->numbers, followed by zeros, a label
+ * that no node has, and their starts to work->starts, followed by the end of the text. Returns
+ * their count, or 0 if the text is not UTF-8. */
 static int64_t number_text(const charwise *c, const uint8_t *text, int64_t n_bytes,
                            charwise_work *work)
 {
@@ -336,7 +339,7 @@ INLINE const charwise_node *child_of(const charwise_node *nodes, const charwise_
     return &nodes[pick(nodes[at].label ^ number, at, 0)];
 }
 
-/* Takes the sum off all that is open; the other two cells are in registers. */
+/* Subtracts the offset from all open cells; the other two cells are in registers. */
 static NOINLINE void restart(charwise_cell *cells, int64_t n_cells, float offset)
 {
     for (int64_t k = 0; k < n_cells; k++) cells[k].sum -= offset;
@@ -351,7 +354,7 @@ int64_t charwise_path(const charwise *c, const uint8_t *text, int64_t n_bytes, f
     int64_t n = number_text(c, text, n_bytes, work), n_tokens = 0;
     float sum = *io_sum;
     for (int64_t i = 0; i < n + 4; i++) cells[i] = near;
-    const charwise_node *twos[3]; /* of i and the next two: their children are prefetched */
+    const charwise_node *twos[3]; /* of i and the next two, whose children are prefetched */
     for (int64_t i = 0; i < 3; i++) twos[i] = child_of(nodes, &firsts[numbers[i]], numbers[i + 1]);
     for (int64_t i = 0; i < n; i++) {
         if (UNLIKELY(fabsf(sum) > CHARWISE_RESTART_ABOVE)) {

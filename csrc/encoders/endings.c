@@ -1,4 +1,4 @@
-/* endings.c - the functions of endings.h */
+/* endings.c - builds and runs the automaton of endings.h */
 
 #include "encoders/endings.h"
 
@@ -13,7 +13,7 @@
 #define LABEL_BITS 9
 #define LABEL_MASK 0x1FF
 #define UNITS_MAX (1 << 23)
-#define ID_MAX ((1 << 23) - 2) /* the upper bit of a value is unigram's mark */
+#define ID_MAX ((1 << 23) - 2) /* the highest bit of a value is VALUE_MARK in unigram.c */
 #define LANES 64
 #define LANES_FEW 4
 #define EARLY 8
@@ -24,7 +24,7 @@ INLINE uint32_t node_base(const endings_node *node)
     return node->unit >> LABEL_BITS;
 }
 
-/* The state after c. */
+/* The state after reading c. */
 INLINE uint32_t next_state(const endings_node *nodes, uint32_t state, uint32_t c)
 {
     for (;;) {
@@ -45,13 +45,13 @@ typedef struct builder {
     int64_t capacity; /* of lists */
 } builder;
 
-/* The unit of a node but the root. */
+/* The trie's unit of a node other than the root. */
 INLINE uint64_t trie_unit(const trie *t, uint32_t node)
 {
     return t->units[node < TRIE_BLOCK ? TRIE_ROOT_BASE ^ node : node];
 }
 
-/* Which children a node has must be known before a leaf takes it over. */
+/* Sets the filters of children first, because a leaf later copies the base of another node. */
 static void put_bytes(builder *b)
 {
     const endings_pieces *pieces = b->pieces;
@@ -74,7 +74,7 @@ static void put_list(endings_list *lists, const float *scores, const uint32_t *v
     }
 }
 
-/* The pieces of a node's list; returns their number. */
+/* Copies the pieces of a node's list; returns their number. */
 static int64_t get_list(const endings *a, uint32_t list, float *scores, uint32_t *values)
 {
     int64_t n = 0, n_room = ENDINGS_OUTS * ((list & 255) + 1);
@@ -87,8 +87,8 @@ static int64_t get_list(const endings *a, uint32_t list, float *scores, uint32_t
     return n;
 }
 
-/* Gives nodes[at] its own list: the piece that ends there, then the list of `suffix`. 1; 0 when
- * memory is short; -1 if it is too long. */
+/* Gives nodes[at] a list: the piece that ends there, followed by the list of `suffix`. Returns 1; 0
+ * when memory is short; -1 if the list is too long. */
 static int put_piece(builder *b, uint32_t at, uint32_t value, uint32_t suffix)
 {
     endings *a = b->endings;
@@ -112,15 +112,15 @@ static int put_piece(builder *b, uint32_t at, uint32_t value, uint32_t suffix)
     return 1;
 }
 
-/* The node of a unit of the trie. Children of the root stand at their byte; only the root has the
- * base TRIE_ROOT_BASE, so a label proves that a unit is one of them. */
+/* The node of a trie unit. A child of the root has its byte as index. Only the root has the base
+ * TRIE_ROOT_BASE, so a matching label proves that a unit is a child of the root. */
 INLINE uint32_t node_of(const trie *t, uint32_t unit)
 {
     uint8_t label = (uint8_t)t->units[unit];
     return unit == (TRIE_ROOT_BASE ^ label) ? label : unit;
 }
 
-/* Fills a node, whose suffix is filled already; returns as put_piece. */
+/* Fills a node whose suffix is already filled; returns the same values as put_piece. */
 static int put_node(void *context, const suffix_link *link)
 {
     builder *b = context;
@@ -136,7 +136,7 @@ static int put_node(void *context, const suffix_link *link)
     return unit_value(unit) ? put_piece(b, at, unit_value(unit), suffix) : 1;
 }
 
-/* The root, its children by bytes that begin no piece, and the empty list. */
+/* Fills the root, its children by bytes that begin no piece, and the empty list. */
 static void put_root(builder *b)
 {
     endings *a = b->endings;
@@ -162,7 +162,7 @@ static int fits(const trie *t, const endings_pieces *pieces, int64_t *ret_max_pi
            !unit_has_label(t->units[TRIE_ROOT_BASE], 0);
 }
 
-/* Each record in one line of the cache; 0 when memory is short. */
+/* Aligns each record to one cache line; 0 when memory is short. */
 static int align_lists(endings *a)
 {
     size_t n_bytes = (size_t)a->n_lists * sizeof *a->lists;
@@ -217,7 +217,7 @@ int64_t endings_memory_bytes(const endings *a)
 
 /* ------------------------------------------------------------------------------- Following ---- */
 
-/* `next` is looked at next: the child of text[at], if it has the label, or (mask 0) a suffix. */
+/* `next` is read next: the child of text[at], if its label matches, or (mask 0) a suffix. */
 typedef struct lane {
     uint64_t at, end;
     uint32_t next, label, mask, fail;
@@ -228,7 +228,7 @@ INLINE void lane_step(const endings_node *nodes, const uint8_t *text, lane *x,
 {
     const endings_node *node = &nodes[x->next];
     uint32_t differs = (node->unit ^ x->label) & x->mask, fail = node->fail;
-    places[x->at] = (endings_place){x->next, node->list}; /* the last time counts */
+    places[x->at] = (endings_place){x->next, node->list}; /* the last write is the valid one */
     uint64_t at = (uint64_t)pick(differs, x->at + (x->mask & 1), x->at);
     uint32_t c = text[at], is_child = (uint32_t)pick(differs, node->bytes >> (c & 31) & 1, 0);
     uint32_t suffix = (uint32_t)pick(differs, fail, x->fail);
@@ -254,8 +254,8 @@ INLINE uint64_t least(uint64_t a, uint64_t b)
     return a < b ? a : b;
 }
 
-/* Corrects places[begin..end-1], where `state` is the one before, up to the first that is right:
- * what follows it is. */
+/* Corrects places[begin..end-1], starting from the correct `state` before them, up to the first
+ * place that is already correct; all later ones are correct too. */
 static void join(const endings_node *nodes, uint32_t state, const uint8_t *text, int64_t begin,
                  int64_t end, endings_place *places)
 {
@@ -266,9 +266,9 @@ static void join(const endings_node *nodes, uint32_t state, const uint8_t *text,
     }
 }
 
-/* A lane first follows the last bytes of the part before, and writes places there that may be
- * wrong: in at most three times as many steps, since a suffix shortens the state and is found in
- * two. The lane before comes there after more, and overwrites them. */
+/* A lane first follows the last bytes of the part before its own and may write wrong places there.
+ * It leaves that stretch within three steps per byte, since a suffix shortens the state and takes
+ * two steps. The lane before it takes more steps to get there, and overwrites them. */
 static NOINLINE void follow_together(const endings *a, uint32_t state, const uint8_t *text,
                                      int64_t n_bytes, int n_lanes, endings_place *places)
 {

@@ -1,4 +1,4 @@
-/* lanes.c - the walks of lanes.h */
+/* lanes.c - the interleaved walks of lanes.h */
 
 #include "encoders/lanes.h"
 
@@ -20,8 +20,8 @@ INLINE int64_t back_of(uint64_t unit)
     return (int64_t)(unit >> CHAR_BACK_SHIFT & CHAR_BACK_MAX);
 }
 
-/* Does `unit` have another symbol than c? Then *unit = head, *at = start, and the result is 1; else
- * 0. */
+/* If `unit` has another symbol than c, sets *unit = head and *at = start and returns 1; otherwise
+ * returns 0. */
 INLINE uint64_t lane_restart(uint64_t c, uint64_t head, uint64_t start, uint64_t *unit,
                              uint64_t *at)
 {
@@ -41,8 +41,8 @@ INLINE uint64_t lane_restart(uint64_t c, uint64_t head, uint64_t start, uint64_t
 #endif
 }
 
-/* One step; `at` grows by at most 1. The token, its id and where it ends, is always written, and
- * kept if the walk ends. */
+/* One step; `at` grows by at most 1. The token's id and end are always written, and kept if the
+ * walk ends. */
 INLINE void lane_step(const uint64_t *units, const uint16_t *symbols, lane *x)
 {
     uint64_t c = symbols[x->at], next = units[(x->unit >> CHAR_BASE_SHIFT) + c];
@@ -61,9 +61,8 @@ INLINE int64_t least(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
-/* Walks the parts symbols[borders[k]..borders[k+1]-1] until the first of them is nearly done.
- * begins[k] is where the tokens of part k go; ret_ends[k] is where they end. A lane reads only its
- * own part. */
+/* Walks the parts symbols[borders[k]..borders[k+1]-1] until the first of them is nearly finished.
+ * The tokens of part k go to begins[k]..ret_ends[k]. A lane reads only its own part. */
 static NOINLINE void walk_together(const uint64_t *units, const uint16_t *symbols,
                                    const int64_t borders[LANES + 1], uint32_t *const begins[LANES],
                                    uint32_t *ret_ends[LANES])
@@ -76,15 +75,15 @@ static NOINLINE void walk_together(const uint64_t *units, const uint16_t *symbol
             n_left = least(n_left, borders[k + 1] - (int64_t)lanes[k].at);
         if (n_left < 4) break;
         for (; n_left > 0; n_left--) {
-            /* unrolled at -O3 */
+            /* -O3 unrolls this loop */
             for (int k = 0; k < LANES; k++) lane_step(units, symbols, &lanes[k]);
         }
     }
     for (int k = 0; k < LANES; k++) ret_ends[k] = lanes[k].out;
 }
 
-/* The id of the token at symbols[*at]; -1 if it may reach beyond symbols[n - 1], where the text
- * goes on. */
+/* The id of the token at symbols[*at]; -1 if it could extend beyond symbols[n - 1] and the text
+ * continues there. */
 INLINE int32_t walk_alone(const uint64_t *units, const uint16_t *symbols, int64_t n, int goes_on,
                           int64_t *at)
 {
@@ -100,8 +99,8 @@ INLINE int32_t walk_alone(const uint64_t *units, const uint16_t *symbols, int64_
     return (uint16_t)(unit >> CHAR_ID_SHIFT);
 }
 
-/* Writes the ids of the bytes of a character that is not a piece, and returns where the next one
- * goes; `next` is the symbol after it. */
+/* Writes the ids of the bytes of a character that is not a piece, and returns the new end of the
+ * ids. `next` is the symbol after it. */
 static NOINLINE uint16_t *put_bytes(const trie *t, uint16_t symbol, uint16_t next, uint16_t *ids,
                                     lanes_work *work)
 {
@@ -110,7 +109,7 @@ static NOINLINE uint16_t *put_bytes(const trie *t, uint16_t symbol, uint16_t nex
     work->n_rare++;
     work->is_malformed |= next >= (CODE_POINT_OF_BYTE | 0x80) && next < (CODE_POINT_OF_BYTE | 0xC0);
     for (int k = 0; k < n;) {
-        /* no piece is all three */
+        /* no piece has all three bytes */
         uint64_t head = k + 1 < n ? t->heads[load_u16(bytes + k)] : 0;
         *ids++ = (uint16_t)((head ? head_value(head) : t->singles[bytes[k]]) - 1);
         k += head ? head_length(head) : 1;
@@ -118,8 +117,7 @@ static NOINLINE uint16_t *put_bytes(const trie *t, uint16_t symbol, uint16_t nex
     return ids;
 }
 
-/* Writes the ids of the token that ends before symbols[end], and returns where the next one goes.
- */
+/* Writes the ids of the token that ends before symbols[end], and returns the new end of the ids. */
 INLINE uint16_t *put(const lanes *l, const uint16_t *symbols, uint16_t id, int64_t end,
                      uint16_t *ids, lanes_work *work)
 {
@@ -128,7 +126,7 @@ INLINE uint16_t *put(const lanes *l, const uint16_t *symbols, uint16_t id, int64
     return put_bytes(l->trie, symbols[end - 1], symbols[end], ids, work);
 }
 
-/* How many bytes before text[at] belong to a symbol that reaches beyond it. */
+/* How many bytes before text[at] belong to a symbol that extends beyond it. */
 static int part_before(const uint8_t *text, int64_t at, int64_t n_bytes)
 {
     for (int back = 1; back <= 2; back++) {
@@ -138,7 +136,7 @@ static int part_before(const uint8_t *text, int64_t at, int64_t n_bytes)
     return 0;
 }
 
-/* The span by bytes. */
+/* Encodes a malformed span by bytes. */
 static int64_t encode_by_bytes(const lanes *l, const uint8_t *text, int64_t n_bytes, int64_t n_span,
                                uint16_t *ids, int64_t *ret_n_ids)
 {
@@ -175,7 +173,7 @@ int64_t lanes_encode(const lanes *l, const uint8_t *text, int64_t n_bytes, lanes
                 boundary = (uint16_t)*token++;
             }
         }
-        /* the parts had no boundary in common */
+        /* the parts have no boundary in common */
         if (token == ends[k] || at != boundary) continue;
         at = (uint16_t)ends[k][-1];
         for (; token < ends[k]; token++)

@@ -1,16 +1,15 @@
-/* lanes_build.c - the double array of lanes.h, from the one of trie.h
+/* lanes_build.c - converts the double array of trie.h to that of lanes.h
  *
- * 1. Is the vocabulary fit, and is there an id to spare?
- * 2. From each unit in which a piece ends, climb up by characters. What is met on the way is a
- * node.
- * 3. Put the children of each node beside each other.
- * 4. Lay them out: the nodes with most children first, each where its children fit; what has one
- * child fills the holes.
- * 5. Write the units, from the root down, so that each knows the longest piece above it.
+ * 1. Check that the vocabulary follows the rules and that an id is unused.
+ * 2. From each unit in which a piece ends, climb to the root by characters. Every unit on the way
+ *    is a node.
+ * 3. Store the children of each node next to each other.
+ * 4. Place the nodes with most children first, each at a base where its children fit; nodes with
+ *    one child fill the holes.
+ * 5. Write the units from the root down, so that each knows the longest piece above it.
  *
- * Nodes are known by their units in the trie, whose first ones are never used: 1 stands for the
- * root.
- */
+ * Nodes are identified by their units in the trie. The trie never uses its first units, so 1 stands
+ * for the root. */
 #include "encoders/lanes.h"
 
 #include "ground/alloc.h"
@@ -19,7 +18,7 @@
 #define ROOT 1u
 #define SLOTS_PER_WORD 64
 #define TRIES_PER_NODE 256    /* on average; real vocabularies need about 2 */
-#define TRIES_BEFORE_MOVING 8 /* holes are left to nodes of one child */
+#define TRIES_BEFORE_MOVING 8 /* leaves holes for nodes with one child */
 
 typedef struct node {
     uint32_t parent; /* 0: not a node */
@@ -31,10 +30,10 @@ typedef struct node {
 
 typedef struct builder {
     const trie *trie;
-    uint32_t *owners; /* [n_units]: whose children are at this base; 0: nobody's */
+    uint32_t *owners; /* [n_units], by base: the node whose children are there; 0: none */
     node *nodes;      /* [n_units] */
     uint32_t *children, *order;
-    uint64_t *used, *taken; /* a bit for each slot: has a unit; is a base */
+    uint64_t *used, *taken; /* bit sets of slots: has a unit; is a base */
     int64_t n_nodes, n_parents, n_slots, last;
 } builder;
 
@@ -69,15 +68,15 @@ static void find_owners(builder *b)
     b->owners[TRIE_ROOT_BASE] = ROOT;
 }
 
-/* Can `second` follow this lead byte of a character of three bytes? */
+/* Whether `second` can follow this lead byte of a character of three bytes. */
 INLINE int is_second_of_three(uint8_t lead, uint8_t second)
 {
     const uint8_t bytes[3] = {lead, second, 0x80};
     return lead >= 0xE0 && lead < 0xF0 && utf8_length(bytes, 3) == 3;
 }
 
-/* Does the piece that ends in this unit end inside a character of two or three bytes that it does
- * not begin with? */
+/* Whether the piece that ends in this unit ends inside a character of two or three bytes that is
+ * not its first. */
 static int ends_inside(const builder *b, uint32_t at)
 {
     uint8_t byte = (uint8_t)b->trie->units[at];
@@ -89,7 +88,7 @@ static int ends_inside(const builder *b, uint32_t at)
     return unit_above(b, above) != ROOT;
 }
 
-/* Does the piece begin inside a character, and reach beyond it with this unit? */
+/* Whether the piece begins inside a character and extends beyond it with this unit. */
 static int leaves_inside(const builder *b, uint32_t at)
 {
     const uint64_t *units = b->trie->units;
@@ -100,7 +99,7 @@ static int leaves_inside(const builder *b, uint32_t at)
     return above == ROOT;
 }
 
-/* Is the piece that ends in this unit too long for a unit to say how long ago it began? */
+/* Whether the piece that ends in this unit is too long for the `back` field. */
 static int is_too_long(const builder *b, uint32_t at)
 {
     int n_bytes = 0;
@@ -120,7 +119,7 @@ static int is_fit(const builder *b)
     return 1;
 }
 
-/* An id that no text has; -1 without. b->children is free to work in. */
+/* Finds an id that no piece uses, or returns -1. Uses b->children as work space. */
 static int32_t find_spare_id(const builder *b, uint8_t *is_id)
 {
     memset(is_id, 0, 65536);
@@ -133,8 +132,8 @@ static int32_t find_spare_id(const builder *b, uint8_t *is_id)
     return spare ? (int32_t)(spare - is_id) : -1;
 }
 
-/* The node above, by the last symbol of what leads to this one; 0 where the unit hangs in the air.
- */
+/* The parent node, with the last symbol on the way from it; 0 if the unit is not reachable from the
+ * root. */
 static uint32_t climb(const builder *b, uint32_t at, uint16_t *ret_symbol)
 {
     const uint64_t *units = b->trie->units;
@@ -178,7 +177,7 @@ static void put_children(builder *b)
         node *n = &b->nodes[i];
         n->first = first;
         first += n->n_children;
-        n->n_children = 0; /* counted again while they are put there */
+        n->n_children = 0; /* put_children counts them again */
     }
     for (int64_t i = TRIE_BLOCK; i < b->trie->n_units; i++) {
         if (!b->nodes[i].parent) continue;
@@ -192,7 +191,7 @@ INLINE int count_class(const node *n)
     return n->n_children < COUNTS ? n->n_children : COUNTS;
 }
 
-/* Fills `order`: the nodes with children, but for the root, most children first. */
+/* Fills `order` with the nodes that have children, except the root, most children first. */
 static void put_parents(builder *b)
 {
     int64_t starts[COUNTS + 1] = {0};
@@ -206,7 +205,7 @@ static void put_parents(builder *b)
         if (b->nodes[i].n_children) b->order[starts[count_class(&b->nodes[i])]++] = (uint32_t)i;
 }
 
-/* The first slot from `at` on that has no unit; n_slots without. */
+/* The first slot from `at` on without a unit, or n_slots. */
 static int64_t free_slot(const builder *b, int64_t at)
 {
     for (int64_t w = at / SLOTS_PER_WORD; w * SLOTS_PER_WORD < b->n_slots; w++) {
@@ -225,7 +224,7 @@ static int fits(const builder *b, const node *n, int64_t base)
     return 1;
 }
 
-/* Finds a base for each node; 0 if that takes too long or too much room. */
+/* Finds a base for each node; 0 if that takes too long or too much memory. */
 static int lay_out(builder *b)
 {
     int64_t n_left = TRIES_PER_NODE * b->n_nodes, from = CHAR_SYMBOLS;
@@ -258,7 +257,7 @@ static int lay_out(builder *b)
 
 /* -------------------------------------------------------------------------------- 5. units ---- */
 
-/* The unit of a node whose parent's is `above`. */
+/* The unit of a node; `above` is its parent's unit. */
 static uint64_t unit_of(const builder *b, uint32_t at, uint64_t above)
 {
     const node *n = &b->nodes[at];
@@ -269,7 +268,7 @@ static uint64_t unit_of(const builder *b, uint32_t at, uint64_t above)
     return (uint64_t)n->base << CHAR_BASE_SHIFT | longest | n->symbol;
 }
 
-/* The root's children, also those that are not nodes. */
+/* Writes the root's children, including symbols that are not nodes. */
 static void write_first(const builder *b, lanes *l)
 {
     for (uint32_t symbol = 0; symbol < CHAR_SYMBOLS; symbol++) {
@@ -288,7 +287,7 @@ static void write_first(const builder *b, lanes *l)
     }
 }
 
-/* The others, from the root down. b->order is free to work in. */
+/* Writes all other units, from the root down. Uses b->order as work space. */
 static void write_units(const builder *b, lanes *l)
 {
     uint32_t *stack = b->order;
@@ -336,7 +335,7 @@ static int build(builder *b, int32_t cpu, uint16_t no_id, lanes **ret)
     b->taken = mem_zalloc(n_words, sizeof *b->taken);
     if (!b->used || !b->taken) return 0;
     memset(b->used, 0xFF, CHAR_SYMBOLS / 8);
-    b->taken[0] = 1; /* base 0 is the root's */
+    b->taken[0] = 1; /* base 0 belongs to the root */
     put_children(b);
     put_parents(b);
     if (b->n_slots + CHAR_SYMBOLS >= 1 << (64 - CHAR_BASE_SHIFT) || !lay_out(b)) return 1;

@@ -1,5 +1,5 @@
-/* lattice.c - the tables of a lattice's model, the edges that leave a position, and lists of paths
- */
+/* lattice.c - the tables of a lattice's model, the edges that leave a position, and lists of
+ * paths */
 #include "encoders/lattice.h"
 
 #include "ground/alloc.h"
@@ -7,12 +7,12 @@
 
 /* ---------------------------------------------------------------------------------- Tables ---- */
 
-/* The characters of piece k, and whether the last one is whole; U+2581 is one byte where spaces are
- * escaped. */
+/* The number of characters in piece k, and whether the last one is complete. U+2581 is one byte if
+ * spaces are escaped. */
 static int64_t count_characters(const unitok_spec *spec, int64_t k, int *ret_is_whole)
 {
     int is_escaped = (spec->flags & UNITOK_ESCAPE_WHITESPACES) != 0;
-    int64_t n_chars = 0, n_missing = 0; /* bytes that the character still lacks */
+    int64_t n_chars = 0, n_missing = 0; /* bytes that the current character still lacks */
     for (int64_t i = spec->offsets[k], end = spec->offsets[k + 1]; i < end; i++, n_missing--) {
         int is_space = is_escaped && space_symbol_begins(spec->data + i, end - i);
         if (is_space) i += 2;
@@ -24,7 +24,7 @@ static int64_t count_characters(const unitok_spec *spec, int64_t k, int *ret_is_
     return n_chars;
 }
 
-/* values[id]: of the piece as the unigram has it; 0 if it can never match. */
+/* values[id]: the value of the piece in the unigram; 0 if it can never match. */
 static void enter_piece(const unigram *m, const unitok_spec *spec, int64_t k,
                         const uint32_t *values, lattice_model *model)
 {
@@ -58,7 +58,7 @@ int32_t lattice_model_init(const unigram *m, const unitok_spec *spec, lattice_mo
     mem_free(values);
     model.scores[0] = model.id_scores[0] = m->unknown_score;
     model.max_edge_bytes = m->max_piece_bytes > 4 ? m->max_piece_bytes : 4;
-    if (model.is_ragged) model.max_edge_bytes += 3; /* to the end of the character */
+    if (model.is_ragged) model.max_edge_bytes += 3; /* up to the end of the character */
     model.has_unknown = !model.is_bytes;
     for (int byte = 0; byte < 256; byte++) model.has_unknown |= !m->trie.singles[byte];
     *ret = model;
@@ -74,8 +74,8 @@ void lattice_model_free(lattice_model *model)
 
 /* ----------------------------------------------------------------------------------- Edges ---- */
 
-/* Walks the trie byte by byte and knows at each where its character ends: what ends inside it ends
- * there. */
+/* Walks the trie byte by byte and tracks where each character ends; a piece that ends inside a
+ * character ends with it. */
 int64_t lattice_edges(const lattice_model *model, const uint8_t *text, int64_t n_bytes, int64_t at,
                       lattice_edge *edges)
 {
@@ -98,7 +98,7 @@ int64_t lattice_edges(const lattice_model *model, const uint8_t *text, int64_t n
 
 /* ----------------------------------------------------------------------------------- Paths ---- */
 
-/* Makes room for one path more; 0 when memory is short. */
+/* Reserves space for one more path; 0 when memory is short. */
 static int reserve_path(lattice_paths *paths)
 {
     if (paths->n_paths < paths->paths_room) return 1;

@@ -1,4 +1,4 @@
-/* long_pieces.c - building the automaton of long_pieces.h, and reading texts with it */
+/* long_pieces.c - builds the automaton of long_pieces.h and reads texts with it */
 
 #include "encoders/long_pieces.h"
 
@@ -12,7 +12,7 @@
 
 /* -------------------------------------------------------------------------------- Building ---- */
 
-/* A piece and its end: strings are compared from there backwards. */
+/* A piece and its end. Strings are compared backwards from the end. */
 typedef struct reversed {
     const uint8_t *end;
     int64_t n_bytes, id;
@@ -27,7 +27,7 @@ static int by_bytes_from_end(const void *left, const void *right)
     return (a->n_bytes > b->n_bytes) - (a->n_bytes < b->n_bytes);
 }
 
-/* Lays the reversed pieces out as a trie; values count from 1 in the order of `list`. */
+/* Lays the reversed pieces out as a trie, with values from 1 in the order of `list`. */
 static int32_t lay_out(long_pieces *p, const reversed *list, int64_t n, int64_t n_bytes,
                        int64_t *ret_n_units, unitok_error *error)
 {
@@ -70,7 +70,7 @@ INLINE uint32_t next_node(const long_pieces *p, uint32_t at, uint8_t byte)
 }
 
 /* Fills fail and found, level by level. first and next list the children of each base; queue has
- * room for all units. */
+ * space for all units. */
 static void link_nodes(long_pieces *p, int64_t n_units, uint32_t *first, uint32_t *next,
                        uint32_t *queue)
 {
@@ -169,9 +169,9 @@ void long_window_free(long_window *w)
     memset(w, 0, sizeof *w);
 }
 
-/* Fills the window from `at` on. What begins in it may reach max_piece_bytes - 1 further, which is
- * read too: so a window is twice as large as that, and every byte is read at most one and a half
- * times. 0 when memory is short. */
+/* Fills the window from `at` on. A piece that begins in it can extend max_piece_bytes - 1 bytes
+ * past its end, and those bytes are read too. So a window is twice as large as that, and every byte
+ * is read at most one and a half times. 0 when memory is short. */
 static int fill(const long_pieces *p, long_window *w, const uint8_t *text, int64_t n_bytes,
                 int64_t at)
 {

@@ -1,4 +1,4 @@
-/* nbest.c - the n best paths through a lattice, and n distinct random ones, by the same search */
+/* nbest.c - the n best paths through a lattice, and n distinct random ones (nbest.h) */
 #include "encoders/nbest.h"
 
 #include <math.h>
@@ -16,7 +16,7 @@
 
 #define FAILED (-1) /* memory is short */
 
-/* Room for n items; 0 when memory is short. */
+/* Reserves space for n items; 0 when memory is short. */
 #define RESERVE(s, items, room, n) grow(&(s)->items, (n) - 1, &(s)->room, sizeof *(s)->items)
 
 /* --------------------------------------------------------------------------------- Lattice ---- */
@@ -43,7 +43,7 @@ static int add_nodes(nbest *s, const lattice_model *m, const uint8_t *text, int6
     return add_node(s, 0, n_bytes, n_bytes, 0);
 }
 
-/* Sorts all nodes but the last by their ends: a counting sort, which is stable. */
+/* Sorts all nodes but the last by their ends, with a stable counting sort. */
 static int sort_nodes(nbest *s, int64_t n_bytes)
 {
     int64_t n = s->n_nodes - 1;
@@ -53,14 +53,14 @@ static int sort_nodes(nbest *s, int64_t n_bytes)
     memset(first, 0, (size_t)(n_bytes + 3) * sizeof *first);
     for (int64_t k = 0; k < n; k++) first[s->nodes[k].end + 2]++;
     for (int64_t e = 2; e < n_bytes + 3; e++) first[e] += first[e - 1];
-    /* first[e + 1] moves from the first of e to the end of e */
+    /* first[e + 1] moves from the first node that ends at e to the end of these nodes */
     for (int64_t k = 0; k < n; k++) s->ending[first[s->nodes[k].end + 1]++] = (int32_t)k;
     return 1;
 }
 
-/* The best path to every node. Each node compares all nodes that end where it begins, and the first
- * of equal sums wins. Comparing with only the best of each position would give other paths, because
- * rounding can make sums equal. */
+/* Finds the best path to every node. Each node compares all nodes that end where it begins, and the
+ * first of equal sums wins. Comparing only with the best node of each position would give other
+ * paths, because rounding can make sums equal. */
 static void find_best(nbest *s, const lattice_model *m)
 {
     for (int64_t k = 1; k < s->n_nodes; k++) {
@@ -88,7 +88,7 @@ static double log_add(double x, double y)
     return low == -INFINITY ? high : high + log1p(exp(low - high));
 }
 
-/* For every position, the logarithm of the sum of the weights of all paths to it. */
+/* Computes the logarithm of the total weight of all paths to each position. */
 static int sum_paths(nbest *s, double alpha, int64_t n_bytes)
 {
     if (!RESERVE(s, log_sums, sums_room, n_bytes + 1)) return 0;
@@ -105,7 +105,7 @@ static int sum_paths(nbest *s, double alpha, int64_t n_bytes)
 
 /* ---------------------------------------------------------------------------------- Agenda ---- */
 
-/* The same steps as the heap of libstdc++, so that equal priorities come out in the same order. */
+/* Repeats the steps of libstdc++'s heap, so that equal priorities come out in the same order. */
 
 INLINE int is_less(const nbest *s, int32_t a, int32_t b)
 {
@@ -129,7 +129,7 @@ static int push(nbest *s, int32_t hypothesis)
     return 1;
 }
 
-/* The hole at the top sinks to a leaf, always to the larger child, and the last one rises from
+/* The hole at the top sinks to a leaf, always to the larger child; then the last item rises from
  * there. */
 static int32_t pop(nbest *s)
 {
@@ -155,8 +155,8 @@ static int32_t add_hypothesis(nbest *s, int32_t node, int32_t next, double score
     return (int32_t)s->n_hypotheses++;
 }
 
-/* Moves a hypothesis and those it extends to s->kept, unless they are there; returns its new index,
- * or FAILED. */
+/* Copies a hypothesis and those it extends to s->kept, unless they are there already. Returns its
+ * new index, or FAILED. */
 static int32_t keep(nbest *s, int64_t *n_kept, int32_t hypothesis)
 {
     int32_t first = FAILED, before = FAILED;
@@ -175,8 +175,8 @@ static int32_t keep(nbest *s, int64_t *n_kept, int32_t hypothesis)
     return first;
 }
 
-/* Keeps the best n_best hypotheses of the heap, and those that they extend; 0 when memory is short.
- */
+/* Keeps the best n_best hypotheses of the heap and those that they extend; 0 when memory is
+ * short. */
 static int shrink(nbest *s, int64_t n_best)
 {
     int64_t n_kept = 0;
@@ -195,13 +195,13 @@ static int shrink(nbest *s, int64_t n_best)
     s->kept_room = room;
     s->n_hypotheses = n_kept;
     s->n_heap = 0;
-    for (int64_t k = 0; k < n_best; k++) push(s, best[k]); /* there is room */
+    for (int64_t k = 0; k < n_best; k++) push(s, best[k]); /* cannot fail: the heap has space */
     return 1;
 }
 
 /* ---------------------------------------------------------------------------------- Search ---- */
 
-/* What a search among random paths needs. */
+/* The state of a search among random paths. */
 typedef struct noise {
     double alpha;
     uint64_t stream;
@@ -213,8 +213,8 @@ static double gumbel(noise *random)
 }
 
 /* Sets s->priorities for the hypotheses that extend `top` by ending[first..last): each draws the
- * best of its perturbed paths, given that the best of all of them is top's (the stable form: Kool
- * and others, appendix B.3). */
+ * best of its perturbed paths, given that the best of all of them is top's (the numerically stable
+ * form in Kool and others, appendix B.3). */
 static int draw_priorities(nbest *s, const nbest_hypothesis *top, int32_t first, int32_t last,
                            noise *random)
 {
@@ -234,7 +234,7 @@ static int draw_priorities(nbest *s, const nbest_hypothesis *top, int32_t first,
     return 1;
 }
 
-/* Pushes all extensions of hypothesis h; returns how many, or FAILED. */
+/* Pushes all extensions of hypothesis h; returns their number, or FAILED. */
 static int64_t prolong(nbest *s, const lattice_model *m, int32_t h, noise *random)
 {
     nbest_hypothesis top = s->hypotheses[h];
@@ -272,7 +272,6 @@ static int add_path(const nbest *s, const lattice_model *m, nbest_hypothesis top
     return 1;
 }
 
-/* Adds the Viterbi path. */
 static int add_best(const nbest *s, const lattice_model *m, lattice_paths *ret)
 {
     const nbest_node *end = &s->nodes[s->n_nodes - 1];
@@ -285,10 +284,10 @@ static int add_best(const nbest *s, const lattice_model *m, lattice_paths *ret)
     return 1;
 }
 
-/* The search, after build and, with noise, sum_paths. Random paths have their priorities for
- * scores. The limits that end in the Viterbi path hold for the best only: random paths need no more
- * hypotheses than they have tokens and edges there, and are exact after a shrink, since of the n +
- * 1 best paths each lies under one of the n + 1 best hypotheses. */
+/* Runs the search, after build and, with noise, sum_paths. The scores of random paths are their
+ * priorities. The limits that return the Viterbi path apply only to the n best: random paths need
+ * no more hypotheses than they have tokens and edges there, and remain exact after a reduction,
+ * because each of the n + 1 best paths extends one of the n + 1 best hypotheses. */
 static int search(nbest *s, const lattice_model *m, int64_t n, noise *random, lattice_paths *ret)
 {
     int64_t n_least = n * 10 < MIN_AGENDA ? n * 10 : MIN_AGENDA, n_total = 1,
@@ -353,7 +352,7 @@ int64_t nbest_choose(const lattice_paths *paths, double alpha, uint64_t key)
     return 0;
 }
 
-/* The tokens of two paths are the same. */
+/* Whether two paths have the same tokens. */
 static int is_same(const lattice_paths *paths, int64_t a, int64_t b)
 {
     int64_t n = paths->offsets[a + 1] - paths->offsets[a];
@@ -374,7 +373,7 @@ static void remove_path(lattice_paths *paths, int64_t k)
     paths->n_paths--;
 }
 
-/* Removes the path that equals path 0; if there is none, the last of n, unless there are fewer. */
+/* Removes the path that equals path 0, or else the last of n, unless there are fewer than n. */
 static void take_out_double(lattice_paths *paths, int64_t n)
 {
     for (int64_t k = 1; k < paths->n_paths; k++)
@@ -386,7 +385,7 @@ static void take_out_double(lattice_paths *paths, int64_t n)
 }
 
 /* log(1 - exp(-exp(x))): the log probability that noise lifts x = log p - threshold above 0. A
- * series where y is too small for the difference. */
+ * series replaces the difference if y is too small. */
 static double log_inclusion(double x)
 {
     double y = exp(x);

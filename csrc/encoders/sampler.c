@@ -1,4 +1,4 @@
-/* sampler.c - random paths through a lattice, and its entropy, in one pass over the text */
+/* sampler.c - draws random paths through a lattice and computes its entropy (sampler.h) */
 #include "encoders/sampler.h"
 
 #include <math.h>
@@ -7,59 +7,59 @@
 #include "ground/error.h"
 #include "ground/rng.h"
 
-/* What `sum` means, and how an edge changes it. */
+/* The meaning of `sum`, and how an edge changes it. */
 enum {
-    LINEAR,  /* the weight of all paths to here */
+    LINEAR,  /* the weight of all paths to this position */
     LOG,     /* its logarithm */
     VITERBI, /* the score of the path held */
-    ENTROPY  /* like LOG, with the entropy of these paths beside it */
+    ENTROPY  /* like LOG, with the entropy of these paths */
 };
 
 /* Why a pass over a window stopped. */
 enum { GO_ON, AT_END, AT_CUT, NO_ROOM, OUT_OF_RANGE };
 
-/* Tokens are written out at the first cut after this many bytes, so that the cells (16 KiB) stay in
- * the L1 cache. */
+/* Tokens are written at the first cut after this many bytes, so that the cells (16 KiB) stay in the
+ * first-level cache. */
 #define WINDOW_BYTES 1024
 
-/* When edges leave a position, its sum lies in 2^-400..2^400, or is scaled to 1 together with all
- * pending sums. With weights of 2^-500 or more, each edge adds 2^-900 or more: nothing is lost. A
- * weight below 2^-1074 is 0 as a double; the amount lost, below 2^-674, is negligible beside a sum
- * of 2^-400, but not once pending sums are scaled up: so if the model has a weight below 2^-500,
- * nothing is scaled. */
+/* When edges leave a position, its sum is in 2^-400..2^400, or is scaled to 1 together with all
+ * pending sums. With weights of at least 2^-500, each edge adds at least 2^-900, so nothing
+ * underflows. A weight below 2^-1074 is 0 as a double. The loss, below 2^-674, is negligible beside
+ * a sum of 2^-400, but not after pending sums are scaled up. So a model with a weight below 2^-500
+ * is never scaled. */
 #define SUM_EXPONENT_MAX 400
 #define SCALABLE_EXPONENT_MAX 600
 #define PENDING_EXPONENT_MIN (-900)
 #define WEIGHT_MIN 0x1p-500
 
-/* A byte that a byte model lacks has the score -1e200, and alpha may be as large. Sums of 1e290 do
+/* A byte that a byte model lacks has the score -1e200, and alpha can be as large. Sums of 1e290 do
  * not overflow. */
 #define LOG_WEIGHT_MAX 1e290
 
-/* A part of the text that begins at a cut. Positions count from there. */
+/* A part of the text that begins at a cut. Positions are relative to its start. */
 typedef struct window {
     const uint8_t *text;
     int64_t n_bytes;
     int64_t at;       /* the next position */
     int64_t frontier; /* the furthest end of an edge so far */
     int64_t cut;      /* the last cut found */
-    int64_t stop_at;  /* stop at the first cut from here on */
-    int64_t begin;    /* of the window, in the document */
+    int64_t stop_at;  /* stop at the first cut from this position on */
+    int64_t begin;    /* the start of the window in the document */
     uint64_t key;
 } window;
 
-/* What the edges of one position share: a copy of everything that the loops read, so that it stays
- * in registers. */
+/* The state shared by the edges of one position: a copy of everything the loops read, so that it
+ * stays in registers. */
 typedef struct source {
     trie trie;
     const uint8_t *text;
     int64_t n_bytes;
-    const double *weights; /* by value; the scores unless LINEAR */
+    const double *weights; /* by value; scores unless the mode is LINEAR */
     sampler_cell *cells;
     double alpha, sum, entropy;
     uint64_t stream;
     int64_t at, frontier;
-    int n_leads; /* a byte below is a whole character */
+    int n_leads; /* a byte below this is a complete character */
 } source;
 
 /* --------------------------------------------------------------------------------- An edge ---- */
@@ -93,8 +93,8 @@ INLINE void take_log(source *from, sampler_cell *to, uint64_t back, double score
     if (rng_unit(&from->stream) <= exp(x - to->sum)) to->u.back = back;
 }
 
-/* u < 1 / (1 + exp(-x)), mostly without the exp: 1 / (1 + exp(-3)) is 0.953, and exp(-40) is below
- * the resolution of u. */
+/* u < 1 / (1 + exp(-x)), usually without computing exp: 1 / (1 + exp(-3)) is 0.953, and exp(-40) is
+ * below the resolution of u. */
 INLINE int is_below_sigmoid(double u, double x)
 {
     if (x > 3 && (u < 0.95 || x > 40)) return 1;
@@ -104,7 +104,7 @@ INLINE int is_below_sigmoid(double u, double x)
 
 INLINE void take_viterbi(source *from, sampler_cell *to, uint64_t back, double score)
 {
-    /* the first edge: x is large */
+    /* for the first edge, x is large */
     double sum = from->sum + score, x = log_weight(from->alpha, sum - to->sum);
     if (is_below_sigmoid(rng_unit(&from->stream), x)) {
         to->sum = sum;
@@ -112,8 +112,8 @@ INLINE void take_viterbi(source *from, sampler_cell *to, uint64_t back, double s
     }
 }
 
-/* Two sets of paths with p and 1 - p of the weight: the entropy of both is
- * p h1 + (1 - p) h2 - p log p - (1 - p) log (1 - p). */
+/* Two sets of paths have p and 1 - p of the weight. Their joint entropy is p h1 + (1 - p) h2 - p
+ * log p - (1 - p) log (1 - p). */
 INLINE void take_entropy(source *from, sampler_cell *to, double score)
 {
     double x = from->sum + log_weight(from->alpha, score), sum = log_add(to->sum, x);
@@ -132,8 +132,8 @@ INLINE void take(source *from, int mode, uint32_t value, int64_t end)
     if (mode == LINEAR) {
         take_linear(from, to, back, weight);
     } else {
-        /* An empty cell is -INFINITY in these modes, from the moment that the frontier passes
-         * it. */
+        /* In these modes an empty cell is -INFINITY. Cells get this value when the frontier passes
+         * them. */
         while (from->frontier < end) from->cells[++from->frontier].sum = -INFINITY;
         if (mode == LOG) take_log(from, to, back, weight);
         if (mode == VITERBI) take_viterbi(from, to, back, weight);
@@ -143,10 +143,10 @@ INLINE void take(source *from, int mode, uint32_t value, int64_t end)
 
 /* ------------------------------------------------------------------------------ A position ---- */
 
-/* Takes the edges of a model without ragged pieces. Returns where the first character ends;
- * *ret_last is the furthest end. Begins like trie_longest: a piece of one byte, one of two, then
- * byte by byte. No piece ends inside a longer character, so its first bytes are walked without
- * checking for one. */
+/* Processes the edges of a position in a model that is not ragged. Returns the end of the first
+ * character; *ret_last is the furthest end. Begins like trie_longest: a piece of one byte, one of
+ * two, then byte by byte. No piece ends inside a longer character, so its first bytes are walked
+ * without checking for a piece. */
 INLINE int64_t take_all_whole(source *from, int mode, int64_t *ret_last)
 {
     const uint64_t *units = from->trie.units;
@@ -166,7 +166,7 @@ INLINE int64_t take_all_whole(source *from, int mode, int64_t *ret_last)
         for (i++; i < char_end; i++) {
             uint64_t unit = units[base ^ text[i]];
             int is_there = unit_has_label(unit, text[i]);
-            base = is_there ? unit_base(unit) : 0; /* base 0 leads nowhere */
+            base = is_there ? unit_base(unit) : 0; /* base 0 has no children */
             value = is_there ? unit_value(unit) : 0;
         }
         take(from, mode, value, last = char_end);
@@ -181,7 +181,7 @@ INLINE int64_t take_all_whole(source *from, int mode, int64_t *ret_last)
     return char_end;
 }
 
-/* The same for any model, straight from the definition. */
+/* Like take_all_whole for any model, straight from the definition. */
 INLINE int64_t take_all_ragged(source *from, int mode, int64_t *ret_last,
                                const lattice_model *model, lattice_edge *edges)
 {
@@ -203,7 +203,7 @@ INLINE int64_t exponent_of(double x)
 {
     uint64_t bits;
     memcpy(&bits, &x, 8);
-    /* a negative number, infinity and no number come out above 1023 */
+    /* negative numbers, infinity and NaN give values above 1023 */
     return (int64_t)(bits >> 52) - 1023;
 }
 
@@ -212,7 +212,7 @@ INLINE int is_within(double x, int64_t exponent_min, int64_t exponent_max)
     return (uint64_t)(exponent_of(x) - exponent_min) <= (uint64_t)(exponent_max - exponent_min);
 }
 
-/* 1 or x, without a branch: cuts follow word lengths, which no processor predicts. */
+/* 1 or x, without a branch: cuts follow word lengths, which are unpredictable. */
 INLINE double one_if(int condition, double x)
 {
     uint64_t bits;
@@ -222,7 +222,7 @@ INLINE double one_if(int condition, double x)
     return x;
 }
 
-/* If the sum of `at` is out of range, scales it to 1..2 together with the pending ones, cells[at +
+/* If the sum of `at` is out of range, scales it to 1..2 together with the pending sums, cells[at +
  * 1..frontier]. Returns the sum, which the caller stores; 0 if scaling would lose weight. */
 static NOINLINE double scale_pending(const sampler *s, int64_t at, int64_t frontier)
 {
@@ -241,7 +241,7 @@ static NOINLINE double scale_pending(const sampler *s, int64_t at, int64_t front
     return sum * factor;
 }
 
-/* Why to stop at `at`, or GO_ON. */
+/* The reason to stop at `at`, or GO_ON. */
 static NOINLINE int reason_to_stop(const window *w, int64_t at, int64_t frontier, int64_t n_starts)
 {
     if (at == frontier && at >= w->stop_at) return AT_CUT;
@@ -332,7 +332,7 @@ static int run(const sampler *s, window *w, int mode)
 
 /* -------------------------------------------------------------------------------- The text ---- */
 
-/* Makes room for n_cells, the new ones zero; 0 when memory is short. */
+/* Grows the cells to n_cells, the new ones zeroed; 0 when memory is short. */
 static int reserve_cells(sampler *s, int64_t n_cells)
 {
     if (n_cells <= s->n_cells) return 1;
@@ -344,15 +344,15 @@ static int reserve_cells(sampler *s, int64_t n_cells)
     return 1;
 }
 
-/* Empties the cells of a window from `first` on. */
+/* Clears the cells of a window from `first` on. */
 static void clear_cells(sampler *s, int64_t first, int64_t frontier)
 {
     for (int64_t e = first; e <= frontier; e++) s->cells[e].sum = 0;
 }
 
-/* Runs to the end of the text or to the cut where the window stops, making room as needed. If
- * weights run out of range, the window ends at its last cut and the next one uses logarithms, up to
- * its first cut: *io_mode is the mode of the next window. Returns 0 when memory is short. */
+/* Runs to the end of the text or to the cut at which the window stops, growing the cells as needed.
+ * If weights get out of range, the window ends at its last cut, and the next window uses logarithms
+ * up to its first cut. *io_mode is the mode of the next window. Returns 0 when memory is short. */
 static int run_window(sampler *s, window *w, int *io_mode)
 {
     int reason, mode = *io_mode;
@@ -363,7 +363,7 @@ static int run_window(sampler *s, window *w, int *io_mode)
         clear_cells(s, 0, w->frontier);
         return 0;
     }
-    /* cells inside characters, which nothing reads */
+    /* clear the cells inside characters, which are never read */
     if (mode != LINEAR) clear_cells(s, 0, w->at - 1);
     if (mode == LOG) *io_mode = LINEAR;
     if (reason == OUT_OF_RANGE) {
@@ -374,8 +374,8 @@ static int run_window(sampler *s, window *w, int *io_mode)
     return 1;
 }
 
-/* The path held at cells[end], as tokens whose ends are offset by `base`: tokens[0..result-1], with
- * room for `end`. */
+/* Writes the path held at cells[end] to tokens[0..result-1], with `base` added to the ends; tokens
+ * has space for `end`. */
 static int64_t trace(const sampler *s, int64_t end, int64_t base, token *tokens)
 {
     int64_t n = 0;

@@ -1,4 +1,4 @@
-/* symbols.c - building what symbols.h draws */
+/* symbols.c - builds the tables of symbols.h */
 
 #include "encoders/symbols.h"
 
@@ -34,8 +34,8 @@ static uint64_t key_of(const uint8_t *character, int64_t n_bytes)
     return key;
 }
 
-/* A lead byte that the text ends after is a character of one byte, but not one of singles: those
- * are looked up first. */
+/* Whether a character is in `singles`, which is looked up first. A lead byte truncated by the end
+ * of the text has one byte but is not. */
 static int is_single(const symbols *t, const uint8_t *character, int64_t n_bytes)
 {
     return n_bytes == 1 && character[0] < t->first_lead;
@@ -47,7 +47,7 @@ uint32_t symbols_find(const symbols *t, const uint8_t *character, int64_t n_byte
     return symbols_find_key(t, key_of(character, n_bytes));
 }
 
-/* Returns 0 where the slot lies too far from its place. */
+/* Returns 0 if the slot is too far from its place. */
 static int put(symbols *t, uint64_t slot)
 {
     uint32_t mask = (UINT32_C(1) << t->n_bits) - 1, place = symbols_place(t, slot & 0xFFFFFFFFFF),
@@ -58,9 +58,9 @@ static int put(symbols *t, uint64_t slot)
     return ((at - place) & mask) <= PROBING_RUN_MAX;
 }
 
-/* Puts everything into 1 << n_bits new slots, with factor `turn` or, where that leaves one too far
- * from its place, one after it, and then with more room. 0, and nothing changed, when memory is
- * short. */
+/* Moves everything into 1 << n_bits new slots, with factor `turn`. If that puts a slot too far from
+ * its place, tries the following factors, and then more slots. When memory is short, returns 0 and
+ * changes nothing. */
 static int lay_out_again(symbols *t, int n_bits, int turn)
 {
     int64_t n_old = INT64_C(1) << t->n_bits;
@@ -117,7 +117,7 @@ static int by_bytes(const void *left, const void *right)
     return order ? order : (a->n_bytes > b->n_bytes) - (a->n_bytes < b->n_bytes);
 }
 
-/* The pieces laid end to end in order, as trie_build wants them. */
+/* The pieces are concatenated in order, as trie_build requires. */
 static int32_t build_user(symbols *t, const user_piece *pieces, int64_t n, int64_t n_bytes,
                           unitok_error *error)
 {

@@ -1,4 +1,4 @@
-/* unigram.c - what Unigram keeps of a model, and Viterbi in its arithmetic (unigram_dp.h) */
+/* unigram.c - builds a Unigram model, and includes Viterbi in each arithmetic (unigram_dp.h) */
 
 #include "encoders/unigram.h"
 
@@ -15,13 +15,14 @@
 #endif
 
 #define UNKNOWN_PENALTY 10
-/* for a byte without a piece: taken only where no path of pieces exists */
+/* the score of a byte without a piece, which is used only if no path of pieces exists */
 #define UNKNOWN_BYTE_SCORE (-1e200)
 
-/* of text in one call of unigram_advance: its cells stay in the first cache */
+/* the text of one step of unigram_advance: its cells stay in the first-level cache */
 #define PART_BYTES 4096
 #define CHAR_BYTES_MAX 4
-#define CROSSING_SHARE 16                  /* one piece in so many must cross a space for endings */
+/* models with endings: one piece in 16 must cross a space */
+#define CROSSING_SHARE 16
 #define CHAR_BYTES_ONE 0x1111111111111111u /* of unigram.char_bytes */
 #define CHAR_BYTES_UTF8 0x4322111111111111u
 #define UNIGRAM_ARCS_MAX                                                                           \
@@ -29,11 +30,10 @@
 
 #define VALUE_UNKNOWN 0x1000000u /* above the trie's 23 bits */
 #define VALUE_MARK 0x80000000u
-#define VALUE_START 27 /* in a short segment: where the piece begins */
+#define VALUE_START 27 /* in a short segment: shift of the start of the piece */
 #define VALUE_MASK ((1u << VALUE_START) - 1)
 
-/* See unigram_dp.h. Of a model whose largest score is no more than this, it serves for every
- * segment's. */
+/* Models whose largest score is at most this share one bound for all segments: see unigram_dp.h. */
 #define LARGEST_SCORE_USUAL 256.0
 #define RESTART_ABOVE CHARWISE_RESTART_ABOVE
 #define RESERVE (1.0 / 524288)
@@ -61,14 +61,14 @@ INLINE int is_inside(const uint8_t *text, int64_t at)
     return (text[at] & 0xC0) == 0x80;
 }
 
-/* Does no character go beyond text[at - 1]? */
+/* Whether no character extends past text[at - 1]. */
 INLINE int is_char_end(const uint8_t *text, int64_t at, int64_t n_bytes)
 {
     return at >= n_bytes || !is_inside(text, at);
 }
 
-/* Does no piece but that of one byte begin at text[at], inside a character? In Chinese that holds
- * for nearly two of three positions, which then need no walk. */
+/* Whether no piece of two or more bytes begins at text[at], inside a character. In Chinese this is
+ * true of nearly two of three positions, which then need no walk. */
 INLINE int is_lone(const unigram *m, const uint8_t *text, int64_t at, int64_t n_bytes)
 {
     if (!is_inside(text, at) || at + 1 == n_bytes) return 0;
@@ -85,7 +85,7 @@ static NOINLINE int is_piece(const unigram *m, const uint8_t *text, int64_t n_by
     return unit_value(unit) != 0;
 }
 
-/* Room for n_tokens tokens; 0 when memory is short. */
+/* Reserves space for n_tokens tokens; 0 when memory is short. */
 static int reserve_tokens(unigram_path *path, int64_t n_tokens)
 {
     if (n_tokens <= path->tokens_room) return 1;
@@ -102,7 +102,7 @@ static int reserve_tokens(unigram_path *path, int64_t n_tokens)
 #define SCORES scores32
 #define RESTARTS 1
 #define STARTS_INSIDE 0
-/* 2^-25: half a unit in the last of 24 bits */
+/* 2^-25: half a unit in the last place of 24 bits */
 #define ERROR_UNIT ((1 + RESERVE) / 33554432)
 #define LEVELS {131072, 65536, 32768, 16384, 8192, 4096, 2048}
 #include "encoders/unigram_dp.h"
@@ -121,7 +121,7 @@ static int reserve_tokens(unigram_path *path, int64_t n_tokens)
 #define SCORES scores64
 #define RESTARTS 0
 #define STARTS_INSIDE 1
-#define ERROR_UNIT (8.0 / 18014398509481984) /* 2^-54: half a unit in the last of 53 bits */
+#define ERROR_UNIT (8.0 / 18014398509481984) /* 2^-54: half a unit in the last place of 53 bits */
 #define LEVELS {2 * UNIGRAM_SUM_MAX, 131072}
 #include "encoders/unigram_dp.h"
 
@@ -169,7 +169,7 @@ void unigram_path_free(unigram_path *path)
 
 /* A piece that can match, in the form that texts have. */
 typedef struct entry {
-    uint64_t head; /* first_eight: nearly always tells two apart */
+    uint64_t head; /* first_eight: nearly always decides a comparison */
     const uint8_t *bytes;
     uint32_t n_bytes, piece;
 } entry;
@@ -193,8 +193,8 @@ INLINE double piece_score(const unitok_spec *spec, int64_t k)
     return spec->scores ? spec->scores[k] : 0;
 }
 
-/* A user-defined piece gets what makes it win over the shorter ones, by the length that it has
- * where spaces are U+2581. */
+/* The score of a piece. A user-defined piece gets a score that beats shorter ones, by its length
+ * with spaces as U+2581. */
 static double matching_score(const unitok_spec *spec, int64_t k)
 {
     if (piece_type(spec, k) != UNITOK_PIECE_USER_DEFINED) return piece_score(spec, k);
@@ -234,8 +234,9 @@ static int32_t check_pieces(const unitok_spec *spec, unitok_error *error)
     return UNITOK_OK;
 }
 
-/* What an unknown character adds. sentencepiece takes the least score of the NORMAL pieces, in
- * float, and the largest float if there is none; tokenizers that of all pieces, in double. */
+/* The score of an unknown character. sentencepiece subtracts from the least score of the NORMAL
+ * pieces, in float, or from the largest float if there are none; tokenizers uses all pieces, in
+ * double. */
 static double unknown_score(const unitok_spec *spec)
 {
     if (spec->flags & UNITOK_BYTES) return UNKNOWN_BYTE_SCORE;
@@ -279,7 +280,8 @@ static int allocate(unigram *m)
            (m->is_float64 ? m->scores64 && m->id_scores64 : m->scores32 && m->id_scores32);
 }
 
-/* Can a character be unknown? Not where characters are bytes, and all of them pieces. */
+/* Whether a text can contain unknown characters; not if characters are bytes and all bytes are
+ * pieces. */
 static int has_unknown(const unigram *m)
 {
     int has_all = m->char_bytes == CHAR_BYTES_ONE;
@@ -287,12 +289,12 @@ static int has_unknown(const unigram *m)
     return !has_all;
 }
 
-/* Fills all tables but the trie's from entries[0..n_pieces-1], sorted. */
+/* Fills all tables but the trie from entries[0..n_pieces-1], sorted. */
 static void fill(unigram *m, const unitok_spec *spec, const entry *entries)
 {
     m->unknown_is_low = 1;
     m->largest_score = has_unknown(m) ? fabs(m->unknown_score) : 0;
-    /* value 0 is not a piece, and never wins */
+    /* value 0 is not a piece and never wins */
     if (m->is_float64) m->scores64[0] = -INFINITY;
     else m->scores32[0] = -INFINITY;
     for (int64_t i = 0; i < m->n_pieces; i++) {
@@ -305,7 +307,7 @@ static void fill(unigram *m, const unitok_spec *spec, const entry *entries)
         m->lengths[i + 1] = (uint32_t)entries[i].n_bytes;
         if (entries[i].n_bytes > m->max_piece_bytes) m->max_piece_bytes = entries[i].n_bytes;
     }
-    /* a path with more has the limit 0 */
+    /* a path with a larger score has the limit 0 */
     double largest = m->is_float64 ? 2 * UNIGRAM_SUM_MAX : 131072;
     for (int64_t k = 0; k < spec->n_pieces; k++) {
         double score = token_score(m, spec, k), size = fabs(score);
@@ -325,7 +327,7 @@ static void fill_pairs_inside(unigram *m)
                 m->pairs_inside[a - 0x80][b >> 6] |= UINT64_C(1) << (b & 63);
 }
 
-/* Lays out the trie of entries[0..n_pieces-1]; packed[] and offsets[] have room for them. */
+/* Lays out the trie of entries[0..n_pieces-1]; packed[] and offsets[] have space for them. */
 static int32_t lay_out(unigram *m, const entry *entries, uint8_t *packed, int64_t *offsets,
                        unitok_error *error)
 {
@@ -348,7 +350,7 @@ static int32_t lay_out(unigram *m, const entry *entries, uint8_t *packed, int64_
     return UNITOK_OK;
 }
 
-/* Do many pieces cross a space? Then there are few cuts, and segments are long. */
+/* Whether many pieces cross a space, so that cuts are few and segments long. */
 static int is_for_endings(const unigram *m, const uint8_t *packed, const int64_t *offsets)
 {
     int64_t n = 0;
@@ -364,8 +366,8 @@ static int is_for_endings(const unigram *m, const uint8_t *packed, const int64_t
     return n * CROSSING_SHARE > m->n_pieces;
 }
 
-/* The pieces that can match, compact in `bytes`, sorted; returns their number, or -1 if one occurs
- * twice. */
+/* Collects the pieces that can match, compact in `bytes`, and sorts them. Returns their number, or
+ * -1 if one occurs twice. */
 static int64_t collect(const unitok_spec *spec, uint8_t *bytes, entry *entries, unitok_error *error)
 {
     int64_t n = 0, at = 0;
@@ -393,7 +395,7 @@ static int64_t highest_id(const unitok_spec *spec)
     return highest;
 }
 
-/* The automaton, where the model can have one; 0 when memory is short. */
+/* Builds the automaton if the model can have one; 0 when memory is short. */
 static int add_automaton(unigram *m, const unitok_spec *spec, const uint8_t *packed,
                          const int64_t *offsets)
 {

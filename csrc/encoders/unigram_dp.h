@@ -8,11 +8,13 @@
  *     STARTS_INSIDE  1: positions may be bytes (UNITOK_BYTES)
  *     ERROR_UNIT, LEVELS   the error of one addition in units of the bound, and the bounds tried: see limit_of
  *
- * Which |S| leave the path alone (unigram_exact) ---------------------------------------------- P
- * is the best path in exact sums D from 0; p[0] = 0 < p[1] < ... are its positions. F are the
- * reference's rounded sums from S. Suppose that every sum it forms is at most 2^e in size. Rounding
- * then moves each by at most h = half the space between floats just below 2^e: 2^(e-25) for
- * float32, 2^(e-54) for float64. Binades and the sign do not matter: floats nearer to 0 lie closer.
+ * For which |S| the path stays the same (unigram_exact) ------------------------------------------
+ *
+ * P is the best path in exact sums D from 0; its positions are p[0] = 0 < p[1] < .... F are the
+ * reference's rounded sums from S. Suppose that every sum the reference computes is at most 2^e in
+ * size. Then rounding changes each by at most h = half the spacing of floats just below 2^e:
+ * 2^(e-25) for float32, 2^(e-54) for float64. Binades and the sign do not matter, because floats
+ * nearer to 0 are closer together.
  *
  *   Claim: at every p[i] the reference takes P's own last piece, if for each other candidate there
  *
@@ -21,33 +23,32 @@
  *     where  X(p[j]) = D(p[j]) - j h                                  on P
  *            X(s)    = the largest X(start) + score + h of all candidates at s    off P
  *
- * By induction over positions. Let f[i] be P's own pieces summed as the reference does; F(p[j]) =
- * f[j] for all p[j] so far. Off P, X(s) = D(p[j]) - j h + Q where Q is the sum of a detour from
- * some p[j] with an h for each of its pieces, so F(s) is at most the largest f[j] + Q there. On P,
- * f[i] >= f[j] + D(p[i]) - D(p[j]) - (i - j) h for all j < i. A candidate from s is at most f[j] +
- * Q + score + h for some j, which (1) puts below f[i]. So P's own candidate is strictly the
- * largest: ties, and which candidate comes first, do not matter. Only pieces between two meetings
- * with P count, two or three as a rule.
+ * Proof by induction over positions. Let f[i] be the sum of P's own pieces as the reference adds
+ * them; F(p[j]) = f[j] for all p[j] so far. Off P, X(s) = D(p[j]) - j h + Q, where Q is the sum of
+ * a detour from some p[j], with an h for each of its pieces. So F(s) is at most the largest f[j] +
+ * Q there. On P, f[i] >= f[j] + D(p[i]) - D(p[j]) - (i - j) h for all j < i. A candidate from s is
+ * at most f[j] + Q + score + h for some j, which (1) puts below f[i]. So P's own candidate is
+ * strictly the largest, and neither ties nor the order of candidates matter. Only pieces between
+ * two meetings with P count, usually two or three.
  *
- * All sums are at most |S| + B in size, where B = the largest |D| + the largest |score| + what
- * rounding adds (n h, far below the RESERVE of 2^e that is kept): a candidate is F(start) + score,
- * and F(start) is S + D(start) but for rounding, since rounded addition is monotone. The sums are
- * computed in double here: each is off by at most 2^(e-53) at worst, which the reserve in h covers
- * (float64: h is taken eight times).
+ * All sums are at most |S| + B in size, where B = the largest |D| + the largest |score| + the
+ * rounding errors (n h, far below the RESERVE of 2^e that is set aside). This is because a
+ * candidate is F(start) + score, and F(start) is S + D(start) except for rounding, and rounded
+ * addition is monotone. The sums here are computed in double: each is off by at most 2^(e-53),
+ * which the reserve in h covers (float64: h is taken eight times).
  *
- * Mostly (1) needs no look at the arcs: with n pieces at most, X(start) + score + h is at most the
- * candidate's exact sum + n h, so (1) holds wherever P's own piece leads the second best by more
- * than 2 n h.
+ * Usually (1) follows without a check of the arcs. With at most n pieces, X(start) + score + h is
+ * at most the candidate's exact sum + n h, so (1) holds wherever P's own piece leads the second
+ * best by more than 2 n h.
  *
- * The restart happens at the first position whose sum passes 100,000 in size, be it on P or not;
- * |S| + B <= 100,000 rules it out in the whole segment. Where it may happen the limit is passed and
- * the reference's own arithmetic is used.
- */
+ * A restart happens at the first position whose sum passes 100,000 in size, on P or not; |S| + B <=
+ * 100,000 rules it out in the complete segment. Where a restart is possible, the sum is beyond the
+ * limit, and the reference's own arithmetic is used. */
 
 typedef struct NAME(cell) {
-    /* -INFINITY: no path ends here (scores are at most UNIGRAM_SCORE_MAX, so no sum gets there) */
+    /* -INFINITY: no path ends here (no sum gets so low, as scores are at most UNIGRAM_SCORE_MAX) */
     SUM sum;
-    uint32_t value; /* of the last piece; or VALUE_UNKNOWN + bytes of the character */
+    uint32_t value; /* of the last piece; or VALUE_UNKNOWN + the size of the character */
 } NAME(cell);
 
 INLINE void NAME(offer)(NAME(cell) *cell, SUM sum, uint32_t value)
@@ -58,7 +59,7 @@ INLINE void NAME(offer)(NAME(cell) *cell, SUM sum, uint32_t value)
 }
 
 #if RESTARTS
-/* Restarts the sum at cells[0]; cells[1..n_reach] may be ends of paths. */
+/* Restarts the sum at cells[0]; paths can end at cells[1..n_reach]. */
 static NOINLINE void NAME(restart)(NAME(cell) *cells, int64_t n_reach)
 {
     SUM offset = cells[0].sum;
@@ -66,9 +67,9 @@ static NOINLINE void NAME(restart)(NAME(cell) *cells, int64_t n_reach)
 }
 #endif
 
-/* Offers all pieces that begin text[0..n_bytes-1] to the cells they end at; cells[0] is where they
- * start. Returns the bytes of the first character. *io_reach, counted from cells[0], grows to where
- * the walk came. */
+/* Offers all pieces that are prefixes of text[0..n_bytes-1] to the cells in which they end;
+ * cells[0] is their start. Returns the size of the first character. *io_reach, counted from
+ * cells[0], increases to the end of the walk. */
 INLINE int64_t NAME(start)(const unigram *m, const uint8_t *text, int64_t n_bytes,
                            NAME(cell) *cells, int64_t *io_reach)
 {
@@ -95,8 +96,8 @@ INLINE int64_t NAME(start)(const unigram *m, const uint8_t *text, int64_t n_byte
             NAME(offer)(&cells[i + 1], scores[value] + sum, value);
         }
     }
-    /* An unknown character is a candidate only where no piece is this character. Mostly it would
-     * lose anyway. */
+    /* An unknown character is a candidate only if no piece equals it. Such a piece usually wins
+     * anyway, so the sums are compared first. */
     unknown = (SUM)m->unknown_score + sum;
     if (UNLIKELY(unknown > cells[n_char].sum) && (m->unknown_is_low || !is_piece(m, text, n_char)))
         NAME(offer)(&cells[n_char], unknown, VALUE_UNKNOWN + (uint32_t)n_char);
@@ -113,7 +114,7 @@ INLINE int64_t NAME(count)(const unigram *m, const NAME(cell) *cells, int64_t en
     return n;
 }
 
-/* Writes those n_tokens tokens. */
+/* Writes the n_tokens tokens of that path. */
 INLINE void NAME(trace)(const unigram *m, const NAME(cell) *cells, int64_t end, token *tokens,
                         int64_t n_tokens)
 {
@@ -143,7 +144,7 @@ static int64_t NAME(segment)(const unigram *m, const uint8_t *text, int64_t n_by
 
 /* -------------------------------------------------------------------------------- In parts ---- */
 
-/* Makes room for `n_cells` cells and marks those not yet used as such; 0 when memory is short. */
+/* Grows the cells to `n_cells` and marks the new ones unused; 0 when memory is short. */
 static int NAME(reserve)(unigram_path *path, int64_t n_cells)
 {
     if (n_cells > path->n_room) {
@@ -159,9 +160,9 @@ static int NAME(reserve)(unigram_path *path, int64_t n_cells)
     return 1;
 }
 
-/* The last cell that every path which may still win passes. Those paths pass one of the cells that
- * are set from `at` on. All are marked; the furthest mark moves to where its last piece begins,
- * until one mark is left. */
+/* Returns the last cell on every path that can still win. Each of these paths passes one of the
+ * cells set from `at` on. All of these are marked; then the furthest mark moves back by its last
+ * piece, until only one mark is left. */
 INLINE int64_t NAME(meeting)(const unigram *m, NAME(cell) *cells, int64_t at, int64_t reach,
                              int follows)
 {
@@ -183,7 +184,7 @@ INLINE int64_t NAME(meeting)(const unigram *m, NAME(cell) *cells, int64_t at, in
     return i;
 }
 
-/* Makes cells[end] cells[0]. */
+/* Shifts the cells so that cells[end] becomes cells[0]. */
 INLINE void NAME(give_up)(unigram_path *path, int64_t end)
 {
     NAME(cell) *cells = path->cells;
@@ -193,7 +194,7 @@ INLINE void NAME(give_up)(unigram_path *path, int64_t end)
     path->reach -= end;
 }
 
-/* Gives out the tokens up to cells[end] and makes that cells[0]; 0 when memory is short. */
+/* Gives out the tokens up to cells[end], which becomes cells[0]; 0 when memory is short. */
 INLINE int NAME(give_out)(const unigram *m, unigram_path *path, int64_t end)
 {
     NAME(cell) *cells = path->cells;
@@ -206,8 +207,8 @@ INLINE int NAME(give_out)(const unigram *m, unigram_path *path, int64_t end)
     return 1;
 }
 
-/* The steps of one call. Looking for the meeting costs O(open cells), so it is done when their
- * number has doubled: O(1) a byte, and at most twice the memory. */
+/* The steps of one call. Finding the meeting takes O(open cells), so it waits until their number
+ * has doubled: O(1) per byte, for at most twice the memory. */
 static int64_t NAME(advance)(const unigram *m, unigram_path *path, const uint8_t *text,
                              int64_t n_bytes, int is_last)
 {
@@ -259,7 +260,7 @@ typedef struct NAME(arc) {
 /* The arcs of a segment, by ascending start, and the exact sums. */
 typedef struct NAME(lattice) {
     double sums[UNIGRAM_SEGMENT_BYTES + 1];
-    /* the best sum but that one; -INFINITY: none */
+    /* the second best sums; -INFINITY: none */
     double seconds[UNIGRAM_SEGMENT_BYTES + 1];
     /* with the start of the piece << VALUE_START */
     uint32_t values[UNIGRAM_SEGMENT_BYTES + 1];
@@ -268,7 +269,7 @@ typedef struct NAME(lattice) {
     double size; /* B: the largest |sum| and the largest |score| */
 } NAME(lattice);
 
-/* Without branches, which would not be foreseen: hence the comparison of bits. A score of -INFINITY
+/* Offers an arc to its end. Comparing bits avoids unpredictable branches. A score of -INFINITY
  * changes nothing. */
 INLINE void NAME(arc_add)(NAME(lattice) *l, int64_t start, int64_t end, double score,
                           uint32_t value, int keeps)
@@ -287,8 +288,9 @@ INLINE void NAME(arc_add)(NAME(lattice) *l, int64_t start, int64_t end, double s
     l->seconds[end] = second < less ? less : second;
 }
 
-/* As start() does it; returns the bytes of the first character. Whether a prefix is a piece would
- * not be foreseen; that it is none inside a character is. */
+/* Like start(): adds the arcs from a position and returns the size of the first character. A branch
+ * on whether a prefix is a piece would be unpredictable, so all prefixes are added; inside a
+ * character, where none is a piece, the branch is predictable. */
 INLINE int64_t NAME(arcs_from)(const unigram *m, const uint8_t *text, int64_t at, int64_t n_bytes,
                                NAME(lattice) *l, int keeps)
 {
@@ -319,22 +321,23 @@ INLINE int64_t NAME(arcs_from)(const unigram *m, const uint8_t *text, int64_t at
     return n_char;
 }
 
-/* Prefetches what the walks from all starts read first, so that their cache misses overlap: a
- * segment that was not met lately is rare, and so are its pieces. BytePiece, Chinese: +20 %. */
+/* Prefetches the first units that the walks from all starts read, so that their cache misses
+ * overlap: a segment that missed the memo is rare, and so are its pieces. BytePiece, Chinese: +20
+ * %. */
 INLINE void NAME(fetch_starts)(const unigram *m, const uint8_t *text, int64_t n_bytes)
 {
     for (int64_t i = 0; i + 2 < n_bytes; i++) trie_fetch_unit(&m->trie, text + i);
 }
 
-/* Without `keeps` there are no arcs, and B is taken from the largest score of the model: mostly the
- * lead alone, or a limit that is somewhat lower, is enough. */
+/* Without `keeps`, no arcs are stored, and B uses the largest score of the model; usually the lead
+ * alone, or a slightly lower limit, is enough. */
 INLINE void NAME(lattice_build)(const unigram *m, const uint8_t *text, int64_t n_bytes,
                                 NAME(lattice) *l, int keeps)
 {
     double largest_sum = 0, largest_score = keeps ? 0 : m->largest_score;
     l->n_arcs = 0;
     l->sums[0] = 0;
-    /* all of them, for that needs no branch */
+    /* a fixed count needs no branch */
     for (int64_t i = 1; i <= UNIGRAM_SEGMENT_BYTES; i++) {
         l->sums[i] = l->seconds[i] = -INFINITY;
         l->values[i] = 0;
@@ -360,9 +363,9 @@ static NOINLINE void NAME(lattice_keep)(const unigram *m, const uint8_t *text, i
     NAME(lattice_build)(m, text, n_bytes, l, 1);
 }
 
-/* Does (1) hold with this h? places[i] is the number of pieces on P before position i, or -1 off P.
- * Values tell P's own piece from all others that end where it does, since a piece has one length.
- * No branches: they would not be foreseen. */
+/* Whether (1) holds with this h. places[i] is the number of pieces on P before position i, or -1
+ * off P. Comparing values identifies P's own piece, because pieces of one length that end at one
+ * position are the same. The loop has no branches because they would be unpredictable. */
 static int NAME(is_clear)(const NAME(lattice) *l, const int8_t *places, int64_t n_bytes, double h)
 {
     double x[UNIGRAM_SEGMENT_BYTES + 1];
@@ -379,7 +382,7 @@ static int NAME(is_clear)(const NAME(lattice) *l, const int8_t *places, int64_t 
     return !is_beaten;
 }
 
-/* The limit of a path that holds where all sums are at most `level`: that, less B. */
+/* The limit of a path that is right while all sums are at most `level`: `level` less B. */
 static uint32_t NAME(limit_at)(double size, double level)
 {
     double bound = level * (1 - RESERVE);
@@ -392,8 +395,8 @@ static uint32_t NAME(limit_at)(double size, double level)
     return bound > 0 ? (uint32_t)bound / UNIGRAM_LIMIT_STEP : 0;
 }
 
-/* The limit of P, tokens[0..n-1], in a lattice with its arcs: that of the largest of the levels for
- * which (1) holds. */
+/* The limit of P, tokens[0..n-1], in a lattice with arcs: that of the largest level for which (1)
+ * holds. */
 static NOINLINE uint32_t NAME(limit_of)(const NAME(lattice) *l, const token *tokens, int64_t n,
                                         int64_t n_bytes)
 {

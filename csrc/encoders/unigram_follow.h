@@ -1,17 +1,17 @@
 /* unigram_follow.h - Viterbi in float32 over the pieces that end at each position (endings.h);
- * unigram.c includes it
+ * included by unigram.c
  *
- * A cell is final when its position is reached: candidates come by ascending start, as the
- * reference offers them, so the first of equals is the same. Only a restart makes a difference. The
- * reference subtracts at `restarted` from what has been offered to later cells. Here the candidates
- * from before it are compared first, and that is subtracted from the best:
+ * A cell is final when its position is reached. Candidates come by ascending start, the order in
+ * which the reference offers them, so the first of equals is the same. Only a restart makes a
+ * difference: at `restarted`, the reference subtracts from the sums already offered to later cells.
+ * Here the best of the candidates from before `restarted` is found first, and the offset is
+ * subtracted from it:
  *
  *     cells   . . . . | restarted . . . . | restarted + longest piece
  *             sums as they were     candidates from both sides
  *
- * The value of a cell is that of its piece; one of an unknown character has no id, which is
- * TOKEN_UNKNOWN + 1.
- */
+ * The value of a cell is that of its last piece; an unknown character has the id TOKEN_UNKNOWN, and
+ * so 0 as its id + 1. */
 
 #include "ground/pick.h"
 
@@ -19,12 +19,12 @@
 #include <emmintrin.h>
 #endif
 
-#define FOLLOW_BYTES 16384 /* of text in one call */
-#define AHEAD 48           /* positions whose pieces are prefetched */
+#define FOLLOW_BYTES 16384 /* capacity of one call */
+#define AHEAD 48           /* how many positions ahead pieces are prefetched */
 /* A sum restarts at most once within the longest piece. */
 #define FOLLOW_SUM_MAX 90000.0
 
-/* Where the piece of `value`, which ends at `end`, begins. */
+/* The cell in which the piece of `value` that ends at `end` begins. */
 INLINE const cell32 *piece_begin(const cell32 *end, uint32_t value)
 {
     return end - 255 + (value & 255);
@@ -70,7 +70,8 @@ INLINE cell32 best_in(const endings *a, uint32_t list, const cell32 *end)
     return best;
 }
 
-/* The best candidate for *end where some start before cells[restarted], the last restart. */
+/* The best candidate for *end if some candidates begin before cells[restarted], the last
+ * restart. */
 static NOINLINE cell32 best_restarted(const endings *a, uint32_t list, const cell32 *end,
                                       const cell32 *restarted, const unigram_path *path)
 {
@@ -90,8 +91,8 @@ static NOINLINE cell32 best_restarted(const endings *a, uint32_t list, const cel
     return best;
 }
 
-/* Takes positions that are one ASCII character, which is a piece; no restart is near. Returns how
- * many. */
+/* Processes positions that are one ASCII character each and a piece, while no restart is near.
+ * Returns their number. */
 INLINE int64_t follow_ascii(const endings *a, const endings_place *places, const uint8_t *text,
                             int64_t n_bytes, cell32 *cells)
 {
@@ -109,8 +110,8 @@ INLINE int64_t follow_ascii(const endings *a, const endings_place *places, const
     return n;
 }
 
-/* The sums of cells[0..n_bytes] of a part. Returns how much of it was taken: all, or up to its last
- * whole character. */
+/* Computes the sums of cells[0..n_bytes] of a part. Returns how much of it was processed: all, or
+ * up to its last complete character. */
 static int64_t follow_part(const unigram *m, unigram_path *path, const uint8_t *text,
                            int64_t n_bytes, int is_end)
 {
@@ -148,7 +149,7 @@ static int64_t follow_part(const unigram *m, unigram_path *path, const uint8_t *
     return n;
 }
 
-/* give_out32 in one pass. */
+/* Like give_out32, in one pass. */
 static int follow_give_out(unigram_path *path, int64_t end)
 {
     const cell32 *cells = path->cells;
@@ -163,8 +164,8 @@ static int follow_give_out(unigram_path *path, int64_t end)
     return 1;
 }
 
-/* unigram_advance by the endings. The cells before `at` that a piece may still begin at are as open
- * as `at`. */
+/* unigram_advance for models with endings. Cells before `at` in which a longer piece can begin are
+ * open too. */
 static int64_t follow(const unigram *m, unigram_path *path, const uint8_t *text, int64_t n_bytes,
                       int is_last)
 {

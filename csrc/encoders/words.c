@@ -1,4 +1,4 @@
-/* words.c - character and word models; see words.h */
+/* words.c - builds and runs character and word models (words.h) */
 
 #include "encoders/words.h"
 
@@ -18,7 +18,7 @@ static int matches(const unitok_spec *spec, int64_t k)
 /* ------------------------------------------------------------------------------------------ Words
  * ----------- */
 
-/* Copies the pieces that match, and finds out whether one occurs twice. */
+/* Copies the pieces that match and checks that none occurs twice. */
 static int32_t fill_words(const unitok_spec *spec, words *m, unitok_error *error)
 {
     int64_t n = 0, twice;
@@ -96,7 +96,7 @@ static int32_t fill_characters(const unitok_spec *spec, characters *m, uint8_t *
 
 int32_t characters_new(const unitok_spec *spec, characters *ret, unitok_error *error)
 {
-    words distinct; /* only to learn whether they are */
+    words distinct; /* checks that the pieces are distinct */
     characters m;
     if (spec->n_pieces >= SYMBOLS_MAX - 1)
         return fail(error, UNITOK_ERROR_VOCABULARY, -1, -1, "too many pieces");

@@ -1,5 +1,4 @@
-/* words.h - the two simplest models: every character is a token, or every word is; a token's id by
- * exact match */
+/* words.h - character and word models: every character, or every word, is one token */
 #pragma once
 
 #include "structures/string_table.h"
@@ -7,31 +6,31 @@
 
 typedef struct characters {
     symbols symbols;
-    int32_t *ids; /* [symbol]; TOKEN_UNKNOWN for symbol 0 */
+    int32_t *ids; /* [symbol]; symbol 0 has TOKEN_UNKNOWN */
 } characters;
 
 typedef struct words {
-    uint8_t *data; /* the pieces that match */
+    uint8_t *data; /* the pieces that can match */
     int64_t *offsets;
     int32_t *ids;
     string_table table;
 } words;
 
-/* Both take a spec whose pieces are in the form that texts have. Normal and user-defined pieces
- * match; unused ones and those of other types are unknown. The spec has passed vocabulary_check.
- * UNITOK_ERROR_VOCABULARY: a piece occurs twice, or there are too many. After a failure there is
- * nothing to free. */
+/* Both build from a spec whose pieces are in the form that texts have. Normal and user-defined
+ * pieces match; all others are unknown. The spec has passed vocabulary_check.
+ * UNITOK_ERROR_VOCABULARY: a piece occurs twice, or there are too many pieces. After a failure
+ * there is nothing to free. */
 int32_t characters_new(const unitok_spec *spec, characters *ret, unitok_error *error);
 void characters_free(characters *m);
 int32_t words_new(const unitok_spec *spec, words *ret, unitok_error *error);
 void words_free(words *m);
 
-/* The tokens of a text that is not cut inside a user-defined symbol: at every position the longest
- * symbol, else one character. At most n_bytes tokens; returns their number. O(n_bytes). */
+/* Encodes a text that is not cut inside a user-defined symbol: at every position the longest
+ * symbol, or else one character. Writes at most n_bytes tokens and returns their number.
+ * O(n_bytes). */
 int64_t characters_segment(const characters *m, const uint8_t *text, int64_t n_bytes,
                            token *tokens);
 
-/* The one token of a word, n_bytes >= 1; returns 1. Words begin at every U+2581 (as SPACE_BYTE or
- * not) and at the start of the text; that is all the reference's word model knows, whatever its
- * options say. */
+/* Writes the one token of a word, n_bytes >= 1, and returns 1. Words begin at every U+2581 (or
+ * SPACE_BYTE) and at the start of the text: the reference's word model ignores all options. */
 int64_t words_segment(const words *m, const uint8_t *text, int64_t n_bytes, token *tokens);
