@@ -9,12 +9,13 @@
 uint32_t bpe_add_symbol(bpe_builder *b, int64_t id, int64_t n_bytes, int is_unused)
 {
     bpe *m = b->m;
-    int64_t room = b->symbols_room, same = room, again = room;
-    if (m->n_symbols >= BPE_SYMBOLS_MAX || !grow(&m->ids, m->n_symbols, &room, sizeof *m->ids) ||
+    int64_t capacity = b->symbols_capacity, same = capacity, again = capacity;
+    if (m->n_symbols >= BPE_SYMBOLS_MAX ||
+        !grow(&m->ids, m->n_symbols, &capacity, sizeof *m->ids) ||
         !grow(&m->lengths, m->n_symbols, &same, sizeof *m->lengths) ||
         !grow(&m->is_unused, m->n_symbols, &again, sizeof *m->is_unused))
         return SYMBOL_NONE;
-    b->symbols_room = room;
+    b->symbols_capacity = capacity;
     m->ids[m->n_symbols] = (int32_t)id;
     m->lengths[m->n_symbols] = (uint32_t)n_bytes;
     m->is_unused[m->n_symbols] = (uint8_t)is_unused;
@@ -30,7 +31,7 @@ uint32_t bpe_add_character(bpe_builder *b, const uint8_t *text, int64_t n_bytes,
 
 int bpe_add_pair(bpe_builder *b, uint32_t left, uint32_t right, int64_t merge)
 {
-    if (!grow(&b->pairs, b->n_pairs, &b->pairs_room, sizeof *b->pairs)) return 0;
+    if (!grow(&b->pairs, b->n_pairs, &b->pairs_capacity, sizeof *b->pairs)) return 0;
     b->pairs[b->n_pairs++] = bpe_pair_key(left, right) << BPE_MERGE_BITS | (uint64_t)merge;
     return 1;
 }

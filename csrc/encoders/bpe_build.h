@@ -18,7 +18,7 @@ typedef struct bpe_builder {
     uint64_t *pairs;      /* in the order found, as table slots */
     uint64_t *hashes;     /* of the prefixes of a piece */
     uint64_t *powers;     /* powers of the hash factor of `strings` */
-    int64_t n_pairs, pairs_room, symbols_room;
+    int64_t n_pairs, pairs_capacity, symbols_capacity;
     unitok_error *error;
 } bpe_builder;
 

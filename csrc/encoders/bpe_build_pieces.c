@@ -102,18 +102,18 @@ INLINE uint64_t ranked(double score, int64_t piece)
     return (uint64_t)bpe_rank_of_score(score) << 32 | (uint64_t)piece;
 }
 
-/* Radix sort by the high halves; stable. `room` has space for n keys. The result is in `keys`,
+/* Radix sort by the high halves; stable. `other` has space for n keys. The result is in `keys`,
  * because the number of passes is even. */
-static void sort_ranked(uint64_t *keys, uint64_t *room, int64_t n)
+static void sort_ranked(uint64_t *keys, uint64_t *other, int64_t n)
 {
     for (int shift = 32; shift < 64; shift += 8) {
         int64_t begins[257] = {0};
         uint64_t *from = keys;
         for (int64_t k = 0; k < n; k++) begins[(keys[k] >> shift & 255) + 1]++;
         for (int byte = 0; byte < 256; byte++) begins[byte + 1] += begins[byte];
-        for (int64_t k = 0; k < n; k++) room[begins[keys[k] >> shift & 255]++] = keys[k];
-        keys = room;
-        room = from;
+        for (int64_t k = 0; k < n; k++) other[begins[keys[k] >> shift & 255]++] = keys[k];
+        keys = other;
+        other = from;
     }
 }
 

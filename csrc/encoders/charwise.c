@@ -27,7 +27,7 @@ typedef struct builder {
     const charwise_pieces *pieces;
     charwise *charwise;
     inner *inners;
-    int64_t n_inners, inners_room;
+    int64_t n_inners, inners_capacity;
     uint64_t *used, *used_bases; /* bit sets */
     int64_t n_words;
 } builder;
@@ -118,7 +118,7 @@ static group next_group(const builder *b, const inner *node, int64_t at)
  * pieces; 0 when memory is short. */
 static int list_inners(builder *b)
 {
-    if (!grow(&b->inners, b->n_inners, &b->inners_room, sizeof *b->inners)) return 0;
+    if (!grow(&b->inners, b->n_inners, &b->inners_capacity, sizeof *b->inners)) return 0;
     b->inners[b->n_inners++] = (inner){0, b->pieces->n_pieces, 0, 0, 0, 0};
     for (int64_t k = 0; k < b->n_inners; k++) {
         inner node = b->inners[k];
@@ -127,7 +127,7 @@ static int list_inners(builder *b)
             at = g.last;
             node.children |= (uint16_t)(1 << (g.number & 15));
             if (g.first == g.last) continue;
-            if (!grow(&b->inners, b->n_inners, &b->inners_room, sizeof *b->inners)) return 0;
+            if (!grow(&b->inners, b->n_inners, &b->inners_capacity, sizeof *b->inners)) return 0;
             b->inners[b->n_inners++] = (inner){g.first, g.last, g.n_bytes, 0, 0, 0};
         }
         b->inners[k].n_children = node.n_children;

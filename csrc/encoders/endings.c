@@ -77,9 +77,9 @@ static void put_list(endings_list *lists, const float *scores, const uint32_t *v
 /* Copies the pieces of a node's list; returns their number. */
 static int64_t get_list(const endings *a, uint32_t list, float *scores, uint32_t *values)
 {
-    int64_t n = 0, n_room = ENDINGS_OUTS * ((list & 255) + 1);
+    int64_t n = 0, capacity = ENDINGS_OUTS * ((list & 255) + 1);
     const endings_list *lists = a->lists + (list >> 8);
-    for (; list && n < n_room; n++) {
+    for (; list && n < capacity; n++) {
         scores[n] = lists[n / ENDINGS_OUTS].scores[n % ENDINGS_OUTS];
         values[n] = lists[n / ENDINGS_OUTS].values[n % ENDINGS_OUTS];
         if (n && values[n] == values[0]) break;

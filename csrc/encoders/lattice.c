@@ -101,15 +101,15 @@ int64_t lattice_edges(const lattice_model *model, const uint8_t *text, int64_t n
 /* Reserves space for one more path; 0 when memory is short. */
 static int reserve_path(lattice_paths *paths)
 {
-    if (paths->n_paths < paths->paths_room) return 1;
-    int64_t room = paths->paths_room ? paths->paths_room * 2 : 8;
-    int64_t *offsets = mem_realloc(paths->offsets, (size_t)(room + 1) * sizeof *offsets);
+    if (paths->n_paths < paths->paths_capacity) return 1;
+    int64_t capacity = paths->paths_capacity ? paths->paths_capacity * 2 : 8;
+    int64_t *offsets = mem_realloc(paths->offsets, (size_t)(capacity + 1) * sizeof *offsets);
     if (offsets) paths->offsets = offsets;
-    double *scores = mem_realloc(paths->scores, (size_t)room * sizeof *scores);
+    double *scores = mem_realloc(paths->scores, (size_t)capacity * sizeof *scores);
     if (scores) paths->scores = scores;
     if (!offsets || !scores) return 0;
     paths->offsets[0] = 0;
-    paths->paths_room = room;
+    paths->paths_capacity = capacity;
     return 1;
 }
 
@@ -117,12 +117,12 @@ token *lattice_paths_add(lattice_paths *paths, int64_t n_tokens, double score)
 {
     if (!reserve_path(paths)) return NULL;
     int64_t begin = paths->offsets[paths->n_paths], end = begin + n_tokens;
-    if (end > paths->tokens_room || !paths->tokens) {
-        int64_t room = end * 2 + 64;
-        token *tokens = mem_realloc(paths->tokens, (size_t)room * sizeof *tokens);
+    if (end > paths->tokens_capacity || !paths->tokens) {
+        int64_t capacity = end * 2 + 64;
+        token *tokens = mem_realloc(paths->tokens, (size_t)capacity * sizeof *tokens);
         if (!tokens) return NULL;
         paths->tokens = tokens;
-        paths->tokens_room = room;
+        paths->tokens_capacity = capacity;
     }
     paths->scores[paths->n_paths++] = score;
     paths->offsets[paths->n_paths] = end;

@@ -72,7 +72,7 @@ typedef struct lattice_paths {
     token *tokens;
     int64_t *offsets; /* NULL until the first path is reserved */
     double *scores;
-    int64_t n_paths, paths_room, tokens_room;
+    int64_t n_paths, paths_capacity, tokens_capacity;
 } lattice_paths;
 
 INLINE void lattice_paths_clear(lattice_paths *paths)

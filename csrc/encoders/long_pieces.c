@@ -175,16 +175,17 @@ void long_window_free(long_window *w)
 static int fill(const long_pieces *p, long_window *w, const uint8_t *text, int64_t n_bytes,
                 int64_t at)
 {
-    int64_t room = 2 * p->max_piece_bytes > WINDOW_BYTES ? 2 * p->max_piece_bytes : WINDOW_BYTES;
-    if (room > n_bytes - at) room = n_bytes - at;
-    if (room > w->room) {
+    int64_t capacity = 2 * p->max_piece_bytes > WINDOW_BYTES ? 2 * p->max_piece_bytes
+                                                             : WINDOW_BYTES;
+    if (capacity > n_bytes - at) capacity = n_bytes - at;
+    if (capacity > w->capacity) {
         long_window_free(w);
-        w->values = mem_alloc((size_t)room * sizeof *w->values);
+        w->values = mem_alloc((size_t)capacity * sizeof *w->values);
         if (!w->values) return 0;
-        w->room = room;
+        w->capacity = capacity;
     }
     w->begin = at;
-    w->end = at + room;
+    w->end = at + capacity;
     int64_t end = w->end + p->max_piece_bytes - 1;
     uint32_t node = 0;
     for (int64_t i = end < n_bytes ? end : n_bytes; i-- > at;) {

@@ -32,7 +32,7 @@ typedef struct long_pieces {
  * Starts zeroed. */
 typedef struct long_window {
     uint32_t *values; /* [0..end - begin) */
-    int64_t begin, end, room;
+    int64_t begin, end, capacity;
 } long_window;
 
 /* Selects the pieces of more than LONG_PIECE_BYTES among pieces[offsets[id]..offsets[id + 1]), by

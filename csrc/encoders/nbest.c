@@ -17,13 +17,14 @@
 #define FAILED (-1) /* memory is short */
 
 /* Reserves space for n items; 0 when memory is short. */
-#define RESERVE(s, items, room, n) grow(&(s)->items, (n) - 1, &(s)->room, sizeof *(s)->items)
+#define RESERVE(s, items, capacity, n)                                                             \
+    grow(&(s)->items, (n) - 1, &(s)->capacity, sizeof *(s)->items)
 
 /* --------------------------------------------------------------------------------- Lattice ---- */
 
 static int add_node(nbest *s, double score, int64_t begin, int64_t end, uint32_t value)
 {
-    if (s->n_nodes == INT32_MAX || !RESERVE(s, nodes, nodes_room, s->n_nodes + 1)) return 0;
+    if (s->n_nodes == INT32_MAX || !RESERVE(s, nodes, nodes_capacity, s->n_nodes + 1)) return 0;
     s->nodes[s->n_nodes++] = (nbest_node){
         .score = score, .before = -1, .begin = (int32_t)begin, .end = (int32_t)end, .value = value};
     return 1;
@@ -32,7 +33,7 @@ static int add_node(nbest *s, double score, int64_t begin, int64_t end, uint32_t
 static int add_nodes(nbest *s, const lattice_model *m, const uint8_t *text, int64_t n_bytes)
 {
     s->n_nodes = 0;
-    if (!RESERVE(s, edges, edges_room, m->max_edge_bytes) || !add_node(s, 0, 0, 0, 0)) return 0;
+    if (!RESERVE(s, edges, edges_capacity, m->max_edge_bytes) || !add_node(s, 0, 0, 0, 0)) return 0;
     for (int64_t at = 0; at < n_bytes; at += lattice_char(m, text, n_bytes, at)) {
         int64_t n_edges = lattice_edges(m, text, n_bytes, at, s->edges);
         for (int64_t k = 0; k < n_edges; k++) {
@@ -47,7 +48,8 @@ static int add_nodes(nbest *s, const lattice_model *m, const uint8_t *text, int6
 static int sort_nodes(nbest *s, int64_t n_bytes)
 {
     int64_t n = s->n_nodes - 1;
-    if (!RESERVE(s, ending, ending_room, n) || !RESERVE(s, first_ending, first_room, n_bytes + 3))
+    if (!RESERVE(s, ending, ending_capacity, n) ||
+        !RESERVE(s, first_ending, first_capacity, n_bytes + 3))
         return 0;
     int32_t *first = s->first_ending;
     memset(first, 0, (size_t)(n_bytes + 3) * sizeof *first);
@@ -91,7 +93,7 @@ static double log_add(double x, double y)
 /* Computes the logarithm of the total weight of all paths to each position. */
 static int sum_paths(nbest *s, double alpha, int64_t n_bytes)
 {
-    if (!RESERVE(s, log_sums, sums_room, n_bytes + 1)) return 0;
+    if (!RESERVE(s, log_sums, sums_capacity, n_bytes + 1)) return 0;
     for (int64_t e = 0; e <= n_bytes; e++) {
         s->log_sums[e] = e ? -INFINITY : 0;
         for (int32_t i = s->first_ending[e]; e && i < s->first_ending[e + 1]; i++) {
@@ -124,7 +126,7 @@ static void sift_up(nbest *s, int64_t hole, int32_t hypothesis)
 
 static int push(nbest *s, int32_t hypothesis)
 {
-    if (!RESERVE(s, heap, heap_room, s->n_heap + 1)) return 0;
+    if (!RESERVE(s, heap, heap_capacity, s->n_heap + 1)) return 0;
     sift_up(s, s->n_heap++, hypothesis);
     return 1;
 }
@@ -150,7 +152,7 @@ static int32_t pop(nbest *s)
 
 static int32_t add_hypothesis(nbest *s, int32_t node, int32_t next, double score, double priority)
 {
-    if (!RESERVE(s, hypotheses, hypotheses_room, s->n_hypotheses + 1)) return FAILED;
+    if (!RESERVE(s, hypotheses, hypotheses_capacity, s->n_hypotheses + 1)) return FAILED;
     s->hypotheses[s->n_hypotheses] = (nbest_hypothesis){priority, score, node, next};
     return (int32_t)s->n_hypotheses++;
 }
@@ -163,7 +165,7 @@ static int32_t keep(nbest *s, int64_t *n_kept, int32_t hypothesis)
     for (int32_t h = hypothesis; h >= 0; h = s->hypotheses[h].next) {
         int32_t name = s->renamed[h], is_there = name >= 0;
         if (!is_there) {
-            if (!RESERVE(s, kept, kept_room, *n_kept + 1)) return FAILED;
+            if (!RESERVE(s, kept, kept_capacity, *n_kept + 1)) return FAILED;
             name = s->renamed[h] = (int32_t)(*n_kept)++;
             s->kept[name] = s->hypotheses[h];
         }
@@ -180,7 +182,7 @@ static int32_t keep(nbest *s, int64_t *n_kept, int32_t hypothesis)
 static int shrink(nbest *s, int64_t n_best)
 {
     int64_t n_kept = 0;
-    if (!RESERVE(s, renamed, renamed_room, s->n_hypotheses)) return 0;
+    if (!RESERVE(s, renamed, renamed_capacity, s->n_hypotheses)) return 0;
     memset(s->renamed, -1, (size_t)s->n_hypotheses * sizeof *s->renamed);
     int32_t best[NBEST_MAX + 2];
     for (int64_t k = 0; k < n_best; k++) {
@@ -188,11 +190,11 @@ static int shrink(nbest *s, int64_t n_best)
         if (best[k] < 0) return 0;
     }
     nbest_hypothesis *all = s->hypotheses;
-    int64_t room = s->hypotheses_room;
+    int64_t capacity = s->hypotheses_capacity;
     s->hypotheses = s->kept;
-    s->hypotheses_room = s->kept_room;
+    s->hypotheses_capacity = s->kept_capacity;
     s->kept = all;
-    s->kept_room = room;
+    s->kept_capacity = capacity;
     s->n_hypotheses = n_kept;
     s->n_heap = 0;
     for (int64_t k = 0; k < n_best; k++) push(s, best[k]); /* cannot fail: the heap has space */
@@ -219,7 +221,7 @@ static int draw_priorities(nbest *s, const nbest_hypothesis *top, int32_t first,
                            noise *random)
 {
     double best = -INFINITY, log_sum = s->log_sums[s->nodes[top->node].begin];
-    if (!RESERVE(s, priorities, priorities_room, last - first)) return 0;
+    if (!RESERVE(s, priorities, priorities_capacity, last - first)) return 0;
     for (int32_t i = first; i < last; i++) {
         const nbest_node *left = &s->nodes[s->ending[i]];
         double score = top->score +

@@ -52,9 +52,9 @@ typedef struct nbest {
     nbest_hypothesis *hypotheses, *kept;
     int32_t *heap, *renamed; /* hypotheses */
     double *priorities;      /* random: of the edges that extend one hypothesis */
-    int64_t nodes_room, ending_room, first_room, sums_room, edges_room, hypotheses_room, kept_room,
-        heap_room;
-    int64_t renamed_room, priorities_room;
+    int64_t nodes_capacity, ending_capacity, first_capacity, sums_capacity, edges_capacity,
+        hypotheses_capacity, kept_capacity, heap_capacity;
+    int64_t renamed_capacity, priorities_capacity;
     int64_t n_nodes, n_hypotheses, n_heap;
 } nbest;
 

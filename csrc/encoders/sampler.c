@@ -16,7 +16,7 @@ enum {
 };
 
 /* Why a pass over a window stopped. */
-enum { GO_ON, AT_END, AT_CUT, NO_ROOM, OUT_OF_RANGE };
+enum { GO_ON, AT_END, AT_CUT, CELLS_FULL, OUT_OF_RANGE };
 
 /* Tokens are written at the first cut after this many bytes, so that the cells (16 KiB) stay in the
  * first-level cache. */
@@ -245,7 +245,7 @@ static NOINLINE double scale_pending(const sampler *s, int64_t at, int64_t front
 static NOINLINE int reason_to_stop(const window *w, int64_t at, int64_t frontier, int64_t n_starts)
 {
     if (at == frontier && at >= w->stop_at) return AT_CUT;
-    return at >= n_starts ? NO_ROOM : GO_ON;
+    return at >= n_starts ? CELLS_FULL : GO_ON;
 }
 
 /* Continues from w->at. Compiled once for each mode, and once for ragged models. */
@@ -358,7 +358,7 @@ static int run_window(sampler *s, window *w, int *io_mode)
     int reason, mode = *io_mode;
     s->cells[0].sum = mode == LINEAR ? 1 : 0;
     if (mode == LOG) w->stop_at = 1;
-    while ((reason = run(s, w, mode)) == NO_ROOM) {
+    while ((reason = run(s, w, mode)) == CELLS_FULL) {
         if (reserve_cells(s, s->n_cells * 2 + s->model->max_edge_bytes)) continue;
         clear_cells(s, 0, w->frontier);
         return 0;

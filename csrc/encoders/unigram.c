@@ -88,12 +88,12 @@ static NOINLINE int is_piece(const unigram *m, const uint8_t *text, int64_t n_by
 /* Reserves space for n_tokens tokens; 0 when memory is short. */
 static int reserve_tokens(unigram_path *path, int64_t n_tokens)
 {
-    if (n_tokens <= path->tokens_room) return 1;
-    int64_t n_room = n_tokens + n_tokens / 4;
-    token *tokens = mem_realloc(path->tokens, (size_t)n_room * sizeof *tokens);
+    if (n_tokens <= path->tokens_capacity) return 1;
+    int64_t capacity = n_tokens + n_tokens / 4;
+    token *tokens = mem_realloc(path->tokens, (size_t)capacity * sizeof *tokens);
     if (!tokens) return 0;
     path->tokens = tokens;
-    path->tokens_room = n_room;
+    path->tokens_capacity = capacity;
     return 1;
 }
 

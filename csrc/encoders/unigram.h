@@ -121,14 +121,14 @@ int64_t unigram_segment(const unigram *m, const uint8_t *text, int64_t n_bytes, 
  * every text). */
 typedef struct unigram_path {
     void *cells; /* cells[0] is where the last token given out ended */
-    int64_t n_room, n_filled;
+    int64_t capacity, n_filled;
     int64_t at;        /* the cell of the next position */
     int64_t reach;     /* the last cell that is set */
     int64_t settle_at; /* search for settled tokens at this position: see unigram_advance */
     /* the tokens that the last call settled; ends count from the end of the tokens of the call
      * before */
     token *tokens;
-    int64_t n_tokens, tokens_room;
+    int64_t n_tokens, tokens_capacity;
     /* With endings: the automaton's state and places, and the position and the sum of the last
      * restart. */
     uint32_t state;

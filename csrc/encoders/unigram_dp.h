@@ -147,12 +147,12 @@ static int64_t NAME(segment)(const unigram *m, const uint8_t *text, int64_t n_by
 /* Grows the cells to `n_cells` and marks the new ones unused; 0 when memory is short. */
 static int NAME(reserve)(unigram_path *path, int64_t n_cells)
 {
-    if (n_cells > path->n_room) {
-        int64_t n_room = n_cells + n_cells / 4;
-        void *cells = mem_realloc(path->cells, (size_t)n_room * sizeof(NAME(cell)));
+    if (n_cells > path->capacity) {
+        int64_t capacity = n_cells + n_cells / 4;
+        void *cells = mem_realloc(path->cells, (size_t)capacity * sizeof(NAME(cell)));
         if (!cells) return 0;
         path->cells = cells;
-        path->n_room = n_room;
+        path->capacity = capacity;
     }
     NAME(cell) *cells = path->cells;
     if (path->n_filled == 0) cells[path->n_filled++] = (NAME(cell)){(SUM)path->sum, 0};

@@ -1,4 +1,4 @@
-/* build.c - the functions of build.h */
+/* build.c - builds a model from its spec (build.h) */
 
 #include "model/build.h"
 
@@ -28,9 +28,9 @@ static int can_match(uint8_t type, int32_t flags)
            type == UNITOK_PIECE_UNUSED;
 }
 
-/* Writes a piece at out and returns its size. Where spaces are escaped no text has one, so a piece
- * with a space in it must not turn into another's twin: it gets a NUL there, which no piece has,
- * and *ret_impossible is 1. */
+/* Writes a piece at out and returns its size. If spaces are escaped, no text contains one, so a
+ * piece with a space can never match. It must not become equal to a piece with U+2581: each space
+ * becomes a NUL, which no piece contains, and *ret_impossible is 1. */
 static int64_t put_text_piece(const unitok_model *m, const uint8_t *piece, int64_t n_bytes,
                               uint8_t *out, int *ret_impossible)
 {
@@ -95,7 +95,7 @@ static int build_cuts(unitok_model *m)
     return ok;
 }
 
-/* The pieces and their types by id. */
+/* Indexes the pieces and their types by id. */
 static int32_t index_pieces(unitok_model *m, unitok_error *error)
 {
     const unitok_spec *spec = &m->spec;
@@ -113,7 +113,7 @@ static int32_t index_pieces(unitok_model *m, unitok_error *error)
     return status;
 }
 
-/* With UNITOK_BYTES every byte is a piece, so that no text has an unknown one. */
+/* With UNITOK_BYTES, requires a piece for every byte, so that no byte is unknown. */
 static int32_t check_all_bytes_match(const unitok_spec *spec, unitok_error *error)
 {
     uint8_t found[256] = {0};
@@ -126,7 +126,8 @@ static int32_t check_all_bytes_match(const unitok_spec *spec, unitok_error *erro
     return UNITOK_OK;
 }
 
-/* The unknown id and the byte pieces; every unknown character must become something. */
+/* Finds the unknown id and the byte pieces, and requires that every unknown character can be
+ * encoded. */
 static int32_t find_special(unitok_model *m, unitok_error *error)
 {
     const unitok_spec *spec = &m->spec;
@@ -148,7 +149,7 @@ static int32_t find_special(unitok_model *m, unitok_error *error)
         m->byte_of_id[spec->ids[k]] = (uint8_t)byte;
         if (m->byte_ids[byte] < 0) m->byte_ids[byte] = (int32_t)spec->ids[k];
     }
-    if (m->unknown_id < 0) m->flags &= ~UNITOK_MERGE_UNKNOWN; /* there is nothing to merge */
+    if (m->unknown_id < 0) m->flags &= ~UNITOK_MERGE_UNKNOWN; /* there is no unknown id to merge */
     if (m->flags & UNITOK_BYTES) return check_all_bytes_match(spec, error);
     if (!(m->flags & UNITOK_BYTE_FALLBACK)) {
         if (m->unknown_id < 0 && !(m->flags & UNITOK_LISTED_MERGES))
@@ -185,8 +186,8 @@ int32_t build_encoder(unitok_model *m, unitok_error *error)
     m->paths = paths_by_memo;
     int32_t status = m->kind->build(m, error);
     if (status) return status;
-    /* Encoders join half a character, from a symbol or a rule, to the bytes that follow; a cut
-     * would separate them. */
+    /* Encoders can join a partial character, from a symbol or a normalization rule, to the bytes
+     * after it; a cut would separate them. */
     if (m->normalizer && !m->normalizer->is_utf8) m->whole = 1;
     m->info.memory_bytes += m->kind->memory_bytes(m);
     m->info.is_whole = m->whole;
@@ -194,13 +195,13 @@ int32_t build_encoder(unitok_model *m, unitok_error *error)
     return UNITOK_OK;
 }
 
-/* Can building the encoder of a checked spec fail only for lack of memory? Listed merges have rules
- * of their own, and checking them takes as long as building. */
+/* Whether building the encoder of a checked spec can fail only for lack of memory. Listed merges
+ * have rules of their own, and checking them takes as long as building. */
 static int is_sound(const unitok_spec *spec)
 {
     int64_t n = spec->n_pieces;
-    /* A symbol for each piece and for each character, of which all but 256 have at least two
-     * bytes. */
+    /* The encoder needs a symbol for each piece and each character, and all but 256 characters have
+     * at least two bytes. */
     if (spec->flags & UNITOK_LISTED_MERGES || n + spec->offsets[n] / 2 + 256 >= BPE_SYMBOLS_MAX)
         return 0;
     for (int64_t k = 0; k < n; k++) {
@@ -215,7 +216,7 @@ int32_t build_model(unitok_model *m, int32_t cpu, unitok_error *error)
 {
     int64_t n_ids, max_piece_bytes;
     m->flags = m->spec.flags;
-    /* their encoder does it: kind_bpe.c */
+    /* their encoder applies byte fallback: kind_bpe.c */
     if (m->flags & UNITOK_LISTED_MERGES) m->flags &= ~UNITOK_BYTE_FALLBACK;
     int32_t status = vocabulary_check(&m->spec, &n_ids, &max_piece_bytes, error);
     if (status) return status;

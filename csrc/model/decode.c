@@ -1,4 +1,4 @@
-/* decode.c - ids back to bytes */
+/* decode.c - decodes ids to bytes */
 
 #include "ground/error.h"
 #include "model/model.h"
@@ -13,7 +13,7 @@ INLINE int64_t id_at(const unitok_model *m, const void *ids, int64_t i)
 
 /* ------------------------------------------------------------------ Pieces laid end to end ---- */
 
-/* What an id decodes to; NULL if it has no meaning in this model. */
+/* The bytes that an id decodes to; NULL if the model has no such id. */
 INLINE const uint8_t *meaning(const unitok_model *m, int64_t id, int64_t *ret_n_bytes)
 {
     *ret_n_bytes = 0;
@@ -40,9 +40,9 @@ static int64_t decode_pieces(const unitok_model *m, const void *ids, int64_t beg
 
 /* ------------------------------------------------------------------- SentencePiece's rules ---- */
 
-/* As SentencePieceProcessor::Decode: a space symbol at the very beginning goes, control symbols are
- * invisible, byte pieces are their bytes. (It shows broken bytes as U+FFFD; that is left to the
- * caller.) */
+/* Decodes like SentencePieceProcessor::Decode: removes a space symbol at the very beginning, hides
+ * control symbols, and turns byte pieces into their bytes. Unlike it, keeps invalid UTF-8, which
+ * the caller can replace by U+FFFD. */
 static int64_t decode_text(const unitok_model *m, const void *ids, int64_t begin, int64_t end,
                            uint8_t *out)
 {
@@ -63,7 +63,7 @@ static int64_t decode_text(const unitok_model *m, const void *ids, int64_t begin
         if (at_start && space_symbol_begins(piece, n_bytes)) {
             piece += 3;
             n_bytes -= 3;
-            /* one is enough */
+            /* at most one space is removed */
             if (!(m->flags & UNITOK_REMOVE_EXTRA_WHITESPACES)) at_start = 0;
         }
         if (m->types[id] != UNITOK_PIECE_UNKNOWN) {
@@ -92,7 +92,7 @@ static int has_meaning(const unitok_model *m, int64_t id)
     return id < m->info.n_ids && (m->types[id] != 0 || id == m->info.eod_id);
 }
 
-/* Fills byte_offsets; checks every id, so that writing cannot fail. */
+/* Fills byte_offsets, and checks every id, so that writing cannot fail. */
 static int32_t measure_documents(const unitok_model *m, const void *ids, const int64_t *id_offsets,
                                  int64_t n_docs, int32_t drop_last, int64_t n_separator_bytes,
                                  int64_t *byte_offsets, unitok_error *error)
@@ -130,8 +130,8 @@ int32_t unitok_decode_batch(const unitok_model *m, const void *ids, const int64_
     return UNITOK_OK;
 }
 
-/* Does a byte piece follow an id that may decode to nothing? The bytes on either side of it are
- * separate characters. */
+/* Whether a byte piece follows an id that can decode to nothing. The bytes on either side of such
+ * an id belong to separate characters. */
 static int has_parted_bytes(const unitok_model *m, const void *ids, int64_t n_ids)
 {
     int may_be_empty = 0;

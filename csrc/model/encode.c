@@ -1,4 +1,4 @@
-/* encode.c - the public functions that encode: one document, or a batch, and samples of them */
+/* encode.c - the public functions that encode or sample a document or a batch */
 
 #include "ground/error.h"
 #include "ground/packed.h"
@@ -37,7 +37,7 @@ static uint64_t document_key(const unitok_sampling *sampling, int64_t k)
 
 static const char too_long[] = "a part that cannot be cut is longer than 2^29 bytes";
 
-/* unitok_encode_batch and, with `sampling`, unitok_sample_batch. */
+/* Implements unitok_encode_batch and, with `sampling`, unitok_sample_batch. */
 static int32_t encode_batch(const unitok_model *m, unitok_scratch *s,
                             const unitok_sampling *sampling, const uint8_t *data,
                             const int64_t *offsets, int64_t n_docs, int64_t eod_id, int32_t flags,
@@ -46,7 +46,7 @@ static int32_t encode_batch(const unitok_model *m, unitok_scratch *s,
 {
     const char *wrong = check_batch(m, s, offsets, n_docs, eod_id);
     if (wrong) return fail(error, UNITOK_ERROR_ARGUMENT, -1, -1, wrong);
-    /* *state changes only where all went well: the caller may try again with more room */
+    /* *state changes only on success: the caller can retry with a larger array */
     unitok_state own;
     memset(&own, 0, sizeof own);
     if (state) own = *state;
@@ -72,7 +72,7 @@ static int32_t encode_batch(const unitok_model *m, unitok_scratch *s,
         if (n == ENCODE_NO_MEMORY) return fail_memory(error);
         if (n == ENCODE_TOO_LONG) return fail(error, UNITOK_ERROR_LENGTH, k, -1, too_long);
         int with_eod = eod_id >= 0 && last;
-        if (n == ENCODE_NO_ROOM || done + n + with_eod > capacity)
+        if (n == ENCODE_CAPACITY || done + n + with_eod > capacity)
             return fail(error, UNITOK_ERROR_CAPACITY, k, -1, "the array for ids is too small");
         done += n;
         if (with_eod) put_id(m, ids, done++, eod_id);

@@ -1,13 +1,12 @@
-/* image.c - the native image of a greedy longest-prefix model: laid out, checked, opened where it
- * lies
+/* image.c - the native image of a greedy longest-prefix model: writes, checks and opens it in place
  *
- * Such a model is always its image, whether just built or mapped from a file. All numbers
- * little-endian, every section 8-byte aligned:
+ * Such a model always uses its image, whether just built or mapped from a file. All numbers are
+ * little-endian, and every section is 8-byte aligned:
  *
  *      0  magic[8]            89 'U' 'T' 'K' 0D 0A 1A 0A
  *      8  u32 version = 2     12  u32 kind = 1 (greedy longest prefix)
  *     16  u64 checksum        XXH64 of every byte from 24 to the end of the file (0 as unitok_model_save writes it)
- *     24  u64 image_bytes     what may follow the image is not the library's business
+ *     24  u64 image_bytes     the library ignores any bytes after the image
  *     32  u32 n_ids           36  u32 n_pieces       40  u32 eod_id, or FFFFFFFF     44  u32 fallback_id, or FFFFFFFF
  *     48  u32 max_piece_bytes 52  u32 n_units        56  u64 piece_bytes
  *     64  u64[n_units]        the double array (trie.h)
@@ -16,9 +15,8 @@
  *                             needs it
  *         u8[piece_bytes]     the pieces by id (padded to 8)
  *
- * Opening builds the heads and the single bytes of the double array, and where each piece begins:
- * 0.3 ms and 0.8 MB.
- */
+ * Opening builds the heads and the single bytes of the double array, and the offsets of the pieces:
+ * 0.3 ms and 0.8 MB. */
 
 #include "model/image.h"
 
@@ -26,7 +24,7 @@
 #include "ground/error.h"
 #include "structures/vocabulary.h"
 
-/* Where the sections begin, and where the image ends. */
+/* The offsets of the sections, and the end of the image. */
 typedef struct image_layout {
     uint64_t units, cuts, lengths, pieces, end;
 } image_layout;
@@ -54,7 +52,7 @@ static const char *check_header(const image_header *h, int64_t n_bytes, int64_t 
     *position = 0;
     if (n_bytes < (int64_t)sizeof *h) return "the file is too short for a native model";
     if (memcmp(h->magic, image_magic, sizeof image_magic)) return "this is not a native model";
-    *position = 12; /* first: every kind counts its versions */
+    *position = 12; /* checked first, because each kind numbers its versions separately */
     if (h->kind != UNITOK_KIND_LONGEST) return "this release does not know this kind of model";
     *position = 8;
     if (h->version != LONGEST_VERSION)
@@ -82,7 +80,7 @@ static const char *check_pieces(const unitok_model *m, const image_header *h, in
 {
     uint32_t longest_piece = 0, n_pieces = 0, ids_end = 0;
     for (uint32_t id = 0; id < h->n_ids; id++) {
-        *position = (int64_t)id * length_bytes(h); /* in its section */
+        *position = (int64_t)id * length_bytes(h); /* relative to its section */
         uint32_t n = m->piece_offsets[id + 1] - m->piece_offsets[id];
         n_pieces += n > 0;
         if (n > longest_piece) longest_piece = n;
@@ -94,7 +92,7 @@ static const char *check_pieces(const unitok_model *m, const image_header *h, in
     return NULL;
 }
 
-/* Where the pieces begin, from their lengths: image_header says that the sum fits. */
+/* Computes the offsets of the pieces from their lengths. image_header has checked their sum. */
 static int32_t open_lengths(unitok_model *m, const image_header *h, const uint8_t *lengths,
                             unitok_error *error)
 {
@@ -114,7 +112,7 @@ static int32_t open_lengths(unitok_model *m, const image_header *h, const uint8_
                                     "the pieces do not fill their section");
 }
 
-/* The tables that answer the first two bytes; the units have been checked. */
+/* Builds the tables for the first two bytes, from units that have been checked. */
 static int32_t open_heads(longest_model *state, const image_header *h, unitok_error *error)
 {
     size_t n_bytes = TRIE_HEADS * sizeof(uint64_t);
@@ -152,7 +150,7 @@ static int32_t check_trie(unitok_model *m, const image_header *h, unitok_error *
                  : UNITOK_OK;
 }
 
-/* The growable trie of the same pieces, for UNITOK_ENGINE_HAT. */
+/* Builds the growable trie of the same pieces, for UNITOK_ENGINE_HAT. */
 static int32_t open_hat(unitok_model *m, unitok_error *error)
 {
     longest_model *state = m->state;
@@ -226,8 +224,8 @@ int32_t image_open(const uint8_t *bytes, int64_t n_bytes, int32_t engine, int32_
 
 /* -------------------------------------------------------------------------------- Building ---- */
 
-/* The header for a spec that vocabulary_check has passed; n_units and image_bytes are not known
- * yet. */
+/* Fills the header for a spec that vocabulary_check has accepted, without n_units and image_bytes,
+ * which are not known yet. */
 static void fill_header(const unitok_spec *spec, int64_t n_ids, int64_t max_piece_bytes,
                         image_header *h)
 {
@@ -244,7 +242,7 @@ static void fill_header(const unitok_spec *spec, int64_t n_ids, int64_t max_piec
                                     : 0;
 }
 
-/* The pieces by id, and their lengths. */
+/* Writes the pieces by id, and their lengths. */
 static int32_t put_pieces(const unitok_spec *spec, const image_header *h, int64_t n_ids,
                           uint8_t *lengths, uint8_t *pieces, unitok_error *error)
 {

@@ -1,5 +1,5 @@
-/* image.h - the native image: what a model is in memory and in a file; its header is the same for
- * every kind */
+/* image.h - the native image of a model, in memory and in a file; all kinds share the start of its
+ * header */
 #pragma once
 
 #include "encoders/longest.h"
@@ -11,8 +11,8 @@
 
 static const uint8_t image_magic[8] = {0x89, 'U', 'T', 'K', 0x0D, 0x0A, 0x1A, 0x0A};
 
-/* Of greedy longest prefix (image.c); the other kinds' (spec_image.c) is the same up to
- * image_bytes. */
+/* The header of greedy longest prefix (image.c). That of the other kinds (spec_image.c) is the same
+ * up to image_bytes. */
 typedef struct image_header {
     uint8_t magic[8];
     uint32_t version, kind;
@@ -23,13 +23,12 @@ typedef struct image_header {
 
 /* The state of a greedy model. */
 typedef struct longest_model {
-    longest longest; /* into the image */
-    uint64_t *heads; /* of the trie, and its single bytes */
+    longest longest; /* points into the image */
+    uint64_t *heads; /* of the trie, followed by its single bytes */
     unitok_hat *hat;
 } longest_model;
 
-/* Greedy longest prefix: lays out the image of these pieces (mem_free), and opens one where it
- * lies. */
+/* Lay out the image of a greedy model (to be freed with mem_free), and open one in place. */
 int32_t image_build(const unitok_spec *spec, uint8_t **ret, int64_t *ret_n_bytes,
                     unitok_error *error);
 int32_t image_open(const uint8_t *bytes, int64_t n_bytes, int32_t engine, int32_t cpu,

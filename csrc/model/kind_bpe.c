@@ -1,4 +1,4 @@
-/* kind_bpe.c - byte pair encoding, as a kind of model: SentencePiece's and Hugging Face's */
+/* kind_bpe.c - byte pair encoding, both SentencePiece's and Hugging Face's */
 
 #include "encoders/bpe.h"
 
@@ -9,9 +9,9 @@
 #include "model/image.h"
 #include "model/run.h"
 
-/* Hugging Face's BPE. Its encoder does byte fallback itself. It fuses unknown characters within a
- * segment, and merge_unknown those on both sides of a cut, unless texts can reach the unknown piece
- * by merges, which is not fused. */
+/* Builds Hugging Face's BPE. Its encoder applies byte fallback and fuses unknown characters within
+ * a segment. merge_unknown fuses those on both sides of a cut, unless merges can produce the
+ * unknown piece, which is never fused. */
 static int32_t build_merges(unitok_model *m, const unitok_spec *spec, bpe **ret,
                             unitok_error *error)
 {
@@ -23,7 +23,7 @@ static int32_t build_merges(unitok_model *m, const unitok_spec *spec, bpe **ret,
     if (m->compact) flags |= BPE_COMPACT;
     int32_t status = bpe_new_merges(spec, spec->merges, spec->merges + n, spec->merges + 2 * n, n,
                                     m->unknown_id, flags, ret, error);
-    /* of the file, not the caller */
+    /* the error is in the file, not in the call */
     if (status == UNITOK_ERROR_ARGUMENT && error) error->status = UNITOK_ERROR_VOCABULARY;
     if (status) return status == UNITOK_ERROR_ARGUMENT ? UNITOK_ERROR_VOCABULARY : status;
     m->whole = (bpe_traits(*ret) & BPE_WHOLE) != 0;
@@ -71,14 +71,14 @@ static int64_t encode(const unitok_model *m, unitok_scratch *s, const uint8_t *t
     return bpe_segment(m->state, s->state, text, n_bytes, tokens);
 }
 
-/* Merges of different segments draw independently. Where segments begin must not depend on anything
- * but the document: so the exact cuts count, not those that a scan finds. */
+/* Samples a text segment by segment; segments draw independently. Segments must depend only on the
+ * document, so this uses all exact cuts instead of those that a scan finds. */
 static int64_t draw_tokens(const unitok_model *m, unitok_scratch *s,
                            const unitok_sampling *sampling, uint64_t key, const uint8_t *text,
                            int64_t n_bytes, int64_t position, token *tokens)
 {
     int64_t n = 0;
-    (void)position; /* 0: documents are drawn whole */
+    (void)position; /* 0, because documents are drawn in one part */
     for (int64_t begin = 0, end; begin < n_bytes; begin = end) {
         end = m->whole ? n_bytes : m->kind->cutter->next(m, text, begin, n_bytes);
         uint64_t stream = rng_stream(key, (uint64_t)begin);

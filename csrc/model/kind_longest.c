@@ -1,4 +1,4 @@
-/* kind_longest.c - greedy longest prefix, as a kind of model */
+/* kind_longest.c - greedy longest prefix */
 
 #include "ground/alloc.h"
 #include "ground/error.h"
@@ -16,7 +16,7 @@ static const longest *longest_of(const unitok_model *m)
     return &((const longest_model *)m->state)->longest;
 }
 
-/* Of the lanes alone: opening counts everything else (fill_info in image.c). */
+/* The lanes only; fill_info in image.c counts everything else. */
 static int64_t memory_bytes(const unitok_model *m)
 {
     const lanes *l = longest_of(m)->lanes;
@@ -108,7 +108,7 @@ static int64_t find(const unitok_model *m, const uint8_t *piece, int64_t n_bytes
     int64_t length;
     int64_t id = (int64_t)trie_longest(&longest_of(m)->trie, piece, n_bytes, &length) - 1;
     if (length != n_bytes) return -1;
-    /* a byte that only the fallback covers is not a piece */
+    /* a byte that only the fallback id covers is not a piece */
     unitok_model_piece(m, id, &length);
     return length == n_bytes &&
                    memcmp(m->pieces + m->piece_offsets[id], piece, (size_t)n_bytes) == 0

@@ -1,4 +1,4 @@
-/* kind_simple.c - SentencePiece's character and word models, as kinds of models */
+/* kind_simple.c - SentencePiece's character and word models */
 
 #include "encoders/words.h"
 
@@ -11,7 +11,7 @@
 static int64_t memory_bytes(const unitok_model *m)
 {
     (void)m;
-    return 0; /* small beside the pieces */
+    return 0; /* negligible beside the pieces */
 }
 
 /* -------------------------------------------------------------------------- characters ---- */
@@ -73,7 +73,7 @@ static int32_t build_words(unitok_model *m, unitok_error *error)
              (m->state = mem_zalloc(1, sizeof(words))) != NULL;
     int32_t status = ok ? words_new(&spec, m->state, error) : fail_memory(error);
     text_pieces_free(&pieces);
-    m->whole = !m->compact; /* U+2581 is three bytes there, which no cut sees */
+    m->whole = !m->compact; /* U+2581 then has three bytes, and the cuts would not see it */
     if (status) free_words(m);
     return status;
 }

@@ -1,4 +1,4 @@
-/* kind_unigram.c - Unigram, as a kind of model: SentencePiece's, BytePiece's and Hugging Face's */
+/* kind_unigram.c - Unigram: SentencePiece's, BytePiece's and Hugging Face's */
 
 #include "encoders/unigram.h"
 
@@ -11,8 +11,8 @@
 _Static_assert(CUT_CHUNK_BYTES <= AUTOMATON_CHUNK_BYTES, "the automaton takes a chunk at once");
 _Static_assert(CUT_CHUNK_BYTES <= CHARWISE_BYTES, "and so does the walk by characters");
 
-/* With endings (encoders/endings.h): where segments are longer than this on average, the memo holds
- * few of them, and so many bytes are encoded at once without it. */
+/* If segments are longer than this on average, the memo holds few of them. Models with endings
+ * (encoders/endings.h) then bypass it for the next FOLLOW_SPAN bytes. */
 #define FOLLOW_SEGMENT 6
 #define FOLLOW_SPAN 16384
 
@@ -59,7 +59,7 @@ static void free_scratch(void *state)
 
 /* ------------------------------------------------------------------------------- paths ---- */
 
-/* Japanese and Chinese by characters: see charwise.h. */
+/* Chooses the walk by characters for Japanese and Chinese: see charwise.h. */
 static int charwise_takes(run *r, chunk *c)
 {
     charwise_work *work = &((unigram_scratch *)r->s->state)->charwise;
@@ -68,7 +68,7 @@ static int charwise_takes(run *r, chunk *c)
     return n_cuts > 0 && charwise_is_next(work, c->padded, r->s->cuts[n_cuts - 1], n_cuts);
 }
 
-/* From a cut to the last one in the chunk; 0 if that is not UTF-8. */
+/* Encodes from a cut to the last one in the chunk; returns 0 if the text is not UTF-8. */
 static int64_t encode_charwise(run *r, chunk *c, void *ids, int64_t *ret_n_ids)
 {
     const unitok_model *m = r->m;
@@ -92,7 +92,7 @@ static int64_t encode_charwise(run *r, chunk *c, void *ids, int64_t *ret_n_ids)
 static const encode_path path_charwise = {charwise_takes, encode_charwise};
 static const encode_path *const paths_charwise[] = {&path_charwise, &path_memo, &path_whole, NULL};
 
-/* Pieces across spaces, by the pieces that end at each position: see endings.h. */
+/* Chooses the automaton of endings.h, for pieces that cross spaces. */
 static int endings_take(run *r, chunk *c)
 {
     return chunk_cuts(r, c) * FOLLOW_SEGMENT < c->n_bytes;
@@ -110,7 +110,7 @@ static int64_t encode_by_endings(run *r, chunk *c, void *ids, int64_t *ret_n_ids
 static const encode_path path_endings = {endings_take, encode_by_endings};
 static const encode_path *const paths_by_endings[] = {&path_endings, &path_memo, &path_whole, NULL};
 
-/* BytePiece: see automaton.h. */
+/* Chooses BytePiece's automaton: see automaton.h. */
 static int automaton_takes(run *r, chunk *c)
 {
     unigram_scratch *s = r->s->state;
@@ -118,7 +118,8 @@ static int automaton_takes(run *r, chunk *c)
     return n_cuts > 0 && automaton_is_next(&s->automaton.turn, r->s->cuts[n_cuts - 1], n_cuts);
 }
 
-/* Where the sum restarts next, after text[begin]; here only lines restart it. */
+/* Where the sum restarts next, after text[begin]. In these models only the start of a line restarts
+ * it. */
 static int64_t line_end(const unitok_model *m, const uint8_t *text, int64_t begin, int64_t n_bytes)
 {
     while (m->flags & UNITOK_RESTART_AFTER_NEWLINE && begin < n_bytes) {
@@ -156,7 +157,7 @@ static const encode_path path_automaton = {automaton_takes, encode_by_automaton}
 static const encode_path *const paths_by_automaton[] = {&path_automaton, &path_memo, &path_whole,
                                                         NULL};
 
-/* unigram_new itself brings pieces into the form that texts have. */
+/* unigram_new converts pieces to the form that texts have. */
 static int32_t build(unitok_model *m, unitok_error *error)
 {
     unitok_spec spec = m->spec;
@@ -178,8 +179,8 @@ static int32_t build(unitok_model *m, unitok_error *error)
 
 /* ---------------------------------------------------------------------------- segments ---- */
 
-/* Can the sum be computed from the ids instead of the tokens? Not where a byte piece matched as
- * text, or for broken UTF-8. */
+/* Whether the sum can be computed from the ids instead of the tokens. It cannot if a byte piece
+ * matched as text, or for invalid UTF-8. */
 static int ids_tell_scores(const unitok_model *m, const uint8_t *segment, const token *tokens,
                            int64_t n)
 {
@@ -220,7 +221,7 @@ static int64_t walk(run *r, const uint8_t *segment, int64_t n_bytes, void *ids)
         return n;
     }
     unigram_path *path = &((unigram_scratch *)r->s->state)->path;
-    int64_t n_ids = 0, given = 0; /* where the tokens given out so far end */
+    int64_t n_ids = 0, given = 0; /* the end of the tokens given out so far */
     unigram_begin(path, sum);
     for (int64_t done = 0; done < n_bytes;) {
         int64_t taken = unigram_advance(u, path, segment + done, n_bytes - done, 1);
@@ -241,7 +242,7 @@ static int64_t encode(const unitok_model *m, unitok_scratch *s, const uint8_t *t
                       int64_t n_bytes, token *tokens)
 {
     unigram_path *path = &((unigram_scratch *)s->state)->path;
-    int64_t n = 0, given = 0; /* where the tokens given out so far end */
+    int64_t n = 0, given = 0; /* the end of the tokens given out so far */
     unigram_begin(path, 0);
     for (int64_t done = 0; done < n_bytes;) {
         int64_t taken = unigram_advance(unigram_of(m), path, text + done, n_bytes - done, 1);
@@ -275,7 +276,7 @@ static int64_t draw_nbest(lattice_work *work, const unitok_sampling *sampling, u
     return n;
 }
 
-/* Part by part where a document is split into texts. */
+/* Draws each part if a document is divided into several texts. */
 static int64_t draw_tokens(const unitok_model *m, unitok_scratch *s,
                            const unitok_sampling *sampling, uint64_t key, const uint8_t *text,
                            int64_t n_bytes, int64_t position, token *tokens)

@@ -1,4 +1,4 @@
-/* model.c - the public functions on models: build, open, save, ask */
+/* model.c - the public functions that build, open, save and query models */
 
 #include "ground/alloc.h"
 #include "ground/error.h"
@@ -6,7 +6,7 @@
 #include "model/run.h"
 #include "model/spec.h"
 
-/* Of a file that is too short, or of no known kind: any, which will say so. */
+/* A file that is too short or of no known kind gets any kind, which will report the error. */
 static const model_kind *kind_of_image(const uint8_t *bytes, int64_t n_bytes)
 {
     const model_kind *kind = n_bytes >= 16 ? kind_of((int32_t)load_u32(bytes + 12)) : NULL;

@@ -1,14 +1,13 @@
-/* proto.c - the pieces of a SentencePiece model file, read where they lie
+/* proto.c - reads the pieces of a SentencePiece model file in place
  *
  *     0A n [ 0A n piece | 15 score | 18 type ]     a piece: its three fields in any order; the score is a float32
  *     12 n [ trainer_spec ]
  *     1A n [ ... | 12 n charsmap | ... ]           normalizer_spec: the charsmap, and the rest
  *     ...                                          other fields, all with a length: the rest
  *
- * Numbers are varints. Only what SentencePiece writes is read, and refused where it is longer than
- * need be; of a field that occurs twice in a piece the last counts, and without a type it is
- * NORMAL, as in protobuf.
- */
+ * Numbers are varints. The reader accepts only the layout that SentencePiece writes and rejects
+ * varints that are longer than necessary. As in protobuf, the last occurrence of a field in a piece
+ * counts, and a piece without a type is NORMAL. */
 
 #include <math.h>
 
@@ -21,7 +20,7 @@ typedef struct cursor {
     const uint8_t *at, *end;
 } cursor;
 
-/* The next bytes, whose number the varint before them gives; 0: malformed. */
+/* Reads a varint and then that many bytes; 0: malformed. */
 static int take_bytes(cursor *c, cursor *ret)
 {
     int64_t length = 0;
@@ -63,7 +62,7 @@ static int read_piece(cursor c, piece_fields *ret)
     return ret->text.at < ret->text.end;
 }
 
-/* Which byte "<0x0A>" is; -1 for other texts. */
+/* The byte that a piece like "<0x0A>" stands for, or -1. */
 static int byte_of(cursor text)
 {
     static const char digits[] = "0123456789ABCDEF";
@@ -73,7 +72,7 @@ static int byte_of(cursor text)
     return high && low ? (int)(high - digits) << 4 | (int)(low - digits) : -1;
 }
 
-/* Counts piece k; 0: SentencePiece does not write it. */
+/* Counts piece k; returns 0 if SentencePiece would not write it. */
 static int count_piece(const piece_fields *piece, int64_t k, unitok_proto *ret)
 {
     size_t n_bytes = (size_t)(piece->text.end - piece->text.at);
@@ -91,7 +90,7 @@ static int count_piece(const piece_fields *piece, int64_t k, unitok_proto *ret)
     return 1;
 }
 
-/* A field of the file that is no piece: its tag has one byte or two, and it has a length. */
+/* Skips a field of the file other than a piece: a tag of one or two bytes, and a length. */
 static int skip_field(cursor *c)
 {
     cursor value;
@@ -101,8 +100,8 @@ static int skip_field(cursor *c)
     return tag >> 3 && (tag & 7) == 2 && take_bytes(c, &value);
 }
 
-/* Where the charsmap is in a normalizer_spec, and the field around it; empty where there is none.
- * 0: malformed, or there are two. */
+/* Finds the charsmap in a normalizer_spec, and the field around it; both are empty if there is
+ * none. Returns 0 if the spec is malformed or has two. */
 static int find_charsmap(cursor c, cursor *ret_field, cursor *ret)
 {
     *ret = *ret_field = (cursor){c.end, c.end};
@@ -131,13 +130,13 @@ static uint8_t *put(uint8_t *out, const uint8_t *begin, const uint8_t *end)
     return out + (end - begin);
 }
 
-/* A normalizer_spec without its charsmap. NULL: unusual. */
+/* Writes a normalizer_spec without its charsmap. Returns NULL if the layout is unusual. */
 static uint8_t *put_normalizer(cursor spec, const uint8_t *file, uint8_t *out, unitok_proto *ret)
 {
     cursor field, charsmap;
     if (!find_charsmap(spec, &field, &charsmap)) return NULL;
     if (field.at < field.end) {
-        if (ret->charsmap_at) return NULL; /* of an earlier normalizer_spec */
+        if (ret->charsmap_at) return NULL; /* in an earlier normalizer_spec */
         ret->charsmap_at = charsmap.at - file;
         ret->n_charsmap_bytes = charsmap.end - charsmap.at;
     }

@@ -1,4 +1,4 @@
-/* router.c - a document as ids: normalized or not, sampled or not, chunk by chunk (run.h) */
+/* router.c - encodes or samples a document, chunk by chunk, and normalizes it if needed (run.h) */
 
 #include "model/run.h"
 
@@ -72,7 +72,7 @@ int64_t run_walk(run *r, const uint8_t *segment, int64_t n_bytes, void *ids)
     return n;
 }
 
-/* Capacity for the tokens of n_bytes; NULL, with r->failed set, if there is none. */
+/* Allocates tokens for n_bytes; sets r->failed and returns NULL on failure. */
 static token *tokens_for(run *r, int64_t n_bytes)
 {
     token *tokens = NULL;
@@ -93,14 +93,15 @@ int64_t walk_tokens(run *r, const uint8_t *segment, int64_t n_bytes, void *ids)
 
 /* ------------------------------------------------------------------------------- texts ---- */
 
-/* The next chunk of text[0..n_bytes-1], of which text[0..n_seen-1] can be cut. */
+/* The next chunk of text[0..n_bytes-1], which can be cut up to text[n_seen-1]. */
 static chunk next_chunk(unitok_scratch *s, const uint8_t *text, int64_t n_bytes, int64_t n_seen,
                         int64_t n_readable, int is_closed)
 {
     int64_t n_chunk = n_seen < CUT_CHUNK_BYTES ? n_seen : CUT_CHUNK_BYTES;
     chunk c = {text, text, n_chunk, n_bytes, n_seen, is_closed, -1};
     if (n_readable < n_chunk + CUT_READ_BEYOND) {
-        /* With all that follows the chunk: the windows of its last characters reach there. */
+        /* Includes the bytes after the chunk, because the windows of its last characters reach
+         * there. */
         memcpy(s->tail, text, (size_t)n_readable);
         c.padded = s->tail;
     }
@@ -108,8 +109,8 @@ static chunk next_chunk(unitok_scratch *s, const uint8_t *text, int64_t n_bytes,
 }
 
 /* Encodes text[0..n_bytes-1], which begins with a segment and is readable to text[n_readable - 1],
- * chunk by chunk. `is_closed`: the text's end is a cut too; else the part after the last cut is
- * left. Returns how much was encoded. */
+ * chunk by chunk. `is_closed`: the end of the text is a cut too; otherwise the part after the last
+ * cut is not encoded. Returns the number of bytes encoded. */
 static int64_t encode_run(run *r, const uint8_t *text, int64_t n_bytes, int64_t n_readable,
                           int is_closed, void *ids, int64_t *ret_n_ids)
 {
@@ -130,7 +131,7 @@ static int64_t encode_run(run *r, const uint8_t *text, int64_t n_bytes, int64_t 
     return done;
 }
 
-/* A sample of a text, or of a part between cuts, that begins at r->position. */
+/* Samples a text, or a part between cuts, that begins at r->position. */
 static int64_t draw_part(run *r, const uint8_t *text, int64_t n_bytes, void *ids)
 {
     const unitok_model *m = r->m;
@@ -142,7 +143,7 @@ static int64_t draw_part(run *r, const uint8_t *text, int64_t n_bytes, void *ids
     return n < 0 ? 0 : m->width->emit(m, text, tokens, n, ids);
 }
 
-/* Like encode_run, but a sample, in parts between cuts and without the memo. */
+/* Like encode_run, but samples the parts between cuts, without the memo. */
 static int64_t sample_run(run *r, const uint8_t *text, int64_t n_bytes, int is_closed, void *ids,
                           int64_t *ret_n_ids)
 {
@@ -165,7 +166,7 @@ static int64_t sample_run(run *r, const uint8_t *text, int64_t n_bytes, int is_c
     return done;
 }
 
-/* The same without cuts and memo, for texts that are one segment. */
+/* Encodes a text that is one segment, without cuts and memo. */
 static int64_t encode_plain(run *r, const uint8_t *text, int64_t n_bytes, void *ids)
 {
     int64_t n = 0;
@@ -177,7 +178,7 @@ static int64_t encode_plain(run *r, const uint8_t *text, int64_t n_bytes, void *
     return n;
 }
 
-/* A text, or its next part, in the form in which it is encoded. Returns how much was encoded. */
+/* Encodes or samples text that needs no normalization. Returns the number of bytes encoded. */
 static int64_t encode_text(run *r, const uint8_t *text, int64_t n_bytes, int64_t n_readable,
                            int is_closed, int plain, void *ids, int64_t *ret_n_ids)
 {
@@ -188,7 +189,7 @@ static int64_t encode_text(run *r, const uint8_t *text, int64_t n_bytes, int64_t
     return is_closed ? n_bytes : 0;
 }
 
-/* A text that is normalized first, some kilobytes at a time, into the scratch's buffer:
+/* Normalizes a text into the scratch's buffer, some kilobytes at a time, and encodes it:
  *
  *     text    ..... | next: normalize_some ─────┐
  *     buffer  [ held: after the last cut | new ◀┘ ]  ── encode_text ──▶ ids, up to the last cut; the rest moves to the front
@@ -207,7 +208,7 @@ static int64_t encode_normalized(run *r, unitok_normalize_state *state, const en
                                       job->last, s->buffer + held,
                                       s->buffer_bytes - held - CUT_READ_BEYOND);
         is_closed = job->last ? state->is_ended : consumed == job->n_bytes;
-        if (job->capacity - n_ids < 3 * held + UNITOK_ENCODE_SLACK) return ENCODE_NO_ROOM;
+        if (job->capacity - n_ids < 3 * held + UNITOK_ENCODE_SLACK) return ENCODE_CAPACITY;
         void *ids = id_at(m, job->ids, n_ids);
         int64_t used = encode_text(r, s->buffer, held, held + CUT_READ_BEYOND, is_closed, plain,
                                    ids, &n);
@@ -219,14 +220,14 @@ static int64_t encode_normalized(run *r, unitok_normalize_state *state, const en
     return n_ids;
 }
 
-/* A text that is not normalized here. It has at most as many ids as bytes, or three times as many
- * if compact. */
-static int64_t encode_as_it_is(run *r, const encode_job *job, int plain)
+/* Encodes a text that needs no normalization. It has at most one id per byte, or three if
+ * compact. */
+static int64_t encode_prepared(run *r, const encode_job *job, int plain)
 {
     const unitok_model *m = r->m;
     int64_t n;
     if (job->capacity < (m->compact ? 3 : 1) * job->n_bytes + UNITOK_ENCODE_SLACK)
-        return ENCODE_NO_ROOM;
+        return ENCODE_CAPACITY;
     encode_text(r, job->text, job->n_bytes, job->n_readable, 1, plain, job->ids, &n);
     return m->flags & UNITOK_MERGE_UNKNOWN ? m->width->merge_unknown(r, job->ids, n) : n;
 }
@@ -243,7 +244,7 @@ int64_t router_encode(const unitok_model *m, unitok_scratch *s, const encode_job
     int plain = m->whole || (r.draw && sample_is_whole(r.draw->sampling));
     int64_t n = m->normalizer && !(job->flags & UNITOK_ENCODE_PREPARED)
                     ? encode_normalized(&r, &state->normalize, job, plain)
-                    : encode_as_it_is(&r, job, plain);
+                    : encode_prepared(&r, job, plain);
     if (r.failed) return r.failed;
     if (!job->state) return n;
     if (has_scores(m) && !r.draw && n >= 0) m->width->catch_up(&r, id_at(m, job->ids, n));

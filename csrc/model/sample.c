@@ -1,5 +1,4 @@
-/* sample.c - samples, n best and entropy of one document: the public functions, and what may be
- * asked of a model */
+/* sample.c - the public functions for samples, n-best and entropy of one document */
 
 #include "model/sample.h"
 
@@ -72,32 +71,31 @@ int64_t unitok_paths_get(const unitok_paths *paths, int64_t k, const unitok_span
     return paths->offsets[k + 1] - paths->offsets[k];
 }
 
-/* How many spans the tokens of all paths may become: an unknown character up to three for each
- * byte. */
-static int64_t spans_room(const lattice_paths *found)
+/* The maximum number of spans of all paths: an unknown character has up to three per byte. */
+static int64_t spans_capacity(const lattice_paths *found)
 {
-    int64_t room = 1;
+    int64_t capacity = 1;
     for (int64_t k = 0; k < found->n_paths; k++) {
         int64_t begin = 0;
         for (int64_t i = found->offsets[k]; i < found->offsets[k + 1];
              begin = found->tokens[i++].end)
-            room += found->tokens[i].id == TOKEN_UNKNOWN
-                        ? 3 * ((int64_t)found->tokens[i].end - begin)
-                        : 1;
+            capacity += found->tokens[i].id == TOKEN_UNKNOWN
+                            ? 3 * ((int64_t)found->tokens[i].end - begin)
+                            : 1;
     }
-    return room;
+    return capacity;
 }
 
-/* The paths as the caller gets them; NULL when memory is short. */
+/* Converts paths to the public form; NULL when memory is short. */
 static unitok_paths *make_paths(const unitok_model *m, const document *d,
                                 const lattice_paths *found)
 {
     unitok_paths *paths = mem_zalloc(1, sizeof *paths);
-    int64_t room = spans_room(found);
+    int64_t capacity = spans_capacity(found);
     if (!paths) return NULL;
     paths->offsets = mem_zalloc((size_t)found->n_paths + 1, sizeof *paths->offsets);
     paths->scores = mem_alloc(((size_t)found->n_paths + 1) * sizeof *paths->scores);
-    paths->spans = mem_alloc((size_t)room * sizeof *paths->spans);
+    paths->spans = mem_alloc((size_t)capacity * sizeof *paths->spans);
     if (!paths->offsets || !paths->scores || !paths->spans) {
         unitok_paths_free(paths);
         return NULL;
@@ -106,7 +104,7 @@ static unitok_paths *make_paths(const unitok_model *m, const document *d,
         int64_t at = paths->offsets[k];
         const token *tokens = found->tokens + found->offsets[k];
         at += spans_of_tokens(m, d, tokens, found->offsets[k + 1] - found->offsets[k],
-                              paths->spans + at, room - at);
+                              paths->spans + at, capacity - at);
         paths->offsets[k + 1] = at;
         paths->scores[k] = found->scores[k];
     }
@@ -114,8 +112,8 @@ static unitok_paths *make_paths(const unitok_model *m, const document *d,
     return paths;
 }
 
-/* What the functions below share: the model has a lattice, the document is opened, `ret` filled
- * from the paths found. */
+/* The common start of the functions below: checks that the model has a lattice, opens the document
+ * and clears `ret`. */
 static int32_t open_lattice(const unitok_model *m, unitok_scratch *s, const uint8_t *text,
                             int64_t n_bytes, document *d, lattice_work **ret, unitok_error *error)
 {
@@ -140,7 +138,7 @@ static int32_t close_lattice(const unitok_model *m, lattice_work *work, document
     return UNITOK_OK;
 }
 
-/* The best path as encoding finds it. Its score is 0, as sentencepiece has it. */
+/* The best path as encoding finds it. Its score is 0, as in sentencepiece. */
 static int find_best(const unitok_model *m, unitok_scratch *s, const document *d,
                      lattice_paths *paths)
 {

@@ -1,8 +1,9 @@
-/* sample.h - what a model can be sampled by */
+/* sample.h - prepares a scratch for sampling */
 #pragma once
 
 #include "model/scratch.h"
 
-/* Makes the scratch ready. UNITOK_ERROR_ARGUMENT says why this model cannot be sampled so. */
+/* Prepares the scratch. UNITOK_ERROR_ARGUMENT: the model does not support this sampling, for the
+ * reason in the message. */
 int32_t sample_prepare(const unitok_model *m, unitok_scratch *s, const unitok_sampling *sampling,
                        unitok_error *error);

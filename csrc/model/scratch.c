@@ -1,4 +1,4 @@
-/* scratch.c - the functions of scratch.h, and the public ones on a scratch */
+/* scratch.c - the functions of scratch.h, and the public functions on a scratch */
 
 #include "model/scratch.h"
 

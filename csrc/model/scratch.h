@@ -1,27 +1,28 @@
-/* scratch.h - what a thread works in: the memo of segments, buffers, and the kind's own memory */
+/* scratch.h - the memory of one thread: the memo, buffers, and the kind's own state */
 #pragma once
 
 #include "encoders/memo.h"
 #include "model/model.h"
 
 struct unitok_scratch {
-    const unitok_model *model; /* whose ids the memo holds; may be freed before the scratch */
+    /* the model whose ids the memo holds; may be freed before the scratch */
+    const unitok_model *model;
     const model_kind *kind;
-    void *memo; /* of the model's width */
+    void *memo; /* its entries have the width of the model's ids */
     memo_use memo_use;
     uint16_t cuts[CUT_CHUNK_BYTES + CUT_READ_BEYOND];
-    /* the end of the text, copied where reading beyond it is safe */
+    /* a copy of the end of the text, padded for reads past it */
     uint8_t tail[CUT_CHUNK_BYTES + CUT_READ_BEYOND];
-    uint8_t *buffer; /* normalized text not yet encoded */
+    uint8_t *buffer; /* normalized text that is not encoded yet */
     int64_t buffer_bytes;
     token *tokens; /* of one long segment */
     int64_t tokens_capacity;
-    void *state; /* the kind's own; NULL if it needs none */
+    void *state; /* private to the kind; NULL if it needs none */
 };
 
-/* Makes s->buffer hold `held` bytes of normalized text and at least as many more; 0 when memory is
+/* Grows s->buffer for `held` bytes of normalized text and at least as many more; 0 when memory is
  * short. */
 int scratch_buffer(unitok_scratch *s, const unitok_normalizer *normalizer, int64_t held);
 
-/* Capacity for n tokens; NULL when memory is short. */
+/* Returns an array of at least n tokens; NULL when memory is short. */
 token *scratch_tokens(unitok_scratch *s, int64_t n);

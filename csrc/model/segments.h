@@ -1,14 +1,14 @@
-/* segments.h - segments by the memo, and everything else that depends on the width of ids
+/* segments.h - encodes segments with the memo, and everything else that depends on the width of ids
  *
  * A template, included by width.c for each width. Its parameters:
  *
  *     NAME(x)      x with the instance's suffix
  *     ID           uint16_t or uint32_t
  *
- * Unigram adds scores over a whole text and rounds at every step, so the path through a segment may
- * depend on the sum S before it. Bits 4..15 of a memo entry's word therefore say for which S its
- * path is certain: while unigram_steps(S) is less (unigram_dp.h has the proof). Otherwise the
- * segment is encoded again from S.
+ * Unigram adds scores over a complete text and rounds at every step, so the path through a segment
+ * can depend on the sum S before it. Bits 4..15 of a memo entry's word therefore store for which S
+ * its path is certain: all with a smaller unigram_steps(S) (unigram_dp.h has the proof). For other
+ * sums the segment is encoded again from S.
  *
  * S itself is computed lazily, from the ids written so far, whose scores are known:
  *
@@ -16,14 +16,14 @@
  *            these are in `sum` ───┘ summed                  └ out            └ out + AHEAD_IDS
  *
  * An id adds at most largest_step to |S|, which bounds S for the next ids: an entry that is valid
- * after the last of them is valid before it, so the loop of hits compares one integer. Only where
- * the bound does not prove an entry are the ids from `summed` on added, one by one, as the reference
- * does. With an addition at every hit, the branches of the loop waited for the sum: 25 to 40 % of
- * the time for English. */
+ * after the last of them is valid before it, so the loop of hits compares one integer. Only if the
+ * bound does not validate an entry are the scores of the ids from `summed` on added, one by one, as
+ * in the reference. If every hit added its scores, the branches of the loop would wait for the sum:
+ * 25 to 40 % of the time for English. */
 
 typedef struct NAME(short_entry) {
     uint64_t key[2];
-    ID ids[MEMO_SHORT_IDS + 1]; /* the last is the word */
+    ID ids[MEMO_SHORT_IDS + 1]; /* the last element is the word */
 } NAME(short_entry);
 
 typedef struct NAME(long_entry) {
@@ -73,7 +73,7 @@ static void NAME(catch_up)(run *r, const void *out)
     r->summed = out;
 }
 
-/* An entry with this word, or a larger one, is valid at `out` and for the next n_ahead ids. */
+/* The least word with which an entry is valid at `out` and for the next n_ahead ids. */
 INLINE uint32_t NAME(least_word)(const run *r, const ID *out, int64_t n_ahead)
 {
     double size = r->sum < 0 ? -r->sum : r->sum;
@@ -81,7 +81,7 @@ INLINE uint32_t NAME(least_word)(const run *r, const ID *out, int64_t n_ahead)
     return (unigram_steps(size) + 1) << 4;
 }
 
-/* Is an entry with this word valid at `out`? */
+/* Whether an entry with this word is valid at `out`. */
 static int NAME(serves)(run *r, uint32_t word, const ID *out)
 {
     if (word >= NAME(least_word)(r, out, 0)) return 1;
@@ -89,8 +89,8 @@ static int NAME(serves)(run *r, uint32_t word, const ID *out)
     return word >= NAME(least_word)(r, out, 0);
 }
 
-/* least_word for the next AHEAD_IDS; computed from the sum itself where the bound has become too
- * large to prove anything. */
+/* least_word for the next AHEAD_IDS ids. Computes the sum itself if the bound has become too large
+ * to validate entries. */
 static uint32_t NAME(look_ahead)(run *r, const ID *out)
 {
     uint32_t least = NAME(least_word)(r, out, AHEAD_IDS);
@@ -119,9 +119,9 @@ static int64_t NAME(merge_unknown)(run *r, void *all, int64_t n)
 
 /* ---------------------------------------------------------------------------- the memo ---- */
 
-/* Encodes a segment of up to MEMO_LONG_BYTES that the memo does not hold, and fills `held`, the ids
- * of an entry, of which the last, held[max_ids], is the word; *ret_holds says whether it did. Not
- * inlined: the loop of hits must stay small. */
+/* Encodes a segment of up to MEMO_LONG_BYTES that missed the memo, and fills `held`, the ids of an
+ * entry, whose word is held[max_ids]. *ret_holds says whether the ids fit the entry. Not inlined,
+ * to keep the loop of hits small. */
 static NOINLINE int64_t NAME(miss)(run *r, const uint8_t *segment, int64_t n_bytes, ID *held,
                                    int64_t max_ids, int *ret_holds, ID *ids)
 {
@@ -139,7 +139,7 @@ static NOINLINE int64_t NAME(miss)(run *r, const uint8_t *segment, int64_t n_byt
     return n;
 }
 
-/* A segment longer than MEMO_SHORT_BYTES. */
+/* Encodes a segment longer than MEMO_SHORT_BYTES. */
 static NOINLINE int64_t NAME(encode_long)(run *r, NAME(long_entry) *longs, int bits,
                                           const uint8_t *segment, int64_t n_bytes, ID *ids)
 {
@@ -163,7 +163,8 @@ static NOINLINE int64_t NAME(encode_long)(run *r, NAME(long_entry) *longs, int b
     return n;
 }
 
-/* A segment of up to MEMO_SHORT_BYTES that its slot does not hold, or not for this running sum. */
+/* Encodes a segment of up to MEMO_SHORT_BYTES that its slot does not hold, or not for this running
+ * sum. */
 static NOINLINE int64_t NAME(encode_short)(run *r, NAME(short_entry) *slot, memo_short_key key,
                                            const uint8_t *segment, int64_t n_bytes, ID *ids)
 {
@@ -179,9 +180,9 @@ static NOINLINE int64_t NAME(encode_short)(run *r, NAME(short_entry) *slot, memo
     return n;
 }
 
-/* `sums`: the model has scores; `can_restart`: and their sum may restart. `bits`: of the number of
- * short entries; the long ones are half as many. `least` is brought up to date whenever the sum may have changed, or more than AHEAD_IDS ids
- * have been written since. */
+/* `sums`: the model has scores. `can_restart`: their sum can restart. `bits`: the logarithm of the
+ * number of short entries; there are half as many long ones. `least` is updated whenever the sum
+ * may have changed, or more than AHEAD_IDS ids have been written since. */
 INLINE int64_t NAME(encode_between)(run *r, const uint8_t *text, const uint16_t *cuts,
                                     int64_t n_cuts, ID *ids, int sums, int can_restart, int bits)
 {

@@ -1,5 +1,4 @@
-/* spans.c - encoding with the place of every token: one document at a time, without cuts and memo
- */
+/* spans.c - encodes one document with the span of every token, without cuts and memo */
 
 #include "model/spans.h"
 
@@ -41,8 +40,8 @@ typedef struct sink {
     const document *d;
     unitok_span *spans;
     int64_t capacity, n;
-    int64_t at;       /* in d->text: where the next token begins */
-    int64_t piece_at; /* the same in verbatim normalized text */
+    int64_t at;       /* the start of the next token in d->text */
+    int64_t piece_at; /* the same position in verbatim normalized text */
     int last_unknown;
 } sink;
 
@@ -59,8 +58,8 @@ static int put_span(sink *s, int64_t id, int64_t begin, int64_t end, int64_t pie
     return 1;
 }
 
-/* The next n_bytes of the document, unknown, as byte pieces up to s->piece_at: all but the last are
- * empty, as SentencePiece has them. */
+/* Encodes the next n_bytes of the document, which are unknown, as byte pieces up to s->piece_at. As
+ * in SentencePiece, all but the last have empty spans. */
 static int put_bytes(sink *s, const uint8_t *text, int64_t n_bytes, int64_t piece_at)
 {
     int64_t begin = source_of(s, piece_at), end = source_of(s, s->piece_at);
@@ -76,7 +75,7 @@ static int put_bytes(sink *s, const uint8_t *text, int64_t n_bytes, int64_t piec
     return 1;
 }
 
-/* The next token of the document; 0 when there is no room. */
+/* Adds the next token of the document; 0 if the array is full. */
 static int put_token(sink *s, int32_t id, int64_t n_bytes)
 {
     const uint8_t *text = s->d->text + s->at;
@@ -97,7 +96,7 @@ static int put_token(sink *s, int32_t id, int64_t n_bytes)
                     source_of(s, s->piece_at), s->piece_at);
 }
 
-/* Tokens of d->text from s->at on; 0 when there is no room. */
+/* Adds the tokens of d->text from s->at on; 0 if the array is full. */
 static int put_tokens(sink *s, const token *tokens, int64_t n)
 {
     int64_t begin = s->at;
@@ -110,18 +109,18 @@ int64_t spans_of_tokens(const unitok_model *m, const document *d, const token *t
                         unitok_span *spans, int64_t capacity)
 {
     sink s = {m, d, spans, capacity, 0, 0, 0, 0};
-    return put_tokens(&s, tokens, n) ? s.n : ENCODE_NO_ROOM;
+    return put_tokens(&s, tokens, n) ? s.n : ENCODE_CAPACITY;
 }
 
 /* -------------------------------------------------------------------------------- Encoding ---- */
 
-/* A part of the document that is a text of its own; 0, or an ENCODE_ code. */
+/* Encodes a part of the document that is a separate text; returns 0 or an ENCODE_ code. */
 static int put_part(sink *s, unitok_scratch *scratch, const uint8_t *text, int64_t n_bytes)
 {
     const model_kind *kind = s->m->kind;
     token *tokens = scratch_tokens(scratch, kind->tokens_per_byte * n_bytes);
     int64_t n = tokens ? kind->encode(s->m, scratch, text, n_bytes, tokens) : -1;
-    return n < 0 ? ENCODE_NO_MEMORY : put_tokens(s, tokens, n) ? 0 : ENCODE_NO_ROOM;
+    return n < 0 ? ENCODE_NO_MEMORY : put_tokens(s, tokens, n) ? 0 : ENCODE_CAPACITY;
 }
 
 int64_t unitok_encode_spans(const unitok_model *m, unitok_scratch *scratch, const uint8_t *text,

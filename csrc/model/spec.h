@@ -1,12 +1,11 @@
-/* spec.h - which specs are valid: the flags that each kind of model supports, and the sizes in a
- * spec */
+/* spec.h - the rules for valid specs: the flags that each kind supports, and the sizes in a spec */
 #pragma once
 
 #include "ground/common.h"
 
 #define CHARSMAP_BYTES_MAX (1 << 28)
 #define SURFACE_BYTES_MAX (1 << 24)
-/* merges have 22 bits in bpe_tables.h, of which all ones is none */
+/* bpe_tables.h stores a merge in 22 bits, and all ones mean none */
 #define MERGES_MAX ((1 << 22) - 2)
 
 /* The flags of every kind that normalizes texts. */
@@ -14,15 +13,15 @@
     (UNITOK_ADD_DUMMY_PREFIX | UNITOK_REMOVE_EXTRA_WHITESPACES | UNITOK_ESCAPE_WHITESPACES |       \
      UNITOK_WHITESPACE_AS_SUFFIX | UNITOK_BYTE_FALLBACK | UNITOK_MERGE_UNKNOWN)
 
-/* With `flag`, all of `needs` must be set and none of `excludes`. */
+/* If `flag` is set, all of `needs` must be set and none of `excludes`. */
 typedef struct flag_rule {
     int32_t flag, needs, excludes;
-    const char *message; /* NULL ends a list */
+    const char *message; /* NULL ends the list */
 } flag_rule;
 
-/* NULL, or why there is no model of this kind with these flags: a combination that no reader of
- * model files produces. */
+/* Returns NULL, or why no model of this kind can have these flags. No reader of model files
+ * produces such a combination. */
 const char *spec_check_flags(int32_t kind, int32_t flags);
 
-/* NULL, or which size of the spec is out of range. */
+/* Returns NULL, or the size of the spec that is out of range. */
 const char *spec_check_sizes(const unitok_spec *spec);

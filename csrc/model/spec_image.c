@@ -1,17 +1,17 @@
 /* spec_image.c - the native image of the kinds that are built when opened: their spec, section by
  * section
  *
- * All numbers little-endian, every section 8-byte aligned:
+ * All numbers are little-endian, and every section is 8-byte aligned:
  *
  *      0  magic[8]            as in image.c
  *      8  u32 version = 1     12  u32 kind (enum unitok_kind, not 1)
  *     16  u64 checksum        24  u64 image_bytes
  *     32  u32 flags           36  u32 n_pieces       40  u32 eod_id, or FFFFFFFF     44  u32 surface_bytes
  *     48  u64 piece_bytes     56  u64 charsmap_bytes  64  u64 n_merges
- *     72  i64[n_pieces + 1]   where each piece begins
- *         i64[n_pieces]       its id
- *         f64[n_pieces]       its score
- *         u8[n_pieces]        its type (padded to 8)
+ *     72  i64[n_pieces + 1]   the offsets of the pieces
+ *         i64[n_pieces]       their ids
+ *         f64[n_pieces]       their scores
+ *         u8[n_pieces]        their types (padded to 8)
  *         u8[piece_bytes]     the pieces (padded to 8)
  *         u8[charsmap_bytes]  the normalization rules (padded to 8)
  *         u8[surface_bytes]   what the unknown id decodes to (padded to 8)
@@ -129,7 +129,7 @@ static const char *check_header(const spec_header *h, int64_t n_bytes, int64_t *
     return NULL;
 }
 
-/* Are the sections what the header says? What remains is for those who build from them. */
+/* Checks that the sections match the header. Building from them checks the rest. */
 static const char *check_sections(const spec_header *h, const unitok_spec *spec,
                                   const uint8_t *bytes, int64_t *position)
 {
@@ -150,7 +150,7 @@ static const char *check_sections(const spec_header *h, const unitok_spec *spec,
 int32_t spec_image_open(const uint8_t *bytes, int64_t n_bytes, int32_t engine, int32_t cpu,
                         unitok_model *m, unitok_error *error)
 {
-    (void)engine; /* for greedy longest prefix only */
+    (void)engine; /* only greedy longest prefix has engines */
     const spec_header *h = (const spec_header *)bytes;
     int64_t position;
     const char *wrong = check_header(h, n_bytes, &position);

@@ -1,36 +1,36 @@
-/* split.c - where an unfinished document can be divided */
+/* split.c - finds where an unfinished document can be divided */
 
 #include "model/kind.h"
 #include "text/normalize.h"
 
-/* of the text on either side that decides whether it can be divided */
+/* the text on either side that decides whether it can be divided */
 #define CONTEXT_BYTES 64
-#define ROOM_BYTES 4096
+#define BUFFER_BYTES 4096
 #define SPLIT_TRIES 256
-#define SPLIT_BYTES 2048 /* how far from the end a point is looked for */
+#define SPLIT_BYTES 2048 /* how far from the end to search */
 
-/* Is there a cut between the normalized text[begin..at) and what text[at..end) becomes? All three
- * are points that nothing reaches across. A space right before `at` might have to go: no. */
+/* Whether there is a cut between the normalized text[begin..at) and text[at..end). Nothing extends
+ * across any of the three positions. Returns 0 after a space, which normalization may remove. */
 static int cut_between(const unitok_model *m, const uint8_t *text, int64_t begin, int64_t at,
                        int64_t end)
 {
-    uint8_t out[ROOM_BYTES];
+    uint8_t out[BUFFER_BYTES];
     unitok_normalize_state state = {0, 0, 1, 0, 0};
     int64_t n_left = unitok_normalize_some(m->normalizer, &state, text, at, &begin, 0, out,
-                                           ROOM_BYTES / 2);
+                                           BUFFER_BYTES / 2);
     if (begin < at || n_left == 0 || state.n_held_bytes || state.is_after_space) return 0;
     int64_t n_right = unitok_normalize_some(m->normalizer, &state, text, end, &at, 0, out + n_left,
-                                            ROOM_BYTES - n_left);
+                                            BUFFER_BYTES - n_left);
     return n_right > 0 && m->kind->cutter->next(m, out, n_left - 1, n_left + n_right) == n_left;
 }
 
-/* The last point where both normalization and encoder can be divided, searched from the end. Where
- * nothing marks the beginning of an item, unitok_normalize_split goes through the text from its
- * start: so it gets the end of the text alone. */
+/* The last position at which both normalization and encoder can be divided, searched from the end.
+ * If nothing marks the beginning of an item, unitok_normalize_split would scan the text from its
+ * start, so it gets only the end of the text. */
 static int64_t split_normalized(const unitok_model *m, const uint8_t *text, int64_t n_bytes)
 {
     const unitok_normalizer *n = m->normalizer;
-    if (n->max_step_bytes > ROOM_BYTES / 4) return 0;
+    if (n->max_step_bytes > BUFFER_BYTES / 4) return 0;
     int64_t start = n_bytes > SPLIT_BYTES ? unitok_normalize_split(n, text, n_bytes - SPLIT_BYTES)
                                           : 0;
     text += start;

@@ -1,6 +1,6 @@
-/* state.c - an encoder's state between two parts of a document, as bytes that a file can hold
+/* state.c - serializes an encoder's state between two parts of a document
  *
- * All numbers little-endian:
+ * All numbers are little-endian:
  *
  *      0  u8  version = 1
  *      1  f64 sum
@@ -17,8 +17,7 @@
 
 enum { STATE_VERSION = 1, IS_STARTED = 1, IS_AFTER_SPACE = 2, LAST_UNKNOWN = 4 };
 
-/* Spaces that are held back have been read, so there are never this many; nor do positions get this
- * far. */
+/* Held spaces have been read, so neither their number nor a position reaches its limit. */
 #define HELD_BYTES_LIMIT (INT64_C(1) << 40)
 #define POSITION_LIMIT (INT64_C(1) << 62)
 

@@ -1,9 +1,9 @@
-/* width.c - segments.h for ids of 16 and of 32 bits */
+/* width.c - instantiates segments.h for 16-bit and 32-bit ids */
 
 #include "encoders/unigram.h"
 #include "model/run.h"
 
-/* Most entries serve up to 99,700 or so; a bound beyond FAR_WORD proves little. */
+/* Most entries are valid up to a sum of about 99,700; a bound beyond FAR_WORD validates few. */
 #define AHEAD_IDS 64
 #define FAR_WORD ((98304 / UNIGRAM_LIMIT_STEP) << 4)
 

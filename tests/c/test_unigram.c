@@ -414,7 +414,7 @@ static void test_memory(void)
           unigram_memory_bytes(m) > alloc_live_bytes / 2);
     for (int64_t i = 100; i < N_BYTES; i += 1 + random_below(200)) text[i] = 'b';
     count_tokens(m, &path, text, N_BYTES);
-    CHECK(path.n_room < 20000 && path.tokens_room < 20000);
+    CHECK(path.capacity < 20000 && path.tokens_capacity < 20000);
     memset(text, 'a', N_BYTES);
     CHECK(count_tokens(m, &path, text, N_BYTES) == (N_BYTES + 6) / 7);
     unigram_path_free(&path);
