@@ -7,7 +7,7 @@ from collections import Counter, defaultdict
 from functools import reduce
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from pyunitok._c import train as c_train
@@ -19,7 +19,8 @@ UNITS = st.dictionaries(st.text("ab\u2581éж東", min_size=1, max_size=7), st.i
 
 def seeds(units: dict[str, int], rules: c_train.Rules, min_leaf: int) -> Counter[bytes]:
     """A string is a seed if it occurs in two places and not always before the same byte; or it is a whole unit, or as
-    much of one as a piece can hold, that is not one already, and is short or frequent."""
+    much of one as a piece can hold, that is not one already, and is short or frequent: of several units with the same
+    beginning, the most frequent counts."""
     weights: Counter[bytes] = Counter()
     followers: defaultdict[bytes, list[int]] = defaultdict(list)
     for unit, count in units.items():
@@ -40,13 +41,14 @@ def seeds(units: dict[str, int], rules: c_train.Rules, min_leaf: int) -> Counter
         if weight >= 2 and allowed(piece) and len(followers[piece]) > 1
         and (len(set(followers[piece])) > 1 or END in followers[piece])
     })  # fmt: skip
+    leaves: Counter[bytes] = Counter()
     for unit, count in units.items():
         if count >= (min_leaf if len(unit) > 3 else 2):
             starts = [unit[:n].encode() for n in range(min(len(unit), 5), 1, -1)]
             whole = next(filter(allowed, starts), b"")
             if whole and whole not in found:
-                found[whole] = count
-    return found
+                leaves[whole] = max(leaves[whole], count)
+    return found + leaves
 
 
 def found(units: dict[str, int], rules: c_train.Rules, min_leaf: int, limit: int, threads: int) -> Counter[bytes]:
@@ -69,6 +71,7 @@ def found(units: dict[str, int], rules: c_train.Rules, min_leaf: int, limit: int
 
 
 @given(UNITS, st.integers(2, 5))
+@example({"aa\u2581": 2, "aa\u2581a": 3}, 2)
 def test_seeds(units: dict[str, int], min_leaf: int) -> None:
     rules = c_train.Rules({"split_by_whitespace"}, 5)
     assert found(units, rules, min_leaf, 0, 1) == seeds(units, rules, min_leaf)

@@ -12,7 +12,7 @@ import pyunitok
 from pyunitok.cli.progress import Meter
 from pyunitok.disk.outfile import OutFile, check_target, partial_name
 from pyunitok.run.plan import Progress
-from pyunitok.tokens.detokenize import detokenize as write_text
+from pyunitok.tokens.detokenize import detokenize as write_documents
 from pyunitok.tokens.manifest import sidecars
 from pyunitok.tokens.model import open_model
 
@@ -43,7 +43,7 @@ def detokenize(tokens: str, out: str, model: str | None, overwrite: bool) -> Non
     if not tokenizer.lossless:
         click.echo("note: this model is not lossless: normalization and unknown characters cannot be undone", err=True)
     if out == "-":
-        write_text(array, tokenizer, sys.stdout.buffer, lambda _: None)
+        write_documents(array, tokenizer, sys.stdout.buffer, lambda _: None)
         sys.stdout.buffer.flush()
         return
     partial = OutFile(partial_name(target))
@@ -55,5 +55,5 @@ def detokenize(tokens: str, out: str, model: str | None, overwrite: bool) -> Non
             progress.compressed += n
             meter.show(progress)
 
-        write_text(array, tokenizer, partial, on_bytes)
+        write_documents(array, tokenizer, partial, on_bytes)
         partial.finish(target)
