@@ -2,6 +2,7 @@
  * byte */
 #pragma once
 
+#include "encoders/compact.h"
 #include "encoders/lanes.h"
 #include "encoders/long_pieces.h"
 #include "structures/hat.h"
@@ -12,7 +13,9 @@ typedef struct longest {
     const unitok_hat *hat; /* used instead of the trie, if not NULL */
     int64_t max_piece_bytes;
     long_pieces *longs; /* NULL if no piece has more than LONG_PIECE_BYTES */
-    /* NULL with a HAT-trie, long pieces or 32-bit ids, or if lanes cannot walk the vocabulary */
+    /* Both are NULL with a HAT-trie, long pieces or 32-bit ids, and if they do not fit the
+     * vocabulary. */
+    compact_trie *compact;
     lanes *lanes;
 } longest;
 
@@ -21,6 +24,7 @@ typedef struct longest {
 INLINE int32_t longest_next(const longest *m, const uint8_t *text, int64_t n_bytes,
                             int64_t *ret_n_bytes)
 {
+    if (LIKELY(m->compact != NULL)) return compact_next(m->compact, text, n_bytes, ret_n_bytes);
     if (UNLIKELY(m->hat != NULL)) {
         int64_t id = -1, length = unitok_hat_longest_prefix(m->hat, text, n_bytes, &id);
         *ret_n_bytes = length > 0 ? length : 1;

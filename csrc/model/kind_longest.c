@@ -16,11 +16,11 @@ static const longest *longest_of(const unitok_model *m)
     return &((const longest_model *)m->state)->longest;
 }
 
-/* The lanes only; fill_info in image.c counts everything else. */
+/* What build() added; fill_info in image.c counts everything else. */
 static int64_t memory_bytes(const unitok_model *m)
 {
-    const lanes *l = longest_of(m)->lanes;
-    return l ? l->memory_bytes : 0;
+    const longest *l = longest_of(m);
+    return (l->compact ? l->compact->memory_bytes : 0) + (l->lanes ? l->lanes->memory_bytes : 0);
 }
 
 static void free_model(unitok_model *m)
@@ -30,6 +30,7 @@ static void free_model(unitok_model *m)
     unitok_hat_free(state->hat);
     mem_free(state->heads);
     long_pieces_free(state->longest.longs);
+    mem_free(state->longest.compact);
     lanes_free(state->longest.lanes);
     mem_free(state);
 }
@@ -75,6 +76,8 @@ static int32_t build(unitok_model *m, unitok_error *error)
 {
     longest *l = &((longest_model *)m->state)->longest;
     if (l->hat || l->longs || m->info.id_bytes > 2) return UNITOK_OK;
+    if (!l->compact && compact_fits(&l->trie) && !(l->compact = compact_new(&l->trie)))
+        return fail_memory(error);
     if (!lanes_new(&l->trie, m->info.cpu, &l->lanes)) return fail_memory(error);
     if (l->lanes) m->paths = paths_by_lanes;
     return UNITOK_OK;

@@ -11,6 +11,7 @@
 
 #include "guard.h"
 
+#include "encoders/compact.h"
 #include "encoders/lanes.h"
 #include "ground/utf8.h"
 #include "pieces_trie.h"
@@ -115,6 +116,26 @@ static void check_code_points(int set)
     }
 }
 
+/* One walk with units of half the size. */
+static void check_compact(const trie *t, int set)
+{
+    int64_t n_bytes = 1500, at = 0, token_bytes;
+    alloc_fail_at = 1;
+    CHECK(compact_fits(t) && compact_new(t) == NULL);
+    alloc_fail_at = 0;
+    compact_trie *c = compact_new(t);
+    CHECK(c != NULL);
+    random_symbols(set, text, n_bytes);
+    const uint8_t *at_end = guard_copy(&text_guard, text, (size_t)n_bytes);
+    int64_t n = pieces_encode(&pieces, text, n_bytes, expected, ends);
+    for (int64_t k = 0; k < n; k++) {
+        CHECK(compact_next(c, at_end + at, n_bytes - at, &token_bytes) == expected[k]);
+        at += token_bytes;
+        CHECK(at == ends[k]);
+    }
+    unitok_test_free(c);
+}
+
 static void check_set(int set, uint64_t *heads, uint32_t *singles)
 {
     int32_t cpu = round_ % 2 ? UNITOK_CPU_PORTABLE : cpu_best();
@@ -124,6 +145,7 @@ static void check_set(int set, uint64_t *heads, uint32_t *singles)
     if (round_ / N_SYMBOL_SETS % 4) drop_unfit();
     if (pieces.fallback_id < 0) pieces_add_bytes(&pieces);
     trie_parts parts = pieces_trie(&pieces, &t, heads, singles);
+    check_compact(&t, set);
     int64_t n_calls = alloc_calls;
     CHECK(lanes_new(&t, cpu, &l) && (l == NULL) == any_unfit());
     n_calls = alloc_calls - n_calls;

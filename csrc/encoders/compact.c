@@ -1,0 +1,23 @@
+/* compact.c - the function of compact.h */
+
+#include "encoders/compact.h"
+
+#include "ground/alloc.h"
+
+compact_trie *compact_new(const trie *t)
+{
+    size_t n_bytes = sizeof(compact_trie) + (size_t)t->n_units * 6;
+    compact_trie *c = mem_alloc(n_bytes);
+    if (!c) return NULL;
+    uint32_t *units = (uint32_t *)(c + 1);
+    *c = (compact_trie){t, units, (uint16_t *)(units + t->n_units), (int64_t)n_bytes};
+    for (int64_t i = 0; i < t->n_units; i++) {
+        uint64_t unit = t->units[i];
+        uint32_t value = unit_value(unit), ends = value ? 0 : COMPACT_NO_PIECE;
+        int is_used = (unit & 0x100) != 0;
+        units[i] = is_used ? unit_base(unit) << COMPACT_BASE_SHIFT | ends | (uint8_t)unit
+                           : COMPACT_FREE;
+        c->ids[i] = (uint16_t)(value - 1);
+    }
+    return c;
+}
