@@ -1,5 +1,5 @@
-/* charsmaps.h - small charsmaps for the C tests: keys and replacements laid out plainly, a block of
- * units a node */
+/* charsmaps.h - builds small charsmaps for the C tests: uncompressed, one block of units per
+ * node */
 #pragma once
 
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 
 struct charsmap_maker {
     uint32_t units[256 * (CHARSMAP_NODES_MAX + 2)];
-    uint32_t block_of[256 * (CHARSMAP_NODES_MAX + 2)]; /* of a unit: that of its children */
+    uint32_t block_of[256 * (CHARSMAP_NODES_MAX + 2)]; /* of a unit: the block of its children */
     uint8_t strings[CHARSMAP_STRINGS_MAX];
     uint32_t n_blocks, n_string_bytes;
 };
@@ -21,14 +21,14 @@ static inline void maker_start(struct charsmap_maker *m)
 {
     memset(m, 0, sizeof *m);
     uint32_t n_units = sizeof m->units / sizeof *m->units;
-    /* labels that never fit */
+    /* labels that never match */
     for (uint32_t i = 0; i < n_units; i++) m->units[i] = (i & 0xFF) ^ 0xFF;
     m->units[0] = 256 << 10; /* the root's children are block 1 */
     m->block_of[0] = 1;
     m->n_blocks = 2;
 }
 
-/* Keys hold no NUL, nor do replacements. What does not fit is left out. */
+/* Keys and replacements contain no NUL. Rules that exceed the capacity are dropped. */
 static inline void maker_add(struct charsmap_maker *m, const uint8_t *key, size_t n_key,
                              const uint8_t *to, size_t n_to)
 {
@@ -48,7 +48,7 @@ static inline void maker_add(struct charsmap_maker *m, const uint8_t *key, size_
     m->n_string_bytes += (uint32_t)n_to + 1;
 }
 
-/* The blob, in memory of its own (free). */
+/* Returns the blob, allocated with malloc. */
 static inline uint8_t *maker_finish(const struct charsmap_maker *m, int64_t *ret_n_bytes)
 {
     uint32_t n_trie_bytes = 1024 * m->n_blocks,

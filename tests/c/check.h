@@ -1,5 +1,5 @@
-/* check.h - CHECK(condition): ends the program where it is not true, and says in what (`running`)
- * and in which round */
+/* check.h - CHECK(condition): aborts if it is false and prints the test (`running`) and the
+ * round */
 #pragma once
 
 #include <stdio.h>

@@ -1,14 +1,13 @@
-/* fuzz_bytepiece.c - a libFuzzer target: BytePiece's trainer over any texts, its tables damaged,
- * n-grams and pieces that are none
+/* fuzz_bytepiece.c - a libFuzzer target: BytePiece's trainer on any texts, with damaged tables and
+ * with invalid n-grams and pieces
  *
  *   clang -std=c11 -g -O2 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all -I csrc -I tests/c \
  *       tests/c/fuzz_bytepiece.c csrc/[a-z]*.c -lm -o fuzz_bytepiece
  *   ./fuzz_bytepiece -max_len=4096 -max_total_time=300 [corpus folder]
  *
- * The input: u8 order, u8 flags (1, 2: those of the cutter; 4: digits apart; 8: the model's tables
- * are damaged; 16: the second half of the input is taken for n-grams), u8 where the text is split
- * in two documents, u8 min_count, then the text.
- */
+ * The input: u8 order, u8 flags (1, 2: those of the cutter; 4: split digits; 8: the model's tables
+ * are damaged; 16: the second half of the input is used as n-grams), u8 where the text is split
+ * into two documents, u8 min_count, then the text. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -34,7 +33,7 @@ typedef struct texts {
     const uint8_t *digits;
 } texts;
 
-/* All n-grams of the texts; how many. */
+/* Exports all n-grams of the texts; returns their number. */
 static int64_t count_ngrams(const texts *t, int order, uint64_t *keys, uint64_t *counts)
 {
     unitok_ngrams *ngrams;
@@ -56,7 +55,7 @@ static int64_t count_ngrams(const texts *t, int order, uint64_t *keys, uint64_t 
     return n;
 }
 
-/* NULL if they are not n-grams in order. */
+/* Returns NULL unless they are n-grams in order. */
 static unitok_ngram_model *make_model(int order, uint64_t min_count, const uint64_t *keys,
                                       const uint64_t *counts, int64_t n)
 {
@@ -81,8 +80,7 @@ static void take_log(uint64_t *place)
     memcpy(place, &value, sizeof value);
 }
 
-/* The model of tables that are damaged in places, taken from the texts; NULL if they are refused.
- */
+/* Loads tables with changes taken from the texts; returns NULL if they are rejected. */
 static unitok_ngram_model *load_damaged(int order, unitok_ngram_tables *tables, const texts *t,
                                         int is_damaged)
 {
@@ -102,7 +100,7 @@ static unitok_ngram_model *load_damaged(int order, unitok_ngram_tables *tables, 
     return status ? NULL : loaded;
 }
 
-/* The pieces of the texts, sorted; no byte is lost. */
+/* The pieces of the texts, sorted; checks that no byte is lost. */
 static unitok_counter *cut(const unitok_ngram_model *model, const texts *t, int flags)
 {
     unitok_counter *counter;
@@ -118,7 +116,7 @@ static unitok_counter *cut(const unitok_ngram_model *model, const texts *t, int 
     return counter;
 }
 
-/* The pieces are made of some of themselves: without all bytes that may be refused. */
+/* Recounts the pieces with some of them as vocabulary; without all bytes, this can be rejected. */
 static void recount(const unitok_counter *pieces, int64_t n_text_bytes)
 {
     int64_t n = unitok_counter_count(pieces), *offsets = malloc((size_t)(n + 1) * sizeof *offsets);
@@ -157,7 +155,7 @@ static void recount(const unitok_counter *pieces, int64_t n_text_bytes)
 int LLVMFuzzerTestOneInput(const uint8_t *input, size_t n_input_bytes)
 {
     if (n_input_bytes < 5 || n_input_bytes > N_KEYS_MAX) return 0;
-    if (logs[2] == 0) { /* the first time */
+    if (logs[2] == 0) { /* the first call */
         for (int i = 0; i < UNITOK_NGRAM_LOGS; i++) logs[i] = log(i);
         memset(&is_digit['0'], 1, 10);
     }
@@ -168,7 +166,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *input, size_t n_input_bytes)
     texts t = {copy, {0, n * input[2] / 255, n}, flags & 4 ? is_digit : NULL};
     static uint64_t keys[N_KEYS_MAX], counts[N_KEYS_MAX];
     int64_t n_keys = count_ngrams(&t, order, keys, counts);
-    if (flags & 16) { /* taken for n-grams: mostly refused */
+    if (flags & 16) { /* used as n-grams, and usually rejected */
         n_keys = n / 16;
         for (int64_t i = 0; i < n_keys; i++) {
             memcpy(&keys[i], copy + 8 * i, sizeof keys[i]);

@@ -1,5 +1,5 @@
-/* fuzz_encode.c - a libFuzzer target: the input is a vocabulary and a text; every way to encode
- * must give the same ids
+/* fuzz_encode.c - a libFuzzer target: the input is a vocabulary and a text; all ways to encode must
+ * give the same ids
  *
  *   clang -std=c11 -g -O2 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all -I csrc tests/c/fuzz_encode.c \
  *       csrc/[a-z]*.c -lm -o fuzz_encode
@@ -7,8 +7,7 @@
  *
  * The input: u8 flags (1: all 256 bytes are pieces; 2: runs in the text; 4: the fallback is a
  * piece's id), u8 where to split, u8 number of pieces, and per piece a u8 length and its bytes. The
- * rest is the text; with flag 2, FE n b in it stands for 16 n times the byte b.
- */
+ * rest is the text; with flag 2, FE n b in it is replaced by 16 n times the byte b. */
 #include "ground/common.h"
 #include "text/cut.h"
 #include "pieces.h"
@@ -52,7 +51,7 @@ static int64_t read_text(const uint8_t *input, size_t at, size_t n)
     return n_bytes;
 }
 
-/* In blocks of exactly the documented size, so that the sanitizer sees the first byte too far. */
+/* Uses blocks of exactly the documented size, so that the sanitizer detects overruns. */
 static void encode_one(const unitok_model *m, unitok_scratch *s, const uint8_t *text, int64_t begin,
                        int64_t end, const uint16_t *wanted, int64_t n_wanted)
 {
@@ -73,7 +72,7 @@ static void check_model(const unitok_model *m, const uint8_t *text, int64_t n_by
     unitok_scratch *s = unitok_scratch_new(m);
     unitok_model_info info;
     unitok_model_get_info(m, &info);
-    /* the second from the memo */
+    /* the second pass uses the memo */
     for (int pass = 0; pass < 2; pass++) encode_one(m, s, text, 0, n_bytes, expected, n);
 
     int64_t k = unitok_split(m, text, split_at), n_before = 0;
@@ -113,7 +112,7 @@ static void check_model(const unitok_model *m, const uint8_t *text, int64_t n_by
     unitok_scratch_free(s);
 }
 
-/* No scan may report a position that a piece could lie over. */
+/* No scan may report a position that a piece could lie across. */
 static void check_cuts(const uint8_t *text, int64_t n_bytes)
 {
     static cut_table table;

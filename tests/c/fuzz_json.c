@@ -1,12 +1,11 @@
-/* fuzz_json.c - a libFuzzer target: the input is JSON lines; every level reads the same, and texts
- * come back when escaped
+/* fuzz_json.c - a libFuzzer target: the input is JSON lines; all instruction sets must agree, and
+ * escaped texts must survive a round trip
  *
  *   clang -std=c11 -g -O2 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all -I csrc tests/c/fuzz_json.c \
  *       $(find csrc -name '*.c') -lm -o fuzz_json
  *   ./fuzz_json -max_len=2000 -max_total_time=300 [corpus folder]
  *
- * The input: u8, the number of names in the path, then lines.
- */
+ * The input: u8, the number of names in the path, then lines. */
 #include <stdlib.h>
 
 #include "ground/common.h"
@@ -16,7 +15,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *input, size_t n_input_bytes);
 static const uint8_t names[] = "atext";
 static const int64_t name_offsets[] = {0, 1, 5};
 
-/* What the lines gave: their texts, and the sums of where they were wrong and why. */
+/* The texts of the lines, and checksums of the places and reasons of errors. */
 typedef struct result {
     uint8_t *out;
     int64_t *offsets;
@@ -29,7 +28,7 @@ static void require(int condition)
     if (!condition) abort();
 }
 
-/* Buffers of exactly the documented size, so that the sanitizer sees the first byte too far. */
+/* Uses buffers of exactly the documented size, so that the sanitizer detects overruns. */
 static result read_lines(const uint8_t *json, size_t n, int64_t first_name, int32_t cpu)
 {
     uint8_t *copy = malloc(n + !n);

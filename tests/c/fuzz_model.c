@@ -1,14 +1,13 @@
-/* fuzz_model.c - a libFuzzer target: native images with any bytes changed must be refused or work,
- * and never crash
+/* fuzz_model.c - a libFuzzer target: damaged native images must be rejected or work, and never
+ * crash
  *
  *   clang -std=c11 -g -O2 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all -I csrc tests/c/fuzz_model.c \
  *       csrc/[a-z]*.c -lm -o fuzz_model
  *   ./fuzz_model -max_len=400 -max_total_time=300 [corpus folder]
  *
- * Random bytes never get past the header, so the input is a list of changes to an image of a small
- * vocabulary: u8 section, u24 place, u8 width (1, 2, 4, 8 bytes), the new value. An input that
- * begins with FF is an image itself, and one that begins with FE cuts the image short.
- */
+ * Random bytes never pass the header checks, so the input is a list of changes to an image of a
+ * small vocabulary: u8 section, u24 place, u8 width (1, 2, 4, 8 bytes), the new value. An input
+ * that begins with FF is a complete image, and one that begins with FE truncates the image. */
 #include "ground/common.h"
 #include "pieces.h"
 #include "models.h"
@@ -17,7 +16,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *input, size_t n_input_bytes);
 
 static uint8_t *good;
 static int64_t n_good;
-static int64_t sections[8]; /* where they begin; the last is the end */
+static int64_t sections[8]; /* their starts, and the end of the last one */
 
 static void make_image(void)
 {
@@ -50,8 +49,8 @@ static int64_t id_at(const unitok_model_info *info, const void *ids, int64_t k)
     return info->id_bytes == 2 ? ((const uint16_t *)ids)[k] : ((const uint32_t *)ids)[k];
 }
 
-/* Whatever the tables say, no id is out of range, no byte is skipped, nothing is read or written
- * too far. */
+/* Whatever the tables contain, ids are in range, no byte is skipped, and nothing is accessed out of
+ * bounds. */
 static void use(const unitok_model *m, const uint8_t *input, size_t n_input_bytes)
 {
     static const char fixed[] =

@@ -1,16 +1,15 @@
-/* fuzz_normalize.c - a libFuzzer target: the input is a charsmap, symbols and a text; parts must
- * give the whole
+/* fuzz_normalize.c - a libFuzzer target: the input is a charsmap, symbols and a text; normalizing
+ * in parts must equal normalizing at once
  *
  *   clang -std=c11 -g -O2 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all -I csrc -I tests/c \
  *       tests/c/fuzz_normalize.c csrc/[a-z]*.c -o fuzz_normalize
  *   ./fuzz_normalize -max_len=2000 -max_total_time=300 [corpus folder]
  *
- * The input: u8 flags (the four of normalization; 16: the charsmap as it stands, else made of
- * rules), u8 where to split, u8 number of rules, and per rule a u8 of two lengths and the bytes of
- * key and replacement; u8 number of symbols, and per symbol a u8 length and its bytes. With flag
- * 16, for the rules: changes to an empty charsmap, u16 unit and u32 value each. The rest is the
- * text.
- */
+ * The input: u8 flags (the four of normalization; 16: a raw charsmap, otherwise one made of rules),
+ * u8 where to split, u8 number of rules, and per rule a u8 of two lengths and the bytes of key and
+ * replacement; u8 number of symbols, and per symbol a u8 length and its bytes. With flag 16, the
+ * rules are replaced by changes to an empty charsmap, u16 unit and u32 value each. The rest is the
+ * text. */
 #include "charsmaps.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *input, size_t n_input_bytes);
@@ -60,7 +59,7 @@ static uint8_t *read_charsmap(struct reader *r, int is_raw, int64_t *ret_n_bytes
     return maker_finish(&maker, ret_n_bytes);
 }
 
-/* Until all of text[0..n_bytes-1] is taken; returns how much came out. */
+/* Normalizes until text[0..n_bytes-1] is consumed; returns the size of the output. */
 static int64_t feed(const unitok_normalizer *n, unitok_normalize_state *state, const uint8_t *text,
                     int64_t n_bytes, int last, uint8_t *out)
 {

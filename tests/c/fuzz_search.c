@@ -1,11 +1,10 @@
-/* fuzz_search.c - a libFuzzer target: the input makes a shard and texts; counts are those of
- * looking everywhere
+/* fuzz_search.c - a libFuzzer target: the input makes a shard and queries; counts must equal those
+ * of a full scan
  *
  *   python tools/check.py fuzz
  *
- * The input: u8 what is spoiled (0: nothing), then what toy_shard reads, then queries: u8 length,
- * letters.
- */
+ * The input: u8 which part is damaged (0: none), then the input of toy_shard, then queries: u8
+ * length, letters. */
 #include "shards.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *input, size_t n_input_bytes);

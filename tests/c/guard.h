@@ -1,9 +1,8 @@
-/* guard.h - buffers that end where a page begins that may not be touched: reading past them is a
- * crash (POSIX)
+/* guard.h - buffers that end at an inaccessible page, so that reading past them crashes (POSIX)
  *
  * Define _DEFAULT_SOURCE before the first include (glibc hides MAP_ANONYMOUS under -std=c11).
  *     struct guard guard = guard_new(max_bytes);
- *     const uint8_t *p = guard_copy(&guard, bytes, n_bytes);    p + n_bytes is the forbidden page
+ *     const uint8_t *p = guard_copy(&guard, bytes, n_bytes);    p + n_bytes is the inaccessible page
  *     guard_free(&guard);
  */
 #pragma once
@@ -16,8 +15,8 @@
 #include <unistd.h>
 
 struct guard {
-    uint8_t *start; /* of the mapping, whose first and last pages are forbidden */
-    uint8_t *end;   /* where the last page begins */
+    uint8_t *start; /* of the mapping, whose first and last pages are inaccessible */
+    uint8_t *end;   /* the start of the last page */
     size_t n_mapped_bytes;
 };
 
@@ -40,7 +39,7 @@ static inline struct guard guard_new(size_t max_bytes)
     return guard;
 }
 
-/* n_bytes that end at the forbidden page; what was copied before is gone. */
+/* Copies n_bytes to the end of the buffer, replacing the last copy. */
 static inline uint8_t *guard_copy(const struct guard *guard, const void *bytes, size_t n_bytes)
 {
     uint8_t *p = guard->end - n_bytes;

@@ -1,4 +1,4 @@
-/* models.h - models that are complete when they are built, as most tests need them */
+/* models.h - builds complete models, which most tests need */
 #pragma once
 
 #include "ground/common.h"

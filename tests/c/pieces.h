@@ -1,5 +1,4 @@
-/* pieces.h - a vocabulary as C tests hold it: pieces one by one, and the slow, obvious answers
- * about them */
+/* pieces.h - a vocabulary for C tests: pieces one by one, and slow, obvious answers about them */
 #pragma once
 
 #include <stdint.h>
@@ -20,7 +19,7 @@ struct pieces {
     int64_t fallback_id; /* -1: all 256 bytes are pieces */
 };
 
-/* A spec of greedy longest prefix over these pieces. */
+/* A greedy longest-prefix spec of these pieces. */
 static inline unitok_spec longest_spec(const uint8_t *data, const int64_t *offsets,
                                        const int64_t *ids, int64_t n, int64_t eod_id,
                                        int64_t fallback_id)
@@ -53,14 +52,14 @@ static inline int64_t pieces_find(const struct pieces *p, const uint8_t *piece, 
     return -1;
 }
 
-/* Adds a piece with the next id, unless it is empty, there already, or has no room. */
+/* Adds a piece with the next id, unless it is empty, a duplicate or too large. */
 static inline void pieces_add(struct pieces *p, const void *piece, int64_t n_bytes)
 {
     int64_t end = p->offsets[p->n];
     if (n_bytes <= 0 || p->n == PIECES_MAX || end + n_bytes > PIECES_BYTES_MAX) return;
     if (pieces_find(p, piece, n_bytes) >= 0) return;
     memcpy(p->data + end, piece, (size_t)n_bytes);
-    p->ids[p->n] = p->n * 7 % 4001 + 1; /* not in order, and not from 0 */
+    p->ids[p->n] = p->n * 7 % 4001 + 1; /* neither in order nor from 0 */
     p->offsets[++p->n] = end + n_bytes;
 }
 
@@ -72,8 +71,8 @@ static inline void pieces_add_bytes(struct pieces *p)
     }
 }
 
-/* The definition: at every position the longest piece, else the fallback. ids and ends have room
- * for n_bytes. */
+/* The definition: at every position the longest piece, else the fallback id. ids and ends have
+ * space for n_bytes. */
 static inline int64_t pieces_encode(const struct pieces *p, const uint8_t *text, int64_t n_bytes,
                                     uint16_t *ids, int64_t *ends)
 {
@@ -97,8 +96,8 @@ static inline int64_t pieces_encode(const struct pieces *p, const uint8_t *text,
     return n;
 }
 
-/* Could a piece lie over position i? Not before text[0], where a segment begins. With goes_on, past
- * the end of the text it could: what follows there may be anything. */
+/* Whether a piece could lie across position i. None does at text[0], where a segment begins. With
+ * goes_on, one could extend past the end of the text, because any text can follow. */
 static inline int pieces_span(const struct pieces *p, const uint8_t *text, int64_t n_bytes,
                               int64_t i, int goes_on)
 {
@@ -123,19 +122,18 @@ static inline int64_t random_below(int64_t n)
     return (int64_t)((random_u64() >> 33) % (uint64_t)n);
 }
 
-/* What pieces and texts are put together from: texts must share it with pieces, or nothing would
- * ever match. */
+/* Pieces and texts are made from the same symbols, so that pieces match. */
 static const char *const symbol_sets[][12] = {
     {"a", "b", NULL},
     {"a", "Z", " ", "0", "'", "-", "\n", ".", "@", "{", NULL},
     {"猫", "は", "で", "あ", "る", "。", "a", " ", NULL},
     {"я", "ж", "ع", "é", "猫", "😀", "\xe7\x8c", "\xab", "\xd1", "\xf0\x9f", NULL},
     {"\x80", "\xbf", "\xc0", "\xdf", "\xe0", "\xef", "\xf0", "\xff", "\x7f", NULL},
-    {NULL}, /* any byte, NUL too */
+    {NULL}, /* any byte, including NUL */
 };
 enum { N_SYMBOL_SETS = sizeof symbol_sets / sizeof *symbol_sets };
 
-/* Symbols of a set, one after the other, until n_bytes are full. */
+/* Fills out[0..n_bytes-1] with random symbols of a set. */
 static inline void random_symbols(int set, uint8_t *out, int64_t n_bytes)
 {
     int n_symbols = 0;
@@ -165,7 +163,7 @@ static inline void random_pieces(struct pieces *p, int set)
     }
 }
 
-/* Ids and ends of unitok_encode_spans; -1 if its spans are not those of text[0..n_bytes) piece by
+/* The ids and ends from unitok_encode_spans; -1 unless the spans cover text[0..n_bytes) piece by
  * piece. */
 static inline int64_t encode_ends(const unitok_model *m, unitok_scratch *s, const uint8_t *text,
                                   int64_t n_bytes, uint16_t *ids, int64_t *ends)

@@ -1,10 +1,10 @@
-/* pieces_trie.h - the frozen trie of pieces.h */
+/* pieces_trie.h - builds the frozen trie of pieces.h */
 #pragma once
 
 #include "pieces.h"
 #include "structures/trie.h"
 
-/* Fills heads[0..TRIE_HEADS-1] and singles[0..255]; the units are the caller's to free. */
+/* Fills heads[0..TRIE_HEADS-1] and singles[0..255]; the caller frees the units. */
 static inline trie_parts pieces_trie(const struct pieces *p, trie *t, uint64_t *heads,
                                      uint32_t *singles)
 {

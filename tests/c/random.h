@@ -1,5 +1,4 @@
-/* random.h - the random numbers of the C tests: a xorshift that SEED= in the environment starts
- * anew */
+/* random.h - random numbers for the C tests: a xorshift, seeded by SEED= in the environment */
 #pragma once
 
 #include <stdint.h>
@@ -16,11 +15,12 @@ static inline uint64_t random_u64(void)
     return random_state * UINT64_C(0x2545F4914F6CDD1D);
 }
 
-/* Starts from SEED or else from `usual`, and says from what, so that a failure can be had again. */
+/* Seeds from SEED or else from `usual`, and prints the seed, so that a failure can be
+ * reproduced. */
 static inline void random_start(uint64_t usual)
 {
     const char *seed = getenv("SEED");
     random_state = seed ? strtoull(seed, NULL, 10) : usual;
     printf("SEED=%llu\n", (unsigned long long)random_state);
-    if (random_state == 0) random_state = 1; /* xorshift stays at 0 */
+    if (random_state == 0) random_state = 1; /* xorshift never leaves 0 */
 }

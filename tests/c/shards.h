@@ -1,5 +1,5 @@
-/* shards.h - small shards made of bytes at will, in buffers of exactly the documented sizes, and
- * counts by looking */
+/* shards.h - small shards made from arbitrary bytes, in buffers of exactly the documented sizes,
+ * and counts by a scan of every position */
 #pragma once
 
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 
 enum { TOY_IDS = 24, TOY_TOKENS = 160, TOY_PIECE_BYTES = 6 };
 
-/* Bytes, one after another; 0 when they are used up. */
+/* A stream of bytes that ends in zeros. */
 struct bytes {
     const uint8_t *p;
     size_t n;
@@ -35,7 +35,7 @@ struct toy {
     unitok_search_pieces *pieces;
 };
 
-/* memory of exactly n items */
+/* allocates exactly n items */
 #define EXACTLY(n, type) ((type *)malloc((n) > 0 ? (size_t)(n) * sizeof(type) : 1))
 
 static inline void sort_suffixes(const uint16_t *keys, int64_t n, uint32_t *sa)
@@ -58,7 +58,7 @@ static inline const uint8_t *toy_piece(const struct toy *toy, int id, int64_t *r
     return toy->data + toy->offsets[id];
 }
 
-/* Is piece a before piece b in byte order, or the same and of a smaller number? */
+/* Whether piece a precedes piece b in byte order, or equals it with a smaller number. */
 static inline int toy_before(const struct toy *toy, int a, int b)
 {
     int64_t n, m;
@@ -79,7 +79,7 @@ static inline void toy_free(struct toy *toy)
     free(toy->top);
 }
 
-/* All but the pieces' tables: those are toy_pieces'. */
+/* Fills everything but the tables of pieces, which toy_pieces fills. */
 static inline void toy_shard(struct toy *toy, struct bytes *b)
 {
     memset(toy, 0, sizeof *toy);
@@ -103,7 +103,7 @@ static inline void toy_shard(struct toy *toy, struct bytes *b)
         for (int k = take_byte(b) % 25; k > 0; k--) {
             int id = take_byte(b) % toy->n_ids;
             ids[n] = (uint16_t)(id == 0 && eod_kind == 1 ? toy->n_ids - 1 : id);
-            /* the separator stands at ends of documents only */
+            /* the separator occurs only at ends of documents */
             if (ids[n] == 0 && eod_kind == 1) continue;
             n++;
         }
@@ -165,7 +165,7 @@ static inline int32_t toy_pieces(struct toy *toy, unitok_error *error)
                                     toy->order, &toy->pieces, error);
 }
 
-/* How often q occurs, by looking at every place of every document. */
+/* Counts the occurrences of q by a scan of every position of every document. */
 static inline int64_t toy_count(const struct toy *toy, const uint8_t *q, int64_t m)
 {
     int64_t total = 0;
@@ -177,7 +177,7 @@ static inline int64_t toy_count(const struct toy *toy, const uint8_t *q, int64_t
             int64_t n_piece;
             const uint8_t *piece = toy_piece(toy, toy->ids[i], &n_piece);
             int drop = i == begin && toy->drops[toy->ids[i]];
-            if (n_piece == 0) text[n++] = 0; /* no query has it */
+            if (n_piece == 0) text[n++] = 0; /* no query contains it */
             else memcpy(text + n, piece + drop, (size_t)(n_piece - drop));
             n += n_piece - drop;
         }

@@ -1,10 +1,10 @@
-/* test_alloc.h - an allocator that fails on request and counts what is alive, for C tests
+/* test_alloc.h - an allocator for C tests that fails on request and counts live blocks
  *
- * Include it in one file of the test. alloc.h then leads the library to the functions here.
+ * Include it in one file of the test. alloc.h then routes the library's allocations here.
  *     alloc_fail_at = k      exactly the k-th allocation from now fails (1 is the next); 0: none
  *     alloc_fail_every = n   each allocation fails with probability 1 / n; 0: none
- *     alloc_live_blocks, alloc_live_bytes   what is held; both 0 when nothing leaks
- *     alloc_peak_bytes       the most that was held at once
+ *     alloc_live_blocks, alloc_live_bytes   currently allocated; both 0 if nothing leaks
+ *     alloc_peak_bytes       the maximum of alloc_live_bytes
  */
 #pragma once
 
@@ -40,8 +40,7 @@ static int alloc_must_fail(void)
     return must;
 }
 
-/* A block begins with its size, in 16 bytes so that what follows is aligned as malloc's would be.
- */
+/* A block begins with its size, in 16 bytes to keep the alignment of malloc. */
 static void *alloc_open(unsigned char *block, size_t n_bytes)
 {
     if (!block) return NULL;
@@ -62,7 +61,7 @@ static size_t alloc_size(const void *p)
 void *unitok_test_malloc(size_t n_bytes)
 {
     unsigned char *block = alloc_must_fail() ? NULL : malloc(n_bytes + 16);
-    /* so that reading what was never written shows */
+    /* makes reads of uninitialized memory visible */
     if (block) memset(block, 0xA5, n_bytes + 16);
     return alloc_open(block, n_bytes);
 }
@@ -82,7 +81,7 @@ void unitok_test_free(void *p)
     free((unsigned char *)p - 16);
 }
 
-/* Always moves, so that a pointer kept across it is found out. */
+/* Always moves, so that a pointer kept across the call is detected. */
 void *unitok_test_realloc(void *p, size_t n_bytes)
 {
     void *moved = unitok_test_malloc(n_bytes);

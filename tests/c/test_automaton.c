@@ -1,5 +1,5 @@
-/* test_automaton.c - the automaton's paths and sums are those of Viterbi over the trie, with ties
- * and after any sum
+/* test_automaton.c - the automaton's paths and sums against Viterbi over the trie, with ties and
+ * from any sum
  *
  *   gcc -std=c11 -g -O1 -fsanitize=address,undefined -fno-sanitize-recover=all -DUNITOK_TEST_ALLOC -I csrc \
  *       tests/c/test_automaton.c csrc/[a-z]*.c -lm -o test_automaton && ./test_automaton
@@ -41,7 +41,7 @@ static unigram *build(void)
     return m;
 }
 
-/* Made to tie, but for style 3. */
+/* Designed to cause ties, except style 3. */
 static double random_score(int style)
 {
     switch (style) {
@@ -60,7 +60,7 @@ static double random_score(int style)
     }
 }
 
-/* Pieces that are suffixes of each other: more of them end at a byte than a record has. */
+/* Pieces that are suffixes of each other: more of them end at a byte than a record can list. */
 static void add_runs(void)
 {
     uint8_t run[AUTOMATON_PIECE_BYTES_MAX];
@@ -134,7 +134,7 @@ static void test_texts(void)
     free(work);
 }
 
-/* Lines of one chunk, each from a sum of its own. */
+/* Encodes the lines of one chunk, each from its own sum. */
 static void test_lines(void)
 {
     unigram_path path = {0};
@@ -185,7 +185,7 @@ static void test_fits(void)
     pieces_clear(&pieces);
     pieces_add_bytes(&pieces);
     CHECK(has_automaton());
-    pieces_add(&pieces, "\n\n\x80", 3); /* a line cannot begin so */
+    pieces_add(&pieces, "\n\n\x80", 3); /* a line cannot begin with 0x80 */
     flags |= UNITOK_RESTART_AFTER_NEWLINE;
     CHECK(has_automaton());
     pieces_add(&pieces, "\na", 2);

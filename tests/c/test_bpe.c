@@ -1,5 +1,5 @@
 /* test_bpe.c - BPE, character and word models against slow ones: random models of every type of
- * piece, hostile bytes between guard pages, an allocator that fails, very long segments
+ * piece, hostile bytes between guard pages, failing allocations, very long segments
  *
  *   gcc -std=c11 -g -O1 -fsanitize=address,undefined -fno-sanitize-recover=all -DUNITOK_TEST_ALLOC -I csrc \
  *       tests/c/test_bpe.c csrc/[a-z]*.c -o test_bpe && ./test_bpe
@@ -35,12 +35,12 @@ static unitok_spec spec_of(int kind)
 /* ---------------------------------------------------------------------------- The slow one ---- */
 
 typedef struct slow_symbol {
-    int64_t begin, end, merge; /* merge: the piece that this and the next make, -1 none */
+    int64_t begin, end, merge; /* merge: the piece that this symbol and the next make, or -1 */
     int is_frozen;
 } slow_symbol;
 
 static slow_symbol slow[TEXT_MAX];
-/* bytes of the left part when the piece was last seen to be made; 0 never */
+/* the left part's bytes when the lookup last found the piece; 0: never */
 static int64_t n_slow, split_at[PIECES_MAX];
 
 static int can_merge(int64_t k)
@@ -49,7 +49,7 @@ static int can_merge(int64_t k)
            types[k] == UNITOK_PIECE_USER_DEFINED;
 }
 
-/* The longest user-defined symbol, else a character. */
+/* The longest user-defined symbol, or else a character. */
 static void slow_cut(const uint8_t *text, int64_t n_bytes)
 {
     n_slow = 0;
@@ -93,7 +93,7 @@ static int64_t slow_put(const uint8_t *text, int64_t begin, int64_t end, int dep
     return n + 1;
 }
 
-/* With a stream: whatever is due is dropped with probability `dropout`. */
+/* With a stream, each merge is skipped with probability `dropout`. */
 static int64_t slow_dropout(const uint8_t *text, int64_t n_bytes, double dropout, uint64_t *stream)
 {
     int64_t n = 0;
@@ -146,7 +146,7 @@ static void random_model(int set)
     pieces_clear(&pieces);
     for (int64_t k = 0; k < n; k++) {
         int64_t n_bytes = random_text(piece, 1 + random_below(5), set);
-        if (pieces.n > 4 && random_below(2)) { /* of two others: chains */
+        if (pieces.n > 4 && random_below(2)) { /* of two others, which makes chains */
             int64_t a = random_below(pieces.n), b = random_below(pieces.n);
             int64_t n_a = pieces.offsets[a + 1] - pieces.offsets[a],
                     n_b = pieces.offsets[b + 1] - pieces.offsets[b];
@@ -170,7 +170,7 @@ static void random_model(int set)
     }
 }
 
-/* The text against a guard page, and so the tokens: there is room for one a byte. */
+/* Puts the text and the tokens, one per byte, against guard pages. */
 static int64_t guarded(const bpe *m, bpe_scratch *s, const uint8_t *text, int64_t n_bytes,
                        token **tokens)
 {
@@ -186,8 +186,8 @@ static void check_equal(const token *tokens, int64_t n, int64_t n_expected)
         CHECK(tokens[k].id == slow_tokens[k].id && tokens[k].end == slow_tokens[k].end);
 }
 
-/* A dropout that drops nothing looks at all pairs, and asks no filter: bpe_segment must not miss
- * what it finds. */
+/* A dropout that skips nothing looks up all pairs without the filter; bpe_segment must find the
+ * same merges. */
 static void check_all_pairs(const bpe *m, bpe_scratch *s, const uint8_t *text, int64_t n_bytes)
 {
     static token tokens[3 * TEXT_MAX], all[3 * TEXT_MAX];
@@ -222,7 +222,7 @@ static void test_random(void)
     printf("ok %s\n", running);
 }
 
-/* Of 400 characters: more than a square has room for. Pairs of them, and pairs of what is there. */
+/* Makes 400 characters, more than the dense square holds: pairs of them, and pairs of pieces. */
 static void many_characters(void)
 {
     pieces_clear(&pieces);
@@ -276,7 +276,7 @@ static void test_many_characters(void)
     printf("ok %s\n", running);
 }
 
-/* The slow one draws alike; 0 is bpe_segment, 1 is characters. */
+/* The slow version must draw the same; 0 equals bpe_segment, 1 gives characters. */
 static void test_dropout(void)
 {
     static uint8_t text[TEXT_MAX];
@@ -317,8 +317,8 @@ static void add_run(int64_t n_bytes, double score, int type)
     pieces_add(&pieces, run, n_bytes);
 }
 
-/* a, aa, aaaa, ... in order: a run becomes the binary digits of its length, as far as there are
- * pieces. */
+/* With a, aa, aaaa, ... in order, a run becomes the binary digits of its length, up to the longest
+ * piece. */
 static void test_long(void)
 {
     int64_t n_bytes = 1000003;
@@ -345,7 +345,7 @@ static void test_long(void)
     printf("ok %s\n", running);
 }
 
-/* A chain of unused pieces deeper than the reference follows. */
+/* A chain of unused pieces deeper than the reference splits. */
 static void test_deep(void)
 {
     static uint8_t text[400];
@@ -397,8 +397,8 @@ static void test_refused(void)
     printf("ok %s\n", running);
 }
 
-/* Lists of merges from the splits of random pieces: no slow model here (tests/oracle_bpe.py has
- * it), but every size of text against guard pages, and every allocation failing once. */
+/* Lists of merges from the splits of random pieces. There is no slow model here (tests/oracle has
+ * it), but every text size is tested against guard pages, and every allocation fails once. */
 static int64_t random_merges(int64_t *left, int64_t *right, int64_t *merged)
 {
     int64_t n = 0;
@@ -442,7 +442,7 @@ static void compare_all_pairs(const bpe *m, int set)
     bpe_scratch scratch = {0};
     for (int k = 0; k < 20; k++) {
         int64_t n_bytes = random_text(text, random_below(k < 15 ? 20 : 300), set);
-        for (int64_t i = 0; i < n_bytes && k % 2; i++) /* no piece has these: bytes */
+        for (int64_t i = 0; i < n_bytes && k % 2; i++) /* in no piece: encoded as bytes */
             if (random_below(3)) text[i] = (uint8_t)('x' + random_below(2));
         check_all_pairs(m, &scratch, text, n_bytes);
     }
@@ -461,7 +461,7 @@ static void test_merges(void)
             snprintf(name, sizeof name, "<0x%02X>", byte);
             if (round % 4 == 1 || random_below(3)) pieces_add(&pieces, name, 6);
         }
-        for (int k = 0; k < round % 8; k++) { /* bytes that merge: BPE_WHOLE */
+        for (int k = 0; k < round % 8; k++) { /* bytes that merge: see BPE_WHOLE */
             static const char *const names[] = {"<0x78><0x78>", "<0x78><0x79>",
                                                 "<0x78><0x78><0x79>", "<0x79><0x78>"};
             pieces_add(&pieces, names[k % 4], (int64_t)strlen(names[k % 4]));
@@ -538,7 +538,7 @@ static void test_characters(void)
                   word;
             int64_t n = characters_segment(&c, p, n_bytes, tokens);
             slow_cut(text, n_bytes);
-            for (int64_t i = 0; i <= n_slow; i++) { /* the last: the text as a word */
+            for (int64_t i = 0; i <= n_slow; i++) { /* the last round: the text as a word */
                 int64_t begin = i < n_slow ? slow[i].begin : 0,
                         end = i < n_slow ? slow[i].end : n_bytes;
                 int64_t piece = pieces_find(&pieces, text + begin, end - begin);

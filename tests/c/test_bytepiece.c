@@ -1,5 +1,5 @@
-/* test_bytepiece.c - BytePiece's trainer: n-grams against the plain way to count them, every
- * allocation failing in turn, texts that end where memory does, n-grams that are none
+/* test_bytepiece.c - BytePiece's trainer: n-grams against a simple count, every allocation failing
+ * in turn, texts that end at a guard page, invalid n-grams
  *
  *   gcc -std=c11 -g -O1 -fsanitize=address,undefined -DUNITOK_TEST_ALLOC -I csrc -I tests/c tests/c/test_bytepiece.c \
  *       csrc/train/[a-z]*.c csrc/suffix/[a-z]*.c csrc/structures/trie.c csrc/text/[a-z]*.c csrc/ground/cpu.c -lm
@@ -22,7 +22,7 @@
 
 static uint8_t is_digit[0x110000];
 
-/* Few letters, newlines, digits, characters of several bytes, some of them broken. */
+/* Few letters, newlines, digits, and multibyte characters, some of them invalid. */
 static void make_text(uint8_t *text, int64_t n)
 {
     static const uint8_t bytes[] = {'a',  'b',  'a',  'b',  ' ',  '\n', '1',
@@ -52,7 +52,7 @@ static void take_logs(unitok_ngram_model *model, unitok_ngram_tables *tables)
     for (int64_t i = 0; i < tables->n_large_slots; i++) take_log(&tables->large[2 * i + 1]);
 }
 
-/* From a text to recounted pieces. */
+/* Trains from a text to recounted pieces. */
 static int32_t train(const uint8_t *text, const int64_t *bounds, int order, int flags,
                      const uint8_t *digits, trained *ret)
 {
@@ -153,7 +153,7 @@ end:
     return status;
 }
 
-/* A text that ends at a page that may not be touched: no byte is lost. */
+/* A text that ends at a guard page; no byte is lost. */
 static void test_texts(void)
 {
     running = "texts";
@@ -175,7 +175,7 @@ static void test_texts(void)
     guard_free(&guard);
 }
 
-/* Counts too large for a slot: what a text of one letter has. */
+/* A text of one letter has counts too large for a slot. */
 static void test_large_counts(void)
 {
     static uint8_t text[70000];
@@ -209,7 +209,7 @@ static void test_failing_memory(void)
     round_ = 1;
     make_text(text, N_BYTES);
     running = "training without memory";
-    int n_forgiven = 0; /* a sorted table that cannot be made smaller stays as it is */
+    int n_forgiven = 0; /* a sorted table that cannot shrink keeps its size */
     for (int k = 1;; k++) {
         alloc_fail_at = k;
         int32_t status = train(text, bounds, 6, 3, NULL, &result);
@@ -256,7 +256,7 @@ static void test_tables(void)
         int64_t bounds[4] = {0, N_BYTES / 3, round_ % 5 ? N_BYTES / 2 : N_BYTES / 3, N_BYTES};
         int order = 1 + round_ % 7;
         make_text(text, N_BYTES);
-        /* counts with no room in a slot */
+        /* counts too large for a slot */
         if (round_ % 4 == 0) memset(text, 'a', 2 * N_BYTES / 3);
         unitok_ngrams *all = sorted_ngrams(text, bounds, 3, order), *of[3];
         for (int i = 0; i < 3; i++) of[i] = sorted_ngrams(text, bounds + i, 1, order);
@@ -281,7 +281,7 @@ static void test_tables(void)
     }
 }
 
-/* What is no n-gram, and n-grams out of order, are refused. */
+/* Rejects invalid n-grams, and n-grams out of order. */
 static void test_hostile(void)
 {
     running = "hostile n-grams";
@@ -309,7 +309,7 @@ static void test_hostile(void)
         if (!status) CHECK(unitok_ngram_model_end_pass(model, &error) == UNITOK_ERROR_ARGUMENT);
         unitok_ngram_model_free(model);
 
-        /* A second pass over more than the first one had. */
+        /* A second scan with more n-grams than the first one. */
         static const uint64_t two[] = {UINT64_C(0x6161610000000003), UINT64_C(0x6161620000000003)};
         CHECK(unitok_ngram_model_new(3, 2, &model, &error) == UNITOK_OK);
         CHECK(unitok_ngram_model_scan(model, two, counts + 1, round_ % 2, &error) == UNITOK_OK);
@@ -326,7 +326,7 @@ static void test_hostile(void)
     CHECK(unitok_ngrams_sort(ngrams, &error) == UNITOK_OK);
     int64_t bounds[2] = {0, 1}, wrong[2] = {1, 0};
     unitok_cursor at = {0, 0};
-    /* sorted */
+    /* the table is sorted */
     CHECK(unitok_ngrams_add(ngrams, (const uint8_t *)"a", bounds, 1, 1, &at, &error) ==
           UNITOK_ERROR_ARGUMENT);
     CHECK(unitok_ngrams_clear(ngrams, &error) == UNITOK_OK);

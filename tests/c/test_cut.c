@@ -1,5 +1,5 @@
-/* test_cut.c - every scan against what could span a position: random vocabularies, between guard
- * pages
+/* test_cut.c - every scan against the pieces that could lie across a position: random vocabularies,
+ * between guard pages
  *
  *   gcc -std=c11 -g -O1 -fsanitize=address,undefined -fno-sanitize-recover=all -I csrc tests/c/test_cut.c csrc/[a-z]*.c \
  *       -o test_cut && ./test_cut
@@ -20,8 +20,8 @@ static cut_table table;
 static struct pieces pieces;
 static struct guard text_guard, cuts_guard;
 
-/* Runs one scan over text[0..n_bytes-1], of which n_beyond more bytes belong to the document, with
- * all that it may read up against a guard page, before it or behind it, and the positions too. */
+/* Scans text[0..n_bytes-1], which n_beyond more bytes of the document follow. Both the readable
+ * bytes and the positions touch a guard page, before or after them. */
 static int64_t scan_guarded(int cpu, const uint8_t *text, int64_t n_bytes, int64_t n_beyond,
                             int at_start, uint16_t *cuts)
 {
@@ -29,7 +29,7 @@ static int64_t scan_guarded(int cpu, const uint8_t *text, int64_t n_bytes, int64
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
     uint8_t *p = at_start ? text_guard.start + page : text_guard.end - n_bytes - CUT_READ_BEYOND;
     uint16_t *out = (uint16_t *)(void *)guard_copy(&cuts_guard, NULL, room);
-    /* what follows the document is readable, without a meaning */
+    /* bytes after the document are readable but must not matter */
     for (int64_t k = 0; k < n_bytes + CUT_READ_BEYOND; k++)
         p[k] = k < n_bytes + n_beyond ? text[k] : (uint8_t)random_u64();
     int64_t n = cut_scan_for(cpu)(&table, p, n_bytes, out);
@@ -38,7 +38,8 @@ static int64_t scan_guarded(int cpu, const uint8_t *text, int64_t n_bytes, int64
     return n;
 }
 
-/* All levels on one text. `thorough`: ask for every position whether a piece could lie over it. */
+/* Tests all levels on one text. `thorough`: checks for every position whether a piece could lie
+ * across it. */
 static void check_text(const uint8_t *text, int64_t n_bytes, int64_t n_beyond, int thorough)
 {
     static uint16_t cuts[CUT_CHUNK_BYTES + CUT_READ_BEYOND];
@@ -54,7 +55,7 @@ static void check_text(const uint8_t *text, int64_t n_bytes, int64_t n_beyond, i
         }
     }
     if (!thorough) return;
-    /* These two know nothing of what follows the text. */
+    /* These two ignore the bytes after the text. */
     int64_t last = cut_last(&table, text, n_bytes);
     CHECK(last == 0 || (last < n_bytes && !pieces_span(&pieces, text, n_bytes, last, 1)));
     for (int64_t begin = 0, next; begin < n_bytes; begin = next) {
@@ -86,8 +87,8 @@ static void test_random(int set)
     printf("ok %s, symbols %d\n", running, set);
 }
 
-/* Pieces of one byte join nothing: every level must cut everywhere but inside characters, or it is
- * of no use. */
+/* Pieces of one byte join nothing: every level must cut everywhere except inside characters, or it
+ * is useless. */
 static void test_finds_cuts(void)
 {
     static uint8_t text[CUT_CHUNK_BYTES];
@@ -107,9 +108,10 @@ static void test_finds_cuts(void)
     printf("ok %s\n", running);
 }
 
-/* Nine sets of what may follow a byte, for which there are eight places: two are merged, and then
- * some pairs that no piece has are taken for joined. Not a letter before a space, which every text
- * has, though that is one pair and all others are more. */
+/* Nine sets of bytes that can follow a byte, but only eight places: two sets are merged, and some
+ * pairs that no piece contains count as joined. A letter before a space must not be among them,
+ * because it is frequent in every text, although it is one pair and the alternatives are
+ * several. */
 static void test_keeps_frequent_cuts(void)
 {
     static const char text[] = "ba ab ac";
@@ -138,7 +140,8 @@ static void test_keeps_frequent_cuts(void)
     printf("ok %s\n", running);
 }
 
-/* Every pair of bytes, alone in a text and in a piece: the tables of all levels at every entry. */
+/* Every pair of bytes, alone in a text and in a piece, which tests every entry of every level's
+ * tables. */
 static void test_every_pair(void)
 {
     static uint8_t text[CUT_CHUNK_BYTES];

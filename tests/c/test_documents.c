@@ -1,5 +1,4 @@
-/* test_documents.c - unitok_split_documents against the obvious version, its text between guard
- * pages */
+/* test_documents.c - unitok_split_documents against a simple version, between guard pages */
 #define _DEFAULT_SOURCE
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,8 +18,8 @@
 
 static unsigned seed;
 
-/* n_bytes of memory that touch an inaccessible page: after their end, or (`before`) in front of
- * their start. */
+/* Allocates n_bytes that touch an inaccessible page after their end or (`before`) before their
+ * start. */
 static uint8_t *guarded(size_t n_bytes, int before)
 {
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
@@ -30,7 +29,7 @@ static uint8_t *guarded(size_t n_bytes, int before)
     return before ? p + page : p + page + room - n_bytes;
 }
 
-/* Every start tried in turn; documents to `out`, their bounds to `offsets`. */
+/* Tries every start in turn; writes the documents to `out` and their bounds to `offsets`. */
 static int64_t split_obvious(const uint8_t *text, int64_t n, const uint8_t *separator, int64_t m,
                              uint8_t *out, int64_t *offsets, int64_t max_docs, int64_t *consumed)
 {
@@ -74,7 +73,7 @@ static void test_random(int n_rounds)
         int64_t *offsets = bounds + (MAX_BYTES + 3) - (max_docs + 1);
         for (int64_t i = 0; i < m; i++) separator[i] = (uint8_t)('a' + rand() % n_letters);
         for (int64_t i = 0; i < n; i++) source[i] = (uint8_t)('a' + rand() % n_letters);
-        /* now and then whole separators, one after the other or nearly */
+        /* sometimes complete separators, adjacent or nearly so */
         for (int64_t i = rand() % 7; rand() % 4 && i + m <= n; i += m - 1 + rand() % 3)
             memcpy(source + i, separator, (size_t)m);
         memcpy(text, source, (size_t)n);
@@ -87,12 +86,12 @@ static void test_random(int n_rounds)
         CHECK(n_docs == want_docs && consumed == want_consumed);
         CHECK(memcmp(offsets, want_offsets, (size_t)(n_docs + 1) * sizeof(int64_t)) == 0);
         CHECK(memcmp(text, want, (size_t)offsets[n_docs]) == 0);
-        /* the rest is not moved */
+        /* the rest stays in place */
         CHECK(memcmp(text + consumed, source + consumed, (size_t)(n - consumed)) == 0);
     }
 }
 
-/* Separators that make a naive search quadratic: 4 MiB against 64 KiB would be 2.7e11 steps. */
+/* Separators that make a naive search quadratic: 4 MiB against 64 KiB would take 2.7e11 steps. */
 static void test_linear(void)
 {
     const int64_t n = 4 << 20, m = 64 << 10;
@@ -107,8 +106,8 @@ static void test_linear(void)
         CHECK(n_docs == (odd < 0 ? n / m + 1 : 1));
         CHECK((double)(clock() - start) / CLOCKS_PER_SEC < 2);
     }
-    /* a periodic separator against a text of the same period, one byte wrong in each length of a
-     * separator */
+    /* A periodic separator against a text of the same period, with one wrong byte in each length of
+     * a separator. */
     for (int64_t i = 0; i < m; i++) separator[i] = "ab"[i & 1];
     for (int64_t i = 0; i < n; i++) text[i] = i % m == m - 1 ? 'a' : "ab"[i & 1];
     CHECK(unitok_split_documents(text, n, separator, m, offsets, 100, &consumed) == 1);

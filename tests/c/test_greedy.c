@@ -1,9 +1,7 @@
-/* test_greedy.c - rounds of training a greedy vocabulary: the text before a forbidden page, and
- * memory that runs out
+/* test_greedy.c - rounds of greedy training on text before a guard page, with failing allocations
  *
- * The numbers themselves are held to the definition by tests/test_train_longest.py; here the totals
- * are, and that a failure leaves nothing behind.
- */
+ * tests/test_train_longest.py compares the counts with the definition. This test checks their
+ * totals, and that a failure leaks nothing. */
 #define _DEFAULT_SOURCE
 
 #include "test_alloc.h"
@@ -22,7 +20,7 @@ static uint8_t pieces[1024];
 static int64_t offsets[512];
 static int64_t n_pieces;
 
-/* All bytes, and some strings behind 'a' and 0xFF, in order. */
+/* All bytes, and some strings that begin with 'a' and 0xFF, in order. */
 static void make_pieces(void)
 {
     static const char *more[] = {"aa", "ab", "aba", "abab"};
@@ -43,7 +41,7 @@ static void make_pieces(void)
     offsets[n_pieces] = n_bytes;
 }
 
-/* One round over `text`, counted twice and merged; 0 when memory ran out. */
+/* One round over `text`, counted twice and merged; 0 when memory is short. */
 static int run_round(const uint8_t *text, int64_t n_bytes)
 {
     unitok_greedy *greedy = NULL;

@@ -1,5 +1,5 @@
-/* test_hat.c - the HAT-trie against a sorted array of keys, between guard pages, and with memory
- * that runs out
+/* test_hat.c - the HAT-trie against a sorted array of keys, between guard pages, with failing
+ * allocations
  *
  *   gcc -std=c11 -g -O1 -fsanitize=address,undefined -DUNITOK_TEST_ALLOC -I csrc tests/c/test_hat.c csrc/structures/hat.c \
  *       csrc/structures/hat_walk.c csrc/structures/array_hash.c -o test_hat && ./test_hat
@@ -22,7 +22,7 @@ static size_t random_below(size_t n)
 
 /* ---------------------------------------------------------------------------------- Oracle ---- */
 
-/* What always tells the truth: keys in a sorted array. */
+/* The oracle: keys in a sorted array. */
 struct entry {
     uint8_t *key;
     size_t n_bytes;
@@ -108,12 +108,13 @@ static size_t key_chain(uint8_t *key)
     return n;
 }
 
-/* Lengths around 63, where hashing stops, and 255, where a length takes five bytes. */
+/* Lengths around 63, the longest part that is hashed, and 255, from which a length takes five
+ * bytes. */
 static size_t key_shared_prefix(uint8_t *key)
 {
     static const size_t lengths[] = {1, 7, 8, 9, 60, 62, 63, 64, 65, 250, 254, 255, 256, 3000};
     size_t n = lengths[random_below(14)];
-    /* most share all, some leave on the way */
+    /* most keys have the complete prefix, some leave it earlier */
     size_t leaves = random_below(4) ? n : random_below(n + 1);
     size_t more = random_below(4);
     for (size_t i = 0; i < n; i++) key[i] = (uint8_t)(i * 7 + 1);
@@ -137,7 +138,7 @@ static size_t key_pairs(uint8_t *key)
     return n;
 }
 
-/* A caterpillar: each key leaves a long path one byte further on, so that branches' prefixes split
+/* Each key leaves a long path one byte further on, so that the prefixes of branches split
  * everywhere. */
 static size_t key_caterpillar(uint8_t *key)
 {
@@ -182,7 +183,7 @@ static int find_one(const unitok_hat *hat, const uint8_t *key, size_t n_bytes, i
     return found;
 }
 
-/* The longest prefix of a text, against every length tried in turn. */
+/* Compares the longest prefix of a text with a trial of every length. */
 static void check_text(const unitok_hat *hat, const struct oracle *oracle, const uint8_t *text,
                        size_t n_bytes)
 {
@@ -202,8 +203,8 @@ static int begins_with(const struct entry *entry, const uint8_t *prefix, size_t 
     return entry->n_bytes >= n_bytes && (!n_bytes || memcmp(entry->key, prefix, n_bytes) == 0);
 }
 
-/* A walk gives exactly the oracle's keys with the prefix; small capacities and memory failures only
- * slow it down. */
+/* A walk returns exactly the oracle's keys with the prefix; small capacities and failing
+ * allocations only slow it down. */
 static void check_walk(const unitok_hat *hat, const struct oracle *oracle, const uint8_t *prefix,
                        size_t n_bytes)
 {
@@ -250,15 +251,15 @@ static void check_all(const unitok_hat *hat, const struct oracle *oracle)
 /* ------------------------------------------------------------------------------------------ Tests
  * ------ */
 
-/* One insertion in a random mode, into both; with memory failing, the trie must say so and stay as
- * it was. */
+/* Inserts one key in a random mode into both. If an allocation fails, the trie must report it and
+ * stay unchanged. */
 static void insert_both(unitok_hat *hat, struct oracle *oracle, const uint8_t *key, size_t n_bytes)
 {
     int64_t value = (int64_t)random_u64();
     int32_t mode = (int32_t)random_below(3), status = insert_one(hat, key, n_bytes, value, mode);
     struct entry *entry = oracle_find(oracle, key, n_bytes);
     if (status == UNITOK_ERROR_MEMORY) {
-        CHECK(alloc_failures > 0 && !entry); /* changing a value takes no memory */
+        CHECK(alloc_failures > 0 && !entry); /* changing a value allocates nothing */
     } else if (!entry) {
         CHECK(status == UNITOK_OK);
         oracle_put(oracle, key, n_bytes, value);
@@ -296,7 +297,7 @@ static void one_operation(unitok_hat *hat, struct oracle *oracle, const struct g
     }
 }
 
-/* All shapes of key in one trie when shape is NULL. */
+/* Tests one shape of key, or with NULL all shapes in one trie. */
 static void test_shape(const struct shape *shape, int n_operations, int64_t fail_every)
 {
     struct guard guard = guard_new(KEY_ROOM);
@@ -324,8 +325,8 @@ static void test_shape(const struct shape *shape, int n_operations, int64_t fail
     printf("ok %s%s\n", running, fail_every ? ", memory failing" : "");
 }
 
-/* Fails exactly the k-th allocation of building, and of walking, for k = 1, 2, ... until none is
- * left to fail. */
+/* Fails exactly the k-th allocation of building and of walking, for k = 1, 2, ... until none
+ * fails. */
 static void test_fail_each(const struct shape *shape)
 {
     enum { N_KEYS = 1500 };
@@ -359,7 +360,7 @@ static void test_fail_each(const struct shape *shape)
                 if (entry) entry->value = i;
                 else oracle_put(&oracle, data + offsets[i], n, i);
             }
-            check_all(hat, &oracle); /* the walk meets the failure when building did not */
+            check_all(hat, &oracle); /* the walk meets the failure if building did not */
             done = alloc_fail_at > 0;
             alloc_fail_at = 0;
             check_all(hat, &oracle);
@@ -377,8 +378,8 @@ static void test_fail_each(const struct shape *shape)
     printf("ok %s, each allocation failing\n", running);
 }
 
-/* 600 keys that share 200,000 bytes store them once, whatever the order they come in; and nothing
- * recurses. */
+/* 600 keys that share 200,000 bytes store them once, in any order of insertion, without
+ * recursion. */
 static void test_long_prefix(void)
 {
     enum { N_SHARED = 200000, N_KEYS = 600 };
@@ -413,8 +414,7 @@ static void test_long_prefix(void)
     printf("ok %s\n", running);
 }
 
-/* A chain a, aa, aaa ... of 4,000 keys makes thousands of branches below each other; nothing
- * recurses over them. */
+/* A chain a, aa, aaa ... of 4,000 keys makes thousands of nested branches, without recursion. */
 static void test_deep_chain(void)
 {
     enum { N_KEYS = 4000 };

@@ -1,5 +1,5 @@
-/* test_json.c - unitok_json_read on lines whose texts are known, and on wrong ones, between guard
- * pages, at every level */
+/* test_json.c - unitok_json_read on valid lines with known texts and on invalid ones, between guard
+ * pages, for every instruction set */
 #define _DEFAULT_SOURCE
 #include "check.h"
 #include "ground/common.h"
@@ -32,7 +32,7 @@ static size_t put_hex(uint8_t *p, uint32_t unit, int upper)
     return 6;
 }
 
-/* One character as JSON may write it. */
+/* Writes one character in one of the forms that JSON allows. */
 static size_t put_escaped(uint8_t *p, uint32_t c, uint64_t choice)
 {
     static const char shorts[] = "\"\"\\\\//\bb\ff\nn\rr\tt";
@@ -61,7 +61,7 @@ static const int32_t levels[] = {UNITOK_CPU_PORTABLE, UNITOK_CPU_SSE2, UNITOK_CP
 static const uint8_t names[] = "atext"; /* the path a.text */
 static const int64_t name_offsets[] = {0, 1, 5};
 
-/* Reads all lines, wrong ones left out, from a copy that ends at a guard page into a buffer that
+/* Reads all lines, skipping invalid ones, from a copy that ends at a guard page into a buffer that
  * does. */
 static unitok_json_place read_lines(struct guard *in, struct guard *out, const uint8_t *json,
                                     size_t n, int32_t cpu, int64_t first_name, int64_t *offsets,
@@ -122,11 +122,11 @@ static void test_known(struct guard *in, struct guard *out)
         CHECK(memcmp(offsets, want_offsets, (size_t)(n_lines + 1) * sizeof *offsets) == 0);
         CHECK(memcmp(got, want, n_want) == 0);
         if (n_json == 0) continue;
-        size_t n = random_u64() % n_json; /* cut short, then with one byte changed */
+        size_t n = random_u64() % n_json; /* truncated, then with one byte changed */
         read_lines(in, out, json, n, levels[k], 1, offsets, &got, &n_wrong);
         CHECK(n_wrong <= 1);
         uint8_t changed[MAX_BYTES];
-        int64_t more[MAX_BYTES + 1]; /* a newline may have come about */
+        int64_t more[MAX_BYTES + 1]; /* the change can add a newline */
         memcpy(changed, json, n_json);
         changed[random_u64() % n_json] = (uint8_t)random_u64();
         read_lines(in, out, changed, n_json, levels[k], (int64_t)(random_u64() % 2), more, &got,

@@ -1,5 +1,5 @@
-/* test_lanes.c - eight walks by characters in turn give the tokens of one, for vocabularies
- * and texts with whole characters, parts of them and strays; and texts read as code points
+/* test_lanes.c - eight interleaved walks against one, for vocabularies and texts with complete,
+ * partial and stray characters; and texts read as code points
  *
  *   gcc -std=c11 -g -O1 -fsanitize=address,undefined -fno-sanitize-recover=all -DUNITOK_TEST_ALLOC -I csrc \
  *       tests/c/test_lanes.c csrc/[a-z]*.c -lm -o test_lanes && ./test_lanes
@@ -25,7 +25,7 @@ static uint16_t ids[TEXT_MAX + 1], expected[TEXT_MAX];
 static int64_t ends[TEXT_MAX];
 static lanes_work work;
 
-/* Does the piece break a rule of lanes.h? */
+/* Whether the piece breaks a rule of lanes.h. */
 static int is_unfit(const uint8_t *piece, int64_t n)
 {
     int n_rests = 0;
@@ -60,7 +60,7 @@ static void drop_unfit(void)
     }
 }
 
-/* The whole text, span by span, between guard pages. */
+/* Encodes the complete text, span by span, between guard pages. */
 static void check_text(const lanes *l, int64_t n_bytes)
 {
     const uint8_t *at_end = guard_copy(&text_guard, text, (size_t)n_bytes);
@@ -92,7 +92,7 @@ static void check_lengths(const lanes *l, int set)
     }
 }
 
-/* Symbols give the text back, and each level gives the same. */
+/* Symbols convert back to the text, and every instruction set gives the same ones. */
 static void check_code_points(int set)
 {
     static uint16_t symbols[4096 + CODE_POINTS_BEYOND], same[4096 + CODE_POINTS_BEYOND];
@@ -181,7 +181,7 @@ static void check_periods(uint64_t *heads, uint32_t *singles)
     unitok_test_free(parts.units);
 }
 
-/* What a unit has no room for. */
+/* A piece that is too long for a unit. */
 static void check_long_piece(uint64_t *heads, uint32_t *singles)
 {
     for (int64_t n = LANES_PIECE_BYTES; n <= LANES_PIECE_BYTES + 1; n++) {
@@ -199,8 +199,8 @@ static void check_long_piece(uint64_t *heads, uint32_t *singles)
     }
 }
 
-/* A trial of the memo that missed one byte in `missed` (0: none), then a chunk that only the trials
- * decide: for the lanes? */
+/* After a trial in which the memo missed one byte in `missed` (0: none), returns whether the lanes
+ * take a chunk that only trials decide. */
 static int try_memo(lanes_turn *turn, int64_t missed)
 {
     memo_use trial = {LANES_TRIAL_BYTES, missed ? LANES_TRIAL_BYTES / missed : 0};
@@ -216,7 +216,7 @@ static void check_turns(void)
     CHECK(!lanes_take(&turn, &none, 6000, 3000) && lanes_take(&turn, &none, 6000, 10) &&
           !lanes_take(&turn, &none, 6000, 1000));
     CHECK(!try_memo(&turn, 9) && try_memo(&turn, 6) && turn.left_bytes == LANES_TURN_BYTES);
-    turn.left_bytes = -100; /* the last span of a turn is rarely the rest of it */
+    turn.left_bytes = -100; /* the last span of a turn rarely ends with it */
     CHECK(!lanes_take(&turn, &none, 6000, 1000));
     CHECK(try_memo(&turn, 4) && turn.left_bytes == 2 * LANES_TURN_BYTES);
     turn.left_bytes = -100;

@@ -5,9 +5,8 @@
  *       -I csrc tests/c/test_lattice.c csrc/[a-z]*.c -lm -o test_lattice && ./test_lattice
  *   SEED=7 ./test_lattice            another seed; the one in use is printed first
  *
- * Distributions are compared by chi-square. The bound is six standard deviations and more, far
- * outside what chance does, so that any seed passes.
- */
+ * Distributions are compared by chi-square. The bound is at least six standard deviations, so that
+ * every seed passes. */
 #define _DEFAULT_SOURCE
 
 #include "test_alloc.h"
@@ -41,7 +40,7 @@ static lattice_paths paths;
 struct path {
     token tokens[TOKENS_MAX];
     int n;
-    double score; /* summed from the end, as the search does, rounded as the model says */
+    double score; /* added from the end, like the search, and rounded like the model */
     double p;
 };
 
@@ -59,7 +58,7 @@ static int64_t slow_char(const uint8_t *text, int64_t at, int64_t n_bytes)
     return n < n_bytes - at ? n : n_bytes - at;
 }
 
-/* Where what ends at `end` ends, when characters are not divided. */
+/* The end of an edge to `end` if characters are not divided. */
 static int64_t slow_end(const uint8_t *text, int64_t at, int64_t end, int64_t n_bytes)
 {
     while (at < end) at += slow_char(text, at, n_bytes);
@@ -117,7 +116,7 @@ static void enumerate(const uint8_t *text, int64_t at, int64_t n_bytes, struct p
     }
 }
 
-/* All paths, and their probabilities ~ exp(alpha * score); returns log of the sum. */
+/* All paths and their probabilities ~ exp(alpha * score); returns the log of the sum. */
 static double enumerate_all(const uint8_t *text, int64_t n_bytes, double alpha)
 {
     struct path path = {.n = 0};
@@ -145,7 +144,8 @@ static int find_path(const token *tokens, int64_t n)
 
 /* ------------------------------------------------------------------------------ Chi-square ---- */
 
-/* Do counts[0..n-1] of n_draws fit p[0..n-1]? Bins that expect less than five are one. */
+/* Checks that counts[0..n-1] of n_draws fit p[0..n-1]. Bins that expect less than five are
+ * merged. */
 static void check_counts(const int64_t *counts, const double *p, int64_t n, int64_t n_draws)
 {
     double chi = 0, rest_expected = 0, rest = 0, freedom = -1;
@@ -207,7 +207,7 @@ static void build_model(void)
     CHECK(lattice_model_init(engine, &spec, &model, &error) == UNITOK_OK);
 }
 
-/* Pieces of one set of symbols with random scores: often equal ones, sometimes far apart. */
+/* Pieces of one set of symbols with random scores, often equal, sometimes far apart. */
 static void random_model(int set)
 {
     static const int32_t kinds[] = {0, UNITOK_FLOAT64, UNITOK_FLOAT64 | UNITOK_BYTES};
@@ -230,7 +230,7 @@ static void random_model(int set)
     build_model();
 }
 
-/* A text in front of a page that may not be read. */
+/* A text that ends at a guard page. */
 static const uint8_t *random_text(int set, int64_t n_bytes)
 {
     uint8_t *text = guard_copy(&text_guard, NULL, (size_t)n_bytes);
@@ -258,8 +258,8 @@ static void test_rng(void)
     CHECK(rng_unit(&stream) == 0.50910346615747892);
 }
 
-/* Draws of one position, and first draws of positions side by side, are uniform, and pairs of them
- * are independent. */
+/* Draws of one position and first draws of adjacent positions are uniform, and pairs of them are
+ * independent. */
 static void test_uniform(void)
 {
     static int64_t ones[64], pairs[64], across[64];
@@ -282,8 +282,8 @@ static void test_uniform(void)
     check_counts(across, p, 64, 64000);
 }
 
-/* But for rounding: the search sums from both ends, so near-equal paths can come in either order,
- * as in the reference. */
+/* Ignores rounding: the search adds from both ends, so that nearly equal paths can come in either
+ * order, as in the reference. */
 static int is_no_more(double a, double b)
 {
     return a <= b + 1e-5 * (1 + fabs(b));
@@ -299,7 +299,7 @@ static void test_all_paths(const uint8_t *text, int64_t n_bytes)
         CHECK(paths.scores[k] == all[i].score);
         CHECK(k == 0 || is_no_more(paths.scores[k], paths.scores[k - 1]));
         CHECK(all[i].p >= 0);
-        all[i].p = -1; /* met */
+        all[i].p = -1; /* found */
         if (all[i].score > best) best = all[i].score;
     }
     CHECK(nbest_find(&search, &model, text, n_bytes, 1, &paths) && paths.n_paths == 1);
@@ -312,8 +312,8 @@ static void test_all_paths(const uint8_t *text, int64_t n_bytes)
     CHECK(fabs(log_sum - log_all) < 1e-9 * (1 + fabs(log_all)));
 }
 
-/* Random small lattices: every path is found, once, with its score; entropy; and what is drawn is a
- * path. */
+/* In random small lattices, every path is found once, with its score; checks entropy and
+ * samples. */
 static void test_enumeration(void)
 {
     token tokens[TOKENS_MAX];
@@ -333,7 +333,7 @@ static void test_enumeration(void)
     }
 }
 
-/* A lattice of about n_least paths and no more than PATHS_MAX. */
+/* A lattice of at least about n_least paths and at most PATHS_MAX. */
 static const uint8_t *interesting_text(int64_t n_bytes, int n_least)
 {
     for (;;) {
@@ -370,7 +370,7 @@ static void test_exact(void)
     }
 }
 
-/* The largest alphas: whatever path comes, it is one. */
+/* With the largest alphas, a sample must still be a path. */
 static void test_extreme(void)
 {
     static const double alphas[] = {1e200, -1e200, 1e9};
@@ -391,7 +391,7 @@ static void test_extreme(void)
     CHECK(sampler_prepare(&draws, &model, 1.1e200, &error) == UNITOK_ERROR_ARGUMENT);
 }
 
-/* Weights that are 0 or infinite as doubles; what counts is their ratio. */
+/* Weights that are 0 or infinite as doubles; only their ratio matters. */
 static void test_out_of_range(void)
 {
     static const double offsets[] = {-1e5, -800, -200, 200, 1000, 1e5};
@@ -399,7 +399,7 @@ static void test_out_of_range(void)
     for (int round = 0; round < 6; round++) {
         const uint8_t *text = interesting_text(7, 10);
         flags = UNITOK_FLOAT64;
-        /* Every path gets 7 times the offset: pieces by their bytes. */
+        /* Every path gets 7 times the offset, because pieces get it for each byte. */
         for (int64_t k = 0; k < pieces.n; k++) {
             types[k] = UNITOK_PIECE_NORMAL;
             double n_bytes = (double)(pieces.offsets[k + 1] - pieces.offsets[k]);
@@ -499,7 +499,7 @@ static void test_viterbi(void)
     }
 }
 
-/* Samples with their log probabilities; among the n best. */
+/* Samples with their log probabilities; drawn among the n best. */
 static void test_scored(void)
 {
     enum { N = 20000 };
@@ -529,7 +529,7 @@ static void test_scored(void)
     }
 }
 
-/* Two without replacement, in order; and what their inclusion probabilities are for: the sum of p /
+/* Draws two without replacement, in order. Inclusion probabilities are correct if the sum of p /
  * inclusion is 1 on average (Horvitz and Thompson). */
 static void test_distinct(void)
 {
@@ -577,8 +577,8 @@ static void test_distinct(void)
     }
 }
 
-/* The best path is always first, and the others are a sample without replacement of what is left.
- */
+/* The best path is always first, and the others are a sample without replacement of the remaining
+ * paths. */
 static void test_distinct_with_best(void)
 {
     enum { N = 10000 };
@@ -606,7 +606,7 @@ static void test_distinct_with_best(void)
 
 /* ------------------------------------------------------------------------------ Long texts ---- */
 
-/* Is no edge over position i? */
+/* Whether no edge lies across position i. */
 static int is_cut(const uint8_t *text, int64_t n_bytes, int64_t i)
 {
     lattice_edge found[16];
@@ -618,7 +618,7 @@ static int is_cut(const uint8_t *text, int64_t n_bytes, int64_t i)
     return 1;
 }
 
-/* The same text in one part and in several that end at cuts gives the same samples. */
+/* A text gives the same samples in one part and in several parts that end at cuts. */
 static void test_parts(void)
 {
     static token whole[LONG_MAX], parts[LONG_MAX];
@@ -649,8 +649,9 @@ static void test_parts(void)
     }
 }
 
-/* A run of one letter, pieces "a" and "aa": no cut at all, sums that grow or shrink without end.
- * The number of tokens has a known mean and variance, from a recurrence in the same lattice. */
+/* A run of one letter with pieces "a" and "aa" has no cut, and its sums grow or shrink without
+ * bound. The number of tokens has a known mean and variance, from a recurrence in the same
+ * lattice. */
 static void test_run(double one, double two, int64_t n_bytes)
 {
     enum { N = 60 };
@@ -667,8 +668,8 @@ static void test_run(double one, double two, int64_t n_bytes)
     prepare(1);
     uint8_t *text = guard_copy(&text_guard, NULL, (size_t)n_bytes);
     memset(text, 'a', (size_t)n_bytes);
-    /* log w(e) - log w(e - 1) converges at once; p is the probability that the last piece before
-     * e is "a". */
+    /* log w(e) - log w(e - 1) converges fast; p is the probability that the last piece before e is
+     * "a". */
     double before = one;
     mean[0] = square[0] = 0;
     mean[1] = square[1] = 1;
@@ -724,8 +725,8 @@ static void test_edges_of_input(void)
     }
 }
 
-/* A letter repeated: so many equal paths that the agenda shrinks, and at last only the best path
- * comes back. */
+/* A repeated letter has so many equal paths that the agenda shrinks and finally only the best path
+ * is returned. */
 static void test_limits(void)
 {
     running = "limits of the search";
@@ -762,7 +763,7 @@ static int run_everything(const uint8_t *text, int64_t n_bytes, token *tokens)
            nbest_draw_distinct(&search, &model, text, n_bytes, 50, 1, 1, 1, &paths);
 }
 
-/* Every allocation fails once; what is left is freed, and a sampler that failed draws as before. */
+/* Every allocation fails once; nothing leaks, and a sampler that failed then draws as before. */
 static void test_memory(void)
 {
     static token tokens[LONG_MAX], again[LONG_MAX];

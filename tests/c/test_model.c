@@ -1,12 +1,11 @@
-/* test_model.c - models and encoding between guard pages, with memory that runs out, and from
+/* test_model.c - models and encoding between guard pages, with failing allocations, and from
  * damaged images
  *
  *   gcc -std=c11 -g -O1 -fsanitize=address,undefined -fno-sanitize-recover=all -DUNITOK_TEST_ALLOC -I csrc \
  *       tests/c/test_model.c csrc/[a-z]*.c -lm -o test_model && ./test_model
  *   SEED=7 ./test_model          another seed; the one in use is printed first
  *
- * NEON, on any machine: as test_cut.c says, with -DUNITOK_TEST_ALLOC.
- */
+ * For NEON on any machine, use the command in test_cut.c with -DUNITOK_TEST_ALLOC. */
 #define _DEFAULT_SOURCE
 
 #include "test_alloc.h"
@@ -58,7 +57,7 @@ static uint8_t *make_image(int64_t *ret_n_bytes)
 
 static struct guard text_guard, ids_guard, ends_guard, image_guard;
 
-/* One text with all buffers against guard pages, ids of exactly the room that is documented. */
+/* Encodes one text with all buffers against guard pages; ids have exactly the documented size. */
 static void check_text(const unitok_model *m, unitok_scratch *s, const uint8_t *text,
                        int64_t n_bytes)
 {
@@ -70,11 +69,11 @@ static void check_text(const unitok_model *m, unitok_scratch *s, const uint8_t *
     uint16_t *ids = (uint16_t *)(void *)guard_copy(&ids_guard, NULL, room);
     int64_t *ends = (int64_t *)(void *)guard_copy(&ends_guard, NULL,
                                                   (size_t)n_bytes * sizeof(int64_t));
-    for (int pass = 0; pass < 2; pass++) { /* the second finds all in the memo */
+    for (int pass = 0; pass < 2; pass++) { /* the second pass finds everything in the memo */
         CHECK(unitok_encode(m, s, at_end, n_bytes, ids, n_bytes + UNITOK_ENCODE_SLACK) == n);
         CHECK(!memcmp(ids, expected, (size_t)n * sizeof *ids));
     }
-    /* no byte before the text is read, either */
+    /* bytes before the text are not read */
     uint8_t *at_start = text_guard.start + sysconf(_SC_PAGESIZE);
     memmove(at_start, text, (size_t)n_bytes);
     CHECK(unitok_encode(m, s, at_start, n_bytes, ids, n_bytes + UNITOK_ENCODE_SLACK) == n &&
@@ -83,7 +82,7 @@ static void check_text(const unitok_model *m, unitok_scratch *s, const uint8_t *
     CHECK(encode_ends(m, s, at_end, n_bytes, ids, ends) == n);
     CHECK(!memcmp(ids, expected, (size_t)n * sizeof *ids));
     CHECK(!memcmp(ends, expected_ends, (size_t)n * sizeof *ends));
-    /* what the start of a text settles is a boundary in the whole of it */
+    /* a position settled by the start of a text is a boundary in the complete text */
     for (int k = 0; k < 4; k++) {
         int64_t n_start = random_below(n_bytes + 1), at = 0;
         int64_t split = unitok_split(m, guard_copy(&text_guard, text, (size_t)n_start), n_start);
@@ -107,7 +106,7 @@ static void check_text(const unitok_model *m, unitok_scratch *s, const uint8_t *
     CHECK(sizes[1] == n_bytes && !memcmp(back, text, (size_t)n_bytes));
 }
 
-/* Three documents and their eod in exactly the room that is documented. */
+/* Encodes three documents and their eod into exactly the documented size. */
 static void check_batch(const unitok_model *m, unitok_scratch *s, const uint8_t *text,
                         int64_t n_bytes)
 {
@@ -147,7 +146,7 @@ static void check_levels(int set)
             }
             for (int64_t n = 4096 - 70; n <= 4096 + 70; n += 1 + random_below(6)) {
                 random_symbols(set, text, n);
-                /* a segment across the chunk */
+                /* a segment across the end of the chunk */
                 if (n % 2) memset(text + 3000, text[3000], (size_t)(n - 3000));
                 check_text(m, s, text, n);
             }
@@ -178,8 +177,8 @@ static void test_guard_pages(void)
 
 /* ----------------------------------------------------------------------- Failing allocator ---- */
 
-/* Each allocation fails once: the status says so, nothing is returned, nothing leaks. Returns how
- * many there were. */
+/* Each allocation fails once: the status reports it, nothing is returned, and nothing leaks.
+ * Returns the number of allocations. */
 static int test_fail_each(const uint8_t *image, int64_t n_image_bytes, int engine)
 {
     int k = 1;
@@ -226,7 +225,7 @@ static void expect(int32_t wanted, int64_t item, const int64_t *offsets, const i
                    int64_t n, int64_t eod_id, int64_t fallback_id, int engine, int cpu)
 {
     const uint8_t *data = (const uint8_t *)"abcab";
-    /* the caller may not want to know */
+    /* the error is optional */
     for (int with_error = 0; with_error < 2; with_error++) {
         unitok_model *m = NULL;
         unitok_error *e = with_error ? &error : NULL;
@@ -287,8 +286,8 @@ static void test_no_pieces(void)
     printf("ok %s\n", running);
 }
 
-/* A run has no cuts; its tokens are settled only as far as the longest piece cannot reach into what
- * follows. */
+/* A run has no cuts; its tokens are settled up to where the longest piece can extend past the
+ * end. */
 static void test_split_run(void)
 {
     static uint8_t text[100];
@@ -307,7 +306,7 @@ static void test_split_run(void)
     printf("ok %s\n", running);
 }
 
-/* Every piece is found, and nothing that only looks like one. */
+/* Finds every piece, and nothing else. */
 static void test_find(void)
 {
     running = "find";
@@ -352,7 +351,7 @@ static void test_decode_errors(void)
           UNITOK_ERROR_ARGUMENT);
     CHECK(unitok_decode_batch(m, ids, bounds, -1, 0, NULL, 0, out, 16, sizes, &error) ==
           UNITOK_ERROR_ARGUMENT);
-    bounds[1] = 3; /* drop_last leaves 7777 out, whatever its value */
+    bounds[1] = 3; /* drop_last skips 7777, whatever its value */
     CHECK(!unitok_decode_batch(m, ids, bounds, 2, 1, (const uint8_t *)"|", 1, out, 16, sizes,
                                &error));
     unitok_model_free(m);
@@ -368,7 +367,7 @@ static int32_t load(const uint8_t *image, int64_t n_bytes, int engine, unitok_mo
     return load_complete(image, n_bytes, engine, UNITOK_CPU_AUTO, ret, &error);
 }
 
-/* The image ends where a guard page begins, whole and cut short at every length that matters. */
+/* The image ends at a guard page, complete and truncated at every relevant length. */
 static void test_image_guarded(void)
 {
     static uint8_t text[TEXT_MAX];
@@ -410,7 +409,7 @@ static void test_image_guarded(void)
     printf("ok %s\n", running);
 }
 
-/* A header that says another thing than the sections, every field in turn. */
+/* A header that contradicts the sections, in each field in turn. */
 static void test_image_header(void)
 {
     int64_t n_bytes;
@@ -419,11 +418,11 @@ static void test_image_header(void)
     small_vocabulary();
     uint8_t *image = make_image(&n_bytes);
     for (int64_t at = 0; at < 64; at++) {
-        if (at >= 16 && at < 24) continue; /* the checksum is the caller's to compare */
+        if (at >= 16 && at < 24) continue; /* the caller compares the checksum */
         for (int bit = 0; bit < 8; bit++) {
             image[at] ^= (uint8_t)(1 << bit);
             int32_t status = load(image, n_bytes, at & 1, &m);
-            /* another eod */
+            /* a changed eod is valid */
             CHECK(status == UNITOK_ERROR_FORMAT || (status == UNITOK_OK && at >= 40 && at < 48));
             unitok_model_free(m);
             image[at] ^= (uint8_t)(1 << bit);
@@ -441,12 +440,12 @@ static void patch(uint8_t *image, int64_t n_bytes, int64_t at, uint64_t value, s
     memcpy(image + at, &value, width);
     for (int engine = 0; engine < 2; engine++)
         CHECK(load(image, n_bytes, engine, &m) == UNITOK_ERROR_FORMAT && !m);
-    /* the message names the place */
+    /* the error has the position */
     CHECK(error.position >= at - 8 && error.position <= at + 8);
     memcpy(image + at, saved, width);
 }
 
-/* Every check of every table, with the first value that is too high or too low. */
+/* Every check of every table, with the first value that is too large or too small. */
 static void test_image_tables(void)
 {
     int64_t n_bytes;
@@ -478,8 +477,8 @@ static void test_image_tables(void)
     printf("ok %s\n", running);
 }
 
-/* Two pieces of 600 KB that the lengths make one: longer than the HAT-trie takes, which is the
- * file's fault. */
+/* Two pieces of 600 KB are joined by a changed length. The result is longer than the HAT-trie
+ * supports, which must be reported as an error in the file. */
 static void test_image_long_piece(void)
 {
     enum { N = 600000 };
@@ -498,7 +497,7 @@ static void test_image_long_piece(void)
     uint32_t n_pieces = 1, length = 2 * N;
     memcpy(image + 36, &n_pieces, 4);
     memcpy(image + 48, &length, 4);
-    memcpy(image + n_bytes - 2 * N - 8, &length, 4); /* the lengths of two pieces */
+    memcpy(image + n_bytes - 2 * N - 8, &length, 4); /* the lengths of the two pieces */
     memset(image + n_bytes - 2 * N - 4, 0, 4);
     for (int engine = 0; engine < 2; engine++)
         CHECK(load(image, n_bytes, engine, &m) == UNITOK_ERROR_FORMAT);

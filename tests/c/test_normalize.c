@@ -1,12 +1,11 @@
-/* test_normalize.c - normalization between guard pages: part by part against the whole, damaged
- * charsmaps, no memory
+/* test_normalize.c - normalization between guard pages: in parts and at once, damaged charsmaps,
+ * failing allocations
  *
  *   gcc -std=c11 -g -O1 -fsanitize=address,undefined -DUNITOK_TEST_ALLOC -I csrc -I tests/c tests/c/test_normalize.c \
  *       csrc/[a-z]*.c -o test_normalize && ./test_normalize
  *   SEED=7 ./test_normalize      another seed; the one in use is printed first
  *
- * That the whole is right is for tests/test_normalize.py, which has the oracle.
- */
+ * tests/test_normalize.py compares the results with the oracle. */
 #define _DEFAULT_SOURCE
 
 #include "test_alloc.h"
@@ -109,7 +108,7 @@ static unitok_spec random_spec(struct pieces *p, const uint8_t *blob, int64_t n_
                          .n_charsmap_bytes = n_blob_bytes};
 }
 
-/* Normalizes text part by part: parts end at split points, and each call has little room. */
+/* Normalizes text in parts that end at split points; each call gets little output space. */
 static int64_t in_parts(const unitok_normalizer *n, const struct guard *in,
                         const struct guard *room, const uint8_t *text, int64_t n_bytes,
                         int is_verbatim, uint8_t *out, int64_t capacity)
@@ -158,7 +157,7 @@ static void check_text(const unitok_normalizer *n, const struct guard *guards, c
     }
 }
 
-/* Some changed units: refused, or as safe as any. */
+/* Changes some units; the result must be rejected or work safely. */
 static void damage(uint8_t *blob, int64_t n_bytes)
 {
     for (size_t k = 1 + random_below(4); k > 0; k--) {
@@ -170,7 +169,7 @@ static void damage(uint8_t *blob, int64_t n_bytes)
     }
 }
 
-/* The instruction sets here, in turn. */
+/* Returns the supported instruction sets in turn. */
 static int32_t next_cpu(void)
 {
     static int32_t cpu = UNITOK_CPU_NEON;
@@ -197,7 +196,7 @@ static void check_one(const struct guard *guards, int is_damaged)
         CHECK(info_of(n).memory_bytes <= alloc_live_bytes);
         size_t n_bytes = random_string(text, random_below(60), sizeof text);
         check_text(n, guards, text, (int64_t)n_bytes);
-        if (random_below(20) == 0) { /* many spaces held back, and let go or not */
+        if (random_below(20) == 0) { /* many held spaces, released or not */
             n_bytes = random_string(text, 5, 100);
             for (int i = 0; i < 500; i++, n_bytes += 3) memcpy(text + n_bytes, "\xE2\x96\x81", 3);
             n_bytes += random_string(text + n_bytes, random_below(3), 100);
@@ -209,8 +208,8 @@ static void check_one(const struct guard *guards, int is_damaged)
     CHECK(alloc_live_blocks == 0);
 }
 
-/* What is copied in blocks: rules of every class, and what may stand at any offset of a block and
- * over its edges. */
+/* Rules of every class for text that is copied in blocks, to be placed at every offset of a block
+ * and across its edges. */
 static const char *const RULES[][2] = {
     {"\n", " "},
     {"\t", " "},
@@ -280,7 +279,8 @@ static unitok_normalizer *block_normalizer(int32_t flags, int32_t cpu)
     return n;
 }
 
-/* text[0..n_bytes-1] of one sort, with `it` at every offset around the edges of blocks. */
+/* Fills text[0..n_bytes-1] with one sort and puts `it` at every offset around the edges of
+ * blocks. */
 static void check_offsets(const unitok_normalizer *n, const struct guard *guards, const char *sort,
                           int64_t n_bytes, const uint8_t *it, int64_t n_it)
 {

@@ -1,9 +1,7 @@
-/* test_proto.c - reading a SentencePiece model file: random files, whole, cut short and changed,
- * against guard pages
+/* test_proto.c - reads random SentencePiece model files, complete, truncated and changed, between
+ * guard pages
  *
- * What is read must be what was written, and whatever the bytes are nothing outside of them is
- * touched.
- */
+ * A valid file must read back as written, and no input may cause an access out of bounds. */
 #define _DEFAULT_SOURCE
 
 #include <math.h>
@@ -63,11 +61,11 @@ static void put_piece(int64_t k, int64_t n_bytes)
     if (has_type && !type_first) put_byte(0x18), put_byte(written.types[k]);
 }
 
-/* A field that is no piece: it goes to the rest. */
+/* A field other than a piece, which is kept in the rest. */
 static void put_other(void)
 {
     int64_t begin = n_file, n_bytes = random_below(200);
-    if (random_below(2)) put_byte(0xC2), put_byte(0x0C); /* number 200 */
+    if (random_below(2)) put_byte(0xC2), put_byte(0x0C); /* field 200 */
     else put_byte(random_below(2) ? 0x12 : 0x2A);
     put_varint(n_bytes);
     for (int64_t i = 0; i < n_bytes; i++) put_byte((int)random_below(256));
@@ -75,7 +73,7 @@ static void put_other(void)
     written.n_rest += n_file - begin;
 }
 
-/* A normalizer_spec with a name, a charsmap and a number: the charsmap does not go to the rest. */
+/* A normalizer_spec with a name, a charsmap and a number; the rest excludes the charsmap. */
 static void put_normalizer(void)
 {
     int64_t n_name = random_below(20), n_charsmap = random_below(300),
@@ -96,7 +94,7 @@ static void put_normalizer(void)
     written.n_rest += 6 + n_name;
 }
 
-/* A piece of 2 bytes or more, and its type, as SentencePiece may write them. */
+/* A piece of 2 bytes or more, and its type, in a form that SentencePiece can write. */
 static int64_t write_piece(uint8_t *piece, int64_t k)
 {
     static const uint8_t text_types[] = {UNITOK_PIECE_NORMAL, UNITOK_PIECE_USER_DEFINED,
@@ -123,7 +121,7 @@ static int64_t write_piece(uint8_t *piece, int64_t k)
     return n_bytes;
 }
 
-/* Pieces that begin with their number, so that all differ. Returns how many. */
+/* Pieces begin with their number, so that all differ. Returns how many. */
 static int64_t write_file(void)
 {
     int64_t n = 0, wanted = random_below(40), normalizer_at = random_below(50);
@@ -180,7 +178,7 @@ static void test_files(int64_t n_rounds)
     alloc_fail_at = 0;
 }
 
-/* Short strings of few letters, of which some are the same. */
+/* Short strings of few letters, with duplicates. */
 static void test_distinct(int64_t n_rounds)
 {
     running = "distinct";

@@ -1,5 +1,4 @@
-/* test_search.c - searches in small shards against looking everywhere; hostile arrays; an allocator
- * that fails */
+/* test_search.c - searches in small shards against a scan; hostile arrays; failing allocations */
 #include "shards.h"
 
 #include "check.h"
@@ -26,7 +25,7 @@ static void random_toy(struct toy *toy)
     CHECK(toy_pieces(toy, &error) == UNITOK_OK);
 }
 
-/* Part of a document, or letters at random. */
+/* Part of a document, or random letters. */
 static int64_t random_query(const struct toy *toy, uint8_t *q)
 {
     int64_t m = 0, want = 1 + (int64_t)(random_u64() % 8);
@@ -86,8 +85,8 @@ static void test_random(int n_rounds)
     }
 }
 
-/* Whatever is in the arrays, nothing outside them is read: the sanitizer would see it. */
-/* Texts of exactly the promised size; between them, each context is a part of its document. */
+/* Whatever the arrays contain, nothing out of bounds is read; the sanitizer would detect it. */
+/* Texts have exactly the promised size, and each context is part of its document. */
 static void test_contexts(int n_rounds)
 {
     running = "contexts";

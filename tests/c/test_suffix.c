@@ -1,5 +1,5 @@
-/* test_suffix.c - the suffix sorter against qsort, between guard pages, step by step, and with
- * memory that runs out
+/* test_suffix.c - the suffix sorter against qsort, between guard pages, step by step, with failing
+ * allocations
  *
  *   gcc -std=c11 -g -O1 -fsanitize=address,undefined -DUNITOK_TEST_ALLOC -I csrc tests/c/test_suffix.c \
  *       csrc/suffix/sort.c csrc/suffix/lcp.c -o test_suffix && ./test_suffix
@@ -29,7 +29,7 @@ static int compare(const void *a, const void *b)
     return compared[i] < compared[j] ? -1 : 1;
 }
 
-/* symbols[0..n-1] in so many bytes each, ending at the forbidden page. */
+/* Stores symbols[0..n-1] in symbol_bytes bytes each, up to a guard page. */
 static const void *as_text(const uint32_t *symbols, int64_t n, int32_t symbol_bytes)
 {
     uint8_t *text = guard_copy(&text_guard, NULL, (size_t)(n * symbol_bytes));
@@ -83,7 +83,7 @@ static void check_tools(const void *text, const uint32_t *symbols, int64_t n, in
     }
     free(starts);
     free(heads);
-    /* The array is broken now: common prefixes must still be safe. */
+    /* The array is damaged now: common prefixes must still be safe. */
     uint8_t *phi = malloc((size_t)(n * position_bytes) + 1);
     for (int64_t i = 0; i < n; i++) {
         if (position_bytes == 4) ((uint32_t *)phi)[i] = (uint32_t)n;
@@ -101,13 +101,13 @@ static void check_sorted(const uint32_t *symbols, int64_t n, uint32_t n_symbols,
     compared = symbols;
     n_compared = n;
     qsort(expected, (size_t)n, sizeof *expected, compare);
-    /* A text in one width each: two bytes now and then, for their tables are large. */
+    /* Tests one width per text; two bytes only sometimes, because their tables are large. */
     int32_t position_bytes = round_ % 2 ? 4 : 8,
             symbol_bytes = n_symbols > 256 || round_ % 4 < 2 ? 4 : 1;
     if (round_ % 64 == 0) symbol_bytes = 2;
     const void *text = as_text(symbols, n, symbol_bytes);
     void *sa = guard_copy(&sa_guard, NULL, (size_t)(n * position_bytes));
-    /* need not be initialised */
+    /* need not be initialized */
     memset(sa, round_ % 3 ? 0xFF : 0x5A, (size_t)(n * position_bytes));
     CHECK(sort(text, n, symbol_bytes, n_symbols, sa, position_bytes, budget) == UNITOK_OK);
     for (int64_t r = 0; r < n; r++) CHECK(entry(sa, position_bytes, r) == expected[r]);
@@ -139,7 +139,7 @@ static void make_text(uint32_t *symbols, int64_t n, uint32_t n_symbols)
     for (int64_t i = 0; i < n; i++) {
         symbols[i] = random_below(n_symbols);
         if (shape == 1 && i >= period) symbols[i] = symbols[i - period];
-        /* nearly every other one is LMS */
+        /* nearly every other suffix is LMS */
         if (shape == 2) symbols[i] = symbols[i] / 2 + (uint32_t)(i % 2) * (n_symbols / 2);
         if (shape == 3 && i >= n / 2 && n % 2 == 0) symbols[i] = symbols[i - n / 2];
     }
@@ -161,9 +161,9 @@ static void test_random_texts(int n_rounds)
     }
 }
 
-/* Texts in which nearly every other suffix is LMS, so that names fill the suffix array: of pairs,
- * of which all occur twice (shape 0, 1), many are one and the same (2), every other one is smaller
- * again (3), and some occur once (4). */
+/* Texts in which nearly every other suffix is LMS, so that names fill the suffix array. They
+ * consist of pairs: all occur twice (shapes 0 and 1), many are equal (2), every other one is
+ * smaller (3), or some occur once (4). */
 static void make_dense_text(uint32_t *symbols, int64_t n, uint32_t k, int shape)
 {
     for (int64_t i = 0; i < n; i++) {
@@ -175,7 +175,8 @@ static void make_dense_text(uint32_t *symbols, int64_t n, uint32_t k, int shape)
     }
 }
 
-/* Beyond the tables of symbols: 2 % of a text of 2 bytes a symbol and its suffix array. */
+/* Besides the tables of symbols, sorting takes at most 2 % of a text of 2-byte symbols and its
+ * suffix array. */
 static void test_memory_is_bounded(int64_t n, int n_rounds)
 {
     running = "memory";
@@ -213,7 +214,7 @@ static void test_memory_that_runs_out(void)
         for (int64_t fail_at = 1;; fail_at++) {
             alloc_fail_at = fail_at;
             int32_t status = sort(text, n, 1, 0, sa, 4, 1000);
-            if (alloc_fail_at > 0) { /* there were not so many allocations */
+            if (alloc_fail_at > 0) { /* there were fewer allocations */
                 CHECK(status == UNITOK_OK);
                 alloc_fail_at = 0;
                 break;

@@ -1,5 +1,5 @@
-/* test_tables.c - hash tables of keys that were chosen to collide: another factor is taken, and
- * everything is found */
+/* test_tables.c - hash tables with keys chosen to collide: another factor is chosen, and every key
+ * is found */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -31,7 +31,7 @@ static void check_found(const string_table *t)
     }
 }
 
-/* Strings that the first factor puts within 64 slots of 8,192, and ones that it does not. */
+/* Strings that the first factor puts within 64 slots of 8,192, and strings that it spreads. */
 static void test_strings(int is_hostile)
 {
     string_table t = {.n_bits = 13}, first;
@@ -73,7 +73,7 @@ static void test_twice(void)
     string_table_free(&t);
 }
 
-/* The hash of a part, from those of two beginnings. */
+/* The hash of a part, computed from those of two prefixes. */
 static void test_parts(void)
 {
     string_table t = {.factor = UINT64_C(0x123456789ABCDEF)};
@@ -124,7 +124,7 @@ static void test_runs(void)
     running = "runs";
     for (int k = 0; k < PROBING_RUN_MAX; k++) slots[(1800 + k) % 2048] = 1;
     CHECK(!probing_is_crowded(slots, 1, 2048, 0));
-    /* the run goes on from the end to the start */
+    /* the run wraps around from the end to the start */
     slots[(1800 + PROBING_RUN_MAX) % 2048] = 1;
     CHECK(probing_is_crowded(slots, 1, 2048, 0) && probing_is_crowded(slots, 1, 2048, 5));
 }

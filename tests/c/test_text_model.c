@@ -1,5 +1,5 @@
-/* test_text_model.c - models that know text, used in every way: hostile bytes before guard pages,
- * images saved and damaged, every allocation failing once
+/* test_text_model.c - models that encode text, used by every function: hostile bytes before guard
+ * pages, images saved and damaged, every allocation failing once
  *
  *   gcc -std=c11 -g -O1 -fsanitize=address,undefined -fno-sanitize-recover=all -DUNITOK_TEST_ALLOC -DUNITOK_DEBUG \
  *       -I csrc tests/c/test_text_model.c csrc/[a-z]*.c -lm -o test_text_model && ./test_text_model
@@ -23,7 +23,7 @@ static void read_random_model(int set)
 {
     random_symbols(set, seed, SEED_MAX);
     for (int64_t k = 0; k < 4; k++) seed[k] = (uint8_t)random_u64();
-    /* what stands for types, scores and lengths */
+    /* bytes that become types, scores and lengths */
     for (int64_t k = 4; k < SEED_MAX; k += 5 + random_below(6)) {
         seed[k] = (uint8_t)random_u64();
         if (k + 1 < SEED_MAX) seed[k + 1] = (uint8_t)random_u64();
@@ -47,8 +47,8 @@ static int64_t random_text(int set)
     return n;
 }
 
-/* What was left for later can fail for memory alone, and is then tried again. 0, and m is freed:
- * memory is still short. */
+/* Completes a model. This can fail only for lack of memory and is then retried once. Returns 0,
+ * with m freed, if memory is still short. */
 static int complete(unitok_model *m)
 {
     unitok_model_info info;
@@ -90,7 +90,7 @@ static void test_use(int64_t n_rounds)
     }
 }
 
-/* Each allocation in turn, from the making of the model to its last use. */
+/* Fails each allocation in turn, from building the model to its last use. */
 static void test_short_memory(int64_t n_rounds)
 {
     running = "short memory";
@@ -132,7 +132,7 @@ static void test_images(int64_t n_rounds)
         CHECK(!unitok_model_load(mapped, n_bytes, 0, UNITOK_CPU_AUTO, &again, NULL));
         CHECK(complete(again) && use_text_model(again, text, n));
         unitok_model_free(again);
-        for (int k = 0; k < 40; k++) { /* cut short, then changed anywhere */
+        for (int k = 0; k < 40; k++) { /* truncated, then changed anywhere */
             int64_t n_left = k < 10 ? random_below(n_bytes) / 8 * 8 : n_bytes;
             mapped = guard_copy(&image_guard, image, (size_t)n_left);
             for (int64_t i = 1 + random_below(4); i > 0 && k >= 10; i--) {

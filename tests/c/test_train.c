@@ -24,7 +24,7 @@ static int compare(const uint8_t *a, int64_t n_a, const uint8_t *b, int64_t n_b)
     return order ? order : (n_a > n_b) - (n_a < n_b);
 }
 
-/* Keys of few letters, NULs among them, many with long common beginnings. */
+/* Keys of few letters, including NULs, many with long common prefixes. */
 static int64_t make_key(uint8_t *key)
 {
     int64_t n = (int64_t)(random_u64() % 20), begin = 0;
@@ -48,7 +48,7 @@ static void test_counter(void)
     CHECK(unitok_counter_add(counter, &(unitok_units){data, offsets, NULL, N_KEYS}, &error) ==
           UNITOK_OK);
     CHECK(unitok_counter_sort(counter, &error) == UNITOK_OK);
-    /* goes on after a sort */
+    /* counting continues after a sort */
     CHECK(unitok_counter_add(counter, &(unitok_units){data, offsets, NULL, N_KEYS}, &error) ==
           UNITOK_OK);
     CHECK(unitok_counter_sort(counter, &error) == UNITOK_OK);
@@ -68,7 +68,7 @@ static void test_counter(void)
     unitok_counter *other;
     CHECK(unitok_counter_new(0, &other, &error) == UNITOK_OK);
     CHECK(unitok_counter_add(other, &(unitok_units){keys, bounds, NULL, n}, &error) == UNITOK_OK);
-    /* it is sorted */
+    /* the counter is sorted */
     CHECK(unitok_counter_absorb(counter, other, 0, n, &error) == UNITOK_ERROR_ARGUMENT);
     unitok_counter_clear(counter);
     CHECK(unitok_counter_add(counter, &(unitok_units){keys, bounds, counts, n / 2}, &error) ==
@@ -96,7 +96,7 @@ static const char TEXT[] =
     "\xE2\x96\x81mother\xE2\x96\x81the\x1Fre\xE2\x96\x81<s>the\xE2\x96\x81"
     "caf\xC3\xA9\n\n\xE2\x96\x81there";
 
-/* What workers share, in turn, a few characters at a time. */
+/* Gives the work of each worker in turn, a few characters at a time. */
 static int32_t share(unitok_bpe_trainer *bpe, int32_t n_workers)
 {
     int32_t status = UNITOK_OK, done, n_left;
@@ -126,7 +126,7 @@ static int64_t merge(unitok_bpe_trainer *bpe, int32_t n_workers, int64_t max_wor
     return made;
 }
 
-/* Half of a trainer's merges, made again by another one, which then makes the other half. */
+/* Replays half of a trainer's merges in another one, which then makes the other half. */
 static int32_t resume(const unitok_rules *rules, const unitok_units *units,
                       const unitok_bpe_trainer *first, int64_t n_merges)
 {
@@ -152,9 +152,9 @@ static int32_t resume(const unitok_rules *rules, const unitok_units *units,
     return status;
 }
 
-static int can_do_without; /* whether training goes on without the allocation that failed */
+static int can_do_without; /* whether training continues without the allocation that failed */
 
-/* In two parts, as two threads make it. */
+/* Builds it in two parts, as two threads do. */
 static int32_t make_lexicon(const uint8_t *pieces, const int64_t *bounds, int64_t n,
                             unitok_lexicon **ret, unitok_error *error)
 {
@@ -168,8 +168,8 @@ static int32_t make_lexicon(const uint8_t *pieces, const int64_t *bounds, int64_
     return status;
 }
 
-/* Lines to pieces by every trainer; each step may fail for want of memory, and then all is given
- * back. */
+/* Trains every kind of model from lines to pieces. Each step can fail when memory is short, and
+ * then everything is freed. */
 static int32_t train(int32_t flags, int is_compatible)
 {
     can_do_without = 0;
@@ -269,7 +269,7 @@ static int32_t train(int32_t flags, int is_compatible)
         status = unitok_unigram_paths_f64(lexicon, lattice, kept, scores, -13, -1,
                                           &(unitok_units){data, offsets, counts, n}, used, &score,
                                           &tokens);
-    /* edges are kept only where there is memory */
+    /* edges are kept only if there is memory */
     can_do_without = has_memory && alloc_fail_at <= 0;
     if (!status)
         status = unitok_unigram_losses_f64(lexicon, lattice, scores, -13, -1, pieces, bounds, 0,
@@ -312,7 +312,7 @@ static void test_failing_memory(void)
     }
 }
 
-/* Bytes that are no units are refused, not read past. */
+/* Bytes that are not valid units are rejected, without reading past them. */
 static void test_hostile(void)
 {
     running = "hostile units";

@@ -1,5 +1,5 @@
-/* test_unigram.c - Viterbi by segments, in parts and from memory, against the plain definition over
- * the whole document
+/* test_unigram.c - Viterbi by segments, in parts and with a memo against the plain definition over
+ * the complete document
  *
  *   gcc -std=c11 -g -O1 -fsanitize=address,undefined -fno-sanitize-recover=all -DUNITOK_TEST_ALLOC -I csrc \
  *       tests/c/test_unigram.c csrc/[a-z]*.c -o test_unigram && ./test_unigram
@@ -39,8 +39,8 @@ static unitok_spec spec_of(void)
 
 /* ------------------------------------------------------------------------------ Definition ---- */
 
-/* A cell as sentencepiece 0.2.3 has it: set or not, apart from its sum. Float sums are kept in
- * doubles. */
+/* A cell as in sentencepiece 0.2.3, which is set or not independently of its sum. Float sums are
+ * stored as doubles. */
 struct slow_cell {
     double sum;
     int64_t start; /* -1: not set */
@@ -85,8 +85,8 @@ static void slow_offer(int64_t start, int64_t end, double score, int32_t id)
     *cell = (struct slow_cell){sum, start, id};
 }
 
-/* Pieces of these tests hold no U+2581 and no space where spaces are escaped: escaping has a test
- * of its own. */
+/* Pieces in these tests contain no U+2581, and no space if spaces are escaped: another test covers
+ * escaping. */
 static int64_t slow_encode(const uint8_t *text, int64_t n_bytes, double *io_sum, token *tokens)
 {
     double unknown = slow_unknown();
@@ -140,7 +140,7 @@ static double random_unit(void)
     return (double)(random_u64() >> 11) / 9007199254740992.0;
 }
 
-/* Made to tie: equal scores, small whole numbers, tiny ones beside large ones, sums near the
+/* Designed to cause ties: equal scores, small integers, tiny ones beside large ones, sums near the
  * restart. */
 static double random_score(int style)
 {
@@ -176,7 +176,7 @@ static double random_score(int style)
 
 static int64_t n_endings; /* random models that have them */
 
-/* Returns the symbols for texts. */
+/* Returns the set of symbols for texts. */
 static int random_model(unigram **ret)
 {
     int set = (int)random_below(SYMBOLS), style = (int)random_below(13);
@@ -212,10 +212,10 @@ static double random_sum(void)
 
 /* ----------------------------------------------------------------------------------- Tests ---- */
 
-/* paths of unigram_exact that held, and those that had to be found again */
+/* paths of unigram_exact that were valid, and those that had to be computed again */
 static int64_t n_kept, n_redone;
 
-/* What the engine does with a segment that it remembers. */
+/* Encodes a segment like the memo does. */
 static int64_t from_memory(const unigram *m, const uint8_t *text, int64_t n_bytes, double *io_sum,
                            token *tokens)
 {
@@ -260,10 +260,10 @@ static void test_segments(int64_t rounds)
     }
 }
 
-static int64_t part_max = TEXT_MAX; /* bytes of text that in_parts adds at a time */
+static int64_t part_max = TEXT_MAX; /* the most bytes of text that in_parts adds at a time */
 
-/* Encodes what `path` stands before, in parts of random size; tokens with ends from the text's
- * start. */
+/* Encodes a text from the state `path`, in parts of random size; ends of tokens count from the
+ * text's start. */
 static int64_t in_parts(const unigram *m, unigram_path *path, const uint8_t *text, int64_t n_bytes,
                         token *tokens)
 {
@@ -287,7 +287,7 @@ static int64_t in_parts(const unigram *m, unigram_path *path, const uint8_t *tex
     return n;
 }
 
-/* Cuts where no piece lies across, and encodes what is between them as the engine does. */
+/* Cuts where no piece lies across, and encodes the segments like the library. */
 static int64_t by_cuts(const unigram *m, unigram_path *path, const uint8_t *text, int64_t n_bytes,
                        token *tokens)
 {
@@ -344,8 +344,8 @@ static void test_documents(int64_t rounds)
     }
 }
 
-/* Paths that meet nowhere but at the end: two tilings of one long text, and what decides comes
- * last. */
+/* Paths that meet only at the end: two ways to tile one long text, of which its last bytes choose
+ * one. */
 static void test_never_meeting(void)
 {
     static uint8_t text[TEXT_MAX];
@@ -375,7 +375,7 @@ static void test_never_meeting(void)
     unigram_free(m);
 }
 
-/* Takes a text to its end and returns the number of tokens. */
+/* Encodes a text to its end and returns the number of tokens. */
 static int64_t count_tokens(const unigram *m, unigram_path *path, const uint8_t *text,
                             int64_t n_bytes)
 {
@@ -389,9 +389,9 @@ static int64_t count_tokens(const unigram *m, unigram_path *path, const uint8_t 
     return n;
 }
 
-/* 4 MB in a few thousand cells where paths meet. Those of one long run of a character do not, if
- * which piece is shorter than the others makes no difference: the first is, and the end decides how
- * short. */
+/* Where paths meet, 4 MB take a few thousand cells. Paths of one long run of a character do not
+ * meet if the position of the one shorter piece makes no difference: it comes first, and the end of
+ * the run decides its length. */
 static void test_memory(void)
 {
     enum { N_BYTES = 1 << 22 };
@@ -422,7 +422,7 @@ static void test_memory(void)
     free(text);
 }
 
-/* Spaces that are escaped are one byte in pieces and text, and three in the bonus of a user-defined
+/* Escaped spaces are one byte in pieces and text, and three in the bonus of a user-defined
  * piece. */
 static void test_escaped_spaces(void)
 {
@@ -540,8 +540,8 @@ static void test_failing_memory(int64_t rounds)
     }
 }
 
-/* A model whose pieces cross spaces: slices of up to n_bytes_max of `from`. Scores are at most what
- * endings take. */
+/* A model whose pieces cross spaces: slices of up to n_bytes_max of `from`, with scores that
+ * endings support. */
 static unigram *crossing_model(const uint8_t *from, int64_t n_from, int64_t n_bytes_max)
 {
     unigram *m = NULL;
@@ -565,7 +565,7 @@ static void random_letters(uint8_t *text, int64_t n_bytes)
     for (int64_t i = 0; i < n_bytes; i++) text[i] = (uint8_t)"aab "[random_below(4)];
 }
 
-/* Slices of `from`, and now and then a character that is in no piece. */
+/* Slices of `from`, and sometimes a character that is in no piece. */
 static void random_slices(const uint8_t *from, int64_t n_from, uint8_t *text, int64_t n_bytes)
 {
     for (int64_t at = 0; at < n_bytes;) {
@@ -577,7 +577,7 @@ static void random_slices(const uint8_t *from, int64_t n_from, uint8_t *text, in
     }
 }
 
-/* Lanes against one byte at a time, across borders of parts. */
+/* Compares lanes with one byte at a time, across borders of parts. */
 static void check_following(const endings *a, const uint8_t *bytes, int64_t n_bytes)
 {
     static endings_place places[TEXT_MAX];
@@ -605,7 +605,7 @@ static void test_following(int64_t rounds)
         if (m->endings) check_following(m->endings, text, n_bytes);
         unigram_free(m);
         random_letters(from, sizeof from);
-        /* states deeper than what lanes read before their parts */
+        /* states deeper than the bytes that lanes read before their parts */
         m = crossing_model(from, sizeof from, 250);
         random_slices(from, sizeof from, text, n_bytes);
         check_following(m->endings, text, n_bytes);
@@ -617,7 +617,8 @@ static const char *const letters[] = {"日", "本", "語", "の", "は", "。", 
                                       " ",  "é",  "😀", "가", "\0", "漢", "Z"};
 enum { LETTERS = 12 }; /* the others are in no piece */
 
-/* n_chars random letters, the first ones more often; returns their bytes. "\0" has one as well. */
+/* Writes n_chars random letters, the first ones more often; returns their bytes. "\0" is a letter
+ * too. */
 static int64_t random_word(uint8_t *out, int64_t n_chars, int64_t n_letters)
 {
     int64_t n = 0;
@@ -631,7 +632,7 @@ static int64_t random_word(uint8_t *out, int64_t n_chars, int64_t n_letters)
     return n;
 }
 
-/* A model of Japanese; n_others characters that occur in one piece each. */
+/* A model of Japanese; n_others characters occur in one piece each. */
 static unigram *japanese_model(int style, int64_t n_others)
 {
     uint8_t word[4 * 300];
@@ -660,7 +661,7 @@ static unigram *japanese_model(int style, int64_t n_others)
     return m;
 }
 
-/* Character by character, from any running sum; and what cannot be read that way. */
+/* Encodes by characters, from any running sum, including texts that cannot be encoded that way. */
 static void test_charwise(int64_t rounds)
 {
     static charwise_work work;

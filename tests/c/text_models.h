@@ -1,4 +1,4 @@
-/* text_models.h - small models of the kinds that know text, made from bytes: for a test and a
+/* text_models.h - small models of the kinds that encode text, made from bytes, for a test and a
  * fuzzer
  *
  *     kind | flags | charsmap or none | pieces: type, score, n_bytes, bytes ...        read from a stream of any bytes
@@ -37,7 +37,7 @@ static inline void text_model_add(struct text_model *t, const void *piece, int64
     t->scores[before] = score;
 }
 
-/* Flags that are a reader's, or now and then any at all, which the library may refuse. */
+/* Flags of a reader, or sometimes arbitrary ones, which the library may reject. */
 static inline int32_t read_flags(struct bytes *in, int kind)
 {
     int32_t flags = next_byte(in) & 31;
@@ -56,7 +56,7 @@ static inline int32_t read_flags(struct bytes *in, int kind)
     return flags | (more & 2 && flags & UNITOK_BYTE_FALLBACK ? UNITOK_BYTE_PIECES_MATCH : 0);
 }
 
-/* Every way to make a piece of two others, with the pieces' ids; in the order of the pieces. */
+/* All ways to make a piece of two others, by the pieces' ids, in the order of the pieces. */
 static inline void list_merges(struct text_model *t, uint8_t seed)
 {
     const struct pieces *p = &t->pieces;
@@ -109,7 +109,7 @@ static inline void text_model_read(struct text_model *t, struct bytes *in)
         for (int64_t k = 0; k < n_bytes; k++) piece[k] = next_byte(in);
         text_model_add(t, piece, n_bytes, type_of[head & 7], scale[head >> 3 & 7] * (1 + head % 5));
     }
-    if (more & 16) /* ids over 65,535 */
+    if (more & 16) /* ids above 65,535 */
         for (int64_t k = 0; k < t->pieces.n; k++) t->pieces.ids[k] += 70000;
     t->spec = longest_spec(t->pieces.data, t->pieces.offsets, t->pieces.ids, t->pieces.n, -1, -1);
     t->spec.kind = kind;
@@ -127,7 +127,7 @@ static inline int64_t text_id(const unitok_model_info *info, const void *ids, in
                                : (int64_t)((const uint32_t *)ids)[k];
 }
 
-/* Encodes text in two parts where that can be; the number of ids or -1 (no memory). */
+/* Encodes text in two parts if it can be split; returns the number of ids or -1 (no memory). */
 static inline int64_t encode_halves(const unitok_model *m, unitok_scratch *s, const uint8_t *text,
                                     int64_t n_bytes, const unitok_sampling *sampling, void *ids,
                                     int64_t room)
@@ -157,8 +157,8 @@ static inline int64_t encode_halves(const unitok_model *m, unitok_scratch *s, co
     return done;
 }
 
-/* Uses a model in every way. Returns 0 where memory was short somewhere, 1 where all went well and
- * agreed. */
+/* Calls every function on a model. Returns 0 if memory was short at some point, or 1 if all calls
+ * succeeded and agreed. */
 static inline int use_text_model(const unitok_model *m, const uint8_t *text, int64_t n_bytes)
 {
     unitok_model_info info;
@@ -177,7 +177,7 @@ static inline int use_text_model(const unitok_model *m, const uint8_t *text, int
     for (int64_t k = 0; k < n; k++) CHECK(text_id(&info, ids, k) < info.n_ids);
     int32_t again = unitok_encode_batch(m, s, text, bounds, 1, -1, 0, NULL, other, room, ends,
                                         NULL);
-    if (again == UNITOK_ERROR_MEMORY) goto end; /* else from the memo */
+    if (again == UNITOK_ERROR_MEMORY) goto end; /* otherwise the ids come from the memo */
     CHECK(!again && ends[1] == n && !memcmp(ids, other, (size_t)n * width));
     int64_t n_halves = encode_halves(m, s, text, n_bytes, NULL, other, room);
     if (n_halves < 0) goto end;
