@@ -210,15 +210,15 @@ def test_a_native_file_is_the_same_model(tmp_path: Path) -> None:
     again = Tokenizer.from_file(tmp_path / "toy.unitok")
     text = "abe\u0301 猫\n\nab"
     assert again.encode(text).tolist() == tokenizer.encode(text).tolist()
-    assert again._core.about.count_total == tokenizer._core.about.count_total
+    assert again.codec.about.count_total == tokenizer.codec.about.count_total
     assert again.eod_id == 2
 
 
 def test_a_native_file_that_prepares_texts_otherwise_is_refused() -> None:
     tokenizer = make(BYTES)
-    about = type(tokenizer._core.about)("toy", prepare={"nfd": True})
+    about = type(tokenizer.codec.about)("toy", prepare={"nfd": True})
     with pytest.raises(ModelFormatError, match="prepare"):
-        Tokenizer(tokenizer._core.model, about)
+        Tokenizer(tokenizer.codec.model, about)
 
 
 # -------------------------------------------------------------------------------------------------------- NFC ----
@@ -277,7 +277,7 @@ def chunks(text: str) -> list[bytes]:
 
 
 def slow_ids(tokenizer: Tokenizer, text: str) -> list[int]:
-    spec = tokenizer._core.model.spec()
+    spec = tokenizer.codec.model.spec()
     data, bounds = spec["data"].tobytes(), spec["offsets"].tolist()
     pieces = {
         data[bounds[k] : bounds[k + 1]]: (id_, score)
@@ -313,7 +313,7 @@ def test_batches_and_parts(seed: int, docs: list[str], threads: int) -> None:
     assert [ids.tolist() for ids in tokenizer.encode_batch(packed)] == expected
     for doc, ids in zip(docs, expected, strict=True):
         data = doc.encode()
-        size = tokenizer._core.split(data)
+        size = tokenizer.codec.split(data)
         assert tokenizer.encode(data[:size]).tolist() + tokenizer.encode(data[size:]).tolist() == ids
 
 
@@ -338,7 +338,7 @@ def test_any_bytes_encode_the_same_on_every_cpu(seed: int, parts: list[bytes]) -
     ids = [tokenizer.encode(text).tolist() for tokenizer in found]
     assert all(other == ids[0] for other in ids)
     assert found[0].decode_bytes(ids[0]) == nfc.normalize(text)
-    assert found[0]._core.new_scratch().encode_spans(text)[:, 0].tolist() == ids[0]
+    assert found[0].codec.new_scratch().encode_spans(text)[:, 0].tolist() == ids[0]
 
 
 def test_text_that_grows_finds_room() -> None:

@@ -84,6 +84,12 @@ def test_only_c_touches_the_c_library(tmp_path, monkeypatch, name, text, is_righ
     assert not found if is_right else found == ["pyunitok/train/a.py:2: only pyunitok/_c uses the C library"]
 
 
+def test_private_names_stay_in_their_room(tmp_path, monkeypatch):
+    _package(tmp_path, {"model/a.py": "x._codec = 1", "model/b.py": "x._codec", "run/a.py": "x._replace()\nx._codec"})
+    monkeypatch.setattr(order, "ROOT", tmp_path)
+    assert list(order.private_uses()) == ["pyunitok/run/a.py:2: _codec is private to another room"]
+
+
 def test_headers_stay_short(tmp_path, monkeypatch):
     monkeypatch.setattr(order, "ROOT", tmp_path)
     (tmp_path / "csrc").mkdir()

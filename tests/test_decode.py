@@ -105,7 +105,7 @@ def test_against_oracle_and_reference(proto: Any, documents: list[list[int]], sp
     found = [item.tobytes() for item in tok.decode_bytes_batch(packed)]
     assert found == [expect(model, ids, raw=True) for ids in documents]
     if all(documents):
-        shorter, _ = tok._core.model.decode_batch(packed.data, packed.offsets, drop_last=True, separator=b"|")
+        shorter, _ = tok.codec.model.decode_batch(packed.data, packed.offsets, drop_last=True, separator=b"|")
         assert shorter.tobytes() == b"".join(expect(model, ids[:-1], raw=True) + b"|" for ids in documents)
     try:
         import sentencepiece as spm
@@ -183,10 +183,10 @@ def test_all_that_decodes_agrees(proto: Any, texts: list[str]) -> None:
     reference = pytest.importorskip("sentencepiece").SentencePieceProcessor(model_proto=data)
     ids = [tokenizer.encode(text) for text in texts]
     one_by_one = [tokenizer.decode_bytes(item) for item in ids]
-    assert one_by_one == [tokenizer._core.reference(text.encode()) for text in texts]
+    assert one_by_one == [tokenizer.codec.reference(text.encode()) for text in texts]
     packed = Packed(np.concatenate(ids), np.cumsum([0, *map(len, ids)]))
     assert [item.tobytes() for item in tokenizer.decode_bytes_batch(packed)] == one_by_one
-    decoded, offsets = tokenizer._core.decode_documents(packed.data, packed.offsets, separator=b"|")
+    decoded, offsets = tokenizer.codec.decode_documents(packed.data, packed.offsets, separator=b"|")
     assert decoded.tobytes() == b"".join(item + b"|" for item in one_by_one) and offsets[-1] == len(decoded)
     for item, decoded in zip(ids, one_by_one, strict=True):
         text = decoded.decode("utf-8", "replace")
@@ -229,6 +229,6 @@ def test_shared_models_verify(path: Path) -> None:
     for text in ["A", "Checked by  the\tQUICK \u2581 brown", "a b c", " \u00e9\u732b\U0001f600", ""]:
         ids = tokenizer.encode(text)
         expected = reference.decode(ids.tolist())
-        assert tokenizer._core.reference(text.encode()).decode("utf-8", "replace") == expected
-        decoded, _ = tokenizer._core.decode_documents(ids, np.array([0, len(ids)]))
+        assert tokenizer.codec.reference(text.encode()).decode("utf-8", "replace") == expected
+        decoded, _ = tokenizer.codec.decode_documents(ids, np.array([0, len(ids)]))
         assert decoded.tobytes().decode("utf-8", "replace") == expected

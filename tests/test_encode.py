@@ -30,7 +30,7 @@ BYTES = [bytes([b]) for b in range(256)]
 
 def models(tokenizer: Tokenizer) -> Iterator[tuple[str, c_model.Model]]:
     """The same model for every engine and every instruction set here."""
-    image = np.frombuffer(tokenizer._core.model.save(), np.uint8)
+    image = np.frombuffer(tokenizer.codec.model.save(), np.uint8)
     for engine, cpu in itertools.product(ENGINES, CPUS):
         yield f"{engine}, {cpu}", c_model.Model.load(image, engine=engine, cpu=cpu)
 
@@ -109,7 +109,7 @@ def test_split(data: st.DataObject) -> None:
     case = data.draw(vocabularies())
     text, more = data.draw(texts_of(case)), data.draw(texts_of(case))
     tok = case.tokenizer(engine=data.draw(st.sampled_from(ENGINES)))
-    k = tok._core.split(text)
+    k = tok.codec.split(text)
     assert 0 <= k <= len(text)
     assert k > 0 or len(text) < max(1, 2 * tok.max_piece_bytes)
     assert tok.encode(text[:k]).tolist() + tok.encode(text[k:] + more).tolist() == case.ids(text + more)
@@ -134,7 +134,7 @@ def test_stream(data: st.DataObject) -> None:
     held = b""
     for begin in range(0, len(text), block):
         held += text[begin : begin + block]
-        k = tok._core.split(held)
+        k = tok.codec.split(held)
         ids += tok.encode(held[:k]).tolist()
         held = held[k:]
     assert ids + tok.encode(held).tolist() == case.ids(text)
@@ -172,7 +172,7 @@ def test_memo_evicts() -> None:
     tok = Tokenizer.from_pieces([*BYTES, b"12", b"123", b"01", b"77777"])
     words = [b"%d" % rng.randrange(10 ** rng.choice([3, 9, 18, 30])) for _ in range(150_000)]
     text = b" ".join(words)
-    expected = encode_plain(tok._core.model, [text])[0]
+    expected = encode_plain(tok.codec.model, [text])[0]
     for _ in range(2):
         assert tok.encode(text).tolist() == expected
     for cpu in CPUS:
@@ -313,7 +313,7 @@ def test_linear_toy(engine: Any) -> None:
     assert len(ids) == 10**6 and int(ids.min()) == int(ids.max()) == 97
     small = min(seconds(tok, b"a" * 10**5) for _ in range(3))
     assert seconds(tok, b"a" * 10**6) < 10 * small * 5 + 0.2
-    assert tok._core.split(b"a" * 10**6) == 10**6 - 50
+    assert tok.codec.split(b"a" * 10**6) == 10**6 - 50
 
 
 # ------------------------------------------------------------------------------------------------ Python side ---

@@ -126,7 +126,7 @@ def main() -> None:
         if path.exists():
             continue
         tok, out = made(name), io.BytesIO()
-        out.write(native.write(tok._core.model, tok._core.about))
+        out.write(native.write(tok.codec.model, tok.codec.about))
         path.write_bytes(zstandard.ZstdCompressor(level=19).compress(out.getvalue()))
         facts[name] = facts_of(tok)
         print(f"{path.name}: {path.stat().st_size} bytes")

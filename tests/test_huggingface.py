@@ -38,6 +38,7 @@ from pyunitok.errors import (
     VocabularyError,
 )
 from pyunitok.index.build import build_index
+from pyunitok.model.tokenizer import from_vocabulary
 from pyunitok.vocab import native
 from pyunitok.vocab.convert import convert
 from pyunitok.vocab.huggingface import file as huggingface
@@ -154,11 +155,11 @@ def test_xlnet() -> None:
 
 
 def load(document: dict[str, Any]) -> Tokenizer:
-    return Tokenizer._from_vocabulary(huggingface.read(json.dumps(document).encode(), "t.json"))
+    return from_vocabulary(huggingface.read(json.dumps(document).encode(), "t.json"))
 
 
 def is_for_c(tokenizer: Tokenizer) -> bool:
-    return isinstance(tokenizer._core.rules, DirectRules)
+    return isinstance(tokenizer.codec.rules, DirectRules)
 
 
 @fewer(2)
@@ -240,7 +241,7 @@ def test_example(tmp_path: Path) -> None:
     assert tokenizer.encode_as_pieces("a z") == ["▁a", "▁", "z"]
     assert tokenizer.decode([4, 5, 6]) == "aab" and tokenizer.decode([4, 5, 6], skip_special=False) == "aab</s>"
     assert (tokenizer.vocab_size, tokenizer.eod_id, tokenizer.unk_id, tokenizer.id_to_piece(7)) == (8, 6, 0, "[X]")
-    assert tokenizer.piece_to_id("[X]") == 7 and not tokenizer.lossless and tokenizer._core.split(b"a a a a") == 0
+    assert tokenizer.piece_to_id("[X]") == 7 and not tokenizer.lossless and tokenizer.codec.split(b"a a a a") == 0
     assert tokenizer.encode(b"a\xff\xfe").tolist() == tokenizer.encode("a\ufffd\ufffd").tolist()
     ids, spans = tokenizer.encode_with_offsets("é ab</s>")
     assert (ids.tolist(), spans.tolist()) == ([1, 0, 1, 5, 6], [[0, 1], [0, 1], [1, 2], [2, 4], [4, 8]])
@@ -303,11 +304,11 @@ def test_batches(tmp_path: Path, for_c: bool) -> None:
     texts = [b"a b", b" a", b"", b"[X]", b"ab[X]a", b"b"]
     data, offsets = np.frombuffer(b"".join(texts), np.uint8), np.cumsum([0, *map(len, texts)])
     ids, bounds = np.empty(99, np.uint16), np.empty(len(texts) + 1, np.int64)
-    n_ids = tokenizer._core.new_scratch().encode_batch(data, offsets, ids, bounds, eod_id=6)
+    n_ids = tokenizer.codec.new_scratch().encode_batch(data, offsets, ids, bounds, eod_id=6)
     assert ids[:n_ids].tolist() == [i for text in texts for i in [*tokenizer.encode(text).tolist(), 6]]
     assert bounds.tolist()[-1] == n_ids
     with pytest.raises(library.CapacityError):
-        tokenizer._core.new_scratch().encode_batch(data, offsets, ids[:5], bounds, eod_id=6)
+        tokenizer.codec.new_scratch().encode_batch(data, offsets, ids[:5], bounds, eod_id=6)
 
 
 REFUSED = {
@@ -627,7 +628,7 @@ def test_damaged(seed: int) -> None:
         at = rng.randrange(len(data))
         data = data[:at] + bytes([rng.randrange(256)]) + data[at + rng.randrange(3) :]
     try:
-        tokenizer = Tokenizer._from_vocabulary(huggingface.read(data, "t.json"))
+        tokenizer = from_vocabulary(huggingface.read(data, "t.json"))
         tokenizer.encode("a b\r\né<s>")
     except (VocabularyError, ModelFormatError) as error:
         assert str(error).startswith("t.json"), error
@@ -638,8 +639,8 @@ def test_damaged(seed: int) -> None:
 )
 def test_damaged_native(values: dict[str, Any], tmp_path: Path) -> None:
     tokenizer = Tokenizer.from_file(save(model(), tmp_path / "t.json"))
-    core = tokenizer._core
-    native.save(tmp_path / "t.unitok", core.model, replace(core.about, prepare=values or {"x": 1}))
+    codec = tokenizer.codec
+    native.save(tmp_path / "t.unitok", codec.model, replace(codec.about, prepare=values or {"x": 1}))
     with pytest.raises(ModelFormatError, match="prepare"):
         Tokenizer.from_file(tmp_path / "t.unitok")
 

@@ -58,7 +58,7 @@ def test_ids(engine: str, seed: int) -> None:
         assert tok.encode(text).tolist() == expected
         ids, spans = tok.encode_with_offsets(text)
         assert ids.tolist() == expected and [tuple(span) for span in spans.tolist()] == oracle.spans(pieces, text)
-        k = tok._core.split(text[: len(text) // 2])
+        k = tok.codec.split(text[: len(text) // 2])
         assert tok.encode(text[:k]).tolist() + tok.encode(text[k:]).tolist() == expected
         assert k > 0 or len(text) // 2 < 2 * tok.max_piece_bytes
 
@@ -73,7 +73,7 @@ def test_a_piece_that_nearly_matches(tmp_path: Path) -> None:
         text = b"a" * 1_000_002 + b"b" + b"a" * 1000
         assert again.encode(text).tolist()[:3] == [258, 258, 258]
         assert again.encode(almost + almost[1:]).tolist()[0] == 256
-        assert again._core.split(b"a" * 3_000_000) >= 1_999_997
+        assert again.codec.split(b"a" * 3_000_000) >= 1_999_997
 
 
 def pickled(tok: Tokenizer, folder: Path) -> Tokenizer:

@@ -33,7 +33,7 @@ def small(**how: Any) -> Tokenizer:
 
 
 def file_of(tok: Tokenizer) -> bytearray:
-    return native.write(tok._core.model, tok._core.about)
+    return native.write(tok.codec.model, tok.codec.about)
 
 
 def sign(data: bytearray) -> bytearray:
@@ -111,14 +111,14 @@ def hostile(data: bytearray) -> None:
             assert len(ids) <= len(text) and all(i < tok.vocab_size for i in ids.tolist())
             _, spans = tok.encode_with_offsets(text)
             assert spans[-1, 1] == len(text)
-            assert 0 <= tok._core.split(text) <= len(text)
+            assert 0 <= tok.codec.split(text) <= len(text)
             try:
                 tok.decode_bytes(ids)
                 tok.encode_as_pieces(text)
             except IdError:
                 pass  # an id without a piece
         for id_ in range(0, tok.vocab_size, 7):
-            piece = tok._core.model.piece(id_)
+            piece = tok.codec.model.piece(id_)
             assert piece is None or tok.piece_to_id(piece[:60]) in (None, *range(tok.vocab_size))
         assert len(tok.sha256) == 64 and len(repr(tok)) > 10
 

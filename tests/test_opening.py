@@ -118,7 +118,7 @@ def opened(tmp_path: Path, kind: int) -> Tokenizer:
 def test_names_and_decoding_need_no_encoder(tmp_path: Path, kind: int) -> None:
     tok = opened(tmp_path, kind)
     for one in (tok, pickle.loads(pickle.dumps(tok))):
-        model = one._core.model
+        model = one.codec.model
         assert not model.info.is_complete
         found = one.decode([3, 4]), one.id_to_piece(3), one.piece_to_id("b"), one.vocab_size, one.sha256
         assert found[:4] == ("aba", "\u2581ab", 5, 7)
@@ -142,7 +142,7 @@ def test_splitting_needs_the_encoder(tmp_path: Path) -> None:
     tok, again = opened(tmp_path, UNIGRAM), opened(tmp_path, UNIGRAM)
     again.encode("a")
     text = b"ab ab ab " * 100
-    assert tok._core.split(text) == again._core.split(text) > 0
+    assert tok.codec.split(text) == again.codec.split(text) > 0
 
 
 def test_threads_that_encode_first_at_once(tmp_path: Path) -> None:

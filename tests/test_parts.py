@@ -19,7 +19,7 @@ from pyunitok.corpus.ranges import UNCOUNTED, Range, counted, followed_by
 from pyunitok.corpus.source import Source
 from pyunitok.disk.outfile import OutputLock
 from pyunitok.errors import InputError, OutputError
-from pyunitok.model.core import Core
+from pyunitok.model.codec import Codec
 from pyunitok.model.sampling import Sample
 from pyunitok.model.tokenizer import Tokenizer
 from pyunitok.run import merge as merge_module
@@ -116,7 +116,7 @@ def test_parts_are_the_whole_run(toy, corpus, unit_bytes, options):
 def test_units_cost_little(toy, corpus, monkeypatch):
     """Each wrote a journal, which nobody would have read, synced its files nine times, and learnt its text anew."""
     plan, synced, made = plan_of(toy, corpus, "ids"), [], []
-    attempts, fsync, new_scratch = parts_folder(corpus / "ids") / "attempts", os.fsync, Core.new_scratch
+    attempts, fsync, new_scratch = parts_folder(corpus / "ids") / "attempts", os.fsync, Codec.new_scratch
 
     def sync(fd):
         path = Path(f"/proc/self/fd/{fd}").readlink()
@@ -125,8 +125,8 @@ def test_units_cost_little(toy, corpus, monkeypatch):
         fsync(fd)
 
     monkeypatch.setattr(os, "fsync", sync)
-    monkeypatch.setattr(Core, "new_scratch", lambda core: made.append(core) or new_scratch(core))
-    toy._core.scratches.clear()
+    monkeypatch.setattr(Codec, "new_scratch", lambda codec: made.append(codec) or new_scratch(codec))
+    toy.codec.scratches.clear()
     in_parts(plan, unit_bytes=UNIT)
     n_units = sum(".json." in name for name in synced)
     assert n_units > 20 and len(synced) == 4 * n_units  # the files' three, and once their folder

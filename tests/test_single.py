@@ -47,20 +47,20 @@ def test_decode_of_lists_is_that_of_tuples(model: Any, items: list[Any]) -> None
         assert short == long
     if tok is not model:
         assert outcome(lambda: model.decode(items)) == outcome(lambda: model.decode(tuple(items)))
-    found = tok._core.model.decode_few(items)
+    found = tok.codec.model.decode_few(items)
     if found is not None:
         assert found == tok.decode_bytes(tuple(items))
 
 
 def test_short_ways_are_taken() -> None:
-    assert LONGEST._core.model.decode_few([256, 97]) == b"aba"
+    assert LONGEST.codec.model.decode_few([256, 97]) == b"aba"
     for processor in PROCESSORS:
         assert processor._engine.text_of([4, 5]) is not None
         assert processor._engine.text_of(["a", "a"]) == "aa"
 
 
 def test_what_the_short_way_leaves_to_the_long_one() -> None:
-    model = PROCESSORS[1]._engine.tokenizer._core.model
+    model = PROCESSORS[1]._engine.tokenizer.codec.model
     go, first = 263, 3  # of <go> and <0x00>
     assert model.decode_few([first + 0xC3, first + 0xA9]) == "é".encode()
     for left in ([first + 0xC3, go, first + 0xA9], [9999], [-1], [1.0], ["a"], [5] * 1000, [5 << 40]):
@@ -80,7 +80,7 @@ def test_encode_of_a_text_is_that_of_a_list(processor: Any, text: str) -> None:
             assert one == several
     if "\ud800" not in text:
         tok = processor._engine.tokenizer
-        assert tok._core.encode_list(text.encode()) == tok.encode(text).tolist()
+        assert tok.codec.encode_list(text.encode()) == tok.encode(text).tolist()
 
 
 def test_options_are_not_passed_over() -> None:
@@ -128,7 +128,7 @@ def test_pieces_asked_for_again(tok: Tokenizer) -> None:
         piece = pieces[id_].tobytes()
         if piece:
             assert tok.id_to_piece(id_) == tok.id_to_piece(np.int64(id_)) == utf8.shown(piece)
-            assert tok.piece_to_id(piece) == tok._core.model.find(piece) == tok.piece_to_id(piece)
+            assert tok.piece_to_id(piece) == tok.codec.model.find(piece) == tok.piece_to_id(piece)
             assert tok.piece_to_id(bytearray(piece)) == tok.piece_to_id(piece)
     for wrong in (-1, tok.vocab_size):
         for _ in range(2):
@@ -146,6 +146,6 @@ def test_pieces_of_ids_that_are_no_integers() -> None:
 
 def test_types_of_pieces_at_once() -> None:
     for tok in (LONGEST, PROCESSORS[1]._engine.tokenizer):
-        model = tok._core.model
+        model = tok.codec.model
         one_by_one = [library.lib.unitok_model_piece_type(model.handle, id_) for id_ in range(tok.vocab_size)]
         assert model.piece_types().tolist() == one_by_one

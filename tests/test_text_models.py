@@ -40,7 +40,7 @@ def agree_on(tok: Tokenizer, want: Any, text: bytes) -> None:
     proto = want.encode(text, out_type="proto")
     assert tok.encode(text).tolist() == ids
     assert tok.count(text) == len(ids)
-    assert tok._core.model.normalize(text) == spm_normalize(want, text)
+    assert tok.codec.model.normalize(text) == spm_normalize(want, text)
     assert tok.encode_as_pieces(text) == surfaces(proto.pieces)
     got, spans = tok.encode_with_offsets(text)
     assert got.tolist() == ids and spans.tolist() == [[piece.begin, piece.end] for piece in proto.pieces]
@@ -156,7 +156,7 @@ def test_toy_models(seed: int, kind: str) -> None:
     assert want is not None
     texts = [text_of(rng, proto, alphabet) for _ in range(5)]
     ids = [want.encode(text) for text in texts]
-    scratch = tok._core.new_scratch()
+    scratch = tok.codec.new_scratch()
     for _ in range(2):
         assert encode(tok, texts, scratch=scratch) == ids
     assert encode_plain(tok, texts) == ids
@@ -271,7 +271,7 @@ def test_splitting_costs_no_square() -> None:
     proto.normalizer_spec.precompiled_charsmap = charsmap({b"aaa": b"a", b"ba": b"b"})
     tok = tokenizer(proto)
     text = b"a" * 500_000 + b" "
-    assert 0 <= tok._core.split(text) <= len(text)
+    assert 0 <= tok.codec.split(text) <= len(text)
     assert tok.unk_id == 0 and tok.id_to_piece(0) == "<unk>" and proto.pieces[0].type == UNKNOWN
     assert encode_in_parts(tok, random.Random(1), b"baaa " * 2000, 300) == reference(proto).encode(b"baaa " * 2000)
 
@@ -280,10 +280,10 @@ def test_texts_beyond_the_limit() -> None:
     """They said that memory is short. The text is zeros that nobody has written, so it takes no memory."""
     text = bytes((1 << 29) + 1)
     unigram = tokenizer(make([(b"a", -1.0, NORMAL), (b"b", -2.0, NORMAL)]))
-    core = unigram._core
+    codec = unigram.codec
     bpe = tokenizer(make([(b"a", -1.0, NORMAL), (b"aa", -2.0, NORMAL)], model_type=KINDS["bpe"]))
     sampling = c_scratch.sampling("lattice", 0.5, 1)
-    with core.scratch() as scratch:
+    with codec.scratch() as scratch:
         for call in (
             lambda: scratch.nbest(text, 2),
             lambda: scratch.entropy(text, 0.5),

@@ -65,7 +65,7 @@ def test_want_of_room_leaves_the_state(kind: str, tmp_path: Path) -> None:
     """A caller tries again with more room and the same state; it had the spaces held by the try before."""
     tok = Tokenizer.from_file(model_file(tmp_path, kind))
     for text in (text_of(2, 60_000), b"a b " * 15_000, b" a b" * 15_000, b"the a " * 10_000):
-        k, state, out = tok._core.split(text[:30_000]), c_scratch.State(), []
+        k, state, out = tok.codec.split(text[:30_000]), c_scratch.State(), []
         for part, is_last in ((text[:k], False), (text[k:], True)):
             out += encode_with_growing_room(tok, part, state, open_start=is_last, open_end=not is_last)
         assert out == tok.encode(text).tolist()
@@ -76,7 +76,7 @@ def encode_with_growing_room(tok: Tokenizer, part: bytes, state: c_scratch.State
     for n_tries in range(1, 200):
         ids = np.empty(1000 * n_tries, tok.dtype)
         try:
-            n = tok._core.new_scratch().encode_batch(data, offsets, ids, ends, state=state, **is_open)
+            n = tok.codec.new_scratch().encode_batch(data, offsets, ids, ends, state=state, **is_open)
         except library.CapacityError:
             continue
         assert n_tries > 1 or not part
@@ -90,7 +90,7 @@ def test_one_long_document(kind: str, tmp_path: Path) -> None:
     text = text_of(1, 5_000_000 if EXPENSIVE else 400_000)
     (tmp_path / "a.txt").write_bytes(text)
     expected = [*tok.encode(text).tolist(), tok.eod_id]
-    with tok._core.scratch() as scratch:
+    with tok.codec.scratch() as scratch:
         assert scratch.encode_spans(text)[:, 0].tolist() == expected[:-1]
     for threads, block in [("1", "1M"), ("2", "5K"), ("4", "64K")] if EXPENSIVE else [("1", "60K"), ("3", "3K")]:
         command(tmp_path, "tokenize", "a.txt", "-m", "toy.model", "-o", "ids", "--threads", threads, "--block", block,

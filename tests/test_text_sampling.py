@@ -246,7 +246,7 @@ def test_parts_of_a_document_are_sampled_as_the_whole() -> None:
     tok = tokenizer(make([(p.encode(), s, NORMAL) for p, s in SCORES.items()], byte_fallback=True))
     text = b" ".join(corpus_of(random.Random(8)))
     whole = tok.sample(text, alpha=0.3, seed=1, document=5).tolist()
-    how = sampling.how(tok._core, 0.3, 1, document=5)
+    how = sampling.how(tok.codec, 0.3, 1, document=5)
     for block in (50, 1000):
         assert encode_in_parts(tok, random.Random(block), text, block, sampling=how) == whole
     dropout = c_scratch.sampling("dropout", 0.1, 1)

@@ -413,7 +413,7 @@ def test_equality_is_by_content(tok: Tokenizer) -> None:
 def test_the_public_names_are_all_that_dir_shows(tok: Tokenizer) -> None:
     shown = {name for name in dir(tok) if not name.startswith("_")}
     assert shown == {
-        "algorithm", "bos_id", "count", "cpu", "decode", "decode_batch", "decode_bytes", "decode_bytes_batch",
+        "algorithm", "bos_id", "codec", "count", "cpu", "decode", "decode_batch", "decode_bytes", "decode_bytes_batch",
         "default", "dtype", "encode", "encode_as_pieces", "encode_batch", "encode_with_offsets", "engine", "entropy",
         "eod_id", "eos_id", "fallback_id", "from_file", "from_pieces", "get_vocab", "id_to_bytes", "id_to_piece",
         "id_to_token",

@@ -38,7 +38,7 @@ def train_lines(training: Training, given: dict[str, Any]) -> Trained:
     pieces = list(dict.fromkeys(line for line in lines if 1 < len(line) <= chosen.most_bytes))
     pieces = pieces[: training.sizes[0] - 256]
     made = pyunitok.Tokenizer.from_pieces([*(bytes([byte]) for byte in range(256)), *pieces], name="made up")
-    tokenizer = training.write({training.out: native.write(made._core.model, made._core.about)})
+    tokenizer = training.write({training.out: native.write(made.codec.model, made.codec.about)})
     return training.trained(tokenizer, pieces, {"learned": len(pieces), "byte": 256}, [], [], len(text), source)
 
 

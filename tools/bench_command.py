@@ -167,7 +167,7 @@ class _Cycle:
 
     def __init__(self, text: bytes, tokenizer: Any) -> None:
         self._twice = memoryview(text + text[: 2 * BLOCK_BYTES])
-        self._period, self._split, self._at = len(text), tokenizer._core.split, 0
+        self._period, self._split, self._at = len(text), tokenizer.codec.split, 0
 
     def files(self, n_files: int, n_bytes: int) -> list[list[memoryview]]:
         """Blocks of n_files files of at least n_bytes."""
@@ -191,7 +191,7 @@ class _Encoder:
         from pyunitok._c import library
         from pyunitok._c import scratch as c_scratch
 
-        self._scratch = c_scratch.Scratch(tokenizer._core.model)
+        self._scratch = c_scratch.Scratch(tokenizer.codec.model)
         self._ids = np.empty(BLOCK_BYTES + 1 + library.ENCODE_SLACK, np.uint16)
         self._ends = np.empty(2, np.int64)
         self.first = np.empty(0, np.uint16)

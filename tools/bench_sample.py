@@ -68,8 +68,8 @@ def surfaces(tokenizer: Tokenizer) -> list[bytes | None]:
     """By id, the bytes of normalized text that it stands for; None for the unknown, which is any."""
     ret: list[bytes | None] = []
     for id_ in range(tokenizer.vocab_size):
-        piece = tokenizer._core.model.piece(id_)
-        ret.append(bytes.fromhex(piece[3:5].decode()) if piece and tokenizer._core.model.is_byte(id_) else piece)
+        piece = tokenizer.codec.model.piece(id_)
+        ret.append(bytes.fromhex(piece[3:5].decode()) if piece and tokenizer.codec.model.is_byte(id_) else piece)
     if tokenizer.unk_id is not None:
         ret[tokenizer.unk_id] = None
     return ret
@@ -115,7 +115,7 @@ class Batch:
         n_docs = len(work.timed)
         self._ids = np.empty(2 * len(self._packed.data) + 64 * n_docs + library.ENCODE_SLACK, work.tokenizer.dtype)
         self._offsets = np.empty(n_docs + 1, np.int64)
-        self._scratch = work.tokenizer._core.new_scratch()
+        self._scratch = work.tokenizer.codec.new_scratch()
 
     def run(self, **how: Any) -> None:
         self._scratch.encode_batch(self._packed.data, self._packed.offsets, self._ids, self._offsets, **how)
@@ -132,7 +132,7 @@ class Batch:
 def measure(work: Work, peer: Peer, alpha: float, target: float | None, report: Report, settings: Settings) -> None:
     """One row; fails before it times where something is not as it should be."""
     tokenizer, batch = work.tokenizer, Batch(work)
-    how = sampling.how(tokenizer._core, alpha, SEED)
+    how = sampling.how(tokenizer.codec, alpha, SEED)
 
     def samples() -> list[Any]:
         return [tokenizer.sample(doc, alpha=alpha, seed=SEED, document=k) for k, doc in enumerate(work.timed)]
@@ -156,7 +156,7 @@ def measure(work: Work, peer: Peer, alpha: float, target: float | None, report: 
     n_bytes = n_bytes_of(work.timed)
     per = {name: per_byte(taken, n_bytes_of(texts) if name == "peer" else n_bytes) for name, taken in seconds.items()}
     times, of_viterbi = ratio(per["peer"], per["ours"]), ratio(per["viterbi"], per["batch"])
-    methods = tokenizer._core.model.kind.sampling
+    methods = tokenizer.codec.model.kind.sampling
     viterbi_target = VITERBI_TARGET if "viterbi" in methods else None
     report.add(
         model=work.model.name, corpus=work.corpus, method=methods[0],

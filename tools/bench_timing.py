@@ -86,7 +86,7 @@ def ratio(numerators: Sequence[float], denominators: Sequence[float]) -> float:
 
 def warm_up(tokenizer: Any, docs: list[Any]) -> None:
     """The state in the middle of a corpus: the memo holds what came before, and only that."""
-    tokenizer._core.scratches.clear()
+    tokenizer.codec.scratches.clear()
     if docs:
         tokenizer.encode_batch(docs, threads=1)
 

@@ -1,6 +1,6 @@
 """Rules for the tree that no linter knows: imports point downwards, stand at the top and make no circles; only
-pyunitok/_c uses the C library; public headers stay short; no conflict markers; prose within 120 columns; packages that
-setuptools finds; class names that occur once.
+pyunitok/_c uses the C library; private names stay in their room; public headers stay short; no conflict markers;
+prose within 120 columns; packages that setuptools finds; class names that occur once.
 
     python tools/order.py          what is wrong, a line each; the exit code is 1 if anything is
 """
@@ -11,6 +11,7 @@ import ast
 import re
 import subprocess
 import sys
+from collections import defaultdict
 from collections.abc import Iterator
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
@@ -191,6 +192,22 @@ def library_uses() -> Iterator[str]:
                 yield f"{path.relative_to(ROOT)}:{node.lineno}: only pyunitok/_c uses the C library"  # type: ignore[attr-defined]
 
 
+def private_uses() -> Iterator[str]:
+    """Uses of private attributes that only other rooms define; the methods of named tuples are public."""
+    uses, rooms = [], defaultdict(set)
+    for path in sorted((ROOT / "pyunitok").rglob("*.py")):
+        where = path.relative_to(ROOT)
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load):
+                uses.append((where, node.lineno, node.attr))
+            else:
+                name = next((str(getattr(node, key)) for key in ("name", "attr", "id") if hasattr(node, key)), "")
+                rooms[name].add(where.parts[1])
+    for where, line, name in uses:
+        if re.match(r"_(?!_|make$|fields$|replace$)", name) and rooms[name] and where.parts[1] not in rooms[name]:
+            yield f"{where}:{line}: {name} is private to another room"
+
+
 def long_headers() -> Iterator[str]:
     for name, most in HEADER_LINES.items():
         n_lines = (ROOT / "csrc" / name).read_text(encoding="utf-8").count("\n")
@@ -201,7 +218,7 @@ def long_headers() -> Iterator[str]:
 def faults() -> list[str]:
     return [
         *upward_imports(), *late_imports(), *circles(), *conflict_markers(), *long_lines(), *unfound_packages(),
-        *library_uses(), *long_headers(), *repeated_classes(),
+        *library_uses(), *private_uses(), *long_headers(), *repeated_classes(),
     ]  # fmt: skip
 
 

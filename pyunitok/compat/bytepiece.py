@@ -51,10 +51,10 @@ class Tokenizer:
         """pieces: a .model file, or what json.load gives of one. Raises VocabularyError, FileNotFoundError."""
         if isinstance(pieces, Mapping):
             vocabulary = format_.vocabulary_of(format_.parse(dict(pieces), "pieces"), "pieces")
-            self.tokenizer = engine.Tokenizer._from_vocabulary(vocabulary)
+            self.tokenizer = engine.from_vocabulary(vocabulary)
         else:
             self.tokenizer = engine.Tokenizer.from_file(Path(pieces))
-        self.vocab_size = int(self.tokenizer._core.model.info.n_pieces)
+        self.vocab_size = int(self.tokenizer.codec.model.info.n_pieces)
         self._seed, self._n_samples = secrets.randbits(64), 0
         self.set_seed(seed)
 
@@ -65,7 +65,7 @@ class Tokenizer:
 
     @cached_property
     def _id2piece(self) -> dict[int, bytes | str]:
-        spec = self.tokenizer._core.model.spec()
+        spec = self.tokenizer.codec.model.spec()
         data, bounds = spec["data"].tobytes(), spec["offsets"].tolist()
         pieces: list[bytes | str] = [data[i:j] for i, j in pairwise(bounds)]
         pieces[:_N_SPECIAL] = format_.SPECIAL_PIECES
@@ -119,7 +119,7 @@ class Tokenizer:
 
     def convert_to_sentencepiece(self, path: str | os.PathLike[str]) -> None:
         """Write a SentencePiece model: see pyunitok.vocab.convert for what it cannot hold."""
-        vocabulary = Vocabulary.of(self.tokenizer._core.model, self.tokenizer._core.about)
+        vocabulary = Vocabulary.of(self.tokenizer.codec.model, self.tokenizer.codec.about)
         convert.write(path, convert.sentencepiece_from_bytepiece(vocabulary).SerializeToString())
 
 

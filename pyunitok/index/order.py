@@ -21,7 +21,7 @@ def token_bytes(tokenizer: Tokenizer) -> list[bytes]:
     SentencePiece's U+2581 is a space, also in the first piece of a document: the space that decoding drops there is
     part of the token stream.
     """
-    pieces, model = tokenizer.pieces(), tokenizer._core.model
+    pieces, model = tokenizer.pieces(), tokenizer.codec.model
     data, bounds = pieces.data.tobytes(), pieces.offsets.tolist()
     ret = [data[bounds[k] : bounds[k + 1]] for k in range(len(bounds) - 1)]
     if not model.kind.has_spec:
@@ -36,9 +36,9 @@ def token_bytes(tokenizer: Tokenizer) -> list[bytes]:
             ret[id_] = b""
         elif kind == PIECE_TYPES["byte"] or (is_decoded and id_ in spelled):
             ret[id_] = bytes([int(ret[id_][3:5], 16)])
-        elif tokenizer._core.rules:
-            ret[id_] = tokenizer._core.rules.bytes_of(ret[id_])
-        elif tokenizer._core.normalizes:
+        elif tokenizer.codec.rules:
+            ret[id_] = tokenizer.codec.rules.bytes_of(ret[id_])
+        elif tokenizer.codec.normalizes:
             ret[id_] = ret[id_].replace(SPACE_SYMBOL, b" ")
     return ret
 

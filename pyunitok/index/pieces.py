@@ -64,7 +64,7 @@ class PieceTables:
 def _dropping(tokenizer: Tokenizer, texts: list[bytes]) -> np.ndarray[Any, np.dtype[np.uint8]]:
     """uint8[n]: whether decoding drops the space that an id begins with, where the id begins a document."""
     ret = np.zeros(len(texts), np.uint8)
-    if not tokenizer._core.normalizes:
+    if not tokenizer.codec.normalizes:
         return ret
     pieces = tokenizer.pieces()
     data, bounds = pieces.data.tobytes(), pieces.offsets.tolist()

@@ -12,7 +12,7 @@ from pyunitok._c import search as c_search
 from pyunitok.errors import LimitError
 from pyunitok.index.hits import Count, Hits, Int64s, Occurrences, Places, shuffled
 from pyunitok.index.search import MAX_SCANNED, Order, Text, TextSearch
-from pyunitok.model.decoding import as_ids
+from pyunitok.model.ids import as_ids
 from pyunitok.packed import Packed, as_bytes
 
 U16 = np.ndarray[Any, np.dtype[np.uint16]]

@@ -17,7 +17,7 @@ import numpy as np
 from pyunitok._c import library
 from pyunitok._c import scratch as c_scratch
 from pyunitok.errors import OptionError
-from pyunitok.model.core import Core
+from pyunitok.model.codec import Codec
 from pyunitok.packed import Bytes, Ids, Offsets, Packed, as_bytes
 
 GROUP_BYTES = 1 << 20  # documents are packed and encoded in groups of this size: what fits a core's cache
@@ -105,7 +105,7 @@ def _encode_groups(
     return offsets
 
 
-def encode_batch(core: Core, documents: BatchDocuments, threads: int | None) -> Packed:
+def encode_batch(codec: Codec, documents: BatchDocuments, threads: int | None) -> Packed:
     """See Tokenizer.encode_batch."""
     sizes = documents.sizes
     n_docs, n_bytes = len(sizes), int(sizes.sum())
@@ -114,17 +114,17 @@ def encode_batch(core: Core, documents: BatchDocuments, threads: int | None) -> 
     starts = np.concatenate(([0], np.cumsum(sizes)))
     cuts = [int(np.searchsorted(starts, n_bytes * part // n_parts)) for part in range(n_parts)] + [n_docs]
     bounds = [int(starts[cut]) for cut in cuts]
-    encode = _into_several if core.model.kind.has_spec else _into_one_array
-    return encode(core, documents, cuts, bounds)
+    encode = _into_several if codec.model.kind.has_spec else _into_one_array
+    return encode(codec, documents, cuts, bounds)
 
 
-def _into_one_array(core: Core, documents: BatchDocuments, cuts: list[int], bounds: list[int]) -> Packed:
+def _into_one_array(codec: Codec, documents: BatchDocuments, cuts: list[int], bounds: list[int]) -> Packed:
     """Ids of a text are at most as many as its bytes: so every part has its place in one array before it is encoded."""
     room = [bound + part * library.ENCODE_SLACK for part, bound in enumerate(bounds)]
-    ids = np.empty(room[-1] + library.ENCODE_SLACK, core.dtype)
+    ids = np.empty(room[-1] + library.ENCODE_SLACK, codec.dtype)
 
     def encode_part(part: int) -> Offsets:
-        with core.scratch() as scratch:
+        with codec.scratch() as scratch:
             return documents.encode(scratch, cuts[part], cuts[part + 1], ids[room[part] : room[part + 1]])
 
     room[-1] += library.ENCODE_SLACK  # after the last part, too
@@ -140,14 +140,14 @@ def _into_one_array(core: Core, documents: BatchDocuments, cuts: list[int], boun
     return Packed(ids, np.concatenate([parts[0][:1], *(ends[1:] for ends in parts)]))
 
 
-def _into_several(core: Core, documents: BatchDocuments, cuts: list[int], bounds: list[int]) -> Packed:
+def _into_several(codec: Codec, documents: BatchDocuments, cuts: list[int], bounds: list[int]) -> Packed:
     """The number of ids is not known in advance: every part has an array that grows until they fit."""
 
     def encode_part(part: int) -> tuple[Ids, Offsets]:
         room = c_scratch.capacity_for(bounds[part + 1] - bounds[part])
-        with core.scratch() as scratch:
+        with codec.scratch() as scratch:
             while True:
-                ids: Ids = np.empty(room, core.dtype)
+                ids: Ids = np.empty(room, codec.dtype)
                 try:
                     ends = documents.encode(scratch, cuts[part], cuts[part + 1], ids)
                     return ids[: ends[-1]], ends

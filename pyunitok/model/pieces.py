@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from pyunitok.errors import VocabularyError
-from pyunitok.model.core import Core
+from pyunitok.model.codec import Codec
 from pyunitok.packed import Packed, as_bytes
 from pyunitok.vocab import utf8
 
@@ -19,12 +19,12 @@ from pyunitok.vocab import utf8
 class TokenizerPieces:
     """The part of Tokenizer that knows the vocabulary."""
 
-    _core: Core
+    codec: Codec
 
     @property
     def vocab_size(self) -> int:
         """1 + the largest id, eod and fallback included: the rows that an embedding needs."""
-        return int(self._core.model.info.n_ids)
+        return int(self.codec.model.info.n_ids)
 
     n_vocab = vocab_size
 
@@ -34,52 +34,52 @@ class TokenizerPieces:
     @property
     def eod_id(self) -> int | None:
         """The id that ends documents, or None."""
-        id_ = int(self._core.model.info.eod_id)
+        id_ = int(self.codec.model.info.eod_id)
         return None if id_ < 0 else id_
 
     @property
     def fallback_id(self) -> int | None:
         """What a byte becomes that no piece covers; None if every byte has a piece."""
-        id_ = int(self._core.model.info.fallback_id)
+        id_ = int(self.codec.model.info.fallback_id)
         return None if id_ < 0 else id_
 
     @property
     def unk_id(self) -> int | None:
         """What an unknown character becomes, or None."""
-        return self._core.about.special.get("unk")
+        return self.codec.about.special.get("unk")
 
     @property
     def bos_id(self) -> int | None:
         """Beginning of sentence, or None."""
-        return self._core.about.special.get("bos")
+        return self.codec.about.special.get("bos")
 
     @property
     def eos_id(self) -> int | None:
         """End of sentence, or None."""
-        return self._core.about.special.get("eos")
+        return self.codec.about.special.get("eos")
 
     @property
     def pad_id(self) -> int | None:
         """Padding, or None."""
-        return self._core.about.special.get("pad")
+        return self.codec.about.special.get("pad")
 
     @property
     def dtype(self) -> np.dtype[Any]:
         """Of its ids: uint16, or uint32 where the largest does not fit."""
-        return self._core.dtype
+        return self.codec.dtype
 
     @property
     def max_piece_bytes(self) -> int:
         """The longest piece."""
-        return int(self._core.model.info.max_piece_bytes)
+        return int(self.codec.model.info.max_piece_bytes)
 
     def pieces(self) -> Packed:
         """A Packed of uint8 by id; empty for an id that has no piece."""
-        return Packed(*self._core.model.pieces())
+        return Packed(*self.codec.model.pieces())
 
     def id_to_bytes(self, id_: int) -> bytes:
         """The bytes that an id stands for; empty for an eod that is not a piece. IdError if it has no meaning."""
-        piece = self._core.model.piece(id_) if 0 <= id_ < self.vocab_size else None
+        piece = self.codec.model.piece(id_) if 0 <= id_ < self.vocab_size else None
         return self.decode_bytes([id_]) if piece is None else piece
 
     def decode_bytes(self, ids: Any) -> bytes:
@@ -87,31 +87,31 @@ class TokenizerPieces:
 
     def id_to_piece(self, id_: int) -> str:
         """The piece as text; invalid UTF-8 shows as <0xE3>. IdError if the id has no meaning."""
-        shown = self._core.shown.get(id_) if id_.__class__ is int else None
+        shown = self.codec.shown.get(id_) if id_.__class__ is int else None
         if shown is not None:
             return shown
         shown = self._shown(id_)
         if id_.__class__ is int:
-            self._core.shown[id_] = shown
+            self.codec.shown[id_] = shown
         return shown
 
     def _shown(self, id_: int) -> str:
-        if id_ == self.eod_id and self._core.model.piece(id_) is None:
-            return self._core.about.eod_piece or "<eod>"
+        if id_ == self.eod_id and self.codec.model.piece(id_) is None:
+            return self.codec.about.eod_piece or "<eod>"
         return utf8.shown(self.id_to_bytes(id_))
 
     def piece_to_id(self, piece: str | bytes) -> int | None:
         """The id of exactly this piece, or None. A str may also be what id_to_piece shows: <0xE3>, the eod's name."""
         is_exact = piece.__class__ is str or piece.__class__ is bytes
-        if is_exact and (known := self._core.known.get(piece)) is not None:
+        if is_exact and (known := self.codec.known.get(piece)) is not None:
             return known
-        id_ = self._core.find(as_bytes(piece))
+        id_ = self.codec.find(as_bytes(piece))
         if id_ < 0 and isinstance(piece, str):
-            if piece == self._core.about.eod_piece:
+            if piece == self.codec.about.eod_piece:
                 return self.eod_id
-            id_ = self._core.find(utf8.unshown(piece))
+            id_ = self.codec.find(utf8.unshown(piece))
         if id_ >= 0 and is_exact:
-            self._core.known[piece] = id_
+            self.codec.known[piece] = id_
         return None if id_ < 0 else id_
 
     def id_to_token(self, id_: int) -> str | None:

@@ -12,7 +12,7 @@ import numpy as np
 from pyunitok._c import library
 from pyunitok._c import scratch as c_scratch
 from pyunitok.errors import OptionError
-from pyunitok.model.core import Core
+from pyunitok.model.codec import Codec
 from pyunitok.packed import Ids, as_bytes
 
 NBEST_MAX = 1024
@@ -30,32 +30,32 @@ class Sample:
     def of(self, tokenizer: TokenizerSampling, source: int, document: int) -> Any:
         """What the encoder takes for documents of a source, from this number on. OptionError as sample()."""
         return how(
-            tokenizer._core, self.alpha, self.seed, nbest=self.nbest, method=self.method, source=source,
+            tokenizer.codec, self.alpha, self.seed, nbest=self.nbest, method=self.method, source=source,
             document=document,
         )  # fmt: skip
 
     def needs_whole(self, tokenizer: TokenizerSampling) -> bool:
         """Whether a sample is drawn of a whole document, and not part by part."""
-        return self.nbest > 1 or "dropout" in (self.method, *tokenizer._core.model.kind.sampling)
+        return self.nbest > 1 or "dropout" in (self.method, *tokenizer.codec.model.kind.sampling)
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)
 
 
 def how(
-    core: Core, alpha: float, seed: int | None, *, nbest: int = -1, method: str | None = None, source: int = 0,
+    codec: Codec, alpha: float, seed: int | None, *, nbest: int = -1, method: str | None = None, source: int = 0,
     document: int = 0,
 ) -> Any:  # fmt: skip
     """What c_scratch.Scratch.encode_batch takes to sample. OptionError if the model cannot be sampled so."""
     seed = int.from_bytes(os.urandom(8), "little") if seed is None else seed
-    method = _checked(core, method, alpha, seed, nbest)
+    method = _checked(codec, method, alpha, seed, nbest)
     return c_scratch.sampling(method, alpha, seed, n_best=nbest, source=source, document=document)
 
 
-def _checked(core: Core, method: str | None, alpha: float, seed: int, nbest: int) -> str:
+def _checked(codec: Codec, method: str | None, alpha: float, seed: int, nbest: int) -> str:
     """The method to use."""
-    kind = core.model.kind
-    if core.rules is not None:
+    kind = codec.model.kind
+    if codec.rules is not None:
         raise OptionError("models of tokenizer.json cannot be sampled: use the SentencePiece model they were made from")
     if not kind.sampling:
         raise OptionError(f"{kind.title} models encode a text in one way only: there is nothing to sample")
@@ -76,26 +76,26 @@ def _checked(core: Core, method: str | None, alpha: float, seed: int, nbest: int
     return method
 
 
-def nbest_spans(core: Core, data: bytes, n: int) -> list[c_scratch.Path]:
+def nbest_spans(codec: Codec, data: bytes, n: int) -> list[c_scratch.Path]:
     """The n best paths as (int64[n, 4], score): id, begin and end in the text, end in the normalized text."""
-    with core.scratch() as scratch:
+    with codec.scratch() as scratch:
         return scratch.nbest(data, n)
 
 
 def sample_spans(
-    core: Core, data: bytes, n: int, *, alpha: float, seed: int | None = None, replacement: bool = True,
+    codec: Codec, data: bytes, n: int, *, alpha: float, seed: int | None = None, replacement: bool = True,
     include_best: bool = False, source: int = 0, document: int = 0,
 ) -> list[c_scratch.Path]:  # fmt: skip
     """Paths drawn as sample_and_score() explains, with spans as nbest_spans gives them."""
-    drawing = how(core, alpha, seed, method="lattice", source=source, document=document)
-    with core.scratch() as scratch:
+    drawing = how(codec, alpha, seed, method="lattice", source=source, document=document)
+    with codec.scratch() as scratch:
         return scratch.sample_paths(data, n, drawing, distinct=not replacement, include_best=include_best)
 
 
 class TokenizerSampling:
     """Other ways to encode a text than the best one. The arguments that methods share are explained at sample()."""
 
-    _core: Core
+    codec: Codec
 
     def sample(
         self, text: str | bytes, *, alpha: float, seed: int | None = None, nbest: int = -1,
@@ -114,15 +114,15 @@ class TokenizerSampling:
         Source: Kudo, "Subword regularization", 2018; Provilkov et al., "BPE-dropout", 2020; kexue.fm/archives/9768.
         """
         data = as_bytes(text)
-        core = self._core
+        codec = self.codec
         if nbest in (0, 1):
-            return core.encode(data)
+            return codec.encode(data)
         offsets, id_offsets = np.array([0, len(data)], np.int64), np.empty(2, np.int64)
-        drawing = how(core, alpha, seed, nbest=nbest, method=method, source=source, document=document)
+        drawing = how(codec, alpha, seed, nbest=nbest, method=method, source=source, document=document)
         room = c_scratch.capacity_for(len(data))
-        with core.scratch() as scratch:
+        with codec.scratch() as scratch:
             while True:
-                ids: Ids = np.empty(room, core.dtype)
+                ids: Ids = np.empty(room, codec.dtype)
                 try:
                     n = scratch.encode_batch(np.frombuffer(data, np.uint8), offsets, ids, id_offsets, sampling=drawing)
                     sampled: Ids = ids[:n].copy()
@@ -136,8 +136,8 @@ class TokenizerSampling:
         For SentencePiece's Unigram models, equal to sentencepiece's, ties and scores included. 1 <= n <= 1024; fewer
         come where there are fewer.
         """
-        found = nbest_spans(self._core, as_bytes(text), n)
-        paths = [(spans[:, 0].astype(self._core.dtype), score) for spans, score in found]
+        found = nbest_spans(self.codec, as_bytes(text), n)
+        paths = [(spans[:, 0].astype(self.codec.dtype), score) for spans, score in found]
         return paths if scores else [ids for ids, _ in paths]
 
     def sample_and_score(
@@ -152,12 +152,12 @@ class TokenizerSampling:
         text has no more than n paths, without replacement, all of them come back here; sentencepiece loses one.
         """
         paths = sample_spans(
-            self._core, as_bytes(text), n, alpha=alpha, seed=seed, replacement=replacement, include_best=include_best,
+            self.codec, as_bytes(text), n, alpha=alpha, seed=seed, replacement=replacement, include_best=include_best,
             source=source, document=document,
         )  # fmt: skip
-        return [(spans[:, 0].astype(self._core.dtype), score) for spans, score in paths]
+        return [(spans[:, 0].astype(self.codec.dtype), score) for spans, score in paths]
 
     def entropy(self, text: str | bytes, *, alpha: float) -> float:
         """Of p ~ exp(alpha * score) over all ways to cut the text, in nats; SentencePiece's Unigram models."""
-        with self._core.scratch() as scratch:
+        with self.codec.scratch() as scratch:
             return scratch.entropy(as_bytes(text), alpha)

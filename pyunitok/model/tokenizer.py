@@ -20,8 +20,8 @@ from pyunitok._c import library
 from pyunitok._c import model as c_model
 from pyunitok.errors import VocabularyError
 from pyunitok.model import batch
-from pyunitok.model.core import Core
-from pyunitok.model.decoding import Errors, as_batch, as_ids
+from pyunitok.model.codec import Codec, Errors
+from pyunitok.model.ids import as_batch, as_ids
 from pyunitok.model.pieces import TokenizerPieces
 from pyunitok.model.sampling import TokenizerSampling
 from pyunitok.packed import Ids, Offsets, Packed, as_bytes
@@ -33,7 +33,7 @@ Engine = Literal["double-array", "hat"]
 
 
 class Tokenizer(TokenizerSampling, TokenizerPieces):
-    """A model and what is needed to use it. Immutable: shared by threads, survives fork, pickles by content.
+    """A model, ready for use. Immutable: threads may share it; it survives a fork and pickles by content.
 
     >>> tok = Tokenizer.from_pieces([bytes([b]) for b in range(256)] + ["th", "the"])
     >>> tok.encode("the thing").tolist()
@@ -41,8 +41,9 @@ class Tokenizer(TokenizerSampling, TokenizerPieces):
     >>> tok.decode([257, 33])
     'the!'
 
-    name  the vocabulary's
-    path  the file it came from, or None
+    name   the name of the vocabulary
+    path   the file that it came from, or None
+    codec  for the other modules of this package; it may change in any release
     """
 
     def __init__(
@@ -53,8 +54,8 @@ class Tokenizer(TokenizerSampling, TokenizerPieces):
             raise TypeError(
                 "a Tokenizer is made by Tokenizer.default(), Tokenizer.from_file(path) or Tokenizer.from_pieces(pieces)"
             )
-        self._core = Core(model, about)
-        self._scratches = self._core.scratches
+        self.codec = Codec(model, about)
+        self._scratches = self.codec.scratches
         self.name = about.name
         self.path = path
 
@@ -131,21 +132,14 @@ class Tokenizer(TokenizerSampling, TokenizerPieces):
         vocabulary = Vocabulary.pack(
             items, ids, eod_id=eod_id, eod_piece=eod_piece, fallback_id=fallback_id, name=name
         )
-        return cls._from_vocabulary(vocabulary, engine=engine, cpu=cpu)
-
-    @classmethod
-    def _from_vocabulary(
-        cls, vocabulary: Vocabulary, *, path: str | None = None, engine: Engine = "double-array", cpu: str | None = None
-    ) -> Tokenizer:
-        """The model of a vocabulary. path: of its file, if there is one."""
-        return cls(vocabulary.build(engine=engine, cpu=cpu), vocabulary.about(vocabulary.name), path=path)
+        return cls(vocabulary.build(engine=engine, cpu=cpu), vocabulary.about(name))
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the native form: it opens by memory-mapping, with nothing to rebuild."""
-        native.save(path, self._core.model, self._core.about)
+        native.save(path, self.codec.model, self.codec.about)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        image = bytes(native.write(self._core.model, self._core.about))
+        image = bytes(native.write(self.codec.model, self.codec.about))
         return _unpickle, (image, self.path, self.engine)
 
     # ----------------------------------------------------------------------------------------------- encoding ---
@@ -161,19 +155,19 @@ class Tokenizer(TokenizerSampling, TokenizerPieces):
         if not special or add_special:
             return self._encode_special(text, special, add_special)
         data = text.encode() if text.__class__ is str else as_bytes(text)
-        try:  # Core.scratch() spelled out: this path is measured in nanoseconds
+        try:  # Codec.scratch() spelled out: this path is measured in nanoseconds
             scratch = self._scratches.pop()
         except IndexError:
-            scratch = self._core.new_scratch()
+            scratch = self.codec.new_scratch()
         ids: Ids = scratch.encode(data)
         self._scratches.append(scratch)
         return ids
 
     def _encode_special(self, text: str | bytes, special: bool, add_special: bool) -> Ids:
-        rules = self._core.rules
+        rules = self.codec.rules
         if rules is None:
             return self.encode(text)
-        with self._core.scratch() as scratch:
+        with self.codec.scratch() as scratch:
             return rules.encode(cast(RulesScratch, scratch), as_bytes(text), special=special, add_special=add_special)
 
     def __call__(self, text: Any) -> Any:
@@ -182,7 +176,7 @@ class Tokenizer(TokenizerSampling, TokenizerPieces):
 
     def count(self, text: str | bytes) -> int:
         """len(encode(text)), without making the array. Raises as encode."""
-        with self._core.scratch() as scratch:
+        with self.codec.scratch() as scratch:
             return scratch.count(as_bytes(text))
 
     def encode_batch(self, docs: Iterable[str | bytes] | Packed, threads: int | None = None) -> Packed:
@@ -196,27 +190,27 @@ class Tokenizer(TokenizerSampling, TokenizerPieces):
         batch.check_threads(threads)
         if isinstance(docs, str | bytes):
             raise TypeError("encode_batch takes many documents; for one, use encode")
-        return batch.encode_batch(self._core, batch.documents_of(docs), threads)
+        return batch.encode_batch(self.codec, batch.documents_of(docs), threads)
 
     def encode_as_pieces(self, text: str | bytes) -> list[str]:
         """The pieces of a text. Invalid UTF-8 shows as <0xE3>; an unknown character shows as itself. Hugging Face: what
         tokenizers has as `tokens`; there, BPE shows the unknown piece."""
-        core, data = self._core, as_bytes(text)
-        if core.rules is not None:
-            with core.scratch() as scratch:
-                return core.rules.tokens(cast(RulesScratch, scratch), data)
-        ids = core.encode_list(data)
-        if not core.normalizes or core.model.info.unknown_id not in ids:
+        codec, data = self.codec, as_bytes(text)
+        if codec.rules is not None:
+            with codec.scratch() as scratch:
+                return codec.rules.tokens(cast(RulesScratch, scratch), data)
+        ids = codec.encode_list(data)
+        if not codec.normalizes or codec.model.info.unknown_id not in ids:
             try:
-                return [core.shown[id_] for id_ in ids]
+                return [codec.shown[id_] for id_ in ids]
             except KeyError:
                 return [self.id_to_piece(id_) for id_ in ids]
-        with core.scratch() as scratch:
+        with codec.scratch() as scratch:
             spans = scratch.encode_spans(data)
-        normalized, ends = core.model.normalize(data), spans[:, 3].tolist()
+        normalized, ends = codec.model.normalize(data), spans[:, 3].tolist()
         parts = [utf8.shown(normalized[begin:end]) for begin, end in pairwise([0, *ends])]
         pairs = zip(spans[:, 0].tolist(), parts, strict=True)
-        return [self.id_to_piece(id_) if core.model.is_byte(id_) else part for id_, part in pairs]
+        return [self.id_to_piece(id_) if codec.model.is_byte(id_) else part for id_, part in pairs]
 
     def encode_with_offsets(self, text: str | bytes) -> tuple[Ids, Offsets]:
         """dtype[n] ids and int64[n, 2] spans: token k comes from text[spans[k, 0] : spans[k, 1]].
@@ -227,7 +221,7 @@ class Tokenizer(TokenizerSampling, TokenizerPieces):
         Slower than encode, and O(n) memory.
         """
         data = as_bytes(text)
-        with self._core.scratch() as scratch:
+        with self.codec.scratch() as scratch:
             table = scratch.encode_spans(data)
         spans = table[:, 1:3].copy()
         if isinstance(text, str):
@@ -241,7 +235,7 @@ class Tokenizer(TokenizerSampling, TokenizerPieces):
     def normalize(self, text: str | bytes) -> str:
         """The text that is encoded: SentencePiece's normalization, with U+2581 for spaces; BytePiece's NFC; that of a
         tokenizer.json, as for a text without added tokens; RWKV's as it is."""
-        return self._core.normalize(as_bytes(text))
+        return self.codec.normalize(as_bytes(text))
 
     # ----------------------------------------------------------------------------------------------- decoding ---
 
@@ -251,15 +245,15 @@ class Tokenizer(TokenizerSampling, TokenizerPieces):
 
         skip_special  models of Hugging Face: special tokens decode to nothing (skip_special_tokens of tokenizers)
         """
-        if ids.__class__ is list and self._core.decodes_few:  # a few: measured in nanoseconds
-            data = self._core.model.decode_few(ids)
+        if ids.__class__ is list and self.codec.decodes_few:  # a few: measured in nanoseconds
+            data = self.codec.model.decode_few(ids)
             if data is not None:
                 try:
                     return data.decode()
                 except UnicodeDecodeError:
                     if errors == "strict":
                         raise
-        return self._core.decode_text(as_ids(ids, self.dtype), errors, skip_special)
+        return self.codec.decode_text(as_ids(ids, self.dtype), errors, skip_special)
 
     def decode_bytes(self, ids: Iterable[int]) -> bytes:
         """The bytes of any sequence of ids. IdError names the first id that has no piece, and its position.
@@ -268,19 +262,19 @@ class Tokenizer(TokenizerSampling, TokenizerPieces):
         space goes if the model adds or removes such, byte pieces are their bytes, control symbols nothing; then the
         model's denormalizer, if it has one. Hugging Face: what the file's decoders make of them, no special tokens.
         """
-        return self._core.decode_bytes(as_ids(ids, self.dtype))
+        return self.codec.decode_bytes(as_ids(ids, self.dtype))
 
     def decode_batch(
         self, batch: Packed | Iterable[Iterable[int]], errors: Errors = "strict", *, skip_special: bool = True
     ) -> list[str]:
         """The texts of many sequences of ids: a Packed of dtype, or lists or arrays. Arguments and errors as decode."""
         items = as_batch(batch, self.dtype)
-        return [self._core.decode_text(np.ascontiguousarray(ids), errors, skip_special) for ids in items]
+        return [self.codec.decode_text(np.ascontiguousarray(ids), errors, skip_special) for ids in items]
 
     def decode_bytes_batch(self, batch: Packed | Iterable[Iterable[int]]) -> Packed:
         """Like decode_batch, as bytes: a Packed of uint8. IdError as decode_bytes; its position counts over all ids."""
         items = as_batch(batch, self.dtype)
-        return Packed(*self._core.decode_documents(items.data, items.offsets))
+        return Packed(*self.codec.decode_documents(items.data, items.offsets))
 
     # ------------------------------------------------------------------------------------------------ the model ---
 
@@ -288,39 +282,39 @@ class Tokenizer(TokenizerSampling, TokenizerPieces):
     def kind(self) -> str:
         """How it encodes: "longest", "unigram", "bpe", "char" or "word"; a tokenizer.json may also be "wordpiece" or
         "wordlevel"."""
-        return self._core.rules.kind if self._core.rules else self._core.model.kind.name
+        return self.codec.rules.kind if self.codec.rules else self.codec.model.kind.name
 
     @property
     def algorithm(self) -> str:
         """What decides the ids, with a version: tokens made by another are not comparable."""
-        return self._core.rules.algorithm if self._core.rules else self._core.model.kind.algorithm
+        return self.codec.rules.algorithm if self.codec.rules else self.codec.model.kind.algorithm
 
     @property
     def lossless(self) -> bool:
         """Whether decode_bytes(encode(x)) == x for every x. No SentencePiece model is: U+2581 comes back
         as a space; nor BytePiece: what comes back is in Unicode's form NFC."""
-        return self._core.lossless
+        return self.codec.lossless
 
     @property
     def engine(self) -> str:
         """What finds the longest piece: "double-array" or "hat"."""
-        return next(name for name, number in library.ENGINES.items() if number == self._core.model.info.engine)
+        return next(name for name, number in library.ENGINES.items() if number == self.codec.model.info.engine)
 
     @property
     def cpu(self) -> str:
         """The instruction set in use."""
-        return next(name for name, number in library.CPUS.items() if number == self._core.model.info.cpu)
+        return next(name for name, number in library.CPUS.items() if number == self.codec.model.info.cpu)
 
     @property
     def memory_bytes(self) -> int:
         """What the model holds; each thread that encodes holds some 4 MiB more, for Unigram 16 MiB."""
-        self._core.model.complete()
-        return int(self._core.model.info.memory_bytes)
+        self.codec.model.complete()
+        return int(self.codec.model.info.memory_bytes)
 
     @cached_property
     def sha256(self) -> str:
         """Of the vocabulary itself (pieces, ids, special ids), whichever file it came from."""
-        model, about = self._core.model, self._core.about
+        model, about = self.codec.model, self.codec.about
         digest = hashlib.sha256(f"pyunitok {self.kind} 1\n".encode())
         if model.kind.has_spec:
             digest.update(memoryview(model.save())[library.CHECKED_FROM :])
@@ -341,6 +335,11 @@ class Tokenizer(TokenizerSampling, TokenizerPieces):
 
     def __repr__(self) -> str:
         return f"Tokenizer({self.name!r}, vocab_size={self.vocab_size}, engine={self.engine!r}, cpu={self.cpu!r})"
+
+
+def from_vocabulary(vocabulary: Vocabulary, path: str | None = None) -> Tokenizer:
+    """The Tokenizer of a vocabulary; path: the file that it came from, if any."""
+    return Tokenizer(vocabulary.build(), vocabulary.about(vocabulary.name), path=path)
 
 
 def _unpickle(image: bytes, path: str | None, engine: str) -> Tokenizer:

@@ -55,13 +55,13 @@ class Encoder:
         self._plan = plan
         self._own = threading.local()
         self._held, self._changed = 0, threading.Condition()  # bytes of memory for documents being encoded
-        self._dtype = plan.tokenizer._core.dtype
+        self._dtype = plan.tokenizer.codec.dtype
         self._idle: list[Ids] = []
         self._scratches: list[c_scratch.Scratch] = []  # of all threads
 
     def __call__(self, block: Block) -> Encoded:
         plan, has_eod = self._plan, self._plan.eod_id is not None
-        carries = plan.tokenizer._core.model.kind.carries_state
+        carries = plan.tokenizer.codec.model.kind.carries_state
         continues = carries and block.n_docs > 0 and block.inside > 0
         state = c_scratch.State(self.carry.take(block.number)) if continues else c_scratch.State()
         ids, id_offsets, n_ids = self._encode(block, state)
@@ -81,13 +81,13 @@ class Encoder:
 
     def end(self) -> None:
         """Leave the scratches to the next run; no thread may use this encoder any more."""
-        self._plan.tokenizer._core.scratches += self._scratches
+        self._plan.tokenizer.codec.scratches += self._scratches
 
     def _encode(self, block: Block, state: c_scratch.State) -> tuple[Ids, Offsets, int]:
         """The block's ids in a reused array, the offsets of the documents in it, and the number of ids."""
         plan, n_docs = self._plan, block.n_docs
         if not hasattr(self._own, "scratch"):
-            self._own.scratch = plan.tokenizer._core.take_scratch()
+            self._own.scratch = plan.tokenizer.codec.take_scratch()
             self._scratches.append(self._own.scratch)
         offsets = block.offsets[: n_docs + 1]
         room = int(offsets[-1]) + n_docs + library.ENCODE_SLACK

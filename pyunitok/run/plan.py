@@ -45,7 +45,7 @@ class Plan:
         sample, verify = self.options.sample, self.options.verify
         is_whole = sample is not None and sample.needs_whole(self.tokenizer)
         is_whole |= verify and not self.tokenizer.lossless  # a part may be decoded differently from the document
-        return whole if is_whole else self.tokenizer._core.split
+        return whole if is_whole else self.tokenizer.codec.split
 
     @property
     def reading(self) -> Reading:
@@ -71,7 +71,7 @@ class Plan:
     @property
     def memory_factor(self) -> int:
         """Memory that a document takes while it is encoded, beyond that of the C library, for each of its bytes."""
-        rules = self.tokenizer._core.rules
+        rules = self.tokenizer.codec.rules
         return rules.memory_factor if rules else 0
 
     @property
@@ -130,7 +130,7 @@ class Plan:
                 f"the ids of {self.tokenizer.name} go up to {self.tokenizer.vocab_size - 1} and do not fit"
                 f" uint{8 * self.id_bytes}; --dtype uint32 writes a file that they fit"
             )
-        largest = min(largest, 256 ** int(self.tokenizer._core.model.info.id_bytes) - 1)
+        largest = min(largest, 256 ** int(self.tokenizer.codec.model.info.id_bytes) - 1)
         eod_id = self.eod_id
         if eod_id is not None and not 0 <= eod_id <= largest:
             raise OptionError(f"the eod id {eod_id} is not within 0..{largest}, the ids that the file can hold")

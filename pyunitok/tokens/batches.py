@@ -33,7 +33,7 @@ def batches(array: TokenArray, first: int, stop: int, tokenizer: Tokenizer, n_id
     eod = array.eod_id is not None
     for _, bounds in array.runs(first, stop, max_tokens=n_ids):
         begin, end = int(bounds[0]), int(bounds[-1]) - eod
-        if len(bounds) > 2 or end - begin <= n_ids or tokenizer._core.decodes_whole:
+        if len(bounds) > 2 or end - begin <= n_ids or tokenizer.codec.decodes_whole:
             yield Batch(bounds, False, eod)
             continue
         for at in range(begin, end, n_ids):

@@ -72,13 +72,13 @@ def count_uses(reading: Reading, tokenizer: Tokenizer, progress: Progress) -> Us
 
 def _divided(reading: Reading, tokenizer: Tokenizer) -> Reading:
     """Long documents are divided only where the model keeps no state from one part to the next."""
-    core = tokenizer._core
-    return replace(reading, split=whole if core.model.kind.carries_state or core.rules else core.split)
+    codec = tokenizer.codec
+    return replace(reading, split=whole if codec.model.kind.carries_state or codec.rules else codec.split)
 
 
 def _ids(block: Block, tokenizer: Tokenizer) -> np.ndarray[Any, Any]:
     packed = Packed(block.data, block.offsets[: block.n_docs + 1])
-    return encode_batch(tokenizer._core, PackedDocuments(packed), 1).data
+    return encode_batch(tokenizer.codec, PackedDocuments(packed), 1).data
 
 
 def _total(reading: Reading) -> int:

@@ -75,13 +75,13 @@ def _texts(array: TokenArray, tokenizer: Tokenizer, first: int, stop: int, separ
     for bounds, open_end, drop_last in batches(array, first, stop, tokenizer, BATCH_IDS):
         ids = np.asarray(array.ids[bounds[0] : bounds[-1]])
         after = b"" if open_end else separator
-        yield tokenizer._core.decode_documents(ids, bounds - bounds[0], drop_last=drop_last, separator=after)[0]
+        yield tokenizer.codec.decode_documents(ids, bounds - bounds[0], drop_last=drop_last, separator=after)[0]
 
 
 def _json_lines(array: TokenArray, tokenizer: Tokenizer, names: list[str], bounds: Ints) -> Bytes:
     """A line for each document, whose text is in nested objects; `names` from the innermost to the outermost."""
     ids = np.asarray(array.ids[bounds[0] : bounds[-1]])
-    data, offsets = tokenizer._core.decode_documents(ids, bounds - bounds[0], drop_last=array.eod_id is not None)
+    data, offsets = tokenizer.codec.decode_documents(ids, bounds - bounds[0], drop_last=array.eod_id is not None)
     text, lines = data.tobytes(), []
     for begin, end in pairwise(offsets.tolist()):
         value: Any = text[begin:end].decode("utf-8", "replace")

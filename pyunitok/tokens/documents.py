@@ -117,7 +117,7 @@ class Documents(ABC):
     def texts_bytes(self, documents: Which = slice(None)) -> Packed:
         """text_bytes() of many documents: a Packed of uint8."""
         ids = self[documents]
-        data, offsets = self.tokenizer._core.decode_documents(ids.data, ids.offsets, drop_last=self.eod_id is not None)
+        data, offsets = self.tokenizer.codec.decode_documents(ids.data, ids.offsets, drop_last=self.eod_id is not None)
         return Packed(data, offsets)
 
     def text_bytes(self, document: int) -> bytes:

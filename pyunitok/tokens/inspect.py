@@ -35,21 +35,21 @@ def rows(path: str | os.PathLike[str]) -> Rows:
 def _lossless(tokenizer: Tokenizer) -> str:
     if tokenizer.lossless:
         return "yes: any bytes come back exactly"
-    if (tokenizer._core.about.prepare or {}).get("format"):
+    if (tokenizer.codec.about.prepare or {}).get("format"):
         return "no: text comes back as it is normalized, as far as the decoders of the file undo it"
-    if tokenizer._core.about.prepare:
+    if tokenizer.codec.about.prepare:
         return "no: text comes back in Unicode's form NFC"
-    if not tokenizer._core.normalizes:
-        is_greedy = not tokenizer._core.model.kind.has_spec
+    if not tokenizer.codec.normalizes:
+        is_greedy = not tokenizer.codec.model.kind.has_spec
         return f"no: bytes without a piece become id {tokenizer.fallback_id}" if is_greedy else "no"
-    if tokenizer._core.model.info.flags & library.MODEL_FLAGS["byte_fallback"]:
+    if tokenizer.codec.model.info.flags & library.MODEL_FLAGS["byte_fallback"]:
         return "no: text comes back as it is normalized, U+2581 as a space, bytes that are no UTF-8 as U+FFFD"
     return f"no: text comes back as it is normalized, and unknown characters become id {tokenizer.unk_id}"
 
 
 def _rules(tokenizer: Tokenizer) -> str:
     """What is done to a text before it is encoded."""
-    prepare, flags = tokenizer._core.about.prepare or {}, int(tokenizer._core.model.info.flags)
+    prepare, flags = tokenizer.codec.about.prepare or {}, int(tokenizer.codec.model.info.flags)
     if "json" in prepare:
         prepare, flags = json.loads(prepare["json"]), 0
     parts = [str(prepare[key]["type"]) for key in ("normalizer", "pre_tokenizer") if prepare.get(key)]
@@ -64,13 +64,13 @@ def model_rows(tokenizer: Tokenizer) -> Rows:
     rows = [
         ("model", tokenizer.name),
         ("file", tokenizer.path or "-"),
-        ("kind", (tokenizer._core.rules or tokenizer._core.model.kind).summary),
+        ("kind", (tokenizer.codec.rules or tokenizer.codec.model.kind).summary),
         ("pieces", f"{sum(1 for piece in pieces if len(piece)):,}, the longest of {tokenizer.max_piece_bytes} bytes"),
         ("ids", f"0..{tokenizer.vocab_size - 1} ({tokenizer.dtype})"),
         ("eod", eod),
     ]
-    if tokenizer._core.model.kind.has_spec:
-        special = ", ".join(f"{role} {id_}" for role, id_ in tokenizer._core.about.special.items())
+    if tokenizer.codec.model.kind.has_spec:
+        special = ", ".join(f"{role} {id_}" for role, id_ in tokenizer.codec.about.special.items())
         rows += [("special", special or "none"), ("rules", _rules(tokenizer))]
     return [
         *rows,

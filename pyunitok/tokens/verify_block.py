@@ -18,7 +18,7 @@ Reference = Callable[[bytes], bytes]
 
 def reference_of(tokenizer: Tokenizer) -> Reference | None:
     """What decoding must give for a text: the text itself (None) where the model is lossless, else its reference()."""
-    return None if tokenizer.lossless else tokenizer._core.reference
+    return None if tokenizer.lossless else tokenizer.codec.reference
 
 
 def verify_block(
@@ -40,9 +40,9 @@ def verify_block(
         parts = [reference(block.data[a:b].tobytes()) for a, b in pairwise(texts.tolist())]
         expected = np.frombuffer(b"".join(parts), np.uint8)
         bounds = np.cumsum([0, *map(len, parts)])
-    decoded, ends = tokenizer._core.decode_documents(ids, id_offsets[: whole + 1], drop_last=eod)
+    decoded, ends = tokenizer.codec.decode_documents(ids, id_offsets[: whole + 1], drop_last=eod)
     if block.open_end:
-        last, last_ends = tokenizer._core.decode_documents(ids, id_offsets[whole : n_docs + 1])
+        last, last_ends = tokenizer.codec.decode_documents(ids, id_offsets[whole : n_docs + 1])
         decoded, ends = np.concatenate((decoded, last)), np.concatenate((ends, last_ends[1:] + ends[-1]))
     if np.array_equal(ends, bounds) and np.array_equal(decoded, expected):
         return

@@ -183,7 +183,7 @@ def _decode(array: TokenArray, tokenizer: Tokenizer, batch: Batch) -> Stretch:
     bounds, open_end, drop_last = batch
     ids = np.ascontiguousarray(array.ids[bounds[0] : bounds[-1]])
     try:
-        data, offsets = tokenizer._core.decode_documents(ids, bounds - bounds[0], drop_last=drop_last)
+        data, offsets = tokenizer.codec.decode_documents(ids, bounds - bounds[0], drop_last=drop_last)
     except IdError as error:
         at = int(bounds[0]) + int(getattr(error, "position", 0))
         where = f"{array.path}: document {array.locate(at)}, token {at}"
@@ -215,7 +215,7 @@ class _Place:
         begin, end = self.array.bounds(self.first + d)
         for at in range(begin, end, BATCH_IDS):
             ids = np.ascontiguousarray(self.array.ids[at : min(at + BATCH_IDS, end)])
-            sizes = self.tokenizer._core.decode_documents(ids, np.arange(len(ids) + 1))[1]
+            sizes = self.tokenizer.codec.decode_documents(ids, np.arange(len(ids) + 1))[1]
             if byte < sizes[-1]:
                 k = int(np.searchsorted(sizes, byte, "right")) - 1
                 return f"token {at + k} (id {ids[k]})"

@@ -20,7 +20,7 @@ from pyunitok._c import train as c_train
 from pyunitok._c.train import Units
 from pyunitok._c.train_bpe import BpeTrainer
 from pyunitok.errors import OptionError, TrainingError
-from pyunitok.model.tokenizer import Tokenizer
+from pyunitok.model.tokenizer import Tokenizer, from_vocabulary
 from pyunitok.packed import Bytes
 from pyunitok.train.alphabet import Alphabet
 from pyunitok.train.modelfile import Piece
@@ -115,7 +115,7 @@ def first_merges(vocabulary: Vocabulary, n_special: int, n_merges: int) -> Token
     assert vocabulary.merges is not None
     merges = vocabulary.merges.reshape(3, -1)[:, :n_merges].reshape(-1)
     end = n_special + 256 + n_merges
-    return Tokenizer._from_vocabulary(_pack("bpe", pieces[n_special:end], pieces[:n_special], merges=merges))
+    return from_vocabulary(_pack("bpe", pieces[n_special:end], pieces[:n_special], merges=merges))
 
 
 def of_scores(scored: list[Piece], special: list[bytes]) -> Vocabulary:
@@ -152,7 +152,7 @@ def format_of(out: str | os.PathLike[str], to: str | None) -> str:
 def save(vocabulary: Vocabulary, training: Training, to: str | None) -> Tokenizer:
     """Return the model; write its file, if one was asked for."""
     if training.out is None:
-        return Tokenizer._from_vocabulary(vocabulary)
+        return from_vocabulary(vocabulary)
     if format_of(training.out, to) == "huggingface":
         return training.write({training.out: writer.write(vocabulary)})
     return training.write({training.out: native_file.write(vocabulary.build(), vocabulary.about(training.out.stem))})

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from pyunitok.model.tokenizer import Tokenizer
+from pyunitok.model.tokenizer import from_vocabulary
 from pyunitok.train import bytepiece, options
 from pyunitok.train.bytepiece import BytePieceJob, BytePieceOptions
 from pyunitok.train.options import Option
@@ -43,7 +43,7 @@ def _run(training: Training, given: dict[str, Any]) -> Trained:
     vocabulary = format_.vocabulary_of(entries[0], path or "trained.model")
     pieces = [piece for piece in models[0].items() if len(piece) > 1]
     return training.trained(
-        Tokenizer._from_vocabulary(vocabulary, path=path), pieces,
+        from_vocabulary(vocabulary, path=path), pieces,
         {"learned": len(pieces), "byte": 256, "control": bytepiece.N_SPECIAL},
         [("text", f"{job.stats.n_bytes:,} bytes")], [MeasuredSize(*size) for size in job.sizes], job.stats.n_bytes,
         source,

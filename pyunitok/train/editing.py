@@ -13,7 +13,7 @@ import numpy as np
 from pyunitok.corpus import inputs
 from pyunitok.corpus.reading import Reading, ReadingOptions
 from pyunitok.errors import InputError, OptionError
-from pyunitok.model.tokenizer import Tokenizer
+from pyunitok.model.tokenizer import Tokenizer, from_vocabulary
 from pyunitok.tokens.corpus_counts import FileCount, count_files, count_uses
 from pyunitok.train.words import Word, rank_words
 from pyunitok.vocab import edit
@@ -41,7 +41,7 @@ class Report:
 
     def tokenizer(self) -> Tokenizer:
         """The model of the edited vocabulary."""
-        return Tokenizer._from_vocabulary(self.edited.vocabulary)
+        return from_vocabulary(self.edited.vocabulary)
 
     def to_json(self) -> dict[str, Any]:
         return {**self.edited.to_json(), "texts": [text.to_json() for text in self.texts]}

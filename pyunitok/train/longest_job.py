@@ -15,7 +15,7 @@ import numpy as np
 from pyunitok._c.train import Units
 from pyunitok._c.train_greedy import MAX_PIECE_BYTES, GreedyRules
 from pyunitok.errors import NoTextError, OptionError
-from pyunitok.model.tokenizer import Tokenizer
+from pyunitok.model.tokenizer import Tokenizer, from_vocabulary
 from pyunitok.packed import Bytes, Offsets, Packed
 from pyunitok.train import longest, options
 from pyunitok.train.checkpoint import Checkpoint
@@ -165,7 +165,7 @@ def _save(pieces: list[bytes], training: Training, to: str | None) -> Tokenizer:
     ids = np.arange(EOD + 1, EOD + 1 + len(pieces))
     vocabulary = Vocabulary.pack(pieces, ids, eod_id=EOD, eod_piece="<eod>", name="longest")
     if training.out is None:
-        return Tokenizer._from_vocabulary(vocabulary)
+        return from_vocabulary(vocabulary)
     if (to or ("rwkv" if training.out.suffix == ".txt" else "native")) == "rwkv":
         return training.write({training.out: convert.rwkv_text(vocabulary)})
     return training.write({training.out: native.write(vocabulary.build(), vocabulary.about(vocabulary.name))})

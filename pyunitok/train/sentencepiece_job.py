@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from pyunitok.errors import OptionError
-from pyunitok.model.tokenizer import Tokenizer
+from pyunitok.model.tokenizer import Tokenizer, from_vocabulary
 from pyunitok.train import byte_level, modelfile, normalization, options
 from pyunitok.train.options import Option
 from pyunitok.train.sentencepiece import SentencePieceJob
@@ -181,7 +181,7 @@ def _first_merges(proto: Any, n_merges: int) -> Tokenizer:
 
 
 def _tokenizer(data: bytes) -> Tokenizer:
-    return Tokenizer._from_vocabulary(sentencepiece.read_vocabulary(data, "trained"))
+    return from_vocabulary(sentencepiece.read_vocabulary(data, "trained"))
 
 
 def _trainer(name: str, help: str, options: list[Option]) -> Trainer:

@@ -141,7 +141,7 @@ def reference(proto: Any) -> Any:
 
 def encode_plain(tok: Tokenizer, texts: list[bytes]) -> list[list[int]]:
     """Without cuts and memo."""
-    scratch = tok._core.new_scratch()
+    scratch = tok.codec.new_scratch()
     return [scratch.encode_spans(text)[:, 0].tolist() for text in texts]
 
 
@@ -152,7 +152,7 @@ def encode(tok: Tokenizer, texts: list[bytes], *, scratch: Any = None) -> list[l
     ids, ends = np.empty(4 * len(data) + 4096, tok.dtype), np.empty(len(texts) + 1, np.int64)
     while True:
         try:
-            (scratch or tok._core.new_scratch()).encode_batch(data, offsets, ids, ends)
+            (scratch or tok.codec.new_scratch()).encode_batch(data, offsets, ids, ends)
             return [ids[begin:end].tolist() for begin, end in pairwise(ends)]
         except library.CapacityError:
             ids = np.empty(2 * len(ids), tok.dtype)
@@ -162,7 +162,7 @@ def encode_in_parts(
     tok: Tokenizer, rng: random.Random, text: bytes, block: int, *, sampling: Any = None
 ) -> list[int]:
     """Block by block, as a stream brings it: what can be encoded is, and the rest stays for the next."""
-    state, scratch, held, out, n_parts = c_scratch.State(), tok._core.new_scratch(), b"", [], 0
+    state, scratch, held, out, n_parts = c_scratch.State(), tok.codec.new_scratch(), b"", [], 0
     blocks = []
     at = 0
     while at < len(text):
@@ -172,7 +172,7 @@ def encode_in_parts(
     for k, more in enumerate([*blocks, b""]):
         held += more
         last = k == len(blocks)
-        n = len(held) if last else tok._core.split(held)
+        n = len(held) if last else tok.codec.split(held)
         assert 0 <= n <= len(held)
         if n == 0 and not last:
             continue

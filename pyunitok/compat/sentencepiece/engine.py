@@ -16,7 +16,7 @@ from pyunitok._c import text as c_text
 from pyunitok.compat.sentencepiece.alignment import align
 from pyunitok.compat.sentencepiece.text import EncodedText
 from pyunitok.model.sampling import nbest_spans, sample_spans
-from pyunitok.model.tokenizer import Tokenizer
+from pyunitok.model.tokenizer import from_vocabulary
 from pyunitok.packed import Offsets
 from pyunitok.vocab import sentencepiece, utf8
 from pyunitok.vocab.vocabulary import BYTE, UNKNOWN, USER_DEFINED
@@ -42,7 +42,7 @@ class Engine:
     def __init__(self, model: sentencepiece.SentencePieceModel) -> None:
         vocabulary = model.vocabulary()
         self.model = model
-        self.tokenizer = Tokenizer._from_vocabulary(vocabulary)
+        self.tokenizer = from_vocabulary(vocabulary)
         self.types: list[int] = model.types.tolist()
         self.n_pieces = len(self.types)
         self.strips_space = bool(
@@ -131,7 +131,7 @@ class Engine:
 
     def ids_of(self, text: str) -> list[int]:
         """Of one text. UnicodeEncodeError."""
-        return self.tokenizer._core.encode_list(text.encode())
+        return self.tokenizer.codec.encode_list(text.encode())
 
     def strings_of(self, text: str) -> list[str] | None:
         """The pieces of one text; None where not all pieces are text. UnicodeEncodeError."""
@@ -146,22 +146,22 @@ class Engine:
 
     def _unknown_pieces(self, text: bytes, ids: list[int]) -> list[tuple[int, bytes]]:
         """Which of a text's ids are unknown pieces, and what these stand for."""
-        unknown, core = self.model.unknown_id, self.tokenizer._core
+        unknown, codec = self.model.unknown_id, self.tokenizer.codec
         tokens = [k for k, id_ in enumerate(ids) if id_ == unknown]
-        with core.scratch() as scratch:
+        with codec.scratch() as scratch:
             places = scratch.places(text, tokens)
-        normalized = core.model.normalize(text)
+        normalized = codec.model.normalize(text)
         return [(k, normalized[begin:end]) for k, (begin, end) in zip(tokens, places, strict=True)]
 
     def text_of(self, items: list[Any]) -> str | None:
         """What a few ids or pieces decode to; None where there is more to it, errors among it."""
-        core = self.tokenizer._core
-        if not core.decodes_few or not self.is_text:
+        codec = self.tokenizer.codec
+        if not codec.decodes_few or not self.is_text:
             return None
         try:
             if items[0].__class__ is str:
                 items = list(map(self.ids_by_text.__getitem__, items))
-            data = core.model.decode_few(items)
+            data = codec.model.decode_few(items)
         except (KeyError, TypeError):
             return None
         return None if data is None else replace_invalid(data).decode()
@@ -192,7 +192,7 @@ class Engine:
         """Texts with their tokens and the places of these."""
         if sampling is not None:
             return [self._sample(text, sampling) for text in texts]
-        with self.tokenizer._core.scratch() as scratch:
+        with self.tokenizer.codec.scratch() as scratch:
             return [self._place(text, scratch.encode_spans(text)) for text in texts]
 
     def pieces_of(self, texts: Sequence[bytes], threads: int, sampling: Sampling | None = None) -> list[list[bytes]]:
@@ -211,7 +211,7 @@ class Engine:
         return ret
 
     def _place(self, text: bytes, spans: Offsets, score: float | None = None) -> EncodedText:
-        normalized = self.tokenizer._core.model.normalize(text)
+        normalized = self.tokenizer.codec.model.normalize(text)
         ids, begins, ends, piece_ends = spans.T.tolist()
         pieces = [normalized[begin:end] for begin, end in pairwise([0, *piece_ends])]
         surfaces: list[bytes | None] = [text[begin:end] for begin, end in zip(begins, ends, strict=True)]
@@ -257,8 +257,8 @@ class Engine:
             return self.encoded([text])[0]
         if sampling.nbest < 0:
             seed = seeds.getrandbits(63)
-            return self._place(text, sample_spans(self.tokenizer._core, text, 1, alpha=sampling.alpha, seed=seed)[0][0])
-        paths = nbest_spans(self.tokenizer._core, text, sampling.nbest)
+            return self._place(text, sample_spans(self.tokenizer.codec, text, 1, alpha=sampling.alpha, seed=seed)[0][0])
+        paths = nbest_spans(self.tokenizer.codec, text, sampling.nbest)
         scores = np.array([score for _, score in paths]) * sampling.alpha
         (chosen,) = seeds.choices(paths, np.exp(scores - scores.max()).tolist())
         return self._place(text, chosen[0])
@@ -280,7 +280,7 @@ class Engine:
     def nbest(self, text: bytes, n: int) -> list[EncodedText]:
         """Best first, with scores; a single one has the score 0, as in sentencepiece."""
         self._check_nbest(n)
-        found = nbest_spans(self.tokenizer._core, text, n)
+        found = nbest_spans(self.tokenizer.codec, text, n)
         return [self._place(text, spans, score if n > 1 else 0.0) for spans, score in found]
 
     def sample_and_score(
@@ -289,7 +289,7 @@ class Engine:
         """Samples with the logarithms of their probabilities as scores."""
         self.check_lattice("SampleEncodeAndScore")
         found = sample_spans(
-            self.tokenizer._core, text, n, alpha=alpha, seed=seeds.getrandbits(63), replacement=replacement,
+            self.tokenizer.codec, text, n, alpha=alpha, seed=seeds.getrandbits(63), replacement=replacement,
             include_best=include_best,
         )  # fmt: skip
         return [self._place(text, spans, score) for spans, score in found]
@@ -305,12 +305,12 @@ class Engine:
         return [(self.model.pieces[id_], int(id_)) for id_ in ids]
 
     def denormalize(self, text: bytes) -> bytes:
-        return self.tokenizer._core.denormalize(text)
+        return self.tokenizer.codec.denormalize(text)
 
     # -------------------------------------------------------------------------------------------- normalizing ---
 
     def normalize(self, text: bytes) -> bytes:
-        return self.tokenizer._core.model.normalize(text)
+        return self.tokenizer.codec.model.normalize(text)
 
     def normalize_with_offsets(self, text: bytes) -> tuple[bytes, list[int]]:
         if self._normalizer is None:

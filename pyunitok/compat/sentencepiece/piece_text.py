@@ -52,10 +52,10 @@ def decode_ids(engine: Engine, sequences: Sequence[Offsets]) -> list[bytes]:
     offsets = np.concatenate(([0], np.cumsum([len(ids) for ids in sequences], dtype=np.int64)))
     data = np.concatenate(sequences) if sequences else np.empty(0, np.int64)
     ids = data.astype(engine.tokenizer.dtype)
-    core = engine.tokenizer._core
-    if len(core.model.bounds_of_runs(ids)) > 2:  # a control symbol separates byte pieces
+    codec = engine.tokenizer.codec
+    if len(codec.model.bounds_of_runs(ids)) > 2:  # a control symbol separates byte pieces
         parts = (ids[begin:end] for begin, end in pairwise(offsets.tolist()))
-        return [core.decode_text(part, "replace", True).encode() for part in parts]
+        return [codec.decode_text(part, "replace", True).encode() for part in parts]
     return [replace_invalid(item.tobytes()) for item in engine.tokenizer.decode_bytes_batch(Packed(ids, offsets))]
 
 

@@ -1,0 +1,240 @@
+"""Codec: encodes and decodes with one model. Tokenizer is its public face; the other packages here use it directly.
+
+    text ─▶ NFC, or the rules of a tokenizer.json, if the model has them ─▶ C: ids
+    ids ─▶ C: pieces to bytes ─▶ denormalizer of a SentencePiece model, if it has one ─▶ bytes ─▶ text
+    ids ─▶ decoders of a tokenizer.json ───────────────────────────────────────────────▶ text ─▶ bytes
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cached_property
+from itertools import pairwise
+from typing import Any, Literal
+
+import numpy as np
+
+from pyunitok._c import library
+from pyunitok._c import model as c_model
+from pyunitok._c import scratch as c_scratch
+from pyunitok._c import text as c_text
+from pyunitok.errors import ModelFormatError, ModelWarning, VocabularyError
+from pyunitok.model.ids import as_ids
+from pyunitok.packed import Bytes, Ids, Offsets, Packed
+from pyunitok.vocab import nfc, utf8
+from pyunitok.vocab.huggingface.direct import rules_of
+from pyunitok.vocab.huggingface.scratch import RulesScratch, TextRules
+from pyunitok.vocab.vocabulary import NORMAL, PREPARE_NFC, USER_DEFINED, About, split
+
+Errors = Literal["strict", "replace"]
+_SPACE = "\u2581".encode()
+
+
+class Codec:
+    """Immutable and shared by threads. Each thread that encodes takes a scratch, which holds everything that changes.
+
+    model        the C model
+    about        its name, special ids and normalization, for Python
+    rules        how to encode and decode, for models of tokenizer.json
+    scratches    idle scratches; append and pop are atomic
+    shown        {id: its piece as text}, a cache
+    known        {piece, as str or bytes: id}, a cache
+    decodes_few  whether C alone decodes ids to text
+    """
+
+    def __init__(self, model: c_model.Model, about: About) -> None:
+        self.model, self.about = model, about
+        self.scratches: list[c_scratch.Scratch] = []
+        self.shown: dict[int, str] = {}
+        self.known: dict[str | bytes, int] = {}
+        self.decodes_few = about.denormalization is None and (about.prepare is None or about.prepare == PREPARE_NFC)
+        self.rules: TextRules | None = None
+        self.is_nfc = about.prepare == PREPARE_NFC
+        if about.prepare is not None and not self.is_nfc:
+            try:
+                self.rules = rules_of(about, model)
+            except VocabularyError as error:
+                raise ModelFormatError(f"the model's rules for texts (`prepare`) cannot be used: {error}") from None
+            if self.rules.warning:
+                # The stack level is this line, so Python shows the warning once, whoever opens the model.
+                warnings.warn(ModelWarning(self.rules.warning), stacklevel=1)
+
+    @cached_property
+    def dtype(self) -> np.dtype[Any]:
+        return self.model.dtype
+
+    @property
+    def normalizes(self) -> bool:
+        """Whether C normalizes text before it encodes it."""
+        return self.model.kind.has_spec and not self.model.info.flags & library.MODEL_FLAGS["bytes"]
+
+    @cached_property
+    def lossless(self) -> bool:
+        """Whether every text survives a round trip: greedy longest prefix if all 256 bytes are pieces; models whose
+        symbols are bytes if the text is not normalized first."""
+        if self.model.info.flags & library.MODEL_FLAGS["bytes"]:
+            return self.about.prepare is None
+        return not self.model.kind.has_spec and all(self.model.find(bytes([byte])) >= 0 for byte in range(256))
+
+    @cached_property
+    def ids_by_piece(self) -> dict[bytes, int]:
+        """Equal pieces map to the lowest id, as in c_model.Model.find, which scans all pieces."""
+        pieces = split(*self.model.pieces())
+        return {piece: len(pieces) - 1 - k for k, piece in enumerate(reversed(pieces)) if piece}
+
+    def find(self, piece: bytes) -> int:
+        """The id of exactly this piece, or -1."""
+        return self.ids_by_piece.get(piece, -1) if self.model.kind.has_spec else self.model.find(piece)
+
+    def encode_list(self, data: bytes) -> list[int]:
+        """The ids of one document."""
+        try:  # scratch() spelled out: this is measured in nanoseconds
+            scratch = self.scratches.pop()
+        except IndexError:
+            scratch = self.new_scratch()
+        ids = scratch.encode_list(data)
+        self.scratches.append(scratch)
+        return ids
+
+    def encode(self, data: bytes) -> Ids:
+        """dtype[n]: the ids of one document."""
+        with self.scratch() as scratch:
+            ids: Ids = scratch.encode(data)
+            return ids
+
+    def normalize(self, data: bytes) -> str:
+        """The text that is encoded."""
+        if self.rules is not None:
+            return self.rules.normalize(utf8.replaced(data))
+        if self.is_nfc:
+            data = nfc.normalize(data)
+        return (self.model.normalize(data) if self.normalizes else data).decode("utf-8", "replace")
+
+    def split(self, text: bytes | bytearray | memoryview) -> int:
+        """The length of the prefix of an unfinished document that can be encoded now, whatever follows; 0 if none can.
+
+        See unitok_split in csrc/unitok.h. For greedy longest prefix, encode(text[:k]) followed by
+        encode(text[k:] + more) equals encode(text + more); other models carry a c_scratch.State between parts.
+        """
+        if self.rules is not None:
+            return 0
+        if self.is_nfc:
+            return nfc.split(text)
+        return self.model.split(text)
+
+    def new_scratch(self) -> c_scratch.Scratch:
+        """The working memory that a thread needs to encode."""
+        if self.rules is not None:
+            return RulesScratch(self.model, self.rules)
+        if self.is_nfc:
+            return nfc.NfcScratch(self.model)
+        return c_scratch.Scratch(self.model)
+
+    def take_scratch(self) -> c_scratch.Scratch:
+        """An idle scratch, or a new one. Append it to `scratches` after use."""
+        try:
+            return self.scratches.pop()
+        except IndexError:
+            return self.new_scratch()
+
+    @contextmanager
+    def scratch(self) -> Iterator[c_scratch.Scratch]:
+        """Borrow an idle scratch, or a new one."""
+        scratch = self.take_scratch()
+        try:
+            yield scratch
+        finally:
+            self.scratches.append(scratch)
+
+    # ----------------------------------------------------------------------------------------------- decoding ---
+
+    @property
+    def decodes_whole(self) -> bool:
+        """Whether the ids of a document must be decoded together: SentencePiece treats the first space differently;
+        denormalizers and the decoders of a tokenizer.json need the complete text."""
+        return self.rules is not None or self.normalizes
+
+    def decode_documents(
+        self, ids: Ids, offsets: Offsets, *, drop_last: bool = False, separator: bytes = b""
+    ) -> tuple[Bytes, Offsets]:
+        """Like c_model.Model.decode_batch, for any model. If decodes_whole, documents must be complete."""
+        if ids.dtype != self.model.dtype:  # a file of uint32 may hold the ids of a uint16 model
+            ids = as_ids(ids, self.model.dtype)
+        if self.rules is None and self.about.denormalization is None:
+            return self.model.decode_batch(ids, offsets, drop_last=drop_last, separator=separator)
+        data, bounds = self.model.decode_batch(ids, offsets, drop_last=drop_last)  # raises IdError
+        if self.rules is None:
+            parts = [self.denormalize(data[a:b].tobytes()) + separator for a, b in pairwise(bounds.tolist())]
+        else:
+            ends = (offsets[1:] - drop_last).tolist()
+            items = [ids[begin:end].tolist() for begin, end in zip(offsets.tolist(), ends, strict=False)]
+            parts = [utf8.unescaped(self.rules.decode(item, True)) + separator for item in items]
+        packed = Packed.from_documents(parts)
+        return packed.data, packed.offsets
+
+    def decode_bytes(self, ids: Ids) -> bytes:
+        return self.decode_documents(ids, np.array([0, len(ids)], np.int64))[0].tobytes()
+
+    def decode_text(self, ids: Ids, errors: Errors, skip_special: bool) -> str:
+        if self.rules is not None:
+            self.model.decode_batch(ids, np.array([0, len(ids)], np.int64))  # raises IdError
+            if errors == "replace":
+                return self.rules.decode_replaced(ids.tolist(), skip_special)
+            return utf8.unescaped(self.rules.decode(ids.tolist(), skip_special)).decode()
+        if errors == "replace" and self.normalizes:
+            parts = self.model.decode_batch(ids, self.model.bounds_of_runs(ids))
+            spelled = "".join(utf8.replaced(part.tobytes()) for part in Packed(*parts))
+            return self.denormalize(spelled.encode()).decode()
+        return self.decode_bytes(ids).decode("utf-8", errors)
+
+    def denormalize(self, data: bytes) -> bytes:
+        return data if self._denormalizer is None else self._denormalizer.normalize(data)
+
+    @cached_property
+    def _denormalizer(self) -> c_text.Normalizer | None:
+        if self.about.denormalization is None:
+            return None
+        charsmap, flags = self.about.denormalization
+        return c_text.Normalizer(charsmap, [], flags)
+
+    # ---------------------------------------------------------------------------------------------- verifying ---
+
+    def reference(self, text: bytes) -> bytes:
+        """What decode_bytes(encode(text)) must return, for verification.
+
+        For lossless models, the text. Otherwise its normalized form, with spaces for U+2581, if the model keeps all of
+        it. Otherwise the result of a round trip, which may, for instance, lose unknown characters.
+        """
+        if self.lossless:
+            return text
+        if self.is_nfc:
+            return nfc.normalize(text)
+        if not self._keeps_normalized:
+            return self.decode_bytes(self.encode(text))
+        spaced = self.model.normalize(text).replace(_SPACE, b" ")
+        if self.model.info.flags & library.MODEL_FLAGS["remove_extra_whitespaces"]:
+            spaced = spaced.lstrip(b" ")
+        elif self.model.info.flags & library.MODEL_FLAGS["add_dummy_prefix"]:
+            spaced = spaced.removeprefix(b" ")
+        return self.denormalize(spaced)
+
+    @cached_property
+    def _keeps_normalized(self) -> bool:
+        """Whether every normalized text survives a round trip, with spaces for U+2581.
+
+        Byte pieces spell the characters that no piece covers. U+2581 spelled so does not become a space, so it must be
+        a piece, and word models, which spell complete words, do not qualify. If the model removes spaces, the decoder
+        strips one U+2581 from each of the leading pieces, so no piece may begin with two.
+        """
+        flags, known = self.model.info.flags, library.MODEL_FLAGS
+        is_plain = self.normalizes and self.rules is None and not self.model.kind.falls_back_whole
+        if not is_plain or not flags & known["byte_fallback"] or not flags & known["escape_whitespaces"]:
+            return False
+        spec = self.model.spec()
+        data, bounds = spec["data"].tobytes(), spec["offsets"].tolist()
+        types = [t for t, a, b in zip(spec["types"], bounds, bounds[1:], strict=False) if data[a:b] == _SPACE]
+        if not set(types) & {NORMAL, USER_DEFINED}:
+            return False
+        return not flags & known["remove_extra_whitespaces"] or not any(data.startswith(2 * _SPACE, a) for a in bounds)

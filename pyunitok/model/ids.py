@@ -1,0 +1,64 @@
+"""Ids as users give them, any sequence of integers, to the arrays that C takes."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from pyunitok.errors import IdError
+from pyunitok.packed import Ids, Packed
+
+
+def as_ids(ids: Iterable[int], dtype: np.dtype[Any]) -> Ids:
+    """dtype[n] from any sequence of integers; IdError names the first that does not fit, and its position."""
+    is_array = hasattr(ids, "__array__")  # numpy's own, and tensors of torch and others, which need not be imported
+    array = np.asarray(ids) if is_array else _array_of(ids)
+    if array.dtype == dtype and array.ndim == 1:
+        return np.ascontiguousarray(array)
+    if is_array and (array.dtype.kind == "O" or array.size == 0):
+        array = _array_of(array.tolist())  # objects may be no integers; an empty array is float64 unless told otherwise
+    if array.ndim != 1 or array.dtype.kind not in "iuO":
+        raise TypeError(f"ids must be a sequence of integers, not {array.dtype}{list(array.shape)}")
+    largest = np.iinfo(dtype).max
+    wrong = np.flatnonzero((array < 0) | (array > largest))
+    if len(wrong):
+        raise IdError(f"id {array[wrong[0]]} at position {wrong[0]}: ids lie within 0..{largest}")
+    return array.astype(dtype)
+
+
+def _array_of(ids: Iterable[int]) -> np.ndarray[Any, Any]:
+    items: Sequence[int] = ids if isinstance(ids, list | tuple | range) else list(ids)
+    try:
+        return np.array(list(map(operator.index, items)), object)
+    except TypeError:
+        position = next(k for k, item in enumerate(items) if not _is_integer(item))
+        held = type(items[position]).__name__
+        raise TypeError(f"ids must be integers; position {position} holds {held}") from None
+
+
+def _is_integer(item: object) -> bool:
+    try:
+        operator.index(item)  # type: ignore[arg-type]
+    except TypeError:
+        return False
+    return True
+
+
+def as_batch(batch: Packed | Iterable[Iterable[int]], dtype: np.dtype[Any]) -> Packed:
+    """A Packed of ids from one, or from sequences of integers. Errors as as_ids; they name the sequence."""
+    if isinstance(batch, Packed):
+        if batch.data.dtype != dtype:
+            raise TypeError(f"expected a Packed of {dtype}, not of {batch.data.dtype}")
+        return batch
+    items: list[Ids] = []
+    for number, ids in enumerate(batch):
+        try:
+            items.append(as_ids(ids, dtype))
+        except (TypeError, IdError) as error:
+            raise type(error)(f"sequence {number}: {error}") from None
+    offsets = np.zeros(len(items) + 1, np.int64)
+    np.cumsum(np.fromiter(map(len, items), np.int64, len(items)), out=offsets[1:])
+    return Packed(np.concatenate(items) if items else np.empty(0, dtype), offsets)
