@@ -189,10 +189,10 @@ def test_add_leaves_old_shards_alone(tokens: Path, tmp_path: Path, model: Path) 
     again = run("index", str(more), "-o", str(folder), "--add", "--shard-tokens", "500")
     assert "already complete" in again
     assert written == {path.name: path.stat().st_mtime_ns for path in folder.iterdir()}
-    assert "in the index already" in run("index", str(more), "-o", str(folder), "--add", code=1)
-    assert "in the index already" in run("index", str(tokens), str(more), "-o", str(folder), "--add", code=1)
-    assert "in the index already" in run("index", str(tokens), "-o", str(folder), "--add", code=1)
-    assert "--overwrite replaces" in run("index", str(more), "-o", str(folder), code=1)
+    assert "already in the index" in run("index", str(more), "-o", str(folder), "--add", code=1)
+    assert "already in the index" in run("index", str(tokens), str(more), "-o", str(folder), "--add", code=1)
+    assert "already in the index" in run("index", str(tokens), "-o", str(folder), "--add", code=1)
+    assert "--overwrite to replace" in run("index", str(more), "-o", str(folder), code=1)
     run("index", str(more), "-o", str(folder), "--overwrite")
     assert not (folder / "00001.sa").exists()
     check_whole(folder, "bytes", False)
@@ -235,16 +235,16 @@ def test_documents_and_shards(tokens: Path, tmp_path: Path) -> None:
         assert all(0 < shard.tokens <= limit for shard in shards)
         assert sum(shard.tokens for shard in shards) == len(array.ids)
         assert sum(shard.documents for shard in shards) == len(array)
-    with pytest.raises(LimitError, match=r"document \d+ has [\d,]+ tokens, more than a shard of 20"):
+    with pytest.raises(LimitError, match=r"document \d+ has [\d,]+ tokens, but a shard has at most 20"):
         cut(array, 0, 20)
 
 
 def test_limits() -> None:
     assert Limits(max_memory=1 << 30).tokens == ((1 << 30) - (100 << 20)) * 10 // 124
     assert Limits(max_memory=1 << 40).tokens == 2**31 - 1
-    with pytest.raises(LimitError, match="too few to index with"):
+    with pytest.raises(LimitError, match="indexing needs at least"):
         _ = Limits(max_memory=1 << 20).tokens
-    with pytest.raises(LimitError, match="a shard has 1 to"):
+    with pytest.raises(LimitError, match="shard_tokens must be 1 to"):
         _ = Limits(shard_tokens=2**31).tokens
     assert Limits(max_memory=1 << 30).at_once(50 << 20, 8) == 2
     with pytest.raises(LimitError, match="--max-memory"):
@@ -258,8 +258,8 @@ def test_token_files_that_cannot_be_indexed(tokens: Path, tmp_path: Path, model:
     other = tmp_path / "other.model"
     Tokenizer.from_pieces([bytes([b]) for b in range(256)], eod=300).save(other)
     foreign = write_tokens(tmp_path / "foreign.u16", other)
-    assert "another vocabulary" in run("index", str(tokens), str(foreign), "-o", str(tmp_path / "b"), code=1)
-    assert "named twice" in run("index", str(tokens), str(tokens), "-o", str(tmp_path / "c"), code=1)
+    assert "its vocabulary differs" in run("index", str(tokens), str(foreign), "-o", str(tmp_path / "b"), code=1)
+    assert "given twice" in run("index", str(tokens), str(tokens), "-o", str(tmp_path / "c"), code=1)
     bare = tmp_path / "bare.u16"
     bare.write_bytes(np.arange(2000, dtype="<u2").tobytes())
     assert "model" in run("index", str(bare), "-o", str(tmp_path / "d"), code=1)
@@ -334,7 +334,7 @@ def test_tokens_that_changed(index: Path, tokens: Path, model: Path) -> None:
     with pytest.raises(OutputError, match="has changed since it was indexed"):
         open_shards(index)
     tokens.unlink()
-    with pytest.raises(OutputError, match="is gone"):
+    with pytest.raises(OutputError, match=r"the token file .* is missing"):
         open_shards(index)
 
 

@@ -18,8 +18,8 @@ from pyunitok.cli.arguments import parse_separator
 from pyunitok.cli.sections import Sectioned
 from pyunitok.errors import count as counted
 from pyunitok.errors import printable
-from pyunitok.index.brief import metadata_of, rows_of_hits
 from pyunitok.index.concordance import Line, aligned, as_record, concordance, spreadsheet_cell
+from pyunitok.index.hit_metadata import metadata_of, rows_of_hits
 from pyunitok.index.hits import Hit
 from pyunitok.index.opened import open_index
 from pyunitok.tokens.model import open_model

@@ -1,4 +1,4 @@
-"""The part of Index that answers many queries at once: arrays in, arrays out."""
+"""BatchSearch, the part of Index that answers many queries per call, with arrays as input and output."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ Queries = Iterable[Query] | Packed
 
 @dataclass
 class HitsBatch:
-    """Hits of many queries: those of query k are number offsets[k] to offsets[k + 1] - 1 of `hits`.
+    """The hits of many queries. Query k has hits[offsets[k]:offsets[k + 1]].
 
-    hits     all of them: for context_batch, for example
+    hits     the hits of all queries, as context_batch accepts them
     offsets  int64[n + 1]
-    totals   int64[n]: how many occurrences each query has
-    approx   bool[n]: where the search was cut short, see Hits
+    totals   int64[n]: the number of occurrences of each query
+    approx   bool[n]: True if the search was cut short, as in Hits
     """
 
     hits: Hits
@@ -47,8 +47,8 @@ class HitsBatch:
 
 @dataclass
 class DocumentsBatch:
-    """Documents of many queries: query k has documents[offsets[k]:offsets[k + 1]], and counts in each; approx:
-    bool[n], see DocumentHits."""
+    """The documents of many queries. Query k occurs counts[i] times in documents[i] for i from offsets[k] to
+    offsets[k + 1] - 1. approx is bool[n], as in DocumentHits."""
 
     offsets: Int64s
     documents: Int64s
@@ -66,8 +66,8 @@ class DocumentsBatch:
 
 @dataclass
 class SourcesBatch:
-    """Sources of many queries: query k occurs in inputs[offsets[k]:offsets[k + 1]], numbers in Index.inputs, whose
-    `paths` name them; how often, and in how many documents of each; approx: bool[n]."""
+    """The sources of many queries. Query k occurs in inputs[offsets[k]:offsets[k + 1]], which are indexes into
+    Index.inputs.paths. hits and documents count its occurrences and documents in each input. approx is bool[n]."""
 
     offsets: Int64s
     inputs: Int64s
@@ -78,8 +78,8 @@ class SourcesBatch:
 
 @dataclass
 class DistributionBatch:
-    """Distributions of many queries: texts, ids and counts of query k are number offsets[k] to offsets[k + 1] - 1; the
-    fields are those of Distribution, total and approx one for each query."""
+    """The distributions of many queries, with the fields of Distribution. texts, ids and counts of query k are at
+    offsets[k]:offsets[k + 1]; totals and approx have one entry per query."""
 
     offsets: Int64s
     texts: Packed
@@ -101,8 +101,7 @@ class DistributionBatch:
 
 @dataclass
 class ProbabilityBatch:
-    """Probabilities of many prompts: float64[n] p, nan where total is 0; int64[n] count, total and context, as in
-    Probability."""
+    """The probabilities of many prompts, with the fields of Probability: float64[n] p and int64[n] for the others."""
 
     p: np.ndarray[Any, np.dtype[np.float64]]
     count: Int64s
@@ -117,9 +116,8 @@ class ProbabilityBatch:
 
 
 class BatchSearch(Overlaps):
-    """Each method is the one without _batch for every query of an iterable, or of a Packed: of uint8, texts; of uint16,
-    sequences of ids. Work that the queries can share is done once. See also count_batch, count_tokens_batch,
-    context_batch and overlap."""
+    """Each method does for many queries what the method without _batch does for one. Queries are an iterable, or a
+    Packed of uint8 (texts) or uint16 (ids). See also count_batch, count_tokens_batch, context_batch and overlap."""
 
     def find_batch(
         self, queries: Iterable[Text] | Packed, limit: int = 10, order: Order = "rank", seed: int = 0, *,
@@ -170,37 +168,37 @@ class BatchSearch(Overlaps):
         return _distributions([self.previous(query, limit) for query in _each(queries)])
 
     def prob_batch(self, prompts: Queries, tokens: Sequence[int] | U16) -> ProbabilityBatch:
-        """The k-th of `tokens` after the k-th prompt. Some µs each."""
+        """The probability of tokens[k] after prompt k. A few µs per prompt."""
         packed = self._packed(prompts)
         return self._probabilities(packed, tokens, packed.offsets[:-1])
 
     def infgram_prob_batch(self, prompts: Queries, tokens: Sequence[int] | U16) -> ProbabilityBatch:
-        """The same after the longest end of each prompt that has something after it."""
+        """Like prob_batch, but after the longest suffix of each prompt that occurs with a token after it."""
         packed = self._packed(prompts)
         contexts = np.array([self.longest_context(ids) for ids in packed], np.int64)
         return self._probabilities(packed, tokens, packed.offsets[1:] - contexts)
 
     def _probabilities(self, prompts: Packed, tokens: Any, begins: Int64s) -> ProbabilityBatch:
-        """prompts[k] from begins[k] on."""
+        """Uses prompt k from begins[k] on."""
         wanted, ends = self.ids(tokens), prompts.offsets[1:]
         if len(wanted) != len(prompts):
-            raise ValueError(f"{len(prompts)} prompts and {len(wanted)} tokens: one for each is needed")
-        whole = np.insert(prompts.data, ends - prompts.offsets[0], wanted)  # each prompt with its token after it
+            raise ValueError(f"expected one token per prompt, got {len(wanted)} tokens for {len(prompts)} prompts")
+        extended = np.insert(prompts.data, ends - prompts.offsets[0], wanted)  # each prompt followed by its token
         shift = np.arange(len(wanted))
         begins, ends = begins - prompts.offsets[0], ends - prompts.offsets[0]
-        count = self._count_windows(whole, begins + shift, ends + shift + 1)
+        count = self._count_windows(extended, begins + shift, ends + shift + 1)
         sequences = [prompts.data[a:b] for a, b in zip(begins.tolist(), ends.tolist(), strict=True)]
         total = self._count_windows(prompts.data, begins, ends) - np.array(list(map(self._at_end, sequences)), np.int64)
         p = np.divide(count, total, out=np.full(len(count), np.nan), where=total > 0)
         return ProbabilityBatch(p, count, total, ends - begins)
 
     def infgram_next_batch(self, prompts: Queries, limit: int | None = None) -> tuple[Int64s, DistributionBatch]:
-        """(int64[n] tokens of context, what follows each prompt)."""
+        """Returns (int64[n] tokens of context, the distribution after each prompt)."""
         found = [self.infgram_next(prompt, limit) for prompt in _each(prompts)]
         return np.array([n for n, _ in found], np.int64), _distributions([one for _, one in found])
 
     def sample_batch(self, prompts: Queries, n: int = 20, *, context: int | None = None, seed: int = 0) -> Packed:
-        """uint16: a sample for each prompt, the k-th with the seed (seed, k)."""
+        """A Packed of uint16: one sample per prompt. Prompt k uses the seed (seed, k)."""
         options: dict[str, Any] = {} if context is None else {"context": context}
         drawn = [self.sample(prompt, n, seed=(seed, k), **options) for k, prompt in enumerate(_each(prompts))]
         return Packed(np.concatenate([*drawn, np.empty(0, np.uint16)]), _offsets(map(len, drawn)))
@@ -208,7 +206,7 @@ class BatchSearch(Overlaps):
     def count_all_of_batch(
         self, all_of: Iterable[Sequence[Sequence[Query]]], within: int | None = None
     ) -> tuple[Int64s, Bools]:
-        """int64[n] counts, and bool[n], True where one is a lower bound."""
+        """Returns int64[n] counts, and bool[n]: True if the count is a lower bound."""
         found = [self.count_all_of(clauses, within) for clauses in all_of]
         return np.array(found, np.int64), np.array([count.approx for count in found], np.bool_)
 
@@ -233,7 +231,7 @@ def _each(queries: Queries) -> Iterator[Query]:
 def _distributions(found: Sequence[Distribution]) -> DistributionBatch:
     kinds = {one.ids is None for one in found}
     if len(kinds) > 1:
-        raise TypeError("some queries are text and some are ids; a batch is one or the other")
+        raise TypeError("a batch mixes text and ids; split it into two batches")
     ids = np.concatenate([*(one.ids for one in found if one.ids is not None), np.empty(0, np.uint16)])
     texts = Packed.from_documents(text for one in found for text in one.texts)
     return DistributionBatch(

@@ -3,9 +3,9 @@
     plan ──▶ plan.json.partial ──▶ each shard: read, sort, write │ sync, rename, NNNNN.json.partial ──▶ index.json
                                                                  └ while the next shard is sorted
 
-A shard is done when its NNNNN.json.partial is there: it is written last, when the shard's files have their names and
-are on the disk. The same command finds these and does the rest; index.json appears when all shards are done, and only
-then the working files go. What a shard contains depends on its tokens and the order alone.
+A shard is done when its NNNNN.json.partial exists, which is written after the shard's files have been synced and
+renamed. Rerunning the command skips shards that are done. index.json is written when all shards are done, and only then
+are the working files removed. The contents of a shard depend only on its tokens and the order.
 """
 
 from __future__ import annotations
@@ -48,7 +48,8 @@ Array = np.ndarray[Any, Any]
 
 @dataclass
 class IndexProgress:
-    """tokens: sorted and written so far, of total; shards: done, of n_shards; resumed: of them, by an earlier run."""
+    """`tokens` of `total` are sorted and written, and `shards` of `n_shards` are done, `resumed` of them by an earlier
+    run."""
 
     tokens: float
     total: int
@@ -69,23 +70,22 @@ def build_index(
 ) -> IndexManifest:  # fmt: skip
     """Index token files for search, as `pyunitok index` does; open_index() opens the folder. Returns index.json.
 
-    tokens            a token file, or several; the index refers to them by their paths
-    folder            of the index; 4 bytes per token, 6 with left
+    tokens            one or more token files; the index refers to them by their paths
+    folder            the folder of the index; it takes 4 bytes per token, or 6 with left
     order             "bytes": sort by the bytes of the tokens, for the fastest text search; "id": sort by ids
     left              also store the token before each suffix
-    max_memory_bytes  for sorting; by default half of the machine's memory
-    shard_tokens      most tokens in a shard; by default, two shards fit in memory at once
-    threads           shards sorted at the same time, as memory allows; all cores by default
-    add               add the files to the index in the folder; its shards, order and columns stay as they are
+    max_memory_bytes  memory for sorting; by default half of the machine's memory
+    shard_tokens      maximum size of a shard; by default, two shards fit in memory at once
+    threads           maximum number of shards to sort at the same time; all cores by default
+    add               add the files to the index in the folder; its shards, order and columns do not change
     overwrite         replace the index in the folder
-    model             instead of the one that the token files name
+    model             replaces the model that the token files name
     ray               the address of a Ray cluster that builds the shards: "auto", "local" or HOST:PORT
-    on_progress       called from this thread
+    on_progress       called from the calling thread
 
-    The same call again resumes an interrupted one, and leaves a finished index as it is. With add, token files that an
-    earlier call has added last, in the same shards, are left as they are. OutputError if the token files do not fit
-    together, or the folder holds anything else; LimitError if the memory is too little, or a document does not fit a
-    shard.
+    Repeating the call resumes an interrupted build and does not change a finished index. With add, repeating the last
+    addition has no effect. OutputError if the token files are incompatible or the folder holds another index;
+    LimitError if there is too little memory, or a document does not fit into a shard.
 
         pyunitok.build_index(["a.u16", "b.u16"], "idx")
     """
@@ -116,7 +116,7 @@ def build_index(
 
 @contextlib.contextmanager
 def _cluster(address: str | None) -> Iterator[Each | None]:
-    """Who builds shards on a Ray cluster; None without an address."""
+    """The Ray cluster that builds shards; None without an address."""
     if address is None:
         yield None
         return
@@ -128,7 +128,7 @@ def _cluster(address: str | None) -> Iterator[Each | None]:
 
 
 def _existing(folder: Path, add: bool, overwrite: bool) -> IndexManifest | None:
-    """The index that is added to; removes one that is to be replaced."""
+    """Returns the index to add to. With overwrite, removes the index to replace."""
     if overwrite and not add:
         (folder / INDEX_NAME).unlink(missing_ok=True)  # before anything it names changes
         sync_folder(folder)
@@ -149,12 +149,12 @@ def _same_plan(a: IndexManifest, b: IndexManifest) -> bool:
 
 
 def _already_there(folder: Path, plan: IndexManifest) -> IndexManifest:
-    """The finished index, if it is what this call would make."""
+    """The finished index. OutputError if this call would build a different one."""
     found = IndexManifest.read(folder)
     if not _same_plan(found, plan):
         raise OutputError(
-            f"{folder} is an index of other files, or was made with other options; --add adds files to it, "
-            "--overwrite replaces it"
+            f"{folder} already holds an index of other files or with other options; use --add to add files to it, or "
+            "--overwrite to replace it"
         )
     return found
 
@@ -162,8 +162,8 @@ def _already_there(folder: Path, plan: IndexManifest) -> IndexManifest:
 def _was_added(
     found: IndexManifest, paths: Sequence[StrPath], folder: Path, limits: Limits, model: Any
 ) -> bool:
-    """Whether the index ends with these token files, unchanged and in the shards that adding them would make now: an
-    earlier call has added them. Its manifest is the record of that."""
+    """Whether an earlier call has added these token files: the index ends with them, unchanged and in the shards that
+    adding them now would produce."""
     n = len(found.files) - len(paths)
     last = [resolved_path(file.path, folder) for file in found.files[max(n, 0) :]]
     if n < 1 or last != [Path(path).resolve() for path in paths]:
@@ -195,7 +195,7 @@ def _begin(
             found.unlink()  # of an earlier --add, which is started again
     if rank is not None and existing is None:
         write_whole(folder / RANK_NAME, rank.astype("<u2").tobytes())
-    write_whole(path, plan.to_json())  # last: with it, the run can be resumed
+    write_whole(path, plan.to_json())  # last, because the plan makes the run resumable
     sync_folder(folder)
 
 
@@ -216,7 +216,7 @@ def _commit(folder: Path, plan: IndexManifest) -> IndexManifest:
 
 
 def _clean_up(folder: Path) -> None:
-    """Remove the working files of an index that is complete. A run that was killed here left some of them."""
+    """Remove the working files of a complete index, including those left by a run that was killed while removing."""
     path = partial_name(folder / PLAN_NAME)
     if not path.exists() or not (folder / INDEX_NAME).exists():
         return
@@ -236,7 +236,7 @@ def _read_record(folder: Path, number: int) -> ShardRecord:
     try:
         return ShardRecord(**json.loads(path.read_bytes()))
     except (ValueError, TypeError) as error:
-        raise OutputError(f"{path} is damaged ({error}); remove it, and the shard is built again") from None
+        raise OutputError(f"{path} is damaged ({error}); remove it to rebuild the shard") from None
 
 
 # -------------------------------------------------------------------------------------------------------- shards
@@ -248,7 +248,7 @@ def _build_shards(
 ) -> None:  # fmt: skip
     new = range(n_kept, len(plan.shards))
     waiting = [number for number in new if not _record_path(folder, number).exists()]
-    waiting.sort(key=lambda number: -plan.shards[number].tokens)  # the largest first: threads end together
+    waiting.sort(key=lambda number: -plan.shards[number].tokens)  # largest first, so that threads finish together
     done = sum(plan.shards[number].tokens for number in new if number not in set(waiting))
     total, resumed = sum(plan.shards[number].tokens for number in new), len(new) - len(waiting)
     progress = IndexProgress(done, total, resumed, len(new), resumed)
@@ -272,7 +272,7 @@ def _build_shards(
 
 @dataclass
 class BuildContext:
-    """What all shards share: sent to other machines as it is."""
+    """The data shared by all shards. It is pickled for other machines."""
 
     folder: Path
     plan: IndexManifest
@@ -282,9 +282,13 @@ def on_threads(
     function: Callable[[int, Callable[[float], None]], Callable[[], None] | None], sizes: dict[int, int], at_once: int,
     progress: IndexProgress, on_progress: Callable[[IndexProgress], None] | None,
 ) -> None:  # fmt: skip
-    """function(number, on_share) for each number of `sizes` (its tokens), so many at a time; on_share takes how much of
-    it is done. What it returns is called while the thread goes on to its next number: waiting for the disk. What one
-    raises stops the others at their next step; so does Ctrl-C."""
+    """Call function(number, on_share) for each number of `sizes`, at_once of them at a time.
+
+    sizes     the tokens of each number, for progress; function reports the share that is done by on_share(0 to 1)
+    function  may return a function that waits for the disk; it runs while the thread starts its next number
+
+    An exception in one call, or Ctrl-C, stops the others at their next on_share.
+    """
     stop, resumed, shares, local = threading.Event(), progress.tokens, dict.fromkeys(sizes, 0.0), threading.local()
 
     def build(number: int) -> Future[None]:
@@ -298,7 +302,7 @@ def on_threads(
         shares[number] = sizes[number]
         before, local.finishing = getattr(local, "finishing", None), finishing.submit(finish or (lambda: None))
         if before:
-            before.result()  # they must not pile up
+            before.result()  # bounds the number of unfinished writes
         return cast("Future[None]", local.finishing)
 
     with ThreadPoolExecutor(at_once, "sync") as finishing, ThreadPoolExecutor(at_once, "index") as pool:
@@ -323,13 +327,13 @@ def on_threads(
 
 
 def build_shard(work: BuildContext, number: int) -> None:
-    """Sort one shard and write its files. May be done again, by anyone: the files are the same."""
+    """Sort one shard and write its files. Idempotent: any machine may repeat it, with identical files."""
     write_shard(work, number).finish()
 
 
 @dataclass
 class WrittenShard:
-    """A shard whose files are written, but may not be on the disk yet, nor have their names."""
+    """A shard whose files are written under partial names but not yet synced."""
 
     folder: Path
     number: int
@@ -343,7 +347,7 @@ class WrittenShard:
         finally:
             self.close()
         for file in self.files:
-            give_name(file.path.with_suffix(""))  # without .partial
+            give_name(file.path.with_suffix(""))
         sync_folder(self.folder)
         write_whole(_record_path(self.folder, self.number), json.dumps(asdict(self.record)).encode())
 
@@ -375,9 +379,9 @@ def write_shard(work: BuildContext, number: int, on_share: Callable[[float], Non
 
 
 def read_ranks(path: Path, begin: int, n: int, rank: Array | None) -> tuple[Array, Array, list[str]]:
-    """(the ranks of tokens begin..begin+n-1, how many are below each rank, XXH64 of the tokens).
+    """Returns (the ranks of tokens begin to begin + n - 1, the number of tokens below each rank, XXH64 of the tokens).
 
-    Read, not mapped: mapped pages would count as memory of this process.
+    The file is read instead of mapped, because mapped pages would count as memory of this process.
     """
     ranks, counts, digest = np.empty(n, np.uint16), np.zeros(N_RANKS, np.uint64), ChunkHash()
     with path.open("rb", buffering=0) as file:
@@ -388,7 +392,7 @@ def read_ranks(path: Path, begin: int, n: int, rank: Array | None) -> tuple[Arra
             while len(view):
                 n_bytes = file.readinto(view)
                 if not n_bytes:
-                    raise OutputError(f"{path} ends before token {begin + n}: it has changed since it was opened")
+                    raise OutputError(f"{path} ends before token {begin + n}; the file has changed since it was opened")
                 digest.update(view[:n_bytes])
                 view = view[n_bytes:]
             suffix_rank(part, rank, counts)
@@ -403,11 +407,11 @@ def _chunks(array: Array) -> Iterator[Array]:
 def _left_chunks(ranks: Array, sa: Array, rank: Array | None) -> Iterator[Array]:
     ids = np.arange(N_RANKS, dtype="<u2") if rank is None else np.argsort(rank).astype("<u2")
     for part in _chunks(sa):
-        yield ids[ranks[part.astype(np.int64) - 1]]  # -1: the last token
+        yield ids[ranks[part.astype(np.int64) - 1]]  # index -1 is the last token
 
 
 def _write(file: OutFile, chunks: Iterator[Array]) -> list[str]:
-    """XXH64 of every 64 MiB."""
+    """Returns the XXH64 of every 64 MiB."""
     for chunk in chunks:
         file.write(np.ascontiguousarray(chunk).view(np.uint8).data)
     return file.save().all_digests()

@@ -1,4 +1,4 @@
-"""A concordance: hits one below the other, each in its context, sorted by either side."""
+"""A concordance: one line per hit with its context, sorted by the context on either side."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def concordance(
     index: Index, query: Any, *, limit: int = 20, offset: int = 0, sort: Order = "rank", seed: int = 0,
     before: int = 40, after: int = 40,
 ) -> tuple[list[Line], int, bool]:  # fmt: skip
-    """(lines, occurrences in all, whether that is only a lower bound).
+    """Returns (lines, number of all occurrences, whether that number is a lower bound).
 
     query  text, or a sequence of ids
     sort   the order of Index.find
@@ -44,7 +44,7 @@ def concordance(
 
 
 def as_record(index: Index, line: Line) -> dict[str, Any]:
-    """A line as a JSON object: where it is, and its text."""
+    """A line as a JSON object."""
     hit = line.hit
     ret: dict[str, Any] = {"document": hit.document, "begin": hit.begin, "end": hit.end}
     ret["source"] = index.source(hit.document)
@@ -52,8 +52,8 @@ def as_record(index: Index, line: Line) -> dict[str, Any]:
 
 
 def spreadsheet_cell(value: Any) -> Any:
-    """A value as a CSV file has it. Text that a spreadsheet would take for a formula gets an apostrophe before it, and
-    control characters, which a terminal would obey, become escapes."""
+    """A value for a CSV file. Text that a spreadsheet would treat as a formula is prefixed with an apostrophe, and
+    control characters, which a terminal would execute, are escaped."""
     if isinstance(value, dict | list):
         value = json.dumps(value, ensure_ascii=False)
     if not isinstance(value, str):
@@ -62,34 +62,34 @@ def spreadsheet_cell(value: Any) -> Any:
     return "'" + text if value[:1] in ("=", "+", "-", "@", "\t", "\r") else text
 
 
-_CONTROLS = re.compile(r"[\0-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")  # but for tabs and newlines
+_CONTROLS = re.compile(r"[\0-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")  # except tabs and newlines
 
 
 def aligned(lines: Sequence[Line], before: int, width: int | None = None) -> list[tuple[str, str, str, str]]:
-    """(place, before, match, after) of each line, padded so that all matches begin in the same column of a terminal;
-    what is after the match ends with column `width`."""
+    """(place, before, match, after) of each line, padded so that all matches begin in the same terminal column. The
+    text after the match is cut at column `width`."""
     texts = [tuple(map(_flat, (line.before, line.match, line.after))) for line in lines]
     shown = [(f"{line.hit.document}:{line.hit.begin}", *text) for line, text in zip(lines, texts, strict=True)]
     margin = max((len(place) for place, *_ in shown), default=0)
     columns = min(before, max((_columns(left) for _, left, _, _ in shown), default=0))
     ret = []
     for place, left, match, right in shown:
-        while _columns(left) > columns:  # wide characters: fewer fit
+        while _columns(left) > columns:  # wide characters take two columns
             left = left[1:]
-        room = None if width is None else width - margin - 2 - columns - _columns(match)
-        while room is not None and right and _columns(right) > room:
+        available = None if width is None else width - margin - 2 - columns - _columns(match)
+        while available is not None and right and _columns(right) > available:
             right = right[:-1]
         ret.append((place.rjust(margin), " " * (columns - _columns(left)) + left, match, right))
     return ret
 
 
 def _flat(text: str) -> str:
-    """A text on one line: newlines, tabs and other control characters as a space or a sign of their own."""
+    """A text on one line: newlines become ⏎, other control characters become spaces."""
     return "".join("⏎" if c == "\n" else " " if unicodedata.category(c) in ("Cc", "Zl", "Zp") else c for c in text)
 
 
 def _columns(text: str) -> int:
-    """How many columns of a terminal a text takes."""
+    """The number of terminal columns that a text takes."""
     return sum(
         0 if unicodedata.combining(c) or unicodedata.category(c) in ("Mn", "Me", "Cf")
         else 2 if unicodedata.east_asian_width(c) in "WF" else 1

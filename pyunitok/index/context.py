@@ -14,34 +14,33 @@ from pyunitok.index.hits import Int64s
 
 @dataclass(frozen=True)
 class Context:
-    """The text around a hit: bytes of the document, cut between characters (but for the hit, which can begin and end
-    inside one)."""
+    """The bytes of a document around a hit, cut between characters. The hit itself can begin and end inside one."""
 
     before: bytes
     match: bytes
     after: bytes
 
     def shown(self) -> tuple[str, str, str]:
-        """The same as text, with \\xNN for bytes that are not UTF-8."""
+        """The three parts as text, with \\xNN for invalid UTF-8."""
         parts = (self.before, self.match, self.after)
         before, match, after = (part.decode("utf-8", "backslashreplace") for part in parts)
         return before, match, after
 
     def words_after(self) -> list[str]:
-        """What order "R1" sorts by."""
+        """The sort key of order "R1"."""
         return self.after.decode("utf-8", "backslashreplace").casefold().split()
 
     def words_before(self) -> list[str]:
-        """What order "L1" sorts by: the nearest word first."""
+        """The sort key of order "L1", nearest word first."""
         return self.before.decode("utf-8", "backslashreplace").casefold().split()[::-1]
 
 
 @dataclass
 class Contexts:
-    """The text around many hits, as arrays, and as a sequence of Context.
+    """The text around many hits, as arrays and as a sequence of Context.
 
-    data    uint8: all text
-    bounds  int64[n, 4]: of hit k, data[bounds[k, 0]:bounds[k, 1]] is before it, [1] to [2] the hit, [2] to [3] after it
+    data    uint8: the text of all hits
+    bounds  int64[n, 4]: with a, b, c, d = bounds[k], data[a:b] is before hit k, data[b:c] the hit, data[c:d] after it
     """
 
     data: np.ndarray[Any, np.dtype[np.uint8]]

@@ -1,14 +1,15 @@
-"""Repeated spans of an index: where they are, and the token file without them.
+"""Find the repeated spans of an index, or write a token file without them.
 
     shard 0 ─┐  merge of the suffix    a temporary file of       each shard in turn         spans ─▶ dups.jsonl.zst
     shard 1 ─┼───────────────────────▶ records (40 bytes ──────▶ back into the text's ───┬─▶
-    shard 2 ─┘  arrays (repeats.c)     each)                     order                   └─▶ what is left ─▶ OUT
+    shard 2 ─┘  arrays (repeats.c)     each)                     order                   └─▶ other tokens ─▶ OUT
 
-A window is min_tokens tokens of one document, without its eod. It is repeated where the same tokens are another window,
-of any document. Repeated windows that overlap or touch make a span. Memory: 5 bytes a token of the largest shard and
-some 10 MB of its own; with the pages of the index and of the records that it reads, about 21 bytes a token were
-measured (5.1 GB for 242 million tokens). Disk, beside the output, while it works: at most 40 bytes for each repeated
-window.
+A window is min_tokens tokens of one document, without its eod. It is repeated if the same tokens are another window of
+any document. Repeated windows that overlap or touch form a span.
+
+Memory: 5 bytes per token of the largest shard and about 10 MB. With the pages of the index and of the records, measured
+memory is about 21 bytes per token (5.1 GB for 242 million tokens). Temporary disk space next to the output: at most 40
+bytes per repeated window.
 """
 
 from __future__ import annotations
@@ -37,20 +38,20 @@ from pyunitok.tokens.manifest import ERRORS_SUFFIX, METADATA_SUFFIX, InputRecord
 from pyunitok.tokens.metadata import MetadataFile, metadata_path
 from pyunitok.tokens.model import Model
 
-STEP = 1 << 20  # suffixes passed between two looks at the keyboard
+STEP = 1 << 20  # suffixes between checks for Ctrl-C
 DOCUMENTS_AT_ONCE = 1 << 16
 
 OnProgress = Callable[[float], None]
-Records = np.ndarray[Any, Any]  # of c_repeats.REPEAT
+Records = np.ndarray[Any, Any]  # dtype c_repeats.REPEAT
 
 
 @dataclass(frozen=True)
 class Repeats:
-    """What duplicates() found.
+    """The result of duplicates().
 
-    spans     how many repeated spans were written; None with drop=True
-    tokens    how many tokens are in the spans, or were dropped
-    manifest  of the token file, with drop=True
+    spans     the number of repeated spans written; None with drop=True
+    tokens    the number of tokens in the spans, or of tokens dropped
+    manifest  the manifest of the token file, with drop=True
     """
 
     spans: int | None
@@ -65,15 +66,14 @@ def duplicates(
     """Find text that occurs more than once in an index, or drop it, as `pyunitok duplicates` does.
 
     index        the folder of an index, or an open Index
-    out          the file to write: a JSON object for each repeated span, a line each, compressed if the name ends in
-                 .zst
-    min_tokens   shortest span
-    drop         write a token file to `out` instead: all documents, without what has occurred before
+    out          the JSON Lines file to write, one object per repeated span; compressed if its name ends in .zst
+    min_tokens   the length of the shortest span
+    drop         instead write a token file to `out`: all documents without tokens that repeat earlier text
     overwrite    replace OUT if it exists
-    model        instead of the one that the token files name
-    on_progress  called with the share that is done, from this thread
+    model        replaces the model that the token files name
+    on_progress  called with the completed share, from the calling thread
 
-    Memory: about 21 bytes for each token of the index. OutputError if OUT exists.
+    Memory: about 21 bytes per token of the index. OutputError if OUT exists.
 
         pyunitok.duplicates("idx", "unique.u16", drop=True).manifest
     """
@@ -86,13 +86,13 @@ def duplicates(
 
 @dataclass
 class RepeatedSpans:
-    """Spans of one shard, in the order of the text; int64[n] each.
+    """The repeated spans of one shard in text order; int64[n] each.
 
-    documents    their numbers in the index
-    begins, ends in tokens of the document
-    byte_begins, byte_ends  in the decoded document
-    occurrences  of the most frequent of the windows in it
-    later        how many of its tokens are in a window that has occurred before (without overlap)
+    documents               document numbers in the index
+    begins, ends            token ranges within the documents
+    byte_begins, byte_ends  byte ranges within the decoded documents
+    occurrences             the count of the most frequent window in the span
+    later                   the number of its tokens in windows that repeat earlier text without overlapping it
     """
 
     documents: Int64s
@@ -118,7 +118,8 @@ class RepeatedSpans:
 
 @dataclass
 class _Marks:
-    """Of one shard, by token: how often the window occurs that begins there (0: once), and whether it has before."""
+    """For each token of one shard: how often the window that begins there occurs (0 means once), and whether it repeats
+    an earlier window."""
 
     number: int
     counts: np.ndarray[Any, np.dtype[np.uint32]]
@@ -130,8 +131,8 @@ def repeated_spans(
 ) -> Iterator[RepeatedSpans]:
     """All repeated spans of at least min_tokens tokens, shard by shard.
 
-    scratch      a folder for temporary files; by default the system's
-    on_progress  called with the share that is done, 0 to 1
+    scratch      the folder for temporary files; by default the system's
+    on_progress  called with the completed share, 0 to 1
     """
     for marks in _marks(index, min_tokens, scratch, on_progress):
         yield _spans_of(index, marks, min_tokens)
@@ -140,8 +141,8 @@ def repeated_spans(
 def write_repeats(
     index: Index, out: Path, min_tokens: int = 50, *, overwrite: bool = False, on_progress: OnProgress | None = None
 ) -> tuple[int, int]:
-    """Write all repeated spans to a file, a JSON object a line, compressed where its name ends in .zst; how many spans
-    there are, and tokens in them. OutputError if the file exists."""
+    """Write all repeated spans to a JSON Lines file, compressed if its name ends in .zst. Returns the number of spans
+    and of their tokens. OutputError if the file exists."""
     n_spans = n_tokens = 0
     with new_file(out, overwrite=overwrite) as file:
         is_zst = out.suffix == ".zst"
@@ -159,24 +160,24 @@ def write_repeats(
 def drop_repeats(
     index: Index, out: Path, min_tokens: int = 50, *, overwrite: bool = False, on_progress: OnProgress | None = None
 ) -> tuple[Manifest, int]:
-    """Write a token file of all documents of the index without the windows that have occurred before: its manifest, and
-    how many tokens are gone.
+    """Write a token file of all documents of the index without windows that repeat earlier text. Returns its manifest
+    and the number of tokens dropped.
 
-    Of every token that goes, an earlier copy stays. No character is cut: where a window begins or ends inside of one,
-    that character stays whole. Documents keep their order, number and metadata; one that was all repeats is empty.
-    Metadata is kept where all token files have it. An interrupted run starts again.
+    An earlier copy of every dropped token remains. A window that begins or ends inside a character leaves that
+    character intact. Documents keep their order, number and metadata; a document that consists of repeats becomes
+    empty. Metadata is kept if all token files have it. An interrupted run starts again.
 
-    OutputError where OUT exists and was made otherwise, or a token file has no manifest.
+    OutputError if OUT exists and other options made it, or if a token file has no manifest.
     """
     expected = 0
     for number, shard in enumerate(index.shards):
         if index.first_document(number) < expected:
-            raise OutputError(f"{index.folder}: its shards are not in the order of the documents")
+            raise OutputError(f"{index.folder}: the shards are not in document order; build the index again")
         expected = index.first_document(number) + len(shard.ends)
     parts = [array.manifest for array in index.arrays]
     manifests = [part for part in parts if part is not None]
     if len(manifests) != len(parts) or not manifests:
-        raise OutputError(f"{index.folder}: a token file without a manifest; tokenize writes one")
+        raise OutputError(f"{index.folder}: a token file has no manifest; create it with `pyunitok tokenize`")
     has_metadata = all(metadata_path(array.path).exists() for array in index.arrays)
     run = {"command": "duplicates", "min_tokens": min_tokens, "index_tokens": index.n_tokens}
     inputs = [record for manifest in manifests for record in manifest.inputs]
@@ -225,18 +226,18 @@ def _marks(
 
 
 class _Spilled:
-    """Records of all shards in one temporary file, which has no name: it is gone with the process, however that ends.
+    """The records of all shards in one unnamed temporary file, which disappears with the process.
 
     The file is a sequence of chunks, each of one shard:
 
-        [ where the shard's chunk before it begins, or -1 | records that follow | records ... ]
+        [ offset of the shard's previous chunk, or -1 | number of records | records ... ]
     """
 
     HEAD = struct.Struct("<qq")
 
     def __init__(self, n_shards: int, folder: Path | None) -> None:
         self._folder = folder or Path(tempfile.gettempdir())
-        self._last = [-1] * n_shards  # where the last chunk of each shard begins
+        self._last = [-1] * n_shards  # the offset of each shard's last chunk
         try:
             self._file = tempfile.TemporaryFile(dir=self._folder)  # noqa: SIM115 - __exit__ closes it
         except OSError as error:
@@ -258,7 +259,7 @@ class _Spilled:
         self._last[shard] = begin
 
     def of(self, shard: int) -> Iterator[Records]:
-        """All records of a shard, the last ones first, which makes no difference to the marks."""
+        """All records of a shard, last chunk first; the marks do not depend on the order."""
         begin = self._last[shard]
         while begin >= 0:
             self._file.seek(begin)
@@ -266,12 +267,12 @@ class _Spilled:
             yield np.frombuffer(self._file.read(n * c_repeats.REPEAT.itemsize), c_repeats.REPEAT)
 
     def _unwritable(self, error: OSError) -> OutputError:
-        return OutputError(f"{self._folder}: a temporary file cannot be written: {error.strerror}")
+        return OutputError(f"{self._folder}: cannot write a temporary file: {error.strerror}")
 
 
 def _ranges(starts: Int64s, documents: Int64s, n: int) -> tuple[Int64s, Int64s, Int64s]:
-    """Windows of n tokens that overlap or touch, in one document, joined: begins, ends, and where each range's windows
-    begin in `starts`."""
+    """Joins windows of n tokens that overlap or touch within one document. Returns the begins and ends of the ranges,
+    and the index in `starts` of each range's first window."""
     is_new = np.ones(len(starts), np.bool_)
     is_new[1:] = (starts[1:] > starts[:-1] + n) | (documents[1:] != documents[:-1])
     at = np.flatnonzero(is_new)
@@ -304,11 +305,11 @@ def _spans_of(index: Index, marks: _Marks, n: int) -> RepeatedSpans:
 def _write_kept(
     index: Index, output: Output, n: int, scratch: Path, on_progress: OnProgress | None
 ) -> tuple[Int64s, Int64s]:
-    """Write the tokens that stay; int64[documents + 1] where documents end, in tokens and in bytes of text."""
+    """Write the remaining tokens. Returns int64[documents + 1] document ends, in tokens and in bytes of text."""
     ends, bytes_, done = [np.zeros(1, np.int64)], [np.zeros(1, np.int64)], 0
 
     def write_ends(tokens: Int64s, n_bytes: Int64s) -> None:
-        """Of the next documents, counted from the end of those before."""
+        """Append documents that end at these offsets from the end of the previous document."""
         if not len(tokens):
             return
         ends.append(ends[-1][-1] + tokens)
@@ -320,7 +321,7 @@ def _write_kept(
 
     for marks in _marks(index, n, scratch, on_progress):
         shard, first = index.shards[marks.number], index.first_document(marks.number)
-        write_empty(first - done)  # documents without tokens can be in no shard
+        write_empty(first - done)  # documents without tokens may belong to no shard
         done = first + len(shard.ends)
         kept = _kept(index, marks, n)
         bounds = np.concatenate(([0], shard.ends.astype(np.int64) - shard.begin))
@@ -339,12 +340,13 @@ def _write_kept(
 
 
 def _kept(index: Index, marks: _Marks, n: int) -> np.ndarray[Any, np.dtype[np.bool_]]:
-    """bool[tokens]: what is in no window that has occurred before, and what the characters there need."""
+    """bool[tokens]: whether a token is outside all windows that repeat earlier text, or part of a character that
+    crosses the edge of one."""
     shard, tables = index.shards[marks.number], index.tables
     starts = np.flatnonzero(marks.later)
     begins, ends, _ = _ranges(starts, index._documents_at(marks.number, starts), n)
     inner = np.array([text[:1] != b"" and text[0] & 0xC0 == 0x80 for text in tables.texts], np.bool_)
-    inner = np.append(inner, np.zeros(65536 - len(inner), np.bool_))  # ids that begin inside a character
+    inner = np.append(inner, np.zeros(65536 - len(inner), np.bool_))  # whether an id begins inside a character
     kept = np.ones(len(shard), np.bool_)
     for begin, end in zip(begins.tolist(), ends.tolist(), strict=True):
         while begin < end and inner[shard.ids[begin]]:
@@ -356,7 +358,7 @@ def _kept(index: Index, marks: _Marks, n: int) -> np.ndarray[Any, np.dtype[np.bo
 
 
 def _records(inputs: list[InputRecord], sizes: tuple[Int64s, Int64s]) -> list[InputRecord]:
-    """The inputs, with the tokens and the text that are left of each."""
+    """The input records with the tokens and text bytes that remain of each."""
     ret, at = [], 0
     for record in inputs:
         tokens, n_bytes = (int(bounds[at + record.documents] - bounds[at]) for bounds in sizes)

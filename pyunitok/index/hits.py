@@ -1,4 +1,4 @@
-"""Hits: the occurrences that a search returns, as arrays; paging through all of them in one of several orders."""
+"""Hits: the occurrences that a search returns, as arrays, and the orders in which they can be paged."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from pyunitok.index.shard import IndexShard
 Int64s = np.ndarray[Any, np.dtype[np.int64]]
 
 ORDERS = ("rank", "text", "random", "R1", "L1")
-BESIDE = ("R1", "L1")  # sorted by what is beside the hits
-MAX_SORTED = 10_000  # hits that BESIDE sorts
-SKIP_BITS = 24  # of a key that sorts hits by their place: (token << SKIP_BITS) + byte in it
+SIDE_ORDERS = ("R1", "L1")  # sort by the words next to the hits
+MAX_SORTED = 10_000  # hits that SIDE_ORDERS sort
+SKIP_BITS = 24  # of the sort key (token << SKIP_BITS) + byte in the token
 CHUNK = 1 << 20
 
 
 class Count(int):
-    """How often something occurs: an int. approx: True where the work was cut short and this is a lower bound."""
+    """A number of occurrences. approx is True if the search was cut short, so that the number is a lower bound."""
 
     approx: bool
 
@@ -40,11 +40,11 @@ class Hit:
     """One occurrence.
 
     shard     the number of the shard
-    token     in its tokens (IndexShard.ids): where the occurrence begins
-    skip      how many bytes into that token
+    token     the index in IndexShard.ids of the token in which the occurrence begins
+    skip      the byte offset within that token
     document  the document's number in the index
     begin     the first byte in the decoded document
-    end       the byte after the last: text_bytes(document)[begin:end] is the query
+    end       the end byte, exclusive: text_bytes(document)[begin:end] is the query
     """
 
     shard: int
@@ -57,10 +57,10 @@ class Hit:
 
 @dataclass
 class Hits:
-    """Occurrences as arrays of int64[n], and as a sequence of Hit. The fields are those of Hit, in the plural.
+    """A page of occurrences, as a sequence of Hit and as arrays of int64[n] that are named like the fields of Hit.
 
-    total   how many occurrences there are in the whole index, of which these are a page
-    approx  True where the search was cut short: total is a lower bound, and the hits are some of those found
+    total   the number of occurrences in the index
+    approx  True if the search was cut short, so that total is a lower bound
     """
 
     shards: Int64s
@@ -86,7 +86,7 @@ class Hits:
 
 @dataclass
 class Places:
-    """Where occurrences are: int64[n] each, the shard, the token in it and the byte in that token."""
+    """Positions of occurrences: int64[n] shards, tokens within them, and byte offsets within those tokens."""
 
     shards: Int64s
     tokens: Int64s
@@ -94,7 +94,7 @@ class Places:
 
 
 class Occurrences:
-    """All occurrences of a query: the runs of each shard. Number k of them is found without listing those before it."""
+    """All occurrences of a query, as the runs of each shard, with random access to occurrence k."""
 
     def __init__(self, runs: list[Runs], shards: list[IndexShard], approx: bool = False) -> None:
         self.runs = runs
@@ -107,7 +107,7 @@ class Occurrences:
         return int(self.bounds[-1])
 
     def places(self, numbers: Int64s) -> Places:
-        """Of the occurrences of these numbers, 0 to total - 1, in order of the runs."""
+        """The places of the occurrences with these numbers, 0 to total - 1 in the order of the runs."""
         shards = np.searchsorted(self.bounds, numbers, "right") - 1
         tokens, skips = np.empty(len(numbers), np.int64), np.empty(len(numbers), np.int64)
         for shard in np.unique(shards).tolist():
@@ -130,8 +130,7 @@ class Occurrences:
             yield self._in_shard(shard, np.arange(at, min(at + CHUNK, n), dtype=np.int64))
 
     def first_in_text(self, offset: int, limit: int) -> Places:
-        """Occurrences number offset to offset + limit - 1 in the order of the text. O(total) time, O(offset + limit)
-        memory."""
+        """Occurrences number offset to offset + limit - 1 in text order. O(total) time, O(offset + limit) memory."""
         columns: list[tuple[Int64s, Int64s]] = []
         for shard in range(len(self.runs)):
             n = int(self.bounds[shard + 1] - self.bounds[shard])
@@ -153,9 +152,9 @@ class Occurrences:
 
 
 def shuffled(numbers: Int64s, n: int, seed: int) -> Int64s:
-    """A permutation of 0..n-1, drawn by `seed`, at these places: pages of a random order without drawing it whole.
+    """The entries at `numbers` of a permutation of 0..n-1 given by `seed`, without computing the other entries.
 
-    A Feistel network over the next power of four, whose results are put in again until they are below n.
+    A Feistel network permutes the next power of four; it is applied again to results that are not below n.
     """
     half = max(1, (n - 1).bit_length() + 1) // 2 + 1
     mask = np.uint64((1 << half) - 1)

@@ -14,11 +14,11 @@ from pyunitok.tokens.array import TokenArray
 
 
 class IndexInputs:
-    """The inputs of all token files, in their order.
+    """The inputs of all token files, in order.
 
-    paths   their paths; None for a token file without manifest, which counts as one input
-    files   the number of the token file of each
-    bounds  int64[inputs + 1]: input k has the documents bounds[k] to bounds[k + 1] - 1 of the index
+    paths   the path of each input; None for a token file without a manifest, which counts as one input
+    files   the number of each input's token file
+    bounds  int64[inputs + 1]: input k has documents bounds[k] to bounds[k + 1] - 1 of the index
     """
 
     def __init__(self, arrays: Sequence[TokenArray]) -> None:
@@ -39,13 +39,13 @@ class IndexInputs:
         return len(self.paths)
 
     def name_of(self, path: str) -> str:
-        """The path below the folder that holds all inputs on this machine, which a stranger need not know; a URL as it
-        is."""
+        """The path relative to the common folder of all local inputs, so that local folders are not disclosed. URLs are
+        returned unchanged."""
         return os.path.relpath(path, self._folder) if Path(path).is_absolute() else path
 
     @cached_property
     def _folder(self) -> str:
-        """Of those that are named by an absolute path; the others are names already."""
+        """The common folder of all inputs with absolute paths."""
         return os.path.commonpath([Path(path).parent for path in self.paths if path and Path(path).is_absolute()])
 
     def of(self, documents: Int64s) -> Int64s:

@@ -8,7 +8,8 @@
     DIR/00000.left       with --left: the token before each suffix, uint16
     DIR/00001.sa         shard 1 ...
 
-All numbers are little-endian. shard.py says what the arrays hold. The tokens themselves stay in the token files.
+All numbers are little-endian. shard.py describes the arrays. The index refers to the token files and does not copy the
+tokens.
 """
 
 from __future__ import annotations
@@ -41,15 +42,16 @@ class IndexedFile:
 
 @dataclass
 class ShardRecord:
-    """A run of whole documents of one token file, and the files that index it.
+    """A range of complete documents of one token file, and the hashes of the files that index it.
 
-    hash  XXH64 of every 64 MiB, of each file by its suffix (".sa", ".first", ".top", ".left") and of the tokens ("ids")
+    hash  the XXH64 of every 64 MiB of each file, keyed by suffix (".sa", ".first", ".top", ".left"), and of the tokens,
+          keyed by "ids"
     """
 
     file: int  # index in Index.files
     first_document: int  # in the token file
     documents: int
-    begin: int  # in the token file: the first token
+    begin: int  # the first token, in the token file
     tokens: int
     hash: dict[str, list[str]] = field(default_factory=dict)
 
@@ -58,9 +60,9 @@ class ShardRecord:
 class IndexManifest:
     """DIR/index.json."""
 
-    order: str  # of ORDERS: suffixes compare by id, or by the bytes of the tokens
-    left: bool  # whether each shard has a .left
-    model: dict[str, Any]  # name, path, sha256 of the vocabulary, as the token files have it; {} for bare files
+    order: str  # one of ORDERS: suffixes compare by id, or by the bytes of the tokens
+    left: bool  # whether each shard has a .left file
+    model: dict[str, Any]  # name, path and sha256 of the vocabulary, as in the token files; {} for bare files
     eod: int | None  # the id at the end of each document
     files: list[IndexedFile]
     shards: list[ShardRecord]
@@ -83,7 +85,7 @@ class IndexManifest:
 
     @classmethod
     def read(cls, folder: Path) -> IndexManifest:
-        """OutputError if the folder holds no index, a damaged one, or one of a newer release."""
+        """OutputError if the folder holds no index, or one that is damaged or written by a newer release."""
         try:
             return cls.read_file(folder / INDEX_NAME)
         except (FileNotFoundError, NotADirectoryError):
@@ -91,18 +93,18 @@ class IndexManifest:
 
     @classmethod
     def read_file(cls, path: Path) -> IndexManifest:
-        """Like read, of a file by its path."""
+        """Like read, but for the path of the manifest."""
         return cls.parse(path.read_bytes(), str(path))
 
     @classmethod
     def parse(cls, data: bytes, name: str) -> IndexManifest:
-        """Like read, of a file called `name` that holds `data`."""
+        """Like read, but for the contents of a manifest; errors mention `name`."""
         try:
             values = json.loads(data)
             if values["format"] != FORMAT:
                 raise OutputError(f"{name}: not the manifest of an index")
             if values["version"] > VERSION:
-                raise OutputError(f"{name}: written by a newer release (version {values['version']})")
+                raise OutputError(f"{name}: written by a newer release (version {values['version']}); upgrade pyunitok")
             known = {key: values[key] for key in cls.__dataclass_fields__ if key in values}
             known["files"] = [IndexedFile(**record) for record in values["files"]]
             known["shards"] = [ShardRecord(**record) for record in values["shards"]]
@@ -115,7 +117,7 @@ class IndexManifest:
             raise OutputError(f"{name}: not the manifest of an index ({error})") from None
 
     def _check(self) -> None:
-        """ValueError if a field that others rely on is not what it should be."""
+        """ValueError if a field that other code relies on is malformed."""
         if self.order not in ORDERS:
             raise ValueError(f"order {self.order!r} is not one of {', '.join(ORDERS)}")
         if not isinstance(self.model, dict) or not (self.eod is None or _is_count(self.eod)):
@@ -144,7 +146,7 @@ def shard_name(number: int, suffix: str) -> str:
 
 
 def stored_path(path: Path, folder: Path) -> str:
-    """How an index in `folder` names a token file: relative where the system allows it."""
+    """The path of a token file as an index in `folder` stores it, relative if possible."""
     try:
         return Path(os.path.relpath(path.resolve(), folder.resolve())).as_posix()
     except ValueError:  # Windows: another drive

@@ -1,4 +1,4 @@
-"""Index and open_index(): an index of token files, opened for questions."""
+"""Index and open_index(): open an index of token files for queries."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ from pyunitok.index.shard import open_shards
 from pyunitok.tokens import page
 from pyunitok.tokens.manifest import StrPath
 
-PREFETCH_BYTES = 16 << 20  # asked for at once
+PREFETCH_BYTES = 16 << 20  # per request to the system
 
 
 class Index(BatchSearch):
     """An open index. Make it with open_index(); safe to use from several threads.
 
-    About text, whatever the tokens (search.py): count, find, context, documents, by_source, next, previous
-    About tokens (sequences.py): count_tokens, find_tokens, next, previous, prob, infgram_prob, infgram_next, ngrams,
+    Text queries (search.py): count, find, context, documents, by_source, next, previous
+    Token queries (sequences.py): count_tokens, find_tokens, next, previous, prob, infgram_prob, infgram_next, ngrams,
         sample, count(all_of=)
-    Texts against the corpus (overlap.py): overlap, spans
-    The same of many queries at once, arrays in, arrays out (batches.py): count_batch, find_batch, next_batch, ...
-    Itself: n_tokens, n_documents, text_bytes, locate, source, inputs, metadata, tokenizer, prefetch
+    Comparing texts with the corpus (overlap.py): overlap, spans
+    Many queries per call (batches.py): count_batch, find_batch, next_batch, ...
+    Properties and documents: n_tokens, n_documents, text_bytes, locate, source, inputs, metadata, tokenizer, prefetch
 
-    Pickles hold the path, the model that was given and max_work: a worker that gets a copy opens the same folder.
+    A pickle holds the path, the given model and max_work; unpickling opens the folder again.
     """
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -55,20 +55,22 @@ class Index(BatchSearch):
         self, query: Text | None = None, *, all_of: Sequence[Sequence[Query]] | None = None, within: int | None = None,
         max_work: int | None = None,
     ) -> Count:  # fmt: skip
-        """How often a text occurs: see TextSearch.count. Or, with all_of, how often several things occur together: see
-        TokenSearch.count_all_of."""
+        """Count the occurrences of a text, see TextSearch.count; or with all_of, the places where several terms occur
+        together, see TokenSearch.count_all_of."""
         if (query is None) == (all_of is None) or (within is not None and all_of is None):
-            raise LimitError("count takes a text, or all_of= and maybe within=")
+            raise LimitError("count takes either a text or all_of=; within= requires all_of=")
         if all_of is not None:
             return self.count_all_of(all_of, within)
         assert query is not None
         return super().count(query, max_work=max_work)
 
     def prefetch(self, max_bytes: int | None = None) -> int:
-        """Ask the system to read the index into memory: the small tables, then shard by shard while they fit into
-        max_bytes, by default half of this machine's memory. How many bytes that is; 0 where the system cannot.
+        """Ask the system to read the index into memory: the small tables, then one shard after another while they fit
+        into max_bytes, by default half of this machine's memory. Returns the number of bytes requested, or 0 if the
+        system does not support prefetching.
 
-        Without it the first searches wait for the disk. Takes as long as reading does: for a thread of its own.
+        Without a prefetch, the first searches wait for the disk. The call takes as long as reading, so run it in a
+        thread.
         """
         if not hasattr(os, "posix_fadvise"):
             return 0
@@ -95,16 +97,17 @@ class Index(BatchSearch):
 
 
 def open_index(folder: StrPath, *, model: Any = None, max_work: int = MAX_WORK) -> Index:
-    """Open what `pyunitok index` made. Everything is mapped into memory; nothing is read before it is used.
+    """Open an index that `pyunitok index` made. All files are memory-mapped and read on demand.
 
-    model     a Tokenizer or the path of its file, instead of the one that the token files name
-    max_work  where a search gives up and says `approx`: about a nanosecond a unit, for one query in one shard
+    model     a Tokenizer or the path of its file; replaces the model that the token files name
+    max_work  the budget of one query in one shard, in units of about a nanosecond; a search that exceeds it stops and
+              sets `approx`
 
-    OutputError if the folder holds no index, or one that is damaged or does not fit its token files.
+    OutputError if the folder holds no index, or one that is damaged or does not match its token files.
     """
     return Index(open_shards(folder, model=model), max_work=max_work)
 
 
 def _reopen(folder: str, model: Any, max_work: int) -> Index:
-    """What a pickle of an Index calls."""
+    """Unpickle an Index."""
     return open_index(folder, model=model, max_work=max_work)

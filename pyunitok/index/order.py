@@ -1,4 +1,4 @@
-"""The order of an index: the bytes that each id stands for in decoded text, and the rank of each id by them."""
+"""The order of an index: the bytes of each id in decoded text, and the rank of each id in order of its bytes."""
 
 from __future__ import annotations
 
@@ -16,10 +16,9 @@ BYTE_PIECE = re.compile(rb"<0x[0-9A-F]{2}>")
 
 
 def token_bytes(tokenizer: Tokenizer) -> list[bytes]:
-    """What each id adds to the decoded text; b"" for ids that add nothing or are unknown.
+    """The bytes that each id adds to the decoded text; b"" for ids that add nothing or are unknown.
 
-    SentencePiece's U+2581 is a space, also in the first piece of a document: the space that decoding drops there is
-    part of the token stream.
+    SentencePiece's U+2581 is a space, even in the first piece of a document, where decoding drops it.
     """
     pieces, model = tokenizer.pieces(), tokenizer.codec.model
     data, bounds = pieces.data.tobytes(), pieces.offsets.tolist()
@@ -27,7 +26,7 @@ def token_bytes(tokenizer: Tokenizer) -> list[bytes]:
     if not model.kind.has_spec:
         return ret
     silent = (0, PIECE_TYPES["control"], PIECE_TYPES["unknown"])
-    # In a tokenizer.json, byte pieces have no type of their own: they are bytes if its decoders make them so.
+    # A tokenizer.json has no type for byte pieces; its decoders determine whether pieces like <0x41> are bytes.
     spelled = {id_ for id_, piece in enumerate(ret) if BYTE_PIECE.fullmatch(piece)}
     samples = [id_ for id_ in spelled if ret[id_] == b"<0x41>"]
     is_decoded = bool(samples) and tokenizer.decode_bytes(samples) == b"A"
@@ -44,12 +43,12 @@ def token_bytes(tokenizer: Tokenizer) -> list[bytes]:
 
 
 def byte_rank(tokenizer: Tokenizer) -> np.ndarray[Any, np.dtype[np.uint16]]:
-    """uint16[65536]: the rank of each id by (its bytes, its number). Ids without bytes come first, the eod among them,
-    ids that the model does not have last, both by number."""
+    """uint16[65536]: the rank of each id by (its bytes, its number). Ids without bytes, such as the eod, come first;
+    ids outside the vocabulary come last."""
     known = token_bytes(tokenizer)
     if tokenizer.eod_id is not None and tokenizer.eod_id < len(known):
-        known[tokenizer.eod_id] = b""  # between two documents it is no text, even if it has a piece
-    order = sorted(range(len(known)), key=known.__getitem__) + list(range(len(known), N_RANKS))  # stable
+        known[tokenizer.eod_id] = b""  # it separates documents and is not text, even if it has a piece
+    order = sorted(range(len(known)), key=known.__getitem__) + list(range(len(known), N_RANKS))
     rank = np.empty(N_RANKS, np.uint16)
     rank[np.array(order)] = np.arange(N_RANKS)
     return rank

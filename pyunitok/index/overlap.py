@@ -1,6 +1,6 @@
-"""The part of Index that compares texts with the corpus: which of their windows and spans occur in it, and where.
+"""Overlaps, the part of Index that compares texts with the corpus: which windows and spans of a text occur in it.
 
-Both work on bytes, as count does, so it does not matter how the tokens of a text and of the corpus lie.
+Like count, it compares bytes, so the token boundaries of the text and of the corpus do not matter.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ UNITS: tuple[Unit, ...] = ("words", "bytes", "tokens")
 class Overlap:
     """Which windows of n units of some texts occur in the corpus, and how often.
 
-    n, unit     the window
-    offsets     int64[texts + 1]: the windows of text k are numbers offsets[k] to offsets[k + 1] - 1
-    begins, ends  int64[windows]: the bytes of a window in its text; where the model normalizes, in the normalized text
-    counts      int64[windows]: how often each occurs
-    documents   int64[texts]: a document of the index that has the text's most frequent window; -1 where none occurs
-    share       float64[texts]: the share of a text's units that lie in windows that occur
-    is_short    bool[texts]: the text has fewer than n units, and so no window: nothing was compared
-    approx      some window's search was cut short by max_work: its count is a lower bound, and may be 0 for that reason
+    n, unit       the size of a window
+    offsets       int64[texts + 1]: the windows of text k are numbers offsets[k] to offsets[k + 1] - 1
+    begins, ends  int64[windows]: the byte range of a window in its text, which is normalized if the model normalizes
+    counts        int64[windows]: how often each window occurs
+    documents     int64[texts]: a document of the index that has the text's most frequent window; -1 if none occurs
+    share         float64[texts]: the share of a text's units that are in windows that occur
+    is_short      bool[texts]: True if the text has fewer than n units, so that nothing was compared
+    approx        True if max_work cut a search short; its count is a lower bound and can be 0
     """
 
     n: int
@@ -61,11 +61,11 @@ class Overlap:
 class Spans:
     """The longest parts of a text that occur in the corpus, none within another; int64[n] each.
 
-    begins, ends  in bytes of `text`
-    counts        how often each occurs
-    documents     a document of the index that has it
-    text          the text compared: what was given, or where the model normalizes, its normalized form
-    approx        some search was cut short by max_work: spans may be missing or shorter than they are
+    begins, ends  byte ranges in `text`
+    counts        how often each span occurs
+    documents     a document of the index that contains the span
+    text          the given text, which is normalized if the model normalizes
+    approx        True if max_work cut a search short; spans can be missing or too short
     """
 
     begins: Int64s
@@ -83,11 +83,12 @@ class Overlaps(TokenSearch):
     """Compares texts with the corpus. Models that normalize compare the normalized text, as count does."""
 
     def overlap(self, texts: Iterable[Text], n: int = 13, unit: Unit = "words") -> Overlap:
-        """Count every window of n words, bytes or tokens of each text in the corpus (contamination of a test set).
+        """Count every window of n words, bytes or tokens of each text in the corpus, for example to measure the
+        contamination of a test set.
 
-        A window is the text from the first byte of its first unit to the last byte of its last, punctuation and spaces
-        between included; it occurs if these bytes do, within one document. Words are those of index.words. Typically
-        2 to 20 µs a window and shard.
+        A window extends from the first byte of its first unit to the last byte of its last unit, including the
+        punctuation and spaces between them. It occurs if these bytes occur within one document. index/words.py defines
+        words. A window takes typically 2 to 20 µs per shard.
         """
         if n < 1:
             raise LimitError(f"a window must have at least one unit, not {n}")
@@ -110,14 +111,14 @@ class Overlaps(TokenSearch):
     def spans(
         self, text: Text, min_bytes: int = 24, max_count: int | None = None, *, whole_words: bool = False
     ) -> Spans:  # fmt: skip
-        """Find the longest parts of a text that occur in the corpus and lie in no longer such part.
+        """Find the parts of a text that occur in the corpus and are not within a longer such part.
 
-        min_bytes    shorter parts are left out
-        max_count    more frequent ones too
-        whole_words  parts begin and end with a word; otherwise with any whole character
+        min_bytes    omit shorter parts
+        max_count    omit parts that occur more often
+        whole_words  parts begin and end at word boundaries; otherwise at character boundaries
 
-        About 50 searches for each span, and for every 10 to 20 bytes of text without one; a search takes some µs and
-        1 to 10 ns a byte.
+        This takes about 50 searches for each span, and for every 10 to 20 bytes of text without one. A search takes a
+        few µs and 1 to 10 ns per byte.
         """
         if min_bytes < 1:
             raise LimitError(f"min_bytes must be at least 1, not {min_bytes}")
@@ -173,7 +174,7 @@ class Overlaps(TokenSearch):
 
 @dataclass
 class _Windows:
-    """The part of an Overlap about one text."""
+    """The part of an Overlap for one text."""
 
     begins: Int64s
     ends: Int64s
@@ -189,7 +190,7 @@ def _joined(columns: Iterable[Int64s]) -> Int64s:
 
 
 class _Occurrence:
-    """Whether units [first, last) of a text occur in the corpus."""
+    """A predicate: whether units [first, last) of a text occur in the corpus."""
 
     def __init__(self, index: Overlaps, text: bytes, bounds: Int64s) -> None:
         self.index, self.text = index, text
@@ -203,15 +204,16 @@ class _Occurrence:
 
 
 def _longest_ranges(bounds: Int64s, min_bytes: int, occurs: Callable[[int, int], bool]) -> Int64s:
-    """int64[n, 2]: the ranges [first, last) of units, at least min_bytes long, that occur and lie in no longer one.
+    """int64[n, 2]: the ranges [first, last) of units, at least min_bytes long, that occur and are not within a longer
+    one.
 
-    Every part of a range that occurs does so too. So from `first`, the last unit is found by doubling and halving; the
-    next range must hold the unit behind that one, and where it begins is found in the same way, backwards. A text that
-    occurs as a whole costs a few searches, not one for each unit.
+    Every part of a range that occurs also occurs. So an exponential search finds the last unit of the range that begins
+    at `first`. The next range must contain the unit after that one; an exponential search backwards finds its first
+    unit. A text that occurs completely costs a few searches, not one per unit.
     """
     n, found = len(bounds), []
     begins, ends = bounds[:, 0], bounds[:, 1]
-    first = done = 0  # `done`: where the range before ends
+    first = done = 0  # `done` is the end of the previous range
     while first < n:
         shortest = int(np.searchsorted(ends, begins[first] + min_bytes)) + 1
         least = max(shortest, done + 1)
@@ -230,7 +232,7 @@ def _longest_ranges(bounds: Int64s, min_bytes: int, occurs: Callable[[int, int],
 
 
 def _last_end(first: int, last: int, n: int, occurs: Callable[[int, int], bool]) -> int:
-    """The greatest end of a range from `first` that occurs; `last` is one such end."""
+    """The greatest end of a range from `first` that occurs. The range to `last` occurs."""
     step, beyond = 1, n + 1
     while last + step <= n:
         if not occurs(first, last + step):
@@ -249,7 +251,7 @@ def _last_end(first: int, last: int, n: int, occurs: Callable[[int, int], bool])
 
 
 def _first_start(first: int, last: int, occurs: Callable[[int, int], bool]) -> int:
-    """The least start of a range to `last` that occurs, or `last` if none does; one from `first` does not."""
+    """The least start of a range to `last` that occurs, or `last` if none occurs. The range from `first` does not."""
     step, start = 1, last
     while start - step > first and occurs(start - step, last):
         start -= step

@@ -1,4 +1,4 @@
-"""PieceTables: what the ids of a model stand for in text, sorted for search; and their sizes when decoded."""
+"""PieceTables: the text and the decoded size of each id of a model, sorted for search."""
 
 from __future__ import annotations
 
@@ -16,19 +16,21 @@ N_IDS = 65536
 
 
 class PieceTables:
-    """Made once for a model and an order of suffixes, shared by shards and threads.
+    """Tables of one model and one suffix order, shared by shards and threads.
 
-    texts         list[bytes]: what each id is in the text that is searched; b"" for ids that no text matches (eod,
-                  control symbols, unknown characters)
-    lengths       uint32[65536]: len(texts[id])
-    decoded       list[bytes]: what each id adds to a decoded document: texts[id], but for unknown characters
-    sizes         uint32[65536]: len(decoded[id])
-    decoded_data, decoded_offsets  the same, end to end, and int64[65537] where each begins in it
-    drops_space   uint8[65536]: 1 where the id begins with a space that decoding drops at the start of a document
-    c             the tables of the C library
+    texts            list[bytes]: the searchable text of each id; b"" for ids that no text matches (eod, control
+                     symbols, unknown characters)
+    lengths          uint32[65536]: len(texts[id])
+    decoded          list[bytes]: the bytes that each id adds to a decoded document: texts[id], except for unknown
+                     characters
+    sizes            uint32[65536]: len(decoded[id])
+    decoded_data     the items of `decoded`, concatenated
+    decoded_offsets  int64[65537]: the offset of each item in decoded_data
+    drops_space      uint8[65536]: 1 if the id begins with a space that decoding drops at the start of a document
+    c                the tables of the C library
 
-    rank  uint16[65536], of the ids in the suffix arrays
-    eod   an id that is in no text, whatever the model says: that of the ends of documents; or None
+    rank  uint16[65536]: the rank of each id in the suffix arrays
+    eod   the id of document ends, which has no text even if the model has a piece for it; or None
     """
 
     def __init__(
@@ -57,12 +59,12 @@ class PieceTables:
         self.c = c_search.SearchPieces(data, offsets, self.drops_space[:n], rank, order)
 
     def text_of(self, id_: int) -> bytes:
-        """What an id is in the text; b"" for one that the model does not have."""
+        """The searchable text of an id; b"" for ids outside the vocabulary."""
         return self.texts[id_] if id_ < len(self.texts) else b""
 
 
 def _dropping(tokenizer: Tokenizer, texts: list[bytes]) -> np.ndarray[Any, np.dtype[np.uint8]]:
-    """uint8[n]: whether decoding drops the space that an id begins with, where the id begins a document."""
+    """uint8[n]: whether decoding drops the leading space of an id that begins a document."""
     ret = np.zeros(len(texts), np.uint8)
     if not tokenizer.codec.normalizes:
         return ret
@@ -73,7 +75,7 @@ def _dropping(tokenizer: Tokenizer, texts: list[bytes]) -> np.ndarray[Any, np.dt
         for id_, text in enumerate(texts)
         if text.startswith(b" ") and data.startswith(SPACE_SYMBOL, bounds[id_], bounds[id_ + 1])
     ]
-    # One piece tells: whether a model drops the space is a rule of its own, the same for all of them.
+    # One sample suffices, because a model drops the space of all pieces or of none.
     samples = [id_ for id_ in spaced if len(texts[id_]) > 1 and not texts[id_][1:].startswith(b" ")] or spaced
     if samples and len(tokenizer.decode_bytes(samples[:1])) < len(texts[samples[0]]):
         ret[spaced] = 1
@@ -81,7 +83,7 @@ def _dropping(tokenizer: Tokenizer, texts: list[bytes]) -> np.ndarray[Any, np.dt
 
 
 def _decoded(tokenizer: Tokenizer, id_: int) -> bytes:
-    """What an id without a text of its own decodes to: that of an unknown character, most others nothing."""
+    """The decoded bytes of an id without searchable text, such as the id of unknown characters; usually b""."""
     try:
         return tokenizer.decode_bytes([id_])
     except (IdError, UnicodeError):

@@ -1,4 +1,4 @@
-"""What an index is to be: which token files, cut into which shards, in which order. Nothing is written here."""
+"""Plan an index: its token files, shards and order. Nothing is written here."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from pyunitok.index.shard import digest_of
 from pyunitok.tokens.array import TokenArray
 from pyunitok.tokens.opening import open as open_tokens
 
-BYTES_A_TOKEN = 6.2  # of a shard while it is sorted: tokens, positions, bits
+BYTES_A_TOKEN = 6.2  # memory for sorting a shard: tokens, positions, bits
 FIXED_BYTES = 100 << 20  # Python, the library, buffers
 MIN_SHARD_TOKENS = 1 << 16
 
@@ -34,10 +34,10 @@ Array = np.ndarray[Any, Any]
 
 @dataclass(frozen=True)
 class Limits:
-    """How large shards may be.
+    """The limits on the size of shards.
 
-    max_memory    bytes that indexing may take; None: half of this machine's
-    shard_tokens  None: the most that max_memory allows, with two shards at a time
+    max_memory    memory for indexing in bytes; None means half of this machine's memory
+    shard_tokens  maximum tokens of a shard; None means the most that max_memory allows for two shards at a time
     """
 
     max_memory: int | None = None
@@ -51,38 +51,38 @@ class Limits:
 
     @property
     def tokens(self) -> int:
-        """Of a shard, at most. It does not depend on the number of threads, so the output does not either."""
+        """The maximum tokens of a shard. It does not depend on the number of threads, so neither does the output."""
         if self.shard_tokens is not None:
             if not 1 <= self.shard_tokens <= MAX_SHARD_TOKENS:
-                raise LimitError(f"a shard has 1 to {MAX_SHARD_TOKENS} tokens, not {self.shard_tokens}")
+                raise LimitError(f"shard_tokens must be 1 to {MAX_SHARD_TOKENS}, not {self.shard_tokens}")
             return self.shard_tokens
-        room = int((self.memory - FIXED_BYTES) / 2 / BYTES_A_TOKEN)
-        if room < MIN_SHARD_TOKENS:
+        fitting = int((self.memory - FIXED_BYTES) / 2 / BYTES_A_TOKEN)
+        if fitting < MIN_SHARD_TOKENS:
             least = int(FIXED_BYTES + 2 * BYTES_A_TOKEN * MIN_SHARD_TOKENS) // 1000**2 + 1
-            raise LimitError(f"{self.memory:,} bytes are too few to index with; {least} MB are enough")
-        return min(room, MAX_SHARD_TOKENS)
+            raise LimitError(f"indexing needs at least {least} MB of memory, not {self.memory:,} bytes")
+        return min(fitting, MAX_SHARD_TOKENS)
 
     def at_once(self, largest: int, threads: int) -> int:
-        """How many shards are sorted at the same time if the largest has so many tokens."""
-        room = (self.memory - FIXED_BYTES) / max(1.0, BYTES_A_TOKEN * largest)
-        if room < 1:
+        """How many shards to sort at the same time if the largest has `largest` tokens."""
+        fitting = (self.memory - FIXED_BYTES) / max(1.0, BYTES_A_TOKEN * largest)
+        if fitting < 1:
             need = int(FIXED_BYTES + BYTES_A_TOKEN * largest) // 1000**2 + 1
             raise LimitError(
-                f"a shard of {largest:,} tokens takes {need:,} MB, more than {self.memory // 1000**2:,} MB: "
-                "allow more memory (--max-memory)"
+                f"sorting a shard of {largest:,} tokens takes {need:,} MB, more than {self.memory // 1000**2:,} MB; "
+                "allow more memory with --max-memory"
             )
-        return max(1, min(threads, int(room)))
+        return max(1, min(threads, int(fitting)))
 
 
 def plan_index(
     paths: Sequence[str | os.PathLike[str]], folder: Path, *, order: str, left: bool, limits: Limits, model: Any = None,
     existing: IndexManifest | None = None,
 ) -> tuple[IndexManifest, Array | None]:  # fmt: skip
-    """The manifest that the index will have, but for the hashes of shards, and the ranks of order "bytes".
+    """Returns the manifest of the index without the hashes of shards, and the ranks for order "bytes".
 
-    existing  of the index that shards are added to
+    existing  the manifest of the index to add to
 
-    OutputError if the token files do not go together, or cannot be indexed.
+    OutputError if the token files are incompatible or cannot be indexed.
     """
     arrays = [_open(path, model) for path in paths]
     first = existing or _describe(arrays[0], order, left)
@@ -92,7 +92,7 @@ def plan_index(
     for array in arrays:
         path = array.path.resolve()
         if path in known:
-            raise OutputError(f"{array.path} is in the index already" if existing else f"{array.path} is named twice")
+            raise OutputError(f"{array.path} is {'already in the index' if existing else 'given twice'}")
         known.add(path)
         _check_fits(array, first)
         files.append(IndexedFile(stored_path(array.path, folder), len(array.ids), len(array), digest_of(array)))
@@ -105,7 +105,7 @@ def plan_index(
 def _open(path: str | os.PathLike[str], model: Any) -> TokenArray:
     array = open_tokens(path, model=model, dtype="uint16")
     if array.ids.dtype != np.dtype("<u2"):
-        raise OutputError(f"{path}: its ids are {array.ids.dtype}, and an index is over uint16 ids")
+        raise OutputError(f"{path}: cannot index {array.ids.dtype} ids; an index requires uint16 ids")
     return array
 
 
@@ -117,20 +117,21 @@ def _describe(array: TokenArray, order: str, left: bool) -> IndexManifest:
 def _check_fits(array: TokenArray, first: IndexManifest) -> None:
     model = {} if array.manifest is None else array.manifest.model
     if model.get("sha256") != first.model.get("sha256"):
-        raise OutputError(f"{array.path} was made with another vocabulary than the files before it: index it apart")
+        raise OutputError(f"{array.path}: its vocabulary differs from that of the other files; index it separately")
     if array.eod_id != first.eod:
-        raise OutputError(f"{array.path} ends documents with id {array.eod_id}, the files before it with {first.eod}")
+        raise OutputError(f"{array.path}: its eod is {array.eod_id}, but that of the other files is {first.eod}")
 
 
 def cut(array: TokenArray, file: int, limit: int) -> list[ShardRecord]:
-    """Runs of whole documents of at most `limit` tokens, about equally large. OutputError names a longer document."""
+    """Divide a token file into shards of complete documents, about equally large, of at most `limit` tokens.
+    OutputError or LimitError if a document is longer than a shard."""
     n_tokens, n_documents = len(array.ids), len(array)
     count, shards, document, begin = -(-n_tokens // limit), list[ShardRecord](), 0, 0
     ends = array.ends
     while document < n_documents:
         left = max(1, count - len(shards))
         target = begin + min(limit, -(-(n_tokens - begin) // left))
-        last = max(int(np.searchsorted(ends, np.uint64(target), "right")), document)  # documents that end by then
+        last = max(int(np.searchsorted(ends, np.uint64(target), "right")), document)  # documents that end by the target
         if last < n_documents and _is_closer(ends, last, begin, target, limit):
             last += 1
         if last == document:
@@ -145,7 +146,7 @@ def cut(array: TokenArray, file: int, limit: int) -> list[ShardRecord]:
 
 
 def _is_closer(ends: Array, last: int, begin: int, target: int, limit: int) -> bool:
-    """Whether a shard that takes document `last` too is nearer to its target, and not too large."""
+    """Whether adding document `last` brings a shard closer to its target without exceeding the limit."""
     end, before = int(ends[last]), int(ends[last - 1]) if last else 0
     return end - begin <= limit and (before <= begin or end - target < target - before)
 
@@ -153,8 +154,10 @@ def _is_closer(ends: Array, last: int, begin: int, target: int, limit: int) -> b
 def _refuse(array: TokenArray, document: int, begin: int, limit: int) -> None:
     size = int(array.ends[document]) - begin
     if size > MAX_SHARD_TOKENS:
-        raise OutputError(f"{array.path}: document {document} has {size:,} tokens; a shard has {MAX_SHARD_TOKENS:,}")
+        raise OutputError(
+            f"{array.path}: document {document} has {size:,} tokens, but a shard has at most {MAX_SHARD_TOKENS:,}"
+        )
     raise LimitError(
-        f"{array.path}: document {document} has {size:,} tokens, more than a shard of {limit:,}: allow more "
-        "(--shard-tokens, --max-memory)"
+        f"{array.path}: document {document} has {size:,} tokens, but a shard has at most {limit:,}; allow larger "
+        "shards with --shard-tokens or --max-memory"
     )

@@ -1,4 +1,4 @@
-"""Index: exact answers about the text of an index. open_index() opens one; see also sequences.py and overlap.py."""
+"""TextSearch, the part of Index that answers queries about text. See also sequences.py and overlap.py."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import numpy as np
 from pyunitok._c import search as c_search
 from pyunitok.errors import LimitError, OutputError
 from pyunitok.index.context import Context, Contexts
-from pyunitok.index.hits import BESIDE, MAX_SORTED, ORDERS, Count, Hit, Hits, Int64s, Occurrences, Places, shuffled
+from pyunitok.index.hits import MAX_SORTED, ORDERS, SIDE_ORDERS, Count, Hit, Hits, Int64s, Occurrences, Places, shuffled
 from pyunitok.index.inputs import IndexInputs
 from pyunitok.index.pieces import PieceTables
 from pyunitok.index.shard import N_RANKS, IndexShard, OpenIndex
@@ -25,10 +25,10 @@ from pyunitok.tokens.array import TokenArray
 Text = str | bytes
 Order = Literal["rank", "text", "random", "R1", "L1"]
 
-MAX_WORK = 2_000_000_000  # for one query and shard, about a nanosecond a unit
+MAX_WORK = 2_000_000_000  # per query and shard, in units of about a nanosecond
 MAX_RUNS = 1 << 60
-SORT_CHARS = 40  # of the text beside a hit: "R1" and "L1" sort by these
-MAX_SCANNED = 1_000_000  # hits that next, previous and a sampled by_source look at
+SORT_CHARS = 40  # "R1" and "L1" sort by this much text next to a hit
+MAX_SCANNED = 1_000_000  # sample size of next, previous and by_source
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class SourceCount:
     """How often a query occurs in one input of a token file.
 
     file   the number of the token file in the index
-    path   of the input; None if the token file has no manifest
+    path   the path of the input; None if the token file has no manifest
     """
 
     file: int
@@ -48,7 +48,7 @@ class SourceCount:
 
 @dataclass(frozen=True)
 class DocumentCount:
-    """How often a document of the index has a query."""
+    """How often a query occurs in a document of the index."""
 
     document: int
     count: int
@@ -56,8 +56,8 @@ class DocumentCount:
 
 @dataclass
 class DocumentHits:
-    """Which documents have a query: int64[n] numbers, ascending, and int64[n] counts in each; also a sequence of
-    DocumentCount, of which pandas.DataFrame() makes two columns."""
+    """The documents that contain a query: int64[n] ascending numbers and int64[n] counts. Also a sequence of
+    DocumentCount, which pandas.DataFrame() accepts."""
 
     documents: Int64s
     counts: Int64s
@@ -75,21 +75,20 @@ class DocumentHits:
 
 
 class TextSearch:
-    """The part of Index that answers about text.
+    """The part of Index that answers queries about text.
 
-    A query is text: str (as UTF-8) or bytes. Counts are of all its occurrences in the documents, overlapping ones
-    included, whatever the tokens: inside a token, across tokens, from and to the middle of one; never across documents.
-    Models that normalize (SentencePiece) answer about their normalized text, as decoding shows it: see `normalizes`.
-    An unknown character is no text, and nothing that spans it is found.
+    A query is str (as UTF-8) or bytes. All occurrences within documents count, including those that overlap each other
+    and those that begin or end inside a token. For models that normalize (SentencePiece), answers are about the
+    normalized text, as decoding returns it; see `normalizes`. Unknown characters match no query.
 
-    Results that say `approx` were cut short by max_work, about a nanosecond a unit for one query in one shard, and are
-    lower bounds. All methods may be called from several threads at once.
+    A result with `approx` was cut short by max_work and is a lower bound. max_work is the budget of one query in one
+    shard, in units of about a nanosecond. All methods are thread-safe.
     """
 
     shards: list[IndexShard]
 
     def __init__(self, opened: OpenIndex, *, max_work: int = MAX_WORK) -> None:
-        """For open_index."""
+        """Internal: use open_index()."""
         self.folder = opened.folder
         self.manifest = opened.manifest
         self.arrays: list[TokenArray] = opened.arrays
@@ -102,16 +101,16 @@ class TextSearch:
         self._tables: PieceTables | None = None
         self._lock = threading.Lock()
 
-    # ------------------------------------------------------------------------------------------- the whole index ---
+    # ------------------------------------------------------------------------------------ properties and documents ---
 
     @property
     def n_tokens(self) -> int:
-        """How many tokens there are, the eod of each document included."""
+        """The number of tokens, including the eod of each document."""
         return sum(len(shard) for shard in self.shards)
 
     @property
     def n_documents(self) -> int:
-        """How many documents there are. They are numbered from 0 through all token files."""
+        """The number of documents. They are numbered consecutively over all token files."""
         return int(self._file_bounds[-1])
 
     @property
@@ -121,7 +120,7 @@ class TextSearch:
 
     @property
     def normalizes(self) -> bool:
-        """Whether answers are about normalized text, which may differ from what was tokenized."""
+        """Whether answers are about normalized text, which can differ from the original text."""
         return not self.tokenizer.lossless
 
     @property
@@ -131,11 +130,11 @@ class TextSearch:
 
     @property
     def tables(self) -> PieceTables:
-        """The text of each id. Made when first asked for: some tenths of a second."""
+        """The text of each id, built lazily in a few tenths of a second."""
         if self._tables is None:
             with self._lock:
                 if self._tables is None:
-                    no_ranks = np.arange(N_RANKS, dtype=np.uint16)  # of an index without tokens
+                    no_ranks = np.arange(N_RANKS, dtype=np.uint16)  # for an index without tokens
                     ranks = self.shards[0].ranks if self.shards else no_ranks
                     tables = PieceTables(self.tokenizer, ranks, self.eod if self._only_separates() else None)
                     for shard in self.c:
@@ -144,19 +143,19 @@ class TextSearch:
         return self._tables
 
     def _only_separates(self) -> bool:
-        """Whether the eod is nowhere but at the ends of documents. Some models have a piece for it, so that a text can
-        encode to it."""
+        """Whether the eod occurs only at the ends of documents. Some models have a piece for it, so a text can encode
+        to it."""
         return self.eod is not None and all(shard.frequency(self.eod) == len(shard.ends) for shard in self.shards)
 
     def locate(self, document: int) -> tuple[TokenArray, int]:
-        """The token file that a document of the index is in, and its number there. IndexError."""
+        """The token file that contains a document of the index, and the document's number there."""
         if not 0 <= document < self.n_documents:
             raise IndexError(f"document {document} of {self.n_documents} in {self.folder}")
         file = int(np.searchsorted(self._file_bounds, document, "right")) - 1
         return self.arrays[file], document - int(self._file_bounds[file])
 
     def text_bytes(self, document: int) -> bytes:
-        """A document, decoded."""
+        """The decoded document."""
         array, number = self.locate(document)
         return array.text_bytes(number)
 
@@ -167,10 +166,10 @@ class TextSearch:
         return self.inputs.paths[int(self.inputs.of(np.array([document]))[0])]
 
     def metadata(self, document: int) -> dict[str, Any] | None:
-        """The document's metadata, where it was kept (tokenize --metadata): see tokens.metadata.Metadata; or None."""
+        """The document's metadata if `tokenize --metadata` stored it, as in tokens.metadata.Metadata; or None."""
         array, number = self.locate(document)
         try:
-            with self._lock:  # a Metadata is not for several threads at once
+            with self._lock:  # Metadata is not thread-safe
                 return array.metadata(number)
         except OutputError:
             return None
@@ -178,7 +177,7 @@ class TextSearch:
     # ------------------------------------------------------------------------------------------------- counting ---
 
     def count(self, query: Text, *, max_work: int | None = None) -> Count:
-        """How often a text occurs. The empty text: 0. Typically 10 to 100 µs a shard in memory."""
+        """How often a text occurs; 0 for the empty text. Takes typically 10 to 100 µs per shard in memory."""
         text, tables, work = as_bytes(query), self.tables.c, self.max_work if max_work is None else max_work
         if len(self.c) == 1:
             return Count(*self.c[0].count_one(tables, text, work))
@@ -188,7 +187,7 @@ class TextSearch:
     def count_batch(
         self, queries: Iterable[Text] | Packed, *, max_work: int | None = None
     ) -> tuple[Int64s, np.ndarray[Any, np.dtype[np.bool_]]]:
-        """int64[n] counts of many texts, and bool[n], True where one is a lower bound."""
+        """Returns int64[n] counts of many texts, and bool[n]: True if the count is a lower bound."""
         packed = queries if isinstance(queries, Packed) else Packed.from_documents(map(as_bytes, queries))
         work, tables = self.max_work if max_work is None else max_work, self.tables.c
         counts, approx = np.zeros(len(packed), np.int64), np.zeros(len(packed), np.uint8)
@@ -206,12 +205,12 @@ class TextSearch:
     ) -> Hits:  # fmt: skip
         """Occurrences number offset to offset + limit - 1 of a text.
 
-        order  "rank"    that of the index: the fastest; hits on one page are often alike, as neighbours in the index
-                         have the same text after them
-               "text"    by document and byte: looks at all occurrences
-               "random"  a shuffle drawn by `seed`, each occurrence once through all pages
-               "R1"      by the words after them, "L1" by the words before them, the nearest first: the first 10,000
-                         of "rank", which are all that the pages show
+        order  "rank"      the order of the index, the fastest; hits on a page are often similar, because neighbours in
+                           the index are followed by the same text
+               "text"      by document and byte; reads all occurrences
+               "random"    shuffled by `seed`; every occurrence appears once over all pages
+               "R1", "L1"  by the words after or before the hit, nearest word first; only the first 10,000 occurrences
+                           in "rank" order are sorted and shown
         """
         self._check_page(limit, offset, order)
         text = as_bytes(query)
@@ -221,10 +220,10 @@ class TextSearch:
     def _page(
         self, text: bytes, limit: int, offset: int, order: Order, seed: int, max_work: int | None
     ) -> tuple[Places, int, bool]:
-        """(places, occurrences in all, approx), as find has them."""
-        if order == "rank" or order in BESIDE:
+        """Returns (places, total, approx) of a page of find()."""
+        if order == "rank" or order in SIDE_ORDERS:
             count = self.count(text, max_work=max_work)
-            most = MAX_SORTED if order in BESIDE else offset + limit
+            most = MAX_SORTED if order in SIDE_ORDERS else offset + limit
             found = self.find_all(text, max_hits=most, max_work=max_work)
             total, approx = max(int(count), found.total), count.approx or found.approx
         else:
@@ -233,11 +232,11 @@ class TextSearch:
         return self._page_of(found, len(text), limit, offset, order, seed), total, approx
 
     def _page_of(self, found: Occurrences, n_bytes: int, limit: int, offset: int, order: Order, seed: int) -> Places:
-        """Where occurrences number offset to offset + limit - 1 are, in that order."""
+        """The places of occurrences number offset to offset + limit - 1 in the given order."""
         numbers = np.arange(offset, max(offset, min(offset + limit, found.total)), dtype=np.int64)
         if order == "text":
             return found.first_in_text(offset, len(numbers))
-        if order in BESIDE:
+        if order in SIDE_ORDERS:
             places = found.places(np.arange(min(found.total, MAX_SORTED), dtype=np.int64))
             contexts = self.context_batch(self.hits_at(places, n_bytes, len(places.tokens)), SORT_CHARS, SORT_CHARS)
             words = [context.words_after() if order == "R1" else context.words_before() for context in contexts]
@@ -246,8 +245,8 @@ class TextSearch:
         return found.places(shuffled(numbers, found.total, seed) if order == "random" and len(numbers) else numbers)
 
     def find_all(self, query: Text, *, max_hits: int = MAX_RUNS, max_work: int | None = None) -> Occurrences:
-        """All occurrences, or at least max_hits of them, in runs of the suffix arrays: 24 bytes a run, at most one for
-        25 units of max_work."""
+        """All occurrences, or at least max_hits of them, as runs of the suffix arrays. A run takes 24 bytes, and there
+        is at most one per 25 units of max_work."""
         text, tables, work = as_bytes(query), self.tables.c, self.max_work if max_work is None else max_work
         runs, approx, n = [], False, 0
         for shard in self.c:
@@ -258,18 +257,18 @@ class TextSearch:
         return Occurrences(runs, self.shards, approx)
 
     def hits_at(self, places: Places, n_bytes: int | Int64s, total: int, approx: bool = False) -> Hits:
-        """Hits of n_bytes (or n_bytes[k]) at these places, with documents and byte ranges. O(tokens before the hits in
-        their documents)."""
+        """Hits of n_bytes (or n_bytes[k]) at these places, with documents and byte ranges. Linear in the number of
+        tokens before the hits in their documents."""
         documents, begins = np.empty(len(places.tokens), np.int64), np.empty(len(places.tokens), np.int64)
         for number in np.unique(places.shards).tolist():
             mask = places.shards == number
             documents[mask], begins[mask] = self._bytes_at(number, places.tokens[mask], places.skips[mask])
         ends = begins + n_bytes
-        begins = np.maximum(begins, 0)  # -1: tokens from the start of a document, whose first space is dropped
+        begins = np.maximum(begins, 0)  # -1 at the start of a document whose first space decoding drops
         return Hits(places.shards, places.tokens, places.skips, documents, begins, ends, total, approx)
 
     def _documents_at(self, number: int, tokens: Int64s) -> Int64s:
-        """int64[n]: the documents of tokens of a shard, numbered in the shard."""
+        """int64[n]: the document of each token of a shard, numbered within the shard."""
         shard = self.shards[number]
         positions = shard.checked(tokens).astype(np.uint64) + np.uint64(shard.begin)
         numbers: Int64s = np.searchsorted(shard.ends, positions, "right").astype(np.int64)
@@ -278,7 +277,8 @@ class TextSearch:
         return numbers
 
     def _bounds_at(self, number: int, tokens: Int64s) -> tuple[Int64s, Int64s, Int64s]:
-        """int64[n] each: the documents of tokens of a shard, and where these begin and end in it, eod included."""
+        """int64[n] each: the document of each token of a shard, and the tokens of the shard at which that document
+        begins and ends, eod included."""
         shard, documents = self.shards[number], self._documents_at(number, tokens)
         ends = shard.ends[documents].astype(np.int64) - np.int64(shard.begin)
         begins = shard.ends[np.maximum(documents - 1, 0)].astype(np.int64) - np.int64(shard.begin)
@@ -293,11 +293,11 @@ class TextSearch:
         return int(self._file_bounds[shard.file]) + shard.first_document
 
     def _bytes_at(self, number: int, tokens: Int64s, skips: Int64s) -> tuple[Int64s, Int64s]:
-        """int64[n] documents of the index and int64[n] bytes in them, of places in a shard."""
+        """int64[n] each: the documents of places in a shard, numbered in the index, and the byte offsets in them."""
         shard, tables = self.shards[number], self.tables
         documents, begins, _ = self._bounds_at(number, tokens)
         dropped = tables.drops_space[shard.ids[begins]]
-        order = np.argsort(tokens, kind="stable")  # so that a long document is read through once, not for every hit
+        order = np.argsort(tokens, kind="stable")  # reads a long document once, not once per hit
         sorted_tokens, sorted_docs = tokens[order], documents[order]
         starts = begins[order].copy()
         same = np.flatnonzero(sorted_docs[1:] == sorted_docs[:-1]) + 1
@@ -326,7 +326,7 @@ class TextSearch:
         return self.context_batch(hits, before, after)[0]
 
     def context_batch(self, hits: Hits, before: int = 40, after: int = 40) -> Contexts:
-        """The same of many hits: some µs each."""
+        """The contexts of many hits, a few µs each."""
         if before < 0 or after < 0:
             raise LimitError(f"before and after must be at least 0, not {before} and {after}")
         tables, parts = self.tables, [np.empty(0, np.uint8)]
@@ -348,16 +348,16 @@ class TextSearch:
         return Contexts(np.concatenate(parts), bounds)
 
     def decoded(self, id_: int) -> bytes:
-        """What an id adds to a decoded document."""
+        """The bytes that an id adds to a decoded document."""
         decoded = self.tables.decoded
         return decoded[id_] if id_ < len(decoded) else b""
 
     def documents(self, query: Text, *, max_work: int | None = None) -> DocumentHits:
-        """The documents that a text occurs in, and how often. Looks at all occurrences."""
+        """The documents that a text occurs in, with counts. Reads all occurrences."""
         return self._documents_of(self.find_all(query, max_work=max_work))
 
     def _documents_of(self, found: Occurrences, n_sampled: int | None = None) -> DocumentHits:
-        """The documents of all occurrences, or of so many drawn at random."""
+        """The documents of all occurrences, or of n_sampled random ones."""
         sample = None if n_sampled is None else found.places(shuffled(np.arange(n_sampled), found.total, 0))
         parts = []
         for number in range(len(self.shards)):
@@ -378,9 +378,11 @@ class TextSearch:
     def by_source(
         self, query: Text, *, max_work: int | None = None, max_hits: int | None = None
     ) -> list[SourceCount]:  # fmt: skip
-        """How often a text occurs in each input that the token files were made from, inputs without it left out; in
-        their order. Of more than max_hits occurrences, a sample of at most a million is looked at: counts are then
-        estimates, documents those of the sample, and the answer is `approx`."""
+        """How often a text occurs in each input of the token files, in input order; inputs without it are omitted.
+
+        If there are more than max_hits occurrences, at most a million of them are sampled. Then hits are estimates,
+        documents are those of the sample, and approx is True.
+        """
         inputs, hits, documents, approx = self._sources(query, max_work, max_hits)
         paths, files = self.inputs.paths, self.inputs.files
         return [
@@ -391,7 +393,7 @@ class TextSearch:
     def _sources(
         self, query: Text, max_work: int | None, max_hits: int | None = None
     ) -> tuple[Int64s, Int64s, Int64s, bool]:
-        """int64[n] inputs, occurrences in each, documents of each with any; approx."""
+        """Returns int64[n] each of inputs, occurrences in them and documents with occurrences; and approx."""
         runs = self.find_all(query, max_work=max_work)
         is_sample = max_hits is not None and runs.total > max_hits
         found = self._documents_of(runs, min(max_hits or 0, MAX_SCANNED) if is_sample else None)

@@ -1,4 +1,4 @@
-"""The part of Index that answers about sequences of tokens: counts, neighbours, probabilities, n-grams, samples."""
+"""TokenSearch, the part of Index for sequences of tokens: counts, neighbours, probabilities, n-grams, samples."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ from pyunitok.packed import Packed, as_bytes
 U16 = np.ndarray[Any, np.dtype[np.uint16]]
 Query = Text | Sequence[int] | U16
 
-MAX_CONTEXT = 256  # tokens of a prompt that an ∞-gram looks back
-MAX_DRAWS = 64  # of an occurrence with a token after it
-SUFFIXES_A_STEP = 1 << 22  # of ngrams, between two looks at the keyboard
-NGRAM_ROOM = 1 << 16
+MAX_CONTEXT = 256  # maximum tokens of the context of an ∞-gram
+MAX_DRAWS = 64  # attempts to draw an occurrence that is followed by a token
+SUFFIXES_A_STEP = 1 << 22  # of ngrams, between checks for Ctrl-C
+NGRAM_CAPACITY = 1 << 16
 
 
 @dataclass
 class Distribution:
-    """What stands next to a query, most frequent first.
+    """The distribution of what follows or precedes a query, most frequent first.
 
-    texts   list[bytes]: b"" is the end (or the start) of a document
-    ids     uint16[n], where the query was tokens; None if it was text
+    texts   list[bytes]; b"" stands for the end or start of a document
+    ids     uint16[n] if the query was tokens; None if it was text
     counts  int64[n]
-    total   the sum of all counts, also of those that a limit left out
-    approx  True: from a sample of the occurrences; counts are scaled
+    total   the sum of all counts, including those omitted by a limit
+    approx  True if the counts are scaled from a sample, or the search was cut short
     """
 
     texts: list[bytes]
@@ -45,15 +45,18 @@ class Distribution:
         return len(self.texts)
 
     def first(self, limit: int | None) -> Distribution:
-        """The most frequent ones."""
+        """The `limit` most frequent entries."""
         ids = None if self.ids is None else self.ids[:limit]
         return replace(self, texts=self.texts[:limit], ids=ids, counts=self.counts[:limit])
 
 
 @dataclass(frozen=True)
 class Probability:
-    """p = count / total: how often the token follows the last `context` tokens of the prompt, and how often these are
-    followed by any. p is nan where total is 0."""
+    """The probability p = count / total of a token after the last `context` tokens of a prompt.
+
+    count  how often the token follows these tokens
+    total  how often any token follows them; if 0, p is nan
+    """
 
     p: float
     count: int
@@ -63,7 +66,7 @@ class Probability:
 
 @dataclass
 class Ngrams:
-    """Sequences of n tokens, most frequent first: uint16[k, n] and int64[k]."""
+    """Sequences of n tokens, most frequent first: uint16[k, n] ids and int64[k] counts."""
 
     ids: np.ndarray[Any, np.dtype[np.uint16]]
     counts: Int64s
@@ -73,11 +76,12 @@ class Ngrams:
 
 
 class TokenSearch(TextSearch):
-    """Queries are sequences of ids, or text, which the model encodes first; next and previous take text as it is.
-    Sequences may hold the eod of the token files; where these have none, sequences run on into the next document."""
+    """Queries are sequences of ids, or text, which the model encodes first; only next and previous search for the text
+    itself. Sequences can contain the eod of the token files. Without an eod, sequences continue into the next
+    document."""
 
     def ids(self, query: Query) -> U16:
-        """uint16[n]: the tokens of a query. IdError for ids that do not fit."""
+        """uint16[n]: the tokens of a query. IdError for ids outside uint16."""
         if isinstance(query, str | bytes):
             return self.tokenizer.encode(as_bytes(query)).astype(np.uint16)
         return np.ascontiguousarray(as_ids(query, np.dtype(np.uint16)), np.uint16)
@@ -85,12 +89,12 @@ class TokenSearch(TextSearch):
     # ------------------------------------------------------------------------------------------ counting, finding ---
 
     def count_tokens(self, query: Query) -> int:
-        """How often a sequence of tokens occurs. The empty one: as often as there are tokens. Some µs a shard."""
+        """How often a sequence of tokens occurs; n_tokens for the empty one. Takes a few µs per shard."""
         ids = self.ids(query)
         return sum(hi - lo for lo, hi in (shard.tokens_of(ids) for shard in self.c))
 
     def count_tokens_batch(self, queries: Iterable[Query] | Packed) -> Int64s:
-        """int64[n]: how often each of many sequences occurs; a Packed of uint16, or sequences. About 2 µs each."""
+        """int64[n]: how often each sequence of an iterable or a Packed of uint16 occurs. About 2 µs each."""
         packed = self._packed(queries)
         return self._count_windows(packed.data, packed.offsets[:-1].copy(), packed.offsets[1:].copy())
 
@@ -114,7 +118,7 @@ class TokenSearch(TextSearch):
     def find_tokens(
         self, query: Query, limit: int = 10, offset: int = 0, order: Order = "rank", seed: int = 0
     ) -> Hits:
-        """Like find, of a sequence of tokens."""
+        """Like find, but for a sequence of tokens."""
         self._check_page(limit, offset, order)
         ids = self.ids(query)
         places, total, _ = self._tokens_page(ids, limit, offset, order, seed)
@@ -130,19 +134,18 @@ class TokenSearch(TextSearch):
         return Occurrences(runs, self.shards)
 
     def count_all_of(self, all_of: Sequence[Sequence[Query]], within: int | None = None) -> Count:
-        """In how many places one of each clause occurs together: of the clause that occurs least, the occurrences that
-        have all others in their document, beginning at most `within` tokens before or after.
+        """Count the occurrences of the rarest clause that have a match of every other clause in the same document, at
+        most `within` tokens before or after.
 
-        all_of  clauses: [["cat", "dog"], ["house"]] is (cat or dog) and house. A term is text, found wherever it is,
-                or a sequence of ids
+        all_of  clauses of alternative terms: [["cat", "dog"], ["house"]] means (cat or dog) and house. A term is text,
+                which is found inside tokens too, or a sequence of ids
 
-        Looks at all occurrences of every term: 8 bytes of memory each. For two clauses in one document the count is
-        that of infini-gram's count_cnf. Over several documents infini-gram finds fewer: of each occurrence it looks at
-        the nearest match on either side, and where both are near enough but one lies in another document, it leaves
-        the occurrence out, even if the other match is in its own.
+        Reads all occurrences of every term, which take 8 bytes of memory each. infini-gram's count_cnf returns the same
+        count for two clauses in a single document, but can miss occurrences in several documents: it rejects an
+        occurrence if the nearest matches on both sides are within range but one is in another document.
         """
         if not all_of or not all(all_of):
-            raise LimitError("all_of takes at least one clause, each of at least one term")
+            raise LimitError("all_of needs at least one clause, and every clause at least one term")
         approx, clauses = False, []
         for clause in all_of:
             terms = [self.find_all(t) if isinstance(t, str | bytes) else self._found(self.ids(t)) for t in clause]
@@ -170,11 +173,12 @@ class TokenSearch(TextSearch):
             good &= near
         return int(np.count_nonzero(good))
 
-    # ---------------------------------------------------------------------------------------------------- next to ---
+    # -------------------------------------------------------------------------------------------------- neighbours ---
 
     def next(self, query: Query, limit: int | None = None) -> Distribution:
-        """What follows a query. Of ids: the next tokens, exactly, in O(distinct tokens). Of text: the rest of the token
-        that it ends in, or else the next token; of more than a million occurrences a sample is looked at."""
+        """The distribution of what follows a query. For ids, these are the next tokens, exactly, in time linear in the
+        number of distinct ones. For text, it is the rest of the token in which the query ends, or the next token if it
+        ends at a token boundary; more than a million occurrences are sampled."""
         if isinstance(query, str | bytes):
             return self._around(as_bytes(query), self._behind).first(limit)
         ids = self.ids(query)
@@ -185,7 +189,8 @@ class TokenSearch(TextSearch):
         return self._distribution(counts).first(limit)
 
     def previous(self, query: Query, limit: int | None = None) -> Distribution:
-        """What comes before a query, like next. Of ids: O(occurrences), fast where the index has the column `left`."""
+        """Like next, but before the query. For ids, the time is linear in the number of occurrences; an index with the
+        column `left` is fast."""
         if isinstance(query, str | bytes):
             return self._around(as_bytes(query), self._before).first(limit)
         ids = self.ids(query)
@@ -218,7 +223,8 @@ class TokenSearch(TextSearch):
         return Distribution([item for item, _ in items], None, counts, found.total, found.approx or n < found.total)
 
     def _behind(self, number: int, tokens: Int64s, skips: Int64s, n_bytes: int) -> Int64s:
-        """int64[n, 3]: for each hit an id, and what part of it follows the hit; id -1 for the end of the document."""
+        """int64[n, 3]: for each hit (id, begin, end), the bytes of the id that follow it; id -1 means the end of the
+        document, and end 0 the end of the id."""
         shard, tables = self.shards[number], self.tables
         last, used = self.c[number].ends_of(tables.c, tokens, skips, n_bytes)
         ends = self._bounds_at(number, tokens)[2] - (self.eod is not None)
@@ -230,7 +236,7 @@ class TokenSearch(TextSearch):
         return np.stack((ids, begins, np.zeros_like(ids)), axis=1)
 
     def _before(self, number: int, tokens: Int64s, skips: Int64s, n_bytes: int) -> Int64s:
-        """The same for what is before the hit."""
+        """Like _behind, but for the bytes before the hit."""
         shard = self.shards[number]
         firsts = self._bounds_at(number, tokens)[1]
         at = tokens - (skips == 0)
@@ -252,8 +258,8 @@ class TokenSearch(TextSearch):
         return self._probability(ids, token, self.longest_context(ids))
 
     def infgram_next(self, prompt: Query, limit: int | None = None) -> tuple[int, Distribution]:
-        """(tokens of context, what follows): like next, after the longest end of the prompt that has something
-        after it."""
+        """Returns (tokens of context, distribution): like next, but after the longest suffix of the prompt that occurs
+        with a token after it."""
         ids = self.ids(prompt)
         n = self.longest_context(ids)
         return n, self.next(ids[len(ids) - n :], limit)
@@ -265,7 +271,7 @@ class TokenSearch(TextSearch):
         return Probability(count / total if total else float("nan"), count, total, context)
 
     def _followed(self, ids: U16) -> int:
-        """How often a sequence occurs with a token after it: not at the very end of a shard."""
+        """How often a sequence occurs with a token after it, that is, not at the end of a shard."""
         return self.count_tokens(ids) - self._at_end(ids)
 
     def _at_end(self, ids: U16) -> int:
@@ -273,12 +279,12 @@ class TokenSearch(TextSearch):
         return sum(len(s.ids) >= len(ids) > 0 and np.array_equal(s.ids[-len(ids) :], ids) for s in self.shards)
 
     def longest_context(self, prompt: Query) -> int:
-        """How many tokens of the prompt's end, at most 256, occur together with a token after them."""
+        """The length of the longest suffix of the prompt, at most 256 tokens, that occurs with a token after it."""
         ids = self.ids(prompt)
         n = min(len(ids), MAX_CONTEXT)
         begins = np.arange(len(ids) - 1, len(ids) - 1 - n, -1, dtype=np.int64)
         counts = self._count_windows(ids, begins, np.full(n, len(ids), np.int64))
-        best = int(np.count_nonzero(counts))  # shorter ends occur wherever longer ones do
+        best = int(np.count_nonzero(counts))  # counts do not increase with the length of the suffix
         while best and not self._followed(ids[len(ids) - best :]):
             best -= 1
         return best
@@ -286,8 +292,8 @@ class TokenSearch(TextSearch):
     def sample(
         self, prompt: Query, n: int = 20, *, context: int = MAX_CONTEXT, seed: int | Sequence[int] = 0
     ) -> U16:
-        """uint16[at most n]: tokens drawn one by one, each as the corpus continues the longest end of what precedes it
-        that occurs, at most `context` tokens. Stops after an eod."""
+        """uint16[at most n]: a random continuation of the prompt. Each token is drawn from the distribution after the
+        longest suffix of the preceding tokens that occurs, of at most `context` tokens. Stops after an eod."""
         rng = np.random.default_rng(seed)
         ids = self.ids(prompt)
         begin = len(ids)
@@ -304,8 +310,8 @@ class TokenSearch(TextSearch):
         return ids[begin:]
 
     def _drawn_next(self, found: Occurrences, n_tokens: int, rng: np.random.Generator) -> np.uint16:
-        """The token after a hit of n_tokens tokens drawn at random, one that is not at the very end of its shard. An
-        intact shard has at most one of those, beside others."""
+        """The token after a random hit of n_tokens tokens that is not at the end of its shard. In an intact shard, at
+        most one hit is at the end."""
         for _ in range(MAX_DRAWS):
             place = found.places(rng.integers(0, found.total, 1))
             shard, at = self.shards[int(place.shards[0])], int(place.tokens[0]) + n_tokens
@@ -320,16 +326,16 @@ class TokenSearch(TextSearch):
         self, n: int, min_count: int = 2, limit: int | None = None, *,
         on_progress: Callable[[float], None] | None = None,
     ) -> Ngrams:  # fmt: skip
-        """All sequences of n tokens within documents that occur at least min_count times. One scan of the suffix
-        arrays, tens of millions of suffixes a second; the result is held in memory."""
+        """All sequences of n tokens within documents that occur at least min_count times. One scan over the suffix
+        arrays reads tens of millions of suffixes per second; the result is held in memory."""
         if n < 1 or min_count < 1:
             raise LimitError(f"n and min_count must be at least 1, not {n} and {min_count}")
-        least = -(-min_count // max(1, len(self.c)))  # one shard has at least its share
+        least = -(-min_count // max(1, len(self.c)))  # at least one shard has the average count or more
         parts = [np.empty((0, n), np.uint16)]
         for number, shard in enumerate(self.shards):
             at = 0
             while at < len(shard):
-                at, positions, _ = self.c[number].ngrams(n, least, at, SUFFIXES_A_STEP, NGRAM_ROOM)
+                at, positions, _ = self.c[number].ngrams(n, least, at, SUFFIXES_A_STEP, NGRAM_CAPACITY)
                 grams = shard.ids[shard.checked(positions.astype(np.int64) + n - 1)[:, None] + np.arange(1 - n, 1)]
                 parts.append(grams if self.eod is None else grams[(grams != self.eod).all(axis=1)])
                 if on_progress:
@@ -345,7 +351,7 @@ class TokenSearch(TextSearch):
 
 
 def _counted(keys: Int64s) -> list[tuple[tuple[int, int, int], int]]:
-    """Distinct rows of int64[n, 3] and how often each is there."""
+    """The distinct rows of int64[n, 3] with their counts."""
     packed = ((keys[:, 0] + 1) << 46) | (keys[:, 1] << 23) | keys[:, 2]
     values, counts = np.unique(packed, return_counts=True)
     mask = (1 << 23) - 1

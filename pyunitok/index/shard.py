@@ -1,15 +1,15 @@
-"""IndexShard: a suffix array over a run of documents with its small tables; open_shards() maps those of an index.
+"""IndexShard: a suffix array over consecutive documents, and its small tables; open_shards() maps those of an index.
 
-    ids     the tokens of the shard's documents, n of them, as in the token file
-    sa      sa[r] is where the r-th smallest suffix of `ids` begins
-    first   first[k] suffixes begin with a token of rank < k: those of rank k are sa[first[k]:first[k + 1]]
+    ids     the n tokens of the shard's documents, as in the token file
+    sa      sa[r] is the start of the r-th smallest suffix of `ids`
+    first   first[k] suffixes begin with a token of rank < k; sa[first[k]:first[k + 1]] begin with rank k
     top     top[j] describes suffix r = 4096 * j: its position and the ranks of its first 8 tokens (0 past the end)
-    left    left[r] is the token before suffix r: ids[sa[r] - 1], and ids[n - 1] where sa[r] is 0
-    ends    where the documents end in the token file: document first_document + d of it is
-            ids[ends[d - 1] - begin : ends[d] - begin], the first one from 0
+    left    left[r] is the token before suffix r: ids[sa[r] - 1], or ids[n - 1] if sa[r] is 0
+    ends    document ends in the token file: document first_document + d is
+            ids[ends[d - 1] - begin : ends[d] - begin], and ids[: ends[0] - begin] for d = 0
 
-Suffixes compare token by token, by the rank of each id (its own number in order "id"); where one is a prefix of the
-other, the shorter is smaller. They run on past the ends of documents to the end of the shard.
+Suffixes compare token by token by the rank of each id, which is the id itself in order "id". A prefix of another suffix
+is smaller. Suffixes extend across document ends to the end of the shard.
 """
 
 from __future__ import annotations
@@ -36,19 +36,19 @@ N_RANKS = 65536
 TOP_STEP = 4096
 TOP_TOKENS = 8
 TOP_DTYPE = np.dtype([("position", "<u4"), ("ranks", "<u2", (TOP_TOKENS,))])
-CHUNK = 1 << 20  # tokens that numpy works on at a time
+CHUNK = 1 << 20  # tokens per NumPy operation, to bound temporary memory
 
 
 @dataclass
 class IndexShard:
-    """See the head of this file. Arrays are read-only, and memory maps where the shard comes from an index.
+    """See the top of this file. Arrays are read-only; those of an index are memory maps.
 
-    rank            uint16[65536], the rank of each id; None where suffixes compare by id
+    rank            uint16[65536], the rank of each id; None if suffixes compare by id
     begin           the shard's first token in the token file
     first_document  the shard's first document in the token file
-    number          of the shard in its index
-    file            of the token file in the index
-    name            the path of its suffix array, for messages
+    number          the shard's number in its index
+    file            the number of the token file in the index
+    name            the path of the suffix array, for messages
     """
 
     ids: U16
@@ -68,23 +68,23 @@ class IndexShard:
         return len(self.ids)
 
     def frequency(self, id_: int) -> int:
-        """How many tokens are that id."""
+        """How often an id occurs."""
         rank = int(self.ranks[id_])
         return int(self.first[rank + 1]) - int(self.first[rank])
 
     def positions(self, ranks: Any) -> np.ndarray[Any, np.dtype[np.int64]]:
-        """int64[n]: sa[ranks]. OutputError where one is not a token of the shard."""
+        """int64[n]: sa[ranks]. OutputError if one is not a token of the shard."""
         ret = self.sa[ranks].astype(np.int64)
         return self.checked(ret)
 
     def checked(self, tokens: np.ndarray[Any, np.dtype[np.int64]]) -> np.ndarray[Any, np.dtype[np.int64]]:
-        """`tokens`. OutputError where one is not a token of the shard: searches trust no byte of a file."""
+        """Returns `tokens`. OutputError if one is not a token of the shard; searches must not trust the files."""
         if len(tokens) and not 0 <= int(tokens.min()) <= int(tokens.max()) < len(self.ids):
             raise self.damaged()
         return tokens
 
     def damaged(self) -> OutputError:
-        return OutputError(f"{self.name} is damaged, or its tokens are: pyunitok verify says more")
+        return OutputError(f"{self.name} or its token file is damaged; run `pyunitok verify` for details")
 
     @cached_property
     def ranks(self) -> U16:
@@ -93,7 +93,8 @@ class IndexShard:
 
     @classmethod
     def from_arrays(cls, ids: Any, sa: Any, *, rank: Any = None, ends: Any = None, left: bool = True) -> IndexShard:
-        """A shard in memory, all tables made here. ends: of its documents, in `ids`; by default all is one."""
+        """Build a shard in memory with all its tables. `ends` are document ends in `ids`; by default, `ids` is a single
+        document."""
         ids, sa = np.ascontiguousarray(ids, np.uint16), np.ascontiguousarray(sa, np.uint32)
         rank = None if rank is None else np.ascontiguousarray(rank, np.uint16)
         ends = np.array([len(ids)] if ends is None else ends, np.uint64)
@@ -102,7 +103,7 @@ class IndexShard:
 
 
 def first_of(ids: U16, rank: U16 | None) -> U64:
-    """uint64[65537]: bucket starts, see IndexShard."""
+    """The column `first`, uint64[65537] bucket starts."""
     counts = np.zeros(N_RANKS, np.int64)
     for at in range(0, len(ids), CHUNK):
         part = ids[at : at + CHUNK]
@@ -111,7 +112,7 @@ def first_of(ids: U16, rank: U16 | None) -> U64:
 
 
 def top_of(ids: U16, sa: U32, rank: U16 | None) -> np.ndarray[Any, Any]:
-    """The sample of suffixes, see IndexShard."""
+    """The column `top`, a sample of suffixes."""
     ret = np.zeros(-(-len(sa) // TOP_STEP), TOP_DTYPE)
     ret["position"] = sa[::TOP_STEP]
     for k in range(TOP_TOKENS if len(ids) else 0):
@@ -122,16 +123,16 @@ def top_of(ids: U16, sa: U32, rank: U16 | None) -> np.ndarray[Any, Any]:
 
 
 def left_of(ids: U16, sa: U32) -> U16:
-    """The token before each suffix, see IndexShard."""
+    """The column `left`, the token before each suffix."""
     ret = np.empty(len(sa), "<u2")
     for at in range(0, len(sa), CHUNK):
-        ret[at : at + CHUNK] = ids[sa[at : at + CHUNK].astype(np.int64) - 1]  # -1 is the last token
+        ret[at : at + CHUNK] = ids[sa[at : at + CHUNK].astype(np.int64) - 1]  # index -1 is the last token
     return ret
 
 
 @dataclass
 class OpenIndex:
-    """An index, mapped: its manifest, the token files, an IndexShard for each record, and the model that was given."""
+    """A mapped index: its manifest, token files and shards, and the model given by the caller."""
 
     folder: Path
     manifest: IndexManifest
@@ -141,9 +142,9 @@ class OpenIndex:
 
 
 def open_shards(folder: StrPath, *, model: Any = None) -> OpenIndex:
-    """Map an index. OutputError if a file is missing, has the wrong size, or changed after it was indexed.
+    """Map an index. OutputError if a file is missing, has the wrong size, or has changed since it was indexed.
 
-    model  a Tokenizer or the path of its file, instead of the one that the token files name
+    model  a Tokenizer or the path of its file; replaces the model that the token files name
     """
     folder = Path(folder)
     manifest = IndexManifest.read(folder)
@@ -154,7 +155,7 @@ def open_shards(folder: StrPath, *, model: Any = None) -> OpenIndex:
 
 
 def digest_of(array: TokenArray) -> str | None:
-    """What tells a token file from another version of it: XXH64 of the hashes in its manifest."""
+    """A digest that identifies a version of a token file: the XXH64 of the hashes in its manifest."""
     if array.manifest is None:
         return None
     digests = [*array.manifest.hash.get("tokens", []), *array.manifest.hash.get("ends", [])]
@@ -168,23 +169,23 @@ def _open_file(folder: Path, manifest: IndexManifest, k: int, model: Any) -> Tok
         array = open_tokens(path, model=model, dtype="uint16")
     except FileNotFoundError:
         raise OutputError(
-            f"{folder}: its token file {path} is gone; an index needs the token files that it was built from"
+            f"{folder}: the token file {path} is missing; an index needs the token files that it was built from"
         ) from None
     if len(array.ids) != record.tokens or len(array) != record.documents or digest_of(array) != record.digest:
         raise OutputError(f"{folder}: {path} has changed since it was indexed; build the index again")
     if array.ids.dtype != np.dtype("<u2"):
-        raise OutputError(f"{path}: ids of {array.ids.dtype}; an index is over uint16")
+        raise OutputError(f"{path}: its ids are {array.ids.dtype}; an index requires uint16 ids")
     return array
 
 
 def open_rank(folder: Path, manifest: IndexManifest) -> U16 | None:
-    """The ranks of all ids; None where ids are their own. OutputError for a file that is damaged."""
+    """The ranks of all ids; None if suffixes compare by id. OutputError if the file is damaged."""
     if manifest.order == "id":
         return None
     path = folder / RANK_NAME
     rank = np.array(_map(path, np.dtype("<u2"), N_RANKS))
     if xxhash.xxh64_hexdigest(rank.tobytes()) != manifest.rank_hash:
-        raise OutputError(f"{path}: not the ranks that the index was sorted by (their XXH64 differs)")
+        raise OutputError(f"{path}: these are not the ranks that the index was sorted by (the XXH64 differs)")
     if not np.array_equal(np.bincount(rank, minlength=N_RANKS), np.ones(N_RANKS)):
         raise OutputError(f"{path}: a rank occurs twice")
     return rank
@@ -203,7 +204,7 @@ def _open_shard(
 
     first = mapped(".first", np.dtype("<u8"), N_RANKS + 1)
     if int(first[0]) != 0 or int(first[-1]) != n or np.any(first[1:] < first[:-1]):
-        raise OutputError(f"{folder / shard_name(number, '.first')}: bucket starts are damaged")
+        raise OutputError(f"{folder / shard_name(number, '.first')}: the bucket starts are damaged")
     return IndexShard(
         ids=array.ids[record.begin : record.begin + n],
         sa=mapped(".sa", np.dtype("<u4"), n),
@@ -238,5 +239,7 @@ def _map(path: Path, dtype: np.dtype[Any], count: int) -> np.ndarray[Any, Any]:
     except FileNotFoundError:
         raise OutputError(f"{path} is missing from the index") from None
     if size != count * dtype.itemsize:
-        raise OutputError(f"{path} has {size} bytes, not {count * dtype.itemsize}: truncated, or from another index")
+        raise OutputError(
+            f"{path} has {size} bytes, not {count * dtype.itemsize}; it is truncated or from another index"
+        )
     return np.memmap(path, dtype, "r") if size else np.empty(0, dtype)

@@ -1,6 +1,6 @@
 """suffix_array(), lcp_array() and check_suffix_array() over an array of tokens, with progress and Ctrl-C.
 
-The work is done in C (csrc/suffix); each step takes a fraction of a second.
+The algorithms are in csrc/suffix; each call to C takes a fraction of a second.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ import numpy as np
 
 from pyunitok._c.suffix import SUFFIX_MAX_32, SuffixSorter, suffix_check, suffix_phi, suffix_plcp
 
-STEP = 4 << 20  # suffixes looked at between two looks at the keyboard
+STEP = 4 << 20  # suffixes between checks for Ctrl-C
 CHUNK = 1 << 20
-DENSE_SYMBOLS = 1 << 22  # the sorter keeps 32 bytes for each possible symbol
+DENSE_SYMBOLS = 1 << 22  # the sorter allocates 32 bytes per possible symbol
 
 Array = np.ndarray[Any, Any]
 
@@ -22,14 +22,14 @@ Array = np.ndarray[Any, Any]
 def suffix_array(
     ids: Any, *, rank: Any = None, out: Array | None = None, on_progress: Callable[[float], None] | None = None
 ) -> Array:
-    """Where the suffixes of `ids` begin, smallest first.
+    """The starts of the suffixes of `ids`, smallest suffix first.
 
-    ids          a vector of uint8, uint16 or uint32 (other integers are converted); it must not change meanwhile
-    rank         suffixes compare by rank[id] instead of by id: a vector that maps every id that occurs, one to one
-    out          the array to fill: uint32, or uint64; by default uint32 up to 2**31 - 1 tokens, else uint64
-    on_progress  called after each step with the share that is done, 0 to 1
+    ids          a vector of uint8, uint16 or uint32 (other integers are converted); it must not change during the call
+    rank         a vector of distinct ranks: suffixes compare by rank[id] instead of by id
+    out          the array to fill, uint32 or uint64; by default uint32 for up to 2**31 - 1 tokens, otherwise uint64
+    on_progress  called after each step with the completed share, 0 to 1
 
-    Suffixes compare token by token; one that begins another is the smaller. Linear time for every input. Memory: the
+    Suffixes compare token by token; a prefix of another suffix is smaller. Time is linear for every input. Memory: the
     text (a copy of it with `rank`), the result, and about 2 % more.
     """
     text, n_symbols = _text(ids, rank)
@@ -45,7 +45,8 @@ def suffix_array(
 
 
 def _text(ids: Any, rank: Any) -> tuple[Array, int]:
-    """The symbols to sort by: contiguous, of a dtype that C knows; and what all of them are below."""
+    """Returns the symbols to sort by, contiguous and of a dtype that C accepts, and an exclusive upper bound on them
+    (0 for the bound of the dtype)."""
     text = np.asarray(ids)
     if text.ndim != 1 or (text.dtype.kind not in "ui" and len(text)):
         raise ValueError(f"expected a vector of integers, not {text.dtype}{text.shape}")
@@ -66,10 +67,11 @@ def _text(ids: Any, rank: Any) -> tuple[Array, int]:
 
 
 def lcp_array(ids: Any, sa: Array) -> Array:
-    """lcp[r]: how many tokens suffix sa[r] has in common with suffix sa[r - 1], and 0 for r = 0.
+    """lcp[r] is the length of the longest common prefix of suffixes sa[r] and sa[r - 1], and 0 for r = 0.
 
-    ids, sa  as suffix_array() took and gave them; the order (rank) does not matter. ValueError where sa is not a
-             suffix array of `ids`: a position is out of range. Linear time; memory: two arrays like sa.
+    ids, sa  the argument and the result of suffix_array(), with any rank
+
+    ValueError if a position in sa is out of range. Time is linear; memory is two arrays of the size of sa.
     """
     text, _ = _text(ids, None)
     sa = _positions(sa, len(text))
@@ -87,7 +89,7 @@ def lcp_array(ids: Any, sa: Array) -> Array:
 def check_suffix_array(
     ids: Any, sa: Array, *, rank: Any = None, on_progress: Callable[[float], None] | None = None
 ) -> bool:
-    """Whether `sa` is the suffix array of `ids`, by the order that suffix_array(ids, rank=rank) would have."""
+    """Whether `sa` equals suffix_array(ids, rank=rank)."""
     text, n_symbols = _text(ids, rank)
     n_symbols = n_symbols or 1 << 8 * text.itemsize
     sa = _positions(sa, len(text))
@@ -95,22 +97,22 @@ def check_suffix_array(
     for at in range(0, len(text), CHUNK):
         counts += np.bincount(text[at : at + CHUNK], minlength=n_symbols)
     starts = np.concatenate(([0], np.cumsum(counts))).astype(np.uint64)
-    return first_fault(text, None, sa, starts, on_progress=on_progress) is None
+    return first_mismatch(text, None, sa, starts, on_progress=on_progress) is None
 
 
-def first_fault(
+def first_mismatch(
     text: Array, rank: Array | None, sa: Array, starts: Array, *, on_progress: Callable[[float], None] | None = None
 ) -> int | None:
-    """The first r where `sa` turns out not to be the suffix array of `text`; None if it is.
+    """The first r at which the check of `sa` as the suffix array of `text` fails; None if it passes.
 
-    rank    uint16[65536] for a text of uint16 that compares by it
-    starts  uint64: how many suffixes begin with a symbol (a rank) below each
+    rank    uint16[65536] to compare a text of uint16 by rank
+    starts  uint64: for each symbol or rank, the number of suffixes that begin with a smaller one
     """
     heads, n = np.array(starts[:-1]), len(text)
     for at in range(0, n, STEP):
-        fault = suffix_check(text, rank, sa, starts, heads, at, min(at + STEP, n))
-        if fault >= 0:
-            return fault
+        mismatch = suffix_check(text, rank, sa, starts, heads, at, min(at + STEP, n))
+        if mismatch >= 0:
+            return mismatch
         if on_progress:
             on_progress(min(at + STEP, n) / n)
     return None
@@ -119,12 +121,12 @@ def first_fault(
 def _positions(sa: Array, n: int) -> Array:
     sa = np.ascontiguousarray(sa)
     if sa.dtype not in (np.uint32, np.uint64) or sa.shape != (n,):
-        raise ValueError(f"a suffix array of {n} tokens is uint32[{n}] or uint64[{n}], not {sa.dtype}{sa.shape}")
+        raise ValueError(f"expected a suffix array uint32[{n}] or uint64[{n}], not {sa.dtype}{sa.shape}")
     return sa
 
 
 def ranked(ids: Array, rank: Array, out: Array | None = None) -> Array:
-    """rank[ids], a chunk at a time."""
+    """rank[ids], computed in chunks."""
     if out is None:
         out = np.empty(len(ids), np.uint16 if len(rank) <= 1 << 16 else np.uint32)
     for at in range(0, len(ids), CHUNK):

@@ -1,4 +1,5 @@
-"""verify(): whether a token file or an index is intact. Of an index, every file is read once; memory stays small."""
+"""verify(): check whether a token file or an index is intact. Every file of an index is read once, in bounded memory.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +16,7 @@ from pyunitok.disk.hashing import HASH_CHUNK_BYTES
 from pyunitok.errors import ModelFormatError, OutputError, VocabularyError
 from pyunitok.index.manifest import ShardRecord, shard_name
 from pyunitok.index.shard import CHUNK, TOP_STEP, IndexShard, OpenIndex, open_shards, top_of
-from pyunitok.index.suffix import first_fault
+from pyunitok.index.suffix import first_mismatch
 from pyunitok.model.tokenizer import Tokenizer
 from pyunitok.tokens.manifest import StrPath
 from pyunitok.tokens.model import Model, given_model
@@ -32,22 +33,22 @@ def verify(
 ) -> list[str]:  # fmt: skip
     """Check a token file or an index, as `pyunitok verify` does. Returns a sentence for each problem, [] if intact.
 
-    path     of a token file: hashes, document ends, ids and counts are checked; or the folder of an index: hashes,
-             order and tables
-    inputs   also decode every document and compare it with its input, byte by byte: the files that were tokenized, in
-             the same order; or True for those that the manifest names, which must be files on this machine. Inputs
-             that duplicates(drop=True) has abridged are not compared
-    model    instead of the one that the manifest names; without either, ids are not checked
+    path     a token file, whose hashes, document ends, ids and counts are checked; or the folder of an index, whose
+             hashes, order and tables are checked
+    inputs   the tokenized files in the same order, or True for those that the manifest names, which must be local
+             files: also decode every document and compare it with its input, except inputs abridged by
+             duplicates(drop=True)
+    model    replaces the model that the manifest names; without either, ids are not checked
     threads  all cores by default
 
-    OutputError if there is no such file or no manifest; InputError if an input cannot be read.
+    OutputError if the file or its manifest is missing; InputError if an input cannot be read.
 
         if faults := pyunitok.verify("ids.u16", inputs=True):
             raise SystemExit("\\n".join(faults))
     """
     if Path(path).is_dir():
         if inputs:
-            raise OutputError(f"{path} is an index, which has no inputs to compare: verify its token files")
+            raise OutputError(f"{path} is an index, which has no inputs to compare; verify its token files instead")
         return verify_index(open_shards(Path(path), model=given_model(model)))
     array = open_tokens(path, model=model)
     tokenizer: Tokenizer | None = None
@@ -66,10 +67,10 @@ def verify(
 
 
 def verify_index(index: OpenIndex, *, on_bytes: Callable[[int], None] = lambda _: None) -> list[str]:
-    """What is wrong with an open index, one sentence each, at most MAX_FAULTS; an empty list if nothing is.
+    """The problems of an open index, one sentence each, at most MAX_FAULTS; an empty list if it is intact.
 
-    The order is checked in full: that each suffix array is the one suffix array of its tokens. That reads the tokens in
-    random order, so it takes as long as sorting where they are not in memory.
+    Each suffix array is checked completely. The check reads the tokens in random order, so it takes as long as sorting
+    if they are not in memory.
     """
     faults = list[str]()
     for shard, record in zip(index.shards, index.manifest.shards, strict=True):
@@ -81,7 +82,7 @@ def verify_index(index: OpenIndex, *, on_bytes: Callable[[int], None] = lambda _
 
 
 def bytes_to_check(index: OpenIndex) -> int:
-    """What on_bytes will have been told at the end."""
+    """The sum of all calls to on_bytes."""
     return sum(array.nbytes for shard in index.shards for array in _arrays(shard).values())
 
 
@@ -97,13 +98,13 @@ def _faults(folder: Path, shard: IndexShard, record: ShardRecord, on_bytes: Call
             hashes_agree = False
             yield fault
     if not hashes_agree:
-        return  # the order of damaged files says nothing new
-    entry = first_fault(shard.ids, shard.rank, shard.sa, np.array(shard.first))
+        return  # the order of damaged files carries no information
+    entry = first_mismatch(shard.ids, shard.rank, shard.sa, np.array(shard.first))
     if entry is not None:
-        yield f"{_name(folder, shard, '.sa')}: not the suffix array of its tokens, entry {entry}"
+        yield f"{_name(folder, shard, '.sa')}: not the suffix array of its tokens (entry {entry})"
         return
     if not np.array_equal(top_of(shard.ids, shard.sa, shard.rank), shard.top):
-        yield f"{_name(folder, shard, '.top')}: not every {TOP_STEP}th suffix of its shard"
+        yield f"{_name(folder, shard, '.top')}: differs from every {TOP_STEP}th suffix of its shard"
     if shard.left is not None:
         yield from _left_faults(_name(folder, shard, ".left"), shard, shard.left)
 
@@ -118,14 +119,14 @@ def _hash_faults(
     raw = array.view(np.uint8)
     n_chunks = -(-len(raw) // HASH_CHUNK_BYTES)
     if not isinstance(expected, list) or len(expected) != n_chunks:
-        yield f"{name}: the manifest does not have a hash for each of its {n_chunks} chunks"
+        yield f"{name}: the manifest does not have one hash for each of the {n_chunks} chunks"
         return
     for k in range(n_chunks):
         part = raw[k * HASH_CHUNK_BYTES : (k + 1) * HASH_CHUNK_BYTES]
         found = xxhash.xxh64_hexdigest(part.data)
         if found != expected[k]:
             begin = k * HASH_CHUNK_BYTES
-            yield f"{name}: bytes {begin} to {begin + len(part)} are not what was written (XXH64 {found})"
+            yield f"{name}: bytes {begin} to {begin + len(part)} have changed (XXH64 {found}, not {expected[k]})"
         on_bytes(len(part))
 
 

@@ -1,8 +1,8 @@
-"""Words of a text, by Unicode's properties: for comparing texts, not for tokenizing them.
+"""Word boundaries by Unicode properties, for comparing texts rather than tokenizing them.
 
-A word is a run of letters, marks and digits. Scripts written without spaces have no such runs, so each letter of Han,
-kana, Thai, Lao, Khmer and Burmese is a word of its own, with the marks that follow it. Which characters are letters
-depends on the Unicode version of this Python (unicodedata.unidata_version).
+A word is a run of letters, marks and digits. In scripts written without spaces (Han, kana, Thai, Lao, Khmer and
+Burmese), each letter with the marks that follow it is a word. The set of letters depends on the Unicode version of
+Python (unicodedata.unidata_version).
 """
 
 from __future__ import annotations
@@ -26,20 +26,20 @@ _WITHOUT_SPACES = (
 
 
 def word_bounds(text: bytes) -> Int64s:
-    """int64[n, 2]: where the words of a text begin and end, in bytes. Bytes that are not UTF-8 are in no word."""
+    """int64[n, 2]: the byte ranges of the words of a text. Invalid UTF-8 belongs to no word."""
     characters = text.decode("utf-8", "surrogateescape")
     found = [match.span() for match in _words().finditer(characters)]
     return byte_places(characters)[np.array(found, np.int64).reshape(-1, 2)]
 
 
 def character_bounds(text: bytes) -> Int64s:
-    """int64[n, 2]: where its characters begin and end; each byte that is not UTF-8 counts as one."""
+    """int64[n, 2]: the byte ranges of the characters of a text. Each byte of invalid UTF-8 counts as a character."""
     places = byte_places(text.decode("utf-8", "surrogateescape"))
     return np.stack((places[:-1], places[1:]), axis=1)
 
 
 def byte_places(characters: str) -> Int64s:
-    """int64[len + 1]: the byte at which each character begins, and the end. Surrogates stand for single bytes."""
+    """int64[len + 1]: the byte offset of each character and of the end. Surrogates stand for single bytes."""
     codes = np.frombuffer(characters.encode("utf-32-le", "surrogatepass"), "<u4")
     sizes = 1 + (codes >= 0x80).astype(np.int64) + (codes >= 0x800) + (codes >= 0x10000)
     sizes[(codes >= 0xDC80) & (codes <= 0xDCFF)] = 1
@@ -64,7 +64,7 @@ def _words() -> re.Pattern[str]:
 
 
 def _ranges(codes: Iterable[int]) -> Iterator[str]:
-    """Ascending code points as ranges of a character class."""
+    """The ranges of a regex character class for ascending code points."""
     begin = end = -1
     for code in codes:
         if code != end:

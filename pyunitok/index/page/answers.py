@@ -1,4 +1,4 @@
-"""Answers of the search page: an open index and the parameters of a request → a JSON object, or rows of CSV."""
+"""The API of the search page: functions from an open index and request parameters to a JSON object or CSV rows."""
 
 from __future__ import annotations
 
@@ -10,34 +10,34 @@ import numpy as np
 
 from pyunitok._c import search as c_search
 from pyunitok.errors import LimitError
-from pyunitok.index.brief import metadata_of, rows_of_hits
 from pyunitok.index.concordance import as_record, concordance
-from pyunitok.index.hits import BESIDE, MAX_SORTED, ORDERS
+from pyunitok.index.hit_metadata import metadata_of, rows_of_hits
+from pyunitok.index.hits import MAX_SORTED, ORDERS, SIDE_ORDERS
 from pyunitok.index.opened import Index
 
 MAX_QUERY_BYTES = 10_000
 MAX_QUERIES = 10  # compared at once
 MAX_LIMIT = 1_000
 MAX_CONTEXT = 500  # characters on either side of a hit
-MAX_SCANNED = 5_000_000  # hits that one request puts in order or counts by source, in about a second
-WINDOW_BYTES = 20_000  # of a document, shown at once
-TOKENS_A_STEP = 1 << 16  # their bytes are counted in C, and one by one only in the step that is looked for
+MAX_SCANNED = 5_000_000  # hits that one request sorts or counts by source, in about a second
+WINDOW_BYTES = 20_000  # of a document, per request
+TOKENS_A_STEP = 1 << 16  # C counts the bytes of a step; only the step that contains the target is searched by token
 
 Parameters = Mapping[str, Sequence[str]]
 Answer = dict[str, Any]
 
 
 class BadRequest(Exception):
-    """A parameter that cannot be answered; the text says which and why."""
+    """A request parameter is invalid; the message explains which and why."""
 
 
 def text_of(parameters: Parameters, name: str = "q") -> bytes:
     values = parameters.get(name, [])
     if len(values) != 1:
-        raise BadRequest(f"{name} is needed once")
+        raise BadRequest(f"expected exactly one {name}")
     data = values[0].encode("utf-8", "surrogatepass")
     if len(data) > MAX_QUERY_BYTES:
-        raise BadRequest(f"{name} has {len(data):,} bytes; at most {MAX_QUERY_BYTES:,} are searched for")
+        raise BadRequest(f"{name} has {len(data):,} bytes; the limit is {MAX_QUERY_BYTES:,}")
     return data
 
 
@@ -47,17 +47,17 @@ def number(parameters: Parameters, name: str, default: int, most: int, least: in
         return default
     word = values[-1]
     if len(word) > 18 or not (word.isascii() and word.isdecimal()) or not least <= int(word) <= most:
-        raise BadRequest(f"{name} is a number from {least} to {most}, not {word[:40]!r}")
+        raise BadRequest(f"{name} must be a number from {least} to {most}, not {word[:40]!r}")
     return int(word)
 
 
 def shown(text: bytes) -> str:
-    """Text for a reader: bytes that are not UTF-8 as \\xNN."""
+    """Text for display, with \\xNN for invalid UTF-8."""
     return text.decode("utf-8", "backslashreplace")
 
 
 def info(index: Index, _: Parameters) -> Answer:
-    """What is searched."""
+    """Describes the index."""
     sources = [record for array in index.arrays if array.manifest for record in array.manifest.inputs]
     return {
         "folder": index.folder.name, "tokens": index.n_tokens, "documents": index.n_documents,
@@ -67,10 +67,10 @@ def info(index: Index, _: Parameters) -> Answer:
 
 
 def count(index: Index, parameters: Parameters) -> Answer:
-    """How often each of the queries occurs."""
+    """The count of each query."""
     queries = parameters.get("q", [])
     if not 0 < len(queries) <= MAX_QUERIES:
-        raise BadRequest(f"q is needed, at most {MAX_QUERIES} times")
+        raise BadRequest(f"expected 1 to {MAX_QUERIES} q parameters")
     rows = []
     for query in queries:
         found = index.count(text_of({"q": [query]}))
@@ -84,11 +84,11 @@ def hits(index: Index, parameters: Parameters) -> Answer:
     if sort not in ORDERS:
         raise BadRequest(f"sort must be one of {', '.join(ORDERS)}")
     limit = number(parameters, "limit", 50, MAX_LIMIT)
-    most = MAX_SORTED if sort in (*BESIDE, "text") else 1 << 40
+    most = MAX_SORTED if sort in (*SIDE_ORDERS, "text") else 1 << 40
     offset = number(parameters, "offset", 0, most)
     text = text_of(parameters)
     if sort == "text" and index.count(text) > MAX_SCANNED:
-        raise BadRequest(f"this text has over {MAX_SCANNED:,} hits, too many to put in order; choose another order")
+        raise BadRequest(f"this text has over {MAX_SCANNED:,} hits, too many to sort; choose another order")
     before, after = (number(parameters, name, 60, MAX_CONTEXT) for name in ("before", "after"))
     lines, total, approx = concordance(
         index, text, limit=limit, offset=offset, sort=sort, seed=number(parameters, "seed", 0, 1 << 32),
@@ -96,7 +96,7 @@ def hits(index: Index, parameters: Parameters) -> Answer:
     )  # fmt: skip
     answer = {
         "count": total, "approx": approx,
-        "reachable": min(total, MAX_SORTED) if sort in BESIDE else total,
+        "reachable": min(total, MAX_SORTED) if sort in SIDE_ORDERS else total,
         "hits": [_with_name(index, as_record(index, line)) for line in lines],
     }  # fmt: skip
     if number(parameters, "metadata", 1, 1):
@@ -106,7 +106,7 @@ def hits(index: Index, parameters: Parameters) -> Answer:
 
 
 def _with_name(index: Index, record: Answer, key: str = "source") -> Answer:
-    """A record with the name of an input in place of its path: see IndexInputs.name_of."""
+    """A record in which IndexInputs.name_of has replaced the path of an input."""
     return record | {key: index.inputs.name_of(record[key])} if isinstance(record.get(key), str) else record
 
 
@@ -124,7 +124,7 @@ def _beside(name: str) -> Callable[[Index, Parameters], Answer]:
 
 
 def _is_utf8(text: bytes) -> bool:
-    """Whether it can be put into the search box: whole characters, and not the end of a document."""
+    """Whether a text can go into the search box: valid UTF-8, and not the end of a document."""
     try:
         return bool(text.decode())
     except UnicodeDecodeError:
@@ -145,10 +145,10 @@ def sources(index: Index, parameters: Parameters) -> Answer:
 
 
 def document(index: Index, parameters: Parameters) -> Answer:
-    """A window of a document, around the bytes begin to end, as tokens: {text, id}; a token in which the hit begins or
-    ends is divided there."""
+    """A window of a document around the bytes begin to end, as tokens {text, id}. A token in which the hit begins or
+    ends is split there."""
     if "n" not in parameters:
-        raise BadRequest("n, the document's number, is needed")
+        raise BadRequest("expected n, the document's number")
     n = number(parameters, "n", 0, max(0, index.n_documents - 1))
     begin = number(parameters, "begin", 0, 1 << 50)
     end = number(parameters, "end", begin, 1 << 50, begin)
@@ -176,7 +176,7 @@ def document(index: Index, parameters: Parameters) -> Answer:
 
 
 def _seek(index: Index, ids: Any, at: int) -> tuple[int, int, int]:
-    """(token, byte where it begins, bytes of the document): the token that byte `at` is in, or the last one."""
+    """Returns (token, its first byte, bytes of the document) for the token that contains byte `at`, or the last one."""
     if not len(ids):
         return 0, 0, 0
     sizes, dropped = index.tables.sizes, int(index.tables.drops_space[ids[0]])
@@ -194,9 +194,9 @@ def _seek(index: Index, ids: Any, at: int) -> tuple[int, int, int]:
 
 
 def _readable(parts: list[dict[str, Any]], begin: int, end: int) -> list[dict[str, Any]]:
-    """Tokens as text, divided at the hit. A character that lies over several tokens goes to the first of them."""
+    """Tokens as text, split at the hit. A character that spans several tokens goes to the first of them."""
     ret: list[dict[str, Any]] = []
-    owed = b""  # the first bytes of a character that is not complete
+    owed = b""  # the bytes of an incomplete character
     for part in parts:
         size = len(part["bytes"])
         inside = [x - part["begin"] for x in (begin, end) if 0 < x - part["begin"] < size]
@@ -210,7 +210,7 @@ def _readable(parts: list[dict[str, Any]], begin: int, end: int) -> list[dict[st
 
 
 def _complete(owed: bytes, data: bytes, is_last: bool) -> tuple[str, bytes]:
-    """(text of owed + data but for an incomplete character at its end, that character's bytes)."""
+    """Returns the text of owed + data without an incomplete character at its end, and that character's bytes."""
     data = owed + data
     for n in range(1, 4):
         if not is_last and len(data) >= n and data[-n] >= 0xC0:
@@ -225,7 +225,7 @@ ANSWERS: dict[str, Callable[[Index, Parameters], Answer]] = {
     "sources": sources, "document": document,
 }  # fmt: skip
 
-# Of tables without rows, for CSV.
+# The CSV columns of tables without rows.
 COLUMNS: dict[str, tuple[str, ...]] = {
     "hits": ("document", "begin", "end", "source", "before", "match", "after"),
     "next": ("text", "is_text", "count", "share"), "previous": ("text", "is_text", "count", "share"),
@@ -234,7 +234,7 @@ COLUMNS: dict[str, tuple[str, ...]] = {
 
 
 def rows_of(answer: Answer) -> list[dict[str, Any]]:
-    """The rows of an answer, for CSV: its list of records, or the record itself."""
+    """The CSV rows of an answer: its list of records, or the record itself."""
     if "hits" in answer:
         return rows_of_hits(answer)
     for value in answer.values():
@@ -244,7 +244,7 @@ def rows_of(answer: Answer) -> list[dict[str, Any]]:
 
 
 def ask(index: Index, name: str, parameters: Parameters) -> Answer:
-    """BadRequest where a parameter is wrong."""
+    """Call an API function by name. BadRequest if a parameter is invalid."""
     try:
         return ANSWERS[name](index, parameters)
     except LimitError as error:

@@ -1,8 +1,8 @@
-"""The HTTP side of the search page: a Starlette application with GET requests only.
+"""The HTTP server of the search page: a Starlette application that accepts only GET requests.
 
     /                      the page; its state is in the query string
-    /static/app.js …       its files
-    /api/NAME.json, .csv   the answers of answers.py
+    /static/app.js …       the files of the page
+    /api/NAME.json, .csv   the API in answers.py
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from pyunitok.index.opened import Index
 from pyunitok.index.page.answers import ANSWERS, COLUMNS, BadRequest, ask, rows_of
 
 STATIC = Path(__file__).parent / "static"
-N_SEARCHES = 4  # at once; others wait
+N_SEARCHES = 4  # concurrent searches; others wait
 MAX_WAITING = 64
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self';"
@@ -44,10 +44,10 @@ HEADERS = {
 
 
 def make_app(index: Index, hosts: Iterable[str]) -> Starlette:
-    """The application over an open index.
+    """The application for an open index.
 
-    hosts  what the Host header may name, without port: anything else is refused, so that no other web page can reach a
-           server on this machine under a name of its own (DNS rebinding)
+    hosts  allowed values of the Host header, without port; other requests are rejected as protection against DNS
+           rebinding
     """
     searches = anyio.CapacityLimiter(N_SEARCHES)
 
@@ -60,7 +60,7 @@ def make_app(index: Index, hosts: Iterable[str]) -> Starlette:
             for key, value in request.query_params.multi_items():
                 parameters.setdefault(key, []).append(value)
             if searches.statistics().tasks_waiting >= MAX_WAITING:
-                return JSONResponse({"error": "too many searches at once; try again"}, 503)
+                return JSONResponse({"error": "too many concurrent searches; try again"}, 503)
             try:
                 found = await anyio.to_thread.run_sync(ask, index, name, parameters, limiter=searches)
             except BadRequest as error:
@@ -80,14 +80,14 @@ def make_app(index: Index, hosts: Iterable[str]) -> Starlette:
 
 
 def _without_folders(message: str, index: Index) -> str:
-    """Where files lie on this machine is not for everyone who reaches the page."""
+    """Remove local folders from an error message, so that they are not disclosed."""
     for path in (index.folder / "x", *(array.path for array in index.arrays)):
         message = message.replace(f"{path.parent}/", "")
     return message.replace(str(index.folder), index.folder.name)
 
 
 def _json(answer: dict[str, Any]) -> Response:
-    # Metadata of JSON lines can contain surrogates; ASCII escapes keep them.
+    # Metadata from JSON Lines can contain lone surrogates, which require ASCII escapes.
     return Response(json.dumps(answer, ensure_ascii=True), media_type="application/json")
 
 

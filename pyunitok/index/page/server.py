@@ -1,4 +1,4 @@
-"""The web server of the search page, which gives connections a limited number and a limited time."""
+"""The web server of the search page, which limits the number and the duration of connections."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from typing import Any
 import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-MAX_CONNECTIONS = 256  # at a time: what comes beyond is closed at once
-REQUEST_SECONDS = 20.0  # for a whole request to arrive, from the connection or from the answer before
-CONNECTION_SECONDS = 600.0  # for all that goes over one connection
+MAX_CONNECTIONS = 256  # further connections are closed at once
+REQUEST_SECONDS = 20.0  # to receive a request, from the start of the connection or the previous response
+CONNECTION_SECONDS = 600.0
 
 
 def config(app: Any) -> uvicorn.Config:
-    """For uvicorn.Server."""
+    """The configuration of uvicorn.Server."""
     return uvicorn.Config(app, log_level="warning", access_log=False, server_header=False, http=Connection, ws="none")
 
 
 class Connection(H11Protocol):
-    """A connection that is closed when its time is over. uvicorn waits for a first request for ever."""
+    """A connection with timeouts. uvicorn alone waits forever for the first request."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)

@@ -1,4 +1,4 @@
-// The search page: the URL is the state, every change of it draws the page anew. Text is always set as text, never as HTML.
+// The search page. The URL is the state, and every change of it redraws the page. Text is always set as text, never as HTML.
 "use strict";
 
 const VIEWS = [["hits", "Hits"], ["next", "Next"], ["previous", "Before"], ["sources", "Sources"], ["compare", "Compare"]];
@@ -78,7 +78,7 @@ function link(changes, attributes, ...children) {
   return make("a", { href: address(changes), onclick: follow, ...attributes }, ...children);
 }
 
-// ---- answers ----
+// ---- requests ----
 
 function api(name, parameters, form = "json") {
   const query = new URLSearchParams();
@@ -98,7 +98,7 @@ async function ask(name, parameters) {
 
 const occurrences = (n, approx) => `${approx ? "at least " : ""}${number.format(n)} ${n === 1 ? "occurrence" : "occurrences"}`;
 
-// Newlines and other control characters as signs, so that a hit stays on its line.
+// Replaces newlines and other control characters, so that a hit stays on one line.
 const flat = (text) => text.replace(/\n/g, "⏎").replace(/[\u0000-\u001f\u007f\u2028\u2029]/g, " ");
 
 function downloads(name, parameters) {
@@ -147,8 +147,8 @@ const LETTERS = /\p{L}/gu;
 const RIGHT_TO_LEFT = /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufeff]/g;
 const n_of = (letters, text) => (text.match(letters) || []).length;
 
-// A line runs as most of its letters do, and so do the texts on both sides of the match, whatever they begin with: the
-// letters beside the match are then those before and after it.
+// The direction of a line is that of most of its letters. The texts on both sides of the match get the same direction,
+// so that the letters next to the match are those before and after it.
 function hitLine(hit) {
   const source = hit.source ? hit.source.split("/").pop() : "";
   const text = hit.before + hit.match + hit.after;
@@ -261,7 +261,7 @@ function showQuery(query) {
   box.rows = Math.min(6, query.split("\n").length);
 }
 
-// A query as the box has it: the box makes every newline a "\n".
+// A query as the search box returns it, with every newline as "\n".
 const typed = (query) => query.replace(/\r\n?/g, "\n");
 
 async function draw() {
@@ -293,7 +293,7 @@ async function draw() {
   } catch (error) {
     if (mine === running && error.name !== "AbortError") {
       complain(error);
-      at("view").replaceChildren(); // what stands there answers another query
+      at("view").replaceChildren(); // remove the answer to the previous query
     }
     if (at("count").textContent === "…") at("count").textContent = "";
   } finally {
@@ -309,7 +309,7 @@ at("search").addEventListener("submit", (event) => {
 });
 at("home").addEventListener("click", (event) => { event.preventDefault(); go({ queries: [], view: "hits", sort: "rank", seed: "0", ...NO_DOCUMENT }); at("q").focus(); });
 at("q").addEventListener("keydown", (event) => {
-  if (event.key !== "Enter" || event.shiftKey || event.isComposing) return; // composing: it chooses a character
+  if (event.key !== "Enter" || event.shiftKey || event.isComposing) return; // in an input method, Enter selects a character
   event.preventDefault();
   at("search").requestSubmit();
 });

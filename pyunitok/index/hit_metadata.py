@@ -1,4 +1,4 @@
-"""What lists of hits say of documents: their metadata, once for each, and no more of it than fits."""
+"""The document metadata that accompanies lists of hits, truncated to a bounded size."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ DOCUMENT_BYTES = 16 << 10  # of all fields: a list may name a thousand documents
 
 
 def metadata_of(index: Index, documents: Iterable[int]) -> dict[str, dict[str, Any]]:
-    """The metadata of the documents that have any, cut, by their numbers as JSON has them."""
+    """The truncated metadata of the documents that have any, keyed by document number as a string, as in JSON."""
     ret = {}
     for document in dict.fromkeys(documents):
         metadata = index.metadata(document)
@@ -69,7 +69,7 @@ def _bytes(text: str) -> bytes:
 
 
 def _text(data: bytes) -> str:
-    """Without the character that is not whole at the end."""
+    """Decodes `data` without an incomplete character at its end."""
     end = len(data)
     while end and data[end - 1] & 0xC0 == 0x80:
         end -= 1
