@@ -250,5 +250,5 @@ def test_parts_of_a_document_are_sampled_as_the_whole() -> None:
     for block in (50, 1000):
         assert encode_in_parts(tok, random.Random(block), text, block, sampling=how) == whole
     dropout = c_scratch.sampling("dropout", 0.1, 1)
-    with pytest.raises(ValueError, match="whole documents"):
+    with pytest.raises(ValueError, match="complete documents"):
         encode_in_parts(tok, random.Random(1), text, 100, sampling=dropout)

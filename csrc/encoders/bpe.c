@@ -72,8 +72,7 @@ static int begin_splits(const bpe *m, bpe_scratch *s)
     return s->splits != NULL;
 }
 
-/* ------------------------------------------------------------------------------------------ Pairs
- * -------- */
+/* --------------------------------------------------------------------------------- Pairs ---- */
 
 /* The state of pair lookups in one call. */
 typedef struct finder {
@@ -189,7 +188,11 @@ INLINE uint64_t least_key(const short_text *t, int n)
 }
 
 /* Merges t->symbols[0..n-1], 1 <= n <= SHORT_SYMBOLS; returns a bit mask of the symbols that
- * remain. Unless NULL, *ret_last becomes the pair that merged last. */
+ * remain. Unless NULL, *ret_last becomes the pair that merged last.
+ *
+ * A merged pair keeps the place of its left symbol, so positions never move and the bits of `alive`
+ * find the neighbours. A place that is gone keeps SHORT_NO_KEY, so the scan for the least key can
+ * read all n places without a branch. */
 INLINE uint64_t merge_short(finder f, short_text *t, int n, int is_dense, double dropout,
                             uint64_t *stream, uint64_t *ret_last)
 {
@@ -306,7 +309,12 @@ static void fill_heap(finder f, long_text *t)
     heap_make(t->heap, t->n_heap);
 }
 
-/* Returns the pair that merged last, or BPE_FREE. */
+/* Returns the pair that merged last, or BPE_FREE. Places work as in merge_short, but the neighbours
+ * are linked lists.
+ *
+ * The two references draw for dropout at different times. SentencePiece draws when a valid pair is
+ * due and then forgets it. Hugging Face draws for every key that it pops, outdated or not, and
+ * returns all skipped keys to the heap after the next draw that does not skip. */
 static uint64_t merge_long(finder f, long_text *t, double dropout, uint64_t *stream)
 {
     int skips = f.drops && f.m->has_merges; /* Hugging Face's dropout */
@@ -426,6 +434,9 @@ static NOINLINE int64_t count_symbols(const bpe *m, const uint8_t *text, int64_t
     return cut.n;
 }
 
+/* Encodes a segment by merging. A text of at most SHORT_SYMBOLS bytes has at most as many symbols
+ * (a third of that if a byte can stand for U+2581, which falls back to three), so only longer ones
+ * are counted first. */
 INLINE int64_t encode(const bpe *m, bpe_scratch *s, const uint8_t *text, int64_t n_bytes,
                       double dropout, uint64_t *stream, token *tokens)
 {
@@ -468,9 +479,9 @@ int64_t bpe_last_pair(const bpe *m, bpe_scratch *s, const uint8_t *text, int64_t
 int64_t bpe_segment(const bpe *m, bpe_scratch *s, const uint8_t *text, int64_t n_bytes,
                     token *tokens)
 {
-    if (m->wholes && n_bytes - 1 < BPE_WHOLE_BYTES && n_bytes > 0) {
-        bpe_whole key = bpe_whole_key(text, n_bytes);
-        const bpe_whole *slot = bpe_may_be_whole(m, key) ? bpe_find_whole(m, key) : NULL;
+    if (m->direct && n_bytes - 1 < BPE_DIRECT_BYTES && n_bytes > 0) {
+        bpe_direct key = bpe_direct_key(text, n_bytes);
+        const bpe_direct *slot = bpe_may_be_direct(m, key) ? bpe_find_direct(m, key) : NULL;
         if (slot && slot->high) {
             tokens[0].id = (int32_t)(slot->high >> 36);
             tokens[0].end = (uint32_t)n_bytes;
@@ -507,8 +518,8 @@ int64_t bpe_memory_bytes(const bpe *m)
     if (m->rest.slots) n_bytes += sizeof *m->rest.slots << m->rest.n_bits;
     n_bytes += BPE_DENSE * BPE_DENSE * sizeof *m->dense + m->n_merges * sizeof *m->made;
     n_bytes += m->n_symbols * (sizeof *m->ids + (m->lengths ? sizeof *m->lengths + 1 : 0));
-    if (m->wholes) n_bytes += sizeof *m->wholes << m->whole_bits;
-    if (m->whole_filter) n_bytes += (size_t)1 << (m->whole_bits + BPE_FILTER_BITS - 3);
+    if (m->direct) n_bytes += sizeof *m->direct << m->direct_bits;
+    if (m->direct_filter) n_bytes += (size_t)1 << (m->direct_bits + BPE_FILTER_BITS - 3);
     return (int64_t)n_bytes;
 }
 

@@ -60,6 +60,9 @@ static int is_nul_piece(const unitok_spec *spec, int64_t k)
            type_of(spec, k) == UNITOK_PIECE_UNUSED;
 }
 
+/* Symbol 0 is SYMBOL_NONE, an unknown character. powers[] let the hash of any part of a piece be
+ * computed from the hashes of two prefixes (string_table_part_hash), so testing every split of a
+ * piece takes linear time. */
 int32_t bpe_build_start(bpe_builder *b, const unitok_spec *spec, int has_merges,
                         unitok_error *error)
 {
@@ -115,8 +118,8 @@ void bpe_free(bpe *m)
     mem_free(m->pairs.slots);
     mem_free(m->rest.slots);
     mem_free(m->dense);
-    mem_free(m->wholes);
-    mem_free(m->whole_filter);
+    mem_free(m->direct);
+    mem_free(m->direct_filter);
     mem_free(m->made);
     mem_free(m->ids);
     mem_free(m->lengths);

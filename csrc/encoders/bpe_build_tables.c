@@ -68,7 +68,7 @@ static int divide_pairs(bpe_builder *b, const uint8_t *met)
 }
 
 /* Computes which symbols can merge with the result of each merge, first by symbol. */
-static int note_neighbours(bpe *m)
+static int set_neighbours(bpe *m)
 {
     uint32_t *lefts = mem_zalloc((size_t)2 * m->n_symbols, sizeof *lefts), *rights;
     if (!lefts) return 0;
@@ -100,63 +100,63 @@ static void drop_unused(bpe *m)
     m->is_unused = NULL;
 }
 
-/* Enters the pieces with is_whole[k] into m->wholes and its filter. If they are too crowded with
+/* Enters the pieces with is_direct[k] into m->direct and its filter. If they are too crowded with
  * every factor, the model has none, since they only save time. 0 when memory is short. */
-static int fill_wholes(bpe *m, const unitok_spec *spec, const uint8_t *is_whole)
+static int fill_direct(bpe *m, const unitok_spec *spec, const uint8_t *is_direct)
 {
-    m->whole_bits = 4;
-    while (INT64_C(1) << m->whole_bits < 2 * spec->n_pieces) m->whole_bits++;
-    size_t n_slots = (size_t)1 << m->whole_bits, n_words = n_slots << BPE_FILTER_BITS >> 6;
-    m->wholes = mem_alloc(n_slots * sizeof *m->wholes);
-    m->whole_filter = mem_alloc(n_words * sizeof *m->whole_filter);
-    if (!m->wholes || !m->whole_filter) return 0;
+    m->direct_bits = 4;
+    while (INT64_C(1) << m->direct_bits < 2 * spec->n_pieces) m->direct_bits++;
+    size_t n_slots = (size_t)1 << m->direct_bits, n_words = n_slots << BPE_FILTER_BITS >> 6;
+    m->direct = mem_alloc(n_slots * sizeof *m->direct);
+    m->direct_filter = mem_alloc(n_words * sizeof *m->direct_filter);
+    if (!m->direct || !m->direct_filter) return 0;
     for (int turn = 0; turn < PROBING_FACTORS; turn++) {
         int is_crowded = 0;
-        m->whole_factor = probing_factor(turn);
-        memset(m->wholes, 0, n_slots * sizeof *m->wholes);
-        memset(m->whole_filter, 0, n_words * sizeof *m->whole_filter);
+        m->direct_factor = probing_factor(turn);
+        memset(m->direct, 0, n_slots * sizeof *m->direct);
+        memset(m->direct_filter, 0, n_words * sizeof *m->direct_filter);
         for (int64_t k = 0; k < spec->n_pieces && !is_crowded; k++) {
             int64_t n_bytes;
             const uint8_t *piece = piece_at(spec, k, &n_bytes);
-            if (!is_whole[k] || n_bytes > BPE_WHOLE_BYTES) continue;
-            bpe_whole key = bpe_whole_key(piece, n_bytes), *slot = bpe_find_whole(m, key);
+            if (!is_direct[k] || n_bytes > BPE_DIRECT_BYTES) continue;
+            bpe_direct key = bpe_direct_key(piece, n_bytes), *slot = bpe_find_direct(m, key);
             uint64_t bit = bpe_filter_bit(m, key),
-                     home = bpe_whole_hash(m, key) >> (64 - m->whole_bits);
-            m->whole_filter[bit >> 6] |= UINT64_C(1) << (bit & 63);
+                     home = bpe_direct_hash(m, key) >> (64 - m->direct_bits);
+            m->direct_filter[bit >> 6] |= UINT64_C(1) << (bit & 63);
             key.high |= (uint64_t)spec->ids[k] << 36;
             *slot = key;
-            is_crowded = (((uint64_t)(slot - m->wholes) - home) & (n_slots - 1)) > PROBING_RUN_MAX;
+            is_crowded = (((uint64_t)(slot - m->direct) - home) & (n_slots - 1)) > PROBING_RUN_MAX;
         }
-        if (!is_crowded && !probing_is_crowded(&m->wholes[0].high, 2, (int64_t)n_slots, 0))
+        if (!is_crowded && !probing_is_crowded(&m->direct[0].high, 2, (int64_t)n_slots, 0))
             return 1;
     }
-    mem_free(m->wholes);
-    mem_free(m->whole_filter);
-    m->wholes = NULL;
-    m->whole_filter = NULL;
+    mem_free(m->direct);
+    mem_free(m->direct_filter);
+    m->direct = NULL;
+    m->direct_filter = NULL;
     return 1;
 }
 
-/* Encodes every piece. Pieces that encode to themselves go to m->wholes; *ret_all says whether all
+/* Encodes every piece. Pieces that encode to themselves go to m->direct; *ret_all says whether all
  * of them did. This is valid because the ids of a segment depend on its bytes alone, unless m has
  * unused pieces. Sets met[at] = 1 for the slots of the pairs that merged last. */
-static int find_wholes(bpe *m, const unitok_spec *spec, uint8_t *met, int *ret_all)
+static int find_direct(bpe *m, const unitok_spec *spec, uint8_t *met, int *ret_all)
 {
     bpe_scratch scratch = {0};
     token *tokens = mem_alloc((size_t)(3 * bpe_longest_bytes(spec) + 1) * sizeof *tokens);
-    uint8_t *is_whole = mem_zalloc((size_t)spec->n_pieces + 1, 1);
+    uint8_t *is_direct = mem_zalloc((size_t)spec->n_pieces + 1, 1);
     int64_t n = 0;
-    for (int64_t k = 0; tokens && is_whole && n >= 0 && k < spec->n_pieces; k++) {
+    for (int64_t k = 0; tokens && is_direct && n >= 0 && k < spec->n_pieces; k++) {
         int64_t n_bytes;
         const uint8_t *piece = piece_at(spec, k, &n_bytes);
         uint64_t last;
         n = bpe_last_pair(m, &scratch, piece, n_bytes, tokens, &last);
         if (last != BPE_FREE) met[bpe_find_pair(&m->pairs, last) - m->pairs.slots] = 1;
-        is_whole[k] = n == 1 && tokens[0].id == spec->ids[k];
-        if (!is_whole[k]) *ret_all = 0;
+        is_direct[k] = n == 1 && tokens[0].id == spec->ids[k];
+        if (!is_direct[k]) *ret_all = 0;
     }
-    int ok = tokens && is_whole && n >= 0 && fill_wholes(m, spec, is_whole);
-    mem_free(is_whole);
+    int ok = tokens && is_direct && n >= 0 && fill_direct(m, spec, is_direct);
+    mem_free(is_direct);
     mem_free(tokens);
     bpe_scratch_free(&scratch);
     return ok;
@@ -171,9 +171,9 @@ int bpe_build_tables(bpe_builder *b, int *ret_all)
     drop_unused(m);
     if (ok && !m->is_unused) {
         uint8_t *met = mem_zalloc((size_t)1 << m->pairs.n_bits, 1);
-        ok = met && note_neighbours(m) && find_wholes(m, b->spec, met, ret_all);
+        ok = met && set_neighbours(m) && find_direct(m, b->spec, met, ret_all);
         if (ok && !(m->traits & BPE_WHOLE)) ok = divide_pairs(b, met);
         mem_free(met);
     }
-    return ok && note_neighbours(m);
+    return ok && set_neighbours(m);
 }

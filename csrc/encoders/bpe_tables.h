@@ -39,22 +39,22 @@ typedef struct bpe_made {
  * first-level cache. */
 #define BPE_DENSE 256
 
-/* A piece of up to BPE_WHOLE_BYTES that its own text merges to. A segment equal to it needs no
+/* A piece of up to BPE_DIRECT_BYTES that its own text merges to. A segment equal to it needs no
  * merging.
  *
  *     low    the first 8 bytes, zero-padded
  *     high   63 .... 36 | 35 .. 32 | 31 .... 0
  *            id         | n_bytes  | bytes 8..11       0: a free slot
  */
-#define BPE_WHOLE_BYTES 12
+#define BPE_DIRECT_BYTES 12
 
 /* A small filter of hash bits rejects most segments that are not such a piece. At most one bit in
  * sixteen is set. */
 #define BPE_FILTER_BITS 3
 
-typedef struct bpe_whole {
+typedef struct bpe_direct {
     uint64_t low, high;
-} bpe_whole;
+} bpe_direct;
 
 typedef struct bpe_pairs {
     uint64_t *slots; /* [0..1 << n_bits), at most half full; NULL if empty */
@@ -73,19 +73,19 @@ struct bpe {
     uint32_t tied_from;
     bpe_made *made; /* [0..n_merges) */
     uint32_t n_symbols;
-    bpe_whole *wholes; /* [0..1 << whole_bits), at most half full; NULL: none */
-    int whole_bits;
-    uint64_t whole_factor;  /* see probing.h */
-    uint64_t *whole_filter; /* indexed by BPE_FILTER_BITS more bits of the hash than `wholes` */
-    int32_t *ids;           /* [0..n_symbols): TOKEN_UNKNOWN for a symbol that is not a piece */
-    uint32_t *lengths;      /* [0..n_symbols), in bytes; NULL without unused pieces */
-    uint8_t *is_unused;     /* [0..n_symbols); NULL without unused pieces */
-    int32_t traits;         /* enum bpe_traits */
-    int has_merges;         /* built by bpe_new_merges */
-    int32_t flags;          /* enum bpe_merges_flags */
-    uint32_t unknown;       /* the symbol of an unknown character; SYMBOL_NONE: dropped */
-    uint32_t bytes[256];    /* the symbols of bytes, or SYMBOL_NONE */
-    uint8_t *data;          /* all pieces, kept only if BPE_IGNORE_MERGES needs them */
+    bpe_direct *direct; /* [0..1 << direct_bits), at most half full; NULL: none */
+    int direct_bits;
+    uint64_t direct_factor;  /* see probing.h */
+    uint64_t *direct_filter; /* indexed by BPE_FILTER_BITS more bits of the hash than `direct` */
+    int32_t *ids;            /* [0..n_symbols): TOKEN_UNKNOWN for a symbol that is not a piece */
+    uint32_t *lengths;       /* [0..n_symbols), in bytes; NULL without unused pieces */
+    uint8_t *is_unused;      /* [0..n_symbols); NULL without unused pieces */
+    int32_t traits;          /* enum bpe_traits */
+    int has_merges;          /* built by bpe_new_merges */
+    int32_t flags;           /* enum bpe_merges_flags */
+    uint32_t unknown;        /* the symbol of an unknown character; SYMBOL_NONE: dropped */
+    uint32_t bytes[256];     /* the symbols of bytes, or SYMBOL_NONE */
+    uint8_t *data;           /* all pieces, kept only if BPE_IGNORE_MERGES needs them */
     int64_t *offsets;
     int32_t *piece_ids;
     string_table pieces;
@@ -117,12 +117,12 @@ INLINE uint32_t bpe_find_merge(const bpe_pairs *pairs, uint32_t left, uint32_t r
     return (uint32_t)*bpe_find_pair(pairs, bpe_pair_key(left, right)) & BPE_NO_MERGE;
 }
 
-#define BPE_WHOLE_KEY ((UINT64_C(1) << 36) - 1) /* the part of `high` without the id */
+#define BPE_DIRECT_KEY ((UINT64_C(1) << 36) - 1) /* the part of `high` without the id */
 
-/* The key of a segment of 1 to BPE_WHOLE_BYTES bytes. */
-INLINE bpe_whole bpe_whole_key(const uint8_t *text, int64_t n_bytes)
+/* The key of a segment of 1 to BPE_DIRECT_BYTES bytes. */
+INLINE bpe_direct bpe_direct_key(const uint8_t *text, int64_t n_bytes)
 {
-    bpe_whole key = {0, (uint64_t)n_bytes << 32};
+    bpe_direct key = {0, (uint64_t)n_bytes << 32};
     if (n_bytes >= 8) {
         key.low = load_u64(text);
         if (n_bytes > 8) key.high |= load_u64(text + n_bytes - 8) >> 8 * (16 - n_bytes);
@@ -135,32 +135,32 @@ INLINE bpe_whole bpe_whole_key(const uint8_t *text, int64_t n_bytes)
     return key;
 }
 
-INLINE uint64_t bpe_whole_hash(const bpe *m, bpe_whole key)
+INLINE uint64_t bpe_direct_hash(const bpe *m, bpe_direct key)
 {
-    return (key.low ^ key.high * m->whole_factor) * UINT64_C(0x9E3779B97F4A7C15);
+    return (key.low ^ key.high * m->direct_factor) * UINT64_C(0x9E3779B97F4A7C15);
 }
 
 /* The slot of a key, or a free one. */
-INLINE bpe_whole *bpe_find_whole(const bpe *m, bpe_whole key)
+INLINE bpe_direct *bpe_find_direct(const bpe *m, bpe_direct key)
 {
-    uint32_t mask = (UINT32_C(1) << m->whole_bits) - 1;
-    for (uint32_t at = (uint32_t)(bpe_whole_hash(m, key) >> (64 - m->whole_bits));; at++) {
-        bpe_whole *slot = &m->wholes[at & mask];
-        if ((slot->low == key.low && (slot->high & BPE_WHOLE_KEY) == key.high) || slot->high == 0)
+    uint32_t mask = (UINT32_C(1) << m->direct_bits) - 1;
+    for (uint32_t at = (uint32_t)(bpe_direct_hash(m, key) >> (64 - m->direct_bits));; at++) {
+        bpe_direct *slot = &m->direct[at & mask];
+        if ((slot->low == key.low && (slot->high & BPE_DIRECT_KEY) == key.high) || slot->high == 0)
             return slot;
     }
 }
 
-/* The index of the key's bit in m->whole_filter. */
-INLINE uint64_t bpe_filter_bit(const bpe *m, bpe_whole key)
+/* The index of the key's bit in m->direct_filter. */
+INLINE uint64_t bpe_filter_bit(const bpe *m, bpe_direct key)
 {
-    return bpe_whole_hash(m, key) >> (64 - m->whole_bits - BPE_FILTER_BITS);
+    return bpe_direct_hash(m, key) >> (64 - m->direct_bits - BPE_FILTER_BITS);
 }
 
-INLINE int bpe_may_be_whole(const bpe *m, bpe_whole key)
+INLINE int bpe_may_be_direct(const bpe *m, bpe_direct key)
 {
     uint64_t bit = bpe_filter_bit(m, key);
-    return m->whole_filter[bit >> 6] >> (bit & 63) & 1;
+    return m->direct_filter[bit >> 6] >> (bit & 63) & 1;
 }
 
 /* Like bpe_segment for a piece of a model without unused pieces, but always merges. Used by

@@ -330,7 +330,8 @@ INLINE void offer(charwise_cell *best, float sum, const charwise_node *node)
     best->sum = candidate > best->sum ? candidate : best->sum;
 }
 
-/* The child by this number, or node 0. */
+/* Returns the child by this number, or node 0. The filter of children is tested first: without it,
+ * every mismatch would load a node of another parent, which usually is in no cache. */
 INLINE const charwise_node *child_of(const charwise_node *nodes, const charwise_node *node,
                                      uint32_t number)
 {
@@ -345,6 +346,10 @@ static NOINLINE void restart(charwise_cell *cells, int64_t n_cells, float offset
     for (int64_t k = 0; k < n_cells; k++) cells[k].sum -= offset;
 }
 
+/* Invariant of the loop: `near` and `next` are the cells i + 1 and i + 2, and every later open cell
+ * is in memory. cells[i + 1].piece is written when it is final, because only pieces are traced
+ * back. Nodes are prefetched in two steps: a node of two characters CHARWISE_AHEAD characters
+ * early, and one of three characters three characters early, when its parent has arrived. */
 int64_t charwise_path(const charwise *c, const uint8_t *text, int64_t n_bytes, float *io_sum,
                       charwise_work *work)
 {

@@ -1,4 +1,4 @@
-/* compact.c - the function of compact.h */
+/* compact.c - builds the double array of compact.h */
 
 #include "encoders/compact.h"
 

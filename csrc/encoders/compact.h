@@ -1,7 +1,7 @@
-/* compact.h - the double array of a trie in units of half the size, for ids of 16 bits
+/* compact.h - the double array of a trie in units of half the size, for 16-bit ids
  *
- * Walks of segments that the memo does not hold leave it more of the cache: 12 to 24 % faster in
- * English and JSON. Ids are apart from the units:
+ * Walks of segments that missed the memo then evict less of it from the cache: English and JSON are
+ * 12 to 24 % faster. Ids are stored apart from the units:
  *
  *     unit     31 ............... 10        9          8     7 ..... 0
  *              base of the children     no piece     free    label
@@ -14,7 +14,7 @@
 #define COMPACT_BASE_SHIFT 10
 #define COMPACT_NO_PIECE 0x200
 #define COMPACT_FREE 0x100
-#define COMPACT_FITS 0x1FF /* (unit ^ c) & COMPACT_FITS is 0 where the label is c */
+#define COMPACT_FITS 0x1FF /* (unit ^ c) & COMPACT_FITS is 0 if the label is c */
 
 typedef struct compact_trie {
     const trie *trie;
@@ -23,17 +23,18 @@ typedef struct compact_trie {
     int64_t memory_bytes;
 } compact_trie;
 
-/* Do the bases of a trie fit into its units? */
+/* Whether the bases of the trie fit. */
 INLINE int compact_fits(const trie *t)
 {
     return t->n_units <= 1 << (32 - COMPACT_BASE_SHIFT);
 }
 
-/* From a trie that fits, whose ids have 16 bits and that lives as long; free with mem_free. NULL
- * when memory is short. O(n_units). */
+/* Converts a trie with 16-bit ids for which compact_fits; the trie must outlive the result. Free it
+ * with mem_free. NULL when memory is short. O(n_units). */
 compact_trie *compact_new(const trie *t);
 
-/* The token at text[0]: its id, and its length; n_bytes >= 1. The same as from trie_longest. */
+/* The id and the length of the token at the start of the text, the same as from trie_longest.
+ * n_bytes >= 1. */
 INLINE uint16_t compact_next(const compact_trie *t, const uint8_t *text, int64_t n_bytes,
                              int64_t *ret_n_bytes)
 {

@@ -120,7 +120,9 @@ INLINE uint32_t node_of(const trie *t, uint32_t unit)
     return unit == (TRIE_ROOT_BASE ^ label) ? label : unit;
 }
 
-/* Fills a node whose suffix is already filled; returns the same values as put_piece. */
+/* Fills a node whose suffix is already filled; returns the same values as put_piece. A leaf takes
+ * over base, filter and fail link of its suffix: whatever byte follows, the search would go
+ * there. */
 static int put_node(void *context, const suffix_link *link)
 {
     builder *b = context;
@@ -223,6 +225,9 @@ typedef struct lane {
     uint32_t next, label, mask, fail;
 } lane;
 
+/* One step: reads node x->next, which the last step prefetched, and computes the next node for both
+ * outcomes. Which outcome occurs is unpredictable, so `pick` selects without a branch. If the label
+ * matches, the byte is consumed; otherwise the suffix is next. */
 INLINE void lane_step(const endings_node *nodes, const uint8_t *text, lane *x,
                       endings_place *places)
 {
@@ -266,7 +271,10 @@ static void join(const endings_node *nodes, uint32_t state, const uint8_t *text,
     }
 }
 
-/* A lane first follows the last bytes of the part before its own and may write wrong places there.
+/* Follows n_lanes parts in turn, then joins them. n_left steps cannot move any lane past the end of
+ * its part, so the inner loop needs no check. Lanes that finish are removed.
+ *
+ * A lane first follows the last bytes of the part before its own and may write wrong places there.
  * It leaves that stretch within three steps per byte, since a suffix shortens the state and takes
  * two steps. The lane before it takes more steps to get there, and overwrites them. */
 static NOINLINE void follow_together(const endings *a, uint32_t state, const uint8_t *text,

@@ -62,7 +62,9 @@ INLINE int64_t least(int64_t a, int64_t b)
 }
 
 /* Walks the parts symbols[borders[k]..borders[k+1]-1] until the first of them is nearly finished.
- * The tokens of part k go to begins[k]..ret_ends[k]. A lane reads only its own part. */
+ * The tokens of part k go to begins[k]..ret_ends[k]. A step advances by at most one symbol, so
+ * n_left steps keep every lane inside its own part and need no check. What the other lanes have not
+ * reached by then, lanes_encode walks alone. */
 static NOINLINE void walk_together(const uint64_t *units, const uint16_t *symbols,
                                    const int64_t borders[LANES + 1], uint32_t *const begins[LANES],
                                    uint32_t *ret_ends[LANES])
@@ -84,7 +86,7 @@ static NOINLINE void walk_together(const uint64_t *units, const uint16_t *symbol
 
 /* The id of the token at symbols[*at]; -1 if it could extend beyond symbols[n - 1] and the text
  * continues there. */
-INLINE int32_t walk_alone(const uint64_t *units, const uint16_t *symbols, int64_t n, int goes_on,
+INLINE int32_t walk_alone(const uint64_t *units, const uint16_t *symbols, int64_t n, int continues,
                           int64_t *at)
 {
     uint64_t unit = units[symbols[*at]];
@@ -94,7 +96,7 @@ INLINE int32_t walk_alone(const uint64_t *units, const uint16_t *symbols, int64_
         if ((uint16_t)next != symbols[i]) break;
         unit = next;
     }
-    if (i == n && goes_on) return -1;
+    if (i == n && continues) return -1;
     *at = i - back_of(unit);
     return (uint16_t)(unit >> CHAR_ID_SHIFT);
 }
@@ -147,6 +149,12 @@ static int64_t encode_by_bytes(const lanes *l, const uint8_t *text, int64_t n_by
     return at;
 }
 
+/* 1. Read a span as symbols. It ends between symbols, and the symbol after it shows whether a stray
+ * continuation byte follows.
+ * 2. Walk its eight parts in turn.
+ * 3. Join the parts: `at` is the end of the tokens written so far, always a true token boundary.
+ * Walk alone until it equals a boundary of the part, and then copy the part's tokens.
+ * 4. At the end of the text, walk the rest alone. Otherwise leave it to the next span. */
 int64_t lanes_encode(const lanes *l, const uint8_t *text, int64_t n_bytes, lanes_work *work,
                      uint16_t *ids, int64_t *ret_n_ids)
 {

@@ -69,8 +69,9 @@ INLINE uint32_t next_node(const long_pieces *p, uint32_t at, uint8_t byte)
     }
 }
 
-/* Fills fail and found, level by level. first and next list the children of each base; queue has
- * space for all units. */
+/* Fills fail and found in breadth-first order, because the suffix of a node is shorter and so must
+ * be complete before it. first and next list the children of each base, since a double array can
+ * find a child by its byte but cannot enumerate the children. queue has space for all units. */
 static void link_nodes(long_pieces *p, int64_t n_units, uint32_t *first, uint32_t *next,
                        uint32_t *queue)
 {

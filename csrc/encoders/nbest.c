@@ -237,7 +237,7 @@ static int draw_priorities(nbest *s, const nbest_hypothesis *top, int32_t first,
 }
 
 /* Pushes all extensions of hypothesis h; returns their number, or FAILED. */
-static int64_t prolong(nbest *s, const lattice_model *m, int32_t h, noise *random)
+static int64_t extend(nbest *s, const lattice_model *m, int32_t h, noise *random)
 {
     nbest_hypothesis top = s->hypotheses[h];
     int64_t at = s->nodes[top.node].begin;
@@ -306,7 +306,7 @@ static int search(nbest *s, const lattice_model *m, int64_t n, noise *random, la
             if (ret->n_paths == n_paths) break;
             continue;
         }
-        int64_t n_longer = prolong(s, m, top, random);
+        int64_t n_longer = extend(s, m, top, random);
         if (n_longer == FAILED) return 0;
         n_total += n_longer;
         int must_end = !random && (n_total >= MAX_TOTAL || s->n_hypotheses >= MAX_TOTAL);
@@ -326,7 +326,7 @@ static int search(nbest *s, const lattice_model *m, int64_t n, noise *random, la
 
 /* ----------------------------------------------------------------------------------- Calls ---- */
 
-static int64_t limited(int64_t n)
+static int64_t clamp_n(int64_t n)
 {
     return n < 1 ? 1 : n > NBEST_MAX ? NBEST_MAX : n;
 }
@@ -337,7 +337,7 @@ int nbest_find(nbest *s, const lattice_model *model, const uint8_t *text, int64_
     lattice_paths_clear(ret);
     if (n_bytes == 0) return lattice_paths_add(ret, 0, 0) != NULL;
     if (!build(s, model, text, n_bytes)) return 0;
-    return n <= 1 ? add_best(s, model, ret) : search(s, model, limited(n), NULL, ret);
+    return n <= 1 ? add_best(s, model, ret) : search(s, model, clamp_n(n), NULL, ret);
 }
 
 int64_t nbest_choose(const lattice_paths *paths, double alpha, uint64_t key)
@@ -376,7 +376,7 @@ static void remove_path(lattice_paths *paths, int64_t k)
 }
 
 /* Removes the path that equals path 0, or else the last of n, unless there are fewer than n. */
-static void take_out_double(lattice_paths *paths, int64_t n)
+static void remove_duplicate(lattice_paths *paths, int64_t n)
 {
     for (int64_t k = 1; k < paths->n_paths; k++)
         if (is_same(paths, 0, k)) {
@@ -400,11 +400,11 @@ int nbest_draw_distinct(nbest *s, const lattice_model *model, const uint8_t *tex
     noise random = {alpha, rng_stream(key, 0)};
     lattice_paths_clear(ret);
     if (n_bytes == 0) return lattice_paths_add(ret, 0, 0) != NULL;
-    n = limited(n);
+    n = clamp_n(n);
     if (!build(s, model, text, n_bytes) || !sum_paths(s, alpha, n_bytes)) return 0;
     if (include_best && !add_best(s, model, ret)) return 0;
     if (!search(s, model, n + 1, &random, ret)) return 0;
-    if (include_best) take_out_double(ret, n + 2);
+    if (include_best) remove_duplicate(ret, n + 2);
     double threshold = -INFINITY;
     if (ret->n_paths > n) {
         threshold = ret->scores[n];

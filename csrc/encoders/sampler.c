@@ -147,7 +147,7 @@ INLINE void take(source *from, int mode, uint32_t value, int64_t end)
  * character; *ret_last is the furthest end. Begins like trie_longest: a piece of one byte, one of
  * two, then byte by byte. No piece ends inside a longer character, so its first bytes are walked
  * without checking for a piece. */
-INLINE int64_t take_all_whole(source *from, int mode, int64_t *ret_last)
+INLINE int64_t take_edges(source *from, int mode, int64_t *ret_last)
 {
     const uint64_t *units = from->trie.units;
     const uint8_t *text = from->text;
@@ -181,9 +181,9 @@ INLINE int64_t take_all_whole(source *from, int mode, int64_t *ret_last)
     return char_end;
 }
 
-/* Like take_all_whole for any model, straight from the definition. */
-INLINE int64_t take_all_ragged(source *from, int mode, int64_t *ret_last,
-                               const lattice_model *model, lattice_edge *edges)
+/* Like take_edges for any model, straight from the definition. */
+INLINE int64_t take_edges_ragged(source *from, int mode, int64_t *ret_last,
+                                 const lattice_model *model, lattice_edge *edges)
 {
     int64_t n_edges = lattice_edges(model, from->text, from->n_bytes, from->at, edges);
     int64_t char_end = from->at + lattice_char(model, from->text, from->n_bytes, from->at),
@@ -284,8 +284,8 @@ INLINE int run_mode(const sampler *s, window *w, int mode, int is_ragged)
         if (mode != ENTROPY) from.stream = rng_stream_from(origin, (uint64_t)at);
         from.cells[at].sum = 0;
         from.at = at;
-        at = is_ragged ? take_all_ragged(&from, mode, &last, s->model, s->edges)
-                       : take_all_whole(&from, mode, &last);
+        at = is_ragged ? take_edges_ragged(&from, mode, &last, s->model, s->edges)
+                       : take_edges(&from, mode, &last);
         frontier = last > frontier ? last : frontier;
     }
     w->at = at;

@@ -120,7 +120,7 @@ int64_t unigram_segment(const unigram *m, const uint8_t *text, int64_t n_bytes, 
  * pieces of many lengths tile equally well, it is 10 to 20 bytes per byte (sentencepiece: 12 in
  * every text). */
 typedef struct unigram_path {
-    void *cells; /* cells[0] is where the last token given out ended */
+    void *cells; /* cells[0] is where the last emitted token ended */
     int64_t capacity, n_filled;
     int64_t at;        /* the cell of the next position */
     int64_t reach;     /* the last cell that is set */

@@ -185,7 +185,7 @@ INLINE int64_t NAME(meeting)(const unigram *m, NAME(cell) *cells, int64_t at, in
 }
 
 /* Shifts the cells so that cells[end] becomes cells[0]. */
-INLINE void NAME(give_up)(unigram_path *path, int64_t end)
+INLINE void NAME(drop_cells)(unigram_path *path, int64_t end)
 {
     NAME(cell) *cells = path->cells;
     memmove(cells, cells + end, (size_t)(path->n_filled - end) * sizeof *cells);
@@ -195,7 +195,7 @@ INLINE void NAME(give_up)(unigram_path *path, int64_t end)
 }
 
 /* Gives out the tokens up to cells[end], which becomes cells[0]; 0 when memory is short. */
-INLINE int NAME(give_out)(const unigram *m, unigram_path *path, int64_t end)
+INLINE int NAME(emit_tokens)(const unigram *m, unigram_path *path, int64_t end)
 {
     NAME(cell) *cells = path->cells;
     if (end == 0) return 1;
@@ -203,7 +203,7 @@ INLINE int NAME(give_out)(const unigram *m, unigram_path *path, int64_t end)
     if (!reserve_tokens(path, n)) return 0;
     NAME(trace)(m, cells, end, path->tokens, n);
     path->n_tokens = n;
-    NAME(give_up)(path, end);
+    NAME(drop_cells)(path, end);
     return 1;
 }
 
@@ -240,10 +240,11 @@ static int64_t NAME(advance)(const unigram *m, unigram_path *path, const uint8_t
     path->reach = reach;
     if (is_last && n == n_bytes) {
         path->sum = (double)cells[path->at].sum;
-        if (!NAME(give_out)(m, path, path->at)) return -1;
+        if (!NAME(emit_tokens)(m, path, path->at)) return -1;
         unigram_begin(path, path->sum);
     } else if (path->at >= path->settle_at) {
-        if (!NAME(give_out)(m, path, NAME(meeting)(m, cells, path->at, path->reach, 0))) return -1;
+        if (!NAME(emit_tokens)(m, path, NAME(meeting)(m, cells, path->at, path->reach, 0)))
+            return -1;
         path->settle_at = path->at * 2;
     }
     return n;
@@ -324,7 +325,7 @@ INLINE int64_t NAME(arcs_from)(const unigram *m, const uint8_t *text, int64_t at
 /* Prefetches the first units that the walks from all starts read, so that their cache misses
  * overlap: a segment that missed the memo is rare, and so are its pieces. BytePiece, Chinese: +20
  * %. */
-INLINE void NAME(fetch_starts)(const unigram *m, const uint8_t *text, int64_t n_bytes)
+INLINE void NAME(prefetch_starts)(const unigram *m, const uint8_t *text, int64_t n_bytes)
 {
     for (int64_t i = 0; i + 2 < n_bytes; i++) trie_fetch_unit(&m->trie, text + i);
 }
@@ -418,7 +419,7 @@ static int64_t NAME(exact)(const unigram *m, const uint8_t *text, int64_t n_byte
     NAME(lattice) l;
     double gap = INFINITY;
     int64_t n = 0;
-    NAME(fetch_starts)(m, text, n_bytes);
+    NAME(prefetch_starts)(m, text, n_bytes);
     NAME(lattice_build)(m, text, n_bytes, &l, 0);
     for (int64_t end = n_bytes; end > 0; end = l.values[end] >> VALUE_START) {
         tokens[n_bytes - ++n] = (token){value_id(m, l.values[end] & VALUE_MASK), (uint32_t)end};

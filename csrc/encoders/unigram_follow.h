@@ -149,8 +149,8 @@ static int64_t follow_part(const unigram *m, unigram_path *path, const uint8_t *
     return n;
 }
 
-/* Like give_out32, in one pass. */
-static int follow_give_out(unigram_path *path, int64_t end)
+/* Like emit_tokens32, in one pass. */
+static int follow_emit(unigram_path *path, int64_t end)
 {
     const cell32 *cells = path->cells;
     if (end == 0) return 1;
@@ -160,7 +160,7 @@ static int follow_give_out(unigram_path *path, int64_t end)
         *--first = (token){(int32_t)(cells[at].value >> 8) - 1, (uint32_t)at};
     path->n_tokens = path->tokens + end - first;
     memmove(path->tokens, first, (size_t)path->n_tokens * sizeof *first);
-    give_up32(path, end);
+    drop_cells32(path, end);
     return 1;
 }
 
@@ -186,12 +186,11 @@ static int64_t follow(const unigram *m, unigram_path *path, const uint8_t *text,
     cell32 *cells = path->cells;
     if (is_end) {
         path->sum = (double)cells[path->at].sum;
-        if (!follow_give_out(path, path->at)) return -1;
+        if (!follow_emit(path, path->at)) return -1;
         unigram_begin(path, path->sum);
     } else if (path->at + CHAR_BYTES_MAX > path->settle_at) {
         int64_t open = path->at - a->max_piece_bytes + 1, at = path->at;
-        if (!follow_give_out(path, meeting32(m, cells, open > 0 ? open : 0, path->at, 1)))
-            return -1;
+        if (!follow_emit(path, meeting32(m, cells, open > 0 ? open : 0, path->at, 1))) return -1;
         path->restarted -= at - path->at;
         path->settle_at = path->at * 2;
     }

@@ -15,8 +15,7 @@ static int matches(const unitok_spec *spec, int64_t k)
     return type_of(spec, k) == UNITOK_PIECE_NORMAL || type_of(spec, k) == UNITOK_PIECE_USER_DEFINED;
 }
 
-/* ------------------------------------------------------------------------------------------ Words
- * ----------- */
+/* --------------------------------------------------------------------------------- Words ---- */
 
 /* Copies the pieces that match and checks that none occurs twice. */
 static int32_t fill_words(const unitok_spec *spec, words *m, unitok_error *error)

@@ -188,9 +188,9 @@ int32_t build_encoder(unitok_model *m, unitok_error *error)
     if (status) return status;
     /* Encoders can join a partial character, from a symbol or a normalization rule, to the bytes
      * after it; a cut would separate them. */
-    if (m->normalizer && !m->normalizer->is_utf8) m->whole = 1;
+    if (m->normalizer && !m->normalizer->is_utf8) m->is_whole = 1;
     m->info.memory_bytes += m->kind->memory_bytes(m);
-    m->info.is_whole = m->whole;
+    m->info.is_whole = m->is_whole;
     m->info.is_complete = 1;
     return UNITOK_OK;
 }

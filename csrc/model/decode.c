@@ -11,10 +11,10 @@ INLINE int64_t id_at(const unitok_model *m, const void *ids, int64_t i)
     return m->info.id_bytes == 2 ? ((const uint16_t *)ids)[i] : ((const uint32_t *)ids)[i];
 }
 
-/* ------------------------------------------------------------------ Pieces laid end to end ---- */
+/* ------------------------------------------------------------------ Concatenated pieces ---- */
 
 /* The bytes that an id decodes to; NULL if the model has no such id. */
-INLINE const uint8_t *meaning(const unitok_model *m, int64_t id, int64_t *ret_n_bytes)
+INLINE const uint8_t *decoded_bytes(const unitok_model *m, int64_t id, int64_t *ret_n_bytes)
 {
     *ret_n_bytes = 0;
     if (LIKELY(id < m->info.n_ids)) {
@@ -32,7 +32,7 @@ static int64_t decode_pieces(const unitok_model *m, const void *ids, int64_t beg
 {
     int64_t total = 0, n;
     for (int64_t i = begin; i < end; i++, total += n) {
-        const uint8_t *piece = meaning(m, id_at(m, ids, i), &n);
+        const uint8_t *piece = decoded_bytes(m, id_at(m, ids, i), &n);
         if (out) memcpy(out + total, piece, (size_t)n);
     }
     return total;
@@ -85,10 +85,10 @@ static int64_t decode(const unitok_model *m, const void *ids, int64_t begin, int
                          : decode_pieces(m, ids, begin, end, out);
 }
 
-static int has_meaning(const unitok_model *m, int64_t id)
+static int can_decode(const unitok_model *m, int64_t id)
 {
     int64_t n;
-    if (!m->normalizer) return meaning(m, id, &n) != NULL;
+    if (!m->normalizer) return decoded_bytes(m, id, &n) != NULL;
     return id < m->info.n_ids && (m->types[id] != 0 || id == m->info.eod_id);
 }
 
@@ -102,7 +102,7 @@ static int32_t measure_documents(const unitok_model *m, const void *ids, const i
     for (int64_t k = 0; k < n_docs; k++) {
         int64_t end = id_offsets[k + 1] - drop_last;
         for (int64_t i = id_offsets[k]; i < end; i++)
-            if (!has_meaning(m, id_at(m, ids, i)))
+            if (!can_decode(m, id_at(m, ids, i)))
                 return fail(error, UNITOK_ERROR_ID, id_at(m, ids, i), i, "this id has no piece");
         total += decode(m, ids, id_offsets[k], end, NULL) + n_separator_bytes;
         byte_offsets[k + 1] = total;
@@ -132,7 +132,7 @@ int32_t unitok_decode_batch(const unitok_model *m, const void *ids, const int64_
 
 /* Whether a byte piece follows an id that can decode to nothing. The bytes on either side of such
  * an id belong to separate characters. */
-static int has_parted_bytes(const unitok_model *m, const void *ids, int64_t n_ids)
+static int has_separated_bytes(const unitok_model *m, const void *ids, int64_t n_ids)
 {
     int may_be_empty = 0;
     for (int64_t i = 0; i < n_ids; i++) {
@@ -147,8 +147,9 @@ int64_t unitok_decode(const unitok_model *m, const void *ids, int64_t n_ids, uin
                       int64_t capacity)
 {
     for (int64_t i = 0; i < n_ids; i++)
-        if (!has_meaning(m, id_at(m, ids, i))) return -1;
-    if (m->flags & UNITOK_BYTE_FALLBACK && m->types && has_parted_bytes(m, ids, n_ids)) return -3;
+        if (!can_decode(m, id_at(m, ids, i))) return -1;
+    if (m->flags & UNITOK_BYTE_FALLBACK && m->types && has_separated_bytes(m, ids, n_ids))
+        return -3;
     if (decode(m, ids, 0, n_ids, NULL) > capacity) return -2;
     return decode(m, ids, 0, n_ids, out);
 }

@@ -99,7 +99,7 @@ int32_t unitok_sample_batch(const unitok_model *m, unitok_scratch *s,
 {
     if (sample_is_whole(sampling) && flags & (UNITOK_ENCODE_OPEN_START | UNITOK_ENCODE_OPEN_END))
         return fail(error, UNITOK_ERROR_ARGUMENT, -1, -1,
-                    "this sampling method needs whole documents");
+                    "this sampling method needs complete documents");
     int32_t status = sample_prepare(m, s, sampling, error);
     if (status) return status;
     return encode_batch(m, s, sampling, data, offsets, n_docs, eod_id, flags, state, ids, capacity,

@@ -26,9 +26,9 @@ static int32_t build_merges(unitok_model *m, const unitok_spec *spec, bpe **ret,
     /* the error is in the file, not in the call */
     if (status == UNITOK_ERROR_ARGUMENT && error) error->status = UNITOK_ERROR_VOCABULARY;
     if (status) return status == UNITOK_ERROR_ARGUMENT ? UNITOK_ERROR_VOCABULARY : status;
-    m->whole = (bpe_traits(*ret) & BPE_WHOLE) != 0;
-    for (int64_t k = 0; k < n; k++) m->whole |= spec->merges[2 * n + k] == m->unknown_id;
-    if (m->whole) m->flags &= ~UNITOK_MERGE_UNKNOWN;
+    m->is_whole = (bpe_traits(*ret) & BPE_WHOLE) != 0;
+    for (int64_t k = 0; k < n; k++) m->is_whole |= spec->merges[2 * n + k] == m->unknown_id;
+    if (m->is_whole) m->flags &= ~UNITOK_MERGE_UNKNOWN;
     return UNITOK_OK;
 }
 
@@ -43,7 +43,7 @@ static int32_t build(unitok_model *m, unitok_error *error)
         status = build_merges(m, &spec, &b, error);
     } else if (!status) {
         status = bpe_new(&spec, &b, error);
-        m->whole = !status && bpe_traits(b) & BPE_WHOLE;
+        m->is_whole = !status && bpe_traits(b) & BPE_WHOLE;
     }
     m->state = b;
     text_pieces_free(&pieces);
@@ -80,7 +80,7 @@ static int64_t draw_tokens(const unitok_model *m, unitok_scratch *s,
     int64_t n = 0;
     (void)position; /* 0, because documents are drawn in one part */
     for (int64_t begin = 0, end; begin < n_bytes; begin = end) {
-        end = m->whole ? n_bytes : m->kind->cutter->next(m, text, begin, n_bytes);
+        end = m->is_whole ? n_bytes : m->kind->cutter->next(m, text, begin, n_bytes);
         uint64_t stream = rng_stream(key, (uint64_t)begin);
         int64_t n_more = bpe_segment_dropout(m->state, s->state, text + begin, end - begin,
                                              sampling->alpha, &stream, tokens + n);

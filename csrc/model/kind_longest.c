@@ -16,7 +16,7 @@ static const longest *longest_of(const unitok_model *m)
     return &((const longest_model *)m->state)->longest;
 }
 
-/* What build() added; fill_info in image.c counts everything else. */
+/* The memory that build() added; fill_info in image.c counts everything else. */
 static int64_t memory_bytes(const unitok_model *m)
 {
     const longest *l = longest_of(m);
@@ -42,7 +42,7 @@ static void free_scratch(void *state)
 
 /* ------------------------------------------------------------------------------- lanes ---- */
 
-/* See lanes.h. */
+/* Applies the rules of lanes.h. Wide text needs no scan for cuts unless the lanes pause. */
 static int lanes_are_next(run *r, chunk *c)
 {
     lanes_turn *turn = &((longest_scratch *)r->s->state)->turn;
@@ -70,7 +70,7 @@ static int64_t encode_by_lanes(run *r, chunk *c, void *ids, int64_t *ret_n_ids)
 }
 
 static const encode_path path_lanes = {lanes_are_next, encode_by_lanes};
-static const encode_path *const paths_by_lanes[] = {&path_lanes, &path_memo, &path_whole, NULL};
+static const encode_path *const paths_by_lanes[] = {&path_lanes, &path_memo, &path_walk, NULL};
 
 static int32_t build(unitok_model *m, unitok_error *error)
 {

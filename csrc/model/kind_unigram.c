@@ -90,7 +90,7 @@ static int64_t encode_charwise(run *r, chunk *c, void *ids, int64_t *ret_n_ids)
 }
 
 static const encode_path path_charwise = {charwise_takes, encode_charwise};
-static const encode_path *const paths_charwise[] = {&path_charwise, &path_memo, &path_whole, NULL};
+static const encode_path *const paths_charwise[] = {&path_charwise, &path_memo, &path_walk, NULL};
 
 /* Chooses the automaton of endings.h, for pieces that cross spaces. */
 static int endings_take(run *r, chunk *c)
@@ -98,6 +98,7 @@ static int endings_take(run *r, chunk *c)
     return chunk_cuts(r, c) * FOLLOW_SEGMENT < c->n_bytes;
 }
 
+/* The span ends at a cut, because the memo may encode the text after it. */
 static int64_t encode_by_endings(run *r, chunk *c, void *ids, int64_t *ret_n_ids)
 {
     int64_t n_done = c->n_seen < FOLLOW_SPAN ? c->n_seen : FOLLOW_SPAN;
@@ -108,7 +109,7 @@ static int64_t encode_by_endings(run *r, chunk *c, void *ids, int64_t *ret_n_ids
 }
 
 static const encode_path path_endings = {endings_take, encode_by_endings};
-static const encode_path *const paths_by_endings[] = {&path_endings, &path_memo, &path_whole, NULL};
+static const encode_path *const paths_by_endings[] = {&path_endings, &path_memo, &path_walk, NULL};
 
 /* Chooses BytePiece's automaton: see automaton.h. */
 static int automaton_takes(run *r, chunk *c)
@@ -131,6 +132,8 @@ static int64_t line_end(const unitok_model *m, const uint8_t *text, int64_t begi
     return n_bytes;
 }
 
+/* All states of the chunk are found at once, then each line is encoded from its own sum. Ids and
+ * sum are exact, so the lazy sum of segments.h must be computed before and is complete after. */
 static int64_t encode_by_automaton(run *r, chunk *c, void *ids, int64_t *ret_n_ids)
 {
     const unitok_model *m = r->m;
@@ -154,7 +157,7 @@ static int64_t encode_by_automaton(run *r, chunk *c, void *ids, int64_t *ret_n_i
 }
 
 static const encode_path path_automaton = {automaton_takes, encode_by_automaton};
-static const encode_path *const paths_by_automaton[] = {&path_automaton, &path_memo, &path_whole,
+static const encode_path *const paths_by_automaton[] = {&path_automaton, &path_memo, &path_walk,
                                                         NULL};
 
 /* unigram_new converts pieces to the form that texts have. */
@@ -221,7 +224,7 @@ static int64_t walk(run *r, const uint8_t *segment, int64_t n_bytes, void *ids)
         return n;
     }
     unigram_path *path = &((unigram_scratch *)r->s->state)->path;
-    int64_t n_ids = 0, given = 0; /* the end of the tokens given out so far */
+    int64_t n_ids = 0, given = 0; /* the end of the tokens emitted so far */
     unigram_begin(path, sum);
     for (int64_t done = 0; done < n_bytes;) {
         int64_t taken = unigram_advance(u, path, segment + done, n_bytes - done, 1);
@@ -242,7 +245,7 @@ static int64_t encode(const unitok_model *m, unitok_scratch *s, const uint8_t *t
                       int64_t n_bytes, token *tokens)
 {
     unigram_path *path = &((unigram_scratch *)s->state)->path;
-    int64_t n = 0, given = 0; /* the end of the tokens given out so far */
+    int64_t n = 0, given = 0; /* the end of the tokens emitted so far */
     unigram_begin(path, 0);
     for (int64_t done = 0; done < n_bytes;) {
         int64_t taken = unigram_advance(unigram_of(m), path, text + done, n_bytes - done, 1);

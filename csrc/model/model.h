@@ -47,7 +47,7 @@ struct unitok_model {
     int32_t byte_ids[256]; /* the ids of byte pieces, or -1 */
     int32_t unknown_id;    /* -1: none */
     int compact;           /* normalized text has U+2581 as a space (space.h) */
-    int whole;             /* a document is one segment, because no cut is safe */
+    int is_whole;          /* a document is one segment, because no cut is safe */
     unitok_model_info info;
 };
 

@@ -53,7 +53,9 @@ static int is_always_next(run *r, chunk *c)
     return 1;
 }
 
-static int64_t encode_whole(run *r, chunk *c, void *ids, int64_t *ret_n_ids)
+/* Encodes from here to the first cut after the chunk, which has none before its last byte. Without
+ * `is_closed`, a segment that has no end yet is left to the next call. */
+static int64_t encode_walk(run *r, chunk *c, void *ids, int64_t *ret_n_ids)
 {
     int64_t end = r->m->kind->cutter->next(r->m, c->text, c->n_bytes - 1, c->n_seen);
     if (end == c->n_seen && !c->is_closed) return 0;
@@ -61,8 +63,8 @@ static int64_t encode_whole(run *r, chunk *c, void *ids, int64_t *ret_n_ids)
     return end;
 }
 
-const encode_path path_whole = {is_always_next, encode_whole};
-const encode_path *const paths_by_memo[] = {&path_memo, &path_whole, NULL};
+const encode_path path_walk = {is_always_next, encode_walk};
+const encode_path *const paths_by_memo[] = {&path_memo, &path_walk, NULL};
 
 int64_t run_walk(run *r, const uint8_t *segment, int64_t n_bytes, void *ids)
 {
@@ -241,7 +243,7 @@ int64_t router_encode(const unitok_model *m, unitok_scratch *s, const encode_job
     run r = {m,          s,        job->draw,           state->position,
              state->sum, job->ids, state->last_unknown, (uint8_t)state->last_byte,
              0};
-    int plain = m->whole || (r.draw && sample_is_whole(r.draw->sampling));
+    int plain = m->is_whole || (r.draw && sample_is_whole(r.draw->sampling));
     int64_t n = m->normalizer && !(job->flags & UNITOK_ENCODE_PREPARED)
                     ? encode_normalized(&r, &state->normalize, job, plain)
                     : encode_prepared(&r, job, plain);

@@ -7,7 +7,7 @@
  *                │
  *                ├─ a path of the kind: is_next? ── encode ──▶ ids of the chunk, a part of it, or more than it
  *                ├─ path_memo: any cuts?         ── encode ──▶ ids of the segments between them, from the memo
- *                └─ path_whole                   ── encode ──▶ ids of one long segment
+ *                └─ path_walk                    ── encode ──▶ ids of one long segment
  */
 #pragma once
 
@@ -81,7 +81,7 @@ struct encode_path {
     int64_t (*encode)(run *r, chunk *c, void *ids, int64_t *ret_n_ids);
 };
 
-extern const encode_path path_memo, path_whole;
+extern const encode_path path_memo, path_walk;
 extern const encode_path *const paths_by_memo[]; /* these two paths and no others */
 
 /* Cuts by the model's table of byte pairs (cut.h). */

@@ -57,6 +57,8 @@ static void NAME(put)(const uint32_t *from, int64_t n, void *ids)
 
 /* ----------------------------------------------------------------------------- the sum ---- */
 
+/* Adds the scores of all ids from r->summed to `out` in the order of the text and in the precision
+ * of the reference, since another order would round differently. */
 static void NAME(catch_up)(run *r, const void *out)
 {
     const id_scores *scores = &r->m->scores;
@@ -81,8 +83,9 @@ INLINE uint32_t NAME(least_word)(const run *r, const ID *out, int64_t n_ahead)
     return (unigram_steps(size) + 1) << 4;
 }
 
-/* Whether an entry with this word is valid at `out`. */
-static int NAME(serves)(run *r, uint32_t word, const ID *out)
+/* Whether an entry with this word is valid at `out`. The bound on the sum decides nearly always;
+ * only if it fails is the sum itself computed. */
+static int NAME(is_valid)(run *r, uint32_t word, const ID *out)
 {
     if (word >= NAME(least_word)(r, out, 0)) return 1;
     NAME(catch_up)(r, out);
@@ -99,6 +102,8 @@ static uint32_t NAME(look_ahead)(run *r, const ID *out)
     return NAME(least_word)(r, out, AHEAD_IDS);
 }
 
+/* Most texts have no adjacent unknown ids, so a pass without branches checks this first. The sum
+ * must include the ids that are removed. */
 static int64_t NAME(merge_unknown)(run *r, void *all, int64_t n)
 {
     ID *ids = all, unknown = (ID)r->m->unknown_id;
@@ -135,7 +140,8 @@ static NOINLINE int64_t NAME(miss)(run *r, const uint8_t *segment, int64_t n_byt
         for (int64_t k = 0; k < max_ids; k++) held[k] = k < n ? ids[k] : 0;
         held[max_ids] = (ID)(limit << 4 | (uint32_t)n);
     }
-    if (kind->solve && !NAME(serves)(r, limit << 4, ids)) n = kind->walk(r, segment, n_bytes, ids);
+    if (kind->solve && !NAME(is_valid)(r, limit << 4, ids))
+        n = kind->walk(r, segment, n_bytes, ids);
     return n;
 }
 
@@ -153,7 +159,8 @@ static NOINLINE int64_t NAME(encode_long)(run *r, NAME(long_entry) *longs, int b
     NAME(long_entry) *slot = &longs[memo_long_hash(key) >> (64 - bits)];
     if (LIKELY(memcmp(slot->key, key, sizeof key) == 0)) {
         uint32_t word = slot->ids[MEMO_LONG_IDS];
-        if (kind->solve && !NAME(serves)(r, word, ids)) return kind->walk(r, segment, n_bytes, ids);
+        if (kind->solve && !NAME(is_valid)(r, word, ids))
+            return kind->walk(r, segment, n_bytes, ids);
         memcpy(ids, slot->ids, sizeof slot->ids);
         return word & 15;
     }
@@ -170,7 +177,7 @@ static NOINLINE int64_t NAME(encode_short)(run *r, NAME(short_entry) *slot, memo
 {
     if (memo_short_is(slot->key, key)) {
         uint32_t word = slot->ids[MEMO_SHORT_IDS];
-        if (!NAME(serves)(r, word, ids)) return r->m->kind->walk(r, segment, n_bytes, ids);
+        if (!NAME(is_valid)(r, word, ids)) return r->m->kind->walk(r, segment, n_bytes, ids);
         memcpy(ids, slot->ids, sizeof slot->ids);
         return word & 15;
     }

@@ -49,7 +49,7 @@ static int64_t split_normalized(const unitok_model *m, const uint8_t *text, int6
 
 int64_t unitok_split(const unitok_model *m, const uint8_t *text, int64_t n_bytes)
 {
-    if (m->whole || !m->info.is_complete) return 0;
+    if (m->is_whole || !m->info.is_complete) return 0;
     if (m->normalizer) return split_normalized(m, text, n_bytes);
     int64_t cut = m->kind->cutter->last(m, text, n_bytes);
     return cut || !m->kind->settled ? cut : m->kind->settled(m, text, n_bytes);

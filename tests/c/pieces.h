@@ -97,16 +97,16 @@ static inline int64_t pieces_encode(const struct pieces *p, const uint8_t *text,
 }
 
 /* Whether a piece could lie across position i. None does at text[0], where a segment begins. With
- * goes_on, one could extend past the end of the text, because any text can follow. */
+ * continues, one could extend past the end of the text, because any text can follow. */
 static inline int pieces_span(const struct pieces *p, const uint8_t *text, int64_t n_bytes,
-                              int64_t i, int goes_on)
+                              int64_t i, int continues)
 {
     for (int64_t k = 0; k < p->n; k++) {
         const uint8_t *piece = p->data + p->offsets[k];
         int64_t n_piece = p->offsets[k + 1] - p->offsets[k];
         for (int64_t before = 1; before < n_piece && before <= i; before++) {
             int64_t n_known = n_bytes - (i - before);
-            if (n_known < n_piece && !goes_on) continue;
+            if (n_known < n_piece && !continues) continue;
             if (n_known > n_piece) n_known = n_piece;
             if (piece[before] == text[i] && !memcmp(piece, text + i - before, (size_t)n_known))
                 return 1;

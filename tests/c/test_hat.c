@@ -165,8 +165,7 @@ static const struct shape {
 
 enum { N_SHAPES = sizeof shapes / sizeof shapes[0] };
 
-/* ------------------------------------------------------------------------------------------ Checks
- * ------ */
+/* -------------------------------------------------------------------------------- Checks ---- */
 
 static int32_t insert_one(unitok_hat *hat, const uint8_t *key, size_t n_bytes, int64_t value,
                           int32_t mode)
@@ -248,8 +247,7 @@ static void check_all(const unitok_hat *hat, const struct oracle *oracle)
     check_walk(hat, oracle, NULL, 0);
 }
 
-/* ------------------------------------------------------------------------------------------ Tests
- * ------ */
+/* --------------------------------------------------------------------------------- Tests ---- */
 
 /* Inserts one key in a random mode into both. If an allocation fails, the trie must report it and
  * stay unchanged. */
