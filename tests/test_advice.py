@@ -30,7 +30,7 @@ def corpus(tmp_path: Path) -> Path:
 
 def test_a_mistyped_command(corpus: Path) -> None:
     printed = said(corpus, "serach", "idx", code=2)
-    assert printed.endswith("error: there is no command 'serach'; did you mean 'search'?\n")
+    assert printed.endswith("error: unknown command 'serach'; did you mean 'search'?\n")
     assert "did you mean" not in said(corpus, "qqqqq", code=2)
 
 

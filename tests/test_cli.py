@@ -1,4 +1,4 @@
-"""The command as a user runs it: its output, its exit code, and with signals and pipes in a process of its own."""
+"""Tests of the command line in a subprocess: output, exit codes, signals and pipes."""
 
 import json
 import os
@@ -18,7 +18,7 @@ import zstandard
 from click.testing import CliRunner
 from conftest import heed_interrupts
 
-from pyunitok.cli import cli
+from pyunitok.cli import COMMANDS, cli
 from pyunitok.cli.sections import Sectioned, name_of
 from pyunitok.model.tokenizer import Tokenizer
 
@@ -29,7 +29,7 @@ COMMAND = [sys.executable, "-c", "from pyunitok.cli import main; main()"]
 
 @pytest.fixture
 def folder(tmp_path):
-    """A folder with a model file "toy" that has eod 300, and a text file."""
+    """A folder with a text file and a model file "toy" whose eod is 300."""
     Tokenizer.from_pieces([bytes([b]) for b in range(256)] + ["the", " the"], eod=300).save(tmp_path / "toy")
     (tmp_path / "a.txt").write_bytes(b"the cat\nand the dog")
     return tmp_path
@@ -43,13 +43,13 @@ def pyunitok(folder: Path, *arguments: str, code: int = 0, stdin: bytes = b"") -
 
 
 def shell(folder: Path, line: str, *arguments: str) -> subprocess.CompletedProcess:
-    """A line of bash in which {} stands for the command with these arguments."""
+    """Run a line of bash, with {} replaced by the command and these arguments."""
     command = " ".join(f"'{part}'" for part in [*COMMAND, *arguments])
     environment = os.environ | {"PYTHONPATH": str(ROOT)}
     return subprocess.run(["bash", "-c", line.format(command)], cwd=folder, capture_output=True, env=environment)
 
 
-def test_there_and_back(folder):
+def test_round_trip(folder):
     done = pyunitok(folder, "tokenize", "a.txt", "-o", "ids", "-m", "toy")
     assert b"reading a.txt as text (its name ends in .txt)" in done.stderr
     assert b"1 document, 19 bytes of text, 15 tokens, 1.267 bytes/token" in done.stderr
@@ -118,10 +118,10 @@ def test_eod(folder):
         (["inspect", "none"], 1, "none"),
         (["decode", "-m", "toy", "299"], 1, "id 299 at position 0"),
         (["decode", "-m", "toy", "word"], 2, "not an id"),
-        (["nonsense"], 2, "there is no command 'nonsense'"),
+        (["nonsense"], 2, "unknown command 'nonsense'"),
     ],
 )
-def test_errors_name_the_place_and_what_to_do(folder, arguments, code, message):
+def test_errors_name_the_place_and_the_remedy(folder, arguments, code, message):
     (folder / "bad.jsonl").write_text('{"text": "a"}\n{"text": 1}\n')
     (folder / "long.jsonl").write_text(json.dumps({"text": "a" * 2000}))
     (folder / "cut.txt.zst").write_bytes(zstandard.compress(b"the" * 1000)[:-1])
@@ -144,14 +144,14 @@ def test_signals(folder, number, code):
         time.sleep(0.02)
     time.sleep(0.1)
     process.send_signal(number)
-    process.wait(timeout=30)  # while stdin is still open: a thread is left waiting for it
+    process.wait(timeout=30)  # stdin is still open, so a thread is blocked reading it
     _, stderr = process.communicate()
     assert process.returncode == code, stderr.decode()
     assert b"Traceback" not in stderr
     assert not (folder / "ids").exists()
 
 
-def test_nobody_reads_the_output(folder):
+def test_broken_pipe(folder):
     (folder / "long.txt").write_bytes(b"the cat " * 500_000)
     pyunitok(folder, "tokenize", "long.txt", "-o", "ids", "-m", "toy")
     done = shell(folder, "set -o pipefail; {} | head -c 10", "detokenize", "ids", "-o", "-")
@@ -179,8 +179,6 @@ def test_inspect(folder):
 
 
 def test_every_command_has_help_with_an_example():
-    from pyunitok.cli import COMMANDS, cli
-
     for name in COMMANDS:
         command = cli.get_command(None, name)
         assert command.name == name
@@ -190,10 +188,8 @@ def test_every_command_has_help_with_an_example():
     assert list(COMMANDS) == sorted(COMMANDS)
 
 
-def test_out_is_what_a_command_writes():
-    """verify, stats, export, detokenize and index called the token file that they read OUT."""
-    from pyunitok.cli import COMMANDS, cli
-
+def test_out_names_only_outputs():
+    """Regression: verify, stats, export, detokenize and index called their input OUT."""
     for name in COMMANDS:
         command = cli.get_command(None, name)
         written = [p for p in command.params if "--out" in p.opts or p.name == "target"]
@@ -209,8 +205,8 @@ def test_the_index_of_another_engine_takes_one_token_file(folder):
 
 
 @pytest.mark.skipif(os.name == "nt", reason="POSIX pipes")
-def test_a_pipe_that_was_left_non_blocking(folder):
-    """ "Nothing yet" is not the end of the file."""
+def test_non_blocking_pipe(folder):
+    """EAGAIN is not the end of the file."""
     reading, writing = os.pipe()
     os.set_blocking(reading, False)
     process = subprocess.Popen(
@@ -227,14 +223,14 @@ def test_a_pipe_that_was_left_non_blocking(folder):
     assert b"30 documents" in stderr
 
 
-def test_overwriting_loses_no_input(folder):
+def test_overwrite_protects_inputs(folder):
     (folder / "in").mkdir()
     (folder / "in/1.txt").write_bytes(b"one")
     (folder / "in/2.txt").write_bytes(b"precious")
     done = pyunitok(folder, "tokenize", "in", "-o", "in/2.txt", "-m", "toy", "--overwrite", code=1)
     assert b"in/2.txt is both an input and the output" in done.stderr
     assert (folder / "in/2.txt").read_bytes() == b"precious"
-    for _ in range(2):  # an earlier output among the inputs is left out
+    for _ in range(2):  # the second run must ignore the output of the first
         pyunitok(folder, "tokenize", "in", "-o", "in/ids", "-m", "toy", "--overwrite")
         assert len(np.fromfile(folder / "in/ids.ends", "<u8")) == 2
     done = pyunitok(folder, "detokenize", "in/ids", "-o", "in/ids.ends", "--overwrite", code=2)
@@ -242,7 +238,7 @@ def test_overwriting_loses_no_input(folder):
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="POSIX")
-def test_what_is_no_regular_file_is_not_replaced(folder):
+def test_special_files_are_not_replaced(folder):
     os.mkfifo(folder / "fifo")
     for command in (["tokenize", "a.txt", "-m", "toy"], ["detokenize", "ids"]):
         if command[0] == "detokenize":
@@ -259,8 +255,7 @@ def test_full_disk(folder):
     pyunitok(folder, "tokenize", "a.txt", "-o", "ids", "-m", "toy")
     for command in (["detokenize", "ids", "-o", "-"], ["encode", "the"], ["--help"]):
         done = shell(folder, "{} > /dev/full", *command)
-        said = "error: standard output: cannot be written: No space left on device\n"
-        assert (done.returncode, done.stderr.decode()) == (1, said)
+        assert (done.returncode, done.stderr) == (1, b"error: standard output: No space left on device\n")
     (folder / "big.txt").write_bytes(os.urandom(1 << 19).hex().encode())
     done = shell(folder, "ulimit -f 500; trap '' XFSZ; {}", "tokenize", "big.txt", "-o", "big", "-m", "toy")
     assert (done.returncode, b"Traceback" in done.stderr) == (1, False)
@@ -291,8 +286,8 @@ def test_shards_and_merge(folder):
         assert b"shard" in pyunitok(folder, *command, "-o", "ids", "--shard", wrong, code=2).stderr
 
 
-def test_shards_are_no_inputs(folder):
-    """The parts may lie in the folder that is read."""
+def test_shards_are_not_inputs(folder):
+    """Shards may be written into the input folder."""
     (folder / "in").mkdir()
     for k in range(4):
         (folder / f"in/{k}.txt").write_bytes(b"the cat")
@@ -326,7 +321,7 @@ def test_dry_run(folder):
 
 
 @pytest.mark.skipif(not Path("/proc/self/task").exists() or os.cpu_count() == 1, reason="needs /proc and two cores")
-def test_numpy_starts_no_threads_of_its_own():
+def test_numpy_starts_no_threads():
     program = "import os, sys; from pyunitok.cli import main; sys.argv[1:] = ['--version']; main(); import numpy"
     program += "; print(len(os.listdir('/proc/self/task')))"
     environment = {name: value for name, value in os.environ.items() if name != "OPENBLAS_NUM_THREADS"}
@@ -347,7 +342,7 @@ def commands_of(group: click.Group, *names: str) -> Iterator[tuple[tuple[str, ..
 
 @pytest.mark.parametrize("names, command", list(commands_of(cli)))
 def test_help_lists_each_option_once(names, command):
-    """Under its heading, where the command has sections; help of more than 60 lines has some."""
+    """Help of more than 60 lines must be divided into sections, each of which lists existing options."""
     shown = CliRunner().invoke(cli, [*names, "--help"], terminal_width=80).output
     options = [option for option in command.params if isinstance(option, click.Option) and not option.hidden]
     for name in map(name_of, options):

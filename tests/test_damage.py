@@ -394,12 +394,12 @@ def test_the_command_says_what_is_left_and_how_to_go_on(folder, toy):
 
     cut("in/3.jsonl.zst")
     code, text = said()
-    assert code == 1 and "what is done is kept in ids.*partial: the same command resumes; to give up, remove" in text
+    assert code == 1 and "progress is kept in ids.*partial; run the same command to resume, or delete these" in text
     assert sorted(path.name for path in folder.glob("ids*")) == [
         "ids.ends.partial", "ids.errors.jsonl.partial", "ids.journal.partial", "ids.partial"
     ]  # fmt: skip
     code, text = said("--on-error", "skip-file", "--overwrite")
-    assert code == 3 and "18 bad lines and 1 damaged file left out; ids.errors.jsonl lists them" in text
+    assert code == 3 and "skipped 18 bad lines and 1 damaged file; see ids.errors.jsonl" in text
 
 
 def test_a_damaged_beginning_is_left_out_too(toy, tmp_path, monkeypatch):

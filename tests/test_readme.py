@@ -1,13 +1,12 @@
-"""The README files are held to the code: every command line and every Python block in them runs.
+"""Runs every command line and every Python block of the README files.
 
-README.md runs as a reader would try it: all its lines and blocks in order, in a folder like a fresh clone.
+The commands and blocks of README.md run in order in a folder like a fresh clone.
 
-In the others a block runs in a folder that holds what the examples name: a corpus, models, token files (see
-`examples`). Every command line gets a fresh copy of it, so lines need not follow from each other; a Python block runs
-as one program, with `text`, `docs`, `ids`, `packed`, `i` and `tok` defined, and where a line's comment is a Python
-literal, the line must give it.
+In the other files, each command line and each block runs in its own copy of a folder with the files that the examples
+name (see `examples`). A Python block can use `text`, `docs`, `ids`, `packed`, `i` and `tok`. If the comment of an
+expression is a Python literal, the expression must have that value.
 
-A block that needs a cluster or a network has `<!-- not run: reason -->` on the line above it.
+Mark a block that requires a cluster or a network with `<!-- not run: reason -->` on the line above it.
 """
 
 import ast
@@ -32,17 +31,17 @@ from pyunitok.model.tokenizer import Tokenizer
 
 ROOT = Path(__file__).parent.parent
 NAMES = ["README.md", "csrc/README.md", "tools/README.md", "pyunitok/README.md"]
-FILES = [name for name in NAMES if (ROOT / name).exists()]  # an sdist's tests run without the package's folder
+FILES = [name for name in NAMES if (ROOT / name).exists()]  # the tests of an sdist run without the package folder
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```", re.M | re.S)
 MARK = re.compile(r"<!-- not run: .{5,} -->\n$")
-# Lines that no test should run, and why; they may stand in any block.
+# Lines that are not run in any block, and why.
 NOT_RUN = {
     r"(\w+=\S+ )*pip install ": "installs",
-    r"python -m pytest|python tools/check\.py|python setup\.py": "would run this test, or build what it tests",
-    r"pyunitok serve ": "does not end",
-    r"pyunitok .* --ray ": "needs a cluster",
+    r"python -m pytest|python tools/check\.py|python setup\.py": "would run this test or rebuild the package",
+    r"pyunitok serve ": "does not terminate",
+    r"pyunitok .* --ray ": "requires a cluster",
 }
-MODELS = {  # what the examples call them, and where they are among the shared data
+MODELS = {  # name in the examples: path in the shared data
     "t5.model": "spm/t5_base.model", "llama2.model": "spm/llama2.model", "tokenizer.json": "hf/ortx_t5_small.json",
     "en.model": "bytepiece/bytepiece_80k.model", "bytepiece_80k.model": "bytepiece/bytepiece_80k.model",
 }  # fmt: skip
@@ -51,14 +50,14 @@ import numpy as np
 import pyunitok
 text, docs, i = "The quick brown fox", ["one", "two two"], 5
 tok = pyunitok.Tokenizer.default()
-ids = np.arange(100, 110, dtype=np.uint16)  # which every model has
+ids = np.arange(100, 110, dtype=np.uint16)  # valid ids in every model
 packed = pyunitok.Packed(ids, [0, 4, 10])
 """
 
 
 @dataclass(frozen=True)
 class Block:
-    """A fenced block of a README file; `line` is where its first line stands."""
+    """A fenced block of a README file; `line` is the number of its first line."""
 
     file: str
     line: int
@@ -83,7 +82,7 @@ BLOCKS = [block for name in FILES for block in blocks_of(name)]
 
 
 def lines_of(block: Block) -> list[str]:
-    """Command lines, without comments; one that ends in a backslash continues."""
+    """Return the command lines without comments, with continuation lines joined."""
     lines = block.code.replace("\\\n", " ").splitlines()
     return [line for line in (re.split(r"(?:^|\s)#\s", line)[0].strip() for line in lines) if line]
 
@@ -103,7 +102,7 @@ PYTHON = [pytest.param(block, id=str(block)) for block in BLOCKS
 
 @pytest.fixture(scope="session")
 def examples(tmp_path_factory, rwkv) -> Path:
-    """A folder with everything that the examples read."""
+    """A folder with all files that the examples read."""
     folder = tmp_path_factory.mktemp("examples")
     (folder / "tests").symlink_to(ROOT / "tests")
     (folder / "tools").symlink_to(ROOT / "tools")
@@ -155,7 +154,7 @@ def command(arguments: list[str]) -> None:
 
 
 def remove_outputs(words: list[str], folder: Path) -> None:
-    """What a command is about to write may be there as the input of another example."""
+    """Remove the outputs of a command, which may exist as inputs of other examples."""
     outputs = [words[k + 1] for k in range(len(words) - 1) if words[k] in ("-o", "--out") and "--add" not in words]
     outputs += words[3:4] if words[1:2] == ["convert"] else []
     for name in outputs:
@@ -178,14 +177,14 @@ def test_command_lines(folder, line):
 
 
 def expanded(part: str, word: str, folder: Path) -> list[str]:
-    """What the shell makes of a word: the files that match, unless it is quoted."""
+    """Expand a glob pattern as the shell would, unless it is quoted."""
     if not re.search(r"[*?]", word) or f"'{word}'" in part or f'"{word}"' in part:
         return [word]
     return sorted(str(path.relative_to(folder)) for path in folder.glob(word)) or [word]
 
 
 def shell(part: str, folder: Path) -> subprocess.CompletedProcess[bytes]:
-    """A line of bash in which pyunitok and python are those under test."""
+    """Run a line of bash with the pyunitok and python under test."""
     tools = folder / "bin"
     tools.mkdir(exist_ok=True)
     (tools / "pyunitok").write_text(f'#!/bin/sh\nexec "{sys.executable}" -m pyunitok "$@"\n')
@@ -195,7 +194,7 @@ def shell(part: str, folder: Path) -> subprocess.CompletedProcess[bytes]:
         tool.chmod(0o755)
     environment = os.environ | {"PYTHONPATH": str(ROOT), "PATH": f"{tools}:{os.environ['PATH']}"}
     done = subprocess.run(["bash", "-c", f"set -o pipefail; {part}"], env=environment, capture_output=True, check=False)
-    assert done.returncode in (0, 3, 141), f"{part}: {done.stderr.decode()}"  # 141: `| head`
+    assert done.returncode in (0, 3, 141), f"{part}: {done.stderr.decode()}"  # 141 is SIGPIPE, from `| head`
     return done
 
 
@@ -205,7 +204,7 @@ ZSTDCAT = "import sys, zstandard; sys.stdout.buffer.write(zstandard.decompress(o
 def skip_without(code: str, folder: Path) -> None:
     for name in MODELS:
         if name in code and not (folder / name).exists():
-            pytest.skip(f"{name} is not here")
+            pytest.skip(f"{name} is not available")
 
 
 @pytest.mark.parametrize("block", PYTHON)
@@ -219,10 +218,10 @@ def test_python_blocks(folder, block):
 
 
 def test_readme_in_order(tmp_path, monkeypatch):
-    """Lines could not follow from each other: the first search found nothing, and merge had no shards."""
+    """Regression: the first search found nothing, and merge had no shards."""
     for name in ("tests", "tools", "csrc"):
         if not (ROOT / name).exists():
-            pytest.skip(f"{name} is not here")
+            pytest.skip(f"{name} is not available")
         (tmp_path / name).symlink_to(ROOT / name)
     monkeypatch.chdir(tmp_path)
     for block in BLOCKS:
@@ -240,7 +239,7 @@ def test_readme_in_order(tmp_path, monkeypatch):
 
 
 def checks(code: str) -> list[str]:
-    """The program's lines, with a comparison for each expression whose comment is a literal."""
+    """Return the program's lines, with an assertion for each expression whose comment is a literal."""
     lines = code.splitlines()
     for statement in ast.parse(code).body:
         last = lines[statement.end_lineno - 1]
@@ -255,8 +254,8 @@ def checks(code: str) -> list[str]:
     return lines
 
 
-def test_blocks_are_of_known_kinds():
-    """Every block that could run does, or says why not."""
+def test_blocks_are_run_or_marked():
+    """A block of commands must be run, or marked with a reason."""
     for block in BLOCKS:
         if block.language not in ("sh", "python"):
             assert not re.search(r"^(pyunitok|python|\$) ", block.code, re.M), f"{block}: not marked as sh or python"
@@ -276,8 +275,8 @@ def test_tools_exist():
 
 
 @pytest.mark.skipif("pyunitok/README.md" not in FILES, reason="without the package's folder")
-def test_the_concordance_of_the_readme(tmp_path: Path) -> None:
-    """What the concordance shows is what the command prints."""
+def test_concordance(tmp_path: Path) -> None:
+    """The concordance in the README is the output of the command above it."""
     text = (ROOT / "pyunitok/README.md").read_text(encoding="utf-8")
     block = re.search(r"```sh\npyunitok search idx (.*)\n```\n\n```text\n((.*\n)+?)```", text)
     assert block

@@ -166,7 +166,7 @@ def test_signals_keep_everything_that_was_done(folder, number, code):
     process.send_signal(number)
     process.wait(timeout=30)
     said = process.stderr.read().decode()
-    assert (process.returncode, "the same command resumes" in said) == (code, True), said
+    assert (process.returncode, "run the same command to resume" in said) == (code, True), said
     process.stdin.close()
     said = pyunitok(folder, *command, stdin=text).stderr.decode()
     n_bytes = int(said.split("documents, ")[1].split(" bytes")[0].replace(",", ""))
@@ -187,7 +187,7 @@ def test_a_full_disk(folder):
     assert code == 1, said
     assert "ids.partial: byte" in said
     assert "File too large" in said
-    assert "the same command resumes" in said
+    assert "run the same command to resume" in said
     assert "resuming after" in finish(folder)
     check_outputs(folder)
 

@@ -160,7 +160,7 @@ def test_what_takes_no_text(run: Any, tmp_path: Path) -> None:
     assert found["lines_found"] == 1 and found["overlap"][0]["document"] == 0 and not found["overlap"][1]["found"]
     assert found["lines_short"] == 1 and found["overlap"][1]["short"] and not found["overlap"][0]["short"]
     shown = run("--overlap", str(tmp_path / "lines"), "--window", "4").stderr
-    assert "1 of 2 lines share 4 words with the corpus; not compared: 1 line shorter than 4 words" in shown
+    assert "1 of 2 lines share 4 words with the corpus; skipped 1 line shorter than 4 words" in shown
     spans = answer(run, "--spans", str(tmp_path / "lines"), "--span-bytes", "20")["spans"]
     assert spans[0]["text"] == "the cat sat on the mat" and spans[0]["source"] == "a.txt"
     (tmp_path / "part").write_text("xcat sat on the matx")
@@ -172,7 +172,7 @@ def test_what_takes_no_text(run: Any, tmp_path: Path) -> None:
 
 def test_options_of_all_of(run: Any) -> None:
     assert answer(run, "--all-of", "cat", "--all-of", "sat", "--count")["count"] == 1
-    assert "--within needs --all-of" in run("cat", "--within", "3", fails=True).stderr
+    assert "--within requires --all-of" in run("cat", "--within", "3", fails=True).stderr
 
 
 def test_a_question_for_each_line_of_a_file(run: Any, tmp_path: Path) -> None:

@@ -426,7 +426,7 @@ def test_edit_command(tmp_path: Path) -> None:
     add = tmp_path / "add.txt"
     before, after = 16, 13
     assert lines == [
-        "pieces           258 before, 258 after; 0 ids up to 257 are left",
+        "pieces           258 before, 258 after; 0 ids up to 257 are free",
         f"added            1 ( cat), ids 257: {add}",
         "removed          1 (dog)",
         f"already there    2 (the  \\x80): {add}",
@@ -520,7 +520,7 @@ def test_advice_names_no_option_that_is_not_there(tmp_path: Path, command: str) 
     picture.write_bytes(b"\x89PNG\r\n\x1a\n" + bytes(100))
     found = run(command, base, *([base] if command == "diff" else ["--dry-run"]), "--text", picture)
     assert isinstance(found.exception, InputError)
-    assert str(found.exception) == f"{picture}: a PNG image, not text; leave it out"
+    assert str(found.exception) == f"{picture}: a PNG image, not text; remove it from the inputs"
 
 
 def test_a_pattern_that_takes_too_long_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

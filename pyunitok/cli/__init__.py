@@ -1,4 +1,4 @@
-"""The command line: each command checks its arguments, calls the library, and reports; imports wait until needed."""
+"""The command line. Each command is imported when it is called, so that `--help` stays fast."""
 
 from __future__ import annotations
 
@@ -21,30 +21,29 @@ from pyunitok.errors import ClusterWarning, InputWarning, ModelWarning, OptionEr
 EXIT_ERROR, EXIT_USAGE, EXIT_SIGINT, EXIT_SIGPIPE, EXIT_SIGTERM = 1, 2, 130, 141, 143
 
 
-# For `pyunitok --help`, which then imports no command; a test holds these to what the commands themselves say.
+# Lets `pyunitok --help` list the commands without importing them. A test compares these with the commands' own help.
 COMMANDS = {
-    "convert": "Write the model IN as OUT, in another format.",
-    "decode": "Show the text of IDS, or of each line of ids on stdin.",
-    "detokenize": "Turn a token file back into its text.",
-    "duplicates": "Find text that occurs more than once in an index, or drop it.",
-    "encode": "Show the ids of TEXT, or of each line of stdin.",
-    "export": "Write a token file for another tool.",
-    "index": "Index token files for search: build suffix arrays in shards of whole documents.",
+    "convert": "Convert a model to another file format.",
+    "decode": "Decode IDS, or each line of stdin, and print the text.",
+    "detokenize": "Decode a token file back to text.",
+    "duplicates": "List repeated text in an index, or remove it.",
+    "encode": "Encode TEXT, or each line of stdin, and print the ids.",
+    "export": "Export a token file in another tool's format.",
+    "index": "Build a search index (sharded suffix arrays) over token files.",
     "inspect": "Describe a model file or a token file.",
-    "merge": "Join finished token files in the given order.",
-    "search": "Count and find any text in an index, however it was tokenized.",
-    "serve": "Search an index in the browser.",
-    "stats": "Show statistics of a token file: bytes per token, document lengths, inputs, frequent and unused pieces.",
+    "merge": "Concatenate finished token files in the given order.",
+    "search": "Count and find text in an index, regardless of token boundaries.",
+    "serve": "Serve a search page for an index.",
+    "stats": "Show token file statistics: bytes per token, document lengths, inputs, frequent and unused pieces.",
     "tokenize": "Tokenize files into OUT, a raw array of ids.",
-    "train": "Train a model on texts.",
-    "verify": "Check that a token file (hashes, document ends, ids, counts) or an index (hashes, order, tables) is "
-    "intact.",
+    "train": "Train a model.",
+    "verify": "Check the integrity of a token file or an index.",
     "vocab": "Edit, compare and list vocabularies.",
 }
 
 
 class Commands(click.Group):
-    """Each command is imported when it is called, from the module of its name."""
+    """Imports each command from the module of the same name when it is called."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)
@@ -63,7 +62,7 @@ class Commands(click.Group):
     def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
         if args and args[0] not in COMMANDS and not args[0].startswith("-"):
             near = get_close_matches(args[0], COMMANDS, n=1)
-            ctx.fail(f"there is no command {args[0]!r}" + (f"; did you mean {near[0]!r}?" if near else ""))
+            ctx.fail(f"unknown command {args[0]!r}" + (f"; did you mean {near[0]!r}?" if near else ""))
         return super().resolve_command(ctx, args)
 
 
@@ -88,7 +87,7 @@ def _on_sigterm(*_: object) -> None:
 
 
 def _show_warning(message: Warning | str, category: type[Warning], *place: Any, **more: Any) -> None:
-    """A warning of ours is for the user: without the line of code that raised it."""
+    """Print this package's own warnings without the source line that issued them."""
     if issubclass(category, ClusterWarning | InputWarning | ModelWarning):
         click.echo(f"warning: {printable(redacted(str(message)), lines=True)}", err=True)
     else:
@@ -102,11 +101,11 @@ STDOUT = "standard output"
 
 
 class ClosedPipe(BaseException):
-    """Nobody reads standard output any more, as after `| head`."""
+    """The reader of standard output has exited, as in `| head`."""
 
 
 class _Stdout(io.FileIO):
-    """Standard output, whose errors name it: otherwise a full disk behind it says that it is full, not where."""
+    """Standard output with its name in errors, because "No space left on device" alone does not say where."""
 
     def write(self, data: Any) -> int | None:  # type: ignore[override]
         try:
@@ -118,13 +117,13 @@ class _Stdout(io.FileIO):
             raise
 
 
-def _named(stdout: Any) -> Any:
-    """sys.stdout, rebuilt over a _Stdout; what a program that calls main() has put there instead stays."""
-    is_own: bool = stdout is sys.__stdout__
-    if not is_own or stdout.isatty():
+def _wrapped(stdout: Any) -> Any:
+    """Rebuild sys.stdout on top of _Stdout, unless it is a terminal or the calling program has replaced it."""
+    is_replaced: bool = stdout is not sys.__stdout__
+    if is_replaced or stdout.isatty():
         return stdout
     raw = _Stdout(stdout.fileno(), "wb", closefd=False)
-    is_buffered = isinstance(stdout.buffer, io.BufferedWriter)  # not with PYTHONUNBUFFERED
+    is_buffered = isinstance(stdout.buffer, io.BufferedWriter)  # false with PYTHONUNBUFFERED
     return io.TextIOWrapper(
         io.BufferedWriter(raw) if is_buffered else raw,
         stdout.encoding, stdout.errors, write_through=not is_buffered,
@@ -132,25 +131,28 @@ def _named(stdout: Any) -> Any:
 
 
 def main() -> None:
-    """The entry point: 0 all was done, 1 error, 2 usage, 3 bad records were left out, 130 and 143 interrupted,
-    141 nobody read standard output to its end."""
-    # numpy's linear algebra, which no command uses, would start a thread a core, and each would spin for 40 ms.
+    """Run the command and exit.
+
+    Exit codes: 0 success, 1 error, 2 usage, 3 finished but skipped bad records, 130 SIGINT, 141 broken pipe, 143
+    SIGTERM.
+    """
+    # No command uses NumPy's linear algebra, but OpenBLAS would start one thread per core, and each spins for 40 ms.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     signal.signal(signal.SIGTERM, _on_sigterm)
     warnings.showwarning = _show_warning
-    if sys.stdout is None:  # closed by the caller
+    if sys.stdout is None:  # the caller closed it
         click.echo("error: stdout is closed", err=True)
         sys.exit(EXIT_ERROR)
-    sys.stdout = _named(sys.stdout)
+    sys.stdout = _wrapped(sys.stdout)
     try:
-        code = cli.main(standalone_mode=False)  # of a command that called exit(); else what it returned
+        code = cli.main(standalone_mode=False)  # the code that a command passed to exit()
         sys.stdout.flush()
         if code:
             sys.exit(code)
     except click.ClickException as error:
         if isinstance(error, click.UsageError) and error.ctx is not None:
             click.echo(f"{error.ctx.get_usage()}\nTry '{error.ctx.command_path} --help' for help.\n", err=True)
-        message = error.format_message().replace("\n\t", " ")  # of choices, which click puts in lines
+        message = error.format_message().replace("\n\t", " ")  # click lists choices on separate lines
         click.echo(f"error: {printable(redacted(message), lines=True)}", err=True)
         sys.exit(error.exit_code)
     except OptionError as error:
@@ -163,13 +165,11 @@ def main() -> None:
         click.echo("terminated", err=True)
         sys.exit(EXIT_SIGTERM)
     except ClosedPipe:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # for what is still in the buffer
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # discards the rest of the buffer
         sys.exit(EXIT_SIGPIPE)
     except (UnitokError, OSError, MemoryError, UnicodeError) as error:
         what = printable(redacted(str(error)), lines=True) or type(error).__name__
-        if isinstance(error, OSError) and error.filename == STDOUT:
-            what = f"{STDOUT}: cannot be written: {error.strerror}"
-        elif isinstance(error, OSError) and error.filename is not None and error.strerror:
+        if isinstance(error, OSError) and error.filename is not None and error.strerror:
             what = printable(redacted(f"{os.fsdecode(error.filename)}: {error.strerror}"))
         click.echo(f"error: {what}", err=True)
         sys.exit(EXIT_ERROR)
@@ -178,7 +178,7 @@ def main() -> None:
             raise
         what = printable(redacted(str(error)), lines=True)
         click.echo(f"error: {type(error).__name__}: {what}", err=True)
-        click.echo("This is a defect of pyunitok. PYUNITOK_TRACEBACK=1 shows where; please report it.", err=True)
+        click.echo("This is a bug in pyunitok. Set PYUNITOK_TRACEBACK=1 for a traceback and report it.", err=True)
         sys.exit(EXIT_ERROR)
     finally:
-        gc.freeze()  # a last search for cycles in all objects would take a fifth of a short run
+        gc.freeze()  # skips the final garbage collection, which takes a fifth of a short run

@@ -1,4 +1,4 @@
-"""Arguments that several commands take: sizes, models, separators."""
+"""Argument types and options shared by several commands."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import click
 
 from pyunitok.model.sampling import Sample
+from pyunitok.tokens.model import open_model
 
-if TYPE_CHECKING:  # click before 8.4 cannot be subscripted
+if TYPE_CHECKING:  # ParamType cannot be subscripted before click 8.4
     IntType = click.ParamType[int]
     ShardType = click.ParamType[tuple[int, int]]
     AnyType = click.ParamType[Any]
@@ -21,7 +22,7 @@ else:
 
 
 class Size(IntType):
-    """Bytes, with an optional K, M or G (powers of 1024)."""
+    """A number with an optional suffix K, M or G (powers of 1024)."""
 
     name = "size"
 
@@ -37,7 +38,7 @@ class Size(IntType):
 
 
 class ShardOf(ShardType):
-    """I/N, with I from 0 to N - 1."""
+    """I/N with 0 <= I < N."""
 
     name = "shard"
 
@@ -48,12 +49,12 @@ class ShardOf(ShardType):
         if not (slash and all(part.isascii() and part.isdecimal() for part in (index, count))):
             self.fail(f"{value!r} is not a valid shard; try 0/8, 1/8 ... 7/8", param, ctx)
         if int(index) >= int(count):
-            self.fail(f"{value!r}: the first number goes from 0 to {int(count) - 1}", param, ctx)
+            self.fail(f"{value!r} is not a valid shard; shards are numbered 0 to {int(count) - 1}", param, ctx)
         return int(index), int(count)
 
 
 class SampleOf(AnyType):
-    """alpha=A,seed=S[,nbest=N][,method=NAME]: a sampling.Sample."""
+    """A sampling.Sample, written alpha=A,seed=S[,nbest=N][,method=NAME]."""
 
     name = "sample"
     KINDS: ClassVar[dict[str, type]] = {"alpha": float, "seed": int, "nbest": int, "method": str}
@@ -65,36 +66,41 @@ class SampleOf(AnyType):
         for part in value.split(","):
             name, _, text = part.partition("=")
             if name not in self.KINDS or name in values:
-                self.fail(f"{part!r} is not one of alpha=, seed=, nbest=, method=, or is given twice", param, ctx)
+                self.fail(f"{part!r} is repeated or unknown; use alpha=, seed=, nbest= or method=", param, ctx)
             try:
                 values[name] = self.KINDS[name](text)
             except ValueError:
                 self.fail(f"{text!r} is not a valid {name}", param, ctx)
         if "alpha" not in values or "seed" not in values:
-            self.fail("alpha and seed are needed: alpha=0.1,seed=1", param, ctx)
+            self.fail("alpha and seed are required, as in alpha=0.1,seed=1", param, ctx)
         return Sample(**values)
 
 
 model_option = click.option(
     "-m", "--model", metavar="MODEL",
-    help="A model file, or one of the vocabularies unitok-v1 (the default) and rwkv-world. Many tokenizer.json files"
-    " need pip install 'pyunitok[huggingface]'.",
+    help="A model file, unitok-v1 (the default) or rwkv-world. Many tokenizer.json files need"
+    " pip install 'pyunitok[huggingface]'.",
 )
+# Commands that read token files get a Tokenizer, or None for the model that the manifest names.
+model_override_option = click.option(
+    "-m", "--model", metavar="MODEL", callback=lambda _context, _option, name: open_model(name) if name else None,
+    help="Use this model instead of the one named in the manifest.",
+)  # fmt: skip
 
 
 def stdin() -> Any:
-    """Lines of bytes."""
+    """Standard input as an iterable of byte lines."""
     if sys.stdin is None:
-        raise click.UsageError("stdin is closed: give what to work on as an argument")
+        raise click.UsageError("stdin is closed; pass the input as an argument")
     return sys.stdin.buffer
 
 
 def parse_separator(doc: str) -> bytes | None:
-    """The bytes between documents; None if a file is one document."""
+    """Parse --doc; None means that each file is one document."""
     if doc in ("file", "line"):
         return None if doc == "file" else b"\n"
     if not doc:
-        raise click.UsageError("--doc takes file, line or a separator, which must not be empty")
+        raise click.UsageError("--doc is empty; use file, line or a separator")
     named = {"n": b"\n", "t": b"\t", "r": b"\r", "0": b"\0", "\\": b"\\"}
     parts = re.split(r"\\(x[0-9a-fA-F]{2}|[ntr0\\])", doc)
     return b"".join(

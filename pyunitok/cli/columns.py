@@ -1,4 +1,4 @@
-"""Ids with their pieces under them, in columns; pieces are told apart by the columns, and by colours on a terminal:
+"""Prints ids in columns with their pieces below, coloured on a terminal:
 
     32762 15424  47
     The   ␣quick .
@@ -19,12 +19,12 @@ _ESCAPES = {"\n": "\\n", "\r": "\\r", "\t": "\\t", "\\": "\\\\"}
 
 
 def columns(ids: list[str], pieces: list[str]) -> Iterator[str]:
-    """Pairs of lines: ids, and the pieces under them; as wide as the terminal, or one pair where there is none."""
+    """Yield a line of ids, then a line of pieces, wrapped to the terminal's width if there is a terminal."""
     on_terminal = sys.stdout.isatty()
     width = shutil.get_terminal_size().columns if on_terminal else 1 << 62
     coloured = on_terminal and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
     cells = [_shown(piece) for piece in pieces]
-    if len(ids) != len(cells):  # a piece of several ids, which tokenizer.json models do not have today
+    if len(ids) != len(cells):  # columns need one id per piece
         yield from (" ".join(ids), "|".join(cells))
         return
     begin = 0
@@ -52,7 +52,7 @@ def _width_of(id_: str, cell: str) -> int:
 
 
 def _shown(piece: str) -> str:
-    """With spaces and control characters visible, and what the terminal's encoding lacks as escapes."""
+    """Make spaces and control characters visible, and escape characters that the terminal cannot encode."""
     parts = []
     for c in piece:
         if c == " ":
@@ -69,5 +69,5 @@ def _shown(piece: str) -> str:
 
 
 def _width(text: str) -> int:
-    """Columns of a terminal: two for a wide character, none for a mark."""
+    """Terminal columns: two for a wide character, none for a combining mark."""
     return sum(2 if unicodedata.east_asian_width(c) in "WF" else 0 if unicodedata.combining(c) else 1 for c in text)

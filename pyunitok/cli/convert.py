@@ -14,9 +14,9 @@ from pyunitok.vocab.convert import convert as convert_file
 @click.option("--to", type=click.Choice(FORMATS), default="native", show_default=True, help="The format of OUT.")
 @click.option("--overwrite", is_flag=True, help="Replace OUT if it exists.")
 def convert(source: str, target: str, to: str, overwrite: bool) -> None:
-    """Write the model IN as OUT, in another format. IN is a model file, unitok-v1 or rwkv-world.
+    """Convert a model to another file format. IN is a model file, unitok-v1 or rwkv-world.
 
-    If the format cannot hold the vocabulary, the command fails and says why. If something small is lost, it says what.
+    Fails if the format cannot represent the model, and prints a note for each minor loss.
 
     \b
     Example:

@@ -5,27 +5,29 @@ from __future__ import annotations
 import sys
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import click
 
 import pyunitok
+from pyunitok.cli.arguments import model_override_option
 from pyunitok.cli.progress import Meter
 from pyunitok.disk.outfile import OutFile, check_target, partial_name
 from pyunitok.run.plan import Progress
 from pyunitok.tokens.detokenize import detokenize as write_documents
 from pyunitok.tokens.manifest import sidecars
-from pyunitok.tokens.model import open_model
 
 
 @click.command()
 @click.argument("tokens", metavar="TOKENS")
 @click.option("-o", "--out", metavar="OUT", required=True, help="The file to write, or - for stdout.")
-@click.option("-m", "--model", metavar="MODEL", help="Model to use instead of the one that the manifest names.")
+@model_override_option
 @click.option("--overwrite", is_flag=True, help="Replace OUT if it exists.")
-def detokenize(tokens: str, out: str, model: str | None, overwrite: bool) -> None:
-    """Turn a token file back into its text. Text inputs come back byte for byte.
+def detokenize(tokens: str, out: str, model: Any, overwrite: bool) -> None:
+    """Decode a token file back to text.
 
-    JSONL and Parquet inputs come back as JSON lines that hold only the text. Several inputs are concatenated.
+    Text inputs are restored byte for byte. JSONL and Parquet inputs become JSON lines that contain only the text.
+    Several inputs are concatenated.
 
     \b
     Example:
@@ -37,11 +39,11 @@ def detokenize(tokens: str, out: str, model: str | None, overwrite: bool) -> Non
         own = [path for path in (Path(tokens), *sidecars(tokens)) if path.exists()]
         if target.exists() and any(map(target.samefile, own)):
             raise click.UsageError(f"{out} belongs to the token file itself; name another file")
-    # With a model, ids alone are enough.
-    array = pyunitok.open(tokens, dtype="uint16" if model else None, model=open_model(model) if model else None)
+    # A raw file of ids has no manifest and needs -m.
+    array = pyunitok.open(tokens, dtype="uint16" if model else None, model=model)
     tokenizer = array.tokenizer
     if not tokenizer.lossless:
-        click.echo("note: this model is not lossless: normalization and unknown characters cannot be undone", err=True)
+        click.echo("note: the model is lossy: normalized text and unknown characters are not restored", err=True)
     if out == "-":
         write_documents(array, tokenizer, sys.stdout.buffer, lambda _: None)
         sys.stdout.buffer.flush()

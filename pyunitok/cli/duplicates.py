@@ -8,38 +8,36 @@ from typing import Any
 
 import click
 
+from pyunitok.cli.arguments import model_override_option
 from pyunitok.errors import count
 from pyunitok.index.duplicates import drop_repeats, write_repeats
 from pyunitok.index.opened import open_index
-from pyunitok.tokens.model import open_model
 
 
 @click.command()
 @click.argument("folder", metavar="DIR", type=click.Path(exists=True, file_okay=False))
 @click.option(
     "-o", "--out", metavar="OUT", required=True, type=click.Path(),
-    help="The file to write: spans, or tokens with --drop.",
+    help="The list of spans, or with --drop the token file, to write.",
 )  # fmt: skip
-@click.option(
-    "--min-tokens", type=click.IntRange(1), default=50, show_default=True, help="Shortest span to report."
-)
-@click.option("--drop", is_flag=True, help="Write a token file that keeps only the first occurrence.")
+@click.option("--min-tokens", type=click.IntRange(1), default=50, show_default=True, help="Minimum span length.")
+@click.option("--drop", is_flag=True, help="Write a token file that keeps only the first occurrence of each span.")
 @click.option("--overwrite", is_flag=True, help="Replace OUT if it exists.")
-@click.option("-m", "--model", metavar="MODEL", help="Model to use instead of the one that the token files name.")
-def duplicates(folder: str, out: str, min_tokens: int, drop: bool, overwrite: bool, model: str | None) -> None:
-    """Find text that occurs more than once in an index, or drop it.
+@model_override_option
+def duplicates(folder: str, out: str, min_tokens: int, drop: bool, overwrite: bool, model: Any) -> None:
+    """List repeated text in an index, or remove it.
 
-    Writes a JSON line for each repeated span: its document, token range and byte range, the count of its most frequent
-    part, and how many of its tokens have occurred before.
+    Writes one JSON line per repeated span with its document, token range, byte range, the count of its most frequent
+    part, and the number of its tokens that repeat earlier text.
 
-    Takes about 21 bytes of memory for each token of the index: 5 GB for 242 million tokens.
+    Uses about 21 bytes of memory per token of the index, or 5 GB for 242 million tokens.
 
     \b
     Example:
       pyunitok duplicates idx --min-tokens 50 -o dups.jsonl.zst
       pyunitok duplicates idx --min-tokens 50 --drop -o unique.u16
     """
-    index = open_index(folder, model=open_model(model) if model else None)
+    index = open_index(folder, model=model)
     command: Any = drop_repeats if drop else write_repeats
     with click.progressbar(length=1000, label="comparing", file=sys.stderr) as bar:
         found, n = command(
@@ -47,6 +45,6 @@ def duplicates(folder: str, out: str, min_tokens: int, drop: bool, overwrite: bo
             on_progress=lambda share: bar.update(round(share * 1000) - bar.pos),
         )  # fmt: skip
     if drop:
-        click.echo(f"{found.tokens:,} of {index.n_tokens:,} tokens in {out}; {n:,} were repeats", err=True)
+        click.echo(f"{out}: kept {found.tokens:,} of {index.n_tokens:,} tokens; {n:,} were repeats", err=True)
     else:
-        click.echo(f"{count(found, 'span')} of {count(n, 'token')}, of {index.n_tokens:,}, in {out}", err=True)
+        click.echo(f"{out}: {count(found, 'span')}, {n:,} of {index.n_tokens:,} tokens", err=True)

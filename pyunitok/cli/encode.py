@@ -1,4 +1,4 @@
-"""The commands encode and decode: text and ids by hand."""
+"""The commands encode and decode."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from pyunitok.tokens.model import open_model
 @click.command()
 @click.argument("text", nargs=-1)
 @model_option
-@click.option("--pieces", is_flag=True, help="Show the pieces under their ids, as on a terminal.")
+@click.option("--pieces", is_flag=True, help="Print the pieces under their ids, as on a terminal.")
 def encode(text: tuple[str, ...], model: str | None, pieces: bool) -> None:
-    """Show the ids of TEXT, or of each line of stdin.
+    """Encode TEXT, or each line of stdin, and print the ids.
 
-    On a terminal, or with --pieces, each piece is shown under its id: spaces as U+2423, newlines and other control
-    characters as escapes.
+    On a terminal, or with --pieces, each piece is printed under its id. Spaces appear as U+2423 and control characters
+    as escapes.
 
     \b
     Example:
@@ -40,7 +40,7 @@ def encode(text: tuple[str, ...], model: str | None, pieces: bool) -> None:
 @click.argument("ids", nargs=-1)
 @model_option
 def decode(ids: tuple[str, ...], model: str | None) -> None:
-    """Show the text of IDS, or of each line of ids on stdin.
+    """Decode IDS, or each line of stdin, and print the text.
 
     \b
     Example:

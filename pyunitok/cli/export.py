@@ -12,27 +12,27 @@ from pyunitok.export import FORMATS, MAX_SHARD_TOKENS, Options
 
 
 def _option(name: str, text: str, **settings: Any) -> Any:
-    """The option for a field of export.Options; its help begins with the formats that use it."""
+    """Declare the option for a field of export.Options. Its help begins with the formats that use it."""
     formats = ", ".join(to for to, module in FORMATS.items() if name in module.TAKES)
     default = Options.__dataclass_fields__[name].default
     return click.option(f"--{name.replace('_', '-')}", default=default, help=f"{formats}: {text}", **settings)
 
 
 def export_options(command: Any) -> Any:
-    """The options of export, and of tokenize with --format."""
+    """Add the options that `export` and `tokenize --format` share."""
     for option in reversed((
-        click.option("--name", help="Name of the files where the format leaves it open; by default the token file's."),
+        click.option("--name", help="Base name of the files; by default the token file's."),
         click.option("--copy", is_flag=True, help="Copy tokens even if a link is possible."),
-        _option("val_fraction", "share of the tokens that goes to val.bin, from the last documents.",
+        _option("val_fraction", "put the last documents, with this share of the tokens, into val.bin.",
                 type=click.FloatRange(0, 1, max_open=True), metavar="SHARE"),
-        _option("shard_tokens", "most tokens in a file; by default 2^31 - 1.",
+        _option("shard_tokens", "maximum tokens per file; by default 2^31 - 1.",
                 type=click.IntRange(1, MAX_SHARD_TOKENS), metavar="N"),
-        _option("eot", "the id before each document, if the token file has no eod.",
+        _option("eot", "id to write before each document if the token file has no eod.",
                 type=click.IntRange(0), metavar="ID"),
         _option("shards", "number of shards.", type=click.IntRange(1), metavar="N"),
-        _option("token_dtype", "uint32 avoids false separators, for 2 more bytes per token.",
+        _option("token_dtype", "uint32 avoids false separators and takes 2 more bytes per token.",
                 type=click.Choice(["uint16", "uint32"])),
-        _option("rename_ids", "avoid false separators; translate queries and answers with renamed.npy.", is_flag=True),
+        _option("rename_ids", "avoid false separators; renamed.npy translates queries and results.", is_flag=True),
     )):  # fmt: skip
         command = option(command)
     return command
@@ -40,15 +40,15 @@ def export_options(command: Any) -> Any:
 
 @click.command()
 @click.argument("tokens", metavar="TOKENS")
-@click.option("--to", "to", type=click.Choice(list(FORMATS)), required=True, help="The tool to write for.")
-@click.option("-o", "--out", "folder", metavar="DIR", required=True, help="The folder to write into.")
+@click.option("--to", "to", type=click.Choice(list(FORMATS)), required=True, help="The tool that will read the files.")
+@click.option("-o", "--out", "folder", metavar="DIR", required=True, help="The folder for the files.")
 @export_options
 @click.option("--overwrite", is_flag=True, help="Replace files that exist.")
 def export(tokens: str, to: str, folder: str, **options: Any) -> None:
-    """Write a token file for another tool.
+    """Export a token file in another tool's format.
 
-    If the tool's token file has the same bytes as TOKENS, it is made as a hard link, else as a reflink, and copied only
-    across file systems. The files appear once all of them are complete.
+    If the tool's file has the same bytes as TOKENS, it becomes a hard link or a reflink, or a copy if neither is
+    possible. The files appear when all of them are complete.
 
     \b
     Example:

@@ -10,14 +10,13 @@ from typing import Any
 import click
 
 import pyunitok
-from pyunitok.cli.arguments import Size
+from pyunitok.cli.arguments import Size, model_override_option
 from pyunitok.cli.progress import make_bar
 from pyunitok.cli.report import report_export
 from pyunitok.errors import count
 from pyunitok.export.engines import ENGINES, write_engine_index
 from pyunitok.index.build import build_index
 from pyunitok.index.plan import Limits
-from pyunitok.tokens.model import open_model
 
 
 @click.command()
@@ -25,28 +24,27 @@ from pyunitok.tokens.model import open_model
 @click.option("-o", "--out", "folder", metavar="DIR", required=True, help="The folder of the index.")
 @click.option(
     "--order", type=click.Choice(["bytes", "id"]),
-    help="Sort by the bytes of the tokens (the default: searches for text are fastest) or by their ids.",
+    help="Sort by token bytes (the default, fastest for text queries) or by token ids.",
 )  # fmt: skip
-@click.option("--left", is_flag=True, help="Also store the token before each suffix: 2 more bytes per token.")
+@click.option("--left", is_flag=True, help="Also store the token before each suffix, 2 bytes per token.")
 @click.option(
-    "--max-memory", "max_memory_bytes", type=Size(),
-    help="Memory limit, such as 8G; by default half of the machine's memory.",
+    "--max-memory", "max_memory_bytes", type=Size(), help="Memory limit, such as 8G; by default half of the memory.",
 )  # fmt: skip
-@click.option("--shard-tokens", type=Size(), help="Most tokens in a shard; by default, two fit in memory at once.")
-@click.option("--threads", type=click.IntRange(1), help="Shards sorted at the same time; by default one per core.")
-@click.option("--add", is_flag=True, help="Add TOKENS to the index in DIR; the existing shards are not changed.")
+@click.option("--shard-tokens", type=Size(), help="Maximum shard size; by default two shards fit in memory.")
+@click.option("--threads", type=click.IntRange(1), help="Number of shards sorted in parallel; by default one per core.")
+@click.option("--add", is_flag=True, help="Add TOKENS to the index in DIR without changing its shards.")
 @click.option("--overwrite", is_flag=True, help="Replace the index in DIR.")
-@click.option("-m", "--model", metavar="MODEL", help="Model to use instead of the one that the manifests name.")
+@model_override_option
 @click.option("--ray", metavar="ADDRESS", help="Build the shards on a Ray cluster: auto, local or HOST:PORT.")
 @click.option(
     "--format", "to", type=click.Choice(list(ENGINES)),
-    help="Write the index of another engine into DIR instead; takes a single token file.",
+    help="Write one token file's index for another engine instead.",
 )  # fmt: skip
-def index(tokens: tuple[str, ...], folder: str, to: str | None, model: str | None, **options: Any) -> None:
-    """Index token files for search: build suffix arrays in shards of whole documents.
+def index(tokens: tuple[str, ...], folder: str, to: str | None, model: Any, **options: Any) -> None:
+    """Build a search index (sharded suffix arrays) over token files.
 
-    DIR refers to the token files by their paths, so they must stay where they are. Running the same command again
-    resumes an interrupted run; finished shards are kept. DIR takes 4 bytes per token, 6 with --left.
+    The index refers to the token files by path, so do not move them. To resume an interrupted run, run the same command
+    again; finished shards are kept. The index takes 4 bytes per token, or 6 with --left.
 
     \b
     Example:
@@ -59,20 +57,18 @@ def index(tokens: tuple[str, ...], folder: str, to: str | None, model: str | Non
         _write_format(to, tokens, Path(folder), model, options)
         return
     if options["add"] and any(options[name] for name in ("order", "left", "overwrite")):
-        raise click.UsageError(
-            "--add keeps the order and columns of the index: it excludes --order, --left, --overwrite"
-        )
-    options |= {"order": options["order"] or "bytes", "model": open_model(model) if model else None}
+        raise click.UsageError("--add cannot be combined with --order, --left or --overwrite")
+    options["order"] = options["order"] or "bytes"
     with IndexMeter() as meter:
-        manifest = build_index(tokens, folder, on_progress=meter.show, **options)
+        manifest = build_index(tokens, folder, model=model, on_progress=meter.show, **options)
     counts = f"{count(manifest.documents, 'document')}, {count(manifest.tokens, 'token')}"
     click.echo(f"{folder}: {count(len(manifest.shards), 'shard')}, {counts}, {meter.summary()}", err=True)
 
 
-def _write_format(to: str, tokens: tuple[str, ...], folder: Path, model: str | None, options: dict[str, Any]) -> None:
+def _write_format(to: str, tokens: tuple[str, ...], folder: Path, model: Any, options: dict[str, Any]) -> None:
     if len(tokens) != 1:
         raise click.UsageError("--format takes one token file")
-    array = pyunitok.open(tokens[0], dtype="uint16", model=open_model(model) if model else None)
+    array = pyunitok.open(tokens[0], dtype="uint16", model=model)
     limits = Limits(options["max_memory_bytes"], options["shard_tokens"])
     with IndexMeter() as meter:
         written = write_engine_index(
@@ -80,11 +76,11 @@ def _write_format(to: str, tokens: tuple[str, ...], folder: Path, model: str | N
             on_progress=meter.show,
         )  # fmt: skip
     report_export(written)
-    click.echo(f"{folder}: an index for {to}, {len(array.ids):,} tokens, {meter.summary()}", err=True)
+    click.echo(f"{folder}: {to} index, {len(array.ids):,} tokens, {meter.summary()}", err=True)
 
 
 class IndexMeter:
-    """A progress bar of tokens on a terminal, and a line for what an earlier run had done."""
+    """Shows a progress bar on a terminal, and reports how much an earlier run had finished."""
 
     def __init__(self) -> None:
         self._started = time.monotonic()
@@ -101,7 +97,8 @@ class IndexMeter:
             self._bar.close()
         if kind is not None and self._last is not None:
             click.echo(
-                f"{self._last.shards} of {self._last.n_shards} shards are done; the same command resumes", err=True
+                f"{self._last.shards} of {self._last.n_shards} shards are done; run the same command to resume",
+                err=True,
             )
 
     def show(self, progress: Any) -> None:

@@ -13,16 +13,14 @@ from pyunitok.run.merge import join, parts_of
 
 @click.command()
 @click.argument("parts", metavar="PART...", nargs=-1, required=True, type=click.Path())
-@click.option(
-    "-o", "--out", metavar="OUT", required=True, help="The token file; OUT.ends and OUT.json are written beside it."
-)
+@click.option("-o", "--out", metavar="OUT", required=True, help="The token file; also writes OUT.ends and OUT.json.")
 @click.option("--overwrite", is_flag=True, help="Replace OUT if it exists.")
 def merge(parts: tuple[str, ...], out: str, overwrite: bool) -> None:
-    """Join finished token files in the given order.
+    """Concatenate finished token files in the given order.
 
-    All parts must have the same model, eod and dtype. For a run with --shard, give all shards in order; the result is
-    identical to the output of the undivided run. A folder OUT.parts, left by tokenize --ray, stands for the parts in
-    it. The parts' hashes are verified as they are read; the parts are kept.
+    All parts must have the same model, eod and dtype. The shards of `tokenize --shard`, in order, give the same output
+    as an unsharded run. A folder OUT.parts left by `tokenize --ray` stands for all parts in it. The hashes of the parts
+    are verified, and the parts are not deleted.
 
     \b
     Example:
@@ -31,9 +29,9 @@ def merge(parts: tuple[str, ...], out: str, overwrite: bool) -> None:
     """
     paths = parts_of(parts)
     with Meter("merging", "ids") as meter:
-        manifest, was_there = join(paths, Path(out), overwrite=overwrite, on_progress=meter.show)
+        manifest, was_complete = join(paths, Path(out), overwrite=overwrite, on_progress=meter.show)
     counts = f"{count(manifest.documents, 'document')}, {count(manifest.tokens, 'token')}"
-    if was_there:
+    if was_complete:
         click.echo(f"already complete: {out}, {counts}", err=True)
     else:
         click.echo(f"{count(len(paths), 'part')}, {counts}, {meter.seconds:.1f} s", err=True)

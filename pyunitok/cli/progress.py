@@ -1,4 +1,4 @@
-"""Progress bars on a terminal, nothing elsewhere: Meter, which also measures a command, and PhaseBar.
+"""Progress bars, shown only on a terminal. Meter also measures the duration of a command.
 
     tokenizing  37%|██████████            | 1.23G/3.30G, 05:12 left, text 104 MB/s
                                             ^ bytes of the files     ^ decompressed
@@ -15,17 +15,17 @@ from typing import Any
 WITH_TOTAL = "{desc} {percentage:3.0f}%|{bar}| {n_fmt}/{total_fmt}{postfix}"
 NARROW = "{desc} {percentage:3.0f}%{postfix}"
 WITHOUT_TOTAL = "{desc} {n_fmt}{postfix}"
-NARROW_COLUMNS = 64  # on fewer there is no bar: the rate and the time left matter more
-WIDE_COLUMNS = 100  # where bytes per token are shown too
-BYTE_PHASES = {  # of a training or an edit, whose progress is in bytes of the files
+NARROW_COLUMNS = 64  # narrower terminals show the rate and the time left, but no bar
+WIDE_COLUMNS = 100  # wider terminals also show bytes per token
+BYTE_PHASES = {  # phases of training and editing that report progress in bytes
     "count", "count n-grams", "count pieces", "read", "grow", "refine", "settle", "words", "uses", "texts",
 }  # fmt: skip
 
 
 class Meter:
-    """A context. begin() says what an earlier run has done: rate and remaining time are of this run alone.
+    """A context manager that shows progress. `what` names the data whose rate is shown.
 
-    what  progress.bytes are bytes of
+    The rate and the remaining time exclude the work of an earlier run, which begin() receives.
     """
 
     def __init__(self, label: str, what: str = "text") -> None:
@@ -42,7 +42,7 @@ class Meter:
         self.close()
 
     def begin(self, start: Any) -> None:
-        """For plan.Start: the work begins here."""
+        """Start the clock; for plan.Callbacks."""
         self._started = time.monotonic()
         self._before, self._compressed_before = start.bytes, start.compressed
 
@@ -54,7 +54,7 @@ class Meter:
             self._bar = None
 
     def show(self, progress: Any) -> None:
-        """A plan.Progress; may be called very often."""
+        """Update the bar from a plan.Progress. tqdm limits how often it redraws."""
         if not sys.stderr.isatty():
             return
         total = progress.compressed_total
@@ -77,13 +77,13 @@ class Meter:
         self._bar.update(progress.compressed - self._bar.n)
 
     def _left(self, seconds: float, done: int, total: int) -> str:
-        """At the mean rate of this run; tqdm would take what an earlier run had done for work of the first moment."""
+        """Estimate from the mean rate of this run; tqdm's estimate would include the work of the earlier run."""
         new = done - self._compressed_before
         return _clock(seconds * (total - done) / new) if new > 0 else "?"
 
 
 def make_bar(**options: Any) -> Any:
-    """A tqdm bar of this terminal's size, cleared when it closes. tqdm itself shows nothing on 0 columns."""
+    """Make a tqdm bar that clears itself when closed. Its size is explicit because tqdm shows nothing on 0 columns."""
     from tqdm import tqdm
 
     columns, lines = terminal_size()
@@ -91,12 +91,12 @@ def make_bar(**options: Any) -> Any:
 
 
 def terminal_size() -> tuple[int, int]:
-    """Columns and lines; 80 and 24 where they are unknown or 0, as on serial consoles and in some containers."""
+    """Return columns and lines, by default 80 and 24: serial consoles and some containers report 0."""
     try:
         columns, lines = os.get_terminal_size(sys.stderr.fileno())  # stdout may be a file
     except OSError:
         columns = lines = 0
-    columns, lines = get_terminal_size((columns, lines))  # $COLUMNS and $LINES come first
+    columns, lines = get_terminal_size((columns, lines))  # $COLUMNS and $LINES take precedence
     return columns or 80, lines or 24
 
 
@@ -107,7 +107,7 @@ def _clock(seconds: float) -> str:
 
 
 class PhaseBar:
-    """A line on the terminal for the phase that runs: what, how far, how long."""
+    """Shows the current phase of a training or an edit and its progress."""
 
     def __enter__(self) -> PhaseBar:
         self._phase, self._shown = "", 0.0

@@ -1,4 +1,4 @@
-"""What commands tell the user on stderr: how inputs are read, where a run resumes, how to resume it, a closing line."""
+"""Messages to the user: how inputs are read, where a run resumes, how to resume it, and a summary."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ from pyunitok.tokens.metadata import errors_path
 
 
 def report_left_out(left_out: Any) -> None:
-    """Files in directories that are not read: each reason with its files."""
+    """List the files in directories that will not be read, grouped by reason."""
     reasons: dict[str, list[str]] = {}
     for one in left_out:
         reasons.setdefault(one.reason, []).append(one.path)
     for reason, paths in reasons.items():
         more = f" and {len(paths) - 3} more" if len(paths) > 3 else ""
-        click.echo(f"left out: {', '.join(map(printable, paths[:3]))}{more} ({printable(reason)})", err=True)
+        click.echo(f"skipping {', '.join(map(printable, paths[:3]))}{more} ({printable(reason)})", err=True)
 
 
 def report_formats(sources: Any) -> None:
-    """One line for each way that a format was decided, with the first file it was decided for."""
+    """Print one line for each format and the reason it was chosen, with the first file concerned."""
     if not sources:
-        click.echo("no input falls to this shard: there are more shards than inputs", err=True)
+        click.echo("this shard is empty: there are more shards than inputs", err=True)
     decided: dict[tuple[str, str], list[str]] = {}
     for source in sources:
         decided.setdefault((source.format, source.reason), []).append(source.path)
@@ -39,7 +39,7 @@ def report_formats(sources: Any) -> None:
 
 
 def report_survey(job: Job) -> None:
-    """For --dry-run, to stdout: a line for each input, and what would come of them."""
+    """For --dry-run: print each input and the expected output to stdout."""
     plan = job.plan
     found = survey(plan)
     for source in plan.sources:
@@ -56,10 +56,10 @@ def report_survey(job: Job) -> None:
 
 
 class Listener:
-    """What `tokenize` says while a job runs; a context.
+    """A context manager that reports on a running `tokenize` job.
 
-        start ──▶ bar ──▶ bar of a merge ──▶ uploads, exports ──▶ report_done
-                   └─▶ where it stops: how to resume it
+        start ──▶ bar ──▶ merge bar ──▶ uploads, exports ──▶ report_done
+                   └─▶ if the job stops, how to resume it
     """
 
     def __init__(self, job: Job) -> None:
@@ -78,7 +78,7 @@ class Listener:
         self._meter.close()
         self._merging.close()
         if kind is not None:
-            self._report_rest(kind)
+            self._report_resume(kind)
 
     def report_done(self, manifest: Any) -> None:
         if self._job.exported:
@@ -95,16 +95,16 @@ class Listener:
         if self._job.plan.options.keep_parts:
             out = self._job.plan.out
             folder = printable(parts_folder(out))
-            click.echo(f"parts: `pyunitok merge {folder} -o {printable(out)}` joins them", err=True)
+            click.echo(f"to merge the parts, run: pyunitok merge {folder} -o {printable(out)}", err=True)
 
     def report_skipped(self, manifest: Any) -> bool:
-        """Whether anything was left out."""
+        """Report skipped lines and files; return whether there were any."""
         n_lines: int = sum(record.skipped for record in manifest.inputs)
         n_files = sum(record.error is not None for record in manifest.inputs)
-        what = [count(n_lines, "bad line")] * (n_lines > 0) + [count(n_files, "damaged file")] * (n_files > 0)
-        if what:
-            click.echo(f"{' and '.join(what)} left out; {printable(errors_path(self._name()))} lists them", err=True)
-        return bool(what)
+        skipped = [count(n_lines, "bad line")] * (n_lines > 0) + [count(n_files, "damaged file")] * (n_files > 0)
+        if skipped:
+            click.echo(f"skipped {' and '.join(skipped)}; see {printable(errors_path(self._name()))}", err=True)
+        return bool(skipped)
 
     def _name(self) -> str:
         return self._job.spool.url if self._job.spool else str(self._job.plan.out)
@@ -123,27 +123,24 @@ class Listener:
         self._meter.close()
         click.echo(f"uploading {printable(url)}, {n_bytes:,} bytes", err=True)
 
-    def _report_rest(self, kind: Any) -> None:
-        """What a run leaves that has stopped."""
+    def _report_resume(self, kind: Any) -> None:
+        """Say how to resume a job that stopped."""
         job, out = self._job, self._job.plan.out
-        but = " without --overwrite" if job.plan.options.overwrite else ""
+        command = "the same command" + " without --overwrite" * job.plan.options.overwrite
         if self._start is None:
             return
         parts = parts_folder(out)
         if parts.exists():
-            click.echo(f"finished parts are kept in {printable(parts)}: the same command{but} resumes", err=True)
+            click.echo(f"finished parts are kept in {printable(parts)}; run {command} to resume", err=True)
         elif journal_path(out).exists():
-            click.echo(
-                f"what is done is kept in {printable(out)}.*partial: the same command{but} resumes;"
-                " to give up, remove these files",
-                err=True,
-            )
+            files = f"{printable(out)}.*partial"
+            click.echo(f"progress is kept in {files}; run {command} to resume, or delete these files", err=True)
         elif job.spool and out.exists() and not issubclass(kind, Exception):
             click.echo(job.spool.advice(), err=True)
 
 
 def report_export(exported: Any) -> None:
-    """A line for each file, and what the user should know."""
+    """Print one line per file, then the notes."""
     for written in exported.files:
         click.echo(f"{printable(written.path)}: {written.how}, {written.n_bytes:,} bytes", err=True)
     for note in exported.notes:

@@ -14,7 +14,7 @@ from typing import Any
 
 import click
 
-from pyunitok.cli.arguments import parse_separator
+from pyunitok.cli.arguments import model_override_option, parse_separator
 from pyunitok.cli.sections import Sectioned
 from pyunitok.errors import count as counted
 from pyunitok.errors import printable
@@ -22,27 +22,21 @@ from pyunitok.index.concordance import Line, aligned, as_record, concordance, sp
 from pyunitok.index.hit_metadata import metadata_of, rows_of_hits
 from pyunitok.index.hits import Hit
 from pyunitok.index.opened import open_index
-from pyunitok.tokens.model import open_model
 
-QUESTIONS = (
+QUERIES = (
     "count", "documents", "by_source", "next", "previous", "prob", "infgram", "infgram_next", "all_of", "ngrams",
     "sample", "overlap", "spans",
 )  # fmt: skip
 WITHOUT_TEXT = ("all_of", "ngrams", "overlap", "spans")
-
-
 FILE = click.Path(exists=True, dir_okay=False)
-
-
 SECTIONS = {
-    "Other answers about TEXT": "count documents by-source next previous prob infgram infgram-next sample",
-    "Answers without TEXT":
-        "all-of within ngrams min-count overlap window unit spans span-bytes whole-words",
-}  # fmt: skip
+    "Other queries with TEXT": "count documents by-source next previous prob infgram infgram-next sample",
+    "Queries without TEXT": "all-of within ngrams min-count overlap window unit spans span-bytes whole-words",
+}
 
 
 class _Quoting(Sectioned):
-    """Says what to do where the words of TEXT came as several arguments."""
+    """Suggests quotes if TEXT was passed as several arguments."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         given = list(args)
@@ -59,49 +53,49 @@ class _Quoting(Sectioned):
 @click.command(cls=_Quoting, sections=SECTIONS)
 @click.argument("folder", metavar="DIR", type=click.Path(exists=True, file_okay=False))
 @click.argument("text", required=False)
-@click.option("--count", is_flag=True, help="Show only how often TEXT occurs.")
-@click.option("--documents", is_flag=True, help="List the documents with TEXT, and how often each has it.")
-@click.option("--by-source", is_flag=True, help="Count TEXT in each input file.")
+@click.option("--count", is_flag=True, help="Print only the number of occurrences of TEXT.")
+@click.option("--documents", is_flag=True, help="List the documents that contain TEXT, with counts.")
+@click.option("--by-source", is_flag=True, help="Count the occurrences of TEXT in each input file.")
 @click.option("--next", "next_", is_flag=True, help="List the tokens that follow TEXT.")
 @click.option("--previous", is_flag=True, help="List the tokens that precede TEXT.")
-@click.option("--prob", metavar="TOKEN", type=int, help="Show how often this id follows TEXT, and its share.")
-@click.option("--infgram", metavar="TOKEN", type=int, help="Like --prob, after the longest suffix of TEXT that occurs.")
-@click.option("--infgram-next", is_flag=True, help="List what follows the longest suffix of TEXT that occurs.")
-@click.option("--all-of", metavar="A|B", multiple=True, help="Count places with A or B and every other --all-of.")
-@click.option("--within", type=click.IntRange(0), help="With --all-of: matches at most this many tokens apart.")
+@click.option("--prob", metavar="TOKEN", type=int, help="Show the count and probability of this id after TEXT.")
+@click.option("--infgram", metavar="TOKEN", type=int, help="Like --prob, but for the longest indexed suffix of TEXT.")
+@click.option("--infgram-next", is_flag=True, help="Like --next, but for the longest indexed suffix of TEXT.")
+@click.option("--all-of", metavar="A|B", multiple=True, help="Count places that match A or B; repeat to mean AND.")
+@click.option("--within", type=click.IntRange(0), help="With --all-of: maximum distance of the matches in tokens.")
 @click.option("--ngrams", metavar="N", type=click.IntRange(1), help="List the most frequent sequences of N tokens.")
-@click.option("--min-count", type=click.IntRange(1), default=2, show_default=True, help="Least count of --ngrams.")
+@click.option("--min-count", type=click.IntRange(1), default=2, show_default=True, help="With --ngrams: minimum count.")
 @click.option("--sample", metavar="N", type=click.IntRange(1), help="Continue TEXT with N sampled tokens.")
-@click.option("--overlap", metavar="FILE", type=FILE, help="Count the windows of each line of FILE that occur.")
-@click.option("--window", type=click.IntRange(1), default=13, show_default=True, help="Units in a window of --overlap.")
+@click.option("--overlap", metavar="FILE", type=FILE, help="For each line of FILE, count its windows in the index.")
+@click.option("--window", type=click.IntRange(1), default=13, show_default=True, help="With --overlap: window size.")
 @click.option(
     "--unit", type=click.Choice(["words", "bytes", "tokens"]), default="words", show_default=True,
-    help="Unit of --window.",
+    help="With --overlap: unit of --window.",
 )
-@click.option("--spans", metavar="FILE", type=FILE, help="List the longest parts of FILE that occur.")
+@click.option("--spans", metavar="FILE", type=FILE, help="List the longest spans of FILE in the index.")
 @click.option(
-    "--span-bytes", type=click.IntRange(1), default=24, show_default=True, help="Shortest part that --spans lists."
+    "--span-bytes", type=click.IntRange(1), default=24, show_default=True, help="With --spans: minimum length in bytes."
 )
-@click.option("--whole-words", is_flag=True, help="With --spans: parts begin and end with a word.")
-@click.option("--limit", type=click.IntRange(0), default=20, show_default=True, help="How many results to show.")
-@click.option("--offset", type=click.IntRange(0), default=0, help="How many results to skip first.")
+@click.option("--whole-words", is_flag=True, help="With --spans: begin and end spans at word boundaries.")
+@click.option("--limit", type=click.IntRange(0), default=20, show_default=True, help="Maximum number of results.")
+@click.option("--offset", type=click.IntRange(0), default=0, help="Number of results to skip.")
 @click.option(
     "--sort", type=click.Choice(["rank", "text", "random", "R1", "L1"]), default="rank", show_default=True,
-    help="Order of hits: as in the index, as in the text, random, by the word after (R1) or before (L1).",
+    help="Order of hits: index order, text order, random, or by the word after (R1) or before (L1).",
 )
-@click.option("--seed", type=int, default=0, help="For --sort random and --sample.")
+@click.option("--seed", type=int, default=0, help="Seed for --sort random and --sample.")
 @click.option("--before", type=click.IntRange(0), default=40, show_default=True, help="Characters shown before a hit.")
 @click.option("--after", type=click.IntRange(0), default=40, show_default=True, help="Characters shown after a hit.")
-@click.option("--ids", "is_ids", is_flag=True, help="TEXT is a list of token ids: '13866 17799' is ' of the'.")
+@click.option("--ids", "is_ids", is_flag=True, help="Read TEXT as token ids: '13866 17799' is ' of the'.")
 @click.option("--escapes", is_flag=True, help=r"Interpret \n, \t, \\ and \xNN in TEXT.")
-@click.option("--queries", metavar="FILE", type=FILE, help="Answer each line of FILE with a line of JSON.")
+@click.option("--queries", metavar="FILE", type=FILE, help="Read one TEXT per line of FILE and answer in JSON lines.")
 @click.option("--json", "as_json", is_flag=True, help="Write JSON.")
 @click.option("--csv", "as_csv", is_flag=True, help="Write comma-separated values with a header line.")
-@click.option("-m", "--model", metavar="MODEL", help="Model to use instead of the one that the token files name.")
+@model_override_option
 def search(
-    folder: str, text: str | None, queries: str | None, as_json: bool, as_csv: bool, model: str | None, **options: Any
+    folder: str, text: str | None, queries: str | None, as_json: bool, as_csv: bool, model: Any, **options: Any
 ) -> None:  # fmt: skip
-    """Count and find any text in an index, however it was tokenized.
+    """Count and find text in an index, regardless of token boundaries.
 
     \b
     Example:
@@ -114,41 +108,42 @@ def search(
     """
     options["next"] = options.pop("next_")
     if options["within"] is not None and not options["all_of"]:
-        raise click.UsageError("--within needs --all-of")
+        raise click.UsageError("--within requires --all-of")
     if options["all_of"]:
-        options["count"] = False  # --all-of gives a count already
-    asked = [name for name in QUESTIONS if options[name] not in (False, None, ())]
-    if len(asked) > 1 or (as_json and as_csv):
-        raise click.UsageError(f"--{asked[1].replace('_', '-')} cannot be combined with --{asked[0].replace('_', '-')}"
-                               if len(asked) > 1 else "--csv cannot be combined with --json")  # fmt: skip
-    question = asked[0] if asked else "hits"
-    if queries and (text is not None or as_csv or question in WITHOUT_TEXT):
-        raise click.UsageError("--queries replaces TEXT, where one is needed, and writes JSON")
-    if (text is None and not queries) != (question in WITHOUT_TEXT):
-        raise click.UsageError("TEXT is missing" if text is None else f"--{question.replace('_', '-')} takes no TEXT")
-    index = open_index(folder, model=open_model(model) if model else None)
+        options["count"] = False  # --all-of counts anyway
+    given = [name for name in QUERIES if options[name] not in (False, None, ())]
+    flags = [f"--{name.replace('_', '-')}" for name in given] + ["--json"] * as_json + ["--csv"] * as_csv
+    if len(given) > 1 or (as_json and as_csv):
+        first, second = flags[:2] if len(given) > 1 else flags[-2:]
+        raise click.UsageError(f"{second} cannot be combined with {first}")
+    query = given[0] if given else "hits"
+    if queries and (text is not None or as_csv or query in WITHOUT_TEXT):
+        raise click.UsageError("--queries cannot be combined with TEXT, --csv or a query without TEXT")
+    if (text is None and not queries) != (query in WITHOUT_TEXT):
+        raise click.UsageError("TEXT is missing" if text is None else f"{flags[0]} takes no TEXT")
+    index = open_index(folder, model=model)
     if queries:
         for line in Path(queries).read_bytes().splitlines():
-            answer = ANSWERS[question](index, _query(line.decode("utf-8", "surrogateescape"), options), options)
+            answer = ANSWERS[query](index, _parse(line.decode("utf-8", "surrogateescape"), options), options)
             click.echo(_json({"query": _text(line), **answer}))
         return
-    answer = ANSWERS[question](index, None if text is None else _query(text, options), options)
+    answer = ANSWERS[query](index, None if text is None else _parse(text, options), options)
     if as_json:
         click.echo(_json(answer, indent=1))
     elif as_csv:
         _write_csv(answer)
-    elif question == "hits":
+    elif query == "hits":
         _show_hits(answer, options["before"])
     else:
         _show(answer)
 
 
-def _query(text: str, options: dict[str, Any]) -> Any:
-    """TEXT as bytes, or as ids."""
+def _parse(text: str, options: dict[str, Any]) -> Any:
+    """Parse TEXT into bytes, or into ids with --ids."""
     if options["is_ids"]:
         words = text.replace(",", " ").split()
         if not all(word.isascii() and word.isdecimal() for word in words):
-            raise click.UsageError(f"--ids takes numbers, not {text!r}")
+            raise click.UsageError(f"{text!r} is not a list of ids, as --ids requires")
         return [int(word) for word in words]
     data = text.encode("utf-8", "surrogateescape")
     if options["escapes"]:
@@ -213,7 +208,7 @@ def _infgram_next(index: Any, query: Any, options: dict[str, Any]) -> dict[str, 
 
 
 def _shares(found: Any) -> list[dict[str, Any]]:
-    """The rows of a Distribution."""
+    """Convert a Distribution to rows."""
     ids = [None] * len(found) if found.ids is None else found.ids.tolist()
     rows: list[dict[str, Any]] = []
     for id_, text, count in zip(ids, found.texts, found.counts.tolist(), strict=True):
@@ -232,7 +227,7 @@ def _probability(name: str) -> Callable[[Any, Any, dict[str, Any]], dict[str, An
 
 
 def _all_of(index: Any, _: Any, options: dict[str, Any]) -> dict[str, Any]:
-    clauses = [[_query(term, options) for term in clause.split("|")] for clause in options["all_of"]]
+    clauses = [[_parse(term, options) for term in clause.split("|")] for clause in options["all_of"]]
     count = index.count(all_of=clauses, within=options["within"])
     return {"count": int(count), "approx": count.approx}
 
@@ -279,7 +274,7 @@ def _spans(index: Any, _: Any, options: dict[str, Any]) -> dict[str, Any]:
 
 
 def _json(answer: dict[str, Any], indent: int | None = None) -> str:
-    """Lone surrogates, which metadata can contain and no file can, as escapes."""
+    """Dump as JSON. Lone surrogates, which metadata can contain, are escaped because UTF-8 cannot encode them."""
     text = json.dumps(answer, ensure_ascii=False, indent=indent)
     return re.sub("[\ud800-\udfff]", lambda found: f"\\u{ord(found[0]):04x}", text)
 
@@ -300,14 +295,14 @@ ANSWERS: dict[str, Callable[[Any, Any, dict[str, Any]], dict[str, Any]]] = {
 
 
 def _rows(answer: dict[str, Any]) -> list[dict[str, Any]]:
-    """The table in an answer; the answer itself where it has none."""
+    """Return the table in an answer, or the answer as a single row if it has no table."""
     if "hits" in answer:
         return rows_of_hits(answer)
     tables = [value for value in answer.values() if isinstance(value, list) and all(isinstance(v, dict) for v in value)]
     return tables[0] if tables else [answer]
 
 
-# Of tables without rows.
+# CSV headers of empty tables.
 _COLUMNS: dict[str, tuple[str, ...]] = {
     "hits": ("document", "begin", "end", "source", "before", "match", "after"),
     "documents": ("document", "count", "source"), "sources": ("source", "count", "documents"),
@@ -320,7 +315,7 @@ _COLUMNS: dict[str, tuple[str, ...]] = {
 
 def _write_csv(answer: dict[str, Any]) -> None:
     rows = _rows(answer)
-    # Rows can differ: not all documents have metadata.
+    # Rows have different keys if only some documents have metadata.
     columns = list(dict.fromkeys(key for row in rows for key in row))
     out = csv.DictWriter(sys.stdout, columns or _COLUMNS[list(answer)[-1]], lineterminator="\n")
     out.writeheader()
@@ -368,9 +363,9 @@ def _overlap_summary(answer: dict[str, Any]) -> str:
     window, n_short = f"{answer['window']} {answer['unit']}", answer["lines_short"]
     summary = f"{answer['lines_found']:,} of {counted(answer['lines'], 'line')} share {window} with the corpus"
     if n_short:
-        summary += f"; not compared: {counted(n_short, 'line')} shorter than {window} (use a smaller --window)"
+        summary += f"; skipped {counted(n_short, 'line')} shorter than {window} (use a smaller --window)"
     if answer["approx"]:
-        summary += "; some searches were cut short, so counts are lower bounds"
+        summary += "; some searches reached the work limit, so counts are lower bounds"
     return summary
 
 

@@ -1,4 +1,4 @@
-"""Help in sections: a command with many options lists the common ones first, and the others under headings."""
+"""Help in sections, for commands with many options. The common options come first."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import click
 
 
 class Sectioned(click.Command):
-    """sections: the names of options, in order, under each heading; all other options come first, under "Options"."""
+    """`sections` maps a heading to option names. All other options are listed first, under "Options"."""
 
     def __init__(self, *arguments: Any, sections: Mapping[str, str], **settings: Any) -> None:
         super().__init__(*arguments, **settings)
@@ -22,19 +22,19 @@ class Sectioned(click.Command):
         apart = {name for names in self.sections.values() for name in names}
         common = [name for name in rows if name not in apart]
         for heading, names in {"Options": common, **self.sections}.items():
-            shown = [_plain(row) for name in names if (row := rows.get(name))]  # without hidden options
+            shown = [_shortened(row) for name in names if (row := rows.get(name))]  # hidden options have no row
             if shown:
                 with formatter.section(heading):
                     formatter.write_dl(shown)
 
 
 def name_of(option: click.Option) -> str:
-    """Its longest name, without dashes."""
+    """Return the option's longest name without dashes."""
     return max(option.opts, key=len).removeprefix("--")
 
 
-def _plain(row: tuple[str, str]) -> tuple[str, str]:
-    """Shorter: --[no-]x for a pair of options; no limit of a number that nobody would pass."""
+def _shortened(row: tuple[str, str]) -> tuple[str, str]:
+    """Write --x / --no-x as --[no-]x, and drop obvious ranges such as x>=1."""
     name, text = row
     name = re.sub(" (INTEGER|FLOAT)( RANGE)?$", " N", re.sub(r"^--(\S+) / --no-\1", r"--[no-]\1", name))
     text = re.sub(r"(?<=[ \[])(x>=[01]|1<=x<=\d{5,})(; |(?=\]))", "", text)

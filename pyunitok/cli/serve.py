@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import socket
 import threading
+from typing import Any
 
 import click
 
+from pyunitok.cli.arguments import model_override_option
 from pyunitok.errors import count
 from pyunitok.index.opened import open_index
 from pyunitok.index.page.app import make_app
 from pyunitok.index.page.server import config
-from pyunitok.tokens.model import open_model
 
-MAX_WORK = 2_000_000_000  # of one search of the page in all shards: about two seconds, and 2 GB
+MAX_WORK = 2_000_000_000  # per search over all shards: about two seconds and 2 GB
 
 
 @click.command()
@@ -22,13 +23,13 @@ MAX_WORK = 2_000_000_000  # of one search of the page in all shards: about two s
 @click.option("--port", type=click.IntRange(0, 65535), default=8765, show_default=True, help="0 picks a free port.")
 @click.option(
     "--allow-host", multiple=True, metavar="NAME",
-    help="Another name under which browsers reach this server; requests under other names are refused.",
+    help="Accept requests for this host name, too; other names are rejected.",
 )
-@click.option("-m", "--model", metavar="MODEL", help="Model to use instead of the one that the token files name.")
-def serve(folder: str, host: str, port: int, allow_host: tuple[str, ...], model: str | None) -> None:
-    """Search an index in the browser.
+@model_override_option
+def serve(folder: str, host: str, port: int, allow_host: tuple[str, ...], model: Any) -> None:
+    """Serve a search page for an index.
 
-    Needs `pip install 'pyunitok[serve]'`. The page has no login: everyone who reaches it can read the whole corpus.
+    Requires `pip install 'pyunitok[serve]'`. The page has no login: anyone who can reach it can read the corpus.
 
     \b
     Example:
@@ -40,9 +41,9 @@ def serve(folder: str, host: str, port: int, allow_host: tuple[str, ...], model:
 
     except ImportError as error:
         raise click.ClickException(f"{error.name} is not installed: pip install 'pyunitok[serve]'") from error
-    index = open_index(folder, model=open_model(model) if model else None)
+    index = open_index(folder, model=model)
     index.max_work = min(index.max_work, MAX_WORK // max(1, len(index.shards)))
-    index.tables  # noqa: B018 - made now, and not by the first search
+    index.tables  # noqa: B018 - builds them before the first search
     threading.Thread(target=index.prefetch, daemon=True).start()
     names = {"localhost", "127.0.0.1", "::1", "[::1]", host, *allow_host}
     family = socket.AF_INET6 if ":" in host else socket.AF_INET

@@ -4,34 +4,35 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import click
 
 import pyunitok
+from pyunitok.cli.arguments import model_override_option
 from pyunitok.cli.progress import Meter
 from pyunitok.disk.reports import check_report, write_report
 from pyunitok.errors import printable
 from pyunitok.run.plan import Progress
 from pyunitok.tokens import stats_page
-from pyunitok.tokens.model import open_model
 from pyunitok.tokens.stats import stats as stats_of
 
-MAX_INPUTS = 20  # listed on the terminal
+MAX_INPUTS = 20  # number of inputs listed on the terminal
 
 
 @click.command()
 @click.argument("tokens", metavar="TOKENS")
-@click.option("--top", type=click.IntRange(0), default=20, show_default=True, help="How many frequent pieces to show.")
+@click.option("--top", type=click.IntRange(0), default=20, show_default=True, help="Number of frequent pieces to list.")
 @click.option("--json", "json_path", metavar="FILE", help="Write all counts to FILE as JSON; - is stdout.")
-@click.option("--html", "html_path", metavar="FILE", help="Write a page with histograms (needs the plot extra).")
-@click.option("--png", "png_path", metavar="FILE", help="Write only the histograms (needs the plot extra).")
-@click.option("-m", "--model", metavar="MODEL", help="Model to use instead of the one that the manifest names.")
+@click.option("--html", "html_path", metavar="FILE", help="Write a page with histograms (requires the plot extra).")
+@click.option("--png", "png_path", metavar="FILE", help="Write only the histograms (requires the plot extra).")
+@model_override_option
 @click.option("--threads", type=click.IntRange(1), help="Number of threads; by default one per core.")
 def stats(
-    tokens: str, top: int, json_path: str | None, html_path: str | None, png_path: str | None, model: str | None,
+    tokens: str, top: int, json_path: str | None, html_path: str | None, png_path: str | None, model: Any,
     threads: int | None,
 ) -> None:  # fmt: skip
-    """Show statistics of a token file: bytes per token, document lengths, inputs, frequent and unused pieces.
+    """Show token file statistics: bytes per token, document lengths, inputs, frequent and unused pieces.
 
     \b
     Example:
@@ -41,7 +42,7 @@ def stats(
     for report in (json_path, html_path, png_path):
         if report and report != "-":
             check_report(Path(report))
-    array = pyunitok.open(tokens, model=open_model(model) if model else None)
+    array = pyunitok.open(tokens, model=model)
     progress = Progress(compressed_total=array.ids.nbytes)
 
     def on_ids(n: int) -> None:

@@ -1,4 +1,4 @@
-"""The command tokenize: its arguments and messages; pyunitok/job.py does the work."""
+"""The command tokenize."""
 
 from __future__ import annotations
 
@@ -35,53 +35,53 @@ SECTIONS = {
 @click.argument("inputs", metavar="IN...", nargs=-1, required=True)
 @click.option(
     "-o", "--out", metavar="OUT", required=True,
-    help="The token file, or its URL; OUT.ends and OUT.json are beside it.",
+    help="The path or URL of the token file; also writes OUT.ends and OUT.json.",
 )  # fmt: skip
 @model_option
 @click.option(
     "--input-format", type=click.Choice(CHOICES["input_format"]), default="auto", show_default=True,
-    help="auto uses the name and otherwise the first bytes.",
+    help="auto infers the format from the file name or the first bytes.",
 )  # fmt: skip
 @click.option(
     "--text-key", default="text", show_default=True,
-    help="JSONL, Parquet: the field with the text; a.b is nested, a\\.b is one name.",
+    help="JSONL, Parquet: the field with the text; a.b is nested, a\\.b is not.",
 )  # fmt: skip
 @click.option(
     "--doc", "separator", default="file", show_default=True, metavar="file|line|SEPARATOR",
     callback=lambda _context, _option, doc: parse_separator(doc),
-    help="Text: what a document is; a separator may have \\n, \\t, \\xHH, ….",
+    help="Text: how to split files into documents; a separator may contain \\n, \\t, \\xHH, ….",
 )  # fmt: skip
 @click.option("--threads", type=click.IntRange(1), help="Number of threads; by default one per core.")
 @click.option(
     "--max-memory", "max_memory_bytes", type=Size(), default="1G", show_default=True,
     help="Memory for text, decompressed frames and unwritten ids.",
 )  # fmt: skip
-@click.option("--overwrite", is_flag=True, help="Start again, and replace OUT if it exists.")
-@click.option("--dry-run", is_flag=True, help="Show what would be read and written, and write nothing.")
+@click.option("--overwrite", is_flag=True, help="Start over and replace OUT if it exists.")
+@click.option("--dry-run", is_flag=True, help="Show what would be read and written without writing anything.")
 @click.option(
     "--include", metavar="PATTERN", multiple=True,
-    help="Of the files in directories, read only those that match: '*.md'. May be repeated.",
+    help="In directories, read only files that match, such as '*.md'. May be repeated.",
 )  # fmt: skip
 @click.option(
     "--exclude", metavar="PATTERN", multiple=True,
-    help="Skip files whose names match, or whose paths end so: 'tests/*.txt'. May be repeated.",
+    help="In directories, skip files whose name or path suffix matches, such as 'tests/*.txt'. May be repeated.",
 )  # fmt: skip
 @click.option(
-    "--max-line", "max_line_bytes", type=Size(), default="256M", show_default=True, help="JSONL: longest line accepted."
+    "--max-line", "max_line_bytes", type=Size(), default="256M", show_default=True, help="JSONL: maximum line length."
 )
 @click.option(
     "--on-error", type=click.Choice(CHOICES["on_error"]), default="raise", show_default=True,
-    help="raise stops at a bad line. skip skips it, lists it in OUT.errors.jsonl and exits with 3. skip-file also "
-    "skips damaged files.",
+    help="Stop at a bad line, or skip it, list it in OUT.errors.jsonl and exit with 3. skip-file also skips damaged"
+    " files.",
 )  # fmt: skip
-@click.option("--metadata", is_flag=True, help="Keep each document's file, line and JSON fields in OUT.meta.jsonl.zst.")
+@click.option("--metadata", is_flag=True, help="Save each document's file, line and JSON fields in OUT.meta.jsonl.zst.")
 @click.option(
-    "--eod", metavar="ID|none", help="The id after each document; by default the model's own.",
+    "--eod", metavar="ID|none", help="The id after each document; by default the model's eod.",
     callback=lambda _context, _option, eod: parse_eod(eod),
 )  # fmt: skip
 @click.option(
     "--dtype", type=click.Choice(CHOICES["dtype"]), default="uint16", show_default=True,
-    help="Type of the ids. A model with larger ids is refused.",
+    help="Type of the ids. Models with larger ids are rejected.",
 )  # fmt: skip
 @click.option(
     "--sample", type=SampleOf(), metavar="alpha=A,seed=S",
@@ -90,30 +90,30 @@ SECTIONS = {
 @click.option("--verify", is_flag=True, help="Decode each block and compare it with its text.")
 @click.option(
     "--shard", type=ShardOf(), metavar="I/N",
-    help="Tokenize the I-th of N shares of the inputs, counted from 0, into OUT.I-of-N; `pyunitok merge` joins them.",
+    help="Tokenize shard I of N, counted from 0, into OUT.I-of-N, for `pyunitok merge`.",
 )  # fmt: skip
 @click.option(
     "--ray", metavar="auto|local|ADDRESS",
-    help="Use all machines of a Ray cluster; they must see IN and OUT. --threads is per task, by default 1.",
+    help="Run on a Ray cluster whose machines share IN and OUT. --threads is per task, by default 1.",
 )  # fmt: skip
 @click.option("--unit", "unit_bytes", type=Size(), help="With --ray: bytes of input per task.")
 @click.option("--keep-parts", is_flag=True, help="With --ray: leave the parts in OUT.parts, for `pyunitok merge`.")
 @click.option(
     "--format", type=click.Choice(list(FORMATS)), metavar="TOOL",
-    help=f"Write files beside OUT, for {', '.join(FORMATS)}.",
+    help=f"Export OUT for {', '.join(FORMATS)}.",
 )  # fmt: skip
 @export_options
-@click.option("--keep-tokens", is_flag=True, help="Keep OUT and OUT.ends, which are otherwise removed.")
+@click.option("--keep-tokens", is_flag=True, help="With --format: keep OUT and OUT.ends.")
 @click.option(
-    "--block", "block_bytes", type=Size(), default="1M", show_default=True, help="Text that a thread reads at a time."
+    "--block", "block_bytes", type=Size(), default="1M", show_default=True, help="Bytes of text per block of work."
 )
 @click.option(
     "--verify-resume", is_flag=True,
-    help="When resuming, check all that was written; by default, the last 64M of each file.",
+    help="When resuming, verify all existing output, not only the last 64M of each file.",
 )  # fmt: skip
 @click.option(
     "--spool", metavar="FOLDER", type=click.Path(file_okay=False),
-    help="Where OUT is kept until it is uploaded to its URL; by default the system's temporary folder.",
+    help="Folder for OUT until it is uploaded to its URL; by default the temporary folder.",
 )  # fmt: skip
 @click.option("--stats-json", metavar="FILE", help="Write bytes, documents, tokens and seconds of each input to FILE.")
 def tokenize(
@@ -122,10 +122,10 @@ def tokenize(
     """Tokenize files into OUT, a raw array of ids.
 
     IN is a text, JSONL or Parquet file (plain, .zst, .gz, .bz2 or .xz), a directory, a glob pattern, a URL (s3://,
-    gs://, hf://, https://), or - for stdin. Inputs are read in the given order; the files of a directory are sorted by
-    path, without hidden files and files that are not text.
+    gs://, hf://, https://), or - for stdin. Inputs are read in the given order. Directories are read in path order;
+    hidden files and binary files in them are skipped.
 
-    The same command resumes an interrupted run; the output is byte-identical.
+    To resume an interrupted run, run the same command again; the output is byte-identical.
 
     \b
     Example:
@@ -154,15 +154,15 @@ def tokenize(
 
 
 def given(options: dict[str, Any]) -> dict[str, Any]:
-    """The options that are on the command line."""
+    """Select the options that the user passed."""
     source = click.get_current_context().get_parameter_source
     return {name: value for name, value in options.items() if source(name) is not ParameterSource.DEFAULT}
 
 
 def parse_eod(eod: str | None) -> int | str | None:
-    """An id, "model" or None as Options take it."""
+    """Parse --eod into an id, None, or "model" for the model's own eod."""
     if eod is None or eod == "none":
         return "model" if eod is None else None
     if not (eod.isascii() and eod.isdecimal() and len(eod) < 8):
-        raise click.UsageError(f"--eod takes an id or none, not {eod!r}")
+        raise click.UsageError(f"--eod {eod!r} is invalid; use an id or none")
     return int(eod)

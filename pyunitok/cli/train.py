@@ -1,4 +1,4 @@
-"""The command train: a subcommand for each row of the table of trainers, from which its options and help come."""
+"""The command train. The table of trainers defines its subcommands, with their options and help."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from pyunitok.train.trained import Trained
 from pyunitok.train.trainer import Trainer
 from pyunitok.train.trainers import TRAINERS
 
-INPUT_OPTIONS = "input-format text-key doc include exclude"  # a section of the help
+INPUT_OPTIONS = "input-format text-key doc include exclude"
 
 
 class Trainers(click.Group):
@@ -37,7 +37,7 @@ class Trainers(click.Group):
 
 @click.group(cls=Trainers)
 def train() -> None:
-    """Train a model on texts.
+    """Train a model.
 
     \b
     Example:
@@ -59,13 +59,13 @@ def _command(row: Trainer) -> click.Command:
 
 
 def _common(row: Trainer) -> list[click.Parameter]:
-    """Options of every trainer."""
+    """Make the options that all trainers share."""
     ret: list[click.Parameter] = [
         click.Argument(["inputs"], metavar="IN...", nargs=-1, required=True),
         click.Option(["-o", "--out"], metavar="NAME", required=True, help=row.out_help),
         click.Option(
             ["--vocab-size"], type=click.IntRange(1, MAX_VOCAB_SIZE), required=True,
-            help="Number of pieces, symbols included.",
+            help="Number of pieces, including symbols.",
         ),
         click.Option(
             ["--input-format"], type=click.Choice(CHOICES["input_format"]), default="auto",
@@ -75,32 +75,31 @@ def _common(row: Trainer) -> list[click.Parameter]:
             ["--text-key"], default="text", show_default=True, help="JSONL, Parquet: the field with the text."
         ),
         click.Option(
-            ["--include"], metavar="PATTERN", multiple=True, help="Read only files in directories whose names match."
+            ["--include"], metavar="PATTERN", multiple=True, help="In directories, read only files that match."
         ),
-        click.Option(["--exclude"], metavar="PATTERN", multiple=True, help="Leave out files whose names match."),
+        click.Option(["--exclude"], metavar="PATTERN", multiple=True, help="In directories, skip files that match."),
         click.Option(
             ["--doc"], default="file", show_default=True, metavar="file|line|SEPARATOR",
-            help="Text: how files are divided into documents.",
+            help="Text: how to split files into documents.",
         ),
         click.Option(["--threads"], type=click.IntRange(1), help="Number of threads; by default one per core."),
         click.Option(["--max-memory"], type=Size(), default="2G", show_default=True, help=row.memory_help),
         click.Option(["--overwrite"], is_flag=True, help="Replace the model if it exists."),
         click.Option(
             ["--checkpoint"], metavar="DIR",
-            help="Save the result of each phase: the same command resumes after the last finished one, and does nothing"
-            " once all is done.",
+            help="Save the result of each phase in DIR. Run the same command again to resume.",
         ),
         click.Option(["--report"], metavar="FILE.html", help="Write the summary, with charts, as an HTML page."),
     ]  # fmt: skip
     if row.takes_sizes:
         ret.append(click.Option(
             ["--also-size", "also"], type=click.IntRange(1), multiple=True, metavar="N",
-            help="Make a model of this size, too. May be repeated; the models are then NAME.N.",
+            help="Also make a model of this size. May be repeated; names the models NAME.N.",
         ))  # fmt: skip
     if row.takes_settings:
         ret.append(click.Option(
             ["--set", "more"], multiple=True, metavar="NAME=VALUE",
-            help="Any other option of spm_train: --set unk_id=3. input_format=tsv reads lines of TEXT, a tab, COUNT.",
+            help="Set another spm_train option, as in unk_id=3. input_format=tsv reads lines of TEXT, tab, COUNT.",
         ))  # fmt: skip
     return ret
 
@@ -127,7 +126,7 @@ def _type(option: Option) -> Any:
 
 
 class Parsed(AnyType):
-    """What a function makes of an argument; its ValueError is the message."""
+    """Parses an argument with a function that raises ValueError."""
 
     name = "value"
 
@@ -157,7 +156,7 @@ def _train(row: Trainer, also: tuple[int, ...] = (), more: tuple[str, ...] = (),
     settings = [pair.partition("=") for pair in more]
     for name, equals, _ in settings:
         if not equals:
-            raise click.UsageError(f"--set takes NAME=VALUE, not {name!r}")
+            raise click.UsageError(f"--set {name!r} has no value; use --set NAME=VALUE")
     given["separator"] = parse_separator(given.pop("doc"))
 
     def write_page(trained: Trained) -> None:
@@ -179,7 +178,7 @@ def _train(row: Trainer, also: tuple[int, ...] = (), more: tuple[str, ...] = (),
 
 
 def _how(kind: str) -> list[tuple[str, str]]:
-    """For the report: what the command line asked for."""
+    """Return the inputs and options of the command line, for the report."""
     context = click.get_current_context()
     given = []
     for option in context.command.params:

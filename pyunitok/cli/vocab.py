@@ -1,4 +1,4 @@
-"""The command vocab: edit, compare and list vocabularies."""
+"""The command vocab."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ from pyunitok.vocab.diff import diff as compare
 from pyunitok.vocab.listing import select
 from pyunitok.vocab.lists import escape
 
-SHOWN = 5  # pieces of a kind, on the terminal
+SHOWN = 5  # number of pieces shown per line
 
 
 class Vocab(click.Group):
-    """Its commands find texts as `tokenize` does, with fewer options."""
+    """Rephrases the errors about inputs, because these commands lack the --input-format that they suggest."""
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
             return super().invoke(ctx)
         except NotTextError as error:
-            raise InputError(f"{error.plain}; leave it out") from None
+            raise InputError(f"{error.plain}; remove it from the inputs") from None
 
 
 @click.group(cls=Vocab)
@@ -49,31 +49,31 @@ def vocab() -> None:
     """
 
 
-json_option = click.option("--json", "json_path", metavar="FILE", help="Write all of it to FILE as JSON; - is stdout.")
+json_option = click.option("--json", "json_path", metavar="FILE", help="Write the report to FILE as JSON; - is stdout.")
 
 
 @vocab.command()
 @click.argument("base", metavar="BASE")
-@click.option("-o", "--out", metavar="OUT", help="NAME.txt (RWKV's text), NAME.json (its JSON) or NAME.utk (native).")
-@click.option("--to", type=click.Choice(["rwkv", "rwkv-json", "native"]), help="The format of OUT, whatever its name.")
-@click.option("--add", "add", multiple=True, metavar="FILE", help="Add the pieces in FILE, one on each line.")
+@click.option("-o", "--out", metavar="OUT", help="NAME.txt (RWKV text), NAME.json (RWKV JSON) or NAME.utk (native).")
+@click.option("--to", type=click.Choice(["rwkv", "rwkv-json", "native"]), help="The format of OUT, if not by its name.")
+@click.option("--add", "add", multiple=True, metavar="FILE", help="Add the pieces in FILE, one per line.")
 @click.option("--add-emoji", is_flag=True, help="Add every emoji (package emoji).")
 @click.option("--add-kaomoji", is_flag=True, help="Add kaomoji (package kaomoji-dataset, CC BY 4.0).")
-@click.option("--max-kaomoji", type=click.IntRange(1), help="At most this many. Default: all.")
+@click.option("--max-kaomoji", type=click.IntRange(1), help="Maximum kaomoji; by default all.")
 @click.option("--add-words", multiple=True, metavar="CORPUS", help="Add words of CORPUS, a file or a folder.")
-@click.option("--script", multiple=True, metavar="NAME", help="Of this script: Latin, Cyrillic, Japanese, …")
-@click.option("--max", "max_words", type=click.IntRange(1), default=1000, show_default=True, help="At most this many.")
+@click.option("--script", multiple=True, metavar="NAME", help="With --add-words: Latin, Cyrillic, Japanese, …")
+@click.option("--max", "max_words", type=click.IntRange(1), default=1000, show_default=True, help="Maximum words.")
 @click.option("--remove", multiple=True, metavar="FILE", help="Remove the pieces in FILE.")
 @click.option("--remove-unused", multiple=True, metavar="CORPUS", help="Remove pieces that CORPUS never uses.")
-@click.option("--max-id", type=click.IntRange(0), default=65535, show_default=True, help="Of new pieces.")
-@click.option("--no-escapes", is_flag=True, help="In the lists, backslashes are backslashes.")
-@click.option("--text", "texts", multiple=True, metavar="FILE", help="Count its tokens before and after.")
+@click.option("--max-id", type=click.IntRange(0), default=65535, show_default=True, help="Maximum id of new pieces.")
+@click.option("--no-escapes", is_flag=True, help="Read backslashes in FILE literally.")
+@click.option("--text", "texts", multiple=True, metavar="FILE", help="Count the tokens of FILE before and after.")
 @click.option("--text-key", default="text", show_default=True, help="JSONL, Parquet: the field with the text.")
-@click.option("--threads", type=click.IntRange(1), help="Cores to use; all of them by default.")
+@click.option("--threads", type=click.IntRange(1), help="Number of threads; by default one per core.")
 @click.option(
-    "--max-memory", type=Size(), default="2G", show_default=True, help="For counting words; beyond, counts go to disk."
+    "--max-memory", type=Size(), default="2G", show_default=True, help="Memory for word counts; the rest goes to disk."
 )
-@click.option("--dry-run", is_flag=True, help="Write nothing; only report.")
+@click.option("--dry-run", is_flag=True, help="Print the report without writing OUT.")
 @click.option("--overwrite", is_flag=True, help="Replace OUT if it exists.")
 @json_option
 def edit(
@@ -81,14 +81,16 @@ def edit(
     max_kaomoji: int | None, remove: Sequence[str], no_escapes: bool, dry_run: bool, json_path: str | None,
     **options: Any,
 ) -> None:  # fmt: skip
-    """Add and remove pieces of a greedy vocabulary. BASE is RWKV World text or JSON, native, or rwkv-world.
+    """Add and remove pieces of a greedy vocabulary.
 
-    Pieces that stay keep their ids. New pieces take the ids that are free, in ascending order, then those of removed
-    pieces. Pieces are added in the order of the options here: files, emoji, kaomoji, words. Single bytes and the end
-    of document are never removed.
+    BASE is an RWKV World text or JSON file, a native file, or rwkv-world.
 
-    A line of a FILE is a piece, spaces included. \\n \\t \\r \\0 \\\\ \\x80 \\u3042 mean what they mean in Python; a
-    backslash before anything else is itself.
+    Remaining pieces keep their ids. New pieces take unused ids in ascending order, then the ids of removed pieces.
+    Pieces are added in this order: files, emoji, kaomoji, words. Single bytes and the end of document are never
+    removed.
+
+    Each line of FILE is a piece, including spaces. \\n \\t \\r \\0 \\\\ \\x80 \\u3042 are escapes as in Python; any
+    other backslash is literal.
 
     \b
     Example:
@@ -98,7 +100,7 @@ def edit(
     """
     _check_json(json_path)
     if out is None and not dry_run:
-        raise click.UsageError("name the file to write with -o, or give --dry-run")
+        raise click.UsageError("OUT is missing; use -o OUT or --dry-run")
     additions = [lists.from_file(path, escapes=not no_escapes) for path in add]
     additions += [lists.emoji()] if add_emoji else []
     additions += [lists.kaomoji(max_kaomoji)] if add_kaomoji else []
@@ -116,9 +118,8 @@ def edit(
 
 
 def _edit_rows(edited: Any) -> list[tuple[str, str]]:
-    """(name, value)."""
     before, after = edited.n_before, len(edited.vocabulary.ids)
-    rows = [("pieces", f"{before:,} before, {after:,} after; {edited.n_free:,} ids up to {edited.max_id:,} are left")]
+    rows = [("pieces", f"{before:,} before, {after:,} after; {edited.n_free:,} ids up to {edited.max_id:,} are free")]
     for origin in dict.fromkeys(origin for _, _, origin in edited.added):
         added = [(piece, id_) for piece, id_, where in edited.added if where == origin]
         pieces, ids = zip(*added, strict=True)
@@ -157,13 +158,13 @@ def _show_texts(texts: Sequence[FileCount]) -> None:
 
 
 def _check_json(path: str | None) -> None:
-    """OutputError, before any work."""
+    """Raise OutputError before any work is done."""
     if path and path != "-":
         check_report(Path(path))
 
 
 def _write_json(path: str | None, values: Any) -> bool:
-    """Whether stdout is taken by it."""
+    """Write the report; return whether it went to stdout."""
     text = json.dumps(values, indent=1, ensure_ascii=False)
     if path == "-":
         click.echo(text)
@@ -175,17 +176,15 @@ def _write_json(path: str | None, values: Any) -> bool:
 @vocab.command()
 @click.argument("a", metavar="A")
 @click.argument("b", metavar="B")
-@click.option("--text", "texts", multiple=True, metavar="FILE", help="Count its tokens under both.")
+@click.option("--text", "texts", multiple=True, metavar="FILE", help="Count the tokens of FILE with both models.")
 @click.option("--text-key", default="text", show_default=True, help="JSONL, Parquet: the field with the text.")
-@click.option("--threads", type=click.IntRange(1), help="Cores to use; all of them by default.")
-@click.option("--limit", type=click.IntRange(0), default=20, show_default=True, help="Lines of a kind; 0: all.")
+@click.option("--threads", type=click.IntRange(1), help="Number of threads; by default one per core.")
+@click.option("--limit", type=click.IntRange(0), default=20, show_default=True, help="Lines per list; 0 is all.")
 @json_option
 def diff(
     a: str, b: str, texts: Sequence[str], text_key: str, threads: int | None, limit: int, json_path: str | None
 ) -> None:
-    """Compare two models of any kind.
-
-    Shown are the pieces that only one has, and those whose ids differ.
+    """Compare two models of any kind: pieces that only one has, and pieces whose ids differ.
 
     \b
     Example:
@@ -224,17 +223,15 @@ def _show_limited(rows: Sequence[tuple[str, str]], limit: int) -> None:
 
 @vocab.command("list")
 @click.argument("model", metavar="MODEL")
-@click.option("--longest", type=click.IntRange(1), metavar="N", help="The N longest, longest first.")
-@click.option("--regex", "pattern", metavar="PATTERN", help="Only pieces in which this regular expression is found.")
-@click.option("--script", multiple=True, metavar="NAME", help="Only pieces with a character of this script.")
-@click.option("--min-bytes", type=click.IntRange(1), default=1, help="Only pieces of at least this many bytes.")
-@click.option("--not-utf8", is_flag=True, help="Only pieces that are not valid UTF-8.")
-@click.option("--plain", is_flag=True, help="Only the pieces, as --add and --remove read them.")
-@click.option("--json", "as_json", is_flag=True, help="A JSON object on each line.")
+@click.option("--longest", type=click.IntRange(1), metavar="N", help="List the N longest pieces, longest first.")
+@click.option("--regex", "pattern", metavar="PATTERN", help="List only pieces that contain a match.")
+@click.option("--script", multiple=True, metavar="NAME", help="List only pieces with a character of this script.")
+@click.option("--min-bytes", type=click.IntRange(1), default=1, help="List only pieces of at least this many bytes.")
+@click.option("--not-utf8", is_flag=True, help="List only pieces that are not valid UTF-8.")
+@click.option("--plain", is_flag=True, help="Print only the pieces, in the format of `vocab edit --add`.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object per line.")
 def list_(model: str, plain: bool, as_json: bool, **options: Any) -> None:
-    """Show the pieces of a model of any kind.
-
-    A line: id, number of bytes, and the piece.
+    """List the id, the length in bytes and the text of each piece of a model.
 
     \b
     Example:
