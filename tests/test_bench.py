@@ -1,4 +1,4 @@
-"""The benchmarks run and verify what they time; no time is looked at."""
+"""The benchmarks run and verify what they time; times are not checked."""
 
 from __future__ import annotations
 
@@ -34,23 +34,16 @@ def bench(*arguments: str, n: bool = True, corpora: bool = True) -> Any:
     return json.loads(done.stdout)
 
 
-@pytest.mark.parametrize("name", ["longest", "encode"])
-def test_longest(name: str) -> None:
-    report = bench(name, "--levels")
+def test_longest() -> None:
+    report = bench("encode", "--model", "longest", "--levels")
     assert {row["corpus"] for row in report["rows"]} == {"sample"}
     assert "portable" in {row["cpu"] for row in report["rows"]}
     assert "0 different" in report["notes"][0]
 
 
 def test_longest_again() -> None:
-    report = bench("longest", "--again", "2")
+    report = bench("encode", "--model", "longest", "--again", "2")
     assert "0 different" in report["notes"][0] and "half a corpus 2 times over" in report["notes"][1]
-
-
-def test_trie() -> None:
-    rows = bench("trie")["rows"]
-    assert [row["corpus"] for row in rows if row["corpus"]] == ["sample"]
-    assert all(row["trie bytes"] > 0 for row in rows[:1])
 
 
 def test_single() -> None:
@@ -82,21 +75,21 @@ def test_sentencepiece_models(name: str, n_rows: int, tmp_path: Path) -> None:
 SMALL = ("--megabytes", "0.02", "--doc-bytes", "500", "--share", "3")
 
 
-@pytest.mark.parametrize(("name", "model_type"), [("unigram", sentencepieces.UNIGRAM), ("bpe", sentencepieces.BPE)])
-def test_models(name: str, model_type: int, tmp_path: Path) -> None:
+@pytest.mark.parametrize("model_type", [sentencepieces.UNIGRAM, sentencepieces.BPE])
+def test_models(model_type: int, tmp_path: Path) -> None:
     pytest.importorskip("sentencepiece")
-    report = bench(name, *SMALL, "--model", str(write_toy(tmp_path / "toy.model", model_type)))
+    report = bench("encode", *SMALL, "--model", str(write_toy(tmp_path / "toy.model", model_type)))
     [row] = report["rows"]
     assert (row["model"], row["corpus"], row["peer"]) == ("toy", "sample", "sentencepiece")
     assert report["notes"][0].startswith("ids: 20 documents of 1 models, 0 different")
 
 
 def test_model_that_is_absent() -> None:
-    """A file of the list that is not there is left out, with a note; a wrong name is an error."""
-    report = bench("unigram", "--shared", str(ROOT / "tests"), "--model", "t5_base")
+    """A missing file of the table is left out with a note; an unknown name is an error."""
+    report = bench("encode", "--shared", str(ROOT / "tests"), "--model", "t5_base")
     assert report["rows"] == [] and "left out" in report["notes"][1]
     with pytest.raises(AssertionError, match="no model nonsense"):
-        bench("unigram", "--model", "nonsense")
+        bench("encode", "--model", "nonsense")
 
 
 @pytest.mark.parametrize(
@@ -107,7 +100,6 @@ def test_sample(model_type: int, method: str, tmp_path: Path) -> None:
     [row] = bench("sample", *SMALL, "--model", str(write_toy(tmp_path / "toy.model", model_type)))["rows"]
     assert row["method"] == method and row["peer"] == "sentencepiece"
     assert 0.8 < row["ids of peers"] < 1.25
-    assert (row["viterbi verdict"] is None) == (method == "dropout")
 
 
 def test_bytepiece(tmp_path: Path) -> None:
@@ -119,18 +111,18 @@ def test_bytepiece(tmp_path: Path) -> None:
     values = {b64encode(piece).decode(): [k + 3, "", 10 + k] for k, piece in enumerate(pieces)}
     path = tmp_path / "toy.model"
     path.write_text(json.dumps(values))
-    [row] = bench("bytepiece", *SMALL, "--model", str(path))["rows"]
+    [row] = bench("encode", *SMALL, "--model", str(path))["rows"]
     assert row["peer"] == "bytepiece"
     [row] = bench("sample", *SMALL, "--model", str(path))["rows"]
     assert row["peer"] == "bytepiece" and 0.8 < row["ids of peers"] < 1.25
 
 
-def test_different_ids_are_named(bench_models: Any) -> None:
-    bench_models.check_ids("toy", 10, 4, [[1], [1, 2]], [[1], [1, 2]], "peer")
+def test_different_ids_are_named(bench_encode: Any) -> None:
+    bench_encode.check_ids("toy", 10, 4, [[1], [1, 2]], [[1], [1, 2]], "peer")
     with pytest.raises(ClickException, match="toy, document 14, position 1: 2 here, 3 of peer"):
-        bench_models.check_ids("toy", 10, 4, [[1], [1, 2]], [[1], [1, 3]], "peer")
+        bench_encode.check_ids("toy", 10, 4, [[1], [1, 2]], [[1], [1, 3]], "peer")
     with pytest.raises(ClickException, match="document 10, position 1: the end here, 2 of peer"):
-        bench_models.check_ids("toy", 10, 4, [[1]], [[1, 2]], "peer")
+        bench_encode.check_ids("toy", 10, 4, [[1]], [[1, 2]], "peer")
 
 
 @pytest.mark.parametrize(
@@ -138,29 +130,22 @@ def test_different_ids_are_named(bench_models: Any) -> None:
     [([1, 2, 3], True), ([1, 0, 3], True), ([0], True), ([0, 3], True), ([1, 0], True), ([0, 2, 0], True),
      ([1, 2], False), ([2, 3], False), ([1, 2, 3, 0], False), ([0, 1, 2, 3], False), ([0, 3, 2, 0], False)],
 )  # fmt: skip
-def test_cuts_of_a_text(bench_models: Any, ids: list[int], is_cut: bool) -> None:
+def test_cuts_of_a_text(bench_encode: Any, ids: list[int], is_cut: bool) -> None:
     from bench_sample import is_cut_of
 
     assert is_cut_of(b"abbcc", ids, [None, b"a", b"bb", b"cc"]) == is_cut
 
 
 @pytest.fixture
-def bench_models(monkeypatch: pytest.MonkeyPatch) -> Any:
+def bench_encode(monkeypatch: pytest.MonkeyPatch) -> Any:
     monkeypatch.syspath_prepend(ROOT / "tools")
-    return importlib.import_module("bench_models")
+    return importlib.import_module("bench_encode")
 
 
 @pytest.mark.slow
 def test_reading() -> None:
     rows = bench("reading", "--gigabytes", "0.001", "--files", "7")["rows"]
     assert len(rows) == 10 and {row["threads"] for row in rows} == {1, 2}
-
-
-def test_shares_of_reading() -> None:
-    rows = bench("reading", "--gigabytes", "0.001", "--files", "7", "--shares")["rows"]
-    assert len(rows) == 8 and {row["threads"] for row in rows} == {1, 2}
-    stages = ("turn", "write", "decompress", "finish", "encode", "other")
-    assert all(abs(sum(row[stage] for stage in stages) - 1) < 0.01 for row in rows)
 
 
 @pytest.mark.parametrize("doc", ["line", pytest.param("file", marks=pytest.mark.slow)])
@@ -189,7 +174,7 @@ def test_pipelines() -> None:
 @pytest.mark.slow
 def test_train_counting() -> None:
     rows = bench("train", "--part", "counting", "--megabytes", "1", corpora=False)["rows"]
-    assert len(rows) == 1 and rows[0]["units"] > 1000 and rows[0]["rate"] > 0
+    assert len(rows) == 1 and rows[0]["rate"] > 0
 
 
 def test_vocabularies() -> None:
@@ -220,7 +205,7 @@ def test_vocabularies_of_several_corpora() -> None:
 
 def test_vocabularies_means(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(ROOT / "tools")
-    module = importlib.import_module("bench_vocabularies")
+    module = importlib.import_module("bench_encode")
     report = importlib.import_module("bench_timing").Report("", 1)
     module.add(report, "a", (100.0, 200.0), 0.5, (2.0, 1.0), 0.7)
     module.add(report, "b", (800.0, 400.0), 2.0, (4.0, 8.0), 0.7)

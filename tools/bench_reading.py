@@ -1,185 +1,216 @@
-"""bench.py reading: `pyunitok tokenize` on the same documents in files of many kinds, with one thread and with more."""
+"""bench.py reading and pipelines: `pyunitok tokenize` on many kinds of files, and beside datatrove and dolma.
+
+Megatron-LM's tools/preprocess_data.py is left out: no package on PyPI contains it, and its repository imports triton.
+"""
 
 from __future__ import annotations
 
 import json
+import os
+import shutil
 import statistics
-import tempfile
-from collections.abc import Iterator
+import sys
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
+from itertools import cycle, islice
 from pathlib import Path
 from typing import Any
 
 import click
-from bench_command import check_space, temporary_option
-from bench_timing import (
-    Corpora,
-    Report,
-    command,
-    corpora_option,
-    fail,
-    interleave,
-    json_option,
-    n_option,
-    ratio,
-    run,
-    shared_option,
-    verdict,
-)
+import numpy as np
+from bench_peers import EOS, EOS_ID, PEERS, Ids, Pipeline, opened
+from bench_processes import command, manifest, run
+from bench_texts import documents, json_lines, mixed, write_frames
+from bench_timing import Bench, Report, benchmark, fail, gigabytes_option, less, ratio, speed, threads_option, verdict
 
-MODEL = "rwkv-world"
-THREADS_TARGET = 1.8
-JSONL_TARGET = 1.25
-FRAME_BYTES = 4 << 20
-DOC_CHARACTERS = 3000
+WORLD = "rwkv-world"
+THREADS_TARGET, JSONL_TARGET, PIPELINES_TARGET = 1.8, 1.25, 10
+FRAME_BYTES, ONE_FRAME = 4 << 20, 1 << 60
+DOC_CHARACTERS, DOC_BYTES = 3000, 4096
 
 
-@click.command()
-@shared_option
-@corpora_option
-@n_option(3)
-@click.option("--gigabytes", type=float, default=3.0, show_default=True, help="Text to tokenize, decompressed.")
-@click.option("--threads", type=click.IntRange(2), default=2, show_default=True)
-@click.option("--files", type=click.IntRange(1), default=10_000, show_default=True, help="How many small files.")
-@click.option("--shares", is_flag=True, help="Only the share of each stage in the processor time, in this process.")
-@temporary_option
-@json_option
-def reading(
-    shared: Path | None, corpora: str | None, n: int, gigabytes: float, threads: int, files: int, shares: bool,
-    tmp: str | None, as_json: bool,
-) -> None:  # fmt: skip
-    """`pyunitok tokenize` with RWKV World on the same documents as text and as JSON lines, in one frame, many frames
-    and many files.
+@benchmark(
+    3, gigabytes_option(3), threads_option,
+    click.option("--files", type=click.IntRange(1), default=10_000, show_default=True, help="Number of small files."),
+)  # fmt: skip
+def reading(bench: Bench, gigabytes: float, threads: int, files: int) -> Report:
+    """Tokenize the same documents as text and JSON lines, in one frame, many frames and many files.
 
-    All corpora in slices of 1 MB, over and over, newlines made spaces, a document every 3000 characters; the vocabulary
-    is a native file. The wall time of an empty input of the same format is taken off, and no run replaces an older
-    output. All of them must give the same tokens and ends.
-
-    --shares works beside other processes too: it counts processor time. turn is reading in turn, which only one thread
-    can do at a time, finish the reading of JSON, write what the main thread does; at_most is how many times as fast as
-    one core any number can be for the longer one of turn and write.
+    All corpora in slices of 1 MB, repeated; a document has 3,000 characters, and its newlines become spaces. The time
+    of an empty input of the same format is subtracted. All outputs must be the same.
     """
-    text = Corpora.find(shared, corpora).round_robin().decode("utf-8", "ignore").replace("\n", " ").replace("\r", " ")
+    text = mixed(bench).decode("utf-8", "ignore").replace("\n", " ").replace("\r", " ")
     docs = [text[at : at + DOC_CHARACTERS] for at in range(0, len(text), DOC_CHARACTERS)]
     n_times = max(1, round(gigabytes * 1e9 / len(text.encode())))
-    with tempfile.TemporaryDirectory(dir=tmp) as name:
-        folder = Path(name)
-        check_space(folder, gigabytes * 3e9)
+    with bench.folder(gigabytes * 3e9) as folder:
+        plain = "".join(doc + "\n" for doc in docs).encode() * n_times
+        lines, escaped = (b"".join(json_lines(docs, ensure_ascii=ascii)) * n_times for ascii in (False, True))
         kinds = {
-            "text, many frames": _write(folder / "many.txt.zst", _text(docs) * n_times, FRAME_BYTES),
-            "text, one frame": _write(folder / "one.txt.zst", _text(docs) * n_times, None),
-            "text, small files": _write_files(folder / "small", docs, n_times, files),
-            "JSON lines": _write(folder / "u.jsonl.zst", _json(docs, False) * n_times, FRAME_BYTES),
-            "JSON lines, escaped": _write(folder / "a.jsonl.zst", _json(docs, True) * n_times, FRAME_BYTES),
+            "text, many frames": write_frames(folder / "many.txt.zst", plain, FRAME_BYTES),
+            "text, one frame": write_frames(folder / "one.txt.zst", plain, ONE_FRAME),
+            "text, small files": _write_small(folder / "small", docs * n_times, files),
+            "JSON lines": write_frames(folder / "u.jsonl.zst", lines, FRAME_BYTES),
+            "JSON lines, escaped": write_frames(folder / "a.jsonl.zst", escaped, FRAME_BYTES),
         }
-        out = folder / "ids.u16"
-        if shares:
-            _report_shares({kind: path for kind, path in kinds.items() if path.is_file()}, out, threads, n, as_json)
-            return
-        model = folder / "model"
-        run([*command(), "convert", MODEL, str(model)])
+        out, model = folder / "ids.u16", folder / "model"
+        run([*command(), "convert", WORLD, str(model)])
 
         def tokenize(path: Path, k: int) -> partial[Any]:
             doc = [] if ".jsonl" in path.name else ["--doc", "line"]
-            words = [*command(), "tokenize", "-m", str(model), "-o", str(out), *doc, "--threads", str(k), str(path)]
-            return partial(run, words)
+            argv = [*command(), "tokenize", "-m", str(model), "-o", str(out), *doc, "--threads", str(k), str(path)]
+            return partial(run, argv)
 
         functions = {f"{kind} {k}": tokenize(path, k) for kind, path in kinds.items() for k in (1, threads)}
-        hashes = set()
-        clear = partial(_remove_output, out)
+        clear, outputs = partial(_remove, out), set[str]()
         for function in functions.values():
             clear()
             function()
-            manifest = json.loads(out.with_name(out.name + ".json").read_text())
-            hashes.add(json.dumps([manifest["hash"], manifest["tokens"], manifest["documents"]]))
-        if len(hashes) != 1:
+            outputs.add(_identity(out))
+        if len(outputs) != 1:
             raise fail("not all kinds of files give the same tokens")
-        starts = {suffix: _write(folder / f"empty{suffix}", b"", FRAME_BYTES) for suffix in (".txt.zst", ".jsonl.zst")}
-        functions |= {suffix: tokenize(path, 1) for suffix, path in starts.items()}
-        seconds = interleave(functions, n, before=dict.fromkeys(functions, clear))
-    n_bytes = n_times * len(_text(docs))
-    walls = {
-        f"{kind} {k}": [a - b for a, b in zip(seconds[f"{kind} {k}"], seconds[_start_of(kind)], strict=True)]
-        for kind in kinds for k in (1, threads)
-    }  # fmt: skip
-    report = Report(f"reading: {n_bytes / 1e9:.2f} GB of text, {len(docs) * n_times:,} documents", n)
-    for kind in kinds:
-        for k in (1, threads):
-            wall, plain = walls[f"{kind} {k}"], walls[f"text, many frames {k}"]
-            faster = ratio(walls[f"{kind} 1"], wall)
-            scales = k > 1 and kind != "text, one frame"
-            is_json = kind == "JSON lines"
-            report.add(
-                what=kind, threads=k, s=statistics.median(wall), MBps=n_bytes / statistics.median(wall) / 1e6,
-                to_one_thread=faster, target=THREADS_TARGET if scales else None,
-                verdict=verdict(faster >= THREADS_TARGET) if scales else None,
-                to_text=ratio(wall, plain), text_target=JSONL_TARGET if is_json else None,
-                text_verdict=verdict(ratio(wall, plain) <= JSONL_TARGET) if is_json else None,
-            )  # fmt: skip
-    medians = ", ".join(f"{suffix} {statistics.median(seconds[suffix]):.3f} s" for suffix in starts)
-    report.notes.append(f"start-up, taken off: {medians}; all outputs the same")
-    report.show(as_json)
+        for kind in ("text", "JSON"):
+            empty = folder / ("empty.txt.zst" if kind == "text" else "empty.jsonl.zst")
+            functions[kind] = tokenize(write_frames(empty, b"", FRAME_BYTES), 1)
+        seconds = bench.interleave(functions, dict.fromkeys(functions, clear))
+    report = bench.report(f"reading: {len(plain) / 1e9:.2f} GB of text, {len(docs) * n_times:,} documents")
+    walls = {(kind, k): less(seconds[f"{kind} {k}"], seconds[kind[:4]]) for kind in kinds for k in (1, threads)}
+    for (kind, k), wall in walls.items():
+        faster, to_text = ratio(walls[kind, 1], wall), ratio(wall, walls["text, many frames", k])
+        target, text_target = THREADS_TARGET if k > 1 else None, JSONL_TARGET if kind == "JSON lines" else None
+        report.add(
+            what=kind, threads=k, s=statistics.median(wall), MBps=speed(len(plain), wall), to_one_thread=faster,
+            target=target, verdict=verdict(faster >= target) if target else None, to_text=to_text,
+            text_target=text_target, text_verdict=verdict(to_text <= text_target) if text_target else None,
+        )  # fmt: skip
+    report.notes.append(f"start-up, subtracted: {statistics.median(seconds['text']):.3f} s; all outputs are the same")
+    return report
 
 
-def _start_of(kind: str) -> str:
-    return ".jsonl.zst" if kind.startswith("JSON") else ".txt.zst"
-
-
-def _remove_output(out: Path) -> None:
+def _remove(out: Path) -> None:
     for path in out.parent.glob(out.name + "*"):
         path.unlink()
 
 
-def _report_shares(kinds: dict[str, Path], out: Path, threads: int, n: int, as_json: bool) -> None:
-    """Medians of n runs."""
-    from bench_shares import shares
-
-    from pyunitok import Tokenizer
-
-    report = Report("reading: shares of the processor time", n)
-    tokenizer = Tokenizer.from_file(MODEL)
-    hashes, plain = set[str](), dict[int, float]()
-    for kind, path in kinds.items():
-        for k in (1, threads):
-            runs = [shares(path, out, k, tokenizer) for _ in range(n)]
-            manifest = json.loads(out.with_name(out.name + ".json").read_text())
-            hashes.add(json.dumps([manifest["hash"], manifest["tokens"], manifest["documents"]]))
-            row = {name: statistics.median(run[name] for run in runs) for name in runs[0]}
-            plain.setdefault(k, row["cpu_s"])
-            report.add(what=kind, threads=k, **row, to_text=row["cpu_s"] / plain[k])
-    if len(hashes) != 1:
-        raise fail("not all kinds of files give the same tokens")
-    report.show(as_json)
+def _identity(out: Path) -> str:
+    return json.dumps([manifest(out)[name] for name in ("hash", "tokens", "documents")])
 
 
-def _text(docs: list[str]) -> bytes:
-    return "".join(doc + "\n" for doc in docs).encode()
-
-
-def _json(docs: list[str], ensure_ascii: bool) -> bytes:
-    lines = (json.dumps({"id": k, "text": doc}, ensure_ascii=ensure_ascii) for k, doc in enumerate(docs))
-    return "".join(line + "\n" for line in lines).encode()
-
-
-def _frames(data: bytes, frame_bytes: int | None) -> Iterator[bytes]:
-    import zstandard
-
-    compressor = zstandard.ZstdCompressor(level=3, write_checksum=True)
-    step = frame_bytes or len(data)
-    return (compressor.compress(memoryview(data)[at : at + step]) for at in range(0, max(1, len(data)), step))
-
-
-def _write(path: Path, data: bytes, frame_bytes: int | None) -> Path:
-    with path.open("wb") as file:
-        file.writelines(_frames(data, frame_bytes))
-    return path
-
-
-def _write_files(folder: Path, docs: list[str], n_times: int, n_files: int) -> Path:
-    """The same documents in so many files, or in fewer where there are fewer documents."""
+def _write_small(folder: Path, docs: list[str], n_files: int) -> Path:
     folder.mkdir()
-    every = docs * n_times
-    step = -(-len(every) // n_files)
-    for number, at in enumerate(range(0, len(every), step)):
-        _write(folder / f"{number:06}.txt.zst", _text(every[at : at + step]), None)
+    step = -(-len(docs) // n_files)
+    for number, at in enumerate(range(0, len(docs), step)):
+        text = "".join(doc + "\n" for doc in docs[at : at + step]).encode()
+        write_frames(folder / f"{number:06}.txt.zst", text, ONE_FRAME)
     return folder
+
+
+# ------------------------------------------------------------------------------------------------ pipelines ---
+
+
+@benchmark(
+    3, gigabytes_option(0.4), threads_option,
+    click.option("-m", "--model", type=click.Path(exists=True, path_type=Path), help="Our model; Llama 2 by default."),
+    click.option("--peer-model", type=click.Path(exists=True, path_type=Path), help="The same as a tokenizer.json."),
+    click.option("--peer-python", "peer_pythons", multiple=True, envvar="PYUNITOK_PEERS", metavar="NAME=PYTHON",
+                 help="Python with datatrove or dolma installed; PYUNITOK_PEERS may list several."),
+    click.option("--megabytes", type=float, default=6.0, show_default=True, help="Text for each peer."),
+)  # fmt: skip
+def pipelines(bench: Bench, gigabytes: float, threads: int, model: Path | None, peer_model: Path | None,
+              peer_pythons: tuple[str, ...], megabytes: float) -> Report:  # fmt: skip
+    """Tokenize JSON lines in .zst beside datatrove and dolma, in tokens per second.
+
+    Documents of 4 KB of all corpora in turn. The peers are slow and get a sample of the documents. The time of one
+    document per process is subtracted. On the sample all must give the same number of each id.
+    """
+    ours = model or bench.models / "spm" / "llama2.model"
+    theirs = peer_model or bench.models / "hf" / "kitoken_llama2.json"
+    if not ours.exists() or not theirs.exists():
+        raise click.ClickException(f"{ours} or {theirs} is missing; use --model and --peer-model")
+    report = bench.report(f"pipelines: JSON lines in .zst, {threads} threads or processes, {ours.name}")
+    pythons = dict(given.split("=", 1) for given in peer_pythons)
+    peers = dict(_installed(pythons, report.notes))
+    # dolma strips texts, and both make one token of the text of a special token.
+    texts = (document.decode().strip() for document in documents(mixed(bench), DOC_BYTES))
+    lines = list(json_lines(t for t in texts if t and not any(s in t for s in ("<unk>", "<s>", EOS))))
+    n_bytes = sum(map(len, lines))
+    with bench.folder(gigabytes * 1.2e9) as folder:
+        _write_dealt(folder / "start", lines[:1] * threads, threads)
+        _write_dealt(folder / "part", lines[:: max(1, n_bytes // int(megabytes * 1e6))], threads)
+        n_lines = max(threads, round(gigabytes * 1e9 / n_bytes * len(lines)))
+        _write_dealt(folder / "all", islice(cycle(lines), n_lines), threads)
+        tokenize = partial(_ours, ours, threads, folder / "ours.u16")
+        expected = np.array(tokenize(folder / "part"))
+        functions: dict[str, Callable[[], object]] = {
+            "pyunitok, start": partial(tokenize, folder / "start"), "pyunitok": partial(tokenize, folder / "all"),
+        }  # fmt: skip
+        n_tokens = {"pyunitok": len(tokenize(folder / "all"))}
+        for name, (pipeline, python) in peers.items():
+            there = partial(_theirs, pipeline, python, theirs, threads, folder / f"{name}_out")
+            _compare(name, expected, there(folder / "part"))
+            functions[f"{name}, start"] = partial(there, folder / "start")
+            functions[name], n_tokens[name] = partial(there, folder / "part"), len(expected)
+        seconds = bench.interleave(functions)
+    rates = {who: [n / max(s, 1e-3) for s in less(seconds[who], seconds[f"{who}, start"])]
+             for who, n in n_tokens.items()}  # fmt: skip
+    for who, n in n_tokens.items():
+        times = None if who == "pyunitok" else ratio(rates["pyunitok"], rates[who])
+        report.add(
+            pipeline=who, start_s=statistics.median(seconds[f"{who}, start"]), s=statistics.median(seconds[who]),
+            Mtokens=n / 1e6, ktokens_per_s=statistics.median(rates[who]) / 1e3, ours_to_it=times,
+            target=times and PIPELINES_TARGET, verdict=times and verdict(times >= PIPELINES_TARGET),
+        )  # fmt: skip
+    if peers:
+        report.notes.append(f"verified: the same {len(expected):,} ids as each peer, in any order")
+    return report
+
+
+def _write_dealt(folder: Path, lines: Iterable[bytes], n_files: int) -> None:
+    """The lines, dealt to files of zstd frames of about FRAME_BYTES."""
+    folder.mkdir()
+    rest = iter(lines)
+    while some := list(islice(rest, n_files * FRAME_BYTES // DOC_BYTES)):
+        for k in range(n_files):
+            write_frames(folder / f"{k}.jsonl.zst", b"".join(some[k::n_files]), ONE_FRAME)
+
+
+def _ours(model: Path, threads: int, out: Path, folder: Path) -> Ids:
+    argv = [*command(), "tokenize", str(folder), "-o", str(out), "-m", str(model), "--eod", str(EOS_ID)]
+    run([*argv, "--overwrite", "--threads", str(threads)])
+    return np.memmap(out, "<u2", mode="r")
+
+
+def _theirs(peer: Pipeline, python: str, model: Path, processes: int, out: Path, folder: Path) -> list[Ids]:
+    """The ids of each file. Earlier output is removed first: dolma skips what is done."""
+    shutil.rmtree(out, ignore_errors=True)
+    out.mkdir()
+    script = out.with_name(f"run_{out.name}.py")  # not the name of a module that it imports
+    script.write_text(peer.script)
+    run([python, str(script), str(folder), str(out), str(model), str(processes)], _peer_environment(out))
+    return [np.memmap(path, "<u2", mode="r") for path in sorted(out.glob(peer.ids))]
+
+
+def _peer_environment(tmp: Path) -> dict[str, str]:
+    """Without the pyunitok of this process, and with one thread per process."""
+    kept = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    return kept | {"RAYON_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1", "TMPDIR": str(tmp)}
+
+
+def _compare(peer: str, ours: Ids, theirs: list[Ids]) -> None:
+    """Compare how often each id occurs: dolma shuffles documents."""
+    counts = (np.bincount(ids, minlength=1 << 16) for ids in (ours, np.concatenate(theirs)))
+    if len(wrong := np.flatnonzero(np.not_equal(*counts))):
+        raise fail(f"{peer}: id {wrong[0]} is not as frequent as in ours")
+
+
+def _installed(pythons: dict[str, str], notes: list[str]) -> Iterator[tuple[str, tuple[Pipeline, str]]]:
+    """The pipelines that a Python can run, with notes on versions and on what is left out."""
+    if unknown := pythons.keys() - PEERS.keys():
+        raise click.BadParameter(f"{', '.join(unknown)}: no such peer", param_hint="--peer-python")
+    for name in ("datatrove", "dolma"):
+        python, pipeline = pythons.get(name, sys.executable), opened(name)
+        say = f"import {pipeline.needs}; from importlib.metadata import version; print(version({name!r}))"
+        try:
+            notes.append(f"{name} {run([python, '-c', say], _peer_environment(Path('/tmp'))).strip()}")
+            yield name, (pipeline, python)
+        except (click.ClickException, OSError):
+            notes.append(f"{name} left out: {python} lacks one of {pipeline.needs}; use --peer-python")

@@ -1,84 +1,65 @@
-"""bench.py search: exactness of counts against the decoded text; latency of counts and of the page; infini-gram."""
+"""bench.py search: exact counts against the decoded text; latency of counts and of the page; infini-gram."""
 
 from __future__ import annotations
 
+import os
 import random
 import re
+import shutil
 import statistics
 import subprocess
-import sys
-import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import bench_page
 import click
 import numpy as np
-from bench_command import check_space, temporary_option
-from bench_timing import (
-    Corpora,
-    Report,
-    clock_option,
-    documents,
-    fail,
-    interleave,
-    json_option,
-    n_option,
-    one_core,
-    ratio,
-    shared_option,
-    shared_root,
-    verdict,
-    vocabulary,
-)
+import zstandard
+from bench_peers import available
+from bench_processes import command, environment, run
+from bench_texts import documents, english, mixed
+from bench_timing import Bench, Report, benchmark, cpu_seconds, fail, one_core, ratio, verdict
 
-from pyunitok import Packed, Tokenizer
+from pyunitok import Packed, Tokenizer, open_index
 from pyunitok._c import search as c_search
 from pyunitok.index.order import byte_rank
 from pyunitok.index.pieces import PieceTables
 from pyunitok.index.shard import IndexShard
 from pyunitok.index.suffix import suffix_array
 
-MODELS = {  # with unknown characters, which no text matches
-    "rwkv-world": None,
-    "llama2": "spm/llama2.model",
-    "t5": "spm/t5_base.model",
-    "bytepiece": "bytepiece/bytepiece.plus.40k.model",
-}
+# Some with unknown characters, which no text matches.
+MODELS = ("rwkv-world", "spm/llama2.model", "spm/t5_base.model", "bytepiece/bytepiece.plus.40k.model")
 PARTS = ("exact", "latency", "peer", "page")
+EXACT_BYTES, N_EXACT, N_LATENCY, N_PEER, N_PAGE = 20_000_000, 10_000, 6000, 2000, 50
+N_REGEX = 20  # queries of each model that a regular expression counts too; each takes a second
+PEER_TOKENS = 8_000_000
 MAX_WORK = 1 << 50
-N_PAGE = 50
-N_REGEX = 20  # queries of each model that a regular expression counts, too: a second each
-MEDIAN_TARGET_US, P99_TARGET_MS = 100, 3
+MEDIAN_TARGET_US, P99_TARGET_US, PAGE_TARGET_US = 100, 3000, 150_000
 UNKNOWN_SURFACE = " \u2047 ".encode()
 
 
-class Corpus:
+class TokenCorpus:
     """Documents of one model as one shard in memory, as an index has it."""
 
-    def __init__(self, tokenizer: Tokenizer, docs: list[bytes], eod: int, n_tokens: int = 0, seed: int = 1) -> None:
-        """n_tokens: so many, the documents over and over, each time in another order; 0: each once."""
-        encoded = tokenizer.encode_batch(docs, threads=2)
-        parts: list[Any] = []
-        rng, sizes, total = np.random.default_rng(seed), list[int](), 0
+    def __init__(self, tokenizer: Tokenizer, docs: list[bytes], n_tokens: int = 0) -> None:
+        """n_tokens: repeat the documents, each time in another order, up to that number; 0: take each once."""
+        ends = (tokenizer.eod_id, tokenizer.eos_id, tokenizer.vocab_size)
+        self.eod = next(int(end) for end in ends if end is not None)
+        self.encoded = tokenizer.encode_batch(docs, threads=2)
+        with_eod = [np.append(ids, self.eod).astype(np.uint16) for ids in self.encoded]
+        rng, parts, total = np.random.default_rng(1), list[Any](), 0
         while not parts or total < n_tokens:
             for k in rng.permutation(len(docs)).tolist() if n_tokens else range(len(docs)):
-                ids = encoded[k]
-                parts += [ids.astype(np.uint16), np.array([eod], np.uint16)]
-                sizes.append(len(ids) + 1)
-                total += len(ids) + 1
+                parts.append(with_eod[k])
+                total += len(with_eod[k])
                 if n_tokens and total >= n_tokens:
                     break
-        self.ids = np.concatenate(parts)
-        self.encoded, self.tokenizer, self.eod = encoded, tokenizer, eod
-        rank = byte_rank(tokenizer)
-        started = time.perf_counter()
+        self.ids, rank = np.concatenate(parts), byte_rank(tokenizer)
         sa = suffix_array(self.ids, rank=rank)
-        self.sort_seconds = time.perf_counter() - started
-        shard = IndexShard.from_arrays(self.ids, sa, rank=rank, ends=np.cumsum(sizes))
-        self.shard, self.tables = shard, PieceTables(tokenizer, shard.ranks)
+        self.shard = IndexShard.from_arrays(self.ids, sa, rank=rank, ends=np.cumsum([len(part) for part in parts]))
+        self.tables = PieceTables(tokenizer, self.shard.ranks)
         self.open(has_left=True)
 
     def open(self, *, has_left: bool) -> None:
@@ -94,15 +75,19 @@ class Corpus:
         return self.c.count_one(self.tables.c, text, MAX_WORK)[0]
 
 
-def eod_of(tokenizer: Tokenizer) -> int:
-    eod = tokenizer.eod_id if tokenizer.eod_id is not None else tokenizer.eos_id
-    return int(eod if eod is not None else tokenizer.vocab_size)
+def add(report: Report, what: str, n_tokens: int, seconds: list[float], ok: bool | None, times: float | None = None,
+        wrong: int | None = None) -> None:  # fmt: skip
+    """A row with the latency of queries in µs."""
+    report.add(
+        what=what, tokens=n_tokens, queries=len(seconds), wrong=wrong, median_us=statistics.median(seconds) * 1e6,
+        p99_us=float(np.percentile(seconds, 99)) * 1e6, max_us=max(seconds) * 1e6, x_infini_gram=times,
+        verdict=None if ok is None else verdict(ok),
+    )  # fmt: skip
 
 
 def overlapping(text: bytes, query: bytes) -> int:
-    """Occurrences of `query`, overlapping ones included: the regular expression's count, in less time."""
-    borders = any(query.startswith(query[k:]) for k in range(1, len(query)))
-    if not borders:  # occurrences cannot overlap
+    """Occurrences of `query`, overlapping ones included, in less time than a regular expression takes."""
+    if not any(query.startswith(query[k:]) for k in range(1, len(query))):  # occurrences cannot overlap
         return text.count(query)
     n, at = 0, text.find(query)
     while at >= 0:
@@ -110,15 +95,14 @@ def overlapping(text: bytes, query: bytes) -> int:
     return n
 
 
-def check_exact(name: str, tokenizer: Tokenizer, text: bytes, n_queries: int, report: Report) -> None:
-    """Count random substrings of 1 to 64 bytes, and compare."""
-    corpus = Corpus(tokenizer, documents(text), eod_of(tokenizer))
+def check_exact(report: Report, name: str, tokenizer: Tokenizer, text: bytes) -> None:
+    """Count random substrings of 1 to 64 bytes in the index and in the decoded text."""
+    corpus = TokenCorpus(tokenizer, documents(text))
     decoded = [part.tobytes() for part in tokenizer.decode_bytes_batch(corpus.encoded)]
-    if tokenizer.unk_id is not None:  # an unknown character is no text, and shows as this
+    if tokenizer.unk_id is not None:
         decoded = [part.replace(UNKNOWN_SURFACE, b"\xff") for part in decoded]
-    whole = b"\xff".join(decoded)
-    rng, wrong, seconds, n_found = random.Random(7), 0, [], 0
-    for k in range(n_queries):
+    whole, rng, seconds = b"\xff".join(decoded), random.Random(7), list[float]()
+    for k in range(N_EXACT):
         query = b"\xff"
         while b"\xff" in query:
             at = rng.randrange(len(whole) - 64)
@@ -127,84 +111,44 @@ def check_exact(name: str, tokenizer: Tokenizer, text: bytes, n_queries: int, re
         found = corpus.count(query)
         seconds.append(time.perf_counter() - started)
         expected = overlapping(whole, query)
-        if k < N_REGEX:
-            expected_too = len(re.findall(b"(?=" + re.escape(query) + b")", whole))
-            if expected_too != expected:
-                raise fail("the regular expression and the plain count differ")
-        wrong += found != expected
-        n_found += found
-    if wrong:
-        raise fail(f"{name}: {wrong} of {n_queries} counts differ")
-    report.add(
-        what=f"exact: {name}", tokens=len(corpus.ids), queries=n_queries, wrong=wrong, occurrences=n_found,
-        median_us=statistics.median(seconds) * 1e6, p99_us=float(np.percentile(seconds, 99)) * 1e6,
-        max_us=max(seconds) * 1e6, verdict=verdict(wrong == 0),
-    )  # fmt: skip
+        if k < N_REGEX and len(re.findall(b"(?=" + re.escape(query) + b")", whole)) != expected:
+            raise fail("the regular expression and the plain count differ")
+        if found != expected:
+            raise fail(f"{name}: {query!r} is counted {found} times and occurs {expected} times")
+    add(report, f"exact: {name}", len(corpus.ids), seconds, True, wrong=0)
 
 
-def phrases(text: str, n: int, seed: int = 3) -> list[bytes]:
-    """Phrases of 1 to 6 words, as they stand in the text: their lengths in turn."""
-    rng = random.Random(seed)
-    words = list(re.finditer(r"[A-Za-z]+", text))
-    ret: list[bytes] = []
+def phrases(text: str, n: int, seed: int = 3) -> list[str]:
+    """Phrases of 1 to 6 words, in turn, that occur in the text."""
+    rng, words, ret = random.Random(seed), list(re.finditer(r"[A-Za-z]+", text)), list[str]()
     while len(ret) < n:
         k, at = len(ret) % 6 + 1, rng.randrange(len(words) - 6)
         phrase = text[words[at].start() : words[at + k - 1].end()]
         if re.fullmatch(r"[A-Za-z]+( [A-Za-z]+)*", phrase):
-            ret.append(phrase.encode())
+            ret.append(phrase)
     return ret
 
 
-def english_of(corpora: Corpora) -> str:
-    names = [name for name in corpora.names if name.startswith("en_") or name == "sample"]
-    return b"".join(map(corpora.read, names)).decode("utf-8", "ignore")
+def measure_latency(bench: Bench, report: Report, corpus: TokenCorpus, texts: list[bytes]) -> None:
+    """One call after another, Python included, in warm memory."""
+    now = cpu_seconds if bench.clock == "cpu" else time.perf_counter
+    for what, has_left in (("with --left", True), ("without --left", False)):
+        corpus.open(has_left=has_left)
+        for text in texts:
+            corpus.count(text)
+        seconds = []
+        for text in texts:
+            started = now()
+            corpus.count(text)
+            seconds.append(now() - started)
+        us = statistics.median(seconds) * 1e6, float(np.percentile(seconds, 99)) * 1e6
+        add(report, f"count {what}", len(corpus.ids), seconds, us[0] <= MEDIAN_TARGET_US and us[1] <= P99_TARGET_US)
 
 
-def measure_latency(corpus: Corpus, texts: list[bytes], clock: str, what: str, report: Report) -> None:
-    """One call after another, Python included, from warm memory."""
-    now = time.process_time if clock == "cpu" else time.perf_counter
-    for text in texts:
-        corpus.count(text)
-    by_words: dict[int, list[float]] = {}
-    for text in texts:
-        started = now()
-        corpus.count(text)
-        by_words.setdefault(text.count(b" ") + 1, []).append(now() - started)
-    everything = [seconds for part in by_words.values() for seconds in part]
-    for words, seconds in [*sorted(by_words.items()), (0, everything)]:
-        median, p99 = statistics.median(seconds) * 1e6, float(np.percentile(seconds, 99)) * 1e6
-        is_met = median <= MEDIAN_TARGET_US and p99 <= P99_TARGET_MS * 1e3
-        report.add(
-            what=f"count, {what}: {words} words" if words else f"count, {what}: 1 to 6 words", tokens=len(corpus.ids),
-            queries=len(seconds), wrong=None, occurrences=None, median_us=median, p99_us=p99, max_us=max(seconds) * 1e6,
-            verdict=None if words else verdict(is_met),
-        )  # fmt: skip
-
-
-def infini_gram(ids: np.ndarray[Any, Any], eod: int, folder: Path) -> Any:
-    """Its engine over the same tokens, indexed by itself; None where it is not installed."""
-    try:
-        from infini_gram.engine import InfiniGramEngine
-    except ImportError:
-        return None
-    stream = ids.copy()
-    stream[stream == eod] = 0xFFFF  # its separator
-    np.concatenate((np.array([0xFFFF], np.uint16), stream[:-1])).tofile(folder / "tokenized.0")
-    starts = np.concatenate(([0], np.flatnonzero(stream[:-1] == 0xFFFF) + 1))
-    (starts.astype("<u8") * 2).tofile(folder / "offset.0")
-    argv = ["-m", "infini_gram.indexing", "--data_dir", folder, "--save_dir", folder, "--mem", "4", "--cpus", "2"]
-    argv += ["--shards", "1", "--token_dtype", "u16", "--ulimit", "1024"]
-    done = subprocess.run([sys.executable, *map(str, argv)], capture_output=True, text=True)
-    if not (folder / "table.0").exists():
-        raise fail(f"infini-gram's indexing failed: {done.stderr[-500:]}")
-    return InfiniGramEngine(str(folder), eos_token_id=eod, vocab_size=65535, version=4, token_dtype="u16")
-
-
-def measure_peer(corpus: Corpus, n_queries: int, n: int, clock: str, report: Report) -> None:
-    """count_tokens beside infini-gram's count: one call a query, and all in one call."""
-    rng = random.Random(5)
-    queries: list[Any] = []
-    while len(queries) < n_queries:
+def measure_peer(bench: Bench, report: Report, corpus: TokenCorpus) -> None:
+    """count_tokens beside infini-gram's count: one call per query, and all queries in one call."""
+    rng, queries = random.Random(5), list[Any]()
+    while len(queries) < N_PEER:
         at = rng.randrange(len(corpus.ids) - 8)
         query = corpus.ids[at : at + rng.randrange(1, 8)]
         if corpus.eod not in query:
@@ -212,100 +156,164 @@ def measure_peer(corpus: Corpus, n_queries: int, n: int, clock: str, report: Rep
     lists = [query.tolist() for query in queries]
     packed = Packed(np.concatenate(queries), np.cumsum([0, *map(len, queries)], dtype=np.int64))
     begins, ends = packed.offsets[:-1].copy(), packed.offsets[1:].copy()
-    with tempfile.TemporaryDirectory() as folder:
-        engine = infini_gram(corpus.ids, corpus.eod, Path(folder))
-        if engine is None:
-            report.notes.append("infini-gram is not installed: not compared")
-            return
+    with bench.folder(1e9) as folder:
+        for _, engine in available(report.notes, ["infini-gram"], corpus.ids, corpus.eod, folder):
 
-        def ours() -> list[int]:
-            ret = []
-            for query in lists:
-                lo, hi = corpus.c.tokens_of(np.array(query, np.uint16))
-                ret.append(hi - lo)
-            return ret
+            def ours() -> list[int]:
+                found = (corpus.c.tokens_of(np.array(query, np.uint16)) for query in lists)
+                return [hi - lo for lo, hi in found]
 
-        def batch() -> Any:
-            lo, hi = corpus.c.tokens(packed.data, begins, ends)
-            return hi - lo
+            def batch() -> Any:
+                lo, hi = corpus.c.tokens(packed.data, begins, ends)
+                return (hi - lo).tolist()
 
-        def theirs() -> list[int]:
-            return [engine.count(query)["count"] for query in lists]
+            def theirs(engine: Any = engine) -> list[int]:
+                return [engine.count(query)["count"] for query in lists]
 
-        if ours() != theirs() or batch().tolist() != ours():
-            raise fail("infini-gram's counts differ from ours")
-        calls: dict[str, Callable[[], object]] = {"ours": ours, "batch": batch, "theirs": theirs}
-        seconds = interleave(calls, n, clock=clock)
-        for what, key, target in (("count_tokens", "ours", 1.0), ("count_tokens_batch", "batch", 5.0)):
-            times = ratio(seconds["theirs"], seconds[key])
-            us = statistics.median(seconds[key]) / n_queries * 1e6
-            report.add(
-                what=f"{what}: {times:.1f} x infini-gram", tokens=len(corpus.ids), queries=n_queries, wrong=0,
-                occurrences=None, median_us=us, p99_us=None, max_us=None, verdict=verdict(times >= target),
-            )  # fmt: skip
-        us = statistics.median(seconds["theirs"]) / n_queries * 1e6
-        report.add(
-            what="infini-gram count", tokens=len(corpus.ids), queries=n_queries, wrong=None, occurrences=None,
-            median_us=us, p99_us=None, max_us=None, verdict=None,
-        )  # fmt: skip
+            if ours() != theirs() or batch() != ours():
+                raise fail("infini-gram's counts differ from ours")
+            calls: dict[str, Callable[[], object]] = {"ours": ours, "batch": batch, "theirs": theirs}
+            seconds = bench.interleave(calls)
+            for what, key, target in (("count_tokens", "ours", 1.0), ("count_tokens_batch", "batch", 5.0),
+                                      ("infini-gram count", "theirs", None)):  # fmt: skip
+                times, each = ratio(seconds["theirs"], seconds[key]), [s / N_PEER for s in seconds[key]]
+                add(report, what, len(corpus.ids), each, None if target is None else times >= target, times, 0)
 
 
-@click.command()
-@shared_option
-@n_option(5)
-@click.option("--part", "parts", multiple=True, type=click.Choice(PARTS), help="Only this; may be given several times.")
-@click.option("--megabytes", type=click.IntRange(1), default=20, show_default=True, help="exact: of text.")
-@click.option("--queries", type=click.IntRange(1), default=10_000, show_default=True, help="exact: a model.")
-@click.option("--model", "models", multiple=True, type=click.Choice(list(MODELS)), help="exact: only these.")
-@click.option("--tokens", type=click.IntRange(1), default=32_000_000, show_default=True, help="latency: how many.")
-@click.option("--peer-tokens", type=click.IntRange(1), default=8_000_000, show_default=True, help="peer: how many.")
-@click.option("--page-megabytes", type=click.IntRange(1), default=1000, show_default=True, help="page: of text.")
-@temporary_option
-@clock_option
-@json_option
-def search(
-    shared: Path | None, n: int, parts: tuple[str, ...], megabytes: int, queries: int, models: tuple[str, ...],
-    tokens: int, peer_tokens: int, page_megabytes: int, tmp: str | None, clock: str, as_json: bool,
-) -> None:  # fmt: skip
-    """Search in suffix arrays: whether counts of text are exact, how long they take, and infini-gram beside it.
+# ------------------------------------------------------------------------------------------------- the page ---
 
-    exact    random substrings of 1 to 64 bytes of all corpora in turn, counted in the index and in the decoded text
-    latency  phrases of 1 to 6 words of the English corpora, over RWKV World tokens of all corpora, repeated in other
-             orders until there are enough; one core
-    peer     sequences of 1 to 7 tokens, one call each and in a batch, over the same tokens
-    page     `pyunitok serve` in chromium: from Enter to the first frame that shows the count, of 50 texts; cold: the
-             server has just started, and the files are not in memory; both cores
+SHARD_TOKENS = "64M"
+FREQUENT = ["the", "e", " ", "a", " the ", "of the", "in", "的"]
+ABSENT = ["qwxzvkj", "the the of of", "zzzzzzzzzz", "日本語xyz", "th e", "An absent phrase of six words"]
+FLAGS = [
+    "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
+    "--disable-background-networking", "--disable-component-update", "--disable-sync",
+]  # fmt: skip
+
+# Milliseconds from the key to the first frame that shows the count.
+_WATCH = """() => {
+  const count = document.getElementById("count");
+  window.asked = 0;
+  window.took = null;
+  document.addEventListener("keydown", (event) => {
+    if (event.key === "Enter") { window.asked = performance.now(); window.took = null; }
+  }, true);
+  new MutationObserver(() => {
+    if (!/occurrence/.test(count.textContent) || window.took !== null) return;
+    requestAnimationFrame(() => { if (window.took === null) window.took = performance.now() - window.asked; });
+  }).observe(count, { childList: true, characterData: true, subtree: true });
+}"""
+_TOOK = """() => new Promise((resolve) => {
+  const poll = () => window.took === null ? setTimeout(poll, 5) : resolve(window.took);
+  poll();
+})"""
+
+
+def build(text: bytes, n_bytes: int, folder: Path) -> Path:
+    """Index n_bytes of the text, repeated, with its parts in another order each time; a line is a document."""
+    parts, rng = documents(text), random.Random(1)
+    with (folder / "text.txt.zst").open("wb") as file, zstandard.ZstdCompressor(1).stream_writer(file) as writer:
+        while n_bytes > 0:
+            rng.shuffle(parts)
+            for part in parts:
+                writer.write(part[: max(0, n_bytes)])
+                n_bytes -= len(part)
+    run([*command(), "tokenize", str(folder / "text.txt.zst"), "-o", str(folder / "ids.u16"), "--doc", "\\n"])
+    run([*command(), "index", str(folder / "ids.u16"), "-o", str(folder / "idx"), "--shard-tokens", SHARD_TOKENS])
+    for path in (path for path in [*folder.iterdir(), *(folder / "idx").iterdir()] if path.is_file()):
+        with path.open("rb") as written:  # drop the file from memory
+            os.fsync(written.fileno())
+            os.posix_fadvise(written.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+    return folder / "idx"
+
+
+def page_queries(words: list[str], text: str) -> list[str]:
+    """Frequent and absent texts, phrases, and substrings that begin and end anywhere."""
+    rng, ret = random.Random(11), FREQUENT + ABSENT
+    while len(ret) < N_PAGE:
+        begin = rng.randrange(len(text) - 40)
+        query = words[len(ret)] if len(ret) % 3 else text[begin : begin + rng.randrange(2, 25)]
+        if query.isprintable() and query.strip() and query not in ret:
+            ret.append(query)
+    rng.shuffle(ret)
+    return ret
+
+
+@contextmanager
+def served(folder: Path) -> Iterator[str]:
+    """The address of a server in a process of its own."""
+    argv, env = [*command(), "serve", str(folder), "--port", "0"], environment() | {"PYTHONUNBUFFERED": "1"}
+    with subprocess.Popen(argv, env=env, stdout=subprocess.PIPE, text=True) as server:
+        try:
+            assert server.stdout
+            found = re.search(r"http://\S+", server.stdout.readline())
+            if not found:
+                raise fail("the server did not start")
+            yield found[0]
+        finally:
+            server.terminate()
+
+
+def measure_page(report: Report, folder: Path, texts: list[str], n: int) -> None:
+    """Cold: the files are not in memory, and each query is the first of its kind; then n times warm."""
+    from playwright.sync_api import sync_playwright
+
+    seconds: dict[str, list[float]] = {"cold": [], "warm": []}
+    shown: dict[str, str] = {}
+    with served(folder) as address, sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=shutil.which("chromium"), args=FLAGS)
+        page = browser.new_page(viewport={"width": 1280, "height": 800})
+        page.goto(address)
+        page.evaluate(_WATCH)
+        for turn in range(n + 1):
+            for text in texts:
+                page.fill("#q", text)
+                page.evaluate("() => { window.took = null; }")
+                page.press("#q", "Enter")
+                seconds["warm" if turn else "cold"].append(page.evaluate(_TOOK) / 1e3)
+                shown[text] = page.inner_text("#count b")
+                page.wait_for_selector("#view:not(.loading)")  # so that the next query finds the server idle
+        browser.close()
+    index = open_index(folder)
+    for text, found in shown.items():
+        expected = int(index.count(text))
+        if "at least" in found or int(re.sub(r"\D", "", found)) != expected:
+            raise fail(f"{text!r}: the page shows {found}, not {expected}")
+    for what, taken in seconds.items():
+        add(report, f"page, {what}: Enter to the count", index.n_tokens, taken, max(taken) * 1e6 <= PAGE_TARGET_US)
+
+
+@benchmark(
+    5,
+    click.option("--part", "parts", multiple=True, type=click.Choice(PARTS), help="Run only this part; repeatable."),
+    click.option("--tokens", default=32.0, show_default=True, help="latency: millions of tokens."),
+    click.option("--megabytes", type=click.IntRange(1), default=1000, show_default=True, help="page: text size."),
+)  # fmt: skip
+def search(bench: Bench, parts: tuple[str, ...], tokens: float, megabytes: int) -> Report:
+    """Search suffix arrays: exact counts, their latency, infini-gram, and the page.
+
+    exact    random substrings of 1 to 64 bytes, counted in the index and in the decoded text
+    latency  phrases of 1 to 6 words of the English corpora, in tokens of all corpora; one core
+    peer     sequences of 1 to 7 tokens, one per call and in a batch, over the same tokens
+    page     `pyunitok serve` in chromium, from Enter to the first frame that shows the count
     """
-    report = Report("search: counts in suffix arrays, in memory, one core", n, clock)
-    chosen = parts or PARTS
-    corpora = Corpora.find(shared, None)
-    text = corpora.round_robin()
+    report, chosen, text = bench.report("search: counts in suffix arrays, in memory"), parts or PARTS, mixed(bench)
     if "exact" in chosen:
-        for name in models or MODELS:
-            model = MODELS[name]
-            path = vocabulary() if model is None else shared_root(shared) / "data" / "models" / model
-            part = documents(text, megabytes * 1_000_000)[0]
-            check_exact(name, Tokenizer.from_file(path), part, queries, report)
-    tokenizer = Tokenizer.from_file(vocabulary())
+        for model in MODELS:
+            path = str(bench.models / model) if "/" in model else model
+            if "/" not in model or Path(path).exists():
+                check_exact(report, model, Tokenizer.from_file(path), documents(text, EXACT_BYTES)[0])
     with one_core():
+        if "latency" in chosen or "peer" in chosen:
+            tokenizer, texts = Tokenizer.from_file("rwkv-world"), phrases(english(bench), N_LATENCY)
         if "latency" in chosen:
-            corpus = Corpus(tokenizer, documents(text), 0, tokens)
-            report.notes.append(f"sorting {len(corpus.ids):,} tokens took {corpus.sort_seconds:.1f} s")
-            texts = phrases(english_of(corpora), 6000)
-            for what, has_left in (("--left", True), ("no --left", False)):
-                corpus.open(has_left=has_left)
-                measure_latency(corpus, texts, clock, what, report)
-            del corpus
+            corpus = TokenCorpus(tokenizer, documents(text), int(tokens * 1e6))
+            measure_latency(bench, report, corpus, [phrase.encode() for phrase in texts])
         if "peer" in chosen:
-            small = Corpus(tokenizer, documents(text), 0, peer_tokens)
-            measure_peer(small, 2000, n, clock, report)
-    if "page" in chosen and bench_page.has_browser():
-        with tempfile.TemporaryDirectory(dir=tmp) as name:
-            check_space(Path(name), 3.5e6 * page_megabytes)
-            folder = bench_page.build(corpora, page_megabytes, Path(name))
-            queried = bench_page.queries(english_of(corpora), text.decode("utf-8", "ignore"), N_PAGE)
-            bench_page.measure_page(folder, queried, n, report)
-    report.notes.append("verified: counts are those of the decoded text (exact), and infini-gram's (peer)")
-    report.show(as_json)
-
-
+            measure_peer(bench, report, TokenCorpus(tokenizer, documents(text), PEER_TOKENS))
+    if "page" in chosen and shutil.which("chromium"):
+        with bench.folder(3.5e6 * megabytes) as folder:
+            queries = page_queries(phrases(english(bench), N_PAGE), text.decode("utf-8", "ignore"))
+            measure_page(report, build(text, megabytes * 1_000_000, folder), queries, bench.n)
+    report.notes.append("verified: counts are those of the decoded text, of infini-gram, and of open_index (page)")
+    return report

@@ -1,68 +1,122 @@
-"""What the benchmarks share: texts, one interleaving timer, what runs where, and a table that is also JSON."""
+"""Shared by all benchmarks: their options, one interleaved timing loop, processes and their usage, and the report."""
 
 from __future__ import annotations
 
+import functools
 import gc
-import importlib
 import json
 import os
 import platform
 import re
+import resource
+import shutil
 import statistics
-import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import cache
 from importlib import metadata
-from itertools import cycle
 from pathlib import Path
 from typing import Any
 
 import click
 
 ROOT = Path(__file__).resolve().parent.parent
-sys.path.append(str(ROOT))  # an installed pyunitok goes first; this finds one built in place
+sys.path.append(str(ROOT))  # an installed pyunitok takes precedence; this finds one built in place
 
-SAMPLE = "sample"  # the corpus of tests/data, which is always there
-DOC_BYTES = 16 * 1024
-
-# -------------------------------------------------------------------------------------------------- options ---
-
-shared_option = click.option("--shared", type=click.Path(exists=True, path_type=Path), help="Has data/corpora in it.")
-corpora_option = click.option("--corpora", metavar="A,B", help="Only these; 'sample' is the one of tests/data.")
-json_option = click.option("--json", "as_json", is_flag=True, help="JSON instead of a table.")
-cpu_option = click.option("--cpu", metavar="LEVEL", help="portable, sse2, avx2, avx512 or neon; the best by default.")
-clock_option = click.option(
-    "--clock", type=click.Choice(["wall", "cpu"]), default="wall", show_default=True,
-    help="cpu: of this process, threads included; for a machine that others use too.",
-)  # fmt: skip
+threads_option = click.option("--threads", type=click.IntRange(1), default=2, show_default=True)
 
 
-def n_option(default: int) -> Callable[[Any], Any]:
-    return click.option("-n", type=click.IntRange(1), default=default, show_default=True, help="Timed turns.")
+def gigabytes_option(default: float) -> Callable[[Any], Any]:
+    return click.option("--gigabytes", type=float, default=default, show_default=True, help="Size of the text.")
+
+
+def fail(message: str) -> click.ClickException:
+    """Raised when results differ: a benchmark prints no figure for wrong results."""
+    return click.ClickException(f"not measured: {message}")
+
+
+@dataclass(frozen=True)
+class Bench:
+    """The options that all benchmarks share."""
+
+    shared: Path
+    corpora: str | None
+    n: int
+    clock: str
+    tmp: str | None
+
+    @property
+    def models(self) -> Path:
+        return self.shared / "data" / "models"
+
+    def report(self, title: str) -> Report:
+        return Report(title, self.n, self.clock)
+
+    def interleave(self, functions: Functions, before: Functions | None = None) -> Seconds:
+        return interleave(functions, self.n, before=before, clock=self.clock)
+
+    @contextmanager
+    def folder(self, n_bytes: float) -> Iterator[Path]:
+        """A temporary folder in --tmp with n_bytes of free space."""
+        with tempfile.TemporaryDirectory(dir=self.tmp) as name:
+            free = shutil.disk_usage(name).free
+            if free < n_bytes:
+                raise click.ClickException(f"{name} has {free / 1e9:.1f} GB free, needs {n_bytes / 1e9:.1f}; use --tmp")
+            yield Path(name)
+
+
+def benchmark(
+    n: int, *options: Callable[[Any], Any], name: str | None = None
+) -> Callable[[Callable[..., Report]], click.Command]:
+    """A command with `options` and the shared ones. Its function takes a Bench and returns the report to print."""
+    shared_options = (
+        click.option("--shared", type=click.Path(exists=True, path_type=Path), help="Folder that contains data/."),
+        click.option("--corpora", metavar="A,B", help="Measure only these; 'sample' is the one in tests/data."),
+        click.option("-n", type=click.IntRange(1), default=n, show_default=True, help="Timed turns."),
+        click.option("--clock", type=click.Choice(["wall", "cpu"]), default="wall", show_default=True,
+                     help="cpu: time of all threads and child processes, for a busy machine."),
+        click.option("--tmp", type=click.Path(exists=True, file_okay=False), help="Folder for temporary files."),
+        click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table."),
+    )  # fmt: skip
+
+    def decorate(function: Callable[..., Report]) -> click.Command:
+        @functools.wraps(function)
+        def call(shared: Path | None, corpora: str | None, n: int, clock: str, tmp: str | None, as_json: bool,
+                 **own: Any) -> None:  # fmt: skip
+            root = shared or Path(os.environ.get("PYUNITOK_SHARED", ROOT.parent / "shared"))
+            function(Bench(root, corpora, n, clock, tmp), **own).show(as_json)
+
+        wrapped: Callable[..., Any] = call
+        for option in reversed((*options, *shared_options)):
+            wrapped = option(wrapped)
+        return click.command(name or function.__name__)(wrapped)
+
+    return decorate
 
 
 # --------------------------------------------------------------------------------------------------- timing ---
 
+Functions = Mapping[str, Callable[[], object]]
+Seconds = dict[str, list[float]]
 
-def interleave(
-    functions: Mapping[str, Callable[[], object]],
-    n: int,
-    *,
-    before: Mapping[str, Callable[[], object]] | None = None,
-    clock: str = "wall",
-) -> dict[str, list[float]]:
-    """Seconds of n calls of each function, turn by turn, so that whatever disturbs one disturbs all.
 
-    Each is called once untimed first. before[name] runs untimed before every call of functions[name]. Results are
-    freed, and garbage is collected, outside of what is timed.
+def cpu_seconds() -> float:
+    """Processor time of this process and of its finished children."""
+    children = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return time.process_time() + children.ru_utime + children.ru_stime
+
+
+def interleave(functions: Functions, n: int, *, before: Functions | None = None, clock: str = "wall") -> Seconds:
+    """Seconds of n calls of each function, in turns, so that a disturbance affects all of them.
+
+    The first turn is not timed. before[name] runs untimed before every call of functions[name]. Results are freed and
+    garbage is collected outside the timed part. With the clock "own", functions return the seconds.
     """
-    now = time.process_time if clock == "cpu" else time.perf_counter
-    seconds: dict[str, list[float]] = {name: [] for name in functions}
+    now = cpu_seconds if clock == "cpu" else time.perf_counter
+    seconds: Seconds = {name: [] for name in functions}
     for turn in range(n + 1):
         for name, function in functions.items():
             if before and name in before:
@@ -70,12 +124,12 @@ def interleave(
             gc.collect()
             gc.disable()
             started = now()
-            result = function()
+            result: Any = function()
             elapsed = now() - started
             gc.enable()
-            del result
             if turn:
-                seconds[name].append(elapsed)
+                seconds[name].append(float(result) if clock == "own" else elapsed)
+            del result
     return seconds
 
 
@@ -84,25 +138,27 @@ def ratio(numerators: Sequence[float], denominators: Sequence[float]) -> float:
     return statistics.median(a / b for a, b in zip(numerators, denominators, strict=True))
 
 
-def warm_up(tokenizer: Any, docs: list[Any]) -> None:
-    """The state in the middle of a corpus: the memo holds what came before, and only that."""
-    tokenizer.codec.scratches.clear()
-    if docs:
-        tokenizer.encode_batch(docs, threads=1)
+def less(seconds: Sequence[float], start: Sequence[float]) -> list[float]:
+    """The seconds of each turn without those of an empty run."""
+    return [a - b for a, b in zip(seconds, start, strict=True)]
+
+
+def speed(n_bytes: float, seconds: Sequence[float]) -> float:
+    """MB/s of the median."""
+    return n_bytes / statistics.median(seconds) / 1e6
 
 
 def verdict(ok: bool) -> str:
     return "pass" if ok else "MISS"
 
 
-def fail(message: str) -> click.ClickException:
-    """What a benchmark raises where results differ: no figure of wrong results is ever printed."""
-    return click.ClickException(f"not measured: {message}")
+def at_least(value: float, target: float | None) -> str | None:
+    return None if target is None else verdict(value >= target)
 
 
 @contextmanager
 def one_core() -> Iterator[None]:
-    """Pins this thread, and those it starts, to one core; does nothing where the system has no such call."""
+    """Pin this thread and those it starts to one core, where the system supports that."""
     if not hasattr(os, "sched_setaffinity"):
         yield
         return
@@ -114,166 +170,29 @@ def one_core() -> Iterator[None]:
         os.sched_setaffinity(0, cores)
 
 
-# ---------------------------------------------------------------------------------------------------- texts ---
-
-
-def shared_root(shared: Path | None) -> Path:
-    """The folder with data/ in it."""
-    return shared or Path(os.environ.get("PYUNITOK_SHARED", ROOT.parent / "shared"))
-
-
-@dataclass(frozen=True)
-class Corpora:
-    """The corpora to measure on: <folder>/<name>.txt.zst, and the sample."""
-
-    folder: Path
-    names: tuple[str, ...]
-
-    @classmethod
-    def find(cls, shared: Path | None, names: str | None) -> Corpora:
-        """`shared` is the folder with data/corpora in it; without one, or names of one's own, there is the sample."""
-        folder = shared_root(shared) / "data" / "corpora"
-        there = sorted(path.name.removesuffix(".txt.zst") for path in folder.glob("*.txt.zst")) or [SAMPLE]
-        wanted = names.split(",") if names else there
-        missing = [name for name in wanted if name not in (*there, SAMPLE)]
-        if missing:
-            raise click.ClickException(f"no corpus {', '.join(missing)} in {folder}; there are {', '.join(there)}")
-        return cls(folder, tuple(wanted))
-
-    def read(self, name: str) -> bytes:
-        import zstandard
-
-        path = ROOT / "tests" / "data" / "sample.jsonl.zst" if name == SAMPLE else self.folder / f"{name}.txt.zst"
-        reader = zstandard.ZstdDecompressor().stream_reader(path.read_bytes(), read_across_frames=True)
-        data: bytes = reader.read()
-        if name == SAMPLE:
-            lines = data.decode().split("\n")
-            data = "\n".join(json.loads(line)["text"] for line in lines if line).encode()
-        return data
-
-    def round_robin(self, slice_bytes: int = 1 << 20) -> bytes:
-        """All corpora in one text: a slice of each in turn until all are used up."""
-        slices = [iter(documents(self.read(name), slice_bytes)) for name in self.names]
-        parts: list[bytes] = []
-        while slices:
-            for corpus in list(slices):
-                part = next(corpus, None)
-                if part is None:
-                    slices.remove(corpus)
-                else:
-                    parts.append(part)
-        return b"".join(parts)
-
-
-def documents(text: bytes, n_bytes: int = DOC_BYTES) -> list[bytes]:
-    """The text in parts of n_bytes, or a little less: no character is cut."""
-    parts, begin = [], 0
-    while begin < len(text):
-        end = min(begin + n_bytes, len(text))
-        while end < len(text) and text[end] & 0xC0 == 0x80:
-            end -= 1
-        parts.append(text[begin:end])
-        begin = end
-    return parts
-
-
-def write_zst(path: Path, text: bytes, n_bytes: int, *, window_log: int | None = None) -> None:
-    """n_bytes of `text`, over and over, as one zstd frame of level 3 that does not say how long it is."""
-    import zstandard
-
-    parameters = zstandard.ZstdCompressionParameters.from_level(3, **({"window_log": window_log} if window_log else {}))
-    compressor = zstandard.ZstdCompressor(compression_params=parameters)
-    with path.open("wb") as file, compressor.stream_writer(file) as writer:
-        for part in cycle(documents(text, 1 << 20)):
-            writer.write(part[:n_bytes])
-            n_bytes -= len(part)
-            if n_bytes <= 0:
-                return
-
-
-# ------------------------------------------------------------------------------------------------ the peers ---
-
-
-def peer() -> Any:
-    """The module pyrwkv_tokenizer."""
-    os.environ.setdefault("RAYON_NUM_THREADS", "1")  # its encode_batch starts threads of its own
-    try:
-        return importlib.import_module("pyrwkv_tokenizer")
-    except ImportError:
-        raise click.ClickException("this needs its peer: pip install pyrwkv-tokenizer==0.9.1") from None
-
-
-def vocabulary() -> Path:
-    """The text file of the RWKV World vocabulary."""
-    from pyunitok.errors import VocabularyError
-    from pyunitok.vocab import rwkv
-
-    try:
-        return rwkv.find_installed()
-    except VocabularyError as error:
-        raise click.ClickException(str(error)) from None
-
-
-def command() -> list[str]:
-    """How to start pyunitok: the installed script of this Python, or the checkout's module."""
-    script = Path(sys.executable).parent / "pyunitok"
-    return [str(script)] if script.exists() else [sys.executable, "-c", "from pyunitok.cli import main; main()"]
-
-
-@cache
-def _bytecode_folder() -> tempfile.TemporaryDirectory[str]:
-    return tempfile.TemporaryDirectory()
-
-
-def run(argv: Sequence[str]) -> str:
-    """Run it with the pyunitok of this process in reach; what it printed. ClickException with its words if it fails.
-
-    Modules are compiled once, as when a package is installed, and not in each process if this one writes no bytecode.
-    """
-    import pyunitok
-
-    environment = os.environ | {"PYTHONPATH": str(Path(pyunitok.__file__).parent.parent)}
-    environment["PYTHONPYCACHEPREFIX"] = _bytecode_folder().name
-    environment.pop("PYTHONDONTWRITEBYTECODE", None)
-    done = subprocess.run(argv, env=environment, capture_output=True, text=True)
-    if done.returncode:
-        raise click.ClickException(f"{' '.join(argv)} ended with {done.returncode}:\n{done.stderr.strip()[-2000:]}")
-    return done.stdout
-
-
-# ---------------------------------------------------------------------------------------------------- report ---
+# --------------------------------------------------------------------------------------------------- report ---
 
 
 @dataclass
 class Report:
-    """Rows of one benchmark; a column is as wide as its widest cell, and every row has the same columns."""
+    """Rows of one benchmark, all with the same columns."""
 
     title: str
-    n: int
+    n: int = 1
     clock: str = "wall"
     rows: list[dict[str, Any]] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
     def add(self, **row: Any) -> None:
-        """Cells by column; in a column's name an underscore is a space, and MBps is MB/s."""
+        """Cells by column; in the name of a column an underscore is a space, and MBps is MB/s."""
         self.rows.append({name.replace("_", " ").replace("MBps", "MB/s"): value for name, value in row.items()})
 
     def show(self, as_json: bool) -> None:
         if as_json:
-            about = {
-                "title": self.title,
-                **machine(),
-                "n": self.n,
-                "clock": self.clock,
-                "rows": self.rows,
-                "notes": self.notes,
-            }
-            click.echo(json.dumps(about, ensure_ascii=False, indent=1))
+            click.echo(json.dumps(vars(self) | machine(), ensure_ascii=False, indent=1))
             return
         click.echo(f"{self.title}\n{'; '.join(f'{name} {value}' for name, value in machine().items())}")
-        click.echo(
-            f"medians of n = {self.n}, {self.clock} time; MB = 10^6 bytes; ratios are medians of those of each turn\n"
-        )
+        click.echo(f"medians of n = {self.n}, {self.clock} time; MB = 10^6 bytes; ratios are medians over the turns\n")
         if self.rows:
             lines = [list(self.rows[0]), *([_cell(value) for value in row.values()] for row in self.rows)]
             widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
@@ -289,30 +208,28 @@ def _cell(value: Any) -> str:
         return "-"
     if not isinstance(value, float):
         return f"{value:,}" if isinstance(value, int) else str(value)
-    return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.1f}" if abs(value) >= 10 else f"{value:.2f}"
+    digits = 0 if abs(value) >= 100 else 1 if abs(value) >= 10 else 2 if abs(value) >= 0.1 else 4
+    return f"{value:,.{digits}f}"
 
 
 def machine() -> dict[str, str]:
-    """Where, and with which versions, this was measured."""
-    model = platform.processor() or platform.machine()
-    cpuinfo = Path("/proc/cpuinfo")
-    if cpuinfo.exists():
-        text = cpuinfo.read_text()
-        found = [re.search(rf"^{name}\s*: (.*)$", text, re.M) for name in ("model name", "cpu family", "model")]
-        name, family, number = (match[1] if match else "?" for match in found)
-        model = f"{name} (family {family}, model {number})"
-    about = {"CPU": model, "cores": str(os.cpu_count()), "Python": platform.python_version(), "built by": _compiler()}
-    for package in ("pyunitok", "numpy", "zstandard", "pyrwkv-tokenizer", "click"):
-        try:
-            about[package] = metadata.version(package)
-        except metadata.PackageNotFoundError:
-            about[package] = "not installed" if package != "pyunitok" else "in place"
-    return about
-
-
-def _compiler() -> str:
-    """As it signs itself in the compiled library; the flags are those of tools/build_ffi.py and UNITOK_CFLAGS."""
+    """The processor, the compiler and the versions measured."""
     from pyunitok import _lib
 
-    names = set(re.findall(rb"(?:GCC: \([^)]*\) [0-9.]+|clang version [0-9.]+)", Path(_lib.__file__).read_bytes()))
-    return ", ".join(sorted(name.decode() for name in names)) or "an unknown compiler"
+    model, cpuinfo = platform.processor() or platform.machine(), Path("/proc/cpuinfo")
+    if cpuinfo.exists():
+        found = [re.search(rf"^{name}\s*: (.*)$", cpuinfo.read_text(), re.M)
+                 for name in ("model name", "cpu family", "model")]  # fmt: skip
+        name, family, number = (match[1] if match else "?" for match in found)
+        model = f"{name} (family {family}, model {number})"
+    signatures = re.findall(rb"GCC: \([^)]*\) [0-9.]+|clang version [0-9.]+", Path(_lib.__file__).read_bytes())
+    built_by = ", ".join(sorted(name.decode() for name in set(signatures)))
+    about = {"CPU": model, "cores": str(os.cpu_count()), "Python": platform.python_version(), "built by": built_by}
+    return about | {package: version(package) for package in ("pyunitok", "numpy", "zstandard", "click")}
+
+
+def version(package: str) -> str:
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return "not installed"

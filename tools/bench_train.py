@@ -1,38 +1,50 @@
-"""bench.py train: trainers beside sentencepiece, tokenizers and bytepiece: CPU time and memory of a process each."""
+"""bench.py train and density: trainers beside sentencepiece, tokenizers and bytepiece, in time, memory and density."""
 
 from __future__ import annotations
 
 import compileall
+import io
 import json
-import os
-import subprocess
+import math
 import sys
-import tempfile
-from dataclasses import dataclass
+from collections.abc import Iterable
+from functools import partial
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
+import bench_texts
 import click
-from bench_greedy import compare_longest
-from bench_timing import ROOT, Corpora, Report, fail, json_option, n_option, shared_option, verdict
+import numpy as np
+from bench_peers import module_of
+from bench_processes import Usage, command, environment, usage
+from bench_timing import ROOT, Bench, Report, benchmark, fail, verdict
 
+from pyunitok import Tokenizer, train
 from pyunitok.cli.arguments import Size
+from pyunitok.train import api
+from pyunitok.vocab import sentencepiece_proto
 
-TEXTS = {"en": "en_prose,en_web", "mixed": None, "zh": "zh,zh_classical", "ja": "ja"}
-TARGETS = {  # times faster, part of the memory
-    ("unigram", "sentencepiece"): (5.0, 0.5), ("bpe", "sentencepiece"): (2.0, 0.5), ("bpe", "tokenizers"): (3.0, 0.5),
-    ("bytepiece", "bytepiece"): (30.0, 0.25),
+TEXTS = {"en": ["en_prose", "en_web"], "mixed": None, "zh": ["zh", "zh_classical"], "ja": ["ja"]}
+PEERS = {  # by kind: times faster, part of the memory
+    "unigram": {"sentencepiece": (5.0, 0.5)}, "bpe": {"sentencepiece": (2.0, 0.5), "tokenizers": (3.0, 0.5)},
+    "bytepiece": {"bytepiece": (30.0, 0.25)},
 }  # fmt: skip
+COUNTING_TARGET, THREADS_TARGET, GREEDY_TARGET = 0.5, 1.6, 1.03
+LONG_LINES = {"max_sentence_length": 1 << 20}
+SPM = {"hard_vocab_limit": False, "normalization_rule_name": "nmt_nfkc"}
+
 OURS = """
-import pyunitok
-pyunitok.train({path!r}, kind={kind!r}, vocab_size={size}, threads={threads}, hard_vocab_limit=False, out={out!r},
-               normalization_rule_name="nmt_nfkc", {more})
+import json, time
+from pyunitok.train.api import run
+began = {{}}
+run([{path!r}], kind={kind!r}, vocab_size={size}, threads={threads}, out={out!r},
+    progress=lambda phase, done, total: began.setdefault(phase, time.process_time()), **{options!r})
+print(json.dumps(list(began.values())))
 """
 SENTENCEPIECE = """
 import sentencepiece
-sentencepiece.SentencePieceTrainer.train(input={path!r}, model_prefix={prefix!r}, model_type={kind!r},
-    vocab_size={size}, num_threads={threads}, hard_vocab_limit=False, minloglevel=2,
-    normalization_rule_name="nmt_nfkc", {more})
+sentencepiece.SentencePieceTrainer.train(input={path!r}, model_prefix={out!r}.removesuffix(".model"),
+    model_type={kind!r}, vocab_size={size}, num_threads={threads}, minloglevel=2, **{options!r})
 """
 TOKENIZERS = """
 import os
@@ -45,10 +57,6 @@ tokenizer.train([{path!r}], trainers.BpeTrainer(vocab_size={size}, special_token
                 max_token_length=16))
 tokenizer.save({out!r})
 """
-OURS_BYTEPIECE = """
-import pyunitok
-pyunitok.train({path!r}, kind="bytepiece", vocab_size={size}, threads={threads}, out={out!r}, compat={compat!r})
-"""
 BYTEPIECE = """
 import re
 import bytepiece
@@ -58,154 +66,229 @@ trainer = bytepiece.Trainer(max_vocab_size={size})
 trainer.train(documents)
 trainer.save({out!r})
 """
-# ru_maxrss would also be that of the process which starts this one: its memory is this one's until Python runs.
-MEASURED = """
-import json, re, resource
-used = resource.getrusage(resource.RUSAGE_SELF)
-with open("/proc/self/status") as file:
-    peak_kib = int(re.search(r"VmHWM:\\s+([0-9]+)", file.read())[1])
-print(json.dumps([used.ru_utime + used.ru_stime, time.monotonic() - began, peak_kib / 1024]))
-"""
+SCRIPTS = {"sentencepiece": SENTENCEPIECE, "tokenizers": TOKENIZERS, "bytepiece": BYTEPIECE}
 
 
-@dataclass(frozen=True)
-class Measured:
-    """A training."""
-
-    cpu_seconds: float
-    seconds: float
-    peak_mb: float
-
-
-def child(code: str, output: IO[str] | None = None) -> Measured:
-    """Runs Python code in a process. output: gets what it prints, with a line of what it took."""
-    wrapped = "import time\nbegan = time.monotonic()\n" + code + MEASURED
-    # As in the command: numpy's linear algebra would start a thread a core, each of which spins for 40 ms.
-    env = {"OPENBLAS_NUM_THREADS": "1", **os.environ, "PYTHONPATH": str(ROOT)}
-    done = subprocess.run([sys.executable, "-c", wrapped], capture_output=True, text=True, env=env)
-    if done.returncode:
-        raise fail(done.stderr[-2000:])
-    if output is not None:
-        output.write(done.stdout)
-    return Measured(*json.loads(done.stdout.strip().splitlines()[-1]))
+def trained(script: str, path: Path, kind: str, size: int, threads: int, n: int = 1, **options: Any
+            ) -> tuple[Usage, bytes]:  # fmt: skip
+    """The run of n that took least, and the model."""
+    out = path.with_name("m.model")
+    code = script.format(path=str(path), kind=kind, size=size, threads=threads, out=str(out), options=options)
+    # As in the command: otherwise numpy's linear algebra starts a thread per core, and each spins for 40 ms.
+    env = {"OPENBLAS_NUM_THREADS": "1"} | environment()
+    runs = [usage([sys.executable, "-c", code], env) for _ in range(n)]
+    return min(runs, key=lambda one: one.cpu_seconds), out.read_bytes()
 
 
-def child_printing(code: str) -> tuple[Measured, dict[str, Any]]:
-    """The same of code that prints a line of JSON last; what that says."""
-    with tempfile.TemporaryFile("w+") as file:
-        measured = child(code, file)
-        file.seek(0)
-        return measured, json.loads(file.read().strip().splitlines()[-2])
+@benchmark(
+    1,
+    click.option("--part", type=click.Choice(["peers", "greedy", "counting", "threads", "memory"]), default="peers",
+                 show_default=True),
+    click.option("--max-memory", type=Size(), default="2G", show_default=True, help="memory: the limit."),
+    click.option("--kind", "kinds", multiple=True, type=click.Choice(list(PEERS)), help="Train only this kind."),
+    click.option("--text", "texts", multiple=True, type=click.Choice(list(TEXTS)), help="Train only on this text."),
+    click.option("--file", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="Train on this text."),
+    click.option("--megabytes", type=click.IntRange(1), default=20, show_default=True, help="Maximum text size."),
+    click.option("--vocab-size", type=click.IntRange(300), default=32000, show_default=True),
+    click.option("--threads", type=click.IntRange(1), default=1, show_default=True, help="Threads of every trainer."),
+    name="train",
+)  # fmt: skip
+def train_command(bench: Bench, part: str, max_memory: int, kinds: tuple[str, ...], texts: tuple[str, ...],
+                  file: Path | None, megabytes: int, vocab_size: int, threads: int) -> Report:  # fmt: skip
+    """Train models here and with the peers from the same file.
 
-
-def least(code: str, n: int) -> Measured:
-    """Of n runs the one that took least."""
-    return min((child(code) for _ in range(n)), key=lambda run: run.cpu_seconds)
-
-
-@click.command()
-@shared_option
-@n_option(1)
-@click.option(
-    "--part", type=click.Choice(["peers", "greedy", "counting", "threads", "memory"]), default="peers",
-    show_default=True, help="peers, greedy: beside other trainers; the others: mixed JSON lines in a .zst, here alone.",
-)
-@click.option("--max-memory", type=Size(), default="2G", show_default=True, help="--part memory: the limit.")
-@click.option("--kind", "kinds", multiple=True, type=click.Choice(["unigram", "bpe", "bytepiece"]), help="Only this.")
-@click.option("--text", "texts", multiple=True, type=click.Choice(list(TEXTS)), help="Only this.")
-@click.option("--file", "file", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="This text instead.")
-@click.option("--megabytes", type=click.IntRange(1), default=20, show_default=True, help="Of text, as far as there is.")
-@click.option("--vocab-size", type=click.IntRange(300), default=32000, show_default=True)
-@click.option("--threads", type=click.IntRange(1), default=1, show_default=True, help="Of every trainer.")
-@json_option
-def train(
-    shared: Path | None, n: int, part: str, max_memory: int, kinds: tuple[str, ...], texts: tuple[str, ...],
-    file: Path | None, megabytes: int, vocab_size: int, threads: int, as_json: bool,
-) -> None:  # fmt: skip
-    """Train 32k models with sentencepiece, tokenizers (BPE), and here, from the same file.
-
-    Faster is by CPU time at one thread, so that neighbours do not count, and by the clock at more. `compat` rows are
-    checked to be byte for byte sentencepiece's model (with one thread).
-
-    bytepiece runs only where --kind names it, since it takes half a minute for 2 MB; always with one worker, and its
-    model is checked to be ours at any number of threads.
-
-    greedy is about density: bytes per token of unseen text, by vocabularies of `longest` and by as many pieces of
-    sentencepiece's BPE, all encoded greedily.
-
-    The other parts use the corpora over and over, with their letters permuted each time. counting: processor time of
-    reading and counting beside that of `tokenize`, whose counts must be those of two threads that spill. threads: whole
-    trainings by the clock with one thread and with two, whose models must be the same. memory: a training with two
-    threads and --max-memory, 5 GB for example.
+    peers     processor time with one thread, wall time with more; `compat` models must be identical to the peer's.
+              bytepiece is slow, so --kind must name it
+    greedy    bytes per token of unseen text, for vocabularies of `longest` and for as many pieces of sentencepiece's
+              BPE, all encoded greedily
+    counting  processor time of reading and counting beside that of `tokenize`, with growing JSON lines; a training
+              that spills counts must give the same model
+    threads   wall time with one thread and with two, which must give the same model
+    memory    peak memory with two threads and --max-memory
     """
-    if part not in ("peers", "greedy"):
-        from bench_train_scale import scale
-
-        scale(part, shared, megabytes, kinds, vocab_size, max_memory, n).show(as_json)
-        return
-    compileall.compile_dir(ROOT / "pyunitok", quiet=1)  # the peers are installed, and so compiled
-    report = Report(f"train: {vocab_size} pieces, {threads} threads", n)
-    for name in [file.name] if file else texts or TEXTS:
-        read = file.read_bytes() if file else Corpora.find(shared, TEXTS[name]).round_robin()
-        text = read[: megabytes * 1_000_000]
-        with tempfile.TemporaryDirectory() as folder:
-            path = Path(folder, "text.txt")
+    compileall.compile_dir(ROOT / "pyunitok", quiet=1)  # as the installed peers are
+    report, n_bytes = bench.report(f"train --part {part}: {vocab_size} pieces"), megabytes * 1_000_000
+    with bench.folder(n_bytes) as folder:
+        if part in ("counting", "threads", "memory"):
+            path = folder / "mixed.jsonl.zst"
+            report.notes.append(f"{bench_texts.write_growing(path, bench, n_bytes) / 1e6:,.0f} MB of JSON lines")
+            if part == "counting":
+                counting(report, path, vocab_size, n_bytes // 4, bench.n)
+            for kind in kinds or tuple(PEERS) * (part == "threads") or ("unigram",) * (part == "memory"):
+                limited(report, part, path, kind, vocab_size, max_memory)
+            return report
+        for name in [file.name] if file else texts or TEXTS:
+            text = (file.read_bytes() if file else bench_texts.mixed(bench, defaults=TEXTS[name]))[:n_bytes]
+            path = folder / "text.txt"
             path.write_bytes(text[: text.rfind(b"\n") + 1])
             if part == "greedy":
-                compare_longest(report, name, path, vocab_size)
-                continue
-            for kind in kinds or ("unigram", "bpe"):
-                comparison = compare_bytepiece if kind == "bytepiece" else compare
-                comparison(report, name, kind, path, vocab_size, threads, n)
-    report.show(as_json)
+                greedy(report, name, path, vocab_size)
+            for kind in () if part == "greedy" else kinds or ("unigram", "bpe"):
+                beside_peers(report, name, kind, path, vocab_size, threads, bench.n)
+    return report
 
 
-def compare(report: Report, name: str, kind: str, path: Path, size: int, threads: int, n: int) -> None:
-    prefix, out = path.with_name("m"), path.with_name("m.model")
-    common = {"path": str(path), "kind": kind, "size": size, "threads": threads, "out": str(out), "prefix": str(prefix)}
-    long_lines = "max_sentence_length=1 << 20"
-    peers = {"sentencepiece": least(SENTENCEPIECE.format(**common, more=long_lines), n)}
-    theirs = out.read_bytes()
-    runs = {"compat": least(OURS.format(**common, more=f"compat='sentencepiece', {long_lines}"), n)}
-    if threads == 1 and pieces_of(out.read_bytes()) != pieces_of(theirs):
-        raise fail(f"{name}, {kind}: the compatible model is not sentencepiece's")
-    runs["own"] = least(OURS.format(**common, more=""), n)
-    if kind == "bpe":
-        peers["tokenizers"] = least(TOKENIZERS.format(**common), n)
-    add_rows(report, name, kind, path, threads, peers, runs)
-
-
-def compare_bytepiece(report: Report, name: str, kind: str, path: Path, size: int, threads: int, n: int) -> None:
-    out = path.with_name("m.model")
-    common = {"path": str(path), "size": size, "threads": threads, "out": str(out)}
-    peers = {"bytepiece": least(BYTEPIECE.format(**common), n)}
-    theirs, runs = out.read_bytes(), {"compat": least(OURS_BYTEPIECE.format(**common, compat="bytepiece"), n)}
-    if out.read_bytes() != theirs:
-        raise fail(f"{name}: the compatible model is not bytepiece's")
-    runs["own"] = least(OURS_BYTEPIECE.format(**common, compat=None), n)
-    add_rows(report, name, kind, path, threads, peers, runs)
-
-
-def add_rows(
-    report: Report, name: str, kind: str, path: Path, threads: int, peers: dict[str, Measured],
-    runs: dict[str, Measured],
-) -> None:  # fmt: skip
-    """A row for every run beside every peer."""
-    megabytes = path.stat().st_size / 1e6
-    for peer, theirs_ in peers.items():
-        for mode, run in runs.items():
-            faster = theirs_.cpu_seconds / run.cpu_seconds if threads == 1 else theirs_.seconds / run.seconds
-            memory = run.peak_mb / theirs_.peak_mb
-            least_faster, most_memory = TARGETS[kind, peer]
+def beside_peers(report: Report, name: str, kind: str, path: Path, size: int, threads: int, n: int) -> None:
+    """A row for every run of ours beside every peer."""
+    spm: dict[str, Any] = {} if kind == "bytepiece" else SPM
+    exact = spm and spm | LONG_LINES
+    one = partial(trained, path=path, kind=kind, size=size, threads=threads, n=n)
+    peers = {peer: one(SCRIPTS[peer], **exact) for peer in PEERS[kind]}
+    original = next(iter(peers))
+    ours = {"compat": one(OURS, compat=original, **exact), "own": one(OURS, **spm)}
+    if threads == 1 and facts(kind, ours["compat"][1]) != facts(kind, peers[original][1]):
+        raise fail(f"{name}, {kind}: the compatible model is not that of {original}")
+    for peer, (theirs, _) in peers.items():
+        least, most = PEERS[kind][peer]
+        for mode, (run, _) in ours.items():
+            pair = (theirs.cpu_seconds, run.cpu_seconds) if threads == 1 else (theirs.seconds, run.seconds)
+            faster, memory = pair[0] / pair[1], run.peak_bytes / theirs.peak_bytes
             report.add(
-                text=name, MB=round(megabytes, 1), kind=kind, mode=mode, peer=peer, cpu_s=run.cpu_seconds,
-                peer_cpu_s=theirs_.cpu_seconds, times_faster=faster, peak_MB=run.peak_mb, peer_MB=theirs_.peak_mb,
-                memory=memory, verdict=verdict(faster >= least_faster and memory <= most_memory),
+                text=name, MB=round(path.stat().st_size / 1e6, 1), kind=kind, mode=mode, peer=peer, s=pair[1],
+                peer_s=pair[0], times_faster=faster, peak_MB=run.peak_bytes / 1e6, peer_MB=theirs.peak_bytes / 1e6,
+                memory=memory, verdict=verdict(faster >= least and memory <= most),
             )  # fmt: skip
 
 
-def pieces_of(data: bytes) -> list[tuple[bytes, float]]:
-    from pyunitok.vocab import sentencepiece_proto
+def facts(kind: str, data: bytes) -> Any:
+    """The bytes of a BytePiece model, the pieces and scores of others."""
+    if kind == "bytepiece":
+        return data
+    return [(piece.piece, piece.score) for piece in sentencepiece_proto.message("ModelProto").FromString(data).pieces]
 
-    proto = sentencepiece_proto.message("ModelProto").FromString(data)
-    return [(piece.piece, piece.score) for piece in proto.pieces]
+
+def limited(report: Report, part: str, path: Path, kind: str, size: int, max_memory: int) -> None:
+    """Two threads beside one, or within a memory limit."""
+    more: dict[str, Any] = {} if kind == "bytepiece" else {"num_threads": 1}  # the model records it
+    if part == "memory":
+        two, _ = trained(OURS, path, kind, size, 2, max_memory=max_memory, **more)
+        share = two.peak_bytes / max_memory
+        report.add(kind=kind, limit_MB=max_memory / 1e6, peak_MB=two.peak_bytes / 1e6, share=share, s=two.seconds,
+                   cpu_s=two.cpu_seconds, verdict=verdict(share <= 1))  # fmt: skip
+        return
+    (one, model), (two, other) = (trained(OURS, path, kind, size, k, **more) for k in (1, 2))
+    if model != other:
+        raise fail(f"{kind}: the model of two threads is not that of one")
+    faster, cpu = one.seconds / two.seconds, two.cpu_seconds / one.cpu_seconds
+    report.add(kind=kind, one_s=one.seconds, two_s=two.seconds, times_faster=faster, cpu_two_to_one=cpu,
+               verdict=verdict(faster >= THREADS_TARGET))  # fmt: skip
+
+
+def counting(report: Report, path: Path, size: int, max_memory: int, n: int) -> None:
+    empty = path.with_name("empty.txt")
+    empty.touch()
+    argv = ["tokenize", "-m", "rwkv-world", "-o", str(path.with_name("ids")), "--threads", "1", "--overwrite"]
+    _, spilled = trained(OURS, path, "unigram", size, 2, max_memory=max_memory, num_threads=1, hard_vocab_limit=False)
+    for _ in range(n):
+        full, start = (usage([*command(), *argv, str(text)]).cpu_seconds for text in (path, empty))
+        one, model = trained(OURS, path, "unigram", size, 1, num_threads=1, hard_vocab_limit=False)
+        if model != spilled:
+            raise fail("the model of one thread is not that of two that spill their counts")
+        first, second, *_ = json.loads(one.output.splitlines()[-1])
+        rate = (full - start) / (second - first)
+        report.add(MB=path.stat().st_size / 1e6, count_s=second - first, tokenize_s=full - start, rate=rate,
+                   peak_MB=one.peak_bytes / 1e6, verdict=verdict(rate >= COUNTING_TARGET))  # fmt: skip
+
+
+# --------------------------------------------------------------------------------------------------- greedy ---
+
+CHUNK_BYTES, HELD_SHARE = 1 << 14, 20  # one chunk in HELD_SHARE is unseen
+SPARE = 1024  # pieces trained beyond those needed: single characters are also pieces of bytes
+BYTES_BPE: dict[str, Any] = {
+    "model_type": "bpe", "num_threads": 1, "hard_vocab_limit": False, "minloglevel": 2, "byte_fallback": True,
+    "normalization_rule_name": "identity", "add_dummy_prefix": False, "remove_extra_whitespaces": False,
+    "allow_whitespace_only_pieces": True, "max_sentence_length": 1 << 24, "bos_id": -1, "eos_id": -1,
+}  # fmt: skip
+# What sentencepiece does by default, and what `longest` allows: pieces of several scripts, and longer ones.
+RULES: dict[str, dict[str, Any]] = {
+    "default": {},
+    "free": {"split_by_unicode_script": False, "split_by_number": False, "max_sentencepiece_length": 32},
+}
+
+
+def greedy(report: Report, name: str, path: Path, size: int) -> None:
+    """Rows for pieces within words, and for pieces across spaces."""
+    seen, unseen, at = list[bytes](), list[bytes](), 0
+    for line in path.read_bytes().decode("utf-8", "ignore").encode().split(b"\n"):
+        (unseen if at // CHUNK_BYTES % HELD_SHARE == HELD_SHARE - 1 else seen).append(line)
+        at += len(line) + 1
+    path.write_bytes(b"\n".join(seen))
+    for crossing in (False, True):
+        split: dict[str, Any] = {"split_by": "none" if crossing else "space", "separator": b"\n", "max_memory": 4 << 30}
+        # One id more, for the end of documents.
+        ours = density_of(train(path, kind="longest", vocab_size=size + 1, threads=1, **split), unseen)[0]
+        for rules, options in RULES.items():
+            theirs = density_of(theirs_of(path, size, split_by_whitespace=not crossing, **options), unseen)[0]
+            report.add(
+                text=name, pieces="cross spaces" if crossing else "within words", MB=path.stat().st_size / 1e6,
+                sentencepiece=rules, bytes_per_token=ours, peer=theirs, denser=ours / theirs,
+                verdict=verdict(ours / theirs >= GREEDY_TARGET),
+            )  # fmt: skip
+
+
+def theirs_of(path: Path, size: int, **options: Any) -> Tokenizer:
+    """The first pieces of sentencepiece's BPE; all 256 bytes and all characters are among them."""
+    spm, model = module_of("sentencepiece"), io.BytesIO()
+    options |= BYTES_BPE
+    spm.SentencePieceTrainer.train(input=str(path), model_writer=model, vocab_size=size + SPARE, **options)
+    processor = spm.SentencePieceProcessor(model_proto=model.getvalue())
+    ids = [i for i in range(processor.vocab_size()) if not (processor.is_byte(i) or processor.is_unknown(i))]
+    learned = [processor.id_to_piece(i).replace("\u2581", " ") for i in ids]
+    pieces = [bytes([byte]) for byte in range(256)]
+    pieces += [piece.encode() for piece in [*(piece for piece in learned if len(piece) == 1), *learned]]
+    return Tokenizer.from_pieces(list(dict.fromkeys(pieces))[:size])
+
+
+def density_of(tokenizer: Tokenizer, unseen: Iterable[bytes], *, exact: bool = True) -> tuple[float, Any]:
+    """Bytes per token of the unseen lines, and their ids."""
+    lines = list(unseen)
+    ids = tokenizer.encode_batch(lines).data
+    if exact and tokenizer.decode_bytes(ids) != b"".join(lines):
+        raise fail("a vocabulary does not decode to the text")
+    return sum(map(len, lines)) / len(ids), ids
+
+
+# -------------------------------------------------------------------------------------------------- density ---
+
+DENSITY_TEXTS = {"en": ["en_web"], "de": ["de"], "zh": ["zh"], "ja": ["ja"], "code": ["code"],
+                 "mixed": ["en_web", "zh", "code", "de", "ja", "ru"]}  # fmt: skip
+COMPAT: dict[str, Any] = {"compat": "sentencepiece", "hard_vocab_limit": False, **LONG_LINES}
+UNSEEN_BYTES, PROBE = 800_000, "The model decodes what it encodes."
+
+
+@benchmark(
+    1,
+    click.option("--megabytes", type=float, default=4, show_default=True, help="Text to train on."),
+    click.option("--vocab-size", type=click.IntRange(300), default=16000, show_default=True),
+)
+def density(bench: Bench, megabytes: float, vocab_size: int) -> Report:
+    """Train Unigram with and without --compat sentencepiece; compare bytes per token and bits per byte.
+
+    Measured on unseen text, the end of each corpus. Bits are those of the best segmentation by the model's
+    probabilities. In `mixed` every corpus has an equal part.
+    """
+    report = bench.report(f"density: Unigram, {vocab_size} pieces of {megabytes:g} MB")
+    for name, defaults in DENSITY_TEXTS.items():
+        corpora, seen, unseen = bench_texts.names(bench, defaults), b"", b""
+        for corpus in corpora:
+            text = bench_texts.read(bench, corpus)
+            size, rest = int(megabytes * 1e6) // len(corpora), UNSEEN_BYTES // len(corpora)
+            if len(text) < size + rest:
+                size, rest = len(text) * 3 // 4, len(text) // 4
+            seen, unseen = seen + text[:size] + b"\n", unseen + text[-rest:] + b"\n"
+        results = []
+        for options in ({}, COMPAT):
+            lines = iter(seen.decode("utf-8", "ignore").split("\n"))
+            got = api.run(lines, kind="unigram", vocab_size=vocab_size, threads=1, byte_fallback=True, **options)
+            assert got is not None  # None only with a checkpoint
+            if got.tokenizer.decode(got.tokenizer.encode(PROBE)) != PROBE:
+                raise fail("a trained model does not decode to the text")
+            held = unseen.decode("utf-8", "ignore").encode().split(b"\n")
+            rate, ids = density_of(got.tokenizer, held, exact=False)
+            scores = np.array([piece.score if piece.type == 1 else 0.0 for piece in got.proto.pieces])
+            results.append((rate, -float(scores[ids].sum()) / math.log(2) / sum(map(len, held))))
+        (ours, bits), (theirs, their_bits) = results
+        ok = verdict(ours >= 0.9995 * theirs and bits <= 1.005 * their_bits)
+        report.add(text=name, bytes_per_token=ours, compat=theirs, denser=ours / theirs, bits_per_byte=bits,
+                   compat_bits=their_bits, verdict=ok)  # fmt: skip
+    return report
