@@ -251,16 +251,6 @@ typedef struct long_text {
     int64_t n, n_heap, n_skipped;
 } long_text;
 
-static void heap_skip(long_text *t, uint64_t key)
-{
-    t->heap[2 * t->n - ++t->n_skipped] = key;
-}
-
-static void heap_take_skipped(long_text *t)
-{
-    while (t->n_skipped) heap_push(t->heap, &t->n_heap, t->heap[2 * t->n - t->n_skipped--]);
-}
-
 /* Divides the scratch's memory into the arrays of a text of n symbols; 0 when memory is short. */
 static int begin_long(bpe_scratch *s, long_text *t, int64_t n)
 {
@@ -325,10 +315,10 @@ static uint64_t merge_long(finder f, long_text *t, double dropout, uint64_t *str
         uint64_t key = heap_pop(t->heap, &t->n_heap);
         uint32_t at = (uint32_t)key, merge = t->merges[at];
         if (skips && rng_unit(stream) < dropout) {
-            heap_skip(t, key);
+            t->heap[2 * t->n - ++t->n_skipped] = key;
             continue;
         }
-        if (skips) heap_take_skipped(t);
+        while (t->n_skipped) heap_push(t->heap, &t->n_heap, t->heap[2 * t->n - t->n_skipped--]);
         if (rank_of(f.m, merge) != key >> 32) continue;
         t->merges[at] = BPE_NO_MERGE;
         if (f.drops && !skips && rng_unit(stream) < dropout) continue;
@@ -420,7 +410,8 @@ static NOINLINE int64_t encode_many(finder f, bpe_scratch *s, const uint8_t *tex
     if (!begin_long(s, &t, n)) return -1;
     cut_output cut = {t.symbols, t.starts, 0, 0, 0};
     cut_text(f.m, text, n_bytes, &cut);
-    *ret_last = merge_long(f, &t, dropout, stream);
+    uint64_t last = merge_long(f, &t, dropout, stream);
+    if (ret_last) *ret_last = last;
     output out = {f.m, f.splits, tokens, 0, 0, f.call};
     for (uint32_t i = 0; i < n; i = t.next[i])
         put_token(&out, t.symbols[i], t.starts[i], t.next[i] < n ? t.starts[t.next[i]] : cut.start);
@@ -438,7 +429,7 @@ static NOINLINE int64_t count_symbols(const bpe *m, const uint8_t *text, int64_t
  * (a third of that if a byte can stand for U+2581, which falls back to three), so only longer ones
  * are counted first. */
 INLINE int64_t encode(const bpe *m, bpe_scratch *s, const uint8_t *text, int64_t n_bytes,
-                      double dropout, uint64_t *stream, token *tokens)
+                      double dropout, uint64_t *stream, token *tokens, uint64_t *ret_last)
 {
     if (UNLIKELY(m->is_unused != NULL) && !begin_splits(m, s)) return -1;
     finder f = {m, s->splits, s->n_calls, stream != NULL};
@@ -446,34 +437,22 @@ INLINE int64_t encode(const bpe *m, bpe_scratch *s, const uint8_t *text, int64_t
     if (UNLIKELY(skips ||
                  n_bytes > ((m->flags & BPE_COMPACT) ? SHORT_SYMBOLS / 3 : SHORT_SYMBOLS))) {
         int64_t n = count_symbols(m, text, n_bytes);
-        uint64_t last;
         if (n && (skips || n > SHORT_SYMBOLS))
-            return encode_many(f, s, text, n_bytes, n, dropout, stream, tokens, &last);
+            return encode_many(f, s, text, n_bytes, n, dropout, stream, tokens, ret_last);
     }
     short_text t;
     cut_output cut = {t.symbols, t.starts, 0, 0, 0};
     cut_text(m, text, n_bytes, &cut);
     return cut.n ? merge_few(f, &t, (int)cut.n, cut.any < BPE_DENSE, cut.start, dropout, stream,
-                             tokens, NULL)
+                             tokens, ret_last)
                  : 0;
 }
 
 int64_t bpe_last_pair(const bpe *m, bpe_scratch *s, const uint8_t *text, int64_t n_bytes,
                       token *tokens, uint64_t *ret_last)
 {
-    finder f = {m, NULL, 0, 0};
     *ret_last = BPE_FREE;
-    if (n_bytes > SHORT_SYMBOLS / 3) {
-        int64_t n = count_symbols(m, text, n_bytes);
-        if (n > SHORT_SYMBOLS)
-            return encode_many(f, s, text, n_bytes, n, 0, NULL, tokens, ret_last);
-    }
-    short_text t;
-    cut_output cut = {t.symbols, t.starts, 0, 0, 0};
-    cut_text(m, text, n_bytes, &cut);
-    return cut.n ? merge_few(f, &t, (int)cut.n, cut.any < BPE_DENSE, cut.start, 0, NULL, tokens,
-                             ret_last)
-                 : 0;
+    return encode(m, s, text, n_bytes, 0, NULL, tokens, ret_last);
 }
 
 int64_t bpe_segment(const bpe *m, bpe_scratch *s, const uint8_t *text, int64_t n_bytes,
@@ -496,14 +475,14 @@ int64_t bpe_segment(const bpe *m, bpe_scratch *s, const uint8_t *text, int64_t n
             return 1;
         }
     }
-    return encode(m, s, text, n_bytes, 0, NULL, tokens);
+    return encode(m, s, text, n_bytes, 0, NULL, tokens, NULL);
 }
 
 int64_t bpe_segment_dropout(const bpe *m, bpe_scratch *s, const uint8_t *text, int64_t n_bytes,
                             double dropout, uint64_t *stream, token *tokens)
 {
     if (!(dropout > 0)) return bpe_segment(m, s, text, n_bytes, tokens);
-    return encode(m, s, text, n_bytes, dropout, stream, tokens);
+    return encode(m, s, text, n_bytes, dropout, stream, tokens, NULL);
 }
 
 int32_t bpe_traits(const bpe *m)

@@ -95,13 +95,6 @@ static int add_splits(bpe_builder *b, int64_t k, int64_t merge)
     return 1;
 }
 
-/* The sort key of a piece in merge order: the high half is smaller for a better score, and the low
- * half is the piece, so the first of equal scores is best. */
-INLINE uint64_t ranked(double score, int64_t piece)
-{
-    return (uint64_t)bpe_rank_of_score(score) << 32 | (uint64_t)piece;
-}
-
 /* Radix sort by the high halves; stable. `other` has space for n keys. The result is in `keys`,
  * because the number of passes is even. */
 static void sort_ranked(uint64_t *keys, uint64_t *other, int64_t n)
@@ -126,7 +119,9 @@ static int add_all_splits(bpe_builder *b)
     int ok = keys != NULL, is_sorted = 1; /* trainers write sorted pieces */
     for (int64_t k = 0; ok && k < spec->n_pieces; k++) {
         if (!b->numbers[k] || !is_mergeable(spec, k)) continue;
-        keys[n++] = ranked(spec->scores ? spec->scores[k] : 0, k);
+        /* lower keys merge first; of equal scores the first piece is best */
+        uint64_t rank = bpe_rank_of_score(spec->scores ? spec->scores[k] : 0);
+        keys[n++] = rank << 32 | (uint64_t)k;
         if (n > 1 && keys[n - 2] > keys[n - 1]) is_sorted = 0;
     }
     if (!is_sorted) sort_ranked(keys, keys + n, n);

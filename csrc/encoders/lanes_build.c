@@ -177,7 +177,7 @@ static void put_children(builder *b)
         node *n = &b->nodes[i];
         n->first = first;
         first += n->n_children;
-        n->n_children = 0; /* put_children counts them again */
+        n->n_children = 0; /* counted again below */
     }
     for (int64_t i = TRIE_BLOCK; i < b->trie->n_units; i++) {
         if (!b->nodes[i].parent) continue;

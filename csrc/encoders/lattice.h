@@ -13,6 +13,8 @@
  * ends with that character. */
 #pragma once
 
+#include <math.h>
+
 #include "encoders/unigram.h"
 
 typedef struct lattice_model {
@@ -64,6 +66,13 @@ INLINE double lattice_round(const lattice_model *model, double sum)
 INLINE int32_t lattice_id(const lattice_model *model, uint32_t value)
 {
     return value ? model->ids[value] : TOKEN_UNKNOWN;
+}
+
+/* log(exp(x) + exp(y)); -INFINITY is log 0. */
+INLINE double log_add(double x, double y)
+{
+    double low = x < y ? x : y, high = x < y ? y : x;
+    return low == -INFINITY ? high : high + log1p(exp(low - high));
 }
 
 /* A packed list of paths: path k is tokens[offsets[k]..offsets[k + 1]), with the score scores[k].

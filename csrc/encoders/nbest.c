@@ -84,12 +84,6 @@ static int build(nbest *s, const lattice_model *m, const uint8_t *text, int64_t 
     return 1;
 }
 
-static double log_add(double x, double y)
-{
-    double low = x < y ? x : y, high = x < y ? y : x;
-    return low == -INFINITY ? high : high + log1p(exp(low - high));
-}
-
 /* Computes the logarithm of the total weight of all paths to each position. */
 static int sum_paths(nbest *s, double alpha, int64_t n_bytes)
 {

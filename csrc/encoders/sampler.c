@@ -70,13 +70,6 @@ INLINE double log_weight(double alpha, double score)
     return x > LOG_WEIGHT_MAX ? LOG_WEIGHT_MAX : x < -LOG_WEIGHT_MAX ? -LOG_WEIGHT_MAX : x;
 }
 
-/* log(exp(x) + exp(y)); -INFINITY is log 0. */
-INLINE double log_add(double x, double y)
-{
-    double low = x < y ? x : y, high = x < y ? y : x;
-    return low == -INFINITY ? high : high + log1p(exp(low - high));
-}
-
 INLINE void take_linear(source *from, sampler_cell *to, uint64_t back, double weight)
 {
     double x = from->sum * weight, sum = to->sum + x;
