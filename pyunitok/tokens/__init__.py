@@ -1,1 +1,1 @@
-"""Token files: read, described, verified, decoded, counted."""
+"""Token files: reading, manifests, metadata, verification, decoding and statistics."""

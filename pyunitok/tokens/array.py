@@ -1,10 +1,10 @@
-"""TokenArray: a token file, memory-mapped; that is OUT, OUT.ends and OUT.json.
+"""TokenArray: a memory-mapped token file, which consists of OUT, OUT.ends and OUT.json.
 
-    OUT        uint16 little-endian, nothing else: numpy.memmap(OUT, dtype="<u2") reads it without this package
-    OUT.ends   uint64 little-endian, one a document: its end in tokens, exclusive (the layout of datatrove's .ds.index)
-    OUT.json   the manifest: what made the file, and what is needed to turn it back into its inputs
+    OUT        the ids, uint16 little-endian; numpy.memmap(OUT, dtype="<u2") reads it without this package
+    OUT.ends   uint64 little-endian per document: its exclusive end in tokens (the layout of datatrove's .ds.index)
+    OUT.json   the manifest, which describes how the file was made and how to restore its inputs
 
-A document's tokens are ids[ends[i - 1]:ends[i]], the eod id (if the manifest has one) last among them.
+The tokens of document i are ids[ends[i - 1]:ends[i]]. The last one is the eod id, if the manifest has one.
 """
 
 from __future__ import annotations
@@ -35,33 +35,33 @@ RUN_DOCS = 1 << 18
 
 
 class TokenArray(Documents):
-    """A token file, memory-mapped: a sequence of documents. pyunitok.open() makes them.
+    """A memory-mapped token file, as a sequence of documents. Open one with pyunitok.open().
 
     ids        uint16 or uint32 [tokens], a numpy.memmap
-    ends       uint64 [documents], a numpy.memmap; locate() and bounds() are faster than what one would write with it
+    ends       uint64 [documents], a numpy.memmap; prefer locate() and bounds(), which are faster than searching it
     manifest   Manifest, or None for a bare file
 
-    Any number of threads at once, but for metadata(). Pickles hold the path and not the tokens.
+    All methods except metadata() are thread-safe. Pickles hold the path, not the tokens.
     """
 
     def __init__(self, path: StrPath, ids: Any, ends: Any, manifest: Manifest | None, model: Tokenizer | None) -> None:
-        """Internal: pyunitok.open checks what it opens."""
+        """Internal: use pyunitok.open(), which checks the files."""
         self.path, self._absolute = Path(path), Path(path).absolute()
         self.ids: Ids = ids
         self.ends: np.ndarray[Any, np.dtype[np.uint64]] = ends
         self.manifest = manifest
         self.n_tokens, self.dtype = len(ids), ids.dtype
-        # numpy.memmap spends a microsecond on every slice that it makes.
+        # Slicing a numpy.memmap takes a microsecond longer than slicing an ndarray.
         self._ids, self._ends = ids.view(np.ndarray), ends.view(np.ndarray)
         self._given, self._tokenizer = model, model
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """The path and what open() was told: a worker that gets a copy maps the same file."""
+        """Pickle the path and the arguments of open(), so that unpickling maps the same file."""
         return map_tokens, (str(self._absolute), None if self.manifest else self.ids.dtype.str, self._given)
 
     @property
     def tokenizer(self) -> Tokenizer:
-        """The model that made the file: the one that the manifest names, checked by its hash."""
+        """The model that made the file, as named by the manifest and checked by its hash."""
         if self._tokenizer is None:
             if self.manifest is None:
                 raise ModelFormatError(f"{self.path} has no manifest: give its model (-m, model=)")
@@ -106,11 +106,11 @@ class TokenArray(Documents):
     def runs(
         self, first: int = 0, stop: int | None = None, *, max_tokens: int | None = None, max_docs: int | None = None
     ) -> Iterator[tuple[int, Ints]]:
-        """Yield (d, bounds) for runs of neighbouring documents of first..stop-1: document d + k is
-        ids[bounds[k]:bounds[k + 1]], with bounds int64[n + 1].
+        """Yield (d, int64[n + 1] bounds) for runs of consecutive documents in first..stop-1: document d + k is
+        ids[bounds[k]:bounds[k + 1]].
 
         A run has at most max_docs documents (by default RUN_DOCS) and max_tokens tokens, or one longer document.
-        OutputError, naming the document, if ends decrease, are after the last token, or leave no room for the eod.
+        OutputError, naming the document, if ends decrease, are after the last token, or exclude the eod.
         """
         stop = len(self) if stop is None else stop
         at = min(int(self._ends[first - 1]), self.n_tokens) if first else 0
@@ -137,7 +137,7 @@ class TokenArray(Documents):
 
     @functools.cached_property
     def all_metadata(self) -> Metadata:
-        """metadata() of all documents, as a sequence. Not for several threads at once."""
+        """metadata() of all documents as a sequence, which is not thread-safe."""
         path = metadata_path(self.path)
         if not path.exists():
             raise OutputError(f"{self.path} has no metadata ({path.name}): tokenize --metadata keeps it")

@@ -1,4 +1,4 @@
-"""batches(): the documents of a token file some ids at a time, to be decoded; a long document in several parts."""
+"""batches(): divide the documents of a token file into batches for decoding; long documents span several batches."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pyunitok.tokens.documents import Ints
 
 
 class Batch(NamedTuple):
-    """Some documents, or a part of one.
+    """A batch of documents or a part of one document.
 
     bounds     int64[n + 1]: item i is ids[bounds[i]:bounds[i + 1]]
     open_end   the last document continues in the next batch
@@ -26,9 +26,9 @@ class Batch(NamedTuple):
 
 
 def batches(array: TokenArray, first: int, stop: int, tokenizer: Tokenizer, n_ids: int) -> Iterator[Batch]:
-    """Documents first..stop-1, about n_ids at a time; a longer document in parts, if its ids can be decoded so.
+    """Documents first..stop-1 in batches of about n_ids; longer documents are split if the model can decode parts.
 
-    OutputError for a damaged .ends, which names the document.
+    OutputError, naming the document, if the .ends file is damaged.
     """
     eod = array.eod_id is not None
     for _, bounds in array.runs(first, stop, max_tokens=n_ids):

@@ -1,4 +1,4 @@
-"""What a model makes of a corpus without writing anything: tokens of each file, and how often each id is used."""
+"""Count the tokens of each file of a corpus and how often each id occurs, without writing a token file."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from pyunitok.model.batch import PackedDocuments, encode_batch
 from pyunitok.model.tokenizer import Tokenizer
 from pyunitok.packed import Packed
 
-Progress = Callable[[int, int], None]  # compressed bytes read, of how many (0: unknown)
+Progress = Callable[[int, int], None]  # compressed bytes read, and their total (0 if unknown)
 Uses = np.ndarray[Any, np.dtype[np.int64]]
 
 
 @dataclass(frozen=True)
 class FileCount:
-    """A file, its text in bytes, and the tokens that it takes under one model after the other."""
+    """A file, the bytes of its text, and its number of tokens under each model."""
 
     name: str
     n_bytes: int
@@ -33,7 +33,7 @@ class FileCount:
 
 
 def count_files(reading: Reading, tokenizers: Sequence[Tokenizer], progress: Progress) -> list[FileCount]:
-    """The tokens of each file under each model; a pass over the files for each."""
+    """The tokens of each file under each model, with one pass over the files per model."""
     sizes = np.zeros(len(reading.sources), np.int64)
     columns = []
     for tokenizer in tokenizers:
@@ -44,7 +44,7 @@ def count_files(reading: Reading, tokenizers: Sequence[Tokenizer], progress: Pro
 
         with Workers(_divided(reading, tokenizer), work) as workers:
             for result in workers.results():
-                if result.source < len(sizes):  # the last block stands after all files
+                if result.source < len(sizes):  # the last block belongs to no file
                     counts[result.source] += result.value
                     sizes[result.source] += result.text_bytes
                 progress(result.compressed, _total(reading))
@@ -71,7 +71,7 @@ def count_uses(reading: Reading, tokenizer: Tokenizer, progress: Progress) -> Us
 
 
 def _divided(reading: Reading, tokenizer: Tokenizer) -> Reading:
-    """Long documents are divided only where the model keeps no state from one part to the next."""
+    """Long documents are split only if the model keeps no state between parts."""
     codec = tokenizer.codec
     return replace(reading, split=whole if codec.model.kind.carries_state or codec.rules else codec.split)
 

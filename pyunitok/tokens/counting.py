@@ -16,9 +16,9 @@ CHUNK_IDS = 1 << 20
 def count_ids(
     ids: np.ndarray[Any, Any], *, threads: int | None = None, on_ids: Callable[[int], None] = lambda _: None
 ) -> np.ndarray[Any, np.dtype[np.int64]]:
-    """int64[largest id + 1], or 65,536 for uint16; on_ids is told how many were counted, from any thread.
+    """int64[largest id + 1], or int64[65536] for uint16. on_ids receives the number of ids counted, from any thread.
 
-    Each thread counts in its own array: 8 bytes for each id up to the largest, and some 20 MiB.
+    Each thread has its own counts: 8 bytes per id up to the largest, and about 20 MiB.
     """
     threads = threads_or_cores(threads)
 

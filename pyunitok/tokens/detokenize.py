@@ -1,4 +1,4 @@
-"""detokenize(): a token file back into the text it was made from, a few MiB at a time."""
+"""detokenize(): restore the text of a token file, a few MiB at a time."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ BATCH_IDS = 1 << 20
 
 
 class Sink(Protocol):
-    """An unbuffered file, stdout, an OutFile: write() says how much it took."""
+    """An unbuffered file, stdout or an OutFile, whose write() returns the number of bytes written."""
 
     def write(self, data: memoryview, /) -> int | None: ...
 
 
 def detokenize(array: TokenArray, tokenizer: Tokenizer, out: Sink, on_bytes: Callable[[int], None]) -> int:
-    """Write the inputs, one after another, as the manifest describes them; returns how many bytes.
+    """Write the inputs one after another, as the manifest describes them. Returns the number of bytes.
 
-    Text inputs come back byte for byte, separators included. Inputs with a text key, and documents from another
-    program, become JSON lines with the text under that key; invalid UTF-8 is replaced, and other fields are missing. A
-    file without a manifest is one text. The eod at the end of each document is omitted. on_bytes gets the number of
-    bytes written after each batch.
+    Text inputs are restored byte for byte, including separators. Inputs with a text key, and documents from another
+    program, become JSON Lines with the text under that key; invalid UTF-8 is replaced, and other fields are missing. A
+    file without a manifest is a single text. The eod at the end of each document is omitted. on_bytes receives the
+    number of bytes written after each batch.
     """
     if array.manifest is None:
         records = [InputRecord("", "text", "none", documents=len(array))]
@@ -60,7 +60,7 @@ def _input_parts(array: TokenArray, tokenizer: Tokenizer, record: InputRecord, f
     row = FORMATS.get(record.format)  # None: another program supplied the documents
     if row and not row.has_text_key:
         separator = (record.separator or "").encode("utf-8", "surrogateescape")
-        # A separator follows every document, but for the last one of an input that does not end with one.
+        # A separator follows every document, except the last one if the input does not end with a separator.
         closed = end if record.ends_with_separator else max(end - 1, first)
         yield from _texts(array, tokenizer, first, closed, separator)
         yield from _texts(array, tokenizer, closed, end, b"")
@@ -79,7 +79,7 @@ def _texts(array: TokenArray, tokenizer: Tokenizer, first: int, stop: int, separ
 
 
 def _json_lines(array: TokenArray, tokenizer: Tokenizer, names: list[str], bounds: Ints) -> Bytes:
-    """A line for each document, whose text is in nested objects; `names` from the innermost to the outermost."""
+    """One JSON line per document, with its text in nested objects; `names` are ordered from the innermost outwards."""
     ids = np.asarray(array.ids[bounds[0] : bounds[-1]])
     data, offsets = tokenizer.codec.decode_documents(ids, bounds - bounds[0], drop_last=array.eod_id is not None)
     text, lines = data.tobytes(), []

@@ -1,13 +1,13 @@
-"""Documents: a sequence of documents, each an array of ids; what one token file and several as one have in common.
+"""Documents, the base class of TokenArray and TokenArrays: a sequence of documents, each an array of ids.
 
     ids    a b c eod d e eod f g h eod ...        positions   0 1 2 3 | 4 5 6 | 7 8 9 10      locate(5) is 1
     ends         4       7         11                                                         bounds(1) is (4, 7)
 
-A position is the place of a token among all tokens. Positions and document numbers go in and come out as one int, or as
-an array for many at once, which costs far less for each.
+A position is the index of a token among all tokens. Methods accept and return positions and document numbers as an int,
+or as arrays, which cost far less per item.
 
-A trap that locate() avoids: `numpy.searchsorted(docs.ends, position)` with an int or an int64 array converts all of the
-ends, which are uint64, to float64 first: 0.4 s for 50 million documents, where locate() takes microseconds.
+locate() avoids a trap: `numpy.searchsorted(docs.ends, position)` with an int or an int64 array first converts all ends
+from uint64 to float64. This takes 0.4 s for 50 million documents, where locate() takes microseconds.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ from pyunitok.packed import Packed
 
 Ints = np.ndarray[Any, np.dtype[np.int64]]
 Ids = np.ndarray[Any, Any]
-Which = slice | Sequence[int] | np.ndarray[Any, Any]  # of many documents: numbers, or a bool for each document
+Which = slice | Sequence[int] | np.ndarray[Any, Any]  # many documents: their numbers, or a mask
 
 
 class Documents(ABC):
-    """A sequence of documents. docs[3] is the ids of document 3, its eod included, as a view: nothing is read yet.
+    """A sequence of documents. docs[3] is a view of the ids of document 3, its eod included; creating it reads nothing.
 
     docs[10:20], docs[[5, 2, 7]] and docs[mask] are the ids of many documents as one Packed: `.data` dtype[tokens],
-    `.offsets` int64[n + 1]. A slice of neighbours is a view, too.
+    `.offsets` int64[n + 1]. Slices with step 1 are views, too.
     """
 
     n_tokens: int
@@ -54,7 +54,7 @@ class Documents(ABC):
     @property
     @abstractmethod
     def lengths(self) -> Ints:
-        """int64[documents]: tokens of each document, its eod included. Computed at every call: keep it."""
+        """int64[documents]: the tokens of each document, its eod included. Every access computes the array again."""
 
     @overload
     def locate(self, positions: int | np.integer[Any]) -> int: ...
@@ -62,10 +62,10 @@ class Documents(ABC):
     def locate(self, positions: Sequence[int] | np.ndarray[Any, Any]) -> Ints: ...
     @abstractmethod
     def locate(self, positions: Any) -> Any:
-        """The number of the document that holds the token at a position; of positions int[...], int64[...].
+        """The number of the document that contains the token at a position; int64[...] for an array of positions.
 
-        IndexError if the token does not exist. Some microseconds for one, and less for each of many; sorted positions
-        are fastest.
+        IndexError if there is no such token. A single position takes a few microseconds; arrays take less per item,
+        sorted ones least.
         """
 
     @overload
@@ -74,18 +74,18 @@ class Documents(ABC):
     def bounds(self, documents: Which) -> tuple[Ints, Ints]: ...
     @abstractmethod
     def bounds(self, documents: Any) -> Any:
-        """(begin, end): the positions where documents begin and end, their eod included; of many, two int64[n]."""
+        """(begin, end): the positions at which a document begins and ends, eod included; two int64[n] for an array."""
 
     @abstractmethod
     def chunks(self, n_tokens: int = 1 << 20) -> Iterator[tuple[int, Packed]]:
-        """All documents in order, some at a time: (number of the first, a Packed of their ids).
+        """All documents in order, in chunks: (number of the first document, a Packed of their ids).
 
-        A chunk has at most n_tokens, or one document. Nothing is read before it is used.
+        A chunk has at most n_tokens, or one longer document. The ids are read on demand.
         """
 
     @abstractmethod
     def metadata(self, document: int) -> dict[str, Any]:
-        """The source of a document, and its other fields: see Metadata. OutputError if they were not kept."""
+        """The source of a document and its other fields; see Metadata. OutputError if there is no metadata."""
 
     @abstractmethod
     def _one(self, document: int) -> Ids: ...
@@ -95,7 +95,7 @@ class Documents(ABC):
 
     @abstractmethod
     def _token_parts(self) -> list[Ids]:
-        """The tokens, one array a file."""
+        """The tokens, one array per file."""
 
     @overload
     def __getitem__(self, documents: int) -> Ids: ...
@@ -111,7 +111,7 @@ class Documents(ABC):
             yield from chunk
 
     def texts(self, documents: Which = slice(None), errors: str = "strict") -> list[str]:
-        """The texts of many documents, decoded together: text() of each, at a fraction of the cost."""
+        """text() of many documents, decoded together at a fraction of the cost."""
         return [item.tobytes().decode("utf-8", errors) for item in self.texts_bytes(documents)]
 
     def texts_bytes(self, documents: Which = slice(None)) -> Packed:
@@ -121,20 +121,20 @@ class Documents(ABC):
         return Packed(data, offsets)
 
     def text_bytes(self, document: int) -> bytes:
-        """The document as it was. Its eod is left out because it is the last token, whatever its value."""
+        """The original document. Its last token is dropped if the file has an eod, whatever its value."""
         ids = self._one(operator.index(document))
         return self.tokenizer.decode_bytes(ids[: len(ids) - (self.eod_id is not None)])
 
     def text(self, document: int, errors: str = "strict") -> str:
-        """text_bytes() as str; `errors` as bytes.decode takes it."""
+        """text_bytes() as str; `errors` is that of bytes.decode."""
         return self.text_bytes(document).decode("utf-8", errors)
 
     def windows(self, n: int, stride: int | None = None) -> Windows:
-        """All windows of n tokens, one every `stride` tokens (by default n), for training: see Windows."""
+        """All windows of n tokens, one every `stride` tokens (by default n), for training; see Windows."""
         return Windows(self, n, n if stride is None else stride)
 
     def _numbers(self, documents: Any) -> Ints:
-        """int64[n] in 0..len - 1, of anything that names many documents."""
+        """int64[n] document numbers in 0..len - 1 from a slice, a mask or numbers."""
         n_docs = len(self)
         if isinstance(documents, slice):
             return np.arange(*documents.indices(n_docs), dtype=np.int64)
@@ -149,19 +149,19 @@ class Documents(ABC):
 
 
 class Windows:
-    """The windows of n tokens that begin every `stride` tokens; the tokens after the last whole window are left out.
+    """The windows of n tokens that begin every `stride` tokens; tokens after the last complete window are omitted.
 
     tokens     a b c d e f g h i j k          windows(4, stride=3)    a b c d    windows[0]
                                                                             d e f g    windows[1]
                                                                                   g h i j    windows[2]
 
-    windows[i]             dtype[n]: a view, nothing is read yet
+    windows[i]             dtype[n]: a view; creating it reads nothing
     windows[[5, 2, 9]]     dtype[3, n]: a batch, copied
     windows[10:20]         dtype[10, n]
 
-    Windows ignore where documents begin and end; the eods in them show it. With several token files, none spans two.
-    To predict each next token, take n one larger than the context: x = batch[:, :-1], y = batch[:, 1:] and
-    stride = n - 1. Pickles are small, so data loaders may send it to their workers.
+    Windows ignore document boundaries; their eods mark them. No window spans two token files. To predict each next
+    token, use n = context + 1, stride = n - 1, x = batch[:, :-1] and y = batch[:, 1:]. Pickles are small, so data
+    loaders can send a Windows to their workers.
     """
 
     def __init__(self, docs: Documents, n: int, stride: int) -> None:
@@ -175,7 +175,7 @@ class Windows:
 
     @cached_property
     def _views(self) -> list[Ids]:
-        """For each file, its windows as one array [windows, n] over the same memory."""
+        """The windows of each file as one array [windows, n] that shares its memory."""
         views = []
         for ids in self._docs._token_parts():
             shape = (max(0, (len(ids) - self.n) // self.stride + 1), self.n)
@@ -185,7 +185,7 @@ class Windows:
 
     @cached_property
     def _firsts(self) -> Ints:
-        """The number of the first window of each file, and of all windows."""
+        """The number of the first window of each file, and the number of all windows."""
         return np.cumsum([0, *map(len, self._views)])
 
     def __len__(self) -> int:
@@ -216,7 +216,7 @@ class Windows:
 
 
 def checked(numbers: Any, low: int, high: int, what: str) -> Ints:
-    """int64[...] of numbers within low..high - 1; IndexError names the first that is not, TypeError what is no int."""
+    """The numbers as int64[...]. IndexError if one is not in low..high - 1, TypeError if they are not integers."""
     numbers = np.asarray(numbers)
     if numbers.size and numbers.dtype.kind not in "iu":
         raise TypeError(f"{what}s are ints, not {numbers.dtype}")
@@ -228,5 +228,5 @@ def checked(numbers: Any, low: int, high: int, what: str) -> Ints:
 
 
 def counted_from_end(numbers: Ints, n: int) -> Ints:
-    """Negative numbers as Python takes them: -1 is the last of n."""
+    """Resolves negative numbers as Python does: -1 is the last of n."""
     return numbers + n * (numbers < 0)

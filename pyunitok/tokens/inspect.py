@@ -1,4 +1,4 @@
-"""What `pyunitok inspect` prints: (name, value) rows about a model or a token file."""
+"""The output of `pyunitok inspect`: (name, value) rows that describe a model or a token file."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pyunitok.model.tokenizer import Tokenizer
 from pyunitok.tokens.manifest import is_token_file
 
 Rows = list[tuple[str, str]]
-TOKEN_SUFFIXES = {".u16", ".u32", ".bin"}  # what token files are usually called
+TOKEN_SUFFIXES = {".u16", ".u32", ".bin"}  # usual suffixes of token files
 
 
 def rows(path: str | os.PathLike[str]) -> Rows:
@@ -28,7 +28,7 @@ def rows(path: str | os.PathLike[str]) -> Rows:
         return model_rows(Tokenizer.from_file(path))
     except (ModelFormatError, VocabularyError):
         if Path(path).suffix in TOKEN_SUFFIXES:
-            return token_rows(path)  # which says what is missing beside it
+            return token_rows(path)  # its error names the missing sidecar
         raise
 
 
@@ -48,7 +48,7 @@ def _lossless(tokenizer: Tokenizer) -> str:
 
 
 def _rules(tokenizer: Tokenizer) -> str:
-    """What is done to a text before it is encoded."""
+    """The normalization and pre-tokenization of a text before encoding."""
     prepare, flags = tokenizer.codec.about.prepare or {}, int(tokenizer.codec.model.info.flags)
     if "json" in prepare:
         prepare, flags = json.loads(prepare["json"]), 0
@@ -58,7 +58,7 @@ def _rules(tokenizer: Tokenizer) -> str:
 
 
 def model_rows(tokenizer: Tokenizer) -> Rows:
-    """A model: what it holds and what it promises."""
+    """Describes a model."""
     pieces = tokenizer.pieces()
     eod = "none" if tokenizer.eod_id is None else f"{tokenizer.eod_id} ({tokenizer.id_to_piece(tokenizer.eod_id)})"
     rows = [
@@ -82,7 +82,7 @@ def model_rows(tokenizer: Tokenizer) -> Rows:
 
 
 def token_rows(path: str | os.PathLike[str]) -> Rows:
-    """A token file: its counts, its model and its inputs."""
+    """Describes a token file: its counts, its model and its inputs."""
     array = pyunitok.open(path)
     manifest = array.manifest
     assert manifest is not None  # open() without dtype

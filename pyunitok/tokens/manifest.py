@@ -1,7 +1,7 @@
-"""OUT.json, the manifest of a token file: what made it, and what is needed to turn it back into its inputs.
+"""OUT.json, the manifest of a token file, which describes how it was made and how to restore its inputs.
 
-A manifest may come from a stranger. Manifest.parse checks the type and the range of every field once, so nothing that
-works with a Manifest has to.
+A manifest may come from an untrusted source. Manifest.parse validates the type and the range of every field, so users
+of a Manifest need not.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ FORMAT = "pyunitok tokens"
 VERSION = 1
 ALGORITHM = "longest-prefix 1"
 MAX_SHARDS = 1_000_000
-# Files that some runs write beside OUT: see metadata.py.
+# Optional sidecar files of OUT, see metadata.py.
 METADATA_SUFFIX, ERRORS_SUFFIX = ".meta.jsonl.zst", ".errors.jsonl"
 
 StrPath = str | os.PathLike[str]
@@ -37,12 +37,12 @@ Seconds = Annotated[float, Meta(ge=0)]
 
 
 def sidecars(out: StrPath) -> tuple[Path, Path]:
-    """The names of the ends and of the manifest of a token file."""
+    """The paths of OUT.ends and OUT.json."""
     return Path(f"{os.fspath(out)}.ends"), Path(f"{os.fspath(out)}.json")
 
 
 def is_token_file(path: str | os.PathLike[str]) -> bool:
-    """Whether its ends or its manifest are beside it; any other JSON may be."""
+    """Whether the file has an OUT.ends, or an OUT.json that is a manifest and not some other JSON."""
     ends, manifest = sidecars(path)
     try:
         return ends.exists() or bool(json.loads(manifest.read_bytes())["format"] == FORMAT)
@@ -52,37 +52,37 @@ def is_token_file(path: str | os.PathLike[str]) -> bool:
 
 @dataclass(frozen=True)
 class InputRecord(InputFile):
-    """One input in the manifest: the file, and what came out of it.
+    """One input in the manifest: the file and the counts of its documents.
 
-    bytes       of the decompressed file
-    text_bytes  of the documents' text, without separators or JSON syntax
+    bytes       bytes of the decompressed file
+    text_bytes  bytes of the documents' text, without separators or JSON syntax
     """
 
     bytes: Count = 0
     documents: Count = 0
     tokens: Count = 0
-    text_key: str | None = None  # jsonl, parquet: the field that held the text
-    separator: Separator | None = None  # text: what stood between documents (invalid UTF-8 as lone surrogates)
+    text_key: str | None = None  # jsonl, parquet: the field of the text
+    separator: Separator | None = None  # text: the document separator (invalid UTF-8 as lone surrogates)
     ends_with_separator: bool | None = None
-    seconds: Seconds | None = None  # of wall time spent on it; None if an earlier run did a part
-    xxh64: list[str] | None = None  # of each 64 MiB of decompressed text, where it came out of a pipe
-    skipped: Count = 0  # documents left out as bad
+    seconds: Seconds | None = None  # wall time; None if an earlier run processed a part
+    xxh64: list[str] | None = None  # hash of each 64 MiB of decompressed text, if read from a pipe
+    skipped: Count = 0  # invalid documents that were skipped
     text_bytes: Count = 0
-    error: str | None = None  # why the whole file was left out as damaged, where it was
-    abridged: bool = False  # `duplicates --drop` left out text of its documents
+    error: str | None = None  # why the file was skipped as damaged, if it was
+    abridged: bool = False  # `duplicates --drop` removed text from its documents
 
     def to_json(self) -> dict[str, Any]:
         values = {_RENAMED.get(name, name): value for name, value in asdict(self).items()}
-        if self.secrets_sha256 is None:  # as for nearly all inputs
+        if self.secrets_sha256 is None:
             del values["secrets_sha256"]
         return values
 
 
-_RENAMED = {"size_bytes": "size"}  # fields that have another name in the file
+_RENAMED = {"size_bytes": "size"}  # attribute names that differ from the name in the file
 
 
 def _record_values(values: Any) -> Any:
-    """What to_json() made of a record, with the names of its fields."""
+    """The output of to_json(), with attribute names."""
     if not isinstance(values, dict):
         return values
     names = {new: old for old, new in _RENAMED.items()}
@@ -91,9 +91,9 @@ def _record_values(values: Any) -> Any:
 
 @dataclass
 class _Shard:
-    """What a manifest must say of the part of a run that it describes: the fields of run.shard.RunShard.
+    """The schema of `shard`, with the fields of run.shard.RunShard.
 
-    max_line_bytes  no line read was longer
+    max_line_bytes  the length of the longest line read
     """
 
     index: Count
@@ -106,7 +106,7 @@ class _Shard:
 
 @dataclass
 class _Exported:
-    """What a manifest must say of an export that tokenize --format made, or began (files: None)."""
+    """The schema of `exported`, an export by tokenize --format; `files` is None if it has not finished."""
 
     wanted: dict[str, Any]
     files: dict[str, Count] | None = None
@@ -114,7 +114,7 @@ class _Exported:
 
 @dataclass
 class _ModelInfo:
-    """What a manifest must say of its model."""
+    """The schema of `model`."""
 
     name: str | None = None
     path: str | None = None
@@ -123,7 +123,7 @@ class _ModelInfo:
 
 @dataclass
 class _Hash:
-    """What a manifest must say of the hashes of its files; empty until they are known."""
+    """The schema of `hash`, which is empty until the hashes are known."""
 
     algorithm: str = ""
     chunk_bytes: Count = 0
@@ -139,27 +139,27 @@ class Manifest:
     eod: Id | None
     tokens: Count
     documents: Count
-    bytes: Count  # of the decompressed inputs
+    bytes: Count  # size of the decompressed inputs
     inputs: list[InputRecord]
     hash: dict[str, Any]
     dtype: Dtype = "<u2"
     algorithm: str = ALGORITHM
-    sample: dict[str, Any] | None = None  # of a sampled file: alpha, seed, nbest, method
+    sample: dict[str, Any] | None = None  # alpha, seed, nbest and method of a sampled file
     created: str = ""
     pyunitok: str = ""
-    run: dict[str, Any] | None = None  # the options that decided the bytes, as journal.Identity has them
-    shard: dict[str, Any] | None = None  # a run.shard.RunShard, where this is one part of a run
-    exported: dict[str, Any] | None = None  # where tokenize --format made other files of it
+    run: dict[str, Any] | None = None  # the options that determine the output, see run.identity.Identity
+    shard: dict[str, Any] | None = None  # a run.shard.RunShard if this is one part of a run
+    exported: dict[str, Any] | None = None  # the export that tokenize --format made from it
     format: str = FORMAT
     version: int = VERSION
-    text_bytes: Count = 0  # of the documents' text
+    text_bytes: Count = 0  # size of the documents' text
 
     @classmethod
     def of(
         cls, inputs: Sequence[InputRecord], *, model: dict[str, Any], eod: int | None, dtype: str, algorithm: str,
         sample: dict[str, Any] | None = None, run: dict[str, Any] | None = None, shard: dict[str, Any] | None = None,
     ) -> Manifest:  # fmt: skip
-        """The manifest of a token file made of these inputs, now and by this version; without hashes."""
+        """The manifest of a token file made from these inputs now, by this version; without hashes."""
         now = time.strftime("%Y-%m-%dT%H:%M:%S+00:00", time.gmtime())
         return cls(
             model=model,
@@ -181,19 +181,19 @@ class Manifest:
 
     @property
     def input_bytes(self) -> int:
-        """Of the decompressed inputs, JSON syntax and separators included."""
+        """The size of the decompressed inputs, including JSON syntax and separators."""
         return self.bytes
 
     @property
     def bytes_per_token(self) -> float | None:
-        """Of text; None without tokens."""
+        """Bytes of text per token; None without tokens."""
         return _ratio(self)
 
     def statistics(self) -> dict[str, Any]:
-        """For --stats-json: the sums, and the same of each input.
+        """The totals and the counts of each input, for --stats-json.
 
-        bytes are of the decompressed files, text_bytes of the documents in them; seconds are of wall time in which the
-        blocks of an input were those waited for, None if an earlier run did a part of it.
+        `bytes` is the size of the decompressed files, and `text_bytes` that of their documents. `seconds` is the wall
+        time during which the run waited for blocks of an input; None if an earlier run processed a part of it.
         """
         inputs = [
             {"path": r.path, "format": r.format, "compression": r.compression, "file_bytes": r.size_bytes}
@@ -215,9 +215,9 @@ class Manifest:
 
     @classmethod
     def parse(cls, data: builtins.bytes, name: str) -> Manifest:
-        """Like read, of the contents of a file called `name`."""
+        """Like read, but for the contents of a manifest; errors mention `name`."""
         try:
-            values = json.loads(data)  # not msgspec's, which refuses the lone surrogates of separators and paths
+            values = json.loads(data)  # msgspec rejects the lone surrogates of separators and paths
             if not isinstance(values, dict) or values.get("format") != FORMAT:
                 raise ValueError(f'it has no "format": "{FORMAT}"')
             if values.get("version") != VERSION:
@@ -229,7 +229,7 @@ class Manifest:
                 values["inputs"] = [_record_values(record) for record in values["inputs"]]
             manifest = msgspec.convert(values, cls)
             manifest._check()
-            manifest.inputs = [without_secrets(record) for record in manifest.inputs]  # a stranger's
+            manifest.inputs = [without_secrets(record) for record in manifest.inputs]  # the manifest is untrusted
         except (ValueError, RecursionError, msgspec.ValidationError) as error:  # no ValueError before msgspec 0.21
             if isinstance(error, OutputError):
                 raise
@@ -237,18 +237,18 @@ class Manifest:
         return manifest
 
     def sizes(self) -> dict[str, int]:
-        """Bytes of OUT and of OUT.ends, by the end of their names."""
+        """The sizes of OUT and OUT.ends in bytes, keyed by suffix."""
         return {"": self.tokens * int(self.dtype[-1]), ".ends": self.documents * 8}
 
     def check_sizes(self, out: Path, advice: str = "") -> None:
-        """OutputError, ending with the advice, unless OUT and OUT.ends exist and are as long as the manifest says."""
+        """OutputError, ending with the advice, unless OUT and OUT.ends exist and have the sizes in the manifest."""
         for suffix, n_bytes in self.sizes().items():
             path = out.with_name(out.name + suffix)
             if not path.exists() or path.stat().st_size != n_bytes:
                 raise OutputError(f"{path} does not have the {n_bytes} bytes of its manifest{advice}")
 
     def _check(self) -> None:
-        """ValueError or ValidationError if a field that others rely on is not what it should be."""
+        """ValueError or ValidationError if a field that other code relies on is invalid."""
         for name, form in {"model": _ModelInfo, "hash": _Hash, "exported": _Exported, "shard": _Shard}.items():
             if (values := getattr(self, name)) is not None:
                 msgspec.convert(values, form)
@@ -261,7 +261,7 @@ class Manifest:
         if sum(record.text_bytes for record in self.inputs) != self.text_bytes:
             raise ValueError("the inputs do not have as many bytes of text as the file")
         for text in [text for one in self.inputs for text in (one.path, one.separator)]:
-            os.fsencode(text or "")  # UnicodeEncodeError: no file has such a name, and no text such a separator
+            os.fsencode(text or "")  # UnicodeEncodeError if no file name and no separator can contain it
 
 
 def _ratio(counted: Manifest | InputRecord) -> float | None:

@@ -1,12 +1,12 @@
-"""Sidecars that grow with the output: OUT.meta.jsonl.zst, a line a document, and OUT.errors.jsonl, what was left out.
+"""The metadata sidecar OUT.meta.jsonl.zst, one line per document; and the path of OUT.errors.jsonl, skipped documents.
 
-    OUT.meta.jsonl.zst   head │ frame │ head │ frame │ … │ index            a zstd frame holds some 64 KiB of lines
-    head     skippable frame of 16 bytes: u64 bytes of the frame after it, u64 lines in it; little-endian like all here
-    index    skippable frame: n × (u64 where the frame begins, u64 number of its first document), u64 n, "UTMETA1\\n"
+    OUT.meta.jsonl.zst   head │ frame │ head │ frame │ … │ index            a zstd frame holds about 64 KiB of lines
+    head     skippable frame of 16 bytes: u64 size of the next frame, u64 number of its lines (all little-endian)
+    index    skippable frame: n × (u64 offset of the frame, u64 number of its first document), u64 n, "UTMETA1\\n"
 
-`zstd -dc` gives all lines in the order of the documents. Metadata finds the frame of one document in the index, at the
-file's end, and decompresses that alone. Both files are only ever appended to, so what was written up to a checkpoint is
-a prefix of what is there; the heads give the index of a file that is not finished.
+`zstd -dc` prints all lines in document order. Metadata looks up the frame of a document in the index at the end of the
+file and decompresses only that frame. Files only grow, so the contents at a checkpoint are a prefix of the current
+contents. The heads provide the index of an unfinished file.
 """
 
 from __future__ import annotations
@@ -28,42 +28,42 @@ from pyunitok.disk.url import shown
 from pyunitok.errors import OutputError
 from pyunitok.tokens.manifest import ERRORS_SUFFIX, METADATA_SUFFIX
 
-FRAME_BYTES = 1 << 16  # of lines in one frame: it ends with the line that reaches this
-# A hostile frame of 48 KB can hold 3 GB, and objects made of JSON take up to some 40 times its size.
-MAX_FRAME_BYTES = 257 << 20  # decompressed: a line of --max-line, and the name of its file
-MAX_PARSED_BYTES = 96 << 20  # for the objects made of a line
-OBJECT_BYTES = 96  # each value takes at most that, besides its text
-CHARACTER_BYTES = 8  # a byte of JSON as str, with an emoji somewhere, and as value
+FRAME_BYTES = 1 << 16  # a frame ends with the line that reaches this size
+# A hostile frame of 48 KB can decompress to 3 GB, and parsed JSON takes up to about 40 times its size.
+MAX_FRAME_BYTES = 257 << 20  # decompressed: a line of --max-line and the name of its file
+MAX_PARSED_BYTES = 96 << 20  # for the objects parsed from a line
+OBJECT_BYTES = 96  # at most, per value, without its text
+CHARACTER_BYTES = 8  # per byte of JSON: the str of a line with an emoji, and the parsed value
 LEVEL = 3
 _MAGIC = b"UTMETA1\n"
-_SKIPPABLE = 0x184D2A5D  # frames that zstd passes over
+_SKIPPABLE = 0x184D2A5D  # zstd ignores frames with this magic number
 _HEAD_BYTES = _FOOTER_BYTES = 16
 _WHOLE_HEAD_BYTES = 8 + _HEAD_BYTES
 
 
 def metadata_path(out: str | os.PathLike[str]) -> Path:
-    """Where the metadata of a token file lies, if it has any."""
+    """The path of a token file's metadata."""
     return Path(f"{os.fspath(out)}{METADATA_SUFFIX}")
 
 
 def errors_path(out: str | os.PathLike[str]) -> Path:
-    """Where the documents that were left out are listed, if any were."""
+    """The path of the list of skipped documents."""
     return Path(f"{os.fspath(out)}{ERRORS_SUFFIX}")
 
 
 class MetadataFile:
-    """OUT.meta.jsonl.zst while it grows.
+    """A writer of OUT.meta.jsonl.zst.
 
-    For a checkpoint, note n_bytes and the lines that wait for their frame. To resume, open the file, cut to that many
-    bytes, as an OutFile at its end, pass its path as `begun`, and append those lines. So frames end where they would
-    have ended without the checkpoint, and the file becomes byte-identical.
+    A checkpoint stores n_bytes and the waiting lines. To resume, truncate the file to n_bytes, open it as an OutFile at
+    its end, pass its path as `begun`, and append the waiting lines. Frames then end where they would have ended without
+    the checkpoint, and the file is byte-identical.
     """
 
     def __init__(self, file: OutFile, begun: Path | None = None) -> None:
-        """OutputError if the file at `begun` holds anything but whole frames."""
+        """OutputError if the file at `begun` contains anything but complete frames."""
         self._file = file
         self._lines: list[bytes] = []
-        self._n_waiting = 0  # bytes of them
+        self._n_waiting = 0  # bytes of waiting lines
         self._compressor: Any = None
         self._index, self.n_documents = _read_heads(begun) if begun else ([], 0)
 
@@ -77,16 +77,16 @@ class MetadataFile:
 
     @property
     def waiting(self) -> list[bytes]:
-        """Lines that are not in the file yet: fewer than FRAME_BYTES."""
+        """The lines that are not in the file yet, fewer than FRAME_BYTES in total."""
         return list(self._lines)
 
     @property
     def n_appended(self) -> int:
-        """Documents in the file, and those that wait for their frame."""
+        """The number of documents in the file and in the waiting lines."""
         return self.n_documents + len(self._lines)
 
     def flush(self) -> None:
-        """End the frame under way."""
+        """End the current frame."""
         if not self._lines:
             return
         if self._compressor is None:
@@ -96,8 +96,8 @@ class MetadataFile:
         self._lines, self._n_waiting = [], 0
 
     def place_of(self, n_documents: int, path: Path) -> tuple[int, list[bytes]]:
-        """Where to cut the file, at `path`, to keep the first n_documents: at the beginning of a frame; and the lines
-        to be appended then."""
+        """Returns the frame boundary at which to truncate the file at `path`, and the lines to append then, to keep the
+        first n_documents."""
         if n_documents >= self.n_documents:
             return self._file.n_bytes, self._lines[: n_documents - self.n_documents]
         k = bisect_right(self._index, n_documents, key=lambda item: item[1]) - 1
@@ -115,7 +115,7 @@ class MetadataFile:
         return frame_at - _WHOLE_HEAD_BYTES, lines[: n_documents - first]
 
     def append_file(self, path: Path) -> None:
-        """Add all documents of a finished file; its frames are copied as they are."""
+        """Add all documents of a finished file by copying its frames."""
         self.flush()
         other = Metadata(path)
         for frame, n_lines in other.frames():
@@ -128,17 +128,18 @@ class MetadataFile:
         self.n_documents += n_lines
 
     def end(self) -> None:
-        """Write the rest and the index; nothing may follow."""
+        """Write the waiting lines and the index. No further calls are allowed."""
         self.flush()
         index = np.array([*self._index, (self._file.n_bytes, self.n_documents)], "<u8")
         self._file.write(memoryview(_skippable(index.tobytes() + struct.pack("<Q", len(index)) + _MAGIC)))
 
 
 class Metadata(Sequence[dict[str, Any]]):
-    """The metadata of a token file's documents, read from OUT.meta.jsonl.zst as it is asked for.
+    """The metadata of a token file's documents, read on demand from OUT.meta.jsonl.zst.
 
-    metadata[i] is document i's: "file", and "line" or where in it; of JSON lines also "metadata": the object without
-    its text. Decompresses one frame, some 64 KiB, and keeps it for the next. OutputError if the file is damaged.
+    metadata[i] has the "file" of document i and its "line" or other location in the file. For JSON Lines it also has
+    "metadata", the object without its text. The frame read last, about 64 KiB, is cached. OutputError if the file is
+    damaged.
     """
 
     def __init__(self, path: Path) -> None:
@@ -175,7 +176,7 @@ class Metadata(Sequence[dict[str, Any]]):
         return ret
 
     def line(self, i: int) -> bytes:
-        """Document i's line as it is written, without its newline."""
+        """The stored line of document i, without its newline."""
         i = operator.index(i)
         if not -len(self) <= i < len(self):
             raise IndexError(f"document {i} of {len(self)}")
@@ -186,7 +187,7 @@ class Metadata(Sequence[dict[str, Any]]):
         return self._lines[i - self._firsts[frame]]
 
     def frames(self) -> Iterator[tuple[bytes, int]]:
-        """Each frame as stored, and how many documents are in it."""
+        """Each compressed frame and its number of documents."""
         for frame in range(len(self._offsets) - 1):
             yield self._frame_bytes(frame), self._firsts[frame + 1] - self._firsts[frame]
 
@@ -206,7 +207,7 @@ class Metadata(Sequence[dict[str, Any]]):
         except zstandard.ZstdError as error:
             raise OutputError(f"{where}: {error}") from error
         n_lines = self._firsts[frame + 1] - self._firsts[frame]
-        # Only the last line may pass FRAME_BYTES, so splitting makes no more than that many lines.
+        # Only the last line may exceed FRAME_BYTES, which bounds the number of lines.
         if data.count(b"\n") != n_lines or data.rfind(b"\n", 0, -1) >= FRAME_BYTES or not data.endswith(b"\n"):
             raise OutputError(f"{where}: its lines are not those of the index")
         return data.split(b"\n")[:-1]
@@ -217,8 +218,8 @@ def _skippable(content: bytes) -> bytes:
 
 
 def _read_index(data: np.ndarray[Any, np.dtype[np.uint8]]) -> tuple[list[int], list[int]]:
-    """Where frames begin, and their first documents; both end with what comes after the last. ValueError if that cannot
-    be."""
+    """Returns the offsets of the frames and the numbers of their first documents, each with a final entry for the end.
+    ValueError if the index is missing or invalid."""
     n, magic = struct.unpack("<Q8s", data[-_FOOTER_BYTES:].tobytes())
     at = len(data) - _FOOTER_BYTES - 16 * n
     if magic != _MAGIC or n == 0 or at < 8:
@@ -231,7 +232,7 @@ def _read_index(data: np.ndarray[Any, np.dtype[np.uint8]]) -> tuple[list[int], l
 
 
 def _read_heads(path: Path) -> tuple[list[tuple[int, int]], int]:
-    """Where the frames of an unfinished file begin and their first documents; and how many documents there are."""
+    """Returns (offset, first document) of each frame of an unfinished file, and the number of documents."""
     index, n_documents, at = list[tuple[int, int]](), 0, 0
     n_bytes = path.stat().st_size
     with path.open("rb") as file:

@@ -1,4 +1,4 @@
-"""The model of a token file: given by the caller, or named by the manifest and still the same."""
+"""Find and check the model of a token file, which the caller gives or the manifest names."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Model = Tokenizer | StrPath | None
 
 
 def open_model(model: Model) -> Tokenizer:
-    """The model given by a Tokenizer, a file or a known name; None is the default vocabulary."""
+    """Open a model given as a Tokenizer, a file or a known name; None means the default vocabulary."""
     if isinstance(model, Tokenizer):
         return model
     if model is None:
@@ -26,18 +26,18 @@ def open_model(model: Model) -> Tokenizer:
 
 
 def given_model(model: Model) -> Tokenizer | None:
-    """A model that the caller may leave out."""
+    """Like open_model, but None means that the caller gave no model."""
     return model if model is None or isinstance(model, Tokenizer) else Tokenizer.from_file(model)
 
 
 def find_model(manifest: Manifest, name: str) -> Tokenizer:
-    """The model that a manifest names; ModelFormatError if it is gone or another one."""
+    """The model that a manifest names; ModelFormatError if it is missing or has changed."""
     path = manifest.model.get("path")
-    if path and Path(path).is_file():  # a pipe or a device would never end
+    if path and Path(path).is_file():  # opening a pipe or a device could block forever
         tokenizer = Tokenizer.from_file(path)
         check_model(manifest, tokenizer, name)
         return tokenizer
-    for label in known.NAMES:  # one of these, or its file is gone and one of these is the same
+    for label in known.NAMES:  # a known model, or a missing file with the same content
         try:
             tokenizer = Tokenizer.default() if label == known.DEFAULT else Tokenizer.from_file(label)
             check_model(manifest, tokenizer, name)

@@ -1,4 +1,4 @@
-"""open(): a token file, or several as one; checked by their sizes, mapped into memory, and nothing of them read."""
+"""open(): memory-map one token file, or several as one sequence. File sizes are checked, but no tokens are read."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ def open(
     path: list[Any] | tuple[Any, ...], *, dtype: str | np.dtype[Any] | None = None, model: Any = None
 ) -> TokenArrays: ...
 def open(path: Any, *, dtype: Any = None, model: Any = None) -> TokenArray | TokenArrays:
-    """Open a token file by memory-mapping; or several, given as a list, as one sequence of documents.
+    """Memory-map a token file, or a list of token files as one sequence of documents.
 
-    path   of OUT; OUT.ends and OUT.json must lie beside it
-    dtype  of a bare file without a manifest ("uint16", "uint32"); without .ends it counts as one document
-    model  a Tokenizer or the path of its file, instead of the one that the manifest names
+    path   the path of OUT, with OUT.ends and OUT.json next to it
+    dtype  "uint16" or "uint32" for a bare file without a manifest; without .ends, it is a single document
+    model  a Tokenizer or the path of its file; replaces the model that the manifest names
 
-    OutputError if the sidecars do not fit the file, or for a URL; MissingFileError (a FileNotFoundError) if the file or
-    a sidecar is not there.
+    OutputError if the sidecars do not match the file, or if the path is a URL; MissingFileError (a FileNotFoundError)
+    if the file or a sidecar is missing.
     """
     model = given_model(model)
     if isinstance(path, list | tuple):

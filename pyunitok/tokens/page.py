@@ -1,6 +1,6 @@
-"""A page of HTML that needs nothing besides itself: figures, charts by matplotlib as one SVG, tables.
+"""A self-contained HTML page of figures, tables and an inline SVG of matplotlib charts.
 
-Charts are part of the page, so that their text and axes take its colour, in light and in dark."""
+The SVG is inline so that its text and axes use the page's colour in light and dark mode."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ import numpy as np
 from pyunitok.errors import OutputError
 
 Rows = list[tuple[str, str]]
-Table = list[tuple[str, ...]]  # the first row holds the heads
+Table = list[tuple[str, ...]]  # the first row is the header
 Plot = Callable[[Any], None]  # draws on matplotlib's Axes
-INK = "#1a1b1c"  # of text and axes; in a page, what colour the page has
+INK = "#1a1b1c"  # the colour of text and axes; a page replaces it with its own
 INKED = ("text.color", "axes.labelcolor", "axes.edgecolor", "xtick.color", "ytick.color")
 
 
 def require_plots() -> None:
-    """OutputError where matplotlib is not installed: before any work."""
+    """OutputError if matplotlib is not installed; call it before any work."""
     figure([])
 
 
 def figure(plots: Sequence[Plot], height: float = 3) -> Any:
-    """A matplotlib Figure of these charts, one below the other. OutputError where matplotlib is not installed."""
+    """A matplotlib Figure of stacked charts. OutputError if matplotlib is not installed."""
     try:
         from matplotlib import rc_context
         from matplotlib.figure import Figure
@@ -49,7 +49,7 @@ def figure(plots: Sequence[Plot], height: float = 3) -> Any:
 
 
 def _label(axis: Any) -> None:
-    """Short numbers at round values, also on a logarithmic axis that spans less than two powers of ten."""
+    """Label round values with short numbers, even on a logarithmic axis that spans less than two powers of ten."""
     from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
     low, high = axis.get_view_interval()
@@ -60,7 +60,7 @@ def _label(axis: Any) -> None:
 
 
 def image(drawn: Any, format_: str) -> bytes:
-    """A Figure as "svg", for picture(), or as "png"."""
+    """Render a Figure as "svg", for picture(), or as "png"."""
     from matplotlib import rc_context
 
     file = io.BytesIO()
@@ -70,7 +70,7 @@ def image(drawn: Any, format_: str) -> bytes:
 
 
 def _short(value: float) -> str:
-    """1,500,000 as 1.5M."""
+    """Formats 1,500,000 as 1.5M."""
     for unit, name in ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")):
         if abs(value) >= unit:
             return f"{value / unit:g}{name}"
@@ -78,18 +78,18 @@ def _short(value: float) -> str:
 
 
 def per_doubling(axes: Any, edges: np.ndarray[Any, Any], counts: np.ndarray[Any, Any]) -> None:
-    """Bars whose area, on the logarithmic axis, is the count: bins of different widths can be compared."""
-    edges = np.maximum(edges - 0.5, 0.5)  # a whole number is in the middle of its bin
+    """Draw bars whose area on the logarithmic axis is the count, so that bins of different widths are comparable."""
+    edges = np.maximum(edges - 0.5, 0.5)  # centres integers in their bins
     widths = np.log2(edges[1:] / edges[:-1])
     axes.stairs(np.divide(counts, widths, where=widths > 0, out=np.zeros(len(counts))), edges, fill=True)
     axes.set(xscale="log")
 
 
 def by_rank(axes: Any, counts: np.ndarray[Any, Any], title: str) -> None:
-    """Occurrences of pieces, the most frequent first, on logarithmic axes."""
+    """Draw the occurrences of pieces, most frequent first, on logarithmic axes."""
     counts = np.sort(counts[counts > 0])[::-1]
     if len(counts):
-        # A line of a few hundred points says as much as one of 65,536, and keeps the page small.
+        # A few hundred points look the same as 65,536 and keep the page small.
         at = np.unique(np.geomspace(1, len(counts), 400).astype(np.int64)) - 1
         axes.plot(at + 1, counts[at])
         axes.set(xscale="log", yscale="log")
@@ -112,7 +112,7 @@ code{white-space:pre-wrap;overflow-wrap:anywhere;background:var(--line);border-r
 
 
 def page(title: str, rows: Rows, parts: Sequence[str]) -> str:
-    """The whole page. parts: HTML after the rows."""
+    """The HTML of the page; `parts` follow the rows."""
     name = html.escape(title)
     shown = "".join(f"<dt>{html.escape(key)}</dt><dd>{html.escape(value)}</dd>" for key, value in rows)
     head = [
@@ -125,7 +125,7 @@ def page(title: str, rows: Rows, parts: Sequence[str]) -> str:
 
 
 def picture(svg: bytes, alt: str) -> str:
-    """What image() gives, as a part of the page: with its colour instead of INK, and no names of outside addresses."""
+    """Embed the SVG of image() in a page, with the page's colour instead of INK and without external URLs."""
     text = re.sub("<metadata>.*?</metadata>", "", svg.decode(), flags=re.DOTALL).replace(INK, "currentColor")
     found = re.search(r'<svg[^>]*(viewBox="[^"]*")[^>]*>', text)
     assert found is not None
@@ -134,7 +134,7 @@ def picture(svg: bytes, alt: str) -> str:
 
 
 def table(cells: Table, left: Sequence[int], code: int | None = None) -> str:
-    """Columns `left` hold text, all others numbers; column `code` holds pieces, whose spaces are to be seen."""
+    """An HTML table. Columns `left` are text and all others numbers; column `code` is pieces, with visible spaces."""
 
     def row(line: tuple[str, ...], tag: str) -> str:
         marks = ["" if k in left else " class=n" for k in range(len(line))]

@@ -1,4 +1,4 @@
-"""TokenArrays: several token files as one sequence of documents, without copying any."""
+"""TokenArrays: several token files as one sequence of documents, without copying."""
 
 from __future__ import annotations
 
@@ -19,9 +19,10 @@ from pyunitok.tokens.documents import Documents, Ids, Ints, checked
 class TokenArrays(Documents):
     """Several token files as one sequence of documents, in the order given: pyunitok.open([a, b]).
 
-    files  the TokenArray of each, which has its ids and ends
+    files  the TokenArray of each file, with its ids and ends
 
-    Documents and positions are numbered through. OutputError unless all files have the same dtype, eod and model.
+    Documents and positions are numbered consecutively over all files. OutputError unless all files have the same dtype,
+    eod and model.
     """
 
     def __init__(self, files: Sequence[TokenArray]) -> None:
@@ -89,7 +90,7 @@ class TokenArrays(Documents):
         first = int(np.searchsorted(self._docs_before, documents[0], "right")) - 1 if len(documents) else 0
         inside = documents - self._docs_before[first]
         if np.all((inside >= 0) & (inside < len(self.files[first]))):
-            return self.files[first]._many(inside)  # of one file alone it may be a view
+            return self.files[first]._many(inside)  # can be a view, because a single file is involved
         items = [self._one(document) for document in documents.tolist()]
         return Packed(np.concatenate(items), np.cumsum([0, *map(len, items)]))
 
@@ -114,12 +115,12 @@ class TokenArrays(Documents):
 
 
 def _kind(file: TokenArray) -> tuple[str, int | None, str | None]:
-    """What files that are read as one must share."""
+    """The properties that all files must share."""
     return file.dtype.name, file.eod_id, file.manifest.model.get("sha256") if file.manifest else None
 
 
 def _by_file(before: Ints, numbers: Ints) -> Iterator[tuple[int, Any]]:
-    """(k, which of `numbers` belong to file k), for the files that any belongs to."""
+    """(k, mask of the `numbers` in file k) for each file k that has any."""
     files = np.searchsorted(before, numbers, "right") - 1
     for k in np.unique(files).tolist():
         yield k, files == k

@@ -1,4 +1,4 @@
-"""stats(): what a token file contains: document lengths, frequent pieces, the entropy of its ids, each input."""
+"""stats(): statistics of a token file: document lengths, frequent pieces, the entropy of its ids, and its inputs."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from pyunitok.tokens.counting import count_ids
 from pyunitok.tokens.manifest import InputRecord
 
 QUANTILES = (0.0, 0.01, 0.1, 0.25, 0.5, 0.75, 0.9, 0.99, 1.0)
-EXAMPLES = 20  # of pieces never used
+EXAMPLES = 20  # of unused pieces
 LENGTH_CHUNK = 1 << 20
-MAX_SORTED = 1 << 24  # documents; of more, the quantiles of tokens are those of every second, third …
+MAX_SORTED = 1 << 24  # documents whose lengths are sorted for quantiles; larger files are sampled
 MAX_SAMPLED = 20_000  # documents whose bytes are counted
 
 
 @dataclass
 class Piece:
-    """One id; its piece as text, or None without the model."""
+    """An id with its piece as text, or None without the model."""
 
     id: int
     piece: str | None
@@ -33,7 +33,7 @@ class Piece:
 
 @dataclass
 class InputStats:
-    """One input, as the manifest has it; bytes are of its documents' text where that was counted."""
+    """One input of the manifest. `bytes` is the size of its documents' text, if that was counted."""
 
     path: str
     format: str
@@ -45,18 +45,18 @@ class InputStats:
 
 @dataclass
 class Stats:
-    """Counts of a token file. The eod counts as a token in `tokens` and `inputs`, and nowhere else.
+    """Statistics of a token file. The eod counts as a token only in `tokens`, `bytes_per_token` and `inputs`.
 
-    bytes               of the documents' text: counted where the model is found and lossless, else as the manifest says
-    bytes_per_token     eods included
-    document_tokens     {quantile: tokens} of documents, without the eod; and their mean
-    document_bytes      the same in bytes, of MAX_SAMPLED documents spread over the file; None without a lossless model
-    entropy_bits        of the distribution of ids, per token
-    used, vocabulary    the number of ids that occur, and of ids that the model has (None without it)
-    never_used          examples of pieces that never occur, the shortest first
+    bytes               size of the documents' text, counted with a lossless model or otherwise from the manifest
+    bytes_per_token     text bytes per token, eods included
+    document_tokens     {quantile: tokens} of documents without the eod, and "mean"
+    document_bytes      {quantile: bytes} and "mean" of up to MAX_SAMPLED documents; None without a lossless model
+    entropy_bits        entropy of the distribution of ids, per token
+    used, vocabulary    number of ids that occur; number of ids in the model (None without it)
+    never_used          examples of unused pieces, shortest first
     counts              int64[vocabulary or largest id + 1]: how often each id occurs
     histogram_tokens    (edges, documents): how many documents have edges[k] <= tokens < edges[k + 1]
-    inputs              one for each input
+    inputs              statistics of each input
     """
 
     path: str
@@ -79,7 +79,7 @@ class Stats:
     inputs: list[InputStats]
 
     def to_json(self) -> dict[str, Any]:
-        """All but the counts of ids that never occur: {id: count}."""
+        """All fields; `counts` is {id: count} of the ids that occur."""
         values = asdict(self)
         values["counts"] = {str(k): int(self.counts[k]) for k in np.flatnonzero(self.counts)}
         return values
@@ -88,15 +88,16 @@ class Stats:
 def stats(
     array: TokenArray, *, top: int = 20, threads: int | None = None, on_ids: Callable[[int], None] = lambda _: None
 ) -> Stats:
-    """Read the whole token file once, over threads. Memory: a few MiB a thread, the counts, 8 bytes a document at most.
+    """Read the token file once, on several threads. Memory: a few MiB per thread, the counts, at most 8 bytes per
+    document.
 
-    on_ids is told how many tokens were counted, from any thread. OutputError for a damaged .ends.
+    on_ids receives the number of tokens counted, from any thread. OutputError if the .ends file is damaged.
     """
     tokenizer = _model(array)
     manifest, eod = array.manifest, array.eod_id
     counts = count_ids(array.ids, threads=threads, on_ids=on_ids)
     if eod is not None and eod < len(counts):
-        counts[eod] -= min(len(array), counts[eod])  # one a document, which is no text
+        counts[eod] -= min(len(array), counts[eod])  # one per document, which is not text
     sizes = _piece_sizes(tokenizer)
     lengths = _lengths(array)
     n_bytes = manifest.text_bytes if manifest else None
@@ -151,7 +152,7 @@ def _shown(tokenizer: Tokenizer | None, id_: int) -> str | None:
 
 
 def _piece_sizes(tokenizer: Tokenizer | None) -> np.ndarray[Any, np.dtype[np.int64]] | None:
-    """int64[vocabulary]: how many bytes each id decodes to; only where that is all there is to a text."""
+    """int64[vocabulary]: how many bytes each id decodes to; None unless these add up to the size of a text."""
     if tokenizer is None or not tokenizer.lossless:
         return None
     return np.diff(tokenizer.pieces().offsets)
@@ -167,7 +168,7 @@ def _ids_with_pieces(tokenizer: Tokenizer, eod: int | None) -> np.ndarray[Any, A
 
 
 def _never_used(tokenizer: Tokenizer | None, counts: np.ndarray[Any, Any], eod: int | None) -> list[int]:
-    """Ids of pieces that do not occur, short pieces first."""
+    """Ids of unused pieces, shortest first."""
     if tokenizer is None:
         return []
     ids = _ids_with_pieces(tokenizer, eod)
@@ -177,7 +178,7 @@ def _never_used(tokenizer: Tokenizer | None, counts: np.ndarray[Any, Any], eod: 
 
 
 def _lengths(array: TokenArray) -> np.ndarray[Any, np.dtype[np.int64]]:
-    """int64[documents], or of a sample of MAX_SORTED: tokens, without the eod."""
+    """int64[documents], or of a sample of up to MAX_SORTED documents: tokens without the eod."""
     lengths = [np.empty(0, np.int64)]
     step = -(-max(len(array), 1) // MAX_SORTED)
     for d, bounds in array.runs():
@@ -186,7 +187,7 @@ def _lengths(array: TokenArray) -> np.ndarray[Any, np.dtype[np.int64]]:
 
 
 def _byte_lengths(array: TokenArray, sizes: np.ndarray[Any, Any]) -> np.ndarray[Any, np.dtype[np.int64]]:
-    """Bytes of MAX_SAMPLED documents, evenly spread over the file."""
+    """The sizes in bytes of up to MAX_SAMPLED documents, evenly spaced over the file."""
     n = min(len(array), MAX_SAMPLED)
     known = np.append(sizes, 0)
     ret = np.empty(n, np.int64)
@@ -201,7 +202,7 @@ def _byte_lengths(array: TokenArray, sizes: np.ndarray[Any, Any]) -> np.ndarray[
 
 
 def _quantiles(lengths: np.ndarray[Any, Any]) -> dict[str, float]:
-    """Lengths by quantile ("0.5" is the median), each one that occurs; and their "mean"."""
+    """The quantiles of the lengths ("0.5" is the median), without interpolation; and their "mean"."""
     if not len(lengths):
         return {}
     values = np.quantile(lengths, QUANTILES, method="inverted_cdf")
@@ -217,10 +218,10 @@ def _histogram(lengths: np.ndarray[Any, Any]) -> tuple[list[float], list[int]]:
 
 
 def bins(largest: int) -> np.ndarray[Any, np.dtype[np.float64]]:
-    """Edges 0, 1, 2 … of bins for whole numbers up to `largest`, each about a fifth longer than the one before.
+    """Edges 0, 1, 2 … of bins for integers up to `largest`, each about a fifth wider than the previous one.
 
-    No bin is narrower than the one before it or holds no whole number: else bars would go up and down for no reason
-    but the rounding of the edges.
+    Each bin contains an integer and is at least as wide as the previous one; otherwise rounding the edges would make
+    the bars uneven.
     """
     edges = [0, 1]
     while edges[-1] <= largest:

@@ -1,4 +1,4 @@
-"""Stats for people: rows for the terminal, charts as PNG, and a page of HTML that needs nothing besides itself."""
+"""Presentation of Stats: rows for the terminal, charts as PNG, and a self-contained HTML page."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from pyunitok.tokens import page
 from pyunitok.tokens.page import Rows, Table
 from pyunitok.tokens.stats import Stats, bins
 
-MAX_INPUTS = 500  # that the page lists
+MAX_INPUTS = 500  # inputs that the page lists
 
 
 def rows(found: Stats) -> Rows:
-    """The figures of the whole file, (name, value) a line."""
+    """The figures of the token file as (name, value) rows."""
     out = [
         ("tokens", f"{found.tokens:,}"),
         ("documents", f"{found.documents:,}"),
@@ -70,14 +70,14 @@ def input_table(found: Stats) -> Table:
 
 
 def length_table(found: Stats) -> Table:
-    """How long documents are."""
+    """The quantiles of document lengths."""
     heads = ["documents", *(_percent(q) for q in found.document_tokens)]
     lines = [("tokens", found.document_tokens), ("bytes", found.document_bytes or {})]
     return [tuple(heads), *((unit, *(f"{n:,.0f}" for n in of.values())) for unit, of in lines if of)]
 
 
 def lines_of(table: Table, left: Sequence[int]) -> list[str]:
-    """A table as lines of text: columns `left` begin at the left, all others, of numbers, end at the right."""
+    """A table as lines of text. Columns `left` are left-aligned, all others right-aligned."""
     widths = [max(map(len, column)) for column in zip(*table, strict=True)]
     sides = ["<" if k in left else ">" for k in range(len(widths))]
     lines = ["  ".join(f"{cell:{side}{n}}" for cell, side, n in zip(row, sides, widths, strict=True)) for row in table]
@@ -85,7 +85,7 @@ def lines_of(table: Table, left: Sequence[int]) -> list[str]:
 
 
 def write(found: Stats, path: Path, *, as_page: bool) -> None:
-    """A page of HTML, or a PNG. OutputError where matplotlib is not installed, or the file cannot be written."""
+    """Write an HTML page or a PNG. OutputError if matplotlib is not installed or the file cannot be written."""
     check_report(path)
     drawn = page.image(draw(found), "svg" if as_page else "png")
     write_report(path, _page(found, drawn).encode() if as_page else drawn)

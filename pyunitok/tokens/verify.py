@@ -1,6 +1,6 @@
-"""verify(): checks a token file against its manifest, in parallel: hashes, ends, ids, eods, counts, metadata.
+"""verify(): check a token file against its manifest in parallel: hashes, ends, ids, eods, counts, metadata.
 
-verify_text.py checks that it decodes to its inputs.
+verify_text.py compares the decoded tokens with the inputs.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from pyunitok.tokens.manifest import Manifest, sidecars
 from pyunitok.tokens.metadata import Metadata, metadata_path
 
 CHUNK_DOCS = 1 << 20
-MAX_FAULTS = 20  # more would say nothing new
+MAX_FAULTS = 20  # reported per token file
 
 
 @dataclass
 class _Task:
-    """A unit of work: check() yields faults; n_bytes is for progress."""
+    """A unit of work: check() yields problems; n_bytes is for progress."""
 
     n_bytes: int
     check: Callable[[], Iterator[str]]
@@ -38,13 +38,13 @@ def verify(
     array: TokenArray, tokenizer: Tokenizer | None, *, threads: int | None = None,
     on_bytes: Callable[[int], None] = lambda _: None,
 ) -> list[str]:  # fmt: skip
-    """What is wrong with a token file, one sentence each, at most MAX_FAULTS; an empty list if nothing is.
+    """The problems of a token file, one sentence each, at most MAX_FAULTS; an empty list if it is intact.
 
-    tokenizer  the model that ids are checked against; None: they are not
-    on_bytes   told how many bytes of OUT and OUT.ends were checked, from any thread
+    tokenizer  the model to check ids against; None skips this check
+    on_bytes   receives the number of bytes of OUT and OUT.ends checked, from any thread
 
-    OutputError if the file has no manifest: there is nothing to check it by. Reads every byte once; memory is a few
-    MiB a thread besides the mapped file.
+    OutputError if the file has no manifest. Reads every byte once; memory is a few MiB per thread besides the mapped
+    file.
     """
     manifest, n_threads = array.manifest, threads_or_cores(threads)
     if manifest is None:
@@ -90,7 +90,7 @@ def _consistency(array: TokenArray, manifest: Manifest) -> Iterator[str]:
 def _hashes(
     path: Path, data: np.ndarray[Any, Any], digests: Any, check_ids: Callable[[int, int], Iterator[str]] | None
 ) -> Iterator[_Task]:
-    """One task for each HASH_CHUNK_BYTES of a file; it also checks the ids while they are in the cache."""
+    """One task per HASH_CHUNK_BYTES of a file. It also checks the ids while they are in the cache."""
     raw = data.view(np.uint8)
     expected = digests if isinstance(digests, list) else []
     n_chunks = -(-len(raw) // HASH_CHUNK_BYTES)
@@ -114,14 +114,14 @@ def _hashes(
 
 
 def _id_check(array: TokenArray, tokenizer: Tokenizer | None) -> Callable[[int, int], Iterator[str]] | None:
-    """A function that finds the ids in a range that the model does not have."""
+    """A function that finds ids in a range of tokens that are not in the vocabulary."""
     if tokenizer is None:
         return None
     known = np.diff(tokenizer.pieces().offsets) > 0
     for special in (tokenizer.eod_id, tokenizer.fallback_id, array.eod_id):
         if special is not None and special < len(known):
             known[special] = True
-    # The eod need not be of the model (--eod), and occurs only at the end of documents, where _ends checks it.
+    # With --eod, the eod need not be in the vocabulary; it occurs only at document ends, where _ends checks it.
     foreign_eod = array.eod_id if array.eod_id is not None and array.eod_id >= len(known) else None
     holes = np.flatnonzero(~known)
 
@@ -143,7 +143,7 @@ def _id_check(array: TokenArray, tokenizer: Tokenizer | None) -> Callable[[int, 
 
 
 def _metadata(array: TokenArray) -> Iterator[str]:
-    """Of the sidecar, where there is one: a line of JSON for each document, in frames whose checksums are right."""
+    """Check that the metadata sidecar, if any, has a line for each document and intact frames."""
     path = metadata_path(array.path)
     if not path.exists():
         return
@@ -160,7 +160,7 @@ def _metadata(array: TokenArray) -> Iterator[str]:
 
 
 def _ends(array: TokenArray, first: int) -> Iterator[str]:
-    """Documents first..: their ends in order, and the eod before each."""
+    """Check a chunk of documents from `first` on: their ends increase, and the eod precedes each end."""
     path, eod = sidecars(array.path)[0], array.eod_id
     ends = array.ends[first : first + CHUNK_DOCS].astype(np.int64)
     before = np.concatenate((array.ends[first - 1 : first].astype(np.int64) if first else [0], ends[:-1]))

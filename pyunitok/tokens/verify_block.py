@@ -17,7 +17,7 @@ Reference = Callable[[bytes], bytes]
 
 
 def reference_of(tokenizer: Tokenizer) -> Reference | None:
-    """What decoding must give for a text: the text itself (None) where the model is lossless, else its reference()."""
+    """A function from a text to its expected decoding; None for lossless models, whose decoding is the text itself."""
     return None if tokenizer.lossless else tokenizer.codec.reference
 
 
@@ -26,10 +26,10 @@ def verify_block(
 ) -> None:
     """Raise OutputError, naming input, document and byte, unless these ids decode to the documents of the block.
 
-    ids, id_offsets  of the block's documents; each ends with the eod, if `eod`, except one that continues
-    name             of the input
+    ids, id_offsets  the ids of the block's documents; if `eod`, each document that does not continue ends with the eod
+    name             the name of the input
 
-    Where the model is not lossless, bytes are those of the reference. Costs a decoding.
+    If the model is not lossless, bytes in messages are offsets in the reference.
     """
     n_docs = block.n_docs
     whole = n_docs - block.open_end

@@ -1,10 +1,10 @@
-"""verify_text(): whether a token file decodes to the very bytes of its inputs. Both sides are streams:
+"""verify_text(): check that a token file decodes to the bytes of its inputs. Both sides are streams:
 
     inputs ──▶ readers (threads) ──▶ documents ──┐
-                                                 ├─▶ compared byte by byte, and where documents end
+                                                 ├─▶ compare bytes and document ends
     tokens ──▶ decoders (threads) ─▶ documents ──┘
 
-Neither knows of the other: what is read is cut where files and separators say, what is decoded where the ends say.
+The sides are independent: files and separators delimit the documents read, and OUT.ends the documents decoded.
 """
 
 from __future__ import annotations
@@ -42,9 +42,9 @@ MANIFEST = "the manifest says so"
 
 @dataclass(frozen=True)
 class Stretch:
-    """Some bytes of one side: of whole documents, and perhaps of one that continues.
+    """Consecutive bytes of one side. Its last document may continue in the next stretch.
 
-    ends  where in `data` documents end; nothing of it when `data` stands inside a document
+    ends  the offsets in `data` at which documents end
     """
 
     data: Bytes
@@ -52,12 +52,12 @@ class Stretch:
 
 
 def sources_of(records: Sequence[InputRecord], found: Sequence[Source] | None = None) -> list[Source]:
-    """The inputs of a manifest, to be read the way they were read then.
+    """The inputs of a manifest, to be read as they were when tokenized.
 
-    found  the files to read, in the order of the manifest; None: those that the manifest names. A manifest may come
-           from a stranger, so what it names is only read where that is a regular file on this machine.
+    found  the files to read, in the order of the manifest; None means the files that the manifest names. Manifests are
+           untrusted, so only local regular files that they name are read.
 
-    InputError if there are more or fewer files than inputs, or one cannot be read again.
+    InputError if the number of files differs from that of the inputs, or one cannot be read again.
     """
     if any(record.format not in FORMATS for record in records):
         raise InputError("its documents came from another program and not from files: they cannot be read again")
@@ -73,7 +73,7 @@ def sources_of(records: Sequence[InputRecord], found: Sequence[Source] | None = 
 
 
 def _local_size(path: str) -> int:
-    """Of an input that a manifest names, in bytes."""
+    """The size in bytes of an input that a manifest names."""
     if path == STDIN:
         raise InputError("an input was stdin, which cannot be read again: give the inputs")
     if is_url(path):
@@ -91,14 +91,14 @@ def verify_text(
     array: TokenArray, tokenizer: Tokenizer, sources: Sequence[Source], *, threads: int | None = None,
     on_bytes: Callable[[int], None] = lambda _: None,
 ) -> str | None:  # fmt: skip
-    """The first difference between the inputs and what the tokens decode to, as a sentence; None: there is none.
+    """The first difference between the inputs and the decoded tokens, as a sentence; None if there is none.
 
-    sources   one for each input of the manifest, in its order
-    on_bytes  told how many bytes were compared
+    sources   one source per input of the manifest, in order
+    on_bytes  receives the number of bytes compared
 
     Inputs that `duplicates --drop` has abridged are not compared. InputError if an input cannot be read; IdError if an
-    id means nothing. Memory: some blocks and batches a thread, and for models that are not lossless the longest
-    document.
+    id is not in the vocabulary. Memory: a few blocks and batches per thread, and for models that are not lossless the
+    longest document.
     """
     assert array.manifest is not None
     records = array.manifest.inputs
@@ -127,7 +127,7 @@ def verify_text(
 
 
 def _reading(records: list[InputRecord], sources: list[Source], threads: int) -> Reading:
-    """How inputs were read that were all read alike."""
+    """The Reading of inputs that share format, text key and separator."""
     record = records[0]
     options = ReadingOptions(
         separator=None if record.separator is None else record.separator.encode("utf-8", "surrogateescape"),
@@ -140,7 +140,7 @@ def _reading(records: list[InputRecord], sources: list[Source], threads: int) ->
 
 
 def _copy(block: Block) -> Stretch:
-    """The documents of a block as they are."""
+    """Copy the documents of a block."""
     bounds = block.offsets[: block.n_docs + 1]
     return Stretch(block.data[: bounds[-1]].copy(), bounds[1 : len(bounds) - block.open_end].copy())
 
@@ -150,7 +150,7 @@ def _documents(readers: Workers[Stretch]) -> Iterator[Stretch]:
 
 
 def _texts(parts: Iterator[Stretch], tokenizer: Tokenizer) -> Iterator[Stretch]:
-    """What the documents that were read should decode to."""
+    """The expected decoding of the documents read."""
     reference = reference_of(tokenizer)
     if reference is None:
         yield from parts
@@ -169,7 +169,7 @@ def _texts(parts: Iterator[Stretch], tokenizer: Tokenizer) -> Iterator[Stretch]:
 def _decoded(
     array: TokenArray, tokenizer: Tokenizer, first: int, stop: int, pool: ThreadPoolExecutor, threads: int
 ) -> Iterator[Stretch]:
-    """Documents first..stop-1, decoded a few batches ahead."""
+    """Documents first..stop-1, decoded with a read-ahead of a few batches."""
     ahead: deque[Future[Stretch]] = deque()
     for batch in batches(array, first, stop, tokenizer, BATCH_IDS):
         ahead.append(pool.submit(_decode, array, tokenizer, batch))
@@ -193,7 +193,7 @@ def _decode(array: TokenArray, tokenizer: Tokenizer, batch: Batch) -> Stretch:
 
 @dataclass(frozen=True)
 class _Place:
-    """What turns a byte of the decoded stream into words: the documents of some inputs, from `first` on."""
+    """Describes positions in the decoded stream of some inputs, whose first document is `first`."""
 
     array: TokenArray
     tokenizer: Tokenizer
@@ -202,7 +202,7 @@ class _Place:
     first: int
 
     def document(self, d: int) -> str:
-        """Of the d-th document of these inputs: its input, its number there, and in the token file."""
+        """The d-th document of these inputs: its input, its number there, and its number in the token file."""
         k = d
         for record, name in zip(self.records, self.names, strict=True):
             if k < record.documents:
@@ -211,7 +211,7 @@ class _Place:
         return f"{self.names[-1]}: document {k + self.records[-1].documents} (more than {self.array.path} has)"
 
     def token(self, d: int, byte: int) -> str:
-        """The token of that document which decodes to that byte."""
+        """The token of document d that decodes to a byte."""
         begin, end = self.array.bounds(self.first + d)
         for at in range(begin, end, BATCH_IDS):
             ids = np.ascontiguousarray(self.array.ids[at : min(at + BATCH_IDS, end)])
@@ -224,11 +224,11 @@ class _Place:
 
 
 class _Side:
-    """One stream of parts, taken a few bytes at a time.
+    """A stream of stretches, consumed a few bytes at a time.
 
-    data     bytes that come next; all of what the parts begun so far hold
-    n_bytes  taken before them
-    ends     where documents end in the stream, for the parts begun so far, those left out that were dropped
+    data     the unread bytes of the current stretch
+    n_bytes  the number of bytes consumed
+    ends     offsets in the stream of document ends in the stretches read, without those already compared
     """
 
     def __init__(self, parts: Iterator[Stretch]) -> None:
@@ -238,7 +238,7 @@ class _Side:
         self.ends = np.empty(0, np.int64)
 
     def refill(self) -> bool:
-        """Make sure that there is a byte; False at the end of the stream."""
+        """Ensure that `data` is not empty; False at the end of the stream."""
         while not len(self.data):
             part = next(self._parts, None)
             if part is None:
@@ -248,7 +248,7 @@ class _Side:
         return True
 
     def end_after(self, at: int) -> int:
-        """Some bytes on from `at`, still in the document under way."""
+        """The end of an excerpt from `at` that does not extend beyond the current document."""
         end = min(at + SHOWN_BYTES, self.n_bytes + len(self.data))
         return min(end, int(self.ends[0])) if len(self.ends) else end
 
@@ -256,16 +256,16 @@ class _Side:
 def _compare(
     texts: Iterator[Stretch], decoded: Iterator[Stretch], place: _Place, on_bytes: Callable[[int], None]
 ) -> str | None:
-    """The first difference; see verify_text."""
+    """The first difference, see verify_text."""
     text, own = _Side(texts), _Side(decoded)
-    d = start = 0  # the document under way, and where it began
+    d = start = 0  # the current document and its start
     while True:
         more = text.refill(), own.refill()
         n = min(len(text.data), len(own.data))
         differs = text.data[:n] != own.data[:n]
         same = not differs.any()
         at = text.n_bytes + (n if same else int(differs.argmax()))
-        # Where byte b of a stream is there, so are all ends up to b.
+        # All ends up to byte b are known once byte b of a stream has been read.
         known = at if same and all(more) else at + 1 if not same or any(more) else at + 2
         k = _first_unequal(text.ends, own.ends)
         if any(len(side.ends) > k and side.ends[k] < known for side in (text, own)):
