@@ -40,10 +40,7 @@ int automaton_fits(const automaton_source *from, int restarts)
     return 1;
 }
 
-INLINE uint32_t unit_base_of(uint64_t unit)
-{
-    return (uint32_t)unit >> BASE_SHIFT;
-}
+INLINE uint32_t unit_base_of(uint64_t unit) { return (uint32_t)unit >> BASE_SHIFT; }
 
 /* A missing piece has the length 256, so its sum is read from a position stored long ago. Reading a
  * sum stored just now would stall longer than the rest of a position takes. */
@@ -160,10 +157,7 @@ INLINE void lane_step(const automaton *a, const uint8_t *text, uint32_t *longest
     x->at += differs == 0;
 }
 
-INLINE lane lane_begin(int64_t at)
-{
-    return (lane){(uint64_t)at, TRIE_ROOT_BASE};
-}
+INLINE lane lane_begin(int64_t at) { return (lane){(uint64_t)at, TRIE_ROOT_BASE}; }
 
 /* A lane begins max_piece_bytes early, where its states can be wrong. It leaves that stretch within
  * twice as many steps; the lane before it gets there later and overwrites what it wrote. */

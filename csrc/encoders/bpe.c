@@ -10,10 +10,7 @@
 #define SHORT_SYMBOLS 64
 
 /* The pair with the smallest key merges first. */
-INLINE uint64_t key_of(uint32_t merge, int64_t at)
-{
-    return (uint64_t)merge << 32 | (uint64_t)at;
-}
+INLINE uint64_t key_of(uint32_t merge, int64_t at) { return (uint64_t)merge << 32 | (uint64_t)at; }
 
 /* --------------------------------------------------------------------------- Unused pieces ---- */
 
@@ -169,10 +166,7 @@ INLINE void set_keys(finder f, short_text *t, int n, int is_dense)
     }
 }
 
-INLINE uint64_t lesser(uint64_t a, uint64_t b)
-{
-    return a < b ? a : b;
-}
+INLINE uint64_t lesser(uint64_t a, uint64_t b) { return a < b ? a : b; }
 
 INLINE uint64_t least_key(const short_text *t, int n)
 {
@@ -485,10 +479,7 @@ int64_t bpe_segment_dropout(const bpe *m, bpe_scratch *s, const uint8_t *text, i
     return encode(m, s, text, n_bytes, dropout, stream, tokens, NULL);
 }
 
-int32_t bpe_traits(const bpe *m)
-{
-    return m->traits;
-}
+int32_t bpe_traits(const bpe *m) { return m->traits; }
 
 int64_t bpe_memory_bytes(const bpe *m)
 {

@@ -24,10 +24,7 @@ typedef struct compact_trie {
 } compact_trie;
 
 /* Whether the bases of the trie fit. */
-INLINE int compact_fits(const trie *t)
-{
-    return t->n_units <= 1 << (32 - COMPACT_BASE_SHIFT);
-}
+INLINE int compact_fits(const trie *t) { return t->n_units <= 1 << (32 - COMPACT_BASE_SHIFT); }
 
 /* Converts a trie with 16-bit ids for which compact_fits; the trie must outlive the result. Free it
  * with mem_free. NULL when memory is short. O(n_units). */

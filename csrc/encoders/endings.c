@@ -19,10 +19,7 @@
 #define EARLY 8
 #define PART_LEAST (4 * EARLY + 16) /* see follow_together */
 
-INLINE uint32_t node_base(const endings_node *node)
-{
-    return node->unit >> LABEL_BITS;
-}
+INLINE uint32_t node_base(const endings_node *node) { return node->unit >> LABEL_BITS; }
 
 /* The state after reading c. */
 INLINE uint32_t next_state(const endings_node *nodes, uint32_t state, uint32_t c)
@@ -254,10 +251,7 @@ static void follow_alone(const endings_node *nodes, uint32_t state, const uint8_
     }
 }
 
-INLINE uint64_t least(uint64_t a, uint64_t b)
-{
-    return a < b ? a : b;
-}
+INLINE uint64_t least(uint64_t a, uint64_t b) { return a < b ? a : b; }
 
 /* Corrects places[begin..end-1], starting from the correct `state` before them, up to the first
  * place that is already correct; all later ones are correct too. */

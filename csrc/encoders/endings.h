@@ -63,10 +63,7 @@ typedef struct endings {
     endings_piece singles[256]; /* by byte: pieces of one ASCII byte */
 } endings;
 
-INLINE int64_t endings_value_bytes(uint32_t value)
-{
-    return 255 - (int64_t)(value & 255);
-}
+INLINE int64_t endings_value_bytes(uint32_t value) { return 255 - (int64_t)(value & 255); }
 
 /* The sorted pieces of a trie, with the values 1..n_pieces. */
 typedef struct endings_pieces {

@@ -15,10 +15,7 @@ INLINE lane lane_begin(const uint64_t *units, const uint16_t *symbols, int64_t a
     return (lane){(uint64_t)at + 1, units[symbols[at]], out};
 }
 
-INLINE int64_t back_of(uint64_t unit)
-{
-    return (int64_t)(unit >> CHAR_BACK_SHIFT & CHAR_BACK_MAX);
-}
+INLINE int64_t back_of(uint64_t unit) { return (int64_t)(unit >> CHAR_BACK_SHIFT & CHAR_BACK_MAX); }
 
 /* If `unit` has another symbol than c, sets *unit = head and *at = start and returns 1; otherwise
  * returns 0. */
@@ -56,10 +53,7 @@ INLINE void lane_step(const uint64_t *units, const uint16_t *symbols, lane *x)
     x->at++;
 }
 
-INLINE int64_t least(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
+INLINE int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 
 /* Walks the parts symbols[borders[k]..borders[k+1]-1] until the first of them is nearly finished.
  * The tokens of part k go to begins[k]..ret_ends[k]. A step advances by at most one symbol, so

@@ -42,10 +42,7 @@ INLINE uint32_t unit_above(const builder *b, uint32_t at)
     return b->owners[at ^ (uint8_t)b->trie->units[at]];
 }
 
-INLINE int is_used(uint64_t unit)
-{
-    return (unit & 0x100) != 0;
-}
+INLINE int is_used(uint64_t unit) { return (unit & 0x100) != 0; }
 
 INLINE int has_bit(const uint64_t *bits, int64_t k)
 {
@@ -186,10 +183,7 @@ static void put_children(builder *b)
     }
 }
 
-INLINE int count_class(const node *n)
-{
-    return n->n_children < COUNTS ? n->n_children : COUNTS;
-}
+INLINE int count_class(const node *n) { return n->n_children < COUNTS ? n->n_children : COUNTS; }
 
 /* Fills `order` with the nodes that have children, except the root, most children first. */
 static void put_parents(builder *b)
@@ -371,7 +365,4 @@ int lanes_new(const trie *t, int32_t cpu, lanes **ret)
     return ok;
 }
 
-void lanes_free(lanes *l)
-{
-    mem_free(l);
-}
+void lanes_free(lanes *l) { mem_free(l); }

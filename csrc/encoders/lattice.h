@@ -84,10 +84,7 @@ typedef struct lattice_paths {
     int64_t n_paths, paths_capacity, tokens_capacity;
 } lattice_paths;
 
-INLINE void lattice_paths_clear(lattice_paths *paths)
-{
-    paths->n_paths = 0;
-}
+INLINE void lattice_paths_clear(lattice_paths *paths) { paths->n_paths = 0; }
 
 /* Adds a path of n_tokens tokens and returns them for the caller to fill; NULL when memory is
  * short. */

@@ -97,10 +97,7 @@ INLINE memo_short_key memo_short_key_of(const uint8_t *segment, int64_t n_bytes)
     return key;
 }
 
-INLINE uint64_t memo_short_hash(memo_short_key key)
-{
-    return mix(key.low, key.high);
-}
+INLINE uint64_t memo_short_hash(memo_short_key key) { return mix(key.low, key.high); }
 
 INLINE int memo_short_is(const uint64_t held[2], memo_short_key key)
 {

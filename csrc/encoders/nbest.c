@@ -203,10 +203,7 @@ typedef struct noise {
     uint64_t stream;
 } noise;
 
-static double gumbel(noise *random)
-{
-    return -log(-log(rng_open(&random->stream)));
-}
+static double gumbel(noise *random) { return -log(-log(rng_open(&random->stream))); }
 
 /* Sets s->priorities for the hypotheses that extend `top` by ending[first..last): each draws the
  * best of its perturbed paths, given that the best of all of them is top's (the numerically stable
@@ -320,10 +317,7 @@ static int search(nbest *s, const lattice_model *m, int64_t n, noise *random, la
 
 /* ----------------------------------------------------------------------------------- Calls ---- */
 
-static int64_t clamp_n(int64_t n)
-{
-    return n < 1 ? 1 : n > NBEST_MAX ? NBEST_MAX : n;
-}
+static int64_t clamp_n(int64_t n) { return n < 1 ? 1 : n > NBEST_MAX ? NBEST_MAX : n; }
 
 int nbest_find(nbest *s, const lattice_model *model, const uint8_t *text, int64_t n_bytes,
                int64_t n, lattice_paths *ret)

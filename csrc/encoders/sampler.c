@@ -288,25 +288,13 @@ INLINE int run_mode(const sampler *s, window *w, int mode, int is_ragged)
     return mode == LINEAR && scale_pending(s, at, at) == 0 ? OUT_OF_RANGE : AT_END;
 }
 
-static NOINLINE int run_linear(const sampler *s, window *w)
-{
-    return run_mode(s, w, LINEAR, 0);
-}
+static NOINLINE int run_linear(const sampler *s, window *w) { return run_mode(s, w, LINEAR, 0); }
 
-static NOINLINE int run_log(const sampler *s, window *w)
-{
-    return run_mode(s, w, LOG, 0);
-}
+static NOINLINE int run_log(const sampler *s, window *w) { return run_mode(s, w, LOG, 0); }
 
-static NOINLINE int run_viterbi(const sampler *s, window *w)
-{
-    return run_mode(s, w, VITERBI, 0);
-}
+static NOINLINE int run_viterbi(const sampler *s, window *w) { return run_mode(s, w, VITERBI, 0); }
 
-static NOINLINE int run_entropy(const sampler *s, window *w)
-{
-    return run_mode(s, w, ENTROPY, 0);
-}
+static NOINLINE int run_entropy(const sampler *s, window *w) { return run_mode(s, w, ENTROPY, 0); }
 
 /* Ragged models are rare: one copy serves all modes. */
 static NOINLINE int run_ragged(const sampler *s, window *w, int mode)

@@ -56,10 +56,7 @@ INLINE int64_t value_bytes(const unigram *m, uint32_t value, int follows)
     return value & VALUE_UNKNOWN ? (int64_t)(value & 15) : (int64_t)m->lengths[value];
 }
 
-INLINE int is_inside(const uint8_t *text, int64_t at)
-{
-    return (text[at] & 0xC0) == 0x80;
-}
+INLINE int is_inside(const uint8_t *text, int64_t at) { return (text[at] & 0xC0) == 0x80; }
 
 /* Whether no character extends past text[at - 1]. */
 INLINE int is_char_end(const uint8_t *text, int64_t at, int64_t n_bytes)

@@ -43,10 +43,7 @@ INLINE uint64_t rng_document_key(uint64_t seed, uint64_t input_ordinal, uint64_t
 }
 
 /* For loops: rng_stream(key, first + i) is rng_stream_from(rng_origin(key, first), i). */
-INLINE uint64_t rng_origin(uint64_t key, uint64_t first)
-{
-    return key + (first + 1) * RNG_GAMMA;
-}
+INLINE uint64_t rng_origin(uint64_t key, uint64_t first) { return key + (first + 1) * RNG_GAMMA; }
 
 INLINE uint64_t rng_stream_from(uint64_t origin, uint64_t i)
 {
@@ -68,10 +65,7 @@ INLINE int64_t rng_bits53(uint64_t *stream)
 }
 
 /* The next draw, uniform in [0, 1): a multiple of 2^-53. */
-INLINE double rng_unit(uint64_t *stream)
-{
-    return (double)rng_bits53(stream) * 0x1p-53;
-}
+INLINE double rng_unit(uint64_t *stream) { return (double)rng_bits53(stream) * 0x1p-53; }
 
 /* The next draw, uniform in (0, 1): an odd multiple of 2^-53, for logarithms. */
 INLINE double rng_open(uint64_t *stream)

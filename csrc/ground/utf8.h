@@ -13,10 +13,7 @@
 
 #include "ground/common.h"
 
-INLINE int is_continuation(uint8_t byte)
-{
-    return (byte & 0xC0) == 0x80;
-}
+INLINE int is_continuation(uint8_t byte) { return (byte & 0xC0) == 0x80; }
 
 /* The length of the character whose first byte is `lead`. A continuation byte counts as one
  * character, so that a walk over invalid text always advances. */

@@ -50,20 +50,11 @@ static int32_t build(unitok_model *m, unitok_error *error)
     return status;
 }
 
-static int64_t memory_bytes(const unitok_model *m)
-{
-    return bpe_memory_bytes(m->state);
-}
+static int64_t memory_bytes(const unitok_model *m) { return bpe_memory_bytes(m->state); }
 
-static void free_model(unitok_model *m)
-{
-    bpe_free(m->state);
-}
+static void free_model(unitok_model *m) { bpe_free(m->state); }
 
-static void free_scratch(void *state)
-{
-    bpe_scratch_free(state);
-}
+static void free_scratch(void *state) { bpe_scratch_free(state); }
 
 static int64_t encode(const unitok_model *m, unitok_scratch *s, const uint8_t *text,
                       int64_t n_bytes, token *tokens)

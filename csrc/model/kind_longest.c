@@ -35,10 +35,7 @@ static void free_model(unitok_model *m)
     mem_free(state);
 }
 
-static void free_scratch(void *state)
-{
-    long_window_free(&((longest_scratch *)state)->window);
-}
+static void free_scratch(void *state) { long_window_free(&((longest_scratch *)state)->window); }
 
 /* ------------------------------------------------------------------------------- lanes ---- */
 

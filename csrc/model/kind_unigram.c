@@ -43,10 +43,7 @@ static void free_model(unitok_model *m)
     m->state = NULL;
 }
 
-static int64_t memory_bytes(const unitok_model *m)
-{
-    return unigram_memory_bytes(unigram_of(m));
-}
+static int64_t memory_bytes(const unitok_model *m) { return unigram_memory_bytes(unigram_of(m)); }
 
 static void free_scratch(void *state)
 {
@@ -93,10 +90,7 @@ static const encode_path path_charwise = {charwise_takes, encode_charwise};
 static const encode_path *const paths_charwise[] = {&path_charwise, &path_memo, &path_walk, NULL};
 
 /* Chooses the automaton of endings.h, for pieces that cross spaces. */
-static int endings_take(run *r, chunk *c)
-{
-    return chunk_cuts(r, c) * FOLLOW_SEGMENT < c->n_bytes;
-}
+static int endings_take(run *r, chunk *c) { return chunk_cuts(r, c) * FOLLOW_SEGMENT < c->n_bytes; }
 
 /* The span ends at a cut, because the memo may encode the text after it. */
 static int64_t encode_by_endings(run *r, chunk *c, void *ids, int64_t *ret_n_ids)

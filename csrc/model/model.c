@@ -79,10 +79,7 @@ int64_t unitok_model_save(const unitok_model *m, uint8_t *out, int64_t capacity)
     return m->image_bytes;
 }
 
-void unitok_model_get_info(const unitok_model *m, unitok_model_info *ret)
-{
-    *ret = m->info;
-}
+void unitok_model_get_info(const unitok_model *m, unitok_model_info *ret) { *ret = m->info; }
 
 const uint8_t *unitok_model_piece(const unitok_model *m, int64_t id, int64_t *ret_n_bytes)
 {

@@ -31,10 +31,7 @@ int64_t chunk_cuts(const run *r, chunk *c)
     return c->n_cuts;
 }
 
-static int has_cuts(run *r, chunk *c)
-{
-    return chunk_cuts(r, c) > 0;
-}
+static int has_cuts(run *r, chunk *c) { return chunk_cuts(r, c) > 0; }
 
 static int64_t encode_by_memo(run *r, chunk *c, void *ids, int64_t *ret_n_ids)
 {

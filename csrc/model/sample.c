@@ -58,10 +58,7 @@ void unitok_paths_free(unitok_paths *paths)
     mem_free(paths);
 }
 
-int64_t unitok_paths_count(const unitok_paths *paths)
-{
-    return paths->n;
-}
+int64_t unitok_paths_count(const unitok_paths *paths) { return paths->n; }
 
 int64_t unitok_paths_get(const unitok_paths *paths, int64_t k, const unitok_span **ret_spans,
                          double *ret_score)

@@ -21,10 +21,7 @@ enum { STATE_VERSION = 1, IS_STARTED = 1, IS_AFTER_SPACE = 2, LAST_UNKNOWN = 4 }
 #define HELD_BYTES_LIMIT (INT64_C(1) << 40)
 #define POSITION_LIMIT (INT64_C(1) << 62)
 
-static int64_t load_i64(const uint8_t *p)
-{
-    return (int64_t)load_u64(p);
-}
+static int64_t load_i64(const uint8_t *p) { return (int64_t)load_u64(p); }
 
 static double load_f64(const uint8_t *p)
 {

@@ -16,20 +16,11 @@
 
 /* -------------------------------------------------------------------------------- One slot ---- */
 
-static uint32_t slot_used(const uint8_t *bytes)
-{
-    return load_u32(bytes);
-}
+static uint32_t slot_used(const uint8_t *bytes) { return load_u32(bytes); }
 
-static uint32_t slot_capacity(const uint8_t *bytes)
-{
-    return load_u32(bytes + 4);
-}
+static uint32_t slot_capacity(const uint8_t *bytes) { return load_u32(bytes + 4); }
 
-static void slot_set_used(uint8_t *bytes, uint32_t used)
-{
-    memcpy(bytes, &used, 4);
-}
+static void slot_set_used(uint8_t *bytes, uint32_t used) { memcpy(bytes, &used, 4); }
 
 static size_t entry_bytes(size_t n_bytes)
 {
@@ -47,10 +38,7 @@ INLINE const uint8_t *entry_key(const uint8_t *entry, size_t *ret_n_bytes)
     return entry + 5;
 }
 
-static uint64_t filter_bit(uint64_t hash)
-{
-    return UINT64_C(1) << (hash >> 58);
-}
+static uint64_t filter_bit(uint64_t hash) { return UINT64_C(1) << (hash >> 58); }
 
 /* Returns the key inside the slot, or NULL. */
 static const uint8_t *slot_find(const struct slot *slot, const uint8_t *key, size_t n_bytes)

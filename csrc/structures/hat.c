@@ -56,15 +56,9 @@ void unitok_hat_free(unitok_hat *hat)
     mem_free(hat);
 }
 
-int64_t unitok_hat_count(const unitok_hat *hat)
-{
-    return hat->n_keys;
-}
+int64_t unitok_hat_count(const unitok_hat *hat) { return hat->n_keys; }
 
-int64_t unitok_hat_memory_bytes(const unitok_hat *hat)
-{
-    return hat->memory_bytes;
-}
+int64_t unitok_hat_memory_bytes(const unitok_hat *hat) { return hat->memory_bytes; }
 
 void hat_put_container(unitok_hat *hat, struct branch *parent, int low, int high,
                        struct array_hash *container)

@@ -14,10 +14,7 @@
 #define PROBING_FACTORS 8
 
 /* The k-th factor: any odd number. */
-INLINE uint64_t probing_factor(int k)
-{
-    return rng_key(1, (uint64_t)k) | 1;
-}
+INLINE uint64_t probing_factor(int k) { return rng_key(1, (uint64_t)k) | 1; }
 
 /* Returns whether a run of slots that are not `free` is too long. Slot k is slots[k * stride]; runs
  * continue from the end to the start. */

@@ -43,15 +43,9 @@ typedef struct builder {
     int64_t queue_begin, queue_end, queue_capacity;
 } builder;
 
-INLINE int bit_get(const uint64_t *bits, uint32_t i)
-{
-    return (int)(bits[i >> 6] >> (i & 63)) & 1;
-}
+INLINE int bit_get(const uint64_t *bits, uint32_t i) { return (int)(bits[i >> 6] >> (i & 63)) & 1; }
 
-INLINE void bit_set(uint64_t *bits, uint32_t i)
-{
-    bits[i >> 6] |= 1ULL << (i & 63);
-}
+INLINE void bit_set(uint64_t *bits, uint32_t i) { bits[i >> 6] |= 1ULL << (i & 63); }
 
 static void open_block(builder *b, int64_t index)
 {

@@ -40,35 +40,20 @@ typedef struct trie {
     int64_t n_units;
 } trie;
 
-INLINE uint32_t unit_base(uint64_t unit)
-{
-    return (uint32_t)(unit >> 32);
-}
+INLINE uint32_t unit_base(uint64_t unit) { return (uint32_t)(unit >> 32); }
 
-INLINE uint32_t unit_value(uint64_t unit)
-{
-    return (uint32_t)(unit >> 9) & TRIE_VALUE_MAX;
-}
+INLINE uint32_t unit_value(uint64_t unit) { return (uint32_t)(unit >> 9) & TRIE_VALUE_MAX; }
 
 INLINE int unit_has_label(uint64_t unit, uint8_t label)
 {
     return (unit & 0x1FF) == (0x100u | label);
 }
 
-INLINE uint32_t head_base(uint64_t head)
-{
-    return (uint32_t)head;
-}
+INLINE uint32_t head_base(uint64_t head) { return (uint32_t)head; }
 
-INLINE uint32_t head_value(uint64_t head)
-{
-    return (uint32_t)(head >> 32) & 0xFFFFFF;
-}
+INLINE uint32_t head_value(uint64_t head) { return (uint32_t)(head >> 32) & 0xFFFFFF; }
 
-INLINE int head_length(uint64_t head)
-{
-    return (int)(head >> 56);
-}
+INLINE int head_length(uint64_t head) { return (int)(head >> 56); }
 
 /* The value of the piece that is exactly the two bytes, or 0. Branch-free. */
 INLINE uint32_t head_pair_value(uint64_t head)

@@ -107,10 +107,7 @@ INLINE int has_bit(const uint64_t *bits, uint16_t id)
     return (int)(bits[id >> 6] >> (id & 63) & 1);
 }
 
-INLINE void set_bit(uint64_t *bits, uint16_t id)
-{
-    bits[id >> 6] |= UINT64_C(1) << (id & 63);
-}
+INLINE void set_bit(uint64_t *bits, uint16_t id) { bits[id >> 6] |= UINT64_C(1) << (id & 63); }
 
 /* The token before suffix r; returns 0 if there is none. */
 INLINE int token_before(const shard *s, int64_t r, uint16_t *ret_id)
@@ -344,10 +341,7 @@ int32_t unitok_search_find(const pieces *p, const shard *s, const uint8_t *q, in
     return has_memory ? UNITOK_OK : fail_memory(error);
 }
 
-void unitok_search_runs_free(unitok_search_run *runs)
-{
-    mem_free(runs);
-}
+void unitok_search_runs_free(unitok_search_run *runs) { mem_free(runs); }
 
 int64_t unitok_search_inside(const pieces *p, const shard *s, uint64_t *sums)
 {

@@ -48,10 +48,7 @@ INLINE uint32_t piece_bytes(const pieces *p, uint16_t id)
     return p->begin[id + 1] - p->begin[id];
 }
 
-INLINE const uint8_t *piece_data(const pieces *p, uint16_t id)
-{
-    return p->data + p->begin[id];
-}
+INLINE const uint8_t *piece_data(const pieces *p, uint16_t id) { return p->data + p->begin[id]; }
 
 INLINE range starts_with_byte(const pieces *p, uint8_t c)
 {

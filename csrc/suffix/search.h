@@ -41,10 +41,7 @@ INLINE interval bucket_range(const shard *s, int32_t k1, int32_t k2)
     return ret;
 }
 
-INLINE interval bucket(const shard *s, int32_t rank)
-{
-    return bucket_range(s, rank, rank + 1);
-}
+INLINE interval bucket(const shard *s, int32_t rank) { return bucket_range(s, rank, rank + 1); }
 
 /* How often a token occurs. */
 INLINE int64_t frequency(const shard *s, uint16_t id)

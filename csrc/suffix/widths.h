@@ -20,10 +20,7 @@
 #define BY_WIDTHS(name) JOIN(JOIN(name, SYMBOL_BITS), POSITION_BITS)
 #define ALL_WIDTHS(name)                                                                           \
     {                                                                                              \
-        {name##_8_32, name##_8_64}, {name##_16_32, name##_16_64},                                  \
-        {                                                                                          \
-            name##_32_32, name##_32_64                                                             \
-        }                                                                                          \
+        {name##_8_32, name##_8_64}, {name##_16_32, name##_16_64}, { name##_32_32, name##_32_64 }   \
     }
 #endif
 

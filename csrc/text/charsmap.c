@@ -33,10 +33,7 @@ static int32_t take_apart(const uint8_t *blob, int64_t n_bytes, charsmap *ret, u
 }
 
 /* Returns the base whose children include the unit `at`. */
-INLINE uint32_t base_above(const charsmap *m, uint32_t at)
-{
-    return at ^ (m->units[at] & 0xFF);
-}
+INLINE uint32_t base_above(const charsmap *m, uint32_t at) { return at ^ (m->units[at] & 0xFF); }
 
 INLINE void list_child(const charsmap *m, uint32_t at, charsmap_tree *tree)
 {
@@ -74,10 +71,7 @@ static int32_t check_units(const charsmap *m, charsmap_tree *tree, unitok_error 
 
 /* ----------------------------------------------------------------------------------- Edges ---- */
 
-INLINE int is_replacement(const charsmap *m, uint32_t at)
-{
-    return m->units[at] >> 31;
-}
+INLINE int is_replacement(const charsmap *m, uint32_t at) { return m->units[at] >> 31; }
 
 void charsmap_tree_free(charsmap_tree *tree)
 {

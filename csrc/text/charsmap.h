@@ -42,10 +42,7 @@ INLINE uint32_t charsmap_base(uint32_t at, uint32_t unit)
     return at ^ ((unit >> 10) << ((unit & 0x200) >> 6));
 }
 
-INLINE int charsmap_has_leaf(uint32_t unit)
-{
-    return unit >> 8 & 1;
-}
+INLINE int charsmap_has_leaf(uint32_t unit) { return unit >> 8 & 1; }
 
 /* Finds the longest key that begins the text. Returns its length, or 0, and the replacement up to
  * its NUL. */

@@ -54,10 +54,7 @@ static uint32_t pair_weight(int a, int b)
     return UINT32_C(1) << (digit >= 'a' ? digit - 'a' + 10 : digit - '0');
 }
 
-INLINE int is_of_newline(const row *r)
-{
-    return (int)(r->before['\n' >> 6] >> ('\n' & 63)) & 1;
-}
+INLINE int is_of_newline(const row *r) { return (int)(r->before['\n' >> 6] >> ('\n' & 63)) & 1; }
 
 /* The weight of the pairs that no piece contains and that merging two rows would join; in plane 1,
  * their number. Forced cuts after a newline must not be lost, so that row is never merged. */

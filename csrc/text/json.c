@@ -51,10 +51,7 @@ typedef struct line {
 } line;
 
 /* Returns the next byte of the line, or a newline after the last line. */
-INLINE uint8_t line_peek(const line *l)
-{
-    return l->i < l->n ? l->p[l->i] : '\n';
-}
+INLINE uint8_t line_peek(const line *l) { return l->i < l->n ? l->p[l->i] : '\n'; }
 
 INLINE uint8_t line_skip_space(line *l)
 {

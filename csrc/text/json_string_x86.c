@@ -40,10 +40,7 @@ INLINE uint64_t specials_sse2(const uint8_t *in, uint8_t *out, uint64_t *high)
 #undef SPECIALS
 
 /* SSE2 has no byte lookup. */
-static int check_sse2(const uint8_t *text, int64_t n)
-{
-    return json_portable.check(text, n);
-}
+static int check_sse2(const uint8_t *text, int64_t n) { return json_portable.check(text, n); }
 
 /* ------------------------------------------------------------------------------------ AVX2 ---- */
 

@@ -58,10 +58,7 @@ typedef struct unitok_normalizer {
 } unitok_normalizer;
 
 /* For flags other than BECOMES: below that stands no flag. */
-INLINE int class_has(int class, int flag)
-{
-    return (class & (CLASS_BECOMES | flag)) == flag;
-}
+INLINE int class_has(int class, int flag) { return (class & (CLASS_BECOMES | flag)) == flag; }
 
 /* Returns the length of the longest symbol that begins the text, or 0. */
 INLINE int64_t symbols_match(const unitok_normalizer *n, const uint8_t *text, int64_t n_bytes)

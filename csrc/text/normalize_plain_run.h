@@ -135,10 +135,7 @@ INLINE int first_zero(uint64_t bits, int k)
     return zeros ? k + lowest_bit(zeros) : 64;
 }
 
-INLINE uint64_t bits_from(int k)
-{
-    return k < 64 ? ~0ULL << k : 0;
-}
+INLINE uint64_t bits_from(int k) { return k < 64 ? ~0ULL << k : 0; }
 
 /* Consumes a block, or the rest of the text, with the masks m. */
 INLINE void take_block(run *r, const uint8_t *block, masks m)

@@ -132,10 +132,7 @@ int64_t unitok_bpe_trainer_memory_bytes(const unitok_bpe_trainer *t)
            pair_table_memory(&t->state.pairs) + t->state.positions.memory_bytes;
 }
 
-int32_t unitok_bpe_trainer_is_shared(const unitok_bpe_trainer *t)
-{
-    return t->phase != MERGE;
-}
+int32_t unitok_bpe_trainer_is_shared(const unitok_bpe_trainer *t) { return t->phase != MERGE; }
 
 int32_t unitok_bpe_trainer_work(unitok_bpe_trainer *t, int32_t worker, int64_t max_work,
                                 int32_t *ret_is_done, unitok_error *error)

@@ -89,15 +89,9 @@ void unitok_counter_clear(unitok_counter *counter)
     if (counter->slots) memset(counter->slots, 0, sizeof *counter->slots << counter->bits);
 }
 
-int64_t unitok_counter_count(const unitok_counter *counter)
-{
-    return counter->n;
-}
+int64_t unitok_counter_count(const unitok_counter *counter) { return counter->n; }
 
-int64_t unitok_counter_memory_bytes(const unitok_counter *counter)
-{
-    return counter->memory_bytes;
-}
+int64_t unitok_counter_memory_bytes(const unitok_counter *counter) { return counter->memory_bytes; }
 
 /* Replaces the slots by 1 << bits new ones and fills them from the hashes of the entries: twice as
  * many when they are full, the same number after entries have moved. */

@@ -15,10 +15,7 @@
 
 /* ------------------------------------------------------------- which strings may be pieces ---- */
 
-static int is_space(uint8_t byte)
-{
-    return byte == ' ' || (byte >= '\t' && byte <= '\r');
-}
+static int is_space(uint8_t byte) { return byte == ' ' || (byte >= '\t' && byte <= '\r'); }
 
 /* Accepts complete characters, or the beginning or the end of one character. */
 static int is_complete_or_part(const uint8_t *piece, int64_t n_bytes)
@@ -39,15 +36,9 @@ static int is_complete_or_part(const uint8_t *piece, int64_t n_bytes)
     return utf8_is_valid(low, wanted) || utf8_is_valid(high, wanted);
 }
 
-static int is_letter(uint8_t byte)
-{
-    return (byte | 0x20) >= 'a' && (byte | 0x20) <= 'z';
-}
+static int is_letter(uint8_t byte) { return (byte | 0x20) >= 'a' && (byte | 0x20) <= 'z'; }
 
-static int is_digit(uint8_t byte)
-{
-    return byte >= '0' && byte <= '9';
-}
+static int is_digit(uint8_t byte) { return byte >= '0' && byte <= '9'; }
 
 /* See closed_words in unitok.h. */
 static int is_closed(uint8_t before, uint8_t byte)
@@ -193,10 +184,7 @@ static int add_pair(greedy_pairs *pairs, uint64_t key, int64_t gain, int64_t n_s
     return 1;
 }
 
-static uint64_t key_of(uint32_t left, uint32_t right)
-{
-    return ((uint64_t)left << 32 | right) + 1;
-}
+static uint64_t key_of(uint32_t left, uint32_t right) { return ((uint64_t)left << 32 | right) + 1; }
 
 /* -------------------------------------------------------------------- a pass over the text ---- */
 

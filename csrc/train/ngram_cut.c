@@ -57,10 +57,7 @@ int32_t unitok_ngram_cutter_new(const unitok_ngram_model *model, unitok_counter 
     return UNITOK_OK;
 }
 
-void unitok_ngram_cutter_free(unitok_ngram_cutter *cutter)
-{
-    mem_free(cutter);
-}
+void unitok_ngram_cutter_free(unitok_ngram_cutter *cutter) { mem_free(cutter); }
 
 /* A stretch of a text. For each of its bytes, [n - 1] belongs to the n-gram of n bytes that ends
  * there. */

@@ -61,10 +61,7 @@ void unitok_ngram_model_free(unitok_ngram_model *model)
 }
 
 /* The slots for n keys: a third stays empty, and at least one, so that every search ends. */
-static int64_t slots_for(int64_t n)
-{
-    return n + n / 2 + 2;
-}
+static int64_t slots_for(int64_t n) { return n + n / 2 + 2; }
 
 int64_t unitok_ngram_model_memory_bytes(const unitok_ngram_model *model)
 {

@@ -12,10 +12,7 @@
 #define AT_ONCE 64 /* n-grams that are added together, so that their cache misses overlap */
 
 /* The largest count of a slot. */
-INLINE uint64_t most_of(int order)
-{
-    return (UINT64_C(1) << (64 - 8 * order)) - 1;
-}
+INLINE uint64_t most_of(int order) { return (UINT64_C(1) << (64 - 8 * order)) - 1; }
 
 /* Replaces the tables by empty ones of the smallest size. Returns 0 when memory is short; then
  * nothing has changed. */
@@ -73,10 +70,7 @@ int32_t unitok_ngrams_clear(unitok_ngrams *ngrams, unitok_error *error)
     return open_tables(ngrams) ? UNITOK_OK : fail_memory(error);
 }
 
-int64_t unitok_ngrams_count(const unitok_ngrams *ngrams)
-{
-    return ngrams->n + ngrams->n_short;
-}
+int64_t unitok_ngrams_count(const unitok_ngrams *ngrams) { return ngrams->n + ngrams->n_short; }
 
 int64_t unitok_ngrams_memory_bytes(const unitok_ngrams *ngrams)
 {

@@ -80,10 +80,7 @@ struct unitok_ngram_model {
 
 /* The last n bytes of a register of bytes, 1 <= n <= 7, as an empty slot. With n added it is the
  * number. */
-INLINE uint64_t ngram_slot(uint64_t bytes, int n)
-{
-    return bytes << (64 - 8 * n);
-}
+INLINE uint64_t ngram_slot(uint64_t bytes, int n) { return bytes << (64 - 8 * n); }
 
 INLINE uint64_t ngram_hash(uint64_t key)
 {
@@ -99,10 +96,7 @@ INLINE int is_slot_of(uint64_t slot, uint64_t ngram, uint64_t most)
 
 /* The largest count in a slot of a model. A slot with this count has its true count in
  * model->large. */
-INLINE uint64_t model_most(int n)
-{
-    return n < 7 ? UNITOK_NGRAM_LOGS - 1 : 255;
-}
+INLINE uint64_t model_most(int n) { return n < 7 ? UNITOK_NGRAM_LOGS - 1 : 255; }
 
 /* Where the search for a number or an n-gram begins, among n_slots < 2^32: the hash as a fraction
  * of the table, so that its size need not be a power of 2. */

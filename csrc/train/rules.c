@@ -21,10 +21,7 @@ int32_t unitok_rules_new(int32_t flags, int32_t max_chars, unitok_rules **ret, u
     return UNITOK_OK;
 }
 
-void unitok_rules_free(unitok_rules *rules)
-{
-    mem_free(rules);
-}
+void unitok_rules_free(unitok_rules *rules) { mem_free(rules); }
 
 static int is_all_spaces(const uint8_t *piece, int64_t n_bytes)
 {

@@ -46,10 +46,7 @@ INLINE int64_t count_chars(const uint8_t *text, int64_t n_bytes)
     return n;
 }
 
-INLINE int is_digit(uint32_t c)
-{
-    return (c >= '0' && c <= '9') || (c >= 0xFF10 && c <= 0xFF19);
-}
+INLINE int is_digit(uint32_t c) { return (c >= '0' && c <= '9') || (c >= 0xFF10 && c <= 0xFF19); }
 
 /* Whether these bytes, which are valid UTF-8, may be a piece. */
 int rules_allow(const unitok_rules *rules, const uint8_t *piece, int64_t n_bytes);

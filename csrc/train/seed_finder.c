@@ -109,10 +109,7 @@ INLINE int end_in(uint64_t head)
     return ends ? 7 - lowest_bit(ends) / 8 : -1;
 }
 
-static int common_bytes(uint64_t a, uint64_t b)
-{
-    return lowest_bit(swap_bytes(a ^ b)) / 8;
-}
+static int common_bytes(uint64_t a, uint64_t b) { return lowest_bit(swap_bytes(a ^ b)) / 8; }
 
 static void sort_few(struct suffix *suffixes, int64_t n)
 {

@@ -15,10 +15,7 @@
 
 #include "structures/hat.h"
 
-static size_t random_below(size_t n)
-{
-    return (size_t)((random_u64() >> 33) % n);
-}
+static size_t random_below(size_t n) { return (size_t)((random_u64() >> 33) % n); }
 
 /* ---------------------------------------------------------------------------------- Oracle ---- */
 

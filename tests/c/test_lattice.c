@@ -47,10 +47,7 @@ struct path {
 static struct path all[PATHS_MAX];
 static int n_all;
 
-static double slow_round(double x)
-{
-    return flags & UNITOK_FLOAT64 ? x : (double)(float)x;
-}
+static double slow_round(double x) { return flags & UNITOK_FLOAT64 ? x : (double)(float)x; }
 
 static int64_t slow_char(const uint8_t *text, int64_t at, int64_t n_bytes)
 {
@@ -284,10 +281,7 @@ static void test_uniform(void)
 
 /* Ignores rounding: the search adds from both ends, so that nearly equal paths can come in either
  * order, as in the reference. */
-static int is_no_more(double a, double b)
-{
-    return a <= b + 1e-5 * (1 + fabs(b));
-}
+static int is_no_more(double a, double b) { return a <= b + 1e-5 * (1 + fabs(b)); }
 
 static void test_all_paths(const uint8_t *text, int64_t n_bytes)
 {

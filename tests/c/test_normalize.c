@@ -22,10 +22,7 @@ static unitok_normalizer_info info_of(const unitok_normalizer *n)
     return info;
 }
 
-static size_t random_below(size_t n)
-{
-    return (size_t)((random_u64() >> 33) % n);
-}
+static size_t random_below(size_t n) { return (size_t)((random_u64() >> 33) % n); }
 
 #define TEXT_MAX 6000
 static const char *const ATOMS[] = {

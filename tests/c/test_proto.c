@@ -33,10 +33,7 @@ static void put(const void *bytes, int64_t n)
     n_file += n;
 }
 
-static void put_byte(int byte)
-{
-    file[n_file++] = (uint8_t)byte;
-}
+static void put_byte(int byte) { file[n_file++] = (uint8_t)byte; }
 
 static void put_varint(int64_t value)
 {

@@ -127,10 +127,7 @@ static void test_every_short_text(void)
         }
 }
 
-static uint32_t random_below(uint32_t n)
-{
-    return (uint32_t)((random_u64() >> 33) % n);
-}
+static uint32_t random_below(uint32_t n) { return (uint32_t)((random_u64() >> 33) % n); }
 
 static void make_text(uint32_t *symbols, int64_t n, uint32_t n_symbols)
 {

@@ -135,10 +135,7 @@ static int same(const token *a, int64_t n_a, const token *b, int64_t n_b)
 
 /* --------------------------------------------------------------------------- Random models ---- */
 
-static double random_unit(void)
-{
-    return (double)(random_u64() >> 11) / 9007199254740992.0;
-}
+static double random_unit(void) { return (double)(random_u64() >> 11) / 9007199254740992.0; }
 
 /* Designed to cause ties: equal scores, small integers, tiny ones beside large ones, sums near the
  * restart. */

@@ -22,10 +22,7 @@ struct bytes {
     const uint8_t *at, *end;
 };
 
-static inline uint8_t next_byte(struct bytes *b)
-{
-    return b->at < b->end ? *b->at++ : 0;
-}
+static inline uint8_t next_byte(struct bytes *b) { return b->at < b->end ? *b->at++ : 0; }
 
 static inline void text_model_add(struct text_model *t, const void *piece, int64_t n_bytes,
                                   uint8_t type, double score)
