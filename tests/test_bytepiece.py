@@ -125,7 +125,7 @@ REFUSED = {
     "broken base64": ({"YWJ": [300, "", 9]}, "[Ii]ncorrect padding"),
     "a key beyond ASCII": ({"é": [300, "", 9]}, "ASCII"),
     "an empty piece": ({"": [300, "", 9]}, "empty"),
-    "an id of another piece": ({key(b"ab"): [100, "", 9]}, "id 100 is that of b'a' too"),
+    "an id of another piece": ({key(b"ab"): [100, "", 9]}, "id 100 already belongs to b'a'"),
     "a special id": ({key(b"ab"): [1, "", 9]}, "<bos>"),
     "an id that is no number": ({key(b"ab"): ["300", "", 9]}, "the id"),
     "an id that is true": ({key(b"ab"): [True, "", 9]}, "the id"),
@@ -136,7 +136,7 @@ REFUSED = {
     "a count that is NaN": ({key(b"ab"): [300, "", float("nan")]}, "the count"),
     "a count of 2**64": ({key(b"ab"): [300, "", 2**64]}, "the count"),
     "counts of 2**64 together": ({key(b"ab"): [300, "", 2**64 - 1]}, "the sum"),
-    "a byte that never comes": ({key(b"a"): [100, "", 0]}, "byte 0x61 has the count 0"),
+    "a byte that never comes": ({key(b"a"): [100, "", 0]}, "byte 0x61 has count 0"),
 }
 
 

@@ -134,7 +134,7 @@ def test_convert_to_bytepiece_is_theirs(tmp_path_factory: pytest.TempPathFactory
     assert json.loads((folder / "ours.model").read_bytes()) == json.loads((folder / "theirs.model").read_bytes())
 
 
-@pytest.mark.parametrize("pieces, message", [({"": 1}, "empty"), ({"a": 0}, "byte 0x61 has the count 0")])
+@pytest.mark.parametrize("pieces, message", [({"": 1}, "empty"), ({"a": 0}, "byte 0x61 has count 0")])
 def test_convert_to_bytepiece_refuses(tmp_path: Path, pieces: dict[bytes | str, int], message: str) -> None:
     with pytest.raises(VocabularyError, match=message):
         bytepiece.convert_to_bytepiece(pieces, tmp_path / "m.model")

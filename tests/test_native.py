@@ -162,10 +162,10 @@ def test_hostile_header(header: bytes) -> None:
     [
         (b"", "Expecting value"),
         (b"{", "Expecting"),
-        (b"[]", "no object"),
+        (b"[]", "expected an object"),
         (b"{}", "name"),
         (b'{"name": 5}', "name"),
-        (b'{"name": "a", "eod_piece": 5}', "eod"),
+        (b'{"name": "a", "eod_piece": 5}', "end-of-document piece"),
         (b'{"name": "a"} x', "Extra data"),
         (b"\xff", "utf-8"),
         (b"[" * 100_000, "recursion"),

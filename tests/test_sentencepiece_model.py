@@ -113,19 +113,19 @@ def test_pieces_that_are_no_utf8() -> None:
 
 
 REFUSED = [
-    ("it is empty", make([TEXT, (b"", 0.0, NORMAL)])),
-    ("holds a NUL", make([TEXT, (b"a\0", 0.0, NORMAL)])),
-    ("holds a NUL", make([TEXT, (b"\0", 0.0, NORMAL)])),
-    ("piece 3 is the same", make([TEXT, TEXT])),
-    ("piece 1 is the same", make([TEXT, (b"<s>", 0.0, CONTROL)])),
-    ("piece 1 is the same", make([TEXT, (b"<s>", 0.0, NORMAL)], model_type=BPE)),
-    ("piece 0 is the unknown piece already", make([TEXT, (b"<unk2>", 0.0, UNKNOWN)])),
-    ("there is no byte_fallback", make([TEXT], usual=False)),
-    ("without byte_fallback", make([TEXT, (b"<0x00>", 0.0, BYTE)])),
-    ("not a byte piece", make([TEXT, (b"<0x0a>", 0.0, BYTE)], byte_fallback=True)),
+    ("the piece is empty", make([TEXT, (b"", 0.0, NORMAL)])),
+    ("contains a NUL", make([TEXT, (b"a\0", 0.0, NORMAL)])),
+    ("contains a NUL", make([TEXT, (b"\0", 0.0, NORMAL)])),
+    ("duplicate of piece 3", make([TEXT, TEXT])),
+    ("duplicate of piece 1", make([TEXT, (b"<s>", 0.0, CONTROL)])),
+    ("duplicate of piece 1", make([TEXT, (b"<s>", 0.0, NORMAL)], model_type=BPE)),
+    ("piece 0 is already the unknown piece", make([TEXT, (b"<unk2>", 0.0, UNKNOWN)])),
+    ("neither an unknown piece nor byte_fallback", make([TEXT], usual=False)),
+    ("require byte_fallback", make([TEXT, (b"<0x00>", 0.0, BYTE)])),
+    ("byte pieces must be <0x00> to <0xFF>", make([TEXT, (b"<0x0a>", 0.0, BYTE)], byte_fallback=True)),
     ("score is nan", make([(b"a", float("nan"), NORMAL)])),
     ("score is inf", make([(b"<c>", float("inf"), CONTROL), TEXT])),
-    ("8000 bytes; at most 7999", make([TEXT, (b"a" * 8000, 0.0, NORMAL)])),
+    ("8000 bytes are too long; the maximum is 7999", make([TEXT, (b"a" * 8000, 0.0, NORMAL)])),
     ("no piece can match", make([])),
 ]
 

@@ -111,7 +111,7 @@ def test_from_native_to_json_and_back(folder: str, tmp_path: Path, kind: str) ->
     assert pyunitok.Tokenizer.from_file(tmp_path / "b.utk").encode(one).tolist() == files(folder, kind)[0].encode(
         one
     ).tolist()
-    with pytest.raises(VocabularyError, match=r"as a tokenizer\.json: the symbols of the model must be bytes"):
+    with pytest.raises(VocabularyError, match=r"as a tokenizer\.json: the model must be byte-level"):
         convert("rwkv-world", tmp_path / "c.json", "huggingface")
 
 
@@ -302,19 +302,19 @@ def test_command(tmp_path: Path) -> None:
 
 @pytest.mark.filterwarnings("ignore::pyunitok.errors.ModelWarning")
 @pytest.mark.parametrize("change, message", [
-    ({"normalizer": {"type": "NFC"}}, "normalizer: before ByteLevel it needs"),
+    ({"normalizer": {"type": "NFC"}}, "normalizer: a normalizer before ByteLevel requires"),
     ({"pre_tokenizer": {"type": "ByteLevel", "add_prefix_space": True, "trim_offsets": True, "use_regex": True}},
-     "add_prefix_space: true needs"),
+     "add_prefix_space: true requires"),
     ({"pre_tokenizer": {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": True}},
-     "use_regex: true needs"),
-    ({"decoder": None}, "decoder: other than ByteLevel it needs"),
+     "use_regex: true requires"),
+    ({"decoder": None}, "decoder: a decoder other than ByteLevel requires"),
     ({"pre_tokenizer": {"type": "Sequence", "pretokenizers": [
         {"type": "WhitespaceSplit"},
         {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": False}]}},
-     r"pre_tokenizer.pretokenizers\[0\]: before ByteLevel this needs"),
+     r"pre_tokenizer.pretokenizers\[0\]: this pre-tokenizer before ByteLevel requires"),
     ({"pre_tokenizer": {"type": "Sequence", "pretokenizers": [
         {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": False},
-        {"type": "WhitespaceSplit"}]}}, "pre_tokenizer: other than Metaspace it needs"),
+        {"type": "WhitespaceSplit"}]}}, "pre_tokenizer: a pre-tokenizer other than Metaspace requires"),
 ])  # fmt: skip
 def test_files_that_ask_for_more(folder: str, tmp_path: Path, change: dict[str, Any], message: str) -> None:
     files(folder, "bpe")
@@ -342,14 +342,14 @@ def test_files_with_wrong_pieces(folder: str, tmp_path: Path) -> None:
     path = tmp_path / "a.json"
     values["model"]["vocab"]["日"] = 400
     path.write_text(json.dumps(values))
-    delegated(path, "'日' is not made of characters that stand for bytes")
+    delegated(path, "'日' has a character that does not stand for a byte")
     del values["model"]["vocab"]["日"], values["model"]["vocab"]["ÿ"]
     path.write_text(json.dumps(values))
-    delegated(path, "a vocabulary without all 256 bytes needs")
+    delegated(path, "a vocabulary without all 256 bytes requires")
     values = json.loads(Path(folder, "bpenone.json").read_bytes())
     values["pre_tokenizer"] = json.loads(Path(folder, "bpespace.json").read_bytes())["pre_tokenizer"]
     path.write_text(json.dumps(values))
-    delegated(path, "a Split at spaces, where pieces cross them, needs")
+    delegated(path, "a Split at spaces that pieces cross requires")
     values["model"]["byte_fallback"] = True
     path.write_text(json.dumps(values))
-    delegated(path, "byte_fallback, fuse_unk or ignore_merges of a byte-level model need")
+    delegated(path, "a byte-level model with byte_fallback, fuse_unk or ignore_merges requires")

@@ -1,6 +1,6 @@
-"""Stand-ins for the Python packages of other tokenizers: code written for them runs by changing its import.
+"""Drop-in replacements for the Python packages of other tokenizers: only the import changes.
 
-    bytepiece      Tokenizer, normalize, convert_to_bytepiece
-    sentencepiece  SentencePieceProcessor and its friends
+    bytepiece      Tokenizer, Trainer, normalize, convert_to_bytepiece
+    sentencepiece  SentencePieceProcessor, SentencePieceTrainer, SentencePieceNormalizer
     rwkv           RWKV_TOKENIZER, TRIE_TOKENIZER, RWKVTokenizer
 """

@@ -1,7 +1,7 @@
-"""Stands in for bytepiece 0.6.3: `from pyunitok.compat import bytepiece`, the same calls, the same pieces and ids.
+"""A replacement for bytepiece 0.6.3 with the same interface, pieces and ids: `from pyunitok.compat import bytepiece`.
 
-Samples are drawn from the same distribution, not by the same generator: they depend on the seed and on how many this
-Tokenizer drew before, where bytepiece has one generator for the whole process.
+Samples have the same distribution but come from another random generator. They depend on the seed and the number of
+samples that this Tokenizer has drawn, whereas bytepiece has one generator per process.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ from pyunitok.vocab import bytepiece as format_
 from pyunitok.vocab import convert, forms
 from pyunitok.vocab.vocabulary import Vocabulary
 
-__version__ = "0.6.3"  # of the package that this replaces
+__version__ = "0.6.3"  # of bytepiece
 _N_SPECIAL = len(format_.SPECIAL_PIECES)
 
 
 def normalize(text: str, maxlen: int = 0, isolate_digits: bool = False) -> list[bytes]:
-    """The text in NFC, as the parts that are tokenized one by one: each ends with a run of newlines.
+    """Normalize a text to NFC and split it into parts that are tokenized separately. Each ends with a run of newlines.
 
-    maxlen          parts have at most so many characters before up to 100 newlines; 0: no limit
-    isolate_digits  a digit is a part of its own
+    maxlen          the maximum number of characters in a part, before up to 100 newlines; 0: no limit
+    isolate_digits  make each digit a separate part
     """
     most, newlines = (f"{{0,{maxlen}}}", "{1,100}") if maxlen > 0 else ("*", "+")
     some = f"{{1,{maxlen}}}" if maxlen > 0 else "+"
@@ -45,10 +45,10 @@ def normalize(text: str, maxlen: int = 0, isolate_digits: bool = False) -> list[
 
 
 class Tokenizer:
-    """bytepiece.Tokenizer over a pyunitok.Tokenizer, which is `tokenizer`."""
+    """bytepiece.Tokenizer. The attribute `tokenizer` is the underlying pyunitok.Tokenizer."""
 
     def __init__(self, pieces: str | os.PathLike[str] | Mapping[str, list[Any]], seed: int | None = None) -> None:
-        """pieces: a .model file, or what json.load gives of one. Raises VocabularyError, FileNotFoundError."""
+        """pieces: a .model file, or its parsed JSON. Raises VocabularyError, FileNotFoundError."""
         if isinstance(pieces, Mapping):
             vocabulary = format_.vocabulary_of(format_.parse(dict(pieces), "pieces"), "pieces")
             self.tokenizer = engine.from_vocabulary(vocabulary)
@@ -59,7 +59,7 @@ class Tokenizer:
         self.set_seed(seed)
 
     def set_seed(self, seed: int | None) -> None:
-        """Samples drawn from here on depend on this number; None leaves them as they are."""
+        """Seed the samples that follow. None has no effect."""
         if seed is not None:
             self._seed, self._n_samples = int(seed) % (1 << 32), 0
 
@@ -86,7 +86,7 @@ class Tokenizer:
         ).tolist()
 
     def tokenize(self, text: str, alpha: float = -1, iter: bool = False) -> list[bytes] | Iterator[bytes]:
-        """The pieces of a text. alpha: below 0 the best ones; else a sample, p ~ exp(alpha * score)."""
+        """The pieces of a text: the best if alpha is negative, otherwise a sample with p ~ exp(alpha * score)."""
         pieces: Any = map(self._id2piece.__getitem__, self._ids(text, alpha))
         found: list[bytes] | Iterator[bytes] = pieces if iter else list(pieces)
         return found
@@ -94,17 +94,17 @@ class Tokenizer:
     def encode(
         self, text: str, add_bos: bool = False, add_eos: bool = False, alpha: float = -1, iter: bool = False
     ) -> list[int] | Iterator[int]:
-        """The ids of a text, between <bos> and <eos> if asked for; alpha as in tokenize."""
+        """The ids of a text, optionally with <bos> and <eos>; alpha as in tokenize."""
         ids = [1] * bool(add_bos) + self._ids(text, alpha) + [2] * bool(add_eos)
         return (id_ for id_ in ids) if iter else ids
 
     def decode(self, ids: Iterable[int]) -> str:
-        """The text of ids; those up to 2 and invalid UTF-8 are left out. KeyError for an unknown id."""
+        """The text of ids. Ids up to 2 and invalid UTF-8 are dropped. KeyError for an unknown id."""
         pieces: list[bytes] = [self._id2piece[id_] for id_ in ids if id_ > 2]  # type: ignore[misc]
         return b"".join(pieces).decode(errors="ignore")
 
     def piece_to_id(self, p: bytes | str) -> int:
-        """KeyError if it is not a piece. Pieces are bytes; "<pad>", "<bos>" and "<eos>" are str."""
+        """The id of a piece: bytes, or the str "<pad>", "<bos>" or "<eos>". KeyError if it is not a piece."""
         return self._piece2id[p]
 
     def id_to_piece(self, i: int) -> bytes | str:
@@ -118,31 +118,31 @@ class Tokenizer:
         return [self._id2piece[id_] for id_ in ids]
 
     def convert_to_sentencepiece(self, path: str | os.PathLike[str]) -> None:
-        """Write a SentencePiece model: see pyunitok.vocab.convert for what it cannot hold."""
+        """Write a SentencePiece model. pyunitok.vocab.convert lists the differences."""
         vocabulary = Vocabulary.of(self.tokenizer.codec.model, self.tokenizer.codec.about)
         convert.write(path, convert.sentencepiece_from_bytepiece(vocabulary).SerializeToString())
 
 
 class Trainer:
-    """bytepiece.Trainer: the same pieces, ids and counts, sooner and in less memory.
+    """bytepiece.Trainer: gives the same pieces, ids and counts, but is faster and uses less memory.
 
-    order may be 7 at most; the texts are iterated over once; `workers` are threads. Its fault is here as well: after a
-    rare character a line falls into single bytes (see pyunitok.train.bytepiece).
+    order must be at most 7. The texts are iterated once, and `workers` are threads. A bug of bytepiece is reproduced:
+    after a rare character, a line is split into single bytes (see pyunitok.train.bytepiece).
     """
 
     def __init__(
         self, order: int = 6, max_vocab_size: int | list[int] = 10000, max_piece_length: float = 36,
         min_count: int = 2, isolate_digits: bool = False, ensure_unicode: bool = True,
     ) -> None:  # fmt: skip
-        """Sizes include <pad>, <bos> and <eos>. A list of sizes makes a model of each."""
+        """Sizes include <pad>, <bos> and <eos>. A list of sizes trains a model of each size."""
         self.order, self.max_piece_length, self.min_count = order, max_piece_length, min_count
         self.isolate_digits, self.ensure_unicode = isolate_digits, ensure_unicode
         sizes = max_vocab_size if isinstance(max_vocab_size, list) else [max_vocab_size]
         self.max_vocab_size = sorted(sizes, reverse=True)
-        self.pieces: list[dict[bytes, int]] = []  # of each size, once trained
+        self.pieces: list[dict[bytes, int]] = []  # one for each size; empty before train()
 
     def train(self, texts: Iterable[str], workers: int = 1, batch_size: int = 1000) -> None:
-        """OptionError for sizes below 259 and orders beyond 7, TrainingError if there is no text."""
+        """OptionError for sizes below 259 and orders above 7; TrainingError if there is no text."""
         options = trainer.BytePieceOptions(
             order=self.order, max_vocab_size=tuple(self.max_vocab_size), max_piece_length=self.max_piece_length,
             min_count=self.min_count, isolate_digits=self.isolate_digits, ensure_unicode=self.ensure_unicode,
@@ -153,11 +153,11 @@ class Trainer:
         self.pieces = [dict(zip(model.items(), model.counts.tolist(), strict=True)) for model in models]
 
     def dump(self, pieces: Mapping[bytes, int]) -> dict[str, list[Any]]:
-        """What a .model file of these pieces and counts holds."""
+        """The JSON of a .model file with these pieces and counts."""
         return format_.to_json(_numbered(pieces))
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write `path`; of several sizes, PATH.SIZE each."""
+        """Write the model to `path`, or several models to PATH.SIZE."""
         several = len(self.pieces) > 1
         for pieces, size in zip(self.pieces, self.max_vocab_size, strict=False):
             name = f"{os.fspath(path)}.{size}" if several else path
@@ -172,14 +172,14 @@ def _checked(texts: Iterable[str]) -> Iterator[str]:
 
 
 def convert_to_bytepiece(pieces: Mapping[bytes | str, int], path: str | os.PathLike[str]) -> None:
-    """Write a .model file of these pieces and counts, and of the single bytes that are missing.
+    """Write a .model file with these pieces and counts, and add missing single bytes.
 
-    A piece that other pieces beat in its own text can never be used: it is left out and its count goes to them.
+    A piece that is never used, because shorter pieces score better, is dropped and its count is added to theirs.
     """
     counts = {piece if isinstance(piece, bytes) else piece.encode(): int(count) for piece, count in pieces.items()}
     for byte in range(256):
         if counts.setdefault(bytes([byte]), 1) < 1:
-            raise VocabularyError(f"byte 0x{byte:02x} has the count {counts[bytes([byte])]}; it must be 1 at least")
+            raise VocabularyError(f"byte 0x{byte:02x} has count {counts[bytes([byte])]}; it must be at least 1")
     kept = sorted(piece for piece, count in counts.items() if count >= 1)
     if b"" in kept:
         raise VocabularyError("a piece is empty")

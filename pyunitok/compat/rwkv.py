@@ -1,4 +1,4 @@
-"""pyunitok.compat.rwkv: in place of rwkv.rwkv_tokenizer, of BlinkDL's tokenizer scripts, and of pyrwkv_tokenizer.
+"""pyunitok.compat.rwkv: a replacement for rwkv.rwkv_tokenizer, BlinkDL's tokenizer scripts, and pyrwkv_tokenizer.
 
     from pyunitok.compat.rwkv import TRIE_TOKENIZER
 
@@ -22,14 +22,14 @@ _NUL = 1  # its id in every RWKV World vocabulary
 
 
 class TRIE_TOKENIZER:
-    """BlinkDL's tokenizer of the RWKV World models, from a vocabulary file; ids are lists of int.
+    """BlinkDL's tokenizer of the RWKV World models, which reads a vocabulary file and returns lists of int.
 
     idx2token, token2idx  {id: bytes} and {bytes: id}
-    tokenizer             the pyunitok.Tokenizer behind it
+    tokenizer             the underlying pyunitok.Tokenizer
     """
 
     def __init__(self, file_name: str | os.PathLike[str]) -> None:
-        """FileNotFoundError; VocabularyError, naming the line."""
+        """FileNotFoundError; VocabularyError names the line."""
         self.tokenizer = Tokenizer.from_file(file_name)
 
     @cached_property
@@ -42,14 +42,14 @@ class TRIE_TOKENIZER:
         return {piece: id_ for id_, piece in self.idx2token.items()}
 
     def encodeBytes(self, src: bytes) -> list[int]:
-        """The ids of any bytes."""
+        """The ids of bytes, which need not be valid UTF-8."""
         if isinstance(src, str):
             raise TypeError("encodeBytes takes bytes; for a str, use encode")
         ids: list[int] = self.tokenizer.encode(src).tolist()
         return ids
 
     def decodeBytes(self, tokens: Iterable[int]) -> bytes:
-        """The bytes of any sequence of ids. KeyError for an id without a token, 0 among them."""
+        """The bytes of any sequence of ids. KeyError for an id without a token, including 0."""
         array = np.fromiter(tokens, np.int64)
         try:
             if self.tokenizer.eod_id is not None and (array == self.tokenizer.eod_id).any():
@@ -59,18 +59,18 @@ class TRIE_TOKENIZER:
             raise KeyError(str(error)) from None
 
     def encode(self, src: str) -> list[int]:
-        """The ids of a str. UnicodeEncodeError if it holds a lone surrogate."""
+        """The ids of a str. UnicodeEncodeError if it contains a lone surrogate."""
         return self.encodeBytes(src.encode("utf-8"))
 
     def decode(self, tokens: Iterable[int]) -> str:
-        """The text of ids; U+FFFD alone if they are not valid UTF-8 or not ids, as in rwkv."""
+        """The text of ids. As in rwkv, a single U+FFFD if an id is unknown or the bytes are not valid UTF-8."""
         try:
             return self.decodeBytes(tokens).decode("utf-8")
         except (UnicodeDecodeError, KeyError):
             return "\ufffd"
 
     def printTokens(self, tokens: Iterable[int]) -> None:
-        """Print what each id stands for, and the id."""
+        """Print each token with its id."""
         for id_ in tokens:
             token = self.idx2token[id_]
             try:
@@ -82,13 +82,13 @@ class TRIE_TOKENIZER:
 
 
 class RWKV_TOKENIZER(TRIE_TOKENIZER):
-    """The older name, of the same."""
+    """The older name of TRIE_TOKENIZER."""
 
 
 class WorldTokenizer:
-    """pyrwkv_tokenizer's tokenizer, from a vocabulary file. Where that panics, this raises.
+    """pyrwkv_tokenizer's tokenizer, which reads a vocabulary file. Raises exceptions instead of panicking.
 
-    tokenizer  the pyunitok.Tokenizer behind it
+    tokenizer  the underlying pyunitok.Tokenizer
     """
 
     def __init__(self, vocab_filepath: str | os.PathLike[str]) -> None:
@@ -102,13 +102,13 @@ class WorldTokenizer:
         return ids
 
     def encode_batch(self, word_list: Sequence[str]) -> list[list[int]]:
-        """The ids of many texts, over threads."""
+        """The ids of many texts, encoded by several threads."""
         if isinstance(word_list, str) or not all(isinstance(word, str) for word in word_list):
             raise TypeError("expected a sequence of str")
         return [ids.tolist() for ids in self.tokenizer.encode_batch(word_list)]
 
     def decode(self, vec: Sequence[int]) -> str:
-        """The text of ids; 0 is a NUL. IdError for an id without a token; UnicodeDecodeError."""
+        """The text of ids; id 0 becomes a NUL. IdError for an id without a token; UnicodeDecodeError."""
         if isinstance(vec, str | bytes):
             raise TypeError("expected a sequence of ids")
         ids = np.array([_NUL if id_ == 0 else id_ for id_ in vec], object)
@@ -119,7 +119,7 @@ class WorldTokenizer:
         return 1 + max(id_ for id_, piece in enumerate(self.tokenizer.pieces()) if len(piece))
 
     def get_vocab(self) -> dict[str, int]:
-        """{token: id} of the tokens that are UTF-8."""
+        """{token: id} of the tokens that are valid UTF-8."""
         ret = {}
         for id_, piece in enumerate(self.tokenizer.pieces()):
             try:
@@ -131,10 +131,10 @@ class WorldTokenizer:
 
 
 class RWKVTokenizer:
-    """pyrwkv_tokenizer's RWKVTokenizer: a WorldTokenizer of the published vocabulary, or of another file."""
+    """pyrwkv_tokenizer's RWKVTokenizer: a WorldTokenizer with the published vocabulary or another file."""
 
     def __init__(self, name: str = "WorldTokenizer", vocab_filepath: str | os.PathLike[str] | None = None) -> None:
-        """ValueError for another name; without a file, VocabularyError if the distribution is missing."""
+        """ValueError for another name; VocabularyError if no file is given and pyrwkv-tokenizer is not installed."""
         if name != "WorldTokenizer":
             raise ValueError(f"The {name} is not supported.")
         if vocab_filepath is None:

@@ -1,4 +1,4 @@
-"""Vocabulary and model files: one module per format, a row of READERS each.
+"""Vocabulary and model files: one module and one row of READERS for each format.
 
 A reader returns a Vocabulary (vocabulary.py), which builds its model. A native file holds the model and is mapped
 into memory. convert.py turns one format into another.
@@ -15,7 +15,7 @@ from pyunitok.vocab import bytepiece, native, rwkv, sentencepiece
 from pyunitok.vocab.huggingface import file as huggingface
 from pyunitok.vocab.vocabulary import About, Vocabulary
 
-# (what messages call the format, whether bytes are such a file, its reader). The first that recognises a file reads it.
+# (the name of the format in messages, a test of the file's bytes, the reader). The first format that matches is used.
 READERS: list[tuple[str, Callable[[bytes], bool], Callable[[bytes, str], Vocabulary]]] = [
     ("RWKV World text", rwkv.looks_like_text, rwkv.read_text),
     ("RWKV World JSON", rwkv.looks_like_json, rwkv.read_json),
@@ -26,7 +26,7 @@ READERS: list[tuple[str, Callable[[bytes], bool], Callable[[bytes, str], Vocabul
 
 
 def open_model(path: Path, *, engine: str = "double-array", cpu: str | None = None) -> tuple[c_model.Model, About]:
-    """The model in a file of any format, and what else is known of it; see Tokenizer.from_file for the errors."""
+    """Open a model file of any format. Tokenizer.from_file lists the errors."""
     with path.open("rb", buffering=0) as file:
         if native.looks_native(file.read(len(native.MAGIC))):
             return native.open_file(path, engine=engine, cpu=cpu)
@@ -38,5 +38,5 @@ def open_model(path: Path, *, engine: str = "double-array", cpu: str | None = No
             return vocabulary.build(engine=engine, cpu=cpu), vocabulary.about(path.stem)
     names = ", ".join(["native", *(name for name, _, _ in READERS)])
     raise ModelFormatError(
-        f"{path}: not a model file that this version reads ({names}); it begins with {data[:16]!r}"
+        f"{path}: not a model file in a supported format ({names}); it begins with {data[:16]!r}"
     )

@@ -1,4 +1,4 @@
-"""Bytes as characters, GPT-2's way: printable ones of Latin-1 stand for themselves, the others for U+0100 and on."""
+"""GPT-2's byte-to-character table: printable Latin-1 bytes map to themselves, the others to U+0100 and up."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ _BYTES = {character: byte for byte, character in enumerate(CHARACTERS)}
 
 
 def shown(piece: bytes) -> str:
-    """A character for each byte: b" caf\\xc3\\xa9" is "ĠcafÃ©"."""
+    """One character per byte: b" caf\\xc3\\xa9" becomes "ĠcafÃ©"."""
     return "".join(map(CHARACTERS.__getitem__, piece))
 
 
 def bytes_of(text: str) -> bytes:
-    """What shown() shows so. KeyError: a character that stands for no byte."""
+    """The inverse of shown(). KeyError for a character outside the table."""
     return bytes(map(_BYTES.__getitem__, text))
 
 
 def flags_of(kind: str) -> int:
-    """Of a model of this kind whose symbols are bytes."""
+    """The flags of a byte-level model of this kind."""
     return sum(library.MODEL_FLAGS[name] for name in ("bytes", KINDS[kind].byte_level_flag))
 
 
 def is_byte_level(vocabulary: Vocabulary) -> bool:
-    """Whether it is such a model: not a BytePiece model, whose texts are normalized first."""
+    """Whether the model is byte-level. BytePiece models are not, because they normalize texts first."""
     is_bytes = bool(KINDS[vocabulary.kind].byte_level_flag) and vocabulary.flags == flags_of(vocabulary.kind)
     return is_bytes and vocabulary.prepare != PREPARE_NFC

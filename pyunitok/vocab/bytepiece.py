@@ -1,15 +1,15 @@
 """BytePiece's .model files: one JSON object, {base64 of a piece: [id, the piece as text, its count]}.
 
-    "dGhl": [1204, "the", 91203]        the text is for readers; of the list, the first and the last value count
+    "dGhl": [1204, "the", 91203]        only the first and last values are used; the text is for human readers
 
-The ids 0, 1, 2 are <pad>, <bos>, <eos>, which no file lists. A piece's score is log(count) - log(all counts), computed
-as bytepiece 0.6.3 does, by numpy. What it loads is loaded here, and means the same: base64 with other characters in it,
-which it passes over; a piece that is there twice, of which the last counts; a piece whose count is not above 0, which
-never matches. Refused are files that it loads but cannot use:
+The ids 0, 1, 2 are <pad>, <bos>, <eos>, which files do not list. The score of a piece is log(count) - log(sum of all
+counts), computed with NumPy like bytepiece 0.6.3. Like bytepiece, the reader ignores invalid base64 characters, uses
+the last entry of a duplicate piece, and never matches a piece whose count is not positive. It rejects files that
+bytepiece loads but cannot use:
 
-    an id that two pieces share, or one of 0, 1, 2     it could not be decoded
-    a byte of the 256 without a piece or a count       bytepiece never comes back from a text that needs it
-    an empty piece                                     it stands for nothing
+    two pieces share an id, or an id is 0, 1 or 2      the ids could not be decoded
+    a single byte has no piece or no positive count    bytepiece hangs on texts that contain the byte
+    a piece is empty
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ Entries = dict[bytes, tuple[int, Count]]  # piece: (id, count)
 
 
 def looks_like_json(head: bytes) -> bool:
-    """Whether a file that begins so is an object whose first value is a list that begins with a number."""
+    """Whether `head` begins an object whose first value is a list that begins with a number."""
     return re.match(rb'\s*\{\s*"[^"\\]*(?:\\.[^"\\]*)*"\s*:\s*\[\s*-?[0-9]', head, re.DOTALL) is not None
 
 
@@ -60,7 +60,7 @@ def _load(data: bytes, name: str) -> Any:
 
 
 def parse(values: Any, name: str) -> Entries:
-    """What the JSON says, checked entry by entry."""
+    """The entries of the JSON object, each validated."""
     if not isinstance(values, dict):
         raise VocabularyError(f"{name}: not a JSON object of {{base64: [id, text, count]}}")
     entries: Entries = {}
@@ -77,30 +77,30 @@ def parse(values: Any, name: str) -> Entries:
 
 def _parse_value(value: object) -> tuple[int, Count]:
     if not isinstance(value, list) or not value:
-        raise ValueError("its value is not [id, text, count]")
+        raise ValueError("the value is not [id, text, count]")
     id_, count = value[0], value[-1]
     if type(id_) is not int or not 0 <= id_ <= library.WIDE_ID_MAX:
-        raise ValueError(f"the id is not within 3..{library.WIDE_ID_MAX}")
+        raise ValueError(f"the id is not in 3..{library.WIDE_ID_MAX}")
     if id_ < len(SPECIAL_PIECES):
-        raise ValueError(f"id {id_} is that of {SPECIAL_PIECES[id_]}, which has no entry")
-    if not isinstance(count, int | float) or not -COUNT_MAX < count < COUNT_MAX:  # NaN is not less
+        raise ValueError(f"id {id_} is reserved for {SPECIAL_PIECES[id_]}")
+    if not isinstance(count, int | float) or not -COUNT_MAX < count < COUNT_MAX:  # also rejects NaN
         raise ValueError("the count is not a number below 2**64")
     return id_, count
 
 
 def vocabulary_of(entries: Entries, name: str, flags: int = FLAGS) -> Vocabulary:
-    """The pieces with their scores, <pad>, <bos> and <eos> before them."""
+    """<pad>, <bos> and <eos>, then the pieces with their scores."""
     ids = [id_ for id_, _ in entries.values()]
     _check_ids(entries, name)
     for byte in range(256):
         entry = entries.get(bytes([byte]))
         if entry is None or entry[1] <= 0:
-            what = "has no piece" if entry is None else f"has the count {entry[1]}"
-            raise VocabularyError(f"{name}: byte 0x{byte:02x} {what}: some texts could not be encoded")
+            what = "has no piece" if entry is None else f"has count {entry[1]}"
+            raise VocabularyError(f"{name}: byte 0x{byte:02x} {what}, so some texts could not be encoded")
     counts = [count for _, count in entries.values()]
     total = sum(counts)
     if not 0 < total < COUNT_MAX:
-        raise VocabularyError(f"{name}: the sum of the counts is not within 0..2**64")
+        raise VocabularyError(f"{name}: the sum of the counts is not between 0 and 2**64")
     scores, unused = scores_of(counts, total)
     n_special = len(SPECIAL_PIECES)
     return Vocabulary.pack(
@@ -116,12 +116,12 @@ def _check_ids(entries: Entries, name: str) -> None:
     owners: dict[int, bytes] = {}
     for piece, (id_, _) in entries.items():
         if id_ in owners:
-            raise VocabularyError(f"{name}: piece {piece[:64]!r}: id {id_} is that of {owners[id_][:64]!r} too")
+            raise VocabularyError(f"{name}: piece {piece[:64]!r}: id {id_} already belongs to {owners[id_][:64]!r}")
         owners[id_] = piece
 
 
 def scores_of(counts: list[Count], total: Count) -> tuple[Scores, np.ndarray[Any, np.dtype[np.bool_]]]:
-    """(scores, which pieces never match): float64[n], 0 for these."""
+    """(scores, unused): float64[n] and bool[n]. Pieces without a positive count are unused and score 0."""
     numbers = np.array([float(count) for count in counts])
     unused = numbers <= 0
     scores = np.log(np.where(unused, 1, numbers)) - np.log(total)
@@ -133,30 +133,30 @@ def scores_of(counts: list[Count], total: Count) -> tuple[Scores, np.ndarray[Any
 
 
 def is_bytepiece(vocabulary: Vocabulary) -> bool:
-    """Whether it encodes as BytePiece does."""
+    """Whether the model encodes like BytePiece."""
     return vocabulary.flags == FLAGS and vocabulary.prepare == PREPARE_NFC
 
 
 def counted(vocabulary: Vocabulary) -> Entries:
-    """The entries that its scores were made of. VocabularyError if they cannot be recovered exactly."""
+    """The entries that the scores were computed from. VocabularyError if they cannot be recovered exactly."""
     name, total = f"{vocabulary.name} as a BytePiece model", vocabulary.count_total
     if not is_bytepiece(vocabulary):
-        raise VocabularyError(f"{name}: only models that encode like BytePiece can become one, not {vocabulary.kind}")
+        raise VocabularyError(f"{name}: only BytePiece models are supported, and this is {vocabulary.kind}")
     if total is None or vocabulary.scores is None or vocabulary.types is None:
-        raise VocabularyError(f"{name}: the counts behind its scores are not known")
+        raise VocabularyError(f"{name}: the counts behind its scores are unknown")
     n_special = len(SPECIAL_PIECES)
     scores, unused = vocabulary.scores[n_special:], vocabulary.types[n_special:] == UNUSED
     numbers = np.where(unused, 0, np.rint(np.exp(scores + np.log(total))))
     counts: list[Count] = [int(number) for number in numbers.tolist()]
     if sum(counts) != total or not np.array_equal(scores_of(counts, total)[0], scores):
-        raise VocabularyError(f"{name}: its counts are not whole numbers from 0 up to some 10**14")
+        raise VocabularyError(f"{name}: its counts are not integers from 0 to about 10**14")
     data, bounds = vocabulary.data.tobytes(), vocabulary.offsets.tolist()[n_special:]
     pieces = [data[begin:end] for begin, end in pairwise(bounds)]
     return dict(zip(pieces, zip(vocabulary.ids.tolist()[n_special:], counts, strict=True), strict=True))
 
 
 def to_json(entries: Entries) -> dict[str, list[Any]]:
-    """What a .model file holds."""
+    """The JSON object of a .model file."""
     return {
         b64encode(piece).decode(): [id_, piece.decode(errors="ignore"), count]
         for piece, (id_, count) in entries.items()
@@ -166,7 +166,7 @@ def to_json(entries: Entries) -> dict[str, list[Any]]:
 def write(entries: Entries) -> bytes:
     """A .model file as bytepiece writes it: json.dumps(to_json(entries), indent=4, ensure_ascii=False)."""
     quoted, ret, before = json.encoder.encode_basestring, io.BytesIO(), "{\n"
-    for piece, (id_, count) in entries.items():  # one by one: a string of all would take four bytes a character
+    for piece, (id_, count) in entries.items():  # encoded one by one, because one str may use four bytes per character
         name, text = b64encode(piece).decode(), quoted(piece.decode(errors="ignore"))
         ret.write(f'{before}    "{name}": [\n        {id_},\n        {text},\n        {count}\n    ]'.encode())
         before = ",\n"

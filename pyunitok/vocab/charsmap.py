@@ -1,10 +1,10 @@
-"""Precompiled charsmaps: rules of normalization as a double array; made from rules, and taken apart into them.
+"""Compile normalization rules into SentencePiece's precompiled charsmaps (double arrays), and decompile them.
 
-    | n bytes of units, uint32 | units ··· | replacements, each ended by NUL ··· |
+    | size of the units in bytes, uint32 | units ··· | NUL-terminated replacements ··· |
 
-A unit, little-endian uint32:   offset << 10 | label (8 bits), bit 8: a key ends here, bit 9: offset counts 256s
-The value of a key:             1 << 31 | where its replacement begins
-A child with label c is at    at ^ offset ^ c
+A unit, little-endian uint32:   offset << 10 | label (8 bits); bit 8: a key ends here; bit 9: offset is in units of 256
+The value of a key:             1 << 31 | start of its replacement
+Child c of unit `at`:           at ^ offset ^ c
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from pyunitok.vocab import double_array
 NAMES = ("nmt_nfkc", "nfkc", "nmt_nfkc_cf", "nfkc_cf")
 SHIPPED = Path(__file__).with_name("charsmaps.zst")
 _SIZES = f"<{len(NAMES)}I"
-KEYS_MAX = 31  # at most this many keys may be prefixes of one text: longest match looks at no more
+KEYS_MAX = 31  # sentencepiece's longest match considers at most this many keys that are prefixes of one text
 
 
 def compile_rules(rules: Mapping[str, str]) -> bytes:
-    """ValueError for an empty key, or one that is its own replacement; RuntimeError where too many keys begin alike."""
+    """ValueError for an empty key or an identity rule; RuntimeError if too many keys are prefixes of one key."""
     if not rules:
         raise RuntimeError("there are no rules")
     for key, value in rules.items():
@@ -34,7 +34,7 @@ def compile_rules(rules: Mapping[str, str]) -> bytes:
         if key == value:
             raise ValueError(f"Identity conversion is not allowed: {key!r}")
         if "\0" in key or "\0" in value:
-            raise ValueError(f"a rule holds a NUL: {key!r}")
+            raise ValueError(f"a rule contains a NUL: {key!r}")
     starts, replacements = {}, b""
     for value in sorted(set(rules.values())):
         starts[value] = len(replacements)
@@ -42,13 +42,13 @@ def compile_rules(rules: Mapping[str, str]) -> bytes:
     values = {key.encode(): starts[value] for key, value in rules.items()}
     for text in values:
         if sum(text[:n] in values for n in range(1, len(text) + 1)) > KEYS_MAX:
-            raise RuntimeError(f"more than {KEYS_MAX} keys begin alike: {text.decode()!r}")
+            raise RuntimeError(f"more than {KEYS_MAX} keys are prefixes of {text.decode()!r}")
     units = double_array.build(values)
     return struct.pack(f"<I{len(units)}I", 4 * len(units), *units) + replacements
 
 
 def decompile(charsmap: bytes) -> list[tuple[str, str]]:
-    """The rules of a charsmap that was accepted, in the order of their characters. RuntimeError if there is none."""
+    """The sorted rules of a valid charsmap. RuntimeError if it is empty."""
     if not charsmap:
         raise RuntimeError("No precompiled charsmap found in model.")
     (n_bytes,) = struct.unpack_from("<I", charsmap)
@@ -70,13 +70,15 @@ def decompile(charsmap: bytes) -> list[tuple[str, str]]:
 
 
 def parse_rules(text: bytes, name: str) -> dict[str, str]:
-    """Rules as lines: code points in hexadecimal, a tab, those that replace them, maybe a comment. RuntimeError names
-    the line at fault."""
+    """Parse lines of hexadecimal code points, a tab, their replacement, and an optional comment.
+
+    RuntimeError names the invalid line.
+    """
     ret = {}
     for number, line in enumerate(text.decode("utf-8", "replace").splitlines(), 1):
         key, value = (_characters(field, f"{name}:{number}") for field in [*line.split("\t"), ""][:2])
         if not key:
-            raise RuntimeError(f"{name}:{number}: a rule without characters to replace")
+            raise RuntimeError(f"{name}:{number}: the rule has no source characters")
         ret[key] = value
     return ret
 
@@ -89,8 +91,8 @@ def _characters(field: str, where: str) -> str:
 
 
 def named(name: str, folder: Path | None = None) -> bytes | None:
-    """The compiled rules of a name ("nmt_nfkc"), or None: NAME.bin in the folder, or without a folder those of
-    sentencepiece 0.2.3 that come with this package (tools/charsmaps.py)."""
+    """The compiled rules of that name ("nmt_nfkc"), or None: NAME.bin in the folder, or without a folder the rules of
+    sentencepiece 0.2.3 that this package ships (tools/charsmaps.py)."""
     if folder is not None:
         path = folder / f"{name}.bin"
         return path.read_bytes() if path.is_file() else None
@@ -103,7 +105,7 @@ def named(name: str, folder: Path | None = None) -> bytes | None:
 
 
 def packed(rules: Mapping[str, bytes]) -> bytes:
-    """What named() reads: the sizes of all NAMES, then their rules, in zstd: xz is a
-    fifth smaller and takes 30 ms to read."""
+    """The file that named() reads: the sizes of all NAMES, then their rules, compressed with zstd. xz would be a fifth
+    smaller, but take 30 ms to decompress."""
     data = struct.pack(_SIZES, *(len(rules[name]) for name in NAMES)) + b"".join(rules[name] for name in NAMES)
     return zstandard.ZstdCompressor(level=22).compress(data)

@@ -1,12 +1,12 @@
-"""A vocabulary from one format into another, where the other can hold it; errors say what it cannot hold.
+"""Convert a vocabulary to another format. Errors say what the target format cannot represent.
 
     from            to native   sentencepiece             bytepiece               rwkv
-    native          as it is    its SentencePiece kinds   what was BytePiece      what is greedy longest prefix
-    sentencepiece   yes         the file's own bytes      -                       -
-    bytepiece       yes         nearly: see NOTES         yes                     -
+    native          copied      SentencePiece kinds       BytePiece models        greedy longest prefix
+    sentencepiece   yes         copied                    -                       -
+    bytepiece       yes         lossy: see NOTES          yes                     -
     rwkv            yes         -                         -                       text form
 
-To huggingface: a tokenizer.json as it is, native files made of one, and models whose symbols are bytes.
+To huggingface: a tokenizer.json (copied), native files made from one, and byte-level models.
 """
 
 from __future__ import annotations
@@ -29,21 +29,21 @@ from pyunitok.vocab import byte_level, bytepiece, known, native, open_model, rwk
 from pyunitok.vocab.huggingface import file, writer
 from pyunitok.vocab.vocabulary import BYTE, CONTROL, UNKNOWN, UNUSED, Vocabulary
 
-# What BytePiece models lose as SentencePiece models; no such model can avoid it, so convert() tells.
+# The differences between a BytePiece model and its SentencePiece conversion, which no SentencePiece model can avoid.
 NOTES = (
-    "texts must be in Unicode's form NFC before: SentencePiece leaves them as they are",
-    "SentencePiece sums scores in float32 over the whole text, BytePiece in float64, restarting at newlines: where ways"
-    " to cut a text are nearly or exactly equal, it may take another",
+    "texts must be in Unicode form NFC already: the SentencePiece model does not normalize them",
+    "SentencePiece sums scores in float32 over the entire text, BytePiece in float64, restarting at newlines: if two"
+    " segmentations have nearly or exactly equal scores, SentencePiece may choose the other one",
     "invalid UTF-8 becomes U+FFFD",
 )
 
 
 class ModelWriter(NamedTuple):
-    """How a format is written.
+    """How to write a format.
 
-    write       the bytes of a file. VocabularyError if the format cannot hold the vocabulary
-    notes       what the file loses
-    recognises  whether a file has this format already, and is copied
+    write       returns the bytes of the file. VocabularyError if the format cannot represent the vocabulary
+    notes       returns what is lost in the conversion
+    recognises  whether a file already has this format; such a file is copied
     """
 
     write: Callable[[Vocabulary], bytes]
@@ -61,12 +61,12 @@ _SPACE = "\u2581"
 def convert(
     source: str | os.PathLike[str], target: str | os.PathLike[str], to: str, *, overwrite: bool = False
 ) -> list[str]:
-    """Write the model file `source` as `target`, in one of FORMATS; returns what the target loses, in sentences.
+    """Write the model file `source` as `target`, in one of FORMATS; returns notes on what the conversion loses.
 
     source     a model file, or "unitok-v1" or "rwkv-world"
-    overwrite  replace a file that exists; never the source itself
+    overwrite  replace an existing file, but never the source
 
-    ModelFormatError where there is no such file; VocabularyError where the format cannot hold the vocabulary;
+    ModelFormatError if the source does not exist; VocabularyError if the format cannot represent the vocabulary;
     OutputError. The target appears only when complete.
     """
     if to not in FORMATS:
@@ -76,12 +76,12 @@ def convert(
         raise ModelFormatError(f"there is no model file {os.fspath(source)!r}; name a file, unitok-v1 or rwkv-world")
     check_target(Path(target), overwrite=overwrite)
     if Path(target).exists() and path.samefile(target):
-        raise OutputError(f"{os.fspath(target)} is the model that is being converted; name another file")
+        raise OutputError(f"{os.fspath(target)} is also the source; name another file")
     model, about = open_model(path)
     if to == "native":
         native.save(target, model, replace(about, name=os.fspath(source)) if source in known.NAMES else about)
         return []
-    if WRITERS[to].recognises(data := path.read_bytes()):  # it may hold more than the model does
+    if WRITERS[to].recognises(data := path.read_bytes()):  # the file may contain more than the model
         write(target, data)
         return []
     vocabulary = Vocabulary.of(model, about)
@@ -101,10 +101,10 @@ def pieces_of(vocabulary: Vocabulary) -> list[bytes]:
 
 
 def huggingface_json(vocabulary: Vocabulary) -> bytes:
-    """VocabularyError if it is neither byte-level nor from such a file."""
+    """VocabularyError if the model is neither byte-level nor from a tokenizer.json."""
     if not byte_level.is_byte_level(vocabulary) and not (vocabulary.prepare or {}).get("format"):
         raise VocabularyError(
-            f"{vocabulary.name} as a tokenizer.json: the symbols of the model must be bytes, as after `pyunitok train"
+            f"{vocabulary.name} as a tokenizer.json: the model must be byte-level; train one with `pyunitok train"
             " --byte-level`"
         )
     return writer.write(vocabulary)
@@ -113,7 +113,7 @@ def huggingface_json(vocabulary: Vocabulary) -> bytes:
 def rwkv_text(vocabulary: Vocabulary) -> bytes:
     if KINDS[vocabulary.kind].has_spec:
         raise VocabularyError(
-            f"{vocabulary.name} as an RWKV vocabulary: that is greedy longest prefix, and this is {vocabulary.kind}"
+            f"{vocabulary.name} as an RWKV vocabulary: it must be greedy longest prefix, and this is {vocabulary.kind}"
         )
     return rwkv.write_text(vocabulary)
 
@@ -139,8 +139,8 @@ def sentencepiece_of(vocabulary: Vocabulary) -> Any:
     assert vocabulary.types is not None
     scores = vocabulary.scores[order]
     if not np.array_equal(scores.astype(np.float32).astype(np.float64), scores):
-        raise VocabularyError(f"{name}: its scores are float32, and do not hold these exactly")
-    pieces, unordered = [], pieces_of(vocabulary)
+        raise VocabularyError(f"{name}: float32 cannot represent the scores exactly")
+    unordered = pieces_of(vocabulary)
     pieces = [unordered[k] for k in order.tolist()]
     proto = sentencepiece_proto.message("ModelProto")()
     for piece, score, type_ in zip(pieces, scores.tolist(), vocabulary.types[order].tolist(), strict=True):
@@ -162,14 +162,14 @@ def sentencepiece_of(vocabulary: Vocabulary) -> Any:
 
 def _check_sentencepiece(vocabulary: Vocabulary, name: str) -> None:
     if not KINDS[vocabulary.kind].model_type:
-        raise VocabularyError(f"{name}: it cannot encode by greedy longest prefix")
+        raise VocabularyError(f"{name}: SentencePiece cannot encode by greedy longest prefix")
     for flag in library.MODEL_FLAGS:
         if flag not in _SENTENCEPIECE_FLAGS and _has(vocabulary.flags, flag):
-            raise VocabularyError(f"{name}: it has no equivalent of {flag}")
+            raise VocabularyError(f"{name}: SentencePiece has no equivalent of {flag}")
     if not _has(vocabulary.flags, "merge_unknown"):
-        raise VocabularyError(f"{name}: it always makes one id of adjacent unknown characters")
+        raise VocabularyError(f"{name}: SentencePiece always merges adjacent unknown characters into one id")
     if vocabulary.prepare:
-        raise VocabularyError(f"{name}: it has no equivalent of what a tokenizer.json does to texts")
+        raise VocabularyError(f"{name}: SentencePiece has no equivalent of the rules of a tokenizer.json")
 
 
 def _has(flags: int, name: str) -> bool:
@@ -177,7 +177,7 @@ def _has(flags: int, name: str) -> bool:
 
 
 def _unused_name(usual: bytes, pieces: list[bytes]) -> bytes:
-    """A name for a role that no piece has: sentencepiece looks for the usual one where none is given."""
+    """A name that is not a piece, for a role without a piece: by default, sentencepiece would use the usual name."""
     name = usual
     while name in pieces:
         name = b"no " + name
@@ -192,10 +192,9 @@ def _fill_normalizer(spec: Any, charsmap: bytes, flags: int) -> None:
 
 
 def sentencepiece_from_bytepiece(vocabulary: Vocabulary) -> Any:
-    """The ModelProto that bytepiece's convert_to_sentencepiece writes, byte for byte; NOTES says what it loses.
+    """The ModelProto that bytepiece's convert_to_sentencepiece writes, byte for byte; NOTES lists the differences.
 
-    The ids are the same, but for those of ASCII bytes in a character that has no piece: there SentencePiece has
-    byte pieces of its own, which get ids after the last.
+    SentencePiece needs byte pieces for printable ASCII too; they follow the last id. All other ids are unchanged.
     """
     name = f"{vocabulary.name} as a SentencePiece model"
     assert vocabulary.scores is not None
@@ -211,7 +210,7 @@ def sentencepiece_from_bytepiece(vocabulary: Vocabulary) -> Any:
         k = by_id[id_]
         piece, score = pieces[k], vocabulary.scores[k]
         byte_piece = b"<0x%02X>" % piece[0]
-        if len(piece) == 1 and len(repr(piece)) != 4:  # all but printable ASCII without the backslash
+        if len(piece) == 1 and len(repr(piece)) != 4:  # not printable ASCII, or a backslash
             proto.pieces.add(piece=byte_piece, score=score, type=BYTE)
             continue
         if len(piece) == 1:
@@ -228,7 +227,7 @@ def sentencepiece_from_bytepiece(vocabulary: Vocabulary) -> Any:
     trainer.split_by_unicode_script, trainer.byte_fallback = False, True
     normalizer.name, normalizer.precompiled_charsmap = b"identity", b""
     normalizer.add_dummy_prefix = normalizer.remove_extra_whitespaces = False
-    _check_loads(proto, name)
+    sentencepiece.read(proto.SerializeToString(), name)  # rejects a space and U+2581, which make the same piece
     return proto
 
 
@@ -237,13 +236,10 @@ def _escaped(piece: bytes, id_: int, name: str) -> bytes:
         return re.sub(" ", _SPACE, piece.decode()).encode()
     except UnicodeDecodeError:
         raise VocabularyError(
-            f"{name}: piece {piece[:64]!r} (id {id_}) is not valid UTF-8, which pieces of SentencePiece must be"
+            f"{name}: piece {piece[:64]!r} (id {id_}) is not valid UTF-8, which SentencePiece requires"
         ) from None
 
 
-def _check_loads(proto: Any, name: str) -> None:
-    """VocabularyError where sentencepiece would not load it: a space and U+2581 make the same piece."""
-    sentencepiece.read(proto.SerializeToString(), name)
 
 
 WRITERS = {

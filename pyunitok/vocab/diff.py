@@ -1,4 +1,4 @@
-"""diff(): what two vocabularies of any kind have in common, and what not."""
+"""diff(): compare two vocabularies of any kind."""
 
 from __future__ import annotations
 
@@ -13,12 +13,13 @@ from pyunitok.vocab.lists import escape
 
 @dataclass(frozen=True)
 class Difference:
-    """Of a vocabulary A to another, B; ordered by ids.
+    """The difference between vocabularies A and B, ordered by id.
 
     only_a   (piece, id in A)
     only_b   (piece, id in B)
-    changed  (piece, ids in A, ids in B); a SentencePiece byte piece and a piece of the same byte have an id each
-    n_same   pieces with the same ids in both
+    changed  (piece, ids in A, ids in B). A SentencePiece byte piece and a text piece may spell the same byte, so a
+             piece can have two ids
+    n_same   the number of pieces with equal ids
     """
 
     only_a: list[tuple[bytes, int]]
@@ -27,7 +28,7 @@ class Difference:
     n_same: int
 
     def to_json(self) -> dict[str, Any]:
-        """Pieces as lists.escape() writes them."""
+        """Pieces are escaped by lists.escape()."""
         return {
             "same": self.n_same,
             "only_a": [{"id": id_, "piece": escape(piece)} for piece, id_ in self.only_a],
@@ -39,7 +40,7 @@ class Difference:
 
 
 def diff(a: Packed, b: Packed) -> Difference:
-    """Compare Tokenizer.pieces() of two models: pieces by id."""
+    """Compare the Tokenizer.pieces() of two models."""
     ids_a, ids_b = _ids_by_piece(a), _ids_by_piece(b)
     changed = [(piece, ids, ids_b[piece]) for piece, ids in ids_a.items() if ids_b.get(piece, ids) != ids]
     n_same = sum(ids_b.get(piece) == ids for piece, ids in ids_a.items())

@@ -1,10 +1,10 @@
-"""Double arrays of byte strings and their values, unit for unit as the library darts-clone builds them.
+"""Build double arrays that map byte strings to values, with the same units as the darts-clone library.
 
-    keys ──▶ states of an acyclic automaton, equal ones shared ──▶ units
+    keys ──▶ states of a minimal acyclic automaton ──▶ units
 
-What a unit is, see charsmap.py. The array grows by blocks of 256 units. A state goes to the first place that has a free
-unit for each of its labels; places are tried in the order of a ring of free units, which holds those of the last 16
-blocks. The bytes of a charsmap depend on all of this.
+charsmap.py describes the units. The array grows in blocks of 256 units. A state is placed at the first offset that has
+a free unit for each of its labels. Candidate offsets come from a ring of the free units in the last 16 blocks. All of
+this affects the bytes of a charsmap, so it must not change.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from collections.abc import Mapping
 
 BLOCK = 256
 RING = 16 * BLOCK
-_BOTH = 0xFF << 21, 0xFF  # a distance cannot have bits in both: see set_offset()
+_BOTH = 0xFF << 21, 0xFF  # set_offset() cannot encode a distance with bits in both masks
 
-State = tuple[tuple[int, int], ...]  # (label, number of the next state) by label; after label 0, a key's end, its value
+State = tuple[tuple[int, int], ...]  # (label, next state), sorted by label; label 0 ends a key and has its value
 
 
 def build(values: Mapping[bytes, int]) -> list[int]:
-    """The units. Keys are neither empty nor contain a NUL."""
+    """The units. Keys must not be empty or contain a NUL."""
     states, is_shared = _states(values)
     array = _Array()
     placed: dict[int, int] = {}
@@ -38,11 +38,11 @@ def build(values: Mapping[bytes, int]) -> list[int]:
 
 
 def _states(values: Mapping[bytes, int]) -> tuple[list[State], list[bool]]:
-    """All states, the root last, and whether several nodes of the trie have become the state."""
+    """All states, the root last, and whether each state merges several trie nodes."""
     states: list[State] = []
     is_shared: list[bool] = []
     numbers: dict[State, int] = {}
-    path: list[list[tuple[int, int]]] = [[]]  # what follows each prefix of the last key, so far
+    path: list[list[tuple[int, int]]] = [[]]  # the transitions found so far after each prefix of the last key
 
     def close(depth: int) -> None:
         while len(path) > depth:
@@ -76,25 +76,25 @@ def _is_distance(distance: int) -> bool:
 
 
 class _Array:
-    """Units, and the ring of free ones. A unit's place in the lists of the ring is its number modulo RING."""
+    """The units and the ring of free units, which is a linked list indexed by the unit's number modulo RING."""
 
     def __init__(self) -> None:
         self._units: list[int] = []
         self._next, self._previous = [0] * RING, [0] * RING
         self._is_fixed = [False] * RING  # the unit is taken
-        self._is_used = [False] * RING  # a state lies there: no other may, though it may have free units
-        self._first = 0  # of the ring; the number of units where the ring is empty
+        self._is_used = [False] * RING  # the offset of a state, which no other state may have
+        self._first = 0  # the first free unit of the ring, or len(self._units) if the ring is empty
         self._take(0)
         self._is_used[0] = True
         self.set_offset(0, 1)
 
     def set_offset(self, at: int, distance: int, *, has_value: bool = False) -> None:
-        """Set the distance to the units of the next state: 21 bits, or a multiple of 256 beyond that."""
+        """Set the distance to the next state: up to 21 bits, or a larger multiple of 256."""
         code = distance << 10 if distance < 1 << 21 else distance << 2 | 1 << 9
         self._units[at] = self._units[at] & (1 << 31 | 1 << 8 | 0xFF) | code | has_value << 8
 
     def place(self, at: int, state: State) -> int:
-        """Give the state that follows the unit `at` units of its own; returns where it lies."""
+        """Place the state that follows unit `at`; returns its offset."""
         offset = self._find(at, [label for label, _ in state])
         self.set_offset(at, at ^ offset, has_value=state[0][0] == 0)
         for label, target in state:
@@ -144,7 +144,7 @@ class _Array:
         self._previous[self._first % RING] = end - 1
 
     def _fill(self, begin: int) -> None:
-        """Give the free units of a block labels that lead to none of them."""
+        """Give the free units of a block labels that no lookup can reach."""
         block = range(begin, begin + BLOCK)
         unused = next((at for at in block if not self._is_used[at % RING]), 0)
         for at in block:

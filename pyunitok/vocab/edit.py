@@ -1,11 +1,10 @@
-"""edit(): pieces added to and removed from a greedy vocabulary, while every id that stays keeps its piece.
+"""edit(): add pieces to a greedy vocabulary and remove others. Remaining pieces keep their ids.
 
     base    e: end of document, #: taken, .: free        e # # # # # # . # . . | max_id
     remove  o: freed                                     e # o # # o # . # . . |
-    add     first the free ids, then the freed ones      e # 4 # # 5 # 1 # 2 3 |
+    add     first the free ids, then the freed ids       e # 4 # # 5 # 1 # 2 3 |
 
-Ids are taken in ascending order within each of the two groups. The first id of the first list is thus the smallest
-free one, and an id changes its meaning only when all ids that never had one are taken.
+Each group of ids is used in ascending order. The id of a removed piece is reused only when no unassigned id is left.
 """
 
 from __future__ import annotations
@@ -36,17 +35,17 @@ _SUFFIXES = {".txt": "rwkv", ".json": "rwkv-json", ".utk": "native", ".unitok": 
 
 @dataclass
 class Edited:
-    """The vocabulary after an edit, and what became of each piece that was listed.
+    """The edited vocabulary, and the outcome for each listed piece.
 
-    added      (piece, id, where it was listed)
-    removed    (piece, the id it had)
-    existing   listed to be added, but already in the base
-    repeated   listed to be added more than once
-    no_room    listed to be added, but there was no id left for it
-    kept       listed to be removed, but not removable: single bytes, and the ids for eod and unknown bytes
-    wanted     listed both to be added and to be removed: these stay, too
-    not_found  listed to be removed, but not in the base
-    n_free     ids up to max_id that are left
+    added      (piece, id, origin)
+    removed    (piece, its former id)
+    existing   to be added, but already in the base
+    repeated   to be added, but listed before
+    no_room    to be added, but no id was left
+    kept       to be removed, but required: single bytes, and the ids for end of document and unknown bytes
+    wanted     to be removed, but also listed to be added, so not removed
+    not_found  to be removed, but not in the base
+    n_free     the number of unused ids up to max_id
     """
 
     vocabulary: Vocabulary
@@ -63,7 +62,7 @@ class Edited:
     n_free: int = 0
 
     def to_json(self) -> dict[str, Any]:
-        """Pieces as lists.escape() writes them."""
+        """Pieces are escaped by lists.escape()."""
         return {
             "pieces_before": self.n_before, "pieces": len(self.vocabulary.ids), "max_id": self.max_id,
             "ids_left": self.n_free,
@@ -80,15 +79,15 @@ class Edited:
 def edit(
     base: Vocabulary, *, add: Sequence[PieceList] = (), remove: Sequence[PieceList] = (), max_id: int = MAX_ID
 ) -> Edited:
-    """Remove pieces, then add others, in the order of the lists.
+    """Remove pieces, then add pieces in the order of the lists.
 
-    max_id  the largest id that a new piece may have; pieces of the base may have larger ones
+    max_id  the largest id for new pieces; existing pieces may have larger ids
 
     VocabularyError if the base is not a greedy vocabulary, or a piece is empty.
     """
     check_greedy(base)
     if not 0 <= max_id <= library.WIDE_ID_MAX:
-        raise OptionError(f"max_id must be within 0..{library.WIDE_ID_MAX}, not {max_id}")
+        raise OptionError(f"max_id must be in 0..{library.WIDE_ID_MAX}, not {max_id}")
     before = dict(zip(pieces_of(base), base.ids.tolist(), strict=True))
     special = {id_ for id_ in (base.eod_id, base.fallback_id) if id_ is not None}
     ret = Edited(base, len(before), max_id)
@@ -105,20 +104,20 @@ def edit(
         else:
             del after[piece]
             ret.removed.append((piece, id_))
-    room = _room({*before.values(), *special}, [id_ for _, id_ in ret.removed], max_id)
-    _add(ret, add, after, room)
-    ret.n_free = sum(1 for _ in room)
+    free_ids = _free_ids({*before.values(), *special}, [id_ for _, id_ in ret.removed], max_id)
+    _add(ret, add, after, free_ids)
+    ret.n_free = sum(1 for _ in free_ids)
     ret.vocabulary = _packed(base, after)
     return ret
 
 
-def _room(taken: set[int], freed: list[int], max_id: int) -> Iterator[int]:
-    """The ids for new pieces, in the order in which they are given out."""
+def _free_ids(taken: set[int], freed: list[int], max_id: int) -> Iterator[int]:
+    """The ids for new pieces, in the order of their assignment."""
     yield from (id_ for id_ in range(max_id + 1) if id_ not in taken)
     yield from sorted(id_ for id_ in freed if id_ <= max_id)
 
 
-def _add(ret: Edited, add: Sequence[PieceList], after: dict[bytes, int], room: Iterator[int]) -> None:
+def _add(ret: Edited, add: Sequence[PieceList], after: dict[bytes, int], free_ids: Iterator[int]) -> None:
     in_base, seen = set(after), set()
     for pieces in add:
         for piece in pieces.pieces:
@@ -128,7 +127,7 @@ def _add(ret: Edited, add: Sequence[PieceList], after: dict[bytes, int], room: I
                 ret.repeated.append((piece, pieces.origin))
             elif piece in in_base:
                 ret.existing.append((piece, pieces.origin))
-            elif (id_ := next(room, None)) is None:
+            elif (id_ := next(free_ids, None)) is None:
                 ret.no_room.append((piece, pieces.origin))
             else:
                 after[piece] = id_
@@ -145,12 +144,11 @@ def _packed(base: Vocabulary, pieces: dict[bytes, int]) -> Vocabulary:
 
 
 def check_greedy(vocabulary: Vocabulary) -> None:
-    """VocabularyError if it is not one that can be edited."""
+    """VocabularyError if the vocabulary cannot be edited."""
     if KINDS[vocabulary.kind].has_spec or vocabulary.prepare:
         raise VocabularyError(
             f"{vocabulary.name}: only greedy longest-prefix vocabularies (RWKV World text and JSON, native) can be"
-            f" edited, and this is {vocabulary.kind}; the pieces of others have scores or merges that depend on the"
-            " rest"
+            f" edited, and this is {vocabulary.kind}, whose scores or merges depend on the other pieces"
         )
 
 
@@ -158,12 +156,12 @@ def check_greedy(vocabulary: Vocabulary) -> None:
 
 
 def locate(base: str | os.PathLike[str]) -> Path:
-    """The file of a model, or of the vocabulary of that name."""
+    """See known.locate()."""
     return known.locate(base)
 
 
 def read(base: str | os.PathLike[str]) -> tuple[Vocabulary, c_model.Model, About]:
-    """A vocabulary to edit, and its model."""
+    """Read a vocabulary to edit."""
     path = locate(base)
     if not path.is_file():
         raise ModelFormatError(f"there is no model file {os.fspath(base)!r}; name a file, unitok-v1 or rwkv-world")
@@ -174,13 +172,13 @@ def read(base: str | os.PathLike[str]) -> tuple[Vocabulary, c_model.Model, About
 
 
 def format_of(out: str | os.PathLike[str], to: str | None = None) -> str:
-    """One of FORMATS: `to`, or what the name of the file says."""
+    """One of FORMATS: `to`, or the format inferred from the name of the file."""
     if to is None:
         to = _SUFFIXES.get(Path(out).suffix.lower())
         if to is None:
             raise OptionError(
-                f"{os.fspath(out)}: the name says no format: .txt is RWKV's text, .json its JSON, .utk our own;"
-                f" or choose with --to {'|'.join(FORMATS)}"
+                f"{os.fspath(out)}: cannot infer the format from the name; end it in .txt (RWKV text), .json (RWKV"
+                f" JSON) or .utk (native), or use --to {'|'.join(FORMATS)}"
             )
     if to not in FORMATS:
         raise OptionError(f"the format must be one of {', '.join(FORMATS)}, not {to!r}")
@@ -188,15 +186,15 @@ def format_of(out: str | os.PathLike[str], to: str | None = None) -> str:
 
 
 def check_out(base: str | os.PathLike[str], out: str | os.PathLike[str], *, overwrite: bool) -> None:
-    """OutputError, before any work, if the result cannot be written there."""
+    """OutputError if the result cannot be written there. Call it before any work."""
     check_target(Path(out), overwrite=overwrite)
     check_folder(Path(out))
     if Path(out).exists() and locate(base).samefile(out):
-        raise OutputError(f"{os.fspath(out)} is the vocabulary that is being edited; name another file")
+        raise OutputError(f"{os.fspath(out)} is also the base; name another file")
 
 
 def written(vocabulary: Vocabulary, to: str) -> bytes | bytearray:
-    """The vocabulary as a file of one of FORMATS. VocabularyError says what the format cannot hold."""
+    """The vocabulary as a file of one of FORMATS. VocabularyError says what the format cannot represent."""
     if to == "rwkv":
         return rwkv_text(vocabulary)
     if to == "rwkv-json":

@@ -1,8 +1,8 @@
-"""Unicode's normal forms by this Python's unicodedata, in linear time.
+"""Unicode normalization by this Python's unicodedata, in linear time.
 
-unicodedata sorts the marks after a character by insertion: n marks of two classes in turn take n * n steps. Here, long
-runs of marks are sorted before it sees them. That changes no result: texts that differ in the order of marks of
-different classes alone have the same normal forms.
+unicodedata sorts combining marks by insertion, so n marks of alternating classes take O(n * n) time. This module sorts
+long runs of marks first. The result is the same, because normal forms do not depend on the order of marks of different
+classes.
 """
 
 from __future__ import annotations
@@ -15,18 +15,18 @@ from typing import Literal
 Form = Literal["NFC", "NFD", "NFKC", "NFKD"]
 
 _RUN_MIN = 64  # shorter runs of marks are sorted by unicodedata
-_UNCLASSED_MARKS = frozenset("\u0f73\u0f75\u0f81\uff9e\uff9f")  # of class 0, but made of marks
+_UNCLASSED_MARKS = frozenset("\u0f73\u0f75\u0f81\uff9e\uff9f")  # class 0, but they decompose into marks
 
 
 def normalize(form: Form, text: str) -> str:
-    """Like unicodedata.normalize(form, text), but in linear time. Returns `text` itself if it is in this form."""
+    """Like unicodedata.normalize(form, text), but in linear time. Returns `text` itself if it is normalized."""
     if _has_long_run(text):
         text = _with_sorted_marks(form, text)
     return unicodedata.normalize(form, text)
 
 
 def _has_long_run(text: str) -> bool:
-    """Whether _RUN_MIN marks follow each other. Such a run covers a multiple of _RUN_MIN, so a sample finds it."""
+    """Whether the text has a run of _RUN_MIN marks. A run covers a multiple of _RUN_MIN, so sampling finds it."""
     sample = set(text[::_RUN_MIN])
     if not any(map(unicodedata.combining, sample)) and sample.isdisjoint(_UNCLASSED_MARKS):
         return False
@@ -38,7 +38,7 @@ def _has_long_run(text: str) -> bool:
 
 
 def _is_mark(character: str) -> bool:
-    """Whether its decomposition, canonical or not, begins with a character that others can move over."""
+    """Whether its canonical or compatibility decomposition begins with a character that normalization may reorder."""
     return unicodedata.combining(character) != 0 or character in _UNCLASSED_MARKS
 
 

@@ -1,13 +1,13 @@
-"""Words of Japanese: which of the hiragana after kanji are part of the word.
+"""Segment Japanese words: decide which of the hiragana after kanji belong to the word.
 
     run          食べました   食べたから   日本語の    静かに   美しい    見ることが
     word | rest  食べました   食べた|から  日本語|の   静か|に  美しい    見る|ことが
 
-Nothing marks where a word ends, so it is found in how often things follow each other in the corpus. What follows nouns
-is known from katakana words and from compounds of kanji: particles, mostly. A hiragana belongs to the word if it comes
-after the word so far much more often than after nouns: べ after 食, but not の after 日本語. Nouns and verbs are also
-followed by some of the same words (こと, から, という); a word ends before those. A dictionary knows more, but it would
-have to be installed, and knows no new words.
+Japanese does not mark the ends of words, so they are inferred from frequencies in the corpus. Katakana words and kanji
+compounds are mostly nouns, so the hiragana after them are mostly particles. A hiragana belongs to the word if it
+follows the word so far much more often than it follows nouns: べ after 食, but not の after 日本語. Some words follow
+both nouns and verbs (こと, から, という); a word always ends before these. A dictionary would be more accurate, but it
+would be another dependency and lack new words.
 """
 
 from __future__ import annotations
@@ -16,21 +16,21 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
-Run = tuple[str, int]  # kanji or katakana and the hiragana after them, or hiragana, and how often they occur
+Run = tuple[str, int]  # kanji or katakana with the hiragana after them, or only hiragana; and its count
 
 RUNS = (  # a pattern for the package regex; long vowels are Common in Unicode
     r"(?:\p{Script=Han}[\p{Script=Han}\p{Script=Inherited}]*+"
     r"|\p{Script=Katakana}[\p{Script=Katakana}\p{Script=Inherited}\u30fc\uff70]*+)"
     r"\p{Script=Hiragana}*+|\p{Script=Hiragana}[\p{Script=Hiragana}\p{Script=Inherited}\u30fc]*+"
 )
-MAX_RUNS = 1 << 20  # to divide, the most frequent ones; the others hardly change what is found
+MAX_RUNS = 1 << 20  # only the most frequent runs are divided; the others hardly change the result
 MAX_ENDING = 8  # hiragana in a word that begins with kanji
-FACTOR = 4.0  # how much more often than after nouns
-PRIOR = 2.0  # as if every word had been seen so many times with the endings that all kanji have
-MOSTLY = 0.6  # a word that ends with what may be a particle is followed by it so often: 特に, but not 父は
+FACTOR = 4.0  # a hiragana that belongs to a word follows it more often than nouns by at least this factor
+PRIOR = 2.0  # smoothing: adds this many occurrences of each word, with the average endings of kanji
+MOSTLY = 0.6  # a final particle belongs to a word if it follows in at least this share of cases: 特に, but not 父は
 PARTICLES = "はがのにへともでやか"
 
-# Words of their own after nouns, verbs and adjectives alike; and after て.
+# Separate words that follow nouns, verbs and adjectives alike, and separate words that follow て.
 _FOLLOWING = re.compile(
     "こと|もの|とき|ところ|ため|ので|のに|のは|のが|のを|のも|のだ|のです|けれど|けど|から|まで|より|ほど|だけ|ばかり"
     "|など|です|でしょ|でし|だろ|という|といっ|とは|とも|ように|ような|ようで|ようだ|はず|わけ|つもり|うち|まま|たび"
@@ -46,9 +46,9 @@ _PARTS = re.compile("([^\u3041-\u309f]*)([\u3041-\u309f\u30fc]*)")
 
 
 def divide(runs: Iterable[Run]) -> Iterator[Run]:
-    """The words of the runs, and the particles after them, each as often as they occur; the same may come twice.
+    """The words of the runs and the particles after them, with counts. A word may occur more than once.
 
-    What is no run of Japanese stays as it is.
+    Runs that are not Japanese are returned unchanged.
     """
     parted = [(*_parts(run), times) for run, times in runs]
     endings = Endings(parted)
@@ -74,16 +74,16 @@ def _is_kanji(stem: str) -> bool:
 
 
 class Endings:
-    """Decides how many hiragana belong to a word. Made of stems, the hiragana after them, and how often they occur."""
+    """Decides how many hiragana belong to a word. Built from (stem, hiragana after it, count)."""
 
     def __init__(self, parted: Iterable[tuple[str, str, int]]) -> None:
-        nouns, kanji = Counter[str](), Counter[str]()  # the first one and two hiragana after nouns, and after kanji
-        self._prefixes = Counter[str]()  # how often runs begin with a string; "$" is the end of one
+        nouns, kanji = Counter[str](), Counter[str]()  # counts of the first one and two hiragana after each
+        self._prefixes = Counter[str]()  # counts of the prefixes of runs; "$" marks the end of a run
         for stem, kana, times in parted:
             if not _is_kanji(stem) and not _is_katakana(stem):
                 continue
             after = kana + "$"
-            if len(stem) > 1:  # also katakana; one kanji is as often a verb as a noun
+            if len(stem) > 1:  # kanji or katakana; a single kanji is as often a verb as a noun
                 nouns[after[:1]] += times
                 nouns[after[:2]] += times
             elif _is_kanji(stem):
@@ -97,7 +97,7 @@ class Endings:
         self._of_kanji = {first: times / n_kanji for first, times in kanji.items()}
 
     def size(self, stem: str, kana: str) -> int:
-        """How many of the hiragana are part of the word that begins with these kanji."""
+        """The number of hiragana that belong to the word that begins with these kanji."""
         n = 0
         while n < min(len(kana), MAX_ENDING) and self._belongs(stem, kana, n):
             n += 1
@@ -109,7 +109,7 @@ class Endings:
             return False
         if n and (_FOLLOWING.match(kana, n) or (word[-1] in "てで" and _AFTER_TE.match(kana, n))):
             return False
-        both = (kana + "$")[n : n + 2]  # ま in 食べました is known by the し, not being まで
+        both = (kana + "$")[n : n + 2]  # the し shows that the ま in 食べました does not begin まで
         if following not in PARTICLES:
             return self._is_own(word, following) or self._is_own(word, both)
         if n and not (following == "で" and word[-1] in "んい") and following not in "がか":
@@ -119,7 +119,7 @@ class Endings:
         return self._is_own(word, both)
 
     def _is_own(self, word: str, following: str) -> bool:
-        """Whether the word is followed by this much more often than nouns are."""
+        """Whether `following` occurs after the word much more often than after nouns."""
         seen = self._prefixes[word + following] + PRIOR * self._of_kanji.get(following, 0.0)
         share = seen / (self._prefixes[word] + PRIOR)
         return share > FACTOR * max(self._least, self._of_nouns.get(following, 0.0))

@@ -1,4 +1,4 @@
-"""The vocabularies that have names: unitok-v1, which is part of this package, and rwkv-world of another."""
+"""The named vocabularies: unitok-v1, which this package ships, and rwkv-world, which pyrwkv-tokenizer ships."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ FILE = Path(__file__).with_name("unitok-v1.utk")
 
 
 def find(name: str | os.PathLike[str]) -> Path | None:
-    """The file of the vocabulary of that name; None for another name, and where there is a file of that name.
+    """The file of a named vocabulary; None for other names, and if a file of that name exists.
 
-    VocabularyError if it is not installed.
+    VocabularyError if the vocabulary is not installed.
     """
     if name not in NAMES or Path(name).exists():
         return None
@@ -24,5 +24,5 @@ def find(name: str | os.PathLike[str]) -> Path | None:
 
 
 def locate(model: str | os.PathLike[str]) -> Path:
-    """The file of a model: a path, or one of NAMES."""
+    """The file of a model that is given by path or by one of NAMES."""
     return find(model) or Path(model)

@@ -1,4 +1,4 @@
-"""select(): the pieces of a model that a filter asks for."""
+"""select(): filter the pieces of a model."""
 
 from __future__ import annotations
 
@@ -10,21 +10,20 @@ from pyunitok.errors import OptionError
 from pyunitok.packed import Packed
 from pyunitok.vocab import scripts
 
-MAX_SECONDS = 1  # to match one piece: some patterns take exponential time
+MAX_SECONDS = 1  # timeout for matching one piece, because some patterns take exponential time
 
 
 def select(
     pieces: Packed, *, longest: int | None = None, pattern: str | None = None, script: Sequence[str] = (),
     min_bytes: int = 1, not_utf8: bool = False,
 ) -> list[tuple[int, bytes]]:  # fmt: skip
-    """(id, piece) for those of Tokenizer.pieces() that pass all filters, in the order of their ids.
+    """(id, piece) for the Tokenizer.pieces() that pass all filters, in the order of their ids.
 
-    longest    so many, those with most bytes first
-    pattern    a regular expression of the package regex that is found in the piece; bytes that are not UTF-8 are U+FFFD
-               there
-    script     a character of one of these scripts is in it, by the names of Unicode
-    min_bytes  it has so many
-    not_utf8   it is not valid UTF-8
+    longest    return only the n longest pieces, longest first
+    pattern    the piece matches this regular expression of the package regex; invalid UTF-8 is matched as U+FFFD
+    script     the piece has a character of one of these Unicode scripts
+    min_bytes  the piece has at least n bytes
+    not_utf8   the piece is not valid UTF-8
     """
     wanted = [_compiled(pattern)] if pattern is not None else []
     wanted += [scripts.characters(script)] if script else []
@@ -39,7 +38,7 @@ def select(
                 found.append((id_, piece))
         except TimeoutError:
             raise OptionError(
-                f"{pattern!r} takes over {MAX_SECONDS} s to match piece {id_} ({text!r}); simplify it"
+                f"{pattern!r} takes more than {MAX_SECONDS} s to match piece {id_} ({text!r}); simplify it"
             ) from None
     return found if longest is None else sorted(found, key=lambda item: (-len(item[1]), item[0]))[:longest]
 

@@ -1,12 +1,12 @@
-r"""Lists of pieces: files with a piece on each line, emoji, kaomoji; and how a piece is written as text.
+r"""Lists of pieces: files with one piece per line, emoji, kaomoji; and the escapes for pieces in text.
 
-    a line          the piece
-    (* ^ ω ^)       as it stands, spaces included; the line end (LF or CRLF) is dropped; empty lines are skipped
+    line            piece
+    (* ^ ω ^)       the same text, including spaces, without LF or CRLF; empty lines are skipped
     \n \r \t \0     a newline, a carriage return, a tab, a NUL
     \x80            a byte
-    \u3042          a character, as \U0001f600 is
+    \u3042          a character; also \U0001f600
     \\              a backslash
-    ¯\_(ツ)_/¯      a backslash before anything else is itself
+    ¯\_(ツ)_/¯      the same text: other backslashes are literal
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ _NAMES = {"\n": r"\n", "\r": r"\r", "\t": r"\t", "\0": r"\0", "\\": r"\\"}
 
 @dataclass(frozen=True)
 class PieceList:
-    """Pieces and where they come from, for messages."""
+    """Pieces, and their origin for messages."""
 
     origin: str
     pieces: Sequence[bytes]
 
 
 def unescape(line: bytes) -> bytes:
-    """The piece that a line stands for. ValueError for an escape that is not a character."""
+    """The piece on a line. ValueError for an escape of an invalid code point."""
 
     def piece_of(match: re.Match[bytes]) -> bytes:
         escape = match[1]
@@ -42,14 +42,14 @@ def unescape(line: bytes) -> bytes:
         if escape[:1] == b"x":
             return bytes([code])
         if code > 0x10FFFF or 0xD800 <= code < 0xE000:
-            raise ValueError(f"{match[0].decode()} is not a character")
+            raise ValueError(f"{match[0].decode()} is not a valid character")
         return chr(code).encode()
 
     return _ESCAPE.sub(piece_of, line)
 
 
 def escape(piece: bytes) -> str:
-    """One line of text that unescape() turns back into the piece: printable characters as they are."""
+    """The inverse of unescape(): one line of text, in which only unprintable characters are escaped."""
     return "".join(_shown(character) for character in piece.decode("utf-8", "surrogateescape"))
 
 
@@ -59,7 +59,7 @@ def _shown(character: str) -> str:
         return _NAMES[character]
     if character == " " or character.isprintable():
         return character
-    if 0xDC80 <= code < 0xDD00:  # a byte that is not UTF-8
+    if 0xDC80 <= code < 0xDD00:  # an invalid byte
         return f"\\x{code - 0xDC00:02x}"
     if code < 0x80:
         return f"\\x{code:02x}"
@@ -67,11 +67,11 @@ def _shown(character: str) -> str:
 
 
 def from_file(path: str | Path, *, escapes: bool = True) -> PieceList:
-    """The pieces in a UTF-8 file, in order. InputError names the line; escapes=False: backslashes are themselves."""
+    """The pieces in a UTF-8 file, in order. InputError names the line. With escapes=False, backslashes are literal."""
     try:
         data = Path(path).read_bytes()
     except OSError as error:
-        raise InputError(f"{path}: cannot be read: {error.strerror}") from error
+        raise InputError(f"{path}: cannot read the file: {error.strerror}") from error
     pieces = []
     for number, line in enumerate(data.removeprefix(b"\xef\xbb\xbf").split(b"\n"), 1):
         line = line.removesuffix(b"\r")
@@ -88,7 +88,7 @@ def from_file(path: str | Path, *, escapes: bool = True) -> PieceList:
 
 
 def emoji() -> PieceList:
-    """Every emoji of the package `emoji`, with skin tones and joined sequences; those of few characters first."""
+    """All emoji of the package `emoji`, including skin tones and joined sequences, shortest first."""
     try:
         from emoji import EMOJI_DATA
     except ImportError:
@@ -97,7 +97,7 @@ def emoji() -> PieceList:
 
 
 def kaomoji(n: int | None = None) -> PieceList:
-    """The first n kaomoji of the package `kaomoji-dataset` (CC BY 4.0): those it calls core, then the others."""
+    """The first n kaomoji of the package `kaomoji-dataset` (CC BY 4.0); its core tier comes first."""
     try:
         import kaomoji_dataset
     except ImportError:

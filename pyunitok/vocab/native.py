@@ -1,7 +1,6 @@
-"""The native model file: the C library's image, used in place, followed by a little JSON.
+"""The native model file: the C library's image, which is used in place, followed by an About as UTF-8 JSON.
 
-csrc/model/image.c and csrc/model/spec_image.c draw the image. Behind it, to the end of the file: UTF-8 JSON, an About
-(vocabulary.py). The checksum in the header covers both.
+csrc/model/image.c and csrc/model/spec_image.c describe the image. The checksum in its header also covers the JSON.
 """
 
 from __future__ import annotations
@@ -29,11 +28,11 @@ def looks_native(head: bytes) -> bool:
 
 
 def write(model: c_model.Model, about: About) -> bytearray:
-    """The whole file as bytes."""
+    """The contents of the file."""
     image = model.save()
     try:
         image += json.dumps(about.to_json(), ensure_ascii=False).encode()
-    except UnicodeEncodeError:  # a lone surrogate somewhere in a tokenizer.json: only an escape can spell it
+    except UnicodeEncodeError:  # a tokenizer.json may have a lone surrogate, which JSON must escape
         image += json.dumps(about.to_json()).encode()
     checksum = xxhash.xxh64_intdigest(memoryview(image)[library.CHECKED_FROM :])
     image[library.CHECKSUM_AT : library.CHECKSUM_AT + 8] = checksum.to_bytes(8, "little")
@@ -48,16 +47,16 @@ def save(path: str | os.PathLike[str], model: c_model.Model, about: About) -> No
 
 
 def read(data: Any, name: str, *, engine: str, cpu: str | None) -> tuple[c_model.Model, About]:
-    """The model in `data`, a buffer that must not change while the model exists, and the JSON after it.
+    """The model in `data`, and the JSON after it. The buffer must not change during the lifetime of the model.
 
-    ModelFormatError names the file and the byte where the file is damaged, cut short or of another version.
+    ModelFormatError names the file and the byte if the file is damaged, truncated or of another version.
     """
     view = memoryview(data)
     if len(view) < _IMAGE_BYTES_AT + 8 or not looks_native(bytes(view[:8])):
         raise ModelFormatError(f"{name}: too short for a native model")
     stored = int.from_bytes(view[library.CHECKSUM_AT : library.CHECKSUM_AT + 8], "little")
     if xxhash.xxh64_intdigest(view[library.CHECKED_FROM :]) != stored:
-        raise ModelFormatError(f"{name}: the checksum does not match: the file is damaged or truncated; save it again")
+        raise ModelFormatError(f"{name}: checksum mismatch: the file is damaged or truncated; save it again")
     image_bytes = int.from_bytes(view[_IMAGE_BYTES_AT : _IMAGE_BYTES_AT + 8], "little")
     try:
         model = c_model.Model.load(data, engine=engine, cpu=cpu)
@@ -69,12 +68,12 @@ def read(data: Any, name: str, *, engine: str, cpu: str | None) -> tuple[c_model
 def _read_about(data: bytes) -> About:
     try:
         return About.from_json(json.loads(data))
-    except (ValueError, KeyError, TypeError, RecursionError) as error:  # not JSON or UTF-8, or too large a number
-        raise ModelFormatError(f"the description behind the image is wrong: {error}") from None
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        raise ModelFormatError(f"the JSON after the image is invalid: {error}") from None
 
 
 def open_file(path: Path, *, engine: str, cpu: str | None) -> tuple[c_model.Model, About]:
-    """Map the file and read it in place: nothing is copied, processes share the pages."""
+    """Map the file and use it in place. Processes share its pages."""
     with path.open("rb") as file:
         mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
     return read(mapped, str(path), engine=engine, cpu=cpu)

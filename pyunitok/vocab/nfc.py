@@ -1,6 +1,6 @@
-"""Unicode's form NFC, into which BytePiece puts texts, by Python's unicodedata.
+"""Normalization to NFC by Python's unicodedata, as BytePiece does it.
 
-Invalid bytes stay as they are; the text before and after each is normalized by itself.
+Invalid bytes are left unchanged, and the texts before and after them are normalized separately.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from pyunitok.vocab import forms
 
 
 def normalize(text: bytes) -> bytes:
-    """The text in NFC, by this Python's Unicode version; the same object if it is in NFC. O(n)."""
+    """The text in NFC, by this Python's Unicode version; `text` itself if it is in NFC. O(n)."""
     if text.isascii():
         return text
     before = _unescape(text)
@@ -29,7 +29,7 @@ def normalize(text: bytes) -> bytes:
 
 
 def normalize_packed(data: Bytes, offsets: Offsets) -> tuple[Bytes, Offsets]:
-    """Packed texts in NFC; the same arrays if all of them are."""
+    """Packed texts in NFC; the arrays themselves if all texts are in NFC."""
     texts = [data[begin:end].tobytes() for begin, end in pairwise(offsets.tolist())]
     parts = [normalize(text) for text in texts]
     if all(map(is_, parts, texts)):
@@ -38,7 +38,7 @@ def normalize_packed(data: Bytes, offsets: Offsets) -> tuple[Bytes, Offsets]:
 
 
 def _unescape(text: bytes) -> str:
-    return text.decode("utf-8", "surrogateescape")  # U+DC80..U+DCFF for other bytes: starters that join with nothing
+    return text.decode("utf-8", "surrogateescape")  # invalid bytes become U+DC80..U+DCFF, which NFC never combines
 
 
 def _escape(text: str) -> bytes:
@@ -46,9 +46,10 @@ def _escape(text: str) -> bytes:
 
 
 def normalize_with_offsets(text: bytes) -> tuple[bytes, Offsets, Offsets]:
-    """The text in NFC, and where each byte of it comes from: int64[n + 1] begins and ends in the text.
+    """(the text in NFC, begins, ends): normalized byte i comes from text[begins[i]:ends[i]]. Both are int64[n + 1].
 
-    What changes together (a character and its marks) has all of it as its source. Slow: a step for each character.
+    Characters that change together, such as a letter and its marks, all map to the same range. Slow, because it
+    handles the text character by character.
     """
     out: list[bytes] = []
     begins: list[int] = []
@@ -68,13 +69,13 @@ def normalize_with_offsets(text: bytes) -> tuple[bytes, Offsets, Offsets]:
 
 
 def _parts(text: str) -> list[str]:
-    """The text, cut before each character that starts a new part: NFC of the whole is the NFC of the parts."""
+    """The text in parts that can be normalized independently."""
     cuts = [i for i, character in enumerate(text) if i == 0 or character.isascii() or _begins_anew(character)]
     return [text[begin:end] for begin, end in pairwise([*cuts, len(text)])]
 
 
 def _begins_anew(character: str) -> bool:
-    """Whether it joins nothing before it, and no mark moves over it."""
+    """Whether the character never combines with the text before it, and marks never move across it."""
     return (
         unicodedata.combining(character) == 0
         and character not in _joining()
@@ -84,7 +85,7 @@ def _begins_anew(character: str) -> bool:
 
 @cache
 def _joining() -> frozenset[str]:
-    """The second character of every pair that NFC can compose: those of decompositions, and vowels and final consonants
+    """The second character of every pair that NFC composes: from decompositions, and the vowels and final consonants
     of Hangul."""
     parts = (unicodedata.decomposition(chr(code)).split() for code in range(sys.maxunicode + 1))
     seconds = {chr(int(pair[1], 16)) for pair in parts if len(pair) == 2 and not pair[0].startswith("<")}
@@ -92,7 +93,7 @@ def _joining() -> frozenset[str]:
 
 
 class NfcScratch(c_scratch.Scratch):
-    """A c_scratch.Scratch that puts texts in NFC before C sees them."""
+    """A c_scratch.Scratch that normalizes texts to NFC first."""
 
     __slots__ = ()
 
@@ -130,10 +131,10 @@ class NfcScratch(c_scratch.Scratch):
 
 
 def split(text: bytes | bytearray | memoryview) -> int:
-    """How much of an unfinished text can be put in form and encoded now: up to the last run of newlines that something
-    follows that is not a continuation byte. 0 if there is none yet: the caller holds the text until there is.
+    """The length of the prefix of an unfinished text that can be normalized and encoded now; may be 0.
 
-    A newline joins nothing and stays, so NFC of the whole is that of both sides; and BytePiece begins anew there.
+    The prefix ends after the last run of newlines that is followed by the first byte of a character. NFC never combines
+    or moves a newline, and BytePiece restarts after it, so both sides can be processed independently.
     """
     view = np.frombuffer(text, np.uint8)
     is_newline = view == _NEWLINE

@@ -1,14 +1,14 @@
-"""The RWKV World vocabulary: its text file, its JSON form, and where the published one is installed.
+"""The RWKV World vocabulary: its text form, its JSON form, and the installed copy of the published vocabulary.
 
-The text file, a token a line, ended by LF or CRLF (the last line's end is optional):
+The text form has one token per line, which ends with LF or CRLF (optional after the last line):
 
     257 '\\t\\t' 2              id, Python literal of a str or bytes, number of bytes
-    10987 b'\\xe0\\xa4' 2       a str stands for its UTF-8 bytes; invalid UTF-8 is bytes
+    10987 b'\\xe0\\xa4' 2       a str stands for its UTF-8 bytes; invalid UTF-8 requires bytes
 
-The JSON form is one object, {token: id}. Its keys can only be text, so the bytes 128..255 are not in it: byte
-b has the id b + 1, as in the text file. Longer pieces that are not valid UTF-8 (358 of the published 65,529) cannot
-be in it either, and are not guessed: a text that meets them gets other ids than from the text file.
-In both, id 0 is `<|endoftext|>`, which is in no file: a token that claims it is refused.
+The JSON form is an object {token: id}. Its keys must be valid UTF-8, so it omits the bytes 128..255, which have the ids
+129..256 as in the text form. It also omits longer pieces that are not valid UTF-8 (358 of the published 65,529), so
+texts that contain these pieces get different ids.
+Id 0 is reserved for `<|endoftext|>`, which neither form lists. A token with id 0 is rejected.
 """
 
 from __future__ import annotations
@@ -40,17 +40,17 @@ _LineOf = Callable[[int], int]  # piece index -> line, called for messages only
 
 
 def looks_like_text(head: bytes) -> bool:
-    """Whether a file that begins so is the text form, broken or not."""
+    """Whether `head` begins the text form, valid or not."""
     return re.match(rb"[0-9]+ b?['\"]", head) is not None
 
 
 def looks_like_json(head: bytes) -> bool:
-    """Whether a file that begins so is the JSON form: an object whose first value is a number."""
+    """Whether `head` begins the JSON form: an object whose first value is a number."""
     return re.match(rb'\s*\{\s*"[^"\\]*(?:\\.[^"\\]*)*"\s*:\s*-?[0-9]', head, re.DOTALL) is not None
 
 
 def find_installed() -> Path:
-    """The published vocabulary in the package that carries it, which is not imported."""
+    """Find the published vocabulary in pyrwkv-tokenizer, without importing it."""
     advice = "for the RWKV World vocabulary, run: pip install 'pyunitok[rwkv]'"
     spec = find_spec(PACKAGE)
     if spec is None or spec.origin is None:
@@ -65,7 +65,7 @@ def find_installed() -> Path:
 
 
 def read_text(data: bytes, name: str) -> Vocabulary:
-    """Reads the text form. Lines without escapes are taken apart at once, by numpy; the others one by one."""
+    """Read the text form. NumPy parses all lines without escapes at once; the others are parsed one by one."""
     _decode(data, name)
     lines = _scan(data)
     ids = lines.ids
@@ -87,10 +87,10 @@ def _decode(data: bytes, name: str) -> str:
 
 
 class _Lines(NamedTuple):
-    """Where everything is, one entry a line, in bytes from the start of the file.
+    """One entry per line. Positions are byte offsets in the file.
 
-    A plain line is proven right, and its piece is the text between its quotes. Of any other line only
-    start and end mean something: it has an escape, is a bytes literal, or is wrong; _parse_line knows which.
+    A plain line is valid, and its piece is the text between the quotes. Any other line has an escape, is a bytes
+    literal or is invalid; only its start and end are meaningful, and _parse_line() must parse it.
     """
 
     starts: _Positions
@@ -102,13 +102,13 @@ class _Lines(NamedTuple):
 
 
 def _scan(data: bytes) -> _Lines:
-    text = np.frombuffer(data + bytes(8), np.uint8)  # zeros, so that no number continues past either end
+    text = np.frombuffer(data + bytes(8), np.uint8)  # the zeros end numbers at either end of the text
     starts, ends = _find_lines(text[: len(data)])
     ids, n_id_digits = _read_numbers(text, starts, 1)
     lengths, n_length_digits = _read_numbers(text, ends - 1, -1)
     opens = starts + n_id_digits + 1
     closes = ends - n_length_digits - 2
-    plain = (ids != EOD_ID) & (ids <= ID_MAX) & (lengths > 0)  # no digits read as 0
+    plain = (ids != EOD_ID) & (ids <= ID_MAX) & (lengths > 0)  # missing digits read as 0
     plain &= (text[opens - 1] == ord(" ")) & (text[closes + 1] == ord(" "))
     plain &= (text[opens] == text[closes]) & _is_quote(text[opens]) & (closes - opens - 1 == lengths)
     lines = _Lines(starts, ends, ids, opens, closes, plain)
@@ -117,7 +117,7 @@ def _scan(data: bytes) -> _Lines:
 
 
 def _find_lines(text: _Bytes) -> tuple[_Positions, _Positions]:
-    """Start and end of every line; the last may lack its LF."""
+    """The start and end of every line. The last line may lack its LF."""
     ends = np.flatnonzero(text == ord("\n"))
     if len(text) and text[-1] != ord("\n"):
         ends = np.append(ends, len(text))
@@ -128,12 +128,12 @@ def _find_lines(text: _Bytes) -> tuple[_Positions, _Positions]:
 
 
 def _read_numbers(text: _Bytes, places: _Positions, step: int) -> tuple[_Positions, _Positions]:
-    """(values, counts of digits) of the numbers, up to 5 digits, that start (step 1) or end (-1) there."""
+    """(values, numbers of digits) of the numbers of up to 5 digits that start (step 1) or end (step -1) at `places`."""
     values = np.zeros_like(places)
     n_digits = np.zeros_like(places)
     going = np.ones(len(places), np.bool_)
     for i in range(5):
-        digits = text[places + i * step] - np.uint8(ord("0"))  # anything but a digit is now above 9: it wraps
+        digits = text[places + i * step] - np.uint8(ord("0"))  # wraps around, so other bytes are above 9
         going &= digits <= 9
         longer = values * 10 + digits if step > 0 else values + digits * np.int64(10**i)
         values = np.where(going, longer, values)
@@ -142,9 +142,9 @@ def _read_numbers(text: _Bytes, places: _Positions, step: int) -> tuple[_Positio
 
 
 def _not_plain(text: _Bytes, lines: _Lines) -> _Positions:
-    """The lines with what may not stand between quotes as it is: a backslash, CR, NUL, or the same quote."""
+    """The lines with a backslash, CR, NUL or the same quote between their quotes."""
     special = _is_quote(text) | (text == ord("\\")) | (text == ord("\r")) | (text == 0)
-    special[lines.opens[lines.plain]] = False  # most of them; the rest is few
+    special[lines.opens[lines.plain]] = False
     special[lines.closes[lines.plain]] = False
     places = np.flatnonzero(special)
     owners = np.searchsorted(lines.starts, places, "right") - 1
@@ -169,10 +169,10 @@ _ESCAPED = dict(zip("abfnrtv\\'\"", "\a\b\f\n\r\t\v\\'\"", strict=True))
 
 
 def _parse_line(line: str) -> tuple[int, bytes]:
-    """(id, piece) of any line, without its end. What is wrong with it is a ValueError that says so."""
+    """(id, piece) of any line, given without its line end. ValueError says why the line is invalid."""
     match = _LINE.fullmatch(line)
     if match is None:
-        raise ValueError(f"not `id 'token' length`: {_shown(line)}")
+        raise ValueError(f"expected `id 'token' length`: {_shown(line)}")
     token_id = _check_id(_small_int(match[1]), match[1])
     body = match[3] if match[3] is not None else match[4]
     piece = _unescape_bytes(body) if match[2] else _encode(_unescape(body, "xuU"))
@@ -184,10 +184,10 @@ def _parse_line(line: str) -> tuple[int, bytes]:
 
 
 def _unescape(body: str, numeric: str) -> str:
-    """What the inside of a literal stands for, as Python reads it. `numeric` lists its \\x-like escapes.
+    """Unescape the inside of a literal like Python. `numeric` lists its \\x-like escapes.
 
-    Refused are \\N{...}, octal above \\377, and a backslash before any other character: no repr() writes
-    these, and Python itself is about to stop reading the last two.
+    ValueError for \\N{...}, octal escapes above \\377 and unknown escapes: repr() never writes them, and Python
+    deprecates the last two.
     """
 
     def replace(match: re.Match[str]) -> str:
@@ -198,19 +198,19 @@ def _unescape(body: str, numeric: str) -> str:
             return chr(int(escape, 8))
         if escape[0] in numeric and len(escape) > 1 and int(escape[1:], 16) <= 0x10FFFF:
             return chr(int(escape[1:], 16))
-        raise ValueError(f"the literal has an escape that is not supported: {_shown(match[0])}")
+        raise ValueError(f"unsupported escape in the literal: {_shown(match[0])}")
 
     return _ESCAPE.sub(replace, body)
 
 
 def _unescape_bytes(body: str) -> bytes:
     if not body.isascii():
-        raise ValueError("a bytes literal may hold ASCII only")
+        raise ValueError("a bytes literal may contain ASCII only")
     return _unescape(body, "x").encode("latin-1")
 
 
 def write_text(vocabulary: Vocabulary) -> bytes:
-    """The text form, LF at each end. Refuses what it cannot hold, and so reads back what it has written."""
+    """The text form. Reads the result back to reject vocabularies that it cannot represent."""
     name = f"{vocabulary.name} as an RWKV vocabulary"
     _check_specials(vocabulary, name)
     data, offsets = vocabulary.data.tobytes(), vocabulary.offsets.tolist()
@@ -232,7 +232,7 @@ def _literal(piece: bytes) -> str:
 
 
 def read_json(data: bytes, name: str) -> Vocabulary:
-    """Reads the JSON form, and adds the bytes 128..255, which it cannot express."""
+    """Read the JSON form, and add the bytes 128..255, which it cannot represent."""
     text = _decode(data, name)
     listed = _load_pairs(text, name)
     pairs = [(token, value) for token, value in listed if token]
@@ -245,7 +245,7 @@ def read_json(data: bytes, name: str) -> Vocabulary:
 
     if len(pairs) < len(listed):
         line = _line_of_pair(text, next(i for i, (token, _) in enumerate(listed) if not token))
-        message = f"{name}, line {line}: the token is empty: it is left out, since no text contains it"
+        message = f"{name}, line {line}: ignored an empty token, which matches nothing"
         warnings.warn(ModelWarning(message), stacklevel=2)
     for i, (token, value) in enumerate(pairs):
         try:
@@ -257,8 +257,8 @@ def read_json(data: bytes, name: str) -> Vocabulary:
     if len(taken):
         i = int(taken[0])
         raise VocabularyError(
-            f"{name}, line {line_of(i)}: id {ids[i]} is that of byte 0x{ids[i] - 1:02x}, "
-            f"but the file gives it to {_shown(pieces[i])}"
+            f"{name}, line {line_of(i)}: id {ids[i]} is reserved for byte 0x{ids[i] - 1:02x}, "
+            f"but the file assigns it to {_shown(pieces[i])}"
         )
     pieces += [bytes([b]) for b in range(128, 256)]
     ids[len(pairs) :] = np.arange(129, 257)
@@ -266,7 +266,7 @@ def read_json(data: bytes, name: str) -> Vocabulary:
 
 
 def _load_pairs(text: str, name: str) -> list[tuple[str, object]]:
-    """The object's (key, value) pairs, duplicates included."""
+    """The (key, value) pairs of the object, including duplicates."""
     try:
         pairs: list[tuple[str, object]] = json.loads(text, object_pairs_hook=list)
     except json.JSONDecodeError as error:
@@ -279,14 +279,14 @@ def _load_pairs(text: str, name: str) -> list[tuple[str, object]]:
 
 
 def _parse_pair(token: str, value: object) -> tuple[bytes, int]:
-    if type(value) is not int:  # bool is an int, too
+    if type(value) is not int:  # isinstance() would accept bool
         raise ValueError(f"the value of {_shown(token)} is not an id; the file must have the form {{token: id}}")
     digits = str(value) if abs(value) < 10**18 else "of more than 18 digits"  # str() refuses thousands
     return _encode(token), _check_id(value, digits)
 
 
 def _line_of_pair(text: str, index: int) -> int:
-    """The line of pair `index`, where no value before it holds a string: then the strings are the keys."""
+    """The line of pair `index`. No value before it may contain a string, so that all strings are keys."""
     for i, match in enumerate(re.finditer(r'"[^"\\]*(?:\\.[^"\\]*)*"', text)):
         if i == index:
             return text.count("\n", 0, match.start()) + 1
@@ -294,7 +294,7 @@ def _line_of_pair(text: str, index: int) -> int:
 
 
 def write_json(vocabulary: Vocabulary) -> bytes:
-    """The JSON form, a token a line. Refuses what it cannot hold, and so reads back what it has written."""
+    """The JSON form, one token per line. Reads the result back to reject vocabularies that it cannot represent."""
     name = f"{vocabulary.name} as RWKV's JSON"
     _check_specials(vocabulary, name)
     data, lines = vocabulary.data.tobytes(), []
@@ -302,14 +302,13 @@ def write_json(vocabulary: Vocabulary) -> bytes:
         piece = data[begin:end]
         if len(piece) == 1 and piece[0] >= 128:
             if id_ != piece[0] + 1:
-                raise VocabularyError(f"{name}: byte 0x{piece[0]:02x} must have the id {piece[0] + 1}, not {id_}")
+                raise VocabularyError(f"{name}: byte 0x{piece[0]:02x} must have id {piece[0] + 1}, not {id_}")
             continue
         try:
             lines.append(f"{json.dumps(piece.decode(), ensure_ascii=False)}: {id_}")
         except UnicodeDecodeError:
             raise VocabularyError(
-                f"{name}: token {_shown(piece)} (id {id_}) is not valid UTF-8, which JSON cannot hold; write the text"
-                " form"
+                f"{name}: token {_shown(piece)} (id {id_}) is not valid UTF-8, as JSON requires; use the text form"
             ) from None
     ret = ("{\n" + ",\n".join(lines) + "\n}\n").encode()
     read_json(ret, name)
@@ -320,7 +319,7 @@ def write_json(vocabulary: Vocabulary) -> bytes:
 
 
 def _build(pieces: list[bytes], ids: _Positions, name: str, line_of: _LineOf) -> Vocabulary:
-    """Checks what concerns more than one piece. Each piece is right by itself."""
+    """Build the vocabulary of individually valid pieces. VocabularyError if they conflict."""
     unique = set(pieces)
     if len(unique) != len(pieces):
         first, second = _find_duplicate(pieces)
@@ -336,11 +335,10 @@ def _build(pieces: list[bytes], ids: _Positions, name: str, line_of: _LineOf) ->
 
 
 def _check_specials(vocabulary: Vocabulary, name: str) -> None:
-    """For writing."""
     if vocabulary.eod_id not in (None, EOD_ID):
         raise VocabularyError(f"{name}: end of document must be id {EOD_ID}, not {vocabulary.eod_id}")
     if vocabulary.fallback_id is not None:
-        raise VocabularyError(f"{name}: there is no place for a fallback id")
+        raise VocabularyError(f"{name}: fallback ids are not supported")
 
 
 def _check_bytes(pieces: set[bytes], name: str) -> None:
@@ -356,12 +354,12 @@ def _find_duplicate(items: Sequence[bytes | int]) -> tuple[int, int]:
         if item in seen:
             return seen[item], i
         seen[item] = i
-    raise AssertionError("the caller has counted one")
+    raise AssertionError("the caller knows that there is a duplicate")
 
 
 def _check_id(value: int, digits: str) -> int:
     if value == EOD_ID:
-        raise ValueError(f"id {EOD_ID} is {EOD_PIECE}, which has no token in a file")
+        raise ValueError(f"id {EOD_ID} is reserved for {EOD_PIECE}")
     if not 0 < value <= ID_MAX:
         raise ValueError(f"id {_short(digits)} is not in 1..{ID_MAX}")
     return value
@@ -375,13 +373,13 @@ def _encode(text: str) -> bytes:
 
 
 def _small_int(digits: str) -> int:
-    """int(), but what has more than 18 digits becomes some number of 18: int() refuses thousands."""
+    """int() of the first 18 digits, because int() rejects strings of thousands of digits."""
     sign = -1 if digits.startswith("-") else 1
     return sign * int(digits.lstrip("-0")[:18] or "0")
 
 
 def _shown(item: str | bytes) -> str:
-    """A literal of it, in ASCII, for messages."""
+    """An ASCII literal of the item, for messages."""
     return _short(ascii(item[:80]))
 
 

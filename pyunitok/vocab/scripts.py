@@ -1,4 +1,4 @@
-"""Scripts of writing by the names that Unicode gives them, and patterns for the words that are written in them."""
+"""Unicode scripts by name, and patterns that match their words and characters."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from typing import Any
 from pyunitok.errors import OptionError
 from pyunitok.vocab import japanese
 
-# What people call a script but Unicode calls several.
+# Names that users expect, each with the Unicode scripts that it stands for.
 SEVERAL = {"japanese": ("Han", "Hiragana", "Katakana"), "korean": ("Hangul", "Han")}
 _LONG_VOWELS = "\u30fc\uff70"  # Common in Unicode, but parts of words in kana
 _KANA = {"hiragana", "hira", "katakana", "kana"}
 
 
 def expand(names: Sequence[str]) -> list[str]:
-    """The scripts that names stand for, each once. OptionError for an unknown one."""
+    """The Unicode scripts for these names, without duplicates. OptionError for an unknown script."""
     ret = list(dict.fromkeys(script for name in names for script in SEVERAL.get(name.lower(), (name,))))
     for script in ret:
         _check(script)
@@ -31,14 +31,14 @@ def _check(script: str) -> None:
     except package.error:
         pass
     raise OptionError(
-        f"{script!r} is not a script that Unicode knows; try Latin, Cyrillic, Han, Hiragana, or {', '.join(SEVERAL)}"
+        f"{script!r} is not a Unicode script; try Latin, Cyrillic, Han, Hiragana, or {', '.join(SEVERAL)}"
     )
 
 
 def words(names: Sequence[str]) -> Any:
-    """A compiled pattern that finds words: characters of one script, with their marks, and one space before them.
+    """A compiled pattern that matches words: characters of one script with their marks, after an optional space.
 
-    Of "Japanese" it finds runs, for japanese.divide().
+    For "Japanese" it matches runs, which japanese.divide() splits into words.
     """
     others = [name for name in names if name.lower() != "japanese"]
     parts = [" ?(?:" + "|".join(map(_word, expand(others))) + ")"] if others else []
@@ -55,12 +55,12 @@ def _word(script: str) -> str:
 
 
 def characters(names: Sequence[str]) -> Any:
-    """A compiled pattern that finds a character of one of the scripts."""
+    """A compiled pattern that matches a character of one of the scripts."""
     return regex().compile("[" + "".join(rf"\p{{Script={script}}}" for script in expand(names)) + "]")
 
 
 def regex() -> Any:
-    """The package."""
+    """The optional package regex."""
     try:
         import regex
     except ImportError:

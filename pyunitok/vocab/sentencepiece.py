@@ -1,6 +1,6 @@
-"""SentencePiece's .model files: the protobuf read, checked by the rules of sentencepiece 0.2.3, and taken apart.
+"""Read SentencePiece's .model files.
 
-It loads what sentencepiece loads, and refuses what sentencepiece refuses; errors name the file and the piece.
+The reader accepts and rejects the same files as sentencepiece 0.2.3. Errors name the file and the piece.
 """
 
 from __future__ import annotations
@@ -36,35 +36,35 @@ from pyunitok.vocab.vocabulary import (
 
 looks_like_model = sentencepiece_proto.looks_like_model
 
-_UNIGRAM, _BPE = 1, 2  # model types with rules of their own for pieces
+_UNIGRAM, _BPE = 1, 2  # model types with special rules for pieces
 PIECE_BYTES_MAX = 7999
 _BYTE_PIECES = {b"<0x%02X>" % byte: byte for byte in range(256)}
-_TEXTS = (NORMAL, USER_DEFINED, UNUSED)  # types of pieces that may stand for a text
+_TEXTS = (NORMAL, USER_DEFINED, UNUSED)  # types of pieces that spell text
 
-_MARKS = re.compile(bytes([ord("["), UNKNOWN, CONTROL, ord("]")]))  # among types
+_SPECIAL_TYPES = re.compile(bytes([ord("["), UNKNOWN, CONTROL, ord("]")]))  # searched for in an array of types
 
 Scores = np.ndarray[Any, np.dtype[np.float32]]
 
 
 @dataclass(frozen=True)
 class Normalization:
-    """What a NormalizerSpec asks for: see csrc/text/normalize.h."""
+    """The rules of a NormalizerSpec; see csrc/text/normalize.h."""
 
-    charsmap: bytes  # precompiled; empty: none
+    charsmap: bytes  # precompiled; empty if there is none
     flags: int  # of enum unitok_model_flags
 
 
 @dataclass(frozen=True, eq=False)
 class SentencePieceModel:
-    """A model as sentencepiece sees it once loaded. The id of a piece is its index."""
+    """A model as loaded by sentencepiece. The id of a piece is its index."""
 
-    name: str  # for messages: the file, mostly
+    name: str  # for messages; usually the file
     data: bytes  # the file
     packed: PackedPieces  # the pieces
     scores: Scores  # [n]
-    types: Bytes  # [n], enum unitok_piece_type; a "\0" piece beside byte_fallback has become UNUSED
+    types: Bytes  # [n], enum unitok_piece_type; with byte_fallback, a "\0" piece becomes UNUSED
     trainer: Any  # the TrainerSpec
-    flags: int  # of enum unitok_model_flags, those of `normalization` included
+    flags: int  # of enum unitok_model_flags, including those of `normalization`
     normalization: Normalization
     denormalization: Normalization | None
     unknown_id: int  # the piece of type UNKNOWN, or -1 (only with byte_fallback)
@@ -79,13 +79,13 @@ class SentencePieceModel:
 
     @property
     def unk_surface(self) -> bytes:
-        """What the unknown piece decodes to."""
+        """The text that the unknown piece decodes to."""
         surface: bytes = self.trainer.unk_surface
         return surface
 
     @cached_property
     def proto(self) -> Any:
-        """The ModelProto as it was read; SerializeToString() gives its bytes again, unknown fields included."""
+        """The ModelProto, including unknown fields."""
         return _parse(self.data, self.name)
 
     @cached_property
@@ -94,7 +94,6 @@ class SentencePieceModel:
 
     @cached_property
     def tables(self) -> PieceLookup:
-        """How sentencepiece finds a piece."""
         texts: dict[bytes, int] = {}
         marks: dict[bytes, int] = texts if self.trainer.model_type == _BPE else {}
         for id_, (piece, type_) in enumerate(zip(self.pieces, self.types.tolist(), strict=True)):
@@ -102,7 +101,7 @@ class SentencePieceModel:
                 (texts if type_ in _TEXTS else marks)[piece] = id_
         return PieceLookup({} if marks is texts else marks, texts, self.unknown_id)
 
-    # These four as sentencepiece's functions of the same names give them: -1 is none.
+    # These four equal sentencepiece's functions of the same names; -1 means none.
 
     @cached_property
     def unk_id(self) -> int:
@@ -123,9 +122,9 @@ class SentencePieceModel:
     def _special(self, piece: bytes, wanted: int) -> int:
         if "tables" in self.__dict__:
             id_ = self.tables.find(piece)
-        elif (marked := self._marks.get(piece)) is not None:
-            id_ = marked
-        elif piece in self._bytes:  # perhaps a piece of another type, which comes before the unknown one
+        elif (found := self._special_ids.get(piece)) is not None:
+            id_ = found
+        elif piece in self._bytes:  # it may be a piece of another type
             id_ = self.tables.find(piece)
         else:
             id_ = self.unknown_id
@@ -136,13 +135,13 @@ class SentencePieceModel:
         return self.packed[0].tobytes()
 
     @cached_property
-    def _marks(self) -> dict[bytes, int]:
+    def _special_ids(self) -> dict[bytes, int]:
         """The unknown piece and the control symbols."""
-        ids = [found.start() for found in _MARKS.finditer(self.types.tobytes())]
+        ids = [found.start() for found in _SPECIAL_TYPES.finditer(self.types.tobytes())]
         return {piece_at(self.packed, id_): id_ for id_ in ids}
 
     def vocabulary(self) -> Vocabulary:
-        """What C builds the model from. Its end of document is eos, where there is one."""
+        """The Vocabulary that C builds the model from. The end of document is eos, if the model has it."""
         has_eos = self.eos_id >= 0
         special = {"unk": self.unk_id, "bos": self.bos_id, "eos": self.eos_id, "pad": self.pad_id}
         rules = self.denormalization
@@ -157,9 +156,9 @@ class SentencePieceModel:
 
 
 def read(data: bytes, name: str, *, is_built: bool = False) -> SentencePieceModel:
-    """The model in a file's bytes. ModelFormatError: no such file; VocabularyError: pieces or rules that break.
+    """Read a file. ModelFormatError if it is not a SentencePiece model; VocabularyError for invalid pieces or rules.
 
-    is_built  the caller builds the model of its vocabulary() next, which checks its normalization too
+    is_built  the caller builds its vocabulary() next, which validates the normalization, so read() need not do so
     """
     found = _read_usual(data, name) or _read_any(data, name)
     proto, packed, scores, types, unknown_id, charsmap = found
@@ -181,12 +180,12 @@ def read_vocabulary(data: bytes, name: str) -> Vocabulary:
     return read(data, name, is_built=True).vocabulary()
 
 
-# A ModelProto, maybe without its pieces and its normalizer's charsmap; …, unknown_id, this charsmap.
+# (ModelProto, pieces, scores, types, unknown_id, charsmap). The proto may lack the pieces and the charsmap.
 Found = tuple[Any, PackedPieces, Scores, Bytes, int, bytes]
 
 
 def _read_usual(data: bytes, name: str) -> Found | None:
-    """A file as SentencePiece writes it, in which nothing is wrong: most of it is read by C. None: another."""
+    """Read a valid file with the usual layout, mostly in C. None for any other file."""
     if (read := read_proto(data)) is None:
         return None
     try:
@@ -194,7 +193,7 @@ def _read_usual(data: bytes, name: str) -> Found | None:
     except DecodeError:
         return None
     trainer, info = proto.trainer_spec, read.info
-    if proto.normalizer_spec.precompiled_charsmap:  # under a tag that C does not know
+    if proto.normalizer_spec.precompiled_charsmap:  # C did not recognise its tag
         return None
     if info.unknown_id < 0 and not trainer.byte_fallback:
         return None
@@ -206,14 +205,14 @@ def _read_usual(data: bytes, name: str) -> Found | None:
 
 
 def _read_any(data: bytes, name: str) -> Found:
-    """Any file, piece by piece; names the piece that is wrong."""
+    """Read any file piece by piece. Errors name the invalid piece."""
     proto = _parse(data, name)
     trainer = proto.trainer_spec
     pieces = [piece.piece for piece in proto.pieces]
     scores = np.fromiter((piece.score for piece in proto.pieces), np.float32, len(pieces))
     types = np.fromiter((piece.type for piece in proto.pieces), np.uint8, len(pieces))
     if trainer.byte_fallback:
-        # Converters have written such pieces beside <0x00>; sentencepiece takes them out of use.
+        # Some converters write such pieces in addition to <0x00>. sentencepiece never uses them.
         types[[i for i, piece in enumerate(pieces) if piece == b"\0"]] = UNUSED
     unknown_id = _check_pieces(pieces, types, trainer, name)
     if trainer.model_type == _UNIGRAM:
@@ -231,12 +230,12 @@ def _parse(data: bytes, name: str) -> Any:
 
 
 def read_normalization(spec: Any, name: str) -> Normalization:
-    """What a NormalizerSpec says. VocabularyError if its charsmap is not valid."""
+    """The rules of a NormalizerSpec. VocabularyError if its charsmap is invalid."""
     return _normalization(spec, spec.precompiled_charsmap, name)
 
 
 def _normalization(spec: Any, charsmap: bytes, name: str | None) -> Normalization:
-    """name: for the error, if the charsmap is to be checked."""
+    """Validates the charsmap unless `name`, which is for the error, is None."""
     flags = sum(
         library.MODEL_FLAGS[flag]
         for flag in ("add_dummy_prefix", "remove_extra_whitespaces", "escape_whitespaces")
@@ -255,9 +254,9 @@ def _normalization(spec: Any, charsmap: bytes, name: str | None) -> Normalizatio
 
 @dataclass(frozen=True)
 class PieceLookup:
-    """How sentencepiece finds a piece: those that mark something before those that are text."""
+    """Piece lookup like sentencepiece, in which special pieces take precedence over text pieces."""
 
-    marks: dict[bytes, int]  # control, unknown and byte pieces; empty in BPE models, which keep all in one table
+    marks: dict[bytes, int]  # control, unknown and byte pieces; empty in BPE models, which have only one table
     texts: dict[bytes, int]
     unknown_id: int
 
@@ -270,40 +269,40 @@ def _fail(name: str, id_: int, piece: bytes, problem: str) -> VocabularyError:
 
 
 def _check_pieces(pieces: list[bytes], types: Bytes, trainer: Any, name: str) -> int:
-    """The unknown piece's id, or -1."""
+    """Validates the pieces. Returns the id of the unknown piece, or -1."""
     for id_, piece in enumerate(pieces):
         if len(piece) > PIECE_BYTES_MAX:
-            raise _fail(name, id_, piece, f"it has {len(piece)} bytes; at most {PIECE_BYTES_MAX} are allowed")
+            raise _fail(name, id_, piece, f"{len(piece)} bytes are too long; the maximum is {PIECE_BYTES_MAX}")
     one_table = trainer.model_type == _BPE
     texts: dict[bytes, int] = {}
     marks: dict[bytes, int] = texts if one_table else {}
     unknown_id, bytes_found = -1, set()
     for id_, (piece, type_) in enumerate(zip(pieces, types.tolist(), strict=True)):
         if not piece:
-            raise _fail(name, id_, piece, "it is empty")
+            raise _fail(name, id_, piece, "the piece is empty")
         if piece == b"\0" and type_ == UNUSED:
             continue
         if b"\0" in piece:
-            raise _fail(name, id_, piece, "it holds a NUL")
+            raise _fail(name, id_, piece, "the piece contains a NUL")
         table = texts if type_ in _TEXTS else marks
         if piece in table:
-            raise _fail(name, id_, piece, f"piece {table[piece]} is the same")
+            raise _fail(name, id_, piece, f"duplicate of piece {table[piece]}")
         table[piece] = id_
         if type_ == UNKNOWN:
             if unknown_id >= 0:
-                raise _fail(name, id_, piece, f"piece {unknown_id} is the unknown piece already")
+                raise _fail(name, id_, piece, f"piece {unknown_id} is already the unknown piece")
             unknown_id = id_
         elif type_ == BYTE:
             if not trainer.byte_fallback:
-                raise _fail(name, id_, piece, "a byte piece in a model without byte_fallback")
+                raise _fail(name, id_, piece, "byte pieces require byte_fallback")
             if piece not in _BYTE_PIECES:
-                raise _fail(name, id_, piece, "it is not a byte piece: those are <0x00> to <0xFF>")
+                raise _fail(name, id_, piece, "byte pieces must be <0x00> to <0xFF>")
             bytes_found.add(piece)
     if unknown_id < 0 and not trainer.byte_fallback:
-        raise VocabularyError(f"{name}: no piece is the unknown piece, and there is no byte_fallback")
+        raise VocabularyError(f"{name}: the model has neither an unknown piece nor byte_fallback")
     if trainer.byte_fallback and len(bytes_found) < len(_BYTE_PIECES):
         missing = min(_BYTE_PIECES.keys() - bytes_found).decode()
-        raise VocabularyError(f"{name}: byte_fallback needs all 256 byte pieces, and {missing} is missing")
+        raise VocabularyError(f"{name}: byte_fallback requires all 256 byte pieces, but {missing} is missing")
     return unknown_id
 
 
@@ -312,4 +311,4 @@ def _check_unigram(pieces: list[bytes], scores: Scores, types: Bytes, name: str)
         raise _fail(name, id_, pieces[id_], f"its score is {scores[id_]}")
     is_text = np.isin(types, (NORMAL, USER_DEFINED, UNUSED))
     if not any(pieces[id_] != b"\0" for id_ in np.flatnonzero(is_text).tolist()):
-        raise VocabularyError(f"{name}: no piece can match in a text")
+        raise VocabularyError(f"{name}: no piece can match any text")

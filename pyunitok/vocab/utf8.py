@@ -1,4 +1,4 @@
-"""Bytes that need not be UTF-8, as text: each byte that is part of no character by itself."""
+"""Conversions between str and bytes that may contain invalid UTF-8."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ _ESCAPED_ASCII = re.compile("[\udc00-\udc7f]")
 
 
 def escaped(data: bytes) -> str:
-    """Invalid bytes as the lone surrogates U+DC00 + byte."""
+    """Decode, with each invalid byte as the lone surrogate U+DC00 + byte."""
     return data.decode("utf-8", "surrogateescape")
 
 
 def unescaped(text: str) -> bytes:
-    """UTF-8, with the bytes that lone surrogates stand for."""
+    """The inverse of escaped()."""
     if text.isascii():
         return text.encode()
     return _ESCAPED_ASCII.sub(lambda match: chr(ord(match[0]) & 0xFF), text).encode("utf-8", "surrogateescape")
 
 
 def replaced(data: bytes) -> str:
-    """U+FFFD for each invalid byte, as SentencePiece has it; Python's "replace" makes one of several."""
+    """Decode, with each invalid byte as U+FFFD, like SentencePiece; Python's "replace" merges adjacent bytes."""
     return replace_escapes(escaped(data))
 
 
@@ -30,11 +30,11 @@ def replace_escapes(text: str) -> str:
 
 
 def shown(data: bytes) -> str:
-    """Invalid bytes as <0xE3>, which is what SentencePiece calls its byte pieces."""
+    """Decode, with invalid bytes as <0xE3>, the names of SentencePiece's byte pieces."""
     return _ESCAPED.sub(lambda match: f"<0x{ord(match[0]) & 0xFF:02X}>", escaped(data))
 
 
 def unshown(text: str) -> bytes:
-    """The bytes of a piece as shown() shows it."""
+    """The inverse of shown()."""
     parts = re.split(r"<0x([0-9A-F]{2})>", text)
     return b"".join(bytes.fromhex(part) if k % 2 else part.encode() for k, part in enumerate(parts))

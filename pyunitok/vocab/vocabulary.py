@@ -1,4 +1,4 @@
-"""What every model file is read into: Vocabulary, the pieces and rules that C builds from, and About, the rest."""
+"""The contents of a model file: a Vocabulary, from which C builds the model, and About, its remaining metadata."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def pack(pieces: Sequence[bytes]) -> PackedPieces:
 
 
 def split(data: Bytes, offsets: Offsets) -> list[bytes]:
-    """What pack() packed."""
+    """The inverse of pack()."""
     joined, bounds = data.tobytes(), offsets.tolist()
     return [joined[begin:end] for begin, end in pairwise(bounds)]
 
@@ -37,19 +37,19 @@ def piece_at(packed: PackedPieces, index: int) -> bytes:
     return data[offsets[index] : offsets[index + 1]].tobytes()
 
 
-PREPARE_NFC = {"nfc": True}  # About.prepare of models whose texts go through nfc.py
+PREPARE_NFC = {"nfc": True}  # the About.prepare of models whose texts are normalized by nfc.py
 
 
 @dataclass(frozen=True)
 class About:
-    """What Python knows of a model besides its C side; stored as JSON after a native image.
+    """Model metadata that only Python uses; stored as JSON after a native image.
 
-    name             the vocabulary's
-    eod_piece        how its end of document is shown; None if it has none
-    special          ids by role, as far as there are any: "unk", "bos", "eos", "pad"
-    denormalization  (charsmap, flags) to be applied to decoded text; see csrc/text/normalize.h
-    prepare          what else is done to texts: PREPARE_NFC, or the rules of huggingface/; None: nothing
-    count_total      BytePiece: the sum of the counts that the scores were made of
+    name             the name of the vocabulary
+    eod_piece        the text of the end-of-document token, or None
+    special          ids by role: "unk", "bos", "eos", "pad"; any may be missing
+    denormalization  (charsmap, flags) for decoded text; see csrc/text/normalize.h
+    prepare          further processing of texts: PREPARE_NFC, the rules of huggingface/, or None
+    count_total      BytePiece: the sum of the counts from which the scores were computed
     """
 
     name: str
@@ -74,12 +74,12 @@ class About:
 
     @classmethod
     def from_json(cls, values: Any) -> About:
-        """ValueError if these are not the values of an About; keys that are not known are left out."""
+        """ValueError if the JSON value is not a valid About. Unknown keys are ignored."""
         if not isinstance(values, dict):
-            raise ValueError("no object")
+            raise ValueError("expected an object")
         name, eod_piece = values.get("name"), values.get("eod_piece")
         if not isinstance(name, str) or not isinstance(eod_piece, str | None):
-            raise ValueError("the name or the eod piece is not a string")
+            raise ValueError("the name or the end-of-document piece is not a string")
         (name + (eod_piece or "")).encode()  # a lone surrogate could not be saved again
         special, prepare = values.get("special", {}), values.get("prepare")
         if not isinstance(special, dict) or not all(type(id_) is int for id_ in special.values()):
@@ -93,7 +93,7 @@ class About:
         denormalization = None
         if rules is not None:
             if not isinstance(rules, dict) or type(rules.get("flags")) is not int:
-                raise ValueError("the denormalization is not valid")
+                raise ValueError("the denormalization is invalid")
             denormalization = (b64decode(rules["charsmap"], validate=True), rules["flags"])
         return cls(name, eod_piece, special, denormalization, prepare, count_total)
 
@@ -108,10 +108,10 @@ class Vocabulary:
     data: Bytes
     offsets: Offsets  # [n + 1]
     ids: Offsets  # [n]
-    eod_id: int | None  # end of document; in no text, so it need not have a piece
-    eod_piece: str | None  # how it is shown
-    fallback_id: int | None  # what a byte becomes that no piece covers; None if all 256 bytes are pieces
-    name: str  # for messages: the file, mostly
+    eod_id: int | None  # end of document; need not have a piece, because no text contains it
+    eod_piece: str | None  # the text of the end-of-document token
+    fallback_id: int | None  # the id of a byte that no piece covers; None if all 256 bytes are pieces
+    name: str  # for messages; usually the file
     kind: str = "longest"  # a name in kinds.KINDS
     flags: int = 0
     scores: Scores | None = None  # [n]
@@ -136,12 +136,12 @@ class Vocabulary:
         fallback_id: int | None = None,
         **more: Any,
     ) -> Vocabulary:
-        """Packs the pieces, in their order. Checks nothing."""
+        """Pack the pieces in order, without any checks."""
         return cls(*pack(pieces), ids, eod_id, eod_piece, fallback_id, name, **more)
 
     @classmethod
     def of(cls, model: c_model.Model, about: About) -> Vocabulary:
-        """What a model was built from."""
+        """The vocabulary from which a model was built."""
         info = model.info
         common: dict[str, Any] = {
             "eod_id": None if info.eod_id < 0 else int(info.eod_id), "eod_piece": about.eod_piece,
@@ -163,7 +163,7 @@ class Vocabulary:
         )
 
     def build(self, *, engine: str = "double-array", cpu: str | None = None) -> c_model.Model:
-        """The model of these pieces. VocabularyError names the piece that breaks a rule (unitok_model_new's)."""
+        """Build the model. VocabularyError names the piece that breaks a rule of unitok_model_new()."""
         try:
             return c_model.Model.new(
                 self.data, self.offsets, self.ids, kind=self.kind, flags=self.flags, scores=self.scores,

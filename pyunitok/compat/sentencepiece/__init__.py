@@ -1,12 +1,12 @@
-"""pyunitok.compat.sentencepiece: in place of the package sentencepiece, whose version 0.2.3 it follows.
+"""pyunitok.compat.sentencepiece: a replacement for the package sentencepiece, version 0.2.3.
 
     import pyunitok.compat.sentencepiece as spm
 
     sp = spm.SentencePieceProcessor(model_file="llama2.model")
     sp.encode("Hello world")            # [15043, 3186]
 
-What 0.1 and 0.2.0 had and 0.2.3 dropped is here, too: sample_encode_and_score, calculate_entropy, set_vocabulary,
-override_normalizer_spec, extra options, immutable protos.
+It also supports features of 0.1 and 0.2.0 that 0.2.3 dropped: sample_encode_and_score, calculate_entropy,
+set_vocabulary, override_normalizer_spec, extra options, immutable protos.
 """
 
 from __future__ import annotations
@@ -44,20 +44,20 @@ __all__ = [
 
 
 def set_random_generator_seed(seed: int) -> None:
-    """Samples from now on are those of this seed (0..2**32 - 1); from several threads, in the order they are drawn."""
+    """Seed (0..2**32 - 1) all following samples. With several threads, samples depend on the order of the calls."""
     if not 0 <= number(seed, "seed") < 1 << 32:
-        raise TypeError(f"seed must be within 0..{2**32 - 1}, not {seed}")
+        raise TypeError(f"seed must be in 0..{2**32 - 1}, not {seed}")
     seeds.seed(seed)
 
 
 def set_min_log_level(level: int) -> None:
-    """Checked, and without effect: nothing is logged here."""
+    """Ignored, because nothing is logged. TypeError if `level` is not an integer."""
     number(level, "level")
 
 
 SetRandomGeneratorSeed = set_random_generator_seed
 def set_nbest_timeout(timeout_ms: int) -> None:
-    """Checked, and without effect: here n-best is limited by the number of its hypotheses, not by time."""
+    """Ignored, because n-best is limited by the number of hypotheses, not by time. TypeError for a non-integer."""
     number(timeout_ms, "timeout_ms")
 
 

@@ -1,4 +1,4 @@
-"""align: where ids are in the text that they were sampled from; C gives no places with BPE-dropout."""
+"""align: map ids that were sampled with BPE-dropout to positions in the text, which C does not return."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from pyunitok.vocab.vocabulary import BYTE
 
 
 def align(model: SentencePieceModel, ids: Sequence[int], normalized: bytes, offsets: Sequence[int]) -> Offsets:
-    """int64[n, 4] as c_scratch.Scratch.encode_spans gives them; `offsets` are those of normalize_with_offsets.
+    """int64[n, 4] like c_scratch.Scratch.encode_spans; `offsets` are from normalize_with_offsets.
 
-    Every piece has its own length, and a byte piece one byte. An unknown piece has what is left until the next known
-    ones stand: the first such place, which always works out, and the end of the text for the last.
+    A known piece covers its own length, and a byte piece one byte. A run of unknown pieces extends to the first
+    occurrence of the known pieces after it, and the last run so that the remaining pieces end with the text.
     """
     groups = [(is_unknown, list(items)) for is_unknown, items in groupby(ids, lambda id_: id_ == model.unknown_id)]
     ends: list[int] = []
@@ -44,7 +44,7 @@ def _text(model: SentencePieceModel, id_: int) -> bytes:
 
 
 def _narrow_bytes(model: SentencePieceModel, spans: Offsets, normalized: bytes) -> None:
-    """Of the byte pieces of a character the last has its place, the others the empty one where it begins."""
+    """Let the last byte piece of a character cover the character, and the others be empty spans at its start."""
     for k in np.flatnonzero(model.types[spans[:, 0]] == BYTE).tolist():
         begin = spans[k - 1, 3] if k else 0
         if normalized[begin] & 0xC0 == 0x80:

@@ -1,4 +1,4 @@
-"""Ids as NumPy arrays: int32, read-only, on a buffer of their own."""
+"""Ids as read-only int32 NumPy arrays, each with its own buffer."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 
 
 class VectorBuffer(bytes):
-    """The memory of an array of ids."""
+    """The buffer of an array of ids."""
 
     def data_address(self) -> int:
         address: int = np.frombuffer(self, np.uint8).__array_interface__["data"][0]

@@ -1,4 +1,4 @@
-"""decode: which of its many kinds of input it was given."""
+"""decode: dispatch on the many types of input that sentencepiece accepts."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def decode_sequences(
     engine: Engine | None, sequences: Sequence[Any], are_pieces: bool, kind: Any, options: tuple[str, ...],
     as_bytes: bool = False,
 ) -> list[Any]:  # fmt: skip
-    """The texts of sequences of pieces, or of ids."""
+    """Decode sequences of pieces or of ids."""
     pieces = [arguments.pieces_of(item) for item in sequences] if are_pieces else []
     ids = [] if are_pieces else [arguments.ids_of(item) for item in sequences]
     for item in ids:
@@ -57,7 +57,7 @@ def decode_sequences(
 
 
 def _apply(options: tuple[str, ...], items: list[_Item], bos: _Item, eos: _Item) -> list[_Item]:
-    """What SetDecodeExtraOptions asked for, done to ids or pieces."""
+    """Apply the options of SetDecodeExtraOptions to ids or pieces."""
     for option in options:
         if option == "reverse":
             items = items[::-1]
@@ -77,7 +77,7 @@ def _apply_to_pieces(options: tuple[str, ...], engine: Engine, pieces: list[byte
 
 @dataclass
 class Binding:
-    """What sentencepiece's own tests call below its Python part: many sequences, whose length is asked for once."""
+    """Private methods of the C++ binding that sentencepiece's own tests call. Calls len() of the sequences once."""
 
     engine: Engine
     options: tuple[str, ...]

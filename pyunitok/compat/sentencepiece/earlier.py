@@ -1,4 +1,4 @@
-"""SentencePieceProcessor: what 0.2.3 has, and what sentencepiece 0.1 and 0.2.0 had beyond that."""
+"""SentencePieceProcessor: the methods of sentencepiece 0.2.3, and those of 0.1 and 0.2.0 that it dropped."""
 
 from __future__ import annotations
 
@@ -21,23 +21,23 @@ _BOOLEANS = {"1": True, "true": True, "True": True, "0": False, "false": False, 
 
 @in_both_spellings
 class SentencePieceProcessor(CurrentProcessor):
-    """sentencepiece.SentencePieceProcessor, on top of pyunitok.Tokenizer: the same arguments, results and exceptions.
+    """sentencepiece.SentencePieceProcessor with the same arguments, results and exceptions, on pyunitok.Tokenizer.
 
     >>> sp = SentencePieceProcessor(model_file="llama2.model")
     >>> sp.encode("Hello world", return_type=str)
     ['▁Hello', '▁world']
 
-    The arguments of the constructor are the defaults of encode; see there. What 0.2.3 has follows its rules, the rest
-    those of 0.2.0. Every method has both spellings: encode_as_ids, EncodeAsIds. Threads may share it.
+    The constructor's arguments are the defaults for encode. Methods that 0.2.3 has behave like 0.2.3, the others like
+    0.2.0. Every method has two spellings, such as encode_as_ids and EncodeAsIds. Threads may share a processor.
     """
 
     # ------------------------------------------------------------------------------------------- vocabularies ---
 
     def set_vocabulary(self, valid_vocab: Iterable[str | bytes]) -> bool:
-        """Encode with these pieces only, single characters, and pieces of other types.
+        """Encode only with these pieces, single characters, and pieces that are not NORMAL.
 
-        Unlike in 0.2.0 byte pieces stay what they are, and an unknown character costs what it would in a model of
-        the pieces that are left.
+        Unlike in 0.2.0, byte pieces remain usable, and the score of unknown characters is derived from the enabled
+        pieces only.
         """
         if not self._loaded.model.kind.sampling:
             raise RuntimeError("Vocabulary constraint is only enabled in subword units.")
@@ -55,7 +55,7 @@ class SentencePieceProcessor(CurrentProcessor):
         return self._retype(lambda piece, type_: NORMAL if type_ == UNUSED and piece != b"\0" else type_)
 
     def load_vocabulary(self, filename: Any, threshold: int) -> bool:
-        """set_vocabulary of the pieces in a file, one a line, a tab and how often it was seen: `threshold` or more."""
+        """Call set_vocabulary with the pieces in a file of "PIECE<tab>COUNT" lines with COUNT >= threshold."""
         valid = []
         for line in read_file(filename).decode("utf-8", "surrogateescape").splitlines():
             piece, _, frequency = line.partition("\t")
@@ -90,7 +90,7 @@ class SentencePieceProcessor(CurrentProcessor):
         return self._change(change)
 
     def _change(self, change: Any) -> bool:
-        """Load the model that `change` makes of a copy of this one's proto."""
+        """Apply `change` to a copy of the model's proto, and load the result."""
         model = self._loaded.model
         proto = type(model.proto).FromString(self._loaded.serialize())
         change(proto)
@@ -100,13 +100,13 @@ class SentencePieceProcessor(CurrentProcessor):
     # ----------------------------------------------------------------------------------------------- options ----
 
     def set_encode_extra_options(self, extra_option: str) -> bool:
-        """What is done to all tokens from now on: "bos", "eos", "reverse", "unk", several with ":" between them."""
+        """Set options for all following calls of encode: "bos", "eos", "reverse" and "unk", separated by ":"."""
         self._encode_options = ()
         self._encode_options = parse_options(extra_option, self._loaded)
         return True
 
     def set_decode_extra_options(self, extra_option: str) -> bool:
-        """As set_encode_extra_options, done to what is given to decode."""
+        """Like set_encode_extra_options, but for the input of decode."""
         self._decode_options = ()
         self._decode_options = parse_options(extra_option, self._loaded)
         return True
@@ -118,10 +118,12 @@ class SentencePieceProcessor(CurrentProcessor):
         reverse: bool | None = None, emit_unk_piece: bool | None = None, num_samples: int | None = None,
         alpha: float | None = None, wor: bool | None = None, include_best: bool | None = None,
     ) -> Any:  # fmt: skip
-        """num_samples (1) tokenizations of a text, drawn with probabilities ~ exp(alpha * score), alpha 1.0; or of each
-        of a list of texts: (tokens, logarithm of the probability) pairs, or one NBestSentencePieceText.
+        """Draw num_samples (default 1) tokenizations with p ~ exp(alpha * score), alpha 1.0 by default.
 
-        wor: without replacement. include_best: the best one among them, for which wor must be set.
+        Returns (tokens, log probability) pairs or an NBestSentencePieceText; for a list of texts, a list of these.
+
+        wor           draw without replacement
+        include_best  include the best tokenization; requires wor
         """
         kind = self._return_type if out_type is None else out_type
         rewriting = self._rewriting(add_bos, add_eos, reverse, emit_unk_piece)
@@ -169,7 +171,7 @@ class SentencePieceProcessor(CurrentProcessor):
         return self.sample_encode_and_score(input, "immutable_proto", num_samples=num_samples, alpha=alpha, **kwargs)
 
     def calculate_entropy(self, input: Any, alpha: float, num_threads: int | None = None) -> Any:
-        """The entropy, in nats, of the tokenizations of a text with probabilities ~ exp(alpha * score)."""
+        """The entropy, in nats, of the distribution of tokenizations with p ~ exp(alpha * score)."""
         engine, alpha = self._loaded, arguments.float32_of(alpha, "alpha")
         texts = input if isinstance(input, list) else [input]
         ret = [engine.entropy(arguments.text_of(item), alpha) for item in texts]
@@ -196,7 +198,7 @@ class SentencePieceProcessor(CurrentProcessor):
     decode_pieces_as_serialized_proto = decode_ids_as_serialized_proto
 
     def encode_as_immutable_proto(self, input: Any, **kwargs: Any) -> Any:
-        """A ImmutableSentencePieceText, or a list of them."""
+        """An ImmutableSentencePieceText, or a list of them."""
         return self.encode(input, return_type=IMMUTABLE, **kwargs)
 
     def sample_encode_as_immutable_proto(
@@ -207,7 +209,7 @@ class SentencePieceProcessor(CurrentProcessor):
         )
 
     def nbest_encode_as_immutable_proto(self, input: Any, nbest_size: int | None = None, **kwargs: Any) -> Any:
-        """A ImmutableNBestSentencePieceText, or a list of them."""
+        """An ImmutableNBestSentencePieceText, or a list of them."""
         return self.nbest_encode(input, nbest_size=nbest_size, return_type=IMMUTABLE, **kwargs)
 
     def decode_ids_as_immutable_proto(self, input: Any, **kwargs: Any) -> Any:

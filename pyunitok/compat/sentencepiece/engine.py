@@ -1,4 +1,4 @@
-"""Engine: a loaded model, and what sentencepiece's compiled part does with it, on top of pyunitok.Tokenizer."""
+"""Engine: a loaded model with the operations of sentencepiece's C++ library, based on pyunitok.Tokenizer."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ from pyunitok.vocab.vocabulary import BYTE, UNKNOWN, USER_DEFINED
 
 NBEST_MAX = 512
 SPACE = "\u2581".encode()
-_NO_PIECE = 0  # the type of an id that the model does not have
+_NO_PIECE = 0  # the type of an id that is not in the model
 
-seeds = random.Random()  # one number from it seeds one sample; SetRandomGeneratorSeed starts it anew
+seeds = random.Random()  # provides one seed per sample; SetRandomGeneratorSeed reseeds it
 
 
 @dataclass(frozen=True)
 class Sampling:
-    """nbest: among so many best ones, or below 0 among all; BPE has no best ones and drops merges out."""
+    """nbest: sample from the n best tokenizations, or from all if negative. BPE ignores it and uses BPE-dropout."""
 
     nbest: int
     alpha: float
@@ -57,16 +57,16 @@ class Engine:
 
     @cached_property
     def find(self) -> Callable[[bytes], int]:
-        """The id of a piece; the unknown id where there is none."""
+        """Maps a piece to its id, or to the unknown id."""
         return self.model.tables.find
 
     @cached_property
     def is_text(self) -> bool:
-        """Whether every piece is valid UTF-8, and what the unknown one decodes to."""
+        """Whether all pieces and the surface of the unknown piece are valid UTF-8."""
         data, offsets = self.model.packed
         starts = data[offsets[:-1]]
-        is_whole = not ((starts & 0xC0) == 0x80).any()  # then no character lies in two pieces
-        return is_whole and _is_utf8(data.tobytes()) and _is_utf8(self.model.unk_surface)
+        has_split_character = ((starts & 0xC0) == 0x80).any()
+        return not has_split_character and _is_utf8(data.tobytes()) and _is_utf8(self.model.unk_surface)
 
     def type_of(self, id_: int) -> int:
         return self.types[id_] if 0 <= id_ < len(self.types) else _NO_PIECE
@@ -76,13 +76,13 @@ class Engine:
 
     @property
     def unknown_piece(self) -> bytes:
-        """What the model calls unknown characters; it need not be a piece."""
+        """The name of the unknown piece, which need not be in the vocabulary."""
         name: bytes = self.model.trainer.unk_piece or b"<unk>"
         return name
 
     @cached_property
     def pieces(self) -> list[str]:
-        """By id. UnicodeDecodeError where one is not valid UTF-8."""
+        """Pieces by id. UnicodeDecodeError if one is not valid UTF-8."""
         if not self.is_text:
             return [piece.decode() for piece in self.model.pieces]
         data, offsets = self.model.packed
@@ -93,17 +93,17 @@ class Engine:
 
     @cached_property
     def scores(self) -> list[float]:
-        """By id."""
+        """Scores by id."""
         scores: list[float] = self.model.scores.tolist()
         return scores
 
     @cached_property
     def ids_by_text(self) -> dict[str, int]:
-        """What find() gives for pieces that are text, without unknown ones."""
+        """find() as a dict of text pieces, without unknown pieces."""
         if not self.is_text:
             return {}
         found = dict(zip(self.pieces, range(self.n_pieces), strict=True))
-        if len(found) < self.n_pieces or "\0" in found:  # two that are the same, or out of use: seldom
+        if len(found) < self.n_pieces or "\0" in found:  # rare: duplicate or disabled pieces
             tables = self.model.tables
             found = {piece.decode(): id_ for table in (tables.texts, tables.marks) for piece, id_ in table.items()}
         unknown = {self.model.unk_id, *np.flatnonzero(self.model.types == UNKNOWN).tolist()} - {-1}
@@ -130,11 +130,11 @@ class Engine:
     # ------------------------------------------------------------------------------------ one text, a few ids ----
 
     def ids_of(self, text: str) -> list[int]:
-        """Of one text. UnicodeEncodeError."""
+        """The ids of one text. UnicodeEncodeError for a lone surrogate."""
         return self.tokenizer.codec.encode_list(text.encode())
 
     def strings_of(self, text: str) -> list[str] | None:
-        """The pieces of one text; None where not all pieces are text. UnicodeEncodeError."""
+        """The pieces of one text; None if not all pieces are text. UnicodeEncodeError for a lone surrogate."""
         if not self.is_text:
             return None
         ids, table = self.ids_of(text), self.pieces
@@ -145,7 +145,7 @@ class Engine:
         return ret
 
     def _unknown_pieces(self, text: bytes, ids: list[int]) -> list[tuple[int, bytes]]:
-        """Which of a text's ids are unknown pieces, and what these stand for."""
+        """(index, text) of the unknown pieces among the ids of a text."""
         unknown, codec = self.model.unknown_id, self.tokenizer.codec
         tokens = [k for k, id_ in enumerate(ids) if id_ == unknown]
         with codec.scratch() as scratch:
@@ -154,7 +154,7 @@ class Engine:
         return [(k, normalized[begin:end]) for k, (begin, end) in zip(tokens, places, strict=True)]
 
     def text_of(self, items: list[Any]) -> str | None:
-        """What a few ids or pieces decode to; None where there is more to it, errors among it."""
+        """Decode a short list of ids or pieces. None if that needs the general decoder or fails."""
         codec = self.tokenizer.codec
         if not codec.decodes_few or not self.is_text:
             return None
@@ -167,7 +167,7 @@ class Engine:
         return None if data is None else replace_invalid(data).decode()
 
     def serialize(self) -> bytes:
-        """The model as a file has it. What is taken out of use here (see sentencepiece.read) is marked so."""
+        """The model as a file. Pieces that sentencepiece.read() disabled are marked as UNUSED."""
         proto, types = self.model.proto, self.types
         if any(piece.type != type_ for piece, type_ in zip(proto.pieces, types, strict=True)):
             proto = type(proto).FromString(proto.SerializeToString())
@@ -179,7 +179,7 @@ class Engine:
     # ----------------------------------------------------------------------------------------------- encoding ---
 
     def ids(self, texts: Sequence[bytes], threads: int, sampling: Sampling | None = None) -> list[list[int]]:
-        """Of many texts, over threads; below 0: as many as are worth it."""
+        """The ids of many texts. A negative number of threads chooses it automatically."""
         if sampling is not None:
             return [self._sample_ids(text, sampling) for text in texts]
         if len(texts) == 1:
@@ -189,7 +189,7 @@ class Engine:
         return [ids[begin:end] for begin, end in pairwise(packed.offsets.tolist())]
 
     def encoded(self, texts: Iterable[bytes], sampling: Sampling | None = None) -> list[EncodedText]:
-        """Texts with their tokens and the places of these."""
+        """Texts with their tokens and token positions."""
         if sampling is not None:
             return [self._sample(text, sampling) for text in texts]
         with self.tokenizer.codec.scratch() as scratch:
@@ -202,7 +202,7 @@ class Engine:
         return [self._pieces_of(text, ids) for text, ids in zip(texts, all_ids, strict=True)]
 
     def _pieces_of(self, text: bytes, ids: list[int]) -> list[bytes]:
-        """Only an unknown piece is not what the vocabulary has for its id, but what it stands for."""
+        """The pieces of ids, in which an unknown piece is replaced by its text."""
         table = self.model.pieces
         ret = [table[id_] for id_ in ids]
         if self.model.unknown_id in ids:
@@ -222,12 +222,12 @@ class Engine:
         return EncodedText(text, pieces, ids, begins, ends, surfaces, score)
 
     def _is_inside(self, normalized: bytes, at: int) -> bool:
-        """Whether byte pieces that end here do not end what they spell: a character, in word models a word."""
+        """Whether byte pieces that end at `at` end inside a character or, in word models, inside a word."""
         if at == len(normalized):
             return False
         if not self.model.kind.falls_back_whole:
             return normalized[at] & 0xC0 == 0x80
-        return not normalized.startswith(SPACE, at)  # words begin there, treat_whitespace_as_suffix or not
+        return not normalized.startswith(SPACE, at)  # words begin there even with treat_whitespace_as_suffix
 
     # ---------------------------------------------------------------------------------- n-best and sampling ------
 
@@ -248,7 +248,7 @@ class Engine:
         return ids
 
     def _sample(self, text: bytes, sampling: Sampling) -> EncodedText:
-        """Drawn from what _sample_ids draws from."""
+        """Like _sample_ids, but with token positions."""
         self._check_sampling(sampling)
         if "lattice" not in self.model.kind.sampling:
             normalized, offsets = self.normalize_with_offsets(text)
@@ -264,7 +264,7 @@ class Engine:
         return self._place(text, chosen[0])
 
     def check_lattice(self, what: str) -> None:
-        """RuntimeError for models other than Unigram, whose texts have no lattice."""
+        """RuntimeError for models other than Unigram, which have no lattice."""
         if "lattice" not in self.model.kind.sampling:
             raise _unavailable(what, self.model)
 
@@ -278,7 +278,7 @@ class Engine:
         return [ids.tolist() for ids in self.tokenizer.nbest(text, n)]
 
     def nbest(self, text: bytes, n: int) -> list[EncodedText]:
-        """Best first, with scores; a single one has the score 0, as in sentencepiece."""
+        """The n best tokenizations with scores, best first. For n = 1 the score is 0, as in sentencepiece."""
         self._check_nbest(n)
         found = nbest_spans(self.tokenizer.codec, text, n)
         return [self._place(text, spans, score if n > 1 else 0.0) for spans, score in found]
@@ -286,7 +286,7 @@ class Engine:
     def sample_and_score(
         self, text: bytes, n: int, alpha: float, *, replacement: bool, include_best: bool
     ) -> list[EncodedText]:
-        """Samples with the logarithms of their probabilities as scores."""
+        """Samples, with log probabilities as scores."""
         self.check_lattice("SampleEncodeAndScore")
         found = sample_spans(
             self.tokenizer.codec, text, n, alpha=alpha, seed=seeds.getrandbits(63), replacement=replacement,
@@ -301,7 +301,7 @@ class Engine:
     # ----------------------------------------------------------------------------------------------- decoding ---
 
     def with_pieces(self, ids: Iterable[Any]) -> list[tuple[bytes, int]]:
-        """(piece, id) of ids that are the model's."""
+        """(piece, id) for each of these valid ids."""
         return [(self.model.pieces[id_], int(id_)) for id_ in ids]
 
     def denormalize(self, text: bytes) -> bytes:
@@ -330,7 +330,7 @@ def _is_utf8(data: bytes) -> bool:
 
 
 def replace_invalid(text: bytes) -> bytes:
-    """Replace each invalid byte by U+FFFD: byte pieces may spell invalid UTF-8."""
+    """Replace each invalid byte by U+FFFD, because byte pieces may spell invalid UTF-8."""
     return text if text.isascii() or _is_utf8(text) else utf8.replaced(text).encode()
 
 

@@ -1,4 +1,4 @@
-"""The exception for files that cannot be read: sentencepiece has raised OSError and RuntimeError for them."""
+"""Exceptions that also derive from the types that versions of sentencepiece raise."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from pyunitok.errors import UnitokError
 
 
 class FileError(UnitokError, OSError, RuntimeError):
-    """A file cannot be read."""
+    """A file cannot be read; sentencepiece raises OSError or RuntimeError."""
 
 
 class ModelError(UnitokError, ValueError, RuntimeError):
-    """A model cannot be loaded; sentencepiece raises RuntimeError, this package ValueError."""
+    """A model cannot be loaded; sentencepiece raises RuntimeError, pyunitok ValueError."""
 
 
 def read_file(path: Any) -> bytes:

@@ -1,4 +1,4 @@
-"""The read-only texts of sentencepiece 0.1.97 to 0.2.1: begin and end count characters."""
+"""The read-only texts of sentencepiece 0.1.97 to 0.2.1, in which begin and end count characters."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _Item = TypeVar("_Item")
 
 
 class ImmutableSentencePieceText_ImmutableSentencePiece:
-    """One token: piece, surface, id, begin, end; piece_as_bytes, surface_as_bytes."""
+    """One token, with piece, surface, id, begin, end, piece_as_bytes and surface_as_bytes."""
 
     def __init__(self, token: Token) -> None:
         self.piece_as_bytes = token.piece
@@ -41,7 +41,7 @@ class ImmutableSentencePieceText_ImmutableSentencePiece:
 
 
 class _Items(Sequence[_Item]):
-    """A list that shows itself as a protobuf message does."""
+    """A list whose repr looks like a protobuf message."""
 
     def __init__(self, items: list[_Item], name: str) -> None:
         self._items, self._name = items, name
@@ -66,7 +66,7 @@ class _Items(Sequence[_Item]):
 
 
 class _Message:
-    """What is equal where its bytes are."""
+    """A base class for messages, which compare by their serialized bytes."""
 
     _serialize: Callable[[], bytes]
 
@@ -81,7 +81,7 @@ class _Message:
 
 
 class ImmutableSentencePieceText(_Message):
-    """text, text_as_bytes, score, pieces."""
+    """A text with its tokens: text, text_as_bytes, score, pieces."""
 
     def __init__(self, encoded: EncodedText | None = None) -> None:
         encoded = (encoded or EncodedText.of(b"", [])).in_characters()
@@ -101,7 +101,7 @@ class ImmutableSentencePieceText(_Message):
 
 
 class ImmutableNBestSentencePieceText(_Message):
-    """nbests."""
+    """Tokenizations of a text, in nbests."""
 
     def __init__(self, encoded: Sequence[EncodedText] = ()) -> None:
         self._serialize = lambda: serialize_nbest([item.in_characters() for item in encoded])

@@ -1,6 +1,6 @@
-"""The protobuf messages of sentencepiece: of encoded text, with strings as bytes or as str, and of models.
+"""The protobuf messages of sentencepiece for models and encoded text, the latter with strings as bytes or str.
 
-In pools of their own, so that sentencepiece may register its own beside us.
+They have separate descriptor pools, so they do not conflict with those of sentencepiece.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _PACKAGE = "pyunitok.compat.sentencepiece"
 
 @functools.cache
 def text_message(name: str, string: str) -> Any:
-    """The class of SentencePieceText or NBestSentencePieceText; string: "bytes", which holds anything, or "string"."""
+    """The class of SentencePieceText or NBestSentencePieceText, with strings of the type "bytes" or "string"."""
     return _classes(string)(name)
 
 
@@ -38,7 +38,7 @@ def _text_fields(string: str) -> sentencepiece_proto.Fields:
 
 
 def _model_fields() -> sentencepiece_proto.Fields:
-    """Those of vocab/sentencepiece_proto.py, but str where sentencepiece has str."""
+    """The fields of vocab/sentencepiece_proto.py, but with `string` fields as in sentencepiece."""
     renamed = {"SentencePiece": "ModelProto.SentencePiece"}
     ret: sentencepiece_proto.Fields = {}
     for message, fields in sentencepiece_proto.FIELDS.items():
@@ -56,6 +56,6 @@ def _model_fields() -> sentencepiece_proto.Fields:
 
 @functools.cache
 def _classes(kind: str) -> Callable[[str], Any]:
-    """kind: "model", or for encoded text "bytes" or "string"."""
+    """kind: "model", or the type of strings in encoded text, "bytes" or "string"."""
     fields = _model_fields() if kind == "model" else _text_fields(kind)
     return sentencepiece_proto.classes(f"{_PACKAGE}.{kind}", fields, closed=("NBestSentencePieceText",))

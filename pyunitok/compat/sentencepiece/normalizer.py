@@ -1,4 +1,4 @@
-"""SentencePieceNormalizer: the normalization of a model, of its rules alone, or of rules that are given."""
+"""SentencePieceNormalizer: normalization by the rules of a model, a NormalizerSpec, or a list of rules."""
 
 from __future__ import annotations
 
@@ -23,11 +23,12 @@ _data_dir: Path | None = None
 
 @in_both_spellings
 class SentencePieceNormalizer:
-    """Made of one of these; the flags change what is in it.
+    """Created from one of these arguments. The flags override those in a model or spec.
 
-    model_file, model_proto, normalizer_spec  messages, or their bytes
-    rule_tsv   a file: code points in hexadecimal, a tab, those that replace them
-    rule_name  "identity", or the name of a file: see set_data_dir
+    model_file
+    model_proto, normalizer_spec  messages, or their bytes
+    rule_tsv   a file with lines of hexadecimal code points, a tab, and their replacement
+    rule_name  "identity", or the name of compiled rules: see set_data_dir
     norm_map   pairs of str
     """
 
@@ -69,7 +70,7 @@ class SentencePieceNormalizer:
         self._normalizer = c_text.Normalizer(rules.charsmap, [], rules.flags)
 
     def normalize(self, input: Any, with_offsets: bool | None = None) -> Any:
-        """As SentencePieceProcessor.normalize."""
+        """See SentencePieceProcessor.normalize."""
 
         def with_list(data: bytes) -> tuple[bytes, list[int]]:
             normalized, offsets = self._normalizer.normalize_with_offsets(data)
@@ -83,16 +84,16 @@ class SentencePieceNormalizer:
         return [normalize(item) for item in input] if isinstance(input, list) else normalize(input)
 
     def decompile(self) -> list[tuple[str, str]]:
-        """The rules, (what is replaced, by what). RuntimeError if there are none."""
+        """The rules as (source, replacement). RuntimeError if there are none."""
         return decompile(self._spec.precompiled_charsmap)
 
     def serialized_normalizer_spec(self) -> bytes:
-        """A NormalizerSpec."""
+        """The serialized NormalizerSpec."""
         data: bytes = self._spec.SerializeToString()
         return data
 
     def serialized_model_proto(self) -> bytes:
-        """A ModelProto that has nothing but the NormalizerSpec."""
+        """A serialized ModelProto that contains only the NormalizerSpec."""
         proto = sentencepiece_proto.message("ModelProto")()
         proto.normalizer_spec.CopyFrom(self._spec)
         data: bytes = proto.SerializeToString()
@@ -134,28 +135,28 @@ def _named(name: Any) -> Any:
 
 
 def _charsmap_of(name: str) -> bytes:
-    """The compiled rules of that name: see charsmap.named."""
+    """The compiled rules of that name; see charsmap.named."""
     if _data_dir is not None:
         return read_file(_data_dir / f"{name}.bin")
     rules = named(name)
     if rules is None:
-        raise FileError(f"{name}.bin: there are no rules of that name; set_data_dir names a folder with others")
+        raise FileError(f"{name}.bin: there are no rules of that name; use set_data_dir to name a folder with them")
     return rules
 
 
 def set_data_dir(data_dir: Any) -> None:
-    """Where the rules that have names lie, compiled: nfkc.bin, nmt_nfkc.bin, nfkc_cf.bin, nmt_nfkc_cf.bin."""
+    """Set the folder of the compiled rules: nfkc.bin, nmt_nfkc.bin, nfkc_cf.bin, nmt_nfkc_cf.bin."""
     global _data_dir
     _data_dir = Path(os.fsdecode(data_dir))
 
 
 def data_dir() -> Path | None:
-    """The folder that set_data_dir named last."""
+    """The folder set by set_data_dir, or None."""
     return _data_dir
 
 
 def _rules_of(norm_map: Any) -> dict[str, str]:
-    """ValueError for a key that comes twice, and for invalid UTF-8; TypeError for anything but pairs."""
+    """ValueError for a duplicate key or invalid UTF-8; TypeError if an item is not a pair of str or bytes."""
     ret: dict[str, str] = {}
     if not arguments.is_sequence(norm_map) or isinstance(norm_map, dict):
         raise TypeError("norm_map must be a list of pairs")
@@ -170,5 +171,5 @@ def _rules_of(norm_map: Any) -> dict[str, str]:
 
 
 def read_rules(path: Any) -> dict[str, str]:
-    """The rules in a file: see parse_rules."""
+    """The rules in a file; see parse_rules."""
     return parse_rules(read_file(path), str(Path(path)))

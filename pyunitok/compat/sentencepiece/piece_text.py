@@ -1,7 +1,7 @@
-"""Pieces to text, in Python: for pieces that the model does not have, and for the places of pieces in the text.
+"""Decode pieces in Python, for pieces that are not in the model and for the positions of pieces in the text.
 
-sentencepiece has two decoders, one for text alone and one that keeps places. They strip the first space of a text by
-rules that differ, so there are two here. C decodes ids wherever text alone is asked for.
+Like sentencepiece, this module has two decoders, one for text and one for text with positions, because they strip the
+leading space of a text by different rules. C decodes ids if only the text is needed.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from pyunitok.packed import Offsets, Packed
 from pyunitok.vocab.vocabulary import BYTE, CONTROL
 
 REPLACEMENT = "\ufffd".encode()
-Pieces = Sequence[tuple[bytes, int]]  # a piece, and the id it is taken for
+Pieces = Sequence[tuple[bytes, int]]  # a piece and its id, which is the unknown id for other pieces
 
 
 def characters(data: bytes) -> list[bytes]:
-    """The characters of spelled bytes: whole ones, or single bytes that belong to none."""
+    """Split bytes into characters and single invalid bytes."""
     ret, at = [], 0
     while at < len(data):
         for n_bytes in range(1, 5):
@@ -46,21 +46,21 @@ def _unspace(piece: bytes) -> bytes:
 
 
 def decode_ids(engine: Engine, sequences: Sequence[Offsets]) -> list[bytes]:
-    """The texts of ids that are the model's."""
+    """The texts of sequences of valid ids."""
     if not engine.is_text:
         return [_decode(engine, engine.with_pieces(ids)) for ids in sequences]
     offsets = np.concatenate(([0], np.cumsum([len(ids) for ids in sequences], dtype=np.int64)))
     data = np.concatenate(sequences) if sequences else np.empty(0, np.int64)
     ids = data.astype(engine.tokenizer.dtype)
     codec = engine.tokenizer.codec
-    if len(codec.model.bounds_of_runs(ids)) > 2:  # a control symbol separates byte pieces
+    if len(codec.model.bounds_of_runs(ids)) > 2:  # some control symbol separates byte pieces
         parts = (ids[begin:end] for begin, end in pairwise(offsets.tolist()))
         return [codec.decode_text(part, "replace", True).encode() for part in parts]
     return [replace_invalid(item.tobytes()) for item in engine.tokenizer.decode_bytes_batch(Packed(ids, offsets))]
 
 
 def decode_pieces(engine: Engine, pieces: Sequence[bytes]) -> bytes:
-    """The text of pieces, which need not be the model's."""
+    """The text of pieces, which need not be in the model."""
     ids = [engine.find(piece) for piece in pieces]
     if any(engine.is_unknown(id_) for id_ in ids):
         return _decode(engine, list(zip(pieces, ids, strict=True)))
@@ -94,7 +94,7 @@ def _decode(engine: Engine, pieces: Pieces) -> bytes:
 
 
 def decode_text(engine: Engine, pieces: Pieces) -> EncodedText:
-    """The text of pieces, with the place of each."""
+    """The text of pieces, with the position of each."""
     text, tokens = bytearray(), []
     spelled: list[tuple[bytes, int]] = []
     at_start, had_space = True, False
@@ -126,7 +126,7 @@ def decode_text(engine: Engine, pieces: Pieces) -> EncodedText:
 
 
 def _surface(engine: Engine, piece: bytes, id_: int, at_start: bool) -> tuple[bytes, bool]:
-    """What a piece adds to the text, and whether it gave up the space that the text began with."""
+    """(the text of a piece, whether the leading space of the text was stripped from it)."""
     if engine.type_of(id_) == CONTROL:
         return b"", False
     if engine.is_unknown(id_):

@@ -29,7 +29,7 @@ from pyunitok.errors import ModelFormatError, VocabularyError
 
 @in_both_spellings
 class CurrentProcessor(ProcessorVocabulary):
-    """See SentencePieceProcessor in earlier.py, which adds what there was before."""
+    """The base of SentencePieceProcessor in earlier.py, which adds the methods of earlier versions."""
 
     def __init__(
         self, model_file: Any = None, model_proto: Any = None, out_type: Any = None, add_bos: bool = False,
@@ -52,14 +52,14 @@ class CurrentProcessor(ProcessorVocabulary):
 
     @classmethod
     def from_file(cls, model_file: Any, **kwargs: Any) -> Any:
-        """A processor of this model file; kwargs: the constructor's other arguments."""
+        """Create a processor from a model file; kwargs are other arguments of the constructor."""
         processor = cls._without_model(kwargs)
         processor.load_from_file(model_file)
         return processor
 
     @classmethod
     def from_proto(cls, model_proto: Any, **kwargs: Any) -> Any:
-        """As from_file, of a ModelProto or its bytes."""
+        """Like from_file, but from a ModelProto or its bytes."""
         processor = cls._without_model(kwargs)
         processor.load_from_serialized_proto(model_proto)
         return processor
@@ -67,11 +67,11 @@ class CurrentProcessor(ProcessorVocabulary):
     @classmethod
     def _without_model(cls, kwargs: dict[str, Any]) -> Any:
         if "model_file" in kwargs or "model_proto" in kwargs:
-            raise ValueError("model_file and model_proto cannot be passed beside the model")
+            raise ValueError("from_file and from_proto do not accept model_file and model_proto as keywords")
         return cls(**kwargs)
 
     def load(self, model_file: Any = None, model_proto: Any = None) -> bool:
-        """Load one or the other, and return True. FileError (OSError and RuntimeError), ModelError (RuntimeError)."""
+        """Load a file or a proto, and return True. FileError (OSError, RuntimeError), ModelError (RuntimeError)."""
         if model_file and model_proto:
             raise ValueError("model_file and model_proto must be exclusive.")
         if model_proto:
@@ -91,7 +91,7 @@ class CurrentProcessor(ProcessorVocabulary):
         if hasattr(serialized, "SerializeToString"):
             serialized = serialized.SerializeToString()
         if not isinstance(serialized, bytes):
-            raise TypeError(f"a serialized model is bytes, not {type(serialized).__name__}")
+            raise TypeError(f"a serialized model must be bytes, not {type(serialized).__name__}")
         return self._load(serialized, "model_proto")
 
     def _load(self, data: bytes, name: str) -> bool:
@@ -103,7 +103,7 @@ class CurrentProcessor(ProcessorVocabulary):
         return True
 
     def serialized_model_proto(self) -> bytes:
-        """The model as a file has it; b"" where none is loaded."""
+        """The serialized model; b"" if none is loaded."""
         return self._engine.serialize() if self._engine else b""
 
     def __getstate__(self) -> dict[str, Any]:
@@ -111,7 +111,7 @@ class CurrentProcessor(ProcessorVocabulary):
         return state | {"model_proto": self.serialized_model_proto()}
 
     def __setstate__(self, state: Any) -> None:
-        """`state` may be the model alone, as in pickles of sentencepiece before 0.2.2."""
+        """`state` may be only the model, as in pickles of sentencepiece before 0.2.2."""
         values = dict(state) if isinstance(state, dict) else {"model_proto": state}
         CurrentProcessor.__init__(self)
         model = values.pop("model_proto")
@@ -130,12 +130,13 @@ class CurrentProcessor(ProcessorVocabulary):
         """The tokens of a text (str or bytes), or of a list of texts.
 
         return_type      int: ids; str, bytes: pieces; "numpy": int32[n]; "proto", "serialized_proto": a
-                         SentencePieceText; "offset_mapping": a dict of ids, pieces and offsets. out_type: the same
-        add_bos, add_eos, reverse, emit_unk_piece   what is done to the tokens, none of it to protos and mappings
-        enable_sampling  draw one of the nbest_size best tokenizations, or of all where that is below 0, with
-                         probabilities ~ exp(alpha * score); BPE: leave merges out with probability alpha
-        num_threads      for lists; below 0: as many as are worthwhile. thread_pool: a ThreadPool instead
-        return_bytes     whether a mapping has bytes and their offsets, not str; None: what the text is
+                         SentencePieceText; "offset_mapping": a dict of ids, pieces and offsets
+        out_type         an alias of return_type
+        add_bos, add_eos, reverse, emit_unk_piece   change the tokens; not supported for protos and mappings
+        enable_sampling  draw one of the nbest_size best tokenizations, or of all if negative, with
+                         p ~ exp(alpha * score); BPE: skip merges with probability alpha
+        num_threads      for lists; negative: automatic. thread_pool: a ThreadPool instead
+        return_bytes     return a mapping with bytes and byte offsets instead of str; None: like the type of the text
         """
         is_usual = (
             input.__class__ is str and add_bos is None and add_eos is None and reverse is None
@@ -168,7 +169,7 @@ class CurrentProcessor(ProcessorVocabulary):
         return ret if is_batch else ret[0]
 
     def _encode_usual(self, text: str, kind: Any) -> Any:
-        """One text whose tokens are left as they are: measured in nanoseconds. None where encode must see to it."""
+        """A fast path for one text with default options. None if encode must use the general path."""
         engine = self._engine
         if (
             engine is None or self._encode_options or self._enable_sampling or self._add_bos or self._add_eos
@@ -188,7 +189,7 @@ class CurrentProcessor(ProcessorVocabulary):
         emit_unk_piece: bool | None = None, nbest_size: int | None = None, return_type: Any = None,
         out_type: Any = None,
     ) -> Any:  # fmt: skip
-        """The nbest_size best tokenizations of a text, best first, or of each of a list; other arguments as encode."""
+        """The nbest_size best tokenizations of each text, best first. The other arguments are those of encode."""
         kind = self._resolve(return_type, out_type)
         rewriting = self._rewriting(add_bos, add_eos, reverse, emit_unk_piece)
         nbest_size = self._nbest_size if nbest_size is None else nbest_size
@@ -211,8 +212,8 @@ class CurrentProcessor(ProcessorVocabulary):
         emit_unk_piece: bool | None = None, chunk_len: int | None = None, num_threads: int | None = None,
         thread_pool: Any = None, return_type: Any = None, out_type: Any = None,
     ) -> Any:  # fmt: skip
-        """What encode gives. chunk_len, in characters, is checked and not needed; sentencepiece cuts texts there, and
-        where it cannot join the parts well its tokens differ from its own encode."""
+        """Like encode. chunk_len, in characters, is validated but not used. sentencepiece splits texts into chunks, and
+        its tokens at chunk boundaries may differ from those of its encode."""
         kind = self._resolve(return_type, out_type)
         rewriting = self._rewriting(add_bos, add_eos, reverse, emit_unk_piece)
         threads = threads_of(self._num_threads if num_threads is None else num_threads, thread_pool)
@@ -291,12 +292,12 @@ class CurrentProcessor(ProcessorVocabulary):
         self, input: Any, return_type: Any = None, out_type: Any = None, num_threads: int | None = None,
         thread_pool: Any = None, return_bytes: bool | None = None,
     ) -> Any:  # fmt: skip
-        """The text of ids or of pieces: one of either, a sequence, or a sequence of sequences; or of an array.
+        """Decode an id, a piece, a sequence or array of them, or a sequence of sequences.
 
-        return_type   str, the default: U+FFFD for invalid UTF-8; bytes; or as in encode
-        return_bytes  whether a mapping has bytes and their offsets
+        return_type   str (the default; invalid UTF-8 becomes U+FFFD), bytes, or as in encode
+        return_bytes  return a mapping with bytes and byte offsets
 
-        IndexError for an id that the model does not have. Pieces that are bytes give bytes.
+        IndexError for an id that is not in the model. If the pieces are bytes, the result is bytes.
         """
         is_usual = (
             input.__class__ is list and input and return_type is None and out_type is None and num_threads is None
@@ -331,9 +332,9 @@ class CurrentProcessor(ProcessorVocabulary):
     # -------------------------------------------------------------------------------------------- normalizing ---
 
     def normalize(self, input: Any, with_offsets: bool | None = None) -> Any:
-        """The normalized text of a text or of each of a list: what the tokens are found in.
+        """Normalize a text or a list of texts, as encode does it.
 
-        with_offsets  (text, offsets): where each byte of bytes, or character of a str, comes from, and the end
+        with_offsets  return (text, offsets): the source of each byte (of bytes) or character (of str), and the end
         """
 
         def normalize(value: Any) -> Any:
@@ -352,7 +353,7 @@ class CurrentProcessor(ProcessorVocabulary):
         return Binding(self._loaded, self._decode_options)
 
     def _resolve(self, return_type: Any, out_type: Any, default: Any = None) -> Any:
-        """What to return. ValueError if there is no such type, or both names are used."""
+        """The type to return. ValueError if it is invalid or both names are used."""
         if out_type is not None and return_type is not None:
             raise ValueError("Cannot specify both out_type and return_type. Use return_type instead.")
         kind = out_type if return_type is None else return_type
@@ -365,7 +366,7 @@ class CurrentProcessor(ProcessorVocabulary):
         return kind
 
     def _rewriting(self, add_bos: Any, add_eos: Any, reverse: Any, emit_unk_piece: Any) -> Rewriting:
-        """The flags of a call, those of the constructor where they are None."""
+        """The flags of a call; None stands for the value passed to the constructor."""
         return Rewriting(
             self._loaded, self._encode_options,
             self._add_bos if add_bos is None else add_bos,

@@ -1,4 +1,4 @@
-"""From what was found in texts to what the caller wants to have: ids, pieces, arrays, protos or mappings of offsets."""
+"""Convert tokenizations to the type that the caller requests: ids, pieces, arrays, protos or offset mappings."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from pyunitok.compat.sentencepiece.rewriting import Rewriting
 from pyunitok.compat.sentencepiece.text import EncodedText, serialize_nbest, strings, to_nbest_proto, to_proto
 
 RETURN_TYPES = (int, str, bytes, "proto", "serialized_proto", "numpy", "offset_mapping")
-IMMUTABLE = object()  # one more, for the methods that are named after it
+IMMUTABLE = object()  # the return type of the methods named ..._as_immutable_proto
 WITH_PLACES = ("proto", "serialized_proto", "offset_mapping", IMMUTABLE)
 
 
 class Tokenizations(Protocol):
-    """Tokenizations, of which each way to look at them is made when it is asked for."""
+    """Tokenizations, each representation of which is computed on request."""
 
     def ids(self) -> list[list[int]]: ...
 
@@ -29,7 +29,7 @@ class Tokenizations(Protocol):
 
 @dataclass
 class OfTexts:
-    """One of each text."""
+    """One tokenization of each text."""
 
     engine: Engine
     texts: Sequence[bytes]
@@ -48,7 +48,7 @@ class OfTexts:
 
 @dataclass
 class NBest:
-    """The n best of a text."""
+    """The n best tokenizations of a text."""
 
     engine: Engine
     text: bytes
@@ -66,7 +66,7 @@ class NBest:
 
 @dataclass
 class Given:
-    """Some that are there already."""
+    """Tokenizations that have been computed already."""
 
     items: list[EncodedText]
 
@@ -86,7 +86,7 @@ def with_places(found: Tokenizations, rewriting: Rewriting) -> list[EncodedText]
 
 
 def convert(found: Tokenizations, rewriting: Rewriting, kind: Any, *, as_bytes: bool = False) -> list[Any]:
-    """One result for each tokenization; kind is one of RETURN_TYPES, as_bytes is for mappings."""
+    """One result per tokenization. kind is one of RETURN_TYPES; as_bytes applies to mappings."""
     if kind in (int, "numpy"):
         ids = [rewriting.ids(item) for item in found.ids()]
         return ids if kind is int else [as_array(item) for item in ids]
@@ -97,7 +97,7 @@ def convert(found: Tokenizations, rewriting: Rewriting, kind: Any, *, as_bytes: 
 
 
 def as_kind(encoded: EncodedText, kind: Any, *, as_bytes: bool, with_text: bool) -> Any:
-    """kind is one of WITH_PLACES; the rest is for mappings."""
+    """kind is one of WITH_PLACES; the other options apply to mappings."""
     if kind == "offset_mapping":
         return encoded.offset_mapping(as_bytes=as_bytes, with_text=with_text)
     if kind is IMMUTABLE:
@@ -106,7 +106,7 @@ def as_kind(encoded: EncodedText, kind: Any, *, as_bytes: bool, with_text: bool)
 
 
 def as_nbest(encoded: Sequence[EncodedText], kind: Any) -> Any:
-    """Several tokenizations of a text in one; kind is one of WITH_PLACES without mappings."""
+    """One result for several tokenizations of a text. kind is one of WITH_PLACES except mappings."""
     if kind is IMMUTABLE:
         return ImmutableNBestSentencePieceText(encoded)
     return to_nbest_proto(encoded) if kind == "proto" else serialize_nbest(encoded)

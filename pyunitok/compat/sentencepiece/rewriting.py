@@ -1,4 +1,4 @@
-"""Rewriting: what is done to tokens once they are found: order, beginning and end of sentence, the unknown piece."""
+"""Rewriting: post-process tokens: reverse them, add bos and eos, replace unknown pieces."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ OPTIONS = {"bos": "bos", "eos": "eos", "reverse": "reverse", "unk": "unk", "unk_
 
 
 def parse_options(options: str, engine: Engine) -> tuple[str, ...]:
-    """Of "bos:eos:reverse:unk" or some of these. RuntimeError for others, and for symbols the model does not have."""
+    """Parse options like "bos:eos:reverse:unk". RuntimeError for an unknown option or a symbol without an id."""
     ret = []
     for name in options.split(":") if options else []:
         if name not in OPTIONS:
@@ -25,7 +25,7 @@ def parse_options(options: str, engine: Engine) -> tuple[str, ...]:
 
 @dataclass
 class Rewriting:
-    """options: what SetEncodeExtraOptions asked for, done first; the flags: arguments of encode."""
+    """Applies the options of SetEncodeExtraOptions, then the flags, which are arguments of encode."""
 
     engine: Engine
     options: tuple[str, ...] = ()
@@ -35,7 +35,7 @@ class Rewriting:
     emit_unk_piece: bool = False
 
     def ids(self, ids: list[int]) -> list[int]:
-        """ValueError if the model does not have a symbol that is to be added."""
+        """ValueError if the model lacks a symbol to add."""
         model = self.engine.model
         for option in self.options:
             if option == "reverse":
@@ -51,7 +51,7 @@ class Rewriting:
         return [model.bos_id] * bool(self.add_bos) + ids + [model.eos_id] * bool(self.add_eos)
 
     def pieces(self, pieces: list[bytes]) -> list[bytes]:
-        """As ids."""
+        """Like ids()."""
         for option in self.options:
             if option == "reverse":
                 pieces = pieces[::-1]
@@ -75,12 +75,12 @@ class Rewriting:
         return bos + pieces + ([self._piece(self.engine.model.eos_id)] if self.add_eos else [])
 
     def check_text(self) -> None:
-        """RuntimeError if the flags ask for what texts with places cannot have."""
+        """RuntimeError if a flag is set that texts with positions do not support."""
         if self.add_bos or self.add_eos or self.reverse or self.emit_unk_piece:
             raise RuntimeError("add_bos, add_eos, reverse, and emit_unk_piece is not supported in proto API")
 
     def text(self, encoded: EncodedText) -> EncodedText:
-        """What the options ask for; the flags are for check_text."""
+        """Applies the options only, because check_text() rejects the flags."""
         if not self.options:
             return encoded
         model, tokens, end = self.engine.model, encoded.tokens, len(encoded.text)

@@ -1,4 +1,4 @@
-"""The messages of model files, as in sentencepiece's module of this name."""
+"""A replacement for sentencepiece.sentencepiece_model_pb2: the messages of model files."""
 
 from pyunitok.compat.sentencepiece.messages import model_message
 

@@ -1,4 +1,4 @@
-"""The messages of encoded text, as in sentencepiece's module of this name."""
+"""A replacement for sentencepiece.sentencepiece_pb2: the messages of encoded text."""
 
 from pyunitok.compat.sentencepiece.messages import text_message
 

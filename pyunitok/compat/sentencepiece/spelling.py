@@ -1,4 +1,4 @@
-"""Both spellings: every method written encode_as_ids is EncodeAsIds, too."""
+"""Add CamelCase aliases of methods: encode_as_ids is also EncodeAsIds."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def camel_case(name: str) -> str:
 
 
 def in_both_spellings(class_: _Class) -> _Class:
-    """A decorator: adds the other spelling of the methods that the class itself has."""
+    """A class decorator that adds CamelCase aliases of the methods defined in the class."""
     for name, value in list(vars(class_).items()):
         if not name.startswith("_") and name[0].islower() and name not in _SNAKE_ONLY:
             setattr(class_, camel_case(name), value)

@@ -1,4 +1,4 @@
-"""EncodedText: a text, its tokens and where they come from; as a protobuf message, and as a mapping of offsets."""
+"""EncodedText: a text with its tokens and their positions, as a protobuf message or an offset mapping."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pyunitok.compat.sentencepiece import messages
 
 
 class Token(NamedTuple):
-    """One token. begin and end: of the bytes of the text that it stands for; surface: those bytes, or none."""
+    """One token. surface is text[begin:end] in bytes, or None."""
 
     piece: bytes
     id: int
@@ -23,7 +23,7 @@ class Token(NamedTuple):
 
 @dataclass
 class EncodedText:
-    """What sentencepiece's SentencePieceText holds, the tokens in columns: see Token."""
+    """The contents of a SentencePieceText, with one list per field of Token."""
 
     text: bytes
     pieces: list[bytes]
@@ -45,7 +45,7 @@ class EncodedText:
         return list(map(Token._make, columns))
 
     def message(self) -> Any:
-        """A SentencePieceText whose strings are bytes."""
+        """A SentencePieceText with strings as bytes."""
         ret = messages.text_message("SentencePieceText", "bytes")()
         ret.text = self.text
         add = ret.pieces.add
@@ -61,7 +61,7 @@ class EncodedText:
         return data
 
     def offset_mapping(self, *, as_bytes: bool, with_text: bool) -> dict[str, Any]:
-        """ids, pieces and offsets, and maybe the text; in bytes, or in characters."""
+        """A dict of ids, pieces, offsets and optionally the text. Offsets count bytes or characters."""
         ret: dict[str, Any] = {"text": self.text if as_bytes else self.text.decode()} if with_text else {}
         ret["ids"] = self.ids
         if as_bytes:
@@ -73,16 +73,16 @@ class EncodedText:
         return ret | {"pieces": strings(self.pieces), "offsets": offsets}
 
     def in_characters(self) -> EncodedText:
-        """The same with begin and end in characters."""
+        """A copy in which begin and end count characters."""
         at = character_offsets(self.text)
         begins, ends = ([at[min(place, len(at) - 1)] for place in places] for places in (self.begins, self.ends))
         return replace(self, begins=begins, ends=ends)
 
 
 def strings(pieces: list[bytes]) -> list[str]:
-    """Each as str, at once. UnicodeDecodeError if one is not valid UTF-8."""
+    """Decode all pieces at once. UnicodeDecodeError if one is not valid UTF-8."""
     joined = b"\0".join(pieces)
-    if joined.count(b"\0") + 1 != len(pieces):  # there are none, or one holds a NUL
+    if joined.count(b"\0") + 1 != len(pieces):  # the list is empty, or a piece contains a NUL
         return [piece.decode() for piece in pieces]
     return joined.decode().split("\0")
 
@@ -93,7 +93,7 @@ def to_proto(encoded: EncodedText) -> Any:
 
 
 def serialize_nbest(encoded: Iterable[EncodedText]) -> bytes:
-    """A NBestSentencePieceText."""
+    """A serialized NBestSentencePieceText."""
     message = messages.text_message("NBestSentencePieceText", "bytes")()
     for item in encoded:
         message.nbests.append(item.message())
@@ -106,9 +106,9 @@ def to_nbest_proto(encoded: Iterable[EncodedText]) -> Any:
 
 
 def character_offsets(text: bytes) -> list[int]:
-    """[i]: which character byte i belongs to, and at last how many there are.
+    """[i]: the index of the character that contains byte i; the last item is the number of characters.
 
-    In broken UTF-8 a character is as long as its first byte says, as in sentencepiece.
+    In invalid UTF-8, the first byte of a character determines its length, as in sentencepiece.
     """
     try:
         text.decode()
@@ -131,7 +131,7 @@ def _claimed_offsets(text: bytes) -> list[int]:
 
 
 def align_characters(text: bytes, normalized: bytes, offsets: list[int]) -> list[int]:
-    """Offsets of bytes, as normalize_with_offsets gives them, as offsets of characters."""
+    """Convert byte offsets from normalize_with_offsets to character offsets."""
     from_text, from_normalized = character_offsets(text), character_offsets(normalized)
     ret = [0] * (from_normalized[-1] + 1)
     for at, offset in enumerate(offsets):
@@ -141,7 +141,7 @@ def align_characters(text: bytes, normalized: bytes, offsets: list[int]) -> list
 
 
 def normalized_as(value: str | bytes, data: bytes, normalize: Any) -> Any:
-    """What `normalize` gives for `data`, in the type of `value`: a text, or (text, offsets)."""
+    """normalize(data), a text or (text, offsets), converted to the type of `value`."""
     found = normalize(data)
     if isinstance(value, bytes):
         return found

@@ -1,4 +1,4 @@
-"""ThreadPool, and what numbers of threads mean."""
+"""ThreadPool, and the arguments num_threads and thread_pool."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _THREADS_MAX = 1024
 
 
 class ThreadPool:
-    """A number of threads, to be passed as thread_pool=; below 0: one for each core. They start when they are used."""
+    """A number of threads to pass as thread_pool; a negative number means one per core. Threads start on use."""
 
     def __init__(self, num_threads: int) -> None:
         n = number(num_threads, "num_threads")
@@ -22,8 +22,7 @@ class ThreadPool:
 
 
 def threads_of(num_threads: Any, thread_pool: Any) -> int:
-    """How many threads to use; below 0: as many as are worthwhile. TypeError for another number, RuntimeError for
-    another pool."""
+    """The number of threads to use; negative: automatic. TypeError for a non-integer, RuntimeError for another pool."""
     if not isinstance(num_threads, int):
         raise TypeError("num_threads must be int")
     if thread_pool is None:

@@ -1,8 +1,8 @@
-"""SentencePieceTrainer: trains what sentencepiece 0.2.3 trains with num_threads=1, byte for byte.
+"""SentencePieceTrainer: trains the same model as sentencepiece 0.2.3 with num_threads=1, byte for byte.
 
-Two exceptions. A shuffled sample (input_sentence_size) has the same lines in every run here; sentencepiece 0.2.3 draws
-others in every process, whatever set_random_generator_seed() was given. And where U+2581 itself falls below
-character_coverage, which needs add_dummy_prefix=False, sentencepiece does not split at spaces.
+There are two exceptions. A shuffled sample (input_sentence_size) is the same in every run, whereas sentencepiece 0.2.3
+draws another sample in every process, regardless of set_random_generator_seed(). And if character_coverage excludes
+U+2581, which requires add_dummy_prefix=False, sentencepiece does not split at spaces.
 """
 
 from __future__ import annotations
@@ -28,17 +28,18 @@ _NOT_FLAGS = {
 
 
 class SentencePieceTrainer:
-    """Call train(): there is nothing to instantiate."""
+    """Call the static method train()."""
 
     @staticmethod
     def train(arg: Any = None, logstream: Any = None, **kwargs: Any) -> None:
-        """Train a model; the options are spm_train's, in a string ("--input=a.txt --model_prefix=m") or as keywords.
+        """Train a model with the options of spm_train, as a string ("--input=a.txt --model_prefix=m") or keywords.
 
-        input, sentence_iterator   files; or an iterator of str or bytes (sentence_reader is another name for it)
-        model_prefix, model_writer PREFIX.model and PREFIX.vocab are written; or model_writer.write(bytes) is called
-        pretokenizer               cuts each normalized line; allow_inconsistent_pretokenization: into anything
-        normalizer                 a SentencePieceNormalizer, in place of the options of normalization
-        logstream                  gets a line for each phase
+        input, sentence_iterator   files; or an iterator of str or bytes (sentence_reader is an alias)
+        model_prefix, model_writer write PREFIX.model and PREFIX.vocab; or call model_writer.write(bytes)
+        pretokenizer               splits each normalized line
+        allow_inconsistent_pretokenization   accept parts that do not spell the line
+        normalizer                 a SentencePieceNormalizer to use instead of the normalization options
+        logstream                  receives a line for each phase
         """
         values = parse_arguments(arg) if isinstance(arg, str) else {}
         values.pop("minloglevel", None)

@@ -1,4 +1,4 @@
-"""Vocabulary: what SentencePieceProcessor says of ids and pieces."""
+"""ProcessorVocabulary: the methods of SentencePieceProcessor for ids and pieces."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ class ProcessorVocabulary:
         return self._engine
 
     def get_piece_size(self) -> int:
-        """The number of ids; 0 where no model is loaded."""
+        """The number of ids; 0 if no model is loaded."""
         return self._engine.n_pieces if self._engine else 0
 
     piece_size = vocab_size = __len__ = get_piece_size
 
     def piece_to_id(self, piece: Any) -> Any:
-        """The id of a piece, or of each of a sequence; the unknown id if it is not a piece."""
-        if piece.__class__ is str and self._engine is not None:  # this, and those of ids: measured in nanoseconds
+        """The id of a piece, or the ids of a sequence of pieces. Other strings have the unknown id."""
+        if piece.__class__ is str and self._engine is not None:  # fast paths, here and in the methods below
             id_ = self._engine.ids_by_text.get(piece)
             if id_ is not None:
                 return id_
@@ -52,7 +52,7 @@ class ProcessorVocabulary:
     __getitem__ = piece_to_id
 
     def id_to_piece(self, id: Any) -> Any:
-        """The piece of an id, or of each of a sequence. IndexError; these five likewise."""
+        """The piece of an id, or the pieces of a sequence of ids. IndexError, also in the next five methods."""
         engine = self._engine
         if id.__class__ is int and engine is not None and 0 <= id < engine.n_pieces:
             return engine.pieces[id]
@@ -98,7 +98,7 @@ class ProcessorVocabulary:
         return ret[0] if is_one else ret
 
     def unk_id(self) -> int:
-        """Of the unknown piece; -1 where the model has none, or none is loaded. These three likewise."""
+        """The id of the unknown piece; -1 if there is none or no model is loaded, also in the next three methods."""
         return self._engine.model.unk_id if self._engine else -1
 
     def bos_id(self) -> int:

@@ -1,8 +1,8 @@
-"""tokenizer.json: encoded by C where C provably gives the ids of Hugging Face `tokenizers`, else by that library.
+"""tokenizer.json: C encodes texts if it provably gives the ids of Hugging Face `tokenizers`, else that library does.
 
-    text ─▶ added tokens cut out ─▶ C ─▶ ids      direct.py: spaces become U+2581, or the symbols are bytes
-    text ─▶ tokenizers ─▶ ids                     delegate.py: every other file; needs the extra `huggingface`
+    text ─▶ split at added tokens ─▶ C ─▶ ids     direct.py: spaces become U+2581, or the symbols are bytes
+    text ─▶ tokenizers ─▶ ids                     delegate.py: every other file; requires the extra `huggingface`
 
-file.py reads a tokenizer.json and decides; writer.py writes one. What direct.py needs to know besides the C model is
-kept as JSON in About.prepare.
+file.py reads a tokenizer.json and chooses between them; writer.py writes one. About.prepare stores the settings that
+direct.py needs in addition to the C model.
 """

@@ -1,7 +1,6 @@
-"""Decoders and the template of a tokenizer.json, as far as direct.py supports them.
+"""The decoders and post-processor templates of a tokenizer.json that direct.py supports.
 
-A decoder turns a list of tokens into another. A byte that belongs to no character becomes the lone surrogate
-U+DC00 + byte.
+A decoder is a function from a list of tokens to another. An invalid byte becomes the lone surrogate U+DC00 + byte.
 """
 
 from __future__ import annotations
@@ -16,18 +15,18 @@ from pyunitok.vocab.huggingface.fields import Fields
 Decoder = Callable[[list[str]], list[str]]
 
 SPACE = "\u2581"
-_BYTE = re.compile(r"<0x(?:([0-9a-fA-F]{2})|\+([0-9a-fA-F]))>")  # Rust also parses numbers with a sign
-_FIRST_SPACE = r"(?<!\n)^ "  # at the beginning of the text: the lookbehind excludes other lines
+_BYTE = re.compile(r"<0x(?:([0-9a-fA-F]{2})|\+([0-9a-fA-F]))>")  # Rust also accepts a sign
+_FIRST_SPACE = r"(?<!\n)^ "  # the first space of a text; the lookbehind excludes other lines
 _REGEX_SYMBOLS = set(r"\^$.|?*+()[]{}")
 
 
 def read(document: Fields) -> list[Decoder]:
-    """VocabularyError names a decoder that is not supported."""
+    """VocabularyError names an unsupported decoder."""
     return [_read_one(part) for part in document.parts("decoder", "decoders")]
 
 
 def literal(fields: Fields) -> str | None:
-    """The string that a Replace looks for; None if it is a regular expression with special characters."""
+    """The string that a Replace searches for; None if it is a regular expression with special characters."""
     pattern = fields.child("pattern")
     text = pattern.string("Regex" if pattern.has("Regex") else "String")
     return None if not text or (pattern.has("Regex") and set(text) & _REGEX_SYMBOLS) else text
@@ -49,11 +48,11 @@ def _read_one(fields: Fields) -> Decoder:
         return lambda tokens: [token.removeprefix(" ") for token in tokens]
     if kind == "Metaspace" and fields.values.get("replacement") == SPACE:
         return _metaspace(" " if fields.values.get("prepend_scheme") == "never" else "")
-    return fields.refuse(f"the decoder {kind[:40]} needs `tokenizers`")
+    return fields.refuse(f"the decoder {kind[:40]} requires `tokenizers`")
 
 
 def byte_runs(tokens: Iterable[str]) -> Iterator[tuple[list[str], bytes | None]]:
-    """Runs of byte pieces (<0xE3>) with their bytes, and of other tokens with None."""
+    """Runs of byte pieces (<0xE3>) with their bytes, and runs of other tokens with None."""
     for is_byte, run in groupby(tokens, lambda token: _BYTE.fullmatch(token) is not None):
         names = list(run)
         yield names, bytes(int(re.sub("<0x|>", "", name), 16) for name in names) if is_byte else None
@@ -80,7 +79,7 @@ def _metaspace(first: str) -> Decoder:
 
 
 class Template(NamedTuple):
-    """The ids before and after those of a text."""
+    """The ids to add before and after a text."""
 
     before: tuple[int, ...] = ()
     after: tuple[int, ...] = ()
@@ -94,8 +93,8 @@ def read_template(document: Fields) -> Template:
         if kind == "TemplateProcessing":
             one = _template(part)
             template = Template(one.before + template.before, template.after + one.after)
-        elif kind != "ByteLevel":  # which only changes offsets
-            part.refuse(f"the post-processor {kind[:40]} needs `tokenizers`")
+        elif kind != "ByteLevel":  # ByteLevel changes only offsets
+            part.refuse(f"the post-processor {kind[:40]} requires `tokenizers`")
     return template
 
 

@@ -1,8 +1,8 @@
 """DelegatedRules: models of tokenizer.json that Hugging Face's library `tokenizers` encodes and decodes.
 
-The C model beside it is only the table of pieces and ids. Documents are encoded one at a time, each in the thread that
-asks: in a batch of one, for which `tokenizers` releases the GIL and uses one thread. A panic of the library, which
-is no Exception, becomes an InputError.
+The C model is only used to map between pieces and ids. Each document is encoded in the calling thread as a batch of
+one, for which `tokenizers` releases the GIL and starts no threads. A Rust panic, which Python raises as a
+BaseException, becomes an InputError.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ from pyunitok.vocab.huggingface.scratch import RulesScratch
 from pyunitok.vocab.vocabulary import CONTROL, NORMAL, UNKNOWN, Vocabulary
 
 FORMAT = "huggingface 2"
-GROWTH_MAX = 1000  # normalizers and decoders may make a text this many times as long
-# A piece adds the same bytes to any text, the space at its beginning aside.
+GROWTH_MAX = 1000  # normalizers and decoders may lengthen a text by at most this factor
+# With these decoders, a piece always decodes to the same bytes, except for a leading space.
 _SEPARATE_DECODERS = {"Sequence", "ByteLevel", "ByteFallback", "Fuse", "Metaspace", "Replace", "Strip"}
-_MARK = 0x10FF00  # + byte: a character for private use that stands for the byte while `tokenizers` decodes
+_MARK = 0x10FF00  # + byte: a private-use character that represents the byte while `tokenizers` decodes
 
 
 def guarded(call: Callable[..., Any], error: type[UnitokError], message: str, *arguments: Any, **options: Any) -> Any:
-    """call(*arguments, **options); what it raises, Rust's panics too, becomes `error` with a message."""
+    """call(*arguments, **options). Exceptions and Rust panics become `error` with a message."""
     try:
         return call(*arguments, **options)
     except BaseException as raised:
@@ -43,10 +43,10 @@ def guarded(call: Callable[..., Any], error: type[UnitokError], message: str, *a
 
 
 class DelegatedRules:
-    """See scratch.TextRules. VocabularyError if `tokenizers` is not installed or does not load the document.
+    """See scratch.TextRules. VocabularyError if `tokenizers` is not installed or cannot load the document.
 
     name    of the model, for messages
-    reason  why C does not encode it, for the same
+    reason  why C cannot encode the model, for messages
     """
 
     memory_factor = 120  # measured: 44 to 112
@@ -59,14 +59,14 @@ class DelegatedRules:
         self._document, self._name, self._reason, self._dtype = document, name, reason, dtype
         self._open = tokenizers.Tokenizer.from_buffer
         self.algorithm = f"tokenizers {tokenizers.__version__}"
-        self.warning = f"{name}: {self.algorithm} encodes the texts, some 30 times slower than C"
+        self.warning = f"{name}: {self.algorithm} encodes the texts, about 30 times slower than C"
         self.library = self._opened(False)
         self.kind = type(self.library.model).__name__.lower()
         self.summary = f"{type(self.library.model).__name__}, by {self.algorithm}"
         self._decoders = {part.get("type") for part in _all_parts(json.loads(document).get("decoder"))}
 
     def _opened(self, special_is_text: bool) -> Any:
-        message = f"{self._reason}; {self.algorithm} does not load it either"
+        message = f"{self._reason}; {self.algorithm} cannot load it either"
         ret = guarded(self._open, VocabularyError, message, self._document)
         ret.no_truncation()
         ret.no_padding()
@@ -75,7 +75,7 @@ class DelegatedRules:
 
     @cached_property
     def _library_for_plain(self) -> Any:
-        """With special tokens as text: a setting of the object, which threads share."""
+        """An instance that encodes special tokens as text: threads share `library`, so its setting must not change."""
         return self._opened(True)
 
     # ---------------------------------------------------------------------------------------------- encoding ---
@@ -84,7 +84,7 @@ class DelegatedRules:
         return False
 
     def _encode(self, call: Callable[..., Any], texts: Any, text: str, **options: Any) -> Any:
-        message = f"{self._name}: {self.algorithm} fails at the text that begins with {text[:40]!r}"
+        message = f"{self._name}: {self.algorithm} cannot encode the text that begins with {text[:40]!r}"
         return guarded(call, InputError, message, texts, **options)
 
     def encode(
@@ -122,7 +122,7 @@ class DelegatedRules:
 
     def bytes_of(self, piece: bytes) -> bytes:
         if other := self._decoders - _SEPARATE_DECODERS:
-            raise VocabularyError(f"{self._name}: its decoder {other.pop()} joins pieces, so none has bytes of its own")
+            raise VocabularyError(f"{self._name}: with its decoder {other.pop()}, bytes depend on adjacent pieces")
         return _bytes_of(piece.decode()) if "ByteLevel" in self._decoders else piece.replace(SPACE.encode(), b" ")
 
     def decode(self, ids: list[int], skip_special: bool) -> str:
@@ -139,7 +139,7 @@ class DelegatedRules:
 
 
 def _marked(tokens: list[str]) -> Iterator[str]:
-    """The tokens, with a mark for each byte piece of a run that is not UTF-8."""
+    """The tokens, in which runs of byte pieces with invalid UTF-8 are replaced by one mark per byte."""
     for run, data in byte_runs(tokens):
         is_broken = data is not None and utf8.replaced(data) != data.decode("utf-8", "ignore")
         yield from (chr(_MARK + byte) for byte in data or b"") if is_broken else run
@@ -162,22 +162,25 @@ _ROLES = {
 
 
 def special_ids(table: Mapping[str, int]) -> dict[str, int]:
-    """Ids by role, from the ids of pieces and added tokens."""
+    """Special ids by role, from the ids of pieces and added tokens."""
     found = {role: next((table[name] for name in names if name in table), -1) for role, names in _ROLES.items()}
     return {role: id_ for role, id_ in found.items() if id_ >= 0}
 
 
 def read(data: bytes, document: Fields, name: str, reason: str) -> Vocabulary:
-    """The pieces of a file, and the file itself. VocabularyError as DelegatedRules, or it names a field."""
+    """Read the pieces of a file, and store the file itself in Vocabulary.prepare.
+
+    VocabularyError like DelegatedRules, or it names an invalid field.
+    """
     _check_growth(document)
     delegate = DelegatedRules(data, name, reason)
     table, tokens = delegate.library.get_vocab(), delegate.library.get_added_tokens_decoder()
     n_ids = 1 + max(table.values(), default=-1)
     if n_ids > library.WIDE_ID_MAX + 1:
-        document.refuse(f"the largest id is {n_ids - 1}; at most {library.WIDE_ID_MAX} is supported", "model.vocab")
+        document.refuse(f"id {n_ids - 1} is too large; the maximum is {library.WIDE_ID_MAX}", "model.vocab")
     patterns = [delegate.normalize(token.content) for token in tokens.values() if token.normalized]
-    if "" in patterns or len(set(patterns)) < len(patterns):  # which one `tokenizers` finds differs from load to load
-        document.refuse("a token is nothing once normalized, or the same as another", "added_tokens")
+    if "" in patterns or len(set(patterns)) < len(patterns):  # `tokenizers` matches such tokens nondeterministically
+        document.refuse("a normalized token is empty or a duplicate", "added_tokens")
     shown = {id_: tokens[id_].content if id_ in tokens else delegate.library.id_to_token(id_) for id_ in range(n_ids)}
     names = {id_: token for id_, token in shown.items() if token}
     model, special = document.child("model").values, special_ids(table)
@@ -191,7 +194,7 @@ def read(data: bytes, document: Fields, name: str, reason: str) -> Vocabulary:
     for fields in document.children("added_tokens") if document.has("added_tokens") else ():
         content, id_ = fields.string("content"), table.get(fields.string("content"), -1)
         if id_ != fields.values.get("id") and content:
-            message = f"{content[:40]!r} has the id {id_}, as in tokenizers, not {fields.values.get('id')}"
+            message = f"{content[:40]!r} has id {id_}, as in `tokenizers`, not {fields.values.get('id')}"
             warnings.warn(ModelWarning(f"{fields.path('id')}: {message}"), stacklevel=2)
     return Vocabulary.pack(
         [token.encode() for token in names.values()], np.array(list(names), np.int64), eod_id=eod_id,
@@ -202,19 +205,19 @@ def read(data: bytes, document: Fields, name: str, reason: str) -> Vocabulary:
 
 
 def _template_end(delegate: DelegatedRules, document: Fields, n_ids: int) -> list[int]:
-    """The ids that the post-processor puts behind a text. VocabularyError if one of its ids has no piece."""
+    """The ids that the post-processor adds after a text. VocabularyError if one of its ids has no piece."""
     try:
-        text, whole = (delegate.encode(None, b"a", add_special=add).tolist() for add in (False, True))
-    except InputError:  # "a" is unknown, and the model has no id for that
+        text, complete = (delegate.encode(None, b"a", add_special=add).tolist() for add in (False, True))
+    except InputError:  # "a" is unknown, and the model has no unknown id
         return []
-    if max(whole, default=-1) >= n_ids:
-        document.refuse(f"id {max(whole)} has no piece; the largest id is {n_ids - 1}", "post_processor")
-    begins = [k for k in range(len(whole)) if whole[k : k + len(text)] == text]
-    return whole[begins[0] + len(text) :] if text and begins else []
+    if max(complete, default=-1) >= n_ids:
+        document.refuse(f"id {max(complete)} has no piece; the largest id is {n_ids - 1}", "post_processor")
+    begins = [k for k in range(len(complete)) if complete[k : k + len(text)] == text]
+    return complete[begins[0] + len(text) :] if text and begins else []
 
 
 def _all_parts(component: Any) -> Iterator[dict[str, Any]]:
-    """The parts of a normalizer or decoder that is a Sequence, nested or not."""
+    """The parts of a normalizer or decoder, with nested Sequences flattened."""
     if isinstance(component, list):
         for part in component:
             yield from _all_parts(part)
@@ -225,25 +228,25 @@ def _all_parts(component: Any) -> Iterator[dict[str, Any]]:
 
 
 def _check_growth(document: Fields) -> None:
-    """Refuses files that could turn a text into gigabytes."""
+    """Reject files that could expand a short text to gigabytes."""
     for key in ("normalizer", "decoder"):
         growth = 1.0
         for part in _all_parts(document.values.get(key)):
             content, charsmap, pattern = map(part.get, ("content", "precompiled_charsmap", "pattern"))
             if isinstance(content, str) and isinstance(pattern, dict):
                 n = len(str(pattern.get("String", "")))
-                growth *= max(1, len(content) / n) if n else 1 + len(content)  # a Regex may match nothing
+                growth *= max(1, len(content) / n) if n else 1 + len(content)  # a Regex may match the empty string
             elif isinstance(charsmap, str):
                 growth *= _growth_of_charsmap(charsmap)
         if growth > GROWTH_MAX:
-            document.refuse(f"it can make a text more than {GROWTH_MAX} times as long as it was", key)
+            document.refuse(f"it can make a text more than {GROWTH_MAX} times longer", key)
 
 
 def _growth_of_charsmap(text: str) -> float:
-    """By its longest replacement; Unicode's own rules, which one file may apply twice, do not count."""
+    """The length of the longest replacement. Lengths up to 64, which include Unicode's own rules, count as 1."""
     try:
         blob = b64decode(text)
     except ValueError:
-        return 1  # `tokenizers` refuses it
+        return 1  # `tokenizers` rejects it
     longest = max(map(len, blob[4 + int.from_bytes(blob[:4], "little") :].split(b"\0")))
     return 1 if longest <= 64 else longest

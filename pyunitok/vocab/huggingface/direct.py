@@ -1,14 +1,14 @@
 """DirectRules: models of tokenizer.json that C encodes, without Hugging Face's library.
 
-    normalizer              pre-tokenizer               what C does
-    Prepend ▁, Replace " "  none                        a dummy prefix; spaces become U+2581 (Llama 2, llm-jp)
-    none                    Metaspace                   the same; every U+2581 begins a segment, if it splits
-    none                    ByteLevel without GPT-2's   symbols are bytes; a Split at spaces may stand before, if no
-                            pattern                     piece crosses one
+    normalizer              pre-tokenizer               encoding in C
+    Prepend ▁, Replace " "  none                        adds a dummy prefix; spaces become U+2581 (Llama 2, llm-jp)
+    none                    Metaspace                   likewise; with "split", every U+2581 begins a segment
+    none                    ByteLevel without GPT-2's   symbols are bytes; ByteLevel may follow a Split at spaces, if
+                            pattern                     no piece crosses a space
 
-Added tokens are found in the text itself and cut out here, leftmost and longest first. A file that asks for more
-is refused, and delegate.py reads it. Two things that few callers need are delegated too, once they are asked for:
-offsets, and special=False for a text with Unigram's unknown piece in it.
+Added tokens are matched in the original text, leftmost and longest first. Files with other components are rejected, and
+delegate.py reads them. Two rarely used features are delegated on first use: offsets, and special=False for a text that
+contains Unigram's unknown piece.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ from pyunitok.vocab.huggingface.scratch import RulesScratch
 from pyunitok.vocab.vocabulary import About, Vocabulary
 
 FORMAT = "huggingface 1"
-_BEGIN = r"(?<!\n)^"  # of a text: another way to write Prepend
-_NEEDED = "needs `tokenizers`"
+_BEGIN = r"(?<!\n)^"  # matches the beginning of a text; a Replace of it is equivalent to Prepend
+_NEEDED = "requires `tokenizers`"
 _BYTE_LEVEL = {"add_prefix_space": False, "use_regex": False}
 
 
@@ -51,12 +51,12 @@ class AddedToken:
 
 @dataclass(frozen=True)
 class Settings:
-    """What stands around the model in a tokenizer.json. VocabularyError names what needs `tokenizers`.
+    """A tokenizer.json without the model. VocabularyError names a component that requires `tokenizers`.
 
-    splits_bytes  whether a Split at spaces stands before ByteLevel
-    prefix        where a U+2581 is put before a text: "never"; "prepend"; "always" or "first", where none is there,
-                  "first" only at the beginning of a document
-    flags         of enum unitok_model_flags: what C must do
+    splits_bytes  whether ByteLevel follows a Split at spaces
+    prefix        when U+2581 is added before a text: "never"; "prepend" (always); "always" (unless the text begins with
+                  one); "first" (like "always", but only at the beginning of a document)
+    flags         the enum unitok_model_flags that the C model requires
     """
 
     is_bytes: bool
@@ -84,24 +84,24 @@ class Settings:
 
 def _check_byte_level(document: Fields, parts: list[Fields]) -> None:
     if document.has("normalizer"):
-        document.refuse(f"before ByteLevel it {_NEEDED}", "normalizer")
+        document.refuse(f"a normalizer before ByteLevel {_NEEDED}", "normalizer")
     for key, wanted in _BYTE_LEVEL.items():
         if parts[-1].boolean(key, True) is not wanted:
             parts[-1].refuse(f"true {_NEEDED}", key)
     for part in parts[:-1]:
         if part.values != writer.SPLIT:
-            part.refuse(f"before ByteLevel this {_NEEDED}")
+            part.refuse(f"this pre-tokenizer before ByteLevel {_NEEDED}")
     if [part.string("type") for part in document.parts("decoder", "decoders")] != ["ByteLevel"]:
-        document.refuse(f"other than ByteLevel it {_NEEDED}", "decoder")
+        document.refuse(f"a decoder other than ByteLevel {_NEEDED}", "decoder")
 
 
 def _metaspace(document: Fields, parts: list[Fields]) -> tuple[str, int]:
-    """The prefix and the flags of a Metaspace alone."""
+    """(prefix, flags) of a file with only a Metaspace pre-tokenizer."""
     fields = parts[0]
     if document.has("normalizer"):
-        document.refuse(f"before a pre-tokenizer it {_NEEDED}", "normalizer")
+        document.refuse(f"a normalizer before a pre-tokenizer {_NEEDED}", "normalizer")
     if len(parts) > 1 or fields.string("type") != "Metaspace" or fields.values.get("replacement") != SPACE:
-        document.refuse(f"other than Metaspace it {_NEEDED}", "pre_tokenizer")
+        document.refuse(f"a pre-tokenizer other than Metaspace {_NEEDED}", "pre_tokenizer")
     prefix = fields.string("prepend_scheme", "always")
     is_prefixed = prefix in ("always", "first") and fields.boolean("add_prefix_space", True)
     if not is_prefixed and prefix != "never":
@@ -113,7 +113,7 @@ def _metaspace(document: Fields, parts: list[Fields]) -> tuple[str, int]:
 
 
 def _prepended(document: Fields) -> tuple[str, int]:
-    """The same of normalizers without a pre-tokenizer: a Replace of spaces, and perhaps a Prepend before or behind."""
+    """(prefix, flags) without a pre-tokenizer: a Replace of spaces, and maybe a Prepend before or after it."""
     found: list[str] = []
     for part in document.parts("normalizer", "normalizers"):
         kind = part.string("type")
@@ -125,7 +125,7 @@ def _prepended(document: Fields) -> tuple[str, int]:
         else:
             found.append(kind)
     if set(found) - {"prefix", "spaces"} or found.count("prefix") > 1 or "spaces" not in found:
-        document.refuse(f"this {_NEEDED}", "normalizer")
+        document.refuse(f"this normalizer {_NEEDED}", "normalizer")
     is_prefixed = "prefix" in found
     dummy = library.MODEL_FLAGS["add_dummy_prefix"] if is_prefixed else 0
     return "prepend" if is_prefixed else "never", library.MODEL_FLAGS["escape_whitespaces"] | dummy
@@ -136,7 +136,7 @@ def _tokens(document: Fields, is_bytes: bool) -> Iterator[AddedToken]:
     for fields in document.children("added_tokens") if document.has("added_tokens") else ():
         content, normalized = fields.string("content"), fields.boolean("normalized")
         if not content or content in seen:
-            fields.refuse("it is empty or a duplicate", "content")
+            fields.refuse("the token is empty or a duplicate", "content")
         for key in ("single_word", "lstrip", "rstrip"):
             if fields.boolean(key):
                 fields.refuse(f"true {_NEEDED}", key)
@@ -147,7 +147,7 @@ def _tokens(document: Fields, is_bytes: bool) -> Iterator[AddedToken]:
 
 
 def _alternatives(texts: list[str]) -> str:
-    """A regular expression for any of these sorted texts, longest first; common beginnings are tried once."""
+    """A regular expression that matches the longest of these sorted texts. Common prefixes are factored out."""
     common = os.path.commonprefix(texts)  # noqa: RUF071
     rests = [text[len(common) :] for text in texts]
     groups = ["".join(_alternatives(list(group))) for _, group in groupby(filter(None, rests), lambda rest: rest[0])]
@@ -155,21 +155,21 @@ def _alternatives(texts: list[str]) -> str:
 
 
 class DirectRules:
-    """See scratch.TextRules. VocabularyError if C cannot encode as this `prepare` asks, or it is damaged."""
+    """See scratch.TextRules. VocabularyError if `document` is damaged or C cannot encode by its rules."""
 
-    memory_factor = 0  # not more than for any model of C
+    memory_factor = 0  # no more than other C models
     warning = ""
 
     def __init__(self, document: Fields, model: c_model.Model, about: About) -> None:
         self._model, self._about = model, about
         self.kind, self.algorithm, self.summary = model.kind.name, model.kind.algorithm, model.kind.summary
         settings = self._settings = Settings.of(document)
-        model.complete()  # is_whole is known then
+        model.complete()  # computes info.is_whole
         texts = sorted(token.content for token in settings.tokens)
         try:
             self._find = re.compile(_alternatives(texts).encode() if texts else b"(?!)")
         except RecursionError:
-            document.refuse("a long chain of tokens that begin alike needs `tokenizers`", "added_tokens")
+            document.refuse("a long chain of tokens with common prefixes requires `tokenizers`", "added_tokens")
         self._ids = {token.content.encode(): token.id for token in settings.tokens}
         self._shown = {token.id: token.content for token in settings.tokens}
         self._special = {token.id for token in settings.tokens if token.special}
@@ -185,16 +185,16 @@ class DirectRules:
         restarts = wanted & known["restart_at_space"]
         if not self._settings.is_bytes and (not info.is_compact or (restarts and info.is_whole)):
             document.refuse(f"this vocabulary {_NEEDED}")
-        self._unknown: bytes | None = None  # the text of Unigram's unknown piece, which C never finds
+        self._unknown: bytes | None = None  # the text of Unigram's unknown piece, which C never matches
         if "lattice" in self._model.kind.sampling and not self._settings.is_bytes:
             self._unknown = self._model.piece(self._about.special.get("unk", -1)) or b""
             if not flags & known["byte_fallback"] or self._unknown not in self._ids:
-                document.refuse(f"unknown characters or the text of the unknown piece {_NEEDED}")
+                document.refuse(f"a model with unknown characters {_NEEDED}")
 
     @cached_property
     def _delegate(self) -> DelegatedRules:
         name, document = self._about.name, writer.write(Vocabulary.of(self._model, self._about))
-        return DelegatedRules(document, name, f"{name}: offsets need `tokenizers`", self._model.dtype)
+        return DelegatedRules(document, name, f"{name}: offsets require `tokenizers`", self._model.dtype)
 
     # ---------------------------------------------------------------------------------------------- encoding ---
 
@@ -268,13 +268,13 @@ class DirectRules:
 
 
 def rules_of(about: About, model: c_model.Model) -> DirectRules | DelegatedRules:
-    """The rules in About.prepare. VocabularyError if they are damaged, or need `tokenizers` and it is not installed."""
+    """The rules in About.prepare. VocabularyError if they are damaged or `tokenizers` is required but not installed."""
     document = Fields(about.prepare, f"{about.name}: ")
     if document.values.get("format") == DELEGATED:
         reason = f"{about.name}: its tokenizer.json {_NEEDED}"
         return DelegatedRules(document.string("json").encode(), about.name, reason, model.dtype)
     if document.values.get("format") != FORMAT:
-        document.refuse("this release does not know it", "format")
+        document.refuse("not supported by this release", "format")
     try:
         return DirectRules(document, model, about)
     except VocabularyError as reason:

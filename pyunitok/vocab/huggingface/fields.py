@@ -9,7 +9,7 @@ from pyunitok.errors import VocabularyError
 
 
 class Fields:
-    """An object of a JSON document, and where it is in it: "file.json: normalizer.normalizers[2]"."""
+    """An object in a JSON document, and its path for messages: "file.json: normalizer.normalizers[2]"."""
 
     def __init__(self, values: Any, where: str) -> None:
         self.where = where
@@ -34,7 +34,7 @@ class Fields:
         try:
             value.encode()
         except UnicodeEncodeError:
-            self.refuse("it has a lone surrogate", key)
+            self.refuse("the string contains a lone surrogate", key)
         return value
 
     def boolean(self, key: str, default: bool | None = None) -> bool:
@@ -48,7 +48,7 @@ class Fields:
     def integer(self, key: str) -> int:
         value = self.values.get(key)
         if type(value) is not int or not 0 <= value < 1 << 32:
-            self.refuse("expected a number within 0..4294967295", key)
+            self.refuse("expected an integer in 0..4294967295", key)
         return value
 
     def child(self, key: str) -> Fields:
@@ -59,14 +59,14 @@ class Fields:
             yield Fields(value, f"{self.path(key)}[{k}]")
 
     def parts(self, key: str, list_key: str) -> list[Fields]:
-        """The parts of a component in their order: a Sequence, nested or not, holds others under `list_key`."""
+        """The parts of a component in order. A Sequence has its parts under `list_key`; nested ones are flattened."""
         return self.child(key)._parts(list_key, 0) if self.has(key) else []
 
     def _parts(self, list_key: str, depth: int) -> list[Fields]:
         if self.string("type") != "Sequence":
             return [self]
         if depth > 20:
-            self.refuse("it is nested too deeply")
+            self.refuse("Sequences are nested too deeply")
         return [part for child in self.children(list_key) for part in child._parts(list_key, depth + 1)]
 
     def list(self, key: str) -> list[Any]:

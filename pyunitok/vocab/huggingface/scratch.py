@@ -1,4 +1,4 @@
-"""RulesScratch: what a thread needs to encode with a model of a tokenizer.json; TextRules: what it asks for."""
+"""RulesScratch, the per-thread state for encoding by the rules of a tokenizer.json, and TextRules, their interface."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from pyunitok.packed import Bytes, Ids, Offsets
 
 
 class TextRules(Protocol):
-    """Encodes and decodes as `tokenizers` does. Immutable: shared by threads.
+    """Encodes and decodes like `tokenizers`. Immutable; threads may share it.
 
     kind, algorithm, summary  of the model, as in _c/kinds.py
-    memory_factor             bytes of memory that a document takes for each of its bytes while it is encoded
-    warning                   for users, where they lose speed; or empty
+    memory_factor             bytes of memory needed to encode one byte of a document
+    warning                   tells users that encoding is slow, or empty
     """
 
     kind: str
@@ -35,29 +35,29 @@ class TextRules(Protocol):
         """dtype[n]: see Tokenizer.encode. InputError if the model has no ids for the text."""
 
     def tokens(self, scratch: RulesScratch, data: bytes) -> list[str]:
-        """The pieces of a text as `tokenizers` shows them."""
+        """The pieces of a text as returned by `tokenizers`."""
 
     def spans(self, data: bytes) -> Offsets:
-        """int64[n, 3]: id, and where its text begins and ends."""
+        """int64[n, 3]: id, begin and end of its text."""
 
     def normalize(self, text: str) -> str: ...
 
     def bytes_of(self, piece: bytes) -> bytes:
-        """What a piece adds to decoded text. VocabularyError if that depends on the pieces beside it."""
+        """The bytes that a piece decodes to. VocabularyError if they depend on adjacent pieces."""
 
     def decode(self, ids: list[int], skip_special: bool) -> str:
-        """The text; a byte that belongs to no character is the lone surrogate U+DC00 + byte."""
+        """The text, with each invalid byte as the lone surrogate U+DC00 + byte."""
 
     def decode_replaced(self, ids: list[int], skip_special: bool) -> str:
-        """The text with U+FFFD for such bytes."""
+        """The text, with each invalid byte as U+FFFD."""
 
 
 def _no_sampling() -> UnitokError:
-    return UnitokError("models of tokenizer.json support neither sampling nor n-best here: use the SentencePiece model")
+    return UnitokError("tokenizer.json models support neither sampling nor n-best; use the SentencePiece model")
 
 
 class RulesScratch(c_scratch.Scratch):
-    """Encodes by TextRules, and by C alone where they allow that."""
+    """Encodes by TextRules, or by C alone if the rules allow it."""
 
     __slots__ = ("_rules",)
 
@@ -77,7 +77,7 @@ class RulesScratch(c_scratch.Scratch):
         return ids
 
     def encode_normalized(self, text: bytes) -> Ids:
-        """dtype[n]: of a text in which spaces stand for U+2581 and nothing is to be normalized."""
+        """dtype[n]: the ids of a normalized text, in which spaces represent U+2581."""
         ids: Ids = np.empty(3 * len(text) + library.ENCODE_SLACK, self._model.dtype)
         offsets, ends = np.array([0, len(text)], np.int64), np.zeros(2, np.int64)
         n_ids = super().encode_batch(np.frombuffer(text, np.uint8), offsets, ids, ends, prepared=True)
@@ -111,11 +111,11 @@ class RulesScratch(c_scratch.Scratch):
         eod_id: int = -1, open_start: bool = False, open_end: bool = False, state: c_scratch.State | None = None,
         sampling: Any = None, documents: Offsets | None = None, prepared: bool = False,
     ) -> int:  # fmt: skip
-        """InputError names the document of these by `document`."""
+        """The attribute `document` of an InputError is the index of the document in the batch."""
         if sampling is not None:
             raise _no_sampling()
         if open_start or open_end:
-            raise ValueError("documents must be complete for this model")
+            raise ValueError("this model requires complete documents")
         if self._rules.is_plain(data, offsets):
             return super().encode_batch(data, offsets, ids, id_offsets, eod_id=eod_id)
         done = 0
@@ -134,6 +134,6 @@ class RulesScratch(c_scratch.Scratch):
 
 def _put(found: Ids, ids: Ids, at: int) -> int:
     if at + len(found) > len(ids):
-        raise library.CapacityError("the array for ids is too small")
+        raise library.CapacityError("the id array is too small")
     ids[at : at + len(found)] = found
     return at + len(found)

@@ -1,7 +1,7 @@
-"""tokenizer.json, written: of byte-level models, and of models that were read from such a file.
+"""Write a tokenizer.json for byte-level models and for models that were read from one. A byte-level model gets:
 
-    pre-tokenizer   ByteLevel without its pattern; a Split at spaces stands before, if no piece crosses one
-    model           BPE or Unigram with pieces for all 256 bytes, each a character as in vocab/byte_level.py
+    pre-tokenizer   ByteLevel without its pattern, after a Split at spaces if no piece crosses a space
+    model           BPE or Unigram; vocab/byte_level.py maps the bytes of its pieces to characters
     decoder         ByteLevel
 """
 
@@ -18,7 +18,7 @@ from pyunitok._c.library import MODEL_FLAGS
 from pyunitok.vocab import byte_level
 from pyunitok.vocab.vocabulary import CONTROL, Vocabulary, split
 
-# What a word is to BPE of tokenizers, which is slow for long ones.
+# Splits texts into words, because the BPE of `tokenizers` is slow for long segments.
 SPLIT = {"type": "Split", "pattern": {"Regex": " *[^ ]+| +"}, "behavior": "Isolated", "invert": False}
 PARTS = ("normalizer", "pre_tokenizer", "post_processor", "decoder")  # of a tokenizer.json, besides model and tokens
 _OPTIONS = {"add_prefix_space": False, "trim_offsets": True, "use_regex": False}
@@ -27,8 +27,10 @@ _FLOAT = re.compile(r"(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?")
 
 
 def write(vocabulary: Vocabulary) -> bytes:
-    """The complete file. Of a byte-level vocabulary from train/byte_level.py, or one from file.read(): then what stood
-    around the model in that file, tokens included, is written as it was."""
+    """The contents of the file. The vocabulary must be from train/byte_level.py or from file.read().
+
+    In the latter case, everything except the model, including added tokens, is copied from the original file.
+    """
     prepare = vocabulary.prepare or {}
     if "json" in prepare:
         text: str = prepare["json"]
@@ -58,7 +60,7 @@ def write(vocabulary: Vocabulary) -> bytes:
     if vocabulary.prepare is not None:
         document.update((key, prepare.get(key)) for key in PARTS)
         document["added_tokens"] = prepare.get("added_tokens") or []
-        if not is_bytes:  # tokens that only this list has match nothing in the model
+        if not is_bytes:  # omit the pieces that file._pack() added for tokens outside the model
             more = {token["id"] for token in document["added_tokens"]}
             own = {id_: name for id_, name, c in zip(ids, names, is_control, strict=True) if not (c and id_ in more)}
     model = (_bpe if has_merges else _unigram)(vocabulary, own)
@@ -66,7 +68,7 @@ def write(vocabulary: Vocabulary) -> bytes:
 
 
 def _is_utf8(document: Any) -> bool:
-    """Whether no string has a lone surrogate, which only an escape can spell."""
+    """Whether no string has a lone surrogate, which JSON must escape."""
     try:
         return bool(json.dumps(document, ensure_ascii=False).encode())
     except UnicodeEncodeError:
@@ -94,7 +96,7 @@ def _unigram(vocabulary: Vocabulary, names: dict[int, str]) -> dict[str, Any]:
     assert vocabulary.scores is not None
     prepare, unknown = vocabulary.prepare or {}, vocabulary.special.get("unk")
     scores = dict(zip(vocabulary.ids.tolist(), vocabulary.scores.tolist(), strict=True))
-    if unknown is not None:  # in the model of C it has the least of all scores
+    if unknown is not None:  # restore its score, which file._pack() replaced by the least score
         scores[unknown] = prepare.get("unknown_score", 0.0)
     vocab = [
         [names.get(id_, ""), _number(scores.get(id_, 0.0)) if prepare else scores[id_]]
@@ -108,21 +110,23 @@ def crosses_spaces(pieces: list[bytes]) -> bool:
 
 
 def _number(score: float) -> float:
-    """A number that serde_json reads as this score, once it is written."""
+    """A number whose repr serde_json reads as this score."""
     near = (score, nextafter(score, inf), nextafter(score, -inf))
     return next((x for x in near if serde_float(repr(x)) == score), score)
 
 
 def serde_float(text: str) -> float:
-    """A number of JSON as serde_json reads it, which tokenizers is built on: its digits as an integer, rounded, then
-    one multiplication or division by a power of ten. Some scores come out one unit beside the nearest."""
+    """Parse a JSON number like serde_json, which `tokenizers` uses.
+
+    It rounds the digits to a float, then multiplies or divides by a power of ten. This may be off by one ulp.
+    """
     match = _FLOAT.fullmatch(text)
     assert match is not None
     digits, exponent = match[2] + (match[3] or ""), int((match[4] or "0")[:9]) - len(match[3] or "")
     digits = digits.lstrip("0") or "0"
     significand = int(digits[:20])
     n_digits = 20
-    while significand > 0xFFFFFFFFFFFFFFFF or n_digits > len(digits):  # digits that no longer fit are left out
+    while significand > 0xFFFFFFFFFFFFFFFF or n_digits > len(digits):  # drop digits beyond 64 bits
         n_digits -= 1
         significand = int(digits[:n_digits])
     exponent += len(digits) - n_digits
