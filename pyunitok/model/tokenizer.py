@@ -1,4 +1,4 @@
-"""Tokenizer: text to ids and back. The class that everything else here is built around."""
+"""Tokenizer: text to ids and back."""
 
 from __future__ import annotations
 
@@ -55,7 +55,6 @@ class Tokenizer(TokenizerSampling, TokenizerPieces):
                 "a Tokenizer is made by Tokenizer.default(), Tokenizer.from_file(path) or Tokenizer.from_pieces(pieces)"
             )
         self.codec = Codec(model, about)
-        self._scratches = self.codec.scratches
         self.name = about.name
         self.path = path
 
@@ -65,15 +64,16 @@ class Tokenizer(TokenizerSampling, TokenizerPieces):
     def from_file(
         cls, path: str | os.PathLike[str], *, engine: Engine = "double-array", cpu: str | None = None
     ) -> Tokenizer:
-        """Open a model file, recognised by its content: native, RWKV World text or JSON, SentencePiece,
-        BytePiece, Hugging Face's tokenizer.json. "unitok-v1" (default()) and "rwkv-world" (the vocabulary of the
-        distribution pyrwkv-tokenizer) are names of vocabularies, unless there is a file of that name.
+        """Open a model file: native, RWKV World text or JSON, SentencePiece, BytePiece, or Hugging Face's
+        tokenizer.json. The format is recognised by the content. Unless there is a file of that name, "unitok-v1" is
+        default(), and "rwkv-world" is the vocabulary of the distribution pyrwkv-tokenizer.
 
-        engine  "double-array" (the default) or, for greedy longest prefix, "hat"; the same ids
-        cpu     None for the best that this processor has, or "portable", "sse2", "avx2", "avx512", "neon"; the same ids
+        engine  "double-array" (the default) or, for greedy longest prefix, "hat"; the ids do not depend on it
+        cpu     the instruction set: "portable", "sse2", "avx2", "avx512" or "neon"; None: the best that this processor
+                supports; the ids do not depend on it
 
         Raises FileNotFoundError, VocabularyError or ModelFormatError (naming file and line or byte), CpuError.
-        A native file is mapped into memory, not read: replace it by a new file, never overwrite it in place.
+        A native file is memory-mapped: to replace it, rename a new file over it; never overwrite it in place.
         """
         found = known.find(path)
         if found == known.FILE:
@@ -85,7 +85,7 @@ class Tokenizer(TokenizerSampling, TokenizerPieces):
 
     @classmethod
     def default(cls, *, engine: Engine = "double-array", cpu: str | None = None) -> Tokenizer:
-        """The vocabulary unitok-v1, which is part of this package. Its ids never change."""
+        """The vocabulary unitok-v1, which this package includes. Its ids never change."""
         return cls(*open_model(known.FILE, engine=engine, cpu=cpu))
 
     @classmethod
@@ -101,9 +101,9 @@ class Tokenizer(TokenizerSampling, TokenizerPieces):
     ) -> Tokenizer:
         """A greedy longest-prefix tokenizer over these pieces.
 
-        pieces    {piece: id}, or pieces with the ids 0, 1, 2, …; str stands for its UTF-8 bytes
-        eod       the id that ends documents (a piece, or an id that may have none), or None
-        fallback  what a byte becomes that no piece covers; needed only where one of the 256 bytes is no piece
+        pieces    {piece: id}, or pieces that get the ids 0, 1, 2, …; a str stands for its UTF-8 bytes
+        eod       the piece or id that ends documents, or None; an id need not have a piece
+        fallback  the piece or id for bytes that no piece covers; required unless all 256 bytes are pieces
 
         Raises VocabularyError, naming the piece, for an empty or repeated piece, an id that is repeated or not within
         0..4194303, and a byte without a piece.
@@ -135,7 +135,7 @@ class Tokenizer(TokenizerSampling, TokenizerPieces):
         return cls(vocabulary.build(engine=engine, cpu=cpu), vocabulary.about(name))
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the native form: it opens by memory-mapping, with nothing to rebuild."""
+        """Write a native file, which opens by memory-mapping and needs no building."""
         native.save(path, self.codec.model, self.codec.about)
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -147,21 +147,14 @@ class Tokenizer(TokenizerSampling, TokenizerPieces):
     def encode(self, text: str | bytes, *, special: bool = True, add_special: bool = False) -> Ids:
         """dtype[n]: the ids of one document. Any bytes encode; a str with a lone surrogate raises UnicodeEncodeError.
 
-        The reference of the model's format decides them: RWKV's TRIE_TOKENIZER, sentencepiece, bytepiece, tokenizers.
-        O(n). For models of Hugging Face, which alone have such tokens and a template:
-            special      False: special tokens in the text are text (encode_special_tokens of tokenizers)
-            add_special  True: the ids of the file's template around those of the text
+        They equal those of the reference for the model's format: RWKV's TRIE_TOKENIZER, sentencepiece, bytepiece or
+        tokenizers. O(n). Only for Hugging Face models:
+            special      False: encode special tokens in the text as plain text (encode_special_tokens of tokenizers)
+            add_special  True: apply the file's template, which adds ids before and after those of the text
         """
         if not special or add_special:
             return self._encode_special(text, special, add_special)
-        data = text.encode() if text.__class__ is str else as_bytes(text)
-        try:  # Codec.scratch() spelled out: this path is measured in nanoseconds
-            scratch = self._scratches.pop()
-        except IndexError:
-            scratch = self.codec.new_scratch()
-        ids: Ids = scratch.encode(data)
-        self._scratches.append(scratch)
-        return ids
+        return self.codec.encode(text.encode() if text.__class__ is str else as_bytes(text))
 
     def _encode_special(self, text: str | bytes, special: bool, add_special: bool) -> Ids:
         rules = self.codec.rules
@@ -180,10 +173,10 @@ class Tokenizer(TokenizerSampling, TokenizerPieces):
             return scratch.count(as_bytes(text))
 
     def encode_batch(self, docs: Iterable[str | bytes] | Packed, threads: int | None = None) -> Packed:
-        """The ids of many documents: item i is dtype[...], what encode(docs[i]) gives.
+        """The ids of many documents: item i equals encode(docs[i]).
 
-        docs     str, bytes, or a Packed of uint8
-        threads  at most this many; None: one per MiB of text, up to the available cores
+        docs     an iterable of str or bytes, or a Packed of uint8
+        threads  the maximum; None: one per MiB of text, up to the available cores
 
         Raises UnicodeEncodeError as encode, and TypeError for anything but text; both name the document.
         """
@@ -193,8 +186,8 @@ class Tokenizer(TokenizerSampling, TokenizerPieces):
         return batch.encode_batch(self.codec, batch.documents_of(docs), threads)
 
     def encode_as_pieces(self, text: str | bytes) -> list[str]:
-        """The pieces of a text. Invalid UTF-8 shows as <0xE3>; an unknown character shows as itself. Hugging Face: what
-        tokenizers has as `tokens`; there, BPE shows the unknown piece."""
+        """The pieces of a text. Invalid UTF-8 shows as <0xE3>; an unknown character shows as itself. Hugging Face: the
+        `tokens` of tokenizers, where BPE shows the unknown piece."""
         codec, data = self.codec, as_bytes(text)
         if codec.rules is not None:
             with codec.scratch() as scratch:
@@ -215,10 +208,10 @@ class Tokenizer(TokenizerSampling, TokenizerPieces):
     def encode_with_offsets(self, text: str | bytes) -> tuple[Ids, Offsets]:
         """dtype[n] ids and int64[n, 2] spans: token k comes from text[spans[k, 0] : spans[k, 1]].
 
-        Spans count bytes for bytes, characters for str; a token that begins or ends inside a character has all of it in
-        its span. SentencePiece models give sentencepiece's spans: some are empty, and of the byte pieces of
-        a character only the last has it; models of tokenizer.json give those of tokenizers, which must be installed.
-        Slower than encode, and O(n) memory.
+        Spans count bytes if the text is bytes, and characters if it is str; the span of a token that begins or ends
+        inside a character includes the complete character. SentencePiece models return sentencepiece's spans: some are
+        empty, and of the byte pieces of a character only the last has a span. Models of tokenizer.json return those of
+        tokenizers, which must be installed. Slower than encode, with O(n) memory.
         """
         data = as_bytes(text)
         with self.codec.scratch() as scratch:
@@ -233,19 +226,20 @@ class Tokenizer(TokenizerSampling, TokenizerPieces):
         return table[:, 0].astype(self.dtype), spans
 
     def normalize(self, text: str | bytes) -> str:
-        """The text that is encoded: SentencePiece's normalization, with U+2581 for spaces; BytePiece's NFC; that of a
-        tokenizer.json, as for a text without added tokens; RWKV's as it is."""
+        """The text as the model encodes it. SentencePiece: normalized, with U+2581 for spaces; BytePiece: in NFC;
+        tokenizer.json: normalized as a text without added tokens; RWKV: unchanged."""
         return self.codec.normalize(as_bytes(text))
 
     # ----------------------------------------------------------------------------------------------- decoding ---
 
     def decode(self, ids: Iterable[int], errors: Errors = "strict", *, skip_special: bool = True) -> str:
-        """The text of ids: any sequence, array or tensor of integers. "strict" raises UnicodeDecodeError for invalid
-        UTF-8, "replace" puts U+FFFD there (for SentencePiece models one a byte, as it does); IdError.
+        """The text of any sequence, array or tensor of integers. Raises IdError as decode_bytes. For invalid UTF-8,
+        "strict" raises UnicodeDecodeError and "replace" inserts U+FFFD (for SentencePiece models one per byte, like
+        sentencepiece).
 
-        skip_special  models of Hugging Face: special tokens decode to nothing (skip_special_tokens of tokenizers)
+        skip_special  Hugging Face models: special tokens decode to nothing (skip_special_tokens of tokenizers)
         """
-        if ids.__class__ is list and self.codec.decodes_few:  # a few: measured in nanoseconds
+        if ids.__class__ is list and self.codec.decodes_few:  # faster for a few ids
             data = self.codec.model.decode_few(ids)
             if data is not None:
                 try:
@@ -259,8 +253,9 @@ class Tokenizer(TokenizerSampling, TokenizerPieces):
         """The bytes of any sequence of ids. IdError names the first id that has no piece, and its position.
 
         An eod id without a piece decodes to nothing, a fallback id without one to U+FFFD. SentencePiece: the first
-        space goes if the model adds or removes such, byte pieces are their bytes, control symbols nothing; then the
-        model's denormalizer, if it has one. Hugging Face: what the file's decoders make of them, no special tokens.
+        space is removed if the model adds or removes such spaces, byte pieces decode to their bytes and control symbols
+        to nothing; then the model's denormalizer applies, if it has one. Hugging Face: the file's decoders apply, and
+        special tokens decode to nothing.
         """
         return self.codec.decode_bytes(as_ids(ids, self.dtype))
 
@@ -280,24 +275,23 @@ class Tokenizer(TokenizerSampling, TokenizerPieces):
 
     @property
     def kind(self) -> str:
-        """How it encodes: "longest", "unigram", "bpe", "char" or "word"; a tokenizer.json may also be "wordpiece" or
-        "wordlevel"."""
+        """"longest", "unigram", "bpe", "char" or "word"; for a tokenizer.json also "wordpiece" or "wordlevel"."""
         return self.codec.rules.kind if self.codec.rules else self.codec.model.kind.name
 
     @property
     def algorithm(self) -> str:
-        """What decides the ids, with a version: tokens made by another are not comparable."""
+        """The algorithm that determines the ids, with a version. Ids of different algorithms are not comparable."""
         return self.codec.rules.algorithm if self.codec.rules else self.codec.model.kind.algorithm
 
     @property
     def lossless(self) -> bool:
-        """Whether decode_bytes(encode(x)) == x for every x. No SentencePiece model is: U+2581 comes back
-        as a space; nor BytePiece: what comes back is in Unicode's form NFC."""
+        """Whether decode_bytes(encode(x)) == x for every x. False for SentencePiece models, which decode U+2581 to a
+        space, and for BytePiece models, which decode to NFC."""
         return self.codec.lossless
 
     @property
     def engine(self) -> str:
-        """What finds the longest piece: "double-array" or "hat"."""
+        """The data structure that finds the longest piece: "double-array" or "hat"."""
         return next(name for name, number in library.ENGINES.items() if number == self.codec.model.info.engine)
 
     @property
@@ -307,13 +301,14 @@ class Tokenizer(TokenizerSampling, TokenizerPieces):
 
     @property
     def memory_bytes(self) -> int:
-        """What the model holds; each thread that encodes holds some 4 MiB more, for Unigram 16 MiB."""
+        """The model's memory. Each thread that encodes adds about 4 MiB, or 16 MiB for Unigram, which the Tokenizer
+        keeps for later calls."""
         self.codec.model.complete()
         return int(self.codec.model.info.memory_bytes)
 
     @cached_property
     def sha256(self) -> str:
-        """Of the vocabulary itself (pieces, ids, special ids), whichever file it came from."""
+        """The SHA-256 of the vocabulary (pieces, ids, special ids), whichever file it came from."""
         model, about = self.codec.model, self.codec.about
         digest = hashlib.sha256(f"pyunitok {self.kind} 1\n".encode())
         if model.kind.has_spec:
@@ -327,7 +322,7 @@ class Tokenizer(TokenizerSampling, TokenizerPieces):
         return digest.hexdigest()
 
     def __eq__(self, other: object) -> bool:
-        """Whether the other has the same vocabulary: the same ids for every text."""
+        """Whether the other has the same vocabulary, and so the same ids for every text."""
         return self is other or (isinstance(other, Tokenizer) and self.sha256 == other.sha256)
 
     def __hash__(self) -> int:

@@ -44,8 +44,8 @@ class Encoded:
 
 
 class Encoder:
-    """Called with a block in any thread. Each thread has its own scratch, which may come from another run: a scratch
-    learns from the first 16 MB of text, and the units of a run on a cluster are not much larger.
+    """Called with a block in any thread. The scratches outlive a run: they learn from the first 16 MB of text, and the
+    units of a run on a cluster are not much larger.
 
     carry  the encoder's state between two parts of a document, in hexadecimal, for Workers
     """
@@ -53,11 +53,9 @@ class Encoder:
     def __init__(self, plan: Plan, start: Position = BEGINNING) -> None:
         self.carry = Carry(start.state)
         self._plan = plan
-        self._own = threading.local()
         self._held, self._changed = 0, threading.Condition()  # bytes of memory for documents being encoded
         self._dtype = plan.tokenizer.codec.dtype
         self._idle: list[Ids] = []
-        self._scratches: list[c_scratch.Scratch] = []  # of all threads
 
     def __call__(self, block: Block) -> Encoded:
         plan, has_eod = self._plan, self._plan.eod_id is not None
@@ -79,16 +77,9 @@ class Encoder:
         """Its ids have been written."""
         self._idle.append(encoded.ids)
 
-    def end(self) -> None:
-        """Leave the scratches to the next run; no thread may use this encoder any more."""
-        self._plan.tokenizer.codec.scratches += self._scratches
-
     def _encode(self, block: Block, state: c_scratch.State) -> tuple[Ids, Offsets, int]:
         """The block's ids in a reused array, the offsets of the documents in it, and the number of ids."""
         plan, n_docs = self._plan, block.n_docs
-        if not hasattr(self._own, "scratch"):
-            self._own.scratch = plan.tokenizer.codec.take_scratch()
-            self._scratches.append(self._own.scratch)
         offsets = block.offsets[: n_docs + 1]
         room = int(offsets[-1]) + n_docs + library.ENCODE_SLACK
         ids = self._idle.pop() if self._idle else np.empty(0, self._dtype)
@@ -99,8 +90,8 @@ class Encoder:
             if len(ids) < room or ids.dtype != self._dtype:
                 ids = np.empty(max(room, plan.options.block_bytes + 4096), self._dtype)
             try:
-                with self._memory_for(block):
-                    n_ids = self._own.scratch.encode_batch(
+                with self._memory_for(block), plan.tokenizer.codec.scratch() as scratch:
+                    n_ids = scratch.encode_batch(
                         block.data, offsets, ids, id_offsets, eod_id=eod_id, open_start=block.inside > 0,
                         open_end=block.open_end, state=state, sampling=sampling, documents=block.numbers,
                     )  # fmt: skip

@@ -210,7 +210,6 @@ def _write_blocks(plan: Plan, writer: Writer, interrupts: Interrupts, callbacks:
                     writer.checkpoint_if_due()
                 encoder.reuse(result.value)
                 callbacks.on_progress(tally.progress)
-        encoder.end()
     except InputError as error:
         if not writer.may_leave_out(error):
             raise
