@@ -48,7 +48,7 @@ def test_words_of_a_search_are_quoted(corpus: Path) -> None:
 @pytest.mark.parametrize("command", ["index c.jsonl -o idx", "stats c.jsonl", "export c.jsonl --to npy -o x"])
 def test_text_is_to_be_tokenized_first(corpus: Path, command: str) -> None:
     printed = said(corpus, *command.split())
-    assert "c.jsonl: text, not tokens" in printed and "pyunitok tokenize c.jsonl -o ids.u16" in printed
+    assert "c.jsonl is text, not tokens" in printed and "pyunitok tokenize c.jsonl -o ids.u16" in printed
 
 
 def test_one_document(corpus: Path) -> None:

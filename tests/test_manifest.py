@@ -127,14 +127,14 @@ def test_json_that_python_refuses(text):
 
 def test_a_newer_release_is_named(made):
     _, manifest, _ = made
-    with pytest.raises(OutputError, match=r"another release of pyunitok \(format version 2, this one reads 1\)"):
+    with pytest.raises(OutputError, match=r"another release of pyunitok \(format version 2, but this release reads 1\)"):
         Manifest.parse(json.dumps(manifest | {"version": 2}).encode(), "m")
 
 
 def test_text_that_was_not_counted(made):
     """Bytes per token would be those of other text."""
     _, manifest, _ = made
-    wanted = "the inputs do not have as many bytes of text as the file"
+    wanted = "the text bytes of the inputs do not add up to those of the file"
     with pytest.raises(OutputError, match=wanted):
         Manifest.parse(json.dumps({k: v for k, v in manifest.items() if k != "text_bytes"}).encode(), "m")
 

@@ -195,7 +195,7 @@ def test_urls_that_cannot_be(tmp_path):
     Unreliable().pipe("/bucket/x/y", b"")
     with pytest.raises(OutputError, match="is a folder"):
         Spool("unreliable://bucket/x", tmp_path)._size("")
-    with pytest.raises(OutputError, match="must be local: download it"):
+    with pytest.raises(OutputError, match="must be local to be memory-mapped; download it"):
         pyunitok.open(URL)
 
 

@@ -64,7 +64,7 @@ class TokenArray(Documents):
         """The model that made the file, as named by the manifest and checked by its hash."""
         if self._tokenizer is None:
             if self.manifest is None:
-                raise ModelFormatError(f"{self.path} has no manifest: give its model (-m, model=)")
+                raise ModelFormatError(f"{self.path} has no manifest; give its model with -m or model=")
             self._tokenizer = find_model(self.manifest, str(self.path))
         return self._tokenizer
 
@@ -140,7 +140,7 @@ class TokenArray(Documents):
         """metadata() of all documents as a sequence, which is not thread-safe."""
         path = metadata_path(self.path)
         if not path.exists():
-            raise OutputError(f"{self.path} has no metadata ({path.name}): tokenize --metadata keeps it")
+            raise OutputError(f"{self.path} has no metadata ({path.name}); `tokenize --metadata` writes it")
         ret = Metadata(path)
         if len(ret) != len(self):
             raise OutputError(f"{path} describes {len(ret)} documents, but {self.path} has {len(self)}")
@@ -199,8 +199,8 @@ def map_tokens(path: StrPath, dtype: Any, model: Tokenizer | None) -> TokenArray
     name = os.fspath(path)
     if is_url(name):
         raise OutputError(
-            f"{name}: a token file is mapped into memory and must be local: download it with its .ends and .json, "
-            "and open that"
+            f"{name}: a token file must be local to be memory-mapped; download it with its .ends and .json and open "
+            "the copy"
         )
     ends_path, manifest_path = sidecars(path)
     if not Path(path).is_file():
@@ -209,10 +209,10 @@ def map_tokens(path: StrPath, dtype: Any, model: Tokenizer | None) -> TokenArray
         suffix = Path(name).suffix.lower()
         if formats.by_suffix(suffix) or compressions.by_suffix(suffix) is not compressions.NONE:
             first = f"pyunitok tokenize {shlex.quote(name)} -o ids.u16"
-            raise OutputError(f"{name}: text, not tokens; run this first: {first}")
+            raise OutputError(f"{name} is text, not tokens; run this first: {first}")
         if dtype is None:
             raise MissingFileError(
-                f"{name}: its manifest {manifest_path} is missing; to use the bare ids, "
+                f"{name}: its manifest {manifest_path} is missing; to open the bare ids, use "
                 "pyunitok.open(..., dtype='uint16')"
             )
         wanted = np.dtype(dtype).str
@@ -240,5 +240,5 @@ def map_tokens(path: StrPath, dtype: Any, model: Tokenizer | None) -> TokenArray
 def _map(path: StrPath, dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
     size = Path(path).stat().st_size
     if size % dtype.itemsize:
-        raise OutputError(f"{os.fspath(path)}: {size} bytes are not a whole number of {dtype.name} items")
+        raise OutputError(f"{os.fspath(path)}: its size of {size} bytes is not a multiple of the size of {dtype.name}")
     return np.memmap(path, dtype, "r") if size else np.empty(0, dtype)

@@ -50,7 +50,7 @@ def detokenize(array: TokenArray, tokenizer: Tokenizer, out: Sink, on_bytes: Cal
             on_bytes(len(part))
         first += record.documents
     if first != len(array):
-        raise OutputError(f"{array.path}: the inputs of the manifest have {first} documents, the file {len(array)}")
+        raise OutputError(f"{array.path} has {len(array)} documents, but the inputs in its manifest have {first}")
     return written
 
 

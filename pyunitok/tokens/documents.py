@@ -166,7 +166,7 @@ class Windows:
 
     def __init__(self, docs: Documents, n: int, stride: int) -> None:
         if n < 1 or stride < 1:
-            raise ValueError(f"a window and a stride must have at least one token, not {n} and {stride}")
+            raise ValueError(f"n and stride must be at least 1, not {n} and {stride}")
         self.n, self.stride = operator.index(n), operator.index(stride)
         self._docs = docs
 
@@ -219,7 +219,7 @@ def checked(numbers: Any, low: int, high: int, what: str) -> Ints:
     """The numbers as int64[...]. IndexError if one is not in low..high - 1, TypeError if they are not integers."""
     numbers = np.asarray(numbers)
     if numbers.size and numbers.dtype.kind not in "iu":
-        raise TypeError(f"{what}s are ints, not {numbers.dtype}")
+        raise TypeError(f"{what}s must be ints, not {numbers.dtype}")
     wrong = (numbers < low) | (numbers >= high)
     if wrong.any():
         raise IndexError(f"{what} {numbers[wrong].flat[0]} of {high}")

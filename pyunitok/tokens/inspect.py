@@ -18,7 +18,8 @@ TOKEN_SUFFIXES = {".u16", ".u32", ".bin"}  # usual suffixes of token files
 
 
 def rows(path: str | os.PathLike[str]) -> Rows:
-    """Of whatever the file is. MissingFileError if there is none; the opener's error where it is neither."""
+    """Describes a model or a token file. MissingFileError if the file is missing; the opener's error if it is neither.
+    """
     name = os.fspath(path)
     if is_token_file(path) or is_url(name):
         return token_rows(path)
@@ -34,17 +35,17 @@ def rows(path: str | os.PathLike[str]) -> Rows:
 
 def _lossless(tokenizer: Tokenizer) -> str:
     if tokenizer.lossless:
-        return "yes: any bytes come back exactly"
+        return "yes: decoding restores all bytes exactly"
     if (tokenizer.codec.about.prepare or {}).get("format"):
-        return "no: text comes back as it is normalized, as far as the decoders of the file undo it"
+        return "no: decoding returns normalized text, as far as the file's decoders do not reverse it"
     if tokenizer.codec.about.prepare:
-        return "no: text comes back in Unicode's form NFC"
+        return "no: decoding returns text in Unicode NFC"
     if not tokenizer.codec.normalizes:
         is_greedy = not tokenizer.codec.model.kind.has_spec
         return f"no: bytes without a piece become id {tokenizer.fallback_id}" if is_greedy else "no"
     if tokenizer.codec.model.info.flags & library.MODEL_FLAGS["byte_fallback"]:
-        return "no: text comes back as it is normalized, U+2581 as a space, bytes that are no UTF-8 as U+FFFD"
-    return f"no: text comes back as it is normalized, and unknown characters become id {tokenizer.unk_id}"
+        return "no: decoding returns normalized text, with U+2581 as a space and invalid UTF-8 as U+FFFD"
+    return f"no: decoding returns normalized text, and unknown characters become id {tokenizer.unk_id}"
 
 
 def _rules(tokenizer: Tokenizer) -> str:

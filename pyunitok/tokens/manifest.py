@@ -223,14 +223,14 @@ class Manifest:
             if values.get("version") != VERSION:
                 raise OutputError(
                     f"{name}: written by another release of pyunitok (format version {values.get('version')!r}, "
-                    f"this one reads {VERSION})"
+                    f"but this release reads {VERSION})"
                 )
             if isinstance(values.get("inputs"), list):
                 values["inputs"] = [_record_values(record) for record in values["inputs"]]
             manifest = msgspec.convert(values, cls)
             manifest._check()
             manifest.inputs = [without_secrets(record) for record in manifest.inputs]  # the manifest is untrusted
-        except (ValueError, RecursionError, msgspec.ValidationError) as error:  # no ValueError before msgspec 0.21
+        except (ValueError, RecursionError, msgspec.ValidationError) as error:
             if isinstance(error, OutputError):
                 raise
             raise OutputError(f"{name}: not a valid manifest of a token file: {error}") from None
@@ -245,7 +245,7 @@ class Manifest:
         for suffix, n_bytes in self.sizes().items():
             path = out.with_name(out.name + suffix)
             if not path.exists() or path.stat().st_size != n_bytes:
-                raise OutputError(f"{path} does not have the {n_bytes} bytes of its manifest{advice}")
+                raise OutputError(f"{path} does not have the size in its manifest, {n_bytes} bytes{advice}")
 
     def _check(self) -> None:
         """ValueError or ValidationError if a field that other code relies on is invalid."""
@@ -253,13 +253,13 @@ class Manifest:
             if (values := getattr(self, name)) is not None:
                 msgspec.convert(values, form)
         if self.shard is not None and self.shard["index"] >= self.shard["count"]:
-            raise ValueError(f"shard {self.shard['index']} of {self.shard['count']}")
+            raise ValueError(f"there is no shard {self.shard['index']} of {self.shard['count']}")
         if sum(record.documents for record in self.inputs) != self.documents:
-            raise ValueError("the inputs do not have as many documents as the file")
+            raise ValueError("the documents of the inputs do not add up to those of the file")
         if sum(record.tokens for record in self.inputs) != self.tokens:
-            raise ValueError("the inputs do not have as many tokens as the file")
+            raise ValueError("the tokens of the inputs do not add up to those of the file")
         if sum(record.text_bytes for record in self.inputs) != self.text_bytes:
-            raise ValueError("the inputs do not have as many bytes of text as the file")
+            raise ValueError("the text bytes of the inputs do not add up to those of the file")
         for text in [text for one in self.inputs for text in (one.path, one.separator)]:
             os.fsencode(text or "")  # UnicodeEncodeError if no file name and no separator can contain it
 

@@ -108,7 +108,7 @@ class MetadataFile:
             frame = file.read(end - frame_at)
         try:
             if not 0 <= zstandard.frame_content_size(frame) <= MAX_FRAME_BYTES:
-                raise OutputError(f"{path}: byte {frame_at}: a frame of more than {MAX_FRAME_BYTES:,} bytes")
+                raise OutputError(f"{path}: byte {frame_at}: the frame is larger than {MAX_FRAME_BYTES:,} bytes")
             lines = zstandard.ZstdDecompressor().decompress(frame).split(b"\n", n_documents - first)
         except zstandard.ZstdError as error:
             raise OutputError(f"{path}: byte {frame_at}: {error}") from error
@@ -161,18 +161,18 @@ class Metadata(Sequence[dict[str, Any]]):
         n_values = 1 + sum(map(line.count, (b",", b"[", b"{")))
         if CHARACTER_BYTES * len(line) + OBJECT_BYTES * n_values > MAX_PARSED_BYTES:
             raise OutputError(
-                f"{self._path}: document {i}: {len(line):,} bytes of JSON with some {n_values:,} values; line() gives"
-                " them as they are"
+                f"{self._path}: document {i}: {len(line):,} bytes of JSON with about {n_values:,} values are too large "
+                "to parse; line() returns the JSON"
             )
         try:
             ret = json.loads(line)
         except (ValueError, RecursionError) as error:
             raise OutputError(f"{self._path}: document {i}: invalid JSON: {error}") from error
         if not isinstance(ret, dict) or not isinstance(ret.get("metadata", {}), dict | None):
-            raise OutputError(f"{self._path}: document {i}: not a JSON object, or its metadata is not one")
+            raise OutputError(f"{self._path}: document {i}: the line or its metadata is not a JSON object")
         if not isinstance(ret.get("file"), str) or not isinstance(ret.get("line", 1), int):
-            raise OutputError(f"{self._path}: document {i}: does not say which file and line it comes from")
-        ret["file"] = shown(ret["file"])  # a stranger's file may hold secrets
+            raise OutputError(f"{self._path}: document {i}: the file or the line of the document is missing or invalid")
+        ret["file"] = shown(ret["file"])  # an untrusted file may contain URLs with secrets
         return ret
 
     def line(self, i: int) -> bytes:
@@ -202,14 +202,14 @@ class Metadata(Sequence[dict[str, Any]]):
             n_bytes = zstandard.frame_content_size(compressed)
             if not 0 <= n_bytes <= MAX_FRAME_BYTES:
                 size = "an unknown number of" if n_bytes < 0 else f"{n_bytes:,}"
-                raise OutputError(f"{where}: a frame of {size} bytes; {MAX_FRAME_BYTES:,} are allowed")
+                raise OutputError(f"{where}: the frame has {size} bytes; at most {MAX_FRAME_BYTES:,} are allowed")
             data = zstandard.ZstdDecompressor().decompress(compressed)
         except zstandard.ZstdError as error:
             raise OutputError(f"{where}: {error}") from error
         n_lines = self._firsts[frame + 1] - self._firsts[frame]
         # Only the last line may exceed FRAME_BYTES, which bounds the number of lines.
         if data.count(b"\n") != n_lines or data.rfind(b"\n", 0, -1) >= FRAME_BYTES or not data.endswith(b"\n"):
-            raise OutputError(f"{where}: its lines are not those of the index")
+            raise OutputError(f"{where}: the number of lines differs from the index")
         return data.split(b"\n")[:-1]
 
 
@@ -240,7 +240,7 @@ def _read_heads(path: Path) -> tuple[list[tuple[int, int]], int]:
             file.seek(at)
             head = file.read(8 + _HEAD_BYTES)
             if head[:8] != struct.pack("<II", _SKIPPABLE, _HEAD_BYTES) or len(head) < 8 + _HEAD_BYTES:
-                raise OutputError(f"{path}: byte {at}: no metadata begins here")
+                raise OutputError(f"{path}: byte {at}: expected the head of a metadata frame")
             n_frame, n_lines = struct.unpack("<QQ", head[8:])
             index.append((at + len(head), n_documents))
             n_documents += n_lines

@@ -45,13 +45,13 @@ def find_model(manifest: Manifest, name: str) -> Tokenizer:
         except (ModelFormatError, VocabularyError):
             pass
     gone = path or manifest.model.get("name")
-    raise ModelFormatError(f"{name}: its model {gone} is not there; give it (-m, model=)")
+    raise ModelFormatError(f"{name}: its model {gone} is missing; give it with -m or model=")
 
 
 def check_model(manifest: Manifest, tokenizer: Tokenizer, name: str) -> None:
     """ModelFormatError unless `tokenizer` has the vocabulary that made the file."""
     if tokenizer.sha256 != manifest.model.get("sha256"):
         raise ModelFormatError(
-            f"{name} was made with another vocabulary than {tokenizer.path or tokenizer.name} "
+            f"{name} was made with a different vocabulary than {tokenizer.path or tokenizer.name} "
             f"(sha256 {manifest.model.get('sha256')}, not {tokenizer.sha256})"
         )

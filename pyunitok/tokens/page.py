@@ -33,7 +33,7 @@ def figure(plots: Sequence[Plot], height: float = 3) -> Any:
         from matplotlib.figure import Figure
         from matplotlib.layout_engine import ConstrainedLayoutEngine
     except ImportError:
-        raise OutputError("pictures need matplotlib: pip install 'pyunitok[plot]'") from None
+        raise OutputError("charts require matplotlib; install it with: pip install 'pyunitok[plot]'") from None
     style: Any = dict.fromkeys(INKED, INK)
     with rc_context(style):
         ret = Figure(figsize=(6.5, height * max(1, len(plots))), layout=ConstrainedLayoutEngine(h_pad=0.12))

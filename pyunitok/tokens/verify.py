@@ -73,7 +73,7 @@ def verify(
 def _consistency(array: TokenArray, manifest: Manifest) -> Iterator[str]:
     described = sidecars(array.path)[1]
     if manifest.hash.get("algorithm") != "xxh64" or manifest.hash.get("chunk_bytes") != HASH_CHUNK_BYTES:
-        yield f"{described}: hashes of another kind than XXH64 of every {HASH_CHUNK_BYTES} bytes"
+        yield f"{described}: the hashes are not XXH64 of every {HASH_CHUNK_BYTES} bytes"
     for name in ("tokens", "documents", "bytes"):
         total, parts = getattr(manifest, name), sum(getattr(record, name) for record in manifest.inputs)
         if total != parts:
@@ -106,7 +106,7 @@ def _hashes(
         def check(k: int = k, begin: int = begin, end: int = end) -> Iterator[str]:
             found = xxhash.xxh64_hexdigest(raw[begin:end].data)
             if k < len(expected) and found != expected[k]:
-                yield f"{path}: bytes {begin} to {end} are not what was written (XXH64 {found}, not {expected[k]})"
+                yield f"{path}: bytes {begin} to {end} have changed (XXH64 {found}, not {expected[k]})"
             if check_ids:
                 yield from check_ids(begin // data.itemsize, end // data.itemsize)
 
@@ -137,7 +137,7 @@ def _id_check(array: TokenArray, tokenizer: Tokenizer | None) -> Callable[[int, 
                 wrong |= ~known[np.minimum(part, len(known) - 1)] & (part < len(known))
             for k in np.flatnonzero(wrong)[:MAX_FAULTS].tolist():
                 d = int(np.searchsorted(array.ends, np.uint64(at + k), "right"))
-                yield f"{array.path}: document {d}, token {at + k}: id {part[k]} has no meaning in {tokenizer.name}"
+                yield f"{array.path}: document {d}, token {at + k}: id {part[k]} is not in {tokenizer.name}"
 
     return check
 

@@ -1,4 +1,4 @@
-"""verify_block(): whether the ids of a block decode to its text; and what that means where a model is not lossless."""
+"""verify_block(): check that the ids of a block decode to its text, or to the reference of a lossy model."""
 
 from __future__ import annotations
 
@@ -56,5 +56,5 @@ def verify_block(
             inside = 0 if d else block.inside
             raise OutputError(
                 f"{name}: document {number}: byte {inside + at}: the text continues with "
-                f"{text[at : at + 12].tobytes()!r}, its tokens decode to {own[at : at + 12].tobytes()!r}"
+                f"{text[at : at + 12].tobytes()!r}, but its tokens decode to {own[at : at + 12].tobytes()!r}"
             )

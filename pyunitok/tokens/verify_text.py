@@ -60,7 +60,7 @@ def sources_of(records: Sequence[InputRecord], found: Sequence[Source] | None = 
     InputError if the number of files differs from that of the inputs, or one cannot be read again.
     """
     if any(record.format not in FORMATS for record in records):
-        raise InputError("its documents came from another program and not from files: they cannot be read again")
+        raise InputError("the documents came from another program instead of files and cannot be read again")
     if found is None:
         sizes = [0 if record.abridged else _local_size(record.path) for record in records]  # 0: not read
         return [
@@ -68,22 +68,22 @@ def sources_of(records: Sequence[InputRecord], found: Sequence[Source] | None = 
             for r, size in zip(records, sizes, strict=True)
         ]
     if len(found) != len(records):
-        raise InputError(f"{count(len(found), 'input')} given; the manifest has {len(records)}")
+        raise InputError(f"{count(len(found), 'input')} given, but the manifest has {len(records)}")
     return [replace(s, format=r.format, reason=MANIFEST) for s, r in zip(found, records, strict=True)]
 
 
 def _local_size(path: str) -> int:
     """The size in bytes of an input that a manifest names."""
     if path == STDIN:
-        raise InputError("an input was stdin, which cannot be read again: give the inputs")
+        raise InputError("an input was stdin, which cannot be read again; give the inputs")
     if is_url(path):
-        raise InputError(f"the manifest names {path}: URLs are read only where the command line gives them")
+        raise InputError(f"the manifest names {path}; to read URLs, give them on the command line")
     try:
         status = Path(path).stat()
     except (OSError, ValueError) as error:
         raise InputError(f"{path}: cannot be read again: {getattr(error, 'strerror', None) or error}") from error
     if not stat.S_ISREG(status.st_mode):
-        raise InputError(f"{path}: not a regular file, and cannot be read again: give the inputs")
+        raise InputError(f"{path} is not a regular file and cannot be read again; give the inputs")
     return status.st_size
 
 
@@ -187,7 +187,7 @@ def _decode(array: TokenArray, tokenizer: Tokenizer, batch: Batch) -> Stretch:
     except IdError as error:
         at = int(bounds[0]) + int(getattr(error, "position", 0))
         where = f"{array.path}: document {array.locate(at)}, token {at}"
-        raise IdError(f"{where}: id {array.ids[at]} has no meaning") from error
+        raise IdError(f"{where}: id {array.ids[at]} is not in the vocabulary") from error
     return Stretch(data, offsets[1 : len(offsets) - open_end])
 
 
@@ -271,7 +271,7 @@ def _compare(
         if any(len(side.ends) > k and side.ends[k] < known for side in (text, own)):
             start = int(text.ends[k - 1]) if k else start
             after = [f"after {side.ends[k] - start} bytes" if len(side.ends) > k else "later" for side in (text, own)]
-            return f"{place.document(d + k)}: the text ends {after[0]}, the tokens {after[1]}"
+            return f"{place.document(d + k)}: the text ends {after[0]}, but the tokens end {after[1]}"
         passed = int(np.searchsorted(text.ends[:k], at, "right"))
         if passed:
             d, start = d + passed, int(text.ends[passed - 1])
@@ -280,7 +280,7 @@ def _compare(
             shown = [side.data[at - side.n_bytes : side.end_after(at) - side.n_bytes].tobytes() for side in (text, own)]
             return (
                 f"{place.document(d)}: byte {at - start}: the text continues with {shown[0]!r}, "
-                f"{place.token(d, at - start)} with {shown[1]!r}"
+                f"but {place.token(d, at - start)} with {shown[1]!r}"
             )
         if not all(more):
             if not any(more):
