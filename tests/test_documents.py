@@ -117,7 +117,7 @@ def test_numbers_and_shapes(tmp_path):
         with pytest.raises(TypeError):
             docs[wrong]
     for n, stride in ((0, 1), (1, 0), (-1, None)):
-        with pytest.raises(ValueError, match="at least one"):
+        with pytest.raises(ValueError, match="must be at least 1"):
             docs.windows(n, stride)
 
 

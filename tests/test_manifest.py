@@ -127,7 +127,7 @@ def test_json_that_python_refuses(text):
 
 def test_a_newer_release_is_named(made):
     _, manifest, _ = made
-    with pytest.raises(OutputError, match=r"another release of pyunitok \(format version 2, but this release reads 1\)"):
+    with pytest.raises(OutputError, match=r"another release of pyunitok \(format version 2, but this one reads 1\)"):
         Manifest.parse(json.dumps(manifest | {"version": 2}).encode(), "m")
 
 
