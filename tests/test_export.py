@@ -436,6 +436,6 @@ def test_a_format_is_one_row(tmp_path):
     assert (tmp_path / "b.txt").exists() and not (tmp_path / "b").exists()
     for name in ("export", "tokenize"):
         said = "".join(run(name, "--help").split())  # lines may end at the hyphen
-        assert "made-up]" in said and "nanogpt,made-up:putthelastdocuments" in said
+        assert "made-up" in said and "nanogpt,made-up:putthelastdocuments" in said
     refused = run("export", "ids.u16", "--to", "made-up", "-o", "to", "--shards", "2", code=1)
     assert "--shards does not apply to made-up" in refused

@@ -223,7 +223,7 @@ class Manifest:
             if values.get("version") != VERSION:
                 raise OutputError(
                     f"{name}: written by another release of pyunitok (format version {values.get('version')!r}, "
-                    f"but this release reads {VERSION})"
+                    f"but this one reads {VERSION})"
                 )
             if isinstance(values.get("inputs"), list):
                 values["inputs"] = [_record_values(record) for record in values["inputs"]]
