@@ -102,3 +102,13 @@ def test_licence_files_are_shipped() -> None:
 
 def test_types_are_shipped() -> None:
     assert (Path(pyunitok.__file__).parent / "py.typed").is_file()
+
+
+def test_serve_without_its_packages_says_what_to_install(tmp_path: Path) -> None:
+    """The help works too. The module of the command once imported starlette at the top."""
+    start = "import sys; sys.modules['starlette'] = None; from pyunitok.cli import main; "
+    assert "Usage:" in python(f"{start}sys.argv = ['pyunitok', 'serve', '--help']; main()")
+    command = [sys.executable, "-c", f"{start}sys.argv = ['pyunitok', 'serve', {str(tmp_path)!r}]; main()"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 1 and done.stderr.startswith("error: starlette")
+    assert done.stderr.endswith("is not installed: pip install 'pyunitok[serve]'\n")

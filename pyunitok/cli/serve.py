@@ -11,8 +11,6 @@ import click
 from pyunitok.cli.arguments import model_override_option
 from pyunitok.errors import count
 from pyunitok.index.opened import open_index
-from pyunitok.index.page.app import make_app
-from pyunitok.index.page.server import config
 
 MAX_WORK = 2_000_000_000  # per search over all shards: about two seconds and 2 GB
 
@@ -39,6 +37,8 @@ def serve(folder: str, host: str, port: int, allow_host: tuple[str, ...], model:
     try:
         import uvicorn
 
+        from pyunitok.index.page.app import make_app
+        from pyunitok.index.page.server import config
     except ImportError as error:
         raise click.ClickException(f"{error.name} is not installed: pip install 'pyunitok[serve]'") from error
     index = open_index(folder, model=model)

@@ -92,7 +92,7 @@ static void check_model(const unitok_model *m, const uint8_t *text, int64_t n_by
         CHECK(id_offsets[1] == n_before + 1 && id_offsets[2] == n_before + 2);
         CHECK(id_offsets[3] == n + 2 + !(flags & UNITOK_ENCODE_OPEN_END));
         CHECK(ids[n_before] == 65535 && ids[n_before + 1] == 65535 &&
-              (flags & 2 || ids[n + 2] == 65535));
+              (flags & UNITOK_ENCODE_OPEN_END || ids[n + 2] == 65535));
         CHECK(!memcmp(ids, expected, (size_t)n_before * sizeof *ids));
         CHECK(
             !memcmp(ids + n_before + 2, expected + n_before, (size_t)(n - n_before) * sizeof *ids));
