@@ -1,4 +1,4 @@
-"""A step for datatrove's pipelines: documents in, a token file for each rank out, the documents passed on.
+"""A step for datatrove pipelines: writes a token file for each rank and passes the documents on.
 
     from datatrove.executor import LocalPipelineExecutor
     from datatrove.pipeline.readers import ParquetReader
@@ -6,10 +6,9 @@
 
     LocalPipelineExecutor([ParquetReader("corpus/"), Tokenize("tokens/", model="m.model")], tasks=8).run()
 
-Then `pyunitok merge tokens/*.u16 -o ids.u16`.
+Then join the files: `pyunitok merge tokens/*.u16 -o ids.u16`.
 
-tokenize() reads files and knows where each document is in them. datatrove hands over documents one at a time, so this
-step encodes them itself, into the same Output.
+datatrove supplies one document at a time, not files, so this step calls the tokenizer directly and cannot resume.
 """
 
 from __future__ import annotations
@@ -29,16 +28,16 @@ from pyunitok.run.output import Output
 from pyunitok.run.plan import describe_model
 from pyunitok.tokens.manifest import InputRecord, Manifest
 
-BATCH_BYTES = 1 << 20  # of text, encoded at a time
+BATCH_BYTES = 1 << 20  # of text
 
 
 class Tokenize(PipelineStep):  # type: ignore[misc]
-    """Writes FOLDER/RANK.u16 (.u32 where ids are of four bytes), a token file, and passes the documents on.
+    """Writes the token file FOLDER/RANK.u16 (.u32 if ids take four bytes) and passes the documents on.
 
     model  a model file, or None for the vocabulary unitok-v1; opened once per rank
-    eod    the id after each document, None for none, "model" for the model's own
+    eod    the id after each document; None: no id; "model": the model's own
 
-    A rank that runs again starts over. OutputError if the file cannot be written.
+    A repeated rank starts from the beginning. OutputError if the file cannot be written.
     """
 
     name = "pyunitok"
@@ -67,21 +66,21 @@ class Tokenize(PipelineStep):  # type: ignore[misc]
 
 
 class _Writer:
-    """Documents into a token file, some at a time."""
+    """Encodes documents in batches and writes them to a token file."""
 
     def __init__(self, output: Output, tokenizer: Tokenizer, eod: Any) -> None:
         self._output, self._tokenizer, self._eod = output, tokenizer, eod
-        self._waiting: list[bytes] = []
-        self._n_waiting = self._n_bytes = self._n_tokens = self._n_documents = 0
+        self._batch: list[bytes] = []
+        self._batch_bytes = self._n_bytes = self._n_tokens = self._n_documents = 0
 
     def append(self, text: bytes) -> None:
-        self._waiting.append(text)
-        self._n_waiting += len(text)
-        if self._n_waiting >= BATCH_BYTES:
+        self._batch.append(text)
+        self._batch_bytes += len(text)
+        if self._batch_bytes >= BATCH_BYTES:
             self._flush()
 
     def finish(self, name: str) -> Manifest:
-        """Write what waits; the manifest, with all documents as one input called `name`."""
+        """Write the last batch. Returns the manifest, which lists all documents as one input called `name`."""
         self._flush()
         record = InputRecord(
             name, "documents", "none", bytes=self._n_bytes, text_bytes=self._n_bytes, documents=self._n_documents,
@@ -94,13 +93,13 @@ class _Writer:
         )
 
     def _flush(self) -> None:
-        packed = self._tokenizer.encode_batch(self._waiting, threads=1)
+        packed = self._tokenizer.encode_batch(self._batch, threads=1)
         eods = np.array([] if self._eod is None else [self._eod], packed.data.dtype)
         for ids in packed:
             ids = np.concatenate((ids, eods))
             self._n_tokens += len(ids)
             self._output.ids.write(ids.view(np.uint8).data)
             self._output.ends.write(np.array([self._n_tokens], "<u8").view(np.uint8).data)
-        self._n_documents += len(self._waiting)
-        self._n_bytes += self._n_waiting
-        self._waiting, self._n_waiting = [], 0
+        self._n_documents += len(self._batch)
+        self._n_bytes += self._batch_bytes
+        self._batch, self._batch_bytes = [], 0

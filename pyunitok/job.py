@@ -1,4 +1,4 @@
-"""tokenize(): corpus files into a token file, with every option of the command; Job: the same in two steps.
+"""tokenize() turns corpus files into a token file, with every option of the command. Job separates checks and work.
 
     Options ──▶ Job: model opened, inputs found, outputs checked ──▶ run(): one machine, a URL, or a cluster
                                                                             └─▶ export, if a format was given
@@ -48,39 +48,39 @@ def tokenize(
     """Tokenize files into `out`, a token file, as `pyunitok tokenize` does. Returns the manifest (OUT.json).
 
     inputs            files, directories, glob patterns or URLs, or one of them; "-" is stdin
-    out               OUT, with OUT.ends and OUT.json beside it; a URL is uploaded to when the file is complete
+    out               OUT, with OUT.ends and OUT.json beside it; if OUT is a URL, the finished files are uploaded
     model             a model file, a Tokenizer, or None for the vocabulary unitok-v1
-    input_format      "text", "jsonl", "parquet", or "auto": by the names and the first bytes
+    input_format      "text", "jsonl", "parquet", or "auto" to infer it from names and first bytes
     text_key          JSON lines, Parquet: the field or column with the text; "a.b" is b inside a
-    separator         text: stands between documents; None: each file is one document
+    separator         text: the separator between documents; None: each file is one document
     eod               the id after each document; None: no id; "model": the model's own
-    dtype             of the ids in the file: "uint16" or "uint32"
+    dtype             the type of the ids in the file: "uint16" or "uint32"
     sample            sample a segmentation of each document, see sampling.Sample
-    threads           cores to use; None: all of them, or one per task on a cluster
+    threads           cores to use; None: all, or one per task on a cluster
     block_bytes       text read at a time, for each thread
     max_line_bytes    JSON lines: the longest line accepted
-    max_memory_bytes  for reading and for unwritten ids
-    on_error          for a document that cannot be read: "raise" InputError; "skip" it and list it in OUT.errors.jsonl;
-                      "skip-file" also skips damaged files completely, and lists them there
+    max_memory_bytes  the memory budget for reading and for unwritten ids
+    on_error          what to do with a document that cannot be read: "raise" InputError; "skip" it and list it in
+                      OUT.errors.jsonl; "skip-file" also skips and lists damaged files
     metadata          keep file, line and JSON fields of each document in OUT.meta.jsonl.zst
     verify            decode each block and compare it with its text
     shard             (i, n): only the i-th of n contiguous ranges of the inputs, into OUT.i-of-n; see run.merge
-    ray               the address of a Ray cluster that does the work, "auto" or "local"; `unit_bytes` of the inputs for
-                      each task; keep_parts: leave the parts in OUT.parts
-    format            make another tool's files (see export.FORMATS), named after OUT, with format_options (see
+    ray               run on the Ray cluster at this address, "auto" or "local"; each task reads `unit_bytes` of the
+                      inputs; keep_parts: leave the parts in OUT.parts
+    format            write another tool's files (see export.FORMATS), named after OUT, with format_options (see
                       export.Options); copy: do not link; keep_tokens: keep OUT and OUT.ends too
     overwrite         start again, and replace OUT if it exists
     verify_resume     when resuming, verify the hashes of everything written, not only of the last 64 MiB of each file
-    spool             the folder where an OUT at a URL is made; by default in the system's temporary folder
+    spool             the local folder for an OUT at a URL; by default in the system's temporary folder
     include, exclude  patterns of the files in directories to read, and of files to skip; see inputs.find
     on_progress       called after each block, from this thread
     on_start          called once before the first block
 
-    The same call again resumes an interrupted run; the output is byte-identical. A finished run is left as it is.
+    Repeating the call resumes an interrupted run; the output is byte-identical. A finished run is not repeated.
 
-    OptionError if options conflict, or a value is invalid. InputError names the file and the line or byte where an
+    OptionError if options conflict or a value is invalid. InputError names the file and the line or byte where an
     input is broken or has changed; the output so far is kept, and the same call resumes there. OutputError names the
-    file that is in the way. LimitError if the memory is too little.
+    file that is in the way. LimitError if max_memory_bytes is too low.
 
         manifest = pyunitok.tokenize("corpus/*.jsonl.zst", "ids.u16", "m.model", metadata=True)
         print(manifest.tokens, manifest.bytes_per_token)
@@ -95,18 +95,18 @@ def tokenize(
 
 
 class Job:
-    """A call of tokenize(), checked; run() then executes it. Nothing is written before.
+    """Checks the arguments of tokenize() without writing anything; run() does the work.
 
-    plan      with the inputs that were found
+    plan      the plan, with the inputs that were found
     left_out  files in directories that are not read
-    spool     where OUT is made, if it is a URL
+    spool     the local folder for OUT, if OUT is a URL
     exported  another tool's files, after run()
     """
 
     def __init__(
         self, inputs: StrPath | Iterable[StrPath], out: StrPath, model: Model, options: TokenizeOptions
     ) -> None:
-        """OptionError, InputError and OutputError as tokenize()."""
+        """Raises OptionError, InputError and OutputError like tokenize()."""
         self.left_out: list[LeftOut] = []
         self.exported: export.Exported | None = None
         given = [inputs] if isinstance(inputs, str | os.PathLike) else inputs
@@ -131,7 +131,7 @@ class Job:
             own=map(str, [*own, *(mine.finished if is_ours else [])]),
             refuse=map(str, [] if is_ours else mine.finished),
         )  # fmt: skip
-        if not (journal_path(target).exists() or parts_folder(target).exists()):  # a run resumes without its inputs
+        if not (journal_path(target).exists() or parts_folder(target).exists()):  # a new run
             corpus_inputs.check_separator(sources, options.separator)
         part: RunShard | None = None
         if options.shard:
@@ -140,7 +140,7 @@ class Job:
         self.plan.check()
 
     def outputs(self) -> list[str]:
-        """Every file that run() leaves; OUT.errors.jsonl only if something is left out."""
+        """Every file that run() leaves. OUT.errors.jsonl is missing if nothing was skipped."""
         out, options = self.plan.out, self.plan.options
         extra = [METADATA_SUFFIX] * options.metadata + [ERRORS_SUFFIX] * options.skip_bad
         if self.spool:
@@ -170,7 +170,7 @@ class Job:
 
 
 def _checked_export(target: Path, options: TokenizeOptions) -> Direct | None:
-    """OutputError if the export's options are wrong, or its files must not be written."""
+    """The export. OutputError if its options are invalid or its files must not be written."""
     if not options.format:
         return None
     given = dict(options.format_options)
@@ -184,7 +184,7 @@ def _checked_export(target: Path, options: TokenizeOptions) -> Direct | None:
 
 
 def _files_of_shards(out: str, count: int) -> list[Path] | list[str]:
-    """Files of OUT's shards: local ones that exist, and all that might exist at a URL."""
+    """The files of OUT's shards: the existing ones, or every possible one if OUT is a URL."""
     if is_url(out):
         return [url for k in range(count) for url in own_urls(out + shard_suffix(k, count))]
     path = Path(out)

@@ -1,6 +1,6 @@
-"""pyunitok on a Ray cluster: tokenize() and index(), and TokenizeBatch for Ray Data.
+"""pyunitok on a Ray cluster: tokenize(), index(), and TokenizeBatch for Ray Data.
 
-Needs `pip install 'pyunitok[ray]'`, here and on all machines of the cluster.
+Requires `pip install 'pyunitok[ray]'` here and on all machines of the cluster.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ def tokenize(
     inputs: str | os.PathLike[str] | Iterable[str | os.PathLike[str]], out: str | os.PathLike[str],
     model: Model = None, *, address: str = "auto", **options: Any,
 ) -> Manifest:  # fmt: skip
-    """pyunitok.tokenize() on a Ray cluster; the bytes are the same.
+    """pyunitok.tokenize() on a Ray cluster; the output is byte-identical.
 
     inputs   files, directories, patterns or URLs; all machines must see them
     out      a path on a file system that all machines see; the parts are in OUT.parts until they are joined
-    address  of the cluster; "auto": the one this machine belongs to; "local": start one here
-    options  of pyunitok.tokenize(): unit_bytes and keep_parts are for clusters, threads are of each task, 1 by default
+    address  the address of the cluster; "auto": the cluster of this machine; "local": start one here
+    options  other options of pyunitok.tokenize(); `threads` is for each task, by default 1
 
-    The same call resumes where an earlier one stopped. UnitokError if there is no cluster, or a unit was lost too
-    often; else errors as from pyunitok.tokenize().
+    Repeating the call resumes an interrupted run. UnitokError if there is no cluster, or a unit was lost too often;
+    other errors are those of pyunitok.tokenize().
 
         manifest = pyunitok.ray.tokenize("/shared/crawl/", "/shared/ids.u16", metadata=True)
     """
@@ -42,10 +42,10 @@ def index(
     paths: Sequence[str | os.PathLike[str]], folder: str | os.PathLike[str], *, address: str = "auto",
     limits: Limits | None = None, **options: Any,
 ) -> IndexManifest:  # fmt: skip
-    """pyunitok.build_index() with a task for each shard, on a Ray cluster; the manifest.
+    """pyunitok.build_index() on a Ray cluster, with a task for each shard. Returns the manifest.
 
-    All machines must see the token files and `folder` by the same paths. A task takes one core, and 6.2 bytes of memory
-    for each token of its shard: `limits`, or max_memory_bytes and shard_tokens, must suit the machines.
+    All machines must see the token files and `folder` by the same paths. A task uses one core and 6.2 bytes of memory
+    for each token of its shard: choose `limits`, or max_memory_bytes and shard_tokens, to fit the machines.
     """
     if limits is not None:
         options |= {"max_memory_bytes": limits.max_memory, "shard_tokens": limits.shard_tokens}
@@ -53,9 +53,9 @@ def index(
 
 
 class TokenizeBatch:
-    """For ray.data.Dataset.map_batches: from the column `column`, of texts, makes a column `ids` of arrays.
+    """For ray.data.Dataset.map_batches: encodes the texts in the column `column` into arrays in the column `ids`.
 
-    Opens the model once per actor. With eod=True each document ends with the model's eod. TypeError for a null.
+    Opens the model once per actor. With eod=True, each document ends with the model's eod. TypeError if a text is null.
 
         ds = ray.data.read_parquet("/shared/corpus/")
         ds = ds.map_batches(pyunitok.ray.TokenizeBatch, fn_constructor_kwargs={"model": "m.model"}, concurrency=8)

@@ -161,7 +161,7 @@ def test_shards_that_are_refused(folder, toy):
     run(toy, "ids", "skip", 2000, shard=(1, N_SHARDS))
     run(toy, "ids", "raise", 500, shard=(0, N_SHARDS))
     run(toy, "ids", "skip", 2000, shard=(0, N_SHARDS), overwrite=True)
-    with pytest.raises(OutputError, match=r"ids\.2-of-3 does not fit the other shards: --max-line"):
+    with pytest.raises(OutputError, match=r"ids\.2-of-3 does not match the other shards: --max-line"):
         merged()
     run(toy, "ids", "skip", 2000, shard=(2, N_SHARDS), overwrite=True)
     merged()

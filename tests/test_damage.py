@@ -378,7 +378,7 @@ def test_mutated_journals(interrupted, toy):
 def test_the_journal_of_another_version(interrupted, toy):
     path = journal_path(Path("ids"))
     path.write_bytes(path.read_bytes().replace(b"journal 2 ", b"journal 1 ", 1))
-    with pytest.raises(OutputError, match="a journal of version 1, and this pyunitok resumes version 2 only"):
+    with pytest.raises(OutputError, match="the journal has version 1, but this pyunitok resumes only version 2"):
         run(toy)
     assert replace(run(toy, overwrite=True)[0], created="", inputs=[]).documents
 

@@ -247,8 +247,8 @@ def test_stdin_twice(monkeypatch):
 @pytest.mark.parametrize(
     ("name", "module", "message"),
     [
-        ("y.parquet", "pyarrow.parquet", r"Parquet needs pyarrow: pip install 'pyunitok\[parquet\]'"),
-        ("far/y.pq", "pyarrow.parquet", r"Parquet needs pyarrow: pip install 'pyunitok\[parquet\]'"),
+        ("y.parquet", "pyarrow.parquet", r"Parquet requires pyarrow: pip install 'pyunitok\[parquet\]'"),
+        ("far/y.pq", "pyarrow.parquet", r"Parquet requires pyarrow: pip install 'pyunitok\[parquet\]'"),
         ("y.txt.bz2", "bz2", "this Python was built without bz2"),
         ("y.txt.xz", "lzma", "this Python was built without lzma"),
         ("y.xz", "lzma", "this Python was built without lzma"),

@@ -121,7 +121,7 @@ def test_metadata_and_lists_of_bad_lines_are_joined(toy, corpus):
     assert errors == errors_path(corpus / "whole").read_bytes()
     assert errors.count(b"\n") == 2
     plain = make(toy, corpus, "plain", on_error="skip")
-    with pytest.raises(OutputError, match=r"plain does not fit .*whole: metadata True there, False here"):
+    with pytest.raises(OutputError, match=r"plain does not match .*whole: metadata True there, False here"):
         merge([corpus / "whole", plain], corpus / "x")
 
 
@@ -129,24 +129,24 @@ def test_shards_that_are_no_run(toy, corpus):
     parts = [make(toy, corpus, "part", (k, 4)) for k in range(4)]
     ids = corpus / "ids"
     for wrong, message in [
-        ([0, 1, 3], "of 4 shards these are missing: 2"),
-        ([3], "of 4 shards these are missing: 0, 1, 2"),
+        ([0, 1, 3], r"shards are missing \(of 4\): 2"),
+        ([3], r"shards are missing \(of 4\): 0, 1, 2"),
         ([0, 1, 2, 2, 3], "part.2-of-4 and .*part.2-of-4 are both shard 2/4"),
-        ([0, 2, 1, 3], "part.2-of-4 is shard 2/4, given in place 1; give the shards in order"),
+        ([0, 2, 1, 3], "part.2-of-4 is shard 2/4, in place 1; give the shards in order"),
     ]:
         with pytest.raises(OutputError, match=message):
             merge([parts[k] for k in wrong], ids)
     other = make(toy, corpus, "other", (3, 4), separator=None)
-    with pytest.raises(OutputError, match=r"other.3-of-4 does not fit .*part.0-of-4: options "):
+    with pytest.raises(OutputError, match=r"other.3-of-4 does not match .*part.0-of-4: options "):
         merge([*parts[:3], other], ids)
     fifth = make(toy, corpus, "part", (3, 5))
-    with pytest.raises(OutputError, match=r"part.3-of-5 does not fit .*: number of shards 4 there, 5 here"):
+    with pytest.raises(OutputError, match=r"part.3-of-5 does not match .*: number of shards 4 there, 5 here"):
         merge([*parts[:3], fifth], ids)
     with pytest.raises(OutputError, match=r"number of shards 4 there, None here"):
         merge([*parts, make(toy, corpus, "whole")], ids)
     (corpus / "in/1.txt").write_bytes(b"more")
     late = make(toy, corpus, "late", (3, 4))
-    with pytest.raises(OutputError, match=r"late.3-of-4 does not fit .*: inputs of all shards "):
+    with pytest.raises(OutputError, match=r"late.3-of-4 does not match .*: inputs of all shards "):
         merge([*parts[:3], late], ids)
     assert not list(corpus.glob("ids*"))
 
@@ -159,7 +159,7 @@ def test_parts_that_do_not_fit(toy, corpus):
         ({"toy": other_model}, "model sha256 "),
     ]:
         other = make(options.pop("toy", toy), corpus, "other", **options, overwrite=True)
-        with pytest.raises(OutputError, match=rf"other does not fit .*part: {message}"):
+        with pytest.raises(OutputError, match=rf"other does not match .*part: {message}"):
             merge([part, other], ids)
     with pytest.raises(OutputError, match="is both an input and the output"):
         merge([part, part], part, overwrite=True)

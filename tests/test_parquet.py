@@ -302,7 +302,7 @@ def test_damaged_page_names_the_row():
     data = bytearray(file_of(table, row_group_size=1000, use_dictionary=False, write_page_checksum=True).getvalue())
     at = data.index(b"1500 bottles") if b"1500 bottles" in data else len(data) // 2
     data[at] ^= 1
-    with pytest.raises(InputError, match=r"^test: row 1[0-9]{3}: cannot be read, here or further on: "):
+    with pytest.raises(InputError, match=r"^test: row 1[0-9]{3} or a later row: cannot be read: "):
         read(io.BytesIO(data))
 
 
@@ -351,7 +351,7 @@ def test_other_columns_are_not_read():
 def test_without_pyarrow(monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "pyarrow.parquet", None)
     monkeypatch.delattr("pyarrow.parquet", raising=False)
-    with pytest.raises(InputError, match=r"test: Parquet needs pyarrow: pip install 'pyunitok\[parquet\]'"):
+    with pytest.raises(InputError, match=r"test: Parquet requires pyarrow: pip install 'pyunitok\[parquet\]'"):
         ParquetReader(io.BytesIO(), "test", "text", len)
 
 

@@ -243,7 +243,7 @@ def test_more_threads_than_any_machine_has(monkeypatch):
     with pytest.warns(ClusterWarning, match=r"^no machine of the Ray cluster has 3 cores: the run waits for one"):
         assert machines.n_tasks() == 1
     node["Resources"] = {"CPU": 8}
-    machines._look()
+    machines._update()
     assert machines.n_tasks() == 2
 
 
@@ -340,9 +340,9 @@ def test_the_command(invoke, rwkv_path, corpus):  # noqa: F811
 def test_what_the_command_refuses(invoke, rwkv_path):
     common = ["in", "-m", str(rwkv_path)]
     for options, message in [
-        (["-o", "ids", "--unit", "1K"], "--unit and --keep-parts need --ray"),
-        (["-o", "ids", "--ray", "auto", "--shard", "0/2"], "--ray divides the run itself, without --shard"),
-        (["-o", "memory://a/ids", "--ray", "auto"], "--ray needs an OUT on a file system that all machines see"),
+        (["-o", "ids", "--unit", "1K"], "--unit and --keep-parts require --ray"),
+        (["-o", "ids", "--ray", "auto", "--shard", "0/2"], "--ray divides the run itself; remove --shard"),
+        (["-o", "memory://a/ids", "--ray", "auto"], "--ray requires an OUT on a file system that all machines see"),
         (["-o", "ids", "--ray", "auto", "--keep-parts", "--format", "npy"], "--format needs OUT, and --keep-parts"),
         (["-o", "ids", "--ray", "127.0.0.1:1"], "no Ray cluster answers at 127.0.0.1:1"),
         (["-o", "ids", "--ray", ""], "the address of the Ray cluster is empty; give auto, local or HOST:PORT"),

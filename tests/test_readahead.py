@@ -26,7 +26,7 @@ MAX_FRAME = 3000
 def small(monkeypatch):
     for module in (readahead_module, zst):
         monkeypatch.setattr(module, "STREAM_BYTES", 700)
-    monkeypatch.setattr(readahead_module, "ENOUGH_PIECES", 1)
+    monkeypatch.setattr(readahead_module, "ENOUGH_CHUNKS", 1)
     monkeypatch.setattr(zst, "GROUP_BYTES", 500)
     monkeypatch.setattr(zst, "ONLY_FRAME_BYTES", 1500)
     for module in (frame_source, members, zst):

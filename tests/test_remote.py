@@ -368,7 +368,7 @@ def test_http(monkeypatch, ranges):
         assert raw.read(50) == Server.content[200_000:200_050]
         raw.close()
         if not ranges:
-            with pytest.raises(InputError, match="cannot send parts of files; download it"):
+            with pytest.raises(InputError, match="does not support range requests; download the file"):
                 stream_module.open_seekable(Source(url, "parquet", "none"))
         server.shutdown()
 

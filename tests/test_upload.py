@@ -75,7 +75,7 @@ def test_arrives_whole(corpus):
 
 
 def test_stores_need_no_second_name(corpus, monkeypatch):
-    monkeypatch.setattr(upload_module, "STORES", {"unreliable"})
+    monkeypatch.setattr(upload_module, "ATOMIC_STORES", {"unreliable"})
     corpus()
     assert puts() == [".ends", ".json", ""]
     assert sorted(far()) == NAMES

@@ -1,4 +1,4 @@
-"""Block, the unit of work: packed documents in a reused buffer. Also the protocols of its readers."""
+"""Block: packed documents in a reused buffer, the unit of work. Also the protocols of streams and readers."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ import numpy as np
 from pyunitok.corpus.position import BEGINNING, Position
 from pyunitok.packed import Bytes, Offsets
 
-# Maps an unfinished document to the number of its bytes that may be passed on now: see unitok_split in csrc/unitok.h.
-# 0: none yet, read on.
+# Maps an unfinished document to the number of its bytes that may be processed now; 0: read more. See unitok_split in
+# csrc/unitok.h.
 Split = Callable[[memoryview], int]
 
 
@@ -23,13 +23,13 @@ def whole(text: memoryview) -> int:
 
 
 def anywhere(text: memoryview) -> int:
-    """A Split for workers that accept any place."""
+    """A Split for workers that accept documents divided anywhere."""
     return len(text)
 
 
 @dataclass(frozen=True)
 class BadDocument:
-    """A skipped document: the number of its line, from 1, and what is wrong."""
+    """A skipped document: its line number, from 1, and the error."""
 
     line: int
     error: str
@@ -42,17 +42,17 @@ class Block:
     data            uint8[>= offsets[n_docs]]; grows only if one indivisible piece of a document is longer
     offsets         int64[>= n_docs + 1], offsets[0] = 0; document i is data[offsets[i]:offsets[i + 1]]
     open_end        the last document continues in the next block (of the same input)
-    source_bytes    decompressed bytes of the input that this block accounts for, separators included
+    source_bytes    decompressed bytes of the input in this block, including separators
     number          of the block in a run of Workers, from 0
     source          number of the input, from 0
-    first_document  number, within its input, of the document that the first piece belongs to
-    inside          bytes of that document in earlier blocks
+    first_document  number in its input of the first document, which may have begun in an earlier block
+    inside          bytes of the first document in earlier blocks
     numbers         int64[n_docs], the number of each document if some were skipped; otherwise they are consecutive
     after           where the next block begins
     bad             skipped documents
     metadata        optional: a line of JSON, without its newline, for each document that ends in this block
     lines           uint8[], a memoryview for the reader's own use
-    work            run by finish(), without the reading turn, before the fields above are valid
+    work            work left for finish(); the fields above are valid only after it
     """
 
     data: Bytes
@@ -76,17 +76,17 @@ class Block:
         self.data = np.concatenate((self.data, np.empty(n_bytes, np.uint8)))
 
     def have_offsets(self, n: int) -> None:
-        """Provide capacity for n offsets; clear() must have been called."""
+        """Provide capacity for n offsets. clear() must have been called before."""
         if len(self.offsets) < n:
             self.offsets = np.zeros(n, np.int64)
 
     def texts(self) -> Iterator[bytes]:
-        """The pieces: each is a document, but the first may continue one and the last may be continued."""
+        """The documents; the first may have begun in an earlier block, and the last may continue in the next."""
         bounds = self.offsets[: self.n_docs + 1].tolist()
         return (self.data[begin:end].tobytes() for begin, end in pairwise(bounds))
 
     def clear(self) -> None:
-        """Make it empty."""
+        """Remove all documents."""
         self.n_docs, self.open_end, self.source_bytes = 0, False, 0
         self.offsets[0] = 0
         self.numbers, self.work = None, None
@@ -100,23 +100,23 @@ class Block:
 
 
 class ByteStream(Protocol):
-    """Decompressed bytes of one file. Errors are InputError and name the file and the offset."""
+    """Decompressed bytes of one file. Errors are InputErrors that name the file and the offset."""
 
-    name: str  # for messages: the path as given, or '<stdin>'
+    name: str  # for messages: the path as given, or "<stdin>"
 
     def readinto(self, buffer: memoryview) -> int:
         """Fill the buffer, short only at the end of the file; returns the number of bytes. Releases the GIL."""
 
     def compressed_position(self) -> int:
-        """Stored bytes of the file read so far, for progress."""
+        """The number of stored bytes read so far, for progress."""
 
     def close(self) -> None: ...
 
 
 class DocumentReader(Protocol):
-    """Cuts a ByteStream into blocks.
+    """Divides a ByteStream into blocks.
 
-    finished             no documents are left; true after the last block or after the next call
+    finished             no documents are left; may become true only after one more call of fill()
     ends_with_separator  valid once finished; None if there is no separator
     """
 
@@ -127,5 +127,5 @@ class DocumentReader(Protocol):
     def ends_with_separator(self) -> bool | None: ...
 
     def fill(self, block: Block) -> bool:
-        """Put the next documents into `block`, which block.finish() completes. False if there are none;
+        """Put the next documents into `block`, which block.finish() completes. False if no documents are left;
         block.source_bytes then counts the bytes after the last document."""

@@ -1,4 +1,4 @@
-"""The table of compressions: a new one is a row here, and a module if no library decompresses to the end of a file."""
+"""The table of compressions. A new compression is a row here, and a module if no library reads complete files."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ MISSING = "this Python was built without {}; use another Python, or decompress t
 
 @dataclass(frozen=True)
 class Compression:
-    """A way to store a file.
+    """A compression of files.
 
     name      in manifests
     title     in messages
-    producer  (file, max_frame_bytes, max_memory_bytes): its text. Frames of up to max_frame_bytes are decompressed by
-              several threads; max_memory_bytes limits the dictionary of an xz file
+    producer  (file, max_frame_bytes, max_memory_bytes) → Producer of its text. Several threads decompress frames of up
+              to max_frame_bytes; max_memory_bytes limits the dictionary of an xz file
     suffixes  of file names
-    magic     a file that begins so has this compression, whatever its name
-    divide    (path, size_bytes, n_bytes): where ranges of at least n_bytes begin that can be decompressed
-              independently; None if there is only one
+    magic     matches the first bytes of files with this compression; takes precedence over the name
+    divide    (path, size_bytes, n_bytes) → beginnings of independent ranges of at least n_bytes; None: files cannot be
+              divided
     needs     (a module that some Pythons lack, what to do if it is missing)
     """
 
@@ -51,7 +51,7 @@ COMPRESSIONS = {
             re.compile(rb"\x28\xb5\x2f\xfd|[\x50-\x5f]\x2a\x4d\x18"), frame_index.divide,
         ),
         Compression("gz", "gzip", lambda raw, *_: Streamed(members.gzip(raw)), (".gz",), re.compile(rb"\x1f\x8b\x08")),
-        # "BZh" and a digit may begin a text; the header of a block, or the end of an empty file, does not.
+        # A text may begin with "BZh" and a digit, but not with the block header or end mark that follows in bzip2.
         Compression(
             "bz2", "bzip2", lambda raw, *_: Streamed(members.bzip2(raw)), (".bz2",),
             re.compile(rb"BZh[1-9](1AY&SY|\x17rE8P\x90)"), needs=("bz2", MISSING.format("bz2")),
@@ -65,10 +65,10 @@ COMPRESSIONS = {
 
 
 def by_suffix(suffix: str) -> Compression:
-    """NONE if no compression has this suffix."""
+    """The compression with this suffix, or NONE."""
     return next((row for row in COMPRESSIONS.values() if suffix in row.suffixes), NONE)
 
 
 def by_start(start: bytes) -> Compression:
-    """NONE if a file that begins so may be uncompressed."""
+    """The compression of a file with these first bytes, or NONE."""
     return next((row for row in COMPRESSIONS.values() if row.magic and row.magic.match(start)), NONE)

@@ -1,4 +1,4 @@
-"""Checks the number of lengths in a delta-encoded page of a Parquet file: pyarrow decodes all of them.
+"""Checks the number of lengths in a delta-encoded Parquet page, because pyarrow decodes as many as the page claims.
 
     lengths   varint values in a block, varint miniblocks in a block, varint values, varint first;  block, block, …
     block     varint smallest step, u8 bits[miniblocks], miniblocks of `bits` for each value
@@ -14,7 +14,7 @@ MAX_BLOCK_VALUES = 1 << 20  # writers use 128 to some thousands
 
 
 def check_lengths(data: bytes, at: int, n_values: int, *, with_prefixes: bool) -> None:
-    """ValueError if lengths from data[at] on are more than n_values; IndexError if they end too early."""
+    """ValueError if there are more than n_values lengths from data[at] on; IndexError if they end too early."""
     reader = ThriftReader(data, at)
     if with_prefixes:
         _skip_blocks(reader, *_head(reader, n_values))
@@ -26,14 +26,14 @@ def _head(reader: ThriftReader, most: int) -> tuple[int, int, int]:
     in_block, n_mini, n_values = reader.varint(), reader.varint(), reader.varint()
     reader.varint()
     if not 0 < n_mini <= in_block <= MAX_BLOCK_VALUES or in_block % n_mini or in_block // n_mini % 32:
-        raise ValueError(f"delta-encoded blocks of {in_block} values in {n_mini} parts")
+        raise ValueError(f"invalid delta-encoded blocks of {in_block} values in {n_mini} miniblocks")
     if n_values > most:
-        raise ValueError(f"{n_values} delta-encoded lengths, in a page of {most} values")
+        raise ValueError(f"{n_values} delta-encoded lengths in a page of {most} values")
     return in_block // n_mini, n_mini, n_values
 
 
 def _skip_blocks(reader: ThriftReader, in_mini: int, n_mini: int, n_values: int) -> None:
-    n_left = n_values - 1  # the header holds the first
+    n_left = n_values - 1  # the first is in the header
     while n_left > 0:
         reader.varint()
         widths = reader.data[reader.at : reader.at + n_mini]
@@ -42,6 +42,6 @@ def _skip_blocks(reader: ThriftReader, in_mini: int, n_mini: int, n_values: int)
             raise IndexError
         for width in widths:
             if n_left <= 0:
-                break  # miniblocks without values are not written
+                break  # writers omit miniblocks without values
             reader.at += in_mini // 8 * width
             n_left -= in_mini

@@ -1,4 +1,4 @@
-"""The table of input formats: a new one is a module and a row here; no other module compares the name of a format."""
+"""The table of input formats. A new format is a module and a row here; no other module compares format names."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from pyunitok.corpus.text import TextReader
 
 @dataclass(frozen=True)
 class Format:
-    """How a file holds documents.
+    """A file format for documents.
 
     name          in manifests and for --input-format
     title         in messages
-    suffixes      of file names, without that of a compression
-    reader        (opened, source, reading, start, check_start, budget_bytes): the documents of a ByteStream or, if
-                  `seekable`, of a file. check_start(bytes) refuses a file that is not text; budget_bytes are for a
-                  reader of seekable files
-    magics        a file that begins with one of these has this format; a file of text has none
-    sniff         (the first line, text_key): whether it has this format, and why or why not
+    suffixes      of file names, not counting a compression's
+    reader        (opened, source, reading, start, check_start, budget_bytes) → reader of a ByteStream or, if
+                  `seekable`, of a file. check_start(bytes) rejects files that are not text; budget_bytes is the memory
+                  budget for seekable files
+    magics        first bytes that identify the format; empty for text formats
+    sniff         (first line, text_key) → whether the file has this format, and why or why not
     has_text_key  --text-key applies; otherwise the separator (--doc) does
-    seekable      the reader needs the stored file, not a stream, and also has compressed_position() and close(); such
-                  files can be neither compressed nor divided
+    seekable      the reader requires the stored file, not a stream, and also has compressed_position() and close();
+                  such files can be neither compressed nor divided
     separator     between documents, if the format defines it
-    n_buffers     of a block's size, for each thread that reads
+    n_buffers     buffers of a block's size for each reading thread
     needs         (an optional module, what to do if it is missing)
     """
 
@@ -88,13 +88,13 @@ def by_magic(start: bytes) -> Format | None:
 
 
 def by_first_line(start: bytes, text_key: str) -> tuple[Format, str]:
-    """The format of a file that begins so, and why; text if no other fits."""
+    """The format of a file with this first line, and the reason; by default text."""
     if row := by_magic(start):
         return row, f"it begins with {start[:4].decode('latin-1')}"
     why = ""
     for row in FORMATS.values():
         if row.sniff is not None:
-            is_it, why = row.sniff(start, text_key)
-            if is_it:
+            matches, why = row.sniff(start, text_key)
+            if matches:
                 return row, why
     return TEXT, why

@@ -1,4 +1,4 @@
-"""Where the frames of a .zst file begin: from the table of the seekable format, else from the headers of the frames."""
+"""Finds where the frames of a .zst file begin, from its seek table or from the frame headers."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ _HEADER_BYTES = 18  # the longest of a frame
 
 
 def divide(path: str, _size_bytes: int, n_bytes: int) -> list[int]:
-    """Where ranges of whole frames, each of at least n_bytes, begin. A file at a URL is one range: finding its frames
-    would fetch most of it."""
+    """The beginnings of ranges of complete frames, each of at least n_bytes. A file at a URL is one range, because
+    finding its frames would download most of it."""
     begins = [0]
     for at in [] if is_url(path) else frame_begins(path):
         if at - begins[-1] >= n_bytes:
@@ -28,8 +28,8 @@ def divide(path: str, _size_bytes: int, n_bytes: int) -> list[int]:
 
 
 def frame_begins(path: str) -> list[int]:
-    """Where the zstd frames of a file begin, without skippable ones. InputError if the headers show that it is not a
-    sequence of complete frames."""
+    """Where the zstd frames of a file begin, without skippable ones. InputError if it is not a sequence of complete
+    frames."""
     try:
         with open(path, "rb") as file:  # noqa: PTH123
             table = read_table(file)
@@ -39,8 +39,8 @@ def frame_begins(path: str) -> list[int]:
 
 
 def read_table(file: BinaryIO) -> list[int] | None:
-    """Where the frames of a file begin according to its seek table; None if there is no table, or if it disagrees with
-    the headers of the frames."""
+    """Where the frames begin according to the seek table; None if there is no table, or if it contradicts the frame
+    headers."""
     n_file = file.seek(0, 2)
     if n_file < _FOOTER_BYTES + 8:
         return None

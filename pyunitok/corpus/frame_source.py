@@ -1,4 +1,4 @@
-"""FrameSource: reads a .zst file frame by frame and checks the headers; Frame and Group hold complete frames.
+"""FrameSource reads a .zst file frame by frame and checks the headers. Frame and Group hold complete frames.
 
     RawFile ──▶ chunk ──▶ FrameScanner, or follow() for many small frames ──▶ bytes, to the end of the frame
 """
@@ -15,13 +15,13 @@ from pyunitok.errors import InputError
 
 
 def window_bytes(header: FrameHeader | None) -> int:
-    """Memory of a decoder besides the output: a window, if the frame does not state the size of its output."""
+    """Memory of a decoder besides the output: the window, if the frame does not state its content size."""
     return header.window_bytes if header is not None and header.content_bytes is None else 0
 
 
 @dataclass(frozen=True)
 class Frame:
-    """A complete frame: its bytes, where they begin in the file, and the most bytes it can decompress to."""
+    """A complete frame: its bytes, its offset in the file, and an upper bound for its decompressed size."""
 
     data: bytes
     at: int
@@ -34,7 +34,7 @@ class Frame:
 
 
 class Group:
-    """Small frames, which share one window."""
+    """Adjacent small frames, decompressed together."""
 
     def __init__(self, chunk: bytes, base: int, found: SmallFrames) -> None:
         self.most_bytes = found.most_bytes
@@ -58,9 +58,9 @@ class Group:
 
 
 class FrameSource:
-    """The file from which the decoder reads, frame by frame.
+    """The decoder's view of a file, frame by frame.
 
-    frame_at  where in the file the current frame begins
+    frame_at  the offset of the current frame in the file
     """
 
     def __init__(self, raw: RawFile) -> None:
@@ -83,7 +83,7 @@ class FrameSource:
 
     @property
     def most_bytes(self) -> int:
-        """Most bytes that the returned part of the current frame decompresses to."""
+        """An upper bound for the decompressed size of the returned part of the current frame."""
         return self._scanner.header.most_bytes(self._scanner.n_blocks) if self._scanner.header else 0
 
     @property
@@ -93,11 +93,11 @@ class FrameSource:
 
     @property
     def position(self) -> int:
-        """Where in the file the next byte is."""
+        """The offset of the next byte in the file."""
         return self._raw.position - len(self._chunk) + self._at
 
     def read(self, n_bytes: int) -> bytes:
-        """The next bytes of the current frame or, if that is done, of the next one; none at the end of the file.
+        """The next bytes of the current frame or, after its end, of the next one; empty at the end of the file.
 
         n_bytes is a hint. Raises InputError if the file is not a sequence of complete, supported frames.
         """
@@ -145,4 +145,4 @@ class FrameSource:
                 f" byte {self.frame_at}"
             )
         if self.position == 0:
-            raise InputError(f"{self._raw.name}: byte 0: empty; a zstd file has at least one frame")
+            raise InputError(f"{self._raw.name}: byte 0: empty; a zstd file must have at least one frame")

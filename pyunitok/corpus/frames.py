@@ -1,12 +1,12 @@
-"""FrameScanner: where a zstd frame ends, from its headers alone (RFC 8878, section 3.1).
+"""FrameScanner finds the end of a zstd frame from its headers alone (RFC 8878, section 3.1).
 
     zstd frame      magic 28 B5 2F FD | descriptor 1 | window 0-1 | dictionary id 0-4 | content size 0-8
                     | blocks: header 3 (bit 0: last, bits 1-2: type, bits 3-23: size), content
                     | checksum 0 or 4
     skippable frame magic 5x 2A 4D 18 | size 4 | content
 
-A zstd decoder that needs input does not know whether a frame is complete or the file is truncated; FrameScanner does.
-It reads 3 bytes of each block (at most 128 KiB decompressed) and does no I/O.
+A zstd decoder that needs input cannot tell a complete frame from a truncated file; FrameScanner can. It parses 3 bytes
+of each block (at most 128 KiB decompressed) and does no I/O.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
 SKIPPABLE_MAGICS = tuple(bytes([0x50 + low]) + b"\x2a\x4d\x18" for low in range(16))
-MAX_WINDOW_BYTES = 1 << 31  # of `zstd --long=31`; no decoder supports more
+MAX_WINDOW_BYTES = 1 << 31  # `zstd --long=31`; decoders support no more
 
 MAX_BLOCK_BYTES = 1 << 17  # decompressed
 
@@ -44,7 +44,7 @@ class FrameHeader:
     skip_bytes: int = 0  # content of a skippable frame
 
     def most_bytes(self, n_blocks: int) -> int:
-        """Most bytes that a frame of n_blocks can decompress to."""
+        """An upper bound for the decompressed size of a frame of n_blocks."""
         if self.content_bytes is not None:
             return self.content_bytes
         return n_blocks * min(MAX_BLOCK_BYTES, self.window_bytes)
@@ -100,7 +100,7 @@ class FrameScanner:
     done      the last byte of the frame has been fed
     n_bytes   bytes of the frame fed so far
     n_blocks  block headers fed so far
-    block_at  where in the frame the block of the next byte begins, or the next byte itself if it is not in a block
+    block_at  offset in the frame of the block with the next byte, or of the next byte if it is not in a block
     """
 
     def __init__(self) -> None:
@@ -108,7 +108,7 @@ class FrameScanner:
         self.done = False
         self.n_bytes = self.n_blocks = self._block_at = 0
         self._skip = 0  # bytes of content to skip
-        self._part = b""  # of a header that the end of a chunk divides
+        self._part = b""  # of a header divided between chunks
         self._last = False  # the frame ends after the skipped bytes
 
     @property
@@ -117,7 +117,7 @@ class FrameScanner:
         return self._block_at if inside else self.n_bytes
 
     def feed(self, chunk: bytes, at: int = 0, n_wanted: int | None = None) -> int:
-        """Take chunk[at:], the next bytes of the file; returns where the frame ends in it, or len(chunk).
+        """Scan chunk[at:], the next bytes of the file. Returns where the frame ends in it, or len(chunk).
 
         n_wanted: stop at the first end of a block after this many bytes. Raises FrameError.
         """
@@ -146,7 +146,7 @@ class FrameScanner:
         return at
 
     def skip_content(self) -> int:
-        """Skip content: returns how many of the next bytes need not be read; they count as fed."""
+        """Skip content. Returns how many of the next bytes need not be read; they count as fed."""
         n_bytes, self._skip = self._skip, 0
         self.n_bytes += n_bytes
         self.done |= self._last
@@ -181,18 +181,18 @@ class FrameScanner:
         part = self._part
         start = at - len(part)
         try:
-            need = header_size(part) if self.header is None else 3
-            took = chunk[at : at + need - len(part)]
-            at += len(took)
-            part += took
+            size = header_size(part) if self.header is None else 3
+            more = chunk[at : at + size - len(part)]
+            at += len(more)
+            part += more
             if self.header is not None:
-                self._part = part if len(part) < need else b""
+                self._part = part if len(part) < size else b""
                 self._block_at = base + start
                 if not self._part:
                     self._blocks(part, 0, 3, base + start)
             else:
-                need = header_size(part)
-                self._part = part if len(part) < need else b""
+                size = header_size(part)
+                self._part = part if len(part) < size else b""
                 if not self._part:
                     self.header = parse_header(part)
                     self._skip, self._last = self.header.skip_bytes, self.header.skippable

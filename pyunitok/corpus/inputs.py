@@ -1,15 +1,15 @@
-"""Turns the arguments of a command into Sources, one for each file, in the order in which they are read.
+"""Turns command arguments into Sources, one for each file, in reading order.
 
     argument            becomes
     -                   stdin, once
     a file              itself, whatever its name
     a directory         its regular files, recursively, sorted by the bytes of their paths
-    a glob pattern      its matches, sorted the same way, and directories as above; ** is any number of folders
-    a URL               file:// as a path; others (s3://…) are a file, directory or pattern there: see remote.py
+    a glob pattern      its matches, sorted the same way, and directories as above; ** matches any number of folders
+    a URL               file:// is a path; others (s3://…) name a file, directory or pattern: see remote.py
 
-In directories and patterns, names that begin with "." are skipped. Symbolic links to files are followed, those to
-directories are not, so there are no cycles. Files that are not text are left out and listed (sniff.py). A command never
-reads its own outputs.
+In directories and patterns, names that begin with "." are skipped. Symbolic links to files are followed, but not links
+to directories, so there are no cycles. Files that are not text are skipped and listed (sniff.py). A command never reads
+its own outputs.
 """
 
 from __future__ import annotations
@@ -37,13 +37,13 @@ from pyunitok.disk import remote
 from pyunitok.disk.url import is_url, shown, without_file_scheme, without_query
 from pyunitok.errors import InputError, OptionError
 
-# Read as text, these would silently put garbage into the output.
+# Reading these as text would silently put garbage into the output.
 BINARY_SUFFIXES = {".lz4", ".lzma", ".zip", ".7z", ".tar", ".tgz", ".arrow", ".npy", ".bin"}
 BINARY_SUFFIXES |= {".u16", ".u32", ".ends", ".utk", ".partial", ".pkl", ".pt", ".safetensors", ".so", ".exe", ".dll"}
 BINARY_SUFFIXES |= {".png", ".jpg", ".jpeg", ".gif", ".webp", ".pdf", ".mp3", ".mp4", ".wav", ".woff", ".ttf", ".pyc"}
-FAR_THREADS = 16  # that fetch the first bytes of files at URLs
-START_BYTES = 1 << 12  # read of every file, of which there may be many
-PIECE_BYTES = 1 << 16  # of a first line
+REMOTE_THREADS = 16  # to fetch the first bytes of files at URLs
+START_BYTES = 1 << 12  # read from every file; small because there may be many
+PIECE_BYTES = 1 << 16  # read at once to find the first line
 MANIFEST_BYTES = 1 << 20
 
 
@@ -61,19 +61,19 @@ def find(
 ) -> list[Source]:
     """The files that `arguments` name.
 
-    input_format  one of FORMATS, or 'auto' to go by each name, else by the first line
-    text_key      of JSON lines and Parquet, with dots: see json_text.key_path
-    include       patterns: of the files in directories and of those that a glob matches, read only these
+    input_format  one of FORMATS, or "auto" to infer the format from each file's name or first line
+    text_key      of JSON lines and Parquet: see json_text.key_path
+    include       patterns: of the files found in directories and by globs, read only these
     exclude       patterns: files that are never read
-    own           paths and URLs that the command writes, and therefore never reads
+    own           paths and URLs that the command writes and therefore does not read
     refuse        paths that must not be among the files, because the command would overwrite them
-    left_out      gets the files of directories and globs that are not read: token files, dangling links, and files that
-                  are not text
-    allow_damaged treat a file whose beginning cannot be decompressed as text: reading it will fail
+    left_out      receives the files of directories and globs that are not read: token files, dangling links, and files
+                  that are not text
+    allow_damaged treat a file whose beginning cannot be decompressed as text, so that reading it fails later
 
     A pattern must match the file's name or, if it has a slash, the end of its path.
 
-    Raises InputError if an argument names nothing to read, or names a file that is not text.
+    Raises InputError if an argument matches no readable file, or names a file that is not text.
     """
     never, refused = _Excluded(own), _Excluded(refuse)
     left_out = [] if left_out is None else left_out
@@ -99,14 +99,14 @@ def find(
 
 
 def check_separator(sources: Iterable[Source], separator: str | bytes | None) -> None:
-    """OptionError if no input uses the separator: each JSON line and each row of Parquet is a document."""
+    """OptionError if no input uses the separator, because every JSON line and Parquet row is a document."""
     names = sorted({source.format for source in sources})
     if separator is not None and names and all(FORMATS[name].has_text_key for name in names):
-        raise OptionError(f"a separator (--doc) is for text files, and all inputs are {' or '.join(names)}")
+        raise OptionError(f"a separator (--doc) is for text files, but all inputs are {' or '.join(names)}; remove it")
 
 
 def _check_module(name: str, needs: tuple[str, str] | None) -> None:
-    """InputError if a module that the file needs is missing: better now than after hours of work."""
+    """InputError, before hours of work, if a module that the file requires is missing."""
     if needs is not None:
         try:
             import_module(needs[0])
@@ -142,7 +142,7 @@ def _canonical(url: str) -> str:
 
 
 def _nothing(argument: str, n_found: int, n_kept: int, left_out: list[LeftOut]) -> str:
-    """Why an argument has no file to read."""
+    """The reason why an argument has no file to read."""
     if n_found and not n_kept:
         return "is an output of this command"
     if left_out:
@@ -158,7 +158,7 @@ def _nothing(argument: str, n_found: int, n_kept: int, left_out: list[LeftOut]) 
 
 
 class _Chooser:
-    """Decides whether and how to read a file; see find() for the arguments."""
+    """Decides whether and how to read a file. find() describes the arguments."""
 
     def __init__(
         self, input_format: str, text_key: str, include: Iterable[str], exclude: Iterable[str],
@@ -167,19 +167,19 @@ class _Chooser:
         self._format, self._key = input_format, text_key
         self._include, self._exclude = list(include), list(exclude)
         self._left_out, self._allow_damaged = left_out, allow_damaged
-        self._starts: dict[str, Future[bytes]] = {}  # of files at URLs
+        self._starts: dict[str, Future[bytes]] = {}  # first bytes of files at URLs
 
     def choose(self, found: list[FoundFile]) -> list[Source]:
         """The sources among the files of one argument."""
         tokens = _token_files(found)
         if unclear := [item.address for item in found if self._is_unclear(item)]:
-            with ThreadPoolExecutor(FAR_THREADS) as threads:
-                self._starts = {url: threads.submit(_far_start, url) for url in unclear}
+            with ThreadPoolExecutor(REMOTE_THREADS) as threads:
+                self._starts = {url: threads.submit(_remote_start, url) for url in unclear}
         return [source for item in found if (source := self._choose(item, tokens)) is not None]
 
     @staticmethod
     def _is_unclear(item: FoundFile) -> bool:
-        """A file at a URL whose name shows neither a compression nor a binary format."""
+        """Whether this is a file at a URL whose name shows neither a compression nor a binary format."""
         suffix = os.path.splitext(without_query(item.path).lower())[1]  # noqa: PTH122
         named = formats.by_suffix(suffix)
         is_clear = compressions.by_suffix(suffix) is not NONE or (named and named.seekable) or suffix in BINARY_SUFFIXES
@@ -203,7 +203,8 @@ class _Chooser:
             return None
 
     def _source(self, found: FoundFile, is_forced: bool) -> Source:
-        """_NotText if its name or its first bytes show that it is not; compressed data is checked when it is read."""
+        """The file as a source. _NotText if its name or first bytes show that it is not text; compressed files are
+        checked when they are read."""
         path = found.path
         stem, suffix = os.path.splitext(without_query(path).lower())  # noqa: PTH122
         compression = compressions.by_suffix(suffix)
@@ -227,7 +228,7 @@ class _Chooser:
         format_, reason, stream = self._decide(found, suffix, compression, stream)
         if format_.seekable and (compression is not NONE or stream):
             raise InputError(
-                f"{path}: a {format_.title} file is read as it is stored: decompress it, and name the file"
+                f"{path}: {format_.title} files cannot be read from a compressed file or pipe; decompress it to a file"
             )
         _check_module(path, format_.needs)
         etag = found.far.etag if found.far else None
@@ -238,7 +239,8 @@ class _Chooser:
         return without_secrets(source)
 
     def _start(self, found: FoundFile) -> tuple[bytes, RawFile | None]:
-        """A file's first bytes, if they were asked for. A pipe stays open: its bytes cannot be read again."""
+        """A file's first bytes; empty if they were not fetched from a URL. A pipe stays open, because its bytes cannot
+        be read again."""
         if found.far:
             return self._starts[found.address].result() if found.address in self._starts else b"", None
         raw = RawFile(found.address)
@@ -252,7 +254,7 @@ class _Chooser:
     def _decide(
         self, found: FoundFile, suffix: str, compression: Compression, stream: ByteStream | None
     ) -> tuple[Format, str, ByteStream | None]:
-        """The format, the reason, and the stream of a pipe: by option, else by name, else by the first line."""
+        """The format, the reason, and the stream of a pipe. The option decides, or else the name or the first line."""
         if self._format in FORMATS:
             return FORMATS[self._format], "as told", stream
         if by_suffix := formats.by_suffix(suffix):
@@ -272,7 +274,7 @@ class _Chooser:
 
 
 def _first_line(stream: Pushback) -> bytes:
-    """The beginning of a stream, to the end of its first line that is not blank; at most LINE_BYTES."""
+    """The beginning of a stream, up to the end of its first non-blank line, but at most LINE_BYTES."""
     start, piece = bytearray(), memoryview(bytearray(PIECE_BYTES))
     while len(start) < LINE_BYTES and b"\n" not in start.lstrip():
         n = stream.readinto(piece[: LINE_BYTES - len(start)])
@@ -283,7 +285,7 @@ def _first_line(stream: Pushback) -> bytes:
     return bytes(start)
 
 
-def _far_start(url: str) -> bytes:
+def _remote_start(url: str) -> bytes:
     raw = RawFile(url)
     try:
         return raw.peek(START_BYTES)
@@ -292,7 +294,7 @@ def _far_start(url: str) -> bytes:
 
 
 class _NotText(Exception):
-    """The file is not text but this."""
+    """The file is not text; the message says what it is."""
 
 
 def _matches(path: str, patterns: list[str]) -> bool:

@@ -1,9 +1,9 @@
-"""The metadata of a JSON line: the object without its text.
+"""Extracts the metadata of a JSON line, which is the object without its text.
 
     {"id": 1, "text": "…", "score": NaN, "title": "\\ud800"}  ──▶  {"id":1,"score":null,"title":"\\ud800"}
 
-msgspec removes the text and the white space between values without parsing the values, so numbers stay as they are
-written. It rejects some lines that the reader of texts accepts; these are rewritten before, and restored afterwards.
+msgspec removes the text and the white space between values without parsing the values, so numbers keep their spelling.
+It rejects some lines that json_text.py accepts; these are rewritten before, and restored afterwards.
 """
 
 from __future__ import annotations
@@ -19,15 +19,14 @@ _ESCAPES = re.compile(rb"\\u([dD][89abAB]..)\\u([dD][c-fC-F]..)|\\u([dD][89a-fA-
 
 
 class RestOfLine:
-    """For lines that have a text under `path`: see json_text.TextField."""
+    """Removes the text under `path` from lines: see json_text.TextField."""
 
     def __init__(self, path: list[str]) -> None:
         self._path = path
         self._fields = msgspec.json.Decoder(dict[str, msgspec.Raw])
 
     def of_line(self, line: bytes) -> bytes:
-        """The object without the text and without white space between values; may be {}. NaN and Infinity become
-        null."""
+        """The object without the text and without white space between values; NaN and Infinity become null."""
         try:
             return _compact(self._without(line, self._path))
         except (msgspec.DecodeError, UnicodeError):
@@ -44,12 +43,12 @@ class RestOfLine:
 
 
 def _compact(value: bytes) -> bytes:
-    """Without white space, and in valid UTF-8: msgspec does not validate fields that it skips."""
+    """Remove white space and replace invalid UTF-8, because msgspec does not validate fields that it skips."""
     return msgspec.json.format(value, indent=-1).decode("utf-8", "replace").encode()
 
 
 def _marked(line: bytes, mark: bytes) -> bytes:
-    """The line with `mark`, which is unique, for the \\u of lone surrogates, and null for constants."""
+    """Replace the \\u of lone surrogates by `mark`, which is unique, and NaN and Infinity by null."""
 
     def escape(found: re.Match[bytes]) -> bytes:
         return found[0] if found[3] is None else mark + found[3]

@@ -1,8 +1,8 @@
-"""TextField: one string field of JSON lines as UTF-8, and error messages for lines that lack it. C code parses.
+"""TextField extracts one string field from JSON lines as UTF-8, with error messages. The parser is in C.
 
     block.lines: {"id": 1, "text": "caf\\u00e9"}⏎ {…}⏎ …  ──▶ unitok_json_read ──▶ block.data: documents, packed
 
-Parsing releases the GIL. If a name occurs twice in an object, the last field counts. Lone surrogate escapes (\\ud800)
+Parsing releases the GIL. If a name occurs twice in an object, the last field is used. Lone surrogate escapes (\\ud800)
 and invalid UTF-8 are errors in the text and ignored elsewhere. NaN and Infinity are accepted as values.
 """
 
@@ -39,12 +39,12 @@ _KINDS = {b"n": "null", b"t": "a boolean", b"f": "a boolean", b"[": "an array", 
 
 
 def key_path(text_key: str) -> list[str]:
-    r"""The names that lead to the text: "a.b" is b inside a; "a\.b" is the one name "a.b"."""
+    r"""The field names on the path to the text: "a.b" is b inside a; "a\.b" is a single name."""
     return [part.replace("\\.", ".") for part in re.split(r"(?<!\\)\.", text_key)]
 
 
 class TextField:
-    """The string under text_key (see key_path) of lines. Thread-safe.
+    """Extracts the string under text_key (see key_path) from lines. Thread-safe.
 
     max_line_bytes  a longer line is an error
     """
@@ -57,23 +57,23 @@ class TextField:
         self._lines = c_text.JsonLines(names, max_line_bytes, cpu)
 
     def count(self, data: Any, *, at_end: bool) -> Any:
-        """The end of the last complete line of `data` (.at), the number of lines (.n_lines), and of those that are not
-        blank (.n_docs). at_end: the bytes after the last newline are a line."""
+        """The end of the last complete line of `data` (.at), the number of lines (.n_lines), and the number of
+        non-blank lines (.n_docs). at_end: the bytes after the last newline are a line."""
         return self._lines.count(data, at_end=at_end)
 
     def new_place(self) -> Any:
-        """The place before the first line, for read()."""
+        """The start of the first line, for read()."""
         return self._lines.new_place()
 
     def read(self, data: Any, out: Any, offsets: Any, place: Any) -> bool:
-        """Put the texts of the lines in `data`, from `place` on, into `out`, a packed list with `offsets`. True at the
+        """Put the texts of the lines in `data`, from `place` on, into the packed list `out` with `offsets`. True at the
         end. False: the line at `place` is bad, see message(); the next call skips it.
 
-        `out` holds at least as many bytes as the lines, `offsets` one number more than there are texts."""
+        `out` must have as many bytes as the lines, and `offsets` one element more than there are texts."""
         return self._lines.read(data, out, offsets, place)
 
     def of_line(self, line: bytes) -> bytes:
-        """The text of one line. ValueError says what is wrong."""
+        """The text of one line. ValueError with a message if the line is bad."""
         out, offsets, place = np.empty(len(line), np.uint8), np.zeros(2, np.int64), self.new_place()
         if line and not self.read(memoryview(line), out, offsets, place):
             raise ValueError(self.message(line, place))
@@ -83,13 +83,13 @@ class TextField:
         return text
 
     def message(self, data: Any, place: Any) -> str:
-        """The error in the line at `place`, with the number of the byte, from 0."""
+        """The error in the line at `place`, with its byte offset in the line."""
         what = self._what(place.error, place.detail, bytes(data[place.at + max(0, place.error_at) :][:1]))
         return what if place.error_at < 0 else f"byte {place.error_at}: {what}"
 
     def _what(self, error: int, detail: int, start: bytes) -> str:
         if error == _E["TOO_LONG"]:
-            return f"longer than {self._max_line_bytes} bytes; raise the limit (--max-line) if the line is correct"
+            return f"longer than {self._max_line_bytes} bytes; raise --max-line if the line is correct"
         if error == _E["MISSING"]:
             return f"the object has no field {self._key!r} (--text-key)"
         if error == _E["NOT_STRING"]:

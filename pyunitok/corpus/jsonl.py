@@ -1,11 +1,11 @@
-"""JsonlReader: one string field of each line of a JSON lines file, as documents.
+"""JsonlReader reads one string field of each line of a JSON lines file. Each is a document.
 
-The thread that has the reading turn collects and counts complete lines. The worker that gets them parses them
+The thread with the reading turn collects and counts complete lines. The worker of the block then parses them
 (json_text.py):
 
-    stream ──▶ block.lines: complete lines │ part of one: returned      block.finish(): lines ──▶ block.data: documents
+    stream ──▶ block.lines: complete lines │ incomplete: returned      block.finish(): lines ──▶ block.data: documents
 
-A line longer than a block is parsed during the turn; its text fills blocks of its own, in pieces.
+A line longer than a block is parsed during the turn, and its text is divided among blocks of its own.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ from pyunitok.errors import InputError
 
 __all__ = ["JsonlReader", "key_path"]
 
-LINE_BYTES = 1 << 20  # of a file's beginning, to tell its format by the first line
-BATCH_BYTES = 1 << 18  # read at once of a line that is longer than a block
+LINE_BYTES = 1 << 20  # maximum to read of a first line to infer the format
+BATCH_BYTES = 1 << 18  # read at once from a line longer than a block
 
 
 def sniff(start: bytes, text_key: str) -> tuple[bool, str]:
-    """Whether a file is JSON lines, and why or why not; `start` is its first line that is not blank, or LINE_BYTES.
+    """Whether a file is JSON lines, and the reason. `start` is its first non-blank line, or LINE_BYTES of it.
 
-    A longer first line is JSON if it begins an object and the last name of the key occurs in it as the name of a
-    string. If that is wrong, the reader reports it.
+    A longer first line is assumed to be JSON if it begins with "{" and contains the last name of text_key as the name
+    of a string. If the guess is wrong, the reader reports an error.
     """
     line, newline, _ = start.removeprefix(BOM).lstrip(BLANK).partition(b"\n")
     if len(start) >= LINE_BYTES and not newline:
@@ -47,14 +47,14 @@ def sniff(start: bytes, text_key: str) -> tuple[bool, str]:
     try:
         TextField(text_key).of_line(line)
     except ValueError:
-        return False, f"its first line is no JSON object with a string under {text_key!r}"
+        return False, f"its first line is not a JSON object with a string under {text_key!r}"
     return True, f"its first line is a JSON object with {text_key!r}"
 
 
 class JsonlReader:
     """Reads the texts of a JSON lines file into blocks.
 
-    stream          the bytes of the file; lines end in LF or CRLF, which the last line may lack; a BOM is skipped
+    stream          the bytes of the file; lines end in LF or CRLF, optional after the last line; a BOM is skipped
     text_key        the field with the text: see key_path
     split           where a piece of a document may end: see block.Split
     max_line_bytes  a longer line, without its newline, is bad
@@ -62,9 +62,9 @@ class JsonlReader:
     skip            skip bad lines and list them in block.bad; otherwise they raise InputError
     metadata        put each document's line number and other fields into block.metadata
 
-    Blank lines are skipped; at the end of the file, source_bytes of the call that returns False counts them. A line is
-    bad if it does not parse, has no string under the key, or is too long.
-    Memory: a block's lines twice, or one line if that is longer, and its text.
+    Blank lines are skipped; those at the end of the file are in source_bytes of the call that returns False. A line is
+    bad if it is invalid JSON, has no string under the key, or is too long.
+    Memory: twice a block's lines or, if a line is longer, the line and its text.
     """
 
     ends_with_separator: bool | None = None
@@ -93,7 +93,7 @@ class JsonlReader:
         return self._stream.at_end and self._long is None
 
     def fill(self, block: Block) -> bool:
-        """Put the next lines into `block`, which block.finish() turns into documents; False if there are none.
+        """Put the next lines into `block`, which block.finish() turns into documents; False if no lines are left.
 
         Raises InputError.
         """
@@ -115,7 +115,7 @@ class JsonlReader:
         return block.work is not None or block.n_docs > 0 or bool(block.bad)
 
     def _advance(self, block: Block, n_bytes: int, n_lines: int, n_docs: int) -> None:
-        """Move past these lines."""
+        """Advance the position past these lines."""
         block.source_bytes += n_bytes
         before = self._position
         self._position = replace(
@@ -133,7 +133,7 @@ class JsonlReader:
             return
         if self._position.bytes == 0 and block.lines[: len(BOM)].tobytes() == BOM:
             block.lines[: len(BOM)] = BLANK[:1] * len(BOM)
-            n_docs = int(self._field.count(block.lines[:end], at_end=True).n_docs)  # its line may be blank
+            n_docs = int(self._field.count(block.lines[:end], at_end=True).n_docs)  # the line may be blank now
         if n_docs:
             first_line = self._position.lines + 1
             block.n_docs = n_docs
@@ -143,7 +143,7 @@ class JsonlReader:
     # ------------------------------------------------------------------------------------ lines → documents
 
     def _parse(self, block: Block, end: int, n_docs: int, first_line: int) -> None:
-        """Parse block.lines[:end]. Called without the reading turn, so it must not change the reader."""
+        """Parse block.lines[:end]. Several threads may run this at once, so it must not change the reader."""
         if len(block.data) < end:
             block.grow(end - len(block.data))
         if len(block.offsets) <= n_docs:
@@ -212,7 +212,7 @@ class JsonlReader:
         return bytes(line), n_bytes
 
     def _put_piece(self, block: Block) -> None:
-        """Put the next piece of the long line's text, or its rest, into the block."""
+        """Put the next or last piece of the long line's text into the block."""
         assert self._long is not None
         while self._long.put(block, self._split):
             pass

@@ -1,9 +1,9 @@
-"""MemberStream: gzip, bzip2 and xz files, which are sequences of members, to the end of the file.
+"""MemberStream reads gzip, bzip2 and xz files, which are sequences of members, to the end of the file.
 
     RawFile ──▶ _chunk ──▶ decoder of the current member (zlib, bz2, lzma; all release the GIL) ──▶ buffer
 
 The standard library's decoders find the end of a member and verify its checksums and sizes. This module verifies that
-nothing but complete members follows each other up to the end of the file.
+the file consists of complete members.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ class MemberStream:
     """A ByteStream over members, each decompressed by a new decoder.
 
     form, member  the names of the format and of its members, for messages
-    new_decoder   returns an object with eof, unused_data and decompress(data, max_length). It puts input that it does
-                  not use at once into unconsumed_tail, or keeps it, and needs_input is False
-    padding       zero bytes after a member must be a multiple of this number
+    new_decoder   returns an object with eof, unused_data and decompress(data, max_length). Input that it does not use
+                  at once is in unconsumed_tail, or is buffered and needs_input is False
+    padding       the number of zero bytes after a member must be a multiple of this number
     max_memory_bytes  of a decoder, for messages
 
-    Anything else after a member is an error, as it is for gzip and xz: it may be the damaged start of another member.
+    Anything else after a member is an error, as in gzip and xz, because it may be the damaged start of a member.
     """
 
     def __init__(
@@ -58,7 +58,7 @@ class MemberStream:
         self._raw.close()
 
     def _next_member(self) -> bool:
-        """Skip padding; whether another member begins."""
+        """Skip padding. Returns whether another member begins."""
         n_zeros = 0
         while True:
             if self._n_members:
@@ -87,14 +87,14 @@ class MemberStream:
         decoder = self._decoder
         hungry = getattr(decoder, "needs_input", True)
         if hungry and not self._chunk:
-            # zlib may still hold output when it has used all input, so the end of the file alone is not an error.
+            # zlib may still have buffered output when it has used all input, so the end of the file alone is no error.
             self._chunk = self._raw.read(CHUNK_BYTES)
         at_end = hungry and not self._chunk
         try:
             piece: bytes = decoder.decompress(self._chunk if hungry else b"", max_bytes)
         except MemoryError:
             raise
-        except Exception as error:  # zlib.error, OSError, LZMAError: each library has its own
+        except Exception as error:  # zlib.error, OSError or LZMAError
             raise self._failed(error) from error
         if decoder.eof:
             self._chunk = decoder.unused_data
@@ -112,28 +112,28 @@ class MemberStream:
         if "limit exceeded" in str(error):  # LZMAError
             return InputError(
                 f"{self.name}: byte {self._member_at}: the {self._form} {self._member} that begins here needs more"
-                f" than {self._max_memory_bytes} bytes of memory for its dictionary; raise the limit (--max-memory)"
+                f" than {self._max_memory_bytes} bytes of memory for its dictionary; raise --max-memory"
             )
         return InputError(
-            f"{self.name}: byte {self.compressed_position()}: corrupt {self._form} data, here or near, in the"
+            f"{self.name}: byte {self.compressed_position()}: corrupt {self._form} data near here, in the"
             f" {self._member} that begins at byte {self._member_at} ({error})"
         )
 
 
 def gzip(raw: RawFile) -> MemberStream:
-    """RFC 1952; zlib verifies the CRC and length of each member."""
+    """A gzip file (RFC 1952). zlib verifies the CRC and length of each member."""
     return MemberStream(raw, "gzip", "member", lambda: zlib.decompressobj(wbits=16 + zlib.MAX_WBITS))
 
 
 def bzip2(raw: RawFile) -> MemberStream:
-    """Streams as pbzip2 and cat write them; the CRC of each block is verified."""
+    """A bzip2 file, which may have several streams (pbzip2 writes such). The CRC of each block is verified."""
     import bz2  # some Pythons are built without it
 
     return MemberStream(raw, "bzip2", "stream", bz2.BZ2Decompressor)
 
 
 def xz(raw: RawFile, max_memory_bytes: int) -> MemberStream:
-    """Memory: the dictionary; a stream that needs more than max_memory_bytes is an error."""
+    """An xz file. Memory: the dictionary; a stream that needs more than max_memory_bytes is an error."""
     import lzma  # some Pythons are built without it
 
     def new_decoder() -> Any:

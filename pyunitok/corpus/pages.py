@@ -1,11 +1,11 @@
-"""Pages: an upper bound for the memory to read rows of a Parquet file, from the headers of its pages.
+"""Pages computes an upper bound for the memory to read rows of a Parquet file from its page headers.
 
     column chunk   │ header │ dictionary │ header │ page │ header │ page │ …
                      └ sizes, number of values    └ sizes, number of values
 
-The footer has only the sizes that the writer claims. The headers of pages have the sizes that pyarrow allocates: 2.5 KB
-can become a page of 2.5 GB, and a value that the dictionary stores once can be the value of every row. This module does
-not use pyarrow, which aborts the process on some damaged column metadata.
+The footer has only the sizes that the writer claims. The page headers have the sizes that pyarrow allocates: 2.5 KB can
+become a page of 2.5 GB, and a value stored once in the dictionary can be the value of every row. This module does not
+use pyarrow, which aborts the process on some damaged column metadata.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from pyunitok.errors import InputError
 
 FOOTER_SHARE = 32  # pyarrow's objects for the footer take up to about 30 times its size
 CACHE_BYTES = 64 << 20
-HEADER_BYTES = 1 << 10  # read first; headers with long statistics are longer
+HEADER_BYTES = 1 << 10  # read first; headers with statistics may be longer
 MAX_HEADER_BYTES = 16 << 20  # as in pyarrow
-FIXED_BYTES = 16  # a value of a fixed size, in pyarrow
-VALUE_BYTES = 16  # the end of a value, its null bit and its levels
-OBJECT_BYTES = 128  # a value as a Python object and as JSON, without its text
-PAGE_BYTES = 256  # of our record of a page
+FIXED_BYTES = 16  # memory of a value of fixed size in pyarrow
+VALUE_BYTES = 16  # memory of a value besides its bytes: its offset, null bit and levels
+OBJECT_BYTES = 128  # memory of a value as a Python object and as JSON, without its text
+PAGE_BYTES = 256  # memory of a row in Leaf.pages while it is built
 COPIES = 3  # of a batch: pyarrow's, its growth, and a cast
-COPIES_METADATA = 12  # also as objects and as JSON
+COPIES_METADATA = 12  # also as objects and JSON
 _DATA, _DICTIONARY, _DATA_2 = 0, 2, 3
 _HEADERS = {_DATA: 5, _DICTIONARY: 7, _DATA_2: 8}  # page type: field with its own header
 _PLAIN_DICTIONARY, _RLE, _DELTA_LENGTH, _DELTA, _RLE_DICTIONARY = 2, 3, 6, 7, 8  # encodings
@@ -42,7 +42,7 @@ _unpack_size = struct.Struct("<I").unpack_from
 
 
 class Column(NamedTuple):
-    """A leaf of the schema. The levels count the lists and optional fields that contain a value."""
+    """A leaf of the schema. The levels count the lists and the optional fields around a value."""
 
     number: int
     name: str
@@ -52,7 +52,7 @@ class Column(NamedTuple):
 
 @dataclass
 class ColumnChunk:
-    """A column chunk, as the footer describes it."""
+    """A column chunk as described in the footer."""
 
     begin: int
     n_values: int
@@ -65,11 +65,11 @@ class ColumnChunk:
 class Leaf:
     """Bounds for the pages of a column chunk.
 
-    largest     most bytes of a value of the dictionary; exact once _measure_dictionary has read it
+    largest     upper bound for the bytes of a dictionary value; exact once _measure_dictionary has read it
     page_bytes  of the dictionary and of the largest page, compressed and decompressed
     dictionary  (beginning, compressed bytes, bytes, codec) of a dictionary of values of variable length
-    pages       float64[5, n]: of each page the first value, the number of values, the bytes of all values, the most
-                bytes of one value, and whether values are indexes into the dictionary
+    pages       float64[5, n]: for each page the number of its first value, the number of values, upper bounds for the
+                bytes of all values and of one value, and whether values are indexes into the dictionary
     """
 
     name: str
@@ -80,14 +80,15 @@ class Leaf:
     pages: Any = None
 
     def bound(self, n_rows: int, per_value: int) -> int:
-        """Most bytes of n_rows consecutive rows; for lists, of all rows, because one row may hold all values."""
+        """An upper bound for the bytes of n_rows consecutive rows; for lists, of all rows, because one row may hold all
+        values."""
         starts, counts, totals, each, is_index = self.pages
         in_window = np.minimum(counts, n_rows) if self.is_flat else counts
         most = in_window * (np.where(is_index, self.largest, each) + per_value)
         most = np.where(is_index, most, np.minimum(most, totals + in_window * per_value))
         if not self.is_flat:
             return int(most.sum())
-        # A window that begins with the last row of page i covers as many pages as any that begins in page i.
+        # Of all windows that begin in page i, the one at its last row covers the most pages.
         behind = np.searchsorted(starts, starts + counts - 1 + n_rows, side="left")
         sums = np.concatenate(([0.0], np.cumsum(most)))
         first = np.arange(len(starts))
@@ -97,11 +98,11 @@ class Leaf:
 class Pages:
     """The pages of one Parquet file.
 
-    file              seekable; a RangeCache holds small row groups, so that they are fetched once
+    file              seekable; a RangeCache caches small row groups, so that they are fetched once
     name              for messages
-    budget_bytes      memory that reading may take, a part of max_memory_bytes
+    budget_bytes      memory budget for reading, a part of max_memory_bytes
     max_memory_bytes  for messages
-    metadata          rows also become objects and JSON
+    metadata          rows are also converted to Python objects and JSON
     """
 
     def __init__(
@@ -116,12 +117,12 @@ class Pages:
         try:
             self._groups = _row_groups(ThriftReader(footer))
         except (IndexError, ValueError) as error:
-            raise InputError(f"{name}: its footer is damaged: {error}") from error
+            raise InputError(f"{name}: the footer is damaged: {error}") from error
 
     def most_rows(self, group: int, columns: list[Column], n_rows: int) -> int:
-        """How many rows of these columns of a row group may be read at once, at most n_rows.
+        """The number of rows of these columns that may be read at once from a row group, at most n_rows.
 
-        InputError if one row or one page may take more than the budget.
+        InputError if one row or one page may exceed the budget.
         """
         cached = self._load(group, [column.number for column in columns])
         found = [self._leaf(group, column) for column in columns]
@@ -138,7 +139,7 @@ class Pages:
         return n_rows
 
     def _load(self, group: int, numbers: list[int]) -> int:
-        """Load the columns into a RangeCache if they are small; returns how many bytes."""
+        """Load the columns into a RangeCache if they are small. Returns the number of bytes."""
         if not isinstance(self._file, RangeCache) or group >= len(self._groups):
             return 0
         chunks = [self._groups[group][k] for k in numbers if k < len(self._groups[group])]
@@ -150,7 +151,7 @@ class Pages:
         return end - begin
 
     def _bound(self, leaves: list[Leaf], n_rows: int, enough: int) -> int:
-        """Most bytes of n_rows rows; reads dictionaries only while the bound is above `enough`."""
+        """An upper bound for the bytes of n_rows rows. Reads dictionaries only while the bound exceeds `enough`."""
         per_value = VALUE_BYTES + (OBJECT_BYTES if self._metadata else 0)
         most = sum(leaf.bound(n_rows, per_value) for leaf in leaves)
         for leaf in leaves:
@@ -164,7 +165,7 @@ class Pages:
 
     def _too_large(self, group: int, what: str, n_bytes: int, needed: int) -> InputError:
         return InputError(
-            f"{self._name}: row group {group + 1}: {what} {n_bytes} bytes, more than --max-memory allows;"
+            f"{self._name}: row group {group + 1}: {what} {n_bytes} bytes, which exceeds --max-memory;"
             f" {self._advice(needed)}"
         )
 
@@ -183,7 +184,7 @@ class Pages:
             return b"\0"  # pyarrow has a better error message
         if n > self._budget_bytes // FOOTER_SHARE:
             raise InputError(
-                f"{self._name}: its footer of {n} bytes takes more memory than --max-memory allows;"
+                f"{self._name}: reading the footer of {n} bytes exceeds --max-memory;"
                 f" {self._advice(n * FOOTER_SHARE)}"
             )
         return self._read(self._n_bytes - 8 - n, n)
@@ -193,14 +194,14 @@ class Pages:
         try:
             chunk = self._groups[group][column.number]
         except IndexError:
-            raise InputError(f"{where}: the footer does not describe it") from None
+            raise InputError(f"{where}: missing from the footer") from None
         try:
             return self._walk(chunk, column)
         except (IndexError, ValueError) as error:
             raise InputError(f"{where}: a page is damaged: {error}") from error
 
     def _walk(self, chunk: ColumnChunk, column: Column) -> Leaf:
-        """Read the headers of all pages of a chunk."""
+        """Read all page headers of a chunk."""
         leaf = Leaf(column.name, column.max_repetition == 0)
         at, n_seen, largest_page, of_dictionary, pages = chunk.begin, 0, 0, 0, list[tuple[int, ...]]()
         any_length = chunk.kind in (_BYTE_ARRAY, _FIXED_LEN)
@@ -222,7 +223,7 @@ class Pages:
                 if lengths and compressed + n_bytes <= self._budget_bytes:
                     self._check_delta(header, at + size, chunk.codec, column)
                 largest_page = max(largest_page, compressed + n_bytes + lengths)
-                # Delta-encoded values share prefixes with the value before, so each may be as long as the page.
+                # A delta-encoded value shares a prefix with the previous one, so each may be as long as the page.
                 total = n_bytes * n_values if encoding == _DELTA else n_bytes
                 is_index = encoding in (_PLAIN_DICTIONARY, _RLE_DICTIONARY)
                 pages.append((n_seen, n_values, total, n_bytes if any_length else FIXED_BYTES, is_index))
@@ -266,7 +267,7 @@ class Pages:
                 return reader.struct(), reader.at
             except IndexError:
                 if len(reader.data) < n_bytes or n_bytes >= MAX_HEADER_BYTES:
-                    raise ValueError(f"byte {at}: its header does not end") from None
+                    raise ValueError(f"byte {at}: the page header does not end") from None
             n_bytes *= 8
 
     def _measure_dictionary(self, leaf: Leaf) -> None:
@@ -287,11 +288,11 @@ class Pages:
 
 
 def _decompress(data: bytes, n_bytes: int, codec: int) -> bytes:
-    """ValueError if that fails."""
+    """Decompress a page. ValueError if it is damaged or the codec is not supported."""
     import pyarrow
 
     if codec not in _CODECS:
-        raise ValueError(f"pages are compressed by the codec {codec}, which is not supported")
+        raise ValueError(f"compression codec {codec} is not supported")
     name = _CODECS[codec]
     try:
         ret: bytes = data if name is None else pyarrow.Codec(name).decompress(data, n_bytes, asbytes=True)
@@ -301,7 +302,7 @@ def _decompress(data: bytes, n_bytes: int, codec: int) -> bytes:
 
 
 def _structs(reader: ThriftReader, field: int, what: str) -> Iterator[ThriftReader]:
-    """The reader at each struct of the list in this field; the caller must read each before the next."""
+    """Yields the reader at each struct of the list in this field. The caller must read each struct before the next."""
     for number, kind in reader.fields():
         if (number, kind) != (field, LIST):
             reader.skip(kind)
@@ -322,11 +323,11 @@ def _row_groups(reader: ThriftReader) -> list[list[ColumnChunk]]:
 
 
 def _chunk(of: dict[int, Any]) -> ColumnChunk:
-    """From ColumnMetaData: 1 type, 4 codec, 5 values, 7 compressed bytes, 9 first page, 11 dictionary."""
+    """Parse ColumnMetaData: 1 type, 4 codec, 5 values, 7 compressed bytes, 9 first page, 11 dictionary."""
     kind, codec, n_values, n_bytes, begin = (ThriftReader.get_integer(of, k) for k in (1, 4, 5, 7, 9))
     dictionary = ThriftReader.get_integer(of, 11, 0)
     if 0 < dictionary < begin:
         begin = dictionary
     if min(begin, n_values, n_bytes) < 0:
-        raise ValueError("a negative size or place of a column chunk")
+        raise ValueError("a column chunk has a negative size or offset")
     return ColumnChunk(begin, n_values, codec, kind, n_bytes)

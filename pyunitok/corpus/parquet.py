@@ -1,11 +1,11 @@
-"""ParquetReader: one column of strings or bytes of a Parquet file, as documents.
+"""ParquetReader reads one column of strings or bytes of a Parquet file as documents.
 
 pyarrow reads only this column, a few rows at a time, whatever the size of the row groups:
 
     row group 0        row group 1
     │ batch │ batch │  │ batch │ …       batch ──▶ PendingDocuments ──▶ blocks
 
-Bytes are not changed: a column of strings may hold invalid UTF-8.
+Bytes are passed on unchanged, because a column of strings may contain invalid UTF-8.
 """
 
 from __future__ import annotations
@@ -31,15 +31,15 @@ from pyunitok.corpus.unchanged import Unchanged
 from pyunitok.errors import InputError
 from pyunitok.packed import Bytes, Offsets
 
-NEEDS_PYARROW = "Parquet needs pyarrow: pip install 'pyunitok[parquet]'"
+NEEDS_PYARROW = "Parquet requires pyarrow: pip install 'pyunitok[parquet]'"
 BATCH_BYTES = 1 << 18
 MAX_ROWS = 4096  # in a batch
-FIRST_ROWS = 1  # in the first batch: rows may be huge
-GROWTH = 8  # a batch has at most this many times the rows of the one before
+FIRST_ROWS = 1  # in the first batch, because rows may be huge
+GROWTH = 8  # of the number of rows from batch to batch, at most
 SKIPPED_ROWS = 16  # in the first batch, if rows are skipped before it
 READ_BYTES = 1 << 20
 BUDGET_BYTES = 256 << 20
-MAX_BAD = 4096  # nulls that one block lists
+MAX_BAD = 4096  # nulls listed in one block
 _NOTHING = PendingDocuments(np.empty(0, np.uint8), np.zeros(1, np.int64))
 
 
@@ -59,7 +59,7 @@ class _Batch:
 
     @property
     def n_rows_out(self) -> int:
-        """Rows of the file before the current document, or else before the next one."""
+        """The number of rows of the file before the current or next document."""
         n_out = self.pending.next
         if n_out == len(self.rows):
             return self.end
@@ -73,15 +73,15 @@ class ParquetReader:
     name              of the file, for messages
     text_key          the column: see json_text.key_path; a.b is the field b of the struct a
     split             where a piece of a document may end: see block.Split
-    start             where to begin (documents and inside); by default the beginning of the file
+    start             where to begin (only `documents` and `inside` are used); by default the beginning of the file
     skip              skip nulls and list them in block.bad; otherwise they raise InputError
     metadata          put each document's row number and other columns into block.metadata
-    budget_bytes      memory for a page, a dictionary and a batch, a part of max_memory_bytes
+    budget_bytes      memory budget for a page, a dictionary and a batch, a part of max_memory_bytes
     max_memory_bytes  for messages
 
-    Each row is a document. Rows are counted from 1, like lines. InputError names the file and, if known, the row: if
-    the column is missing or does not hold text, for a null, if reading may take more than budget_bytes, and for all
-    errors of pyarrow. Memory: a batch, and the pages and dictionaries that it comes from.
+    Each row is a document. Rows are counted from 1, like lines. InputError if the column is missing or is not text, if
+    a value is null, if reading may exceed budget_bytes, and for all errors of pyarrow. It names the file and, if known,
+    the row. Memory: a batch, and its pages and dictionaries.
     """
 
     ends_with_separator: bool | None = None
@@ -98,7 +98,7 @@ class ParquetReader:
         self._key = text_key
         self._path = key_path(text_key)
         self._skip, self._metadata = skip, metadata
-        self._bad: deque[int] = deque()  # skipped rows that no block lists yet; from 0, as everywhere in this class
+        self._bad: deque[int] = deque()  # skipped rows not listed in a block yet; numbered from 0 in this class
         self._position = start
         self._inside = start.inside  # bytes of the first document in earlier blocks
         self._batch = _Batch(_NOTHING, np.empty(0, np.int64), start.documents, start.documents, [])
@@ -120,7 +120,7 @@ class ParquetReader:
         self._batches = self._read_batches(start.documents)
 
     def fill(self, block: Block) -> bool:
-        """Put the next documents into `block`; False if there are none."""
+        """Put the next documents into `block`; False if no documents are left."""
         block.clear()
         block.have_offsets(MAX_DOCS + 1)
         rows: list[int] = []
@@ -155,7 +155,7 @@ class ParquetReader:
         return more
 
     def _advance(self, block: Block) -> None:
-        """Record the position of the block and move past it."""
+        """Set the position of the block and advance past it."""
         before, n_rows = self._position, self._batch.n_rows_out
         block.first_document, block.inside = before.documents, before.inside
         block.after = self._position = replace(
@@ -167,7 +167,7 @@ class ParquetReader:
     def _next_batch(self) -> bool:
         """Take the next batch, which may have no documents; False at the end."""
         begin = self._batch.end
-        with self._errors(f"row {begin + 1}: cannot be read, here or further on"):
+        with self._errors(f"row {begin + 1} or a later row: cannot be read"):
             batch = next(self._batches, None)
             if batch is None:
                 return False
@@ -196,9 +196,9 @@ class ParquetReader:
     def _read_batches(self, first_row: int) -> Generator[Any, None, None]:
         """Record batches from first_row on.
 
-        The number of rows in a batch is estimated from the batches before: the sizes in the file are useless if values
-        are stored once and repeated, and pyarrow crashes on some damaged column metadata. If rows are much longer than
-        expected, the row group is read again from the same row with fewer rows at a time.
+        The number of rows per batch is estimated from previous batches, because the sizes in the file are useless if
+        values are stored once and repeated, and pyarrow crashes on some damaged column metadata. If rows are much
+        longer than expected, the row group is read again from the same row with fewer rows at a time.
         """
         metadata, begin, n_rows = self._parquet.metadata, 0, SKIPPED_ROWS if first_row else FIRST_ROWS
         for group in range(metadata.num_row_groups):
@@ -215,7 +215,7 @@ class ParquetReader:
                         break
                 else:
                     if row != end:
-                        raise InputError(f"{self.name}: row {row}: row group {group} ends with it, not with row {end}")
+                        raise InputError(f"{self.name}: row {row}: row group {group} ends here, not with row {end}")
                 n_rows = fitting
             begin = end
 
@@ -236,31 +236,31 @@ class ParquetReader:
             n_skipped = max(0, n_skipped - len(batch))
 
     def _rows_that_fit(self, batch: Any) -> int:
-        """How many rows of this size make a batch."""
+        """The number of rows of this size in a batch of BATCH_BYTES."""
         n_bytes = int(_column(batch, self._path).nbytes) + (int(batch.nbytes) if self._metadata else 0)
         return max(1, min(MAX_ROWS, BATCH_BYTES * len(batch) // max(1, n_bytes)))
 
     @contextmanager
     def _errors(self, what: str) -> Iterator[None]:
-        """Raise pyarrow's errors as InputError with the name of the file."""
+        """Convert pyarrow's errors to InputError with the name of the file."""
         try:
             yield
         except (InputError, MemoryError):
             raise
         except ImportError as error:
             raise InputError(f"{self.name}: {NEEDS_PYARROW}") from error
-        except Exception as error:  # pyarrow raises ArrowException, OSError, ValueError and TypeError
+        except Exception as error:  # ArrowException, OSError, ValueError or TypeError
             raise InputError(f"{self.name}: {what}: {str(error).partition(chr(10))[0]}") from error
 
 
 def _check_column(schema: Any, path: list[str], key: str) -> None:
-    """ValueError unless there is one column of text at `path`."""
+    """ValueError unless there is exactly one column of text at `path`."""
     import pyarrow
 
     fields, kind = list(schema), None
     for name in path:
         if kind is not None and not pyarrow.types.is_struct(kind):
-            raise ValueError(f"{name!r} of {key!r} is a field of a column of {kind}, which has no fields")
+            raise ValueError(f"{name!r} of {key!r} cannot be a field of a column of {kind}, which has no fields")
         if kind is not None:
             fields = [kind.field(k) for k in range(kind.num_fields)]
         found = [field.type for field in fields if field.name == name]
@@ -297,14 +297,14 @@ def _column(batch: Any, path: list[str]) -> Any:
 
 
 def _other_columns(batch: Any, path: list[str]) -> list[bytes]:
-    """Each row without the value at `path` as a JSON object. Values that JSON cannot express become strings."""
+    """Each row, without the value at `path`, as a JSON object. Values that JSON cannot express become strings."""
     import pyarrow
 
     columns = []
     for name, column in zip(batch.schema.names, batch.columns, strict=True):
         if [name] != path:
-            coarse = getattr(column.type, "unit", None) != "ns"  # Python's times have no ns
-            columns.append((name, (column if coarse else column.cast(pyarrow.string())).to_pylist()))
+            has_ns = getattr(column.type, "unit", None) == "ns"  # not supported by Python's times
+            columns.append((name, (column.cast(pyarrow.string()) if has_ns else column).to_pylist()))
     others = []
     for k in range(len(batch)):
         row = {name: values[k] for name, values in columns}
@@ -322,7 +322,7 @@ def _remove(row: Any, path: list[str]) -> None:
 
 
 def _packed(column: Any) -> tuple[Bytes, Offsets]:
-    """The bytes of an array of strings without nulls, not copied, and the end of each string."""
+    """The bytes of an array of strings without nulls, without a copy, and the end of each string."""
     import pyarrow
 
     if len(column) == 0:

@@ -1,4 +1,4 @@
-"""Expands the arguments of a command to files: walks folders, matches patterns, lists URLs."""
+"""Expands command arguments to files: walks folders, matches patterns, lists URLs."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ class LeftOut:
 class FoundFile:
     """A file of an argument: stdin, a local file with its status, or a file at a URL.
 
-    path   as it is stored and shown; far.url includes the secrets of a URL
-    named  the argument is the name of the file, not of a folder and not a pattern
+    path   as stored and shown; a URL's secrets are only in far.url
+    named  the argument names this file, not a folder or pattern
     """
 
     path: str
@@ -44,7 +44,7 @@ class FoundFile:
 
     @property
     def is_pipe(self) -> bool:
-        """Bytes that have been read cannot be read again."""
+        """Whether its bytes can be read only once."""
         return self.far is None and (self.status is None or not stat.S_ISREG(self.status.st_mode))
 
     @property
@@ -61,7 +61,7 @@ class FoundFile:
 
 
 def expand(argument: str, left_out: list[LeftOut]) -> list[FoundFile]:
-    """The files of one argument, in reading order; left_out gets the entries of folders that are not regular files."""
+    """The files of one argument, in reading order; left_out receives the folder entries that are not regular files."""
     if not argument:
         raise InputError("an argument is empty")
     if is_url(argument):
@@ -108,7 +108,7 @@ def _walk(folder: str, left_out: list[LeftOut]) -> Iterator[tuple[str, os.stat_r
 
 
 def _regular(path: str, left_out: list[LeftOut]) -> os.stat_result | None:
-    """The status of a regular file or of a link to one; other entries are left out."""
+    """The status of a regular file or of a link to one. Other entries go into left_out."""
     try:
         status = Path(path).stat()
     except OSError as error:
@@ -125,7 +125,7 @@ def _regular(path: str, left_out: list[LeftOut]) -> os.stat_result | None:
 def _glob(pattern: str, left_out: list[LeftOut]) -> Iterator[tuple[str, os.stat_result]]:
     """The regular files that match a pattern or are below matching directories; may contain duplicates.
 
-    Not the standard library's glob, which follows links to directories under "**" and so may not end.
+    The standard library's glob follows links to directories under "**" and may not terminate.
     """
     anchor = Path(pattern).anchor
     matches, part = [anchor], ""

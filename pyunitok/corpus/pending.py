@@ -1,4 +1,4 @@
-"""PendingDocuments: documents that have been read but are not yet in blocks."""
+"""PendingDocuments holds documents that have been read but are not yet in blocks."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from pyunitok.packed import Bytes, Offsets
 
 
 class PendingDocuments:
-    """Adjacent documents, the first of which are already in blocks:
+    """Adjacent documents, some of which are already in blocks:
 
         data   [ o u t f o x b r o w n l a z y ]        next     the next document
                  0     3     6         11      15        inside   bytes of it that are in blocks
                  ends
 
     data    uint8[]
-    ends    int64[n + 1]; ends[0] is the beginning of the first
-    inside  initial value
+    ends    int64[n + 1]; ends[0] is the beginning of the first document
+    inside  the initial value
     """
 
     def __init__(self, data: Bytes, ends: Offsets, inside: int = 0) -> None:
@@ -49,7 +49,7 @@ class PendingDocuments:
         return True
 
     def _put_piece(self, block: Block, split: Split) -> bool:
-        """Put a piece of the next document, which does not fit; False if the block is complete without it."""
+        """Put a piece of the next document, which does not fit completely; False if the block is complete."""
         begin, end = int(self._ends[self.next]) + self.inside, int(self._ends[self.next + 1])
         at = int(block.offsets[block.n_docs])
         capacity = len(block.data) - at
@@ -62,7 +62,7 @@ class PendingDocuments:
             block.offsets[block.n_docs] = at + size
             block.open_end = True
             self.inside += size
-        elif block.n_docs == 0:  # it cannot be divided here: the block must grow
+        elif block.n_docs == 0:  # an indivisible piece is longer than the block
             block.grow(max(capacity, 1))
             return True
         return False

@@ -1,9 +1,9 @@
-"""PipeStream: hashes a pipe as it is read, so that a resumed run can verify that it gets the same input.
+"""PipeStream hashes a pipe as it is read, so that a resumed run can verify that its input has not changed.
 
-A file is identified by its size and time. A pipe can only be read from its beginning and identified by its bytes: when
-a run resumes, they are read again, compared with the hash and discarded.
+A file is identified by its size and modification time. A pipe can only be read from its beginning and identified by its
+bytes: when a run resumes, they are read again, verified against the hash, and discarded.
 
-    resuming:      [ compared, dropped          | compared, then returned   | returned ...   ]
+    resuming:      [ verified, discarded        | verified, then returned   | returned ...   ]
                    0                          start                   known.n_bytes
 """
 
@@ -19,11 +19,11 @@ PIECE_BYTES = 1 << 18
 
 
 class PipeStream:
-    """A ByteStream over another one.
+    """Wraps a ByteStream.
 
-    known  the hash of what an earlier run has read; the bytes from `start` on are needed again
+    known  the hash of the bytes that an earlier run has read; the caller needs those from `start` on again
 
-    If the pipe does not begin with the same bytes, readinto raises InputError before it returns a byte from `start` on.
+    If the pipe does not begin with the known bytes, readinto raises InputError before it returns bytes from `start` on.
     """
 
     def __init__(self, stream: ByteStream, known: Hashed | None = None, start: int = 0) -> None:
@@ -57,12 +57,12 @@ class PipeStream:
         return n
 
     def drain(self) -> None:
-        """Read the whole pipe. InputError unless it equals what is known."""
+        """Read the pipe to its end. InputError unless its contents are exactly the known bytes."""
         self._start = self._known.n_bytes
         piece = memoryview(bytearray(PIECE_BYTES))
         self._check()
         if self._stream.readinto(piece[:1]):
-            raise self._differs(f"it continues after byte {self._known.n_bytes}, where it ended then")
+            raise self._differs(f"it is longer than {self._known.n_bytes} bytes, where it ended before")
 
     def compressed_position(self) -> int:
         return self._stream.compressed_position()
@@ -77,7 +77,7 @@ class PipeStream:
         return n_read
 
     def _check(self) -> None:
-        """Read and compare as many bytes as are known, and hold those from `start` on."""
+        """Read and verify all known bytes, and buffer those from `start` on."""
         known, at = self._known, self._hash.n_bytes
         held = bytearray()
         piece = memoryview(bytearray(PIECE_BYTES))
@@ -91,7 +91,7 @@ class PipeStream:
         self._ahead, self._checked = memoryview(held), True
 
     def _compare(self) -> None:
-        """InputError if a chunk that has been read, or at the end the rest, has changed."""
+        """InputError if a chunk read so far, or at the end the last partial chunk, has changed."""
         known, end = self._known, self._hash.n_bytes
         for k in range(self._n_compared, min(len(self._hash.digests), len(known.digests))):
             if self._hash.digests[k] != known.digests[k]:
@@ -101,7 +101,7 @@ class PipeStream:
             raise self._differs(f"its bytes {known.rest_at} to {end} differ")
 
     def _ended(self) -> InputError:
-        return self._differs(f"it ends at byte {self._hash.n_bytes} and had at least {self._known.n_bytes} bytes")
+        return self._differs(f"it ends at byte {self._hash.n_bytes}, but had at least {self._known.n_bytes} bytes")
 
     def _differs(self, how: str) -> InputError:
         return InputError(f"{self.name}: not the input of the interrupted run: {how}; --overwrite starts again")

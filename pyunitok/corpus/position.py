@@ -1,4 +1,4 @@
-"""Position: a place in the inputs, between two blocks; the reading side of a checkpoint."""
+"""Position is a place in the inputs between two blocks, where a checkpoint lets reading resume."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from typing import Any
 class Position:
     """A place between two blocks, where reading can resume with the same result.
 
-    source      number of the input, from 0; the number of inputs when all are read
-    bytes       its decompressed bytes before this place
-    documents   its documents that end before this place, skipped ones included
-    lines       its lines before this place, for JSON lines; otherwise 0
+    source      number of the input, from 0; the number of inputs when all have been read
+    bytes       decompressed bytes of the input before this place
+    documents   documents of the input that end before this place, including skipped ones
+    lines       lines of the input before this place, for JSON lines; otherwise 0
     inside      bytes of the current document in earlier blocks; 0 between documents
-    state       of the encoder inside the current document, in hexadecimal; "" if it has none
-    file_at     byte of the stored file where decompression can start in order to reach this place
-    file_bytes  decompressed bytes before that byte
+    state       the encoder's state inside the current document, in hexadecimal; "" if it has none
+    file_at     offset in the stored file where decompression can start to reach this place
+    file_bytes  decompressed bytes before file_at
     """
 
     source: int = 0
@@ -35,7 +35,7 @@ class Position:
 
     @classmethod
     def from_json(cls, values: dict[str, Any]) -> Position:
-        """ValueError if these are not the values of a position."""
+        """The inverse of to_json(). ValueError if the values are invalid."""
         counts = {name: value for name, value in values.items() if name != "state"}
         if set(values) != set(cls.__dataclass_fields__) or not all(_is_count(value) for value in counts.values()):
             raise ValueError("not a position in the inputs")

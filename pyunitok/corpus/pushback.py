@@ -1,4 +1,4 @@
-"""Pushback: a stream to which bytes can be returned after they have been read."""
+"""Pushback is a stream that takes back bytes after they have been read."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pyunitok.corpus.block import ByteStream
 
 
 class Pushback:
-    """A ByteStream over another one."""
+    """Wraps a ByteStream; unread() returns bytes to it."""
 
     def __init__(self, stream: ByteStream) -> None:
         self.name = stream.name
@@ -18,7 +18,7 @@ class Pushback:
 
     @property
     def at_end(self) -> bool:
-        """A read has reached the end, and nothing was returned since."""
+        """A read has reached the end, and no bytes were returned since."""
         return self._has_ended and self._begin == len(self._held)
 
     def readinto(self, buffer: memoryview) -> int:

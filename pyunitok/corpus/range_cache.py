@@ -1,4 +1,4 @@
-"""RangeCache: a seekable file with one range of its bytes in memory."""
+"""RangeCache is a seekable file with one range of its bytes in memory."""
 
 from __future__ import annotations
 
@@ -7,10 +7,7 @@ from typing import Any, BinaryIO
 
 
 class RangeCache(io.RawIOBase):
-    """A seekable file. Bytes that load() has read are served from memory.
-
-    Memory: the loaded range.
-    """
+    """A seekable file that serves the range read by load() from memory."""
 
     def __init__(self, file: BinaryIO) -> None:
         super().__init__()
@@ -18,7 +15,7 @@ class RangeCache(io.RawIOBase):
         self._begin, self._loaded = 0, b""
 
     def load(self, begin: int, end: int) -> None:
-        """Read these bytes and hold them until the next call."""
+        """Read these bytes and cache them until the next call."""
         self._loaded = b""
         self._file.seek(begin)
         self._begin, self._loaded = begin, self._file.read(max(0, end - begin))
@@ -37,7 +34,7 @@ class RangeCache(io.RawIOBase):
         return self._at
 
     def readinto(self, buffer: Any) -> int:
-        """Fill the buffer, short only at the end of the file; pyarrow takes a short read for the end."""
+        """Fill the buffer, short only at the end of the file, because pyarrow treats a short read as the end."""
         view, inside, n = memoryview(buffer), self._at - self._begin, 0
         if 0 <= inside < len(self._loaded):
             n = min(len(view), len(self._loaded) - inside)

@@ -1,13 +1,13 @@
-"""Ranges: parts of a large file that can be read independently, each with the documents that begin in it.
+"""Ranges divide a large file into parts that can be read independently. A document belongs to the range it begins in.
 
-    frames     │ 0         │ 1        │ 2         │ 3       │        of a .zst file; bytes, of one without compression
+    frames     │ 0         │ 1        │ 2         │ 3       │        of a .zst file; without compression, any bytes
     documents   a a a|b b b b b|c c|d d d d d d d d d d d|e e
-    ranges     │ a b: reads on into 1 │ c d: reads on into 3        │ e
+    ranges     │ a b: continues into 1│ c d: continues into 3       │ e
 
 The text of a range starts after the first separator at or after its first byte, and ends where the text of the next
-range starts. Both depend only on the bytes there, so ranges are independent, and together they are the file. If a
-separator can overlap itself ("\\n\\n" in "\\n\\n\\n"), the matches depend on earlier bytes; therefore a range only
-starts at an occurrence that no earlier one overlaps.
+range starts. Both depend only on the bytes nearby, so ranges are independent and together cover the file. If a
+separator can overlap itself ("\\n\\n" in "\\n\\n\\n"), its matches depend on earlier bytes. Therefore a range starts
+only at an occurrence that does not overlap an earlier one.
 """
 
 from __future__ import annotations
@@ -28,18 +28,18 @@ from pyunitok.corpus.stream import decompressed, open_raw
 
 @dataclass(frozen=True)
 class Range:
-    """Stored bytes of a file: complete frames, or any bytes if it is not compressed. end=None: to its end."""
+    """Stored bytes of a file: complete frames or, without compression, any bytes. end=None: to the end."""
 
     begin: int = 0
     end: int | None = None
 
 
 def plan_ranges(source: Source, separator: bytes | None, n_bytes: int) -> list[Range]:
-    """Divide a file into ranges of at least n_bytes, if its format and compression allow that.
+    """Divide a file into ranges of at least n_bytes, if its format and compression support that.
 
     separator  between documents, see separator_of(); None: the file is one document, and one range
 
-    Raises InputError. Reads a few bytes of each frame of a .zst file, and nothing of files of up to n_bytes.
+    Raises InputError. Reads a few bytes of each frame of a .zst file. Does not read files of up to n_bytes.
     """
     divide, size_bytes = COMPRESSIONS[source.compression].divide, source.size_bytes
     if separator is None or size_bytes is None or divide is None or FORMATS[source.format].seekable:
@@ -49,8 +49,8 @@ def plan_ranges(source: Source, separator: bytes | None, n_bytes: int) -> list[R
 
 
 def open_range(source: Source, part: Range, separator: bytes | None) -> Source:
-    """A source with only the documents of this range. It can be read once. A reader counts lines from the start that it
-    is given; counted() determines it, and UNCOUNTED leaves it open."""
+    """A source with only the documents of this range. It can be read once. To number its lines, start the reader at the
+    position that followed_by() and counted() compute; otherwise at UNCOUNTED."""
     if part == Range():
         return source
     assert separator is not None
@@ -58,7 +58,7 @@ def open_range(source: Source, part: Range, separator: bytes | None) -> Source:
 
 
 def described_range(source: Source, part: Range) -> Source:
-    """Like open_range, but without opening the file."""
+    """Like open_range, but does not open the file."""
     if part == Range():
         return source
     size = (source.size_bytes if part.end is None else part.end) or 0
@@ -70,13 +70,13 @@ UNCOUNTED = Position(bytes=1, documents=1, lines=1, file_bytes=1)
 
 
 def counted(source: Source, part: Range, separator: bytes | None) -> Position:
-    """The bytes, documents and lines of a range, bad lines included. Reads the range once. InputError."""
+    """The bytes, documents and lines of a range, including bad lines. Reads the range once. Raises InputError."""
     at = BEGINNING if part.begin == 0 else UNCOUNTED
     part_source = open_range(source, part, separator)
     options = ReadingOptions(separator=separator, on_error="skip", threads=1, max_line_bytes=CHUNK_BYTES)
     with contextlib.closing(InputBlocks(Reading([part_source], options, anywhere), at)) as inputs:
         block = inputs.new_block()
-        while inputs.fill(block):  # without block.finish(): lines are counted, not parsed
+        while inputs.fill(block):  # without block.finish(), which would parse the lines
             pass
         (ending,) = inputs.endings()
     after = ending.at
@@ -85,7 +85,7 @@ def counted(source: Source, part: Range, separator: bytes | None) -> Position:
 
 
 def followed_by(before: Position, more: Position) -> Position:
-    """The position after a range that starts at `before` and has `more`."""
+    """The position after a range that starts at `before` and contains `more`."""
     n_bytes = before.bytes + more.bytes
     return Position(
         bytes=n_bytes, documents=before.documents + more.documents, lines=before.lines + more.lines, file_bytes=n_bytes
@@ -96,7 +96,7 @@ def followed_by(before: Position, more: Position) -> Position:
 
 
 class _RangeStream:
-    """A ByteStream of a range's documents: from its first separator to the first one after its end; see Search."""
+    """A ByteStream of a range's documents, from its first separator to the first one after its end; see Search."""
 
     def __init__(self, source: Source, part: Range, separator: bytes) -> None:
         self.name = source.name
@@ -151,16 +151,16 @@ class _RangeStream:
 
 
 class Search:
-    """Searches text that starts at any byte of a file for the first separator that no earlier one overlaps."""
+    """Finds the first separator that does not overlap an earlier one, in text that starts at any byte of a file."""
 
     def __init__(self, separator: bytes) -> None:
         self._separator = separator
-        self._tail = b""  # the end of the text so far, in which a separator may begin
+        self._tail = b""  # the end of the text so far, where a separator may begin
         self._n_bytes = 0  # of text so far
-        self._last: int | None = None  # where in it the last separator began
+        self._last: int | None = None  # where the last separator began in the text
 
     def feed(self, chunk: bytes) -> int | None:
-        """Where that separator ends in `chunk`, the next part of the text; None if it does not."""
+        """Where that separator ends in `chunk`, the next part of the text; None if it does not end there."""
         n = len(self._separator)
         text = self._tail + chunk
         base = self._n_bytes - len(self._tail)
@@ -190,5 +190,5 @@ def _open(source: Source, part: Range) -> ByteStream:
 
 
 def separator_of(source: Source, separator: bytes | None) -> bytes | None:
-    """The separator that the format defines, or else the given one."""
+    """The format's own separator, or else the given one."""
     return FORMATS[source.format].separator or separator

@@ -1,4 +1,4 @@
-"""RawFile: the bytes of a file as stored, of a pipe, or of a URL."""
+"""RawFile reads the stored bytes of a file, a pipe or a URL."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ CHUNK_BYTES = 1 << 18  # compressed bytes read at once
 
 
 class RawFile:
-    """A ByteStream of a file as stored, of a pipe, or of a URL. Errors are InputError and name the file.
+    """A ByteStream of the stored bytes of a file, a pipe or a URL. Errors are InputErrors that name the file.
 
-    name      the path as it is shown, or '<stdin>'
+    name      the path as shown in messages, or "<stdin>"
     position  bytes read so far
     """
 
@@ -35,7 +35,7 @@ class RawFile:
             if path == STDIN:
                 if sys.stdin is None:
                     raise InputError(f"{self.name}: closed")
-                # Not sys.stdin.buffer: an abandoned thread that waits in it holds a lock that Python needs at exit.
+                # Not sys.stdin.buffer: an abandoned thread that blocks in it holds a lock that Python needs at exit.
                 self._file = io.FileIO(sys.stdin.fileno(), closefd=False)
             elif is_url(path):
                 self._file = remote.open_file(path)
@@ -45,7 +45,7 @@ class RawFile:
         except OSError as error:
             raise InputError(f"{self.name}: cannot be opened: {error.strerror}") from error
         self._unchanged = None if path == STDIN or is_url(path) else Unchanged(self._file, self.name)
-        # A parent process may have made a pipe non-blocking; "nothing yet" would look like the end of the file.
+        # A parent process may have made a pipe non-blocking; a read without data would look like the end of the file.
         with contextlib.suppress(OSError, ValueError):
             os.set_blocking(self._file.fileno(), True)
 
@@ -59,12 +59,12 @@ class RawFile:
         return status.st_size if stat.S_ISREG(status.st_mode) else None
 
     def expect(self, n_bytes: int | None, mtime_ns: int | None) -> None:
-        """InputError unless this is the file that was found; see Unchanged."""
+        """InputError if the file has changed since it was found; see Unchanged."""
         if self._unchanged is not None:
             self._unchanged.expect(n_bytes, mtime_ns)
 
     def begin_at(self, position: int) -> None:
-        """Start reading at this byte; not for pipes."""
+        """Start reading at this byte. Pipes do not support this."""
         try:
             self.position = self._file.seek(position)
         except OSError as error:
@@ -84,7 +84,7 @@ class RawFile:
         return self._ahead[:n_bytes]
 
     def read(self, n_bytes: int) -> bytes:
-        """At least 1 and at most n_bytes; none at the end of the file."""
+        """The next 1 to n_bytes bytes; empty at the end of the file."""
         n_bytes = self._up_to_end(n_bytes)
         if self._ahead:
             chunk, self._ahead = self._ahead[:n_bytes], self._ahead[n_bytes:]
@@ -133,8 +133,8 @@ class RawFile:
         return chunk
 
     def _check_position(self, n_ahead: int, *, at_end: bool = False) -> None:
-        """InputError if the file has changed since it was opened: called n_ahead bytes after the position, at the end
-        or where the file continues."""
+        """InputError if the file has changed since it was opened. n_ahead: bytes read but not yet returned; at_end: a
+        read has reached the end of the file."""
         if self._unchanged is None:
             return
         if at_end:

@@ -1,14 +1,13 @@
 """ReadAhead and ReadAheadStream: idle threads decompress ahead of the reader.
 
-    producer (one thread at a time)          helpers (any thread)         reader (holds the reading turn)
-    reads the file, finds frames   ──▶ queue: │ done │ under way │ waiting │ ──▶ copies from the first when it is done
+    producer (one thread at a time)          idle threads                 reader (holds the reading turn)
+    reads the file, finds frames   ──▶ queue: │ done │ running │ waiting │ ──▶ copies from the first chunk when done
 
-A producer turns a file into chunks, in order. A chunk holds bytes, or the work that produces them: complete zstd
-frames, which are independent of each other. An idle thread takes the first waiting chunk, or else runs the producer, or
-else opens the next file, as long as memory allows. The reader gets the bytes in order, whichever thread decompressed
-them.
+A producer turns a file into chunks, in order. A chunk holds bytes, or the work that produces them: decompressing
+complete zstd frames, which are independent of each other. While memory allows, an idle thread takes the first waiting
+chunk, or else runs the producer, or else opens the next file. The reader gets the bytes in order.
 
-Memory: limit_bytes for the chunks that have not been read, plus one chunk.
+Memory: limit_bytes for unread chunks, plus one chunk.
 """
 
 from __future__ import annotations
@@ -25,9 +24,9 @@ from pyunitok.errors import InputError
 Task = Callable[[], None]
 Bytes = bytes | memoryview
 
-MIN_CHUNK_COST = 1 << 14  # the least memory that a chunk counts for: its Python objects
+MIN_CHUNK_COST = 1 << 14  # for the Python objects of a chunk
 STREAM_BYTES = 1 << 20  # decompressed at once if a file is one stream
-ENOUGH_PIECES = 3  # whatever their size
+ENOUGH_CHUNKS = 3  # of any size
 MAX_SPARE_BYTES = 16 << 20  # of buffers for reuse
 
 
@@ -35,12 +34,12 @@ MAX_SPARE_BYTES = 16 << 20  # of buffers for reuse
 class Chunk:
     """Some bytes of a file's text, or the work that produces them.
 
-    cost      bytes of memory that it holds or will hold
-    frame_at  where in the file its first frame begins; None if it continues a frame
+    cost      bytes of memory that it uses or will use
+    frame_at  offset of its first frame in the file; None if it continues a frame
     data      set when the work is done
-    work      returns the data, the error after it or None, and the buffer; None once a thread has taken it
+    work      returns (data, error after the data or None, buffer); None once a thread has taken it
     error     raised after the data has been read
-    buffer    holds the data and is reused afterwards; None if the data has no such buffer
+    buffer    a reusable buffer that holds the data, or None
     """
 
     cost: int
@@ -55,14 +54,14 @@ class Producer(Protocol):
     """Turns a file into chunks. One thread at a time calls it."""
 
     def produce(self, spare: list[bytearray]) -> Chunk | None:
-        """The next chunk; None at the end. Raises InputError. It may take buffers from `spare`."""
+        """The next chunk; None at the end. May take buffers from `spare`. Raises InputError."""
 
     def stream_into(self, buffer: memoryview) -> int | None:
-        """Read the next bytes directly into the buffer and return how many, 0 at the end; None if they come in chunks.
-        Raises InputError."""
+        """Read the next bytes directly into the buffer and return their number, 0 at the end; None if the next bytes
+        are a chunk. Raises InputError."""
 
     def place(self, n_bytes: int) -> tuple[int, int] | None:
-        """As ReadAheadStream.place, if the format alone determines it; else None."""
+        """Like ReadAheadStream.place; None if the stream must determine it."""
 
     def compressed_position(self) -> int: ...
 
@@ -71,12 +70,12 @@ class Producer(Protocol):
 
 
 class ReadAhead:
-    """Shared by the streams of one run: the lock, the memory limit, and which stream is next.
+    """State shared by the streams of one run: the lock, the memory limit, and the next stream.
 
-    lock          of all shared state
-    changed       a condition of that lock, notified of everything that a reading or idle thread may wait for
-    limit_bytes   of chunks that have not been read; only below this is another one begun
-    enough_bytes  while the reader has this many bytes in at least ENOUGH_PIECES without a gap, nothing more is begun
+    lock          protects all shared state
+    changed       a condition of that lock, notified of every change that a thread may wait for
+    limit_bytes   of unread chunks; no further chunk is started above this limit
+    enough_bytes  no further chunk is started while the reader has this many bytes in ENOUGH_CHUNKS without a gap
     n_streams     opened in order by open_stream(number), which returns None for a stream that only the reader may open
     first         number of the first stream
     """
@@ -96,12 +95,12 @@ class ReadAhead:
         self._next = first
         self._opening: int | None = None
         self._streams: dict[int, ReadAheadStream] = {}
-        self._failures: dict[int, BaseException] = {}  # to open a stream; raised when the reader takes it
+        self._failures: dict[int, BaseException] = {}  # from opening a stream; raised when the reader takes it
 
     def claim(self) -> Task | None:
-        """A task for an idle thread, or None. Call it with `changed` held, and the task without."""
+        """A task for an idle thread, or None. Call this with the lock held, and the task without."""
         for stream in self._streams.values():
-            if (task := stream.claim_piece()) is not None:
+            if (task := stream.claim_chunk()) is not None:
                 return task
         if self.held >= self._limit_bytes or (self.held >= self._enough_bytes and self._is_enough()):
             return None
@@ -113,22 +112,22 @@ class ReadAhead:
         return None
 
     def _is_enough(self) -> bool:
-        """Whether enough_bytes, in at least ENOUGH_PIECES, are ready without a gap."""
-        n_bytes = n_pieces = 0
+        """Whether enough_bytes in at least ENOUGH_CHUNKS are ready without a gap."""
+        n_bytes = n_chunks = 0
         for stream in self._streams.values():
             for chunk in stream.queue:
                 if chunk.data is None:
                     return False
                 n_bytes += len(chunk.data)
-                n_pieces += 1
-                if n_bytes >= self._enough_bytes and n_pieces >= ENOUGH_PIECES:
+                n_chunks += 1
+                if n_bytes >= self._enough_bytes and n_chunks >= ENOUGH_CHUNKS:
                     return True
             if not stream.ended:
                 return False
         return False
 
     def take(self, number: int) -> ReadAheadStream | None:
-        """The stream of this number, opened if necessary; None if only the reader may open it."""
+        """The stream with this number, opened if necessary; None if only the reader may open it."""
         while True:
             with self.changed:
                 if number in self._streams:
@@ -144,13 +143,13 @@ class ReadAhead:
                 task()
 
     def drop(self, stream: ReadAheadStream) -> None:
-        """The reader has finished with the stream."""
+        """Remove a stream that the reader has finished."""
         with self.changed:
             self._streams = {number: other for number, other in self._streams.items() if other is not stream}
             self.changed.notify_all()
 
     def close(self) -> None:
-        """Close all streams and open no more."""
+        """Close all streams. No more are opened."""
         self._n_streams, self._open_stream = 0, lambda _: None
         for stream in list(self._streams.values()):
             stream.close()
@@ -179,7 +178,7 @@ class ReadAheadStream:
 
     queue  chunks that the reader has not reached
     ended  the producer has no more chunks
-    start  of the producer: (byte of the file, byte of the text)
+    start  where the producer starts: (offset in the file, offset in the text)
     """
 
     def __init__(
@@ -188,17 +187,17 @@ class ReadAheadStream:
         self.name = name
         self.ended = False
         self._producer = producer
-        self._shared = readahead or ReadAhead(1)  # on its own, it decompresses when it is read
+        self._shared = readahead or ReadAhead(1)  # by default, decompress only when reading
         self._producing = False
         self.queue: deque[Chunk] = deque()
         self._chunk: Chunk | None = None  # being read
         self._chunk_at = 0
         self._n_bytes = start[1]  # read so far
-        self._frames = deque([start])  # where frames began that have been read: in the file, in its text
+        self._frames = deque([start])  # (offset in the file, offset in the text) of frames that have been read
 
     def place(self, n_bytes: int) -> tuple[int, int]:
-        """Where decompression can start in order to reach byte n_bytes of the text: (byte of the file, byte of the
-        text). n_bytes must have been read, and must not decrease from call to call."""
+        """Where decompression can start to reach byte n_bytes of the text: (offset in the file, offset in the text).
+        n_bytes must have been read, and must not decrease from call to call."""
         place = self._producer.place(n_bytes)
         if place is not None:
             return place
@@ -239,9 +238,9 @@ class ReadAheadStream:
         self._producer.close()
         self._shared.drop(self)
 
-    # -------------------------------------------------------------------------- with `changed` held: what to do next
+    # ------------------------------------------------------------------------------------- called with the lock held
 
-    def claim_piece(self) -> Task | None:
+    def claim_chunk(self) -> Task | None:
         """The work of the first waiting chunk."""
         for chunk in self.queue:
             if chunk.work is not None:
@@ -249,7 +248,7 @@ class ReadAheadStream:
         return None
 
     def claim_production(self) -> Task | None:
-        """Make the next chunk, unless another thread is doing so or there are no more."""
+        """A task that makes the next chunk, unless another thread is doing so or there are no more."""
         if self._producing or self.ended:
             return None
         self._producing = True
@@ -274,14 +273,14 @@ class ReadAheadStream:
 
         return task
 
-    # ------------------------------------------------------------------------------------------------ without it
+    # ---------------------------------------------------------------------------------- called without the lock held
 
     def _produce(self) -> None:
         chunk: Chunk | None
         try:
             chunk = self._producer.produce(self._shared.spare)
             if chunk is None:
-                self._producer.close()  # now: if the reader closed it, many files would be open
+                self._producer.close()  # at once, because many files may be open before the reader gets here
         except BaseException as error:
             chunk = Chunk(0, data=b"", error=error)
         with self._shared.changed:
@@ -303,7 +302,7 @@ class ReadAheadStream:
                     return None
                 alone = not self.queue and not self._producing
                 self._producing |= alone
-                task = None if done or alone else self.claim_piece() or self._shared.claim()
+                task = None if done or alone else self.claim_chunk() or self._shared.claim()
                 if not (done or alone or task):
                     self._shared.changed.wait()
             if done:
@@ -315,7 +314,7 @@ class ReadAheadStream:
                 task()
 
     def _stream_into(self, buffer: memoryview) -> int | None:
-        """With an empty queue: read directly into the buffer, or put the next chunk into the queue."""
+        """The queue is empty: read directly into the buffer, or put the next chunk into the queue."""
         try:
             n = self._producer.stream_into(buffer)
         except BaseException:
@@ -352,9 +351,10 @@ class ReadAheadStream:
 
 
 def spare_buffer(spare: list[bytearray], n_bytes: int) -> bytearray:
-    """A spare buffer of at least n_bytes, or a new one; touching fresh memory takes half as long as decompressing.
+    """A spare buffer of at least n_bytes, or a new one. Reuse matters: page faults in a new buffer take half as long as
+    decompression.
 
-    A buffer that is too small is dropped, so that the spare ones have the sizes in use.
+    A buffer that is too small is dropped, so that spare buffers have the sizes in use.
     """
     try:
         buffer = spare.pop()

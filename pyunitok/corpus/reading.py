@@ -1,4 +1,4 @@
-"""Reading and InputBlocks: corpus files as one sequence of blocks, for one thread; workers.py reads them with several.
+"""Reading and InputBlocks turn corpus files into one sequence of blocks. workers.py does this with several threads.
 
     Reading ──▶ InputBlocks:  file, file, …  ──▶ stream ──▶ reader ──▶ block, block, …
     (options)            (opened in turn)   (bytes)    (documents)
@@ -37,11 +37,11 @@ BLOCK_BYTES = 1 << 20
 MAX_LINE_BYTES = 256 << 20
 MAX_MEMORY_BYTES = 1 << 30
 
-# Text of blocks that are processed or whose results wait, besides two blocks per thread, so that a slow consumer (a
-# disk, say) does not stop the workers.
+# Text of unfinished blocks, besides two blocks per thread, so that a slow consumer such as a disk does not stop the
+# workers.
 WAITING_BYTES = 16 << 20
 READAHEAD_BYTES = 32 << 20  # decompressed ahead, if memory allows
-MIN_BLOCK_BYTES = 1 << 16  # smaller blocks count as this many bytes
+MIN_BLOCK_BYTES = 1 << 16  # the memory budget treats smaller blocks as this large
 MAX_FRAME_BYTES = 64 << 20  # largest frame that is decompressed at once, if memory allows
 MIN_READAHEAD_BYTES = 2 << 20
 MAX_WARNINGS = 3  # about files that are not UTF-8
@@ -50,17 +50,17 @@ WRITING_BYTES = 16 << 20  # buffers of the output
 
 @dataclass(frozen=True, kw_only=True)
 class ReadingOptions:
-    """The options for reading a corpus that users choose.
+    """The user's options for reading a corpus.
 
     separator         between the documents of text files; None: each file is one document
     text_key          the field or column with the text of JSON lines and Parquet files: see json_text.key_path
     on_error          for a JSON line or row without a text: "raise" InputError; "skip" it and list it in block.bad; or
-                      "skip-file", which tokenizing also does with damaged files
+                      "skip-file", with which tokenizing also skips damaged files
     metadata          fill block.metadata
-    threads           workers; None: one per core
-    block_bytes       approximate size of the text that a worker gets at once
+    threads           number of workers; None: one per core
+    block_bytes       approximate size of a block's text
     max_line_bytes    a longer JSON line is an error
-    max_memory_bytes  for reading, and for results that wait: see MemoryBudget
+    max_memory_bytes  for reading and for waiting results: see MemoryBudget
     """
 
     separator: bytes | None = None
@@ -90,12 +90,12 @@ DEFAULTS = ReadingOptions()
 
 @dataclass(frozen=True)
 class Reading:
-    """A corpus, and how it is read.
+    """A corpus and the options for reading it.
 
     sources       its files, in order: see inputs.find
-    split         where a document longer than a block may be divided: see block.Split. By default a document is never
-                  divided, however much memory it takes
-    result_bytes  memory of a worker's result for each byte of text
+    split         where a document longer than a block may be divided: see block.Split. By default documents are never
+                  divided, so a long document needs as much memory
+    result_bytes  memory of a worker's result per byte of text
     """
 
     sources: Sequence[Source]
@@ -109,7 +109,7 @@ class Reading:
 
     @property
     def useful_threads(self) -> int:
-        """1 if the corpus is a single block: other threads would be idle."""
+        """The number of threads, or 1 if the corpus is a single block."""
         if len(self.sources) != 1 or not self.sources[0].is_plain:
             return self.threads
         n_bytes = self.sources[0].size_bytes
@@ -118,14 +118,14 @@ class Reading:
 
 @dataclass(frozen=True)
 class MemoryBudget:
-    """How max_memory_bytes is divided.
+    """Divides max_memory_bytes.
 
-    n_unfinished     blocks that have been read and whose results have not been taken
-    readahead_bytes  for text decompressed ahead, and for the frames it comes from
-    max_frame_bytes  of a zstd frame that is decompressed at once, beside others; larger ones are streamed
-    seekable_bytes   for readers of seekable files, as of Parquet, if there are any
+    n_unfinished     number of blocks that have been read and whose results have not been taken
+    readahead_bytes  for text decompressed ahead, and its frames
+    max_frame_bytes  largest zstd frame that is decompressed at once, in parallel with others; larger ones are streamed
+    seekable_bytes   for readers of seekable files such as Parquet, if there are any
 
-    Not counted: a model, the window of a zstd frame that is streamed, and a document or line longer than a block.
+    Not counted: the model, the window of a streamed zstd frame, and documents or lines longer than a block.
     """
 
     n_unfinished: int
@@ -135,7 +135,7 @@ class MemoryBudget:
 
     @classmethod
     def of(cls, reading: Reading) -> MemoryBudget:
-        """LimitError if the memory is too little for this many threads and this block size."""
+        """LimitError if max_memory_bytes is too low for the number of threads and the block size."""
         threads, limit = reading.threads, reading.options.max_memory_bytes
         block = max(reading.options.block_bytes, MIN_BLOCK_BYTES)
         result = block * reading.result_bytes
@@ -154,10 +154,10 @@ class MemoryBudget:
         kinds = {format_.seekable for format_ in formats}
         seekable = ahead if kinds == {True} else ahead // 2 if True in kinds else 0
         ahead = max(MIN_READAHEAD_BYTES, ahead - seekable)
-        # One more chunk may be begun just below the limit: a frame of this size, compressed and decompressed.
+        # Just below the limit, one more frame of this size may be started, which needs memory twice.
         max_frame = min(ahead // (2 * threads + 4), MAX_FRAME_BYTES)
         if threads == 1:
-            max_frame = min(max_frame, stream.ALONE_FRAME_BYTES)  # no other thread decompresses: stream it
+            max_frame = min(max_frame, stream.ALONE_FRAME_BYTES)  # stream larger frames: no other thread would help
         return cls(n_unfinished, ahead - 2 * max_frame, max_frame, seekable)
 
 
@@ -165,8 +165,8 @@ class MemoryBudget:
 class Ending:
     """The end of an input.
 
-    source_bytes  that no block accounts for: blank lines at the end
-    at            the end: its bytes, documents and lines
+    source_bytes  not counted in any block: blank lines at the end
+    at            the position of the end
     """
 
     source: int
@@ -176,9 +176,9 @@ class Ending:
 
 
 class InputBlocks:
-    """All inputs as one sequence of blocks, from `start` on; inputs before it are not opened.
+    """All inputs as one sequence of blocks, from `start` on. Earlier inputs are not opened.
 
-    Not thread-safe: one thread at a time may call fill(). Any thread may run what readahead.claim() returns.
+    Not thread-safe: only one thread at a time may call fill(). Any thread may run tasks from readahead.claim().
     """
 
     def __init__(self, reading: Reading, start: Position | None = None) -> None:
@@ -197,24 +197,24 @@ class InputBlocks:
 
     @property
     def source(self) -> int:
-        """The number of the input that is being read, or was read last."""
+        """The number of the input that is being read or was read last."""
         return self._source
 
     def blocks(self) -> Iterator[Block]:
-        """All blocks, complete. They share one buffer, so each is valid until the next."""
+        """All blocks, completed. They share one buffer, so each is valid only until the next."""
         block = self.new_block()
         while self.fill(block):
             block.finish()
             yield block
 
     def new_block(self) -> Block:
-        """A buffer for fill()."""
+        """An empty block for fill()."""
         return Block(np.empty(self._reading.options.block_bytes, np.uint8))
 
     def fill(self, block: Block) -> bool:
-        """Fill the block from the next input that is not at its end; the caller completes it with block.finish().
+        """Fill the block with the next documents. The caller completes it with block.finish().
 
-        False when all inputs have been read; block.after is then after all of them.
+        False when all inputs have been read; block.after is then the end of the last input.
         """
         while True:
             if self._reader is None:
@@ -237,16 +237,16 @@ class InputBlocks:
                 return True
 
     def endings(self) -> list[Ending]:
-        """Of the inputs that have ended since the last call."""
+        """The endings of inputs since the last call."""
         endings, self._endings = self._endings, []
         return endings
 
     def compressed_position(self) -> int:
-        """Stored bytes of all files read so far; files before the start count as read."""
+        """The number of stored bytes read so far, including all files before the start."""
         return self._compressed_before + (self._stream.compressed_position() if self._stream else 0)
 
     def close(self) -> None:
-        """No other thread may use it any more."""
+        """Close all files. No other thread may use this object afterwards."""
         if self._stream is not None:
             self._finish_stream()
         self.readahead.close()
@@ -275,7 +275,7 @@ class InputBlocks:
         self._stream = self._reader if format_.seekable else opened
 
     def _check_start(self, start: bytes) -> None:
-        """InputError if the file being read is not text; a warning if much of it is not UTF-8."""
+        """InputError if the current file is not text. Warns if much of it is invalid UTF-8."""
         name, why, share = self._reading.sources[self._source].name, why_not_text(start), share_invalid(start)
         if why is not None:
             raise not_text(name, why)

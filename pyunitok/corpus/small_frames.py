@@ -1,11 +1,11 @@
-"""Finds runs of small zstd frames: a file may have millions of frames, one for each document.
+"""Finds runs of small zstd frames, because a file may have millions of them, one for each document.
 
     chunk   … │ frame │ frame │ empty │ skippable │ frame │ a frame of two blocks …
               ╰ span ─┴ span ─╯                   ╰ span ─╯ end
 
-Three bytes determine the end of a frame of one block, so one loop finds these without an object for each. Unusual and
-invalid frames are left to FrameScanner (frames.py). Empty and skippable frames are not decompressed: their headers, and
-the checksums of empty frames, are checked here.
+Three bytes determine the end of a frame of one block, so one loop finds such frames without an object for each.
+FrameScanner (frames.py) handles unusual and invalid frames. Empty and skippable frames are not decompressed; their
+headers, and the checksums of empty frames, are checked here.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from dataclasses import dataclass
 
 from pyunitok.corpus.frames import MAX_BLOCK_BYTES, MAX_WINDOW_BYTES, ZSTD_MAGIC, header_size
 
-KEPT_WINDOW_BYTES = 1 << 23  # a decoder with a larger window is not reused
+REUSED_WINDOW_BYTES = 1 << 23  # a decoder with a larger window is not reused
 
 _RAW, _RLE, _COMPRESSED = 0, 1, 2
-_EMPTY_CHECKSUM = b"\x99\xe9\xd8\x51"  # the low half of XXH64 of nothing
+_EMPTY_CHECKSUM = b"\x99\xe9\xd8\x51"  # the low half of the XXH64 of an empty string
 
 
 def _window_byte(n_bytes: int) -> int:
@@ -26,11 +26,11 @@ def _window_byte(n_bytes: int) -> int:
 
 
 _MAX_WINDOW = _window_byte(MAX_WINDOW_BYTES)
-_KEPT_WINDOW = _window_byte(KEPT_WINDOW_BYTES)
+_REUSED_WINDOW = _window_byte(REUSED_WINDOW_BYTES)
 
 
 def _header_sizes() -> list[int]:
-    """For each frame header descriptor; 0 if the reserved bit is set or a dictionary is required."""
+    """The header size for each descriptor byte; 0 if the reserved bit is set or a dictionary is required."""
     return [0 if d & 0b1011 else header_size(ZSTD_MAGIC + bytes([d])) for d in range(256)]
 
 
@@ -39,12 +39,12 @@ _HEADER_SIZES = _header_sizes()
 
 @dataclass
 class SmallFrames:
-    """The result of follow(), in offsets of the chunk.
+    """The result of follow(). All offsets are in the chunk.
 
-    begins      of each frame that is not skippable
+    begins      the beginning of each frame that is not skippable
     spans       (begin, end) of each frame that is neither skippable nor empty
-    end         of the last frame
-    most_bytes  that the spans decompress to
+    end         the end of the last frame
+    most_bytes  an upper bound for the decompressed size of the spans
     """
 
     begins: list[int]
@@ -54,7 +54,7 @@ class SmallFrames:
 
 
 def follow(chunk: bytes, at: int, max_bytes: int) -> SmallFrames:
-    """The small frames that are complete in chunk[at:], up to the first other frame or to max_bytes decompressed."""
+    """The complete small frames in chunk[at:], up to the first other frame or to max_bytes decompressed."""
     begins: list[int] = []
     spans: list[tuple[int, int]] = []
     n, most_bytes, sizes = len(chunk), 0, _HEADER_SIZES
@@ -88,7 +88,7 @@ def follow(chunk: bytes, at: int, max_bytes: int) -> SmallFrames:
         if size == 0 and kind == _RAW:
             if window > _MAX_WINDOW or (descriptor & 4 and chunk[end - 4 : end] != _EMPTY_CHECKSUM):
                 break
-        elif size == 0 or window > _KEPT_WINDOW:
+        elif size == 0 or window > _REUSED_WINDOW:
             break
         else:
             most_bytes += most

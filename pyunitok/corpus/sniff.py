@@ -1,4 +1,4 @@
-"""Sniffing: whether a file that begins with these bytes is text, and what it is if it is not ("a PNG image")."""
+"""Sniffs whether a file is text, and names other types ("a PNG image"), from its first bytes."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pyunitok.corpus import compressions
 from pyunitok.errors import InputError
 
 SNIFF_BYTES = 1 << 16  # enough for why_not_text and share_invalid
-MUCH = 0.05  # share of invalid UTF-8 that deserves a warning
+MUCH = 0.05  # share of invalid UTF-8 above which to warn
 
 _STARTS = {
     b"\xff\xfe\0\0": "UTF-32 text",
@@ -37,12 +37,12 @@ _STARTS = {
     b"wOF2": "a font",
 }
 _TAR_AT = 257
-# Control characters that text files do not contain; NUL may separate documents.
+# Control characters that text files do not contain. NUL is not one, because it may separate documents.
 _CONTROLS = bytes(byte for byte in [*range(1, 32), 127] if byte not in b"\b\t\n\v\f\r\x1b")
 
 
 def why_not_text(start: bytes) -> str | None:
-    """What a file that begins so is if it is not text, for messages: "…: a PNG image, not text"."""
+    """The type of a file with these first bytes, for messages ("…: a PNG image, not text"); None if it may be text."""
     compression = compressions.by_start(start)
     if compression is not compressions.NONE:
         return f"{compression.title} data"
@@ -62,7 +62,7 @@ def why_not_text(start: bytes) -> str | None:
 
 
 class NotTextError(InputError):
-    """A file is not text. `plain` is the message without advice, for commands that lack the options."""
+    """A file is not text. `plain` is the message without advice, for commands that lack these options."""
 
     def __init__(self, plain: str, advice: str) -> None:
         super().__init__(f"{plain}; {advice}")
@@ -77,8 +77,8 @@ def not_text(name: str, what: str) -> NotTextError:
 
 
 def share_invalid(start: bytes) -> float:
-    """The share of bytes at the beginning of a text that are not valid UTF-8."""
+    """The share of invalid UTF-8 among the first bytes of a text."""
     sample = start[:SNIFF_BYTES]
     n_valid = len(sample.decode("utf-8", "ignore").encode())
     n_invalid = len(sample) - n_valid
-    return n_invalid / len(sample) if n_invalid > 3 else 0.0  # 3: the sample may divide its last character
+    return n_invalid / len(sample) if n_invalid > 3 else 0.0  # up to 3: the sample may end inside a character

@@ -1,4 +1,4 @@
-"""InputFile and Source: one input of a run, from its discovery to the manifest."""
+"""InputFile and Source describe one input of a run, from its discovery to the manifest."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pyunitok.corpus.formats import FORMATS
 from pyunitok.corpus.raw_file import STDIN, STDIN_NAME
 from pyunitok.disk.url import hash_of_secrets, shown
 
-# Manifests hold these fields, and may come from a stranger: tokens/manifest.py checks them by these types.
+# Manifests are untrusted; tokens/manifest.py validates these fields by their types.
 Count = Annotated[int, Meta(ge=0, le=(1 << 63) - 1)]
 Nanoseconds = Annotated[int, Meta(ge=-(1 << 63), le=(1 << 63) - 1)]
 FormatName = Annotated[str, Meta(pattern=f"^({'|'.join([*FORMATS, 'documents'])})$")]
@@ -24,15 +24,15 @@ CompressionName = Annotated[str, Meta(pattern=f"^({'|'.join(COMPRESSIONS)})$")]
 
 @dataclass(frozen=True)
 class InputFile:
-    """An input file: its name, how it is stored, and what shows that it has changed.
+    """An input file: its name, its storage, and the values that detect changes.
 
-    path            as given or found; '-' is stdin; URLs are without their secrets (see disk/url.py)
-    format          one of FORMATS, or 'documents' if another program supplied them
+    path            as given or found; "-" is stdin; URLs are without secrets (see disk/url.py)
+    format          one of FORMATS, or "documents" if another program supplied them
     compression     one of COMPRESSIONS
     size_bytes      of the stored file; None for pipes, or if a server does not send it
     mtime_ns        time of the last change, in nanoseconds since 1970; None if unknown
-    etag            the store's name for this version of the file; None for local files
-    secrets_sha256  of the secrets that `path` lacks, if neither a time nor an etag identifies the file
+    etag            the store's identifier of this version of the file; None for local files
+    secrets_sha256  hash of the secrets removed from `path`, if neither a time nor an etag identifies the file
     """
 
     path: str
@@ -45,18 +45,18 @@ class InputFile:
 
     @property
     def file(self) -> InputFile:
-        """This without the fields of a subclass."""
+        """A copy without the fields of a subclass."""
         return InputFile(
             self.path, self.format, self.compression, self.size_bytes, self.mtime_ns, self.etag, self.secrets_sha256
         )
 
     @property
     def name(self) -> str:
-        """For messages."""
+        """The name for messages."""
         return STDIN_NAME if self.path == STDIN else self.path
 
     def description(self) -> str:
-        """All fields in a phrase, to show what has changed."""
+        """All fields, for messages about changes."""
         words = [self.format, f"compression {self.compression}"]
         if self.size_bytes is not None:
             words.append(f"{self.size_bytes} bytes")
@@ -66,7 +66,7 @@ class InputFile:
         if self.etag is not None:
             words.append(f"etag {self.etag}")
         if self.secrets_sha256 is not None:
-            words.append(f"secrets in its URL that hash to {self.secrets_sha256[:8]}")
+            words.append(f"URL secrets with hash {self.secrets_sha256[:8]}")
         return f"{self.path} ({', '.join(words)})"
 
 
@@ -74,7 +74,7 @@ File = TypeVar("File", bound=InputFile)
 
 
 def without_secrets(file: File) -> File:
-    """The file as it is stored and shown: without the secrets of a URL."""
+    """The file without the secrets of its URL, as stored and shown."""
     path = shown(file.path)
     if path == file.path:
         return file
@@ -86,11 +86,11 @@ def without_secrets(file: File) -> File:
 class Source(InputFile):
     """An input to be read.
 
-    reason     why it has this format, in a few words
+    reason     how the format was determined, for messages
     opened     the stream of a pipe, which cannot be opened again, or of a range
     is_range   this is a range of a file (see ranges.py), which can be opened again
-    is_forced  the user chose the format: the file is not checked to be text
-    url        the URL with its secrets, if `path` is one without
+    is_forced  the user chose the format, so do not check that the file is text
+    url        the URL with its secrets, if `path` is a URL
     """
 
     reason: str = "as told"
@@ -101,12 +101,12 @@ class Source(InputFile):
 
     @property
     def address(self) -> str:
-        """The path or URL to open. Do not store or show it."""
+        """The path or URL to open. It may contain secrets: do not store or show it."""
         return self.url or self.path
 
     @property
     def is_plain(self) -> bool:
-        """The bytes of the file are its text."""
+        """Whether the stored bytes of the file are its text."""
         return self.compression == NONE.name and not FORMATS[self.format].seekable
 
 

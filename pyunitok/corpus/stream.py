@@ -19,8 +19,8 @@ from pyunitok.disk import remote
 from pyunitok.disk.url import is_url
 from pyunitok.errors import InputError
 
-MAX_DECODER_BYTES = 1 << 30  # memory of a decoder, by default
-ALONE_FRAME_BYTES = 1 << 20  # larger zstd frames are streamed if one thread works alone
+MAX_DECODER_BYTES = 1 << 30  # default memory limit of a decoder
+ALONE_FRAME_BYTES = 1 << 20  # a single thread streams larger zstd frames
 
 
 def decompressed(raw: RawFile, compression: str, max_memory_bytes: int = MAX_DECODER_BYTES) -> ByteStream:
@@ -40,7 +40,7 @@ def open_raw(source: Source) -> RawFile:
 
 
 def open(source: Source, max_memory_bytes: int = MAX_DECODER_BYTES) -> ByteStream:
-    """The decompressed bytes of a source, from its beginning. A pipe can be opened once."""
+    """The decompressed bytes of a source, from its beginning. A pipe can be opened only once."""
     return source.opened or decompressed(open_raw(source), source.compression, max_memory_bytes)
 
 
@@ -48,7 +48,7 @@ def open_readahead(
     source: Source, start: Position, readahead: ReadAhead, max_frame_bytes: int,
     max_memory_bytes: int = MAX_DECODER_BYTES,
 ) -> ReadAheadStream:  # fmt: skip
-    """The decompressed bytes of a source from `start` on; idle threads produce them, see ReadAhead.claim."""
+    """The decompressed bytes of a source from `start` on. Idle threads may decompress them: see ReadAhead.claim."""
     raw = open_raw(source)
     try:
         if start.file_at:
@@ -70,7 +70,7 @@ def open_seekable(source: Source) -> BinaryIO | RangeCache:
         raise InputError(f"{source.name}: cannot be opened: {error.strerror}") from error
     if not file.seekable():
         file.close()
-        raise InputError(f"{source.name}: the server cannot send parts of files; download it first")
+        raise InputError(f"{source.name}: the server does not support range requests; download the file first")
     return RangeCache(io.BufferedReader(file, 1 << 16))
 
 

@@ -1,4 +1,4 @@
-"""TextReader: a text file as one document, or divided into documents at a separator such as a newline.
+"""TextReader reads a text file as one document, or divides it at a separator such as a newline.
 
 A block after fill(), with the separator "|":
 
@@ -6,8 +6,8 @@ A block after fill(), with the separator "|":
     [ o u t | f o x | b r o w n | l a z y |  j u m p s  o v e r ]
       doc 0   doc 1   doc 2       doc 3      unfinished: returned to the stream or, if long, divided
 
-Separators are matched from left to right without overlap, over the complete file. Matches do not depend on the blocks:
-the last len(separator) - 1 bytes of an unfinished document are returned, because a separator may begin in them.
+Separators are matched from left to right, without overlap, over the complete file. Matches do not depend on the blocks,
+because the last len(separator) - 1 bytes of an unfinished document are returned: a separator may begin in them.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from pyunitok.corpus.position import BEGINNING, Position
 from pyunitok.corpus.pushback import Pushback
 from pyunitok.corpus.sniff import SNIFF_BYTES
 
-MAX_DOCS = 1 << 16  # in a block: bounds its offsets (512 KiB) if lines are empty
+MAX_DOCS = 1 << 16  # in a block; limits its offsets to 512 KiB if lines are empty
 CARRY_SHARE = 4  # an unfinished document of at most 1/4 of a block is not divided
 MIN_FILL_BYTES = 1 << 16
 
@@ -33,16 +33,17 @@ class TextReader:
     """Reads the documents of a text into blocks.
 
     stream       the bytes of the text
-    separator    between documents and not part of them, at least 1 byte; None: the file is one document
+    separator    between documents, at least 1 byte, not part of them; None: the file is one document
     split        where a piece of a document may end: see block.Split
     start        position of the stream; by default the beginning of the file
     metadata     put the beginning of each document into block.metadata
     check_start  called with the first SNIFF_BYTES bytes of a file that is read from its beginning
 
-    Without a separator, an empty file is one empty document. With one, an empty file has no documents, documents
-    between two separators may be empty, and none begins after a separator at the end (ends_with_separator is True).
+    Without a separator, an empty file is one empty document. With a separator, an empty file has no documents,
+    documents between two separators may be empty, and no document follows a separator at the end of the file
+    (ends_with_separator is True).
 
-    A document may have pieces in several blocks; its last piece may be empty. Memory: one block.
+    A document may be divided among several blocks; its last piece may be empty. Memory: one block.
     """
 
     def __init__(
@@ -58,13 +59,13 @@ class TextReader:
         self._split = split
         self._limit: int | None = None  # bytes of the next block, if its offsets are the limit
         self._inside = start.inside  # bytes of the current document in earlier blocks
-        self._separated = separator is not None and start.documents > 0  # it follows a separator
+        self._separated = separator is not None and start.documents > 0  # a separator precedes the current document
         self._position = start
         self._file = json.dumps(stream.name).encode() if metadata else None
         self.finished = False
 
     def fill(self, block: Block) -> bool:
-        """Put the next documents into `block`; False, and block.n_docs == 0, if there are none."""
+        """Put the next documents into `block`; False, with block.n_docs == 0, if no documents are left."""
         block.clear()
         if self.finished:
             return False
@@ -80,7 +81,7 @@ class TextReader:
             rest_at, n_rest = self._cut(block, n_bytes)
             if block.n_docs or self.finished:
                 break
-            # One unfinished piece that cannot be divided: it stays in the block, and reading continues.
+            # The unfinished document cannot be divided here: read more of it into the block.
             if n_bytes == len(block.data):
                 block.grow(max(n_bytes, 1))
         block.source_bytes = n_bytes - n_rest
@@ -89,7 +90,7 @@ class TextReader:
         return block.n_docs > 0
 
     def _advance(self, block: Block) -> None:
-        """Record the position of the block and move past it."""
+        """Set the position of the block and advance past it."""
         before = self._position
         block.first_document, block.inside = before.documents, before.inside
         block.after = self._position = replace(
@@ -100,7 +101,7 @@ class TextReader:
             block.metadata = [self._metadata_of(*place) for place in self._places(block, before)]
 
     def _places(self, block: Block, before: Position) -> Iterator[tuple[int, int]]:
-        """(number, byte of the input where it begins) of each document that ends in the block."""
+        """(number, offset in the input) of each document that ends in the block."""
         n_separator_bytes = len(self._separator or b"")
         begins = block.offsets[: block.n_docs - block.open_end] + before.bytes
         begins += np.arange(len(begins)) * n_separator_bytes
@@ -115,7 +116,7 @@ class TextReader:
         return b'{"file":%b,"document":%d,"byte":%d}' % (self._file, number, begin)
 
     def _cut(self, block: Block, n_bytes: int) -> tuple[int, int]:
-        """Divide block.data[:n_bytes] into documents; returns where the rest begins and its length."""
+        """Divide block.data[:n_bytes] into documents. Returns where the rest begins, and its length."""
         self._limit = None
         if self._separator is None:
             n_whole, hold = 0, 0
@@ -133,7 +134,7 @@ class TextReader:
         if self._stream.at_end:
             return self._finish(block, n_whole, end)
 
-        size = 0  # of the piece that the block gets
+        size = 0  # of the piece of the unfinished document
         if n_whole == 0 or (end - begin) * CARRY_SHARE > len(block.data):
             usable = end - begin - hold
             size = self._split(block.data[begin : begin + usable].data) if usable > 0 else 0

@@ -1,4 +1,4 @@
-"""ThriftReader: the part of Thrift's compact protocol that holds the sizes in a Parquet file, for untrusted bytes.
+"""ThriftReader parses untrusted Parquet headers: the subset of Thrift's compact protocol that they use.
 
     struct    field, field, …, 0
     field     u8 (step << 4 | type), or u8 type and the field's number as an integer; then its value
@@ -6,7 +6,7 @@
     binary    varint n, n bytes
     list      u8 (n << 4 | type), or u8 (15 << 4 | type) and varint n; then n values
 
-Bytes that other readers may interpret differently (a field twice, an integer too large for its type) are an error.
+Bytes that other readers may interpret differently (a repeated field, an integer too large for its type) are an error.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class ThriftReader:
         return (n >> 1) ^ -(n & 1)
 
     def fields(self) -> Iterator[tuple[int, int]]:
-        """(number, type) of each field of a struct; the caller must read or skip its value before the next."""
+        """(number, type) of each field of a struct. The caller must read or skip its value before the next field."""
         number, seen = 0, set[int]()
         while True:
             head = self.data[self.at]
@@ -55,7 +55,7 @@ class ThriftReader:
                 return
             number = number + (head >> 4) if head >> 4 else self.integer(16)
             if number in seen:
-                raise ValueError(f"field {number} twice")
+                raise ValueError(f"field {number} is repeated")
             seen.add(number)
             yield number, head & 15
 
@@ -66,7 +66,7 @@ class ThriftReader:
         return (self.varint() if head >> 4 == 15 else head >> 4), head & 15
 
     def struct(self, depth: int = 0) -> dict[int, Any]:
-        """The integers, booleans and structs in a struct, by the numbers of their fields."""
+        """The integers, booleans and structs in a struct, by field number."""
         ret = dict[int, Any]()
         for number, kind in self.fields():
             if kind in _INTEGERS:
@@ -81,7 +81,7 @@ class ThriftReader:
 
     @staticmethod
     def get_integer(struct: dict[int, Any], number: int, default: int | None = None) -> int:
-        """An integer in a result of struct(). ValueError if it has another type, or is missing without a default."""
+        """An integer from a result of struct(). ValueError if the type differs, or if it is missing without default."""
         value = struct.get(number, default)
         if not isinstance(value, int):
             raise ValueError(f"field {number} is missing, or not an integer")
@@ -101,7 +101,7 @@ class ThriftReader:
 
     def _skip_item(self, kind: int, depth: int) -> None:
         if depth > _MAX_DEPTH:
-            raise ValueError(f"more than {_MAX_DEPTH} structs and lists inside each other")
+            raise ValueError(f"more than {_MAX_DEPTH} nested structs and lists")
         if kind in _INTEGERS:
             self.varint()
         elif kind in (_BYTE, _TRUE, _FALSE):
@@ -125,7 +125,7 @@ class ThriftReader:
         elif kind in (_DOUBLE, _UUID):
             self._pass(8 if kind == _DOUBLE else 16)
         else:
-            raise ValueError(f"a value of the unknown type {kind}")
+            raise ValueError(f"unknown type {kind}")
 
     def _pass(self, n_bytes: int) -> None:
         if n_bytes > len(self.data) - self.at:

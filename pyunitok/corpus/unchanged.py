@@ -1,8 +1,8 @@
-"""Unchanged: checks that a regular file does not change between being found and having been read.
+"""Unchanged checks that a regular file does not change from its discovery until it has been read.
 
-    found (size, time) ──▶ opened (size, time, links) ──▶ read ──▶ at its end: the same, and as many bytes read
+    found (size, time) ──▶ opened (size, time, links) ──▶ read ──▶ at the end: all unchanged, and all bytes read
 
-Otherwise a file that shrinks, grows or is deleted meanwhile would pass as complete. Pipes, devices and URLs are not
+Otherwise a file that shrinks, grows or is deleted meanwhile would appear complete. Pipes, devices and URLs are not
 checked.
 """
 
@@ -41,7 +41,8 @@ class Unchanged:
             raise self._changed("it was written to after it was found")
 
     def check(self, n_read: int | None = None) -> None:
-        """InputError if the file has changed since it was opened, or ended after n_read bytes although it is longer."""
+        """InputError if the file has changed since it was opened, or is longer than n_read bytes, where reading ended.
+        """
         opened, now = self._opened, self._status()
         if opened is None or now is None:
             return
@@ -55,7 +56,7 @@ class Unchanged:
             raise self._changed("it was written to")
 
     def _status(self) -> os.stat_result | None:
-        """Of a regular file."""
+        """The status of a regular file, otherwise None."""
         try:
             status = os.fstat(self._file.fileno())
         except (OSError, ValueError, AttributeError):

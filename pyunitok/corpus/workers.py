@@ -1,12 +1,12 @@
-"""Workers: threads that read blocks in turn, process them in parallel, and return the results in order.
+"""Workers are threads that read blocks in turn, process them in parallel, and return the results in order.
 
     worker:  take the reading turn, fill a block (bytes into documents) ─▶ pass the turn on, work on the block ─┐
     worker:        …decompress ahead…                                      fill the next block ─▶ work on it  ──┤
     main:    ◀─ results in the order of their blocks ◀──────────────────────────────────────────────────────────┘
 
-A thread that has neither the turn nor a block decompresses ahead (readahead.py), so the thread that has the turn only
-copies. Each worker processes the block that it has just read, while the bytes are still in its core's cache; no thread
-idles while there is work, and one thread uses one core.
+A thread without the turn and without a block decompresses ahead (readahead.py), so the thread with the turn only
+copies. Each worker processes the block that it has just read, while the bytes are in its core's cache. No thread idles
+while there is work.
 
 To count the words of a corpus:
 
@@ -18,8 +18,8 @@ To count the words of a corpus:
         for result in workers.results():
             total += result.value
 
-Several threads call `count` at once. They run in parallel only in C code that releases the GIL, as every call of the C
-library does.
+Several threads call `count` at once. They run in parallel only in C code that releases the GIL; all calls of the C
+library do.
 """
 
 from __future__ import annotations
@@ -43,14 +43,14 @@ T = TypeVar("T")
 class Result(Generic[T]):
     """The result of one block.
 
-    value         the return value of the worker
+    value         the return value of the worker's function
     source        number of the block's input, from 0
     n_ended       documents that end in the block
     text_bytes    of its documents and pieces
-    source_bytes  decompressed bytes of the input that it accounts for
+    source_bytes  see Block
     compressed    stored bytes of all files read so far, for progress
-    after         where reading resumes once this block and all before it are done
-    bad           documents that were skipped
+    after         where reading resumes once this block and all earlier blocks are done
+    bad           skipped documents
     metadata      see Block
     endings       inputs that ended with this block or after the previous one
     """
@@ -68,13 +68,13 @@ class Result(Generic[T]):
 
 
 class Stopped(Exception):
-    """The run has stopped; raised in a worker that waits for another."""
+    """Raised in a worker that waits for another when the run stops."""
 
 
 class Carry(Generic[T]):
-    """Values that the worker of one block passes to the worker of the next, for a document that continues there.
+    """Passes values from the worker of one block to the worker of the next, for a document that continues there.
 
-    first  for block 0
+    first  the value for block 0
     """
 
     def __init__(self, first: T) -> None:
@@ -83,13 +83,13 @@ class Carry(Generic[T]):
         self._end: float = math.inf  # blocks from this one on stop waiting
 
     def put(self, number: int, value: T) -> None:
-        """For the block of this number."""
+        """Set the value for the block with this number."""
         with self._changed:
             self._values[number] = value
             self._changed.notify_all()
 
     def take(self, number: int) -> T:
-        """Wait for the value of the block of this number. Raises Stopped if the run stops before."""
+        """Wait for the value for the block with this number. Raises Stopped if the run stops before."""
         with self._changed:
             self._changed.wait_for(lambda: number in self._values or number >= self._end)
             if number not in self._values:
@@ -97,21 +97,21 @@ class Carry(Generic[T]):
             return self._values.pop(number)
 
     def stop(self, number: int) -> None:
-        """Cancel the blocks from this one on; those before it are still completed."""
+        """Cancel the blocks from this one on; earlier blocks are still completed."""
         with self._changed:
             self._end = min(self._end, number)
             self._changed.notify_all()
 
 
 class Workers(Generic[T]):
-    """Threads that call work(block) for every block of a corpus; results() returns its values in order.
+    """Threads that call work(block) for every block of a corpus. results() yields the return values in order.
 
     reading  the corpus
-    work     called in any thread with complete blocks; their buffers are reused, so its result must not refer to them
+    work     called in any thread with complete blocks; the result must not refer to the block, which is reused
     start    where to begin
     carry    the Carry that `work` uses, if any; it is stopped when the run fails
 
-    block.number counts the blocks from 0. The last block has no documents and comes after all inputs.
+    block.number counts the blocks from 0. The last block has no documents and follows all inputs.
     """
 
     def __init__(
@@ -122,7 +122,7 @@ class Workers(Generic[T]):
         self._do = work
         self._carry = carry
         self._changed = self._inputs.readahead.changed
-        self._delivered = threading.Condition(self._inputs.readahead.lock)  # of the next result
+        self._delivered = threading.Condition(self._inputs.readahead.lock)  # notified of the next result
         self._turn_taken = False
         self._results: dict[int, Result[T] | BaseException | None] = {}
         self._failure: BaseException | None = None  # of a worker without a block
@@ -135,7 +135,7 @@ class Workers(Generic[T]):
         try:
             for thread in self._threads:
                 thread.start()
-        except BaseException:  # a thread could not be started: stop those that run
+        except BaseException:  # a thread could not be started: stop the others
             self.__exit__(True)
             raise
         return self
@@ -145,13 +145,13 @@ class Workers(Generic[T]):
         deadline = time.monotonic() + 1.0
         started = [thread for thread in self._threads if thread.ident is not None]
         for thread in started:
-            # After an error a thread may wait for a pipe forever; as a daemon it can be abandoned.
+            # After an error, a thread may wait for a pipe forever; daemon threads can be abandoned.
             thread.join(None if failure is None else max(0.0, deadline - time.monotonic()))
         if not any(thread.is_alive() for thread in started):
             self._inputs.close()
 
     def results(self) -> Iterator[Result[T]]:
-        """The results in the order of their blocks; a worker's exception is raised after the results before it."""
+        """The results in the order of their blocks. An exception in a worker is raised after all earlier results."""
         while True:
             with self._delivered:
                 self._delivered.wait_for(lambda: self._n_taken in self._results or self._failure)
@@ -168,7 +168,7 @@ class Workers(Generic[T]):
             yield result
 
     def _stop_from(self, number: int) -> None:
-        """Stop reading, and cancel the blocks from this one on; those before it are still completed."""
+        """Stop reading, and cancel the blocks from this one on; earlier blocks are still completed."""
         with self._changed:
             self._stop = True
             self._changed.notify_all()
@@ -206,7 +206,7 @@ class Workers(Generic[T]):
             self._stop_from(number)
 
     def _fill(self, block: Block, number: int) -> tuple[list[Ending], int]:
-        """Fill the block and pass the reading turn on, except after the last block or a broken one."""
+        """Fill the block and pass the reading turn on; after the last block or an error, stop reading."""
         more = False
         try:
             try:
@@ -234,8 +234,8 @@ class Workers(Generic[T]):
         )  # fmt: skip
 
     def _take_turn(self) -> int | None:
-        """Wait for the reading turn, decompressing meanwhile; returns the number of the block to fill, None at the
-        end."""
+        """Wait for the reading turn, and decompress ahead meanwhile. Returns the number of the block to fill; None at
+        the end."""
         while True:
             with self._changed:
                 if self._stop:

@@ -1,14 +1,14 @@
-"""ZstdFrames: a .zst file to its end, in chunks that are independent of each other.
+"""ZstdFrames reads a .zst file to its end, in independent chunks.
 
 python-zstandard decompresses, but its reader does not distinguish the end of a file from a truncated file. A
-FrameScanner follows the bytes on their way and does:
+FrameScanner follows the bytes and does:
 
     RawFile ──▶ FrameSource (returns the bytes of one frame at a time) ─┬─▶ complete frames, several to a chunk
                                                                         └─▶ a frame too large for memory: a stream
 
-The decoder asks for more input only after using all it has, and zstd consumes the last byte of a frame only after all
-output and the checksum. So an error is in the frame that the decoder has, and when it asks for more after the last byte
-of a frame, that frame is complete.
+The decoder reads more input only after using all it has, and zstd consumes the last byte of a frame only after all
+output and the checksum. So an error is in the current frame, and when the decoder reads past the last byte of a frame,
+that frame is complete.
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ from pyunitok.corpus.frame_source import Frame, FrameSource, Group, window_bytes
 from pyunitok.corpus.frames import MAX_WINDOW_BYTES, FrameHeader, FrameScanner
 from pyunitok.corpus.raw_file import CHUNK_BYTES, RawFile
 from pyunitok.corpus.readahead import STREAM_BYTES, Bytes, Chunk, spare_buffer
-from pyunitok.corpus.small_frames import KEPT_WINDOW_BYTES
+from pyunitok.corpus.small_frames import REUSED_WINDOW_BYTES
 from pyunitok.errors import InputError
 
-ONLY_FRAME_BYTES = 1 << 22
-GROUP_BYTES = 1 << 19  # most bytes of frames in one chunk
-STEP_BYTES = 1 << 12  # of a large frame, given to the decoder at a time
+ONLY_FRAME_BYTES = 1 << 22  # a file of one larger frame is streamed
+GROUP_BYTES = 1 << 19  # maximum size of the frames in one chunk
+STEP_BYTES = 1 << 12  # fed to the decoder of a large frame at a time
 
 
 class ZstdFrames:
     """Produces chunks of one or more frames; verifies checksums and sizes.
 
-    A frame larger than max_frame_bytes, compressed or decompressed, is streamed; so is a file of one long frame, which
-    several threads cannot share. Windows may have up to 2 GiB.
-    Memory: max_frame_bytes; for a stream, the window of the frame.
+    A frame larger than max_frame_bytes, compressed or decompressed, is streamed, and so is a file of one long frame,
+    which several threads cannot share. Windows may have up to 2 GiB.
+    Memory: max_frame_bytes or, for a stream, the window of the frame.
     """
 
     def __init__(self, raw: RawFile, max_frame_bytes: int) -> None:
@@ -43,12 +43,12 @@ class ZstdFrames:
         self._max_frame_bytes = max_frame_bytes
         self._source = FrameSource(raw)
         self._large: _LargeFrame | None = None
-        self._large_at: int | None = None  # where it begins, until a chunk has this as frame_at
-        self._error: InputError | None = None  # after the frames of the chunks so far
+        self._large_at: int | None = None  # the offset of the large frame, until its first chunk has been made
+        self._error: InputError | None = None  # raised after the chunks so far
         self._contexts: list[zstandard.ZstdDecompressor] = []  # idle; one for each thread
 
     def produce(self, spare: list[bytearray]) -> Chunk | None:
-        """Some complete frames, not yet decompressed, or the next bytes of a large one."""
+        """Some complete frames, not yet decompressed, or the next bytes of a large frame."""
         while True:
             if self._large is not None:
                 chunk = self._produce_large(self._large, spare)
@@ -74,7 +74,8 @@ class ZstdFrames:
         return None
 
     def _next_frames(self) -> list[Frame | Group]:
-        """The next frames that are not large: of one chunk of the file, or one that ends in the next chunk."""
+        """The next frames that are not large: the rest of a chunk of the file, or one frame that ends in a later chunk.
+        """
         frames: list[Frame | Group] = []
         n_bytes = 0
         while n_bytes < GROUP_BYTES and not (frames and self._source.at_chunk_end) and self._error is None:
@@ -110,8 +111,8 @@ class ZstdFrames:
         self._raw.close()
 
     def _next_frame(self, max_small_bytes: int) -> Frame | Group | None:
-        """The next frame that can be held, or small ones that give about so much. None at the end, or before a frame
-        that is to be _large."""
+        """The next frame that is not large, or small frames of about max_small_bytes. None at the end, or if the next
+        frame is large and was put into self._large."""
         source, chunks, n_bytes = self._source, list[bytes](), 0
         while True:
             group = source.take_small(max_small_bytes)
@@ -139,7 +140,7 @@ class ZstdFrames:
         return max(n_compressed, most_bytes) > self._max_frame_bytes
 
     def _is_only_frame(self) -> bool:
-        """The frame is the complete file, and too long to wait for."""
+        """Whether the file is a single frame that is too long to decompress at once."""
         source = self._source
         whole = source.frame_done and source.frame_at == 0 and source.position == self._n_file_bytes
         return whole and source.most_bytes > ONLY_FRAME_BYTES
@@ -147,7 +148,7 @@ class ZstdFrames:
     def _decompress(
         self, frames: list[Frame | Group], spare: list[bytearray]
     ) -> tuple[Bytes, InputError | None, bytearray | None]:
-        """(bytes, error, buffer) of some frames, up to the first corrupt one. Thread-safe.
+        """(bytes, error, buffer) of some frames, up to the first corrupt frame. Thread-safe.
 
         A single frame is decompressed into a spare buffer.
         """
@@ -172,21 +173,21 @@ class ZstdFrames:
             except InputError as failure:
                 error = failure
                 break
-            if isinstance(frame, Frame) and window_bytes(frame.header) > KEPT_WINDOW_BYTES:
+            if isinstance(frame, Frame) and window_bytes(frame.header) > REUSED_WINDOW_BYTES:
                 context = _new_context()
         self._contexts.append(context)
         return parts[0] if len(parts) == 1 else b"".join(parts), error, None
 
     def _decompress_group(self, context: zstandard.ZstdDecompressor, group: Group, parts: list[Bytes]) -> None:
-        """Append the bytes of the frames of a group to `parts`. InputError at the first corrupt one."""
-        buffer = memoryview(bytearray(group.most_bytes + 1))  # never full: all frames are read
+        """Append the bytes of the frames of a group to `parts`. InputError at the first corrupt frame."""
+        buffer = memoryview(bytearray(group.most_bytes + 1))  # one byte more, so that all frames are read to the end
         try:
             n_bytes = context.stream_reader(group.data, read_across_frames=True).readinto(buffer)
         except zstandard.ZstdError:
             for frame in group.frames():
                 parts.append(_decompress_frame(context, frame, self._raw.name))
             return
-        # If sizes were unknown, the buffer may be far too large.
+        # The buffer may be far too large if sizes were unknown.
         parts.append(buffer[:n_bytes] if 2 * n_bytes >= len(buffer) else bytes(buffer[:n_bytes]))
 
 
@@ -195,10 +196,8 @@ def _new_context() -> zstandard.ZstdDecompressor:
 
 
 def _decompress_into(buffer: bytearray, context: zstandard.ZstdDecompressor, frame: Frame) -> memoryview | None:
-    """The bytes of a frame of known size, in a buffer that is at least 1 byte larger; None if it is corrupt.
-
-    The decoder checks the end of the frame only if the buffer is larger.
-    """
+    """The bytes of a frame of known size; None if it is corrupt. The buffer must be at least 1 byte larger, because the
+    decoder checks the end of the frame only then."""
     try:
         n_bytes = context.stream_reader(frame.data).readinto(buffer)
     except zstandard.ZstdError:
@@ -219,7 +218,7 @@ def _decompress_frame(context: zstandard.ZstdDecompressor, frame: Frame, name: s
 
 
 def _decompress_blocks(frame: Frame, name: str, reason: str) -> bytes:
-    """Decompress a frame block by block, to find the corrupt one; `reason` is the error if there is none."""
+    """Decompress a frame block by block to find the corrupt block; `reason` is the error if all blocks are valid."""
     scanner, decoder = FrameScanner(), _new_context().decompressobj()
     parts: list[bytes] = []
     at = 0
@@ -238,9 +237,9 @@ def _decompress_blocks(frame: Frame, name: str, reason: str) -> bytes:
 
 
 class _FrameFile:
-    """A file of one frame, which returns a few blocks at a time: `chunks`, then the next bytes of the source.
+    """A file of one frame that returns a few blocks at a time: `chunks`, then the next bytes of the source.
 
-    block_at  where in the file the first block of the last read begins
+    block_at  offset in the file of the first block of the last read
     """
 
     def __init__(self, source: FrameSource, chunks: list[bytes]) -> None:
@@ -263,7 +262,7 @@ class _FrameFile:
             self._chunk = self._chunks.pop() if self._chunks else self._source.read(CHUNK_BYTES)
             self._at = 0
         self.block_at = self._frame_at + self._scanner.block_at
-        n_wanted = n_bytes if self._scanner.header is not None else 1  # the header on its own
+        n_wanted = n_bytes if self._scanner.header is not None else 1  # first only the header
         begin, self._at = self._at, self._scanner.feed(self._chunk, self._at, n_wanted)
         return self._chunk[begin : self._at]
 
@@ -276,7 +275,7 @@ class _LargeFrame:
         self._header, self._frame_at = source.header, source.frame_at
         self._name = name
         self._n_bytes = 0
-        self._file = _FrameFile(source, chunks)  # its own object: a reference cycle would keep the decoder alive
+        self._file = _FrameFile(source, chunks)  # a separate object to avoid a reference cycle with the decoder
         self._reader = _new_context().stream_reader(
             self._file,  # type: ignore[arg-type]
             read_size=STEP_BYTES,
@@ -307,13 +306,13 @@ class _LargeFrame:
 
 
 def _check_size(name: str, frame_at: int, header: FrameHeader, n_bytes: int) -> None:
-    """The decoder also compares the sizes, unless the last block is empty."""
+    """Check the content size, which the decoder does not do if the last block is empty."""
     if header.content_bytes not in (None, n_bytes):
-        raise _corrupt(name, frame_at, frame_at, f"it holds {n_bytes} bytes and says it holds {header.content_bytes}")
+        raise _corrupt(name, frame_at, frame_at, f"its header states {header.content_bytes} bytes, not {n_bytes}")
 
 
 def _corrupt(name: str, at: int, frame_at: int, reason: str) -> InputError:
-    """`at`: where the corrupt block begins, or else its frame."""
+    """`at`: offset of the corrupt block or, if unknown, of its frame."""
     block = "" if at == frame_at else "in the block that begins here, "
     return InputError(
         f"{name}: byte {at}: corrupt zstd data, {block}in the frame that begins at byte {frame_at} ({reason})"

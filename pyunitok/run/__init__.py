@@ -1,1 +1,1 @@
-"""One tokenizing job: planned, run over threads, divided into shards or parts, merged, uploaded."""
+"""One tokenizing run: options, plan, threads, shards and parts, merge, upload."""

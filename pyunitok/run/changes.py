@@ -1,11 +1,11 @@
-"""Options that may change when a run is resumed: --on-error and --max-line, unless they would have changed the output.
+"""A resumed run may change --on-error and --max-line unless that would have changed the output so far.
 
-    raise ──▶ skip ◀──▶ skip-file      a bad line ends the run; the next one skips it
+    raise ──▶ skip ◀──▶ skip-file      a bad line ends a run with "raise"; the resumed run may skip it
       ▲         │            │
-      └─────────┴────────────┘         as long as nothing was skipped, or no file left out
+      └─────────┴────────────┘         to "raise" only if nothing was skipped, to "skip" if no file was
 
-A higher --max-line is allowed unless a line was skipped for its length. A lower one is not: a line that was written
-already may be longer.
+--max-line may be raised unless a line was skipped because of its length. It may not be lowered, because a longer line
+may have been written.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ from pyunitok.tokens.manifest import ERRORS_SUFFIX, Manifest
 ON_ERROR, LONGEST = "on error", "longest line"
 MAY_CHANGE = (ON_ERROR, LONGEST)
 LIMIT = "max_line_bytes"  # in a shard's manifest
-TOO_LONG = re.compile(r"(byte \d+: )?longer than \d+ bytes")  # corpus/json_text.py writes it
+TOO_LONG = re.compile(r"(byte \d+: )?longer than \d+ bytes")  # a message from corpus/json_text.py
 
 
 def differences(journal: Journal, now: Identity, errors: Path) -> list[str]:
-    """Why the journal's run cannot be resumed as `now`, a phrase for each reason; none if it can.
+    """The reasons why the journal's run cannot be resumed as `now`; empty if it can.
 
-    errors  OUT.errors.jsonl while it is unfinished
+    errors  the unfinished OUT.errors.jsonl
     """
     if journal.manifest is not None or not can_change(journal.run, now):
         return journal.run.differences(now, journal.n_inputs_read)
@@ -40,24 +40,24 @@ def differences(journal: Journal, now: Identity, errors: Path) -> list[str]:
         changed = _Written.of_journal(journal, errors).differences(now.options)
     except (ValueError, TypeError, LookupError) as error:
         changed = [f"the journal is damaged: {error}"]
-    return changed_to(journal.run, now).differences(now, journal.n_inputs_read) + changed
+    return with_options_of(journal.run, now).differences(now, journal.n_inputs_read) + changed
 
 
 def differences_of_part(finished: Manifest, now: Identity, errors: Path) -> list[str]:
-    """Like differences() for a finished shard, which stays if the changed options would not have changed its output."""
+    """Like differences(), for a finished shard. Empty if the changed options would have given the same output."""
     before = Identity.of_manifest(finished)
     if not can_change(before, now):
         return before.differences(now)
-    return changed_to(before, now).differences(now) + fits(finished, now.options, errors)
+    return with_options_of(before, now).differences(now) + differences_of_options(finished, now.options, errors)
 
 
-def fits(finished: Manifest, options: dict[str, Any], errors: Path) -> list[str]:
-    """Why a shard's output might have been different with these options."""
+def differences_of_options(finished: Manifest, options: dict[str, Any], errors: Path) -> list[str]:
+    """The reasons why a shard's output might have been different with these options."""
     return _Written.of_manifest(finished, errors).differences(options)
 
 
 def common(all_options: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """The options of the whole run; its shards may have been made with different values of MAY_CHANGE."""
+    """The options of the undivided run; its shards may have been made with different values of MAY_CHANGE."""
     if all([one.get(name) for name in MAY_CHANGE] == [all_options[0].get(name) for name in MAY_CHANGE]
            for one in all_options):  # fmt: skip
         return all_options[0]
@@ -71,13 +71,13 @@ def can_change(before: Identity, now: Identity) -> bool:
     return ON_ERROR in before.options and ON_ERROR in now.options
 
 
-def changed_to(before: Identity, now: Identity) -> Identity:
-    """The earlier run with the current values of MAY_CHANGE."""
+def with_options_of(before: Identity, now: Identity) -> Identity:
+    """The earlier run with the new values of MAY_CHANGE."""
     return replace(before, options=before.options | {name: now.options.get(name) for name in MAY_CHANGE})
 
 
 def limit_so_far(progress: dict[str, Any]) -> int:
-    """The longest line that a run may have read."""
+    """The highest line limit of a run so far."""
     limit = progress[LONGEST]
     if type(limit) is not int:
         raise ValueError("the longest line is not a number")
@@ -89,9 +89,9 @@ class _Written:
     """The output of a run so far.
 
     on_error, longest  the run's options
-    limit              the longest line that it may have read; 0: it has read nothing
+    limit              the highest line limit so far; 0 if nothing was read
     n_lines, n_files   skipped lines and files
-    errors, n_listed   the file that lists them, and how many bytes of it count
+    errors, n_listed   the file that lists them, and the number of its bytes that are valid
     """
 
     on_error: str
@@ -122,22 +122,22 @@ class _Written:
                    n_listed)  # fmt: skip
 
     def differences(self, options: dict[str, Any]) -> list[str]:
-        """A phrase for each reason why other options might have given another output."""
+        """The reasons why these options might have given another output."""
         is_, limit = options.get(ON_ERROR), options.get(LONGEST)
         found = []
         if self.on_error != is_ and (self.n_files or (self.n_lines and is_ == "raise")):
-            left_out = f"{self.n_files} files were left out" if self.n_files else f"{self.n_lines} lines were skipped"
+            left_out = f"{self.n_files} files were skipped" if self.n_files else f"{self.n_lines} lines were skipped"
             found.append(f"{ON_ERROR}: {self.on_error} then, {is_} now, and {left_out}")
         if limit not in (None, self.limit, self.longest) and self.limit:
             if limit < self.limit:
-                why = "lines that are written already may be longer"
+                why = "longer lines may have been written"
                 found.append(f"--max-line: {self.limit} then, {limit} now, and {why}")
             elif self._any_too_long():
                 found.append(f"--max-line: {self.limit} then, {limit} now, and longer lines were skipped")
         return found
 
     def _any_too_long(self) -> bool:
-        """Whether a line was skipped for its length."""
+        """Whether a line was skipped because of its length."""
         n_left = self.n_listed
         if not n_left:
             return False

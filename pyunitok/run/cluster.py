@@ -1,13 +1,13 @@
 """run(): tokenize_in_parts on a Ray cluster.
 
-    driver: plan ──▶ tasks, a unit each (units.py) ──▶ parts on a file system that all machines see ──▶ driver: merge
-                      └ model and options once in the object store, opened once by each worker process
+    driver: plan ──▶ a task for each unit (units.py) ──▶ parts on a file system that all machines see ──▶ driver: merge
+                      └ model and options: once in the object store, opened once by each worker process
 
-A task whose machine is lost is given to another one. The driver keeps the plan and the counts. parts.py describes its
-work before and after the tasks, and how a run whose driver was killed is resumed.
+If a machine is lost, other machines repeat its tasks. The driver keeps the plan and the counts. parts.py describes its
+work before and after the tasks, and how a run is resumed after its driver was killed.
 
-Ray sends a task's function by name or, if it is defined inside another function, by its code. Ours is sent by its code,
-and its item as bytes, so that a machine without pyunitok can report that.
+Ray sends a module's function by name, and a nested function by its code. The task is a nested function and takes its
+item as bytes, so that a machine without pyunitok can report the problem.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from pyunitok.run.plan import SILENT, Callbacks, Plan
 from pyunitok.tokens.manifest import Manifest
 
 RETRIES = 10  # of a unit whose worker or machine is lost
-TASKS_PER_CORE = 2  # handed to the cluster at a time, so that no core waits for the driver
+TASKS_PER_CORE = 2  # submitted at a time, so that no core waits for the driver
 WAIT_SECONDS = 0.5
 CONNECT_SECONDS = 10
 MAX_DONE = 1000  # results taken at a time
@@ -63,7 +63,7 @@ def connected(address: str) -> Iterator[None]:
         return
     with _quiet():
         try:
-            _knock(address)
+            _check_port(address)
             ray.init(address, log_to_driver=False, logging_level="ERROR")
         except (OSError, ValueError, RuntimeError, ray.exceptions.RayError) as error:
             raise _not_connected(address, error) from error
@@ -75,7 +75,7 @@ def connected(address: str) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _quiet() -> Iterator[None]:
-    """Keep Ray from printing its logs to standard output when a machine is lost: Ray has no option for this."""
+    """Stop Ray from printing its logs to stdout when a machine is lost. Ray has no option for this."""
     worker: Any = importlib.import_module("ray._private.worker")
     before = getattr(worker, "_worker_logs_enabled", True)
     worker._worker_logs_enabled = False
@@ -86,7 +86,7 @@ def _quiet() -> Iterator[None]:
 
 
 def _not_connected(address: str, error: BaseException) -> UnitokError:
-    """Ray's own error hides the reason, which is in one of the errors that caused it."""
+    """The reason for Ray's error is in one of its causes."""
     reason: BaseException | None = error
     while reason is not None:
         if "authentication token" in str(reason).lower():
@@ -99,19 +99,19 @@ def _not_connected(address: str, error: BaseException) -> UnitokError:
 
 
 def _ray() -> Any:
-    """The package, untyped: it is not needed where it is not used."""
+    """The optional package, imported late."""
     return importlib.import_module("ray")
 
 
-def _knock(address: str) -> None:
-    """OSError if there is no answer: Ray itself retries for minutes."""
+def _check_port(address: str) -> None:
+    """OSError if nothing listens there; Ray itself would retry for minutes."""
     host, _, port = address.rpartition("://")[2].rpartition(":")
     if port.isdecimal():
         socket.create_connection((host.strip("[]"), int(port)), CONNECT_SECONDS).close()
 
 
 class Cluster:
-    """A units.Each: every item is a task with this many cores. ClusterWarning when a machine is lost."""
+    """A units.Each that runs every item as a task with `cores` cores. ClusterWarning when a machine is lost."""
 
     def __init__(self, cores: int) -> None:
         self._cores = cores
@@ -123,22 +123,22 @@ class Cluster:
         task = ray.remote(num_cpus=self._cores, max_retries=RETRIES, name="pyunitok")(_task(pyunitok.__version__))
         shared_at = [ray.put((function, shared))]  # in a list: Ray would fetch it for every task
         waiting = iter(enumerate(items))
-        under_way: dict[Any, int] = {}
+        running: dict[Any, int] = {}
         machines = _Machines(self._cores)
         try:
             while True:
-                room = machines.n_tasks() * TASKS_PER_CORE
-                while len(under_way) < room and (following := next(waiting, None)) is not None:
+                max_running = machines.n_tasks() * TASKS_PER_CORE
+                while len(running) < max_running and (following := next(waiting, None)) is not None:
                     number, item = following
-                    under_way[task.remote(shared_at, pickle.dumps(item))] = number
-                if not under_way:
+                    running[task.remote(shared_at, pickle.dumps(item))] = number
+                if not running:
                     return
-                n_wanted = min(len(under_way), MAX_DONE)
-                done, _ = ray.wait(list(under_way), num_returns=n_wanted, timeout=WAIT_SECONDS)
+                n_wanted = min(len(running), MAX_DONE)
+                done, _ = ray.wait(list(running), num_returns=n_wanted, timeout=WAIT_SECONDS)
                 for ref in done:
-                    yield under_way.pop(ref), self._result(ref)
+                    yield running.pop(ref), self._result(ref)
         finally:
-            for ref in under_way:
+            for ref in running:
                 ray.cancel(ref)
 
     @staticmethod
@@ -155,21 +155,21 @@ class Cluster:
 
 
 class _Machines:
-    """The machines of the cluster, looked up now and then."""
+    """The machines of the cluster, updated every WAIT_SECONDS."""
 
     def __init__(self, cores: int) -> None:
         self._cores = cores
         self._alive: dict[str, str] = {}  # names by node id
-        self._n_tasks, self._next_look = 1, 0.0
+        self._n_tasks, self._next_update = 1, 0.0
 
     def n_tasks(self) -> int:
         """The number of tasks that the cluster can run at once, at least 1. Warns of lost machines."""
-        if time.monotonic() >= self._next_look:
-            self._look()
-            self._next_look = time.monotonic() + WAIT_SECONDS
+        if time.monotonic() >= self._next_update:
+            self._update()
+            self._next_update = time.monotonic() + WAIT_SECONDS
         return max(1, self._n_tasks)
 
-    def _look(self) -> None:
+    def _update(self) -> None:
         nodes = [node for node in _ray().nodes() if node["Alive"]]
         alive = {node["NodeID"]: f"{node['NodeManagerHostname']} ({node['NodeManagerAddress']})" for node in nodes}
         for name in [name for node_id, name in self._alive.items() if node_id not in alive]:
@@ -184,7 +184,7 @@ class _Machines:
 
 
 def _task(version: str) -> Callable[[list[Any], bytes], Any]:
-    """The function that Ray sends to the machines, see above. It raises ImportError if pyunitok is missing there."""
+    """The function that Ray sends to the machines. It raises ImportError if pyunitok is missing there."""
 
     def do(shared_at: list[Any], item: bytes) -> Any:
         hint = f"install pyunitok {version} on every machine of the cluster"
@@ -200,11 +200,11 @@ def _task(version: str) -> Callable[[list[Any], bytes], Any]:
     return do
 
 
-_shared: dict[str, Any] = {}  # in this worker process: the last run's function and the value that its items share
+_shared: dict[str, Any] = {}  # the last run's function and shared value, cached in this worker process
 
 
 def _do(shared_at: list[Any], item: bytes) -> Any:
-    """Run one task. A process fetches the shared value once."""
+    """Run one task. Each process fetches the shared value once."""
     (ref,) = shared_at
     key = ref.hex()
     if key not in _shared:
@@ -216,12 +216,12 @@ def _do(shared_at: list[Any], item: bytes) -> Any:
         return function(shared, pickle.loads(item))
     except (UnitokError, OSError) as error:
         if isinstance(error, OSError) or isinstance(error.__cause__, OSError):
-            raise _here(error) from error
+            raise _with_machine(error) from error
         raise
 
 
-def _here(error: Exception) -> UnitokError:
-    """Add the name of this machine to an error of the file system: others may see the file."""
+def _with_machine(error: Exception) -> UnitokError:
+    """Add the name of this machine to a file system error, because other machines may see the file."""
     kind, what = UnitokError, str(error)
     if isinstance(error, UnitokError):
         kind = type(error)

@@ -1,4 +1,4 @@
-"""Encoder: turns a block of documents into token ids; the function that a tokenizing run gives to corpus/workers.py."""
+"""Encoder encodes a block of documents. A tokenizing run passes it to corpus/workers.py, which calls it in threads."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Encoded:
     """One block's ids.
 
     ids    plan.dtype[>= n_ids]; return the array with Encoder.reuse()
-    ends   of the documents that end in the block, in tokens from its start
+    ends   where documents end in the block, in tokens from its start
     """
 
     ids: Ids
@@ -44,8 +44,8 @@ class Encoded:
 
 
 class Encoder:
-    """Called with a block in any thread. The scratches outlive a run: they learn from the first 16 MB of text, and the
-    units of a run on a cluster are not much larger.
+    """Thread-safe. Scratches outlive a run, because a scratch learns from its first 16 MB of text, and a unit of a run on
+    a cluster is not much larger.
 
     carry  the encoder's state between two parts of a document, in hexadecimal, for Workers
     """
@@ -74,21 +74,21 @@ class Encoder:
         return Encoded(ids, n_ids, ends)
 
     def reuse(self, encoded: Encoded) -> None:
-        """Its ids have been written."""
+        """Take back an array whose ids have been written."""
         self._idle.append(encoded.ids)
 
     def _encode(self, block: Block, state: c_scratch.State) -> tuple[Ids, Offsets, int]:
         """The block's ids in a reused array, the offsets of the documents in it, and the number of ids."""
         plan, n_docs = self._plan, block.n_docs
         offsets = block.offsets[: n_docs + 1]
-        room = int(offsets[-1]) + n_docs + library.ENCODE_SLACK
+        capacity = int(offsets[-1]) + n_docs + library.ENCODE_SLACK
         ids = self._idle.pop() if self._idle else np.empty(0, self._dtype)
         id_offsets = np.empty(n_docs + 1, np.int64)
         eod_id = -1 if plan.eod_id is None else plan.eod_id
         sampling = plan.sampling_of(block.source, block.first_document)
         while True:
-            if len(ids) < room or ids.dtype != self._dtype:
-                ids = np.empty(max(room, plan.options.block_bytes + 4096), self._dtype)
+            if len(ids) < capacity or ids.dtype != self._dtype:
+                ids = np.empty(max(capacity, plan.options.block_bytes + 4096), self._dtype)
             try:
                 with self._memory_for(block), plan.tokenizer.codec.scratch() as scratch:
                     n_ids = scratch.encode_batch(
@@ -97,7 +97,7 @@ class Encoder:
                     )  # fmt: skip
                 return ids, id_offsets, n_ids
             except library.CapacityError:
-                room = 2 * len(ids)
+                capacity = 2 * len(ids)
             except InputError as error:
                 raise InputError(f"{self._name_of(block, error.document or 0)}: {error}") from None
 
@@ -107,8 +107,8 @@ class Encoder:
 
     @contextmanager
     def _memory_for(self, block: Block) -> Iterator[None]:
-        """Waits until the other threads leave enough memory for the longest document; LimitError names one that takes
-        more than there is for all."""
+        """Wait until the other threads leave enough memory for the longest document. LimitError if it exceeds the
+        whole budget."""
         limit, sizes = self._plan.rules_memory_bytes, np.diff(block.offsets[: block.n_docs + 1])
         n_bytes = self._plan.memory_factor * int(sizes.max(initial=0))
         if n_bytes > limit:

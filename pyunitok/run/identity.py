@@ -1,4 +1,4 @@
-"""Identity: all that decides the bytes of a run's output; tells whether another run is the same."""
+"""Identity: everything that determines the bytes of a run's output."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SHOWN = 5  # inputs that a message names
 class Identity:
     """Two runs with equal identities write the same bytes.
 
-    options  JSON values by the names that a user knows them by
+    options  JSON values, by the names used in messages
     inputs   in reading order
     """
 
@@ -44,7 +44,7 @@ class Identity:
 
     @classmethod
     def from_json(cls, values: dict[str, Any]) -> Identity:
-        """ValueError, TypeError or KeyError if these are not the values of an identity."""
+        """The inverse of to_json(). ValueError, TypeError or KeyError if the values are invalid."""
         if not isinstance(values["options"], dict):
             raise TypeError("the options are not an object")
         files = [InputFile(*item) for item in values["inputs"]]
@@ -52,13 +52,13 @@ class Identity:
             if not all(isinstance(text, str) for text in (file.path, file.format, file.compression)):
                 raise TypeError("an input has no path, format or compression")
             if not all(n is None or type(n) is int for n in (file.size_bytes, file.mtime_ns)):
-                raise TypeError("the size or the time of an input is not a number")
+                raise TypeError("the size or modification time of an input is not a number")
         return cls(values["options"], [without_secrets(file) for file in files])
 
     def differences(self, now: Identity, n_inputs: int | None = None) -> list[str]:
-        """A phrase for each difference of `now`; none if the runs are the same.
+        """Describes each difference from `now`; empty if the runs are equal.
 
-        n_inputs  only this many of the inputs count
+        n_inputs  compare only the first n_inputs inputs
         """
         names = dict.fromkeys([*self.options, *now.options])
         found = [
@@ -82,14 +82,14 @@ class Identity:
 
 
 def _known(file: InputFile) -> InputFile:
-    """The file of <(command) has another number each time."""
+    """Drop the number from the path of a <(command), which changes from call to call."""
     if "/fd/" not in file.path:
         return file
     return replace(file, path=re.sub(r"^/(dev|proc/self)/fd/\d+$", "/dev/fd", file.path))
 
 
 def _advice(before: Any) -> str:
-    """How to continue a run of another version of the library that encodes."""
+    """How to resume a run that used another version of the tokenizers library."""
     library, _, version = str(before).partition(" ")
     return f" (to continue, pip install {library}=={version})" if library == "tokenizers" else ""
 

@@ -1,11 +1,11 @@
-"""The journal beside an unfinished output: which run it belongs to, and how much of its output is on disk.
+"""The journal beside an unfinished output records the run and how much of its output is on disk.
 
     OUT.journal.partial     line 1   "pyunitok journal 2 " and the XXH64 of the two lines below
-                            line 2   the run: its options and inputs                    (JSON, never changes)
+                            line 2   the run: its options and inputs                      (JSON, never changes)
                             line 3   the state: files, progress; at the end the manifest  (JSON)
 
-The journal is replaced as a whole, after the data it describes is on disk. So it is always true, though more may have
-been written since; the next start of the same run finds here where to resume.
+The journal is replaced atomically, after the data it describes is on disk. Data written later is cut off when the run
+resumes.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from pyunitok.disk.outfile import partial_name, write_whole
 from pyunitok.errors import OutputError
 from pyunitok.run.identity import Identity
 
-# The version covers all that the journal holds, the encoder's state in `progress` included.
+# The version covers everything in the journal, including the encoder's state in `progress`.
 MAGIC, VERSION = "pyunitok journal", 2
 
 
@@ -36,11 +36,11 @@ def journal_path(out: Path) -> Path:
 class Journal:
     """The contents of the file.
 
-    run       whose output this is
+    run       the run that writes this output
     replaces  the run may replace an older OUT (--overwrite)
-    files     the length and hashes on disk of each output, by its suffix ("" is OUT itself)
-    progress  JSON values that the run needs to resume from there
-    manifest  the text of OUT.json, once all outputs are complete and only have to be renamed
+    files     the length and hashes on disk of each output file, by suffix ("" is OUT itself)
+    progress  JSON values that the run needs to resume
+    manifest  the text of OUT.json, once all files are complete and only renames remain
     """
 
     run: Identity
@@ -50,7 +50,7 @@ class Journal:
     manifest: str | None = None
 
     def write(self, path: Path, run_json: bytes | None = None) -> None:
-        """Replace the journal, on the disk when this returns. run_json: encode_run(self.run), if the caller has it."""
+        """Replace the journal and sync it to disk. run_json: encode_run(self.run), if the caller has it."""
         files = {suffix: asdict(state) for suffix, state in self.files.items()}
         state = {"replaces": self.replaces, "files": files, "progress": self.progress, "manifest": self.manifest}
         body = (run_json or encode_run(self.run)) + json.dumps(state).encode() + b"\n"
@@ -58,7 +58,7 @@ class Journal:
 
     @classmethod
     def read(cls, path: Path) -> Journal | None:
-        """None if there is none. OutputError if it is damaged, or of a version that this one does not resume."""
+        """None if the file does not exist. OutputError if it is damaged or has an unsupported version."""
         try:
             head, _, body = path.read_bytes().partition(b"\n")
         except FileNotFoundError:
@@ -67,10 +67,10 @@ class Journal:
             raise OutputError(f"{path}: cannot be read: {error.strerror}") from error
         found = re.match(rb"%b (\d{1,9}) " % MAGIC.encode(), head)
         if found is None:
-            raise OutputError(f"{path}: not a journal of pyunitok; --overwrite starts again")
+            raise OutputError(f"{path}: not a pyunitok journal; --overwrite starts again")
         if int(found[1]) != VERSION:
             raise OutputError(
-                f"{path}: a journal of version {int(found[1])}, and this pyunitok resumes version {VERSION} only:"
+                f"{path}: the journal has version {int(found[1])}, but this pyunitok resumes only version {VERSION};"
                 " finish the run with the pyunitok that began it, or start again with --overwrite"
             )
         if head != _head(body):
@@ -86,7 +86,7 @@ class Journal:
 
     @property
     def n_inputs_read(self) -> int | None:
-        """The number of inputs that are completely in the output: later ones may change. None: no input may change."""
+        """The number of inputs that are completely in the output; later inputs may change. None: no input may."""
         position = self.progress.get("position")
         n_read = position.get("source") if isinstance(position, dict) else None
         return n_read if self.manifest is None and type(n_read) is int and n_read >= 0 else None
@@ -96,9 +96,9 @@ class Journal:
         if not isinstance(self.replaces, bool) or not isinstance(self.progress, dict):
             raise ValueError("a field has the wrong type")
         if self.manifest is None and (type(self.progress.get("bytes")) is not int or self.progress["bytes"] < 0):
-            raise ValueError("it does not say how much text is done")
+            raise ValueError("the number of bytes done is missing or invalid")
         if self.manifest is not None and not isinstance(self.manifest, str):
-            raise ValueError("the manifest is not a text")
+            raise ValueError("the manifest is not a string")
 
 
 def _head(body: bytes) -> bytes:
@@ -106,7 +106,7 @@ def _head(body: bytes) -> bytes:
 
 
 def to_hashed(values: dict[str, Any]) -> Hashed:
-    """The inverse of dataclasses.asdict, from JSON. ValueError if the digests do not fit the number of bytes."""
+    """The inverse of dataclasses.asdict. ValueError if the number of digests does not match the number of bytes."""
     n_bytes, digests, rest = values["n_bytes"], values["digests"], values["rest"]
     if type(n_bytes) is not int or n_bytes < 0 or not isinstance(digests, list) or not isinstance(rest, str):
         raise ValueError("a file has no length or no hashes")
@@ -114,10 +114,10 @@ def to_hashed(values: dict[str, Any]) -> Hashed:
     if not all(isinstance(digest, str) for digest in digests):
         raise ValueError("a hash is not a string")
     if (digests or rest) and (len(digests) != n_whole or bool(rest) != bool(n_rest)):
-        raise ValueError(f"{len(digests)} hashes do not fit {n_bytes} bytes")
+        raise ValueError(f"{n_bytes} bytes cannot have {len(digests)} hashes")
     return Hashed(n_bytes, tuple(digests), rest)
 
 
 def encode_run(run: Identity) -> bytes:
-    """Line 2 of the journal. It is long if there are many inputs, and never changes, so callers keep it."""
+    """Line 2 of the journal. It never changes and may be long, so callers cache it."""
     return json.dumps(run.to_json()).encode() + b"\n"

@@ -1,10 +1,10 @@
-"""merge(): finished token files joined into one.
+"""merge() joins finished token files into one.
 
     part 0   [ ids ][ ends ]  ─▶  OUT       [ ids of part 0 | ids of part 1 | … ]
     part 1   [ ids ][ ends ]  ─▶  OUT.ends  [ ends of part 0 | ends of part 1 + tokens of part 0 | … ]
 
-The parts' hashes are verified as they are read. All shards of a run give the bytes that the undivided run would have
-written.
+The parts' hashes are verified as they are read. If the parts are all shards of a run, the output is byte-identical to
+that of the undivided run.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ from pyunitok.run.shard import SHARD_OPTIONS
 from pyunitok.tokens.manifest import ERRORS_SUFFIX, METADATA_SUFFIX, InputRecord, Manifest, StrPath, sidecars
 from pyunitok.tokens.metadata import MetadataFile, errors_path, metadata_path
 
-PIECE_BYTES = 4 << 20
+READ_BYTES = 4 << 20
 
 
 @dataclass(frozen=True)
 class Part:
-    """A finished token file to be joined."""
+    """A finished token file to join."""
 
     path: Path
     manifest: Manifest
@@ -42,7 +42,7 @@ class Part:
 
     @property
     def n_bytes(self) -> int:
-        """Of OUT and OUT.ends."""
+        """The size of OUT and OUT.ends."""
         return sum(self.manifest.sizes().values())
 
 
@@ -52,14 +52,14 @@ def merge(
 ) -> Manifest:  # fmt: skip
     """Join finished token files in the given order, as `pyunitok merge` does. Returns the manifest (OUT.json).
 
-    parts        token files with the same model, eod and dtype; of a run with shard=, all shards in order. A folder
-                 OUT.parts, left by tokenize(ray=..., keep_parts=True), stands for the parts in it
+    parts        token files with the same model, eod and dtype; if they are shards, all shards of the run, in order.
+                 A folder OUT.parts, left by tokenize(ray=..., keep_parts=True), stands for the parts in it
     out          OUT, with OUT.ends and OUT.json beside it
     overwrite    replace OUT if it exists
-    on_progress  called after each piece, from this thread
+    on_progress  called after each 4 MiB, from this thread
 
-    The parts' hashes are checked as they are read, and the parts stay. The same call again leaves a finished OUT as it
-    is. OutputError, before anything is written, if a part is not finished or the parts do not fit together.
+    The parts' hashes are verified as they are read. The parts are not removed. Repeating the call does nothing if OUT
+    is finished. OutputError, before anything is written, if a part is not finished or the parts do not match.
 
         pyunitok.merge(["ids.u16.0-of-2", "ids.u16.1-of-2"], "ids.u16")
     """
@@ -81,20 +81,20 @@ def join(
     paths: Sequence[Path], out: Path, *, overwrite: bool = False,
     on_progress: Callable[[Progress], None] | None = None,
 ) -> tuple[Manifest, bool]:  # fmt: skip
-    """Join the parts in this order; returns the manifest of OUT, and whether it existed already.
+    """Join the parts in this order. Returns the manifest of OUT, and whether OUT existed already.
 
-    OutputError, before anything is written, if a part is not finished or the parts do not fit together: it names the
-    part and the difference. All shards of a run must be given, in order. OutputError also if a part's bytes do not
-    match its hashes.
+    OutputError, before anything is written, if a part is not finished, the parts do not match, or they are not all
+    shards of a run in order; it names the part and the difference. OutputError also if a part's bytes do not match its
+    hashes.
 
-    Memory: a few pieces of 4 MiB. An interrupted merge starts again; an interrupted commit is completed.
+    Memory: a few buffers of 4 MiB. An interrupted merge starts again; an interrupted commit is completed.
     """
     parts = open_parts(paths, out)
     merged = combined([part.manifest for part in parts])
     run = Identity.of({"command": "merge"}, [_identity(part) for part in parts])
     opened = Output(
         out, run, overwrite=overwrite, extra=EXTRA if parts[0].has_metadata else [ERRORS_SUFFIX],
-        differences=lambda there: _differences(there, merged),
+        differences=lambda finished: _differences(finished, merged),
     )  # fmt: skip
     with opened as output:
         if output.finished is not None:
@@ -109,12 +109,12 @@ def join(
 
 
 def open_parts(paths: Sequence[Path], out: Path) -> list[Part]:
-    """Open parts that can be joined in this order; OutputError as from merge()."""
+    """Open the parts. OutputError if they cannot be joined in this order, see join()."""
     if not paths:
         raise OutputError("there are no parts to merge")
     parts = [open_part(path, out) for path in paths]
     for part in parts[1:]:
-        _check_fit(parts[0], part)
+        _check_match(parts[0], part)
     _check_shards(parts)
     if parts[0].manifest.shard:
         _check_changes(parts)
@@ -122,9 +122,9 @@ def open_parts(paths: Sequence[Path], out: Path) -> list[Part]:
 
 
 class Joiner:
-    """Writes parts, verified as they are read, into an output that is still empty.
+    """Appends parts to an empty output and verifies their hashes.
 
-    progress  in bytes of OUT and OUT.ends; compressed_total is for the caller to set
+    progress  in bytes of OUT and OUT.ends; the caller sets compressed_total
     """
 
     def __init__(self, output: Output, *, has_metadata: bool) -> None:
@@ -140,7 +140,7 @@ class Joiner:
             self._metadata.append_file(metadata_path(part.path))
 
     def end(self) -> None:
-        """After the last part."""
+        """Call after the last part."""
         if self._metadata is not None:
             self._metadata.end()
 
@@ -151,18 +151,18 @@ def open_part(path: Path, out: Path) -> Part:
         raise OutputError(f"{path} is both an input and the output; name another output")
     if journal_path(path).exists():
         raise OutputError(f"{path} is not finished; run the command that was writing it again, and it resumes")
-    described = sidecars(path)[1]
-    if not path.exists() or not described.exists():
-        raise OutputError(f"{path}: not a finished token file; it and {described.name} must exist")
-    part = Part(path, Manifest.read(described), metadata_path(path).exists())
+    manifest_path = sidecars(path)[1]
+    if not path.exists() or not manifest_path.exists():
+        raise OutputError(f"{path}: not a finished token file; it and {manifest_path.name} must exist")
+    part = Part(path, Manifest.read(manifest_path), metadata_path(path).exists())
     part.manifest.check_sizes(path)
     if part.manifest.hash.get("chunk_bytes") != HASH_CHUNK_BYTES:
-        raise OutputError(f"{described}: hashes of another chunk size than {HASH_CHUNK_BYTES}")
+        raise OutputError(f"{manifest_path}: the hash chunks are not of {HASH_CHUNK_BYTES} bytes")
     return part
 
 
 # Properties that all parts must share, by their names in messages.
-_FIT: dict[str, Callable[[Part], Any]] = {
+_OF_PARTS: dict[str, Callable[[Part], Any]] = {
     "model sha256": lambda part: part.manifest.model.get("sha256"),
     "algorithm": lambda part: part.manifest.algorithm,
     "dtype": lambda part: part.manifest.dtype,
@@ -171,30 +171,30 @@ _FIT: dict[str, Callable[[Part], Any]] = {
     "number of shards": lambda part: part.manifest.shard and part.manifest.shard["count"],
 }
 # Properties that all shards must also share.
-_FIT_SHARDS: dict[str, Callable[[Part], Any]] = {
+_OF_SHARDS: dict[str, Callable[[Part], Any]] = {
     "options": lambda part: _fixed_options(part.manifest),
     "inputs of all shards": lambda part: part.manifest.shard and part.manifest.shard["all_inputs"],
 }
 
 
-def _check_fit(first: Part, part: Part) -> None:
-    common = _FIT | (_FIT_SHARDS if first.manifest.shard else {})
+def _check_match(first: Part, part: Part) -> None:
+    common = _OF_PARTS | (_OF_SHARDS if first.manifest.shard else {})
     differ = [
         f"{name} {value_of(first)} there, {value_of(part)} here"
         for name, value_of in common.items()
         if value_of(first) != value_of(part)
     ]
     if differ:
-        raise OutputError(f"{part.path} does not fit {first.path}: {'; '.join(differ)}")
+        raise OutputError(f"{part.path} does not match {first.path}: {'; '.join(differ)}")
 
 
 def _check_shards(parts: Sequence[Part]) -> None:
-    """OutputError unless the parts are all shards of a run, in order, or no shards at all."""
+    """OutputError if the parts are shards, but not all shards of a run in order."""
     if parts[0].manifest.shard is None:
         return
     count, seen = parts[0].manifest.shard["count"], dict[int, Part]()
     for part in parts:
-        assert part.manifest.shard is not None  # _check_fit
+        assert part.manifest.shard is not None  # see _check_match
         index = part.manifest.shard["index"]
         if index in seen:
             raise OutputError(f"{part.path} and {seen[index].path} are both shard {index}/{count}")
@@ -202,10 +202,10 @@ def _check_shards(parts: Sequence[Part]) -> None:
     missing = [str(index) for index in range(count) if index not in seen]
     if missing:
         more = f" and {len(missing) - 9} more" if len(missing) > 9 else ""
-        raise OutputError(f"of {count} shards these are missing: {', '.join(missing[:9])}{more}")
+        raise OutputError(f"shards are missing (of {count}): {', '.join(missing[:9])}{more}")
     for place, (index, part) in enumerate(seen.items()):
         if index != place:
-            raise OutputError(f"{part.path} is shard {index}/{count}, given in place {place}; give the shards in order")
+            raise OutputError(f"{part.path} is shard {index}/{count}, in place {place}; give the shards in order")
 
 
 def _whole_run(manifests: Sequence[Manifest]) -> dict[str, Any] | None:
@@ -215,7 +215,7 @@ def _whole_run(manifests: Sequence[Manifest]) -> dict[str, Any] | None:
 
 
 def _fixed_options(manifest: Manifest) -> dict[str, Any]:
-    """Options that all shards have in common."""
+    """The options that must be equal in all shards."""
     may_differ = (*SHARD_OPTIONS, *changes.MAY_CHANGE)
     return {name: value for name, value in (manifest.run or {}).items() if name not in may_differ}
 
@@ -224,9 +224,10 @@ def _check_changes(parts: Sequence[Part]) -> None:
     """OutputError if the options of the whole run might have changed a shard's output, see changes.py."""
     options = changes.common([part.manifest.run or {} for part in parts])
     for part in parts:
-        differ = changes.fits(part.manifest, options, errors_path(part.path)) if part.manifest.run else []
-        if differ:
-            raise OutputError(f"{part.path} does not fit the other shards: {'; '.join(differ)}; make it again")
+        if not part.manifest.run:
+            continue
+        if differ := changes.differences_of_options(part.manifest, options, errors_path(part.path)):
+            raise OutputError(f"{part.path} does not match the other shards: {'; '.join(differ)}; make it again")
 
 
 def combined(manifests: Sequence[Manifest]) -> Manifest:
@@ -244,7 +245,7 @@ def combined(manifests: Sequence[Manifest]) -> Manifest:
 
 
 def _records(manifests: Sequence[Manifest]) -> list[InputRecord]:
-    """The records of all inputs; ranges of one file become one record again."""
+    """The records of all inputs. The records of ranges of a file are joined into one."""
     records: list[InputRecord] = []
     for manifest in manifests:
         part = (manifest.shard or {}).get("range")
@@ -256,7 +257,7 @@ def _records(manifests: Sequence[Manifest]) -> list[InputRecord]:
 
 
 def _joined(begin: InputRecord, rest: InputRecord) -> InputRecord:
-    """One record from that of a file's beginning and that of the range after it, which may be empty."""
+    """The record of a file's beginning, extended by that of the next range, which may be empty."""
     added: dict[str, Any] = {
         "size_bytes": (begin.size_bytes or 0) + (rest.size_bytes or 0),
         "bytes": begin.bytes + rest.bytes,
@@ -278,16 +279,16 @@ def _identity(part: Part) -> InputFile:
     return InputFile(str(part.path), "tokens", "none", status.st_size, status.st_mtime_ns)
 
 
-def _differences(there: Manifest, merged: Manifest) -> list[str]:
+def _differences(finished: Manifest, merged: Manifest) -> list[str]:
     """How a finished OUT differs from the join of these parts."""
     names = ("model", "eod", "dtype", "algorithm", "tokens", "documents", "bytes", "run")
-    differ = [f"{name}: {getattr(there, name)} there, {getattr(merged, name)} here" for name in names
-              if getattr(there, name) != getattr(merged, name)]  # fmt: skip
-    return differ or ([] if there.inputs == merged.inputs else ["inputs"])
+    differ = [f"{name}: {getattr(finished, name)} there, {getattr(merged, name)} here" for name in names
+              if getattr(finished, name) != getattr(merged, name)]  # fmt: skip
+    return differ or ([] if finished.inputs == merged.inputs else ["inputs"])
 
 
 def _append(output: Output, part: Part, progress: Progress, on_progress: Callable[[Progress], None]) -> None:
-    """One part's ids and ends, verified as they are read."""
+    """Append one part's ids and ends, and verify their hashes."""
     base = output.ids.n_bytes // np.dtype(part.manifest.dtype).itemsize
 
     def count(n_bytes: int) -> None:
@@ -310,8 +311,8 @@ def _append(output: Output, part: Part, progress: Progress, on_progress: Callabl
 
 
 def _pieces(path: Path, digests: list[str]) -> Iterator[memoryview]:
-    """A file's bytes, in one buffer that is reused. OutputError as soon as a chunk does not match its hash."""
-    buffer = memoryview(bytearray(PIECE_BYTES))
+    """A file's bytes, in one reused buffer. OutputError as soon as a chunk does not match its hash."""
+    buffer = memoryview(bytearray(READ_BYTES))
     hashed, n_checked = ChunkHash(), 0
 
     def check(found: list[str]) -> int:

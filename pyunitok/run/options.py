@@ -1,4 +1,4 @@
-"""Options: all options of a tokenizing run, declared once; pyunitok.tokenize() explains them."""
+"""All options of a tokenizing run, declared once. pyunitok.tokenize() explains them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ CHOICES = {
 
 @dataclass(frozen=True, kw_only=True)
 class TokenizeOptions(ReadingOptions):
-    """The options of tokenize(), which explains them; here the separator is in bytes."""
+    """The options of tokenize(). The separator is in bytes."""
 
     input_format: str = "auto"
     include: tuple[str, ...] = ()
@@ -48,12 +48,12 @@ class TokenizeOptions(ReadingOptions):
 
     @property
     def n_threads(self) -> int:
-        """On a cluster, of each task."""
+        """The number of threads; on a cluster, of each task."""
         return self.threads or (1 if self.ray else available_cores())
 
     @property
     def skip_files(self) -> bool:
-        """Leave out damaged files completely."""
+        """Skip damaged files completely."""
         return self.on_error == "skip-file"
 
     def check(self, out: str) -> None:
@@ -66,34 +66,34 @@ class TokenizeOptions(ReadingOptions):
         if self.separator == b"":
             raise OptionError("the separator is empty")
         if out == "-":
-            raise OptionError("OUT is three files and cannot be stdout; name a file")
+            raise OptionError("OUT cannot be stdout, because it is three files; name a file")
         if self.spool and not is_url(out):
-            raise OptionError("--spool needs an OUT that is a URL")
+            raise OptionError("--spool requires an OUT that is a URL")
         if self.shard and not 0 <= self.shard[0] < self.shard[1] <= MAX_SHARDS:
-            raise OptionError(f"a shard is I/N with I from 0 to N - 1, and N at most {MAX_SHARDS:,}")
+            raise OptionError(f"a shard must be I/N with I from 0 to N - 1, and N at most {MAX_SHARDS:,}")
         self._check_cluster(out)
         if self.format and is_url(out):
-            raise OptionError("--format writes local files, and OUT is a URL")
+            raise OptionError("--format writes local files, but OUT is a URL; name a local OUT")
         if not self.format and (self.copy or self.keep_tokens or self.format_options):
-            raise OptionError("export options need --format")
+            raise OptionError("export options require --format")
 
     def _check_cluster(self, out: str) -> None:
         if self.ray is None:
             if self.unit_bytes or self.keep_parts:
-                raise OptionError("--unit and --keep-parts need --ray")
+                raise OptionError("--unit and --keep-parts require --ray")
             return
         check_address(self.ray)
         if self.shard:
-            raise OptionError("--ray divides the run itself, without --shard")
+            raise OptionError("--ray divides the run itself; remove --shard")
         if self.skip_files:
-            raise OptionError("--on-error skip-file needs a run on one machine: on a cluster a file may be divided")
+            raise OptionError("--on-error skip-file requires a run on one machine, because a cluster may divide files")
         if is_url(out):
-            raise OptionError("--ray needs an OUT on a file system that all machines see, not a URL")
+            raise OptionError("--ray requires an OUT on a file system that all machines see, not a URL")
         if self.format and self.keep_parts:
-            raise OptionError("--format needs OUT, and --keep-parts leaves none")
+            raise OptionError("--format converts OUT, but --keep-parts does not write it; use one of them")
 
 
 def check_address(address: str) -> None:
-    """OptionError for one that Ray would read as "any cluster"."""
+    """OptionError for an empty address, which Ray would treat as "any cluster"."""
     if not address.strip():
         raise OptionError("the address of the Ray cluster is empty; give auto, local or HOST:PORT")

@@ -1,13 +1,13 @@
-"""Output: OUT and the files beside it while they grow; checkpoints, the commit that names them, resuming from both.
+"""Output: writes OUT and the files beside it, with checkpoints, an atomic commit, and resuming.
 
-    new ──▶ growing ──▶ whole ──▶ committed          on the disk:  OUT.partial, OUT.ends.partial    growing
-             │   ▲        │  ▲                                     … and OUT.journal.partial        + checkpoint
-             ▼   │        ▼  │                                     OUT.ends, OUT.json, OUT          committed
+    new ──▶ growing ──▶ complete ──▶ committed       on disk:  OUT.partial, OUT.ends.partial    growing
+             │   ▲        │  ▲                                 … and OUT.journal.partial        + checkpoint
+             ▼   │        ▼  │                                 OUT.ends, OUT.json, OUT          committed
            killed: resumes from the journal
 
-A checkpoint writes data to the disk first and then records that in the journal. The commit records in the journal that
-all files are complete, with the manifest, and then renames them: the files beside OUT, OUT.json, and OUT last. Each
-step can be repeated, so a run that finds such a journal finishes the commit.
+A checkpoint syncs the data to disk and then records its length in the journal. The commit first records in the journal
+that all files are complete, with the manifest. Then it renames the files beside OUT, writes OUT.json, and renames OUT
+last. All steps are idempotent, so a run that finds such a journal finishes the commit.
 """
 
 from __future__ import annotations
@@ -37,13 +37,13 @@ from pyunitok.run.identity import Identity
 from pyunitok.run.journal import Journal, encode_run, journal_path
 from pyunitok.tokens.manifest import ERRORS_SUFFIX, METADATA_SUFFIX, Manifest, sidecars
 
-# A killed run repeats at most one interval of work. A checkpoint costs an fsync or two and a small file, a few ms.
+# A killed run repeats at most one interval of work. A checkpoint takes a few ms, for an fsync or two and a small file.
 CHECKPOINT_BYTES = 1 << 30  # of text
 CHECKPOINT_SECONDS = 30.0
-# Where a checkpoint is slow (a slow disk, a million inputs), the next one waits this many times as long: 2 % overhead.
+# After a slow checkpoint (a slow disk, a million inputs), the next one waits 50 times as long: 2 % overhead.
 CHECKPOINT_SHARE = 50
 
-EXTRA = (METADATA_SUFFIX, ERRORS_SUFFIX)  # files that some runs write, besides OUT, .ends and .json
+EXTRA = (METADATA_SUFFIX, ERRORS_SUFFIX)  # optional files besides OUT, .ends and .json
 
 
 def _named(out: Path, suffix: str) -> Path:
@@ -57,10 +57,6 @@ class OwnFiles:
     finished: tuple[Path, ...]
     unfinished: tuple[Path, ...]
 
-    @property
-    def all(self) -> tuple[Path, ...]:
-        return self.finished + self.unfinished
-
 
 @lru_cache(maxsize=8)
 def own_files(out: Path) -> OwnFiles:
@@ -70,23 +66,23 @@ def own_files(out: Path) -> OwnFiles:
 
 
 def parts_folder(out: Path) -> Path:
-    """Where a run on a cluster keeps its parts."""
+    """The folder for the parts of a run on a cluster."""
     return out.with_name(out.name + ".parts")
 
 
 def files_of_parts(out: Path) -> list[Path]:
-    """Everything in OUT.parts: never inputs."""
+    """All files in OUT.parts. They are never inputs."""
     return [path for path in parts_folder(out).rglob("*") if path.is_file()]
 
 
 def find(
     out: Path, run: Identity, *, overwrite: bool = False, differences: Callable[[Manifest], list[str]] | None = None
 ) -> Journal | Manifest | None:
-    """Look for an earlier call of this run: returns its journal, or the manifest of its finished OUT. Writes nothing.
+    """The journal or, if OUT is finished, the manifest of an earlier call of this run. Writes nothing.
 
     differences  how a finished OUT differs from the output of this run; by default, how the runs differ
 
-    OutputError if another file exists that must not be replaced, or another run's; it says what differs.
+    OutputError if a file exists that must not be replaced, such as another run's; it lists the differences.
     """
     for target in own_files(out).finished:
         check_target(target, overwrite=True)
@@ -106,7 +102,7 @@ def find(
 
 def _differences_of_runs(finished: Manifest, run: Identity, out: Path) -> list[str]:
     if finished.run is None:
-        return ["it does not say which"]
+        return ["its manifest does not record it"]
     if finished.shard:
         return changes.differences_of_part(finished, run, _named(out, ERRORS_SUFFIX))
     return Identity.of_manifest(finished).differences(run)
@@ -118,11 +114,11 @@ def _refuse(differences: list[str], what: str) -> None:
 
 
 def _check_finished(out: Path, differences: Callable[[Manifest], list[str]]) -> Manifest:
-    """The manifest of OUT; OutputError unless it is complete and was made by this run."""
-    described = sidecars(out)[1]
-    if not described.exists():
+    """The manifest of OUT. OutputError unless OUT is complete and was made by this run."""
+    manifest_path = sidecars(out)[1]
+    if not manifest_path.exists():
         raise OutputError(f"{out} exists; --overwrite replaces it")
-    manifest = Manifest.read(described)
+    manifest = Manifest.read(manifest_path)
     _refuse(differences(manifest), f"{out} exists, and was made by another command")
     manifest.check_sizes(out, "; --overwrite starts again")
     if manifest.run and manifest.run.get("metadata") and not _named(out, METADATA_SUFFIX).exists():
@@ -131,13 +127,13 @@ def _check_finished(out: Path, differences: Callable[[Manifest], list[str]]) -> 
 
 
 class Output:
-    """The files of one run, locked against all others. A context manager: it closes the files, and keeps them if a
-    later run can resume from them.
+    """The files of one run, locked against other processes. A context manager that closes the files, and removes them
+    if a failed run cannot be resumed.
 
     ids, ends   OutFile
     finished    the manifest, if this run was finished before; then there is nothing to do
-    progress    the record of this run's last checkpoint, if there is one
-    safe_bytes  of text, covered by the last checkpoint
+    progress    the `progress` of this run's last checkpoint, if there is one
+    safe_bytes  bytes of text covered by the last checkpoint
     is_stale    the input that was being read at the last checkpoint has changed since
     """
 
@@ -145,11 +141,11 @@ class Output:
         self, out: Path, run: Identity, *, overwrite: bool = False, extra: Sequence[str] = (),
         differences: Callable[[Manifest], list[str]] | None = None, verify: bool = False, resumable: bool = True,
     ) -> None:  # fmt: skip
-        """Take the lock, and resume from what find() finds; OutputError from there, or if the files cannot be written.
+        """Take the lock, and resume the run that find() finds. OutputError if that fails or the files are not writable.
 
-        extra      the files of EXTRA that the run writes; one that stays empty does not appear
+        extra      the files of EXTRA that the run writes; empty ones are removed at the end
         verify     when resuming, verify the hashes of everything written so far, not only of the last chunks
-        resumable  keep a journal; without one, a crash of the machine during commit() may leave any of the files
+        resumable  keep a journal; without one, a crash of the machine during commit() may leave incomplete files
         """
         self.out = out
         self.finished: Manifest | None = None
@@ -160,7 +156,8 @@ class Output:
         self._run, self._run_json = run, encode_run(run)
         self._overwrite = overwrite
         self._suffixes = ("", ".ends", *extra)
-        self.safe_bytes, self._last, self._took = 0, monotonic(), 0.0  # of the last checkpoint
+        # Of the last checkpoint: the bytes of text it covers, when it began, and how long it took.
+        self.safe_bytes, self._last, self._last_seconds = 0, monotonic(), 0.0
         self._pool: ThreadPoolExecutor | None = None
         self._syncing: Future[None] | None = None
         self._lock = OutputLock(out)
@@ -177,7 +174,7 @@ class Output:
         if self._pool is not None:
             self._pool.shutdown()  # a checkpoint in progress may still write the journal
         if failure is not None and self.files and not journal_path(self.out).exists():
-            for file in self.files.values():  # they are useless without a journal
+            for file in self.files.values():  # useless without a journal
                 file.path.unlink(missing_ok=True)
         self.close()
 
@@ -223,7 +220,7 @@ class Output:
             found = [path for path in (self.partial(suffix), _named(self.out, suffix)) if path.exists()]
             if not found or found[0].stat().st_size != state.n_bytes:
                 raise OutputError(
-                    f"{self.partial(suffix)} was complete, with {state.n_bytes} bytes, and no longer is; "
+                    f"{self.partial(suffix)}: changed since it was completed with {state.n_bytes} bytes; "
                     "--overwrite starts again"
                 )
         self._name(list(journal.files), journal.manifest)
@@ -240,14 +237,14 @@ class Output:
             return False
         seconds = monotonic() - self._last
         enough = n_bytes - self.safe_bytes >= CHECKPOINT_BYTES or seconds >= CHECKPOINT_SECONDS
-        return enough and seconds >= CHECKPOINT_SHARE * self._took
+        return enough and seconds >= CHECKPOINT_SHARE * self._last_seconds
 
     def checkpoint(self, progress: dict[str, Any], *, wait: bool = False) -> None:
-        """Put everything written so far on disk and record it; unless `wait` is set, another thread does the waiting.
+        """Sync everything written so far to disk and record it, in another thread unless `wait` is set.
 
-        progress["bytes"] is how much text is done; the rest belongs to the caller.
+        progress["bytes"] counts the text that is done; the other values are the caller's.
 
-        OutputError if this checkpoint fails or, without waiting, if the previous one did.
+        OutputError if the previous checkpoint failed or, with `wait`, this one.
         """
         self._wait()
         self._last, self.safe_bytes = monotonic(), progress["bytes"]
@@ -259,8 +256,7 @@ class Output:
             self._wait()
 
     def roll_back(self, sizes: dict[str, int], progress: dict[str, Any]) -> None:
-        """Cut each file to the given number of bytes. A run that is killed meanwhile resumes before or after the cut.
-        """
+        """Truncate each file to the given size. A run killed meanwhile resumes before or after the truncation."""
         self._wait()
         states = {suffix: file.state_at(sizes[suffix]) for suffix, file in self.files.items()}
         for file in self.files.values():
@@ -274,10 +270,10 @@ class Output:
         for file in self.files.values():
             file.sync()
         journal.write(journal_path(self.out), self._run_json)
-        self._took = monotonic() - began
+        self._last_seconds = monotonic() - began
 
     def _wait(self) -> None:
-        """Wait for the checkpoint in progress; raises its error."""
+        """Wait for the checkpoint in progress, and raise its error."""
         if self._syncing is not None:
             self._syncing.result()
             self._syncing = None
@@ -285,12 +281,12 @@ class Output:
     # --------------------------------------------------------------------------------------------- the commit
 
     def commit(self, manifest: Manifest) -> None:
-        """Give every file its name; fills in manifest.hash."""
+        """Complete all files and give them their names. Fills in manifest.hash."""
         self._wait()
         digests = {suffix: file.finish() for suffix, file in self.files.items()}
         manifest.hash = {"algorithm": "xxh64", "chunk_bytes": HASH_CHUNK_BYTES}
         manifest.hash |= {"tokens": digests[""], "ends": digests[".ends"]}
-        # An extra file that stayed empty does not appear.
+        # Empty extra files are removed.
         states = {k: Hashed(file.n_bytes) for k, file in self.files.items() if file.n_bytes or k not in EXTRA}
         text = manifest.to_json().decode()
         if self._resumable:
@@ -298,13 +294,13 @@ class Output:
         self._name(list(states), text)
 
     def _name(self, suffixes: list[str], manifest: str) -> None:
-        """Do the renames of a commit that remain. OUT appears last, so it is complete once it exists."""
+        """Do the remaining renames of a commit. OUT appears last, so it is complete once it exists."""
         partial = self.partial("")
         if partial.exists() and self.out.exists():
             self.out.unlink()  # an older OUT must never stand beside new files
             self._sync_folder()
         for suffix in (".ends", *EXTRA):
-            if suffix not in suffixes:  # an older run's, or empty
+            if suffix not in suffixes:  # empty, or from an older run
                 self.partial(suffix).unlink(missing_ok=True)
                 _named(self.out, suffix).unlink(missing_ok=True)
             elif self.partial(suffix).exists():

@@ -1,13 +1,13 @@
-"""A run in parts, on many machines: the plan, the parts that exist, and joining them at the end.
+"""A run in parts, on many machines: plans the units, finds the parts that exist, and joins all parts.
 
-    OUT.parts/plan.json                 which run this is, and its units (units.py)
+    OUT.parts/plan.json                 the run's identity and its units (units.py)
     OUT.parts/0/OUT.0-of-5              a finished part; OUT.0-of-5.ends, .json … beside it
-    OUT.parts/attempts/                 parts being written; worthless once their worker is gone
+    OUT.parts/attempts/                 parts being written; useless after their worker has stopped
 
          plan ──▶ parts, on any machine ──▶ join ──▶ OUT, OUT.ends, OUT.json …; OUT.parts is removed
 
-The driver reads names, sizes and counts. A thread of it joins the finished parts, in order, while others are made. It
-may be killed at any time: the next driver finds the plan and the parts, and joins them from the first.
+The driver reads only names, sizes and counts. One of its threads joins finished parts, in order, while others are made.
+It may be killed at any time: the next driver finds the plan and the parts, and starts joining from the first part.
 """
 
 from __future__ import annotations
@@ -50,13 +50,13 @@ from pyunitok.run.units import (
 from pyunitok.tokens.manifest import ERRORS_SUFFIX, Manifest
 
 PLAN_NAME = "plan.json"
-SHOW_SECONDS = 0.2  # between reports of the join
-LOOKUP_THREADS = 16  # look for existing parts on slow file systems
+SHOW_SECONDS = 0.2  # between progress reports of the join
+LOOKUP_THREADS = 16  # to find existing parts on slow file systems
 
 
 @dataclass(frozen=True)
 class Planned:
-    """plan.json. replaces: the run may replace an older OUT."""
+    """The contents of plan.json. replaces: the run may replace an older OUT."""
 
     run: Identity
     replaces: bool
@@ -68,7 +68,7 @@ class Planned:
 
     @classmethod
     def read(cls, folder: Path) -> Planned | None:
-        """None if there is none; OutputError if it is damaged."""
+        """None if the file does not exist. OutputError if it is damaged."""
         try:
             values = json.loads((folder / PLAN_NAME).read_bytes())
             if values.pop("xxh64", None) != _digest(values):
@@ -90,14 +90,14 @@ def _digest(values: dict[str, Any]) -> str:
 
 
 def tokenize_in_parts(plan: Plan, each: Each = each, callbacks: Callbacks = SILENT) -> Manifest:
-    """Like pipeline.tokenize, with units done by `each`, and options.n_threads threads for each of them.
+    """Like pipeline.tokenize, but `each` runs the units, with options.n_threads threads for each.
 
     options.unit_bytes: see units.plan_units; None: chosen by the sizes of the inputs. With options.keep_parts the parts
     stay, each a token file, and the manifest has no hashes. on_merge is called while the last parts are joined, after
-    all are made.
+    all have been made.
 
-    InputError also if an input is a pipe. OutputError also if OUT.parts belongs to another run, or another driver is
-    working there.
+    InputError also if an input is a pipe. OutputError also if OUT.parts belongs to another run or is in use by another
+    driver.
     """
     _check(plan)
     plan = replace(plan, out=plan.out.absolute(), model=plan.model or describe_model(plan.tokenizer))
@@ -124,33 +124,33 @@ def tokenize_in_parts(plan: Plan, each: Each = each, callbacks: Callbacks = SILE
             _remove(folder, plan.out)
         return finished
     finally:
-        _remove_attempts(folder)  # no task is running any more
+        _remove_attempts(folder)  # all tasks have ended
         lock.release()
 
 
 def _check(plan: Plan) -> None:
-    """Check all that can be known before anything is written."""
+    """Check everything that can be checked before anything is written."""
     plan.check()
     if plan.shard:
-        raise OutputError("a shard of a run is not divided again; give the whole run")
+        raise OutputError("a shard of a run cannot be divided again; remove the shard option")
     for source in plan.sources:
         if source.opened is not None or (source.size_bytes is None and not is_url(source.path)):
-            raise InputError(f"{source.name}: a pipe cannot be read by other machines")
+            raise InputError(f"{source.name}: other machines cannot read a pipe; name a file")
 
 
 def _check_folder(folder: Path, overwrite: bool) -> None:
-    """OutputError if OUT.parts is not ours: it is a link, or holds files and no plan."""
+    """OutputError if OUT.parts is a link, or holds files but no plan and therefore may be the user's."""
     for path in (folder, folder / ATTEMPTS, folder / PLAN_NAME):
         if path.is_symlink():
-            raise OutputError(f"{path} is a symbolic link, and what it leads to would be overwritten: remove it")
+            raise OutputError(f"{path} is a symbolic link, and its target would be overwritten; remove it")
     if overwrite or not folder.exists() or (folder / PLAN_NAME).exists():
         return
     if not folder.is_dir():
-        raise OutputError(f"{folder} is not a folder; move it away: the parts of the run go there")
+        raise OutputError(f"{folder} is not a folder, but the run's parts need this name; move it away")
     if any(path.name != partial_name(folder / PLAN_NAME).name for path in folder.iterdir()):
         raise OutputError(
             f"{folder} holds files but no {PLAN_NAME}, so they may be yours; move the folder away, or use --overwrite,"
-            " which removes parts and keeps all other files"
+            " which removes only parts"
         )
 
 
@@ -161,7 +161,7 @@ def _finished(out: Path, run: Identity, replaces: bool) -> Manifest | None:
         return found
     if found.manifest is None:
         raise OutputError(
-            f"{out} was begun on one machine; the same command without --ray resumes, --overwrite starts again"
+            f"{out} was begun on one machine; the same command without --ray resumes it, --overwrite starts again"
         )
     with Output(out, run) as output:  # finishes a commit that was killed
         return output.finished
@@ -173,7 +173,7 @@ def _planned(plan: Plan, folder: Path, planned: Planned | None, each: Each) -> P
     run = plan.identity()
     run = Identity(run.options | {"unit": unit_bytes}, run.inputs)
     if planned is not None:
-        differences = changes.changed_to(planned.run, run).differences(run)
+        differences = changes.with_options_of(planned.run, run).differences(run)
         if differences:
             raise OutputError(
                 f"{folder} was begun by another command ({'; '.join(differences)}); --overwrite starts again"
@@ -195,19 +195,19 @@ def _planned(plan: Plan, folder: Path, planned: Planned | None, each: Each) -> P
 
 
 def _replanned(planned: Planned, plan: Plan, run: Identity, unit_bytes: int, each: Each) -> Planned:
-    """Plan the same units for changed options (see changes.py): skipping lines needs line numbers. find_part() rejects
-    parts that the new options would have changed."""
+    """Plan the same units for changed options (see changes.py), because skipping lines requires line numbers.
+    find_part() rejects parts that the new options would have changed."""
     units = plan_units(plan, unit_bytes, each)
     then, now = ([(unit.first, unit.end, unit.part) for unit in some] for some in (planned.units, units))
     if then != now:
-        raise OutputError(f"{parts_folder(plan.out)}: its units do not fit these inputs; --overwrite starts again")
+        raise OutputError(f"{parts_folder(plan.out)}: its units do not match the inputs; --overwrite starts again")
     return Planned(run, planned.replaces, units)
 
 
 def _remove(folder: Path, out: Path) -> None:
     """Remove the parts and the plan from OUT.parts, and the folder itself unless other files are there.
 
-    The plan goes last: a folder with files and without a plan is not ours.
+    The plan is removed last, because a folder with files but no plan may be the user's.
     """
     if folder.is_symlink() or not folder.is_dir():
         return
@@ -225,7 +225,7 @@ def _remove(folder: Path, out: Path) -> None:
 
 
 def _remove_attempts(folder: Path) -> None:
-    """Remove the files that workers were writing."""
+    """Remove the files of unfinished parts."""
     attempts = folder / ATTEMPTS
     if folder.is_symlink() or attempts.is_symlink() or not attempts.is_dir():
         return
@@ -236,7 +236,7 @@ def _remove_attempts(folder: Path) -> None:
 
 
 def _remove_empty(folder: Path) -> None:
-    with contextlib.suppress(OSError):  # other files are there
+    with contextlib.suppress(OSError):  # not empty
         folder.rmdir()
 
 
@@ -244,17 +244,17 @@ def _make_parts(
     work: UnitContext, sources: Sequence[Source], units: Sequence[Unit], each: Each, callbacks: Callbacks,
     on_part: Callable[[int], None],
 ) -> None:  # fmt: skip
-    """Make all parts that do not exist yet. on_part is called with the number of each part that exists."""
+    """Make all missing parts. on_part is called with the number of each part once it exists."""
     progress = Progress(compressed_total=total_bytes(sources))
     items = [(unit, sources[unit.first : unit.end]) for unit in units]
     with ThreadPoolExecutor(LOOKUP_THREADS) as pool:
-        there = list(pool.map(partial(find_part, work), items))
-    for number, counts in enumerate(there):
+        found = list(pool.map(partial(find_part, work), items))
+    for number, counts in enumerate(found):
         if counts is not None:
             _add(progress, counts)
             on_part(number)
     callbacks.on_start(Start(progress.bytes, progress.documents, compressed=progress.compressed))
-    missing = [number for number, counts in enumerate(there) if counts is None]
+    missing = [number for number, counts in enumerate(found) if counts is None]
     for k, counts in each(make_part, work, [items[number] for number in missing]):
         _add(progress, counts)
         on_part(missing[k])
@@ -283,13 +283,13 @@ def _make_and_join(
 
 
 def _manifest(work: UnitContext, run: Identity) -> Manifest:
-    """Of all parts, without hashes. OutputError unless they fit together."""
+    """The manifest of the joined parts, without hashes. OutputError if the parts do not match."""
     parts = merge.open_parts([work.path_of(index) for index in range(work.n_units)], work.plan.out)
     return replace(merge.combined([part.manifest for part in parts]), run=run.options)
 
 
 class _Join:
-    """Joins parts in order, in a thread. A context manager: an exception drops the queue."""
+    """Joins parts in order, in a thread. A context manager that cancels queued parts at the end."""
 
     def __init__(self, work: UnitContext, output: Output) -> None:
         self._work = work
@@ -306,7 +306,7 @@ class _Join:
         self._pool.shutdown(cancel_futures=True)
 
     def add(self, number: int) -> None:
-        """Queue a part that exists. Raises the error of an earlier part."""
+        """Queue a finished part. Raises the error of an earlier part."""
         self._finished.add(number)
         while self._next in self._finished:
             self._finished.remove(self._next)
@@ -316,7 +316,7 @@ class _Join:
             self._joining.popleft().result()
 
     def finish(self, n_bytes: int, on_merge: Callable[[Progress], None]) -> None:
-        """After the last part: wait until all are joined, n_bytes together."""
+        """Wait until all parts are joined. n_bytes: their total size, for progress."""
         progress = self._joiner.progress
         progress.compressed_total = n_bytes
         while self._joining:

@@ -1,9 +1,9 @@
-"""tokenize(): threads turn corpus files into a token file, in constant memory.
+"""tokenize() turns corpus files into a token file, in threads and in bounded memory.
 
     corpus/workers.py ──▶ blocks, encoded in threads, in order ──▶ output.py: ids, ends, hashes ──▶ commit
-        (encoding.py)                                                  └─▶ journal.py, now and then
+        (encoding.py)                                                  └─▶ journal.py, at checkpoints
 
-corpus/reading.py says how much memory reading takes; output.py, how an interrupted run is resumed.
+corpus/reading.py describes the memory budget, output.py how an interrupted run is resumed.
 """
 
 from __future__ import annotations
@@ -30,16 +30,14 @@ from pyunitok.tokens.metadata import MetadataFile
 
 
 def tokenize(plan: Plan, callbacks: Callbacks = SILENT) -> Manifest:
-    """Carry out the plan, or what is left of it; returns the token file's manifest.
+    """Execute the plan, or resume it. Returns the token file's manifest.
 
-    An interrupted run is resumed, whatever interrupted it: the files become what they would have been. Inputs that it
-    had not finished may have changed since; the output of such an input is made again. A finished run is left as it
-    is. options.overwrite starts again.
+    An interrupted run is resumed, and the output is byte-identical. Unfinished inputs may have changed since; the
+    output of such an input is made again. A finished run is not repeated. options.overwrite starts again.
 
-    InputError names the file and the line or byte where an input is broken, or has changed; the output written until
-    then is kept, and the next run resumes there. With options.skip_files such an input is left out completely instead.
-    OutputError if OUT exists or is another run's, and says what differs; or if it cannot be written. LimitError if the
-    plan's memory is too little.
+    InputError names the file and the line or byte where an input is broken or has changed; the output so far is kept,
+    and the next run resumes there. With options.skip_files such an input is skipped completely instead. OutputError if
+    OUT cannot be written or belongs to another run, with the differences. LimitError if max_memory_bytes is too low.
     """
     options = plan.options
     plan.check()
@@ -62,10 +60,9 @@ def tokenize(plan: Plan, callbacks: Callbacks = SILENT) -> Manifest:
             while not _write_blocks(plan, writer, interrupts, callbacks):
                 pass
         except BaseException:
-            # An interrupt or a broken input does not affect the output so far. If saving that fails too, raise the
-            # first error.
+            # The output so far is valid. If the checkpoint fails too, raise the first error.
             with contextlib.suppress(OutputError):
-                writer.keep()
+                writer.last_checkpoint()
             raise
         writer.finish()
         manifest = _manifest(plan, model, tally)
@@ -74,10 +71,10 @@ def tokenize(plan: Plan, callbacks: Callbacks = SILENT) -> Manifest:
 
 
 class Writer:
-    """Writes blocks to the output's files, makes checkpoints, and rolls back to the beginning of an input."""
+    """Writes blocks to the output files, makes checkpoints, and rolls back to the beginning of an input."""
 
     def __init__(self, plan: Plan, tally: Tally, output: Output) -> None:
-        """Resumes from the output's last checkpoint. OutputError if it does not fit this run or the files."""
+        """Resume from the output's last checkpoint. OutputError if it does not match this run or the files."""
         self._plan, self._output = plan, output
         self.tally = tally
         self._metadata: MetadataFile | None = None
@@ -109,20 +106,21 @@ class Writer:
         if self._output.is_due(self.tally.progress.bytes):
             self._checkpoint()
 
-    def keep(self) -> None:
-        """Make a checkpoint before the run ends unfinished, if anything was written since the last one."""
-        is_new = self.tally.whole and self.tally.progress.bytes > self._output.safe_bytes
+    def last_checkpoint(self) -> None:
+        """Before an unfinished run ends: make a checkpoint if anything was written since the previous one."""
+        is_new = self.tally.consistent and self.tally.progress.bytes > self._output.safe_bytes
         if is_new and self._plan.resumable:
             self._checkpoint(wait=True)
 
     def finish(self) -> None:
-        """After the last block: write the last metadata."""
+        """Write the remaining metadata after the last block."""
         if self._metadata is not None:
             self._metadata.end()
 
     def may_leave_out(self, error: InputError) -> bool:
-        """Whether to leave out the input that could not be read. A pipe cannot be read again without its bad part."""
-        if not (self._plan.options.skip_files and self.tally.whole) or error.source is None:
+        """Whether to skip the input that could not be read. A pipe cannot be skipped, because a resumed run could not
+        read it again."""
+        if not (self._plan.options.skip_files and self.tally.consistent) or error.source is None:
             return False
         source = self._plan.sources[error.source]
         return source.opened is None or source.is_range
@@ -135,8 +133,8 @@ class Writer:
         self.tally.leave_out(error.source, str(error))
 
     def roll_back(self, number: int) -> None:
-        """Return to the beginning of this input. Metadata is cut between frames; lines after the cut go into the
-        journal."""
+        """Return to the beginning of this input. Metadata is cut between frames; the lines between the cut and the
+        input go into the journal."""
         output, tally = self._output, self.tally
         for file in output.files.values():
             file.save()
@@ -153,7 +151,7 @@ class Writer:
         self._open_metadata(output.partial(METADATA_SUFFIX), progress["metadata lines"])
 
     def _list_error(self, source: int, line: int | None, error: str) -> None:
-        """Append to OUT.errors.jsonl; line: None if the whole file is left out."""
+        """Append to OUT.errors.jsonl. line: None if the complete file is skipped."""
         record = {"file": self._plan.sources[source].name, "line": line, "error": error}
         self._output.files[ERRORS_SUFFIX].write(memoryview(json.dumps(record).encode() + b"\n"))
 
@@ -163,14 +161,14 @@ class Writer:
             self._metadata.append([_checked_line(line) for line in lines])
 
     def _check(self) -> None:
-        """ValueError if the files do not match the counts."""
+        """ValueError if the counts do not match the files."""
         progress, output = self.tally.progress, self._output
         sizes = {"": progress.tokens * self._plan.id_bytes, ".ends": progress.documents * 8}
         for suffix, n_bytes in sizes.items():
             if output.files[suffix].n_bytes != n_bytes:
-                raise ValueError(f"{n_bytes} bytes counted, and {output.files[suffix].n_bytes} written")
+                raise ValueError(f"{n_bytes} bytes counted, but {output.files[suffix].n_bytes} written")
         if self._metadata is not None and self._metadata.n_appended != progress.documents:
-            raise ValueError(f"{progress.documents} documents, and metadata of {self._metadata.n_appended}")
+            raise ValueError(f"{progress.documents} documents, but metadata for {self._metadata.n_appended}")
         if self.tally.position.state:
             State(self.tally.position.state)
 
@@ -179,12 +177,12 @@ class Writer:
         self._output.checkpoint(self._progress(waiting), wait=wait)
 
     def _progress(self, metadata: list[bytes]) -> dict[str, Any]:
-        """For the journal; metadata: lines that are not in the file yet."""
+        """The progress for the journal. metadata: lines that are not in the file yet."""
         return self.tally.to_json() | {"metadata lines": [line.decode("latin-1") for line in metadata]}
 
 
 def _checked_line(line: str) -> bytes:
-    """A line of metadata from the journal. ValueError if it is not one."""
+    """A line of metadata from the journal. ValueError if it is not a JSON object."""
     if "\n" in line or not isinstance(json.loads(line), dict):
         raise ValueError("a line of metadata is not a JSON object")
     return line.encode("latin-1")
@@ -197,7 +195,7 @@ def _n_bytes_of_lines(path: Path, n_lines: int) -> int:
 
 
 def _write_blocks(plan: Plan, writer: Writer, interrupts: Interrupts, callbacks: Callbacks) -> bool:
-    """Write all blocks from the tally's position on. False if an input was left out: call again for the next ones."""
+    """Write all blocks from the tally's position on. False if an input was skipped: call again for the next inputs."""
     tally = writer.tally
     encoder = Encoder(plan, tally.position)
     reading = replace(plan.reading, sources=tally.sources)

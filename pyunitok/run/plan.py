@@ -1,4 +1,4 @@
-"""Plan: what a tokenizing run is to do, decided before anything is read; Start, Progress, Callbacks: what it tells."""
+"""Plan holds everything a tokenizing run needs. Start, Progress and Callbacks report how far it is."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from pyunitok.run.shard import RunShard
 
 @dataclass(frozen=True)
 class Plan:
-    """What to do, decided before anything is read.
+    """A tokenizing run, planned before anything is read.
 
     sources    the inputs, or those of this shard
-    shard      which part of the whole run the sources are
+    shard      the shard, if this is a part of a larger run
     before     where the first source starts, if it is a range of its file
-    resumable  keep a journal; without one an unfinished OUT is worthless, and a small one is finished sooner
-    model      the manifest's description of the model, where the tokenizer came from elsewhere
+    resumable  keep a journal; without one, an unfinished OUT cannot be resumed, but a small one is finished sooner
+    model      the manifest's description of the model; None: made from the tokenizer
     """
 
     options: TokenizeOptions
@@ -41,10 +41,10 @@ class Plan:
 
     @property
     def split(self) -> Split:
-        """Where a document may be divided."""
+        """The function that decides where a document may be divided."""
         sample, verify = self.options.sample, self.options.verify
         is_whole = sample is not None and sample.needs_whole(self.tokenizer)
-        is_whole |= verify and not self.tokenizer.lossless  # a part may be decoded differently from the document
+        is_whole |= verify and not self.tokenizer.lossless  # the parts may decode differently from the document
         return whole if is_whole else self.tokenizer.codec.split
 
     @property
@@ -56,7 +56,7 @@ class Plan:
 
     @property
     def eod_id(self) -> int | None:
-        """The id after each document. OptionError if it should be the model's, which has none."""
+        """The id after each document. OptionError if the model's own is requested and it has none."""
         if not isinstance(self.options.eod, str):
             return self.options.eod
         if self.tokenizer.eod_id is None:
@@ -65,18 +65,18 @@ class Plan:
 
     @property
     def dtype(self) -> str:
-        """The type of the ids in the file, as NumPy writes it."""
+        """The type of the ids in the file, in NumPy's notation."""
         return DTYPES[self.options.dtype]
 
     @property
     def memory_factor(self) -> int:
-        """Memory that a document takes while it is encoded, beyond that of the C library, for each of its bytes."""
+        """Bytes of memory per byte of a document being encoded, not counting the C library's."""
         rules = self.tokenizer.codec.rules
         return rules.memory_factor if rules else 0
 
     @property
     def rules_memory_bytes(self) -> int:
-        """The share of max_memory_bytes for this."""
+        """The part of max_memory_bytes for documents being encoded."""
         return self.options.max_memory_bytes // 2 if self.memory_factor else 0
 
     @property
@@ -86,22 +86,22 @@ class Plan:
 
     @property
     def separator_text(self) -> str | None:
-        """The separator as JSON holds it."""
+        """The separator in JSON."""
         separator = self.options.separator
         return None if separator is None else separator.decode("utf-8", "surrogateescape")
 
     @property
     def first_input(self) -> int:
-        """The number, in the whole run, of the first source here."""
+        """The number of the first source in the undivided run."""
         return self.shard.first_input if self.shard else 0
 
     def sampling_of(self, source: int, document: int) -> Any:
-        """What the encoder needs to sample documents of a source, from this number on; None to encode them."""
+        """The encoder's parameters to sample the documents of a source from this number on; None: do not sample."""
         sample = self.options.sample
         return sample and sample.of(self.tokenizer, self.first_input + source, document)
 
     def identity(self) -> Identity:
-        """What decides the output."""
+        """Everything that determines the output."""
         options = self.options
         decisive: dict[str, Any] = {
             "model sha256": self.tokenizer.sha256,
@@ -112,23 +112,23 @@ class Plan:
             "text key": options.text_key,
             "metadata": options.metadata,
             "on error": options.on_error,
-            "longest line": options.max_line_bytes if options.skip_bad else None,  # longer ones are skipped
+            "longest line": options.max_line_bytes if options.skip_bad else None,  # longer lines are skipped
         }
         decisive |= {"sample": options.sample.to_json()} if options.sample else {}
         decisive |= self.shard.options() if self.shard else {}
         return Identity.of(decisive, [source.file for source in self.sources])
 
     def check(self) -> None:
-        """Check all that can be known before anything is written.
+        """Check everything that can be checked before anything is written.
 
-        OutputError if the model's ids do not fit the file, OptionError if the eod does not or the model cannot sample
-        this way, LimitError if the memory is too little.
+        OutputError if the model's ids do not fit the dtype, OptionError if the eod does not or the model does not
+        support this sampling, LimitError if max_memory_bytes is too low.
         """
         largest = 256**self.id_bytes - 1
         if self.tokenizer.vocab_size - 1 > largest:
             raise OutputError(
                 f"the ids of {self.tokenizer.name} go up to {self.tokenizer.vocab_size - 1} and do not fit"
-                f" uint{8 * self.id_bytes}; --dtype uint32 writes a file that they fit"
+                f" uint{8 * self.id_bytes}; use --dtype uint32"
             )
         largest = min(largest, 256 ** int(self.tokenizer.codec.model.info.id_bytes) - 1)
         eod_id = self.eod_id
@@ -138,13 +138,13 @@ class Plan:
             if self.options.sample:
                 self.tokenizer.sample(b"a", **self.options.sample.to_json())
         except ValueError as error:
-            raise OptionError(f"this sample cannot be drawn: {error}") from error
+            raise OptionError(f"the model cannot sample this way: {error}") from error
         MemoryBudget.of(self.reading)
 
 
 @dataclass(frozen=True)
 class Start:
-    """How much of the work an earlier, equal run has done. `complete`: all of it.
+    """How much of the work an earlier call of this run has done. `complete`: all of it.
 
     compressed  bytes of the stored files that need not be read again
     """
@@ -159,11 +159,11 @@ class Start:
 class Progress:
     """How far a run is.
 
-    bytes             of decompressed inputs
-    text_bytes        of the documents' text
-    tokens            written, as are documents
-    compressed        bytes of the stored files that were read
-    compressed_total  their sizes added up; None: unknown, as of a pipe
+    bytes              bytes of the decompressed inputs
+    text_bytes         bytes of the documents' text
+    tokens, documents  written
+    compressed         bytes of the stored files
+    compressed_total   the total size of the stored files; None: unknown, for example with a pipe
     """
 
     bytes: int = 0
@@ -194,7 +194,7 @@ SILENT = Callbacks()
 
 
 def describe_model(tokenizer: Tokenizer) -> dict[str, Any]:
-    """The manifest's description of the model; made before the run, which may take days."""
+    """The manifest's description of the model, made at the beginning because a run may take days."""
     path = Path(tokenizer.path).resolve() if tokenizer.path else None
     return {
         "name": tokenizer.name,

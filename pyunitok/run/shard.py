@@ -1,7 +1,7 @@
-"""Shards: a run divided into n contiguous ranges of its inputs, one for each machine or job; merge.py joins them.
+"""Shards divide a run into n contiguous ranges of its inputs, one for each machine or job. merge.py joins them.
 
     inputs     [ a | b | c | d | e | f ]      in reading order; widths are sizes
-    shards     [   0   |   1   |   2   ]      an input belongs to the shard where its middle lies; some may be empty
+    shards     [   0   |   1   |   2   ]      an input belongs to the shard that contains its middle; some may be empty
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ class RunShard:
     """One of `count` parts of a run.
 
     index        from 0
-    first_input  the number, in the whole run, of this part's first input
-    all_inputs   XXH64 of the paths and sizes of all the run's inputs: all shards of a run have the same
-    range        if this part's only input is a range of its file: the bytes where it begins and ends
+    first_input  the number of this part's first input in the undivided run
+    all_inputs   XXH64 of the paths and sizes of all inputs of the run; equal in all its shards
+    range        where this part's only input begins and ends in its file, in bytes; None: the inputs are complete files
     """
 
     index: int
@@ -40,7 +40,7 @@ class RunShard:
         return f"{self.index}/{self.count}"
 
     def options(self) -> dict[str, str]:
-        """The options that distinguish this part of a run from the others, and from the whole run."""
+        """The options that distinguish this part from others and from the undivided run."""
         return dict(zip(SHARD_OPTIONS, (str(self), self.all_inputs), strict=True))
 
     def to_json(self) -> dict[str, Any]:
@@ -48,10 +48,9 @@ class RunShard:
 
 
 def take(sources: Sequence[Source], index: int, count: int) -> tuple[list[Source], RunShard]:
-    """The inputs of shard `index` of `count`, perhaps none; the same on every machine where the inputs have the same
-    names and sizes.
+    """The inputs of shard `index` of `count`, perhaps none. They depend only on the names and sizes of all inputs.
 
-    InputError if an input's size is unknown, as of a pipe.
+    InputError if an input's size is unknown, for example a pipe's.
     """
     sizes = []
     for source in sources:
@@ -65,7 +64,7 @@ def take(sources: Sequence[Source], index: int, count: int) -> tuple[list[Source
 
 def ranges(sizes: Sequence[int], count: int) -> list[tuple[int, int]]:
     """Where each of `count` shards begins and ends among inputs of these sizes."""
-    weights = [size + 1 for size in sizes]  # empty files count too
+    weights = [size + 1 for size in sizes]  # so that empty files are divided too
     total, before = sum(weights), 0
     bounds = [0] * (count + 1)
     for weight in weights:
@@ -77,5 +76,5 @@ def ranges(sizes: Sequence[int], count: int) -> list[tuple[int, int]]:
 
 
 def shard_suffix(index: int, count: int) -> str:
-    """.i-of-n, appended to OUT; padded with zeros so that names sort as the shards do."""
+    """The suffix .i-of-n for OUT, padded with zeros so that names sort in the order of the shards."""
     return f".{index:0{len(str(count - 1))}}-of-{count}"

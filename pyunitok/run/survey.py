@@ -1,4 +1,4 @@
-"""survey(): estimates what a run would read and write, from the beginnings of its inputs; writes nothing."""
+"""survey() estimates what a run would read and write from the beginnings of its inputs. It writes nothing."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from pyunitok.run.output import find
 from pyunitok.run.plan import Plan
 from pyunitok.tokens.manifest import Manifest
 
-MAX_SAMPLES = 8  # inputs of one kind whose beginnings are read
-SAMPLE_BYTES = 4 << 20  # decompressed, of each
+MAX_SAMPLES = 8  # inputs to read per format and compression
+SAMPLE_BYTES = 4 << 20  # to read of each input, decompressed
 READ_BYTES = 1 << 16
 
 
@@ -25,8 +25,8 @@ READ_BYTES = 1 << 16
 class Survey:
     """An estimate of a run.
 
-    begins      "from the start", "already complete", or where it would resume
-    text_bytes  of the documents' text; None if unknown, as of a pipe
+    begins      "from the start", "already complete", or where the run would resume
+    text_bytes  of the documents' text; None if unknown, for example with a pipe
     """
 
     begins: str
@@ -35,9 +35,9 @@ class Survey:
 
 
 def survey(plan: Plan) -> Survey:
-    """Survey a plan. Reads the beginnings of a few inputs, but nothing of pipes.
+    """Survey a plan. Reads the beginnings of a few inputs, but not of pipes.
 
-    OutputError if tokenize() would refuse to begin, InputError if the beginning of an input is broken.
+    OutputError if tokenize() would raise it at the start, InputError if the beginning of an input is broken.
     """
     found = find(plan.out, plan.identity(), overwrite=plan.options.overwrite)
     begins = "from the start"
@@ -58,7 +58,7 @@ def survey(plan: Plan) -> Survey:
 
 
 def _sample(plan: Plan, alike: Sequence[Source]) -> tuple[float, float]:
-    """Bytes of text, and tokens, for each byte of files of one format and compression."""
+    """Bytes of text and tokens per byte of files of one format and compression."""
     file_bytes = 0.0
     text_bytes = tokens = 0
     options = replace(plan.options, threads=1)
@@ -79,10 +79,10 @@ def _sample(plan: Plan, alike: Sequence[Source]) -> tuple[float, float]:
 
 
 def _expansion(source: Source) -> float:
-    """Decompressed bytes for each byte of the file: of all of a small one, else of its beginning.
+    """Decompressed bytes per byte of the file, measured over all of a small file or the beginning of a large one.
 
-    A decompressor reads its file in large chunks. Just before it reads another one, it has returned the text of all
-    chunks before: at that point text and file are compared.
+    A decompressor reads its file in large chunks. The ratio is taken just before it reads another chunk, when it has
+    returned the text of all previous chunks.
     """
     if source.is_plain or source.size_bytes is None:
         return 1.0

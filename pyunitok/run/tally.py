@@ -1,4 +1,4 @@
-"""Tally: the counts of a run's inputs, and the part of them that a journal keeps so that the run can be resumed."""
+"""Tally counts what a run has done of each input. The journal stores these counts so that the run can be resumed."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from pyunitok.run.journal import to_hashed
 from pyunitok.run.plan import Plan, Progress
 from pyunitok.tokens.manifest import InputRecord, Manifest
 
-# The fields of an input's record that a journal keeps, in this order.
-KEPT = ("bytes", "text_bytes", "documents", "tokens", "skipped", "ends_with_separator", "error")
-GONE = InputRecord("", "text", "none")  # an input that was removed while only a part of it had been read
+# The fields of an input's record in the journal, in this order.
+JOURNAL_FIELDS = ("bytes", "text_bytes", "documents", "tokens", "skipped", "ends_with_separator", "error")
+REMOVED = InputRecord("", "text", "none")  # stands for an input that was removed when it had been read in part
 
 
 class Tally:
@@ -31,9 +31,9 @@ class Tally:
 
     position      where reading resumes after the blocks that were added
     progress      sums over all inputs
-    sources       the plan's, with pipes hashed as they are read
-    longest_line  the longest that may have been read
-    whole         False while a block is being added, and after that failed
+    sources       the plan's sources, with pipes hashed as they are read
+    longest_line  the highest limit for a line so far
+    consistent    False while a block is being added, and after an error there
     """
 
     def __init__(self, plan: Plan) -> None:
@@ -44,7 +44,7 @@ class Tally:
         self._pipes: dict[int, PipeStream] = {}
         self._watch_pipes({})
         self.progress = Progress(compressed_total=total_bytes(plan.sources))
-        self.whole = True
+        self.consistent = True
         self.longest_line = plan.options.max_line_bytes
         self._added = time.monotonic()
 
@@ -59,11 +59,11 @@ class Tally:
 
     @contextlib.contextmanager
     def adding(self, result: Result[Encoded]) -> Iterator[None]:
-        """Count a block; its bytes are written inside this context."""
-        self.whole = False
+        """Count a block. The caller writes its ids inside this context."""
+        self.consistent = False
         yield
         progress = self.progress
-        if result.source < len(self._records):  # the last block comes after all inputs and is empty
+        if result.source < len(self._records):  # not for the last block, which is empty and follows all inputs
             record, now = self._records[result.source], time.monotonic()
             self._records[result.source] = replace(
                 record,
@@ -82,7 +82,7 @@ class Tally:
         progress.documents += result.n_ended
         progress.compressed = result.compressed
         self.position = result.after
-        self.whole = True
+        self.consistent = True
 
     def end(self, endings: Sequence[Ending]) -> None:
         """Record the ends of inputs."""
@@ -94,31 +94,31 @@ class Tally:
             self.progress.bytes += ending.source_bytes
 
     def to_json(self) -> dict[str, Any]:
-        """The state of everything added, for restore()."""
+        """The state for restore()."""
         begun = self._records[: self.position.source + 1]
         return {
             "bytes": self.progress.bytes,
             "position": self.position.to_json(),
-            "counts": [[getattr(record, name) for name in KEPT] for record in begun],
+            "counts": [[getattr(record, name) for name in JOURNAL_FIELDS] for record in begun],
             LONGEST: self.longest_line,
             "pipes": {str(k): asdict(pipe.state()) for k, pipe in self._pipes.items()},
         }
 
     def restore(self, values: dict[str, Any], *, is_stale: bool = False) -> None:
-        """Resume where to_json() was called.
+        """Restore the state from to_json().
 
         is_stale  the input at that position has changed since
 
         InputError if a pipe that was read to its end has changed; ValueError, TypeError or KeyError if the values do
-        not belong to this run.
+        not match this run.
         """
         position, counts, n_sources = Position.from_json(values["position"]), values["counts"], len(self._records)
         if position.source > n_sources or not position.source <= len(counts) <= position.source + 1:
             raise ValueError("its position is not in the inputs")
         known = {int(k): to_hashed(hashed) for k, hashed in values["pipes"].items()}
         restored = [
-            replace(record, seconds=None, **_checked(kept))  # an earlier run spent time on it
-            for record, kept in zip([*self._records, GONE], counts, strict=False)
+            replace(record, seconds=None, **_checked(fields))  # the time of the earlier run is unknown
+            for record, fields in zip([*self._records, REMOVED], counts, strict=False)
         ]
         if position.source < len(restored):
             before = self._plan.before if position.source == 0 else Position()
@@ -126,11 +126,11 @@ class Tally:
             if (before.bytes + restored[-1].bytes, before.documents + n_documents) != (
                 position.bytes, position.documents
             ):  # fmt: skip
-                raise ValueError("its position is not behind what it counts")
+                raise ValueError("its position does not match its counts")
             if not is_stale:
                 self._check_place(position)
         if values["bytes"] != sum(record.bytes for record in restored):
-            raise ValueError("its sum is not that of the inputs")
+            raise ValueError("its total differs from the sum of its counts")
         if position.bytes or position.source:
             self.longest_line = max(self.longest_line, limit_so_far(values))
         self.position = position
@@ -142,15 +142,15 @@ class Tally:
                 pipe.drain()
 
     def _check_place(self, position: Position) -> None:
-        """ValueError if this position is impossible in the input that is resumed."""
+        """ValueError if this position is impossible in its input."""
         source = self._plan.sources[position.source] if position.source < len(self._plan.sources) else None
         if source is None or source.size_bytes is None:
             return
         is_plain = source.is_plain and not source.is_range
         if position.file_at > source.size_bytes or (is_plain and position.bytes > source.size_bytes):
-            raise ValueError("its position is behind the end of an input")
+            raise ValueError("its position is past the end of an input")
         if position.file_bytes > position.bytes or position.inside > position.bytes:
-            raise ValueError("its position is before what it has read")
+            raise ValueError("its position contradicts itself")
 
     def before_input(self, number: int) -> Progress:
         """The sums over the inputs before this one."""
@@ -161,15 +161,15 @@ class Tally:
         return sum(record.skipped + (record.error is not None) for record in self._records[:number])
 
     def roll_back(self, number: int) -> None:
-        """Drop the results of this input and of those after it."""
+        """Reset the counts of this input and of later inputs."""
         for k in range(number, len(self._records)):
             self._records[k] = self._begun(self._plan.sources[k], self._records[k].seconds)
         self.position = Position(number) if number else self._plan.before
         self._add_up(self._records)
-        self.whole = True
+        self.consistent = True
 
     def leave_out(self, number: int, error: str) -> None:
-        """Skip an input that has nothing in the output."""
+        """Skip an input that has no output."""
         self._records[number] = replace(self._records[number], error=error)
         self.position = Position(number + 1)
 
@@ -182,13 +182,13 @@ class Tally:
         )
 
     def check_pipes(self, manifest: Manifest) -> None:
-        """InputError unless the pipes among the inputs have the contents recorded in the manifest."""
+        """InputError if the contents of a pipe differ from the hashes in the manifest."""
         for k, pipe in self._pipes.items():
             record = manifest.inputs[k]
             PipeStream(pipe, Hashed.from_all(record.bytes, record.xxh64 or [])).drain()
 
     def finished_records(self) -> list[InputRecord]:
-        """One for each input, when all are read."""
+        """The records of all inputs, after all have been read."""
         digests = {k: pipe.state().all_digests() for k, pipe in self._pipes.items()}
         return [
             replace(record, seconds=record.seconds and round(record.seconds, 3), xxh64=digests.get(k))
@@ -196,7 +196,7 @@ class Tally:
         ]
 
     def _watch_pipes(self, known: dict[int, Hashed]) -> None:
-        """Put a PipeStream around every input that can be read only once."""
+        """Wrap every input that can be read only once in a PipeStream."""
         sources = list(self._plan.sources)
         for k, source in enumerate(sources):
             if source.opened is not None and not source.is_range:
@@ -212,12 +212,12 @@ def _sums(records: Sequence[InputRecord]) -> Progress:
 
 
 def _checked(values: list[Any]) -> dict[str, Any]:
-    """Fields of a record from a journal. ValueError or TypeError if they are not valid."""
+    """The fields of a record from the journal. ValueError or TypeError if they are invalid."""
     if not all(type(count) is int and 0 <= count < 1 << 60 for count in values[:5]):
-        raise ValueError("the counts of an input are not whole numbers, or too large")
-    fields = dict(zip(KEPT, values, strict=True))
+        raise ValueError("the counts of an input are not integers from 0 to 2^60")
+    fields = dict(zip(JOURNAL_FIELDS, values, strict=True))
     if fields["ends_with_separator"] not in (None, True, False):
-        raise ValueError("an input ends neither with a separator nor without")
+        raise ValueError("ends_with_separator of an input is not a boolean")
     if not isinstance(fields["error"], str | None):
-        raise ValueError("the error of an input is not a text")
+        raise ValueError("the error of an input is not a string")
     return fields

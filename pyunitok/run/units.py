@@ -1,10 +1,10 @@
-"""Units: a run divided into pieces of work for any machine; each writes one part of the output.
+"""Units divide a run into tasks for a cluster. Each unit writes one part of the output.
 
     inputs   [ a.jsonl.zst, large           | b | c | d, small | e.parquet ]
     units    [ frames 0-9 | 10-19 | 20-29   |   b c d          | e         ]    0, 1, 2, 3, 4: the order of the output
 
-A unit is a range of a file (corpus/ranges.py), a whole file, or several small files. Its part is a token file, and also
-a shard of the run (shard.py), so merge.py can join the parts and check that none is missing.
+A unit is a range of a file (corpus/ranges.py), a complete file, or several small files. Its part is a token file and a
+shard of the run (shard.py), so merge.py can join the parts and check that none is missing.
 """
 
 from __future__ import annotations
@@ -42,12 +42,12 @@ from pyunitok.run.plan import Plan, Progress
 from pyunitok.run.shard import RunShard, shard_suffix
 from pyunitok.tokens.manifest import Manifest
 
-# By default there are about 4,096 units: large enough that starting one costs little, small enough to repeat one.
+# The default number of units. Units are large enough that their start-up is negligible, and small enough to repeat.
 N_UNITS = 4096
 MIN_UNIT_BYTES, MAX_UNIT_BYTES = 64 << 20, 4 << 30
 ATTEMPTS = "attempts"  # the folder for parts being written
 ATTEMPT = re.compile(r"\d+\.[0-9a-f]{32}")
-FOLDER_PARTS = 1000  # in one folder: file systems are slow with a million names
+FOLDER_PARTS = 1000  # per folder, because file systems are slow with a million names
 
 WHOLE = Range()
 
@@ -56,8 +56,8 @@ Result = TypeVar("Result")
 
 
 class Each(Protocol):
-    """Calls function(shared, item) for each item, on any machine and in any order; yields the number and the result of
-    each finished item. Raises the error of a call."""
+    """Calls function(shared, item) for each item, on any machine and in any order. Yields the number and result of each
+    finished item. Raises the first error."""
 
     def __call__(
         self, function: Callable[[Any, Item], Result], shared: Any, items: Sequence[Item]
@@ -65,7 +65,7 @@ class Each(Protocol):
 
 
 def each(function: Callable[[Any, Item], Result], shared: Any, items: Sequence[Item]) -> Iterator[tuple[int, Result]]:
-    """An Each: in this process, one item after another."""
+    """The Each of a single process: one item after another."""
     for number, item in enumerate(items):
         yield number, function(shared, item)
 
@@ -95,13 +95,13 @@ class Unit:
 
 
 def check_units(units: Sequence[Unit], n_sources: int) -> None:
-    """ValueError unless the units are all of the sources, each once and in order."""
-    at = (0, 0)  # the source, and the byte in it, at which the next unit has to begin
+    """ValueError unless the units cover all sources, each once and in order."""
+    at = (0, 0)  # the source, and the byte in it, where the next unit must begin
     for unit in units:
         begin, end = unit.part.begin, unit.part.end
         for number in (unit.first, unit.end, begin, 0 if end is None else end):
             if type(number) is not int or number < 0:
-                raise ValueError(f"unit {unit.index} has something other than a number")
+                raise ValueError(f"a field of unit {unit.index} is not a number")
         n_sources_here = unit.end - unit.first
         if (unit.first, begin) != at or n_sources_here < 1 or (unit.part != WHOLE and n_sources_here != 1):
             raise ValueError(f"unit {unit.index} does not follow the unit before it")
@@ -113,38 +113,38 @@ def check_units(units: Sequence[Unit], n_sources: int) -> None:
 
 
 def default_unit_bytes(sources: Sequence[Source]) -> int:
-    """In bytes of the files themselves; depends on their sizes alone."""
+    """The default unit size in bytes of the stored files; depends only on their sizes."""
     total = sum(source.size_bytes or 0 for source in sources)
     return max(MIN_UNIT_BYTES, min(MAX_UNIT_BYTES, total // N_UNITS))
 
 
 def plan_units(plan: Plan, n_bytes: int, each: Each = each) -> list[Unit]:
-    """All units of a run, each of about n_bytes of the files themselves.
+    """All units of a run, each of about n_bytes of the stored files.
 
-    Finds the frames of large files. If line numbers are needed (metadata, skipped lines), reads those files once to
-    count lines. Sampled files are not divided: sampling counts documents from the beginning of each input. InputError
+    Scans large files for zstd frames. If line numbers are required (metadata, skipped lines), reads these files once to
+    count lines. With sampling no file is divided, because samples depend on document numbers in the input. InputError
     if a file cannot be read.
     """
     divided = {} if plan.options.sample else _ranges(plan, n_bytes, each)
     units: list[Unit] = []
-    room = 0  # for more small files in the last unit
+    n_free = 0  # bytes left for small files in the last unit
     for number, source in enumerate(plan.sources):
         size = n_bytes if source.size_bytes is None else source.size_bytes + 1
         if number in divided:
-            room = 0
+            n_free = 0
             for part, before in divided[number]:
                 units.append(Unit(len(units), number, number + 1, part, before))
-        elif size <= room:
-            room -= size
+        elif size <= n_free:
+            n_free -= size
             units[-1] = replace(units[-1], end=number + 1)
         else:
-            room = n_bytes - size
+            n_free = n_bytes - size
             units.append(Unit(len(units), number, number + 1))
     return units
 
 
 def _ranges(plan: Plan, n_bytes: int, each: Each) -> dict[int, list[tuple[Range, Position]]]:
-    """The ranges of each source that is divided, and where each range starts."""
+    """The ranges of each divided source, and the position where each range starts."""
     separator = plan.options.separator
     large = [number for number, source in enumerate(plan.sources) if (source.size_bytes or 0) > n_bytes]
     items = [(plan.sources[number], separator_of(plan.sources[number], separator), n_bytes) for number in large]
@@ -167,12 +167,12 @@ def _ranges(plan: Plan, n_bytes: int, each: Each) -> dict[int, list[tuple[Range,
 
 
 def _plan_ranges(cwd: str, item: tuple[Source, bytes | None, int]) -> list[Range]:
-    _stand_in(cwd, item[:1])
+    _change_folder(cwd, item[:1])
     return plan_ranges(*item)
 
 
 def _counted(cwd: str, item: tuple[Source, Range, bytes | None]) -> Position:
-    _stand_in(cwd, item[:1])
+    _change_folder(cwd, item[:1])
     return counted(*item)
 
 
@@ -181,13 +181,13 @@ def _counted(cwd: str, item: tuple[Source, Range, bytes | None]) -> Position:
 
 @dataclass(frozen=True)
 class UnitContext:
-    """What all units of a run share.
+    """Values shared by all units of a run.
 
     plan        without its sources
     folder      for the parts; all machines must see it
-    n_units     of the run
+    n_units     the number of units
     all_inputs  see RunShard
-    cwd         relative paths are relative to it
+    cwd         the directory for relative paths
     """
 
     plan: Plan
@@ -211,7 +211,7 @@ class UnitContext:
 
 
 def find_part(work: UnitContext, item: tuple[Unit, Sequence[Source]]) -> Progress | None:
-    """The counts of the unit's part, if it is finished. OutputError if the part is another run's."""
+    """The counts of the unit's part, if it is finished. OutputError if the part belongs to another run."""
     unit, sources = item
     path = work.path_of(unit.index)
     if not path.exists():
@@ -223,20 +223,20 @@ def find_part(work: UnitContext, item: tuple[Unit, Sequence[Source]]) -> Progres
 
 
 def make_part(work: UnitContext, item: tuple[Unit, Sequence[Source]]) -> Progress:
-    """Make a unit's part. Several workers may make the same part at once: they write the same bytes.
+    """Make a unit's part. Several workers may make the same part at once, because they write the same bytes.
 
-    The part is written under a unique name and renamed when complete, so a worker that is believed lost but still runs
-    does no harm. InputError and OutputError as from pipeline.tokenize.
+    The part is written under a unique name and renamed when complete, so a worker that is wrongly believed lost does no
+    harm. Raises InputError and OutputError like pipeline.tokenize.
     """
     unit, sources = item
     found = find_part(work, item)
     if found:
         return found
-    _stand_in(work.cwd, sources)
+    _change_folder(work.cwd, sources)
     path = work.path_of(unit.index)
     attempt = work.folder / ATTEMPTS / f"{unit.index}.{uuid.uuid4().hex}"
     if path.parent.is_symlink():
-        raise OutputError(f"{path.parent} is a symbolic link, and what it leads to would be overwritten: remove it")
+        raise OutputError(f"{path.parent} is a symbolic link, and its target would be overwritten; remove it")
     try:
         attempt.mkdir()
         path.parent.mkdir(exist_ok=True)
@@ -244,7 +244,7 @@ def make_part(work: UnitContext, item: tuple[Unit, Sequence[Source]]) -> Progres
         raise OutputError(f"{attempt}: cannot be created: {error.strerror}") from error
     try:
         manifest = _tokenize(work, unit, sources, attempt / path.name)
-        _hand_over(attempt / path.name, path)
+        _rename_all(attempt / path.name, path)
     finally:
         shutil.rmtree(attempt, ignore_errors=True)
     return _counts(manifest)
@@ -256,7 +256,7 @@ def _tokenize(work: UnitContext, unit: Unit, sources: Sequence[Source], out: Pat
     except InputError:
         if unit.before != UNCOUNTED:
             raise
-    # Read the range again, with the number of its first line, so that the error names the line.
+    # Count the lines before the range and read it again, so that the error names the line.
     before = counted(sources[0], Range(0, unit.part.begin), separator_of(sources[0], work.plan.options.separator))
     unit = replace(unit, before=followed_by(BEGINNING, before))
     plan = _plan_of(work, unit, _opened(work, unit, sources))
@@ -274,16 +274,16 @@ def _plan_of(work: UnitContext, unit: Unit, sources: Sequence[Source]) -> Plan:
     return replace(work.plan, options=options, sources=sources, shard=shard, before=unit.before, resumable=False)
 
 
-def _stand_in(cwd: str, sources: Sequence[Source]) -> None:
-    """Change to the command's directory if a path is relative."""
+def _change_folder(cwd: str, sources: Sequence[Source]) -> None:
+    """Change to the driver's directory if a path is relative."""
     if any(not (is_url(source.path) or Path(source.path).is_absolute()) for source in sources):
         try:
             os.chdir(cwd)
         except OSError as error:
-            raise InputError(f"{cwd}: cannot be entered: {error.strerror}; give inputs by absolute paths") from error
+            raise InputError(f"{cwd}: cannot be opened: {error.strerror}; use absolute paths for inputs") from error
 
 
-def _hand_over(made: Path, path: Path) -> None:
+def _rename_all(made: Path, path: Path) -> None:
     """Rename the finished files, the token file last."""
     for file in own_files(made).finished[::-1]:
         if file.exists():

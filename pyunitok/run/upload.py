@@ -1,9 +1,9 @@
-"""Outputs at URLs: a token file is made in a local spool folder, and uploaded when it is complete.
+"""Outputs at URLs: a token file is written to a local spool folder and uploaded when it is complete.
 
     spool: grows, is interrupted, resumes, is complete ──▶ OUT.ends and others, OUT.json, OUT last ──▶ spool removed
 
-Object stores cannot append, so complete files are uploaded: a token file, or with --shard a part of one. The spool
-stays until everything has arrived. The same command resumes tokenizing, or only the upload.
+Object stores cannot append, so only complete files are uploaded: a token file or, with --shard, a part of one. The
+spool is kept until the upload is complete. Repeating the command resumes tokenizing or the upload.
 """
 
 from __future__ import annotations
@@ -29,21 +29,21 @@ from pyunitok.run.plan import SILENT, Callbacks, Plan, Start
 from pyunitok.run.tally import Tally
 from pyunitok.tokens.manifest import Manifest, sidecars
 
-# In these stores a file appears once it is complete. In others it is uploaded under another name and then renamed.
-STORES = {"s3", "s3a", "gs", "gcs", "abfs", "az", "adl", "oss", "oci", "hf", "memory"}
+# These stores upload atomically. In other stores a file is uploaded under a temporary name and then renamed.
+ATOMIC_STORES = {"s3", "s3a", "gs", "gcs", "abfs", "az", "adl", "oss", "oci", "hf", "memory"}
 REPLACES = "replaces"  # a file in the spool folder: the run was begun with --overwrite
 
 
 class Spool:
-    """The folder where a token file is made that is then uploaded to a URL.
+    """The local folder for a token file that will be uploaded to a URL.
 
     url     without secrets
     out     the local path of the token file
-    folder  always the same for a URL; in `parent`, by default in the system's temporary folder
+    folder  in `parent`, by default in the system's temporary folder; its name depends only on the URL
     """
 
     def __init__(self, url: str, parent: Path | None = None) -> None:
-        """InputError if such URLs are not supported. Creates nothing."""
+        """Creates nothing. InputError if this kind of URL is not supported."""
         self.url = shown(url)
         name = self.url.rstrip("/").rpartition("/")[2]
         if self.url.endswith("/") or not name:
@@ -55,7 +55,7 @@ class Spool:
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Create the folder, and keep other processes from using it. OutputError if that fails."""
+        """Create the folder and lock it. OutputError if that fails."""
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
@@ -64,14 +64,14 @@ class Spool:
         try:
             yield
         finally:
-            with suppress(OSError):  # not empty, or gone
+            with suppress(OSError):  # not empty, or already removed
                 self.folder.rmdir()
             lock.release()
 
     def begin(self, run: Identity, *, overwrite: bool) -> Manifest | None:
-        """The manifest at the URL if this run is finished there; None if there is work to do.
+        """The manifest at the URL if this run is already finished there, otherwise None.
 
-        OutputError if another file is there, unless it is to be replaced.
+        OutputError if the URL exists but is not from this run, unless `overwrite` is set.
         """
         if overwrite:
             write_whole(self.folder / REPLACES, b"")
@@ -81,9 +81,9 @@ class Spool:
         exists = f"{self.url} exists"
         if self._size(".json") is None:
             raise OutputError(f"{exists}; --overwrite replaces it")
-        manifest = Manifest.parse(self._asked(lambda: self._fs.cat_file(self._path + ".json")), self.url + ".json")
+        manifest = Manifest.parse(self._retried(lambda: self._fs.cat_file(self._path + ".json")), self.url + ".json")
         made_by = Identity.of_manifest(manifest)
-        differences = ["nothing says by what"] if manifest.run is None else made_by.differences(run)
+        differences = ["its manifest does not record it"] if manifest.run is None else made_by.differences(run)
         if differences:
             what = "; ".join(differences)
             raise OutputError(f"{exists}, and was made by another command ({what}); --overwrite replaces it")
@@ -95,13 +95,13 @@ class Spool:
         return manifest
 
     def upload(self, on_upload: Callable[[str, int], None]) -> None:
-        """Upload the finished files, OUT last, and remove the folder. on_upload(url, bytes) is called before each.
+        """Upload the finished files, OUT last, and remove the folder. on_upload(url, bytes) is called before each file.
 
-        OutputError after remote.ATTEMPTS at one of them; the local files are kept then.
+        OutputError if one of them fails remote.ATTEMPTS times; the local files are then kept.
         """
         try:
             if self._size("") is not None:  # an older OUT must never stand beside new files
-                self._asked(lambda: self._fs.rm_file(self._path))
+                self._retried(lambda: self._fs.rm_file(self._path))
             for path in self._finished_files():
                 suffix = path.name.removeprefix(self.out.name)
                 n_bytes = path.stat().st_size
@@ -116,7 +116,7 @@ class Spool:
     def advice(self) -> str:
         """How to resume an upload that was interrupted."""
         but = " without --overwrite" if (self.folder / REPLACES).exists() else ""
-        return f"the finished files are in {self.folder}: the same command{but} uploads them and does nothing else"
+        return f"the finished files are in {self.folder}: the same command{but} only uploads them"
 
     def remove(self) -> None:
         shutil.rmtree(self.folder, ignore_errors=True)
@@ -136,27 +136,27 @@ class Spool:
             except FileNotFoundError:
                 return None
 
-        info = self._asked(ask)
+        info = self._retried(ask)
         if info is not None and info["type"] != "file":
             raise OutputError(f"{self.url}{suffix} is a folder; name a file in it")
         return None if info is None else int(info["size"])
 
     def _try_writing(self) -> None:
-        """OutputError, before days of work, if the URL cannot be written. Skips stores where a write makes a commit."""
+        """OutputError, before days of work, if the URL is not writable. Skipped where every write makes a commit."""
         if "hf" in remote.protocols(self._fs):
             return
-        self._asked(lambda: self._fs.pipe_file(self._path + ".probe", b""))
-        with suppress(Exception):  # writing may be allowed, and removing not
+        self._retried(lambda: self._fs.pipe_file(self._path + ".probe", b""))
+        with suppress(Exception):  # the store may allow writing but not removing
             self._fs.rm_file(self._path + ".probe")
 
-    def _put(self, path: Path, far: str) -> None:
-        if not STORES.isdisjoint(remote.protocols(self._fs)):
-            self._asked(lambda: self._fs.put_file(str(path), far))
+    def _put(self, path: Path, remote_path: str) -> None:
+        if not ATOMIC_STORES.isdisjoint(remote.protocols(self._fs)):
+            self._retried(lambda: self._fs.put_file(str(path), remote_path))
             return
-        self._asked(lambda: self._fs.put_file(str(path), far + ".partial"))
-        self._asked(lambda: self._fs.mv(far + ".partial", far))
+        self._retried(lambda: self._fs.put_file(str(path), remote_path + ".partial"))
+        self._retried(lambda: self._fs.mv(remote_path + ".partial", remote_path))
 
-    def _asked(self, action: Callable[[], Any]) -> Any:
+    def _retried(self, action: Callable[[], Any]) -> Any:
         """Call action(), with retries; OutputError names the URL."""
         try:
             return remote.retried(action)
@@ -167,7 +167,7 @@ class Spool:
 
 
 def own_urls(out: str) -> list[str]:
-    """The URLs of OUT and of the files beside it; none if OUT is not a URL."""
+    """The URLs of OUT and the files beside it; empty if OUT is not a URL."""
     return [out + path.name[1:] for path in own_files(Path("x")).finished] if is_url(out) else []
 
 
@@ -194,7 +194,7 @@ def _own_temporary_folder() -> Path:
         folder.mkdir(mode=0o700, exist_ok=True)
         status = folder.lstat()
     except OSError as error:
-        raise OutputError(f"{folder}: cannot be created: {error.strerror}; name another place with --spool") from error
+        raise OutputError(f"{folder}: cannot be created: {error.strerror}; name another folder with --spool") from error
     if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.getuid():
-        raise OutputError(f"{folder} belongs to another user; name another place with --spool")
+        raise OutputError(f"{folder} belongs to another user; name another folder with --spool")
     return folder
