@@ -1,4 +1,4 @@
-"""Options that change on resume: the output equals that of an uninterrupted run with them, or it is refused."""
+"""Options that change on resume: the output equals that of an uninterrupted run, or the change is rejected."""
 
 import json
 from pathlib import Path
@@ -42,7 +42,7 @@ class Stopped(Exception):
 
 
 def run(toy, out="ids", on_error="raise", max_line=1 << 20, stop=None, **options):
-    """stop: the input after whose beginning the run is stopped."""
+    """stop: the run stops after the beginning of this input."""
 
     def on_progress(progress):
         if stop is not None and progress.bytes > stop:
@@ -63,8 +63,8 @@ def check_equal(out="ids", whole="whole", suffixes=(*SUFFIXES, ".meta.jsonl.zst"
     assert not list(Path().glob(f"{out}*.partial"))
 
 
-GOOD = 5000  # bytes that are read before the first bad line
-BAD = 15_000  # after it, and before the long line
+GOOD = 5000  # bytes before the first bad line
+BAD = 15_000  # bytes before the long line
 
 
 @pytest.mark.parametrize(
@@ -103,7 +103,7 @@ def test_allowed(folder, toy, changes):
     ],
 )
 def test_refused(folder, toy, was, now, message):
-    """Nothing changes then, and the earlier command resumes."""
+    """The files do not change, and the earlier command resumes."""
     with pytest.raises(Stopped):
         run(toy, "ids", *was)
     there = {path: path.read_bytes() for path in Path().glob("ids*")}
@@ -122,7 +122,7 @@ N_SHARDS = 3
 
 
 def run_shards(toy, on_error, max_line, out="ids"):
-    """How many shards failed."""
+    """Run all shards; returns the number that failed."""
     n_failed = 0
     for k in range(N_SHARDS):
         try:
@@ -138,7 +138,7 @@ def merged(out="ids"):
 
 @pytest.mark.parametrize("again", [True, False])
 def test_shards(folder, toy, again):
-    """Finished shards are kept, whether their command is given again or not."""
+    """Finished shards are kept, whether or not their command is repeated."""
     assert run_shards(toy, "raise", 1000) == 2
     first = Path("ids.0-of-3").stat().st_mtime_ns
     if again:
@@ -178,7 +178,7 @@ def made_in_parts(toy, on_error, max_line, each=None, **options):
 
 
 def test_parts(folder, toy):
-    """A bad line, then a long one, each after several parts; parts that exist are not made again."""
+    """A bad line and a long line, each after several parts; existing parts are not made again."""
     with pytest.raises(InputError, match="line 201"):
         made_in_parts(toy, "raise", 1000)
     there = {path: path.stat().st_mtime_ns for path in parts_folder(Path("ids")).glob("0/*-of-*")}

@@ -101,7 +101,7 @@ def test_eod(folder):
         (["tokenize", "-o", "x"], 2, "Missing argument 'IN...'"),
         (["tokenize", "a.txt", "-o", "x", "-m", "toy", "--eod", "65536"], 2, "0..65535"),
         (["tokenize", "a.txt", "-o", "x", "-m", "toy", "--doc", ""], 2, "separator"),
-        (["tokenize", "bad.jsonl", "-o", "x", "-m", "toy", "--doc", "line"], 2, "text files, and all inputs are jsonl"),
+        (["tokenize", "bad.jsonl", "-o", "x", "-m", "toy", "--doc", "line"], 2, "text files, but all inputs are jsonl"),
         (["train", "bpe", "bad.jsonl", "-o", "x", "--vocab-size", "9", "--doc", "line"], 2, "all inputs are jsonl"),
         (["train", "longest", "bad.jsonl", "-o", "x", "--vocab-size", "300", "--doc", "line"], 2, "inputs are jsonl"),
         (["export", "a.txt", "-o", "x"], 2, "Choose from: megatron, nanogpt, "),

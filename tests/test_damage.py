@@ -64,13 +64,13 @@ def run(toy, out="ids", on_error="skip", **options):
 
 
 def contents(out):
-    """Of all files."""
+    """The counts of all files."""
     found = {suffix: Path(out + suffix) for suffix in SUFFIXES}
     return {suffix: path.read_bytes() for suffix, path in found.items() if path.exists()}
 
 
 def test_a_truncated_input_is_mended(folder, toy):
-    """(Its run was thrown away: 'begun by another command', and some of what was done before it had not been kept.)"""
+    """(The run was rejected, 'begun by another command', and some of its work had not been saved.)"""
     whole, _ = run(toy, "whole")
     data = cut("in/4.txt.gz")
     with pytest.raises(InputError, match=r"in/4\.txt\.gz"):
@@ -78,7 +78,7 @@ def test_a_truncated_input_is_mended(folder, toy):
     done = Journal.read(journal_path(Path("ids"))).progress
     assert done["position"]["source"] == 4
     Path("in/4.txt.gz").write_bytes(data)
-    Path("in/5.txt.gz").touch()  # not reached: it may change too
+    Path("in/5.txt.gz").touch()  # not reached, so it may change too
     manifest, start = run(toy)
     assert start.bytes == sum(record.bytes for record in whole.inputs[:4])
     assert contents("ids") == contents("whole")
@@ -87,7 +87,7 @@ def test_a_truncated_input_is_mended(folder, toy):
 
 
 def test_an_input_that_has_not_changed_is_not_read_again(folder, toy, monkeypatch):
-    """A network that fails comes back: what was read of the file stays."""
+    """After a network failure, the part of the file that was read is kept."""
     run(toy, "whole")
     append = Writer.append
 
@@ -138,7 +138,7 @@ def test_inputs_that_change_before_the_position(folder, toy):
 @pytest.mark.parametrize("threads", [1, 4])
 @pytest.mark.parametrize("block_bytes", [700, 1 << 20])
 def test_damaged_files_are_left_out(folder, toy, threads, block_bytes):
-    """Nothing of them is in the output, however much of one could be read; and they are listed."""
+    """They are listed, and none of their text is in the output."""
     kept = folder / "kept"
     kept.mkdir()
     for name in ("1.jsonl.zst", "3.jsonl.zst", "5.txt.gz"):
@@ -185,7 +185,7 @@ def test_left_out_in_a_run_that_is_interrupted(folder, toy, monkeypatch):
 
 
 def test_killed_while_rolling_back(folder, toy, monkeypatch):
-    """Between the journal and the cut, or before both: the next run goes the same way again."""
+    """Killed before or between writing the journal and truncating: the next run does both."""
     cut("in/1.jsonl.zst")
     run(toy, "whole", "skip-file")
 
@@ -244,7 +244,7 @@ def interrupted(folder, toy, monkeypatch):
 
 @pytest.mark.parametrize("suffix", ["", ".ends", ".meta.jsonl.zst"])
 def test_a_byte_flipped_in_an_earlier_chunk(interrupted, toy, suffix):
-    """(Nobody noticed until `verify`.) By default the last chunk of each file is read."""
+    """(Only `verify` noticed.) By default, the last chunk of each file is verified."""
     path = Path(f"ids{suffix}.partial")
     if path.stat().st_size < 2_000:
         pytest.skip("it has one chunk")
@@ -260,7 +260,7 @@ def test_a_byte_flipped_in_an_earlier_chunk(interrupted, toy, suffix):
 
 
 def rewritten(change):
-    """The journal with another state, and the right checksum."""
+    """The journal with another state and a valid checksum."""
     path = journal_path(Path("ids"))
     _, run_line, state_line = path.read_bytes().splitlines()
     state = json.loads(state_line)
@@ -299,7 +299,7 @@ def state_of_the_encoder(state):
 
 
 def far_behind(state):
-    """Position and counts agree, and both are behind the end of a plain file; see test_a_position_behind_the_end."""
+    """Position and counts agree, but are past the end of a plain file; see test_a_position_behind_the_end."""
     for values in (state["progress"]["position"], state["progress"]):
         values["bytes"] += 10**6
     state["progress"]["counts"][-1][0] += 10**6
@@ -317,7 +317,7 @@ CHANGES = [
 
 @pytest.mark.parametrize("change", CHANGES)
 def test_a_rewritten_journal(interrupted, toy, change):
-    """(Some gave a wrong result without a word.)"""
+    """(Some gave a wrong result without an error.)"""
     rewritten(change)
     with pytest.raises(OutputError, match="ids"):
         run(toy)
@@ -342,7 +342,7 @@ def test_a_position_behind_the_end(folder, toy, monkeypatch):
 
 
 def test_mutated_journals(interrupted, toy):
-    """Whatever value is put wherever, the run is refused or its result is right. (There were tracebacks.)"""
+    """With any value in any field, the run is rejected or its result is correct. (There were tracebacks.)"""
     path, rng = journal_path(Path("ids")), random.Random(3)
     kept = {file: file.read_bytes() for file in interrupted.glob("ids*")}
     state = json.loads(kept[interrupted / path].splitlines()[2])
@@ -384,7 +384,7 @@ def test_the_journal_of_another_version(interrupted, toy):
 
 
 def test_the_command_says_what_is_left_and_how_to_go_on(folder, toy):
-    """(Failed runs left .partial files without a word.)"""
+    """(Failed runs left .partial files without a message.)"""
     toy.save("toy")
 
     def said(*options):
@@ -403,7 +403,7 @@ def test_the_command_says_what_is_left_and_how_to_go_on(folder, toy):
 
 
 def test_a_damaged_beginning_is_left_out_too(toy, tmp_path, monkeypatch):
-    """Where a name does not tell the format, the beginning is read to find it: that stopped the run."""
+    """If the format is inferred from the beginning of a damaged file, the run used to stop."""
     monkeypatch.chdir(tmp_path)
     Path("a.txt").write_bytes(b"the")
     Path("b.zst").write_bytes(zstandard.ZstdCompressor().compress(b"the of " * 1000)[:-9])

@@ -1,4 +1,4 @@
-"""The step for datatrove's pipelines, run by datatrove: skipped where that is not installed."""
+"""The step for datatrove pipelines, run by datatrove; skipped if it is not installed."""
 
 import pytest
 from test_pipeline import PIECES
@@ -33,7 +33,7 @@ def test_a_pipeline(tmp_path, monkeypatch, eod):
             yield document
 
     step = datatrove.Tokenize(tmp_path / "tokens", tmp_path / "toy.utk", eod)
-    for _ in range(2):  # a rank that is run again begins anew
+    for _ in range(2):  # a repeated rank starts from the beginning
         LocalPipelineExecutor([shard_of, step, after], tasks=3, logging_dir=str(tmp_path / "log"), workers=1,
                               skip_completed=False).run()  # fmt: skip
     assert passed == documents * 2

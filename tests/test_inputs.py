@@ -1,4 +1,4 @@
-"""Arguments to sources: order, links, patterns, exclusion; compression and format; pipes, read only once."""
+"""Arguments to sources: order, links, patterns, exclusion; compression and format; pipes are read only once."""
 
 import bz2
 import gzip
@@ -63,7 +63,7 @@ def test_patterns(tree):
     assert paths("*/b/x.txt") == ["d/b/x.txt"]
     assert paths("d/.h*") == ["d/.hidden.txt"]
     assert paths(str(tree) + "/d/[ab].txt") == [str(tree / "d/a.txt"), str(tree / "d/b.txt")]
-    assert paths("e/[1].txt") == ["e/[1].txt"]  # a file of that name goes before the pattern
+    assert paths("e/[1].txt") == ["e/[1].txt"]  # an existing file takes precedence over the pattern
 
 
 def test_files_as_they_are_named(tree):
@@ -110,7 +110,7 @@ NAMES = {
 
 @pytest.mark.parametrize("name", NAMES)
 def test_by_name(tree, name):
-    (tree / name).write_bytes(b"")  # not looked into
+    (tree / name).write_bytes(b"")  # not opened
     (source,) = find([name])
     assert (source.compression, source.format) == NAMES[name]
     assert source.reason.startswith("its name ends in .")
@@ -255,7 +255,7 @@ def test_stdin_twice(monkeypatch):
     ],
 )
 def test_a_missing_package_is_noticed_before_any_work(tmp_path, monkeypatch, name, module, message):
-    """(Hours of work on the inputs before it were done first.)"""
+    """(The error came only after hours of work on earlier inputs.)"""
     import pyunitok
 
     if module.startswith("pyarrow"):

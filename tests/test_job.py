@@ -1,4 +1,4 @@
-"""pyunitok.tokenize(): all that the command does, in one call; and `python -m pyunitok`."""
+"""pyunitok.tokenize(): everything the command does, in one call; and `python -m pyunitok`."""
 
 import inspect
 import json
@@ -72,7 +72,7 @@ def test_the_call_gives_what_the_command_gives(folder):
 
 
 def test_one_signature():
-    """What a call, its Options and the command take is the same."""
+    """tokenize(), its options and the command have the same parameters."""
     call = inspect.signature(pyunitok.tokenize).parameters
     options = {field.name: field for field in fields(TokenizeOptions)}
     own = {"inputs", "out", "model", "on_progress", "on_start"}
@@ -120,7 +120,7 @@ def test_what_would_be_written(folder, toy):
 
 
 def test_the_parts_of_a_run_whose_text_inputs_are_gone(folder, toy):
-    """The error says what has changed. (It was: 'a separator (--doc) is for text files'.)"""
+    """The error lists the change. (It was: 'a separator (--doc) is for text files'.)"""
     options = TokenizeOptions(separator=b"\n", text_key="t.x", ray="local", keep_parts=True)
     tokenize_in_parts(Job("in", "ids", toy, options).plan)
     Path("in/a.txt").unlink()
@@ -133,7 +133,7 @@ def test_the_parts_of_a_run_whose_text_inputs_are_gone(folder, toy):
 
 
 def test_a_format_makes_its_folder(folder, toy):
-    """As `export` does. (It failed: 'cannot be written: No such file or directory'.)"""
+    """Like `export`. (It failed: 'cannot be written: No such file or directory'.)"""
     manifest = pyunitok.tokenize("in/a.txt", "far/away/ids", toy, format="npy")
     assert len(np.load(folder / "far/away/ids.npy")) == manifest.tokens
     assert pyunitok.tokenize("in/a.txt", "far/away/ids", toy, format="npy").tokens == manifest.tokens
@@ -142,7 +142,7 @@ def test_a_format_makes_its_folder(folder, toy):
 
 
 def test_a_report_that_cannot_be_written_is_told_before_the_work(folder):
-    """(It was told after days of work.)"""
+    """(The error came after days of work.)"""
     done = run("tokenize", "in/a.txt", "-o", "ids", "-m", "toy", "--stats-json", "gone/stats.json", code=1)
     assert b"there is no folder gone" in done.stderr
     assert not list(folder.glob("ids*"))
@@ -153,14 +153,14 @@ def test_a_report_that_cannot_be_written_is_told_before_the_work(folder):
 
 @pytest.mark.parametrize("shard", ["0/99999999999", "5/100000000"])
 def test_shards_without_end(folder, shard):
-    """(48 seconds and 7 GB, or all memory.)"""
+    """(It took 48 seconds and 7 GB, or all memory.)"""
     done = run("tokenize", "in", "-o", "ids", "-m", "toy", "--shard", shard, code=2)
     assert b"at most 1,000,000" in done.stderr
     assert not list(folder.glob("ids*"))
 
 
 def test_a_shard_does_not_read_the_others(folder, toy):
-    """A folder that is read and written: what other shards have written there is not read."""
+    """Inputs and outputs share a folder: files of other shards are not read."""
     for k in range(3):
         pyunitok.tokenize("in", "in/ids", toy, shard=(k, 3), text_key="t.x")
     joined = pyunitok.tokenize("in/a.txt", "whole", toy)
@@ -170,7 +170,7 @@ def test_a_shard_does_not_read_the_others(folder, toy):
 
 
 def test_text_is_counted_alike_in_every_format(folder, toy):
-    """(3.508 bytes per token from JSON lines and 3.154 from Parquet, for the same documents.)"""
+    """(The same documents gave 3.508 bytes per token from JSON lines and 3.154 from Parquet.)"""
     pyarrow = pytest.importorskip("pyarrow")
     from pyarrow import parquet
 

@@ -1,4 +1,4 @@
-"""The string field of JSON lines against json.loads, at every level and block boundary; many lines; what remains."""
+"""The string field of JSON lines against json.loads, at every CPU level and block boundary; many lines; metadata."""
 
 import json
 import random
@@ -20,7 +20,7 @@ CPUS = [cpu for cpu in library.CPUS if library.cpu_supported(cpu)]
 
 
 def loads(line: bytes, path: list[str]) -> bytes | None:
-    """The text of a line by Python's own parser; None if it has none in UTF-8."""
+    """The text of a line by Python's parser; None if it has none in UTF-8."""
     try:
         value = json.loads(line.decode("utf-8", "surrogateescape"))
         if not isinstance(value, dict):
@@ -33,7 +33,7 @@ def loads(line: bytes, path: list[str]) -> bytes | None:
 
 
 def read_line(line: bytes, key: str) -> tuple[bytes | None, str]:
-    """Text and message, the same at every level."""
+    """The text and message, which are equal at every CPU level."""
     got = set()
     for cpu in CPUS:
         try:
@@ -95,7 +95,7 @@ def test_damaged_objects_as_python_reads_them(line, key, changes):
 
 @pytest.mark.parametrize("special", ['"', "\\\\", "\\u00e9", "é", "中", "😀", "\x00", "\x1f", "\xff", "\xc3", "\ud800"])
 def test_every_position_of_a_block_boundary(special):
-    """Something unusual at each byte of blocks of 8 to 64, at each distance from the end of the input."""
+    """An unusual byte at each position in blocks of 8 to 64, at each distance from the end of the input."""
     special = special.encode("latin-1") if special in "\xff\xc3" else special.encode("utf-8", "surrogatepass")
     for n_before in range(80):
         for n_behind in (0, 1, 7, 31, 63, 64, 70):
@@ -110,7 +110,7 @@ def test_every_position_of_a_block_boundary(special):
 @settings(max_examples=200)
 @given(st.integers(0, 1 << 32), st.sampled_from([0, 1, 2, 3]))
 def test_utf8(seed, kind):
-    """Long texts of characters of every length, and then one byte changed."""
+    """Long texts of characters of every length, unchanged and with one changed byte."""
     chance = random.Random(seed)
     ranges = [(0x20, 0x7F), (0x80, 0x7FF), (0x800, 0xD7FF), (0xE000, 0xFFFF), (0x10000, 0x10FFFF)]
     text = "".join(chr(chance.randint(*chance.choice(ranges))) for _ in range(chance.randint(0, 150)))
@@ -190,7 +190,7 @@ def test_texts_and_bad_lines_do_not_depend_on_their_neighbours(lines, block_byte
     if metadata:
         assert [json.loads(line)["line"] for line in got.metadata] == [number for number, _ in want]
         assert {json.loads(line)["file"] for line in got.metadata} <= {"test"}
-    # A document's number counts those that were left out.
+    # Document numbers count skipped documents.
     numbers = sorted([(number, True) for number, _ in want] + [(number, False) for number, _ in bad])
     assert got.numbers == [k for k, (_, good) in enumerate(numbers) if good]
     if bad:
@@ -246,7 +246,7 @@ def test_rest_of_line(line, key):
 def test_numbers_stay_as_they_are_written():
     rest = RestOfLine(["text"])
     assert rest.of_line(b'{"text":"", "f": 1.50, "e": 1E999}') == b'{"f":1.50,"e":1E999}'
-    # Beside a lone surrogate a number of 5000 digits was a traceback, and 1e400 became Infinity.
+    # (Beside a lone surrogate, a number of 5000 digits raised a traceback, and 1e400 became Infinity.)
     line = b'{"text":"","n":%b,"e": 1e400,"x":"\\ud800"}' % (b"7" * 5000)
     assert rest.of_line(line) == b'{"n":%b,"e":1e400,"x":"\\ud800"}' % (b"7" * 5000)
 

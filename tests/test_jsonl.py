@@ -1,4 +1,4 @@
-"""JsonlReader at every block size against json.loads, and what it refuses."""
+"""JsonlReader at every block size against json.loads, and the lines that it rejects."""
 
 import json
 import math
@@ -128,13 +128,13 @@ def test_line_that_goes_on_in_the_next_is_refused_beside_one_with_two():
 
 
 def test_constants_that_python_writes():
-    """NaN and Infinity are not JSON; Python's json writes them, and refused lines were most of some corpora."""
+    """Python's json writes NaN and Infinity, which JSON forbids. (Most lines of some corpora were rejected.)"""
     for value in (math.nan, math.inf, -math.inf):
         assert read(json.dumps({"score": value, "text": "a", "x": [value]}).encode()) == [b"a"]
 
 
 def test_any_character_may_be_in_a_name():
-    """A backslash or a quote in --text-key was a traceback."""
+    """(A backslash or quote in --text-key raised a traceback.)"""
     for name in ("\\", '"', "\n", "", "\x7f", "é", "\\n", "a\\"):
         for ensure_ascii in (True, False):
             assert read(json.dumps({"text": "b", name: "a"}, ensure_ascii=ensure_ascii).encode(), name) == [b"a"]

@@ -1,4 +1,4 @@
-"""Shards and merge: parts of a run, joined, are that run; parts that do not fit are refused by name."""
+"""Shards and merge: joined parts equal the undivided run, and mismatched parts are rejected by name."""
 
 import json
 import subprocess
@@ -68,13 +68,13 @@ def test_all_shards_merged_are_the_whole_run(toy, corpus, count):
     tokenize(
         make_plan(inputs.find([str(corpus / "in")]), corpus / "ids", toy, 300, b"\n"),
         Callbacks(on_start=started.append),
-    )  # the undivided command finds its work done
+    )  # the undivided command finds a finished run
     assert started[0].complete
 
 
 @given(st.lists(st.integers(0, 1000), max_size=40), st.integers(1, 12))
 def test_ranges(sizes, count):
-    """In order, all inputs once, and no shard heavier than its share and one input."""
+    """Shards are in order, contain every input once, and exceed their share by at most one input."""
     found = shards.ranges(sizes, count)
     assert [k for begin, end in found for k in range(begin, end)] == list(range(len(sizes)))
     assert len(found) == count

@@ -1,4 +1,4 @@
-"""Where documents came from, kept beside the tokens; and what was left out."""
+"""Metadata: the origin of each document, stored beside the tokens; and the list of skipped lines."""
 
 import json
 import subprocess
@@ -59,7 +59,7 @@ def test_going_on_after_a_checkpoint_and_joining_files(tmp_path_factory, first, 
     file.append(first)
     file.flush()
     finish(file)
-    n_bytes = file._index[-1][0] if file._index else 0  # any checkpoint is the end of a frame
+    n_bytes = file._index[-1][0] if file._index else 0  # any checkpoint ends a frame
     data = path.read_bytes()
     ends = [begin - 24 for begin, _ in file._index[1:]] + [len(data) - 8 - 16 * (len(file._index) + 1) - 16]
     begun = folder / "begun"
@@ -74,7 +74,7 @@ def test_going_on_after_a_checkpoint_and_joining_files(tmp_path_factory, first, 
 
 
 class _AtEnd:
-    """An OutFile that goes on, as a resumed run has it."""
+    """Reopen an OutFile, as a resumed run does."""
 
     def __init__(self, path):
         self.file = path.open("ab")
@@ -131,7 +131,7 @@ def _of_lines(path, *lines):
     ],
 )
 def test_lines_that_are_no_metadata(tmp_path, line, message):
-    """They came out as tracebacks of `export --to dolma` and infini-gram."""
+    """(They raised tracebacks in `export --to dolma` and infini-gram.)"""
     got = _of_lines(tmp_path / "m", b'{"file": "a"}', line)
     assert got[0] == {"file": "a"}
     with pytest.raises(OutputError, match=f"document 1: .*{message}"):
@@ -139,7 +139,7 @@ def test_lines_that_are_no_metadata(tmp_path, line, message):
 
 
 def test_a_small_frame_that_holds_much_is_refused(tmp_path, monkeypatch):
-    """48 KB gave 3 GB."""
+    """(48 KB expanded to 3 GB.)"""
     monkeypatch.setattr(metadata_module, "MAX_FRAME_BYTES", 1 << 20)
     got = _of_lines(tmp_path / "m", b"a" * (1 << 20) + b"b")
     with pytest.raises(OutputError, match="the frame has 1,048,578 bytes; at most 1,048,576 are allowed"):
@@ -152,13 +152,13 @@ def test_a_small_frame_that_holds_much_is_refused(tmp_path, monkeypatch):
     monkeypatch.undo()
     got = _of_lines(tmp_path / "m", b'{"file": "a", "metadata": {"x": [' + b"[]," * 2_000_000 + b"0]}}")
     with pytest.raises(OutputError, match=r"document 0: 6,000,\d+ bytes of JSON with about 4,000,\d+ values"):
-        got[0]  # it took 150 MB
+        got[0]  # (this took 150 MB)
     text = "x" * 10_000_000
     assert _of_lines(tmp_path / "m", json.dumps({"file": text}).encode())[0] == {"file": text}
     monkeypatch.setattr(metadata_module, "FRAME_BYTES", 1 << 20)
     path = tmp_path / "m"
     got = _of_lines(path, *[b""] * 1000)
-    monkeypatch.setattr(metadata_module, "FRAME_BYTES", 100)  # as if a hostile frame were of more lines than fit
+    monkeypatch.setattr(metadata_module, "FRAME_BYTES", 100)  # as if a hostile frame had more lines than fit in memory
     with pytest.raises(OutputError, match="the number of lines differs from the index"):
         Metadata(path).line(0)
 
@@ -216,7 +216,7 @@ def test_command(tmp_path, rwkv):
     (tmp_path / "a.jsonl").write_bytes(b'{"text":"the","n":1}\n{"text":1}\n')
     out = str(tmp_path / "ids")
     command = ["tokenize", str(tmp_path), "-o", out, "-m", rwkv.path, "--on-error", "skip", "--metadata"]
-    for options in ([], ["--overwrite"]):  # the second time with the first one's sidecars among the inputs
+    for options in ([], ["--overwrite"]):  # the second run finds the sidecars of the first among the inputs
         done = CliRunner().invoke(cli, command + options)
         assert done.exit_code == 3, done.output
         assert "skipped 1 bad line" in done.output and "ids.errors.jsonl" in done.output
@@ -237,7 +237,7 @@ def test_too_little_memory_is_refused(tmp_path, rwkv):
 
 
 def test_origins_in_parts(toy, tmp_path, monkeypatch):  # noqa: F811
-    """Of a million documents they were all made at once."""
+    """(The origins of a million documents were all made at once.)"""
     (tmp_path / "a.jsonl").write_text("".join(json.dumps({"id": k, "text": "the"}) + "\n" for k in range(40)))
     array = run(toy, [tmp_path / "a.jsonl"], tmp_path / "ids", metadata=True)
     bounds = np.arange(41)

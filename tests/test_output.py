@@ -1,4 +1,4 @@
-"""When checkpoints are due, and what becomes of one that fails."""
+"""When checkpoints are due, and what happens when one fails."""
 
 import time
 
@@ -68,7 +68,7 @@ def test_no_second_checkpoint_while_one_is_under_way(tmp_path, monkeypatch):
 
 
 def test_a_checkpoint_that_failed_ends_the_run(tmp_path, monkeypatch):
-    """And its journal is not written: what the one before said is still so."""
+    """The journal is not replaced, and the previous one stays valid."""
     with Output(tmp_path / "ids", RUN) as out:
         out.ids.write(memoryview(b"12"))
         out.checkpoint({"bytes": 1}, wait=True)
@@ -87,7 +87,7 @@ def test_a_checkpoint_that_failed_ends_the_run(tmp_path, monkeypatch):
 
 
 def test_a_run_that_fails_during_its_first_checkpoint_can_be_resumed(tmp_path, monkeypatch):
-    """(Its files were removed for want of a journal, which was written a moment later.)"""
+    """(The files were removed for lack of a journal, which was written a moment later.)"""
     def fail():
         with Output(tmp_path / "ids", RUN) as out:
             out.ids.write(memoryview(b"12"))

@@ -1,4 +1,4 @@
-"""What reading a Parquet file may take: pages, dictionaries, lists and delta-encoded lengths that expand."""
+"""The memory to read a Parquet file: pages, dictionaries, lists and delta-encoded lengths that expand."""
 
 import io
 import random
@@ -25,10 +25,10 @@ def file_of(table, **options):
 
 
 def read(file, limit=None, **options):
-    """(texts' number, bytes, the most that pyarrow held) of a file."""
+    """(number of texts, their bytes, peak memory of pyarrow) of a file."""
     pool = pa.default_memory_pool()
     before, most, n_docs, n_bytes = pool.bytes_allocated(), 0, 0, 0
-    file = file if isinstance(file, RangeCache) else io.BytesIO(file.getvalue())  # closed in the end
+    file = file if isinstance(file, RangeCache) else io.BytesIO(file.getvalue())  # because the reader closes it
     reader = ParquetReader(file, "test", "text", len, **options)
     block = Block(np.empty(1 << 16, np.uint8))
     while reader.fill(block) and (limit is None or n_docs < limit):
@@ -40,7 +40,7 @@ def read(file, limit=None, **options):
 
 
 def test_values_far_down_that_expand():
-    """5,000 short rows, then 100 of 1 MB that a dictionary holds once: 4,096 such rows were read at once, 100 MB."""
+    """(5,000 short rows, then 100 of 1 MB from one dictionary value: 4,096 such rows, 100 MB, were read at once.)"""
     values = pa.array([f"t{k}" for k in range(5000)] + ["x" * 1_000_000])
     rows = pa.array([*range(5000), *[5000] * 100], pa.int32())
     table = pa.table({"text": pa.DictionaryArray.from_arrays(rows, values)})
@@ -62,7 +62,7 @@ def test_pages_that_expand():
 
 
 def test_many_pages_that_expand():
-    """A batch reaches over several pages."""
+    """A batch spans several pages."""
     texts = ["t"] * 6000 + ["x" * 1_000_000] * 30
     file = file_of(pa.table({"text": texts}), use_dictionary=False, data_page_size=1000, write_batch_size=1)
     _, n_bytes, most = read(file, budget_bytes=16 * MIB)
@@ -84,7 +84,7 @@ def varint(n):
 
 @pytest.mark.parametrize("encoding", ["DELTA_LENGTH_BYTE_ARRAY", "DELTA_BYTE_ARRAY"])
 def test_forged_lengths(encoding):
-    """One value, of which the lengths say that it is 100 million: pyarrow decoded all of them."""
+    """(A page of one value that claims 100 million lengths: pyarrow decoded all of them.)"""
     schema = pa.schema([pa.field("text", pa.string(), nullable=False)])
     options = {"compression": "none", "use_dictionary": False, "column_encoding": {"text": encoding}}
     data = bytearray(file_of(pa.table({"text": ["q" * 500]}, schema), **options).getvalue())
@@ -119,7 +119,7 @@ def test_large_footer():
 
 
 def test_damaged_footers_and_pages():
-    """Whatever its bytes are, the reader gives an InputError or texts."""
+    """Random bytes give an InputError or texts."""
     chance = random.Random(1)
     table = pa.table({"text": ["a", "bb"] * 20, "tags": [["x"], ["y", "z"]] * 20})
     good = file_of(table, compression="none", row_group_size=15).getvalue()
@@ -146,7 +146,7 @@ def test_compact():
 
 
 def test_kept():
-    """The same bytes, read once where they are kept."""
+    """The same bytes, read only once if they are cached."""
     reads = []
 
     class Noting(io.BytesIO):

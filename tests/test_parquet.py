@@ -1,4 +1,4 @@
-"""ParquetReader against pyarrow's own reading of the column: types, row groups, nulls, nesting, damage, memory."""
+"""ParquetReader against pyarrow: types, row groups, nulls, nesting, damage, memory."""
 
 import datetime
 import decimal
@@ -65,7 +65,7 @@ def read(file, key="text", block_bytes=1000, split=len, **options):
 
 
 def read_skipping(file, key, block_bytes, split):
-    """(row, text) for each document, and what was left out."""
+    """(row, text) for each document, and the skipped rows."""
     reader = ParquetReader(io.BytesIO(file.getvalue()), "test", key, split, skip=True)
     docs, bad = [], []
     going_on = False
@@ -92,7 +92,7 @@ def fill_all(reader, block_bytes):
 
 
 def want(file, key="text"):
-    """As pyarrow reads it, nulls left out."""
+    """The column as pyarrow reads it, without nulls."""
     column = pq.read_table(io.BytesIO(file.getvalue())).column(key.split(".")[0])
     values = column.to_pylist()
     for name in key.split(".")[1:]:
@@ -136,7 +136,7 @@ FILES = st.fixed_dictionaries(
 
 @given(FILES, st.integers(0, 2**30), st.integers(1, 90), st.integers(1, 60), st.integers(1, 9))
 def test_any(options, seed, block_bytes, batch_bytes, most_rows):
-    """Any file, any blocks, with the nulls left out and told; and from any position on."""
+    """Random files and blocks, from any position on; nulls are skipped and listed."""
     options, chance = dict(options), random.Random(seed)
     texts, kind = options.pop("texts"), options.pop("kind")
     column = array_of(texts, kind)
@@ -174,7 +174,7 @@ def check_interrupted(file, key, want_docs, chance, seed):
 
 
 def test_position_counts_bad_rows(monkeypatch):
-    """Nulls are told when the position is behind them, so that a run that goes on from there tells the others."""
+    """Nulls are listed once the position is past them, so that a resumed run lists only the others."""
     file = file_of(pa.table({"text": [None, "a", None, None, "b", None, "cc", "d", None]}))
     for first_rows in range(1, 10):
         monkeypatch.setattr(parquet, "FIRST_ROWS", first_rows)
@@ -194,7 +194,7 @@ def test_position_counts_bad_rows(monkeypatch):
 
 
 def test_metadata(monkeypatch):
-    """Of each document that ends in a block its row, and what else the row holds."""
+    """The row number and other columns of each document that ends in a block."""
     monkeypatch.setattr(parquet, "MAX_ROWS", 3)
     moment = datetime.datetime(2026, 11, 20, 1, 2, 3, tzinfo=datetime.timezone.utc)
     others = {
@@ -278,7 +278,7 @@ def test_no_utf8():
 
 
 def test_cut_and_damaged():
-    """Cut anywhere it is an error with the file's name; damaged anywhere, that or a file of so many rows."""
+    """A truncated file is an error with the file's name; a damaged file is such an error or has all rows."""
     data = file_of(
         pa.table({"text": [f"{k} bottles of beer" for k in range(50)]}), row_group_size=20, write_page_checksum=True
     ).getvalue()
@@ -313,7 +313,7 @@ def test_encrypted():
 
 
 def test_a_huge_row_group_in_bounded_memory():
-    """One row group of 60 MB of text; dictionary of one value of 100 KB in 20,000 rows, which are 2 GB of text."""
+    """A row group of 60 MB of text; a dictionary value of 100 KB in 20,000 rows, which are 2 GB of text."""
     chance = random.Random(1)
     plain = pa.table({"text": [chance.randbytes(5000).hex() for _ in range(6000)]})
     repeated = pa.table({"text": pa.array(["x" * 100_000, "y"]).take(pa.array([0] * 2000, pa.int32()))})
@@ -330,7 +330,7 @@ def test_a_huge_row_group_in_bounded_memory():
 
 
 def test_other_columns_are_not_read():
-    """Projection: of a file with a large second column little is read."""
+    """Projection: little is read of a file with a large second column."""
 
     class Counting(io.BytesIO):
         n_read = 0
@@ -356,7 +356,7 @@ def test_without_pyarrow(monkeypatch):
 
 
 def test_through_the_pipeline(tmp_path):
-    """Threads and block sizes give one output; the manifest names format and column."""
+    """The output does not depend on threads and block sizes; the manifest names format and column."""
     tok = Tokenizer.from_pieces([bytes([b]) for b in range(256)] + [b"the", b" the"], eod=300)
     texts = [f"the {k} " * (k % 7 * 50) for k in range(300)]
     (tmp_path / "a.parquet").write_bytes(file_of(table_of(texts), row_group_size=70).getvalue())
@@ -383,7 +383,7 @@ def test_through_the_pipeline(tmp_path):
 
 
 def test_goes_on_after_an_interruption(tmp_path):
-    """The pipeline broken off after each of its first checkpoints: the same bytes in the end."""
+    """Interrupted after each of its first checkpoints, the pipeline gives byte-identical output."""
     tok = Tokenizer.from_pieces([bytes([b]) for b in range(256)] + [b"the", b" the"], eod=300)
     texts = [f"the {k} " * (k % 7 * 50) for k in range(300)]
     (tmp_path / "a.parquet").write_bytes(file_of(table_of(texts), row_group_size=70).getvalue())
@@ -411,7 +411,7 @@ def test_goes_on_after_an_interruption(tmp_path):
 
 
 def test_bad_rows_and_metadata_through_the_pipeline(tmp_path):
-    """--on-error skip and --metadata, as of JSON lines."""
+    """--on-error skip and --metadata, as for JSON lines."""
     tok = Tokenizer.from_pieces([bytes([b]) for b in range(256)], eod=300)
     path = tmp_path / "a.parquet"
     path.write_bytes(file_of(pa.table({"text": ["a", None, "c"], "id": [1, 2, 3]})).getvalue())
@@ -430,7 +430,7 @@ def test_bad_rows_and_metadata_through_the_pipeline(tmp_path):
 
 
 def test_values_that_expand(monkeypatch):
-    """A value is stored once and repeated: 2.5 KB became 2.5 GB, 16 rows of a first batch."""
+    """(A value stored once and repeated expanded from 2.5 KB to 2.5 GB in the 16 rows of a first batch.)"""
     sizes, column_of = [], parquet._column
 
     def noting(batch, path):
@@ -446,7 +446,7 @@ def test_values_that_expand(monkeypatch):
 
 
 def test_nulls_in_bounded_memory():
-    """A run of nulls takes no space in a file: one block listed all of them."""
+    """(Nulls take no space in a file; a single block listed a whole run of them.)"""
     import pyarrow as pa
 
     file = file_of(pa.table({"text": pa.array([None] * 100_000 + ["text"] + [None] * 3, pa.string())}))

@@ -1,4 +1,4 @@
-"""Runs in parts, done here one after another: joined they are the run on one machine, whatever is in the way."""
+"""Runs in parts in one process: the joined output equals that of an undivided run, despite crashes and damage."""
 
 import bz2
 import json
@@ -53,7 +53,7 @@ def json_lines(n: int) -> bytes:
 
 @pytest.fixture
 def corpus(tmp_path) -> Path:
-    """Of every kind: divided and not, empty, small; separators and newlines at the ends and across frames."""
+    """All inputs: divided or not, empty, small; with separators and newlines at the ends and across frames."""
     (tmp_path / "in").mkdir()
     text = b"".join(b"the %d\n\n\naa" % k + b"\n" * (k % 5) for k in range(150))
     files = {
@@ -82,7 +82,7 @@ def plan_of(toy, corpus, name, **options) -> Plan:
 
 
 def check_equal(corpus: Path, model, name: str = "ids", whole: str = "whole") -> None:
-    """The files of two runs; metadata by what is in it, as it is divided by the clock."""
+    """Compare the files of two runs; metadata by contents, because its frames depend on the clock."""
     for suffix in ("", ".ends", ".errors.jsonl"):
         files = [corpus / f"{k}{suffix}" for k in (name, whole)]
         assert files[0].exists() == files[1].exists()
@@ -107,14 +107,14 @@ def test_parts_are_the_whole_run(toy, corpus, unit_bytes, options):
     check_equal(corpus, toy)
     assert made.hash == manifest.hash
     started = []
-    tokenize(plan, Callbacks(on_start=started.append))  # the command on one machine finds its work done,
-    in_parts(plan, unit_bytes=7, on_start=started.append)  # and so does any number of machines
+    tokenize(plan, Callbacks(on_start=started.append))  # the command on one machine finds a finished run,
+    in_parts(plan, unit_bytes=7, on_start=started.append)  # and so does the command on a cluster
     assert [start.complete for start in started] == [True, True]
 
 
 @pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="no /proc")
 def test_units_cost_little(toy, corpus, monkeypatch):
-    """Each wrote a journal, which nobody would have read, synced its files nine times, and learnt its text anew."""
+    """(Each part wrote a useless journal, synced its files nine times, and started with an empty scratch.)"""
     plan, synced, made = plan_of(toy, corpus, "ids"), [], []
     attempts, fsync, new_scratch = parts_folder(corpus / "ids") / "attempts", os.fsync, Codec.new_scratch
 
@@ -129,7 +129,7 @@ def test_units_cost_little(toy, corpus, monkeypatch):
     toy.codec.scratches.clear()
     in_parts(plan, unit_bytes=UNIT)
     n_units = sum(".json." in name for name in synced)
-    assert n_units > 20 and len(synced) == 4 * n_units  # the files' three, and once their folder
+    assert n_units > 20 and len(synced) == 4 * n_units  # three files and a folder for each
     assert not any("journal" in name for name in synced)
     assert len(made) <= plan.options.n_threads
 
@@ -202,7 +202,7 @@ def test_a_killed_driver_is_gone_on_with(toy, corpus):
     folder = parts_folder(corpus / "ids")
     assert len(finished_parts(folder)) == 5
     there = {path: path.stat().st_mtime_ns for path in finished_parts(folder)}
-    # Killed while a part was given its names, and while another was written.
+    # Killed while renaming one part and writing another.
     finished_parts(folder)[4].unlink()
     (folder / f"attempts/7.{'0' * 32}").mkdir(parents=True)
     done, started = [], []
@@ -224,7 +224,7 @@ def test_parts_are_joined_while_others_are_made(toy, corpus, monkeypatch):
     monkeypatch.setattr(merge_module.Joiner, "append", lambda *given: (append(*given), joined.append(given[1].path))[0])
 
     def slow_each(function, shared, items):
-        """The last part but three takes as long as the join of those before it."""
+        """The last part but three takes as long as joining the parts before it."""
         for k, result in each(function, shared, items):
             if function is make_part and k == len(items) - 4:
                 deadline = time.monotonic() + 30
@@ -247,7 +247,7 @@ def test_parts_are_joined_while_others_are_made(toy, corpus, monkeypatch):
 
 
 def test_a_join_that_fails(toy, corpus, monkeypatch):
-    """It stops the run, which resumes: the parts are there."""
+    """The error stops the run; it resumes with the existing parts."""
 
     def fail(*_):
         raise OutputError("no space left")
@@ -382,7 +382,7 @@ def interrupted(plan: Plan, n: int = 3) -> Path:
 
 @pytest.mark.parametrize("overwrite", [False, True])
 def test_foreign_files_in_parts_stay(toy, corpus, overwrite):
-    """A run used to remove any OUT.parts that had no plan."""
+    """(A run removed any OUT.parts without a plan.)"""
     tokenize(plan_of(toy, corpus, "whole"))
     folder = parts_folder(corpus / "ids")
     for name in ("thesis.txt", "0/notes", "attempts/mine/1", "attempts/7.x"):
@@ -423,7 +423,7 @@ def test_links_in_parts_are_refused(toy, corpus, name, overwrite):
 @pytest.mark.parametrize("signed", [False, True])
 @pytest.mark.parametrize("change", ["removed", "repeated", "swapped", "last", "range", "type", "replaces"])
 def test_a_changed_plan_is_refused(toy, corpus, change, signed):
-    """A removed or repeated unit used to give 794 or 806 of 800 documents, and exit status 0."""
+    """(A removed or repeated unit gave 794 or 806 of 800 documents, and exit status 0.)"""
     folder = interrupted(plan_of(toy, corpus, "ids"), 1)
     shutil.rmtree(folder / "0")
     values = json.loads((folder / "plan.json").read_bytes())
@@ -453,7 +453,7 @@ def test_a_changed_plan_is_refused(toy, corpus, change, signed):
 
 
 def test_killed_while_parts_are_removed(toy, corpus, monkeypatch):
-    """The plan is removed last, so that what is left is known to be ours."""
+    """The plan is removed last, so that the rest of the folder is known to be ours."""
     tokenize(plan_of(toy, corpus, "whole"))
     plan = plan_of(toy, corpus, "ids")
     original, left = Path.unlink, []

@@ -1,4 +1,4 @@
-"""The pipeline: the same bytes for all threads and blocks, back again, and nothing under a name until it is whole."""
+"""The pipeline: output independent of threads and blocks, round trips, and no incomplete file under a final name."""
 
 import errno
 import gzip
@@ -46,7 +46,7 @@ def restored(array: pyunitok.TokenArray) -> bytes:
 
     class Sink:
         def write(self, data):
-            parts.append(bytes(data[:100]))  # a short write, as pipes make them
+            parts.append(bytes(data[:100]))  # a short write, as to a pipe
             return len(parts[-1])
 
     detokenize(array, array.tokenizer, Sink(), lambda _: None)
@@ -87,7 +87,7 @@ def test_lines_and_how_the_input_ended(toy, tmp_path, end):
     st.sampled_from([None, 300, 97]),
 )
 def test_any_text_comes_back(toy, tmp_path_factory, texts, separator, threads, block_bytes, eod_id):
-    # With many NULs it looks like UTF-16, which a folder leaves out; what is read first may be any part of a block.
+    # With many NULs a text looks like UTF-16, which folders skip, and the first read may be any part of a block.
     assume(not any(why_not_text(text[:n]) for text in texts for n in range(len(text) + 1)))
     folder = tmp_path_factory.mktemp("corpus")
     for k, text in enumerate(texts):
@@ -219,7 +219,7 @@ def test_large_outputs_go_past_the_page_cache_and_are_the_same(tmp_path, monkeyp
 
 @pytest.mark.parametrize("raised", [OSError(errno.ENOSPC, "No space left on device"), KeyboardInterrupt()])
 def test_what_a_write_raises_arrives(toy, tmp_path, monkeypatch, raised):
-    """It was a BufferError once, from closing the buffer that the write still held."""
+    """(Closing the buffer that the write still used raised BufferError.)"""
     (tmp_path / "a.txt").write_bytes(b"the cat")
 
     def write(fd, data):

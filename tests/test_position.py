@@ -1,4 +1,4 @@
-"""Positions: from any of them reading goes on as if never interrupted, whatever the blocks were and become."""
+"""Positions: reading resumes from any position with the same result, whatever the block sizes."""
 
 import itertools
 import json
@@ -35,7 +35,7 @@ def small(monkeypatch):
 
 
 def reader_at(data, kind, separator, position, seed):
-    """A reader from there on, over the bytes from there on alone."""
+    """A reader from this position on, over the remaining bytes."""
     rest, split = streams.Bytes(data[position.bytes :]), streams.split_sometimes(seed)
     if kind == "jsonl":
         return JsonlReader(rest, "text", split, 1 << 20, position)
@@ -43,7 +43,7 @@ def reader_at(data, kind, separator, position, seed):
 
 
 def read_some(reader, block_bytes, n_blocks, docs, position):
-    """Append what so many blocks hold to `docs`; where they end."""
+    """Append the documents of some blocks to `docs`; returns the position after them."""
     block = Block(np.zeros(block_bytes, np.uint8), np.zeros(5, np.int64))
     for _ in range(n_blocks):
         if reader.finished or not reader.fill(block):
@@ -65,7 +65,7 @@ def read_some(reader, block_bytes, n_blocks, docs, position):
 
 
 def read_with_interruptions(data, kind, separator, sizes):
-    """The documents and ends_with_separator, by readers each of which gives up after some blocks."""
+    """The documents and ends_with_separator, from readers that each stop after some blocks."""
     docs, position = [], BEGINNING
     for block_bytes, n_blocks, seed in sizes:
         reader = reader_at(data, kind, separator, position, seed)
@@ -105,7 +105,7 @@ def test_jsonl(lines, bom, sizes):
 
 
 def test_last_line_longer_than_a_block():
-    """Its reader is not finished before all pieces are out. (It was: the rest of the text was lost.)"""
+    """The reader is not finished before all pieces have been read. (The rest of the text was lost.)"""
     data = b'{"text":"%b"}' % (b"ab" * 100)
     reader = reader_at(data, "jsonl", None, BEGINNING, 1)
     docs = []
@@ -134,7 +134,7 @@ def corpus(tmp_path_factory):
 
 
 def blocks_of(plan, start=None):
-    """Of each block: its ids, its documents' ends, the inputs that ended, where it ends."""
+    """The ids of each block, the ends of its documents, the inputs that ended, and its position."""
     encoder = Encoder(plan, start or BEGINNING)
     with Workers(plan.reading, encoder, start, encoder.carry) as workers:
         return [

@@ -1,4 +1,4 @@
-"""Ranges of files: all of them together are the file, however it is divided; and where frames begin."""
+"""Ranges of files: together they are the file, however it is divided; and where frames begin."""
 
 import io
 import json
@@ -142,10 +142,10 @@ def test_tables_that_lie_or_are_broken(tmp_path):
             damaged = bytearray(data)
             damaged[at] ^= 1 << bit
             table = read_table(io.BytesIO(bytes(damaged)))
-            assert table is None or table == begins  # a checksum of the table is not looked at
+            assert table is None or table == begins  # the checksum of the table is not verified
     sizes = [len(frame(part, write_checksum=False)) for part in PARTS]
     for entries in (
-        [(sizes[0] + sizes[1], len(PARTS[0]) + len(PARTS[1])), (sizes[2], len(PARTS[2]))],  # two frames as one
+        [(sizes[0] + sizes[1], len(PARTS[0]) + len(PARTS[1])), (sizes[2], len(PARTS[2]))],  # two frames in one entry
         [(0, 0), *zip(sizes, map(len, PARTS), strict=True)],
         [*zip(sizes[:2], map(len, PARTS[:2]), strict=True)],
         [(size, 1) for size in sizes],

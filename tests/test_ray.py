@@ -42,7 +42,7 @@ ROOT = Path(__file__).parent.parent
 
 @pytest.fixture(scope="module")
 def cluster():
-    """Three nodes on this machine: the driver's, without cores, and two that work."""
+    """Three nodes on this machine: the driver's, without cores, and two workers."""
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
     os.environ["PYTHONPATH"] = os.pathsep.join([str(ROOT), str(ROOT / "tests"), os.environ.get("PYTHONPATH", "")])
     made = cluster_utils.Cluster(initialize_head=True, head_node_args={"num_cpus": 0, "include_dashboard": False})
@@ -89,7 +89,7 @@ def test_a_node_is_killed(toy, corpus, connected):  # noqa: F811
 
 
 def test_what_is_printed_when_a_node_is_lost(cluster, capfd):
-    """Ray's own 45 lines, among them 20 of a log, went to standard output."""
+    """(Ray printed 45 lines to stdout, among them 20 of a log.)"""
     with cluster_module.connected(cluster.address), warnings.catch_warnings(record=True) as caught:
         results = cluster_module.Cluster(1)(lambda _, item: time.sleep(item), None, [0.2] * 2000)
         for number, _ in results:
@@ -130,9 +130,9 @@ def test_a_worker_process_is_killed(toy, corpus, connected):  # noqa: F811
 
 
 def _a_busy_worker():
-    """The process of a worker that is doing a task: Ray names it after the task."""
+    """The process of a worker that is running a task, which Ray names after the task."""
     for path in Path("/proc").glob("[0-9]*/cmdline"):
-        with contextlib.suppress(OSError):  # it has ended
+        with contextlib.suppress(OSError):  # the process has ended
             if path.read_bytes().startswith(b"ray::pyunitok"):
                 return int(path.parent.name)
     return None
@@ -173,7 +173,7 @@ def test_the_driver_is_killed(toy, corpus, cluster):  # noqa: F811
         plan_of(toy, corpus, "ids"), address=cluster.address, unit_bytes=UNIT, keep_parts=True, on_start=started.append
     )
     assert started[0].documents > 0
-    assert {path: path.stat().st_mtime_ns for path in there} == there  # none was done again
+    assert {path: path.stat().st_mtime_ns for path in there} == there  # no part was made again
     on_cluster(plan_of(toy, corpus, "ids"), address=cluster.address, unit_bytes=UNIT)
     ray.shutdown()
     check_equal(corpus, toy)
@@ -235,7 +235,7 @@ def test_an_error_of_the_data_names_no_machine(connected):
 
 
 def test_more_threads_than_any_machine_has(monkeypatch):
-    """It waited without a word."""
+    """(It waited without a message.)"""
     node = {"NodeID": "a", "Alive": True, "NodeManagerHostname": "h", "NodeManagerAddress": "1"}
     node["Resources"] = {"CPU": 2}
     monkeypatch.setattr(cluster_module, "_ray", lambda: SimpleNamespace(nodes=lambda: [node]))
@@ -367,7 +367,7 @@ def test_ray_data(toy, tmp_path, connected):  # noqa: F811
 
 
 def test_local(toy, corpus):  # noqa: F811
-    """Without a cluster: one of this machine, gone afterwards."""
+    """--ray local starts a cluster on this machine and stops it afterwards."""
     tokenize(plan_of(toy, corpus, "whole"))
     assert not ray.is_initialized()
     manifest = pyunitok.ray.tokenize(

@@ -1,4 +1,4 @@
-"""Decompression ahead: the same bytes and the same errors whoever does the work and when, inside the limit."""
+"""Decompression ahead: bytes and errors do not depend on threads or timing, and memory is limited."""
 
 import gzip
 import random
@@ -45,7 +45,7 @@ def opened(paths, limit_bytes=1 << 20, enough_bytes=1 << 20, max_frame_bytes=MAX
 
 
 def do_one(ahead) -> bool:
-    """What a thread does that has nothing else to do."""
+    """Run tasks as an idle thread does."""
     with ahead.changed:
         task = ahead.claim()
     if task is not None:
@@ -54,7 +54,7 @@ def do_one(ahead) -> bool:
 
 
 def read(ahead, n_streams, size, chance=None):
-    """All streams, `size` bytes at a time, with as much done ahead in between as chance will have it."""
+    """Read all streams, `size` bytes at a time, with a random amount of work done ahead."""
     out = []
     for k in range(n_streams):
         stream = ahead.take(k)
@@ -79,7 +79,7 @@ FRAMES = st.lists(
 
 
 def file_of(frames, text):
-    """A file of such frames, and what it decompresses to."""
+    """A file of such frames, and its decompressed text."""
     out, at = [], 0
     for kind, size, block_bytes in frames:
         if kind == "skippable":
@@ -142,7 +142,7 @@ def test_threads(name, n_threads, tmp_path):
 
 
 def outcome(stream, size, ahead=None, chance=None):
-    """What comes before the error, to the last whole buffer, and the error."""
+    """The text before the error, up to the last full buffer, and the error."""
     data, buffer = bytearray(), bytearray(size)
     try:
         while True:
@@ -176,7 +176,7 @@ def test_damage_is_told_the_same_way_after_the_same_bytes(kind, tmp_path):
         assert alone[1] == helped[1]
         for text, error in (alone, helped):
             n_sound = whole_before(frames, at) // 100 * 100
-            assert text[:n_sound] == TEXT[:n_sound]  # of the broken frame itself some may come, as from any decoder
+            assert text[:n_sound] == TEXT[:n_sound]  # part of the corrupt frame may be returned, as with any decoder
             if error is None:
                 assert TEXT.startswith(text)
             else:
@@ -184,7 +184,7 @@ def test_damage_is_told_the_same_way_after_the_same_bytes(kind, tmp_path):
 
 
 def whole_before(frames, at):
-    """How much text the frames give that end before byte `at` of the file."""
+    """The decompressed size of the frames that end before byte `at` of the file."""
     n_bytes = n_text = 0
     for one in frames:
         n_bytes += len(one)
@@ -218,7 +218,7 @@ def test_the_next_files_are_opened_before_they_are_needed(tmp_path):
     n_open = len(list(open_files.iterdir())) if open_files.exists() else 0
     while do_one(ahead):
         pass
-    if n_open:  # what has been made into chunks is closed
+    if n_open:  # streams that have been read to their end are closed
         assert len(list(open_files.iterdir())) <= n_open
     for path in paths:
         path.unlink()
@@ -290,7 +290,7 @@ def test_places(tmp_path_factory, frames, n_bytes, help_out):
     rest = stream_module.open_readahead(source, Position(0, file_at=file_at, file_bytes=file_bytes), again, MAX_FRAME)
     assert file_bytes <= n_bytes
     assert streams.read_all(rest, 100) == text[file_bytes:]
-    if all(kind in ("sized", "bare") for kind, _, _ in frames):  # others may be streamed, several to a chunk
+    if all(kind in ("sized", "bare") for kind, _, _ in frames):  # other frames may be streamed, several to a chunk
         assert n_bytes - file_bytes <= zst.GROUP_BYTES + 2000
 
 

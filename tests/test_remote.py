@@ -1,4 +1,4 @@
-"""Files behind URLs: what arguments name, reading in ranges, errors that pass and errors that stay."""
+"""Files at URLs: expansion of arguments, range requests, transient and permanent errors."""
 
 import gzip
 import http.server
@@ -26,7 +26,7 @@ memory = pytest.importorskip("fsspec.implementations.memory")
 
 
 class Unreliable(memory.MemoryFileSystem):
-    """unreliable://…: a store of its own, whose requests fail as often as `failures` says, with the error there."""
+    """unreliable://…: a store whose requests fail as often as `failures` says, with the given error."""
 
     protocol = "unreliable"
     store: dict = {}  # noqa: RUF012
@@ -61,7 +61,7 @@ class Unreliable(memory.MemoryFileSystem):
 
 @pytest.fixture
 def store(monkeypatch):
-    """An Unreliable file system, empty, that fails in nothing; and no waiting between attempts."""
+    """An empty Unreliable file system without failures, and no delay between attempts."""
     fsspec.register_implementation("unreliable", Unreliable, clobber=True)
     monkeypatch.setattr(Unreliable, "store", {})
     monkeypatch.setattr(Unreliable, "failures", {})
@@ -151,7 +151,7 @@ def test_unknown_and_missing_packages(monkeypatch):
 @pytest.mark.parametrize("url", ["reference://x", "zip://a::memory://b", "memory://a::file:///etc/passwd",
                                  "ftp://h/x", "simplecache://x", "local:///etc/passwd"])  # fmt: skip
 def test_protocols_that_could_run_or_read_anything(url):
-    """fsspec would follow every one of them."""
+    """fsspec would accept all of these."""
     for ask in (lambda: find([url]), lambda: remote.open_file(url), lambda: remote.canonical(url)):
         with pytest.raises(InputError, match="not supported"):
             ask()
@@ -168,7 +168,7 @@ PACK = {"": bytes, ".gz": gzip.compress, ".zst": zstandard.ZstdCompressor().comp
 
 
 def test_compressed_under_another_name(store):
-    """Local files were decompressed by content, and these refused."""
+    """(Local files were decompressed by content, but these were rejected.)"""
     store.pipe("d/a.txt", gzip.compress(b"one"))
     store.pipe("d/b.jsonl", PACK[".zst"](b'{"text":"a"}\n'))
     store.pipe("d/c.txt", b"plain")
@@ -206,7 +206,7 @@ def test_streams(store, suffix):
     st.integers(0, 600),
 )
 def test_range_file_as_a_file(n_bytes, steps, range_bytes, ahead_bytes):
-    """Any reads and jumps give what a file in memory gives, and nothing is asked for beyond it."""
+    """Random reads and seeks equal those of a file in memory; nothing beyond the file is requested."""
     data = random.Random(n_bytes).randbytes(n_bytes)
     fs = memory.MemoryFileSystem()
     fs.pipe("/range", data)
@@ -297,7 +297,7 @@ def test_file_that_shrinks(store):
 
 
 def test_giving_up_ends_waiting(store, monkeypatch):
-    """close() while a range is being asked for again and again: its thread ends."""
+    """close() ends a thread that is retrying a range request."""
     monkeypatch.setattr(remote, "FIRST_DELAY_SECONDS", 1000)
     store.pipe("d/file", bytes(3000))
     file = remote.RangeFile(store, "/d/file", 3000)
@@ -316,7 +316,7 @@ def test_giving_up_ends_waiting(store, monkeypatch):
 
 
 class Server(http.server.BaseHTTPRequestHandler):
-    """Gives `content`, in ranges where `ranges`; drops the connection in the middle `n_drops` times."""
+    """Serves `content`, by range if `ranges`; drops the connection in the middle `n_drops` times."""
 
     content = b""
     ranges = True
@@ -374,7 +374,7 @@ def test_http(monkeypatch, ranges):
 
 
 def test_a_ring_of_causes_ends():
-    """A refused connection, whose errors name each other as their cause, made a loop without end."""
+    """(A refused connection whose errors are each other's cause looped forever.)"""
     first, second = OSError("refused"), ValueError("no host")
     first.__context__, second.__context__ = second, first
     assert remote.cause(first) is first

@@ -1,4 +1,4 @@
-"""Runs that stop, whatever by, and go on: what comes out is what an uninterrupted run gives, byte for byte."""
+"""Interrupted runs resume, and their output is byte-identical to that of an uninterrupted run."""
 
 import errno
 import gzip
@@ -35,7 +35,7 @@ WORDS = ["the", "cat", " the", "である", "a", "aaaa", "\n", " ", '"', "x" * 5
 
 @pytest.fixture(scope="module")
 def corpus(tmp_path_factory) -> Path:
-    """A folder with a model "toy" and a folder "in": lines, one long line, JSON lines in frames, gzip, nothing."""
+    """A folder with a model "toy" and a folder "in": lines, one long line, JSON lines in frames, gzip, empty."""
     folder = tmp_path_factory.mktemp("corpus")
     Tokenizer.from_pieces([bytes([b]) for b in range(256)] + ["the", " the", "aa", b"ab" * 20], eod=300).save(
         folder / "toy"
@@ -71,7 +71,7 @@ def environment() -> dict[str, str]:
 
 
 def run_crash(folder: Path, spec: dict, **options) -> tuple[int, str]:
-    """The exit code and the words of a process of its own: see crash.py."""
+    """Run crash.py in a new process; returns the exit code and output."""
     process = subprocess.run(
         [sys.executable, str(CRASH), json.dumps(spec)], cwd=folder, env=environment(), stdout=PIPE,
         stderr=subprocess.STDOUT, timeout=60, **options,
@@ -80,7 +80,7 @@ def run_crash(folder: Path, spec: dict, **options) -> tuple[int, str]:
 
 
 def finish(folder: Path, *command: str, code: int = 0, stdin: bytes = b"") -> str:
-    """What the command says, run to its end, with checkpoints every few ms."""
+    """Run the command to its end, with checkpoints every few ms; returns its output."""
     with pytest.MonkeyPatch.context() as patched:
         for name, value in crash.TUNE.items():
             patched.setattr(name, value)
@@ -92,18 +92,18 @@ def finish(folder: Path, *command: str, code: int = 0, stdin: bytes = b"") -> st
 
 
 def check_outputs(folder: Path) -> None:
-    """They are those of the run that nothing stopped, and nothing else lies there."""
+    """Assert that the files equal those of an uninterrupted run, and that there are no others."""
     assert sorted(path.name for path in folder.glob("ids*")) == crash.FILES
-    for suffix in ("", ".ends", ".meta.jsonl.zst"):  # the frames of the metadata used to end where checkpoints were
+    for suffix in ("", ".ends", ".meta.jsonl.zst"):  # the metadata frames used to end at checkpoints
         assert (folder / f"ids{suffix}").read_bytes() == (folder / f"whole{suffix}").read_bytes(), suffix
     ids, whole = (crash.timeless(folder / f"{name}.json") for name in ("ids", "whole"))
     for manifest in (ids, whole):
-        del manifest["hash"]  # chunks of other sizes; their hashes are in test_pipeline.py
+        del manifest["hash"]  # the chunk sizes differ; test_pipeline.py tests their hashes
     assert ids == whole
 
 
 def stop_half_way(folder: Path, *options: str, command: list[str] = TOKENIZE, **options_of_start) -> None:
-    """Leave what a run leaves that is killed after its third checkpoint; an earlier output stays."""
+    """Leave the files of a run that is killed after its third checkpoint, and an earlier output."""
     spec = {"command": [*command, *options], "checkpoints": 3}
     code, said = run_crash(folder, spec, **options_of_start)
     assert code == -signal.SIGKILL, said
@@ -117,7 +117,7 @@ def stop_half_way(folder: Path, *options: str, command: list[str] = TOKENIZE, **
 @pytest.mark.parametrize("overwrite", [False, True])
 @pytest.mark.parametrize("power", [False, True])
 def test_stopped_at_any_call_of_the_system(folder, power, overwrite):
-    """kill -9 between any two steps of checkpoints and of the commit, and the same with a loss of power."""
+    """kill -9 between any two steps of checkpoints and of the commit, without and with loss of power."""
     points = None if EXPENSIVE else [*range(-18, 0), *range(4, 80, 25 if overwrite else 6)]
     spec = {"command": TOKENIZE, "points": points, "power": power}
     if overwrite:
@@ -128,7 +128,7 @@ def test_stopped_at_any_call_of_the_system(folder, power, overwrite):
     assert not done.returncode, done.stderr.decode()
     result = json.loads(done.stdout)
     assert result["wrong"] == []
-    assert result["stopped"] >= 3  # how many calls a run makes is the threads' luck: the last may not come
+    assert result["stopped"] >= 3  # the number of calls depends on thread timing
     assert result["resumed"] > result["stopped"] // 4
     check_outputs(folder)
 
@@ -148,7 +148,7 @@ def test_killed_at_any_time(folder):
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_signals_keep_everything_that_was_done(folder, number, code):
-    """The last checkpoint is written when the signal arrives: nothing is done again."""
+    """The signal triggers a last checkpoint, so no work is repeated."""
     text = (folder / "in/a.txt").read_bytes()
     command = ["tokenize", "-", "in/c.txt", *TOKENIZE[2:], "--input-format", "text"]
     pyunitok(folder, *command, stdin=text)
@@ -240,7 +240,7 @@ def test_bytes_written_after_the_last_checkpoint_do_not_matter(folder):
 
 
 def test_what_was_left_out_is_listed_once(folder):
-    """Bad lines before and after the interruption; the list is the same to the byte."""
+    """Bad lines before and after the interruption: the list is byte-identical."""
     lines = [json.dumps({"text": "the cat " * 99} if k % 7 else {"text": k}) for k in range(700)]
     (folder / "bad.jsonl").write_text("\n".join(lines))
     command = [*TOKENIZE_LINES, "--on-error", "skip"]
@@ -259,7 +259,7 @@ def test_what_was_left_out_is_listed_once(folder):
 
 
 def test_a_bad_line_is_skipped_on_resume(folder):
-    """(The error named --on-error skip, which was then refused: 'begun by another command'.) Killed on both sides."""
+    """(--on-error skip was suggested and then rejected: 'begun by another command'.) Both runs are killed."""
     lines = [json.dumps({"text": "the cat " * 99} if k < 400 or k % 7 else {"text": k}) for k in range(700)]
     (folder / "bad.jsonl").write_text("\n".join(lines))
     raises = TOKENIZE_LINES
@@ -301,7 +301,7 @@ def test_damaged_journals(folder):
 
 
 def test_a_read_error(folder, monkeypatch):
-    """It goes away, as those of a network do, and the same command goes on."""
+    """The file system disappears, as network file systems do, and repeating the command resumes."""
     from pyunitok.cli.tokenize import tokenize
     from pyunitok.corpus.raw_file import RawFile
     from pyunitok.errors import InputError
@@ -363,7 +363,7 @@ def test_another_command_is_refused_and_told_why(folder):
 
 
 def test_overwriting_starts_again_and_can_be_gone_on_with(folder):
-    """The older file stays until the new one is whole; without --overwrite the command goes on."""
+    """The older file stays until the new one is complete; the run resumes without --overwrite."""
     finish(folder, *TOKENIZE, "--eod", "7")
     old = (folder / "ids").read_bytes()
     stop_half_way(folder, "--overwrite")
@@ -415,7 +415,7 @@ def test_stdin_is_compared_and_skipped(folder, pack):
 
 
 def test_two_processes_at_one_output(folder):
-    """The second is refused, from the first byte to the last rename, and a dead one holds nothing."""
+    """The second writer is rejected until the last rename, but not if the first is dead."""
     from pyunitok.disk.outfile import OutputLock
     from pyunitok.errors import OutputError
 
@@ -428,7 +428,7 @@ def test_two_processes_at_one_output(folder):
     lock.release()
     lock.release()
     assert not lock.path.exists()
-    lock.path.write_bytes(b"")  # what a killed process leaves
+    lock.path.write_bytes(b"")  # left by a killed process
     finish(folder)
     check_outputs(folder)
 

@@ -1,4 +1,4 @@
-"""What the first bytes say: compressed data under any name, files that are not text, and what directories leave out."""
+"""Sniffing: compressed data under any name, files that are not text, and files that directories skip."""
 
 import bz2
 import gzip
@@ -87,7 +87,7 @@ def test_text(tmp_path, name):
 @pytest.mark.parametrize("name", ["plain.txt", "noname", "a.jsonl", "a.gz", "a.xz"])
 @pytest.mark.parametrize("compression", PACKED)
 def test_compression_by_content(tmp_path, compression, name):
-    """Compressed data under another name became tokens."""
+    """(Compressed data under another name was tokenized.)"""
     path = tmp_path / name
     path.write_bytes(PACKED[compression])
     for options in ({}, {"input_format": "text"}):
@@ -98,7 +98,7 @@ def test_compression_by_content(tmp_path, compression, name):
 
 @pytest.mark.parametrize("name", NOT_TEXT)
 def test_not_text_that_was_compressed(tmp_path, name):
-    """It is seen once it is read."""
+    """Detected when the file is read."""
     path = tmp_path / "a.txt.zst"
     path.write_bytes(zstandard.compress(NOT_TEXT[name][0]))
     with pytest.raises(InputError, match=r"a\.txt\.zst: .*, not text"):

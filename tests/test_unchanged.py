@@ -1,4 +1,4 @@
-"""Files that change while they are read are errors that name them; names that would confuse a terminal are escaped."""
+"""Files that change while they are read are errors; names that would confuse a terminal are escaped."""
 
 import gzip
 import lzma
@@ -108,9 +108,9 @@ def test_changed_parquet(tmp_path):
 
 
 def test_xz_dictionary(tmp_path):
-    """A dictionary of 1.5 GiB was allocated, whatever --max-memory said."""
+    """(A dictionary of 1.5 GiB was allocated, regardless of --max-memory.)"""
     data = bytearray(lzma.compress(b"abc", filters=[{"id": lzma.FILTER_LZMA2, "dict_size": 1 << 16}]))
-    data[16] = 37  # the dictionary's size: 1.5 GiB
+    data[16] = 37  # the dictionary size: 1.5 GiB
     data[20:24] = struct.pack("<I", zlib.crc32(bytes(data[12:20])))
     path = tmp_path / "a.xz"
     path.write_bytes(data)
@@ -121,7 +121,7 @@ def test_xz_dictionary(tmp_path):
 
 
 def test_a_file_named_minus(tmp_path, monkeypatch):
-    """It was read as stdin."""
+    """(It was read as stdin.)"""
     (tmp_path / "-").write_bytes(b"text")
     monkeypatch.chdir(tmp_path)
     for argument in ("*", "?", "[-]", "**", "."):

@@ -1,4 +1,4 @@
-"""Outputs behind URLs: made here, uploaded whole, OUT last; gone on with after failures of the store."""
+"""Outputs at URLs: made locally, uploaded when complete, OUT last; resumed after failures of the store."""
 
 import json
 import os
@@ -28,7 +28,7 @@ NAMES = ["/bucket/ids.u16", "/bucket/ids.u16.ends", "/bucket/ids.u16.json"]
 
 @pytest.fixture
 def corpus(tmp_path):
-    """A folder with a text; the same plan for it again and again."""
+    """A function that plans to tokenize the same text."""
     tok = Tokenizer.from_pieces([bytes([b]) for b in range(256)] + [b"the", b" the"], eod=300)
     (tmp_path / "a.txt").write_bytes(b"the cat and the dog\n" * 500)
 
@@ -126,7 +126,7 @@ def test_passing_errors(corpus):
 @pytest.mark.parametrize("n_arrived", [0, 1, 2])
 @pytest.mark.parametrize("overwrite", [False, True])
 def test_failed_upload_is_gone_on_with(corpus, n_arrived, overwrite, monkeypatch):
-    """The spool stays, OUT is not there, and the same command only uploads; with --overwrite the first time too."""
+    """The spool stays, OUT does not exist, and repeating the command only uploads, also after --overwrite."""
     if overwrite:
         Unreliable().pipe("/bucket/ids.u16", b"old")
     Unreliable.failures["put"] = [None] * n_arrived + [OSError(5, "reset")] * 5
@@ -136,14 +136,14 @@ def test_failed_upload_is_gone_on_with(corpus, n_arrived, overwrite, monkeypatch
     (folder,) = (corpus.folder / "spool").iterdir()
     left = {path.name for path in folder.iterdir()} - {"replaces"}
     assert left == {Path(name).name for name in NAMES}
-    monkeypatch.setattr("pyunitok.run.pipeline._write_blocks", None)  # no work is done again
+    monkeypatch.setattr("pyunitok.run.pipeline._write_blocks", None)  # no work is repeated
     assert corpus() is True
     assert sorted(name for name in far() if not name.endswith(".partial")) == NAMES
     assert not folder.exists()
 
 
 def test_interrupted_work_goes_on_in_the_spool(corpus):
-    """An input that breaks off: what was done stays in the spool; another command there is refused."""
+    """After an input error, the output stays in the spool, and other commands are rejected."""
     (corpus.folder / "a.txt").unlink()
     (corpus.folder / "a.txt").write_bytes(b"the cat and the dog\n" * 500)
 
@@ -201,7 +201,7 @@ def test_urls_that_cannot_be(tmp_path):
 
 @pytest.mark.skipif(sys.platform == "win32", reason="POSIX pipes")
 def test_a_pipe_is_compared_with_what_was_made_of_it(corpus):
-    """Nothing but its bytes tells whether it is the same; also where the run is finished and far away."""
+    """A pipe is verified by its bytes, also if the run is finished at a URL."""
     fifo = corpus.folder / "fifo"
     os.mkfifo(fifo)
     tok = Tokenizer.from_pieces([bytes([b]) for b in range(256)], eod=300)
@@ -239,7 +239,7 @@ def test_spools_are_apart_and_ones_own(tmp_path, monkeypatch):
 
 
 def test_command(tmp_path):
-    """From the shell: memory:// lives in its process only, so OUT is told by what is said."""
+    """From the command line. memory:// exists only in its process, so test the messages."""
     root = Path(__file__).parent.parent
     Tokenizer.from_pieces([bytes([b]) for b in range(256)], eod=300).save(tmp_path / "toy")
     (tmp_path / "a.txt").write_bytes(b"text")

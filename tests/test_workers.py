@@ -1,4 +1,4 @@
-"""Workers: any function of a block over a corpus, in threads, its results in order; and how that stops."""
+"""Workers: a function of blocks over a corpus, in threads, with results in order; and how they stop."""
 
 import contextlib
 import json
@@ -109,7 +109,7 @@ def test_a_fault_does_not_strand_the_blocks_before_it(corpus):
             raise InputError("two")
         if block.number == 0:
             assert failed.wait(10)
-            time.sleep(0.05)  # until everybody has heard of it
+            time.sleep(0.05)  # until all threads have stopped
         value = carry.take(block.number)
         carry.put(block.number + 1, value + 1)
         return value
@@ -125,7 +125,7 @@ def test_leaving_early_wakes_those_who_wait(corpus):
     carry = Carry(0)
 
     def work(block):
-        return carry.take(block.number)  # nobody puts any more
+        return carry.take(block.number)  # no value is ever put
 
     reading = Reading(find([str(corpus / "a.txt")]), ReadingOptions(threads=3, block_bytes=20), split=anywhere)
     workers = Workers(reading, work, carry=carry)

@@ -1,4 +1,4 @@
-"""zstd, gzip, bzip2, xz and plain streams: whole, cut at every byte, damaged, in odd pieces; bombs."""
+"""zstd, gzip, bzip2, xz and plain streams: complete, truncated at every byte, damaged, in odd pieces; bombs."""
 
 import bz2
 import gzip
@@ -31,7 +31,7 @@ def frame(data, level=3, window_log=None, **options):
 
 
 def frame_of_blocks(data, block_bytes, **options):
-    """Unknown content size, a block for every block_bytes."""
+    """A frame of unknown content size, with a block for every block_bytes."""
     parameters = zstandard.ZstdCompressionParameters.from_level(3, write_checksum=True, **options)
     compressor = zstandard.ZstdCompressor(compression_params=parameters).compressobj()
     out = b""
@@ -46,7 +46,7 @@ def skippable(content, low=0):
 
 
 def seekable(pieces):
-    """The seekable format: a frame for each piece, then a table of them in a skippable frame."""
+    """The seekable format: a frame for each piece, and a seek table in a skippable frame."""
     frames = [frame(piece, write_checksum=False) for piece in pieces]
     table = b"".join(
         struct.pack("<III", len(f), len(p), xxhash.xxh64_intdigest(p) & 0xFFFFFFFF)
@@ -79,7 +79,7 @@ ZST = {
 
 
 def stream_of(data, compression, tmp_path=None, odd=None):
-    """A stream over `data`, whose file gives odd pieces where odd is a seed."""
+    """A stream over `data`; with a seed `odd`, the file returns pieces of random sizes."""
     if odd is not None:
         raw = RawFile.__new__(RawFile)
         raw.name, raw.position, raw._ahead, raw._end, raw._file = "test", 0, b"", None, streams.OddFile(data, odd)
@@ -122,7 +122,7 @@ def test_zst_cut_at_every_byte(name):
 
 
 def frame_ends(data):
-    """By zstandard's own account, one frame after the other."""
+    """Decompress frame by frame with zstandard alone."""
     ends, rest = set(), data
     while rest:
         if rest[1:4] == b"\x2a\x4d\x18":
@@ -148,7 +148,7 @@ def test_zst_flipped_bits():
                 assert str(error).startswith("test: byte ")
                 n_refused += 1
             else:
-                assert got == want  # a window larger than need be, say
+                assert got == want  # for example, a larger window than necessary
     assert n_refused > 7.8 * len(data)
 
 
@@ -156,7 +156,7 @@ def test_zst_corrupt_frame_is_named(tmp_path):
     frames = [frame(part) for part in (TEXT[:500], TEXT[500:600], TEXT[600:])]
     for i in range(3):
         damaged = bytearray(frames[i])
-        damaged[-1] ^= 1  # of the checksum
+        damaged[-1] ^= 1  # the checksum
         data = b"".join([*frames[:i], bytes(damaged), *frames[i + 1 :]])
         at = len(b"".join(frames[:i]))
         for size in (1, 100, 1 << 20):
@@ -183,7 +183,7 @@ def test_zst_dictionary_and_window():
 
 
 def test_zst_bomb(tmp_path):
-    """100 MB of zeros, in 64 KiB buffers: neither Python's memory nor the process's grows."""
+    """100 MB of zeros, in 64 KiB buffers: the memory of Python and the process does not grow."""
     path = tmp_path / "bomb.zst"
     path.write_bytes(frame(bytes(100_000_000)))
     check_bomb(path, "zst")
@@ -212,7 +212,7 @@ def check_bomb(path, compression):
 
 
 def peak_rss():
-    """Of this process so far, in KiB; 0 where that is not to be had."""
+    """The peak memory of this process in KiB; 0 if it is not available."""
     if sys.platform != "linux":
         return 0
     import resource
@@ -325,13 +325,13 @@ def test_members_cut_at_every_byte(kind):
 @pytest.mark.parametrize("kind", COMPRESS)
 def test_members_corrupt(kind):
     data = COMPRESS[kind](PARTS[0])
-    first_protected = {"gz": 10, "bz2": 4, "xz": 0}[kind]  # before it lie flags, a time, a level
+    first_protected = {"gz": 10, "bz2": 4, "xz": 0}[kind]  # earlier bytes are flags, a time, a level
     n_same = 0
     for at in range(first_protected, len(data)):
         damaged = bytearray(data + data)
         damaged[len(data) + at] ^= 1
         stream = stream_of(bytes(damaged), kind, odd=at)
-        if kind == "bz2" and at == len(data) - 1:  # the last bits only fill the byte
+        if kind == "bz2" and at == len(data) - 1:  # the last bits are padding
             n_same += streams.read_all(stream, 1000) == PARTS[0] * 2
             continue
         with pytest.raises(InputError, match=rf"test: byte \d+: .*(member|stream) that begins at byte {len(data)}"):
@@ -353,10 +353,10 @@ def test_xz_padding_is_whole():
 
 
 def test_xz_dictionary_is_bounded():
-    """A stream that asks for 4 GiB - 1 of dictionary is refused, not allocated."""
+    """A stream with a dictionary of 4 GiB - 1 is rejected without allocating it."""
     filters = [{"id": lzma.FILTER_LZMA2, "preset": 0}]
     data = bytearray(lzma.compress(TEXT, filters=filters))
-    data[16] = 40  # the block header's dictionary size: 2^32 - 1
+    data[16] = 40  # the dictionary size in the block header: 2^32 - 1
     data[12 + 8 : 12 + 12] = zlib.crc32(bytes(data[12 : 12 + 8])).to_bytes(4, "little")
     with pytest.raises(InputError, match="needs more than"):
         streams.read_all(stream_of(bytes(data), "xz", odd=1), 1000)
