@@ -197,7 +197,7 @@ def test_killed_while_rolling_back(folder, toy, monkeypatch):
 
     for place in ("state_at", "cut"):
         monkeypatch.setattr(f"pyunitok.disk.outfile.OutFile.{place}", kill)
-        monkeypatch.setattr(Writer, "keep", lambda _: None)
+        monkeypatch.setattr(Writer, "last_checkpoint", lambda _: None)
         with pytest.raises(Killed):
             run(toy, "ids", "skip-file")
         monkeypatch.undo()
@@ -337,7 +337,7 @@ def test_a_position_behind_the_end(folder, toy, monkeypatch):
         pyunitok.tokenize("in/0.txt", "ids", toy, separator="\n", threads=1, block_bytes=3000)
     monkeypatch.setattr(Writer, "append", append)
     rewritten(far_behind)
-    with pytest.raises(OutputError, match="behind the end of an input"):
+    with pytest.raises(OutputError, match="past the end of an input"):
         pyunitok.tokenize("in/0.txt", "ids", toy, separator="\n")
 
 

@@ -241,7 +241,7 @@ def test_null_is_an_error():
     [
         ("txt", r"^test: no column 'txt' \(of 'txt'\); there are: id, text, a$"),
         ("a.c", r"^test: no column 'c' \(of 'a.c'\); there are: id, b$"),
-        ("text.b", "'b' of 'text.b' is a field of a column of string, which has no fields"),
+        ("text.b", "'b' of 'text.b' cannot be a field of a column of string, which has no fields"),
         ("id", "the column 'id' holds int64, not strings"),
         ("a", "the column 'a' holds struct"),
         ("", "no column ''"),

@@ -401,7 +401,7 @@ def test_stdin_is_compared_and_skipped(folder, pack):
         begin = at // 131_072 * 131_072
         end = min(begin + 131_072, n_known)
         assert f"<stdin>: not the input of the interrupted run: its bytes {begin} to {end} differ" in said
-    assert "it ends at byte 50000 and had " in finish(folder, *command, stdin=pack(text[:50_000]), code=1)
+    assert "it ends at byte 50000 but had " in finish(folder, *command, stdin=pack(text[:50_000]), code=1)
     assert "resuming after" in finish(folder, *command, stdin=pack(text))
     for suffix in ("", ".ends"):
         assert (folder / f"ids{suffix}").read_bytes() == (folder / f"piped{suffix}").read_bytes()

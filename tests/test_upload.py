@@ -234,7 +234,7 @@ def test_spools_are_apart_and_ones_own(tmp_path, monkeypatch):
         assert parent.stat().st_mode & 0o777 == 0o700
         monkeypatch.setattr(os, "getuid", lambda: 54321)
         (tmp_path / "pyunitok-54321").symlink_to(parent)
-        with pytest.raises(OutputError, match="belongs to another user; name another place with --spool"):
+        with pytest.raises(OutputError, match="belongs to another user; name another folder with --spool"):
             Spool("unreliable://a/ids")
 
 

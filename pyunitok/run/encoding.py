@@ -44,8 +44,8 @@ class Encoded:
 
 
 class Encoder:
-    """Thread-safe. Scratches outlive a run, because a scratch learns from its first 16 MB of text, and a unit of a run on
-    a cluster is not much larger.
+    """Thread-safe. Scratches outlive a run, because a scratch learns from its first 16 MB of text, and a unit of a run
+    on a cluster is not much larger.
 
     carry  the encoder's state between two parts of a document, in hexadecimal, for Workers
     """
