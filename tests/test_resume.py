@@ -401,13 +401,13 @@ def test_stdin_is_compared_and_skipped(folder, pack):
         begin = at // 131_072 * 131_072
         end = min(begin + 131_072, n_known)
         assert f"<stdin>: not the input of the interrupted run: its bytes {begin} to {end} differ" in said
-    assert "it ends at byte 50000 but had " in finish(folder, *command, stdin=pack(text[:50_000]), code=1)
+    assert "it ends at byte 50000, but had " in finish(folder, *command, stdin=pack(text[:50_000]), code=1)
     assert "resuming after" in finish(folder, *command, stdin=pack(text))
     for suffix in ("", ".ends"):
         assert (folder / f"ids{suffix}").read_bytes() == (folder / f"piped{suffix}").read_bytes()
     assert "already complete" in finish(folder, *command, stdin=pack(text))
     assert "its bytes 0 to 131072 differ" in finish(folder, *command, stdin=pack(b"x" + text[1:]), code=1)
-    assert f"it continues after byte {len(text)}" in finish(folder, *command, stdin=pack(text + b"x"), code=1)
+    assert f"it is longer than {len(text)}" in finish(folder, *command, stdin=pack(text + b"x"), code=1)
     assert f"it ends at byte {len(text) - 1}" in finish(folder, *command, stdin=pack(text[:-1]), code=1)
 
 

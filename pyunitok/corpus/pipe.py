@@ -62,7 +62,7 @@ class PipeStream:
         piece = memoryview(bytearray(PIECE_BYTES))
         self._check()
         if self._stream.readinto(piece[:1]):
-            raise self._differs(f"it is longer than {self._known.n_bytes} bytes, where it ended before")
+            raise self._differs(f"it is longer than {self._known.n_bytes} bytes, its length before")
 
     def compressed_position(self) -> int:
         return self._stream.compressed_position()
