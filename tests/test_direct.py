@@ -74,7 +74,7 @@ def test_files_that_exist_are_seen_before_the_work(folder):
         folder, "tokenize", "a.txt", "-o", "out/ids.bin", "-m", "toy", "--format", "megatron", code=1
     ).stderr.decode()
     assert "does not apply to megatron" in run(folder, "--format", "megatron", "--shards", "2", code=1)
-    assert "need --format" in run(folder, "--val-fraction", "0.1", code=2)
+    assert "require --format" in run(folder, "--val-fraction", "0.1", code=2)
 
 
 def killed_at(k, arguments):

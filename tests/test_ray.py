@@ -343,7 +343,7 @@ def test_what_the_command_refuses(invoke, rwkv_path):
         (["-o", "ids", "--unit", "1K"], "--unit and --keep-parts require --ray"),
         (["-o", "ids", "--ray", "auto", "--shard", "0/2"], "--ray divides the run itself; remove --shard"),
         (["-o", "memory://a/ids", "--ray", "auto"], "--ray requires an OUT on a file system that all machines see"),
-        (["-o", "ids", "--ray", "auto", "--keep-parts", "--format", "npy"], "--format needs OUT, and --keep-parts"),
+        (["-o", "ids", "--ray", "auto", "--keep-parts", "--format", "npy"], "--format converts OUT, but --keep-parts"),
         (["-o", "ids", "--ray", "127.0.0.1:1"], "no Ray cluster answers at 127.0.0.1:1"),
         (["-o", "ids", "--ray", ""], "the address of the Ray cluster is empty; give auto, local or HOST:PORT"),
     ]:

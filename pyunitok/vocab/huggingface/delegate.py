@@ -63,7 +63,7 @@ class DelegatedRules:
         self.library = self._opened(False)
         self.kind = type(self.library.model).__name__.lower()
         self.summary = f"{type(self.library.model).__name__}, by {self.algorithm}"
-        self._decoders = {part.get("type") for part in _all_parts(json.loads(document).get("decoder"))}
+        self._decoders = {str(part.get("type")) for part in _all_parts(json.loads(document).get("decoder"))}
 
     def _opened(self, special_is_text: bool) -> Any:
         message = f"{self._reason}; {self.algorithm} cannot load it either"
