@@ -202,7 +202,7 @@ def test_damaged_bytes(junk: bytes, at: int, n_lost: int) -> None:
     [b"", b"\n", b"\n\n\n\n\n\n\n\n\n\n\n\n\n", b"\n{}", b'\n{"a": 1}', b"{", b"\n  {\n    \"model\": {}\n}",
      b"1 'a' 1\n", b"\x0a", b"\x0a\x05\x0a\x05ab", b"\x89UTK", b"\n\x09text, text"],
 )  # fmt: skip
-def test_what_is_no_model(head: bytes) -> None:
+def test_what_is_not_a_model(head: bytes) -> None:
     assert not sentencepiece.looks_like_model(head)
 
 

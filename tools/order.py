@@ -63,9 +63,20 @@ def public_names() -> dict[str, str]:
     raise AssertionError("pyunitok/__init__.py has no _LAZY")
 
 
-def imports_of(path: Path, names: dict[str, str]) -> Iterator[tuple[int, str]]:
+def modules() -> Iterator[tuple[Path, ast.Module]]:
+    """(path within the tree, syntax tree) of every module of the package."""
+    for path in sorted((ROOT / "pyunitok").rglob("*.py")):
+        yield path.relative_to(ROOT), ast.parse(path.read_text(encoding="utf-8"))
+
+
+def dotted(where: Path) -> str:
+    """The name of a module within the package: run.plan for pyunitok/run/plan.py."""
+    return ".".join(where.with_suffix("").parts[1:])
+
+
+def imports_of(tree: ast.Module, names: dict[str, str]) -> Iterator[tuple[int, str]]:
     """(line, module within pyunitok) for everything of this package that a file imports or uses by `pyunitok.NAME`."""
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             yield from ((node.lineno, name.name[9:]) for name in node.names if name.name.startswith("pyunitok."))
         elif isinstance(node, ast.ImportFrom) and node.module == "pyunitok":
@@ -82,17 +93,16 @@ def imports_of(path: Path, names: dict[str, str]) -> Iterator[tuple[int, str]]:
 def upward_imports() -> Iterator[str]:
     names = public_names()
     used = set()
-    for path in sorted((ROOT / "pyunitok").rglob("*.py")):
-        room = path.relative_to(ROOT / "pyunitok").with_suffix("").parts[0]
+    for where, tree in modules():
+        importer = dotted(where)
+        room = importer.split(".")[0]
         if room == "__init__":
             continue
-        where = path.relative_to(ROOT)
         if room not in RANK:
             yield f"{where}: tools/order.py does not know where {room} belongs"
             continue
-        for line, module in imports_of(path, names):
+        for line, module in imports_of(tree, names):
             target = module.split(".")[0]
-            importer = ".".join(path.relative_to(ROOT / "pyunitok").with_suffix("").parts)
             if (importer, module) in EXCEPTIONS:
                 used.add((importer, module))
             elif target in RANK and RANK[target] > RANK[room]:
@@ -102,11 +112,11 @@ def upward_imports() -> Iterator[str]:
 
 
 def late_imports() -> Iterator[str]:
-    for path in sorted((ROOT / "pyunitok").rglob("*.py")):
-        if path == ROOT / "pyunitok/__init__.py":
+    for where, tree in modules():
+        if dotted(where) == "__init__":
             continue
         late = set()
-        for scope in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for scope in ast.walk(tree):
             is_typing = isinstance(scope, ast.If) and ast.unparse(scope.test) == "TYPE_CHECKING"
             if is_typing or isinstance(scope, ast.FunctionDef | ast.AsyncFunctionDef):
                 for node in ast.walk(scope):
@@ -114,16 +124,15 @@ def late_imports() -> Iterator[str]:
                         module = str(node.module) if isinstance(node, ast.ImportFrom) else node.names[0].name
                         if not f"{module}.".startswith(tuple(f"{name}." for name in OPTIONAL)):
                             late.add((node.lineno, module))
-        where = path.relative_to(ROOT)
         yield from (f"{where}:{line}: {module} is not imported at the top" for line, module in sorted(late))
 
 
 def circles() -> Iterator[str]:
     """The first circle of modules that import each other."""
     names, graph = public_names(), {}
-    for path in (ROOT / "pyunitok").rglob("*.py"):
-        module = ".".join(path.relative_to(ROOT / "pyunitok").with_suffix("").parts).removesuffix(".__init__")
-        graph[module] = {name for _, name in imports_of(path, names)} if module != "__init__" else set()
+    for where, tree in modules():
+        module = dotted(where).removesuffix(".__init__")
+        graph[module] = {name for _, name in imports_of(tree, names)} if module != "__init__" else set()
     try:
         TopologicalSorter(graph).prepare()
     except CycleError as error:
@@ -131,12 +140,12 @@ def circles() -> Iterator[str]:
 
 
 def repeated_classes() -> Iterator[str]:
-    where: dict[str, list[str]] = {}
-    for path in sorted((ROOT / "pyunitok").rglob("*.py")):
-        for node in ast.parse(path.read_text(encoding="utf-8")).body:
-            if isinstance(node, ast.ClassDef) and (path.stem, node.name) not in IMITATED:
-                where.setdefault(node.name, []).append(f"{path.relative_to(ROOT)}:{node.lineno}")
-    yield from (f"{', '.join(places)}: classes of one name, {name}" for name, places in where.items() if places[1:])
+    found: dict[str, list[str]] = {}
+    for where, tree in modules():
+        for node in tree.body:
+            if isinstance(node, ast.ClassDef) and (where.stem, node.name) not in IMITATED:
+                found.setdefault(node.name, []).append(f"{where}:{node.lineno}")
+    yield from (f"{', '.join(places)}: classes of one name, {name}" for name, places in found.items() if places[1:])
 
 
 def tracked(*patterns: str) -> list[Path]:
@@ -181,23 +190,22 @@ def unfound_packages() -> Iterator[str]:
 
 def library_uses() -> Iterator[str]:
     """Uses of the compiled library outside pyunitok/_c."""
-    for path in sorted((ROOT / "pyunitok").rglob("*.py")):
-        if path.parent == ROOT / "pyunitok/_c":
+    for where, tree in modules():
+        if where.parts[1] == "_c":
             continue
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for node in ast.walk(tree):
             names = {name.name for name in getattr(node, "names", []) if isinstance(name, ast.alias)}
             names.add(getattr(node, "module", ""))
             is_call = str(getattr(node, "attr", "")).lower().startswith("unitok_")
             if is_call or names & {"pyunitok._lib", "_lib", "ffi", "lib"}:
-                yield f"{path.relative_to(ROOT)}:{node.lineno}: only pyunitok/_c uses the C library"  # type: ignore[attr-defined]
+                yield f"{where}:{node.lineno}: only pyunitok/_c uses the C library"  # type: ignore[attr-defined]
 
 
 def private_uses() -> Iterator[str]:
     """Uses of private attributes that only other rooms define; the methods of named tuples are public."""
     uses, rooms = [], defaultdict(set)
-    for path in sorted((ROOT / "pyunitok").rglob("*.py")):
-        where = path.relative_to(ROOT)
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for where, tree in modules():
+        for node in ast.walk(tree):
             if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load):
                 uses.append((where, node.lineno, node.attr))
             else:

@@ -1,8 +1,8 @@
-"""encode_batch: many documents, over threads, into one packed list of ids.
+"""encode_batch() encodes many documents in threads into one packed list of ids.
 
-    documents   | d0 d1 d2 d3 | d4 d5 | d6 … |      each thread takes a run of about as many bytes
-    one array   | ids ···     | ids ··| ids · |     and into its own region: an id takes a byte of text, or more
-                | ids | ids | ids |                 at the end the gaps are closed and what is left over is given back
+    documents   | d0 d1 d2 d3 | d4 d5 | d6 … |      each thread takes consecutive documents, about equally many bytes
+    one array   | ids ···     | ids ··| ids · |     and has its own region: a text has at most one id per byte
+                | ids | ids | ids |                 finally the gaps are closed and unused memory is returned
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from pyunitok.errors import OptionError
 from pyunitok.model.codec import Codec
 from pyunitok.packed import Bytes, Ids, Offsets, Packed, as_bytes
 
-GROUP_BYTES = 1 << 20  # documents are packed and encoded in groups of this size: what fits a core's cache
-WHOLE_BYTES = 4096  # documents of this size on average are encoded where they lie: packing them would cost a tenth
+GROUP_BYTES = 1 << 20  # documents are packed and encoded in groups of this size, which fits in a core's cache
+WHOLE_BYTES = 4096  # documents of this average size are not packed, which would take a tenth of the time
 THREAD_BYTES = 1 << 20  # a thread is worth starting for this much text
 
 
@@ -31,13 +31,13 @@ def available_cores() -> int:
 
 
 def check_threads(threads: int | None) -> None:
-    """OptionError for less than one thread; None stands for a number that we choose."""
+    """OptionError for less than one thread. None is valid: the callee chooses the number."""
     if threads is not None and threads < 1:
         raise OptionError(f"threads must be at least 1, not {threads}; leave it out to use every core")
 
 
 def threads_or_cores(threads: int | None) -> int:
-    """As many as given, or one per core; OptionError as check_threads."""
+    """`threads`, or one per core if it is None. OptionError like check_threads()."""
     check_threads(threads)
     return threads or available_cores()
 
@@ -46,11 +46,11 @@ class BatchDocuments(Protocol):
     sizes: Offsets
 
     def encode(self, scratch: c_scratch.Scratch, begin: int, end: int, region: Ids) -> Offsets:
-        """Encode documents begin..end-1 into `region`; int64[end - begin + 1]: their offsets there."""
+        """Encode documents begin..end-1 into `region`. Returns int64[end - begin + 1], their offsets there."""
 
 
 class PackedDocuments:
-    """Documents that are a packed list already."""
+    """Documents in a packed list."""
 
     def __init__(self, packed: Packed) -> None:
         if packed.data.dtype != np.uint8:
@@ -64,7 +64,7 @@ class PackedDocuments:
 
 
 class ListedDocuments:
-    """Documents as separate bytes."""
+    """Documents as a list of bytes objects."""
 
     def __init__(self, items: list[bytes]) -> None:
         self._items = items
@@ -89,9 +89,9 @@ def _encode_groups(
     region: Ids,
     packed: Callable[[int, int], tuple[Bytes, Offsets]],
 ) -> Offsets:
-    """Encode documents, which begin at `starts`, in groups of some GROUP_BYTES; packed(first, stop) gives a group.
+    """Encode documents, which begin at `starts`, in groups of about GROUP_BYTES; packed(first, stop) returns a group.
 
-    Between groups Python lives: Ctrl-C works however much there is.
+    Python checks for Ctrl-C between groups.
     """
     offsets, first, n_docs = np.zeros(len(starts), np.int64), 0, len(starts) - 1
     while first < n_docs:
@@ -119,21 +119,21 @@ def encode_batch(codec: Codec, documents: BatchDocuments, threads: int | None) -
 
 
 def _into_one_array(codec: Codec, documents: BatchDocuments, cuts: list[int], bounds: list[int]) -> Packed:
-    """Ids of a text are at most as many as its bytes: so every part has its place in one array before it is encoded."""
-    room = [bound + part * library.ENCODE_SLACK for part, bound in enumerate(bounds)]
-    ids = np.empty(room[-1] + library.ENCODE_SLACK, codec.dtype)
+    """A text has at most one id per byte, so the region of every part in one array is known before it is encoded."""
+    regions = [bound + part * library.ENCODE_SLACK for part, bound in enumerate(bounds)]
+    ids = np.empty(regions[-1] + library.ENCODE_SLACK, codec.dtype)
 
     def encode_part(part: int) -> Offsets:
         with codec.scratch() as scratch:
-            return documents.encode(scratch, cuts[part], cuts[part + 1], ids[room[part] : room[part + 1]])
+            return documents.encode(scratch, cuts[part], cuts[part + 1], ids[regions[part] : regions[part + 1]])
 
-    room[-1] += library.ENCODE_SLACK  # after the last part, too
+    regions[-1] += library.ENCODE_SLACK  # after the last part, too
     parts = _map(encode_part, len(cuts) - 1)
     end = 0
     for part, ends in enumerate(parts):
         count = int(ends[-1])
         if part:
-            ids[end : end + count] = ids[room[part] : room[part] + count]
+            ids[end : end + count] = ids[regions[part] : regions[part] + count]
             ends += end
         end += count
     ids.resize(end, refcheck=False)
@@ -141,18 +141,18 @@ def _into_one_array(codec: Codec, documents: BatchDocuments, cuts: list[int], bo
 
 
 def _into_several(codec: Codec, documents: BatchDocuments, cuts: list[int], bounds: list[int]) -> Packed:
-    """The number of ids is not known in advance: every part has an array that grows until they fit."""
+    """A text may have more ids than bytes, so every part has an array that is doubled until they fit."""
 
     def encode_part(part: int) -> tuple[Ids, Offsets]:
-        room = c_scratch.capacity_for(bounds[part + 1] - bounds[part])
+        capacity = c_scratch.capacity_for(bounds[part + 1] - bounds[part])
         with codec.scratch() as scratch:
             while True:
-                ids: Ids = np.empty(room, codec.dtype)
+                ids: Ids = np.empty(capacity, codec.dtype)
                 try:
                     ends = documents.encode(scratch, cuts[part], cuts[part + 1], ids)
                     return ids[: ends[-1]], ends
                 except library.CapacityError:
-                    room *= 2
+                    capacity *= 2
 
     parts = _map(encode_part, len(cuts) - 1)
     offsets, end = [np.zeros(1, np.int64)], 0

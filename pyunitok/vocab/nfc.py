@@ -118,14 +118,7 @@ class NfcScratch(c_scratch.Scratch):
     def encode_each(self, texts: list[bytes], ids: Ids) -> Offsets:
         return super().encode_each([normalize(text) for text in texts], ids)
 
-    def encode_batch(
-        self,
-        data: Bytes,
-        offsets: Offsets,
-        ids: Ids,
-        id_offsets: Offsets,
-        **options: Any,
-    ) -> int:
+    def encode_batch(self, data: Bytes, offsets: Offsets, ids: Ids, id_offsets: Offsets, **options: Any) -> int:
         data, offsets = normalize_packed(data, offsets)
         return super().encode_batch(data, offsets, ids, id_offsets, **options)
 
@@ -137,9 +130,7 @@ def split(text: bytes | bytearray | memoryview) -> int:
     or moves a newline, and BytePiece restarts after it, so both sides can be processed independently.
     """
     view = np.frombuffer(text, np.uint8)
-    is_newline = view == _NEWLINE
+    is_newline = view == ord("\n")
     places = np.flatnonzero(is_newline[:-1] & ~is_newline[1:] & (view[1:] & 0xC0 != 0x80))
     return int(places[-1]) + 1 if len(places) else 0
 
-
-_NEWLINE = ord("\n")
