@@ -38,11 +38,13 @@ ROOMS = [
     ["_c", "errors", "packed", "interrupts", "sharing"],
     ["_lib"],
 ]
-# May be imported inside functions: not every installation has them, or what they import. tqdm is here because it looks
-# itself up among all installed distributions, a tenth of a short run, and only terminals need it. Everything else is
-# imported at the top of a module; only pyunitok/__init__.py has lazy names, and cli/ a table of commands.
+# Functions may import these, because not every installation has them or their dependencies. Two are always installed
+# but slow: tqdm takes a tenth of a short run, to look itself up among all distributions, and only terminals need it;
+# protobuf takes 10 ms, and only SentencePiece models need it. Everything else is imported at the top of a module; only
+# pyunitok/__init__.py has lazy names, and cli/ has a table of commands.
 OPTIONAL = (
-    "bz2", "datatrove", "emoji", "fcntl", "fsspec", "huggingface_hub", "kaomoji_dataset", "lzma", "matplotlib",
+    "bz2", "datatrove", "emoji", "fcntl", "fsspec", "google.protobuf", "huggingface_hub", "kaomoji_dataset", "lzma",
+    "matplotlib",
     "pyarrow", "pyunitok.index.page", "ray", "regex", "starlette", "tokenizers", "tqdm", "uvicorn",
 )  # fmt: skip
 # (module, class) of interfaces that have another library's names; other classes have names of their own.

@@ -11,7 +11,6 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from google.protobuf.message import DecodeError
 
 from pyunitok._c import library
 from pyunitok._c import text as c_text
@@ -189,8 +188,8 @@ def _read_usual(data: bytes, name: str) -> Found | None:
     if (read := read_proto(data)) is None:
         return None
     try:
-        proto = sentencepiece_proto.message("ModelProto").FromString(read.rest)
-    except DecodeError:
+        proto = sentencepiece_proto.parse("ModelProto", read.rest)
+    except ValueError:
         return None
     trainer, info = proto.trainer_spec, read.info
     if proto.normalizer_spec.precompiled_charsmap:  # C did not recognise its tag
@@ -221,12 +220,10 @@ def _read_any(data: bytes, name: str) -> Found:
 
 
 def _parse(data: bytes, name: str) -> Any:
-    proto = sentencepiece_proto.message("ModelProto")()
     try:
-        proto.ParseFromString(data)
-    except DecodeError as error:
+        return sentencepiece_proto.parse("ModelProto", data)
+    except ValueError as error:
         raise ModelFormatError(f"{name}: not a SentencePiece model, or damaged: {error}") from None
-    return proto
 
 
 def read_normalization(spec: Any, name: str) -> Normalization:

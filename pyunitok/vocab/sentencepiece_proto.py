@@ -13,8 +13,6 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
-
 PACKAGE = "pyunitok.sentencepiece"
 
 # message: {number: (name, type, default or None)}. "*" after a type means repeated. An enum type is a key of ENUMS.
@@ -102,6 +100,16 @@ def message(name: str) -> Any:
     return _classes()(name)
 
 
+def parse(name: str, data: bytes) -> Any:
+    """A message of FIELDS from its bytes. ValueError if they are invalid."""
+    from google.protobuf.message import DecodeError
+
+    try:
+        return message(name).FromString(data)
+    except DecodeError as error:
+        raise ValueError(str(error)) from None
+
+
 @functools.cache
 def _classes() -> Callable[[str], Any]:
     return classes(PACKAGE, FIELDS)
@@ -114,6 +122,8 @@ def classes(package: str, fields: Fields, *, closed: tuple[str, ...] = ()) -> Ca
     fields   an enum of ENUMS is nested in the message that has a field of that type
     closed   messages without extensions
     """
+    from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
+
     file = descriptor_pb2.FileDescriptorProto(name=f"{package}.proto", package=package, syntax="proto2")
     declared: dict[str, Any] = {}
     for name, of_message in fields.items():

@@ -6,8 +6,6 @@ import os
 from pathlib import Path
 from typing import Any
 
-from google.protobuf.message import DecodeError
-
 from pyunitok._c import text as c_text
 from pyunitok.compat.sentencepiece import arguments
 from pyunitok.compat.sentencepiece.errors import FileError, ModelError, read_file
@@ -115,8 +113,8 @@ def _serialized(message: Any) -> bytes:
 
 def _parse(name: str, data: bytes) -> Any:
     try:
-        return sentencepiece_proto.message(name).FromString(data)
-    except DecodeError as error:
+        return sentencepiece_proto.parse(name, data)
+    except ValueError as error:
         raise ModelError(f"not a {name}, or damaged: {error}") from None
 
 
