@@ -193,30 +193,86 @@ static int line_take_text(line *l)
     return 1;
 }
 
-/* Reads the object that begins at the next byte, up to its end. Returns 0 where the line is no
- * JSON; else l->error says whether it has the text.
+/* What is open around the next byte of a line. Bit d of `objects` says that the bracket at depth d
+ * is an object's, not an array's; `matched` is explained at the top of this file. */
+typedef struct nesting {
+    uint64_t objects[MAX_DEPTH / 64];
+    int64_t depth;
+    int64_t matched;
+} nesting;
+
+static int nesting_open(nesting *open, int is_object)
+{
+    if (open->depth == MAX_DEPTH) return 0;
+    uint64_t bit = 1ULL << (open->depth & 63), *word = &open->objects[open->depth++ >> 6];
+    *word = is_object ? *word | bit : *word & ~bit;
+    return 1;
+}
+
+static int nesting_is_object(const nesting *open)
+{
+    return open->objects[(open->depth - 1) >> 6] >> ((open->depth - 1) & 63) & 1;
+}
+
+static void nesting_close(nesting *open)
+{
+    if (open->depth == open->matched + 1 && open->matched > 0) open->matched--;
+    open->depth--;
+}
+
+/* Reads a name, its colon, and the value if it is the text. Returns 1 if the value has been read, 0
+ * if the next byte begins it, -1 if the line is not JSON.
  *
- *     key    reads a name and its colon; a text that it leads to is taken, and 3 comes next
+ * A name is compared with the path only in an object on the path. Whatever such a member holds, it
+ * replaces the text of an earlier member of the same name. */
+static int line_read_member(line *l, nesting *open)
+{
+    int is_match = 0;
+    if (line_peek(l) != '"') {
+        line_fail(l, UNITOK_JSON_KEY);
+        return -1;
+    }
+    if (open->depth == open->matched + 1) is_match = line_read_key(l, open->matched);
+    else if (!line_skip_string(l)) is_match = -1;
+    if (is_match < 0) return -1;
+    if (line_skip_space(l) != ':') {
+        line_fail(l, UNITOK_JSON_COLON);
+        return -1;
+    }
+    l->i++;
+    uint8_t c = line_skip_space(l);
+    if (!is_match) return 0;
+    line_note(l, UNITOK_JSON_MISSING, -1);
+    if (open->matched + 1 == l->path->n_names) {
+        if (c == '"') return line_take_text(l) ? 1 : -1;
+        line_note(l, UNITOK_JSON_NOT_STRING, l->i);
+    } else if (c == '{') {
+        open->matched++;
+    } else {
+        line_note(l, UNITOK_JSON_NOT_OBJECT, l->i);
+        l->detail = (int32_t)open->matched;
+    }
+    return 0;
+}
+
+/* Reads the object that begins at the next byte, up to its end. Returns 0 if the line is not JSON;
+ * otherwise l->error says whether it has the text.
+ *
  *     value  reads a value, or opens an object or array
  *     after  reads a comma, or closes objects and arrays
+ *     key    reads a member up to its value, or past the value if that is the text
  */
 static int line_read_object(line *l)
 {
-    /* bit d: what is open at depth d is an object, not an array */
-    uint64_t objects[MAX_DEPTH / 64] = {0};
-    int64_t depth = 0, matched = 0;
+    nesting open = {{0}, 0, 0};
     uint8_t c = '{';
     line_note(l, UNITOK_JSON_MISSING, -1);
 
 value:
     if (c == '{' || c == '[') {
-        if (depth == MAX_DEPTH) return line_fail(l, UNITOK_JSON_DEPTH);
-        uint64_t bit = 1ULL << (depth & 63);
-        if (c == '{') objects[depth >> 6] |= bit;
-        else objects[depth >> 6] &= ~bit;
-        depth++;
-        l->i++;
         uint8_t close = (uint8_t)(c + 2); /* { | } and [ \ ] */
+        if (!nesting_open(&open, c == '{')) return line_fail(l, UNITOK_JSON_DEPTH);
+        l->i++;
         c = line_skip_space(l);
         if (c == close) goto after;
         if (close == '}') goto key;
@@ -227,7 +283,7 @@ value:
 
 after:
     for (;;) {
-        int is_object = objects[(depth - 1) >> 6] >> ((depth - 1) & 63) & 1;
+        int is_object = nesting_is_object(&open);
         if (c == ',') {
             l->i++;
             c = line_skip_space(l);
@@ -236,38 +292,16 @@ after:
         }
         if (c != (is_object ? '}' : ']')) return line_fail(l, UNITOK_JSON_COMMA);
         l->i++;
-        if (depth == matched + 1 && matched > 0) matched--;
-        if (--depth == 0) return 1;
+        nesting_close(&open);
+        if (open.depth == 0) return 1;
         c = line_skip_space(l);
     }
 
-key:
-    if (c != '"') return line_fail(l, UNITOK_JSON_KEY);
-    int is_match = 0;
-    if (depth == matched + 1) {
-        is_match = line_read_key(l, matched);
-        if (is_match < 0) return 0;
-    } else if (!line_skip_string(l)) {
-        return 0;
-    }
-    if (line_skip_space(l) != ':') return line_fail(l, UNITOK_JSON_COLON);
-    l->i++;
+key:;
+    int read = line_read_member(l, &open);
+    if (read < 0) return 0;
     c = line_skip_space(l);
-    if (!is_match) goto value;
-    line_note(l, UNITOK_JSON_MISSING, -1);
-    if (matched + 1 == l->path->n_names) {
-        if (c == '"') {
-            if (!line_take_text(l)) return 0;
-            c = line_skip_space(l);
-            goto after;
-        }
-        line_note(l, UNITOK_JSON_NOT_STRING, l->i);
-    } else if (c == '{') {
-        matched++;
-    } else {
-        line_note(l, UNITOK_JSON_NOT_OBJECT, l->i);
-        l->detail = (int32_t)matched;
-    }
+    if (read) goto after;
     goto value;
 }
 
@@ -288,7 +322,7 @@ static int64_t line_end(const uint8_t *p, int64_t n, int64_t i)
     return newline ? newline - p + 1 : n;
 }
 
-/* Returns the bytes of a line, without its newline. */
+/* Returns whether the line p[begin..end-1] is too long, not counting its newline. */
 INLINE int is_too_long(const uint8_t *p, int64_t begin, int64_t end, int64_t max_line_bytes)
 {
     return end - begin - (p[end - 1] == '\n') > max_line_bytes;
