@@ -101,6 +101,28 @@ def test_headers_stay_short(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(
+    ("name", "begin", "line", "end", "wanted"),
+    [
+        ("tools/a.py", "x = 1\n@y\ndef f():\n", "    x += 1\n", "", "a.py:3: f has {} lines"),
+        ("tests/test_a.py", "class A:\n    async def f(self):\n", "        x = 1\n", "", "tests/test_a.py:2: f has"),
+        ("csrc/text/a.c", "int a[] = {\n 1,\n};\nint f(int b,\n      int c)\n{", "\n", "}\n", "a.c:4: f has {} lines"),
+        ("csrc/text/a.h", "TARGET(X) static int NAME(f)(int b)\n{", "\n", "}\n", "a.h:1: f has {} lines"),
+    ],
+)
+def test_functions_stay_short(tmp_path, monkeypatch, name, begin, line, end, wanted):
+    monkeypatch.setattr(order, "ROOT", tmp_path)
+    path = tmp_path / name
+    path.parent.mkdir(parents=True)
+    path.write_text(begin + line * 60 + end, encoding="utf-8")
+    ((_, _, n_lines),) = order.functions_of(path)
+    (found,) = order.long_functions()
+    assert n_lines > 60 and wanted.format(n_lines) in found
+    path.write_text(begin + line * (60 - (n_lines - 60)) + end, encoding="utf-8")
+    assert [n for _, _, n in order.functions_of(path)] == [60]
+    assert not list(order.long_functions())
+
+
+@pytest.mark.parametrize(
     ("text", "wanted"),
     [
         ("def f():\n    import json", "pyunitok/disk/a.py:2: json is not imported at the top"),

@@ -1,6 +1,6 @@
 """Rules for the tree that no linter knows: imports point downwards, stand at the top and make no circles; only
 pyunitok/_c uses the C library; private names stay in their room; public headers stay short; no conflict markers;
-prose within 120 columns; packages that setuptools finds; class names that occur once.
+functions of at most 60 lines; prose within 120 columns; packages that setuptools finds; class names that occur once.
 
     python tools/order.py          what is wrong, a line each; the exit code is 1 if anything is
 """
@@ -18,6 +18,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 COLUMNS = 120
+FUNCTION_LINES = 60  # of Python, and of C in csrc/
 HEADER_LINES = {"unitok.h": 620, "unitok_search.h": 400, "unitok_train.h": 600}  # with comments
 # The rooms of pyunitok from the top down. What is in one line may import each other and whatever stands below, whether
 # at the top of a module, inside a function, or for types only.
@@ -225,10 +226,32 @@ def long_headers() -> Iterator[str]:
             yield f"csrc/{name}: {n_lines} lines, at most {most}"
 
 
+def functions_of(path: Path) -> Iterator[tuple[int, str, int]]:
+    """(first line, name, number of lines) of every function. In C, as .clang-format has it, only the braces of a
+    function stand alone in the first column, and only its signature continues on indented lines."""
+    text = path.read_text(encoding="utf-8")
+    if path.suffix == ".py":
+        for node in ast.walk(ast.parse(text)):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                yield node.lineno, node.name, (node.end_lineno or node.lineno) - node.lineno + 1
+        return
+    for found in re.finditer(r"^\w[^\n;{}]*(\n +[^\n;{}]*)*\n\{$.*?^\}$", text, re.M | re.S):
+        name = re.findall(r"(\w+)\)?\(", found[0].partition("\n")[0])[-1]  # NAME(x)( of a template is x
+        yield text.count("\n", 0, found.start()) + 1, name, found[0].count("\n") + 1
+
+
+def long_functions() -> Iterator[str]:
+    for path in tracked("*.py", "csrc/*/*.[ch]"):
+        for line, name, n_lines in functions_of(path):
+            if n_lines > FUNCTION_LINES:
+                yield f"{path.relative_to(ROOT)}:{line}: {name} has {n_lines} lines, at most {FUNCTION_LINES}"
+
+
 def faults() -> list[str]:
     return [
         *upward_imports(), *late_imports(), *circles(), *conflict_markers(), *long_lines(), *unfound_packages(),
-        *library_uses(), *private_uses(), *long_headers(), *repeated_classes(),
+        *library_uses(), *private_uses(), *long_headers(), *long_functions(),
+        *repeated_classes(),
     ]  # fmt: skip
 
 
