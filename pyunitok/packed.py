@@ -65,6 +65,16 @@ class Packed:
         return f"Packed({len(self)} items, {self.data.dtype}[{self.offsets[-1] - self.offsets[0]}])"
 
 
+def ranges(offsets: Offsets, n_bytes: int) -> Iterator[tuple[int, int]]:
+    """Divide items into ranges (begin, end) of at most n_bytes, or of one item that is longer."""
+    begin, n = 0, len(offsets) - 1
+    while begin < n:
+        end = int(np.searchsorted(offsets, offsets[begin] + n_bytes, "right")) - 1
+        end = min(max(end, begin + 1), n)
+        yield begin, end
+        begin = end
+
+
 def as_bytes(text: str | bytes) -> bytes:
     """A text as bytes: str as UTF-8 (UnicodeEncodeError for a lone surrogate). TypeError for what is no text."""
     if isinstance(text, str):

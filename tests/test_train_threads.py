@@ -32,7 +32,7 @@ def test_long_units_of_many_lengths(tmp_path: Path) -> None:
         options = {"vocab_size": 500, "threads": threads, "max_sentence_length": 1 << 20}
         pyunitok.train(iter(lines), kind="unigram", out=path, **options)
         tok = pyunitok.Tokenizer.from_file(path)
-        models.append((tok.pieces().data.tobytes(), tok.codec.model.scores()[1].tolist()))
+        models.append((tok.pieces().data.tobytes(), tok.codec.model.spec()["scores"].tolist()))
     assert models[0] == models[1] == models[2]
 
 

@@ -163,12 +163,6 @@ class Model:
         """Whether the id has a piece that is not a control symbol."""
         return int(lib.unitok_model_piece_type(self.handle, id_)) not in (0, lib.UNITOK_PIECE_CONTROL)
 
-    def scores(self) -> tuple[Offsets, Scores]:
-        """Copies of int64[n] ids and float64[n] scores, piece by piece; not for greedy longest prefix."""
-        spec = lib.unitok_model_spec(self.handle)
-        ids = np.frombuffer(ffi.buffer(spec.ids, 8 * spec.n_pieces)[:], np.int64)
-        return ids, np.frombuffer(ffi.buffer(spec.scores, 8 * spec.n_pieces)[:], np.float64)
-
     def piece_types(self) -> Bytes:
         """uint8[n_ids]: the enum unitok_piece_type of each id, 0 where it has no piece."""
         if self._types is None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from pyunitok._c.library import ENCODE_SLACK, CapacityError, call, ffi, lib, optional, pointer
+from pyunitok._c.library import ENCODE_SLACK, call, ffi, lib, optional, pointer
 from pyunitok._c.model import Model
 from pyunitok.errors import UnitokError
 from pyunitok.packed import Bytes, Ids, Offsets
@@ -158,21 +158,6 @@ class Scratch:
             return [(spans[k - 1].piece_end if k else 0, spans[k].piece_end) for k in tokens]
         ends = self.encode_spans(text)[:, 3].tolist()
         return [(ends[k - 1] if k else 0, ends[k]) for k in tokens]
-
-    def encode_each(self, texts: list[bytes], ids: Ids) -> Offsets:
-        """Encode each text in place, one call per text, into `ids`; return int64[n + 1]: their offsets there.
-
-        CapacityError if `ids` may be too small.
-        """
-        out, model, scratch, capacity = pointer(ids, writable=True), self._model_handle, self.handle, len(ids)
-        done, offsets = 0, [0]
-        for text in texts:
-            n = _encode(model, scratch, text, len(text), out + done, capacity - done)
-            if n < 0:
-                raise CapacityError("too small") if n == _NO_CAPACITY else _failed(n, text)
-            done += n
-            offsets.append(done)
-        return np.array(offsets, np.int64)
 
     def encode_batch(
         self, data: Bytes, offsets: Offsets, ids: Ids, id_offsets: Offsets, *,

@@ -28,6 +28,7 @@ from pyunitok._c import train as c_train
 from pyunitok._c.train import Counter, SegmentStats, Units, merge
 from pyunitok._c.train_ngrams import NgramTable
 from pyunitok.errors import OutputError
+from pyunitok.packed import ranges
 from pyunitok.sharing import share_out
 
 RUN_BLOCK_BYTES = 1 << 20  # bytes of keys in a block
@@ -184,12 +185,7 @@ def _absorb(counters: list[Counter], other: Counter, _: int, bounds: tuple[int, 
 
 
 def _blocks(units: Units) -> Iterator[Units]:
-    begin = 0
-    while begin < len(units):
-        end = int(np.searchsorted(units.offsets, units.offsets[begin] + RUN_BLOCK_BYTES, "right")) - 1
-        end = min(max(end, begin + 1), len(units))
-        yield _part(units, begin, end)
-        begin = end
+    return (_part(units, begin, end) for begin, end in ranges(units.offsets, RUN_BLOCK_BYTES))
 
 
 # ------------------------------------------------------------------------------------------------------- Runs ----

@@ -11,7 +11,7 @@ language. Memory: the text, and about 200 MB per thread for its pairs.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from itertools import islice
@@ -22,7 +22,7 @@ import numpy as np
 
 from pyunitok._c.train_greedy import PAIRS, VALUES, GreedyCounts, GreedyRound, GreedyRules
 from pyunitok.model.batch import check_threads
-from pyunitok.packed import Offsets, Packed
+from pyunitok.packed import Packed, ranges
 
 GROWTH = 1.25  # pieces of a round / pieces of the round before
 OVERSHOOT = 1.08  # pieces before refining / pieces wanted
@@ -180,7 +180,7 @@ class _Trainer:
             counts = GreedyCounts(round_)
             while source := waiting.get():
                 offsets = source.documents.offsets
-                for begin, end in _calls(offsets):
+                for begin, end in ranges(offsets, CALL_BYTES):
                     if stopped:
                         return counts
                     counts.count(source.documents.data, offsets[begin : end + 1], VALUES | PAIRS)
@@ -243,13 +243,3 @@ class _Trainer:
         found = [piece for piece in gain_of if piece not in pieces and dropped.get(piece, -REST_ROUNDS) <= ready]
         found.sort(key=lambda piece: (-gain_of[piece], piece))
         return pieces | set(islice(filter(self._allowed, found), room))
-
-
-def _calls(offsets: Offsets) -> Iterator[tuple[int, int]]:
-    """Ranges of documents of about CALL_BYTES."""
-    begin, n = 0, len(offsets) - 1
-    while begin < n:
-        end = int(np.searchsorted(offsets, offsets[begin] + CALL_BYTES, "right")) - 1
-        end = min(max(end, begin + 1), n)
-        yield begin, end
-        begin = end

@@ -9,7 +9,7 @@ piece can cross.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,7 +17,7 @@ import numpy as np
 
 from pyunitok._c.train import Units
 from pyunitok._c.train_lexicon import Doubles, Lattice, Lexicon, Scored, maximize
-from pyunitok.packed import Bytes
+from pyunitok.packed import Bytes, ranges
 from pyunitok.sharing import share_out
 from pyunitok.train.options import option
 
@@ -83,7 +83,7 @@ class UnigramTrainer:
 
     def __init__(self, state: UnigramState, units: Units, options: UnigramOptions, progress: Progress) -> None:
         self.state, self._units, self._options, self._progress = state, units, options, progress
-        self._chunks = list(_chunks(units))
+        self._chunks = list(ranges(units.offsets, CHUNK_BYTES))  # independent of threads, so sums are, too
         self._lattices = [Lattice() for _ in range(options.threads)]
         n_chars = float((units.counts.astype(np.float64) * np.diff(units.offsets)).sum())
         self._unit = 2.0 ** (61 - int(np.ceil(np.log2(max(n_chars, 2.0)))))
@@ -258,16 +258,6 @@ class UnigramTrainer:
         models = [self._model(thread) for thread in range(self._options.threads)]
         self._all("parts", _ranges(len(parts)), lambda thread, a, b: self._lexicon.parts(models[thread], a, b, parts))
         return parts
-
-
-def _chunks(units: Units) -> Iterator[tuple[int, int]]:
-    """Ranges of units of about CHUNK_BYTES. They do not depend on threads, so neither do sums."""
-    begin = 0
-    while begin < len(units):
-        end = int(np.searchsorted(units.offsets, units.offsets[begin] + CHUNK_BYTES, "right")) - 1
-        end = min(max(end, begin + 1), len(units))
-        yield begin, end
-        begin = end
 
 
 def _ranges(n: int) -> list[tuple[int, int]]:

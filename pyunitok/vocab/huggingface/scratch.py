@@ -100,12 +100,6 @@ class RulesScratch(c_scratch.Scratch):
     def entropy(self, text: bytes, alpha: float) -> float:
         raise _no_sampling()
 
-    def encode_each(self, texts: list[bytes], ids: Ids) -> Offsets:
-        offsets = np.zeros(len(texts) + 1, np.int64)
-        for k, text in enumerate(texts):
-            offsets[k + 1] = _put(self.encode(text), ids, int(offsets[k]))
-        return offsets
-
     def encode_batch(
         self, data: Bytes, offsets: Offsets, ids: Ids, id_offsets: Offsets, *,
         eod_id: int = -1, open_start: bool = False, open_end: bool = False, state: c_scratch.State | None = None,
