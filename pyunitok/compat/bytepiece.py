@@ -11,7 +11,6 @@ import re
 import secrets
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +21,7 @@ from pyunitok.train import bytepiece as trainer
 from pyunitok.train.lines import batched
 from pyunitok.train.sources import SuppliedBatches
 from pyunitok.vocab import bytepiece as format_
-from pyunitok.vocab import convert, forms
+from pyunitok.vocab import convert, nfc
 from pyunitok.vocab.vocabulary import Vocabulary
 
 __version__ = "0.6.3"  # of bytepiece
@@ -41,7 +40,7 @@ def normalize(text: str, maxlen: int = 0, isolate_digits: bool = False) -> list[
     parts = rf"{other}{most}\n{newlines}|{other}{some}"
     if isolate_digits:
         parts = rf"\d|{parts}"
-    return [part.encode() for part in re.findall(parts, forms.normalize("NFC", text))]
+    return [part.encode() for part in re.findall(parts, nfc.normalize_text(text))]
 
 
 class Tokenizer:
@@ -63,13 +62,14 @@ class Tokenizer:
         if seed is not None:
             self._seed, self._n_samples = int(seed) % (1 << 32), 0
 
+    @property
+    def _vocabulary(self) -> Vocabulary:
+        return Vocabulary.of(self.tokenizer.codec.model, self.tokenizer.codec.about)
+
     @cached_property
     def _id2piece(self) -> dict[int, bytes | str]:
-        spec = self.tokenizer.codec.model.spec()
-        data, bounds = spec["data"].tobytes(), spec["offsets"].tolist()
-        pieces: list[bytes | str] = [data[i:j] for i, j in pairwise(bounds)]
-        pieces[:_N_SPECIAL] = format_.SPECIAL_PIECES
-        return dict(zip(spec["ids"].tolist(), pieces, strict=True))
+        pieces: list[bytes | str] = [*format_.SPECIAL_PIECES, *self._vocabulary.pieces[_N_SPECIAL:]]
+        return dict(zip(self._vocabulary.ids.tolist(), pieces, strict=True))
 
     @cached_property
     def _piece2id(self) -> dict[bytes | str, int]:
@@ -119,8 +119,7 @@ class Tokenizer:
 
     def convert_to_sentencepiece(self, path: str | os.PathLike[str]) -> None:
         """Write a SentencePiece model. pyunitok.vocab.convert lists the differences."""
-        vocabulary = Vocabulary.of(self.tokenizer.codec.model, self.tokenizer.codec.about)
-        convert.write(path, convert.sentencepiece_from_bytepiece(vocabulary).SerializeToString())
+        convert.write(path, convert.sentencepiece_from_bytepiece(self._vocabulary).SerializeToString())
 
 
 class Trainer:

@@ -29,7 +29,7 @@ from pyunitok.train.trainer import Training
 from pyunitok.vocab import byte_level
 from pyunitok.vocab import native as native_file
 from pyunitok.vocab.huggingface import writer
-from pyunitok.vocab.vocabulary import CONTROL, NORMAL, Vocabulary, split
+from pyunitok.vocab.vocabulary import CONTROL, NORMAL, Vocabulary
 
 END_OF_TEXT = b"<|endoftext|>"
 FORMATS = ("native", "huggingface")
@@ -111,7 +111,7 @@ def of_merges(trainer: BpeTrainer, n_characters: int, special: list[bytes]) -> V
 
 def first_merges(vocabulary: Vocabulary, n_special: int, n_merges: int) -> Tokenizer:
     """The BPE model after its first n_merges merges."""
-    pieces = split(vocabulary.data, vocabulary.offsets)
+    pieces = vocabulary.pieces
     assert vocabulary.merges is not None
     merges = vocabulary.merges.reshape(3, -1)[:, :n_merges].reshape(-1)
     end = n_special + 256 + n_merges

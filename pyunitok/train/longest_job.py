@@ -24,7 +24,7 @@ from pyunitok.train.options import option
 from pyunitok.train.sources import Corpus, TextSource
 from pyunitok.train.trained import MeasuredSize, Trained
 from pyunitok.train.trainer import Trainer, Training
-from pyunitok.vocab import convert, native
+from pyunitok.vocab import native, rwkv
 from pyunitok.vocab.vocabulary import Vocabulary
 
 FORMATS = ("native", "rwkv")
@@ -167,7 +167,7 @@ def _save(pieces: list[bytes], training: Training, to: str | None) -> Tokenizer:
     if training.out is None:
         return from_vocabulary(vocabulary)
     if (to or ("rwkv" if training.out.suffix == ".txt" else "native")) == "rwkv":
-        return training.write({training.out: convert.rwkv_text(vocabulary)})
+        return training.write({training.out: rwkv.write_text(vocabulary)})
     return training.write({training.out: native.write(vocabulary.build(), vocabulary.about(vocabulary.name))})
 
 

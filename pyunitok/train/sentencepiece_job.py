@@ -22,7 +22,7 @@ from pyunitok.train.trained import Rows, Trained
 from pyunitok.train.trainer import Trainer, Training
 from pyunitok.train.unigram import UnigramOptions
 from pyunitok.vocab import sentencepiece
-from pyunitok.vocab.vocabulary import BYTE, CONTROL, NORMAL, UNKNOWN, UNUSED, USER_DEFINED, split
+from pyunitok.vocab.vocabulary import BYTE, CONTROL, NORMAL, UNKNOWN, UNUSED, USER_DEFINED
 
 TYPES = {
     NORMAL: "learned", UNKNOWN: "unknown", CONTROL: "control", USER_DEFINED: "user-defined", UNUSED: "unused",
@@ -119,7 +119,7 @@ def _train_byte_level(job: SentencePieceJob, source: TextSource, training: Train
     vocabulary = job.run_byte_level(source)
     tokenizer = byte_level.save(vocabulary, training, to)
     n_control = len(byte_level.controls(job.specs))
-    learned = split(vocabulary.data, vocabulary.offsets)[n_control + 256 :]
+    learned = vocabulary.pieces[n_control + 256 :]
     types = {"learned": len(learned), "byte": 256, "control": n_control}
     first_merges = partial(byte_level.first_merges, vocabulary, n_control) if job.specs.kind.has_merges else None
     return training.trained(

@@ -19,7 +19,6 @@ import io
 import json
 import re
 from base64 import b64decode, b64encode
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -150,9 +149,8 @@ def counted(vocabulary: Vocabulary) -> Entries:
     counts: list[Count] = [int(number) for number in numbers.tolist()]
     if sum(counts) != total or not np.array_equal(scores_of(counts, total)[0], scores):
         raise VocabularyError(f"{name}: its counts are not integers from 0 to about 10**14")
-    data, bounds = vocabulary.data.tobytes(), vocabulary.offsets.tolist()[n_special:]
-    pieces = [data[begin:end] for begin, end in pairwise(bounds)]
-    return dict(zip(pieces, zip(vocabulary.ids.tolist()[n_special:], counts, strict=True), strict=True))
+    ids = vocabulary.ids.tolist()[n_special:]
+    return dict(zip(vocabulary.pieces[n_special:], zip(ids, counts, strict=True), strict=True))
 
 
 def to_json(entries: Entries) -> dict[str, list[Any]]:

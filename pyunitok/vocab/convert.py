@@ -15,7 +15,6 @@ import os
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -95,11 +94,6 @@ def write(target: str | os.PathLike[str], data: bytes) -> None:
     write_whole(path, data)
 
 
-def pieces_of(vocabulary: Vocabulary) -> list[bytes]:
-    data = vocabulary.data.tobytes()
-    return [data[begin:end] for begin, end in pairwise(vocabulary.offsets.tolist())]
-
-
 def huggingface_json(vocabulary: Vocabulary) -> bytes:
     """VocabularyError if the model is neither byte-level nor from a tokenizer.json."""
     if not byte_level.is_byte_level(vocabulary) and not (vocabulary.prepare or {}).get("format"):
@@ -108,14 +102,6 @@ def huggingface_json(vocabulary: Vocabulary) -> bytes:
             " --byte-level`"
         )
     return writer.write(vocabulary)
-
-
-def rwkv_text(vocabulary: Vocabulary) -> bytes:
-    if KINDS[vocabulary.kind].has_spec:
-        raise VocabularyError(
-            f"{vocabulary.name} as an RWKV vocabulary: it must be greedy longest prefix, and this is {vocabulary.kind}"
-        )
-    return rwkv.write_text(vocabulary)
 
 
 # ----------------------------------------------------------------------------------- as a SentencePiece model ----
@@ -140,7 +126,7 @@ def sentencepiece_of(vocabulary: Vocabulary) -> Any:
     scores = vocabulary.scores[order]
     if not np.array_equal(scores.astype(np.float32).astype(np.float64), scores):
         raise VocabularyError(f"{name}: float32 cannot represent the scores exactly")
-    unordered = pieces_of(vocabulary)
+    unordered = vocabulary.pieces
     pieces = [unordered[k] for k in order.tolist()]
     proto = sentencepiece_proto.message("ModelProto")()
     for piece, score, type_ in zip(pieces, scores.tolist(), vocabulary.types[order].tolist(), strict=True):
@@ -205,7 +191,7 @@ def sentencepiece_from_bytepiece(vocabulary: Vocabulary) -> Any:
     proto = sentencepiece_proto.message("ModelProto")()
     for piece, type_ in ((b"<unk>", UNKNOWN), (b"<s>", CONTROL), (b"</s>", CONTROL)):
         proto.pieces.add(piece=piece, score=0, type=type_)
-    pieces, more = pieces_of(vocabulary), []
+    pieces, more = vocabulary.pieces, []
     for id_ in range(len(bytepiece.SPECIAL_PIECES), len(by_id)):
         k = by_id[id_]
         piece, score = pieces[k], vocabulary.scores[k]
@@ -240,15 +226,13 @@ def _escaped(piece: bytes, id_: int, name: str) -> bytes:
         ) from None
 
 
-
-
 WRITERS = {
     "sentencepiece": ModelWriter(
         _sentencepiece, lambda vocabulary: NOTES if bytepiece.is_bytepiece(vocabulary) else (),
         sentencepiece_proto.looks_like_model,
     ),
     "bytepiece": ModelWriter(lambda vocabulary: bytepiece.write(bytepiece.counted(vocabulary))),
-    "rwkv": ModelWriter(rwkv_text),
+    "rwkv": ModelWriter(rwkv.write_text),
     "huggingface": ModelWriter(huggingface_json, recognises=file.looks_like_json),
 }  # fmt: skip
 FORMATS = ("native", *WRITERS)

@@ -24,7 +24,6 @@ from pyunitok._c.kinds import KINDS
 from pyunitok.disk.outfile import check_folder, check_target, write_whole
 from pyunitok.errors import ModelFormatError, OptionError, OutputError, VocabularyError
 from pyunitok.vocab import known, native, open_model, rwkv
-from pyunitok.vocab.convert import pieces_of, rwkv_text
 from pyunitok.vocab.lists import PieceList, escape
 from pyunitok.vocab.vocabulary import About, Vocabulary
 
@@ -88,7 +87,7 @@ def edit(
     check_greedy(base)
     if not 0 <= max_id <= library.WIDE_ID_MAX:
         raise OptionError(f"max_id must be in 0..{library.WIDE_ID_MAX}, not {max_id}")
-    before = dict(zip(pieces_of(base), base.ids.tolist(), strict=True))
+    before = dict(zip(base.pieces, base.ids.tolist(), strict=True))
     special = {id_ for id_ in (base.eod_id, base.fallback_id) if id_ is not None}
     ret = Edited(base, len(before), max_id)
     after = dict(before)
@@ -196,7 +195,7 @@ def check_out(base: str | os.PathLike[str], out: str | os.PathLike[str], *, over
 def written(vocabulary: Vocabulary, to: str) -> bytes | bytearray:
     """The vocabulary as a file of one of FORMATS. VocabularyError says what the format cannot represent."""
     if to == "rwkv":
-        return rwkv_text(vocabulary)
+        return rwkv.write_text(vocabulary)
     if to == "rwkv-json":
         return rwkv.write_json(vocabulary)
     return native.write(vocabulary.build(), vocabulary.about(vocabulary.name))

@@ -1,14 +1,17 @@
-"""Normalization to NFC by Python's unicodedata, as BytePiece does it.
+"""Normalization to NFC by Python's unicodedata, as BytePiece does it, but in linear time.
 
-Invalid bytes are left unchanged, and the texts before and after them are normalized separately.
+unicodedata sorts combining marks by insertion, so n marks of alternating classes take O(n * n) time. This module sorts
+long runs of marks first, which does not change the result. Invalid bytes are left unchanged, and the texts before and
+after them are normalized separately.
 """
 
 from __future__ import annotations
 
+import re
 import sys
 import unicodedata
 from functools import cache
-from itertools import pairwise
+from itertools import groupby, pairwise
 from operator import is_
 from typing import Any
 
@@ -16,16 +19,48 @@ import numpy as np
 
 from pyunitok._c import scratch as c_scratch
 from pyunitok.packed import Bytes, Ids, Offsets
-from pyunitok.vocab import forms
+from pyunitok.vocab import utf8
+
+_RUN_MIN = 64  # shorter runs of marks are sorted by unicodedata
+_UNCLASSED_MARKS = "\u0f73\u0f75\u0f81"  # class 0, but they decompose into marks
 
 
 def normalize(text: bytes) -> bytes:
     """The text in NFC, by this Python's Unicode version; `text` itself if it is in NFC. O(n)."""
     if text.isascii():
         return text
-    before = _unescape(text)
-    after = forms.normalize("NFC", before)
-    return text if after is before else _escape(after)
+    before = utf8.escaped(text)  # invalid bytes become U+DC80..U+DCFF, which NFC never combines
+    after = normalize_text(before)
+    return text if after is before else utf8.unescaped(after)
+
+
+def normalize_text(text: str) -> str:
+    """unicodedata.normalize("NFC", text) in linear time; `text` itself if it is in NFC."""
+    if _has_long_run(text):
+        marks = "".join(sorted(filter(_is_mark, set(text))))
+        text = re.sub(f"[{re.escape(marks)}]{{{_RUN_MIN},}}", _sorted_run, text)
+    return unicodedata.normalize("NFC", text)
+
+
+def _has_long_run(text: str) -> bool:
+    """Whether the text has a run of _RUN_MIN marks. A run covers a multiple of _RUN_MIN, so sampling finds it."""
+    if not any(map(_is_mark, set(text[::_RUN_MIN]))):
+        return False
+    for at in range(0, len(text), _RUN_MIN):
+        around = text[max(0, at - _RUN_MIN + 1) : at + _RUN_MIN]
+        if _is_mark(text[at]) and max(sum(run) for _, run in groupby(map(_is_mark, around))) >= _RUN_MIN:
+            return True
+    return False
+
+
+def _is_mark(character: str) -> bool:
+    """Whether its canonical decomposition begins with a character that normalization may reorder."""
+    return unicodedata.combining(character) != 0 or character in _UNCLASSED_MARKS
+
+
+def _sorted_run(run: re.Match[str]) -> str:
+    parts = {character: unicodedata.normalize("NFD", character) for character in set(run[0])}
+    return "".join(sorted("".join(map(parts.__getitem__, run[0])), key=unicodedata.combining))
 
 
 def normalize_packed(data: Bytes, offsets: Offsets) -> tuple[Bytes, Offsets]:
@@ -35,14 +70,6 @@ def normalize_packed(data: Bytes, offsets: Offsets) -> tuple[Bytes, Offsets]:
     if all(map(is_, parts, texts)):
         return data, offsets
     return np.frombuffer(b"".join(parts), np.uint8), np.concatenate(([0], np.cumsum([len(part) for part in parts])))
-
-
-def _unescape(text: bytes) -> str:
-    return text.decode("utf-8", "surrogateescape")  # invalid bytes become U+DC80..U+DCFF, which NFC never combines
-
-
-def _escape(text: str) -> bytes:
-    return text.encode("utf-8", "surrogateescape")
 
 
 def normalize_with_offsets(text: bytes) -> tuple[bytes, Offsets, Offsets]:
@@ -55,8 +82,8 @@ def normalize_with_offsets(text: bytes) -> tuple[bytes, Offsets, Offsets]:
     begins: list[int] = []
     ends: list[int] = []
     at = 0
-    for part in _parts(_unescape(text)):
-        source, result = _escape(part), _escape(forms.normalize("NFC", part))
+    for part in _parts(utf8.escaped(text)):
+        source, result = utf8.unescaped(part), utf8.unescaped(normalize_text(part))
         if source == result:
             begins += range(at, at + len(source))
             ends += range(at + 1, at + len(source) + 1)
@@ -115,9 +142,6 @@ class NfcScratch(c_scratch.Scratch):
         spans[:, 2] = ends[spans[:, 2] - 1]
         return spans
 
-    def encode_each(self, texts: list[bytes], ids: Ids) -> Offsets:
-        return super().encode_each([normalize(text) for text in texts], ids)
-
     def encode_batch(self, data: Bytes, offsets: Offsets, ids: Ids, id_offsets: Offsets, **options: Any) -> int:
         data, offsets = normalize_packed(data, offsets)
         return super().encode_batch(data, offsets, ids, id_offsets, **options)
@@ -133,4 +157,3 @@ def split(text: bytes | bytearray | memoryview) -> int:
     is_newline = view == ord("\n")
     places = np.flatnonzero(is_newline[:-1] & ~is_newline[1:] & (view[1:] & 0xC0 != 0x80))
     return int(places[-1]) + 1 if len(places) else 0
-

@@ -18,12 +18,12 @@ import re
 import warnings
 from collections.abc import Callable, Sequence
 from importlib.util import find_spec
-from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from pyunitok._c.kinds import KINDS
 from pyunitok.errors import ModelWarning, VocabularyError
 from pyunitok.vocab.vocabulary import Vocabulary
 
@@ -212,10 +212,9 @@ def _unescape_bytes(body: str) -> bytes:
 def write_text(vocabulary: Vocabulary) -> bytes:
     """The text form. Reads the result back to reject vocabularies that it cannot represent."""
     name = f"{vocabulary.name} as an RWKV vocabulary"
-    _check_specials(vocabulary, name)
-    data, offsets = vocabulary.data.tobytes(), vocabulary.offsets.tolist()
-    pieces = [data[i:j] for i, j in pairwise(offsets)]
-    lines = [f"{i} {_literal(p)} {len(p)}\n" for i, p in zip(vocabulary.ids.tolist(), pieces, strict=True)]
+    _check_expressible(vocabulary, name)
+    items = zip(vocabulary.ids.tolist(), vocabulary.pieces, strict=True)
+    lines = [f"{id_} {_literal(piece)} {len(piece)}\n" for id_, piece in items]
     ret = "".join(lines).encode()
     read_text(ret, name)
     return ret
@@ -296,10 +295,9 @@ def _line_of_pair(text: str, index: int) -> int:
 def write_json(vocabulary: Vocabulary) -> bytes:
     """The JSON form, one token per line. Reads the result back to reject vocabularies that it cannot represent."""
     name = f"{vocabulary.name} as RWKV's JSON"
-    _check_specials(vocabulary, name)
-    data, lines = vocabulary.data.tobytes(), []
-    for id_, (begin, end) in zip(vocabulary.ids.tolist(), pairwise(vocabulary.offsets.tolist()), strict=True):
-        piece = data[begin:end]
+    _check_expressible(vocabulary, name)
+    lines = []
+    for id_, piece in zip(vocabulary.ids.tolist(), vocabulary.pieces, strict=True):
         if len(piece) == 1 and piece[0] >= 128:
             if id_ != piece[0] + 1:
                 raise VocabularyError(f"{name}: byte 0x{piece[0]:02x} must have id {piece[0] + 1}, not {id_}")
@@ -334,7 +332,9 @@ def _build(pieces: list[bytes], ids: _Positions, name: str, line_of: _LineOf) ->
     return Vocabulary.pack(pieces, ids, eod_id=EOD_ID, eod_piece=EOD_PIECE, fallback_id=None, name=name)
 
 
-def _check_specials(vocabulary: Vocabulary, name: str) -> None:
+def _check_expressible(vocabulary: Vocabulary, name: str) -> None:
+    if KINDS[vocabulary.kind].has_spec:
+        raise VocabularyError(f"{name}: it must be greedy longest prefix, and this is {vocabulary.kind}")
     if vocabulary.eod_id not in (None, EOD_ID):
         raise VocabularyError(f"{name}: end of document must be id {EOD_ID}, not {vocabulary.eod_id}")
     if vocabulary.fallback_id is not None:

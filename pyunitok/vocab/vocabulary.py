@@ -15,7 +15,7 @@ from pyunitok.errors import VocabularyError
 from pyunitok.packed import Bytes, Offsets, Scores
 
 NORMAL, UNKNOWN, CONTROL, USER_DEFINED, UNUSED, BYTE = 1, 2, 3, 4, 5, 6  # types of pieces, as in csrc/unitok.h
-
+PREPARE_NFC = {"nfc": True}  # the About.prepare of models whose texts are normalized by nfc.py
 
 PackedPieces = tuple[Bytes, Offsets]  # piece i is data[offsets[i]:offsets[i + 1]]
 
@@ -35,9 +35,6 @@ def split(data: Bytes, offsets: Offsets) -> list[bytes]:
 def piece_at(packed: PackedPieces, index: int) -> bytes:
     data, offsets = packed
     return data[offsets[index] : offsets[index + 1]].tobytes()
-
-
-PREPARE_NFC = {"nfc": True}  # the About.prepare of models whose texts are normalized by nfc.py
 
 
 @dataclass(frozen=True)
@@ -124,18 +121,15 @@ class Vocabulary:
     prepare: dict[str, Any] | None = None
     count_total: int | float | None = None
 
+    @property
+    def pieces(self) -> list[bytes]:
+        return split(self.data, self.offsets)
+
     @classmethod
     def pack(
-        cls,
-        pieces: Sequence[bytes],
-        ids: Offsets,
-        *,
-        eod_id: int | None,
-        eod_piece: str | None,
-        name: str,
-        fallback_id: int | None = None,
-        **more: Any,
-    ) -> Vocabulary:
+        cls, pieces: Sequence[bytes], ids: Offsets, *, eod_id: int | None, eod_piece: str | None, name: str,
+        fallback_id: int | None = None, **more: Any,
+    ) -> Vocabulary:  # fmt: skip
         """Pack the pieces in order, without any checks."""
         return cls(*pack(pieces), ids, eod_id, eod_piece, fallback_id, name, **more)
 
@@ -158,9 +152,7 @@ class Vocabulary:
         )  # fmt: skip
 
     def about(self, name: str) -> About:
-        return About(
-            name, self.eod_piece, self.special, self.denormalization, self.prepare, self.count_total
-        )
+        return About(name, self.eod_piece, self.special, self.denormalization, self.prepare, self.count_total)
 
     def build(self, *, engine: str = "double-array", cpu: str | None = None) -> c_model.Model:
         """Build the model. VocabularyError names the piece that breaks a rule of unitok_model_new()."""
@@ -174,5 +166,5 @@ class Vocabulary:
             item = getattr(error, "item", -1)
             if item < 0:
                 raise VocabularyError(f"{self.name}: {error}") from None
-            piece = self.data[self.offsets[item] : self.offsets[item + 1]][:64].tobytes()
+            piece = piece_at((self.data, self.offsets), item)[:64]
             raise VocabularyError(f"{self.name}: piece {item} ({piece!r}, id {self.ids[item]}): {error}") from None

@@ -16,7 +16,7 @@ import numpy as np
 
 from pyunitok._c.library import MODEL_FLAGS
 from pyunitok.vocab import byte_level
-from pyunitok.vocab.vocabulary import CONTROL, Vocabulary, split
+from pyunitok.vocab.vocabulary import CONTROL, Vocabulary
 
 # Splits texts into words, because the BPE of `tokenizers` is slow for long segments.
 SPLIT = {"type": "Split", "pattern": {"Regex": " *[^ ]+| +"}, "behavior": "Isolated", "invert": False}
@@ -35,10 +35,10 @@ def write(vocabulary: Vocabulary) -> bytes:
     if "json" in prepare:
         text: str = prepare["json"]
         return text.encode()
-    pieces, ids = split(vocabulary.data, vocabulary.offsets), vocabulary.ids.tolist()
+    pieces, ids = vocabulary.pieces, vocabulary.ids.tolist()
     assert vocabulary.types is not None
     is_control = (vocabulary.types == CONTROL).tolist()
-    is_bytes = bool(vocabulary.flags & MODEL_FLAGS["bytes"])
+    is_bytes = _has(vocabulary, "bytes")
     names = [
         byte_level.shown(piece) if is_bytes and not c else piece.decode()
         for piece, c in zip(pieces, is_control, strict=True)
@@ -49,7 +49,7 @@ def write(vocabulary: Vocabulary) -> bytes:
         for id_, name, c in zip(ids, names, is_control, strict=True) if c
     ]  # fmt: skip
     pre_tokenizer: dict[str, Any] = {"type": "ByteLevel", **_OPTIONS}
-    has_merges = bool(vocabulary.flags & MODEL_FLAGS["listed_merges"])
+    has_merges = _has(vocabulary, "listed_merges")
     if has_merges and not crosses_spaces(pieces):
         pre_tokenizer = {"type": "Sequence", "pretokenizers": [SPLIT, pre_tokenizer]}
     document: dict[str, Any] = {
