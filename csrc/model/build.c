@@ -242,9 +242,7 @@ int32_t build_model(unitok_model *m, int32_t cpu, unitok_error *error)
 int64_t build_find(const unitok_model *m, const uint8_t *piece, int64_t n_bytes)
 {
     for (int64_t id = 0; id < m->info.n_ids; id++)
-        if ((int64_t)m->piece_offsets[id + 1] - m->piece_offsets[id] == n_bytes &&
-            memcmp(m->pieces + m->piece_offsets[id], piece, (size_t)n_bytes) == 0)
-            return id;
+        if (piece_is(m, id, piece, n_bytes)) return id;
     return -1;
 }
 

@@ -18,9 +18,9 @@ INLINE const uint8_t *decoded_bytes(const unitok_model *m, int64_t id, int64_t *
 {
     *ret_n_bytes = 0;
     if (LIKELY(id < m->info.n_ids)) {
-        *ret_n_bytes = (int64_t)m->piece_offsets[id + 1] - m->piece_offsets[id];
+        const uint8_t *piece = piece_of(m, id, ret_n_bytes);
         if (m->types && m->types[id] == UNITOK_PIECE_CONTROL) *ret_n_bytes = 0;
-        else if (LIKELY(*ret_n_bytes > 0)) return m->pieces + m->piece_offsets[id];
+        else if (LIKELY(*ret_n_bytes > 0)) return piece;
         else if (id == m->info.fallback_id) *ret_n_bytes = 3;
         if (id == m->info.fallback_id || id == m->info.eod_id || m->types) return replacement;
     }
@@ -49,9 +49,8 @@ static int64_t decode_text(const unitok_model *m, const void *ids, int64_t begin
     int64_t n = 0;
     int at_start = (m->flags & (UNITOK_ADD_DUMMY_PREFIX | UNITOK_REMOVE_EXTRA_WHITESPACES)) != 0;
     for (int64_t i = begin; i < end; i++) {
-        int64_t id = id_at(m, ids, i),
-                n_bytes = (int64_t)m->piece_offsets[id + 1] - m->piece_offsets[id];
-        const uint8_t *piece = m->pieces + m->piece_offsets[id];
+        int64_t id = id_at(m, ids, i), n_bytes;
+        const uint8_t *piece = piece_of(m, id, &n_bytes);
         uint8_t *to = out ? out + n : NULL;
         if (m->types[id] == UNITOK_PIECE_BYTE) {
             if (to) *to = m->byte_of_id[id];

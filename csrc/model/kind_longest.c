@@ -107,13 +107,8 @@ static int64_t find(const unitok_model *m, const uint8_t *piece, int64_t n_bytes
 {
     int64_t length;
     int64_t id = (int64_t)trie_longest(&longest_of(m)->trie, piece, n_bytes, &length) - 1;
-    if (length != n_bytes) return -1;
-    /* a byte that only the fallback id covers is not a piece */
-    unitok_model_piece(m, id, &length);
-    return length == n_bytes &&
-                   memcmp(m->pieces + m->piece_offsets[id], piece, (size_t)n_bytes) == 0
-               ? id
-               : -1;
+    /* A byte that only the fallback id covers is not a piece. */
+    return length == n_bytes && piece_is(m, id, piece, n_bytes) ? id : -1;
 }
 
 const model_kind kind_longest = {

@@ -204,52 +204,54 @@ static int64_t solve(const unitok_model *m, const uint8_t *segment, int64_t n_by
     return m->width->emit(m, segment, tokens, n, ids);
 }
 
+/* Encodes a text of any length, part by part, from the running sum `sum`, and leaves the sum after
+ * it in *path. The tokens go to `tokens`, or as ids to `ids` if `tokens` is NULL: so a long segment
+ * never has all of its tokens in memory. Returns their number, or -1 when memory is short. */
+INLINE int64_t encode_parts(const unitok_model *m, unigram_path *path, double sum,
+                            const uint8_t *text, int64_t n_bytes, token *tokens, void *ids)
+{
+    int64_t n = 0, given = 0; /* the end of the tokens that earlier parts settled */
+    unigram_begin(path, sum);
+    for (int64_t done = 0; done < n_bytes;) {
+        int64_t taken = unigram_advance(unigram_of(m), path, text + done, n_bytes - done, 1);
+        if (taken < 0) return -1;
+        done += taken;
+        if (!tokens)
+            n += m->width->emit(m, text + given, path->tokens, path->n_tokens, id_at(m, ids, n));
+        for (int64_t k = 0; k < path->n_tokens && tokens; k++)
+            tokens[n++] = (token){path->tokens[k].id, path->tokens[k].end + (uint32_t)given};
+        if (path->n_tokens) given += path->tokens[path->n_tokens - 1].end;
+    }
+    return n;
+}
+
 static int64_t walk(run *r, const uint8_t *segment, int64_t n_bytes, void *ids)
 {
     const unitok_model *m = r->m;
-    const unigram *u = unigram_of(m);
     m->width->catch_up(r, ids);
     double sum = r->sum;
     if (n_bytes <= UNIGRAM_SEGMENT_BYTES) {
         token few[UNIGRAM_SEGMENT_BYTES];
-        int64_t n = unigram_segment(u, segment, n_bytes, &sum, few);
+        int64_t n = unigram_segment(unigram_of(m), segment, n_bytes, &sum, few);
         n = m->width->emit(m, segment, few, n, ids);
         run_set_sum(r, sum, id_at(m, ids, n));
         return n;
     }
     unigram_path *path = &((unigram_scratch *)r->s->state)->path;
-    int64_t n_ids = 0, given = 0; /* the end of the tokens emitted so far */
-    unigram_begin(path, sum);
-    for (int64_t done = 0; done < n_bytes;) {
-        int64_t taken = unigram_advance(u, path, segment + done, n_bytes - done, 1);
-        if (taken < 0) {
-            r->failed = ENCODE_NO_MEMORY;
-            return 0;
-        }
-        done += taken;
-        n_ids += m->width->emit(m, segment + given, path->tokens, path->n_tokens,
-                                id_at(m, ids, n_ids));
-        if (path->n_tokens) given += path->tokens[path->n_tokens - 1].end;
+    int64_t n = encode_parts(m, path, sum, segment, n_bytes, NULL, ids);
+    if (n < 0) {
+        r->failed = ENCODE_NO_MEMORY;
+        return 0;
     }
-    run_set_sum(r, path->sum, id_at(m, ids, n_ids));
-    return n_ids;
+    run_set_sum(r, path->sum, id_at(m, ids, n));
+    return n;
 }
 
 static int64_t encode(const unitok_model *m, unitok_scratch *s, const uint8_t *text,
                       int64_t n_bytes, token *tokens)
 {
     unigram_path *path = &((unigram_scratch *)s->state)->path;
-    int64_t n = 0, given = 0; /* the end of the tokens emitted so far */
-    unigram_begin(path, 0);
-    for (int64_t done = 0; done < n_bytes;) {
-        int64_t taken = unigram_advance(unigram_of(m), path, text + done, n_bytes - done, 1);
-        if (taken < 0) return -1;
-        done += taken;
-        for (int64_t k = 0; k < path->n_tokens; k++)
-            tokens[n++] = (token){path->tokens[k].id, path->tokens[k].end + (uint32_t)given};
-        if (n) given = tokens[n - 1].end;
-    }
-    return n;
+    return encode_parts(m, path, 0, text, n_bytes, tokens, NULL);
 }
 
 /* ---------------------------------------------------------------------------- sampling ---- */

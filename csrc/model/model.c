@@ -86,8 +86,7 @@ const uint8_t *unitok_model_piece(const unitok_model *m, int64_t id, int64_t *re
     *ret_n_bytes = -1;
     if (id < 0 || id >= m->info.n_ids || m->piece_offsets[id] == m->piece_offsets[id + 1])
         return NULL;
-    *ret_n_bytes = (int64_t)m->piece_offsets[id + 1] - m->piece_offsets[id];
-    return m->pieces + m->piece_offsets[id];
+    return piece_of(m, id, ret_n_bytes);
 }
 
 const unitok_spec *unitok_model_spec(const unitok_model *m)

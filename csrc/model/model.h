@@ -70,6 +70,21 @@ INLINE int64_t restart_next(const unitok_model *m, const uint8_t *text, int64_t 
     return end;
 }
 
+/* The piece of an id below n_ids, and its size, which is 0 for an id without one. */
+INLINE const uint8_t *piece_of(const unitok_model *m, int64_t id, int64_t *ret_n_bytes)
+{
+    *ret_n_bytes = (int64_t)m->piece_offsets[id + 1] - m->piece_offsets[id];
+    return m->pieces + m->piece_offsets[id];
+}
+
+/* Whether the piece of an id below n_ids consists of exactly these bytes. */
+INLINE int piece_is(const unitok_model *m, int64_t id, const uint8_t *piece, int64_t n_bytes)
+{
+    int64_t n;
+    const uint8_t *held = piece_of(m, id, &n);
+    return n == n_bytes && memcmp(held, piece, (size_t)n) == 0;
+}
+
 /* The ids of the byte pieces for one byte of an unknown character; returns their number. */
 INLINE int byte_fallback(const unitok_model *m, const uint8_t *byte, int32_t ret[3])
 {

@@ -81,13 +81,20 @@ static token *tokens_for(run *r, int64_t n_bytes)
     return tokens;
 }
 
+/* Emits the n tokens of a text as ids; n < 0 says that memory was short. Returns the number of
+ * ids. */
+static int64_t emit_tokens(run *r, const uint8_t *text, const token *tokens, int64_t n, void *ids)
+{
+    if (n < 0) r->failed = ENCODE_NO_MEMORY;
+    return n <= 0 ? 0 : r->m->width->emit(r->m, text, tokens, n, ids);
+}
+
 int64_t walk_tokens(run *r, const uint8_t *segment, int64_t n_bytes, void *ids)
 {
     token few[TOKENS_PER_BYTE_MAX * MEMO_LONG_BYTES], *tokens = few;
     if (n_bytes > MEMO_LONG_BYTES) tokens = tokens_for(r, n_bytes);
     int64_t n = tokens ? r->m->kind->encode(r->m, r->s, segment, n_bytes, tokens) : 0;
-    if (n < 0) r->failed = ENCODE_NO_MEMORY;
-    return n <= 0 ? 0 : r->m->width->emit(r->m, segment, tokens, n, ids);
+    return emit_tokens(r, segment, tokens, n, ids);
 }
 
 /* ------------------------------------------------------------------------------- texts ---- */
@@ -135,11 +142,10 @@ static int64_t draw_part(run *r, const uint8_t *text, int64_t n_bytes, void *ids
 {
     const unitok_model *m = r->m;
     token *tokens = tokens_for(r, n_bytes);
-    if (!tokens) return 0;
-    int64_t n = m->kind->draw(m, r->s, r->draw->sampling, r->draw->key, text, n_bytes, r->position,
-                              tokens);
-    if (n < 0) r->failed = ENCODE_NO_MEMORY;
-    return n < 0 ? 0 : m->width->emit(m, text, tokens, n, ids);
+    int64_t n = tokens ? m->kind->draw(m, r->s, r->draw->sampling, r->draw->key, text, n_bytes,
+                                       r->position, tokens)
+                       : 0;
+    return emit_tokens(r, text, tokens, n, ids);
 }
 
 /* Like encode_run, but samples the parts between cuts, without the memo. */

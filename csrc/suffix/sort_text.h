@@ -154,14 +154,6 @@ static void SUFFIX(start_left)(struct unitok_suffix *s)
     s->at = 0;
 }
 
-/* The place in the text just before the suffix of an entry; 0, which can be read as well, if the
- * entry is not written yet. */
-INLINE POSITION SUFFIX(before)(POSITION entry, int64_t n)
-{
-    POSITION i = (entry & MASK) - 1;
-    return i < (POSITION)n ? i : 0;
-}
-
 static void SUFFIX(start_right)(struct unitok_suffix *s);
 
 static void SUFFIX(left)(struct unitok_suffix *s, int64_t *budget)
@@ -172,7 +164,7 @@ static void SUFFIX(left)(struct unitok_suffix *s, int64_t *budget)
     POSITION group = (POSITION)s->group;
     int64_t r = s->at, stop = step_up(r, s->n_active, budget);
     for (; r < stop; r++) {
-        PREFETCH(text + SUFFIX(before)(sa[r + 2 * AHEAD < s->n_active ? r + 2 * AHEAD : r], s->n));
+        PREFETCH(text + LEVEL(before)(sa[r + 2 * AHEAD < s->n_active ? r + 2 * AHEAD : r], s->n));
         POSITION entry = sa[r], i = (entry & MASK) - 1;
         group += FLAG_OF(entry);
         if (UNLIKELY(i == 0)) continue;
@@ -234,7 +226,7 @@ static void SUFFIX(right)(struct unitok_suffix *s, int64_t *budget)
         int is_s = s->run == 1;
         while (r > stop) {
             r--;
-            PREFETCH(text + SUFFIX(before)(sa[r > 2 * AHEAD ? r - 2 * AHEAD : 0], s->n));
+            PREFETCH(text + LEVEL(before)(sa[r > 2 * AHEAD ? r - 2 * AHEAD : 0], s->n));
             POSITION entry = sa[r], i = (entry & MASK) - 1, flag = FLAG_OF(entry);
             group += is_s ? flag : 0;
             if (LIKELY(i != 0)) {
@@ -383,7 +375,7 @@ static void SUFFIX(final_left)(struct unitok_suffix *s, int64_t *budget)
     for (;;) {
         int64_t r = s->at, stop = step_up(r, s->to, budget);
         for (; r < stop; r++) {
-            PREFETCH(text + SUFFIX(before)(sa[r + 2 * AHEAD < s->n ? r + 2 * AHEAD : r], s->n));
+            PREFETCH(text + LEVEL(before)(sa[r + 2 * AHEAD < s->n ? r + 2 * AHEAD : r], s->n));
             POSITION entry = sa[r], i = entry - 1;
             if (entry == 0 || entry & FLAG) continue;
             SYMBOL c = text[i];
@@ -403,7 +395,7 @@ static void SUFFIX(final_right)(struct unitok_suffix *s, int64_t *budget)
     int64_t r = s->at, stop = step_down(r, 0, budget);
     while (r > stop) {
         r--;
-        PREFETCH(text + SUFFIX(before)(sa[r > 2 * AHEAD ? r - 2 * AHEAD : 0], s->n));
+        PREFETCH(text + LEVEL(before)(sa[r > 2 * AHEAD ? r - 2 * AHEAD : 0], s->n));
         POSITION entry = sa[r], i = (entry & MASK) - 1;
         sa[r] = entry & MASK;
         if (!(entry & FLAG)) continue;

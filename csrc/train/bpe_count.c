@@ -85,6 +85,7 @@ INLINE int walk(pair_counter *counter, const bpe_state *state, int64_t work,
     met_pair waiting[AHEAD] = {{0}};
     const bpe_text *text = &state->text;
     const levels *levels = &text->levels;
+    if (counter->at >= counter->end) return 1;
     int64_t end = counter->end - counter->at > work ? counter->at + work : counter->end, next = end;
     uint32_t n = 0;
     for (int64_t slot = counter->at; slot < end; slot = next) {
@@ -107,12 +108,12 @@ INLINE int walk(pair_counter *counter, const bpe_state *state, int64_t work,
 
 int pair_counter_count(pair_counter *counter, const bpe_state *state, int64_t work)
 {
-    return counter->at >= counter->end ? 1 : walk(counter, state, work, count_met);
+    return walk(counter, state, work, count_met);
 }
 
 int pair_counter_place(pair_counter *counter, const bpe_state *state, int64_t work)
 {
-    return counter->at >= counter->end ? 1 : walk(counter, state, work, place_met);
+    return walk(counter, state, work, place_met);
 }
 
 /* Adds up a pair that counter `first` has and the counters before it have not, so that every pair

@@ -6,6 +6,20 @@
 #include "ground/error.h"
 #include "ground/packed.h"
 
+/* Completes a lexicon with its trie, or frees it if something has failed. */
+static int32_t finish(unitok_lexicon *lexicon, const trie_parts *parts, int32_t status,
+                      unitok_lexicon **ret)
+{
+    if (status) {
+        mem_free(lexicon);
+        return status;
+    }
+    lexicon->units = parts->units;
+    lexicon->n_units = parts->n_units;
+    *ret = lexicon;
+    return UNITOK_OK;
+}
+
 int32_t unitok_lexicon_new(const uint8_t *data, const int64_t *offsets, int64_t begin, int64_t end,
                            int32_t is_part, unitok_lexicon **ret, unitok_error *error)
 {
@@ -29,15 +43,8 @@ int32_t unitok_lexicon_new(const uint8_t *data, const int64_t *offsets, int64_t 
         status = (is_part ? trie_build_part : trie_build)(data, offsets + begin, ids, n_pieces,
                                                           &parts, error);
     mem_free(ids);
-    if (status) {
-        mem_free(lexicon);
-        return status;
-    }
-    lexicon->units = parts.units;
-    lexicon->n_units = parts.n_units;
-    lexicon->n_pieces = end;
-    *ret = lexicon;
-    return UNITOK_OK;
+    if (!status) lexicon->n_pieces = end;
+    return finish(lexicon, &parts, status, ret);
 }
 
 int32_t unitok_lexicon_join(const unitok_lexicon *const *parts, int64_t n_parts,
@@ -54,14 +61,7 @@ int32_t unitok_lexicon_join(const unitok_lexicon *const *parts, int64_t n_parts,
     }
     if (!status) status = trie_join(tries, n_parts, &joined, error);
     mem_free(tries);
-    if (status) {
-        mem_free(lexicon);
-        return status;
-    }
-    lexicon->units = joined.units;
-    lexicon->n_units = joined.n_units;
-    *ret = lexicon;
-    return UNITOK_OK;
+    return finish(lexicon, &joined, status, ret);
 }
 
 void unitok_lexicon_free(unitok_lexicon *lexicon)
