@@ -1,4 +1,13 @@
-/* build.c - builds a model from its spec (build.h) */
+/* build.c - builds a model from its spec (build.h)
+ *
+ * Building has two steps, because a program that only decodes or looks up pieces should not pay for
+ * the encoder:
+ *
+ *     build_model      check everything; pieces by id; types, byte pieces, the unknown id; the normalizer
+ *     build_encoder    cuts, and what the kind needs to encode
+ *
+ * The second is left out only if it could not report an error other than a lack of memory: see
+ * is_sound. So whoever opens a broken file learns it then, and not in the middle of a run. */
 
 #include "model/build.h"
 
@@ -20,6 +29,9 @@ void text_pieces_free(text_pieces *p)
     mem_free(p->data);
 }
 
+/* Which types of pieces an encoder can produce. Listed merges name their pieces themselves, so only
+ * control symbols are left out there. Elsewhere a byte piece is produced for an unknown character,
+ * not by matching, unless the flag says that it matches as text. */
 static int can_match(uint8_t type, int32_t flags)
 {
     if (flags & UNITOK_LISTED_MERGES) return type != UNITOK_PIECE_CONTROL;
@@ -46,6 +58,9 @@ static int64_t put_text_piece(const unitok_model *m, const uint8_t *piece, int64
     return space_symbols_close(out, n_bytes, out);
 }
 
+/* The arrays have the size of all pieces, whatever is left out: the size is known only at the end,
+ * and the arrays live no longer than the building of an encoder. A piece that cannot match is
+ * turned into a control symbol if it must stay in the list. */
 int text_pieces_of(const unitok_model *m, int only_matching, text_pieces *ret,
                    unitok_spec *ret_spec)
 {
@@ -76,6 +91,8 @@ int text_pieces_of(const unitok_model *m, int only_matching, text_pieces *ret,
     return 1;
 }
 
+/* Only pieces that can match take part, because any other piece would join bytes that no token
+ * joins. The cuts that flags add hold whatever the pieces are. */
 static int build_cuts(unitok_model *m)
 {
     text_pieces pieces;
@@ -95,7 +112,8 @@ static int build_cuts(unitok_model *m)
     return ok;
 }
 
-/* Indexes the pieces and their types by id. */
+/* Indexes the pieces and their types by id. Decoding looks pieces up by id, while the spec lists
+ * them in any order, so they are copied in the order of their ids. */
 static int32_t index_pieces(unitok_model *m, unitok_error *error)
 {
     const unitok_spec *spec = &m->spec;
@@ -113,7 +131,8 @@ static int32_t index_pieces(unitok_model *m, unitok_error *error)
     return status;
 }
 
-/* With UNITOK_BYTES, requires a piece for every byte, so that no byte is unknown. */
+/* With UNITOK_BYTES, requires a piece for every byte, so that no byte is unknown. The encoder of
+ * such a model has no rule for an unknown byte. */
 static int32_t check_all_bytes_match(const unitok_spec *spec, unitok_error *error)
 {
     uint8_t found[256] = {0};
@@ -127,7 +146,9 @@ static int32_t check_all_bytes_match(const unitok_spec *spec, unitok_error *erro
 }
 
 /* Finds the unknown id and the byte pieces, and requires that every unknown character can be
- * encoded. */
+ * encoded. If several pieces stand for one byte, the first is used, as in the references. The flags
+ * of m are those in effect: what cannot happen in this model is removed, so later code has one case
+ * less. */
 static int32_t find_special(unitok_model *m, unitok_error *error)
 {
     const unitok_spec *spec = &m->spec;
@@ -164,6 +185,8 @@ static int32_t find_special(unitok_model *m, unitok_error *error)
     return UNITOK_OK;
 }
 
+/* memory_bytes begins with what every model has: the image, the cuts, and 16 bytes for each id, of
+ * its piece, offset, type and byte. Building adds the rest. */
 static void fill_info(unitok_model *m, int64_t n_ids, int64_t max_piece_bytes, int32_t cpu)
 {
     unitok_model_info *info = &m->info;
@@ -180,6 +203,8 @@ static void fill_info(unitok_model *m, int64_t n_ids, int64_t max_piece_bytes, i
                          n_ids * 16;
 }
 
+/* paths is set before the kind builds, which may replace it by better ones. is_complete is set
+ * last, so after a failure the call can be repeated. */
 int32_t build_encoder(unitok_model *m, unitok_error *error)
 {
     if (!m->cuts && !build_cuts(m)) return fail_memory(error);
@@ -196,7 +221,9 @@ int32_t build_encoder(unitok_model *m, unitok_error *error)
 }
 
 /* Whether building the encoder of a checked spec can fail only for lack of memory. Listed merges
- * have rules of their own, and checking them takes as long as building. */
+ * have rules of their own, and checking them takes as long as building. Every test here has the
+ * same meaning as one in an encoder, and a model that passes all of them can be completed later.
+ * Such a test may be stricter than the encoder's: then the encoder is built at once and decides. */
 static int is_sound(const unitok_spec *spec)
 {
     int64_t n = spec->n_pieces;
@@ -212,6 +239,9 @@ static int is_sound(const unitok_spec *spec)
     return distinct_check(spec->data, spec->offsets, n) == DISTINCT_YES;
 }
 
+/* The order matters: the spec is checked before its ids are used as indexes, the ids are known
+ * before pieces are sorted by them, and the normalizer tells whether texts are compact, on which
+ * the form of all pieces depends. */
 int32_t build_model(unitok_model *m, int32_t cpu, unitok_error *error)
 {
     int64_t n_ids, max_piece_bytes;
@@ -239,6 +269,8 @@ int32_t build_model(unitok_model *m, int32_t cpu, unitok_error *error)
     return UNITOK_OK;
 }
 
+/* The encoders of these kinds have no table from bytes to ids that covers every piece, so this
+ * compares all of them. */
 int64_t build_find(const unitok_model *m, const uint8_t *piece, int64_t n_bytes)
 {
     for (int64_t id = 0; id < m->info.n_ids; id++)
@@ -246,6 +278,8 @@ int64_t build_find(const unitok_model *m, const uint8_t *piece, int64_t n_bytes)
     return -1;
 }
 
+/* The arrays named own_* are those that this file allocated; piece_offsets, pieces and cuts of a
+ * greedy model point into the image. */
 void build_free(unitok_model *m)
 {
     unitok_normalizer_free(m->normalizer);

@@ -17,7 +17,8 @@ void build_free(unitok_model *m);
 /* The id of the piece with exactly these bytes, or -1. Compares every piece. */
 int64_t build_find(const unitok_model *m, const uint8_t *piece, int64_t n_bytes);
 
-/* Pieces in the form that texts have: with U+2581 as a space if texts are compact. */
+/* Pieces in the form that texts have: with U+2581 as a space if texts are compact. Encoders compare
+ * pieces with texts byte by byte, so both must have the same form. */
 typedef struct text_pieces {
     uint8_t *data, *types;
     int64_t *offsets, *ids, n;

@@ -1,4 +1,11 @@
-/* decode.c - decodes ids to bytes */
+/* decode.c - decodes ids to bytes
+ *
+ * Greedy models and byte models concatenate the bytes of the pieces. Models with a normalizer
+ * follow SentencePiece's rules, which undo what normalization did to spaces.
+ *
+ * A batch is decoded in two passes over the ids. The first checks every id and adds up the sizes,
+ * so the second writes without any test, and an error leaves the output untouched. With a capacity
+ * that is too small only the sizes are computed, which is how callers learn them. */
 
 #include "ground/error.h"
 #include "model/model.h"
@@ -6,6 +13,7 @@
 
 static const uint8_t replacement[3] = {0xEF, 0xBF, 0xBD};
 
+/* Ids have 16 or 32 bits. The branch is the same for a complete call, so it is predicted. */
 INLINE int64_t id_at(const unitok_model *m, const void *ids, int64_t i)
 {
     return m->info.id_bytes == 2 ? ((const uint16_t *)ids)[i] : ((const uint32_t *)ids)[i];
@@ -27,6 +35,8 @@ INLINE const uint8_t *decoded_bytes(const unitok_model *m, int64_t id, int64_t *
     return NULL;
 }
 
+/* Called with out = NULL to measure and then again to write: one loop serves for both, so the sizes
+ * cannot differ. */
 static int64_t decode_pieces(const unitok_model *m, const void *ids, int64_t begin, int64_t end,
                              uint8_t *out)
 {
@@ -77,6 +87,7 @@ static int64_t decode_text(const unitok_model *m, const void *ids, int64_t begin
 
 /* ------------------------------------------------------------------------------- Documents ---- */
 
+/* The normalizer decides, because it is what put U+2581 in the place of spaces. */
 static int64_t decode(const unitok_model *m, const void *ids, int64_t begin, int64_t end,
                       uint8_t *out)
 {
@@ -84,6 +95,8 @@ static int64_t decode(const unitok_model *m, const void *ids, int64_t begin, int
                          : decode_pieces(m, ids, begin, end, out);
 }
 
+/* The eod id of a model with a normalizer may have no piece: it ends a document and stands for no
+ * text. */
 static int can_decode(const unitok_model *m, int64_t id)
 {
     int64_t n;
@@ -130,7 +143,8 @@ int32_t unitok_decode_batch(const unitok_model *m, const void *ids, const int64_
 }
 
 /* Whether a byte piece follows an id that can decode to nothing. The bytes on either side of such
- * an id belong to separate characters. */
+ * an id belong to separate characters. A caller that replaces invalid UTF-8 in the result would not
+ * see the id between them, and would join the two to one character. */
 static int has_separated_bytes(const unitok_model *m, const void *ids, int64_t n_ids)
 {
     int may_be_empty = 0;
@@ -142,6 +156,8 @@ static int has_separated_bytes(const unitok_model *m, const void *ids, int64_t n
     return 0;
 }
 
+/* Its errors are -1: an id that the model does not have; -2: the array is too small; -3: see
+ * has_separated_bytes. */
 int64_t unitok_decode(const unitok_model *m, const void *ids, int64_t n_ids, uint8_t *out,
                       int64_t capacity)
 {

@@ -1,4 +1,9 @@
-/* encode.c - the public functions that encode or sample a document or a batch */
+/* encode.c - the public functions that encode or sample a document or a batch
+ *
+ * A batch is encoded document by document. A document can be shared between batches: the first one
+ * of a batch may continue the last one of the batch before (OPEN_START), and the last may be
+ * continued (OPEN_END). Only these two need a state, and the documents between them are encoded
+ * without one. */
 
 #include "ground/error.h"
 #include "ground/packed.h"
@@ -13,12 +18,15 @@ int64_t unitok_encode(const unitok_model *m, unitok_scratch *s, const uint8_t *t
     return router_encode(m, s, &job);
 }
 
+/* Only the eod id is written here; encoders write their own ids in the width of the model. */
 static void put_id(const unitok_model *m, void *ids, int64_t at, int64_t id)
 {
     if (m->info.id_bytes == 2) ((uint16_t *)ids)[at] = (uint16_t)id;
     else ((uint32_t *)ids)[at] = (uint32_t)id;
 }
 
+/* Checks everything that the loop then takes for granted. The eod id need not be an id of the
+ * model, but it must fit the width of its ids. */
 static const char *check_batch(const unitok_model *m, const unitok_scratch *s,
                                const int64_t *offsets, int64_t n_docs, int64_t eod_id)
 {
@@ -28,6 +36,9 @@ static const char *check_batch(const unitok_model *m, const unitok_scratch *s,
     return check_offsets(offsets, n_docs);
 }
 
+/* Each document has a key of its own, from its number in the input. So a sample does not depend on
+ * how documents are spread over batches and threads. `documents` gives the numbers if those of a
+ * batch are not consecutive. */
 static uint64_t document_key(const unitok_sampling *sampling, int64_t k)
 {
     uint64_t number = sampling->documents ? (uint64_t)sampling->documents[k]
@@ -37,7 +48,9 @@ static uint64_t document_key(const unitok_sampling *sampling, int64_t k)
 
 static const char too_long[] = "a part that cannot be cut is longer than 2^29 bytes";
 
-/* Implements unitok_encode_batch and, with `sampling`, unitok_sample_batch. */
+/* Implements unitok_encode_batch and, with `sampling`, unitok_sample_batch. A document that does
+ * not fit `ids` ends the call with UNITOK_ERROR_CAPACITY and its number. The ids before it are then
+ * incomplete too: the caller repeats the call with a larger array. */
 static int32_t encode_batch(const unitok_model *m, unitok_scratch *s,
                             const unitok_sampling *sampling, const uint8_t *data,
                             const int64_t *offsets, int64_t n_docs, int64_t eod_id, int32_t flags,
@@ -91,6 +104,8 @@ int32_t unitok_encode_batch(const unitok_model *m, unitok_scratch *s, const uint
                         id_offsets, error);
 }
 
+/* n-best and dropout draw for complete documents, because a path or a merge can depend on all of
+ * the text. The other methods draw part by part. */
 int32_t unitok_sample_batch(const unitok_model *m, unitok_scratch *s,
                             const unitok_sampling *sampling, const uint8_t *data,
                             const int64_t *offsets, int64_t n_docs, int64_t eod_id, int32_t flags,

@@ -16,7 +16,15 @@
  *         u8[piece_bytes]     the pieces by id (padded to 8)
  *
  * Opening builds the heads and the single bytes of the double array, and the offsets of the pieces:
- * 0.3 ms and 0.8 MB. */
+ * 0.3 ms and 0.8 MB.
+ *
+ * The file may come from anywhere. Everything that later code uses as an index or as a size is
+ * checked once, while the file is opened, so that encoding needs no test: the header first, then
+ * the lengths of the pieces, then each unit of the double array, and at last the shape of the trie.
+ * A failed check reports the byte at which it failed.
+ *
+ * The cut table needs no check. Any bytes in it give some set of cuts: with wrong ones the ids may
+ * differ, but nothing is read out of bounds. */
 
 #include "model/image.h"
 
@@ -29,11 +37,14 @@ typedef struct image_layout {
     uint64_t units, cuts, lengths, pieces, end;
 } image_layout;
 
+/* Nearly all vocabularies have pieces of at most 255 bytes, so the lengths take one byte each. */
 static int length_bytes(const image_header *h)
 {
     return h->max_piece_bytes <= UINT8_MAX ? 1 : h->max_piece_bytes <= UINT16_MAX ? 2 : 4;
 }
 
+/* The sections follow from the header alone, in 64 bits. The header is checked for its largest
+ * numbers first, so no sum overflows. */
 static image_layout lay_out(const image_header *h)
 {
     image_layout at;
@@ -47,6 +58,8 @@ static image_layout lay_out(const image_header *h)
 
 /* --------------------------------------------------------------------------------- Opening ---- */
 
+/* Checks the numbers before the sum of the sections, which would not mean anything otherwise.
+ * *position is set before each test, so that an error can say where it is. */
 static const char *check_header(const image_header *h, int64_t n_bytes, int64_t *position)
 {
     *position = 0;
@@ -76,6 +89,9 @@ static const char *check_header(const image_header *h, int64_t n_bytes, int64_t 
     return NULL;
 }
 
+/* The header repeats what follows from the lengths, so that a program can show it without reading
+ * them. Both must agree, and the ids must end with one that is used: n_ids decides the width of the
+ * ids. */
 static const char *check_pieces(const unitok_model *m, const image_header *h, int64_t *position)
 {
     uint32_t longest_piece = 0, n_pieces = 0, ids_end = 0;
@@ -112,7 +128,9 @@ static int32_t open_lengths(unitok_model *m, const image_header *h, const uint8_
                                     "the pieces do not fill their section");
 }
 
-/* Builds the tables for the first two bytes, from units that have been checked. */
+/* Builds the tables for the first two bytes, from units that have been checked. Every byte must
+ * lead to some id, of a piece or the fallback id. This is what makes greedy encoding total: it
+ * never stops. */
 static int32_t open_heads(longest_model *state, const image_header *h, unitok_error *error)
 {
     size_t n_bytes = TRIE_HEADS * sizeof(uint64_t);
@@ -128,6 +146,9 @@ static int32_t open_heads(longest_model *state, const image_header *h, unitok_er
     return UNITOK_OK;
 }
 
+/* First each unit by itself, so that every base stays within the array; then the heads, which read
+ * units; then the trie as a whole: each node has one parent, and no path is longer than the longest
+ * piece. The two arrays for that are freed at once. */
 static int32_t check_trie(unitok_model *m, const image_header *h, unitok_error *error)
 {
     longest_model *state = m->state;
@@ -150,7 +171,9 @@ static int32_t check_trie(unitok_model *m, const image_header *h, unitok_error *
                  : UNITOK_OK;
 }
 
-/* Builds the growable trie of the same pieces, for UNITOK_ENGINE_HAT. */
+/* Builds the growable trie of the same pieces, for UNITOK_ENGINE_HAT. It exists to compare the two
+ * structures. It is built from the pieces, which have been checked, so it can fail only for lack of
+ * memory. */
 static int32_t open_hat(unitok_model *m, unitok_error *error)
 {
     longest_model *state = m->state;
@@ -165,6 +188,8 @@ static int32_t open_hat(unitok_model *m, unitok_error *error)
     return status;
 }
 
+/* What the image does not store is computed here. memory_bytes counts the image, which is shared by
+ * all processes that map the file. */
 static void fill_info(unitok_model *m, const image_header *h, int32_t engine, int32_t cpu)
 {
     unitok_model_info *info = &m->info;
@@ -183,6 +208,9 @@ static void fill_info(unitok_model *m, const image_header *h, int32_t engine, in
     info->trie_bytes = (int64_t)h->n_units * 8 + TRIE_HEADS * 8;
 }
 
+/* max_piece_bytes is at least 1, although a model may have no pieces: a token takes at least one
+ * byte, and longest_settled relies on that. long_pieces_new reports an error at a length, but not
+ * where: its position is set here. */
 int32_t image_open(const uint8_t *bytes, int64_t n_bytes, int32_t engine, int32_t cpu,
                    unitok_model *m, unitok_error *error)
 {
@@ -258,6 +286,8 @@ static int32_t put_pieces(const unitok_spec *spec, const image_header *h, int64_
     return status;
 }
 
+/* The double array is built first, because its size is needed for the layout; everything else is
+ * written into its place. Without a fallback id, all 256 bytes must be pieces. */
 int32_t image_build(const unitok_spec *spec, uint8_t **ret, int64_t *ret_n_bytes,
                     unitok_error *error)
 {

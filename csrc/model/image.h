@@ -9,10 +9,15 @@
 #define LONGEST_VERSION 2 /* of greedy longest prefix */
 #define NO_ID 0xFFFFFFFFu
 
+/* As in PNG, the first byte is not ASCII, and the line ends at the end show whether a transfer has
+ * changed them. */
 static const uint8_t image_magic[8] = {0x89, 'U', 'T', 'K', 0x0D, 0x0A, 0x1A, 0x0A};
 
 /* The header of greedy longest prefix (image.c). That of the other kinds (spec_image.c) is the same
- * up to image_bytes. */
+ * up to image_bytes, so the kind of any image can be read before its header is understood:
+ *
+ *     bytes  0..7   8..11     12..15   16..23     24..31        32 ...
+ *            magic  version   kind     checksum   image_bytes   depends on the kind */
 typedef struct image_header {
     uint8_t magic[8];
     uint32_t version, kind;

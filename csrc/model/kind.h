@@ -31,6 +31,16 @@ typedef struct lattice_work {
     lattice_paths paths;
 } lattice_work;
 
+/* A kind is a table of facts and of functions, in the order in which they are used:
+ *
+ *     facts      flags, rules, cut_flags, methods, ...            what the kind allows
+ *     model      make_image ─▶ open ─▶ build ... free              once
+ *     scratch    scratch_bytes, free_scratch                       once per thread
+ *     text       encode, walk, solve                               for each text or segment
+ *     sampling   draw, lattice
+ *     queries    settled, find
+ *
+ * Code outside the kind's own file reads the table and never compares the number of a kind. */
 struct model_kind {
     int32_t flags;           /* the enum unitok_model_flags that it supports */
     const flag_rule *rules;  /* how flags can be combined: spec.h; NULL: in any way */

@@ -1,4 +1,8 @@
-/* kind_bpe.c - byte pair encoding, both SentencePiece's and Hugging Face's */
+/* kind_bpe.c - byte pair encoding, both SentencePiece's and Hugging Face's
+ *
+ * Both have the same encoder (encoders/bpe.h); they differ in where the merges come from.
+ * SentencePiece's follow from the pieces: two pieces that join to a third can be merged, and its
+ * score is the rank. Hugging Face lists its merges, and a piece may be left out of the list. */
 
 #include "encoders/bpe.h"
 
@@ -11,7 +15,9 @@
 
 /* Builds Hugging Face's BPE. Its encoder applies byte fallback and fuses unknown characters within
  * a segment. merge_unknown fuses those on both sides of a cut, unless merges can produce the
- * unknown piece, which is never fused. */
+ * unknown piece, which is never fused. If a merge can produce the unknown piece, merge_unknown
+ * cannot tell such a piece, which is never fused, from an unknown character. So these models encode
+ * a document as one segment, in which the encoder fuses what it should. */
 static int32_t build_merges(unitok_model *m, const unitok_spec *spec, bpe **ret,
                             unitok_error *error)
 {
@@ -32,6 +38,7 @@ static int32_t build_merges(unitok_model *m, const unitok_spec *spec, bpe **ret,
     return UNITOK_OK;
 }
 
+/* The encoder copies what it needs, so the converted pieces are freed at once. */
 static int32_t build(unitok_model *m, unitok_error *error)
 {
     text_pieces pieces;
@@ -63,7 +70,9 @@ static int64_t encode(const unitok_model *m, unitok_scratch *s, const uint8_t *t
 }
 
 /* Samples a text segment by segment; segments draw independently. Segments must depend only on the
- * document, so this uses all exact cuts instead of those that a scan finds. */
+ * document, so this uses all exact cuts instead of those that a scan finds, which differ between
+ * instruction sets and chunks. Each segment has its own stream of random numbers, from its
+ * position. */
 static int64_t draw_tokens(const unitok_model *m, unitok_scratch *s,
                            const unitok_sampling *sampling, uint64_t key, const uint8_t *text,
                            int64_t n_bytes, int64_t position, token *tokens)

@@ -1,4 +1,12 @@
-/* kind_longest.c - greedy longest prefix */
+/* kind_longest.c - greedy longest prefix
+ *
+ * This is the encoder of RWKV World and of vocabularies trained here: at each position the longest
+ * piece is the token, and what follows is encoded without regard to what came before. It needs no
+ * scores and no merges, so a model is its trie, and the image is used in place (image.c).
+ *
+ * There are three ways to encode. Segments that recur come from the memo; the walk handles those
+ * that miss. Wide text and text with few cuts are encoded by lanes (encoders/lanes.h), which walk
+ * through eight parts of the text in turn. */
 
 #include "ground/alloc.h"
 #include "ground/error.h"
@@ -23,6 +31,7 @@ static int64_t memory_bytes(const unitok_model *m)
     return (l->compact ? l->compact->memory_bytes : 0) + (l->lanes ? l->lanes->memory_bytes : 0);
 }
 
+/* The trie lies in the image, so only the tables built from it are freed. */
 static void free_model(unitok_model *m)
 {
     longest_model *state = m->state;
@@ -55,6 +64,9 @@ static int lanes_are_next(run *r, chunk *c)
     return 0;
 }
 
+/* Lanes encode a span that may be longer than the chunk. After a span with too many characters that
+ * are not pieces, each of which costs a mispredicted branch, they pause and leave the next chunks
+ * to the memo. */
 static int64_t encode_by_lanes(run *r, chunk *c, void *ids, int64_t *ret_n_ids)
 {
     longest_scratch *s = r->s->state;
@@ -69,6 +81,9 @@ static int64_t encode_by_lanes(run *r, chunk *c, void *ids, int64_t *ret_n_ids)
 static const encode_path path_lanes = {lanes_are_next, encode_by_lanes};
 static const encode_path *const paths_by_lanes[] = {&path_lanes, &path_memo, &path_walk, NULL};
 
+/* Lanes exist for 16-bit ids only, and neither for long pieces nor for the HAT-trie. A vocabulary
+ * that either of them cannot represent is encoded without it, by the double array and by the memo
+ * alone. */
 static int32_t build(unitok_model *m, unitok_error *error)
 {
     longest *l = &((longest_model *)m->state)->longest;
@@ -82,6 +97,8 @@ static int32_t build(unitok_model *m, unitok_error *error)
 
 /* ---------------------------------------------------------------------------- encoding ---- */
 
+/* The window belongs to one text: it holds what the search for long pieces has found ahead of the
+ * position. It is reset because this text does not continue the last one. */
 static int64_t encode(const unitok_model *m, unitok_scratch *s, const uint8_t *text,
                       int64_t n_bytes, token *tokens)
 {

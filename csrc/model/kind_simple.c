@@ -1,4 +1,7 @@
-/* kind_simple.c - SentencePiece's character and word models */
+/* kind_simple.c - SentencePiece's character and word models
+ *
+ * In these models a token is a character or a word, so encoding is only a lookup. Neither has a
+ * path of its own: the memo and the walk are all that they need. */
 
 #include "encoders/words.h"
 
@@ -65,6 +68,7 @@ static void free_words(unitok_model *m)
     m->state = NULL;
 }
 
+/* All pieces are converted, because words_new itself leaves out those that cannot match. */
 static int32_t build_words(unitok_model *m, unitok_error *error)
 {
     text_pieces pieces;
@@ -78,11 +82,15 @@ static int32_t build_words(unitok_model *m, unitok_error *error)
     return status;
 }
 
+/* A word begins at each space, which is one byte in compact text and a U+2581 of three bytes
+ * otherwise. */
 static int begins_word(const unitok_model *m, const uint8_t *text, int64_t n_bytes)
 {
     return m->compact ? text[0] == SPACE_BYTE : space_symbol_begins(text, n_bytes);
 }
 
+/* Characters advance by the length that their lead byte announces, so an end past the text is cut
+ * off: the last character may be incomplete. */
 static int64_t encode_words(const unitok_model *m, unitok_scratch *s, const uint8_t *text,
                             int64_t n_bytes, token *tokens)
 {

@@ -1,4 +1,15 @@
-/* kind_unigram.c - Unigram: SentencePiece's, BytePiece's and Hugging Face's */
+/* kind_unigram.c - Unigram: SentencePiece's, BytePiece's and Hugging Face's
+ *
+ * The fastest way depends on the pieces and on the text, so a model has at most one path beside the
+ * memo, chosen when it is built:
+ *
+ *     path_charwise     pieces that join characters of three bytes: Japanese and Chinese models
+ *     path_endings      pieces that cross spaces, where segments are too long for the memo
+ *     path_automaton    byte models: BytePiece
+ *     path_memo         every other model, and texts for which the path above is not better
+ *
+ * The sum of the scores runs through all of them: a path begins with the sum that the ids before it
+ * give, and leaves the sum at its end. */
 
 #include "encoders/unigram.h"
 
@@ -28,11 +39,13 @@ typedef struct unigram_scratch {
     lattice_work lattice;
 } unigram_scratch;
 
+/* The part of the state that encodes; the lattice beside it serves sampling and n-best. */
 static const unigram *unigram_of(const unitok_model *m)
 {
     return ((const unigram_model *)m->state)->unigram;
 }
 
+/* Sets the state to NULL, because building can be repeated after it has failed halfway. */
 static void free_model(unitok_model *m)
 {
     unigram_model *state = m->state;
@@ -45,6 +58,7 @@ static void free_model(unitok_model *m)
 
 static int64_t memory_bytes(const unitok_model *m) { return unigram_memory_bytes(unigram_of(m)); }
 
+/* Of the four parts, only the walk by characters and the automaton's arrays have a fixed size. */
 static void free_scratch(void *state)
 {
     unigram_scratch *s = state;
@@ -56,7 +70,8 @@ static void free_scratch(void *state)
 
 /* ------------------------------------------------------------------------------- paths ---- */
 
-/* Chooses the walk by characters for Japanese and Chinese: see charwise.h. */
+/* Chooses the walk by characters for Japanese and Chinese: see charwise.h. Once chosen, it keeps
+ * its turn for some bytes without a look at the cuts, which it does not need. */
 static int charwise_takes(run *r, chunk *c)
 {
     charwise_work *work = &((unigram_scratch *)r->s->state)->charwise;
@@ -65,7 +80,9 @@ static int charwise_takes(run *r, chunk *c)
     return n_cuts > 0 && charwise_is_next(work, c->padded, r->s->cuts[n_cuts - 1], n_cuts);
 }
 
-/* Encodes from a cut to the last one in the chunk; returns 0 if the text is not UTF-8. */
+/* Encodes from a cut to the last one in the chunk; returns 0 if the text is not UTF-8. The last cut
+ * is searched from the end if the cuts have not been computed. The result stands at the end of the
+ * work's tokens, because the path is traced backwards. */
 static int64_t encode_charwise(run *r, chunk *c, void *ids, int64_t *ret_n_ids)
 {
     const unitok_model *m = r->m;
@@ -105,7 +122,7 @@ static int64_t encode_by_endings(run *r, chunk *c, void *ids, int64_t *ret_n_ids
 static const encode_path path_endings = {endings_take, encode_by_endings};
 static const encode_path *const paths_by_endings[] = {&path_endings, &path_memo, &path_walk, NULL};
 
-/* Chooses BytePiece's automaton: see automaton.h. */
+/* Chooses BytePiece's automaton: see automaton.h. The automaton needs a cut at which it can end. */
 static int automaton_takes(run *r, chunk *c)
 {
     unigram_scratch *s = r->s->state;
@@ -127,7 +144,9 @@ static int64_t line_end(const unitok_model *m, const uint8_t *text, int64_t begi
 }
 
 /* All states of the chunk are found at once, then each line is encoded from its own sum. Ids and
- * sum are exact, so the lazy sum of segments.h must be computed before and is complete after. */
+ * sum are exact, so the lazy sum of segments.h must be computed before and is complete after. The
+ * states are found for all lines together, because the automaton works at many places of the text
+ * at once, and lines may be short. */
 static int64_t encode_by_automaton(run *r, chunk *c, void *ids, int64_t *ret_n_ids)
 {
     const unitok_model *m = r->m;
@@ -154,7 +173,8 @@ static const encode_path path_automaton = {automaton_takes, encode_by_automaton}
 static const encode_path *const paths_by_automaton[] = {&path_automaton, &path_memo, &path_walk,
                                                         NULL};
 
-/* unigram_new converts pieces to the form that texts have. */
+/* unigram_new converts pieces to the form that texts have. The conditions for the three better
+ * paths exclude each other, so at most one of the assignments at the end is made. */
 static int32_t build(unitok_model *m, unitok_error *error)
 {
     unitok_spec spec = m->spec;
@@ -195,6 +215,8 @@ static int ids_tell_scores(const unitok_model *m, const uint8_t *segment, const 
     return 1;
 }
 
+/* Called for a segment that the memo does not hold. The limit says for which sums its path is
+ * certain; a limit of 0 keeps the entry from ever being used without a new search. */
 static int64_t solve(const unitok_model *m, const uint8_t *segment, int64_t n_bytes, void *ids,
                      uint32_t *ret_limit)
 {
@@ -225,6 +247,8 @@ INLINE int64_t encode_parts(const unitok_model *m, unigram_path *path, double su
     return n;
 }
 
+/* A short segment is solved on the stack, from the exact sum. A longer one goes through the
+ * scratch, part by part. */
 static int64_t walk(run *r, const uint8_t *segment, int64_t n_bytes, void *ids)
 {
     const unitok_model *m = r->m;
@@ -256,6 +280,7 @@ static int64_t encode(const unitok_model *m, unitok_scratch *s, const uint8_t *t
 
 /* ---------------------------------------------------------------------------- sampling ---- */
 
+/* The model of the lattice belongs to the model, and everything that changes to the scratch. */
 static lattice_work *lattice(const unitok_model *m, unitok_scratch *s)
 {
     lattice_work *work = &((unigram_scratch *)s->state)->lattice;
@@ -263,6 +288,8 @@ static lattice_work *lattice(const unitok_model *m, unitok_scratch *s)
     return work;
 }
 
+/* Finds the n best paths, and draws one of them by its score. The draw has no position: it is made
+ * once for the document. */
 static int64_t draw_nbest(lattice_work *work, const unitok_sampling *sampling, uint64_t key,
                           const uint8_t *text, int64_t n_bytes, token *tokens)
 {
@@ -296,6 +323,8 @@ static int64_t draw_tokens(const unitok_model *m, unitok_scratch *s,
     return n;
 }
 
+/* The flags of byte models and of Hugging Face's Unigram exist only together with float64 sums,
+ * because the references of both compute in float64. */
 static const flag_rule rules[] = {
     {UNITOK_BYTES, UNITOK_FLOAT64, TEXT_FLAGS | UNITOK_RESTART_AT_SPACE | UNITOK_BYTE_PIECES_MATCH,
      "BYTES needs FLOAT64 and excludes every flag that works on characters"},

@@ -1,4 +1,7 @@
-/* kinds.c - the table of all kinds */
+/* kinds.c - the table of all kinds
+ *
+ * Adding a kind means adding a line to the list of names and one to the table. The order is that of
+ * enum unitok_kind, whose numbers are stored in files. */
 
 #include "model/kind.h"
 

@@ -1,4 +1,14 @@
-/* model.c - the public functions that build, open, save and query models */
+/* model.c - the public functions that build, open, save and query models
+ *
+ * A model always has an image, also if it was just built: building lays out the image, and opening
+ * reads it, whether it came from a file or not. So there is one way to make a model, which is
+ * tested by every other test.
+ *
+ *     unitok_model_new     spec ──▶ make_image ──▶ image ──┐
+ *     unitok_model_load    a mapped file ──────────────────┴─▶ open ──▶ model ──(complete)──▶ with encoder
+ *
+ * The image of unitok_model_new belongs to the model (`owned`); that of unitok_model_load belongs
+ * to the caller, who keeps it until the model is freed. */
 
 #include "ground/alloc.h"
 #include "ground/error.h"
@@ -13,6 +23,8 @@ static const model_kind *kind_of_image(const uint8_t *bytes, int64_t n_bytes)
     return kind ? kind : kind_of(UNITOK_KIND_LONGEST);
 }
 
+/* An engine is checked after opening, because only the kind knows whether it has more than one. The
+ * table of widths is set last: it depends on the number of ids, which opening finds out. */
 int32_t unitok_model_load(const uint8_t *bytes, int64_t n_bytes, int32_t engine, int32_t cpu,
                           unitok_model **ret, unitok_error *error)
 {
@@ -42,6 +54,8 @@ int32_t unitok_model_load(const uint8_t *bytes, int64_t n_bytes, int32_t engine,
     return UNITOK_OK;
 }
 
+/* Flags and sizes are checked before the image is laid out, because the layout is computed from
+ * them. */
 int32_t unitok_model_new(const unitok_spec *spec, int32_t engine, int32_t cpu, unitok_model **ret,
                          unitok_error *error)
 {
@@ -57,11 +71,15 @@ int32_t unitok_model_new(const unitok_spec *spec, int32_t engine, int32_t cpu, u
     return status;
 }
 
+/* Kinds whose encoder takes long to build leave this to the first encoding, so a program that only
+ * decodes never pays for it. Not safe for two threads at a time: the caller holds a lock. */
 int32_t unitok_model_complete(unitok_model *m, unitok_error *error)
 {
     return m->info.is_complete ? UNITOK_OK : build_encoder(m, error);
 }
 
+/* Also frees what a failed unitok_model_load has built so far, so every pointer may still be NULL.
+ */
 void unitok_model_free(unitok_model *m)
 {
     if (!m) return;
@@ -71,6 +89,8 @@ void unitok_model_free(unitok_model *m)
     mem_free(m);
 }
 
+/* The checksum is set to 0, because the caller computes it over what follows the image in the file
+ * as well. */
 int64_t unitok_model_save(const unitok_model *m, uint8_t *out, int64_t capacity)
 {
     if (capacity < m->image_bytes) return m->image_bytes;
@@ -81,6 +101,7 @@ int64_t unitok_model_save(const unitok_model *m, uint8_t *out, int64_t capacity)
 
 void unitok_model_get_info(const unitok_model *m, unitok_model_info *ret) { *ret = m->info; }
 
+/* An id without a piece has the same offset as the next one. */
 const uint8_t *unitok_model_piece(const unitok_model *m, int64_t id, int64_t *ret_n_bytes)
 {
     *ret_n_bytes = -1;
@@ -89,6 +110,7 @@ const uint8_t *unitok_model_piece(const unitok_model *m, int64_t id, int64_t *re
     return piece_of(m, id, ret_n_bytes);
 }
 
+/* Greedy models are not built from a spec: their image has a trie in its place. */
 const unitok_spec *unitok_model_spec(const unitok_model *m)
 {
     return m->spec.offsets ? &m->spec : NULL;
@@ -101,6 +123,8 @@ int32_t unitok_model_piece_type(const unitok_model *m, int64_t id)
     return m->types ? m->types[id] : UNITOK_PIECE_NORMAL;
 }
 
+/* Without a normalizer the text is copied, so callers need no second path. norm_to_orig has one
+ * entry more than the text, for its end. */
 int64_t unitok_model_normalize(const unitok_model *m, const uint8_t *text, int64_t n_bytes,
                                uint8_t *out, int64_t *norm_to_orig, int64_t capacity)
 {
@@ -119,6 +143,7 @@ void unitok_model_pieces(const unitok_model *m, const uint8_t **ret_data,
     *ret_offsets = m->piece_offsets;
 }
 
+/* An empty string is never a piece, and the kinds do not expect one. */
 int64_t unitok_model_find(const unitok_model *m, const uint8_t *piece, int64_t n_bytes)
 {
     return n_bytes > 0 ? m->kind->find(m, piece, n_bytes) : -1;

@@ -20,6 +20,14 @@ typedef struct id_scores {
     double largest_step; /* the most that one id of a memo entry can change the sum */
 } id_scores;
 
+/* A model does not change once it is complete, so threads share it without locks. It owns what its
+ * fields named own_* point to; other pointers lead into the image:
+ *
+ *     image     | header | trie or spec ........ | cuts | pieces |       mapped from a file, or `owned`
+ *                           ▲                      ▲      ▲
+ *                           state, spec            cuts   pieces           greedy models: all in place
+ *                                                                          others: cuts and pieces are own_*
+ */
 struct unitok_model {
     const model_kind *kind;
     void *state;                     /* private to the kind */

@@ -7,7 +7,12 @@
  *
  * Numbers are varints. The reader accepts only the layout that SentencePiece writes and rejects
  * varints that are longer than necessary. As in protobuf, the last occurrence of a field in a piece
- * counts, and a piece without a type is NORMAL. */
+ * counts, and a piece without a type is NORMAL.
+ *
+ * Only the pieces are read here, which are nearly all of the file. What remains is written to
+ * `rest`, without pieces and charsmap, as a small protobuf message for the general parser. So all
+ * other fields are read by one implementation, and this one may refuse whatever is unusual: then
+ * protobuf parses the complete file. */
 
 #include <math.h>
 
@@ -20,7 +25,8 @@ typedef struct cursor {
     const uint8_t *at, *end;
 } cursor;
 
-/* Reads a varint and then that many bytes; 0: malformed. */
+/* Reads a varint and then that many bytes; 0: malformed. A shorter limit than protobuf's keeps a
+ * length from overflowing, and no field of a real file comes near it. */
 static int take_bytes(cursor *c, cursor *ret)
 {
     int64_t length = 0;
@@ -42,6 +48,8 @@ typedef struct piece_fields {
     uint8_t type;
 } piece_fields;
 
+/* The tags are one byte each: field number << 3 | wire type. So 0A is field 1 with a length, 15 is
+ * field 2 with four bytes, and 18 is field 3 with a varint. Any other tag is refused. */
 static int read_piece(cursor c, piece_fields *ret)
 {
     *ret = (piece_fields){{c.end, c.end}, 0, UNITOK_PIECE_NORMAL};
@@ -72,7 +80,8 @@ static int byte_of(cursor text)
     return high && low ? (int)(high - digits) << 4 | (int)(low - digits) : -1;
 }
 
-/* Counts piece k; returns 0 if SentencePiece would not write it. */
+/* Counts piece k; returns 0 if SentencePiece would not write it. A NUL in a piece would end it
+ * early in other readers, and two unknown pieces have no meaning. */
 static int count_piece(const piece_fields *piece, int64_t k, unitok_proto *ret)
 {
     size_t n_bytes = (size_t)(piece->text.end - piece->text.at);
@@ -124,13 +133,17 @@ static int find_charsmap(cursor c, cursor *ret_field, cursor *ret)
     return 1;
 }
 
+/* Copies a range and returns where the next one goes. memcpy must not get a NULL pointer, which is
+ * why empty ranges still have one. */
 static uint8_t *put(uint8_t *out, const uint8_t *begin, const uint8_t *end)
 {
     memcpy(out, begin, (size_t)(end - begin));
     return out + (end - begin);
 }
 
-/* Writes a normalizer_spec without its charsmap. Returns NULL if the layout is unusual. */
+/* Writes a normalizer_spec without its charsmap. Returns NULL if the layout is unusual. Its length
+ * changes without the charsmap, so the tag and a new length are written before what is left of
+ * it. */
 static uint8_t *put_normalizer(cursor spec, const uint8_t *file, uint8_t *out, unitok_proto *ret)
 {
     cursor field, charsmap;
@@ -147,6 +160,9 @@ static uint8_t *put_normalizer(cursor spec, const uint8_t *file, uint8_t *out, u
     return put(put(out, spec.at, field.at), field.end, spec.end);
 }
 
+/* One pass over the file: a field is either a piece, whose parts go to the arrays, or is copied to
+ * `rest`. Returns the number of pieces, -1 if protobuf must decide, or -2 if two pieces are
+ * equal. */
 int64_t unitok_proto_read(const uint8_t *bytes, int64_t n_bytes, uint8_t *pieces, int64_t *offsets,
                           float *scores, uint8_t *types, uint8_t *rest, unitok_proto *ret)
 {

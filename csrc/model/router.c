@@ -1,4 +1,17 @@
-/* router.c - encodes or samples a document, chunk by chunk, and normalizes it if needed (run.h) */
+/* router.c - encodes or samples a document, chunk by chunk, and normalizes it if needed (run.h)
+ *
+ * A document passes through three loops, one inside the other:
+ *
+ *     router_encode        the state of the document in, the state out
+ *     encode_normalized    some kilobytes of normalized text at a time; not for models without a normalizer
+ *     encode_run           4 KB chunks of that text, each by the first path that wants it
+ *
+ * Only the middle loop writes text. What could not be encoded, because the last segment has no end
+ * yet, stays at the front of its buffer. So a part of a document may end anywhere, and the ids do
+ * not depend on where it does.
+ *
+ * Sampling takes the same way down to encode_run, where sample_run replaces it: a sample depends on
+ * the position in the document, so nothing of it can come from the memo. */
 
 #include "model/run.h"
 
@@ -21,8 +34,15 @@ static int64_t table_last(const unitok_model *m, const uint8_t *text, int64_t n_
     return cut_last(m->cuts, text, n_bytes);
 }
 
+/* The cutter of every kind that has a table of byte pairs. It is a table of functions so that a
+ * kind whose segments come from a pattern can bring its own. */
 const cutter cuts_by_table = {table_scan, table_next, table_last};
 
+/* The cuts are computed on demand, because a path may take a chunk without them: the lanes encode
+ * wide text without any scan.
+ *
+ * A scan reports only cuts inside the chunk. If the text ends with the chunk and nothing follows,
+ * its end is a cut too, which the array has space for beyond CUT_CHUNK_BYTES. */
 int64_t chunk_cuts(const run *r, chunk *c)
 {
     if (c->n_cuts >= 0) return c->n_cuts;
@@ -31,8 +51,11 @@ int64_t chunk_cuts(const run *r, chunk *c)
     return c->n_cuts;
 }
 
+/* A chunk without cuts is part of one segment, which is left to path_walk. */
 static int has_cuts(run *r, chunk *c) { return chunk_cuts(r, c) > 0; }
 
+/* Encodes up to the last cut of the chunk. The next chunk begins there, so a segment is never
+ * divided by the border of a chunk. */
 static int64_t encode_by_memo(run *r, chunk *c, void *ids, int64_t *ret_n_ids)
 {
     int64_t n_done = r->s->cuts[c->n_cuts - 1];
@@ -43,6 +66,7 @@ static int64_t encode_by_memo(run *r, chunk *c, void *ids, int64_t *ret_n_ids)
 
 const encode_path path_memo = {has_cuts, encode_by_memo};
 
+/* The last path of every list takes whatever the others left. */
 static int is_always_next(run *r, chunk *c)
 {
     (void)r;
@@ -63,6 +87,8 @@ static int64_t encode_walk(run *r, chunk *c, void *ids, int64_t *ret_n_ids)
 const encode_path path_walk = {is_always_next, encode_walk};
 const encode_path *const paths_by_memo[] = {&path_memo, &path_walk, NULL};
 
+/* A walk begins at a cut or where the text begins, which is why the sum may restart there, and it
+ * leaves last_byte as the next segment needs it. */
 int64_t run_walk(run *r, const uint8_t *segment, int64_t n_bytes, void *ids)
 {
     run_restart(r, segment[0], ids);
@@ -71,7 +97,8 @@ int64_t run_walk(run *r, const uint8_t *segment, int64_t n_bytes, void *ids)
     return n;
 }
 
-/* Allocates tokens for n_bytes; sets r->failed and returns NULL on failure. */
+/* Allocates tokens for n_bytes; sets r->failed and returns NULL on failure. TEXT_BYTES_MAX bounds
+ * the memory of one call: all tokens of the part are held at once. */
 static token *tokens_for(run *r, int64_t n_bytes)
 {
     token *tokens = NULL;
@@ -89,6 +116,8 @@ static int64_t emit_tokens(run *r, const uint8_t *text, const token *tokens, int
     return n <= 0 ? 0 : r->m->width->emit(r->m, text, tokens, n, ids);
 }
 
+/* Segments that miss the memo have at most MEMO_LONG_BYTES, and these are nearly all; their tokens
+ * fit the stack. Only longer ones use the scratch. */
 int64_t walk_tokens(run *r, const uint8_t *segment, int64_t n_bytes, void *ids)
 {
     token few[TOKENS_PER_BYTE_MAX * MEMO_LONG_BYTES], *tokens = few;
@@ -116,7 +145,10 @@ static chunk next_chunk(unitok_scratch *s, const uint8_t *text, int64_t n_bytes,
 
 /* Encodes text[0..n_bytes-1], which begins with a segment and is readable to text[n_readable - 1],
  * chunk by chunk. `is_closed`: the end of the text is a cut too; otherwise the part after the last
- * cut is not encoded. Returns the number of bytes encoded. */
+ * cut is not encoded. Returns the number of bytes encoded. Each turn offers the chunk to the paths
+ * in order of preference until one of them encodes something. A path may encode more than the
+ * chunk, so the next chunk begins where it stopped. If no path encodes anything, the rest is a
+ * segment whose end has not been seen yet. It waits for more text. */
 static int64_t encode_run(run *r, const uint8_t *text, int64_t n_bytes, int64_t n_readable,
                           int is_closed, void *ids, int64_t *ret_n_ids)
 {
@@ -148,7 +180,10 @@ static int64_t draw_part(run *r, const uint8_t *text, int64_t n_bytes, void *ids
     return emit_tokens(r, text, tokens, n, ids);
 }
 
-/* Like encode_run, but samples the parts between cuts, without the memo. */
+/* Like encode_run, but samples the parts between cuts, without the memo. Parts end at a cut near 2
+ * * CUT_CHUNK_BYTES, which bounds the memory of the lattice. Where they end does not change the
+ * sample: a draw depends on the seed and on the position in the document, and no path of the
+ * lattice crosses a cut. The last part of a closed text needs no search for a cut. */
 static int64_t sample_run(run *r, const uint8_t *text, int64_t n_bytes, int is_closed, void *ids,
                           int64_t *ret_n_ids)
 {
@@ -171,7 +206,8 @@ static int64_t sample_run(run *r, const uint8_t *text, int64_t n_bytes, int is_c
     return done;
 }
 
-/* Encodes a text that is one segment, without cuts and memo. */
+/* Encodes a text that is one segment, without cuts and memo. Parts that restart the sum are texts
+ * of their own, so each of them is walked separately. */
 static int64_t encode_plain(run *r, const uint8_t *text, int64_t n_bytes, void *ids)
 {
     int64_t n = 0;
@@ -183,7 +219,8 @@ static int64_t encode_plain(run *r, const uint8_t *text, int64_t n_bytes, void *
     return n;
 }
 
-/* Encodes or samples text that needs no normalization. Returns the number of bytes encoded. */
+/* Encodes or samples text that needs no normalization. Returns the number of bytes encoded. `plain`
+ * text cannot be divided, so nothing is encoded before all of it is there. */
 static int64_t encode_text(run *r, const uint8_t *text, int64_t n_bytes, int64_t n_readable,
                            int is_closed, int plain, void *ids, int64_t *ret_n_ids)
 {
@@ -199,7 +236,8 @@ static int64_t encode_text(run *r, const uint8_t *text, int64_t n_bytes, int64_t
  *     text    ..... | next: normalize_some ─────┐
  *     buffer  [ held: after the last cut | new ◀┘ ]  ── encode_text ──▶ ids, up to the last cut; the rest moves to the front
  *
- * A normalized byte gives at most 3 ids: U+2581 as byte pieces. */
+ * A normalized byte gives at most 3 ids: U+2581 as byte pieces. The capacity is checked before each
+ * step for the most that it can write, so no encoder below has to check it again. */
 static int64_t encode_normalized(run *r, unitok_normalize_state *state, const encode_job *job,
                                  int plain)
 {
@@ -237,6 +275,9 @@ static int64_t encode_prepared(run *r, const encode_job *job, int plain)
     return m->flags & UNITOK_MERGE_UNKNOWN ? m->width->merge_unknown(r, job->ids, n) : n;
 }
 
+/* A complete document needs no state: it begins with an empty one, and what is left of it is
+ * dropped. For a part of a document the sum is brought up to date at the end, because the ids from
+ * which it would be computed belong to the caller afterwards. */
 int64_t router_encode(const unitok_model *m, unitok_scratch *s, const encode_job *job)
 {
     ASSERT(s->model == m);

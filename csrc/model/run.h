@@ -107,16 +107,21 @@ struct id_width {
 
 extern const id_width id_width_16, id_width_32;
 
+/* Ids have 16 or 32 bits, so code that does not depend on the width finds the k-th one by its size.
+ */
 INLINE void *id_at(const unitok_model *m, void *ids, int64_t k)
 {
     return (uint8_t *)ids + k * m->info.id_bytes;
 }
 
+/* Models with scores have a running sum, and their segments depend on it. */
 INLINE int has_scores(const unitok_model *m)
 {
     return m->scores.f32 != NULL || m->scores.f64 != NULL;
 }
 
+/* Sets the sum to one that is exact and includes all ids before `out`. Ids written afterwards are
+ * added lazily: see segments.h. */
 INLINE void run_set_sum(run *r, double sum, const void *out)
 {
     r->sum = sum;

@@ -1,4 +1,12 @@
-/* sample.c - the public functions for samples, n-best and entropy of one document */
+/* sample.c - the public functions for samples, n-best and entropy of one document
+ *
+ * The functions that return paths work on one complete document, whose paths are all in one
+ * lattice. A model that restarts its sum divides a document into several texts, which have no
+ * common lattice, so these functions refuse it.
+ *
+ *     unitok_nbest           the n best paths, best first
+ *     unitok_sample_paths    n paths, drawn independently or all different
+ *     unitok_entropy         of the distribution over all paths, without drawing any */
 
 #include "model/sample.h"
 
@@ -9,6 +17,7 @@
 #include "ground/rng.h"
 #include "model/spans.h"
 
+/* The methods that a kind supports are bits in its table, so a new kind changes nothing here. */
 static const char *check_sampling(const unitok_model *m, const unitok_sampling *sampling)
 {
     int32_t method = sampling->method;
@@ -29,6 +38,8 @@ static const char *check_sampling(const unitok_model *m, const unitok_sampling *
     return NULL;
 }
 
+/* Only the methods that draw from the lattice piece by piece have weights to prepare. Dropout and
+ * n-best work without them. */
 int32_t sample_prepare(const unitok_model *m, unitok_scratch *s, const unitok_sampling *sampling,
                        unitok_error *error)
 {
@@ -49,6 +60,7 @@ struct unitok_paths {
     unitok_span *spans;
 };
 
+/* Paths are complete copies: they stay valid when the scratch is used again or freed. */
 void unitok_paths_free(unitok_paths *paths)
 {
     if (!paths) return;
@@ -83,7 +95,8 @@ static int64_t spans_capacity(const lattice_paths *found)
     return capacity;
 }
 
-/* Converts paths to the public form; NULL when memory is short. */
+/* Converts paths to the public form; NULL when memory is short. Spans refer to the document as the
+ * caller has it, while tokens refer to the normalized text. */
 static unitok_paths *make_paths(const unitok_model *m, const document *d,
                                 const lattice_paths *found)
 {
@@ -125,6 +138,8 @@ static int32_t open_lattice(const unitok_model *m, unitok_scratch *s, const uint
     return code ? fail_memory(error) : UNITOK_OK;
 }
 
+/* The common end of these functions: converts what was found, and frees the document in every case.
+ * `ok` is 0 if memory was short while searching. */
 static int32_t close_lattice(const unitok_model *m, lattice_work *work, document *d, int ok,
                              unitok_paths **ret, unitok_error *error)
 {
@@ -135,7 +150,8 @@ static int32_t close_lattice(const unitok_model *m, lattice_work *work, document
     return UNITOK_OK;
 }
 
-/* The best path as encoding finds it. Its score is 0, as in sentencepiece. */
+/* The best path as encoding finds it, so that the first of n and an encoding never differ by
+ * rounding. Its score is 0, as in sentencepiece. */
 static int find_best(const unitok_model *m, unitok_scratch *s, const document *d,
                      lattice_paths *paths)
 {
@@ -146,6 +162,8 @@ static int find_best(const unitok_model *m, unitok_scratch *s, const document *d
     return 1;
 }
 
+/* For n = 1 the encoder is used, because sentencepiece does so, too, and because it is faster than
+ * a search. */
 int32_t unitok_nbest(const unitok_model *m, unitok_scratch *s, const uint8_t *text, int64_t n_bytes,
                      int64_t n, unitok_paths **ret, unitok_error *error)
 {
@@ -160,6 +178,9 @@ int32_t unitok_nbest(const unitok_model *m, unitok_scratch *s, const uint8_t *te
     return close_lattice(m, work, &d, ok, ret, error);
 }
 
+/* Distinct samples come from a search backwards through the lattice (encoders/nbest.h), and
+ * independent ones from the sampler. Only among distinct samples does the best path have a place of
+ * its own, so only these can include it. */
 int32_t unitok_sample_paths(const unitok_model *m, unitok_scratch *s,
                             const unitok_sampling *sampling, const uint8_t *text, int64_t n_bytes,
                             int64_t n, int32_t flags, unitok_paths **ret, unitok_error *error)

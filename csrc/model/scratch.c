@@ -1,4 +1,9 @@
-/* scratch.c - the functions of scratch.h, and the public functions on a scratch */
+/* scratch.c - the functions of scratch.h, and the public functions on a scratch
+ *
+ * A scratch is made for one model and used by one thread at a time. The memo is its largest part,
+ * and is allocated zeroed: a slot of zeros holds no segment, because the length of a segment is
+ * part of its key. The operating system gives out zeroed pages only as they are touched, so a
+ * scratch for one short text costs little. */
 
 #include "model/scratch.h"
 
@@ -6,6 +11,9 @@
 #include "model/run.h"
 #include "text/normalize.h"
 
+/* The buffer must have space for what is held, for one step of the normalizer, and for reads past
+ * the end. At least as many bytes as are held are added, so that a text without any cut, which is
+ * held completely, is copied a number of times that grows with the logarithm of its size. */
 int scratch_buffer(unitok_scratch *s, const unitok_normalizer *normalizer, int64_t held)
 {
     int64_t more = held > 2 * CUT_CHUNK_BYTES ? held : 2 * CUT_CHUNK_BYTES;
@@ -18,6 +26,7 @@ int scratch_buffer(unitok_scratch *s, const unitok_normalizer *normalizer, int64
     return 1;
 }
 
+/* The array never shrinks. A long segment is usually followed by others of the same kind. */
 token *scratch_tokens(unitok_scratch *s, int64_t n)
 {
     if (n <= s->tokens_capacity) return s->tokens;
@@ -28,6 +37,8 @@ token *scratch_tokens(unitok_scratch *s, int64_t n)
     return p;
 }
 
+/* The model must be complete, because the width and the number of the memo's entries depend on its
+ * encoder. After a failure unitok_scratch_free frees what has been allocated. */
 unitok_scratch *unitok_scratch_new(const unitok_model *m)
 {
     unitok_scratch *s = m->info.is_complete ? mem_zalloc(1, sizeof *s) : NULL;
@@ -43,6 +54,7 @@ unitok_scratch *unitok_scratch_new(const unitok_model *m)
     return NULL;
 }
 
+/* The kind is stored in the scratch, not read from the model, which may have been freed already. */
 void unitok_scratch_free(unitok_scratch *s)
 {
     if (!s) return;

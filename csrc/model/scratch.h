@@ -4,6 +4,14 @@
 #include "encoders/memo.h"
 #include "model/model.h"
 
+/* A part of the memory has a fixed size, so that encoding a short text allocates nothing:
+ *
+ *     memo      | short entries ....... | long entries ....... |     allocated with the scratch; 4 to 13 MB
+ *     cuts      of the current chunk
+ *     tail      the last chunk of a text, if the bytes after it may not be read
+ *     buffer    | held: not encoded yet | new |                  with a normalizer only; grows
+ *     tokens    of a segment longer than MEMO_LONG_BYTES         grows
+ *     state     the kind's own */
 struct unitok_scratch {
     /* the model whose ids the memo holds; may be freed before the scratch */
     const unitok_model *model;

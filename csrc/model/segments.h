@@ -21,16 +21,22 @@
  * in the reference. If every hit added its scores, the branches of the loop would wait for the sum:
  * 25 to 40 % of the time for English. */
 
+/* The layouts are drawn in memo.h. The element after the ids is the word, so that one copy of fixed
+ * size moves both. */
 typedef struct NAME(short_entry) {
     uint64_t key[2];
     ID ids[MEMO_SHORT_IDS + 1]; /* the last element is the word */
 } NAME(short_entry);
 
+/* Like a short entry. A segment of 16 to 31 bytes seldom has more than 15 tokens; those that have
+ * are not stored. */
 typedef struct NAME(long_entry) {
     uint64_t key[4];
     ID ids[MEMO_LONG_IDS + 1];
 } NAME(long_entry);
 
+/* Unknown characters are rare, so the first branch takes nearly all tokens. `begin` is where the
+ * token begins: tokens store only their ends. */
 static int64_t NAME(emit)(const unitok_model *m, const uint8_t *segment, const token *tokens,
                           int64_t n, void *ids)
 {
@@ -50,6 +56,7 @@ static int64_t NAME(emit)(const unitok_model *m, const uint8_t *segment, const t
     return out - (ID *)ids;
 }
 
+/* The automaton writes 32-bit ids, whatever the width of the model's. */
 static void NAME(put)(const uint32_t *from, int64_t n, void *ids)
 {
     for (int64_t k = 0; k < n; k++) ((ID *)ids)[k] = (ID)from[k];
@@ -75,7 +82,9 @@ static void NAME(catch_up)(run *r, const void *out)
     r->summed = out;
 }
 
-/* The least word with which an entry is valid at `out` and for the next n_ahead ids. */
+/* The least word with which an entry is valid at `out` and for the next n_ahead ids. An entry is
+ * valid if unigram_steps(|S|) < limit. The limit is in bits 4 and up of the word, so a word of at
+ * least (steps + 1) << 4 is valid, whatever its lowest four bits are, which count the ids. */
 INLINE uint32_t NAME(least_word)(const run *r, const ID *out, int64_t n_ahead)
 {
     double size = r->sum < 0 ? -r->sum : r->sum;
@@ -189,7 +198,9 @@ static NOINLINE int64_t NAME(encode_short)(run *r, NAME(short_entry) *slot, memo
 
 /* `sums`: the model has scores. `can_restart`: their sum can restart. `bits`: the logarithm of the
  * number of short entries; there are half as many long ones. `least` is updated whenever the sum
- * may have changed, or more than AHEAD_IDS ids have been written since. */
+ * may have changed, or more than AHEAD_IDS ids have been written since. A hit takes the short way:
+ * compute the key, load the slot, compare, copy a fixed number of ids, advance by the count.
+ * Everything else is behind a branch that is seldom taken, in functions that are not inlined. */
 INLINE int64_t NAME(encode_between)(run *r, const uint8_t *text, const uint16_t *cuts,
                                     int64_t n_cuts, ID *ids, int sums, int can_restart, int bits)
 {
@@ -230,6 +241,8 @@ INLINE int64_t NAME(encode_between)(run *r, const uint8_t *text, const uint16_t 
     return out - ids;
 }
 
+/* The three instances of the loop. Each knows at compile time whether there is a sum and whether it
+ * can restart, so the loop of hits tests neither. */
 static NOINLINE int64_t NAME(encode_alone)(run *r, const uint8_t *text, const uint16_t *cuts,
                                            int64_t n_cuts, ID *ids)
 {
@@ -248,6 +261,7 @@ static NOINLINE int64_t NAME(encode_restarting)(run *r, const uint8_t *text, con
     return NAME(encode_between)(r, text, cuts, n_cuts, ids, 1, 1, MEMO_BITS_SUMMING);
 }
 
+/* The sizes of the memo follow the same test: see scratch.c. */
 static int64_t NAME(encode_segments)(run *r, const uint8_t *text, const uint16_t *cuts,
                                      int64_t n_cuts, void *ids)
 {

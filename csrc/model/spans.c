@@ -1,10 +1,22 @@
-/* spans.c - encodes one document with the span of every token, without cuts and memo */
+/* spans.c - encodes one document with the span of every token, without cuts and memo
+ *
+ * Spans are wanted for single documents and by people who look at them, so this path is simple
+ * rather than fast. The document is normalized at once, encoded as one text, and every token is
+ * mapped back to the bytes that it came from.
+ *
+ *     document      "Ａ b"                    bytes of the caller
+ *     verbatim      "▁A▁b"  to_source[]       one entry a byte, with U+2581 in three bytes
+ *     text          " A b"                    compact: what the encoder reads
+ *
+ * `at` counts in the third and `piece_at` in the second, so a compact space advances the first by
+ * one and the second by three. */
 
 #include "model/spans.h"
 
 #include "ground/alloc.h"
 #include "model/kind.h"
 
+/* Clears the structure, so that freeing twice is harmless. */
 void document_free(document *d)
 {
     mem_free(d->to_source);
@@ -12,6 +24,9 @@ void document_free(document *d)
     memset(d, 0, sizeof *d);
 }
 
+/* Normalizes twice, first to learn the size: a document is not kept long, and guessing would waste
+ * memory for long ones. The size is checked again after normalization, which can make a text
+ * longer. */
 int document_open(const unitok_model *m, const uint8_t *text, int64_t n_bytes, document *d)
 {
     memset(d, 0, sizeof *d);
@@ -45,11 +60,13 @@ typedef struct sink {
     int last_unknown;
 } sink;
 
+/* Without normalization every position is its own source. */
 static int64_t source_of(const sink *s, int64_t piece_at)
 {
     return s->d->to_source ? s->d->to_source[piece_at] : piece_at;
 }
 
+/* The array belongs to the caller, who chose its size, so it is checked at each span. */
 static int put_span(sink *s, int64_t id, int64_t begin, int64_t end, int64_t piece_end)
 {
     if (s->n == s->capacity) return 0;
@@ -114,7 +131,9 @@ int64_t spans_of_tokens(const unitok_model *m, const document *d, const token *t
 
 /* -------------------------------------------------------------------------------- Encoding ---- */
 
-/* Encodes a part of the document that is a separate text; returns 0 or an ENCODE_ code. */
+/* Encodes a part of the document that is a separate text, because the sum restarts where it begins.
+ * Its tokens count from its own start, which is where s->at stands. Returns 0 or an ENCODE_
+ * code. */
 static int put_part(sink *s, unitok_scratch *scratch, const uint8_t *text, int64_t n_bytes)
 {
     const model_kind *kind = s->m->kind;

@@ -1,7 +1,13 @@
-/* spec.c - the functions of spec.h */
+/* spec.c - the functions of spec.h
+ *
+ * A spec reaches the library in two ways: from a reader of model files, which never makes a wrong
+ * one, and from a native image, which can be damaged. Both are checked by the same functions, so an
+ * image cannot bring a model into a state that no reader produces. */
 
 #include "model/kind.h"
 
+/* Whether a kind supports a flag and how flags can be combined are two questions: the first is
+ * answered by a set of bits, the second by a list of rules. */
 const char *spec_check_flags(int32_t kind, int32_t flags)
 {
     if (!kind_of(kind)) return "unknown kind of model";
@@ -13,6 +19,8 @@ const char *spec_check_flags(int32_t kind, int32_t flags)
     return NULL;
 }
 
+/* The limits keep the sums of sizes below 2^63 and the offsets of pieces below 2^32, so no later
+ * addition can overflow. */
 const char *spec_check_sizes(const unitok_spec *spec)
 {
     if (spec->n_pieces < 0) return "the number of pieces is negative";

@@ -16,7 +16,11 @@
  *         u8[charsmap_bytes]  the normalization rules (padded to 8)
  *         u8[surface_bytes]   what the unknown id decodes to (padded to 8)
  *         i64[3][n_merges]    ids: left sides, right sides, results
- */
+ *
+ * The sections of 8-byte numbers come first, so that they are aligned without padding. Opening a
+ * file takes pointers into it: the spec of the model is the image itself. Building from a spec that
+ * is not valid fails in the same way as building from a file, because both go through this
+ * image. */
 
 #include "model/image.h"
 
@@ -39,6 +43,8 @@ typedef struct spec_layout {
     uint64_t offsets, ids, scores, types, pieces, charsmap, surface, merges, end;
 } spec_layout;
 
+/* As in image.c, every section begins where the one before it ends, and sizes are checked before
+ * they are added up. */
 static spec_layout lay_out(const spec_header *h)
 {
     spec_layout at;
@@ -56,6 +62,9 @@ static spec_layout lay_out(const spec_header *h)
 
 /* -------------------------------------------------------------------------------- Building ---- */
 
+/* A spec may leave out scores, types, charsmap and surface; the image has them all, with what their
+ * absence means. Offsets are stored relative to the first piece, because the spec's data need not
+ * begin with it. */
 int32_t spec_image_build(const unitok_spec *spec, uint8_t **ret, int64_t *ret_n_bytes,
                          unitok_error *error)
 {
@@ -97,6 +106,8 @@ int32_t spec_image_build(const unitok_spec *spec, uint8_t **ret, int64_t *ret_n_
 
 /* --------------------------------------------------------------------------------- Opening ---- */
 
+/* The flags are checked with the same rules as those of a spec, so an image cannot combine what the
+ * readers of model files refuse. */
 static const char *check_header(const spec_header *h, int64_t n_bytes, int64_t *position)
 {
     *position = 0;
@@ -147,6 +158,8 @@ static const char *check_sections(const spec_header *h, const unitok_spec *spec,
     return NULL;
 }
 
+/* m->spec points into the image. The charsmap alone may be NULL, which says that the model has
+ * none. */
 int32_t spec_image_open(const uint8_t *bytes, int64_t n_bytes, int32_t engine, int32_t cpu,
                         unitok_model *m, unitok_error *error)
 {

@@ -1,4 +1,14 @@
-/* split.c - finds where an unfinished document can be divided */
+/* split.c - finds where an unfinished document can be divided
+ *
+ * A document that arrives in blocks is encoded up to a position where nothing that follows can
+ * change the ids:
+ *
+ *     document    ... already here ... | here: a split ... end of what has come
+ *                                      └─ both the normalizer and the encoder can begin again
+ *
+ * Without a normalizer this is the last cut. With one, a position must not divide what the
+ * normalizer replaces together, and the cut must be one in the normalized text. Normalized text is
+ * not kept, so the bytes around a candidate are normalized again. */
 
 #include "model/kind.h"
 #include "text/normalize.h"
@@ -47,6 +57,8 @@ static int64_t split_normalized(const unitok_model *m, const uint8_t *text, int6
     return 0;
 }
 
+/* If a text has no cut at all, such as one letter repeated, a greedy encoder can still say how much
+ * of it is settled. */
 int64_t unitok_split(const unitok_model *m, const uint8_t *text, int64_t n_bytes)
 {
     if (m->is_whole || !m->info.is_complete) return 0;

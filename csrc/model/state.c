@@ -8,7 +8,10 @@
  *     17  i64 n_held_bytes
  *     25  u8  bits: 1 is_started, 2 is_after_space, 4 last_unknown
  *     26  u8  last_byte
- */
+ *
+ * The state is saved with checkpoints, which later versions must read, so its layout is fixed and
+ * has a version of its own. What the normalizer has held back is stored as a number of bytes only:
+ * these are spaces, and the caller gives the text from there on again. */
 
 #include <math.h>
 
@@ -30,6 +33,8 @@ static double load_f64(const uint8_t *p)
     return v;
 }
 
+/* Numbers are copied byte by byte, because they are not aligned. All supported processors are
+ * little-endian: ground/common.h refuses to compile on others. */
 void unitok_state_save(const unitok_state *state, uint8_t *out)
 {
     const unitok_normalize_state *n = &state->normalize;
@@ -43,6 +48,7 @@ void unitok_state_save(const unitok_state *state, uint8_t *out)
     out[26] = (uint8_t)state->last_byte;
 }
 
+/* Rejects unknown bits, so that a file of a later version is not read as if they meant nothing. */
 static int read_state(const uint8_t *bytes, unitok_state *ret)
 {
     if (bytes[0] != STATE_VERSION || bytes[25] & ~(IS_STARTED | IS_AFTER_SPACE | LAST_UNKNOWN))
@@ -57,6 +63,8 @@ static int read_state(const uint8_t *bytes, unitok_state *ret)
     return 1;
 }
 
+/* The bytes come from a file and may be damaged. Values out of range would overflow later sums, so
+ * they are rejected here; *ret changes only if everything is right. */
 int32_t unitok_state_load(const uint8_t *bytes, int64_t n_bytes, unitok_state *ret,
                           unitok_error *error)
 {

@@ -1,4 +1,7 @@
-/* width.c - instantiates segments.h for 16-bit and 32-bit ids */
+/* width.c - instantiates segments.h for 16-bit and 32-bit ids
+ *
+ * Everything else in the library reads ids through the functions of the table id_width, so the
+ * width is chosen once, when a model is opened. */
 
 #include "encoders/unigram.h"
 #include "model/run.h"
