@@ -5,11 +5,16 @@
  *
  * A character is a lead byte of UTF-8 with all of its continuation bytes; any other byte is a
  * character of its own. A character has at most 4 bytes, so 4 * n bytes on either side contain the
- * n characters that are wanted. */
+ * n characters that are wanted.
+ *
+ * Tokens are decoded from the hit outwards, and only as many as the characters need: a hit in a
+ * document of a gigabyte costs no more than one in a line. */
 #include "ground/utf8.h"
 #include "unitok_search.h"
 
-/* Where the character at text[at] ends, at < n. */
+/* Where the character at text[at] ends, at < n. If a continuation byte is missing, the lead byte is
+ * a character of its own, and so are the bytes after it. So every byte belongs to exactly one
+ * character. */
 static int64_t character_end(const uint8_t *text, int64_t n, int64_t at)
 {
     int64_t size = char_bytes(text[at]);
@@ -19,7 +24,7 @@ static int64_t character_end(const uint8_t *text, int64_t n, int64_t at)
     return at + size;
 }
 
-/* Where the first n_characters of text[0..n) end. */
+/* Where the first n_characters of text[0..n) end. Stops at the end of the text if it has fewer. */
 static int64_t first_characters(const uint8_t *text, int64_t n, int64_t n_characters)
 {
     int64_t at = 0;
@@ -27,7 +32,9 @@ static int64_t first_characters(const uint8_t *text, int64_t n, int64_t n_charac
     return at;
 }
 
-/* Where the last n_characters of text[0..n) begin. */
+/* Where the last n_characters of text[0..n) begin. Steps back over continuation bytes to a lead
+ * byte, and takes both as a character only if the character really ends where the last one began.
+ * Otherwise the last byte is a character of its own. */
 static int64_t last_characters(const uint8_t *text, int64_t n, int64_t n_characters)
 {
     int64_t at = n;
@@ -57,7 +64,8 @@ static const uint8_t *bytes_at(const decoded_text *t, int64_t at, int64_t *ret_n
 }
 
 /* Writes the last bytes before byte `skip` of token `at`, at most `capacity`, so that they end at
- * out[capacity]. Returns how many. */
+ * out[capacity]. Returns how many. Fills the space from its end, because what is nearest to the hit
+ * comes first. `skip` is 0 at the border of a token: then the token before it is read in full. */
 static int64_t copy_before(const decoded_text *t, int64_t at, int64_t skip, uint8_t *out,
                            int64_t capacity)
 {
@@ -96,6 +104,9 @@ static int64_t copy_from(const decoded_text *t, int64_t at, int64_t skip, uint8_
     return used;
 }
 
+/* Each hit gives three ranges of bytes in `out`: before, the match, after, whose borders are
+ * bounds[3k..3k + 3]. A hit can be damaged, such as one that begins after its document: then the
+ * ranges are short or empty. */
 void unitok_search_contexts(const uint16_t *ids, const uint8_t *data, const int64_t *offsets,
                             const unitok_search_hit *hits, int64_t n_hits, int64_t before,
                             int64_t after, uint8_t *out, int64_t *bounds)

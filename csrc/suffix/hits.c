@@ -1,4 +1,13 @@
-/* hits.c - checking, counting and storing the hits of a search for text: see text.h */
+/* hits.c - checking, counting and storing the hits of a search for text: see text.h
+ *
+ * A hit is counted at its first token, and three tests remain when a path has found its suffixes:
+ *
+ *     to the left     if Q begins within a token, that token must stand before the suffix
+ *     documents       the tokens must belong to one document, before its eod
+ *     the space       at the start of a document, decoding drops a space, so a hit cannot begin with it
+ *
+ * None of them is made where it cannot fail, which is the common case: whole intervals are then
+ * added to the total without reading one suffix. */
 
 #include "suffix/text.h"
 
@@ -68,6 +77,8 @@ void text_emit(text_search *t, interval in, int32_t back, int32_t skip, int32_t 
 
 /* ---------------------------------------------------------------------- in the text itself ---- */
 
+/* Compares bytes piece by piece. The last token may be longer than what is left of Q. A token
+ * without bytes, such as an eod, ends the comparison: text does not continue across it. */
 int32_t text_follow(const text_search *t, uint64_t position, int64_t pos)
 {
     for (int32_t n_tokens = 1; position < (uint64_t)t->s->n; position++, n_tokens++) {
@@ -102,6 +113,7 @@ static int32_t follow_left(const text_search *t, uint64_t position, int64_t c, i
 
 /* --------------------------------------------------------------------------- the left side ---- */
 
+/* A set of ids as 65,536 bits: 8 KB, which stays in the first-level cache. */
 INLINE int has_bit(const uint64_t *bits, uint16_t id)
 {
     return (int)(bits[id >> 6] >> (id & 63) & 1);
@@ -124,7 +136,8 @@ INLINE int token_before(const shard *s, int64_t r, uint16_t *ret_id)
     return 1;
 }
 
-/* Emits the suffixes whose token to the left is one of left_ids, by a scan of the column `left`. */
+/* Emits the suffixes whose token to the left is one of left_ids, by a scan of the column `left`.
+ * The set is filled once for each i, and serves all paths that begin there. */
 static void scan_left(text_search *t, interval in, int32_t n_tokens)
 {
     if (t->left_bits_of != t->i) {
@@ -158,7 +171,9 @@ static void compare_left(text_search *t, interval in, int32_t n_tokens)
     }
 }
 
-/* Searches for the path again after each of left_ids, which are fewer than the suffixes. */
+/* Searches for the path again after each of left_ids, which are fewer than the suffixes. With
+ * pieces in the order of their ranks, one interval covers all tokens with which Q can end, so the
+ * searches for all left tokens run together. Otherwise each is followed by itself. */
 static void search_from_left(text_search *t, int32_t depth, int64_t pos, range ends)
 {
     const shard *s = t->s;
@@ -181,7 +196,9 @@ static void search_from_left(text_search *t, int32_t depth, int64_t pos, range e
         text_emit(t, t->many[k], 0, (int32_t)(piece_bytes(t->p, t->left_ids[k]) - t->i), depth + 2);
 }
 
-/* Chooses the cheapest of the three ways to find the hits of a path that begins within a token. */
+/* Chooses the cheapest of the three ways to find the hits of a path that begins within a token.
+ * Below FEW suffixes no set pays. Above, the cost of reading every suffix is compared with that of
+ * searching once for each left token. */
 static void take_left(text_search *t, interval in, int32_t depth, int64_t pos, range ends)
 {
     enum { FEW = 64 };
@@ -191,7 +208,8 @@ static void take_left(text_search *t, interval in, int32_t depth, int64_t pos, r
     else search_from_left(t, depth, pos, ends);
 }
 
-/* At the start of documents, only pieces whose space is dropped count. */
+/* At the start of documents, only pieces whose space is dropped count. These hits are subtracted
+ * later: see subtract_starts in walk.c. */
 static void take_at_start(text_search *t, interval in, int32_t depth, range ends)
 {
     t->n_at_start += in.hi - in.lo;
@@ -203,6 +221,8 @@ static void take_at_start(text_search *t, interval in, int32_t depth, range ends
     }
 }
 
+/* Where the hits go depends on the kind of walk: it may only collect them, count them, or emit them
+ * at once. */
 void text_take(text_search *t, interval in, int32_t depth, int64_t pos, range ends)
 {
     if (t->is_anchored) {
@@ -237,6 +257,8 @@ static void set_bits_before(text_search *t, int64_t c)
     }
 }
 
+/* Many hits are filtered by the set before their left sides are compared byte by byte. The set
+ * holds only the last token before the border, so the comparison still decides. */
 void text_settle_anchored(text_search *t, int64_t c)
 {
     enum { FEW = 64 };
@@ -258,6 +280,7 @@ void text_settle_anchored(text_search *t, int64_t c)
 
 /* ---------------------------------------------------------------------------- public calls ---- */
 
+/* What depends on the shard alone is decided here, once for all queries. */
 static void text_open(text_search *t, const pieces *p, const shard *s)
 {
     memset(t, 0, sizeof *t);
@@ -270,6 +293,7 @@ static void text_open(text_search *t, const pieces *p, const shard *s)
                         frequency(s, (uint16_t)s->eod) != s->n_documents;
 }
 
+/* The arrays grow as needed and serve all queries of a call. */
 static void text_close(text_search *t)
 {
     mem_free(t->nodes);
@@ -281,6 +305,7 @@ static void text_close(text_search *t)
     mem_free(t->left);
 }
 
+/* Starts a query with empty results; capacities are kept from the query before. */
 static int text_run(text_search *t, const uint8_t *q, int64_t m, int64_t max_work)
 {
     t->q = q;
@@ -295,6 +320,8 @@ static int text_run(text_search *t, const uint8_t *q, int64_t m, int64_t max_wor
     return !t->out_of_memory;
 }
 
+/* The state contains a set of 8 KB, so it is allocated instead of being placed on the stack of the
+ * caller's thread. */
 int32_t unitok_search_count(const pieces *p, const shard *s, const uint8_t *data,
                             const int64_t *offsets, int64_t n, int64_t max_work, int64_t *counts,
                             uint8_t *is_approx, unitok_error *error)
@@ -317,6 +344,8 @@ int32_t unitok_search_count(const pieces *p, const shard *s, const uint8_t *data
     return has_memory ? UNITOK_OK : fail_memory(error);
 }
 
+/* runs must not be NULL even if there are no hits, because NULL says that only the total is wanted.
+ */
 int32_t unitok_search_find(const pieces *p, const shard *s, const uint8_t *q, int64_t m,
                            int64_t max_hits, int64_t max_work, unitok_search_run **ret,
                            int64_t *ret_n, uint8_t *is_approx, unitok_error *error)
@@ -343,6 +372,9 @@ int32_t unitok_search_find(const pieces *p, const shard *s, const uint8_t *q, in
 
 void unitok_search_runs_free(unitok_search_run *runs) { mem_free(runs); }
 
+/* Sums of frequencies up to every UNITOK_SEARCH_INSIDE_STEP-th inner string. With them a range of
+ * any length is added up in a few steps: see inner_frequency in walk.c. Without `sums` only their
+ * number is returned. */
 int64_t unitok_search_inside(const pieces *p, const shard *s, uint64_t *sums)
 {
     int64_t n = (p->n_inner + UNITOK_SEARCH_INSIDE_STEP - 1) / UNITOK_SEARCH_INSIDE_STEP;
@@ -356,6 +388,7 @@ int64_t unitok_search_inside(const pieces *p, const shard *s, uint64_t *sums)
     return n;
 }
 
+/* Where each hit ends: its last token, and how many bytes of that belong to it. */
 void unitok_search_ends(const pieces *p, const shard *s, const int64_t *tokens,
                         const int64_t *skips, int64_t n_hits, int64_t m, int64_t *last,
                         int64_t *used)

@@ -1,4 +1,8 @@
-/* lcp.c - common prefixes of neighbours in a suffix array, and a check of one in linear time */
+/* lcp.c - common prefixes of neighbours in a suffix array, and a check of one in linear time
+ *
+ * The prefixes are computed in one array and two passes: unitok_suffix_phi writes it in the order
+ * of the suffix array, and unitok_suffix_plcp replaces it in the order of the text. All functions
+ * work on a range at a time, so that a caller can show progress and stop. */
 
 #include "ground/common.h"
 #include "unitok_search.h"
@@ -20,6 +24,9 @@ typedef int64_t check_function(const void *, int64_t, const uint16_t *, int64_t,
 static plcp_function *const plcp_functions[3][2] = ALL_WIDTHS(plcp);
 static check_function *const check_functions[3][2] = ALL_WIDTHS(check);
 
+/* Writes the neighbour of each suffix at its place in the text. The places are in no order, so this
+ * pass waits for memory more than it computes. Returns the first entry that is out of range, or
+ * -1. */
 int64_t unitok_suffix_phi(const void *sa, int64_t n, int32_t position_bytes, void *phi,
                           int64_t begin, int64_t end)
 {
@@ -39,6 +46,7 @@ int64_t unitok_suffix_phi(const void *sa, int64_t n, int32_t position_bytes, voi
     return -1;
 }
 
+/* symbol_bytes >> 1 is the index of the width in the table: 0, 1 and 2 for 1, 2 and 4 bytes. */
 int64_t unitok_suffix_plcp(const void *text, int64_t n, int32_t symbol_bytes, void *phi,
                            int32_t position_bytes, int64_t begin, int64_t end, int64_t common)
 {

@@ -33,6 +33,7 @@ static int64_t BY_WIDTHS(plcp)(const void *text_, int64_t n, void *phi_, int64_t
     return common;
 }
 
+/* Only 16-bit symbols have ranks: they are ids of tokens. */
 INLINE int64_t BY_WIDTHS(symbol)(const SYMBOL *text, int64_t i, const uint16_t *rank)
 {
     return sizeof(SYMBOL) == 2 && rank ? (int64_t)rank[text[i]] : (int64_t)text[i];

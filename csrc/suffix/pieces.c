@@ -1,4 +1,12 @@
-/* pieces.c - the sorted pieces of a model: see pieces.h */
+/* pieces.c - the sorted pieces of a model: see pieces.h
+ *
+ * The order is made by the suffix sorter itself, outside: it sorts the text "piece 0 0 piece 1 0
+ * ...", in which the suffixes at the start of a piece and inside one are just the strings that are
+ * wanted:
+ *
+ *     text        t h e 0 | h e 0 | a 0        bytes are one higher, so that 0 is the separator
+ *     order       the separators, then a 0, e 0 a .., e 0 h .., h e 0 a .., h e 0 h .., t h e 0 ..
+ */
 
 #include "suffix/pieces.h"
 
@@ -17,7 +25,9 @@ void unitok_search_pieces_free(pieces *p)
 }
 
 /* Takes from order[], which sorts the text "piece 0 0 piece 1 0 ...", the places of complete pieces
- * and of inner strings. Returns 0 if it is not an order of that text. */
+ * and of inner strings. Returns 0 if it is not an order of that text. The order comes from a file,
+ * so every entry is checked, and a list that is full too early is an error. Counts of first bytes
+ * are collected one place further on, where a running sum turns them into starts. */
 static int take_order(pieces *p, const uint32_t *order, int64_t n_order, const uint16_t *owner)
 {
     for (int64_t k = 0; k < n_order; k++) {
@@ -51,7 +61,8 @@ static int same_piece(const pieces *p, uint16_t a, uint16_t b)
 }
 
 /* Orders ids with the same bytes, such as a byte piece and a character, by their rank, and sets
- * in_order. */
+ * in_order. Ties are few and short, so they are sorted by insertion. in_order is what lets a search
+ * treat all pieces with a common beginning as one interval. */
 static void settle_ties(pieces *p, const uint16_t *rank)
 {
     for (int64_t k = 1; k < p->n_starts; k++) {
@@ -67,6 +78,8 @@ static void settle_ties(pieces *p, const uint16_t *rank)
         if (rank[p->starts[k]] != rank[p->starts[k - 1]] + 1) p->in_order = 0;
 }
 
+/* `owner` says to which piece each symbol of the sorted text belongs. It is only needed while the
+ * order is read. */
 static int fill(pieces *p, const uint8_t *data, const int64_t *offsets, const uint8_t *drops_space,
                 int64_t n_ids, const uint16_t *rank, const uint32_t *order, uint16_t *owner)
 {
@@ -83,6 +96,8 @@ static int fill(pieces *p, const uint8_t *data, const int64_t *offsets, const ui
     return 1;
 }
 
+/* The lists get the size of all bytes, which is the most that they can hold; their sizes are known
+ * only after the order is read. */
 int32_t unitok_search_pieces_new(const uint8_t *data, const int64_t *offsets,
                                  const uint8_t *drops_space, int64_t n_ids, const uint16_t *rank,
                                  const uint32_t *order, pieces **ret, unitok_error *error)
@@ -117,6 +132,7 @@ no_memory:
 
 /* ---------------------------------------------------------------------------------- ranges ---- */
 
+/* The byte at `depth` of the k-th string. The caller knows that the string is longer than that. */
 INLINE uint8_t start_byte(const pieces *p, uint32_t k, uint32_t depth)
 {
     return p->data[p->begin[p->starts[k]] + depth];
@@ -127,6 +143,8 @@ INLINE uint8_t inner_byte(const pieces *p, uint32_t k, uint32_t depth)
     return p->data[p->inner[k] + depth];
 }
 
+/* The two lists differ only in how a byte is found, so their searches are made from one text. The
+ * upper bound of a byte is the lower bound of the next one. */
 #define DEFINE_NARROW(NAME, BYTE)                                                                  \
     static uint32_t NAME##_lower(const pieces *p, range in, uint32_t depth, int c)                 \
     {                                                                                              \

@@ -30,6 +30,7 @@ struct unitok_repeats {
 
 enum { AHEAD = 24 };
 
+/* The place in the text of the suffix that shard k has in the heap. */
 INLINE uint64_t position_at(const unitok_repeats *f, int32_t k)
 {
     return f->shards[k]->sa[f->next[k]];
@@ -55,6 +56,8 @@ static int is_before(const unitok_repeats *f, int32_t a, int32_t b)
     return order < 0 || (order == 0 && a < b);
 }
 
+/* A binary heap of shard numbers. There are few shards, so it stays small, and the comparisons of
+ * tokens are its cost. */
 static void sift_down(unitok_repeats *f, int32_t at)
 {
     for (;;) {
@@ -77,6 +80,8 @@ static int is_window(const unitok_repeats *f, const shard *s, uint64_t position)
     return d < s->n_documents && position + (uint64_t)f->m + (s->eod >= 0) <= s->ends[d] - s->begin;
 }
 
+/* Equal ids have equal ranks, so bytes are compared instead of ranks. Windows that reach past the
+ * end of a shard are equal to none. */
 static int same_window(const unitok_repeats *f, const shard *a, uint64_t at_a, const shard *b,
                        uint64_t at_b)
 {
@@ -171,6 +176,8 @@ void unitok_repeats_free(unitok_repeats *f)
     mem_free(f);
 }
 
+/* Every shard that is not empty enters the heap with its first suffix. The heap is ordered from the
+ * last parent up, which takes linear time. */
 int32_t unitok_repeats_new(const shard *const *shards, int32_t n_shards, int64_t n_tokens,
                            unitok_repeats **ret, unitok_error *error)
 {
@@ -196,6 +203,8 @@ int32_t unitok_repeats_new(const shard *const *shards, int32_t n_shards, int64_t
     return UNITOK_OK;
 }
 
+/* A group has at most one record a shard, so a call stops when fewer places are left. Groups are
+ * never divided between two calls. */
 int64_t unitok_repeats_step(unitok_repeats *f, int64_t n_suffixes, record *out, int64_t capacity,
                             int64_t *ret_done)
 {
@@ -209,6 +218,9 @@ int64_t unitok_repeats_step(unitok_repeats *f, int64_t n_suffixes, record *out, 
     return n;
 }
 
+/* Marks every place of one shard that begins a repeated sequence with how often it occurs. `later`
+ * says that an earlier occurrence exists that does not overlap this one: of several copies the
+ * first is the one to keep. */
 void unitok_repeats_mark(const shard *s, int32_t number, int64_t n_tokens, const record *records,
                          int64_t n, uint32_t *counts, uint8_t *later)
 {

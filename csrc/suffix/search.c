@@ -5,6 +5,10 @@
 
 #include "ground/error.h"
 
+/* A record of `top` holds the position of a suffix and the ranks of its first eight tokens, so that
+ * a comparison of up to eight tokens needs neither `sa` nor `ids`:
+ *
+ *     record j    | u32 position | u16 rank 0 | ... | u16 rank 7 |        of suffix j * TOP_STEP */
 enum {
     TOP_STEP = 4096, /* suffixes between two records of `top` */
     TOP_TOKENS = 8,
@@ -15,6 +19,7 @@ enum {
 
 /* --------------------------------------------------------------------------------- the top ---- */
 
+/* Past the end of the text the ranks in a record mean nothing. */
 INLINE int32_t top_rank(const shard *s, int64_t j, int64_t depth)
 {
     const uint8_t *record = s->top + j * TOP_BYTES;
@@ -42,6 +47,7 @@ INLINE void between_records(int64_t j, int64_t a, int64_t b, int64_t *io_lo, int
 
 /* -------------------------------------------------------------------------- one token more ---- */
 
+/* The search in `top` leaves at most TOP_STEP suffixes, which is 12 probes of the array itself. */
 static void top_lower(const shard *s, int64_t *io_lo, int64_t *io_hi, int64_t depth, int32_t k)
 {
     int64_t a, b;
@@ -55,6 +61,8 @@ static void top_lower(const shard *s, int64_t *io_lo, int64_t *io_hi, int64_t de
     between_records(low, a, b, io_lo, io_hi);
 }
 
+/* An ordinary binary search; each probe reads a position and then the token there, both of which
+ * are usually misses. */
 int64_t search_lower(const shard *s, int64_t lo, int64_t hi, int64_t depth, int32_t k)
 {
     top_lower(s, &lo, &hi, depth, k);
@@ -67,7 +75,8 @@ int64_t search_lower(const shard *s, int64_t lo, int64_t hi, int64_t depth, int3
 }
 
 /* Like search_lower, but fast if the answer is near lo: the interval that begins at lo is often
- * short. */
+ * short. The steps double, so an answer d suffixes away takes about 2 log2(d) probes, most of them
+ * close together. */
 static int64_t gallop_lower(const shard *s, int64_t lo, int64_t hi, int64_t depth, int32_t k)
 {
     int64_t step = 1;
@@ -80,6 +89,7 @@ static int64_t gallop_lower(const shard *s, int64_t lo, int64_t hi, int64_t dept
     return search_lower(s, lo, hi, depth, k);
 }
 
+/* The upper bound is searched from the lower one, since most intervals are short. */
 interval search_narrow(const shard *s, interval in, int64_t depth, int32_t k1, int32_t k2)
 {
     if (depth == 0) return bucket_range(s, k1, k2);
@@ -116,6 +126,8 @@ static void lower_lanes(const shard *s, int64_t *lo, int64_t *hi, int n, int64_t
     }
 }
 
+/* Both bounds of 32 intervals are searched together; the second search begins at the results of the
+ * first. */
 void search_narrow_many(const shard *s, interval *io, int64_t n, int64_t depth, int32_t k1,
                         int32_t k2)
 {
@@ -198,12 +210,16 @@ static int64_t sequence_bound(const shard *s, int64_t lo, int64_t hi, int64_t de
     return lo;
 }
 
+/* Compares from the first token on, because nothing is known about this suffix. */
 static int begins_with(const shard *s, int64_t r, int64_t depth, const uint16_t *ids, int64_t n)
 {
     int64_t same = 0;
     return compare_suffix(s, (uint64_t)s->sa[r] + (uint64_t)depth, ids, n, &same) == 0;
 }
 
+/* The first token is a bucket and needs no search. The lower bound is searched first: if its suffix
+ * does not begin with the sequence, none does. Then the upper bound is found near it, by steps that
+ * double. */
 interval search_sequence(const shard *s, interval in, int64_t depth, const uint16_t *ids, int64_t n)
 {
     if (depth == 0 && n > 0) {
@@ -227,6 +243,9 @@ interval search_sequence(const shard *s, interval in, int64_t depth, const uint1
     return ret;
 }
 
+/* A shard comes from files. The bucket starts are checked because they are used as indexes without
+ * another test; entries of the suffix array are checked where they are read, because there are too
+ * many to check them all. */
 int32_t unitok_search_check(const shard *s, unitok_error *error)
 {
     if (s->n < 0 || s->n > UINT32_MAX || s->n_top < 0 || s->n_documents < 0 || s->eod < -1 ||
@@ -241,6 +260,7 @@ int32_t unitok_search_check(const shard *s, unitok_error *error)
     return UNITOK_OK;
 }
 
+/* Each query gets its interval; an empty query is every suffix. */
 void unitok_search_tokens(const shard *s, const uint16_t *ids, const int64_t *begins,
                           const int64_t *ends, int64_t n_queries, int64_t *lo, int64_t *hi)
 {
@@ -254,6 +274,9 @@ void unitok_search_tokens(const shard *s, const uint16_t *ids, const int64_t *be
 
 /* --------------------------------------------------------------------------------- queries ---- */
 
+/* The next tokens are runs of equal ranks in the interval, since the suffixes are sorted. Each run
+ * is skipped with a search, so the cost depends on the number of different tokens, not on the
+ * length of the interval. Returns how many there are, even if not all fit. */
 int64_t unitok_search_next(const shard *s, int64_t lo, int64_t hi, int64_t depth, uint16_t *ids,
                            int64_t *counts, int64_t capacity)
 {
@@ -276,6 +299,9 @@ int64_t unitok_search_next(const shard *s, int64_t lo, int64_t hi, int64_t depth
     return n;
 }
 
+/* The tokens before the suffixes are in no order, so each is read. The column `left` stores them in
+ * the order of the suffix array; without it, each costs two cache misses, which prefetching
+ * overlaps. */
 void unitok_search_previous(const shard *s, int64_t lo, int64_t hi, int64_t *counts)
 {
     enum { AHEAD = 32 };
@@ -298,6 +324,9 @@ INLINE int same_tokens(const shard *s, uint64_t a, uint64_t b, int64_t n)
            memcmp(s->ids + a, s->ids + b, (size_t)n * 2) == 0;
 }
 
+/* Equal n-grams are neighbours, so one pass over the array finds them all. A call does a part of
+ * the work: it goes on from *io_rank, and ends when n_suffixes have been passed or the arrays are
+ * full. */
 int64_t unitok_search_ngrams(const shard *s, int64_t n_tokens, int64_t min_count,
                              int64_t n_suffixes, int64_t *io_rank, uint32_t *positions,
                              int64_t *counts, int64_t capacity)
@@ -319,6 +348,7 @@ int64_t unitok_search_ngrams(const shard *s, int64_t n_tokens, int64_t min_count
     return n;
 }
 
+/* The bytes of stretches of tokens, by the sizes of the pieces. */
 void unitok_search_sizes(const uint16_t *ids, const uint32_t *sizes, const int64_t *begins,
                          const int64_t *ends, int64_t n, int64_t *ret)
 {

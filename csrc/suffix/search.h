@@ -29,6 +29,8 @@ typedef struct interval {
 
 enum { RANK_END = -1 }; /* the rank of the end of the text, which is smaller than any token */
 
+/* All tokens that the queries compare are read through this function, so no position leads out of
+ * the text. */
 INLINE int32_t rank_at(const shard *s, uint64_t position)
 {
     return position < (uint64_t)s->n ? s->rank[s->ids[position]] : RANK_END;

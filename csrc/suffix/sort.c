@@ -37,6 +37,9 @@ static int symbol_width(int32_t n_bytes)
     return n_bytes == 1 ? 0 : n_bytes == 2 ? 1 : n_bytes == 4 ? 2 : -1;
 }
 
+/* Positions of 32 bits use the top bit as a flag, so the text may have at most 2^31 - 1 symbols;
+ * UNITOK_SUFFIX_MAX_32 is that limit. Symbols of 8 and 16 bits need no limit, because the tables
+ * have an entry for every value. */
 static const char *check_arguments(int64_t n, int32_t symbol_bytes, int64_t n_symbols,
                                    int32_t position_bytes)
 {
@@ -49,6 +52,8 @@ static const char *check_arguments(int64_t n, int32_t symbol_bytes, int64_t n_sy
     return NULL;
 }
 
+/* Allocates everything that does not depend on the text. A text of less than two symbols has
+ * nothing to sort, and the passes assume that there is a last suffix with one before it. */
 int32_t unitok_suffix_new(const void *text, int64_t n, int32_t symbol_bytes, int64_t n_symbols,
                           void *sa, int32_t position_bytes, unitok_suffix **ret,
                           unitok_error *error)
@@ -99,6 +104,7 @@ static double progress(const unitok_suffix *s)
     return done < 0.999 ? done : 0.999;
 }
 
+/* An error stops the sort: later steps return it again. The caller's array is then in no order. */
 int32_t unitok_suffix_step(unitok_suffix *s, int64_t budget, double *ret_progress,
                            unitok_error *error)
 {
@@ -109,6 +115,7 @@ int32_t unitok_suffix_step(unitok_suffix *s, int64_t budget, double *ret_progres
                      : UNITOK_OK;
 }
 
+/* A sort can be freed after any step. The suffix array belongs to the caller. */
 void unitok_suffix_free(unitok_suffix *s)
 {
     if (!s) return;

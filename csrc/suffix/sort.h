@@ -103,6 +103,11 @@ typedef struct sort_level {
 /* LMS positions are at least two apart, so each level is at most half as long as the one above. */
 #define MAX_LEVELS 64
 
+/* The state of a sort. Its memory beside the text and the suffix array is small:
+ *
+ *     counts, buckets    4 numbers each for a symbol
+ *     names, levels      records of fixed size; their arrays lie in the suffix array
+ *     is_left_out        one bitmap for each level, n / 8.5 bytes for all of them together */
 struct unitok_suffix {
     const void *text;
     void *sa;
@@ -129,6 +134,7 @@ struct unitok_suffix {
     sort_level levels[MAX_LEVELS];
 };
 
+/* Bitmaps are words of 64 bits, the lowest bit first. */
 INLINE int bit_is_set(const uint64_t *bits, int64_t k)
 {
     return (int)(bits[k >> 6] >> (k & 63) & 1);
@@ -149,6 +155,7 @@ INLINE int64_t step_down(int64_t at, int64_t end, int64_t *budget)
     return at - (step_up(end, at, budget) - end);
 }
 
+/* The bitmap is the only memory of a reduction that is not in the suffix array. */
 static inline void free_reduction(reduction *x)
 {
     mem_free(x->is_left_out);

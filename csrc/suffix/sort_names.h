@@ -11,7 +11,14 @@
  *
  * A tight level has no buckets; is_tight chooses how next_place finds a place, and nothing else
  * differs but what is said at each pass.
- */
+ *
+ * A level is done when the suffixes of its names fill sa[0..n-1] in order; it then gives control
+ * back to the level above. Levels are records in an array instead of calls of a function, so a step
+ * can end in the middle of any level:
+ *
+ *     level 0    names of the LMS substrings of the text          at most n / 2
+ *     level 1    names of the LMS substrings of these names       at most n / 4
+ *     ...        until all names of a level are different */
 
 /* The buckets lie behind the suffix array. */
 INLINE POSITION *LEVEL(buckets)(const struct unitok_suffix *s, const sort_level *level)
@@ -83,6 +90,9 @@ static void LEVEL(count)(struct unitok_suffix *s, sort_level *level, int64_t *bu
 
 /* ----------------------------------------------------------------------------------- types ---- */
 
+/* As in the text, the type follows from two symbols and the type of the next suffix. Here it is
+ * stored in the flag of the name, because names are read in random order later, and the flag saves
+ * the second symbol. */
 static void LEVEL(types)(struct unitok_suffix *s, sort_level *level, int64_t *budget)
 {
     POSITION *text = (POSITION *)s->sa + level->text, type = (POSITION)level->type;
@@ -118,6 +128,8 @@ INLINE int64_t LEVEL(gather_lms)(const struct unitok_suffix *s, sort_level *leve
     return n_found;
 }
 
+/* Two loops over the block: the first prefetches the buckets, each of which may miss the cache, and
+ * the second uses them. */
 static void LEVEL(place)(struct unitok_suffix *s, sort_level *level, int64_t *budget)
 {
     const struct LEVEL(places) p = LEVEL(places_of)(s, level);
@@ -135,7 +147,8 @@ static void LEVEL(place)(struct unitok_suffix *s, sort_level *level, int64_t *bu
 /* ------------------------------------------------------------------------------- induction ---- */
 
 /* The place in the text just before the suffix of an entry; 0, which can be read as well, if the
- * entry is not written yet. */
+ * entry is not written yet. The value is only prefetched, so a wrong one costs time but no
+ * correctness. */
 INLINE POSITION LEVEL(before)(POSITION entry, int64_t n)
 {
     POSITION i = (entry & MASK) - 1;
@@ -214,7 +227,10 @@ static void LEVEL(gather)(struct unitok_suffix *s, sort_level *level, int64_t *b
     if (r == level->n) LEVEL(go)(level, LEVEL_COMPARE, 1);
 }
 
-/* Compares the LMS substrings at i and j; takes the symbols compared from the budget. */
+/* Compares the LMS substrings at i and j; takes the symbols compared from the budget. Both
+ * substrings end at their next LMS position, inclusive. They are equal only if all symbols are and
+ * if both end at the same length. Their lengths add up to at most twice n, so all comparisons of a
+ * level are O(n). */
 static int LEVEL(same)(const POSITION *text, int64_t n, int64_t i, int64_t j, int64_t *budget)
 {
     for (int64_t k = 0;; k++) {
@@ -244,7 +260,8 @@ static void LEVEL(compare)(struct unitok_suffix *s, sort_level *level, int64_t *
     LEVEL(go)(level, LEVEL_REDUCE, 0);
 }
 
-/* Starts a level with the array of names that a reduction has made. */
+/* Starts a level with the array of names that a reduction has made. The level inherits the memory
+ * between the suffix array of its own names and what the levels above have stored at the end. */
 static void LEVEL(start)(struct unitok_suffix *s, sort_level *level, const reduction *names)
 {
     memset(level, 0, sizeof *level);
@@ -258,6 +275,9 @@ static void LEVEL(start)(struct unitok_suffix *s, sort_level *level, const reduc
     s->depth++;
 }
 
+/* Like the pass of the text: down to the names, and, once the level below is done, up again. The
+ * buckets of this level lie where the level below has its own, so their starts must be counted
+ * again. */
 static void LEVEL(reduce_names)(struct unitok_suffix *s, sort_level *level, int64_t *budget)
 {
     if (level->names.pass == REDUCE_SORTED) {
@@ -274,6 +294,8 @@ static void LEVEL(reduce_names)(struct unitok_suffix *s, sort_level *level, int6
     }
 }
 
+/* Marks the LMS positions that were left out, if any were, and collects the others in text order.
+ */
 static void LEVEL(positions)(struct unitok_suffix *s, sort_level *level, int64_t *budget)
 {
     int64_t found[BLOCK + 1];
@@ -292,7 +314,9 @@ static void LEVEL(positions)(struct unitok_suffix *s, sort_level *level, int64_t
 }
 
 /* Moves the sorted LMS positions, sa[0..m-1], to the ends of their buckets, the last one first, so
- * that none is overwritten before it has moved. */
+ * that none is overwritten before it has moved. Here, in contrast to the text, there are no counts
+ * by kind, so a pass cannot know which entries are written. Everything after the LMS positions is
+ * set to EMPTY, and an entry becomes EMPTY when it moves away. */
 static void LEVEL(spread)(struct unitok_suffix *s, sort_level *level, int64_t *budget)
 {
     const struct LEVEL(places) p = LEVEL(places_of)(s, level);
@@ -312,7 +336,9 @@ static void LEVEL(spread)(struct unitok_suffix *s, sort_level *level, int64_t *b
 
 /* -------------------------------------------------------------------------------- one step ---- */
 
-/* Sorts the levels of names as far as the budget goes; when all is done, s->depth is 0. */
+/* Sorts the levels of names as far as the budget goes; when all is done, s->depth is 0. The passes
+ * are a table with what each needs in the buckets. Counting is a pass of its own, which runs first
+ * where a pass needs it. */
 static void LEVEL(sort_levels)(struct unitok_suffix *s, int64_t *budget)
 {
     static const struct {

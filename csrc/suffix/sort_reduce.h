@@ -24,6 +24,8 @@
  *                                                                                     capacity ^
  */
 
+/* EMPTY marks the places that have no name: two LMS positions need not be as close as two symbols.
+ */
 static void REDUCE(clear)(POSITION *sa, reduction *x, int64_t *budget)
 {
     int64_t end = x->m + x->n / 2, stop = step_up(x->at, end, budget);
@@ -53,7 +55,10 @@ static void REDUCE(start_compact)(reduction *x, int64_t n_bytes)
     if (!x->is_left_out) x->status = UNITOK_ERROR_MEMORY;
 }
 
-/* The name of a group is, for now, the place of its first entry. A unique name has the flag. */
+/* The name of a group is, for now, the place of its first entry. A unique name has the flag. A
+ * place is unique and stays valid while names are only compared for equality; dense numbers follow
+ * when it is known which names are kept. Whether a group has one member is known when both its
+ * entry and the one before it end a group. */
 static void REDUCE(name)(POSITION *sa, reduction *x, int64_t *budget)
 {
     POSITION *names = sa + x->m, name = (POSITION)x->to, ended = (POSITION)x->bit;
@@ -105,7 +110,8 @@ static void REDUCE(look)(POSITION *sa, reduction *x, int64_t *budget)
 }
 
 /* Gathers the names that are kept, in text order, at the end of the memory. The loop has no branch:
- * every name is written, and `to` advances only past those that are kept. */
+ * every name is written, and `to` advances only past those that are kept. The bit of a name that is
+ * left out is set at its place in the sorted order, where `rename` and `merge` find it. */
 static void REDUCE(compact)(POSITION *sa, reduction *x, int64_t *budget)
 {
     POSITION *names = sa + x->m;
@@ -136,7 +142,7 @@ static void REDUCE(compact)(POSITION *sa, reduction *x, int64_t *budget)
 
 /* Moves the positions that are left out to the end of the memory, and replaces the first entry of
  * every other group by its dense number; for a tight level, by the place where its bucket begins.
- */
+ * Names that are left out get no number, so the alphabet of the level below has no gaps. */
 static void REDUCE(rename)(POSITION *sa, reduction *x, int64_t *budget)
 {
     int64_t r = x->at, stop = step_up(r, x->m, budget), to = x->to, n_names = x->n_names;
@@ -180,7 +186,8 @@ static void REDUCE(replace)(POSITION *sa, reduction *x, int64_t *budget)
 }
 
 /* Called when the names are sorted. The caller then runs `mark` while that is the pass, calls
- * add_positions for all LMS positions, and continues with `order`. */
+ * add_positions for all LMS positions, and continues with `order`. Marks are 64-bit words, but
+ * positions may have 32 bits, so the marks begin at the next multiple of 8 bytes. */
 static void REDUCE(start_positions)(POSITION *sa, reduction *x)
 {
     x->pass = x->is_left_out ? REDUCE_MARK : REDUCE_POSITIONS;
@@ -194,6 +201,8 @@ static void REDUCE(start_positions)(POSITION *sa, reduction *x)
     memset(marks, 0, (size_t)(x->n / 128 + 1) * sizeof(uint64_t));
 }
 
+/* The positions left out are in sorted order, not in text order, so they are marked in a bitmap; a
+ * list of positions could not be searched in time. */
 static void REDUCE(mark)(POSITION *sa, reduction *x, int64_t *budget)
 {
     const POSITION *left_out = sa + x->capacity - x->m;
@@ -226,7 +235,9 @@ static void REDUCE(add_positions)(POSITION *sa, reduction *x, const int64_t *fou
     x->to = to;
 }
 
-/* Replaces the sorted suffixes of the array of names by the LMS positions that they stand for. */
+/* Replaces the sorted suffixes of the array of names by the LMS positions that they stand for. The
+ * suffix array of the names holds indexes into the array of names, whose k-th entry belongs to the
+ * k-th kept position. */
 static void REDUCE(order)(POSITION *sa, reduction *x, int64_t *budget)
 {
     POSITION *positions = sa + x->capacity - x->n_kept;
@@ -246,7 +257,8 @@ static void REDUCE(order)(POSITION *sa, reduction *x, int64_t *budget)
     x->k = x->capacity - x->n_kept; /* the others */
 }
 
-/* Merges the two sorted lists: is_left_out says from which one each entry comes. */
+/* Merges the two sorted lists: is_left_out says from which one each entry comes. Nothing is
+ * compared: the bitmap was filled while the names were in sorted order. */
 static void REDUCE(merge)(POSITION *sa, reduction *x, int64_t *budget)
 {
     int64_t r = x->at, stop = step_up(r, x->m, budget), out = x->to, kept = x->k;
@@ -263,7 +275,8 @@ static void REDUCE(merge)(POSITION *sa, reduction *x, int64_t *budget)
     if (r == x->m) x->pass = REDUCE_SORTED;
 }
 
-/* Starts with m sorted entries of a text of n symbols. */
+/* Starts with m sorted entries of a text of n symbols. With a single LMS suffix there is nothing to
+ * sort. */
 static void REDUCE(start)(reduction *x, int64_t m, int64_t n, int64_t capacity,
                           int64_t bitmap_bytes)
 {
@@ -275,6 +288,7 @@ static void REDUCE(start)(reduction *x, int64_t m, int64_t n, int64_t capacity,
     x->pass = m > 1 ? REDUCE_CLEAR : REDUCE_SORTED;
 }
 
+/* Runs a part of the current pass. Each pass sets x->pass to the next one when it ends. */
 static void REDUCE(reduce)(POSITION *sa, reduction *x, int64_t *budget)
 {
     static void (*const passes[REDUCE_SORTED])(POSITION *, reduction *, int64_t *) = {

@@ -56,6 +56,10 @@ INLINE int32_t SUFFIX(type)(const SYMBOL *text, int64_t i, int32_t type_of_next)
 
 /* ----------------------------------------------------------------------- A. LMS substrings ---- */
 
+/* Counts the suffixes of each symbol by kind, from right to left, because the type of a suffix
+ * follows from that of the next one. Symbols of 8 and 16 bits cannot be out of range, since the
+ * tables have an entry for each; those of 32 bits are checked here, before anything uses them as an
+ * index. Suffix 0 is not counted: it has no kind, because no suffix comes before it. */
 static void SUFFIX(count)(struct unitok_suffix *s, int64_t *budget)
 {
     const SYMBOL *text = s->text;
@@ -97,7 +101,9 @@ static void SUFFIX(count)(struct unitok_suffix *s, int64_t *budget)
 }
 
 /* The LMS positions of the next block of the text, right to left, without a branch for each; how
- * many there are. */
+ * many there are. In a random text every third position is LMS, so a branch would be mispredicted
+ * often. Instead every position is written and the counter advances only past those that are LMS.
+ * The caller then handles the block without any test. */
 INLINE int64_t SUFFIX(gather)(struct unitok_suffix *s, int64_t *found, int64_t *budget)
 {
     const SYMBOL *text = s->text;
@@ -117,6 +123,8 @@ INLINE int64_t SUFFIX(gather)(struct unitok_suffix *s, int64_t *found, int64_t *
 
 static void SUFFIX(start_left)(struct unitok_suffix *s);
 
+/* The order within a bucket does not matter yet: all LMS substrings that begin with the same symbol
+ * are one group so far. */
 static void SUFFIX(place)(struct unitok_suffix *s, int64_t *budget)
 {
     const SYMBOL *text = s->text;
@@ -131,6 +139,9 @@ static void SUFFIX(place)(struct unitok_suffix *s, int64_t *budget)
     if (s->at == 0) SUFFIX(start_left)(s);
 }
 
+/* Sets the fronts of the runs that LEFT fills. The LMS positions are in place. The first of each
+ * symbol gets the flag, which begins a new group: substrings that begin with different symbols
+ * differ. */
 static void SUFFIX(start_left)(struct unitok_suffix *s)
 {
     const SYMBOL *text = s->text;
@@ -156,6 +167,9 @@ static void SUFFIX(start_left)(struct unitok_suffix *s)
 
 static void SUFFIX(start_right)(struct unitok_suffix *s);
 
+/* Every entry induces the suffix before it, which is L. Whether that one goes on in this pass or in
+ * the next is decided by the suffix before it in turn, and selects one of two buckets of its symbol
+ * without a branch. Position 0 ends a chain: it is the start of the text. */
 static void SUFFIX(left)(struct unitok_suffix *s, int64_t *budget)
 {
     const SYMBOL *text = s->text;
@@ -178,6 +192,8 @@ static void SUFFIX(left)(struct unitok_suffix *s, int64_t *budget)
     if (r == s->n_active) SUFFIX(start_right)(s);
 }
 
+/* Sets the ends of the runs that RIGHT fills from the back. LMS positions go to the front of the
+ * array, whose entries LEFT has read. */
 static void SUFFIX(start_right)(struct unitok_suffix *s)
 {
     POSITION(*counts)[4] = s->counts;
@@ -213,6 +229,8 @@ INLINE int SUFFIX(next_run)(struct unitok_suffix *s)
     return 1;
 }
 
+/* Reads the second half of the array run by run, the largest symbols first. Suffix i is S here, so
+ * suffix i - 1 is S even if its symbol is equal: hence <= where LEFT has <. */
 static void SUFFIX(right)(struct unitok_suffix *s, int64_t *budget)
 {
     const SYMBOL *text = s->text;
@@ -250,6 +268,8 @@ static void SUFFIX(right)(struct unitok_suffix *s, int64_t *budget)
 
 static void SUFFIX(start_spread)(struct unitok_suffix *s);
 
+/* Runs the passes of sort_reduce.h: first down to the array of names, and after its suffixes are
+ * sorted up again. If all LMS substrings differ, no suffixes of names have to be sorted. */
 static void SUFFIX(reduce)(struct unitok_suffix *s, int64_t *budget)
 {
     if (s->names.pass == REDUCE_SORTED) {
@@ -265,6 +285,8 @@ static void SUFFIX(reduce)(struct unitok_suffix *s, int64_t *budget)
     }
 }
 
+/* Sorts the suffixes of the names, and then begins to collect the LMS positions again, whose place
+ * in the array was needed for the names. */
 static void SUFFIX(levels)(struct unitok_suffix *s, int64_t *budget)
 {
     LEVEL(sort_levels)(s, budget);
@@ -277,6 +299,8 @@ static void SUFFIX(levels)(struct unitok_suffix *s, int64_t *budget)
     s->type = 0;
 }
 
+/* The LMS positions are found by a second walk over the text instead of being kept, because there
+ * is no memory for them beside the names. */
 static void SUFFIX(positions)(struct unitok_suffix *s, int64_t *budget)
 {
     int64_t found[BLOCK + 1];
@@ -295,6 +319,8 @@ static void SUFFIX(positions)(struct unitok_suffix *s, int64_t *budget)
 
 /* ------------------------------------------------------------------------- C. all suffixes ---- */
 
+/* From here on all suffixes are sorted, not only those that lead to LMS suffixes, so the counts
+ * must add up to the sizes of the buckets. */
 static void SUFFIX(start_spread)(struct unitok_suffix *s)
 {
     POSITION(*counts)[4] = s->counts;
@@ -306,13 +332,17 @@ static void SUFFIX(start_spread)(struct unitok_suffix *s)
     s->symbol = s->n_symbols;
 }
 
+/* All suffixes that begin with a symbol, of the four kinds. */
 INLINE int64_t SUFFIX(bucket_size)(const struct unitok_suffix *s, int64_t c)
 {
     const POSITION *counts = ((const POSITION(*)[4])s->counts)[c];
     return (int64_t)counts[0] + (int64_t)counts[1] + (int64_t)counts[2] + (int64_t)counts[3];
 }
 
-/* Moves the sorted LMS positions, sa[0..m-1], to the ends of their buckets. */
+/* Moves the sorted LMS positions, sa[0..m-1], to the ends of their buckets. They move from the last
+ * one down. A position never moves to a smaller index, so none is overwritten before it has moved.
+ * What lies between them is not cleared: the next pass knows from the counts which entries are
+ * written and never reads the others. */
 static void SUFFIX(spread)(struct unitok_suffix *s, int64_t *budget)
 {
     POSITION *sa = s->sa, (*counts)[4] = s->counts;
@@ -356,6 +386,8 @@ INLINE int SUFFIX(next_run_up)(struct unitok_suffix *s)
     return 1;
 }
 
+/* Of the LMS suffixes only the L suffixes that they have induced are needed any more. The S
+ * suffixes are written over them from the ends of the buckets. */
 static void SUFFIX(start_final_right)(struct unitok_suffix *s)
 {
     POSITION *tails = s->buckets;
@@ -368,6 +400,9 @@ static void SUFFIX(start_final_right)(struct unitok_suffix *s)
     s->at = s->n;
 }
 
+/* The flag of an entry tells the last pass whether the suffix before it is S. In the run of L
+ * suffixes, entries appear while it is read: those induced from an entry of the same symbol are
+ * placed behind it. */
 static void SUFFIX(final_left)(struct unitok_suffix *s, int64_t *budget)
 {
     const SYMBOL *text = s->text;
@@ -388,6 +423,8 @@ static void SUFFIX(final_left)(struct unitok_suffix *s, int64_t *budget)
     SUFFIX(start_final_right)(s);
 }
 
+/* Takes the flags off, so that the result is the plain array of positions. Entries of the LMS
+ * suffixes are overwritten before they are read, as they are S suffixes like the others. */
 static void SUFFIX(final_right)(struct unitok_suffix *s, int64_t *budget)
 {
     const SYMBOL *text = s->text;
@@ -408,6 +445,9 @@ static void SUFFIX(final_right)(struct unitok_suffix *s, int64_t *budget)
 
 /* -------------------------------------------------------------------------------- one step ---- */
 
+/* Runs passes until the budget is used up. A pass takes what it does from the budget, and returns
+ * when it is done or when nothing is left of it. So a step takes about the same time in every
+ * pass. */
 static void SUFFIX(step)(struct unitok_suffix *s, int64_t budget)
 {
     static void (*const passes[PASS_DONE])(struct unitok_suffix *, int64_t *) = {

@@ -34,6 +34,7 @@ INLINE int LEVEL(is_lms)(const POSITION *text, int64_t i)
     return i > 0 && text[i] & FLAG && !(text[i - 1] & FLAG);
 }
 
+/* Whether an entry belongs to the run of a name: two runs of different names can touch. */
 INLINE int TIGHT(is_there)(const POSITION *text, POSITION entry, POSITION name)
 {
     return entry != EMPTY && text[entry & MASK] == name;
@@ -91,6 +92,8 @@ static void TIGHT(ends)(struct unitok_suffix *s, sort_level *level, int64_t *bud
     LEVEL(go)(level, LEVEL_PLACE, level->n - 1);
 }
 
+/* Without this, the search for the end of a run of S suffixes would find those of the pass before.
+ */
 static void TIGHT(clear)(struct unitok_suffix *s, sort_level *level, int64_t *budget)
 {
     POSITION *sa = s->sa, *text = sa + level->text;
@@ -102,7 +105,8 @@ static void TIGHT(clear)(struct unitok_suffix *s, sort_level *level, int64_t *bu
         LEVEL(go)(level, level->pass == TIGHT_CLEAR ? LEVEL_RIGHT : LEVEL_FINAL_RIGHT, level->n);
 }
 
-/* Empty lengths of long runs, for one pass. */
+/* Empty lengths of long runs, for one pass. Only runs of more than RUN entries have one, so n / RUN
+ * numbers suffice. */
 static void TIGHT(start_runs)(struct unitok_suffix *s, sort_level *level)
 {
     mem_free(s->tight_runs);

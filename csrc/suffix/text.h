@@ -99,6 +99,8 @@ enum {
     WORK_RUN = 25      /* a run of hits that is stored, which bounds their memory: 24 bytes each */
 };
 
+/* A search ends early when its budget is used up, when memory is short, or when there are enough
+ * hits. */
 INLINE int text_is_over(const text_search *t)
 {
     return t->work_left < 0 || t->out_of_memory || (t->runs && t->total >= t->max_hits);

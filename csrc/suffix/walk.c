@@ -12,6 +12,7 @@ enum {
     ANCHORED_MAX_BARE = 1 << 14 /* and without it. */
 };
 
+/* A failure is also noted in the state, where text_is_over finds it. */
 int text_grow(text_search *t, void *items, int64_t n, int64_t *io_capacity, size_t item_bytes)
 {
     int ok = grow(items, n, io_capacity, item_bytes);
@@ -21,6 +22,7 @@ int text_grow(text_search *t, void *items, int64_t n, int64_t *io_capacity, size
 
 /* ---------------------------------------------------------------------------------- pieces ---- */
 
+/* Tokens that never occur are left out here, so no path is followed into an empty bucket. */
 static int add_child(text_search *t, text_node *node, uint16_t id)
 {
     if (frequency(t->s, id) == 0) return 1;
@@ -31,6 +33,10 @@ static int add_child(text_search *t, text_node *node, uint16_t id)
     return 1;
 }
 
+/* The pieces that begin with Q[pos..] are narrowed byte by byte. At each depth, those that end
+ * there come first in the range and become children. If all of Q has been read, what is left begins
+ * with all of Q[pos..], and may be the last token of a hit. A node is made once, and serves every
+ * path that comes to its position. */
 const text_node *text_node_at(text_search *t, int64_t pos)
 {
     text_node *node = &t->nodes[pos];
@@ -54,6 +60,7 @@ const text_node *text_node_at(text_search *t, int64_t pos)
 
 /* -------------------------------------------------------------------------- the last token ---- */
 
+/* Hands over the suffixes of one kind of last token, if there are any. */
 static void take(text_search *t, interval in, int32_t depth, int64_t pos, range ends,
                  int32_t left_id)
 {
@@ -83,6 +90,8 @@ static void scan_ends(text_search *t, interval in, int32_t depth, int64_t pos, r
     }
 }
 
+/* If the pieces have neighbouring ranks, one search finds all of them. Otherwise it is one search
+ * for each, or a look at each suffix, whichever is less work. */
 void text_walk_ends(text_search *t, interval in, int32_t depth, int64_t pos, range ends,
                     int32_t left_id)
 {
@@ -109,6 +118,8 @@ void text_walk_ends(text_search *t, interval in, int32_t depth, int64_t pos, ran
 
 /* ----------------------------------------------------------------------------------- walks ---- */
 
+/* Paths wait on a stack instead of in recursion, because a query can be long and the depth of its
+ * paths is not bounded by anything small. */
 static int push(text_search *t, interval in, int64_t pos, int32_t depth, uint16_t id)
 {
     text_frame frame = {in, (int32_t)pos, depth, id};
@@ -117,6 +128,7 @@ static int push(text_search *t, interval in, int64_t pos, int32_t depth, uint16_
     return 1;
 }
 
+/* For few suffixes, comparing the text is cheaper than two binary searches for each child. */
 static void follow_each(text_search *t, const text_frame *f)
 {
     range none = {0, 0};
@@ -131,6 +143,8 @@ static void follow_each(text_search *t, const text_frame *f)
     }
 }
 
+/* Every token that Q continues with is a path of its own. An empty interval ends its path here:
+ * this way to spell Q does not occur in the text. */
 static void follow_children(text_search *t, const text_frame *f, const text_node *node)
 {
     for (uint32_t k = node->first_child; k < node->first_child + node->n_children; k++) {
@@ -143,6 +157,9 @@ static void follow_children(text_search *t, const text_frame *f, const text_node
     }
 }
 
+/* Takes a path from the stack, emits the hits that end in its next token, and pushes its
+ * continuations. t->path is overwritten from the depth of the frame on. That is right because the
+ * stack is last in, first out: the tokens before it still belong to this path. */
 void text_walk(text_search *t, interval in, int64_t pos, int32_t depth)
 {
     int64_t enough = t->s->left ? ANCHORED_MAX : ANCHORED_MAX_BARE;
@@ -167,7 +184,7 @@ void text_walk(text_search *t, interval in, int64_t pos, int32_t depth)
 /* ------------------------------------------------------------------------------ the search ---- */
 
 /* The end of the longest piece that Q has at `pos`; m if it may reach past the end of Q; -1 when
- * memory is short. */
+ * memory is short. Children are listed by length, so the last one is the longest. */
 static int64_t reach_from(text_search *t, int64_t pos)
 {
     const text_node *node = text_node_at(t, pos);
@@ -179,7 +196,8 @@ static int64_t reach_from(text_search *t, int64_t pos)
 }
 
 /* The first sure border c, 0 < c < m: no token spans Q[c-1] and Q[c]. 0 if there is none nearby. No
- * token has more than Q[0..n_inner) after its first byte. */
+ * token has more than Q[0..n_inner) after its first byte. `reach` is how far a token that begins at
+ * or before c - 1 can extend. If it does not pass c, no token spans the border. */
 static int64_t sure_border(text_search *t, int64_t n_inner)
 {
     enum { NEARBY = 1024 };
@@ -223,6 +241,8 @@ static int64_t inner_frequency(const text_search *t, range in)
     return total;
 }
 
+/* If only the total is wanted and every occurrence counts, frequencies are added up and no suffix
+ * is read. */
 static void search_inside(text_search *t, range in)
 {
     int is_plain = !t->runs && !(t->must_check && t->s->eod >= 0);
@@ -251,6 +271,9 @@ static void subtract_starts(text_search *t)
     t->total = t->total > t->n_at_start ? t->total - t->n_at_start : 0;
 }
 
+/* Three parts: occurrences inside one token, which the inner strings give; those found from a sure
+ * border, if there is one and it has few enough hits; otherwise one walk from each place where a
+ * token can end within Q. */
 void text_search_all(text_search *t)
 {
     const pieces *p = t->p;
