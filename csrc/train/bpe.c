@@ -39,6 +39,8 @@
 /* The least first floor. Half of all pairs occur once, and these are merged only in short texts. */
 #define LEAST_FLOOR 2
 
+/* A merge that was made: the symbols and how often their pair occurred. The new symbol needs no
+ * field, because merge k makes symbol n_characters + k. */
 typedef struct merge_of {
     uint32_t left, right;
     uint64_t count;
@@ -47,6 +49,14 @@ typedef struct merge_of {
 /* All phases but MERGE are shared by the workers. */
 enum phase { MERGE, MEASURE, LAY_OUT, REPLAY, COUNT, PLACE };
 
+/* The phases, in the order of an ordinary training. A lowered floor goes back to COUNT, and a
+ * resumed training passes through REPLAY:
+ *
+ *     MEASURE ─▶ LAY_OUT ─▶ (resume: REPLAY) ─▶ MERGE ─▶ COUNT ─▶ PLACE ─▶ MERGE ─▶ ...
+ *                                                         ▲                  │
+ *                                                         └── lower_floor ◀──┘
+ *
+ * MERGE is the only phase that one thread runs alone, with unitok_bpe_trainer_step. */
 struct unitok_bpe_trainer {
     enum phase phase;
     int n_workers;
@@ -67,6 +77,8 @@ struct unitok_bpe_trainer {
 
 /* --------------------------------------------------------------------------- Shared phases ---- */
 
+/* The units stay the caller's and must live until LAY_OUT has been joined; from then on the trainer
+ * has its own copy, in slots. */
 int32_t unitok_bpe_trainer_new(const unitok_rules *rules, const unitok_units *units,
                                const uint8_t *keep, int32_t n_workers, unitok_bpe_trainer **ret,
                                unitok_error *error)
@@ -91,6 +103,7 @@ int32_t unitok_bpe_trainer_new(const unitok_rules *rules, const unitok_units *un
     return UNITOK_OK;
 }
 
+/* Ends the replay. The heap of each worker has grown on its own, so each is freed. */
 static void close_replay(unitok_bpe_trainer *t)
 {
     for (int k = 0; t->replays && k < t->n_workers; k++) mem_free(t->replays[k].heap);
@@ -100,6 +113,8 @@ static void close_replay(unitok_bpe_trainer *t)
     t->replay = (bpe_replay){0};
 }
 
+/* The counters are freed as soon as all positions are placed. They are as large as the pairs that
+ * they have counted, most of which are then dropped. */
 static void close_counters(unitok_bpe_trainer *t)
 {
     for (int k = 0; t->counters && k < t->n_workers; k++) pair_counter_close(&t->counters[k]);
@@ -125,6 +140,7 @@ void unitok_bpe_trainer_free(unitok_bpe_trainer *t)
     mem_free(t);
 }
 
+/* Only what grows with the text: the caller compares it with its limit on memory. */
 int64_t unitok_bpe_trainer_memory_bytes(const unitok_bpe_trainer *t)
 {
     return t->state.text.n * 4 + symbol_list_memory(&t->state.symbols) +
@@ -134,6 +150,9 @@ int64_t unitok_bpe_trainer_memory_bytes(const unitok_bpe_trainer *t)
 
 int32_t unitok_bpe_trainer_is_shared(const unitok_bpe_trainer *t) { return t->phase != MERGE; }
 
+/* Every phase divides its work in the same way: a worker does a part of its share and says whether
+ * more is left. Workers write to disjoint memory, so they need no locks. The state is 1 when the
+ * share is done, 0 when it is not, -1 when memory is short, and -2 for an invalid unit. */
 int32_t unitok_bpe_trainer_work(unitok_bpe_trainer *t, int32_t worker, int64_t max_work,
                                 int32_t *ret_is_done, unitok_error *error)
 {
@@ -189,6 +208,8 @@ static int push_pairs(unitok_bpe_trainer *t, uint32_t begin)
     return 1;
 }
 
+/* Called by one thread after all workers are done. What cannot be shared is small: names for the
+ * characters, places for the levels, and the sums of the tables. */
 int32_t unitok_bpe_trainer_join(unitok_bpe_trainer *t, unitok_error *error)
 {
     int state = 1;
@@ -226,7 +247,10 @@ int32_t unitok_bpe_trainer_join(unitok_bpe_trainer *t, unitok_error *error)
 /* ---------------------------------------------------------------------------------- Floors ---- */
 
 /* The first guess at the floor. Too high a guess costs another count of all pairs; too low a guess
- * costs memory and time for pairs that are never merged. */
+ * costs memory and time for pairs that are never merged. `weight` is about the number of characters
+ * in the text. If each of n_pieces occurred equally often, it would occur weight / n_pieces times.
+ * Real counts are far from equal: the last pieces of a vocabulary are much rarer than the average
+ * one, and FLOOR_SHARE allows for that. */
 static uint64_t guess_floor(const unitok_bpe_trainer *t, int64_t n_pieces, uint64_t min_count)
 {
     const levels *levels = &t->state.text.levels;
@@ -243,7 +267,9 @@ static uint64_t guess_floor(const unitok_bpe_trainer *t, int64_t n_pieces, uint6
 }
 
 /* Writes the characters of every symbol back into its slots, and forgets all merges. Returns 0 when
- * memory is short. */
+ * memory is short. The slots inside a symbol are not readable, but its bytes are those of its
+ * characters, so these are looked up by code point. Characters keep their symbols, because these
+ * depend on the code points alone. */
 static int undo_merges(unitok_bpe_trainer *t)
 {
     uint32_t *ids = mem_zalloc(SCRIPT_CODE_POINTS, sizeof *ids);
@@ -284,6 +310,8 @@ static int lower_floor(unitok_bpe_trainer *t, uint64_t min_count)
 
 /* ---------------------------------------------------------------------------------- Merges ---- */
 
+/* The result of `make` for a piece that exists already. Different pairs can spell the same piece:
+ * "ab" + "c" and "a" + "bc". */
 #define MADE_BEFORE (-2)
 
 /* Adds the symbol of a new merge. Returns MADE_BEFORE if another pair has made its piece already,
@@ -302,6 +330,8 @@ static int64_t make(unitok_bpe_trainer *t, uint32_t left, uint32_t right, uint64
     return made;
 }
 
+/* Merges from a checkpoint are checked like any other input: their symbols must exist by then, and
+ * no piece may be made twice. That is all that the replay relies on. */
 int32_t unitok_bpe_trainer_resume(unitok_bpe_trainer *t, const uint32_t *symbols,
                                   const uint64_t *counts, int64_t n, unitok_error *error)
 {
@@ -332,7 +362,8 @@ int32_t unitok_bpe_trainer_resume(unitok_bpe_trainer *t, const uint32_t *symbols
     return UNITOK_OK;
 }
 
-/* Merges a pair if its piece is new; returns 0 when memory is short. */
+/* Merges a pair if its piece is new; returns 0 when memory is short. The pairs that are born in the
+ * merge are at the end of the table, and enter the heap afterwards, when their counts are final. */
 static int merge_best(unitok_bpe_trainer *t, uint32_t best)
 {
     const pair *p = &t->state.pairs.pairs[best];
@@ -343,6 +374,9 @@ static int merge_best(unitok_bpe_trainer *t, uint32_t best)
            push_pairs(t, born);
 }
 
+/* The first call only starts the count of pairs, because the floor depends on the number of pieces
+ * that are wanted. The work of a merge is the number of its positions; the constant stands for the
+ * heap and the table. */
 int64_t unitok_bpe_trainer_step(unitok_bpe_trainer *t, int64_t n_pieces, uint64_t min_count,
                                 int64_t max_work, int32_t *ret_is_done)
 {
@@ -367,6 +401,7 @@ int64_t unitok_bpe_trainer_step(unitok_bpe_trainer *t, int64_t n_pieces, uint64_
     return t->n_merged;
 }
 
+/* What a checkpoint stores: enough to make all merges again. */
 void unitok_bpe_trainer_merges(const unitok_bpe_trainer *t, int64_t begin, int64_t end,
                                uint32_t *symbols, uint64_t *counts)
 {
@@ -377,6 +412,7 @@ void unitok_bpe_trainer_merges(const unitok_bpe_trainer *t, int64_t begin, int64
     }
 }
 
+/* Returns how many bytes the pieces have; if that exceeds the capacity, nothing is written. */
 int64_t unitok_bpe_trainer_pieces(const unitok_bpe_trainer *t, int64_t begin, int64_t end,
                                   uint8_t *data, int64_t capacity, int64_t *offsets,
                                   uint64_t *counts)

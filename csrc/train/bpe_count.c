@@ -1,10 +1,15 @@
-/* bpe_count.c - the steps of bpe_count.h */
+/* bpe_count.c - the steps of bpe_count.h
+ *
+ * The loop over the slots is the same in both steps that read the text. It hands over each pair
+ * with the count of its unit, and an inlined function does what the step wants with it. */
 
 #include "train/bpe_count.h"
 
 #define FIRST_BITS 12
 #define AHEAD 16 /* pairs that wait for their prefetched slots */
 
+/* A share begins at the start of a unit and ends at the start of another, so no pair belongs to two
+ * shares. */
 int pair_counter_open(pair_counter *counter, const bpe_text *text, int k, int n)
 {
     *counter = (pair_counter){.bits = FIRST_BITS};
@@ -30,6 +35,8 @@ INLINE counted_pair *place_of(counted_pair *slots, int bits, uint32_t left, uint
     return &slots[at];
 }
 
+/* Hashes have 32 bits, which is why a table cannot have more slots than that. They are computed
+ * again instead of being stored: a slot has 32 bytes already. */
 static int grow_counter(pair_counter *counter)
 {
     int bits = counter->bits + 1;
@@ -52,6 +59,7 @@ typedef struct met_pair {
     uint64_t count;
 } met_pair;
 
+/* Step 1. The table grows before it is two thirds full; then the place must be searched again. */
 INLINE int count_met(pair_counter *counter, const met_pair *met)
 {
     counted_pair *p = place_of(counter->slots, counter->bits, met->left, met->right, met->hash);
@@ -69,6 +77,7 @@ INLINE int count_met(pair_counter *counter, const met_pair *met)
     return 1;
 }
 
+/* Step 3. Pairs that were not kept have no space for positions, so theirs are passed over. */
 INLINE int place_met(pair_counter *counter, const met_pair *met)
 {
     counted_pair *p = place_of(counter->slots, counter->bits, met->left, met->right, met->hash);
@@ -78,7 +87,8 @@ INLINE int place_met(pair_counter *counter, const met_pair *met)
 
 /* Calls `met` for the pairs at the next slots. Each pair is handed over AHEAD pairs after its slot
  * of the table was prefetched: the table is far larger than the caches, and without that every pair
- * would wait for memory. */
+ * would wait for memory. A unit ends with a 0, which is no symbol, so no pair crosses it. The pairs
+ * that still wait when the work is done are handed over before the function returns. */
 INLINE int walk(pair_counter *counter, const bpe_state *state, int64_t work,
                 int (*met)(pair_counter *, const met_pair *))
 {
@@ -143,6 +153,7 @@ static int keep_pair(pair_counter *counters, int first, int n, const counted_pai
     return added >= 0;
 }
 
+/* Also sets every counter back to the start of its share, for step 3. */
 int counters_join(pair_counter *counters, int n, bpe_state *state)
 {
     for (int k = 0; k < n; k++) {

@@ -3,6 +3,7 @@
 
 #include "train/bpe_heap.h"
 
+/* Byte i of the piece that a pair would make. The two parts are never joined for a comparison. */
 INLINE uint8_t pair_byte(const symbol_list *symbols, const pair *p, uint32_t i)
 {
     const symbol *a = &symbols->items[p->left], *b = &symbols->items[p->right];
@@ -25,6 +26,8 @@ static int piece_less(const pair *p, const pair *q, const symbol_list *symbols)
     return symbols->items[p->left].n_bytes < symbols->items[q->left].n_bytes;
 }
 
+/* The order in which sentencepiece merges. Nearly all comparisons end at the count; the first eight
+ * bytes decide most of the others without a look at the symbols. */
 INLINE int comes_before(const bpe_state *state, const heap_entry *x, const heap_entry *y)
 {
     if (x->count != y->count) return x->count > y->count;
@@ -33,6 +36,8 @@ INLINE int comes_before(const bpe_state *state, const heap_entry *x, const heap_
     return piece_less(&state->pairs.pairs[x->pair], &state->pairs.pairs[y->pair], &state->symbols);
 }
 
+/* The entry that sinks is held in a variable, and the others move up into the gap: one copy a level
+ * instead of a swap. */
 static void sift_down(pair_heap *heap, const bpe_state *state)
 {
     heap_entry entry = heap->entries[0];
@@ -50,6 +55,7 @@ static void sift_down(pair_heap *heap, const bpe_state *state)
     heap->entries[at] = entry;
 }
 
+/* Counts only fall while an entry waits, so the entry is right or too high, and never too low. */
 int pair_heap_push(pair_heap *heap, const bpe_state *state, uint32_t index)
 {
     const symbol_list *symbols = &state->symbols;
@@ -68,6 +74,8 @@ int pair_heap_push(pair_heap *heap, const bpe_state *state, uint32_t index)
     return 1;
 }
 
+/* An entry whose count is out of date gets the true one and sinks. When the top is right, every
+ * other entry is at most as high as it says, so the top is the best pair. */
 uint32_t pair_heap_take(pair_heap *heap, const bpe_state *state, uint64_t min_count)
 {
     while (heap->n) {

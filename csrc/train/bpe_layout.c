@@ -1,4 +1,8 @@
-/* bpe_layout.c - the steps of bpe_layout.h */
+/* bpe_layout.c - the steps of bpe_layout.h
+ *
+ * The slots have one order for everyone: by descending counts. Each worker orders its own units in
+ * advance and knows how many slots it needs on each level, so joining is a merge of short lists,
+ * and afterwards each worker writes where no other does. */
 
 #include "train/bpe_layout.h"
 
@@ -7,6 +11,7 @@
 
 #define AHEAD 8
 
+/* The last share takes what the division leaves over. */
 int layout_open(bpe_layout *layout, int64_t n_units, int n_shares)
 {
     layout->shares = mem_zalloc((size_t)n_shares, sizeof *layout->shares);
@@ -44,6 +49,8 @@ INLINE int64_t unit_at(const bpe_layout *layout, const layout_share *share, int6
     return share->begin + share->order[i];
 }
 
+/* Called at the first work on a share, in the thread of its worker, so that sorting is shared as
+ * well. */
 static int start(bpe_layout *layout, layout_share *share)
 {
     share->seen = mem_zalloc(SCRIPT_CODE_POINTS, 1);
@@ -53,6 +60,8 @@ static int start(bpe_layout *layout, layout_share *share)
     return share->order != NULL;
 }
 
+/* Units that do not occur are cut off the end of the share. Every unit takes a slot a character and
+ * one for the 0 after it. */
 int layout_measure(bpe_layout *layout, int k, int64_t work, int64_t *ret_unit)
 {
     layout_share *share = &layout->shares[k];
@@ -144,6 +153,8 @@ static int place_levels(bpe_layout *layout, bpe_text *text)
     return 1;
 }
 
+/* text->n counts the slots; the first is a 0 before all units, so that every unit stands between
+ * two. */
 int layout_join(bpe_layout *layout, symbol_list *symbols, bpe_text *text)
 {
     if (!name_characters(layout, symbols) || !place_levels(layout, text)) return -1;
@@ -156,6 +167,8 @@ int layout_join(bpe_layout *layout, symbol_list *symbols, bpe_text *text)
     return 1;
 }
 
+/* A character that no piece may contain has the id 0, and so ends the unit at its place: nothing
+ * can be merged across it. */
 int layout_write(bpe_layout *layout, int k, int64_t work, bpe_text *text)
 {
     layout_share *share = &layout->shares[k];

@@ -4,6 +4,7 @@
 
 #define AHEAD 24
 
+/* The arrays are kept from merge to merge and only grow. */
 void births_free(births *b)
 {
     mem_free(b->items);
@@ -20,7 +21,8 @@ int64_t births_memory(const births *b)
 }
 
 /* Makes space for the numbers of n symbols, and for two events at each of n_positions; returns 0
- * when memory is short. */
+ * when memory is short. The numbers are all 0 between merges: keep_born clears those that were
+ * used, which are few, instead of the complete array. */
 static int births_reserve(births *b, int64_t n_symbols, int64_t n_positions)
 {
     for (int side = 0; side < 2 && n_symbols > b->n_numbers; side++) {
@@ -52,7 +54,8 @@ INLINE int note(births *b, uint32_t is_right, uint32_t other, uint32_t slot, uin
 }
 
 /* Steps 1 to 3 at all positions; returns 0 when memory is short. A position is prefetched AHEAD
- * positions early. */
+ * positions early. A position is stale if another merge took one of its symbols, or, in a run such
+ * as "aaa", this merge itself at the position before. */
 static int rewrite(births *b, bpe_state *s, const pair *best, uint32_t made)
 {
     const bpe_text *text = &s->text;
@@ -114,6 +117,9 @@ static int keep_born(births *b, bpe_state *state, uint32_t made)
     return 1;
 }
 
+/* The pair is copied, because adding the born pairs may move the table. The positions are written
+ * last: only then is it known which born pairs were kept and where their space is. They come out in
+ * the order of the text, because the events are in that order. */
 int merge_pair(births *b, bpe_state *state, uint32_t best, uint32_t made)
 {
     const pair merged = state->pairs.pairs[best];

@@ -4,6 +4,7 @@
 
 /* ----------------------------------------------------------------------------------- Pairs ---- */
 
+/* The slots exist from the start, so a search needs no test for an empty table. */
 int pair_table_init(pair_table *table)
 {
     table->bits = 12;
@@ -23,6 +24,8 @@ int64_t pair_table_memory(const pair_table *table)
            table->capacity * (int64_t)sizeof *table->pairs;
 }
 
+/* Writes a slot at the first free place from its hash on. The pair is known to be absent, so
+ * nothing is compared. */
 static void enter(uint64_t *slots, int bits, uint64_t slot)
 {
     uint32_t mask = (UINT32_C(1) << bits) - 1, at = (uint32_t)(slot >> 32);
@@ -30,6 +33,7 @@ static void enter(uint64_t *slots, int bits, uint64_t slot)
     slots[at & mask] = slot;
 }
 
+/* The hashes are in the slots, so the pairs are not read. */
 static int grow_slots(pair_table *table)
 {
     uint64_t *slots = table->bits < 31 ? mem_zalloc((size_t)2 << table->bits, sizeof *slots) : NULL;
@@ -42,6 +46,8 @@ static int grow_slots(pair_table *table)
     return 1;
 }
 
+/* The table is at most half full. A search for a pair that is absent, which most are, then ends
+ * after a few slots. */
 uint32_t pair_table_add(pair_table *table, uint32_t left, uint32_t right)
 {
     if (table->n == NO_PAIR - 1 ||
@@ -64,6 +70,8 @@ void pair_table_clear(pair_table *table)
 
 #define BLOCK_POSITIONS ((size_t)1 << 16)
 
+/* A merge takes space for all of its born pairs, from one position to millions. Large requests get
+ * a block of their own; what is left of the block before is not used again. */
 uint32_t *position_store_take(position_store *store, uint32_t n)
 {
     if (!store->blocks || store->capacity - store->n_used < n) {
@@ -91,6 +99,8 @@ void position_store_free(position_store *store)
     *store = (position_store){0};
 }
 
+/* The rules are tested here, once in the life of a pair, and not when it comes to the top of the
+ * heap: pairs that can never be merged cost no memory for positions. */
 int bpe_state_add(bpe_state *s, uint32_t left, uint32_t right, uint64_t count, uint32_t n_positions,
                   uint32_t **ret_positions)
 {

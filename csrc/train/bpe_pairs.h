@@ -30,17 +30,22 @@ typedef struct pair_table {
     int bits;
 } pair_table;
 
+/* Multiplies twice, because symbols are small consecutive numbers, and one product would leave
+ * patterns in the bits that select a slot. */
 INLINE uint32_t pair_hash(uint32_t left, uint32_t right)
 {
     uint64_t hash = ((uint64_t)left << 32 | right) * UINT64_C(0x9E3779B97F4A7C15);
     return (uint32_t)((hash ^ hash >> 29) * UINT64_C(0xD6E8FEB86659FD93) >> 32);
 }
 
+/* Prefetches the slot where the search for a hash begins. */
 INLINE void pair_table_fetch(const pair_table *table, uint32_t hash)
 {
     PREFETCH(&table->slots[hash & ((UINT32_C(1) << table->bits) - 1)]);
 }
 
+/* Returns the pair's index, or NO_PAIR. Different pairs may have the same hash, so the pair itself
+ * decides. */
 INLINE uint32_t pair_table_find(const pair_table *table, uint32_t left, uint32_t right)
 {
     uint32_t mask = (UINT32_C(1) << table->bits) - 1, hash = pair_hash(left, right);

@@ -1,4 +1,11 @@
-/* bpe_replay.c - merges of an earlier training, made again unit by unit */
+/* bpe_replay.c - merges of an earlier training, made again unit by unit
+ *
+ * The merges of a unit are made in the order in which they were made in training, with a heap of
+ * those that are possible now:
+ *
+ *     unit     l o w e r          merges: 0 = (e, r), 1 = (l, o), 2 = (lo, w)
+ *     heap     0 at 3, 1 at 0     take 0: [er]; take 1: [lo], which makes 2 possible; take 2: [low][er]
+ */
 
 #include "train/bpe_replay.h"
 
@@ -6,6 +13,7 @@
 #include "structures/heap.h"
 #include "train/bpe_slots.h"
 
+/* Uses the table of pairs, in which merge k is pair k; counts and positions stay empty. */
 int bpe_replay_init(bpe_replay *r, uint32_t n_characters)
 {
     memset(r, 0, sizeof *r);
@@ -19,6 +27,7 @@ void bpe_replay_free(bpe_replay *r)
     mem_free(r->n_chars);
 }
 
+/* The table gives pairs consecutive numbers, and this relies on it. */
 int bpe_replay_add(bpe_replay *r, uint32_t left, uint32_t right)
 {
     uint32_t n = r->merges.n;
@@ -65,6 +74,7 @@ static int replay_unit(const bpe_replay *r, replay_share *share, uint32_t *slots
     return 1;
 }
 
+/* The heap is empty between units, so a worker can stop after any of them. */
 int bpe_replay_run(const bpe_replay *r, replay_share *share, uint32_t *slots, int64_t work)
 {
     while (share->at < share->end && work > 0) {

@@ -23,8 +23,9 @@ typedef struct bpe_text {
     int64_t n_characters; /* the first symbols */
 } bpe_text;
 
-/* The id + 1 of the symbol that ends before `slot`, and where it begins; 0 at the start of a
- * unit. */
+/* The id + 1 of the symbol that ends before `slot`, and where it begins; 0 at the start of a unit.
+ * The slot before is the only slot of a symbol of one character, or the last slot of a longer one,
+ * which says how far back it begins, or the 0 between units. */
 INLINE uint32_t symbol_before(const uint32_t *slots, uint32_t slot, uint32_t *ret_slot)
 {
     uint32_t value = slots[slot - 1];

@@ -11,12 +11,14 @@ void symbol_list_free(symbol_list *list)
     mem_free(list->piece);
 }
 
+/* By capacity, because that is what is allocated. */
 int64_t symbol_list_memory(const symbol_list *list)
 {
     return list->capacity * (int64_t)sizeof *list->items + list->bytes_capacity +
            list->piece_capacity;
 }
 
+/* The bytes of all symbols lie end to end, so a symbol takes 16 bytes and the size of its piece. */
 int64_t symbol_list_add(symbol_list *list, const uint8_t *bytes, int64_t n_bytes, uint32_t n_chars)
 {
     if (!grow(&list->items, list->n, &list->capacity, sizeof *list->items)) return -1;
@@ -27,6 +29,8 @@ int64_t symbol_list_add(symbol_list *list, const uint8_t *bytes, int64_t n_bytes
     return list->n++;
 }
 
+/* Pairs are tested against the rules far more often than they are merged, so the bytes are joined
+ * in a buffer that is used again. */
 int64_t symbol_list_join(symbol_list *list, uint32_t left, uint32_t right)
 {
     const symbol *a = &list->items[left], *b = &list->items[right];
@@ -37,6 +41,7 @@ int64_t symbol_list_join(symbol_list *list, uint32_t left, uint32_t right)
     return n;
 }
 
+/* The bytes of the symbols that are removed are at the end, and are cut off with them. */
 void symbol_list_cut(symbol_list *list, int64_t n)
 {
     list->n = n;

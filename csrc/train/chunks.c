@@ -1,4 +1,7 @@
-/* chunks.c - cutting texts into chunks: see chunks.h */
+/* chunks.c - cutting texts into chunks: see chunks.h
+ *
+ * The chunks do not depend on how the text is divided into calls, because the cursor remembers the
+ * position within the document. */
 
 #include "train/chunks.h"
 
@@ -34,6 +37,8 @@ static int64_t bytes_before_digit(const uint8_t *text, int64_t n_bytes, const ui
     return at;
 }
 
+/* The newlines after the line belong to the chunk, and a chunk that begins with newlines consists
+ * of them. The second limit bounds a file of nothing but newlines. */
 int64_t chunk_bytes(const uint8_t *text, int64_t n_bytes, const uint8_t *is_digit)
 {
     int64_t n = is_digit ? bytes_before_digit(text, n_bytes, is_digit) : plain_bytes(text, n_bytes);
@@ -43,6 +48,8 @@ int64_t chunk_bytes(const uint8_t *text, int64_t n_bytes, const uint8_t *is_digi
     return n;
 }
 
+/* Empty documents are passed over. The cursor may point to the end of a document, since a call ends
+ * there as well. */
 int64_t next_chunk(const uint8_t *data, const int64_t *offsets, int64_t n_docs,
                    const uint8_t *is_digit, unitok_cursor *cursor, const uint8_t **ret_text)
 {

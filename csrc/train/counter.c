@@ -1,4 +1,12 @@
-/* counter.c - counting byte strings: see counter.h */
+/* counter.c - counting byte strings: see counter.h
+ *
+ * Keys are bytes of any length, but nearly all have fewer than 16, and a counter holds millions of
+ * them, so what matters is how many cache lines an addition touches: one slot, one entry, and the
+ * key itself only to confirm a match.
+ *
+ *     hash ──▶ slots[hash & mask] = 7 ──▶ entries[6] { count, key ──▶ bytes, n_bytes, hash }
+ *              slots[... + 1]     = 0      the entry's hash and length are compared before its bytes
+ */
 
 #include "train/counter.h"
 
@@ -19,6 +27,9 @@ INLINE uint64_t load_few(const uint8_t *key, int64_t n_bytes)
     return key[0] | (uint64_t)key[n_bytes >> 1] << 8 | (uint64_t)key[n_bytes - 1] << 16;
 }
 
+/* Takes eight bytes at a time; the last eight overlap those before, so no tail of single bytes is
+ * left. The length is mixed in first, because load_few maps keys of different lengths to the same
+ * numbers. */
 uint32_t counter_hash(const uint8_t *key, int64_t n_bytes)
 {
     uint64_t hash = (uint64_t)n_bytes * UINT64_C(0x9E3779B97F4A7C15);
@@ -41,6 +52,7 @@ static inline int same_bytes(const uint8_t *a, const uint8_t *b, int64_t n_bytes
     return load_u64(a) == load_u64(b) && load_u64(a + n_bytes - 8) == load_u64(b + n_bytes - 8);
 }
 
+/* An ordered counter never looks a key up, so it has no slots. */
 int32_t unitok_counter_new(int32_t is_ordered, unitok_counter **ret, unitok_error *error)
 {
     unitok_counter *counter = mem_zalloc(1, sizeof *counter);
@@ -59,6 +71,7 @@ int32_t unitok_counter_new(int32_t is_ordered, unitok_counter **ret, unitok_erro
     return UNITOK_OK;
 }
 
+/* The chunks are a list, the newest first. Keys never move, so entries point to them. */
 static void free_chunks(unitok_counter *counter)
 {
     while (counter->chunks) {
@@ -78,6 +91,8 @@ void unitok_counter_free(unitok_counter *counter)
     mem_free(counter);
 }
 
+/* Keeps the slots, which are as large as the table has ever needed: a counter that is cleared is
+ * usually filled with as many keys again. */
 void unitok_counter_clear(unitok_counter *counter)
 {
     free_chunks(counter);
@@ -149,12 +164,16 @@ INLINE uint32_t *slot_of(const unitok_counter *counter, const uint8_t *key, int6
     return &counter->slots[at & mask];
 }
 
+/* An ordered counter needs no hash. */
 int64_t counter_add(unitok_counter *counter, const uint8_t *key, int64_t n_bytes, uint64_t count)
 {
     return counter_add_hashed(counter, key, n_bytes,
                               counter->slots ? counter_hash(key, n_bytes) : 0, count);
 }
 
+/* Everything that can fail comes before the first change, so a failure leaves the counter as it
+ * was: space for the entry, then a larger table, then the key. The slot is searched again after the
+ * table has grown. */
 int64_t counter_add_hashed(unitok_counter *counter, const uint8_t *key, int64_t n_bytes,
                            uint32_t hash, uint64_t count)
 {
@@ -184,11 +203,13 @@ int64_t counter_add_hashed(unitok_counter *counter, const uint8_t *key, int64_t 
     return counter->n++;
 }
 
+/* An empty slot holds 0, which becomes -1. */
 int64_t counter_find(const unitok_counter *counter, const uint8_t *key, int64_t n_bytes)
 {
     return (int64_t)*slot_of(counter, key, n_bytes, counter_hash(key, n_bytes)) - 1;
 }
 
+/* Without counts each key counts once. */
 int32_t unitok_counter_add(unitok_counter *counter, const unitok_units *keys, unitok_error *error)
 {
     const char *problem = check_offsets(keys->offsets, keys->n);
@@ -206,6 +227,8 @@ int32_t unitok_counter_add(unitok_counter *counter, const unitok_units *keys, un
 
 #define ABSORBED_AHEAD 8 /* entries between prefetching an entry and reading it */
 
+/* Threads call this for disjoint ranges of the same two counters. Each key of `other` has its own
+ * entry in `counter`, so no two threads touch the same count, and no entry is added. */
 int32_t unitok_counter_absorb(unitok_counter *counter, unitok_counter *other, int64_t begin,
                               int64_t end, unitok_error *error)
 {
@@ -228,6 +251,8 @@ int32_t unitok_counter_absorb(unitok_counter *counter, unitok_counter *other, in
     return UNITOK_OK;
 }
 
+/* Closes the gaps that absorbing has left. The slots still point to the old places, so they are
+ * rebuilt before they are used again. */
 void unitok_counter_drop_absorbed(unitok_counter *counter)
 {
     int64_t n = 0;
@@ -237,6 +262,8 @@ void unitok_counter_drop_absorbed(unitok_counter *counter)
     counter->n = n;
 }
 
+/* Keys are added one by one; the hashes of the other counter are not used, as it may be an ordered
+ * one, which has none. */
 int counter_merge(unitok_counter *counter, const unitok_counter *other)
 {
     for (int64_t i = 0; i < other->n; i++) {
@@ -246,6 +273,7 @@ int counter_merge(unitok_counter *counter, const unitok_counter *other)
     return 1;
 }
 
+/* The caller allocates the arrays for unitok_counter_export by this size. */
 int64_t unitok_counter_part_bytes(const unitok_counter *counter, int64_t begin, int64_t end)
 {
     int64_t n_bytes = 0;
@@ -253,6 +281,8 @@ int64_t unitok_counter_part_bytes(const unitok_counter *counter, int64_t begin, 
     return n_bytes;
 }
 
+/* Writes a range of the entries as a packed list, so that a large counter can be written to a file
+ * in parts. */
 void unitok_counter_export(const unitok_counter *counter, int64_t begin, int64_t end, uint8_t *data,
                            int64_t *offsets, uint64_t *counts)
 {

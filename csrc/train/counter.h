@@ -14,6 +14,7 @@
 #include "ground/common.h"
 #include "unitok_train.h"
 
+/* Length and hash share the third word, so an entry has 24 bytes. */
 struct counter_entry {
     uint64_t count;
     const uint8_t *key;
@@ -21,6 +22,7 @@ struct counter_entry {
     uint32_t hash;
 };
 
+/* A block of keys. A key longer than a block gets one of its own. */
 struct counter_chunk {
     struct counter_chunk *next;
     size_t n_used, capacity;

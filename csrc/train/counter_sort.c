@@ -21,6 +21,7 @@ struct item {
     uint32_t entry;
 };
 
+/* The next eight bytes of a key, which may have fewer: see first_eight. */
 INLINE uint64_t head_of(const struct counter_entry *entry, int64_t depth)
 {
     return first_eight(entry->key + depth, entry->n_bytes - depth);
@@ -33,6 +34,8 @@ INLINE void swap_items(struct item *a, struct item *b)
     *b = t;
 }
 
+/* The middle one of three values, as pivot: keys that are sorted already do not make the partition
+ * lopsided. */
 static uint64_t median(uint64_t a, uint64_t b, uint64_t c)
 {
     if (a > b) {
@@ -53,6 +56,8 @@ static void sort_by_length(const struct counter_entry *entries, struct item *ite
             swap_items(&items[k], &items[k - 1]);
 }
 
+/* Compares two keys completely, for items whose heads are equal. Keys that are prefixes come first.
+ */
 static int less(const struct counter_entry *a, const struct counter_entry *b)
 {
     uint32_t n = a->n_bytes < b->n_bytes ? a->n_bytes : b->n_bytes;
@@ -60,6 +65,8 @@ static int less(const struct counter_entry *a, const struct counter_entry *b)
     return order ? order < 0 : a->n_bytes < b->n_bytes;
 }
 
+/* Below a dozen items insertion is faster than partitioning. It compares complete keys, so no depth
+ * is needed. */
 static void sort_few(const struct counter_entry *entries, struct item *items, int64_t n)
 {
     for (int64_t i = 1; i < n; i++) {
@@ -84,6 +91,15 @@ struct range {
     int64_t begin, end, depth;
 };
 
+/* A turn of the inner loop, on one part:
+ *
+ * 1. Partition by the head of the pivot.
+ * 2. Divide the middle part into keys that end within these eight bytes and longer ones.
+ * 3. Sort the former by length, and load the next eight bytes of the latter.
+ * 4. Go on with the smallest of the three parts that are left, and put the two others on the stack.
+ *
+ * An explicit stack bounds the memory, and a sort of hostile keys cannot overflow that of the
+ * thread. */
 static void sort_items(const struct counter_entry *entries, struct item *items, int64_t n)
 {
     struct range stack[STACK_MAX];
@@ -149,6 +165,8 @@ static void permute(struct counter_entry *entries, struct item *items, int64_t n
     }
 }
 
+/* Sorts small items instead of entries and moves each entry once, at the end. The slots are invalid
+ * afterwards. */
 int32_t unitok_counter_sort(unitok_counter *counter, unitok_error *error)
 {
     struct item *items = mem_alloc((size_t)(counter->n + 1) * sizeof *items);

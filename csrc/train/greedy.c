@@ -1,4 +1,17 @@
-/* greedy.c - counting uses, values and pairs: see greedy.h */
+/* greedy.c - counting uses, values and pairs: see greedy.h
+ *
+ * The vocabulary is trained in rounds. A round encodes a sample of text with its pieces and counts;
+ * the trainer, in Python, then removes pieces of little value and adds joined pairs, and starts the
+ * next round:
+ *
+ *     unitok_greedy_new            the pieces of the round, in a trie
+ *     unitok_greedy_counts_new     one for each thread
+ *         unitok_greedy_count      any number of documents of a source, then
+ *         unitok_greedy_end_source     its counts, damped and weighted, are added to the totals
+ *     unitok_greedy_merge          the totals of the threads
+ *
+ * All totals are integers, so they do not depend on the order in which threads and sources add to
+ * them. */
 
 #include "train/greedy.h"
 
@@ -15,9 +28,12 @@
 
 /* ------------------------------------------------------------- which strings may be pieces ---- */
 
+/* The six characters of C's isspace, without regard to a locale. */
 static int is_space(uint8_t byte) { return byte == ' ' || (byte >= '\t' && byte <= '\r'); }
 
-/* Accepts complete characters, or the beginning or the end of one character. */
+/* Accepts complete characters, or the beginning or the end of one character. A byte alone is always
+ * a piece, so this is only asked for more. A stretch that begins inside one character and ends
+ * inside another is neither. */
 static int is_complete_or_part(const uint8_t *piece, int64_t n_bytes)
 {
     if (utf8_is_valid(piece, n_bytes)) return 1;
@@ -36,11 +52,14 @@ static int is_complete_or_part(const uint8_t *piece, int64_t n_bytes)
     return utf8_is_valid(low, wanted) || utf8_is_valid(high, wanted);
 }
 
+/* ASCII only; is_closed treats the bytes from 0x80 on by itself. */
 static int is_letter(uint8_t byte) { return (byte | 0x20) >= 'a' && (byte | 0x20) <= 'z'; }
 
 static int is_digit(uint8_t byte) { return byte >= '0' && byte <= '9'; }
 
-/* See closed_words in unitok.h. */
+/* See closed_words in unitok.h. Bytes beyond ASCII may follow anything. After a letter, or a byte
+ * beyond ASCII, only letters may follow, and after a digit only digits. After any other character a
+ * digit may follow only if that is a space. */
 static int is_closed(uint8_t before, uint8_t byte)
 {
     if (byte >= 0x80) return 1;
@@ -49,11 +68,15 @@ static int is_closed(uint8_t before, uint8_t byte)
     return !is_digit(byte) || is_space(before);
 }
 
+/* One byte repeated, such as spaces or hyphens. Runs may be longer than other pieces. */
 static int is_run(const uint8_t *piece, int64_t n_bytes)
 {
     return n_bytes > 0 && memcmp(piece, piece + 1, (size_t)(n_bytes - 1)) == 0;
 }
 
+/* One pass over the bytes counts what the rules limit: digits in a row, words, and newlines. A
+ * piece of several lines may hold no word after a blank line, so that pieces do not reach from one
+ * paragraph into the next. */
 int32_t unitok_greedy_allows(const unitok_greedy_rules *rules, const uint8_t *piece,
                              int64_t n_bytes)
 {
@@ -85,6 +108,8 @@ int32_t unitok_greedy_allows(const unitok_greedy_rules *rules, const uint8_t *pi
 
 /* ------------------------------------------------------------------- the pieces of a round ---- */
 
+/* The pieces stay the caller's. They are sorted by bytes, as the trie requires, and every byte must
+ * be one of them, so that encoding never fails. */
 int32_t unitok_greedy_new(const uint8_t *data, const int64_t *offsets, int64_t n_pieces,
                           const unitok_greedy_rules *rules, unitok_greedy **ret,
                           unitok_error *error)
@@ -134,6 +159,8 @@ void unitok_greedy_free(unitok_greedy *g)
 
 /* ------------------------------------------------------------------------- tables of pairs ---- */
 
+/* The upper bits of the product select the slot. Keys are pairs of small numbers, so the halves are
+ * mixed before the second product. */
 static uint64_t slot_of(uint64_t key, int bits)
 {
     key *= UINT64_C(0x9E3779B97F4A7C15);
@@ -141,6 +168,7 @@ static uint64_t slot_of(uint64_t key, int bits)
     return key * UINT64_C(0xD6E8FEB86659FD93) >> (64 - bits);
 }
 
+/* The slot of a key, or the free slot where it belongs. */
 static greedy_pair *find_pair(const greedy_pairs *pairs, uint64_t key)
 {
     uint64_t mask = (UINT64_C(1) << pairs->bits) - 1, at = slot_of(key, pairs->bits);
@@ -148,6 +176,7 @@ static greedy_pair *find_pair(const greedy_pairs *pairs, uint64_t key)
     return &pairs->slots[at];
 }
 
+/* A slot of zeros is free, so the table is allocated zeroed. */
 static int init_pairs(greedy_pairs *pairs, int bits)
 {
     *pairs = (greedy_pairs){.slots = mem_zalloc((size_t)1 << bits, sizeof *pairs->slots),
@@ -155,6 +184,8 @@ static int init_pairs(greedy_pairs *pairs, int bits)
     return pairs->slots != NULL;
 }
 
+/* Doubles the table. The old one stays in place until the new one is complete, so a failure loses
+ * nothing. */
 static int grow_pairs(greedy_pairs *pairs)
 {
     greedy_pairs grown;
@@ -184,10 +215,12 @@ static int add_pair(greedy_pairs *pairs, uint64_t key, int64_t gain, int64_t n_s
     return 1;
 }
 
+/* Adds 1, because 0 marks a free slot. */
 static uint64_t key_of(uint32_t left, uint32_t right) { return ((uint64_t)left << 32 | right) + 1; }
 
 /* -------------------------------------------------------------------- a pass over the text ---- */
 
+/* The five arrays of counts are one allocation: `uses` owns it, and the others point into it. */
 int32_t unitok_greedy_counts_new(const unitok_greedy *greedy, unitok_greedy_counts **ret,
                                  unitok_error *error)
 {
@@ -220,6 +253,7 @@ void unitok_greedy_counts_free(unitok_greedy_counts *c)
     mem_free(c);
 }
 
+/* The contents are not kept: each document is encoded from its start. */
 static int reserve_tokens(unitok_greedy_counts *c, int64_t n)
 {
     if (n <= c->tokens_capacity) return 1;
@@ -231,6 +265,7 @@ static int reserve_tokens(unitok_greedy_counts *c, int64_t n)
     return c->tokens_capacity > 0;
 }
 
+/* The trie is larger than the caches, so the first steps of the next walks are prefetched. */
 static int64_t encode(const unitok_greedy *g, const uint8_t *text, int64_t n_bytes,
                       uint32_t *tokens, int64_t *ends)
 {
@@ -245,7 +280,8 @@ static int64_t encode(const unitok_greedy *g, const uint8_t *text, int64_t n_byt
 
 /* How many more tokens the text takes if the piece of token k is forbidden from there on. Both
  * encodings are followed, the one that is behind at a time, until they have a boundary in common.
- */
+ * The longest shorter piece takes its place wherever the detour would use it, as in a vocabulary
+ * without it. MAX_DETOUR bounds the cost where the encodings do not meet. */
 static int64_t value_of(const unitok_greedy_counts *c, const uint8_t *text, int64_t n_bytes,
                         int64_t k)
 {
@@ -266,6 +302,8 @@ static int64_t value_of(const unitok_greedy_counts *c, const uint8_t *text, int6
     return n_other - (k - first + 1);
 }
 
+/* Values follow detours and pairs enter a table, so flags say whether these are wanted; uses are
+ * always counted. */
 int32_t unitok_greedy_count(unitok_greedy_counts *c, const uint8_t *data, const int64_t *offsets,
                             int64_t n_docs, int32_t flags, unitok_error *error)
 {
@@ -300,6 +338,7 @@ static int64_t damped(int64_t count, int64_t weight, int64_t damping)
     return count < 0 ? -(int64_t)ret : (int64_t)ret;
 }
 
+/* A pair is tested when its source ends, not when it is met: most pairs are met many times. */
 static int is_allowed(const unitok_greedy *g, uint64_t key)
 {
     uint8_t piece[UNITOK_GREEDY_MAX_BYTES];
@@ -313,6 +352,9 @@ static int is_allowed(const unitok_greedy *g, uint64_t key)
     return unitok_greedy_allows(&g->rules, piece, n_bytes);
 }
 
+/* A pair that occurs once in a source is not added to the totals, which would otherwise fill with
+ * pairs that are not worth joining. The arrays of the source are cleared in the same loop for the
+ * next one. */
 int32_t unitok_greedy_end_source(unitok_greedy_counts *c, int64_t weight, int64_t damping,
                                  unitok_error *error)
 {
@@ -334,6 +376,7 @@ int32_t unitok_greedy_end_source(unitok_greedy_counts *c, int64_t weight, int64_
     return UNITOK_OK;
 }
 
+/* Called by one thread when all others are done. */
 int32_t unitok_greedy_merge(unitok_greedy_counts *into, const unitok_greedy_counts *from,
                             unitok_error *error)
 {
@@ -352,11 +395,14 @@ int32_t unitok_greedy_merge(unitok_greedy_counts *into, const unitok_greedy_coun
     return UNITOK_OK;
 }
 
+/* The arrays stay the counts' own, and are valid until these are freed. */
 void unitok_greedy_get_sums(const unitok_greedy_counts *c, unitok_greedy_sums *ret)
 {
     *ret = (unitok_greedy_sums){c->uses, c->values, c->n_sources, c->n_tokens, c->n_bytes};
 }
 
+/* Writes as many pairs as fit, in the order of the table, and returns how many there are. The
+ * caller calls twice, first to learn the number. */
 int64_t unitok_greedy_pairs(const unitok_greedy_counts *c, uint32_t *lefts, uint32_t *rights,
                             int64_t *gains, int64_t *n_sources, int64_t capacity)
 {

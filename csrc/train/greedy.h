@@ -18,6 +18,7 @@
 #include "structures/trie.h"
 #include "unitok_train.h"
 
+/* The pieces of one round. It does not change, so all threads share it. */
 struct unitok_greedy {
     trie trie;
     uint64_t *units, *heads;
@@ -42,6 +43,8 @@ typedef struct greedy_pairs {
     int bits;
 } greedy_pairs;
 
+/* What one thread has counted. The counts of the current source are apart from the totals until the
+ * source ends: damping needs the complete count. */
 struct unitok_greedy_counts {
     const unitok_greedy *greedy;
     int64_t *uses, *values, *n_sources;   /* [0..n_pieces-1]: of all sources */

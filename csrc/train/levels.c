@@ -1,9 +1,14 @@
-/* levels.c - ordering units by their counts: see levels.h */
+/* levels.c - ordering units by their counts: see levels.h
+ *
+ * Counts are sorted by bytes: a radix sort is stable, and it stops after the highest byte that any
+ * of them has, which is a low one unless the corpus is huge. */
 
 #include "train/levels.h"
 
 #include "ground/grow.h"
 
+/* The second half of the array is the space into which each pass sorts. The byte is counted from
+ * the top (255 - byte), which makes the order descending while equal counts keep theirs. */
 int64_t *levels_order(const uint64_t *counts, int64_t n)
 {
     int64_t *order = mem_alloc((size_t)(2 * n + 1) * sizeof *order);
@@ -26,6 +31,8 @@ int64_t *levels_order(const uint64_t *counts, int64_t n)
     return order;
 }
 
+/* Both arrays grow together and have one capacity. It is set by the second, so that a failure
+ * between them leaves it true. */
 int levels_open(levels *l, uint64_t count)
 {
     if (l->n && l->count[l->n - 1] == count) return 1;

@@ -1,4 +1,7 @@
-/* lexicon.c - building the trie of pieces: see lexicon.h */
+/* lexicon.c - building the trie of pieces: see lexicon.h
+ *
+ * Threads build the trie in parts, each from a range of the sorted pieces that has no first byte in
+ * common with the others, and unitok_lexicon_join puts the parts together. */
 
 #include "train/lexicon.h"
 
@@ -20,6 +23,8 @@ static int32_t finish(unitok_lexicon *lexicon, const trie_parts *parts, int32_t 
     return UNITOK_OK;
 }
 
+/* The pieces are sorted by their bytes. Their numbers are those in the complete list, also in a
+ * part, so joining changes no number. */
 int32_t unitok_lexicon_new(const uint8_t *data, const int64_t *offsets, int64_t begin, int64_t end,
                            int32_t is_part, unitok_lexicon **ret, unitok_error *error)
 {
@@ -47,6 +52,7 @@ int32_t unitok_lexicon_new(const uint8_t *data, const int64_t *offsets, int64_t 
     return finish(lexicon, &parts, status, ret);
 }
 
+/* The parts stay the caller's. n_pieces is the end of the highest range. */
 int32_t unitok_lexicon_join(const unitok_lexicon *const *parts, int64_t n_parts,
                             unitok_lexicon **ret, unitok_error *error)
 {
@@ -64,6 +70,7 @@ int32_t unitok_lexicon_join(const unitok_lexicon *const *parts, int64_t n_parts,
     return finish(lexicon, &joined, status, ret);
 }
 
+/* The trie was allocated by trie_build and belongs to the lexicon alone. */
 void unitok_lexicon_free(unitok_lexicon *lexicon)
 {
     if (!lexicon) return;

@@ -1,9 +1,20 @@
-/* recent.c - units on their way to a counter: see recent.h */
+/* recent.c - units on their way to a counter: see recent.h
+ *
+ * Three stages, each of which makes the next one rarer:
+ *
+ *     ahead       8 units whose place in the table is being prefetched
+ *     units       32,768 units with counts: a unit that recurs while it is here costs one addition
+ *     waiting     32 units that were displaced, on their way to the counter
+ *
+ * Nothing is lost on the way. recent_flush moves everything to the counter, in the same order of
+ * stages. */
 
 #include "train/recent.h"
 
 #include "ground/grow.h"
 
+/* An ordered counter must get the units one by one and in order, so the table is left out, and
+ * max_bytes stays 0: every unit is passed on. */
 int recent_open(recent *r, unitok_counter *counter, int is_compact)
 {
     r->counter = counter;
@@ -14,12 +25,14 @@ int recent_open(recent *r, unitok_counter *counter, int is_compact)
     return r->units != NULL;
 }
 
+/* What has not been flushed is dropped. */
 void recent_close(recent *r)
 {
     mem_free(r->units);
     mem_free(r->long_unit);
 }
 
+/* The stages of fixed size are part of the structure itself and not counted here. */
 int64_t recent_memory_bytes(const recent *r)
 {
     return r->long_capacity + (r->units ? (int64_t)sizeof *r->units << RECENT_BITS : 0);
@@ -44,6 +57,7 @@ static int64_t open_spaces(const recent *r, const uint8_t *unit, int64_t n_bytes
     return n;
 }
 
+/* Used where the caller needs the entry, and for units that are too long to wait. */
 int64_t recent_count_now(recent *r, const uint8_t *unit, int64_t n_bytes, uint64_t count)
 {
     if (!r->is_compact) return counter_add(r->counter, unit, n_bytes, count);
@@ -75,6 +89,8 @@ static int count_waiting(recent *r)
     return 1;
 }
 
+/* A unit takes up to three times its size in the buffer, because each space may become U+2581. One
+ * that does not fit an empty buffer is counted at once. */
 int recent_pass_on(recent *r, const uint8_t *unit, int64_t n_bytes, uint64_t count)
 {
     if (3 * n_bytes > WAITING_BYTES || !r->units)
@@ -90,6 +106,7 @@ int recent_pass_on(recent *r, const uint8_t *unit, int64_t n_bytes, uint64_t cou
     return 1;
 }
 
+/* The length of a unit is the last byte of its key. A place that holds no unit has length 0. */
 static int pass_on_held(recent *r, const struct recent_unit *held)
 {
     uint8_t bytes[16];
@@ -98,6 +115,8 @@ static int pass_on_held(recent *r, const struct recent_unit *held)
     return n_bytes == 0 || recent_pass_on(r, bytes, n_bytes, held->count);
 }
 
+/* Called when another unit needs the place. The table is direct-mapped: the newest unit always
+ * wins, because recent ones are likely to recur. */
 int recent_replace(recent *r, struct recent_unit *held, const uint64_t key[2], uint64_t count)
 {
     if (!pass_on_held(r, held)) return 0;
@@ -105,6 +124,8 @@ int recent_replace(recent *r, struct recent_unit *held, const uint64_t key[2], u
     return 1;
 }
 
+/* First the units that are still ahead, which may fall into the table, then the table, then what
+ * waits. */
 int recent_flush(recent *r)
 {
     if (!r->units) return 1;

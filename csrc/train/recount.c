@@ -37,6 +37,8 @@ static void best_path(const unitok_lexicon *lexicon, const uint8_t *alive, const
     }
 }
 
+/* Follows the best path of each unit from its end, and adds the unit's count to every piece on it.
+ * Threads count into arrays of their own. */
 int32_t unitok_unigram_recount(const unitok_lexicon *lexicon, unitok_lattice *lattice,
                                const uint8_t *alive, const double *scores,
                                const unitok_units *units, uint64_t *used)

@@ -1,4 +1,9 @@
-/* rules.c - testing pieces and borders against the rules of rules.h */
+/* rules.c - testing pieces and borders against the rules of rules.h
+ *
+ * rules_allow decides about a piece, and rules_cut about the border between two characters of a
+ * text. They must agree: if rules_cut finds a border, no piece that rules_allow accepts may lie
+ * across it, or units would lose pieces. The reverse is not required. A border that is not found
+ * only makes units longer. */
 
 #include "train/rules.h"
 
@@ -7,6 +12,8 @@
 
 #define BYTE_LEVEL_CHARS_MAX 512 /* as long as max_sentencepiece_length may be */
 
+/* The script of every code point is looked up once, in a table of 1.1 MB: the rules test a
+ * character at each step of every search. */
 int32_t unitok_rules_new(int32_t flags, int32_t max_chars, unitok_rules **ret, unitok_error *error)
 {
     if (flags < 0 || flags > UNITOK_RULES_ALL || max_chars < 1 ||
@@ -23,6 +30,7 @@ int32_t unitok_rules_new(int32_t flags, int32_t max_chars, unitok_rules **ret, u
 
 void unitok_rules_free(unitok_rules *rules) { mem_free(rules); }
 
+/* Whether the bytes are U+2581 and nothing else. */
 static int is_all_spaces(const uint8_t *piece, int64_t n_bytes)
 {
     for (int64_t i = 0; i < n_bytes; i += 3)
@@ -40,6 +48,8 @@ static int space_allowed(int32_t flags, int64_t at, int64_t n_bytes)
     return is_first || (!(flags & UNITOK_RULE_SPLIT_BY_WHITESPACE) && !is_last);
 }
 
+/* Applies the rules character by character. `before` is the script so far; SCRIPT_ANY, with which
+ * it starts, goes with every script. */
 static int allow_text(const unitok_rules *rules, const uint8_t *piece, int64_t n_bytes)
 {
     int32_t flags = rules->flags;
@@ -85,6 +95,9 @@ static int is_part_of_char(const uint8_t *bytes, int64_t n)
     return n < n_all;
 }
 
+/* At byte level a piece consists of characters that each stand for a byte. They are turned back
+ * into the bytes, and the rules apply to the text that these are. Bytes that are no text may be a
+ * part of one character. */
 static int allow_byte_level(const unitok_rules *rules, const uint8_t *piece, int64_t n_bytes)
 {
     uint8_t bytes[4 * BYTE_LEVEL_CHARS_MAX], text[4 * BYTE_LEVEL_CHARS_MAX + 3];
@@ -115,6 +128,7 @@ int32_t unitok_rules_allow(const unitok_rules *rules, const uint8_t *piece, int6
     return utf8_is_valid(piece, n_bytes) && rules_allow(rules, piece, n_bytes);
 }
 
+/* A space is first or last in a piece, so the cut is before or after it. */
 int rules_cut(const unitok_rules *rules, uint32_t a, uint32_t b)
 {
     int32_t flags = rules->flags;

@@ -61,6 +61,8 @@ struct unitok_seed_finder {
     unitok_counter *early; /* if !max_seeds: what did not fit `found` */
 };
 
+/* One finder for each thread, which takes parts until none is left. Suffixes are compared no deeper
+ * than the longest possible piece. */
 int32_t unitok_seed_finder_new(const unitok_seeds *seeds, int64_t max_seeds,
                                unitok_seed_finder **ret, unitok_error *error)
 {
@@ -89,11 +91,15 @@ void unitok_seed_finder_free(unitok_seed_finder *f)
 
 /* --------------------------------------------------------------------------------- Sorting ---- */
 
+/* The highest bit of every byte that is 0; bits above the first such byte may be wrong. The lowest
+ * one is always right, and it is the only one that is used. */
 INLINE uint64_t high_bits_of_zeros(uint64_t v)
 {
     return (v - UINT64_C(0x0101010101010101)) & ~v & UINT64_C(0x8080808080808080);
 }
 
+/* Inverting the bytes turns an 0xFF into 0, which the trick above finds. What follows it belongs to
+ * other units and is set to 0, so that it does not count. */
 INLINE uint64_t head_at(const uint8_t *text)
 {
     uint64_t bytes = load_u64(text), ends = high_bits_of_zeros(~bytes);
@@ -109,8 +115,11 @@ INLINE int end_in(uint64_t head)
     return ends ? 7 - lowest_bit(ends) / 8 : -1;
 }
 
+/* How many first bytes two different heads share: their difference, with its first byte lowest,
+ * tells where it begins. */
 static int common_bytes(uint64_t a, uint64_t b) { return lowest_bit(swap_bytes(a ^ b)) / 8; }
 
+/* Insertion, for groups that are too small for 256 counters. */
 static void sort_few(struct suffix *suffixes, int64_t n)
 {
     for (int64_t i = 1; i < n; i++) {
@@ -143,7 +152,10 @@ static void sort_heads(struct suffix *suffixes, struct suffix *spare, int64_t n,
             sort_heads(suffixes + begin, spare, begins[k] - begin, shift - 8);
 }
 
-/* Sorts suffixes that share their first `depth` bytes, and sets .common of all but the first. */
+/* Sorts suffixes that share their first `depth` bytes, and sets .common of all but the first.
+ * Groups of equal heads are sorted by their next eight bytes, unless they end within these or no
+ * piece is longer. Suffixes that are equal up to there share all that matters, and their order does
+ * not. */
 static void sort_suffixes(const unitok_seed_finder *f, struct suffix *suffixes, int64_t n,
                           int64_t depth)
 {
@@ -178,7 +190,9 @@ INLINE uint32_t bin_of(float worth)
 }
 
 /* Drops what max_seeds others surpass, found by counting worths in bins instead of sorting; returns
- * 0 when memory is short. */
+ * 0 when memory is short. Counting in bins is enough: the bin in which the max_seeds-th worth lies
+ * is kept completely, so some more than max_seeds remain. `least` rises with every call, and so
+ * ever fewer repeats are kept at all. */
 static int drop_worst(unitok_seed_finder *f)
 {
     int64_t *bins = mem_zalloc(WORTH_BINS, sizeof *bins), n = 0;
@@ -196,6 +210,8 @@ static int drop_worst(unitok_seed_finder *f)
     return 1;
 }
 
+/* Moves what was found to a counter, which adds up equal strings. Strings that repeat in several
+ * buckets do not exist, but trimming NULs can make two of them equal. */
 static int hand_over(unitok_seed_finder *f, unitok_counter *counter)
 {
     for (int64_t i = 0; i < f->n_found; i++) {
@@ -216,7 +232,9 @@ static int reserve_found(unitok_seed_finder *f)
     return grow(&f->found, f->found_capacity, &f->found_capacity, sizeof *f->found);
 }
 
-/* Keeps text[begin..begin+n_bytes) if it may be a seed; returns 0 when memory is short. */
+/* Keeps text[begin..begin+n_bytes) if it may be a seed; returns 0 when memory is short. The cheap
+ * tests come first. A repeat of this weight could not be worth more if it were as long as a piece
+ * can be; most are dropped here without a look at their bytes. */
 static int propose(unitok_seed_finder *f, int64_t begin, int64_t n_bytes, uint64_t weight)
 {
     if (weight < 2 || (float)weight * (float)rules_max_symbols(f->seeds->rules) < f->least)
@@ -274,6 +292,7 @@ static int walk(unitok_seed_finder *f, const struct suffix *suffixes, int64_t n)
 
 /* ----------------------------------------------------------------------------------- Parts ---- */
 
+/* The arrays are kept from bucket to bucket and grow to the largest. */
 static int find_in(unitok_seed_finder *f, int bucket)
 {
     const unitok_seeds *s = f->seeds;
@@ -294,6 +313,7 @@ static int find_in(unitok_seed_finder *f, int bucket)
     return walk(f, f->suffixes, n);
 }
 
+/* Takes one part, from the list that all threads share. */
 int32_t unitok_seed_finder_add(unitok_seed_finder *f, int64_t part, unitok_error *error)
 {
     if (part < 0 || part >= unitok_seeds_parts(f->seeds))
@@ -303,6 +323,8 @@ int32_t unitok_seed_finder_add(unitok_seed_finder *f, int64_t part, unitok_error
     return UNITOK_OK;
 }
 
+/* `counter` gets what this finder has found; several finders can finish into one counter, one after
+ * another. */
 int32_t unitok_seed_finder_finish(unitok_seed_finder *f, unitok_counter *counter,
                                   unitok_error *error)
 {

@@ -24,6 +24,9 @@
 
 /* ---------------------------------------------------------------------------------- Layout ---- */
 
+/* Units come with the largest counts first, so a position tells its unit's count (levels.h).
+ * Follower marks are left out, and what follows a unit becomes part of its text. The 0xFF at the
+ * end stops every comparison, and the padding lets readers load eight bytes anywhere. */
 static int lay_out(unitok_seeds *s, const unitok_units *units)
 {
     int64_t *order = levels_order(units->counts, units->n);
@@ -43,6 +46,8 @@ static int lay_out(unitok_seeds *s, const unitok_units *units)
     return ok;
 }
 
+/* Positions have 32 bits, which halves the memory of the suffixes: the text may have 4 GiB. It is
+ * the text of distinct units, which stays far below the size of a corpus. */
 int32_t unitok_seeds_new(const unitok_rules *rules, const unitok_units *units,
                          int32_t is_compatible, unitok_seeds **ret, unitok_error *error)
 {
@@ -88,7 +93,9 @@ void unitok_seeds_free(unitok_seeds *s)
 
 /* --------------------------------------------------------------------------------- Buckets ---- */
 
-/* The bucket of the suffix at `at`; -1 if it begins no seed. */
+/* The bucket of the suffix at `at`; -1 if it begins no seed. A suffix whose second character is a
+ * border, or that begins inside a character, begins no seed, and neither does one that begins with
+ * the mark of an unknown character. */
 INLINE int bucket_of(const uint8_t *text, int64_t at)
 {
     const uint8_t *c = text + at;
@@ -113,6 +120,8 @@ static void measure(unitok_seeds *s, int64_t end)
     }
 }
 
+/* Turns the counts into starts. A part is a run of buckets with at most PART_SUFFIXES suffixes, so
+ * that threads share the work evenly; a bucket is never divided. */
 static int open_buckets(unitok_seeds *s)
 {
     uint32_t n = 0;
@@ -144,6 +153,8 @@ static double progress(const unitok_seeds *s)
     return (s->n ? 0.5 * (double)s->at / (double)s->n : 0) + (s->phase == SEEDS_PLACE ? 0.499 : 0);
 }
 
+/* Two passes over the text: count, then place. Both take at most `budget` positions a call. After
+ * the second, begins[k] is where bucket k ends, so all are moved up by one. */
 int32_t unitok_seeds_step(unitok_seeds *s, int64_t budget, double *ret_progress,
                           unitok_error *error)
 {
@@ -164,6 +175,7 @@ int32_t unitok_seeds_step(unitok_seeds *s, int64_t budget, double *ret_progress,
     return UNITOK_OK;
 }
 
+/* 0 before the buckets are complete. */
 int64_t unitok_seeds_parts(const unitok_seeds *s)
 {
     return s->phase == SEEDS_READY ? s->n_parts : 0;
@@ -171,6 +183,8 @@ int64_t unitok_seeds_parts(const unitok_seeds *s)
 
 /* ---------------------------------------------------------------------------------- Leaves ---- */
 
+/* A seed ends where a character ends and has at least two characters. The length in bytes is tested
+ * first, because the rules read every character. */
 int64_t seed_bytes(const unitok_seeds *s, int64_t begin, int64_t n_bytes)
 {
     const uint8_t *piece = s->text + begin;
@@ -180,6 +194,7 @@ int64_t seed_bytes(const unitok_seeds *s, int64_t begin, int64_t n_bytes)
     return rules_allow(s->rules, piece, n_bytes) ? n_bytes : 0;
 }
 
+/* The counters hold what the finders of the threads have found, each a part of the seeds. */
 static int is_known(unitok_counter *const *counters, int64_t n_counters, const uint8_t *piece,
                     int64_t n_bytes)
 {
@@ -189,7 +204,8 @@ static int is_known(unitok_counter *const *counters, int64_t n_counters, const u
 }
 
 /* Adds a unit that is not a seed yet, or as much of it as a piece can hold; returns 0 when memory
- * is short. */
+ * is short. A long unit is shortened from the end until it can be a piece: what is left is still a
+ * string that occurs as often as the unit. */
 static int add_leaf(const unitok_seeds *s, int64_t begin, int64_t end, uint64_t min_leaf,
                     unitok_counter *const *counters, int64_t n_counters)
 {
@@ -215,6 +231,8 @@ static int add_leaf(const unitok_seeds *s, int64_t begin, int64_t end, uint64_t 
     return 1;
 }
 
+/* Goes through the units by their end marks. The leaves are added to the first of the counters, and
+ * looked up in all of them. */
 int32_t unitok_seeds_leaves(unitok_seeds *s, uint64_t min_leaf, int64_t budget,
                             unitok_counter *const *counters, int64_t n_counters,
                             int32_t *ret_is_done, unitok_error *error)

@@ -1,4 +1,12 @@
-/* segment.c - lines to counted units: see segment.h */
+/* segment.c - lines to counted units: see segment.h
+ *
+ * Each line takes the same way, and each step may leave it as it is:
+ *
+ *     line ─▶ count after a tab? ─▶ too long, reserved? ─▶ normalize ─▶ symbols, delimiter ─▶ units ─▶ counter
+ *                                   (skipped and counted)              become boundaries
+ *
+ * Most of the time goes into normalizing and into finding the ends of the units. For compact text
+ * both work byte by byte with tables. */
 
 #include "train/segment.h"
 
@@ -72,6 +80,8 @@ static int is_cut(const unitok_segmenter *s, uint32_t a, uint32_t b)
                                                                   : b == CHAR_SPACE;
 }
 
+/* `joins` is filled by asking is_cut for an example of each kind, so the table cannot disagree with
+ * the rules. */
 static void fill_kinds(unitok_segmenter *s)
 {
     static const uint32_t examples[KIND_HIGH] = {0, CHAR_SPACE, '0', 'a', '.'};
@@ -87,6 +97,8 @@ static void fill_kinds(unitok_segmenter *s)
             if (!is_cut(s, examples[a], examples[b])) s->joins[a] |= (uint8_t)(1 << b);
 }
 
+/* Whether text is compact is decided by the normalizer first; a symbol or a delimiter that is not
+ * valid UTF-8 can take it back. So the kinds and the table of recent units are prepared last. */
 int32_t unitok_segmenter_new(const unitok_segment_spec *spec, unitok_segmenter **ret,
                              unitok_error *error)
 {
@@ -113,6 +125,7 @@ int32_t unitok_segmenter_new(const unitok_segment_spec *spec, unitok_segmenter *
     return status;
 }
 
+/* The counter, the rules and the normalizer are the caller's. */
 void unitok_segmenter_free(unitok_segmenter *s)
 {
     if (!s) return;
@@ -126,6 +139,7 @@ void unitok_segmenter_free(unitok_segmenter *s)
     mem_free(s);
 }
 
+/* Its memory does not include the counter, which reports its own. */
 void unitok_segmenter_get_stats(const unitok_segmenter *s, unitok_segment_stats *ret)
 {
     *ret = s->stats;
@@ -134,6 +148,8 @@ void unitok_segmenter_get_stats(const unitok_segmenter *s, unitok_segment_stats 
                         recent_memory_bytes(&s->recent);
 }
 
+/* Buffers are padded, because recent_add reads 16 bytes from the start of a unit, however short
+ * that is. */
 static int reserve(struct buffer *buffer, int64_t n_bytes)
 {
     return grow(&buffer->bytes, n_bytes + BUFFER_PADDING, &buffer->capacity, 1);
@@ -246,6 +262,8 @@ static int64_t followed(unitok_segmenter *s, const uint8_t *unit, int64_t n_unit
     return n + n_follower;
 }
 
+/* The follower is part of the key, so a unit is counted apart for each character that follows it.
+ */
 static int count_followed(unitok_segmenter *s, const uint8_t *unit, int64_t n_unit, int is_end,
                           const uint8_t *follower, int64_t n_follower, uint64_t weight)
 {
@@ -253,6 +271,7 @@ static int count_followed(unitok_segmenter *s, const uint8_t *unit, int64_t n_un
     return n >= 0 && recent_add(&s->recent, s->key.bytes, n, weight);
 }
 
+/* One entry for each line, so their memory grows with the number of lines. */
 static int add_end(unitok_segmenter *s, struct line_end end)
 {
     if (!grow(&s->ends, s->n_ends, &s->ends_capacity, sizeof *s->ends)) return 0;
@@ -306,6 +325,7 @@ static int64_t unit_end(const unitok_segmenter *s, const uint8_t *text, int64_t 
     }
 }
 
+/* Without followers a unit is counted as it lies in the text, without a copy. */
 static int count_units(unitok_segmenter *s, const uint8_t *text, int64_t n_bytes, uint64_t weight)
 {
     for (int64_t begin = 0, end; begin < n_bytes; begin = end) {
@@ -324,6 +344,8 @@ static int count_units(unitok_segmenter *s, const uint8_t *text, int64_t n_bytes
     return 1;
 }
 
+/* A line with U+2585 cannot be trained on, because that character stands for unknown ones. memchr
+ * looks for its first byte, so most text is passed over quickly. */
 static int contains_unknown(const uint8_t *line, int64_t n_bytes)
 {
     for (const uint8_t *at = line; n_bytes - (at - line) >= 3; at++) {
@@ -383,6 +405,7 @@ static int count_line(unitok_segmenter *s, const uint8_t *line, int64_t n_bytes)
                                                : 1;
 }
 
+/* Errors name the document and the byte in it where the line begins. */
 int32_t unitok_segmenter_add(unitok_segmenter *s, const uint8_t *data, const int64_t *offsets,
                              int64_t n_docs, unitok_error *error)
 {
@@ -434,6 +457,8 @@ static int count_end(unitok_segmenter *s, const struct line_end *end, int n_mark
     return n_bytes >= 0 && counter_add(s->counter, s->key.bytes, n_bytes, count) >= 0;
 }
 
+/* The last units of all lines are known now, and each gets the first character of the next line, if
+ * there is one. In an ordered counter, the copies of a line of weight w come before it. */
 int32_t unitok_segmenter_finish(unitok_segmenter *s, unitok_error *error)
 {
     int64_t n = drop_empty(s->ends, s->n_ends);

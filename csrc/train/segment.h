@@ -45,6 +45,8 @@ struct buffer {
  * can be in one piece depends on their kinds alone. */
 enum kind { KIND_EXCLUDED, KIND_SPACE, KIND_DIGIT, KIND_LETTER, KIND_OTHER, KIND_HIGH, KINDS };
 
+/* One thread's segmenter. The buffers are used in turn for each line, and `recent` holds units that
+ * are not in the counter yet: unitok_segmenter_flush moves them there. */
 struct unitok_segmenter {
     const unitok_normalizer *normalizer; /* NULL: lines are normalized already */
     const unitok_rules *rules;

@@ -19,7 +19,8 @@
 /* ---------------------------------------------------------------------------------- M-step ---- */
 
 /* The logarithmic derivative of the gamma function, with the terms that sentencepiece uses; it is
- * close to log(x - 0.5). */
+ * close to log(x - 0.5). Small arguments are raised above 7 by the recurrence, because the series
+ * is only accurate there. */
 static double digamma(double x)
 {
     double sum = 0;
@@ -30,6 +31,8 @@ static double digamma(double x)
                   (127.0 / 30720) * y4 * y4);
 }
 
+/* Pieces that are expected less than 0.5 times die. The sum is formed in float32 and in the given
+ * order, because rounding depends on both. */
 void unitok_unigram_maximize_f32(const float *expected, const int64_t *order, int64_t n,
                                  uint8_t *alive, float *scores)
 {
@@ -43,6 +46,8 @@ void unitok_unigram_maximize_f32(const float *expected, const int64_t *order, in
         if (alive[order[i]]) scores[order[i]] = (float)(digamma(expected[order[i]]) - log_sum);
 }
 
+/* With the prior of sentencepiece, digamma instead of the logarithm, rare pieces lose more than
+ * their share; without it the scores are the plain logarithms of shares. */
 void unitok_unigram_maximize_f64(const double *expected, int64_t n, double min_count, int32_t prior,
                                  uint8_t *alive, double *scores)
 {

@@ -1,4 +1,7 @@
-/* units.c - the characters of counted units, replacing rare ones, and merging sorted units */
+/* units.c - the characters of counted units, replacing rare ones, and merging sorted units
+ *
+ * A unit here may carry marks and what follows it, after the bytes of the unit itself: segment.h
+ * draws the forms. unit_bytes finds where the unit ends. */
 
 #include <math.h>
 
@@ -9,6 +12,8 @@
 #include "train/rules.h"
 #include "train/segment.h"
 
+/* Only the units themselves must be valid UTF-8. What follows a mark is checked by the functions
+ * that use it. */
 const char *check_units(const unitok_units *units)
 {
     const char *problem = check_offsets(units->offsets, units->n);
@@ -20,6 +25,8 @@ const char *check_units(const unitok_units *units)
     return problem;
 }
 
+/* by_char has a count for each code point. It is added to, so threads count their parts into arrays
+ * of their own, or one after another into the same one. */
 int32_t unitok_units_count_chars(const unitok_units *units, uint64_t *by_char, unitok_error *error)
 {
     const char *problem = check_units(units);
@@ -34,6 +41,8 @@ int32_t unitok_units_count_chars(const unitok_units *units, uint64_t *by_char, u
     return UNITOK_OK;
 }
 
+/* Copies n stretches of `data`, which lie in any order, end to end. The starts are prefetched,
+ * because after a sort each is a cache miss. */
 void unitok_gather(const uint8_t *data, const int64_t *starts, const int64_t *offsets, int64_t n,
                    uint8_t *ret)
 {
@@ -76,6 +85,12 @@ static int count_parts(unitok_counter *counter, const uint8_t *unit, int64_t n_b
     return n_bytes == begin || counter_add(counter, unit + begin, n_bytes - begin, count) >= 0;
 }
 
+/* Replaces characters that the vocabulary will not contain by U+2585, which no piece contains.
+ * Different units can become equal by this, so they are counted again:
+ *
+ *     UNITOK_FOLD_CUT      the unit is cut at such characters, and its parts are counted; what follows it is dropped
+ *     UNITOK_FOLD_STRIP    what follows it is dropped; copies (two marks) are added to the next unit
+ *     UNITOK_FOLD_WHOLE    what follows it is kept, and folded too */
 int32_t unitok_units_fold(const unitok_units *units, const uint8_t *keep, int32_t fold,
                           unitok_counter *counter, unitok_error *error)
 {
@@ -120,7 +135,8 @@ int32_t unitok_units_fold(const unitok_units *units, const uint8_t *keep, int32_
     return ok ? UNITOK_OK : fail_memory(error);
 }
 
-/* Whether UNITOK_FOLD_CUT changes the unit. */
+/* Whether UNITOK_FOLD_CUT changes the unit. Most units are not, and can then stay where they are.
+ */
 static int is_folded(const uint8_t *unit, int64_t n_bytes, const uint8_t *keep)
 {
     int n;
@@ -131,6 +147,9 @@ static int is_folded(const uint8_t *unit, int64_t n_bytes, const uint8_t *keep)
     return 0;
 }
 
+/* Like unitok_units_fold with UNITOK_FOLD_CUT, but in place: units that do not change are moved up
+ * over those that do, which go to the counter. So a sorted list stays sorted, and only what changed
+ * has to be sorted and merged again. */
 int32_t unitok_units_fold_out(uint8_t *data, int64_t *offsets, uint64_t *counts, int64_t n_units,
                               const uint8_t *keep, unitok_counter *counter, int64_t *ret_n_left,
                               unitok_error *error)
@@ -158,6 +177,7 @@ int32_t unitok_units_fold_out(uint8_t *data, int64_t *offsets, uint64_t *counts,
     return UNITOK_OK;
 }
 
+/* By their bytes; of two that agree, the shorter is first. */
 static int compare_units(const unitok_units *a, int64_t i, const unitok_units *b, int64_t k)
 {
     int64_t n_a = a->offsets[i + 1] - a->offsets[i], n_b = b->offsets[k + 1] - b->offsets[k];
@@ -166,6 +186,8 @@ static int compare_units(const unitok_units *a, int64_t i, const unitok_units *b
     return order ? order : n_a < n_b ? -1 : n_a > n_b;
 }
 
+/* Merges two sorted lists. Equal units become one, with the sum of their counts. Returns how many
+ * units there are; the arrays have space for those of both lists. */
 int64_t unitok_units_merge(const unitok_units *a, const unitok_units *b, uint8_t *data,
                            int64_t *offsets, uint64_t *counts)
 {
@@ -184,6 +206,7 @@ int64_t unitok_units_merge(const unitok_units *a, const unitok_units *b, uint8_t
     return n;
 }
 
+/* The first scores of the pieces, in float32 as sentencepiece computes them. */
 void unitok_log_shares(const uint64_t *counts, int64_t n, uint64_t sum, float *shares)
 {
     float log_sum = logf((float)sum);
