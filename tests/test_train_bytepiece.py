@@ -26,11 +26,11 @@ from test_bytepiece import load_reference
 import pyunitok
 from pyunitok import Tokenizer
 from pyunitok._c import train_ngrams as c_ngrams
+from pyunitok._c.sharing import share_out
 from pyunitok.cli.train import train as command
 from pyunitok.compat import bytepiece as compat
 from pyunitok.errors import OptionError, OutputError, TrainingError
 from pyunitok.packed import Packed
-from pyunitok.sharing import share_out
 from pyunitok.train import bytepiece, ngrams, rereading
 from pyunitok.train.api import run
 from pyunitok.train.sources import SuppliedBatches

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import pyunitok
-from pyunitok.sharing import share_out
+from pyunitok._c.sharing import share_out
 
 
 @pytest.mark.parametrize("threads", [1, 2, 3, 8])

@@ -36,7 +36,7 @@ ROOMS = [
     ["model"],
     ["vocab"],
     ["disk"],
-    ["_c", "errors", "packed", "interrupts", "sharing"],
+    ["_c", "errors", "packed", "interrupts"],
     ["_lib"],
 ]
 # Functions may import these, because not every installation has them or their dependencies. Two are always installed

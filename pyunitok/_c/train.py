@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from pyunitok._c.library import call, check, create, ffi, lib, optional, pointer
+from pyunitok._c.sharing import share_out
 from pyunitok._c.text import Normalizer
 from pyunitok.packed import Bytes, Offsets
-from pyunitok.sharing import share_out
 
 Counts = np.ndarray[Any, np.dtype[np.uint64]]
 CODE_POINTS = 0x110000
@@ -48,6 +48,14 @@ class Units:
         offsets = np.zeros(len(items) + 1, np.int64)
         np.cumsum([len(item) for item in items], out=offsets[1:])
         return cls(np.frombuffer(b"".join(items), np.uint8), offsets, np.asarray(counts, np.uint64))
+
+    @classmethod
+    def joined(cls, parts: Sequence[Units]) -> Units:
+        """The units of all parts, one part after the other."""
+        offsets = np.zeros(sum(map(len, parts)) + 1, np.int64)
+        np.cumsum(np.concatenate([np.diff(part.offsets) for part in parts] or [offsets[:0]]), out=offsets[1:])
+        data = np.concatenate([part.data for part in parts] or [np.zeros(0, np.uint8)])
+        return cls(data, offsets, np.concatenate([part.counts for part in parts] or [np.zeros(0, np.uint64)]))
 
     def part(self, begin: int = 0, end: int | None = None) -> Any:
         """Units begin..end-1 as a unitok_units, which borrows the arrays."""

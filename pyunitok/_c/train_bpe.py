@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from pyunitok._c.library import call, create, ffi, lib, optional, pointer
+from pyunitok._c.sharing import share_out
 from pyunitok._c.train import Counts, Rules, Units
 from pyunitok.packed import Bytes
-from pyunitok.sharing import share_out
 
 SHARED_WORK = 1 << 22  # characters visited in one call: Ctrl-C waits for its end
 

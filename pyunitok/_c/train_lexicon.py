@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from pyunitok._c.library import create, ffi, lib, pointer
+from pyunitok._c.sharing import share_out
 from pyunitok._c.train import Counts, Units
 from pyunitok.packed import Bytes
-from pyunitok.sharing import share_out
 
 LEXICON_PARTS = 4  # for each thread
 MIN_LEXICON_PART = 1 << 10  # pieces

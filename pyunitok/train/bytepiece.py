@@ -17,12 +17,12 @@ from typing import cast
 
 import numpy as np
 
+from pyunitok._c.sharing import share_out
 from pyunitok._c.train import Counter, Counts, SegmentStats, Units, merge
 from pyunitok._c.train_lexicon import Lattice, Lexicon
 from pyunitok._c.train_ngrams import MAX_ORDER, NgramModel, NgramTable
 from pyunitok.errors import NoTextError, OptionError, TrainingError
 from pyunitok.packed import Bytes
-from pyunitok.sharing import share_out
 from pyunitok.train.checkpoint import Checkpoint
 from pyunitok.train.counting import Settled, Store, UnitCounter
 from pyunitok.train.ngrams import NgramReader, PieceReader, decimal_digits

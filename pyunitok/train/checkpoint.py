@@ -1,7 +1,7 @@
 """Checkpoints: a folder with the result of each finished phase of a training, from which an interrupted one resumes.
 
     DIR/training.json   options and inputs; another training is refused
-    DIR/NAME.npz        the arrays of a phase: counts, seeds, rounds, merges, greedy, ngrams; replaced atomically
+    DIR/NAME.npz        the arrays of a phase: counts, seeds, rounds, merges, longest, ngrams; replaced atomically
 
 The folder is removed once the model is written. result.py keeps a record beside the model.
 """
@@ -27,7 +27,7 @@ from pyunitok.errors import OptionError, OutputError, TrainingError
 from pyunitok.train.result import Record, difference
 
 VERSION = 3
-PHASES = ("counts", "seeds", "rounds", "merges", "greedy", "ngrams")
+PHASES = ("counts", "seeds", "rounds", "merges", "longest", "ngrams")
 _FILES = ("normalization_rule_tsv", "denormalization_rule_tsv", "seed_sentencepieces_file")  # options that name a file
 _PARTS = ("data", "offsets", "counts")  # of Units: each is an array of its own
 Array = np.ndarray[Any, Any]

@@ -25,11 +25,11 @@ import numpy as np
 import zstandard
 
 from pyunitok._c import train as c_train
+from pyunitok._c.sharing import share_out
 from pyunitok._c.train import Counter, SegmentStats, Units, merge
 from pyunitok._c.train_ngrams import NgramTable
 from pyunitok.errors import OutputError
 from pyunitok.packed import ranges
-from pyunitok.sharing import share_out
 
 RUN_BLOCK_BYTES = 1 << 20  # bytes of keys in a block
 
@@ -302,12 +302,8 @@ class Store:
         return chunk.take(np.flatnonzero(~rare))
 
     def units(self) -> Units:
-        offsets = np.zeros(sum(map(len, self._chunks)) + 1, np.int64)
-        np.cumsum(np.concatenate([np.diff(chunk.offsets) for chunk in self._chunks] or [offsets[:0]]), out=offsets[1:])
-        data = np.concatenate([chunk.data for chunk in self._chunks] or [np.zeros(0, np.uint8)])
-        counts = np.concatenate([chunk.counts for chunk in self._chunks] or [np.zeros(0, np.uint64)])
-        self._chunks = []
-        return Units(data, offsets, counts)
+        chunks, self._chunks = self._chunks, []
+        return Units.joined(chunks)
 
 
 def _size(units: Units) -> int:

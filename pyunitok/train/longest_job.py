@@ -146,14 +146,14 @@ def _batches(training: Training, source: TextSource) -> Iterable[tuple[int, Byte
 def _store(checkpoint: Checkpoint, state: LongestState, steps: list[Step]) -> None:
     pieces = sorted(state.pieces)
     checkpoint.save(
-        "greedy", [state.phase, state.n_rounds, state.swap, state.n_settled, steps],
+        "longest", [state.phase, state.n_rounds, state.swap, state.n_settled, steps],
         pieces=Units.pack(pieces, [0] * len(pieces)),
         dropped=Units.pack(list(state.dropped), list(state.dropped.values())),
     )  # fmt: skip
 
 
 def _load(checkpoint: Checkpoint) -> tuple[LongestState | None, list[Step]]:
-    if (saved := checkpoint.load("greedy")) is None:
+    if (saved := checkpoint.load("longest")) is None:
         return None, []
     arrays, (phase, n_rounds, swap, n_settled, steps) = saved
     dropped = dict(zip(arrays["dropped"].items(), arrays["dropped"].counts.tolist(), strict=True))

@@ -12,7 +12,7 @@ from typing import IO, Any
 import numpy as np
 import zstandard
 
-from pyunitok.sharing import share_out
+from pyunitok._c.sharing import share_out
 from pyunitok.train.counting import unwritable
 from pyunitok.train.lines import Batch
 from pyunitok.train.sources import Adder, Progress, TextSource

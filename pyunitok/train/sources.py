@@ -11,13 +11,13 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from pyunitok._c.sharing import share_out
 from pyunitok.corpus.block import Block, Split
 from pyunitok.corpus.reading import InputBlocks, Reading
 from pyunitok.corpus.source import Source as InputSource
 from pyunitok.corpus.workers import Workers
 from pyunitok.disk.url import is_url
 from pyunitok.packed import Offsets
-from pyunitok.sharing import share_out
 from pyunitok.train.lines import Batch
 
 NOTED_BYTES = 1 << 15  # of a line noted from a batch

@@ -15,10 +15,10 @@ from typing import Any
 
 import numpy as np
 
+from pyunitok._c.sharing import share_out
 from pyunitok._c.train import Units
 from pyunitok._c.train_lexicon import Doubles, Lattice, Lexicon, Scored, maximize
 from pyunitok.packed import Bytes, ranges
-from pyunitok.sharing import share_out
 from pyunitok.train.options import option
 
 CHUNK_BYTES = 1 << 16  # of units, per call
