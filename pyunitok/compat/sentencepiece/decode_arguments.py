@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
@@ -12,8 +12,7 @@ from pyunitok.compat.sentencepiece import arguments
 from pyunitok.compat.sentencepiece.engine import Engine
 from pyunitok.compat.sentencepiece.piece_text import decode_ids, decode_pieces, decode_text
 from pyunitok.compat.sentencepiece.results import as_kind
-
-_Item = TypeVar("_Item")
+from pyunitok.compat.sentencepiece.rewriting import apply, apply_to_pieces
 
 
 def decode_any(engine: Engine | None, input_: Any, kind: Any, options: tuple[str, ...], as_bytes: bool) -> Any:
@@ -45,34 +44,15 @@ def decode_sequences(
     are_bytes = are_pieces and isinstance(first[0], bytes)
     model = engine.model
     if options and are_pieces:
-        pieces = [_apply_to_pieces(options, engine, item) for item in pieces]
+        pieces = [apply_to_pieces(options, engine, item) for item in pieces]
     elif options:
-        ids = [np.array(_apply(options, item.tolist(), model.bos_id, model.eos_id), np.int64) for item in ids]
+        ids = [np.array(apply(options, item.tolist(), model.bos_id, model.eos_id), np.int64) for item in ids]
     if kind not in (str, bytes):
         named = pieces if are_pieces else [[model.pieces[id_] for id_ in item] for item in ids]
         encoded = [decode_text(engine, [(piece, engine.find(piece)) for piece in item]) for item in named]
         return [as_kind(item, kind, as_bytes=as_bytes or are_bytes, with_text=True) for item in encoded]
     texts = [decode_pieces(engine, item) for item in pieces] if are_pieces else decode_ids(engine, ids)
     return texts if kind is bytes or are_bytes else [item.decode() for item in texts]
-
-
-def _apply(options: tuple[str, ...], items: list[_Item], bos: _Item, eos: _Item) -> list[_Item]:
-    """Apply the options of SetDecodeExtraOptions to ids or pieces."""
-    for option in options:
-        if option == "reverse":
-            items = items[::-1]
-        elif option == "bos":
-            items = [bos, *items]
-        elif option == "eos":
-            items = [*items, eos]
-    return items
-
-
-def _apply_to_pieces(options: tuple[str, ...], engine: Engine, pieces: list[bytes]) -> list[bytes]:
-    if "unk" in options:
-        pieces = [engine.unknown_piece if engine.is_unknown(engine.find(piece)) else piece for piece in pieces]
-    model = engine.model
-    return _apply(options, pieces, model.pieces[model.bos_id], model.pieces[model.eos_id])
 
 
 @dataclass

@@ -9,7 +9,13 @@ from pyunitok.compat.sentencepiece import arguments, text
 from pyunitok.compat.sentencepiece.engine import Engine
 from pyunitok.compat.sentencepiece.errors import read_file
 from pyunitok.compat.sentencepiece.immutable import ImmutableNBestSentencePieceText
-from pyunitok.compat.sentencepiece.processor import CurrentProcessor
+from pyunitok.compat.sentencepiece.processor import (
+    CurrentProcessor,
+    decode_as,
+    encode_as,
+    nbest_encode_as,
+    sample_encode_as,
+)
 from pyunitok.compat.sentencepiece.results import IMMUTABLE, Given, convert, with_places
 from pyunitok.compat.sentencepiece.rewriting import parse_options
 from pyunitok.compat.sentencepiece.spelling import in_both_spellings
@@ -17,6 +23,12 @@ from pyunitok.vocab.vocabulary import BYTE, CONTROL, NORMAL, UNKNOWN, UNUSED, US
 
 _FLAGS = ("add_dummy_prefix", "remove_extra_whitespaces", "escape_whitespaces")
 _BOOLEANS = {"1": True, "true": True, "True": True, "0": False, "false": False, "False": False}
+
+
+def _sample_and_score_as(kind: Any) -> Any:
+    return lambda self, input, num_samples=None, alpha=None, **kwargs: self.sample_encode_and_score(
+        input, kind, num_samples=num_samples, alpha=alpha, **kwargs
+    )
 
 
 @in_both_spellings
@@ -150,25 +162,10 @@ class SentencePieceProcessor(CurrentProcessor):
 
         return [encode(item) for item in input] if isinstance(input, list) else encode(input)
 
-    def sample_encode_and_score_as_ids(
-        self, input: Any, num_samples: Any = None, alpha: Any = None, **kwargs: Any
-    ) -> Any:
-        return self.sample_encode_and_score(input, int, num_samples=num_samples, alpha=alpha, **kwargs)
-
-    def sample_encode_and_score_as_pieces(
-        self, input: Any, num_samples: Any = None, alpha: Any = None, **kwargs: Any
-    ) -> Any:
-        return self.sample_encode_and_score(input, str, num_samples=num_samples, alpha=alpha, **kwargs)
-
-    def sample_encode_and_score_as_serialized_proto(
-        self, input: Any, num_samples: Any = None, alpha: Any = None, **kwargs: Any
-    ) -> Any:
-        return self.sample_encode_and_score(input, "serialized_proto", num_samples=num_samples, alpha=alpha, **kwargs)
-
-    def sample_encode_and_score_as_immutable_proto(
-        self, input: Any, num_samples: Any = None, alpha: Any = None, **kwargs: Any
-    ) -> Any:
-        return self.sample_encode_and_score(input, "immutable_proto", num_samples=num_samples, alpha=alpha, **kwargs)
+    sample_encode_and_score_as_ids = _sample_and_score_as(int)
+    sample_encode_and_score_as_pieces = _sample_and_score_as(str)
+    sample_encode_and_score_as_serialized_proto = _sample_and_score_as("serialized_proto")
+    sample_encode_and_score_as_immutable_proto = _sample_and_score_as("immutable_proto")
 
     def calculate_entropy(self, input: Any, alpha: float, num_threads: int | None = None) -> Any:
         """The entropy, in nats, of the distribution of tokenizations with p ~ exp(alpha * score)."""
@@ -179,40 +176,13 @@ class SentencePieceProcessor(CurrentProcessor):
 
     # ------------------------------------------------------------------------------------------------ protos ----
 
-    def encode_as_serialized_proto(self, input: Any, **kwargs: Any) -> Any:
-        return self.encode(input, return_type="serialized_proto", **kwargs)
+    encode_as_serialized_proto = encode_as("serialized_proto")
+    sample_encode_as_serialized_proto = sample_encode_as("serialized_proto")
+    nbest_encode_as_serialized_proto = nbest_encode_as("serialized_proto")
+    decode_ids_as_serialized_proto = decode_pieces_as_serialized_proto = decode_as("serialized_proto")
 
-    def sample_encode_as_serialized_proto(
-        self, input: Any, nbest_size: Any = None, alpha: Any = None, **kwargs: Any
-    ) -> Any:
-        return self.encode(
-            input, return_type="serialized_proto", nbest_size=nbest_size, alpha=alpha, enable_sampling=True, **kwargs
-        )
-
-    def nbest_encode_as_serialized_proto(self, input: Any, nbest_size: Any = None, **kwargs: Any) -> Any:
-        return self.nbest_encode(input, nbest_size=nbest_size, return_type="serialized_proto", **kwargs)
-
-    def decode_ids_as_serialized_proto(self, input: Any, **kwargs: Any) -> Any:
-        return self.decode(input, return_type="serialized_proto", **kwargs)
-
-    decode_pieces_as_serialized_proto = decode_ids_as_serialized_proto
-
-    def encode_as_immutable_proto(self, input: Any, **kwargs: Any) -> Any:
-        """An ImmutableSentencePieceText, or a list of them."""
-        return self.encode(input, return_type=IMMUTABLE, **kwargs)
-
-    def sample_encode_as_immutable_proto(
-        self, input: Any, nbest_size: int | None = None, alpha: float | None = None, **kwargs: Any
-    ) -> Any:
-        return self.encode(
-            input, return_type=IMMUTABLE, nbest_size=nbest_size, alpha=alpha, enable_sampling=True, **kwargs
-        )
-
-    def nbest_encode_as_immutable_proto(self, input: Any, nbest_size: int | None = None, **kwargs: Any) -> Any:
-        """An ImmutableNBestSentencePieceText, or a list of them."""
-        return self.nbest_encode(input, nbest_size=nbest_size, return_type=IMMUTABLE, **kwargs)
-
-    def decode_ids_as_immutable_proto(self, input: Any, **kwargs: Any) -> Any:
-        return self.decode(input, return_type=IMMUTABLE, **kwargs)
-
-    decode_pieces_as_immutable_proto = decode_ids_as_immutable_proto
+    # These return an ImmutableSentencePieceText, or nbest an ImmutableNBestSentencePieceText; or a list of them.
+    encode_as_immutable_proto = encode_as(IMMUTABLE)
+    sample_encode_as_immutable_proto = sample_encode_as(IMMUTABLE)
+    nbest_encode_as_immutable_proto = nbest_encode_as(IMMUTABLE)
+    decode_ids_as_immutable_proto = decode_pieces_as_immutable_proto = decode_as(IMMUTABLE)

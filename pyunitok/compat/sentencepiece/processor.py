@@ -26,6 +26,33 @@ from pyunitok.compat.sentencepiece.threads import threads_of
 from pyunitok.compat.sentencepiece.vocabulary import ProcessorVocabulary
 from pyunitok.errors import ModelFormatError, VocabularyError
 
+KINDS = (int, str, "numpy", "proto")  # of the methods named ..._as_ids, ..._as_pieces, ..._as_numpy and ..._as_proto
+
+
+def encode_as(kind: Any) -> Any:
+    """A method encode_as_...: encode() with this return type."""
+    return lambda self, input, **kwargs: self.encode(input, return_type=kind, **kwargs)
+
+
+def sample_encode_as(kind: Any) -> Any:
+    return lambda self, input, nbest_size=None, alpha=None, **kwargs: self.encode(
+        input, nbest_size=nbest_size, alpha=alpha, return_type=kind, enable_sampling=True, **kwargs
+    )
+
+
+def nbest_encode_as(kind: Any) -> Any:
+    return lambda self, input, nbest_size=None, **kwargs: self.nbest_encode(
+        input, nbest_size=nbest_size, return_type=kind, **kwargs
+    )
+
+
+def parallel_encode_as(kind: Any) -> Any:
+    return lambda self, input, **kwargs: self.parallel_encode(input, return_type=kind, **kwargs)
+
+
+def decode_as(kind: Any) -> Any:
+    return lambda self, input, **kwargs: self.decode(input, return_type=kind, **kwargs)
+
 
 @in_both_spellings
 class CurrentProcessor(ProcessorVocabulary):
@@ -228,62 +255,17 @@ class CurrentProcessor(ProcessorVocabulary):
         ret = convert(OfTexts(rewriting.engine, texts, threads), rewriting, kind)
         return ret if is_batch else ret[0]
 
-    def encode_as_ids(self, input: Any, **kwargs: Any) -> Any:
-        return self.encode(input, return_type=int, **kwargs)
-
-    def encode_as_pieces(self, input: Any, **kwargs: Any) -> Any:
-        return self.encode(input, return_type=str, **kwargs)
-
-    def encode_as_numpy(self, input: Any, **kwargs: Any) -> Any:
-        return self.encode(input, return_type="numpy", **kwargs)
-
-    def encode_as_proto(self, input: Any, **kwargs: Any) -> Any:
-        return self.encode(input, return_type="proto", **kwargs)
-
-    def encode_as_offset_mapping(self, input: Any, **kwargs: Any) -> Any:
-        return self.encode(input, return_type="offset_mapping", **kwargs)
-
-    def sample_encode_as_ids(self, input: Any, nbest_size: Any = None, alpha: Any = None, **kwargs: Any) -> Any:
-        return self._sample(input, nbest_size, alpha, int, kwargs)
-
-    def sample_encode_as_pieces(self, input: Any, nbest_size: Any = None, alpha: Any = None, **kwargs: Any) -> Any:
-        return self._sample(input, nbest_size, alpha, str, kwargs)
-
-    def sample_encode_as_numpy(self, input: Any, nbest_size: Any = None, alpha: Any = None, **kwargs: Any) -> Any:
-        return self._sample(input, nbest_size, alpha, "numpy", kwargs)
-
-    def sample_encode_as_proto(self, input: Any, nbest_size: Any = None, alpha: Any = None, **kwargs: Any) -> Any:
-        return self._sample(input, nbest_size, alpha, "proto", kwargs)
-
-    def _sample(self, input: Any, nbest_size: Any, alpha: Any, kind: Any, kwargs: dict[str, Any]) -> Any:
-        return self.encode(
-            input, nbest_size=nbest_size, alpha=alpha, return_type=kind, enable_sampling=True, **kwargs
-        )
-
-    def nbest_encode_as_ids(self, input: Any, nbest_size: Any = None, **kwargs: Any) -> Any:
-        return self.nbest_encode(input, nbest_size=nbest_size, return_type=int, **kwargs)
-
-    def nbest_encode_as_pieces(self, input: Any, nbest_size: Any = None, **kwargs: Any) -> Any:
-        return self.nbest_encode(input, nbest_size=nbest_size, return_type=str, **kwargs)
-
-    def nbest_encode_as_numpy(self, input: Any, nbest_size: Any = None, **kwargs: Any) -> Any:
-        return self.nbest_encode(input, nbest_size=nbest_size, return_type="numpy", **kwargs)
-
-    def nbest_encode_as_proto(self, input: Any, nbest_size: Any = None, **kwargs: Any) -> Any:
-        return self.nbest_encode(input, nbest_size=nbest_size, return_type="proto", **kwargs)
-
-    def parallel_encode_as_ids(self, input: Any, **kwargs: Any) -> Any:
-        return self.parallel_encode(input, return_type=int, **kwargs)
-
-    def parallel_encode_as_pieces(self, input: Any, **kwargs: Any) -> Any:
-        return self.parallel_encode(input, return_type=str, **kwargs)
-
-    def parallel_encode_as_numpy(self, input: Any, **kwargs: Any) -> Any:
-        return self.parallel_encode(input, return_type="numpy", **kwargs)
-
-    def parallel_encode_as_proto(self, input: Any, **kwargs: Any) -> Any:
-        return self.parallel_encode(input, return_type="proto", **kwargs)
-
+    encode_as_ids, encode_as_pieces, encode_as_numpy, encode_as_proto = map(encode_as, KINDS)
+    encode_as_offset_mapping = encode_as("offset_mapping")
+    sample_encode_as_ids, sample_encode_as_pieces, sample_encode_as_numpy, sample_encode_as_proto = map(
+        sample_encode_as, KINDS
+    )
+    nbest_encode_as_ids, nbest_encode_as_pieces, nbest_encode_as_numpy, nbest_encode_as_proto = map(
+        nbest_encode_as, KINDS
+    )
+    parallel_encode_as_ids, parallel_encode_as_pieces, parallel_encode_as_numpy, parallel_encode_as_proto = map(
+        parallel_encode_as, KINDS
+    )
     tokenize = encode
 
     # ----------------------------------------------------------------------------------------------- decoding ---
@@ -318,15 +300,8 @@ class CurrentProcessor(ProcessorVocabulary):
     def decode_ids(self, input: Any, return_type: Any = None, **kwargs: Any) -> Any:
         return self.decode(input, return_type=return_type, **kwargs)
 
-    def decode_pieces(self, input: Any, return_type: Any = None, **kwargs: Any) -> Any:
-        return self.decode(input, return_type=return_type, **kwargs)
-
-    def decode_ids_as_proto(self, input: Any, **kwargs: Any) -> Any:
-        return self.decode(input, return_type="proto", **kwargs)
-
-    def decode_pieces_as_proto(self, input: Any, **kwargs: Any) -> Any:
-        return self.decode(input, return_type="proto", **kwargs)
-
+    decode_pieces = decode_ids
+    decode_ids_as_proto = decode_pieces_as_proto = decode_as("proto")
     detokenize = decode
 
     # -------------------------------------------------------------------------------------------- normalizing ---

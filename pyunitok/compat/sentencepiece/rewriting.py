@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 from pyunitok.compat.sentencepiece.engine import Engine
 from pyunitok.compat.sentencepiece.text import EncodedText, Token
 
+_Item = TypeVar("_Item")
 OPTIONS = {"bos": "bos", "eos": "eos", "reverse": "reverse", "unk": "unk", "unk_piece": "unk"}
 
 
@@ -23,6 +26,27 @@ def parse_options(options: str, engine: Engine) -> tuple[str, ...]:
     return tuple(ret)
 
 
+def apply(options: Sequence[str], items: list[_Item], bos: _Item, eos: _Item) -> list[_Item]:
+    """Apply options, except "unk", to ids, pieces or tokens."""
+    for option in options:
+        if option == "reverse":
+            items = items[::-1]
+        elif option == "bos":
+            items = [bos, *items]
+        elif option == "eos":
+            items = [*items, eos]
+    return items
+
+
+def apply_to_pieces(options: Sequence[str], engine: Engine, pieces: list[bytes]) -> list[bytes]:
+    if not options:
+        return pieces
+    if "unk" in options:
+        pieces = [engine.unknown_piece if engine.is_unknown(engine.find(piece)) else piece for piece in pieces]
+    model = engine.model
+    return apply(options, pieces, model.pieces[model.bos_id], model.pieces[model.eos_id])
+
+
 @dataclass
 class Rewriting:
     """Applies the options of SetEncodeExtraOptions, then the flags, which are arguments of encode."""
@@ -37,42 +61,19 @@ class Rewriting:
     def ids(self, ids: list[int]) -> list[int]:
         """ValueError if the model lacks a symbol to add."""
         model = self.engine.model
-        for option in self.options:
-            if option == "reverse":
-                ids = ids[::-1]
-            elif option == "eos":
-                ids = [*ids, model.eos_id]
-            elif option == "bos":
-                ids = [model.bos_id, *ids]
-        if not (self.add_bos or self.add_eos or self.reverse):
-            return ids
-        self._check()
-        ids = ids[::-1] if self.reverse else ids
-        return [model.bos_id] * bool(self.add_bos) + ids + [model.eos_id] * bool(self.add_eos)
+        ids = apply(self.options, ids, model.bos_id, model.eos_id)
+        return apply(self._checked_flags(), ids, model.bos_id, model.eos_id)
 
     def pieces(self, pieces: list[bytes]) -> list[bytes]:
         """Like ids()."""
-        for option in self.options:
-            if option == "reverse":
-                pieces = pieces[::-1]
-            elif option == "eos":
-                pieces = [*pieces, self._piece(self.engine.model.eos_id)]
-            elif option == "bos":
-                pieces = [self._piece(self.engine.model.bos_id), *pieces]
-            else:
-                find, unknown = self.engine.find, self.engine.unknown_piece
-                pieces = [unknown if self.engine.is_unknown(find(piece)) else piece for piece in pieces]
-        if not (self.add_bos or self.add_eos or self.reverse or self.emit_unk_piece):
-            return pieces
-        self._check()
+        pieces = apply_to_pieces(self.options, self.engine, pieces)
+        flags = self._checked_flags()
         if self.emit_unk_piece:
             unk_id = self.engine.model.unk_id
             if unk_id < 0:
                 raise ValueError("the model has no unknown piece")
             pieces = [self._piece(unk_id) if self.engine.find(piece) == unk_id else piece for piece in pieces]
-        pieces = pieces[::-1] if self.reverse else pieces
-        bos = [self._piece(self.engine.model.bos_id)] if self.add_bos else []
-        return bos + pieces + ([self._piece(self.engine.model.eos_id)] if self.add_eos else [])
+        return apply(flags, pieces, self._piece(self.engine.model.bos_id), self._piece(self.engine.model.eos_id))
 
     def check_text(self) -> None:
         """RuntimeError if a flag is set that texts with positions do not support."""
@@ -84,23 +85,20 @@ class Rewriting:
         if not self.options:
             return encoded
         model, tokens, end = self.engine.model, encoded.tokens, len(encoded.text)
-        for option in self.options:
-            if option == "reverse":
-                tokens = tokens[::-1]
-            elif option == "eos":
-                tokens = [*tokens, Token(self._piece(model.eos_id), model.eos_id, end, end, None)]
-            elif option == "bos":
-                tokens = [Token(self._piece(model.bos_id), model.bos_id, 0, 0, None), *tokens]
-            else:
-                unknown = self.engine.unknown_piece
-                tokens = [t._replace(piece=unknown) if self.engine.is_unknown(t.id) else t for t in tokens]
-        return EncodedText.of(encoded.text, tokens, encoded.score)
+        if "unk" in self.options:
+            unknown = self.engine.unknown_piece
+            tokens = [t._replace(piece=unknown) if self.engine.is_unknown(t.id) else t for t in tokens]
+        bos = Token(self._piece(model.bos_id), model.bos_id, 0, 0, None)
+        eos = Token(self._piece(model.eos_id), model.eos_id, end, end, None)
+        return EncodedText.of(encoded.text, apply(self.options, tokens, bos, eos), encoded.score)
 
     def _piece(self, id_: int) -> bytes:
         return self.engine.model.pieces[id_]
 
-    def _check(self) -> None:
+    def _checked_flags(self) -> tuple[str, ...]:
+        """The flags as options. ValueError if the model lacks a symbol."""
         if self.add_bos and self.engine.model.bos_id < 0:
             raise ValueError("BOS token is not defined as a control symbol in this model.")
         if self.add_eos and self.engine.model.eos_id < 0:
             raise ValueError("EOS token is not defined as a control symbol in this model.")
+        return ("reverse",) * bool(self.reverse) + ("bos",) * bool(self.add_bos) + ("eos",) * bool(self.add_eos)

@@ -13,6 +13,18 @@ from pyunitok.compat.sentencepiece.spelling import in_both_spellings
 from pyunitok.vocab.vocabulary import BYTE, CONTROL, UNUSED
 
 
+def _of_id(value_of: Callable[[Engine, int], Any]) -> Any:
+    """A method that returns this value of an id, or a list of the values of a sequence of ids."""
+
+    def method(self: ProcessorVocabulary, id: Any) -> Any:
+        engine = self._engine
+        if id.__class__ is int and engine is not None and 0 <= id < engine.n_pieces:
+            return value_of(engine, id)
+        return self._of_ids(id, value_of)
+
+    return method
+
+
 @in_both_spellings
 class ProcessorVocabulary:
     """The base of CurrentProcessor, which loads models."""
@@ -60,35 +72,11 @@ class ProcessorVocabulary:
             return pieces
         return self._of_ids(id, lambda engine, id_: engine.pieces[id_])
 
-    def get_score(self, id: Any) -> Any:
-        engine = self._engine
-        if id.__class__ is int and engine is not None and 0 <= id < engine.n_pieces:
-            return engine.scores[id]
-        return self._of_ids(id, lambda engine, id_: float(engine.model.scores[id_]))
-
-    def is_unknown(self, id: Any) -> Any:
-        engine = self._engine
-        if id.__class__ is int and engine is not None and 0 <= id < engine.n_pieces:
-            return engine.is_unknown(id)
-        return self._of_ids(id, lambda engine, id_: engine.is_unknown(id_))
-
-    def is_control(self, id: Any) -> Any:
-        engine = self._engine
-        if id.__class__ is int and engine is not None and 0 <= id < engine.n_pieces:
-            return engine.types[id] == CONTROL
-        return self._of_ids(id, lambda engine, id_: engine.type_of(id_) == CONTROL)
-
-    def is_unused(self, id: Any) -> Any:
-        engine = self._engine
-        if id.__class__ is int and engine is not None and 0 <= id < engine.n_pieces:
-            return engine.types[id] == UNUSED
-        return self._of_ids(id, lambda engine, id_: engine.type_of(id_) == UNUSED)
-
-    def is_byte(self, id: Any) -> Any:
-        engine = self._engine
-        if id.__class__ is int and engine is not None and 0 <= id < engine.n_pieces:
-            return engine.types[id] == BYTE
-        return self._of_ids(id, lambda engine, id_: engine.type_of(id_) == BYTE)
+    get_score = _of_id(lambda engine, id_: engine.scores[id_])
+    is_unknown = _of_id(lambda engine, id_: engine.is_unknown(id_))
+    is_control = _of_id(lambda engine, id_: engine.types[id_] == CONTROL)
+    is_unused = _of_id(lambda engine, id_: engine.types[id_] == UNUSED)
+    is_byte = _of_id(lambda engine, id_: engine.types[id_] == BYTE)
 
     def _of_ids(self, id_: Any, value_of: Callable[[Engine, int], Any]) -> Any:
         is_one = hasattr(id_, "__index__") and not (isinstance(id_, np.ndarray) and id_.ndim)
