@@ -78,67 +78,34 @@ def _with_best_characters(merges: list[bytes], counts: list[int], n_pieces: int,
     saving = gains > 0
     codes, gains = codes[saving], gains[saving]
     order = np.lexsort((codes, -by_char[codes].astype(np.int64), -gains))
-    codes, gains = codes[order], gains[order]
-    rank = {int(c): i for i, c in enumerate(codes.tolist())}
-    free, free_gains = Sums(len(codes), np.ones(len(codes), np.int64)), Sums(len(codes), gains)
+    codes, gains = codes[order].tolist(), gains[order].tolist()
+    rank = {c: i for i, c in enumerate(codes)}
 
-    best_gain, best_k, best_n = None, 0, 0
-    merged_gain = inside_gain = 0
-    inside: set[int] = set()
+    # The best characters outside the merges are the n_top of codes[:end] that are not `inside`. Each merge leaves space
+    # for fewer, so `end` only decreases.
+    n_top = end = min(n_pieces, len(codes))
+    top_gain, merged_gain, inside_gain = sum(gains[:end]), 0, 0
+    inside: set[int] = set()  # the characters of the first k merges
+    best_gain, best_k, best_n = -1, 0, 0
     for k in range(len(merges) + 1):
-        if k + len(inside) <= n_pieces:
-            n = min(n_pieces - k - len(inside), free.total())
-            gain = merged_gain + inside_gain + free_gains.up_to(free.find(n))
-            if best_gain is None or gain >= best_gain:
-                best_gain, best_k, best_n = gain, k, n
+        capacity = n_pieces - k - len(inside)
+        while n_top > max(0, capacity):
+            end -= 1
+            if codes[end] not in inside:
+                n_top, top_gain = n_top - 1, top_gain - gains[end]
+        gain = merged_gain + inside_gain + top_gain
+        if capacity >= 0 and gain >= best_gain:
+            best_gain, best_k, best_n = gain, k, n_top
         if k == len(merges):
             break
         merged_gain += counts[k]
-        for c in map(ord, merges[k].decode()):
-            if c in inside:
-                continue
+        for c in set(map(ord, merges[k].decode())) - inside:
             inside.add(c)
             if c in rank:
-                free.add(rank[c], -1)
-                free_gains.add(rank[c], -int(gains[rank[c]]))
-                inside_gain += int(gains[rank[c]])
+                inside_gain += gains[rank[c]]
+                if rank[c] < end:
+                    n_top, top_gain = n_top - 1, top_gain - gains[rank[c]]
     chosen = merges[:best_k]
-    needed = sorted({ord(c) for piece in chosen for c in piece.decode()})
-    others = [c for c in codes.tolist() if c not in set(needed)][:best_n]
-    return chosen + [chr(c).encode() for c in [*needed, *others]]
-
-
-class Sums:
-    """A Fenwick tree: prefix sums of n numbers in O(log n)."""
-
-    def __init__(self, n: int, values: np.ndarray[tuple[int], np.dtype[np.int64]]) -> None:
-        self._tree = [0] * (n + 1)
-        for i, value in enumerate(values.tolist()):
-            self.add(i, value)
-
-    def add(self, index: int, value: int) -> None:
-        at = index + 1
-        while at < len(self._tree):
-            self._tree[at] += value
-            at += at & -at
-
-    def up_to(self, n: int) -> int:
-        """The sum of the first n."""
-        total = 0
-        while n > 0:
-            total += self._tree[n]
-            n -= n & -n
-        return total
-
-    def total(self) -> int:
-        return self.up_to(len(self._tree) - 1)
-
-    def find(self, wanted: int) -> int:
-        """The length of the shortest prefix whose sum is at least `wanted`."""
-        at, step = 0, 1 << len(self._tree).bit_length()
-        while step:
-            if at + step < len(self._tree) and self._tree[at + step] < wanted:
-                at += step
-                wanted -= self._tree[at]
-            step >>= 1
-        return at + 1 if wanted > 0 else 0
+    needed = {ord(c) for piece in chosen for c in piece.decode()}
+    others = [c for c in codes if c not in needed][:best_n]
+    return chosen + [chr(c).encode() for c in [*sorted(needed), *others]]
