@@ -8,16 +8,10 @@ from typing import Any
 
 import click
 
-import pyunitok
 from pyunitok.cli.arguments import model_override_option
 from pyunitok.cli.progress import Meter
-from pyunitok.corpus.inputs import find
-from pyunitok.errors import ModelFormatError, VocabularyError, count
-from pyunitok.index.shard import open_shards
-from pyunitok.index.verify import bytes_to_check, verify_index
+from pyunitok.index.verify import checks
 from pyunitok.run.plan import Progress
-from pyunitok.tokens.verify import verify as verify_tokens
-from pyunitok.tokens.verify_text import sources_of, verify_text
 
 
 @click.command()
@@ -43,60 +37,29 @@ def verify(tokens: str, inputs: tuple[str, ...], named: bool, model: Any, thread
     """
     if inputs and named:
         raise click.UsageError("--inputs cannot be combined with IN")
-    if Path(tokens).is_dir():
-        if inputs or named:
-            raise click.UsageError("an index has no inputs to compare; verify its token files instead")
-        _verify_index(tokens, model)
-        return
-    array = pyunitok.open(tokens, model=model)
-    assert array.manifest is not None  # open() requires one unless it gets a dtype
-    try:
-        tokenizer: Any = array.tokenizer
-    except (ModelFormatError, VocabularyError) as error:
-        if inputs or named or model:
-            raise
-        tokenizer = None
-        click.echo(f"note: ids are not checked: {error}", err=True)
-    total = array.ids.nbytes + array.ends.nbytes
-    checking = _Checking("checking", total)
-    with checking:
-        problems = verify_tokens(array, tokenizer, threads=threads, on_bytes=checking.on_bytes)
-    checked = f"{total:,} bytes of tokens checked, {checking.rate:,.0f} MB/s"
-    if not problems and (inputs or named):
-        # The format here is a placeholder: sources_of takes the formats from the manifest.
-        found = find(inputs, input_format="text") if inputs else None
-        sources = sources_of(array.manifest.inputs, found)
-        checking = _Checking("comparing", array.manifest.bytes)
+    if Path(tokens).is_dir() and (inputs or named):
+        raise click.UsageError("an index has no inputs to compare; verify its token files instead")
+    problems: list[str] = []
+    done = []
+    for check in checks(tokens, inputs or named, model=model, threads=threads):
+        if check.note:
+            click.echo(f"note: {check.note}", err=True)
+        checking = _Checking(check.label, check.n_bytes)
         with checking:
-            problem = verify_text(array, tokenizer, sources, threads=threads, on_bytes=checking.on_bytes)
-        problems = [problem] if problem else []
-        if abridged := sum(record.abridged for record in array.manifest.inputs):
-            skipped = f"skipped {count(abridged, 'input')} from which `duplicates --drop` removed text"
-            click.echo(f"note: {skipped}", err=True)
-        checked += f"; {checking.progress.bytes:,} bytes of text compared, {checking.rate:,.0f} MB/s"
-    _report(problems, f"{tokens}: {'damaged' if problems else 'intact'}; {checked}")
-
-
-def _report(problems: list[str], summary: str) -> None:
+            problems = check.run(checking.on_bytes)
+        rate = checking.progress.bytes / max(checking.seconds, 1e-9) / 1e6
+        done.append(check.summary.format(bytes=checking.progress.bytes, rate=rate))
+        if problems:
+            break
     for problem in problems:
         click.echo(f"error: {problem}", err=True)
-    click.echo(summary, err=True)
+    click.echo(f"{tokens}: {'damaged' if problems else 'intact'}; {'; '.join(done)}", err=True)
     if problems:
         raise SystemExit(1)
 
 
-def _verify_index(folder: str, model: Any) -> None:
-    opened = open_shards(folder, model=model)
-    total = bytes_to_check(opened)
-    checking = _Checking("checking", total)
-    with checking:
-        problems = verify_index(opened, on_bytes=checking.on_bytes)
-    counts = f"{count(len(opened.shards), 'shard')}, {total:,} bytes, {opened.manifest.tokens:,} tokens in order"
-    _report(problems, f"{folder}: damaged" if problems else f"{folder}: intact; {counts}")
-
-
 class _Checking(Meter):
-    """A Meter that several threads can update; rate is in MB/s."""
+    """A Meter that several threads can update."""
 
     def __init__(self, label: str, n_bytes: int) -> None:
         super().__init__(label)
@@ -108,7 +71,3 @@ class _Checking(Meter):
             self.progress.bytes += n
             self.progress.compressed += n
             self.show(self.progress)
-
-    @property
-    def rate(self) -> float:
-        return self.progress.bytes / max(self.seconds, 1e-9) / 1e6

@@ -1,19 +1,18 @@
-"""verify(): check whether a token file or an index is intact. Every file of an index is read once, in bounded memory.
-"""
+"""verify(): check whether a token file or an index is intact, reading every file once, in bounded memory."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import xxhash
 
 from pyunitok.corpus.inputs import find
 from pyunitok.disk.hashing import HASH_CHUNK_BYTES
-from pyunitok.errors import ModelFormatError, OutputError, VocabularyError
+from pyunitok.errors import ModelFormatError, OutputError, VocabularyError, count
 from pyunitok.index.manifest import ShardRecord, shard_name
 from pyunitok.index.shard import CHUNK, TOP_STEP, IndexShard, OpenIndex, open_shards, top_of
 from pyunitok.index.suffix import first_mismatch
@@ -46,24 +45,71 @@ def verify(
         if faults := pyunitok.verify("ids.u16", inputs=True):
             raise SystemExit("\\n".join(faults))
     """
+    for check in checks(path, inputs, model=model, threads=threads):
+        if faults := check.run(lambda _: None):
+            return faults
+    return []
+
+
+class Check(NamedTuple):
+    """A step of a verification.
+
+    label    names the step, for a progress bar
+    n_bytes  the sum of all calls to on_bytes
+    run      run(on_bytes) returns a sentence for each problem
+    summary  what was checked, with the fields {bytes} and {rate} (MB/s)
+    note     what is left out; may be empty
+    """
+
+    label: str
+    n_bytes: int
+    run: Callable[[Callable[[int], None]], list[str]]
+    summary: str
+    note: str = ""
+
+
+def checks(
+    path: StrPath, inputs: StrPath | Sequence[StrPath] | bool, *, model: Model, threads: int | None
+) -> Iterator[Check]:
+    """The steps of verify(). Each requires that those before it found no problems."""
     if Path(path).is_dir():
         if inputs:
             raise OutputError(f"{path} is an index, which has no inputs to compare; verify its token files instead")
-        return verify_index(open_shards(Path(path), model=given_model(model)))
+        index = open_shards(Path(path), model=given_model(model))
+        n_bytes = sum(array.nbytes for shard in index.shards for array in _arrays(shard).values())
+        shards = f"{count(len(index.shards), 'shard')}, {n_bytes:,} bytes, {index.manifest.tokens:,} tokens checked"
+        yield Check("checking", n_bytes, lambda on_bytes: verify_index(index, on_bytes=on_bytes), shards)
+        return
     array = open_tokens(path, model=model)
     tokenizer: Tokenizer | None = None
+    note = ""
     try:
         tokenizer = array.tokenizer
-    except (ModelFormatError, VocabularyError):
+    except (ModelFormatError, VocabularyError) as error:
         if inputs or model is not None:
             raise
-    faults = verify_tokens(array, tokenizer, threads=threads)
-    if faults or not inputs or tokenizer is None or array.manifest is None:
-        return faults
+        note = f"ids are not checked: {error}"
+    yield Check(
+        "checking", array.ids.nbytes + array.ends.nbytes,
+        lambda on_bytes: verify_tokens(array, tokenizer, threads=threads, on_bytes=on_bytes),
+        "{bytes:,} bytes of tokens checked, {rate:,.0f} MB/s", note,
+    )  # fmt: skip
+    if not inputs or tokenizer is None or array.manifest is None:
+        return
     names = None if inputs is True else [inputs] if isinstance(inputs, str | os.PathLike) else list(inputs)
+    # The format here is a placeholder: sources_of takes the formats from the manifest.
     found = None if names is None else find([os.fspath(name) for name in names], input_format="text")
-    fault = verify_text(array, tokenizer, sources_of(array.manifest.inputs, found), threads=threads)
-    return [fault] if fault else []
+    sources = sources_of(array.manifest.inputs, found)
+
+    def compare(on_bytes: Callable[[int], None]) -> list[str]:
+        fault = verify_text(array, tokenizer, sources, threads=threads, on_bytes=on_bytes)
+        return [fault] if fault else []
+
+    n_abridged = sum(record.abridged for record in array.manifest.inputs)
+    yield Check(
+        "comparing", array.manifest.bytes, compare, "{bytes:,} bytes of text compared, {rate:,.0f} MB/s",
+        f"skipped {count(n_abridged, 'input')} from which `duplicates --drop` removed text" if n_abridged else "",
+    )  # fmt: skip
 
 
 def verify_index(index: OpenIndex, *, on_bytes: Callable[[int], None] = lambda _: None) -> list[str]:
@@ -79,11 +125,6 @@ def verify_index(index: OpenIndex, *, on_bytes: Callable[[int], None] = lambda _
             if len(faults) == MAX_FAULTS:
                 return faults
     return faults
-
-
-def bytes_to_check(index: OpenIndex) -> int:
-    """The sum of all calls to on_bytes."""
-    return sum(array.nbytes for shard in index.shards for array in _arrays(shard).values())
 
 
 def _arrays(shard: IndexShard) -> dict[str, np.ndarray[Any, Any]]:
