@@ -42,6 +42,15 @@ class Sample:
         return asdict(self)
 
 
+def check(codec: Codec) -> None:
+    """OptionError for models that encode by the rules of a tokenizer.json."""
+    if codec.rules is not None:
+        raise OptionError(
+            "models of tokenizer.json support neither sampling nor n-best: use the SentencePiece model that they were"
+            " made from"
+        )
+
+
 def how(
     codec: Codec, alpha: float, seed: int | None, *, nbest: int = -1, method: str | None = None, source: int = 0,
     document: int = 0,
@@ -54,9 +63,8 @@ def how(
 
 def _checked(codec: Codec, method: str | None, alpha: float, seed: int, nbest: int) -> str:
     """The method to use."""
+    check(codec)
     kind = codec.model.kind
-    if codec.rules is not None:
-        raise OptionError("models of tokenizer.json cannot be sampled: use the SentencePiece model they were made from")
     if not kind.sampling:
         raise OptionError(f"{kind.title} models encode a text in one way only: there is nothing to sample")
     method = method or kind.sampling[0]
@@ -78,6 +86,7 @@ def _checked(codec: Codec, method: str | None, alpha: float, seed: int, nbest: i
 
 def nbest_spans(codec: Codec, data: bytes, n: int) -> list[c_scratch.Path]:
     """The n best paths as (int64[n, 4], score): id, begin and end in the text, end in the normalized text."""
+    check(codec)
     with codec.scratch() as scratch:
         return scratch.nbest(data, n)
 
@@ -119,16 +128,16 @@ class TokenizerSampling:
             return codec.encode(data)
         offsets, id_offsets = np.array([0, len(data)], np.int64), np.empty(2, np.int64)
         drawing = how(codec, alpha, seed, nbest=nbest, method=method, source=source, document=document)
-        room = c_scratch.capacity_for(len(data))
+        capacity = c_scratch.capacity_for(len(data))
         with codec.scratch() as scratch:
             while True:
-                ids: Ids = np.empty(room, codec.dtype)
+                ids: Ids = np.empty(capacity, codec.dtype)
                 try:
                     n = scratch.encode_batch(np.frombuffer(data, np.uint8), offsets, ids, id_offsets, sampling=drawing)
                     sampled: Ids = ids[:n].copy()
                     return sampled
                 except library.CapacityError:
-                    room *= 2
+                    capacity *= 2
 
     def nbest(self, text: str | bytes, n: int, *, scores: bool = False) -> list[Any]:
         """The ids of the n best ways to cut the text into pieces, best first; with `scores`, pairs (ids, score).
@@ -159,5 +168,6 @@ class TokenizerSampling:
 
     def entropy(self, text: str | bytes, *, alpha: float) -> float:
         """Of p ~ exp(alpha * score) over all ways to cut the text, in nats; SentencePiece's Unigram models."""
+        check(self.codec)
         with self.codec.scratch() as scratch:
             return scratch.entropy(as_bytes(text), alpha)

@@ -23,7 +23,7 @@ import numpy as np
 from pyunitok._c import library
 from pyunitok._c.kinds import KINDS
 from pyunitok.disk.outfile import check_target, write_whole
-from pyunitok.errors import ModelFormatError, OutputError, VocabularyError
+from pyunitok.errors import OutputError, VocabularyError
 from pyunitok.vocab import byte_level, bytepiece, known, native, open_model, rwkv, sentencepiece, sentencepiece_proto
 from pyunitok.vocab.huggingface import file, writer
 from pyunitok.vocab.vocabulary import BYTE, CONTROL, UNKNOWN, UNUSED, Vocabulary
@@ -71,8 +71,6 @@ def convert(
     if to not in FORMATS:
         raise ValueError(f"to must be one of {', '.join(FORMATS)}, not {to!r}")
     path = known.locate(source)
-    if not path.is_file():
-        raise ModelFormatError(f"there is no model file {os.fspath(source)!r}; name a file, unitok-v1 or rwkv-world")
     check_target(Path(target), overwrite=overwrite)
     if Path(target).exists() and path.samefile(target):
         raise OutputError(f"{os.fspath(target)} is also the source; name another file")

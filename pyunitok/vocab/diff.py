@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any
 
 from pyunitok.packed import Packed
 from pyunitok.vocab.lists import escape
+from pyunitok.vocab.vocabulary import split
 
 
 @dataclass(frozen=True)
@@ -54,8 +54,8 @@ def _only(these: dict[bytes, list[int]], others: Iterable[bytes]) -> list[tuple[
 
 
 def _ids_by_piece(pieces: Packed) -> dict[bytes, list[int]]:
-    data, ret = pieces.data.tobytes(), dict[bytes, list[int]]()
-    for id_, (begin, end) in enumerate(pairwise(pieces.offsets.tolist())):
-        if begin < end:
-            ret.setdefault(data[begin:end], []).append(id_)
+    ret: dict[bytes, list[int]] = {}
+    for id_, piece in enumerate(split(pieces.data, pieces.offsets)):
+        if piece:
+            ret.setdefault(piece, []).append(id_)
     return ret

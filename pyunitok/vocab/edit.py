@@ -22,7 +22,7 @@ from pyunitok._c import library
 from pyunitok._c import model as c_model
 from pyunitok._c.kinds import KINDS
 from pyunitok.disk.outfile import check_folder, check_target, write_whole
-from pyunitok.errors import ModelFormatError, OptionError, OutputError, VocabularyError
+from pyunitok.errors import OptionError, OutputError, VocabularyError
 from pyunitok.vocab import known, native, open_model, rwkv
 from pyunitok.vocab.lists import PieceList, escape
 from pyunitok.vocab.vocabulary import About, Vocabulary
@@ -154,17 +154,9 @@ def check_greedy(vocabulary: Vocabulary) -> None:
 # ---------------------------------------------------------------------------------------------------- files ----
 
 
-def locate(base: str | os.PathLike[str]) -> Path:
-    """See known.locate()."""
-    return known.locate(base)
-
-
 def read(base: str | os.PathLike[str]) -> tuple[Vocabulary, c_model.Model, About]:
     """Read a vocabulary to edit."""
-    path = locate(base)
-    if not path.is_file():
-        raise ModelFormatError(f"there is no model file {os.fspath(base)!r}; name a file, unitok-v1 or rwkv-world")
-    model, about = open_model(path)
+    model, about = open_model(known.locate(base))
     vocabulary = Vocabulary.of(model, about)
     check_greedy(vocabulary)
     return vocabulary, model, about
@@ -188,7 +180,7 @@ def check_out(base: str | os.PathLike[str], out: str | os.PathLike[str], *, over
     """OutputError if the result cannot be written there. Call it before any work."""
     check_target(Path(out), overwrite=overwrite)
     check_folder(Path(out))
-    if Path(out).exists() and locate(base).samefile(out):
+    if Path(out).exists() and known.locate(base).samefile(out):
         raise OutputError(f"{os.fspath(out)} is also the base; name another file")
 
 

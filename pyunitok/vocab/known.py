@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from pyunitok.errors import ModelFormatError
 from pyunitok.vocab import rwkv
 
 DEFAULT = "unitok-v1"
@@ -24,5 +25,8 @@ def find(name: str | os.PathLike[str]) -> Path | None:
 
 
 def locate(model: str | os.PathLike[str]) -> Path:
-    """The file of a model that is given by path or by one of NAMES."""
-    return find(model) or Path(model)
+    """The file of a model that is given by path or by one of NAMES. ModelFormatError if it does not exist."""
+    path = find(model) or Path(model)
+    if not path.is_file():
+        raise ModelFormatError(f"there is no model file {os.fspath(model)!r}; name a file, {' or '.join(NAMES)}")
+    return path

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import pairwise
 from typing import Any
 
 from pyunitok.errors import OptionError
 from pyunitok.packed import Packed
-from pyunitok.vocab import scripts
+from pyunitok.vocab import scripts, utf8
+from pyunitok.vocab.vocabulary import split
 
 MAX_SECONDS = 1  # timeout for matching one piece, because some patterns take exponential time
 
@@ -27,10 +27,9 @@ def select(
     """
     wanted = [_compiled(pattern)] if pattern is not None else []
     wanted += [scripts.characters(script)] if script else []
-    data, found = pieces.data.tobytes(), []
-    for id_, (begin, end) in enumerate(pairwise(pieces.offsets.tolist())):
-        piece = data[begin:end]
-        if len(piece) < max(1, min_bytes) or (not_utf8 and _is_utf8(piece)):
+    found = []
+    for id_, piece in enumerate(split(pieces.data, pieces.offsets)):
+        if len(piece) < max(1, min_bytes) or (not_utf8 and utf8.is_valid(piece)):
             continue
         text = piece.decode("utf-8", "replace") if wanted else ""
         try:
@@ -49,11 +48,3 @@ def _compiled(pattern: str) -> Any:
         return regex.compile(pattern)
     except regex.error as error:
         raise OptionError(f"{pattern!r} is not a regular expression: {error}") from None
-
-
-def _is_utf8(piece: bytes) -> bool:
-    try:
-        piece.decode()
-    except UnicodeDecodeError:
-        return False
-    return True

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import re
+from typing import Any
 
 _ESCAPED = re.compile("[\udc00-\udcff]")
 _ESCAPED_ASCII = re.compile("[\udc00-\udc7f]")
@@ -27,6 +29,22 @@ def replaced(data: bytes) -> str:
 
 def replace_escapes(text: str) -> str:
     return text if text.isascii() else _ESCAPED.sub("\ufffd", text)
+
+
+def is_valid(data: bytes) -> bool:
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def json_bytes(value: Any, indent: int | None = None) -> bytes:
+    """JSON as UTF-8. All non-ASCII characters are escaped if there is a lone surrogate, which UTF-8 cannot encode."""
+    try:
+        return json.dumps(value, ensure_ascii=False, indent=indent).encode()
+    except UnicodeEncodeError:
+        return json.dumps(value, indent=indent).encode()
 
 
 def shown(data: bytes) -> str:

@@ -66,7 +66,7 @@ class Engine:
         data, offsets = self.model.packed
         starts = data[offsets[:-1]]
         has_split_character = ((starts & 0xC0) == 0x80).any()
-        return not has_split_character and _is_utf8(data.tobytes()) and _is_utf8(self.model.unk_surface)
+        return not has_split_character and utf8.is_valid(data.tobytes()) and utf8.is_valid(self.model.unk_surface)
 
     def type_of(self, id_: int) -> int:
         return self.types[id_] if 0 <= id_ < len(self.types) else _NO_PIECE
@@ -321,17 +321,9 @@ class Engine:
         return normalized, offsets.tolist()
 
 
-def _is_utf8(data: bytes) -> bool:
-    try:
-        data.decode()
-    except UnicodeDecodeError:
-        return False
-    return True
-
-
 def replace_invalid(text: bytes) -> bytes:
     """Replace each invalid byte by U+FFFD, because byte pieces may spell invalid UTF-8."""
-    return text if text.isascii() or _is_utf8(text) else utf8.replaced(text).encode()
+    return text if text.isascii() or utf8.is_valid(text) else utf8.replaced(text).encode()
 
 
 def _unavailable(what: str, model: sentencepiece.SentencePieceModel) -> RuntimeError:

@@ -14,31 +14,10 @@ import numpy as np
 from pyunitok.compat.sentencepiece.engine import SPACE, Engine, replace_invalid
 from pyunitok.compat.sentencepiece.text import EncodedText, Token
 from pyunitok.packed import Offsets, Packed
+from pyunitok.vocab import utf8
 from pyunitok.vocab.vocabulary import BYTE, CONTROL
 
-REPLACEMENT = "\ufffd".encode()
 Pieces = Sequence[tuple[bytes, int]]  # a piece and its id, which is the unknown id for other pieces
-
-
-def characters(data: bytes) -> list[bytes]:
-    """Split bytes into characters and single invalid bytes."""
-    ret, at = [], 0
-    while at < len(data):
-        for n_bytes in range(1, 5):
-            try:
-                data[at : at + n_bytes].decode()
-            except UnicodeDecodeError:
-                continue
-            break
-        else:
-            n_bytes = 1
-        ret.append(data[at : at + n_bytes])
-        at += n_bytes
-    return ret
-
-
-def _is_text(character: bytes) -> bool:
-    return len(character) > 1 or character < b"\x80"
 
 
 def _unspace(piece: bytes) -> bytes:
@@ -72,14 +51,11 @@ def _decode(engine: Engine, pieces: Pieces) -> bytes:
     text, spelled, at_start = b"", b"", True
     model, strips, removes = engine.model, engine.strips_space, engine.removes_spaces
 
-    def flush() -> bytes:
-        return b"".join(c if _is_text(c) else REPLACEMENT for c in characters(spelled))
-
     for piece, id_ in pieces:
         if engine.type_of(id_) == BYTE:
             spelled += bytes([int(piece[3:5], 16)])
             continue
-        text, spelled = text + flush(), b""
+        text, spelled = text + replace_invalid(spelled), b""
         at_start = at_start and not text
         if engine.type_of(id_) == CONTROL:
             continue
@@ -90,7 +66,7 @@ def _decode(engine: Engine, pieces: Pieces) -> bytes:
         else:
             text += _unspace(rest)
         at_start = at_start and not has_stripped and not text
-    return engine.denormalize(text + flush())
+    return engine.denormalize(text + replace_invalid(spelled))
 
 
 def decode_text(engine: Engine, pieces: Pieces) -> EncodedText:
@@ -105,11 +81,11 @@ def decode_text(engine: Engine, pieces: Pieces) -> EncodedText:
 
     def flush() -> None:
         at = 0
-        for character in characters(bytes(int(piece[3:5], 16) for piece, _ in spelled)):
-            for _ in character[1:]:
+        for character in utf8.escaped(bytes(int(piece[3:5], 16) for piece, _ in spelled)):
+            for _ in utf8.unescaped(character)[1:]:
                 put(*spelled[at], b"")
                 at += 1
-            put(*spelled[at], character if _is_text(character) else REPLACEMENT)
+            put(*spelled[at], utf8.replace_escapes(character).encode())
             at += 1
         spelled.clear()
 

@@ -10,7 +10,7 @@ import numpy as np
 from pyunitok._c import library
 from pyunitok._c import model as c_model
 from pyunitok._c import scratch as c_scratch
-from pyunitok.errors import InputError, UnitokError
+from pyunitok.errors import InputError
 from pyunitok.packed import Bytes, Ids, Offsets
 
 
@@ -52,10 +52,6 @@ class TextRules(Protocol):
         """The text, with each invalid byte as U+FFFD."""
 
 
-def _no_sampling() -> UnitokError:
-    return UnitokError("tokenizer.json models support neither sampling nor n-best; use the SentencePiece model")
-
-
 class RulesScratch(c_scratch.Scratch):
     """Encodes by TextRules, or by C alone if the rules allow it."""
 
@@ -89,25 +85,13 @@ class RulesScratch(c_scratch.Scratch):
     def encode_spans(self, text: bytes) -> Offsets:
         return self._rules.spans(text)
 
-    def nbest(self, text: bytes, n: int) -> list[c_scratch.Path]:
-        raise _no_sampling()
-
-    def sample_paths(
-        self, text: bytes, n: int, sampling: Any, *, distinct: bool, include_best: bool
-    ) -> list[c_scratch.Path]:
-        raise _no_sampling()
-
-    def entropy(self, text: bytes, alpha: float) -> float:
-        raise _no_sampling()
-
     def encode_batch(
         self, data: Bytes, offsets: Offsets, ids: Ids, id_offsets: Offsets, *,
         eod_id: int = -1, open_start: bool = False, open_end: bool = False, state: c_scratch.State | None = None,
         sampling: Any = None, documents: Offsets | None = None, prepared: bool = False,
     ) -> int:  # fmt: skip
         """The attribute `document` of an InputError is the index of the document in the batch."""
-        if sampling is not None:
-            raise _no_sampling()
+        assert sampling is None  # sampling.check() rejects it
         if open_start or open_end:
             raise ValueError("this model requires complete documents")
         if self._rules.is_plain(data, offsets):

@@ -7,7 +7,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from math import inf, nextafter
 from typing import Any
@@ -15,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from pyunitok._c.library import MODEL_FLAGS
-from pyunitok.vocab import byte_level
+from pyunitok.vocab import byte_level, utf8
 from pyunitok.vocab.vocabulary import CONTROL, Vocabulary
 
 # Splits texts into words, because the BPE of `tokenizers` is slow for long segments.
@@ -64,15 +63,7 @@ def write(vocabulary: Vocabulary) -> bytes:
             more = {token["id"] for token in document["added_tokens"]}
             own = {id_: name for id_, name, c in zip(ids, names, is_control, strict=True) if not (c and id_ in more)}
     model = (_bpe if has_merges else _unigram)(vocabulary, own)
-    return json.dumps(document | {"model": model}, ensure_ascii=not _is_utf8(document), indent=1).encode()
-
-
-def _is_utf8(document: Any) -> bool:
-    """Whether no string has a lone surrogate, which JSON must escape."""
-    try:
-        return bool(json.dumps(document, ensure_ascii=False).encode())
-    except UnicodeEncodeError:
-        return False
+    return utf8.json_bytes(document | {"model": model}, indent=1)
 
 
 def _has(vocabulary: Vocabulary, flag: str) -> bool:
