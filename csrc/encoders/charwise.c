@@ -8,9 +8,10 @@
 #include "ground/grow.h"
 #include "ground/pick.h"
 #include "ground/utf8.h"
+#include "structures/double_array.h"
 
-#define LEAST_SHARE 8 /* one piece in 8 must join characters of three bytes */
-#define NODES_MAX 0x7FFFFFFF
+#define LEAST_SHARE 8    /* one piece in 8 must join characters of three bytes */
+#define SLOTS_PER_NODE 8 /* at most; real vocabularies need fewer than 2 */
 
 /* -------------------------------------------------------------------------------- Building ---- */
 
@@ -18,8 +19,7 @@
  * common. */
 typedef struct inner {
     int64_t first, last;
-    int32_t n_bytes, n_children;
-    uint32_t base;
+    int32_t n_bytes;
     uint16_t children; /* of charwise_node */
 } inner;
 
@@ -27,9 +27,10 @@ typedef struct builder {
     const charwise_pieces *pieces;
     charwise *charwise;
     inner *inners;
-    int64_t n_inners, inners_capacity;
-    uint64_t *used, *used_bases; /* bit sets */
-    int64_t n_words;
+    uint16_t *labels; /* of inner node k: labels[offsets[k]..offsets[k + 1]); the root has none */
+    int64_t *offsets;
+    uint32_t *bases; /* [0..n_inners) */
+    int64_t n_inners, inners_capacity, n_labels, labels_capacity, offsets_capacity;
 } builder;
 
 /* Counts the characters in counts[0..0x10FFFF]. Returns whether the table is useful and can be
@@ -114,99 +115,47 @@ static group next_group(const builder *b, const inner *node, int64_t at)
     return g;
 }
 
-/* Lists the nodes with children, the root first, parents before children, in the order of the
- * pieces; 0 when memory is short. */
+/* Lists the nodes with children and their labels, the root first, parents before children, in the
+ * order of the pieces; 0 when memory is short. */
 static int list_inners(builder *b)
 {
     if (!grow(&b->inners, b->n_inners, &b->inners_capacity, sizeof *b->inners)) return 0;
-    b->inners[b->n_inners++] = (inner){0, b->pieces->n_pieces, 0, 0, 0, 0};
+    b->inners[b->n_inners++] = (inner){0, b->pieces->n_pieces, 0, 0};
     for (int64_t k = 0; k < b->n_inners; k++) {
         inner node = b->inners[k];
-        for (int64_t at = node.first; at < node.last; node.n_children++) {
+        if (!grow(&b->offsets, k + 1, &b->offsets_capacity, sizeof *b->offsets)) return 0;
+        b->offsets[k] = b->n_labels;
+        for (int64_t at = node.first; at < node.last;) {
             group g = next_group(b, &node, at);
             at = g.last;
             node.children |= (uint16_t)(1 << (g.number & 15));
+            if (!grow(&b->labels, b->n_labels, &b->labels_capacity, sizeof *b->labels)) return 0;
+            if (k) b->labels[b->n_labels++] = (uint16_t)g.number;
             if (g.first == g.last) continue;
             if (!grow(&b->inners, b->n_inners, &b->inners_capacity, sizeof *b->inners)) return 0;
-            b->inners[b->n_inners++] = (inner){g.first, g.last, g.n_bytes, 0, 0, 0};
+            b->inners[b->n_inners++] = (inner){g.first, g.last, g.n_bytes, 0};
         }
-        b->inners[k].n_children = node.n_children;
         b->inners[k].children = node.children;
+        b->offsets[k + 1] = b->n_labels;
     }
     return 1;
 }
 
-/* Grows the bit sets to include word w; 0 when memory is short. */
-static int reserve_words(builder *b, int64_t w)
-{
-    int64_t wanted = w + 2 + (UINT16_MAX + 1) / 64, n_words = wanted + wanted / 2;
-    if (wanted <= b->n_words) return 1;
-    uint64_t *used = mem_realloc(b->used, (size_t)n_words * sizeof *used);
-    if (used) b->used = used;
-    uint64_t *used_bases = mem_realloc(b->used_bases, (size_t)n_words * sizeof *used_bases);
-    if (used_bases) b->used_bases = used_bases;
-    if (!used || !used_bases) return 0;
-    memset(used + b->n_words, 0, (size_t)(n_words - b->n_words) * sizeof *used);
-    memset(used_bases + b->n_words, 0, (size_t)(n_words - b->n_words) * sizeof *used_bases);
-    if (b->n_words == 0) used_bases[0] = 1; /* base 0 marks nodes without children */
-    b->n_words = n_words;
-    return 1;
-}
-
-INLINE uint64_t bits_from(const uint64_t *words, int64_t bit)
-{
-    int shift = (int)(bit & 63);
-    return words[bit >> 6] >> shift | (words[(bit >> 6) + 1] << 1) << (63 - shift);
-}
-
-/* Finds the first base from word *io_from on at which all numbers are free, testing 64 bases at a
- * time. After a long search, *io_from advances, so that the total search stays linear in practice.
- * 0 when memory is short. */
-static uint32_t find_base(builder *b, const uint16_t *numbers, int64_t n, int64_t *io_from)
-{
-    for (int64_t w = *io_from; w < NODES_MAX / 64 && reserve_words(b, w); w++) {
-        uint64_t taken = b->used_bases[w];
-        for (int64_t k = 0; k < n && taken != UINT64_MAX; k++)
-            taken |= bits_from(b->used, w * 64 + numbers[k]);
-        if (taken == UINT64_MAX) continue;
-        if (w - *io_from > 32) *io_from += (w - *io_from) / 2;
-        uint32_t base = (uint32_t)(w * 64 + lowest_bit(~taken));
-        b->used_bases[w] |= UINT64_C(1) << (base & 63);
-        for (int64_t k = 0; k < n; k++)
-            b->used[(base + numbers[k]) >> 6] |= UINT64_C(1) << ((base + numbers[k]) & 63);
-        return base;
-    }
-    return 0;
-}
-
-/* Assigns bases to the inner nodes, those with most children first; 0 when memory is short. */
+/* Assigns bases to the inner nodes but the root, whose children have a table of their own. Returns
+ * the same values as double_array_place. */
 static int place(builder *b)
 {
-    charwise *c = b->charwise;
-    uint16_t *numbers = mem_alloc((size_t)c->n_numbers * sizeof *numbers);
-    int64_t highest = 0;
-    int ok = numbers != NULL;
-    for (int64_t most = UINT16_MAX, least = 64; ok && most > 0;
-         most = least - 1, least = (least + 1) / 2) {
-        /* start from the front for each size: smaller nodes fit into gaps */
-        int64_t from = 0;
-        for (int64_t k = 1; k < b->n_inners && ok; k++) {
-            inner *node = &b->inners[k];
-            int64_t n = 0;
-            if (node->n_children < least || node->n_children > most) continue;
-            for (int64_t at = node->first; at < node->last;) {
-                group g = next_group(b, node, at);
-                numbers[n++] = (uint16_t)g.number;
-                at = g.last;
-            }
-            node->base = find_base(b, numbers, n, &from);
-            ok = node->base != 0;
-            if (node->base > highest) highest = node->base;
-        }
-    }
-    mem_free(numbers);
-    c->n_nodes = highest + c->n_numbers; /* every number is valid after every base */
-    return ok;
+    int64_t max_slots = SLOTS_PER_NODE * b->n_labels + 2 * UINT16_MAX, n_slots, highest = 0;
+    b->bases = mem_alloc((size_t)b->n_inners * sizeof *b->bases);
+    if (!b->bases) return 0;
+    int status = double_array_place(b->labels, b->offsets, b->n_inners, 0, max_slots, b->bases,
+                                    &n_slots);
+    if (status <= 0) return status;
+    for (int64_t k = 0; k < b->n_inners; k++)
+        if (b->bases[k] > highest) highest = b->bases[k];
+    /* every number is valid after every base */
+    b->charwise->n_nodes = highest + b->charwise->n_numbers;
+    return 1;
 }
 
 /* Fills the nodes and the table of first characters; 0 when memory is short. */
@@ -228,12 +177,12 @@ static int fill(builder *b)
             n_chars += !is_continuation(p->bytes[p->offsets[node->first] + i]);
         for (int64_t at = node->first; at < node->last;) {
             group g = next_group(b, node, at);
-            charwise_node *made = k ? &c->nodes[node->base + g.number] : &c->firsts[g.number];
+            charwise_node *made = k ? &c->nodes[b->bases[k] + g.number] : &c->firsts[g.number];
             at = g.last;
             made->label = (uint16_t)g.number;
             if (g.first < g.last) {
                 made->children = b->inners[child].children;
-                made->base = b->inners[child++].base;
+                made->base = b->bases[child++];
             }
             if (g.piece < 0) continue;
             made->score = p->scores[g.piece + 1];
@@ -255,9 +204,11 @@ int charwise_new(const charwise_pieces *pieces, charwise **ret)
     int status = c && counts;
     if (status && !count_chars(&b, counts)) status = -1;
     if (status > 0) status = number_chars(c, counts);
-    if (status > 0) status = list_inners(&b) && place(&b) && fill(&b);
-    mem_free(b.used_bases);
-    mem_free(b.used);
+    if (status > 0) status = list_inners(&b) ? place(&b) : 0;
+    if (status > 0) status = fill(&b);
+    mem_free(b.bases);
+    mem_free(b.offsets);
+    mem_free(b.labels);
     mem_free(b.inners);
     mem_free(counts);
     if (status > 0) *ret = c;

@@ -3,10 +3,8 @@
  * 1. Check that the vocabulary follows the rules and that an id is unused.
  * 2. From each unit in which a piece ends, climb to the root by characters. Every unit on the way
  *    is a node.
- * 3. Store the children of each node next to each other.
- * 4. Place the nodes with most children first, each at a base where its children fit; nodes with
- *    one child fill the holes.
- * 5. Write the units from the root down, so that each knows the longest piece above it.
+ * 3. Store the children of each node next to each other, and place them (double_array.h).
+ * 4. Write the units from the root down, so that each knows the longest piece above it.
  *
  * Nodes are identified by their units in the trie. The trie never uses its first units, so 1 stands
  * for the root. */
@@ -14,27 +12,27 @@
 
 #include "ground/alloc.h"
 #include "ground/utf8.h"
+#include "structures/double_array.h"
 
 #define ROOT 1u
-#define SLOTS_PER_WORD 64
-#define TRIES_PER_NODE 256    /* on average; real vocabularies need about 2 */
-#define TRIES_BEFORE_MOVING 8 /* leaves holes for nodes with one child */
-
 typedef struct node {
     uint32_t parent; /* 0: not a node */
-    uint32_t base;   /* of its children; 0: none */
-    uint32_t first;  /* children[first .. first + n_children - 1] */
     uint16_t symbol;
-    uint16_t n_children;
 } node;
 
 typedef struct builder {
     const trie *trie;
     uint32_t *owners; /* [n_units], by base: the node whose children are there; 0: none */
     node *nodes;      /* [n_units] */
-    uint32_t *children, *order;
-    uint64_t *used, *taken; /* bit sets of slots: has a unit; is a base */
-    int64_t n_nodes, n_parents, n_slots, last;
+    /* [n_units]: where the children of a node are placed; 0: it has none */
+    uint32_t *bases;
+    /* [n_units + 2]: the children of a node are children[offsets[node]..offsets[node + 1]), and
+     * their symbols are at the same places. While nodes are counted, a node's count is two places
+     * later; see put_children. */
+    int64_t *offsets;
+    uint32_t *children;
+    uint16_t *symbols;
+    int64_t n_nodes, n_slots;
 } builder;
 
 INLINE uint32_t unit_above(const builder *b, uint32_t at)
@@ -43,16 +41,6 @@ INLINE uint32_t unit_above(const builder *b, uint32_t at)
 }
 
 INLINE int is_used(uint64_t unit) { return (unit & 0x100) != 0; }
-
-INLINE int has_bit(const uint64_t *bits, int64_t k)
-{
-    return (int)(bits[k / SLOTS_PER_WORD] >> (k % SLOTS_PER_WORD)) & 1;
-}
-
-INLINE void set_bit(uint64_t *bits, int64_t k)
-{
-    bits[k / SLOTS_PER_WORD] |= 1ULL << (k % SLOTS_PER_WORD);
-}
 
 /* ------------------------------------------------------------------------ 1. fit, 2. nodes ---- */
 
@@ -156,110 +144,55 @@ static void find_nodes(builder *b)
             uint32_t parent = climb(b, at, &b->nodes[at].symbol);
             b->nodes[at].parent = parent;
             if (!parent) break;
-            b->nodes[parent].n_children++;
+            b->offsets[parent + 2]++;
             b->n_nodes++;
             at = parent;
         }
     }
 }
 
-/* ------------------------------------------------------------------ 3. children, 4. layout ---- */
+/* -------------------------------------------------------------------------- 3. the layout ---- */
 
-#define COUNTS 256
+INLINE int64_t n_children(const builder *b, uint32_t at)
+{
+    return b->offsets[at + 1] - b->offsets[at];
+}
 
+/* Turns counts into offsets. offsets[node + 1] begins as the first place of the node's children and
+ * moves to the place after the last, where those of the next node begin. */
 static void put_children(builder *b)
 {
-    uint32_t first = 0;
-    for (int64_t i = ROOT; i < b->trie->n_units; i++) {
-        node *n = &b->nodes[i];
-        n->first = first;
-        first += n->n_children;
-        n->n_children = 0; /* counted again below */
-    }
-    for (int64_t i = TRIE_BLOCK; i < b->trie->n_units; i++) {
+    int64_t n_units = b->trie->n_units;
+    for (int64_t i = 0; i <= n_units; i++) b->offsets[i + 1] += b->offsets[i];
+    for (int64_t i = TRIE_BLOCK; i < n_units; i++) {
         if (!b->nodes[i].parent) continue;
-        node *parent = &b->nodes[b->nodes[i].parent];
-        b->children[parent->first + parent->n_children++] = (uint32_t)i;
+        int64_t at = b->offsets[b->nodes[i].parent + 1]++;
+        b->children[at] = (uint32_t)i;
+        b->symbols[at] = b->nodes[i].symbol;
     }
 }
 
-INLINE int count_class(const node *n) { return n->n_children < COUNTS ? n->n_children : COUNTS; }
-
-/* Fills `order` with the nodes that have children, except the root, most children first. */
-static void put_parents(builder *b)
+/* Places all nodes but the root, whose children are at the start of the array. Returns the same
+ * values as double_array_place. */
+static int place(builder *b)
 {
-    int64_t starts[COUNTS + 1] = {0};
-    for (int64_t i = TRIE_BLOCK; i < b->trie->n_units; i++) starts[count_class(&b->nodes[i])]++;
-    for (int k = COUNTS; k > 0; k--) {
-        int64_t n = starts[k];
-        starts[k] = b->n_parents;
-        b->n_parents += n;
-    }
-    for (int64_t i = TRIE_BLOCK; i < b->trie->n_units; i++)
-        if (b->nodes[i].n_children) b->order[starts[count_class(&b->nodes[i])]++] = (uint32_t)i;
+    int64_t max_slots = 2 * CHAR_SYMBOLS + 2 * b->n_nodes;
+    if (max_slots + CHAR_SYMBOLS >= 1 << (64 - CHAR_BASE_SHIFT)) return -1;
+    b->bases[ROOT] = 0;
+    return double_array_place(b->symbols, b->offsets + TRIE_BLOCK, b->trie->n_units - TRIE_BLOCK,
+                              CHAR_SYMBOLS, max_slots, b->bases + TRIE_BLOCK, &b->n_slots);
 }
 
-/* The first slot from `at` on without a unit, or n_slots. */
-static int64_t free_slot(const builder *b, int64_t at)
-{
-    for (int64_t w = at / SLOTS_PER_WORD; w * SLOTS_PER_WORD < b->n_slots; w++) {
-        uint64_t bits = ~b->used[w];
-        if (w == at / SLOTS_PER_WORD) bits &= ~0ULL << (at % SLOTS_PER_WORD);
-        if (bits) return w * SLOTS_PER_WORD + lowest_bit(bits);
-    }
-    return b->n_slots;
-}
-
-static int fits(const builder *b, const node *n, int64_t base)
-{
-    if (has_bit(b->taken, base)) return 0;
-    for (int k = 0; k < n->n_children; k++)
-        if (has_bit(b->used, base + b->nodes[b->children[n->first + k]].symbol)) return 0;
-    return 1;
-}
-
-/* Finds a base for each node; 0 if that takes too long or too much memory. */
-static int lay_out(builder *b)
-{
-    int64_t n_left = TRIES_PER_NODE * b->n_nodes, from = CHAR_SYMBOLS;
-    for (int64_t k = 0; k < b->n_parents; k++) {
-        node *n = &b->nodes[b->order[k]];
-        int64_t lowest = CHAR_SYMBOLS, n_tries = 0, slot, is_alone = n->n_children == 1;
-        for (int c = 0; c < n->n_children; c++) {
-            int64_t symbol = b->nodes[b->children[n->first + c]].symbol;
-            if (symbol < lowest) lowest = symbol;
-        }
-        if (is_alone && b->nodes[b->order[k - (k > 0)]].n_children != 1) from = CHAR_SYMBOLS;
-        for (slot = free_slot(b, from); slot + CHAR_SYMBOLS < b->n_slots;
-             slot = free_slot(b, slot + 1)) {
-            n_tries++;
-            if (fits(b, n, slot - lowest)) break;
-        }
-        n_left -= n_tries;
-        if (n_left < 0 || slot + CHAR_SYMBOLS >= b->n_slots) return 0;
-        if (n_tries > TRIES_BEFORE_MOVING) from = slot;
-        n->base = (uint32_t)(slot - lowest);
-        set_bit(b->taken, n->base);
-        for (int c = 0; c < n->n_children; c++) {
-            int64_t to = n->base + b->nodes[b->children[n->first + c]].symbol;
-            set_bit(b->used, to);
-            if (to > b->last) b->last = to;
-        }
-    }
-    return 1;
-}
-
-/* -------------------------------------------------------------------------------- 5. units ---- */
+/* -------------------------------------------------------------------------------- 4. units ---- */
 
 /* The unit of a node; `above` is its parent's unit. */
 static uint64_t unit_of(const builder *b, uint32_t at, uint64_t above)
 {
-    const node *n = &b->nodes[at];
     uint32_t value = unit_value(b->trie->units[at]);
     uint64_t longest = above & ((1ULL << CHAR_BASE_SHIFT) - (1 << CHAR_ID_SHIFT));
     if (value) longest = (uint64_t)(value - 1) << CHAR_ID_SHIFT;
     else longest += 1ULL << CHAR_BACK_SHIFT;
-    return (uint64_t)n->base << CHAR_BASE_SHIFT | longest | n->symbol;
+    return (uint64_t)b->bases[at] << CHAR_BASE_SHIFT | longest | b->nodes[at].symbol;
 }
 
 /* Writes the root's children, including symbols that are not nodes. */
@@ -270,42 +203,35 @@ static void write_first(const builder *b, lanes *l)
         if (code_point_bytes(symbol) == 1) id = (uint16_t)(b->trie->singles[symbol & 0xFF] - 1);
         l->units[symbol] = id << CHAR_ID_SHIFT | CHAR_NO_SYMBOL;
     }
-    const node *root = &b->nodes[ROOT];
-    for (int c = 0; c < root->n_children; c++) {
-        uint32_t at = b->children[root->first + c];
-        const node *n = &b->nodes[at];
-        uint64_t id = unit_value(b->trie->units[at])
-                          ? (uint64_t)(unit_value(b->trie->units[at]) - 1) << CHAR_ID_SHIFT
-                          : l->units[n->symbol] & 0xFFFF0000;
-        l->units[n->symbol] = (uint64_t)n->base << CHAR_BASE_SHIFT | id | CHAR_NO_SYMBOL;
+    for (int64_t k = b->offsets[ROOT]; k < b->offsets[ROOT + 1]; k++) {
+        uint32_t at = b->children[k], value = unit_value(b->trie->units[at]);
+        uint64_t *unit = &l->units[b->symbols[k]],
+                 id = value ? (uint64_t)(value - 1) << CHAR_ID_SHIFT : *unit & 0xFFFF0000;
+        *unit = (uint64_t)b->bases[at] << CHAR_BASE_SHIFT | id | CHAR_NO_SYMBOL;
     }
 }
 
-/* Writes all other units, from the root down. Uses b->order as work space. */
+/* Writes all other units, from the root down. Uses b->owners as work space. */
 static void write_units(const builder *b, lanes *l)
 {
-    uint32_t *stack = b->order;
+    uint32_t *stack = b->owners;
     int64_t n_stack = 0;
     for (int64_t i = CHAR_SYMBOLS; i < l->n_units; i++) l->units[i] = CHAR_NO_SYMBOL;
-    for (int c = 0; c < b->nodes[ROOT].n_children; c++) {
-        uint32_t at = b->children[b->nodes[ROOT].first + c];
-        if (b->nodes[at].n_children) stack[n_stack++] = at;
-    }
+    for (int64_t k = b->offsets[ROOT]; k < b->offsets[ROOT + 1]; k++)
+        if (n_children(b, b->children[k])) stack[n_stack++] = b->children[k];
     while (n_stack > 0) {
-        uint32_t at = stack[--n_stack];
-        const node *n = &b->nodes[at];
-        uint32_t unit = n->parent == ROOT ? n->symbol : b->nodes[n->parent].base + n->symbol;
-        for (int c = 0; c < n->n_children; c++) {
-            uint32_t child = b->children[n->first + c];
-            l->units[n->base + b->nodes[child].symbol] = unit_of(b, child, l->units[unit]);
-            if (b->nodes[child].n_children) stack[n_stack++] = child;
+        uint32_t at = stack[--n_stack], parent = b->nodes[at].parent;
+        uint64_t above = l->units[b->bases[parent] + b->nodes[at].symbol];
+        for (int64_t k = b->offsets[at]; k < b->offsets[at + 1]; k++) {
+            l->units[b->bases[at] + b->symbols[k]] = unit_of(b, b->children[k], above);
+            if (n_children(b, b->children[k])) stack[n_stack++] = b->children[k];
         }
     }
 }
 
 static lanes *write_all(const builder *b, int32_t cpu, uint16_t no_id)
 {
-    int64_t n_units = b->last + 1 + CHAR_SYMBOLS;
+    int64_t n_units = b->n_slots + CHAR_SYMBOLS; /* every symbol is valid after every base */
     lanes *l = mem_alloc(sizeof *l + (size_t)n_units * sizeof *l->units);
     if (!l) return NULL;
     l->trie = b->trie;
@@ -319,20 +245,12 @@ static lanes *write_all(const builder *b, int32_t cpu, uint16_t no_id)
     return l;
 }
 
-/* Steps 3 to 5, after the nodes have been counted. */
+/* Steps 3 and 4, after the nodes have been counted; 0 when memory is short. */
 static int build(builder *b, int32_t cpu, uint16_t no_id, lanes **ret)
 {
-    b->n_slots = 2 * CHAR_SYMBOLS + 2 * b->n_nodes;
-    b->last = CHAR_SYMBOLS;
-    size_t n_words = (size_t)(b->n_slots + CHAR_SYMBOLS) / SLOTS_PER_WORD + 1;
-    b->used = mem_zalloc(n_words, sizeof *b->used);
-    b->taken = mem_zalloc(n_words, sizeof *b->taken);
-    if (!b->used || !b->taken) return 0;
-    memset(b->used, 0xFF, CHAR_SYMBOLS / 8);
-    b->taken[0] = 1; /* base 0 belongs to the root */
     put_children(b);
-    put_parents(b);
-    if (b->n_slots + CHAR_SYMBOLS >= 1 << (64 - CHAR_BASE_SHIFT) || !lay_out(b)) return 1;
+    int status = place(b);
+    if (status <= 0) return status != 0;
     *ret = write_all(b, cpu, no_id);
     return *ret != NULL;
 }
@@ -340,14 +258,17 @@ static int build(builder *b, int32_t cpu, uint16_t no_id, lanes **ret)
 int lanes_new(const trie *t, int32_t cpu, lanes **ret)
 {
     builder b;
+    size_t n_units = (size_t)t->n_units;
     memset(&b, 0, sizeof b);
     b.trie = t;
-    b.owners = mem_zalloc((size_t)t->n_units, sizeof *b.owners);
-    b.nodes = mem_zalloc((size_t)t->n_units, sizeof *b.nodes);
-    b.children = mem_alloc(((size_t)t->n_units + CHAR_SYMBOLS / 4) * sizeof *b.children);
-    b.order = mem_alloc((size_t)t->n_units * sizeof *b.order);
+    b.owners = mem_zalloc(n_units, sizeof *b.owners);
+    b.nodes = mem_zalloc(n_units, sizeof *b.nodes);
+    b.bases = mem_alloc(n_units * sizeof *b.bases);
+    b.offsets = mem_zalloc(n_units + 2, sizeof *b.offsets);
+    b.children = mem_alloc((n_units + CHAR_SYMBOLS / 4) * sizeof *b.children);
+    b.symbols = mem_alloc(n_units * sizeof *b.symbols);
     *ret = NULL;
-    int ok = b.owners && b.nodes && b.children && b.order;
+    int ok = b.owners && b.nodes && b.bases && b.offsets && b.children && b.symbols;
     if (ok) {
         find_owners(&b);
         int32_t no_id = is_fit(&b) ? find_spare_id(&b, (uint8_t *)b.children) : -1;
@@ -356,10 +277,10 @@ int lanes_new(const trie *t, int32_t cpu, lanes **ret)
             ok = build(&b, cpu, (uint16_t)no_id, ret);
         }
     }
-    mem_free(b.taken);
-    mem_free(b.used);
-    mem_free(b.order);
+    mem_free(b.symbols);
     mem_free(b.children);
+    mem_free(b.offsets);
+    mem_free(b.bases);
     mem_free(b.nodes);
     mem_free(b.owners);
     return ok;
