@@ -1,6 +1,7 @@
-"""The command in the test's own process: what a process of its own would print and return, without its start-up.
+"""Runs the command in the test's process, or in a new one.
 
-For all that needs no signal, no shell and no closed or full pipe: starting Python and numpy anew takes half a second.
+A new Python process with NumPy takes half a second to start, so only tests of signals, shells and broken or full pipes
+use one.
 """
 
 from __future__ import annotations
@@ -21,9 +22,16 @@ from unittest import mock
 
 from pyunitok.cli import main
 
+ROOT = Path(__file__).resolve().parent.parent
+
+
+def environment(**more: str) -> dict[str, str]:
+    """The environment of a new Python process that imports this pyunitok, with these variables added."""
+    return {**os.environ, "PYTHONPATH": str(ROOT), **more}
+
 
 def run(folder: Path, *arguments: str, stdin: bytes = b"") -> subprocess.CompletedProcess[bytes]:
-    """`pyunitok ARGUMENTS` in this folder."""
+    """Run `pyunitok ARGUMENTS` in this folder."""
     out, err = (io.TextIOWrapper(io.BytesIO(), encoding="utf-8", errors="surrogateescape") for _ in range(2))
     code: object = 0
     handler = signal.getsignal(signal.SIGTERM)
@@ -45,7 +53,7 @@ def run(folder: Path, *arguments: str, stdin: bytes = b"") -> subprocess.Complet
 
 
 def run_forked(folder: Path, *arguments: str, stdin: bytes = b"") -> subprocess.CompletedProcess[bytes]:
-    """Like run, but in a forked child: no thread that still waits for its stdin stays behind."""
+    """Like run(), but in a forked child, so that no thread that waits for stdin is left behind."""
     with tempfile.TemporaryFile() as file:
         pid = os.fork()
         if pid == 0:
@@ -62,7 +70,7 @@ def run_forked(folder: Path, *arguments: str, stdin: bytes = b"") -> subprocess.
 
 @contextlib.contextmanager
 def _piped(data: bytes) -> Iterator[io.TextIOWrapper]:
-    """A pipe that this is written to by another thread: it may be more than a pipe holds."""
+    """A pipe with this data, which a thread writes because a pipe may not hold all of it."""
     reading, writing = os.pipe()
 
     def write() -> None:

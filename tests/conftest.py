@@ -1,7 +1,7 @@
-"""What the tests share: how hard hypothesis tries, where the real data lies, and what this processor can run.
+"""Hypothesis profiles, the shared data, the instruction sets of this machine, and fixtures of several files.
 
 HYPOTHESIS_PROFILE=expensive pytest tests/test_encode.py    many more examples; also: ci, sanitizers, default
-PYUNITOK_SHARED=folder pytest                               where the shared data lies, if not in ../shared
+PYUNITOK_SHARED=folder pytest                               the folder of the shared data, by default ../shared
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import signal
 from pathlib import Path
 
 import pytest
+import zstandard
 from hypothesis import HealthCheck, settings
 
 from pyunitok import Tokenizer
@@ -26,26 +27,35 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 
 
 def fewer(times: int) -> settings:
-    """For tests whose examples are slow: so many times fewer of them than the profile says."""
+    """Settings for slow examples: the number of examples of the profile, divided by `times`."""
     return settings(max_examples=max(1, settings().max_examples // times))
 
 
 SHARED = Path(os.environ.get("PYUNITOK_SHARED") or Path(__file__).resolve().parents[2] / "shared")
 CPUS = [name for name in library.CPUS if library.cpu_supported(name)]
 ENGINES = list(library.ENGINES)
+PIECES = [bytes([byte]) for byte in range(256)]
+PIECES += [b"the", b" the", b"aa", b"aaaa", b"\n\n", "である".encode(), b"ab" * 20]
 
 
 def find_shared(path: str) -> Path:
-    """data/`path` in the shared folder; skips the test where it is not."""
+    """data/`path` in the shared folder. Skips the test if it does not exist."""
     ret = SHARED / "data" / path
     if not ret.exists():
-        pytest.skip(f"{ret} is not here")
+        pytest.skip(f"{ret} does not exist")
     return ret
+
+
+def decompressed(path: Path, n_bytes: int = -1) -> bytes:
+    """The first n_bytes of the text in a file of zstd frames; -1 for all."""
+    with path.open("rb") as file:
+        data: bytes = zstandard.ZstdDecompressor().stream_reader(file, read_across_frames=True).read(n_bytes)
+    return data
 
 
 @pytest.fixture(scope="session")
 def shared() -> Path:
-    """The folder of the shared data; the test is skipped where there is none."""
+    """The folder of the shared data. Skips the test if there is none."""
     return find_shared("")
 
 
@@ -66,6 +76,12 @@ def rwkv(rwkv_path: Path) -> Tokenizer:
     return Tokenizer.from_file(rwkv_path)
 
 
+@pytest.fixture(scope="session")
+def toy() -> Tokenizer:
+    """A greedy model of PIECES, with the eod 300."""
+    return Tokenizer.from_pieces(PIECES, eod=300)
+
+
 def heed_interrupts() -> None:
-    """For a child's preexec_fn: what a shell runs in its background has SIGINT ignored, and children inherit that."""
+    """For preexec_fn: makes SIGINT effective again, which a shell ignores in its background jobs and their children."""
     signal.signal(signal.SIGINT, signal.default_int_handler)

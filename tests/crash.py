@@ -1,18 +1,20 @@
-"""Crashes on purpose: run a command again and again, each time stopped at another call of the system.
+"""Runs a command repeatedly and kills it at a different system call each time.
 
-    python crash.py SPEC        in the folder of the corpus; prints one JSON object
+    python crash.py SPEC        runs in the folder of the corpus and prints one JSON object
 
-SPEC is JSON:   command  the arguments of pyunitok, whose OUT is "ids"
-                points   the numbers of the calls before which it is stopped, negative ones from the end; null for all
-                power    whether what was not synced is lost as well
-                kills    instead of points: so many SIGKILLs at random times, each run going on from the one before
-                older    arguments that make an older output, there before each run; it is to stay whole or go
-                checkpoints   after how many of them it is killed (without "points")
-For each point the folder's outputs are removed, the command is run until there, and again to its end; "wrong" lists the
-points after which the outputs were not those of a run that nothing had stopped. Without "points" the command is run
-once, in this process.
+SPEC is a JSON object:
+    command      the arguments of pyunitok, whose OUT is "ids"
+    points       the numbers of the system calls before which the command is killed; negative ones count from the end;
+                 null means all
+    power        also lose everything that was not synced
+    kills        instead of points: the number of SIGKILLs at random times; each run resumes the one before
+    older        arguments that make an older output before each run, which must stay complete or be replaced
+    checkpoints  without points: the number of checkpoints after which the command is killed
+For each point, the outputs are removed, the command runs up to the point, and then again to its end. "wrong" lists the
+points after which the outputs differed from those of an uninterrupted run. Without "points" and "kills", the command
+runs once, in this process.
 
-A process of its own that forks: each run is a child, ready in a moment, with no threads of the test's around it.
+The runs are forked from this process, not from the test's: they start quickly, and no other threads exist.
 """
 
 from __future__ import annotations
@@ -34,14 +36,14 @@ FILES = ["ids", "ids.ends", "ids.json", "ids.meta.jsonl.zst"]
 
 
 class Disk:
-    """Remembers, in files of its own, what would be left if the power went: what was synced, contents and names."""
+    """Keeps copies of the contents and names that were synced, and so would survive a power failure."""
 
     def __init__(self, shadow: Path) -> None:
         self.shadow = shadow
-        self.kept = []  # open, so that no other file gets the number of one that is gone
+        self.kept = []  # open descriptors, so that the inode number of a removed file is not used again
         shutil.rmtree(shadow, ignore_errors=True)
         shadow.mkdir()
-        for path in Path().glob("ids*"):  # what was there before is safe
+        for path in Path().glob("ids*"):  # earlier files count as synced
             self.on_fsync(os.open(path, os.O_RDONLY))
         self.on_fsync(os.open(".", os.O_RDONLY))
 
@@ -59,7 +61,7 @@ class Disk:
 
 
 def lose_power(shadow: Path) -> None:
-    """Leave in this folder what the disk remembers."""
+    """Reduce this folder to the synced files."""
     clear()
     names = json.loads((shadow / "names").read_bytes()) if (shadow / "names").exists() else {}
     for name, inode in names.items():
@@ -68,7 +70,7 @@ def lose_power(shadow: Path) -> None:
 
 
 def in_child(work) -> int:
-    """The exit code of work() in a forked child; minus the signal that ended it."""
+    """The exit code of work() in a forked child; negative for the signal that ended it."""
     return os.waitstatus_to_exitcode(os.waitpid(fork(work), 0)[1])
 
 
@@ -86,7 +88,7 @@ def fork(work) -> int:
 
 
 def run(spec: dict, stop_at: int | None, count_file: Path | None = None) -> None:
-    """The command, to its end or to the call number `stop_at`."""
+    """Run the command to its end, or up to the system call number `stop_at`."""
     n_calls, disk = 0, Disk(SHADOW) if spec.get("power") and stop_at is not None else None
 
     def counted(owner, name):
@@ -142,7 +144,7 @@ def kill_after_checkpoints(n_left: int) -> None:
 
 
 def timeless(path: Path) -> dict:
-    """A manifest without what differs from run to run."""
+    """A manifest without the fields that differ between runs."""
     manifest = json.loads(path.read_bytes())
     del manifest["created"]
     for record in manifest["inputs"]:
@@ -151,11 +153,11 @@ def timeless(path: Path) -> dict:
 
 
 def outputs() -> list[bytes]:
-    """What must be the same."""
+    """The contents that must be the same in every run."""
     return [*(Path(name).read_bytes() for name in OUTPUTS), json.dumps(timeless(Path("ids.json"))).encode()]
 
 
-# A corpus of a megabyte has checkpoints, chunks and direct writes enough with these.
+# With these sizes, a corpus of one megabyte has enough checkpoints, chunks and direct writes.
 TUNE = {
     "pyunitok.run.output.CHECKPOINT_BYTES": 60_000,
     "pyunitok.run.output.CHECKPOINT_SHARE": 0,
@@ -173,7 +175,7 @@ def clear() -> None:
 
 
 def make_older(spec: dict) -> list[bytes] | None:
-    """Remove all outputs, and make the older one if there is to be one."""
+    """Remove all outputs, and make the older output if the spec names one."""
     clear()
     if not spec.get("older"):
         return None
@@ -188,7 +190,7 @@ def make_older(spec: dict) -> list[bytes] | None:
 
 
 def kill_at_random(spec: dict, whole: list[bytes]) -> dict:
-    """How many runs were killed, began from a journal, made whole outputs, and wrong ones."""
+    """The number of runs that were killed, that resumed, that finished, and that finished with wrong outputs."""
     result = {"killed": 0, "resumed": 0, "whole": 0, "wrong": 0}
     clear()
     began = time.monotonic()
@@ -229,12 +231,12 @@ def main() -> None:
     for point in spec["points"] if spec["points"] is not None else range(n_calls):
         make_older(spec)
         stopped = in_child(lambda point=point: run(spec, point % n_calls))
-        if stopped not in (0, -signal.SIGKILL):  # 0: threads made fewer calls this time
+        if stopped not in (0, -signal.SIGKILL):  # 0 if the threads made fewer calls this time
             wrong.append([point, "stopped", stopped])
         if spec.get("power"):
             lose_power(SHADOW)
         if Path("ids").exists() and outputs() not in (whole, older):
-            wrong.append([point, "OUT and what lies beside it do not fit"])
+            wrong.append([point, "OUT does not match the files beside it"])
         resumed += Path("ids.journal.partial").exists()
         code = in_child(lambda: run(spec, None))
         left = sorted(path.name for path in Path().glob("ids*"))

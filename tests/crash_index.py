@@ -1,11 +1,12 @@
-"""Stops indexing on purpose, again and again: by SIGKILL at random moments, and by writes that fail.
+"""Interrupts indexing repeatedly, by SIGKILL at random times or by writes that fail.
 
-    python crash_index.py SPEC        in a folder with ids.u16; prints one JSON object
+    python crash_index.py SPEC        runs in a folder with ids.u16 and prints one JSON object
 
-SPEC is JSON:   kills    so many SIGKILLs at random times, each run going on from the one before
-                limits   the sizes that no file may pass, a run for each and then one without
-                options  of build_index; shard_tokens is its limit
-A process of its own that forks: each run is a child, ready in a moment, with no threads of the test's around it.
+SPEC is a JSON object:
+    kills    the number of SIGKILLs at random times; each run resumes the one before
+    limits   instead of kills: file size limits; a run with each limit is followed by a run without
+    options  the options of build_index
+The runs are forked from this process, as in crash.py.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ FAILED = 3
 
 
 def run(options: dict, max_file: int | None = None) -> int:
-    """The exit code: 0, or FAILED where the error is one that a user is shown, and names a file of the index."""
+    """The exit code: 0, FAILED if a write fails with an error message that names the index, otherwise 1."""
     if max_file is not None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (max_file, resource.RLIM_INFINITY))
     try:
@@ -41,21 +42,21 @@ def run(options: dict, max_file: int | None = None) -> int:
 
 
 def contents() -> dict[str, bytes]:
-    """All files, but for the date in the manifest."""
+    """All files, without the date in the manifest."""
     files = {path.name: path.read_bytes() for path in FOLDER.iterdir()}
     files["index.json"] = json.dumps(json.loads(files["index.json"]) | {"created": ""}).encode()
     return files
 
 
 def finished() -> dict[str, tuple[int, int]]:
-    """The shards that are done: which file their suffix array is, and of when."""
+    """The inode and time of the suffix array of each finished shard."""
     records = FOLDER.glob("0*.json.partial")
     arrays = [path.with_name(path.name.replace(".json.partial", ".sa")) for path in records]
     return {path.name: (path.stat().st_ino, path.stat().st_mtime_ns) for path in arrays}
 
 
 def kill_at_random(n_kills: int, options: dict, whole: dict[str, bytes], seconds: float) -> dict:
-    """How many runs were killed, began with shards done, made a whole index, and did anything wrong."""
+    """The number of runs that were killed, that resumed, that finished, and that did anything wrong."""
     result = {"killed": 0, "resumed": 0, "whole": 0, "wrong": 0}
     while result["killed"] < n_kills:
         done = finished() if FOLDER.exists() else {}
@@ -66,7 +67,7 @@ def kill_at_random(n_kills: int, options: dict, whole: dict[str, bytes], seconds
         code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
         result["killed"] += code == -signal.SIGKILL
         if not (FOLDER / "index.json").exists():
-            result["wrong"] += not done.items() <= finished().items()  # built again
+            result["wrong"] += not done.items() <= finished().items()  # a finished shard was built again
         if code == 0 or result["killed"] == n_kills:
             code = crash.in_child(lambda: run(options))
             result["whole"] += 1
@@ -76,7 +77,7 @@ def kill_at_random(n_kills: int, options: dict, whole: dict[str, bytes], seconds
 
 
 def fail_writes(limits: list[int], options: dict, whole: dict[str, bytes]) -> dict:
-    """How many runs failed as they should, and the limits after which anything was wrong."""
+    """The number of runs that failed as expected, and the limits after which anything was wrong."""
     failed, wrong = 0, []
     for max_file in limits:
         code = crash.in_child(lambda max_file=max_file: run(options, max_file))
@@ -99,7 +100,7 @@ def main() -> None:
     whole = contents()
     shutil.rmtree(FOLDER)
     began = time.monotonic()
-    assert crash.in_child(lambda: run(options)) == 0  # all that is imported late, is read from memory now
+    assert crash.in_child(lambda: run(options)) == 0  # timed once late imports are in the page cache
     seconds = time.monotonic() - began
     assert contents() == whole
     shutil.rmtree(FOLDER)

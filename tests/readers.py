@@ -1,6 +1,6 @@
-"""Readers of other tools' files, restated from their published layouts (FORMATS in README), slow and obvious.
+"""Readers of other tools' files, written from the published layouts that the README describes.
 
-Each takes a folder and gives the documents, as lists of ids, and what else the files say.
+Each reads a folder and returns the documents as lists of ids, and other contents of the files.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import numpy as np
 
 
 def megatron(folder: Path, name: str) -> list[list[int]]:
-    """NAME.bin and NAME.idx as IndexedDataset reads them: sequences, grouped into documents."""
+    """Read NAME.bin and NAME.idx like IndexedDataset: sequences, grouped into documents."""
     idx, tokens = (folder / f"{name}.idx").read_bytes(), (folder / f"{name}.bin").read_bytes()
     magic, version, code, n, n_ends = struct.unpack_from("<9sQBQQ", idx)
     assert (magic, version) == (b"MMIDIDX\0\0", 1)
@@ -32,7 +32,7 @@ def megatron(folder: Path, name: str) -> list[list[int]]:
 
 
 def nanogpt(folder: Path) -> tuple[list[int], list[int]]:
-    """The ids of train.bin and val.bin, as np.memmap gives them to train.py."""
+    """The ids of train.bin and val.bin, read with np.memmap as in train.py."""
 
     def read(name: str) -> list[int]:
         path = folder / name
@@ -42,7 +42,7 @@ def nanogpt(folder: Path) -> tuple[list[int], list[int]]:
 
 
 def llmc(folder: Path, name: str) -> list[list[int]]:
-    """The ids of each shard, read as llm.c's dataloader.h does: the header is checked, and the size of the file."""
+    """The ids of each shard, with the checks of llm.c's dataloader.h: the header and the size of the file."""
     shards = []
     for path in sorted(folder.glob(f"{name}_*.bin")):
         data = path.read_bytes()
@@ -55,7 +55,7 @@ def llmc(folder: Path, name: str) -> list[list[int]]:
 
 
 def datatrove(folder: Path, name: str) -> tuple[list[list[int]], list[str]]:
-    """The documents of a .ds file with its .index, and the lines of its .metadata."""
+    """The documents of a .ds file and its .index, and the lines of its .metadata."""
     base = folder / f"{name}_00000_unshuffled.ds"
     lines = Path(f"{base}.metadata").read_text().split("\n")
     dtype = {"2": "<u2", "4": "<u4"}[lines[0].rpartition("|")[2]]
@@ -66,7 +66,7 @@ def datatrove(folder: Path, name: str) -> tuple[list[list[int]], list[str]]:
 
 
 def dolma(folder: Path, name: str, dtype: str) -> tuple[list[list[int]], list[list[str]]]:
-    """The documents of a headerless .npy by the rows of its .csv.gz, and the rows."""
+    """The documents of a headerless .npy, cut according to its .csv.gz, and the rows of the latter."""
     ids = np.fromfile(folder / f"{name}.npy", dtype).tolist()
     with gzip.open(folder / f"{name}.csv.gz", "rt", newline="") as file:
         rows = list(csv.reader(file))
@@ -74,7 +74,7 @@ def dolma(folder: Path, name: str, dtype: str) -> tuple[list[list[int]], list[li
 
 
 def infini_gram(folder: Path, shards: int, dtype: str) -> tuple[list[list[int]], list[dict]]:
-    """The documents and their metadata, as the engine finds them by offset.N and metaoff.N."""
+    """The documents and their metadata, found by offset.N and metaoff.N as in the engine."""
     docs, lines = [], []
     separator = np.iinfo(dtype).max
     for k in range(shards):
@@ -91,6 +91,6 @@ def infini_gram(folder: Path, shards: int, dtype: str) -> tuple[list[list[int]],
 
 
 def false_separators(ids: list[int]) -> int:
-    """Of the ids of one document: the places off the grid of ids where the bytes FF FF stand."""
+    """The number of odd byte positions in one document of uint16 ids at which the bytes are FF FF."""
     data = np.array(ids, "<u2").tobytes()
     return sum(data[k : k + 2] == b"\xff\xff" for k in range(1, len(data) - 1, 2))

@@ -1,4 +1,4 @@
-"""Models loaded by pyunitok.compat.sentencepiece and by sentencepiece, and a call of both: agree()."""
+"""Models loaded by pyunitok.compat.sentencepiece and by sentencepiece, and agree(), which calls both."""
 
 from __future__ import annotations
 
@@ -7,13 +7,12 @@ from typing import Any
 import numpy as np
 import pytest
 from hypothesis import strategies as st
-from toys.sentencepieces import BPE, CHAR, CONTROL, NORMAL, UNIGRAM, UNUSED, USER_DEFINED, WORD, charsmap, make
+from toys.sentencepieces import CONTROL, KINDS, NORMAL, UNUSED, USER_DEFINED, charsmap, make
 
 import pyunitok.compat.sentencepiece as spm
 
 reference = pytest.importorskip("sentencepiece")
 
-KINDS = {"unigram": UNIGRAM, "bpe": BPE, "word": WORD, "char": CHAR}
 WORDS = st.sampled_from(
     ["a", "ab", " ", "  ", "ba ", "▁", "é", "日", "😀", "Z", "<s>", "<unk>", "ｘ", "\n", "u!", "</s>"]
 )
@@ -25,7 +24,7 @@ MAYBE = st.sampled_from([None, None, False, True])
 
 
 def toy_proto(kind: str, **trainer: Any) -> Any:
-    """A model of all types of pieces, with rules of normalization."""
+    """A model with pieces of all types and normalization rules."""
     texts = ["▁", "a", "b", "ab", "▁a", "▁ab", "é", "aba", "x", "▁b", "日", "b▁", "abab"]
     pieces = [(text.encode(), -0.3 * i - 1, NORMAL) for i, text in enumerate(texts)]
     pieces += [(b"u!", 0.0, USER_DEFINED), (b"ba", -2.0, UNUSED), (b"<pad>", 0.0, CONTROL)]
@@ -54,7 +53,7 @@ PAIRS = {
 
 
 def plain(value: Any) -> Any:
-    """A value to compare: messages as their bytes, arrays as their type and items."""
+    """A comparable form of a value: messages as their bytes, arrays as their type and items."""
     if hasattr(value, "SerializeToString"):
         return type(value).__name__, value.SerializeToString()
     if isinstance(value, np.ndarray):

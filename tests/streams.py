@@ -1,4 +1,4 @@
-"""What the tests of the corpus readers share: streams that misbehave, and readers put back together."""
+"""Streams with short reads, and functions that collect the output of the corpus readers."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Bytes:
 
 
 class OddFile:
-    """A file whose reads come back shorter than asked for, by chance."""
+    """A file whose reads are randomly shorter than requested."""
 
     def __init__(self, data: bytes, seed: int, most: int = 20) -> None:
         self.data = data
@@ -58,7 +58,7 @@ class OddFile:
 
 
 def read_all(stream, size: int) -> bytes:
-    """A ByteStream to its end, `size` bytes at a time; each read but the last must fill the buffer."""
+    """Read a ByteStream to its end, `size` bytes at a time. Every read except the last must fill the buffer."""
     out = bytearray()
     buffer = bytearray(size)
     while (n := stream.readinto(memoryview(buffer))) == size:
@@ -70,7 +70,7 @@ def read_all(stream, size: int) -> bytes:
 
 @dataclass
 class Read:
-    """What a DocumentReader gave: the documents put together again, the sum of source_bytes, and more."""
+    """The output of a DocumentReader: the reassembled documents, the sum of source_bytes, and more."""
 
     documents: list[bytes] = field(default_factory=list)
     n_bytes: int = 0
@@ -83,7 +83,7 @@ class Read:
 
 
 def read_documents(reader, block_bytes: int, n_offsets: int = 5, check_pieces=None) -> Read:
-    """A DocumentReader to its end."""
+    """Read a DocumentReader to its end."""
     block = Block(np.zeros(block_bytes, np.uint8), np.zeros(n_offsets, np.int64))
     ret = Read()
     going_on = False
@@ -109,7 +109,7 @@ def read_documents(reader, block_bytes: int, n_offsets: int = 5, check_pieces=No
         going_on = block.open_end
         if going_on and check_pieces:
             check_pieces(block)
-        memoryview(block.data)[:] = b"*" * len(block.data)  # nothing may be kept there
+        memoryview(block.data)[:] = b"*" * len(block.data)  # the reader must not rely on the block's old contents
         if reader.finished:
             break
     assert not going_on and not reader.fill(block)
@@ -117,11 +117,11 @@ def read_documents(reader, block_bytes: int, n_offsets: int = 5, check_pieces=No
 
 
 def split_at_multiples(k: int):
-    """A split that allows pieces of multiples of k bytes."""
+    """A split() that allows pieces of multiples of k bytes."""
     return lambda text: len(text) // k * k
 
 
 def split_sometimes(seed: int):
-    """A split that is often 0 and else anywhere."""
+    """A split() that is often 0 and otherwise random."""
     chance = random.Random(seed)
     return lambda text: chance.choice((0, chance.randint(0, len(text))))

@@ -132,12 +132,7 @@ def test_load_vocabulary(tmp_path: Path) -> None:
     path.write_text("▁ab\t10\nabab\t3\naba\n", encoding="utf-8")
     sp = spm.SentencePieceProcessor(model_proto=toy("unigram", 0))
     assert sp.load_vocabulary(str(path), 3)
-    assert [sp.is_unused(sp.piece_to_id(piece)) for piece in ("▁ab", "abab", "aba", "a")] == [
-        False,
-        False,
-        True,
-        False,
-    ]
+    assert [sp.is_unused(sp.piece_to_id(piece)) for piece in ("▁ab", "abab", "aba", "a")] == [False, False, True, False]
     path.write_text("▁ab\tmany\n", encoding="utf-8")
     with pytest.raises(RuntimeError, match="frequency of"):
         sp.load_vocabulary(str(path), 3)
@@ -166,9 +161,7 @@ def test_extra_options() -> None:
     assert sp.encode(["a日Z"]) == [[0, sp["日"], sp["▁a"], 1, 2]]
     tokens = sp.encode_as_proto("a日Z").pieces
     assert [(token.piece, token.begin, token.end) for token in tokens][2:] == [
-        ("▁a", 0, 1),
-        ("<s>", 0, 0),
-        ("</s>", 5, 5),
+        ("▁a", 0, 1), ("<s>", 0, 0), ("</s>", 5, 5)
     ]
     assert sp.set_decode_extra_options("reverse") and sp.decode([sp["a"], sp["b"]]) == "ba"
     assert sp.decode(["b", "Q"], return_type="offset_mapping")["text"] == "Qb"
@@ -186,9 +179,7 @@ def test_immutable_protos() -> None:
         ("▁", "", 0, 0), ("日", "日", 0, 1), ("a", "a", 1, 2), ("▁", " ", 2, 3), ("é", "é", 3, 4)
     ]  # fmt: skip
     assert text.text == "日a é" and text.text_as_bytes == "日a é".encode() and text.score == 0
-    assert text == sp.EncodeAsImmutableProto(["日a é"])[0] and hash(text) == hash(
-        sp.encode_as_immutable_proto("日a é")
-    )
+    assert text == sp.EncodeAsImmutableProto(["日a é"])[0] and hash(text) == hash(sp.encode_as_immutable_proto("日a é"))
     assert (
         len(text.pieces) == 5
         and text.pieces[-1].id == sp["é"]

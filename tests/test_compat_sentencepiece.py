@@ -54,9 +54,7 @@ def test_decode(name: str, data: Any) -> None:
     sequences = st.one_of(ids, wrong, pieces, pieces.map(tuple), pieces.map(lambda p: [x.encode() for x in p]))
     arrays = ids.map(lambda i: np.array(i, np.int32))
     one = st.one_of(st.integers(-1, n_pieces), WORDS, WORDS.map(str.encode), st.none())
-    input_ = data.draw(
-        st.one_of(sequences, one, arrays, st.lists(sequences, max_size=3), st.lists(arrays, max_size=3))
-    )
+    input_ = data.draw(st.one_of(sequences, one, arrays, st.lists(sequences, max_size=3), st.lists(arrays, max_size=3)))
     kwargs = {"return_type": data.draw(st.sampled_from([None, str, *TEXT_TYPES]))}
     if data.draw(st.integers(0, 3)) == 0:
         kwargs["return_bytes"] = data.draw(st.booleans())
@@ -97,14 +95,7 @@ def test_vocabulary(name: str) -> None:
            bytearray(b"\1"),
            memoryview(b"\1"), [[1]]]  # fmt: skip
     for method in [
-        "id_to_piece",
-        "get_score",
-        "is_unknown",
-        "is_control",
-        "is_unused",
-        "is_byte",
-        "IsByte",
-        "IdToPiece",
+        "id_to_piece", "get_score", "is_unknown", "is_control", "is_unused", "is_byte", "IsByte", "IdToPiece"
     ]:
         agree(pair, method, list(range(n)))
         for ids in odd:
@@ -196,12 +187,8 @@ def test_every_decode_method(method: str) -> None:
 @pytest.mark.parametrize("path", shared_params())
 def test_shared_models(path: Path) -> None:
     pair = spm.SentencePieceProcessor(model_file=str(path)), reference.SentencePieceProcessor(model_file=str(path))
-    texts = [
-        "Hello world, this is a ｔｅｓｔ.  Ünïcode 日本語のテキスト 😀 <unk> </s>\n\ttabs",
-        "",
-        "清水寺は京都にある。",
-        "▁▁ x",
-    ]
+    texts = ["Hello world, this is a ｔｅｓｔ.  Ünïcode 日本語のテキスト 😀 <unk> </s>\n\ttabs"]
+    texts += ["", "清水寺は京都にある。", "▁▁ x"]
     for kind in [int, str, "serialized_proto", "offset_mapping"]:
         agree(pair, "encode", texts, return_type=kind)
         agree(pair, "encode", texts[0], return_type=kind)

@@ -1,4 +1,4 @@
-"""pyunitok convert: what comes out opens in the reference tool and gives the same ids; what does not fit is refused."""
+"""pyunitok convert: outputs open in the reference tool with the same ids, and unsuitable models are rejected."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner
 from conftest import find_shared
 from test_bytepiece import BYTES, key, load_reference, toy
-from toys import sentencepieces
+from toys import models, sentencepieces
 
 from pyunitok import Tokenizer
 from pyunitok._c import library
@@ -37,7 +37,7 @@ def round_trip(path: Path, tmp_path: Path, to: str) -> Path:
 
 
 @pytest.mark.parametrize("path", sentencepieces.shared_params())
-def test_sentencepiece_by_way_of_native(path: Path, tmp_path: Path) -> None:
+def test_sentencepiece_through_native(path: Path, tmp_path: Path) -> None:
     spm = pytest.importorskip("sentencepiece")
     back = round_trip(path, tmp_path, "sentencepiece")
     before = sentencepiece.read(path.read_bytes(), "before").vocabulary()
@@ -55,16 +55,16 @@ def test_sentencepiece_by_way_of_native(path: Path, tmp_path: Path) -> None:
     ]  # fmt: skip
 
 
-def test_a_sentencepiece_file_keeps_what_we_do_not_know(tmp_path: Path) -> None:
+def test_a_sentencepiece_file_keeps_unknown_fields(tmp_path: Path) -> None:
     proto = sentencepieces.make([(sentencepieces.SPACE + b"a", -1.0, sentencepieces.NORMAL)])
     path, target = tmp_path / "toy.model", tmp_path / "out.model"
-    path.write_bytes(proto.SerializeToString() + b"\xc2\x0c\x03new")  # field 200, which nobody has declared
+    path.write_bytes(proto.SerializeToString() + b"\xc2\x0c\x03new")  # field 200, which is not declared
     assert run(path, target, "--to", "sentencepiece").exit_code == 0
     assert target.read_bytes() == path.read_bytes()
 
 
-def test_a_role_that_no_piece_has_stays_without(tmp_path: Path) -> None:
-    """Where bos_piece names no piece, a control piece <s> beside it must not become the role's."""
+def test_a_role_without_a_piece_stays_empty(tmp_path: Path) -> None:
+    """If bos_piece names no piece, the control piece <s> does not get its role."""
     proto = sentencepieces.make([(b"a", -1.0, sentencepieces.NORMAL)])  # and <s>
     proto.trainer_spec.bos_piece = b"<other>"
     path = tmp_path / "toy.model"
@@ -74,7 +74,7 @@ def test_a_role_that_no_piece_has_stays_without(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", [pytest.param("bytepiece_80k", marks=pytest.mark.slow), "bytepiece.plus.40k"])
-def test_bytepiece_by_way_of_native(name: str, tmp_path: Path) -> None:
+def test_bytepiece_through_native(name: str, tmp_path: Path) -> None:
     path = find_shared(f"models/bytepiece/{name}.model")
     back = round_trip(path, tmp_path, "bytepiece")
     assert json.loads(back.read_bytes()) == json.loads(path.read_bytes())
@@ -98,7 +98,7 @@ def test_bytepiece_as_sentencepiece(tmp_path: Path) -> None:
         assert processor.encode(text) == tokenizer.encode(text).tolist()
 
 
-def test_bytepiece_pieces_that_sentencepiece_cannot_hold(tmp_path: Path) -> None:
+def test_bytepiece_pieces_that_sentencepiece_does_not_support(tmp_path: Path) -> None:
     for piece, words in ((b"a\xc3", "not valid UTF-8"), ("▁".encode(), "duplicate of piece")):
         path = tmp_path / "toy.model"
         path.write_text(json.dumps(BYTES | {key(piece): [259, "", 50]}))
@@ -121,9 +121,9 @@ def test_rwkv(rwkv_path: Path, tmp_path: Path) -> None:
         assert theirs.encode(text) == tokenizer.encode(text).tolist()
 
 
-def test_what_does_not_fit_is_refused_by_name(tmp_path: Path) -> None:
+def test_unsuitable_models_are_rejected(tmp_path: Path) -> None:
     greedy = tmp_path / "greedy.unitok"
-    Tokenizer.from_pieces([bytes([byte]) for byte in range(256)], eod=256).save(greedy)
+    models.greedy(eod=256).save(greedy)
     unigram = tmp_path / "unigram.model"
     unigram.write_bytes(sentencepieces.make([(b"a", -1.0, sentencepieces.NORMAL)]).SerializeToString())
     byte_model = tmp_path / "byte.model"
@@ -145,10 +145,10 @@ def test_what_does_not_fit_is_refused_by_name(tmp_path: Path) -> None:
     assert len(FORMATS) == 5
 
 
-def test_a_file_that_exists_is_replaced_only_if_asked_for(tmp_path: Path) -> None:
-    """It was replaced silently, even the source itself."""
+def test_only_overwrite_replaces_an_existing_file(tmp_path: Path) -> None:
+    """Regression: any file was replaced silently, even the source."""
     source, target = tmp_path / "a.unitok", tmp_path / "b.txt"
-    Tokenizer.from_pieces([bytes([byte]) for byte in range(256)], eod=256).save(source)
+    models.greedy(eod=256).save(source)
     before = source.read_bytes()
     target.write_text("precious")
     result = run(source, target)
@@ -163,8 +163,8 @@ def test_a_file_that_exists_is_replaced_only_if_asked_for(tmp_path: Path) -> Non
     assert source.read_bytes() == before
 
 
-def test_a_source_that_is_no_file(tmp_path: Path) -> None:
-    """It said '[Errno 2]', and waited for whoever writes to a pipe."""
+def test_a_source_that_is_not_a_file(tmp_path: Path) -> None:
+    """Regression: the error was '[Errno 2]', and a pipe blocked until someone wrote to it."""
     os.mkfifo(tmp_path / "pipe")
     for name in ("missing", "pipe", "."):
         done = run(tmp_path / name, tmp_path / "out")
@@ -181,7 +181,7 @@ def test_the_installed_vocabulary_by_its_name(tmp_path: Path) -> None:
     assert isinstance(result.exception, ModelFormatError)
 
 
-def test_counts_that_cannot_be_had_back_are_refused() -> None:
+def test_counts_that_are_not_integers_are_rejected() -> None:
     values = BYTES | {key(b"ab"): [300, "", 2.5]}
     vocabulary = bytepiece.read(json.dumps(values).encode(), "toy")
     with pytest.raises(VocabularyError, match="are not integers"):

@@ -1,4 +1,4 @@
-"""Decoding as SentencePiece does, against the oracle and against sentencepiece itself."""
+"""SentencePiece's decoding, compared with the oracle and with sentencepiece."""
 
 from __future__ import annotations
 
@@ -9,30 +9,17 @@ from typing import Any
 
 import numpy as np
 import pytest
-import zstandard
-from conftest import find_shared
+from conftest import decompressed, find_shared
 from hypothesis import example, given
 from hypothesis import strategies as st
 from oracle import sentencepiece as oracle
+from oracle.bpe import CONTROL, NORMAL, UNUSED, USER_DEFINED
 from test_pipeline import run
-from toys.sentencepieces import (
-    BPE,
-    CHAR,
-    CONTROL,
-    NORMAL,
-    REFUSALS,
-    SPACE,
-    UNIGRAM,
-    UNUSED,
-    USER_DEFINED,
-    WORD,
-    charsmap,
-    make,
-    shared_params,
-)
+from toys.sentencepieces import BPE, KINDS, REFUSALS, SPACE, charsmap, load_reference, make, shared_params
 
 from pyunitok import IdError, Packed, Tokenizer
 from pyunitok.corpus.inputs import find
+from pyunitok.model.tokenizer import from_vocabulary
 from pyunitok.tokens import detokenize as detokenize_module
 from pyunitok.tokens.detokenize import detokenize
 from pyunitok.tokens.verify_text import sources_of, verify_text
@@ -41,9 +28,7 @@ from pyunitok.vocab import sentencepiece
 PIECES = [SPACE, SPACE + b"a", b"a", SPACE + SPACE + b"b", b"c" + SPACE, b" ", "\u00e9".encode(), SPACE * 3, b"ab"]
 
 
-def toy(
-    *, dummy_prefix: bool, remove_extra: bool, byte_fallback: bool, unknown: bytes, surface: bytes | None
-) -> Any:
+def toy(*, dummy_prefix: bool, remove_extra: bool, byte_fallback: bool, unknown: bytes, surface: bytes | None) -> Any:
     types = [NORMAL, NORMAL, USER_DEFINED, NORMAL, NORMAL, NORMAL, UNUSED, NORMAL, CONTROL]
     pieces = [(piece, -1.0, type_) for piece, type_ in zip(PIECES, types, strict=True)]
     proto = make(pieces, model_type=BPE, byte_fallback=byte_fallback)
@@ -61,8 +46,7 @@ TOYS = st.builds(
 
 
 def build(model: sentencepiece.SentencePieceModel) -> Tokenizer:
-    vocabulary = model.vocabulary()
-    return Tokenizer(vocabulary.build(engine="double-array", cpu=None), vocabulary.about("toy"))
+    return from_vocabulary(model.vocabulary())
 
 
 def expect(model: sentencepiece.SentencePieceModel, ids: list[int], raw: bool = False) -> bytes:
@@ -79,7 +63,7 @@ BYTES_OF = [list("\u00e9\u732b\U0001f600a".encode()), [0xE2, 0x96, 0x81], [0xFF,
 
 
 def test_a_long_unknown_surface_is_read() -> None:
-    """One of over 64 KB was "a defect of pyunitok"; sentencepiece reads it."""
+    """Regression: more than 64 KB was "a defect of pyunitok"; sentencepiece accepts it."""
     surface = b"?" * 70_000
     proto = toy(dummy_prefix=False, remove_extra=False, byte_fallback=False, unknown=b"<unk>", surface=surface)
     model = sentencepiece.read(proto.SerializeToString(), "toy")
@@ -88,9 +72,9 @@ def test_a_long_unknown_surface_is_read() -> None:
 
 
 @given(TOYS, st.lists(st.lists(st.integers(0, 300), max_size=8), max_size=4), st.sampled_from([[], *BYTES_OF]))
-# The unknown piece, whose surface is empty, parts two bytes that would spell U+0080.
+# The unknown piece with an empty surface separates two bytes that would spell U+0080.
 @example(EMPTY_UNKNOWN, [[197, 0, 131]], [])
-@example(SPACED_UNKNOWN, [[0, 259]], [])  # the unknown piece's space is the dummy prefix, though its surface is empty
+@example(SPACED_UNKNOWN, [[0, 259]], [])  # the unknown piece's space is the dummy prefix, although its surface is empty
 def test_against_oracle_and_reference(proto: Any, documents: list[list[int]], spelled: list[int]) -> None:
     data = proto.SerializeToString()
     model = sentencepiece.read(data, "toy.model")
@@ -107,11 +91,7 @@ def test_against_oracle_and_reference(proto: Any, documents: list[list[int]], sp
     if all(documents):
         shorter, _ = tok.codec.model.decode_batch(packed.data, packed.offsets, drop_last=True, separator=b"|")
         assert shorter.tobytes() == b"".join(expect(model, ids[:-1], raw=True) + b"|" for ids in documents)
-    try:
-        import sentencepiece as spm
-    except ImportError:
-        return
-    reference = spm.SentencePieceProcessor(model_proto=data)
+    reference = load_reference(data)
     for document in documents:
         try:
             theirs = reference.decode(document, return_type=bytes)
@@ -122,32 +102,30 @@ def test_against_oracle_and_reference(proto: Any, documents: list[list[int]], sp
 
 @pytest.mark.parametrize("path", shared_params())
 def test_shared_models(path: Path) -> None:
-    """Ids of real text, and random ids."""
-    spm = pytest.importorskip("sentencepiece")
-    reference = spm.SentencePieceProcessor(model_proto=path.read_bytes())
+    """Decodes ids of real text, and random ids."""
+    reference = load_reference(path.read_bytes())
     model = sentencepiece.read(path.read_bytes(), str(path))
     tok, random = build(model), np.random.default_rng(7)
     documents = [random.integers(0, len(model.pieces), 50).tolist() for _ in range(100)]
     for corpus in ("multi", "code", "emoji"):
-        packed = find_shared(f"corpora/{corpus}.txt.zst").read_bytes()
-        text = zstandard.ZstdDecompressor().stream_reader(packed).read(100_000).decode(errors="ignore")
+        text = decompressed(find_shared(f"corpora/{corpus}.txt.zst"), 100_000).decode(errors="ignore")
         documents += reference.encode(text.splitlines()[:300])
     assert [tok.decode(ids, errors="replace") for ids in documents] == reference.decode(documents)
 
 
-def test_an_id_without_piece_is_named() -> None:
+def test_an_id_without_a_piece_is_named() -> None:
     tok = build(sentencepiece.read(make([(b"a", 0.0, NORMAL)]).SerializeToString(), "toy.model"))
     with pytest.raises(IdError, match="id 9 at position 2"):
         tok.decode([0, 0, 9])
 
 
-# ------------------------------------------------------------------------------- one way to decode, to verify by ----
+# ---------------------------------------------------------------------------------- decoding methods and verify ----
 
 
 @st.composite
 def any_model(draw: st.DrawFn) -> Any:
-    """With or without U+2581 as a piece, pieces that begin with two, words, spaces as suffixes, a denormalizer."""
-    kind = draw(st.sampled_from([UNIGRAM, BPE, WORD, CHAR]))
+    """Models with and without U+2581 as a piece, pieces that begin with two, spaces as suffixes, a denormalizer."""
+    kind = draw(st.sampled_from(list(KINDS.values())))
     texts = draw(st.lists(st.sampled_from([*PIECES, b"b", SPACE * 2, b"a" + SPACE]), unique=True, max_size=6))
     types = st.sampled_from([NORMAL, NORMAL, USER_DEFINED, UNUSED])
     pieces = [(b"x", -1.0, NORMAL), *((text, -1.0 - k, draw(types)) for k, text in enumerate(texts))]
@@ -167,20 +145,19 @@ def any_model(draw: st.DrawFn) -> Any:
 
 WORDS = st.sampled_from(["a", "b", "ab", " ", "  ", "\u2581", "\u00e9", "x", "\u732b", "b b"])
 TEXTS = st.lists(WORDS, max_size=8).map("".join)
-BARE_BYTES = make([(b"a", -1.0, NORMAL), (b"b", -1.0, NORMAL)], byte_fallback=True)  # U+2581 is no piece
+BARE_BYTES = make([(b"a", -1.0, NORMAL), (b"b", -1.0, NORMAL)], byte_fallback=True)  # U+2581 is not a piece
 
 
 @example(proto=BARE_BYTES, texts=["a b c"])
 @example(proto=make([(SPACE, -1.0, NORMAL), (SPACE * 2, -1.0, NORMAL)], byte_fallback=True), texts=["\u2581\u2581a"])
 @given(any_model(), st.lists(TEXTS, min_size=1, max_size=4))
-def test_all_that_decodes_agrees(proto: Any, texts: list[str]) -> None:
-    """Decoding by any method, the reference that verifying holds against it, and sentencepiece.
+def test_all_decoding_methods_agree(proto: Any, texts: list[str]) -> None:
+    """Compares every method, the expected text that verify uses, and sentencepiece.
 
-    verify called correct ids broken where byte pieces spell U+2581, and for models with a denormalizer.
+    Regression: verify rejected correct ids where byte pieces spell U+2581, and for models with a denormalizer.
     """
     data = proto.SerializeToString()
-    tokenizer = build(sentencepiece.read(data, "toy"))
-    reference = pytest.importorskip("sentencepiece").SentencePieceProcessor(model_proto=data)
+    tokenizer, reference = build(sentencepiece.read(data, "toy")), load_reference(data)
     ids = [tokenizer.encode(text) for text in texts]
     one_by_one = [tokenizer.decode_bytes(item) for item in ids]
     assert one_by_one == [tokenizer.codec.reference(text.encode()) for text in texts]
@@ -209,8 +186,8 @@ def test_verify_and_detokenize_of_correct_ids(text: str, denormalizes: bool, tmp
     assert out.getvalue() == array.text_bytes(0) == tokenizer.decode_bytes(tokenizer.encode(text))
 
 
-def test_a_long_document_decodes_as_a_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """In parts, it lost the first space of each part."""
+def test_a_long_document_is_decoded_in_one_piece(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Regression: each part of it lost its first space."""
     monkeypatch.setattr(detokenize_module, "BATCH_IDS", 3)
     (tmp_path / "toy.model").write_bytes(make([(SPACE + b"a", -1.0, NORMAL)]).SerializeToString())
     (tmp_path / "in.txt").write_text("a a a a a a a")
@@ -223,9 +200,8 @@ def test_a_long_document_decodes_as_a_whole(tmp_path: Path, monkeypatch: pytest.
 
 @pytest.mark.parametrize("path", shared_params())
 def test_shared_models_verify(path: Path) -> None:
-    """marian_nmt_joint has a denormalizer: 'Uchecked by' stood against 'Checked by'."""
-    tokenizer = Tokenizer.from_file(path)
-    reference = pytest.importorskip("sentencepiece").SentencePieceProcessor(model_proto=path.read_bytes())
+    """Regression: for marian_nmt_joint, which has a denormalizer, 'Uchecked by' was compared with 'Checked by'."""
+    tokenizer, reference = Tokenizer.from_file(path), load_reference(path.read_bytes())
     for text in ["A", "Checked by  the\tQUICK \u2581 brown", "a b c", " \u00e9\u732b\U0001f600", ""]:
         ids = tokenizer.encode(text)
         expected = reference.decode(ids.tolist())

@@ -158,9 +158,7 @@ def test_finished_shards_are_not_built_again(tokens: Path, tmp_path: Path, monke
     first = list(built)
     monkeypatch.setattr(build_module, "write_shard", lambda *a: (built.append(a[1]), real(*a))[1])
     seen: list[Any] = []
-    build_index(
-        [tokens], tmp_path / "idx", shard_tokens=700, on_progress=lambda p: seen.append(p.resumed)
-    )
+    build_index([tokens], tmp_path / "idx", shard_tokens=700, on_progress=lambda p: seen.append(p.resumed))
     assert seen[0] == 2 and sorted(built) == list(range(len(built))) and built[:2] == first
     check_whole(tmp_path / "idx", "bytes", False)
 

@@ -227,10 +227,7 @@ while n := data.readinto(memoryview(buffer)):
 def test_stdin(pack, input_format):
     content = b"".join(json.dumps({"text": "x" * i}).encode() + b"\n" for i in range(2000))
     done = subprocess.run(
-        [sys.executable, "-c", READ_STDIN, input_format],
-        input=PACK[pack](content),
-        capture_output=True,
-        check=True,
+        [sys.executable, "-c", READ_STDIN, input_format], input=PACK[pack](content), capture_output=True, check=True
     )
     first, _, rest = done.stdout.partition(b"\n")
     found = "jsonl" if input_format == "auto" else "text"

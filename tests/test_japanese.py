@@ -59,9 +59,8 @@ def test_particles_do_not() -> None:
     assert {"を", "から", "という", "こと"} <= found.keys()
 
 
-RUNS = st.lists(
-    st.tuples(st.text("日本ベ語食べのはがでんいるた" + "ー", min_size=1, max_size=8), st.integers(1, 9)), max_size=12
-)
+RUN = st.tuples(st.text("日本ベ語食べのはがでんいるた" + "ー", min_size=1, max_size=8), st.integers(1, 9))
+RUNS = st.lists(RUN, max_size=12)
 
 
 @given(RUNS)

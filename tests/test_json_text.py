@@ -201,12 +201,7 @@ def test_texts_and_bad_lines_do_not_depend_on_their_neighbours(lines, block_byte
 @pytest.mark.parametrize("block_bytes", [7, 60, 1000])
 def test_lines_that_are_too_long_are_left_out(block_bytes):
     lines = [
-        b'{"text":"a"}',
-        b'{"text":"' + b"b" * 500 + b'"}',
-        b" " * 200,
-        b'{"text":"c"}',
-        b"d" * 5000,
-        b'{"text":"e"}',
+        b'{"text":"a"}', b'{"text":"' + b"b" * 500 + b'"}', b" " * 200, b'{"text":"c"}', b"d" * 5000, b'{"text":"e"}'
     ]
     for ending in (b"", b"\n", b"\n" + b"f" * 300):
         data = b"\n".join(lines) + ending

@@ -154,10 +154,7 @@ def test_shards_that_are_no_run(toy, corpus):
 def test_parts_that_do_not_fit(toy, corpus):
     part, ids = make(toy, corpus, "part"), corpus / "ids"
     other_model = Tokenizer.from_pieces(PIECES[:-1], eod=300)
-    for options, message in [
-        ({"eod": None}, "eod 300 there, None here"),
-        ({"toy": other_model}, "model sha256 "),
-    ]:
+    for options, message in [({"eod": None}, "eod 300 there, None here"), ({"toy": other_model}, "model sha256 ")]:
         other = make(options.pop("toy", toy), corpus, "other", **options, overwrite=True)
         with pytest.raises(OutputError, match=rf"other does not match .*part: {message}"):
             merge([part, other], ids)

@@ -70,9 +70,7 @@ def oracle_of(rules: dict[bytes, bytes], symbols: list[bytes], flags: dict[str, 
 def cases(strings: st.SearchStrategy[bytes]) -> st.SearchStrategy[Case]:
     replacements = st.one_of(strings, st.sampled_from([b"", b" ", b"  ", SPACE, SPACE + b" "]))
     flags = st.fixed_dictionaries({name: st.booleans() for name in NAMES})
-    return st.builds(
-        Case, st.dictionaries(strings, replacements, max_size=8), st.lists(strings, max_size=5), flags
-    )
+    return st.builds(Case, st.dictionaries(strings, replacements, max_size=8), st.lists(strings, max_size=5), flags)
 
 
 CASES = st.one_of(cases(STRINGS), cases(WHOLE))

@@ -1,10 +1,11 @@
-"""Opening a model: SentencePiece files read by C or by protobuf alike, and encoders that are built when first used."""
+"""Opening models: C and protobuf read SentencePiece files alike, and encoders are built when they are first used."""
 
 from __future__ import annotations
 
 import os
 import pickle
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -12,30 +13,17 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from toys.sentencepieces import (
-    BPE,
-    BYTE,
-    CHAR,
-    CONTROL,
-    NORMAL,
-    SPACE,
-    UNIGRAM,
-    UNKNOWN,
-    UNUSED,
-    USER_DEFINED,
-    WORD,
-    make,
-    shared_paths,
-)
+from oracle.bpe import BYTE, CONTROL, NORMAL, UNKNOWN, UNUSED, USER_DEFINED
+from toys.sentencepieces import BPE, KINDS, SPACE, UNIGRAM, make, shared_paths
 
 from pyunitok import Tokenizer
 from pyunitok._c import model as c_model
 from pyunitok._c.proto import read_proto
 from pyunitok.errors import UnitokError, VocabularyError
 from pyunitok.vocab import sentencepiece
+from pyunitok.vocab.vocabulary import pack
 
 TEXTS = [(SPACE + b"ab", -1.0, NORMAL), (b"a", -2.0, NORMAL), (b"b", -3.0, NORMAL), (SPACE, -4.0, NORMAL)]
-KINDS = {"unigram": UNIGRAM, "bpe": BPE, "word": WORD, "char": CHAR}
 
 names = st.sampled_from([b"<unk>", b"<s>", b"</s>", b"<pad>", b"x", b"y", b"xy", b"", b"\0", b"\xe2\x96", b"<0x41>"])
 types = st.sampled_from([NORMAL, UNKNOWN, CONTROL, USER_DEFINED, UNUSED, BYTE])
@@ -44,7 +32,7 @@ scores = st.floats(width=32)
 
 def equal(one: Any, other: Any) -> bool:
     (proto, packed, *columns, charsmap), (their_proto, their_packed, *their_columns, their_charsmap) = one, other
-    proto.normalizer_spec.precompiled_charsmap = charsmap  # C keeps it apart
+    proto.normalizer_spec.precompiled_charsmap = charsmap  # C returns it separately
     their_proto.normalizer_spec.precompiled_charsmap = their_charsmap
     specs = ("trainer_spec", "normalizer_spec", "denormalizer_spec")
     return all(
@@ -54,7 +42,7 @@ def equal(one: Any, other: Any) -> bool:
 
 
 def check_alike(data: bytes) -> bool:
-    """Where C reads a file, protobuf and the checks piece by piece give the same. Whether C did."""
+    """If C reads a file, assert that protobuf with checks of each piece yields the same. Returns whether C did."""
     usual = sentencepiece._read_usual(data, "toy")
     if usual is None:
         return False
@@ -62,7 +50,7 @@ def check_alike(data: bytes) -> bool:
     model = sentencepiece.read(data, "toy")
     quick = (model.unk_id, model.bos_id, model.eos_id, model.pad_id)
     slow = sentencepiece.read(data, "toy")
-    assert slow.tables  # from now on they are found there
+    assert slow.tables  # later lookups use them
     assert quick == (slow.unk_id, slow.bos_id, slow.eos_id, slow.pad_id)
     return True
 
@@ -90,7 +78,7 @@ def test_usual_files_are_read_by_c(kind: int) -> None:
     assert check_alike(named.SerializeToString())
 
 
-def test_a_field_that_occurs_twice_and_fields_that_nobody_knows() -> None:
+def test_repeated_and_unknown_fields() -> None:
     twice = b"\x0a\x0a\x0a\x01a\x0a\x01b\x18\x01\x18\x05"
     found = read_proto(twice + b"\xc2\x0c\x01z")
     assert found is not None
@@ -105,7 +93,7 @@ def test_shared_models_are_read_alike(path: Path) -> None:
     check_alike(path.read_bytes())
 
 
-# ----------------------------------------------------------------------------------------------------- Later ----
+# --------------------------------------------------------------------------------------------- Lazy encoders ----
 
 
 def opened(tmp_path: Path, kind: int) -> Tokenizer:
@@ -131,7 +119,7 @@ def test_names_and_decoding_need_no_encoder(tmp_path: Path, kind: int) -> None:
         assert ids == tok.encode("ab a").tolist()
 
 
-def test_memory_is_that_of_the_whole_model(tmp_path: Path) -> None:
+def test_memory_bytes_includes_the_encoder(tmp_path: Path) -> None:
     tok = opened(tmp_path, UNIGRAM)
     n_bytes = tok.memory_bytes
     tok.encode("a")
@@ -147,42 +135,35 @@ def test_splitting_needs_the_encoder(tmp_path: Path) -> None:
 
 def test_threads_that_encode_first_at_once(tmp_path: Path) -> None:
     expected = opened(tmp_path, BPE).encode("ab a b").tolist()
-    for _ in range(20):
-        tok = opened(tmp_path, BPE)
-        barrier, found = threading.Barrier(4), []
+    barrier = threading.Barrier(4)
 
-        def encode(tok: Tokenizer = tok, barrier: threading.Barrier = barrier, found: list[Any] = found) -> None:
-            barrier.wait()
-            found.append(tok.encode("ab a b").tolist())
+    def encode(tok: Tokenizer) -> list[int]:
+        barrier.wait()
+        return tok.encode("ab a b").tolist()
 
-        threads = [threading.Thread(target=encode) for _ in range(4)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        assert found == [expected] * 4
+    with ThreadPoolExecutor(4) as pool:
+        for _ in range(20):
+            assert list(pool.map(encode, [opened(tmp_path, BPE)] * 4)) == [expected] * 4
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
 def test_a_fork_while_another_thread_completes_a_model(tmp_path: Path) -> None:
     tok = opened(tmp_path, BPE)
-    with c_model._completing.lock:  # as another thread would hold it
+    with c_model._completing.lock:  # held as if by another thread
         child = os.fork()
         if not child:
-            os._exit(0 if tok.count("ab") else 1)  # its own lock: it does not wait for ever
+            os._exit(0 if tok.count("ab") else 1)  # the child has a lock of its own and does not block
         assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
     assert tok.count("ab")
 
 
-@pytest.mark.parametrize("kind", ["unigram", "bpe", "word", "char"])
-def test_what_is_wrong_with_pieces_is_said_at_once(kind: str) -> None:
+@pytest.mark.parametrize("kind", KINDS)
+def test_invalid_pieces_are_rejected_when_a_model_is_opened(kind: str) -> None:
     def build(*pieces: bytes, score: float = 0.0) -> Any:
-        n = len(pieces)
-        data, offsets = np.frombuffer(b"".join(pieces), np.uint8), np.cumsum([0, *map(len, pieces)])
+        n, (data, offsets) = len(pieces), pack(pieces)
         types = np.array([UNKNOWN] + [NORMAL] * (n - 1), np.uint8)
-        return c_model.Model.new(
-            data, offsets, np.arange(n), kind=kind, scores=np.full(n, score), types=types, eod_id=None
-        )
+        options = {"scores": np.full(n, score), "types": types, "eod_id": None}
+        return c_model.Model.new(data, offsets, np.arange(n), kind=kind, **options)
 
     assert not build(b"?", b"a", b"b").info.is_complete
     with pytest.raises(VocabularyError, match="occurs twice"):

@@ -23,21 +23,7 @@ from pyunitok.vocab import rwkv
 from pyunitok.vocab.vocabulary import Vocabulary
 
 BYTES = [bytes([b]) for b in range(256)]
-WORDS = [
-    "the",
-    " the",
-    "  ",
-    "\t\n",
-    "it's",
-    '"',
-    "'\"",
-    "\\n",
-    "日本",
-    "é",
-    "\u2028",
-    "\U0001f600",
-    "\x00\x7f",
-]
+WORDS = ["the", " the", "  ", "\t\n", "it's", '"', "'\"", "\\n", "日本", "é", "\u2028", "\U0001f600", "\x00\x7f"]
 PIECES = BYTES + [w.encode() for w in WORDS if len(w.encode()) > 1] + [b"\xe6\x97", b"'\xff\"\\", b" " * 128]
 
 
@@ -135,12 +121,8 @@ def test_any_repr(tokens: list[str | bytes]) -> None:
     st.lists(
         st.one_of(
             st.characters(codec="utf-8", exclude_characters="\n"),
-            st.sampled_from(
-                ["\\n", "\\t", "\\r", "\\\\", "\\'", '\\"', "\\a", "\\b", "\\f", "\\v", "\\0", "\\7"]
-            ),
-            st.sampled_from(
-                ["\\12", "\\377", "\\0001", "\\x00", "\\xfF", "\\x7f1", "'", '"', "\\", " ", "\r"]
-            ),
+            st.sampled_from(["\\n", "\\t", "\\r", "\\\\", "\\'", '\\"', "\\a", "\\b", "\\f", "\\v", "\\0", "\\7"]),
+            st.sampled_from(["\\12", "\\377", "\\0001", "\\x00", "\\xfF", "\\x7f1", "'", '"', "\\", " ", "\r"]),
             st.sampled_from(["\\u00e9", "\\u3042", "\\U0001F600", "\\ud800", "\\U00110000", "\\x1", "\\u12"]),
         ),
         min_size=1,
@@ -292,11 +274,7 @@ def test_damaged(data: st.DataObject) -> None:
     """A byte changed, or the end cut off: the same as the slow reading, or an error."""
     good = text_file(PIECES, data.draw(st.sampled_from(["\n", "\r\n"])))
     at = data.draw(st.integers(0, len(good) - 1))
-    bad = (
-        good[:at]
-        if data.draw(st.booleans())
-        else good[:at] + data.draw(st.binary(max_size=2)) + good[at + 1 :]
-    )
+    bad = good[:at] if data.draw(st.booleans()) else good[:at] + data.draw(st.binary(max_size=2)) + good[at + 1 :]
     try:
         vocabulary = rwkv.read_text(bad, "v.txt")
     except VocabularyError:
@@ -306,14 +284,7 @@ def test_damaged(data: st.DataObject) -> None:
 
 @pytest.mark.parametrize(
     "data",
-    [
-        b"\0" * 1000,
-        b"\n" * 1000,
-        b"\r\n" * 1000,
-        b"'" * 10**6,
-        b"1 '" + b"\\" * 10**6,
-        b"1 '" + b"\\x41" * 10**5,
-    ],
+    [b"\0" * 1000, b"\n" * 1000, b"\r\n" * 1000, b"'" * 10**6, b"1 '" + b"\\" * 10**6, b"1 '" + b"\\x41" * 10**5],
     ids=["NULs", "LFs", "CRLFs", "quotes", "backslashes", "escapes"],
 )
 def test_degenerate(data: bytes) -> None:
@@ -332,11 +303,7 @@ def json_file(**more: object) -> bytes:
 def test_read_json() -> None:
     vocabulary = rwkv.read_json(json_file(the=300, 日本=301, é=302), "v.json")
     found = dict(zip(vocabulary.ids.tolist(), pieces_of(vocabulary), strict=True))
-    assert found == {b + 1: bytes([b]) for b in range(256)} | {
-        300: b"the",
-        301: "日本".encode(),
-        302: "é".encode(),
-    }
+    assert found == {b + 1: bytes([b]) for b in range(256)} | {300: b"the", 301: "日本".encode(), 302: "é".encode()}
     assert (vocabulary.eod_id, vocabulary.eod_piece, vocabulary.fallback_id) == (0, "<|endoftext|>", None)
 
 
@@ -417,14 +384,7 @@ def test_recognition() -> None:
     assert rwkv.looks_like_text(text) and not rwkv.looks_like_text(from_json)
     assert rwkv.looks_like_json(from_json) and not rwkv.looks_like_json(text)
     assert rwkv.looks_like_json(b' {\n"\\"" :\n1')
-    others = [
-        b"",
-        b"{}",
-        b'{"version": "1.0"}',
-        b'{"AA==": [0, "a", 1]}',
-        b"\x0a\x0e\x0a\x05<unk>",
-        b"IQ== 0\n",
-    ]
+    others = [b"", b"{}", b'{"version": "1.0"}', b'{"AA==": [0, "a", 1]}', b"\x0a\x0e\x0a\x05<unk>", b"IQ== 0\n"]
     for head in others:
         assert not rwkv.looks_like_text(head) and not rwkv.looks_like_json(head)
 

@@ -108,9 +108,7 @@ def test_parquet_in_parts(bucket, tok, tmp_path, monkeypatch):
     asked = []
     fetch = remote.RangeFile._fetch_once
     monkeypatch.setattr(
-        remote.RangeFile,
-        "_fetch_once",
-        lambda self, begin, end: asked.append(end - begin) or fetch(self, begin, end),
+        remote.RangeFile, "_fetch_once", lambda self, begin, end: asked.append(end - begin) or fetch(self, begin, end)
     )
     manifest = run(tok, ["s3://bucket/p/*.parquet"], tmp_path / "ids")
     array = pyunitok.open(tmp_path / "ids", model=tok)

@@ -71,9 +71,7 @@ def small(tmp_path_factory: pytest.TempPathFactory, rwkv: Tokenizer) -> Any:
     words = WORDS.split(" ")
     documents = [" ".join(rng.choices(words, k=rng.choice([0, 1, 5, 80]))).encode() for _ in range(20)]
     ids = indexes.encode(rwkv, [WORDS.encode(), *documents])
-    return indexes.make(
-        tmp_path_factory.mktemp("small"), rwkv, [ids[:8], ids[8:]], eod=0, documents_a_shard=3
-    )
+    return indexes.make(tmp_path_factory.mktemp("small"), rwkv, [ids[:8], ids[8:]], eod=0, documents_a_shard=3)
 
 
 @pytest.mark.parametrize("seed", [*range(10), *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(10, 150))])

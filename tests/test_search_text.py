@@ -7,6 +7,7 @@ import random
 import numpy as np
 import pytest
 from oracle import search as oracle
+from oracle.suffix import suffix_array
 
 from pyunitok._c import search as c_search
 from pyunitok.index.shard import IndexShard
@@ -84,7 +85,7 @@ class Case:
             rank = np.empty(65536, np.uint16)
             rank[by_bytes + list(range(len(self.pieces), 65536))] = np.arange(65536)
         keys = np.array(self.ids, np.int64) if rank is None else rank[np.array(self.ids, np.int64)]
-        self.sa = oracle.suffix_array_of(keys) if n_tokens else oracle.suffix_array(self.ids, rank)
+        self.sa = oracle.suffix_array_of(keys) if n_tokens else suffix_array(self.ids, rank)
         keep_left = rng.random() < 0.5 if left is None else left
         self.shard = IndexShard.from_arrays(self.ids, self.sa, rank=rank, ends=ends, left=keep_left)
         self.drops = np.array([piece[:1] == b" " and rng.random() < 0.7 for piece in self.pieces], np.uint8)
@@ -124,7 +125,7 @@ class Case:
 
 def tables(pieces: list[bytes], drops: np.ndarray, rank: np.ndarray) -> c_search.SearchPieces:
     symbols = [symbol for piece in pieces for symbol in [*(byte + 1 for byte in piece), 0]]
-    order = np.array(oracle.suffix_array(symbols), np.uint32)
+    order = np.array(suffix_array(symbols), np.uint32)
     offsets = np.cumsum([0, *map(len, pieces)], dtype=np.int64)
     return c_search.SearchPieces(np.frombuffer(b"".join(pieces), np.uint8), offsets, drops, rank, order)
 

@@ -154,9 +154,7 @@ def test_all_of_several_clauses_near_each_other(case: Any) -> None:
         clauses = [[rng.choice([[0], [1], [3, 0], [2], [8], [4]]) for _ in range(rng.choice([1, 2]))] for _ in range(2)]
         clauses = [[list(term) for term in {tuple(term) for term in clause}] for clause in clauses]
         within = rng.choice([None, 1, 3, 10])
-        places = [
-            [[p for term in clause for p in oracle.positions(ids, term)] for ids in shards] for clause in clauses
-        ]
+        places = [[[p for term in clause for p in oracle.positions(ids, term)] for ids in shards] for clause in clauses]
         totals = [sum(map(len, place)) for place in places]
         rare, other = (places[0], places[1]) if totals[0] <= totals[1] else (places[1], places[0])
         expected = 0

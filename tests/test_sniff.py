@@ -23,10 +23,7 @@ from pyunitok.errors import InputError, InputWarning
 
 TEXT = b"the quick brown fox jumps over the lazy dog\n" * 50
 PACKED = {
-    "zst": zstandard.compress(TEXT),
-    "gz": gzip.compress(TEXT),
-    "bz2": bz2.compress(TEXT),
-    "xz": lzma.compress(TEXT),
+    "zst": zstandard.compress(TEXT), "gz": gzip.compress(TEXT), "bz2": bz2.compress(TEXT), "xz": lzma.compress(TEXT)
 }
 
 

@@ -249,12 +249,7 @@ def test_decode_any_sequence(tok: Tokenizer, ids: list[int]) -> None:
     expected = oracle.decode(pieces, ids)
     narrow = np.int16 if max(ids, default=0) < 2**15 else np.int32
     kinds: list[Any] = [
-        ids,
-        tuple(ids),
-        iter(ids),
-        (i for i in ids),
-        np.array(ids, object),
-        [np.uint16(i) for i in ids],
+        ids, tuple(ids), iter(ids), (i for i in ids), np.array(ids, object), [np.uint16(i) for i in ids]
     ]
     for dtype in (np.uint16, np.int32, np.uint32, np.int64, np.uint64, narrow, ">u2", ">i8"):
         kinds.append(np.array(ids, dtype))

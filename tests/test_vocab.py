@@ -99,11 +99,7 @@ def test_free_ids_come_before_freed_ones() -> None:
         max_id=262,
     )
     assert found.added == [
-        (b"1x", 258, "x"),
-        (b"2x", 261, "x"),
-        (b"3x", 262, "x"),
-        (b"4x", 257, "x"),
-        (b"5x", 260, "x"),
+        (b"1x", 258, "x"), (b"2x", 261, "x"), (b"3x", 262, "x"), (b"4x", 257, "x"), (b"5x", 260, "x")
     ]
     assert found.n_free == 0
 

@@ -1,4 +1,4 @@
-"""Sets of spm_train's options, and a comparison of what sentencepiece and this package train with them."""
+"""Sets of spm_train's options, and models that sentencepiece and this package train with them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pyunitok.train.sources import SuppliedBatches
 from pyunitok.train.specs import Specs
 from pyunitok.vocab import sentencepiece_proto
 
-# One of each option that changes what is trained, and some together.
+# Every option that changes the trained model, and some combinations.
 SETS: dict[str, dict[str, Any]] = {
     "defaults": {},
     "coverage": {"character_coverage": 0.98},
@@ -46,12 +46,12 @@ SETS: dict[str, dict[str, Any]] = {
     "fewer rounds": {"shrinking_factor": 0.6, "num_sub_iterations": 3},
     "long pieces": {"split_by_whitespace": False, "max_sentencepiece_length": 40},
 }  # fmt: skip
-# For BPE only.
+# Only for BPE.
 AUTOMATIC = {"byte_fallback": True, "auto_character_coverage": True}
 
 
 def reference(options: Mapping[str, Any], **source: Any) -> Any:
-    """What sentencepiece trains with one thread, or the message of its error."""
+    """The model that sentencepiece trains with one thread, or its error message."""
     import sentencepiece
 
     out = io.BytesIO()
@@ -65,7 +65,7 @@ def reference(options: Mapping[str, Any], **source: Any) -> Any:
 
 
 def trained(options: Mapping[str, Any], source: Path | Sequence[str], **more: Any) -> Any:
-    """What this package trains in its compatible mode; its errors are raised."""
+    """The model that this package trains in its compatible mode."""
     given = {"num_threads": 1, **options}
     if isinstance(source, Path):
         specs = Specs.parse({**given, "input": [str(source)]})

@@ -1,1 +1,1 @@
-"""The definition of every algorithm: slow and obvious. Where the fast code differs, the fast code is wrong."""
+"""The definition of every algorithm, slow and obvious. Where fast code differs from it, the fast code is wrong."""

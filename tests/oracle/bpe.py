@@ -1,6 +1,6 @@
-"""BPE, character and word models, slow and obvious: strings and linear searches, as the references define them.
+"""BPE, character and word models as the references define them, with strings and linear searches.
 
-A piece is (bytes, score, type), its id its position; a token is (its bytes, id), with id None for what is unknown.
+A piece is (bytes, score, type), and its id is its position. A token is (bytes, id); the id is None if it is unknown.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ Draw = Callable[[], float]  # uniform in [0, 1)
 
 
 def character_bytes(lead: int) -> int:
-    """How long the character is that begins with this byte, by the lead alone."""
+    """The length of a character, inferred from its first byte alone."""
     return 1 if lead < 0xC0 else 2 if lead < 0xE0 else 3 if lead < 0xF0 else 4
 
 
 def score_order(score: float) -> int:
-    """Scores compare by their float32 bits: as numbers, with -0 before +0."""
+    """A key that orders float32 scores as numbers, with -0 before +0."""
     (bits,) = struct.unpack("<i", struct.pack("<f", score))
     return ~bits & 0xFFFFFFFF if bits < 0 else bits | 1 << 31
 
 
 def cut_symbols(pieces: Sequence[Piece], text: bytes) -> list[tuple[bytes, bool]]:
-    """The longest user-defined symbol, frozen, else one character."""
+    """Cut off the longest user-defined symbol (frozen: it never merges), otherwise one character, repeatedly."""
     user = [piece for piece, _, kind in pieces if kind == USER_DEFINED]
     ret = []
     while text:
@@ -42,14 +42,14 @@ def cut_symbols(pieces: Sequence[Piece], text: bytes) -> list[tuple[bytes, bool]
 def sentencepiece_bpe(
     pieces: Sequence[Piece], text: bytes, dropout: float = 0, draw: Draw | None = None
 ) -> list[Token]:
-    """The pair of best score merges first, the leftmost among equals; with `dropout`, one that is due may drop."""
+    """Merge the pair with the best score first, the leftmost of equal ones. `dropout` may skip a pair for good."""
     ids = {piece: k for k, (piece, _, kind) in enumerate(pieces) if kind in (NORMAL, USER_DEFINED, UNUSED)}
     cut = cut_symbols(pieces, text)
     symbols = [symbol for symbol, _ in cut]
     frozen = [is_frozen for _, is_frozen in cut]
-    pairs: dict[int, int] = {}  # position of the left symbol (in the cut text) -> piece; both sides as they are now
-    splits: dict[bytes, tuple[bytes, bytes]] = {}
-    positions = list(range(len(symbols)))  # of symbols that are left
+    pairs: dict[int, int] = {}  # position of the left symbol -> piece that its merge with the right one makes
+    splits: dict[bytes, tuple[bytes, bytes]] = {}  # how an unused piece was made
+    positions = list(range(len(symbols)))  # of the symbols that have not been merged into another
 
     def look_up(left: int, right: int) -> None:
         pairs.pop(left, None)
@@ -101,7 +101,7 @@ def words(pieces: Sequence[Piece], text: bytes, space: bytes = b"\xe2\x96\x81") 
 
 
 def sentencepiece_ids(pieces: Sequence[Piece], tokens: Sequence[Token], byte_fallback: bool) -> list[int]:
-    """What the reference makes of tokens: unknown ones as bytes, or adjacent ones as one."""
+    """The ids of tokens. Unknown ones become byte pieces, or else one id for each run of them."""
     unknown = next((k for k, (_, _, kind) in enumerate(pieces) if kind == UNKNOWN), 0)
     of_byte = {piece: k for k, (piece, _, kind) in enumerate(pieces) if kind == BYTE}
     ret: list[int] = []
@@ -120,7 +120,7 @@ def sentencepiece_ids(pieces: Sequence[Piece], tokens: Sequence[Token], byte_fal
 def huggingface_symbols(
     vocab: Mapping[str, int], word: str, unknown: int | None, byte_fallback: bool, fuse: bool
 ) -> list[int]:
-    """Characters as ids. An unknown one waits for the next known one, while bytes of others go past it."""
+    """The ids of characters. The unknown id is emitted at the next known character; byte pieces overtake it."""
     ret: list[int] = []
     waiting = False
     for character in word:
@@ -142,23 +142,16 @@ def huggingface_symbols(
 
 
 def huggingface_bpe(
-    vocab: Mapping[str, int],
-    merges: Sequence[tuple[str, str]],
-    word: str,
-    *,
-    unknown: int | None = None,
-    byte_fallback: bool = False,
-    fuse: bool = False,
-    ignore_merges: bool = False,
-    dropout: float = 0,
+    vocab: Mapping[str, int], merges: Sequence[tuple[str, str]], word: str, *, unknown: int | None = None,
+    byte_fallback: bool = False, fuse: bool = False, ignore_merges: bool = False, dropout: float = 0,
     draw: Draw | None = None,
-) -> list[int]:
-    """Ids of one word. Merges go by rank, then from the left. With dropout, outdated pairs stay in the queue."""
+) -> list[int]:  # fmt: skip
+    """The ids of one word. Merges go by rank, then from the left. With dropout, outdated pairs stay in the queue."""
     if ignore_merges and not dropout and word in vocab:
         return [vocab[word]]
     ranks = {(vocab[a], vocab[b]): (rank, vocab[a + b]) for rank, (a, b) in enumerate(merges)}
     symbols: list[int | None] = list(huggingface_symbols(vocab, word, unknown, byte_fallback, fuse))
-    queue: list[tuple[int, int, int]] = []  # rank, position, what it makes
+    queue: list[tuple[int, int, int]] = []  # rank, position, id of the merged symbol
     skipped: list[tuple[int, int, int]] = []
 
     def neighbour(at: int, step: int) -> int | None:

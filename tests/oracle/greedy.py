@@ -1,4 +1,4 @@
-"""The definition of a round of training a greedy vocabulary: what pieces save, which pairs stand side by side."""
+"""One round of training a greedy vocabulary: the tokens that each piece saves, and the counts of adjacent pairs."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from itertools import pairwise
 
 
 def encode(pieces: Collection[bytes], text: bytes, begin: int = 0, forbidden: bytes = b"") -> list[bytes]:
-    """Greedy longest prefix from `begin` on."""
+    """The greedy longest-prefix tokens of text[begin:], without the piece `forbidden` unless it is a single byte."""
     longest = max(map(len, pieces))
     tokens, at = [], begin
     while at < len(text):
@@ -32,7 +32,7 @@ def boundaries(tokens: Iterable[bytes], begin: int = 0) -> list[int]:
 
 
 def value(pieces: Collection[bytes], text: bytes, tokens: Sequence[bytes], k: int) -> int:
-    """How many tokens more it takes from token k on, if its piece is forbidden, up to the next common boundary."""
+    """How many more tokens are needed, up to the next common boundary, if the piece of token k is forbidden."""
     if len(tokens[k]) == 1:
         return 0
     ends = boundaries(tokens)
@@ -51,7 +51,7 @@ def damped(count: int, weight: int, damping: int) -> int:
 def count(pieces: Collection[bytes], sources: Iterable[tuple[Sequence[bytes], int]], damping: int = 0) -> tuple[
     Counter[bytes], Counter[bytes], Counter[tuple[bytes, bytes]]
 ]:  # fmt: skip
-    """Uses and values by piece, uses of pairs: of sources (documents, weight)."""
+    """Uses and values of pieces, and uses of pairs, in sources of (documents, weight)."""
     uses: Counter[bytes] = Counter()
     values: Counter[bytes] = Counter()
     pairs: Counter[tuple[bytes, bytes]] = Counter()

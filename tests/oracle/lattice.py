@@ -1,6 +1,6 @@
-"""The definition of n-best, samples and entropy: all paths through a small lattice, and the reference's search.
+"""N-best, samples and entropy: all paths through a small lattice, and the search of the reference implementation.
 
-A text is a string of characters, normalized. A path is a tuple of edges.
+A text is a normalized string. A path is a tuple of edges.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Path = tuple[Edge, ...]
 
 
 def edges(scores: Mapping[str, float], unknown: float, text: str) -> list[Edge]:
-    """By beginning, then by length; an unknown character last, where no piece is that character."""
+    """The edges, by start, then by length. A character that is not a piece is also an unknown edge, the last one."""
     ret = []
     for begin in range(len(text)):
         ends = [end for end in range(begin + 1, len(text) + 1) if text[begin:end] in scores]
@@ -34,17 +34,17 @@ def edges(scores: Mapping[str, float], unknown: float, text: str) -> list[Edge]:
 
 
 def unknown_score(normal: list[float]) -> float:
-    """That of an unknown character, given the scores of the NORMAL pieces: ten below the worst, in float32."""
+    """The score of an unknown character: ten below the worst score of a NORMAL piece, in float32."""
     return float(np.float32(np.float32(min(normal)) - np.float32(10)))
 
 
 def user_defined_score(piece: str) -> float:
-    """What sentencepiece 0.2.3's lattice has for a user-defined piece."""
+    """The score of a user-defined piece in the lattice of sentencepiece 0.2.3."""
     return float(np.float32(0.1 * (len(piece) - 1)))
 
 
 def paths(lattice: list[Edge], length: int, begin: int = 0) -> Iterator[Path]:
-    """All of them; their number grows exponentially with the text."""
+    """All paths. Their number grows exponentially with the length of the text."""
     if begin == length:
         yield ()
     for edge in lattice:
@@ -57,19 +57,20 @@ def score(path: Path) -> float:
 
 
 def probabilities(all_paths: list[Path], alpha: float) -> list[float]:
-    """p ~ exp(alpha * score): what every exact sampler draws from."""
+    """The distribution of an exact sampler: p ~ exp(alpha * score)."""
     best = max(alpha * score(path) for path in all_paths)
     weights = [math.exp(alpha * score(path) - best) for path in all_paths]
     return [weight / math.fsum(weights) for weight in weights]
 
 
 def entropy(all_paths: list[Path], alpha: float) -> float:
-    """In nats."""
+    """The entropy of the paths in nats."""
     return -math.fsum(p * math.log(p) for p in probabilities(all_paths, alpha) if p > 0)
 
 
 def viterbi_probabilities(lattice: list[Edge], length: int, alpha: float) -> dict[Path, float]:
-    """What BytePiece's first form draws from: an edge replaces the path held with sigmoid(alpha * difference)."""
+    """The distribution of BytePiece's first sampler: an edge replaces the current path with a probability of
+    sigmoid(alpha * difference of scores)."""
     states: list[tuple[float, dict[int, Path]]] = [(1.0, {0: ()})]
     for edge in lattice:
         after = []
@@ -91,17 +92,17 @@ def viterbi_probabilities(lattice: list[Edge], length: int, alpha: float) -> dic
 class Hypothesis(NamedTuple):
     priority: np.float32
     score: np.float32
-    path: tuple[int, ...]  # of nodes, from here to the end
+    path: tuple[int, ...]  # the nodes from here to the end
 
 
 def push(heap: list[Hypothesis], item: Hypothesis) -> None:
-    """std::push_heap: of equal priorities the one that was there stays above."""
+    """Like std::push_heap: of equal priorities, the older item stays above."""
     heap.append(item)
     _rise(heap, len(heap) - 1, item)
 
 
 def pop(heap: list[Hypothesis]) -> Hypothesis:
-    """std::pop_heap: the hole sinks to a leaf, to the left of equal children, and the last item rises from there."""
+    """Like std::pop_heap: the hole sinks to a leaf, left at equal children, and the last item rises from there."""
     top, last = heap[0], heap.pop()
     hole = 0
     while 2 * hole + 1 < len(heap):
@@ -122,7 +123,7 @@ def _rise(heap: list[Hypothesis], hole: int, item: Hypothesis) -> None:
 
 
 def best_sums(nodes: list[Edge]) -> list[np.float32]:
-    """For every node the best float32 sum of a path that ends with it; nodes[0] is the start of the text."""
+    """The best float32 sum of a path that ends with each node; nodes[0] is the start of the text."""
     ret = [np.float32(0)]
     for node in nodes[1:]:
         before = [ret[k] for k in range(len(ret)) if nodes[k].end == node.begin]
@@ -131,9 +132,9 @@ def best_sums(nodes: list[Edge]) -> list[np.float32]:
 
 
 def nbest(lattice: list[Edge], length: int, n: int) -> list[tuple[Path, np.float32]]:
-    """The n best paths as sentencepiece finds them, n >= 2: A* from the end in float32, ties as its heap leaves them.
+    """The n >= 2 best paths as sentencepiece finds them: A* from the end in float32; its heap decides ties.
 
-    Without its limits on the number of hypotheses, which small lattices do not meet.
+    Its limits on the number of hypotheses are left out: small lattices do not reach them.
     """
     nodes = [Edge(0, 0, None, 0), *lattice, Edge(length, length, None, 0)]
     best = best_sums(nodes)

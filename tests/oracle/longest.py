@@ -1,4 +1,4 @@
-"""The definition: every algorithm, slow and obvious. What differs from it is wrong, however fast."""
+"""Greedy longest-prefix encoding, its cuts and decoding, and the documents of text and JSON lines files."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from collections.abc import Mapping
 
 
 def longest_prefix(pieces: Mapping[bytes, int], text: bytes, fallback: int | None = None) -> list[int]:
-    """At every position the longest piece; a byte that none begins with becomes `fallback`."""
+    """The longest piece at every position. A byte at which no piece begins becomes `fallback`."""
     lengths = sorted(set(map(len, pieces)), reverse=True)
     ids, i = [], 0
     while i < len(text):
         for n_bytes in lengths:
-            piece = text[i : i + n_bytes]  # shorter at the end of the text, and then found under its own length
+            piece = text[i : i + n_bytes]  # shorter at the end of the text
             if piece in pieces:
                 ids.append(pieces[piece])
                 n_bytes = len(piece)
@@ -27,7 +27,7 @@ def longest_prefix(pieces: Mapping[bytes, int], text: bytes, fallback: int | Non
 
 
 def spans(pieces: Mapping[bytes, int], text: bytes, fallback: int | None = None) -> list[tuple[int, int]]:
-    """Where the tokens of longest_prefix begin and end, in bytes."""
+    """The (begin, end) of the tokens of longest_prefix(), in bytes."""
     piece_of = {id_: piece for piece, id_ in pieces.items()}
     ret, i = [], 0
     for id_ in longest_prefix(pieces, text, fallback):
@@ -39,10 +39,10 @@ def spans(pieces: Mapping[bytes, int], text: bytes, fallback: int | None = None)
 
 
 def cuts(pieces: Mapping[bytes, int], text: bytes) -> set[int]:
-    """The positions, 0 and len(text) left out, that no piece can span, wherever its other bytes come from.
+    """The positions inside the text that no piece can span, whatever precedes and follows the text.
 
-    A piece could span position i if it lies over i and agrees with every byte of the text that it covers; what
-    it covers before the text or after it may be anything.
+    A piece could span position i if it covers i and agrees with all bytes of the text that it covers. Its bytes
+    before and after the text may be anything.
     """
     ret = set()
     for i in range(1, len(text)):
@@ -59,7 +59,7 @@ def _agrees(piece: bytes, text: bytes, begin: int) -> bool:
 
 
 def decode(pieces: Mapping[bytes, int], ids: list[int], fallback: int | None = None, eod: int | None = None) -> bytes:
-    """The pieces one after the other; a fallback id without a piece is U+FFFD, an eod id without one is nothing."""
+    """The joined pieces. A fallback id without a piece is U+FFFD, and an eod id without a piece is empty."""
     piece_of = {id_: piece for piece, id_ in pieces.items()}
     ret = []
     for id_ in ids:
@@ -73,7 +73,7 @@ def decode(pieces: Mapping[bytes, int], ids: list[int], fallback: int | None = N
 
 
 def documents_of_text(data: bytes, separator: bytes | None) -> tuple[list[bytes], bool | None]:
-    """The documents of a text file, and ends_with_separator."""
+    """The documents of a text file, and whether it ends with a separator (None without a separator)."""
     if separator is None:
         return [data], None
     if not data:
@@ -84,7 +84,7 @@ def documents_of_text(data: bytes, separator: bytes | None) -> tuple[list[bytes]
 
 
 def documents_of_jsonl(data: bytes, path: list[str]) -> list[bytes]:
-    """The documents of a JSON lines file. Raises ValueError('(line N)') where it is none."""
+    """The documents of a JSON lines file. Raises ValueError("(line N)") at an invalid line."""
     docs = []
     for number, line in enumerate(data.removeprefix(b"\xef\xbb\xbf").split(b"\n"), 1):
         if not line.strip(b" \t\r\n"):

@@ -1,16 +1,18 @@
-"""Repeats, slow and obvious: every window of every document, and every part of a text, looked for everywhere."""
+"""Repeats: every window of every document, and every part of a text, is searched for everywhere."""
 
 from __future__ import annotations
 
 import unicodedata
 from collections.abc import Sequence
 
+from oracle import search
+
 Document = Sequence[int]
 SPACELESS = {"CJK", "IDEOGRAPHIC", "HIRAGANA", "KATAKANA", "HENTAIGANA", "THAI", "LAO", "KHMER", "MYANMAR"}
 
 
 def windows(documents: Sequence[Document], n: int) -> dict[tuple[int, ...], list[tuple[int, int]]]:
-    """Where each window of n tokens begins: (document, token), in the order of the documents."""
+    """The places (document, token) at which each window of n tokens begins, in the order of the documents."""
     ret: dict[tuple[int, ...], list[tuple[int, int]]] = {}
     for d, ids in enumerate(documents):
         for i in range(len(ids) - n + 1):
@@ -19,7 +21,7 @@ def windows(documents: Sequence[Document], n: int) -> dict[tuple[int, ...], list
 
 
 def joined(starts: Sequence[tuple[int, int]], n: int) -> list[tuple[int, int, int]]:
-    """(document, begin, end) of windows that overlap or touch."""
+    """The (document, begin, end) that cover the windows: windows that overlap or touch are joined."""
     ret: list[tuple[int, int, int]] = []
     for d, i in sorted(starts):
         if ret and ret[-1][0] == d and i <= ret[-1][2]:
@@ -30,7 +32,7 @@ def joined(starts: Sequence[tuple[int, int]], n: int) -> list[tuple[int, int, in
 
 
 def later_starts(documents: Sequence[Document], n: int) -> list[tuple[int, int]]:
-    """Windows that have occurred before, without overlap."""
+    """The windows whose first occurrence is earlier and does not overlap them."""
     return [
         (d, i) for places in windows(documents, n).values() for d, i in places
         if d != places[0][0] or i >= places[0][1] + n
@@ -38,8 +40,11 @@ def later_starts(documents: Sequence[Document], n: int) -> list[tuple[int, int]]
 
 
 def without_repeats(documents: Sequence[Document], n: int, is_inner: Sequence[bool]) -> list[list[int]]:
-    """The documents without the windows that have occurred before. is_inner[id]: begins within a character; what is
-    dropped begins and ends between two characters, and is as long as that allows."""
+    """The documents without the windows that have occurred before.
+
+    is_inner[id] says that a token begins within a character. The parts that are dropped begin and end between two
+    characters, and are as long as that allows.
+    """
     kept = [list(ids) for ids in documents]
     for d, begin, end in reversed(joined(later_starts(documents, n), n)):
         ids = documents[d]
@@ -51,15 +56,14 @@ def without_repeats(documents: Sequence[Document], n: int, is_inner: Sequence[bo
 
 def count(documents: Sequence[Document], part: Document) -> int:
     """How often a sequence of tokens occurs within documents."""
-    n = len(part)
-    return sum(list(ids[i : i + n]) == list(part) for ids in documents for i in range(len(ids) - n + 1))
+    return sum(len(search.positions(ids, part)) for ids in documents)
 
 
 def words(text: str) -> list[tuple[int, int]]:
-    """(begin, end) of the words of a text, in characters: runs of letters, marks and digits; letters of some scripts
-    alone, each with its marks."""
+    """The (begin, end) of the words of a text, in characters: runs of letters, marks and digits. In scripts without
+    spaces each letter is a word, with its marks."""
     ret: list[tuple[int, int]] = []
-    is_open = is_alone = False  # whether the last word may grow; by marks only
+    is_open = is_alone = False  # whether the last word may grow, and whether only by marks
     for k, character in enumerate(text):
         category, name = unicodedata.category(character), unicodedata.name(character, "")
         is_mark, is_letter = category[0] == "M", category[0] == "L"
@@ -75,17 +79,12 @@ def words(text: str) -> list[tuple[int, int]]:
     return ret
 
 
-def occurrences(documents: Sequence[bytes], part: bytes) -> int:
-    """How often a text occurs within documents, overlapping occurrences included."""
-    return sum(document.startswith(part, k) for document in documents for k in range(len(document)) if part)
-
-
 def overlap(
     documents: Sequence[bytes], text: bytes, units: Sequence[tuple[int, int]], n: int
 ) -> tuple[list[int], float]:
-    """(how often each window of n units of a text occurs, the share of its units in windows that do)."""
+    """How often each window of n units of a text occurs, and the share of its units in windows that occur."""
     windows = [(units[i][0], units[i + n - 1][1]) for i in range(len(units) - n + 1)]
-    counts = [occurrences(documents, text[begin:end]) for begin, end in windows]
+    counts = [search.count(documents, text[begin:end]) for begin, end in windows]
     inside = {i + j for i, found in enumerate(counts) if found for j in range(n)}
     return counts, len(inside) / max(1, len(units))
 
@@ -93,11 +92,11 @@ def overlap(
 def longest_spans(
     documents: Sequence[bytes], text: bytes, units: Sequence[tuple[int, int]], min_bytes: int
 ) -> list[tuple[int, int, int]]:
-    """(begin, end, count) of the parts of a text that begin and end with a unit, occur, are long enough, and lie in no
-    longer such part."""
+    """The (begin, end, count) of the parts of a text that begin and end with a unit, occur, have at least min_bytes,
+    and are not inside a longer such part."""
     found = {
         (begin, end): times for begin, _ in units for _, end in units
-        if end - begin >= min_bytes and (times := occurrences(documents, text[begin:end]))
+        if end - begin >= min_bytes and (times := search.count(documents, text[begin:end]))
     }  # fmt: skip
     return sorted(
         (*span, times) for span, times in found.items()

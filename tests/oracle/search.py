@@ -1,4 +1,4 @@
-"""Search, slow and obvious: counts by regular expression, intervals by sorting, sequences by looking everywhere."""
+"""Search: counts by regular expression, intervals by sorting, sequences of tokens by a linear search."""
 
 from __future__ import annotations
 
@@ -8,21 +8,18 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from oracle.bpe import character_bytes
+
 
 def count(documents: Sequence[bytes], query: bytes) -> int:
-    """Occurrences in all documents, overlapping ones included; none of the empty text."""
+    """The number of occurrences in all documents, overlapping ones included. The empty text has none."""
     return sum(len(starts(document, query)) for document in documents)
 
 
 def starts(document: bytes, query: bytes) -> list[int]:
-    """The bytes at which the query begins in a document."""
+    """The positions, in bytes, at which the query begins in a document."""
     pattern = re.compile(b"(?=" + re.escape(query) + b")", re.DOTALL)
     return [match.start() for match in pattern.finditer(document)] if query else []
-
-
-def suffix_array(ids: Sequence[int], rank: Sequence[int] | None = None) -> list[int]:
-    keys = [id_ if rank is None else int(rank[id_]) for id_ in ids]
-    return sorted(range(len(keys)), key=lambda i: keys[i:])
 
 
 def interval(ids: Sequence[int], sa: Sequence[int], query: Sequence[int]) -> list[int]:
@@ -31,7 +28,7 @@ def interval(ids: Sequence[int], sa: Sequence[int], query: Sequence[int]) -> lis
 
 
 def positions(ids: Sequence[int], query: Sequence[int]) -> list[int]:
-    """Where in ids the query begins."""
+    """The positions at which the query begins in ids."""
     n = len(query)
     return [i for i in range(len(ids) - n + 1) if list(ids[i : i + n]) == list(query)]
 
@@ -51,7 +48,7 @@ def ngrams(ids: Sequence[int], n: int, min_count: int) -> dict[tuple[int, ...], 
 
 
 def suffix_array_of(keys: np.ndarray) -> np.ndarray:
-    """The same for larger inputs: sorted by 1, 2, 4, 8, ... symbols."""
+    """Like suffix_array(), but for larger inputs: sorts by the first 1, 2, 4, 8, ... symbols."""
     n, step = len(keys), 1
     rank = np.unique(keys, return_inverse=True)[1].astype(np.int64) + 1
     while True:
@@ -66,15 +63,14 @@ def suffix_array_of(keys: np.ndarray) -> np.ndarray:
 
 
 def character_end(text: bytes, at: int) -> int:
-    """Where the character that begins at byte `at` ends; one byte on if none begins there."""
-    lead = text[at]
-    n = 1 if lead < 0xC0 else 2 if lead < 0xE0 else 3 if lead < 0xF0 else 4
+    """The end of the character that begins at byte `at`; at + 1 if no character begins there."""
+    n = character_bytes(text[at])
     rest = text[at + 1 : at + n]
     return at + n if len(rest) == n - 1 and all(byte & 0xC0 == 0x80 for byte in rest) else at + 1
 
 
 def first_characters(text: bytes, n: int) -> bytes:
-    """The first n characters; a byte that is part of none counts as one."""
+    """The first n characters. A byte outside every character counts as one."""
     at = 0
     for _ in range(n):
         if at < len(text):
@@ -83,7 +79,7 @@ def first_characters(text: bytes, n: int) -> bytes:
 
 
 def last_characters(text: bytes, n: int) -> bytes:
-    """The last n, counted from the end."""
+    """The last n characters, counted from the end."""
     at = len(text)
     for _ in range(n):
         sizes = [size for size in range(min(at, 4), 0, -1) if character_end(text, at - size) == at]

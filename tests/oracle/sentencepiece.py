@@ -1,4 +1,4 @@
-"""The definition of what SentencePiece does, slow and obvious: normalization, and the text of ids."""
+"""SentencePiece's normalization and decoding."""
 
 from __future__ import annotations
 
@@ -8,14 +8,16 @@ from collections.abc import Iterable
 
 import numpy as np
 
+from oracle.bpe import BYTE, CONTROL, UNKNOWN
+
 SPACE_SYMBOL = "\u2581".encode()
 REPLACEMENT = "\ufffd".encode()
-MAX_KEYS, MAX_SYMBOLS = 32, 64  # of the keys (symbols) that match, so many are looked at, the shortest
+MAX_KEYS, MAX_SYMBOLS = 32, 64  # only that many of the matching keys or symbols are considered, the shortest ones
 
 
 @functools.cache
 def charsmap_rules(blob: bytes) -> dict[bytes, bytes]:
-    """Every key of a precompiled charsmap, and what replaces it."""
+    """The keys of a precompiled charsmap and their replacements."""
     if not blob:
         return {}
     (n_trie_bytes,) = struct.unpack_from("<I", blob)
@@ -37,7 +39,7 @@ def charsmap_rules(blob: bytes) -> dict[bytes, bytes]:
 
 
 class _Keys:
-    """Keys to match at a position: the longest of the `limit` shortest that stand there."""
+    """Finds the longest of the `limit` shortest keys that match at a position."""
 
     def __init__(self, keys: Iterable[bytes], limit: int) -> None:
         self.keys, self.limit = set(keys), limit
@@ -52,7 +54,7 @@ class _Keys:
 
 
 class Normalizer:
-    """rules: key to replacement; symbols: kept as they are."""
+    """Replaces the keys of `rules` by their values and keeps `symbols` unchanged."""
 
     def __init__(
         self, rules: dict[bytes, bytes], symbols: Iterable[bytes] = (), *, dummy_prefix: bool = True,
@@ -63,7 +65,7 @@ class Normalizer:
         self.dummy_prefix, self.remove_extra, self.escape, self.suffix = dummy_prefix, remove_extra, escape, suffix
 
     def item(self, text: bytes, at: int) -> tuple[bytes, int]:
-        """(what stands for the next bytes, how many they are)."""
+        """The replacement of the next item, and the number of bytes that it replaces."""
         if (symbol := self.symbols.match(text, at)) is not None:
             return symbol, len(symbol)
         if (key := self.keys.match(text, at)) is not None:
@@ -77,7 +79,7 @@ class Normalizer:
         return REPLACEMENT, 1
 
     def normalize(self, text: bytes) -> tuple[bytes, list[int]]:
-        """(the normalized text, where each of its bytes comes from, and at last where the text ends)."""
+        """The normalized text, and the origin of each of its bytes in `text`, followed by the origin of its end."""
         at = 0
         while self.remove_extra and at < len(text):
             replacement, n_bytes = self.item(text, at)
@@ -113,14 +115,11 @@ class Normalizer:
         return bytes(out), [*offsets, at]
 
 
-NORMAL, UNKNOWN, CONTROL, USER_DEFINED, UNUSED, BYTE = 1, 2, 3, 4, 5, 6
-
-
 def decode(
     pieces: list[bytes], types: list[int], ids: list[int], *, dummy_prefix: bool, remove_extra: bool,
     unknown_surface: bytes = " \u2047 ".encode(), raw: bool = False,
 ) -> bytes:  # fmt: skip
-    """The text of `ids`; `raw`: byte pieces give their bytes, whatever they spell."""
+    """The text of `ids`. With `raw`, byte pieces yield their bytes even where these are not valid UTF-8."""
     out, spelled, at_start = b"", b"", True
     for id_ in ids:
         if types[id_] == BYTE:
@@ -139,7 +138,7 @@ def decode(
 
 
 def spell(spelled: bytes, raw: bool) -> bytes:
-    """Whole characters, and U+FFFD for every byte that belongs to none."""
+    """Complete characters, and U+FFFD for every byte outside them."""
     if raw:
         return spelled
     out, at = b"", 0

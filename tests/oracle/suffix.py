@@ -1,4 +1,4 @@
-"""Suffix arrays, slow and obvious: suffixes as Python sequences, sorted."""
+"""Suffix arrays by sorting the suffixes as Python sequences."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from collections.abc import Sequence
 
 
 def suffix_array(ids: Sequence[int], rank: Sequence[int] | None = None) -> list[int]:
-    """Where the suffixes of `ids` begin, smallest first; a prefix is smaller than what it begins."""
+    """The starts of the suffixes of `ids`, smallest suffix first. A prefix sorts before longer suffixes."""
     keys = [id_ if rank is None else rank[id_] for id_ in ids]
     return sorted(range(len(keys)), key=lambda i: keys[i:])
 
 
 def lcp_array(ids: Sequence[int], sa: Sequence[int]) -> list[int]:
-    """How many tokens suffix r has in common with suffix r - 1; 0 for r = 0."""
+    """The number of tokens that suffix r shares with suffix r - 1; 0 for r = 0."""
 
     def common(i: int, j: int) -> int:
         n = 0

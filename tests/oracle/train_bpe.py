@@ -1,4 +1,4 @@
-"""SentencePiece's BPE trainer in its slow, obvious form: every pair is counted anew for every merge."""
+"""SentencePiece's BPE trainer. All pairs are counted again before every merge."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ SPACE = "\u2581"
 
 
 def split_words(text: str) -> list[str]:
-    """A new word begins at each space."""
+    """Split the text before each space symbol."""
     words: list[str] = []
     for i, c in enumerate(text):
         if i == 0 or c == SPACE:
@@ -26,12 +26,15 @@ def is_piece(piece: str, max_chars: int = 16) -> bool:
 def train(
     words: Counter[str], n_pieces: int, *, min_count: int = 0, allowed: Callable[[str], bool] = is_piece
 ) -> list[tuple[str, int]]:
-    """The merged pieces with the counts of their pairs. The most frequent pair is merged; of several the one with fewer
-    characters, then with the smaller bytes. A pair that gives a piece once more is never merged."""
+    """The merged pieces with the counts of their pairs.
+
+    Each step merges the most frequent pair; of equal ones, the one with fewer characters, then the smaller bytes. A
+    pair that makes an existing piece is never merged.
+    """
     texts: list[list[str]] = [list(word) for word in words]
     counts = list(words.values())
     merged: list[tuple[str, int]] = []
-    # Pairs that ever occurred, if only while one merge went through a text: they stay candidates when they are gone.
+    # All pairs that ever occurred, even only while one merge was applied to a text, remain candidates.
     known: set[tuple[str, str]] = set()
     banned: set[tuple[str, str]] = set()
     while len(merged) < n_pieces:
@@ -60,7 +63,7 @@ def rank(pair: Sequence[str], count: int) -> tuple[int, int, bytes, int]:
 
 
 def merge(text: list[str], pair: tuple[str, str]) -> set[tuple[str, str]]:
-    """Join the pair wherever it stands, from the left; returns the pairs that each joining made."""
+    """Merge every occurrence of the pair, from the left. Returns the pairs that each merge created."""
     made: set[tuple[str, str]] = set()
     i = 0
     while i + 1 < len(text):

@@ -1,4 +1,4 @@
-"""BytePiece's trainer in its slow, obvious form: n-grams in dictionaries, all states of all bytes."""
+"""BytePiece's trainer, with n-grams in dictionaries and all states of all bytes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ NEVER = -math.inf
 
 
 def chunks(text: str, isolate_digits: bool) -> list[bytes]:
-    """Up to 10,000 characters of a line with up to 100 newlines behind them; digits alone, if asked for."""
+    """Parts of up to 10,000 characters of a line and the up to 100 newlines after them; optionally, single digits."""
     text, ret = unicodedata.normalize("NFC", text), []
     while text:
         line = re.match(r"[^\n\d]*" if isolate_digits else r"[^\n]*", text)
@@ -37,7 +37,7 @@ def log(count: int) -> float:
 
 
 def model(texts: list[bytes], order: int, min_count: int) -> dict[bytes, float]:
-    """log P(last byte | those before it) of every common n-gram."""
+    """log P(last byte | preceding bytes) of every common n-gram."""
     counts: Counter[bytes] = Counter()
     for text in texts:
         counts.update(text[i : i + n] for n in range(1, order + 1) for i in range(len(text) - n + 1))
@@ -50,7 +50,8 @@ def model(texts: list[bytes], order: int, min_count: int) -> dict[bytes, float]:
 
 
 def cut(text: bytes, ngrams: dict[bytes, float], order: int, *, ensure_unicode: bool, lenient: bool) -> list[bytes]:
-    """The most probable pieces. State j at a byte: j bytes of its piece, or more if j is order - 1, are before it."""
+    """The most probable pieces. State j at a byte means that j bytes of its piece precede it (at least j for the last
+    state, order - 1)."""
     best, routes = [0.0] + [NEVER] * (order - 1), []
     for i, byte in enumerate(text):
         values = [ngrams.get(text[i - j : i + 1], NEVER) if j <= i else NEVER for j in range(order)]
@@ -78,7 +79,7 @@ def cut(text: bytes, ngrams: dict[bytes, float], order: int, *, ensure_unicode: 
 
 
 def unigram(text: bytes, scores: dict[bytes, float]) -> list[bytes]:
-    """The best path; of equal ones the one whose last piece is longest."""
+    """The best path; of equal ones, the path with the longest last piece."""
     paths: list[tuple[float, list[bytes]]] = [(0.0, [])]
     for end in range(1, len(text) + 1):
         best: tuple[float, list[bytes]] = (NEVER, [])
@@ -112,7 +113,7 @@ def train(
     texts: Iterable[str], *, order: int = 6, max_vocab_size: Iterable[int] = (10000,), max_piece_length: int = 36,
     min_count: int = 2, isolate_digits: bool = False, ensure_unicode: bool = True, lenient: bool = False,
 ) -> list[dict[bytes, int]]:  # fmt: skip
-    """The pieces of each size, the largest first."""
+    """The pieces and counts of each vocabulary size, largest size first."""
     parts = [chunk for text in texts for chunk in chunks(text, isolate_digits)]
     ngrams = model(parts, order, min_count)
     cuts = (cut(part, ngrams, order, ensure_unicode=ensure_unicode, lenient=lenient) for part in parts)

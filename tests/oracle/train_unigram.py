@@ -1,4 +1,4 @@
-"""The steps of a Unigram trainer in their slow, obvious form: all segmentations of a word are listed."""
+"""The steps of a Unigram trainer. All segmentations of a word are enumerated."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Path = tuple[str | None, ...]  # None: an unknown character
 
 
 def paths(scores: Scores, word: str, without: str = "") -> Iterator[Path]:
-    """Every way to make up the word. A character that is no piece of its own is also an unknown one."""
+    """All segmentations of a word. A character that is not a piece is also an unknown character."""
     if not word:
         yield ()
         return
@@ -30,23 +30,23 @@ def score_of(scores: Scores, unknown: float, path: Path) -> float:
 
 
 def expect(scores: Scores, unknown: float, words: Mapping[str, int]) -> tuple[Counter[str], float]:
-    """(how often each piece is expected, the log-likelihood)."""
+    """The expected count of each piece, and the log-likelihood."""
     expected: Counter[str] = Counter()
     total = 0.0
     for word, count in words.items():
         every = [(path, score_of(scores, unknown, path)) for path in paths(scores, word)]
         highest = max(score for _, score in every)
-        whole = highest + math.log(math.fsum(math.exp(score - highest) for _, score in every))
-        total += count * whole
+        log_sum = highest + math.log(math.fsum(math.exp(score - highest) for _, score in every))
+        total += count * log_sum
         for path, score in every:
             for piece in path:
                 if piece is not None:
-                    expected[piece] += count * math.exp(score - whole)  # type: ignore[assignment]
+                    expected[piece] += count * math.exp(score - log_sum)  # type: ignore[assignment]
     return expected, total
 
 
 def best(scores: Scores, unknown: float, word: str, without: str = "") -> Path | None:
-    """The best path; of several the one with the longest last piece, then the longest before it, and so on."""
+    """The best path; of equal ones, the one with the longest last piece, then the longest one before it, and so on."""
     every = list(paths(scores, word, without))
     if not every:
         return None
@@ -56,7 +56,7 @@ def best(scores: Scores, unknown: float, word: str, without: str = "") -> Path |
 
 
 def uses(scores: Scores, unknown: float, words: Mapping[str, int]) -> Counter[str]:
-    """How often each piece is in the best paths."""
+    """How often each piece occurs in the best paths."""
     found: Counter[str] = Counter()
     for word, count in words.items():
         for piece in best(scores, unknown, word) or ():
@@ -66,7 +66,7 @@ def uses(scores: Scores, unknown: float, words: Mapping[str, int]) -> Counter[st
 
 
 def loss(scores: Scores, unknown: float, used: Counter[str], piece: str) -> float:
-    """What the likelihood loses when the best path through the piece takes its place everywhere."""
+    """The loss of likelihood if the piece is replaced everywhere by the best path without it."""
     if not used[piece]:
         return -math.inf
     instead = best(scores, unknown, piece, without=piece)
@@ -84,11 +84,11 @@ def loss(scores: Scores, unknown: float, used: Counter[str], piece: str) -> floa
 
 
 class Unclear(Exception):
-    """Two things are so close that rounding decides between them."""
+    """Two values are so close that rounding decides between them."""
 
 
 def digamma(x: float) -> float:
-    """By its series, which starts at 7."""
+    """The digamma function, by its asymptotic series for x >= 7."""
     shift = 0.0
     while x < 7:
         shift, x = shift - 1 / x, x + 1
@@ -102,9 +102,9 @@ def train(
     em_iterations: int = 2, em_tolerance: float = 0.0, max_rounds: int = 0, shrinking_factor: float = 0.75,
     ties: list[float] | None = None,
 ) -> tuple[dict[str, float], int]:  # fmt: skip
-    """(the pieces and their scores when `wanted` or fewer are left, the rounds).
+    """The pieces with their scores when at most `wanted` are left, and the number of rounds.
 
-    `ties` gets the thresholds of sparse pruning that several counts equal here; in other orders of sums they may not.
+    `ties` receives the thresholds of sparse pruning that several counts equal; sums in another order may break the tie.
     """
     scores = dict(seeds)
     if prune == "sparse":
@@ -152,14 +152,14 @@ def maximize(scores: Scores, expected: Counter[str], prior: str) -> dict[str, fl
 
 
 def clear(scores: Scores, unknown: float, word: str, without: str = "") -> None:
-    """Unclear where two paths are as good."""
+    """Raise Unclear if the two best paths have nearly the same score."""
     every = sorted((score_of(scores, unknown, path) for path in paths(scores, word, without)), reverse=True)
     if len(every) > 1 and every[0] - every[1] < 1e-7:
         raise Unclear
 
 
 def replaceable(scores: Scores, unknown: float, piece: str) -> bool:
-    """Whether others make it up at a better score."""
+    """Whether other pieces spell the piece with a better score."""
     instead = best(scores, unknown, piece, without=piece)
     if instead is None:
         return False
@@ -198,7 +198,7 @@ def pruned(
         raise Unclear
     is_sum = prune == "probability" or (prune == "loss" and objective != "tokens")
     if 0 < n < len(others) and worth[others[n - 1]] == worth[others[n]] and is_sum:
-        raise Unclear  # equal here, but perhaps not in another order of the same sums
+        raise Unclear  # equal here, but perhaps not if the terms are added in another order
     kept = {*needed, *others[:n]}
     return {piece: score for piece, score in scores.items() if piece in kept}
 
@@ -207,7 +207,7 @@ def sparsely(
     words: Mapping[str, int], scores: dict[str, float], wanted: int, em: str, shrinking_factor: float,
     ties: list[float],
 ) -> tuple[dict[str, float], int]:
-    """Every count loses a threshold, which grows until at most `wanted` pieces have more."""
+    """Subtract a threshold from every count. It grows until at most `wanted` pieces remain above it."""
     n_rounds, threshold = 0, 0.0
     while len(scores) > wanted and n_rounds < 50:
         n_rounds += 1

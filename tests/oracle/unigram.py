@@ -1,4 +1,4 @@
-"""The definition of Unigram: the best path over a whole text, summed as the reference implementations sum."""
+"""Unigram encoding: the best path over a complete text, summed in the order of the reference implementations."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from typing import Any
 
 import numpy as np
 
+from oracle.bpe import NORMAL, USER_DEFINED, character_bytes
+
 UNKNOWN = -1
-NORMAL, USER_DEFINED = 1, 4
 RESTART_ABOVE = 100_000  # sentencepiece 0.2.3
 
 
 def character(text: bytes, at: int) -> int:
-    """How many bytes the character at `at` has, by its first byte alone, and no more than are left."""
-    n_bytes = 1 if text[at] < 0xC0 else 2 if text[at] < 0xE0 else 3 if text[at] < 0xF0 else 4
-    return min(n_bytes, len(text) - at)
+    """The length of the character at `at`, inferred from its first byte alone, within the text."""
+    return min(character_bytes(text[at]), len(text) - at)
 
 
 def one_byte(text: bytes, at: int) -> int:
@@ -23,17 +23,13 @@ def one_byte(text: bytes, at: int) -> int:
 
 
 def best_path(
-    pieces: Mapping[bytes, tuple[int, Any]],
-    unknown: Any,
-    text: bytes,
-    *,
-    restart_above: float | None = None,
+    pieces: Mapping[bytes, tuple[int, Any]], unknown: Any, text: bytes, *, restart_above: float | None = None,
     step: Callable[[bytes, int], int] = character,
-) -> list[tuple[int, bytes]]:
-    """The ids and bytes of the tokens. pieces: id and score, in the type that sums are made in.
+) -> list[tuple[int, bytes]]:  # fmt: skip
+    """The ids and bytes of the tokens. The scores in `pieces` have the type in which sums are computed.
 
-    Candidates come by ascending start; one takes a position if its sum is larger. Where a sum passes restart_above in
-    size, it is taken from that position and from all further ones that a piece reaches already.
+    Candidates come by ascending start, and a candidate wins a position if its sum is larger. Where the absolute value
+    of a sum exceeds restart_above, it is subtracted at that position and at all later ones that a piece has reached.
     """
     number = type(unknown)
     sums, starts, ids = [number(0)] * (len(text) + 1), [-1] * (len(text) + 1), [UNKNOWN] * (len(text) + 1)
@@ -62,7 +58,7 @@ def best_path(
 
 
 def sentencepiece(pieces: list[tuple[str, float, int]], text: str) -> list[tuple[int, bytes]]:
-    """As sentencepiece 0.2.3 encodes normalized text; pieces: text, score, type, by id."""
+    """Encode normalized text like sentencepiece 0.2.3. The pieces are (text, score, type), by id."""
     number = np.float32
     matching = {}
     for id_, (piece, score, kind) in enumerate(pieces):
@@ -74,11 +70,11 @@ def sentencepiece(pieces: list[tuple[str, float, int]], text: str) -> list[tuple
 
 
 def tokenizers(pieces: list[tuple[str, float]], text: str) -> list[tuple[int, bytes]]:
-    """As the Unigram of tokenizers 0.23.3 encodes what its normalizer and pre-tokenizer leave; pieces by id."""
+    """Encode one pre-token like the Unigram model of tokenizers 0.23.3. The pieces are (text, score), by id."""
     matching = {piece.encode(): (id_, float(score)) for id_, (piece, score) in enumerate(pieces)}
     return best_path(matching, float(min(score for _, score in pieces) - 10), text.encode())
 
 
 def bytepiece(pieces: Mapping[bytes, tuple[int, float]], text: bytes) -> list[tuple[int, bytes]]:
-    """As bytepiece 0.6.3 encodes one part of a text; every byte is a piece."""
+    """Encode one part of a text like bytepiece 0.6.3. Every byte is a piece."""
     return best_path(pieces, float("-inf"), text, step=one_byte)

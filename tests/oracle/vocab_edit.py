@@ -1,4 +1,4 @@
-"""Editing a vocabulary in its slow, obvious form, and words of scripts by a list of their letters."""
+"""Edits of a vocabulary, and the words of scripts that are given as strings of their letters."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections import Counter
 def edit(
     pieces: dict[bytes, int], add: list[bytes], remove: list[bytes], max_id: int, special: set[int]
 ) -> dict[bytes, int]:
-    """{piece: id} after the edit."""
+    """The {piece: id} after the edit."""
     ret, freed = dict(pieces), []
     for piece in remove:
         if piece in ret and len(piece) > 1 and ret[piece] not in special and piece not in add:
@@ -23,7 +23,7 @@ def edit(
 
 
 def words(texts: list[str], scripts: list[str]) -> Counter[str]:
-    """How often each word occurs; a script is a string of its letters."""
+    """How often each word occurs. A script is a string of its letters."""
     ret: Counter[str] = Counter()
     for text in texts:
         i = 0

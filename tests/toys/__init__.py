@@ -1,1 +1,1 @@
-"""Makers of small models, vocabularies, texts and token files to test with."""
+"""Small models, vocabularies, texts and token files for tests."""

@@ -1,4 +1,4 @@
-"""Indexes made directly: documents encoded in memory, written as token files, and sorted into shards."""
+"""Indexes built in memory from documents of ids, which are written as token files."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def make(
     folder: Path, tokenizer: Tokenizer, files: list[list[list[int]]], *, eod: int | None, order: str = "bytes",
     left: bool = True, documents_a_shard: int = 1 << 30, inputs: Any = None, index: type[Any] = opened.Index,
 ) -> Any:  # fmt: skip
-    """An open Index over token files of these documents of ids."""
+    """An open Index over token files, one for each list of documents."""
     rank = byte_rank(tokenizer) if order == "bytes" else None
     arrays, shards, records = [], [], []
     for k, documents in enumerate(files):
@@ -38,7 +38,7 @@ def make(
         for first in range(0, len(documents), documents_a_shard):
             last = min(first + documents_a_shard, len(documents))
             begin, end = int(ends[first - 1]) if first else 0, int(ends[last - 1])
-            if begin == end:  # as `pyunitok index` does
+            if begin == end:  # `pyunitok index` skips empty shards, too
                 continue
             ids = np.ascontiguousarray(array.ids[begin:end])
             made = IndexShard.from_arrays(ids, suffix_array(ids, rank=rank), rank=rank, left=left)

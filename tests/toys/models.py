@@ -1,4 +1,4 @@
-"""Random small models to hold against the references: SentencePiece protobufs, Hugging Face's BPE."""
+"""Greedy models, and random small models for comparisons with the references: SentencePiece, Hugging Face's BPE."""
 
 from __future__ import annotations
 
@@ -8,8 +8,11 @@ from typing import Any
 from oracle import bpe as oracle_bpe
 from oracle.bpe import BYTE, CONTROL, NORMAL, UNKNOWN, UNUSED, USER_DEFINED
 
+from pyunitok import Tokenizer
+from toys import sentencepieces
+
+BYTES = [bytes([byte]) for byte in range(256)]
 ALPHABETS = ["ab", "abc", "aé日", "ab▁", "ab😀c▁日", "<0x41>ab"]
-SPM_KINDS = {"unigram": 1, "bpe": 2, "word": 3, "char": 4}
 SCORES = {
     "distinct": lambda rng: -9 * rng.random(),
     "tied": lambda rng: -float(rng.randrange(4)),
@@ -19,18 +22,19 @@ SCORES = {
 }
 
 
-def spm_proto(rng: random.Random, kind: str) -> tuple[Any, str]:
-    """A ModelProto without normalization (but for the escaping of spaces), and the characters it is about."""
-    from sentencepiece import sentencepiece_model_pb2
+def greedy(*pieces: str | bytes, eod: int | None = 300, **options: Any) -> Tokenizer:
+    """A greedy model of all single bytes, whose ids are their values, and these pieces, from id 256 on."""
+    return Tokenizer.from_pieces([*BYTES, *pieces], eod=eod, **options)
 
-    proto = sentencepiece_model_pb2.ModelProto()
+
+def spm_proto(rng: random.Random, kind: str) -> tuple[Any, str]:
+    """A random ModelProto that only escapes spaces, and the characters of its pieces."""
     alphabet, score = rng.choice(ALPHABETS), SCORES[rng.choice(list(SCORES))]
-    seen: dict[str, int] = {}
+    pieces: dict[str, oracle_bpe.Piece] = {}
 
     def add(piece: str, score: float, type_: int) -> None:
-        if piece and piece not in seen:
-            seen[piece] = type_
-            proto.pieces.add(piece=piece, score=score, type=type_)
+        if piece:
+            pieces.setdefault(piece, (piece.encode(), score, type_))
 
     add("<unk>", 0, UNKNOWN)
     if rng.random() < 0.2:
@@ -41,25 +45,25 @@ def spm_proto(rng: random.Random, kind: str) -> tuple[Any, str]:
     unused, user = rng.choice([0, 0, 0.1, 0.4]), rng.choice([0, 0, 0.05, 0.2])
     for _ in range(rng.choice([1, 3, 8, 20, 60])):
         piece = "".join(rng.choice(alphabet) for _ in range(rng.choice([1, 1, 1, 2, 2, 2, 3, 4, 7])))
-        known = [text for text, type_ in seen.items() if type_ in (NORMAL, UNUSED)]
-        if known and rng.random() < 0.5:  # chains
+        known = [text for text, (_, _, type_) in pieces.items() if type_ in (NORMAL, UNUSED)]
+        if known and rng.random() < 0.5:  # chains of merges
             piece = rng.choice(known) + rng.choice([*known, *alphabet])
         r = rng.random()
         if len(piece) <= 40:
             add(piece, score(rng), UNUSED if r < unused else USER_DEFINED if r < unused + user else NORMAL)
-    proto.trainer_spec.model_type = SPM_KINDS[kind]
+    proto = sentencepieces.make(pieces.values(), usual=False, model_type=sentencepieces.KINDS[kind])
     proto.trainer_spec.byte_fallback = byte_fallback
-    proto.normalizer_spec.name = "identity"
+    proto.normalizer_spec.name = b"identity"
     proto.normalizer_spec.add_dummy_prefix = proto.normalizer_spec.remove_extra_whitespaces = False
     return proto, alphabet
 
 
 def spm_pieces(proto: Any) -> list[oracle_bpe.Piece]:
-    return [(piece.piece.encode(), piece.score, piece.type) for piece in proto.pieces]
+    return [(piece.piece, piece.score, piece.type) for piece in proto.pieces]
 
 
 def text(rng: random.Random, alphabet: str) -> str:
-    """Of the alphabet, with spaces, a character that no model knows, and runs of one."""
+    """A text of the alphabet, with spaces, unknown characters, or as a run of one character."""
     n = rng.choice([0, 1, 2, 3, 5, 9, 20, 40, 70, 150])
     ret = "".join(rng.choice(alphabet + rng.choice(["", "", "Z"])) for _ in range(n))
     if ret and rng.random() < 0.2:
@@ -68,7 +72,7 @@ def text(rng: random.Random, alphabet: str) -> str:
 
 
 def hf_bpe(rng: random.Random) -> tuple[dict[str, Any], str]:
-    """Arguments of tokenizers.models.BPE, and the characters they are about."""
+    """Arguments of tokenizers.models.BPE, and the characters of its pieces."""
     alphabet = rng.choice(ALPHABETS)
     pieces = [character for character in alphabet if rng.random() < 0.85]
     unk_token = rng.choice([None, "<unk>", "<unk>", "?"])
@@ -84,7 +88,7 @@ def hf_bpe(rng: random.Random) -> tuple[dict[str, Any], str]:
             merges.append((left, right))
     rng.shuffle(merges)
     if merges and rng.random() < 0.1:
-        merges.append(rng.choice(merges))  # the last counts
+        merges.append(rng.choice(merges))  # of equal merges, the last one counts
     pieces += ["".join(rng.choice(alphabet) for _ in range(rng.randrange(2, 5))) for _ in range(rng.choice([0, 0, 3]))]
     pieces = list(dict.fromkeys(pieces))
     rng.shuffle(pieces)

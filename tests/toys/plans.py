@@ -1,4 +1,4 @@
-"""Plans of tokenizing runs from options given one by one, and such runs in parts and on a cluster."""
+"""Plans of tokenizing runs from keyword options, and runs of them in parts and on a cluster."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""SentencePiece models to test with: those of the shared data, and small ones made here."""
+"""SentencePiece models: the files of the shared data, and small models built here."""
 
 from __future__ import annotations
 
@@ -10,22 +10,35 @@ from typing import Any
 
 import pytest
 from conftest import SHARED
+from oracle.bpe import BYTE, CONTROL, NORMAL, UNKNOWN, UNUSED, USER_DEFINED  # noqa: F401
 
 from pyunitok.vocab import sentencepiece_proto
 
-NORMAL, UNKNOWN, CONTROL, USER_DEFINED, UNUSED, BYTE = 1, 2, 3, 4, 5, 6
 UNIGRAM, BPE, WORD, CHAR = 1, 2, 3, 4
-REFUSALS = (RuntimeError, ValueError)  # how sentencepiece refuses; the latter where its message quotes no UTF-8, too
+KINDS = {"unigram": UNIGRAM, "bpe": BPE, "word": WORD, "char": CHAR}
+# The errors of sentencepiece. UnicodeDecodeError, a ValueError, replaces a message that quotes invalid UTF-8.
+REFUSALS = (RuntimeError, ValueError)
 SPACE = "\u2581".encode()
 
 
+def load_reference(data: bytes) -> Any:
+    """sentencepiece's processor of a model file, or None if sentencepiece rejects the file."""
+    spm = pytest.importorskip("sentencepiece")
+    if not data:  # its constructor takes an empty model_proto for a missing argument and loads nothing
+        return None
+    try:
+        return spm.SentencePieceProcessor(model_proto=data)
+    except REFUSALS:
+        return None
+
+
 def shared_paths() -> list[Path]:
-    """Every SentencePiece model of the shared data; none where that is absent."""
+    """All SentencePiece models of the shared data; empty if the data is absent."""
     folders = [SHARED / "data/models/spm", SHARED / "data/models/spm-trained"]
     return sorted(path for folder in folders for path in folder.glob("*.model"))
 
 
-# Large ones, and small ones that differ from others only in their pieces.
+# Large models, and small models that differ from others only in their pieces.
 SLOW = {
     "chatglm_ice_text", "kerashub_t5_test_vocab", "llmjp_llm-jp-tokenizer-100k.ver3.1", "mistral03", "nerdstash_v2",
     "pegasus_sp_test", "rinna_google_sp_ja", "sp_test_model", "en_bpe_suffix", "en_char_bf", "en_uni_1k", "ja_char",
@@ -33,7 +46,7 @@ SLOW = {
 
 
 def shared_params() -> list[Any]:
-    """The same for parametrize, with some marked as slow."""
+    """shared_paths() for parametrize, with the models of SLOW marked as slow."""
     marks = {True: [pytest.mark.slow], False: []}
     return [pytest.param(path, id=path.stem, marks=marks[path.stem in SLOW]) for path in shared_paths()]
 
@@ -55,10 +68,10 @@ def make(
 
 
 def charsmap(rules: Mapping[bytes, bytes]) -> bytes:
-    """A precompiled charsmap of any keys without NUL: a double array with a block of 256 units for each node."""
+    """A precompiled charsmap of keys without NUL: a double array with a block of 256 units for each node."""
     if not rules:
         return b""
-    nodes: dict[bytes, int] = {b"": 1}  # a prefix of a key, and the block of its children
+    nodes: dict[bytes, int] = {b"": 1}  # prefix of a key -> block of its children
     for key in sorted(rules):
         for n_bytes in range(1, len(key) + 1):
             nodes.setdefault(key[:n_bytes], len(nodes) + 1)
@@ -66,7 +79,7 @@ def charsmap(rules: Mapping[bytes, bytes]) -> bytes:
     starts = dict(zip(rules, accumulate((len(value) + 1 for value in rules.values()), initial=0), strict=False))
     units = [0] * (256 * (len(nodes) + 1))
     for i in range(1, len(units)):
-        units[i] = i & 0xFF ^ 0xFF  # a label that does not fit, and an offset of 0, which stays inside
+        units[i] = i & 0xFF ^ 0xFF  # a label that never matches, and the offset 0, which is within bounds
     for prefix, block in nodes.items():
         at = 256 * nodes[prefix[:-1]] ^ prefix[-1] if prefix else 0
         units[at] = (at ^ 256 * block) << 10 | (prefix in rules) << 8 | (prefix[-1] if prefix else 0)

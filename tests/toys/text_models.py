@@ -1,4 +1,4 @@
-"""Random small SentencePiece models of every kind and flag, texts made of their pieces, and how they are compared."""
+"""Random small SentencePiece models of every kind and flag, texts of their pieces, and several ways to encode them."""
 
 from __future__ import annotations
 
@@ -14,22 +14,8 @@ from pyunitok._c import library
 from pyunitok._c import scratch as c_scratch
 from pyunitok.vocab import sentencepiece
 from pyunitok.vocab.vocabulary import Vocabulary
-from toys.sentencepieces import (
-    BPE,
-    CHAR,
-    CONTROL,
-    NORMAL,
-    REFUSALS,
-    SPACE,
-    UNIGRAM,
-    UNUSED,
-    USER_DEFINED,
-    WORD,
-    charsmap,
-    make,
-)
+from toys.sentencepieces import CONTROL, KINDS, NORMAL, SPACE, UNUSED, USER_DEFINED, charsmap, load_reference, make
 
-KINDS = {"unigram": UNIGRAM, "bpe": BPE, "word": WORD, "char": CHAR}
 ALPHABETS = ["ab", "abc", "aé日", "ab▁", "ab😀c▁日", "a b", "ab.c,", "日本語で", "жяa ", "<0x41>ab", "aA\n"]
 SCORES = {
     "distinct": lambda rng: -12 * rng.random(),
@@ -52,7 +38,7 @@ RULES = [
 
 
 def toy(rng: random.Random, kind: str) -> tuple[Any, str]:
-    """A ModelProto and the characters that it is about."""
+    """A random ModelProto, and the characters of its pieces."""
     scores = [name for name in SCORES if name != "not finite" or kind != "unigram"]
     alphabet, score = rng.choice(ALPHABETS), SCORES[rng.choice(scores)]
     unused, user = rng.choice([0, 0, 0.1, 0.4]), rng.choice([0, 0, 0.05, 0.3])
@@ -62,7 +48,7 @@ def toy(rng: random.Random, kind: str) -> tuple[Any, str]:
         texts += [character for character in alphabet if rng.random() < 0.9]
     for _ in range(rng.choice([1, 3, 8, 20, 60])):
         text = "".join(rng.choice(alphabet) for _ in range(rng.choice([1, 2, 2, 2, 3, 4, 7])))
-        if rng.random() < 0.5:  # chains
+        if rng.random() < 0.5:  # chains of merges
             text = rng.choice(texts) + rng.choice([*texts, *alphabet])
         if rng.random() < 0.3:
             text = rng.choice(["▁" + text, text + "▁"])
@@ -99,7 +85,7 @@ def toy(rng: random.Random, kind: str) -> tuple[Any, str]:
 
 
 def text_of(rng: random.Random, proto: Any, alphabet: str) -> bytes:
-    """Of the model's pieces and characters, spaces, what no model knows, and bytes that are no text."""
+    """A text of the model's pieces and characters, spaces, unknown characters and invalid UTF-8."""
     pieces = [piece.piece for piece in proto.pieces if piece.type in (NORMAL, USER_DEFINED, UNUSED)] or [b"a"]
     strange = [b" ", b" ", b"  ", SPACE, b"\0", b"\xff", b"\x80", b"\xe6\x97", b"\xf0\x9f\x98"]
     strange += ["Ж".encode(), b"Z", b"\n", b"<s>"]
@@ -122,7 +108,7 @@ def text_of(rng: random.Random, proto: Any, alphabet: str) -> bytes:
 
 
 def tokenizer(proto: Any, *, cpu: str | None = None, ids: Any = None) -> Tokenizer:
-    """Of a ModelProto; `ids`: other ids than 0, 1, 2, …"""
+    """The Tokenizer of a ModelProto, with `ids` instead of 0, 1, 2, …"""
     vocabulary = sentencepiece.read(proto.SerializeToString(), "toy").vocabulary()
     if ids is not None:
         vocabulary = Vocabulary(**{**vars(vocabulary), "ids": np.array(ids, np.int64)})
@@ -130,23 +116,17 @@ def tokenizer(proto: Any, *, cpu: str | None = None, ids: Any = None) -> Tokeniz
 
 
 def reference(proto: Any) -> Any:
-    """The installed sentencepiece's processor; None where it refuses."""
-    import sentencepiece as spm
-
-    try:
-        return spm.SentencePieceProcessor(model_proto=proto.SerializeToString())
-    except REFUSALS:
-        return None
+    return load_reference(proto.SerializeToString())
 
 
 def encode_plain(tok: Tokenizer, texts: list[bytes]) -> list[list[int]]:
-    """Without cuts and memo."""
+    """Encode without cuts and memo."""
     scratch = tok.codec.new_scratch()
     return [scratch.encode_spans(text)[:, 0].tolist() for text in texts]
 
 
 def encode(tok: Tokenizer, texts: list[bytes], *, scratch: Any = None) -> list[list[int]]:
-    """As one batch."""
+    """Encode as one batch."""
     data = np.frombuffer(b"".join(texts), np.uint8)
     offsets = np.cumsum([0, *map(len, texts)], dtype=np.int64)
     ids, ends = np.empty(4 * len(data) + 4096, tok.dtype), np.empty(len(texts) + 1, np.int64)
@@ -158,17 +138,13 @@ def encode(tok: Tokenizer, texts: list[bytes], *, scratch: Any = None) -> list[l
             ids = np.empty(2 * len(ids), tok.dtype)
 
 
-def encode_in_parts(
-    tok: Tokenizer, rng: random.Random, text: bytes, block: int, *, sampling: Any = None
-) -> list[int]:
-    """Block by block, as a stream brings it: what can be encoded is, and the rest stays for the next."""
+def encode_in_parts(tok: Tokenizer, rng: random.Random, text: bytes, block: int, *, sampling: Any = None) -> list[int]:
+    """Encode block by block, like a stream: up to the last safe split; the rest is encoded with the next block."""
     state, scratch, held, out, n_parts = c_scratch.State(), tok.codec.new_scratch(), b"", [], 0
-    blocks = []
-    at = 0
-    while at < len(text):
-        n = rng.randrange(1, 2 * block)
-        blocks.append(text[at : at + n])
-        at += n
+    bounds = [0]
+    while bounds[-1] < len(text):
+        bounds.append(bounds[-1] + rng.randrange(1, 2 * block))
+    blocks = [text[begin:end] for begin, end in pairwise(bounds)]
     for k, more in enumerate([*blocks, b""]):
         held += more
         last = k == len(blocks)

@@ -1,4 +1,4 @@
-"""Random vocabularies and texts to hold against the oracle: many overlaps, halves of characters, long runs."""
+"""Random vocabularies and texts for comparisons with the oracle: many overlaps, halves of characters, long runs."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from oracle import longest as oracle
 
 from pyunitok import Tokenizer
 
-# What pieces and texts are made of: they must share symbols, or no piece would ever match.
+# Pieces and texts consist of the same symbols; otherwise pieces would hardly ever match.
 SYMBOLS = {
     "one letter": [b"a"],
     "two letters": [b"a", b"b"],
@@ -21,7 +21,7 @@ SYMBOLS = {
     "high bytes": [bytes([b]) for b in (*range(0x80, 0x100, 7), 0xBF, 0xC0, 0xDF, 0xE0, 0xEF, 0xF0, 0xFF, 0, 0x7F)],
     "any bytes": [bytes([b]) for b in range(256)],
 }
-# Around what the encoder is built on: keys of 15 and 31 bytes, 7 and 15 ids, 64-byte words, chunks of 4,096.
+# Lengths around the limits of the encoder: keys of 15 and 31 bytes, 7 and 15 ids, 64-byte words, chunks of 4,096.
 EDGES = [1, 2, 6, 7, 8, 14, 15, 16, 17, 30, 31, 32, 33, 63, 64, 65, 127, 128, 129]
 CHUNK = 4096
 
@@ -55,7 +55,7 @@ def vocabularies(draw: st.DrawFn) -> Case:
     pieces = dict(zip(unique, range(start, start + len(unique)), strict=True))
     pieces = dict(zip(unique[::step], pieces.values(), strict=True))
     fallback = None
-    if not whole:  # an id of its own, or that of a piece
+    if not whole:  # a separate id, or the id of a piece
         fallback = draw(st.sampled_from([65535, *pieces.values()][:3]))
     return Case(pieces, fallback, symbols)
 
@@ -73,7 +73,7 @@ def texts_of(draw: st.DrawFn, case: Case) -> bytes:
         ret = ret[:at] + draw(st.binary(max_size=3)) + ret[at + 1 :]
     elif damage == "noise":
         ret += draw(st.binary(max_size=70))
-    if draw(st.integers(0, 7)) == 0:  # so that what was drawn lies across the end of a chunk
+    if draw(st.integers(0, 7)) == 0:  # put the text across the end of a chunk
         filler = draw(part)
         before = CHUNK + draw(st.integers(-70, 70)) - len(ret) // 2
         ret = (filler * (before // len(filler) + 1))[: max(0, before)] + ret
