@@ -52,10 +52,6 @@ int64_t unitok_hat_memory_bytes(const unitok_hat *hat);
  * `item` have been inserted and the others have not. Amortised O(bytes of keys). */
 int32_t unitok_hat_insert(unitok_hat *hat, const uint8_t *data, const int64_t *offsets,
                           const int64_t *values, int64_t n_keys, int32_t mode, unitok_error *error);
-/* Sets found[i] to 1 and values[i] to the value of key i, or both to 0. Returns the number of keys
- * found. */
-int64_t unitok_hat_find(const unitok_hat *hat, const uint8_t *data, const int64_t *offsets,
-                        int64_t n_keys, int64_t *values, uint8_t *found);
 /* Returns the length of the longest key that begins text[0..n_bytes-1], and *ret_value; -1 if there
  * is none. The empty key counts. */
 int64_t unitok_hat_longest_prefix(const unitok_hat *hat, const uint8_t *text, int64_t n_bytes,

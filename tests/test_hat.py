@@ -1,13 +1,12 @@
-"""The HAT-trie through cffi, against a plain dict."""
-
-import ast
+"""The HAT-trie through cffi, compared with a dict."""
 
 import numpy as np
 import pytest
-from conftest import SHARED
+from conftest import SHARED, decompressed
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+from test_rwkv_vocab import slow_read
 
 from pyunitok._lib import ffi, lib
 
@@ -35,7 +34,7 @@ def packed(items):
 
 
 class Hat:
-    """As little Python as makes the C functions callable."""
+    """The thinnest possible wrapper of the C functions."""
 
     def __init__(self):
         ret = ffi.new("unitok_hat **")
@@ -50,12 +49,9 @@ class Hat:
         return status, error.item
 
     def find(self, items):
-        data, offsets = packed(items)
-        numbers, found = ffi.new("int64_t[]", len(items)), ffi.new("uint8_t[]", len(items))
-        n_found = lib.unitok_hat_find(self.c, data, offsets, len(items), numbers, found)
-        assert n_found == sum(found)
-        assert all(number == 0 for number, there in zip(numbers, found, strict=True) if not there)
-        return [number if there else None for number, there in zip(numbers, found, strict=True)]
+        """The values of these keys; None for a key that is not in the trie."""
+        found = [(item, self.longest_prefix(item)) for item in items]
+        return [prefix[1] if prefix and prefix[0] == len(item) else None for item, prefix in found]
 
     def longest_prefix(self, text):
         value = ffi.new("int64_t *")
@@ -63,33 +59,33 @@ class Hat:
         return (length, value[0]) if length >= 0 else None
 
     def walk(self, prefix, capacity, max_keys):
-        """All (key, value), in such batches; a key that does not fit is asked for again with more room."""
+        """All (key, value), in batches of max_keys. A key that does not fit is requested again with a larger buffer."""
         ret = ffi.new("unitok_hat_walk **")
         buffer = ffi.from_buffer("uint8_t[]", prefix)
         assert lib.unitok_hat_walk_new(self.c, buffer, len(prefix), ret, ffi.NULL) == lib.UNITOK_OK
         walk = ffi.gc(ret[0], lib.unitok_hat_walk_free)
         offsets, numbers = ffi.new("int64_t[]", max_keys + 1), ffi.new("int64_t[]", max_keys)
-        out, room = [], capacity
+        out, n_buffer = [], capacity
         while True:
-            data = ffi.new("uint8_t[]", room)
-            n = lib.unitok_hat_walk_next(walk, data, room, offsets, numbers, max_keys)
+            data = ffi.new("uint8_t[]", n_buffer)
+            n = lib.unitok_hat_walk_next(walk, data, n_buffer, offsets, numbers, max_keys)
             if n == 0:
                 return out
             if n == -1:
-                assert room < lib.UNITOK_HAT_KEY_MAX_BYTES
-                room = lib.UNITOK_HAT_KEY_MAX_BYTES
+                assert n_buffer < lib.UNITOK_HAT_KEY_MAX_BYTES
+                n_buffer = lib.UNITOK_HAT_KEY_MAX_BYTES
                 continue
             assert n > 0 and offsets[0] == 0
-            if room > capacity:
-                assert offsets[1] > capacity  # -1 only where the key really did not fit
-            assert offsets[n] <= room
+            if n_buffer > capacity:
+                assert offsets[1] > capacity  # -1 only if the key did not fit
+            assert offsets[n] <= n_buffer
             raw = ffi.buffer(data, offsets[n])
             out += [(bytes(raw[offsets[i] : offsets[i + 1]]), numbers[i]) for i in range(n)]
-            room = capacity
+            n_buffer = capacity
 
 
 class HatMachine(RuleBasedStateMachine):
-    """Every operation in every order; the dict knows what must come out."""
+    """Every operation in any order, compared with a dict."""
 
     @initialize(shared=st.sampled_from([b"", b"q", b"p" * 70]), n_crowd=st.sampled_from([0, 0, 1200, 3000]))
     def start(self, shared, n_crowd):
@@ -141,7 +137,7 @@ TestHatMachine.settings = settings(max_examples=60, stateful_step_count=30, dead
 @settings(max_examples=30, deadline=None)
 @given(seed=st.integers(0, 2**32), alphabet=st.integers(1, 256), longest=st.integers(1, 12))
 def test_crowds(seed, alphabet, longest):
-    """Thousands of keys at once: containers burst."""
+    """Inserts thousands of keys at once, so that containers burst."""
     rng = np.random.default_rng(seed)
     lengths = rng.integers(0, longest + 1, 4000)
     items = [rng.integers(0, alphabet, n, dtype=np.uint8).tobytes() for n in lengths]
@@ -163,20 +159,10 @@ def test_bad_arguments():
     assert hat.walk(b"", 10, 10) == [(bytes(lib.UNITOK_HAT_KEY_MAX_BYTES), 3), (b"a", 1)]
 
 
-def vocabulary():
-    pieces = {}
-    for line in VOCABULARY.read_text(encoding="utf-8").splitlines():
-        number, rest = line.split(" ", 1)
-        piece = ast.literal_eval(rest.rsplit(" ", 1)[0])
-        pieces[piece.encode() if isinstance(piece, str) else piece] = int(number)
-    return pieces
-
-
-@pytest.mark.skipif(not VOCABULARY.exists(), reason="the RWKV vocabulary is not here")
+@pytest.mark.skipif(not VOCABULARY.exists(), reason="the RWKV vocabulary is not available")
 def test_real_vocabulary():
-    """What the trie finds at 20,000 places of real text is what a dict finds, longest first."""
-    zstandard = pytest.importorskip("zstandard")
-    pieces, hat = vocabulary(), Hat()
+    """The longest prefixes at 20,000 places of real text are those found in a dict."""
+    pieces, hat = {piece: id_ for id_, piece in slow_read(VOCABULARY.read_bytes()).items()}, Hat()
     longest = max(map(len, pieces))
     assert hat.insert(list(pieces), list(pieces.values()), UNIQUE)[0] == lib.UNITOK_OK
     assert hat.walk(b"", 1 << 20, 65536) == sorted(pieces.items())
@@ -184,8 +170,7 @@ def test_real_vocabulary():
     corpora = sorted((DATA / "corpora").glob("*.txt.zst"))
     assert corpora
     for path in corpora:
-        with path.open("rb") as file:
-            text = zstandard.ZstdDecompressor().stream_reader(file).read(2_000_000)
+        text = decompressed(path, 2_000_000)
         for at in rng.integers(0, len(text), 20_000 // len(corpora)):
             window = text[at : at + 200]
             tries = (window[:n] for n in range(min(longest, len(window)), 0, -1))

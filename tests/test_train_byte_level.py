@@ -1,4 +1,4 @@
-"""Byte-level models: any bytes come back, Hugging Face gives the same ids, merges are those of the slow trainer."""
+"""Byte-level models: lossless, with the ids of Hugging Face and the merges of the slow trainer."""
 
 from __future__ import annotations
 
@@ -12,9 +12,8 @@ from typing import Any
 import numpy as np
 import pytest
 import tokenizers
-import zstandard
 from click.testing import CliRunner
-from conftest import fewer, find_shared
+from conftest import decompressed, fewer, find_shared
 from hypothesis import given
 from hypothesis import strategies as st
 from oracle import train_bpe
@@ -38,7 +37,7 @@ TEXTS = st.text("abc the é日本🎉\u2581\u2585\x00\x1f\n\t  <|endoftext>1", m
 
 @cache
 def files(folder: str, kind: str, split_by: str = "space") -> tuple[Any, Any, tokenizers.Tokenizer]:
-    """(the tokenizer.json, the native model, tokenizers' own)."""
+    """A trained model as a tokenizer.json, as a native file, and in `tokenizers`."""
     path = Path(folder, f"{kind}{split_by}.json")
     options: dict[str, Any] = {"kind": kind, "vocab_size": 400, "byte_level": True, "split_by": split_by, "threads": 1}
     first = pyunitok.train(iter(LINES), out=path, **options)
@@ -56,7 +55,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("split_by", ["space", "none"])
-def test_as_tokenizers(folder: str, kind: str, split_by: str) -> None:
+def test_ids_match_tokenizers(folder: str, kind: str, split_by: str) -> None:
     from_json, from_native, reference = files(folder, kind, split_by)
     assert from_json.vocab_size == from_native.vocab_size == reference.get_vocab_size() == 400
 
@@ -77,9 +76,9 @@ def test_as_tokenizers(folder: str, kind: str, split_by: str) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_any_bytes_come_back(folder: str, kind: str) -> None:
+def test_any_bytes_are_restored(folder: str, kind: str) -> None:
     from_json, from_native, _ = files(folder, kind)
-    assert from_native.lossless and not from_json.lossless  # of a tokenizer.json special tokens are skipped
+    assert from_native.lossless and not from_json.lossless  # a tokenizer.json skips special tokens
 
     @given(st.binary(max_size=60), st.binary(max_size=9))
     @fewer(2)
@@ -93,8 +92,7 @@ def test_any_bytes_come_back(folder: str, kind: str) -> None:
     compare()
 
 
-def test_learned_from_every_line(folder: str) -> None:
-    """Pieces of several bytes are there, and save what a smaller byte-level model costs."""
+def test_pieces_halve_the_tokens(folder: str) -> None:
     for kind in KINDS:
         n_bytes = len("\n".join(LINES).encode())
         assert n_bytes > 2 * len(files(folder, kind)[1].encode("\n".join(LINES)))
@@ -108,16 +106,15 @@ def test_from_native_to_json_and_back(folder: str, tmp_path: Path, kind: str) ->
     assert (tmp_path / "a.json").read_bytes() == path.read_bytes()
     convert(path, tmp_path / "b.utk", "native")
     one = "the cat " + LINES[0] + "<|endoftext|>"
-    assert pyunitok.Tokenizer.from_file(tmp_path / "b.utk").encode(one).tolist() == files(folder, kind)[0].encode(
-        one
-    ).tolist()
+    again = pyunitok.Tokenizer.from_file(tmp_path / "b.utk")
+    assert again.encode(one).tolist() == files(folder, kind)[0].encode(one).tolist()
     with pytest.raises(VocabularyError, match=r"as a tokenizer\.json: the model must be byte-level"):
         convert("rwkv-world", tmp_path / "c.json", "huggingface")
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_tokenizer_json_stays_one(folder: str, tmp_path: Path, kind: str) -> None:
-    """`convert --to huggingface` used to refuse the files of `train --byte-level`, and native files made of them."""
+def test_a_tokenizer_json_can_be_converted_back(folder: str, tmp_path: Path, kind: str) -> None:
+    """Regression: `convert --to huggingface` rejected files of `train --byte-level`, directly and by way of native."""
     path = Path(folder, f"{kind}space.json")
     files(folder, kind)
     convert(path, tmp_path / "a.json", "huggingface")
@@ -125,14 +122,14 @@ def test_a_tokenizer_json_stays_one(folder: str, tmp_path: Path, kind: str) -> N
     convert(path, tmp_path / "b.utk", "native")
     convert(tmp_path / "b.utk", tmp_path / "b.json", "huggingface")
     before, after = (json.loads(p.read_bytes()) for p in (path, tmp_path / "b.json"))
-    if kind == "unigram":  # scores as serde_json reads them, which may be one unit beside what the file says
+    if kind == "unigram":  # serde_json may read a score one unit in the last place off
         scores = [[score for _, score in values["model"].pop("vocab")] for values in (before, after)]
         assert scores[1] == pytest.approx(scores[0], rel=1e-15)
     assert after == before
 
 
 def with_tokens(path: Path, out: Path) -> None:
-    """The file with more of what may stand around a model: tokens that the model lacks, and a template."""
+    """Write the file with a template, and with added tokens that the model lacks."""
     values = json.loads(path.read_bytes())
     flags = {"single_word": False, "lstrip": False, "rstrip": False, "normalized": False, "special": True}
     for k, (content, more) in enumerate({"<|user|>": {"lstrip": True}, "🙂x": {"special": False}}.items()):
@@ -162,17 +159,15 @@ def test_native_files_of_a_tokenizer_json_with_tokens(folder: str, tmp_path: Pat
 
 @pytest.mark.parametrize("name", ["en_web", "ja", "code", "ru", "emoji"])
 @pytest.mark.parametrize("kind", KINDS)
-def test_real_text_as_tokenizers(folder: str, tmp_path: Path, kind: str, name: str) -> None:
-    """Ids of models of 3,000 pieces, converted both ways, on text that they were not trained on."""
+def test_ids_of_real_text_match_tokenizers(folder: str, tmp_path: Path, kind: str, name: str) -> None:
+    """Models of 3,000 pieces, converted both ways, encode text that they were not trained on."""
     trained = real_model(folder, kind)
     convert(trained, tmp_path / "a.json", "huggingface")
     convert(trained, tmp_path / "a.utk", "native")
     convert(tmp_path / "a.utk", tmp_path / "b.json", "huggingface")
     ours = pyunitok.Tokenizer.from_file(trained)
     theirs = [tokenizers.Tokenizer.from_file(str(tmp_path / x)) for x in ("a.json", "b.json")]
-    reader = zstandard.ZstdDecompressor().stream_reader(find_shared(f"corpora/{name}.txt.zst").read_bytes())
-    text_ = reader.read(300_000).decode(errors="ignore")
-    docs = text_.splitlines(keepends=True)
+    docs = decompressed(find_shared(f"corpora/{name}.txt.zst"), 300_000).decode(errors="ignore").splitlines(True)
     for one, ids in zip(docs, ours.encode_batch(docs), strict=True):
         assert [x.encode(one).ids for x in theirs] == [ids.tolist()] * 2
 
@@ -188,13 +183,12 @@ def real_model(folder: str, kind: str) -> Path:
 
 
 def slowly_allowed(piece: str, max_chars: int = 6) -> bool:
-    """Whole characters, a space only first or nothing but spaces; or a part of one character."""
+    """Allow complete characters with a space only at the start, spaces alone, or a part of one character."""
     data = bytes_of(piece)
     try:
         characters = data.decode()
     except UnicodeDecodeError:
-        whole = [c for c in (chr(code) for code in (0xE9, 0x65E5, 0x672C, 0x1F389)) if data in c.encode()]
-        return bool(whole)
+        return any(data in character.encode() for character in "é日本🎉")
     spaces = not characters.strip(" ")
     return len(characters) <= max_chars and (spaces or " " not in characters[1:])
 
@@ -204,7 +198,7 @@ WORDS = st.dictionaries(st.text("ab é日本🎉", min_size=1, max_size=9), st.i
 
 @given(WORDS)
 @fewer(1)
-def test_merges_of_the_slow_trainer(words: dict[str, int]) -> None:
+def test_merges_match_the_oracle(words: dict[str, int]) -> None:
     units = byte_level.mapped(Units.pack([w.replace(" ", "\u2581").encode() for w in words], list(words.values())))
     assert [bytes_of(item.decode()) for item in units.items()] == [word.encode() for word in words]
     rules = Rules({"split_by_whitespace", "whitespace_only", "byte_level"}, 6)
@@ -233,7 +227,7 @@ def test_which_pieces_are_allowed() -> None:
         Rules({"byte_level"}, 513)
 
 
-def test_characters_are_those_of_tokenizers() -> None:
+def test_characters_match_tokenizers() -> None:
     assert sorted(CHARACTERS) == sorted(tokenizers.pre_tokenizers.ByteLevel.alphabet())
     cut = tokenizers.pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
     sample = "".join(map(chr, range(0x250))) + "日本🎉"
@@ -241,7 +235,7 @@ def test_characters_are_those_of_tokenizers() -> None:
     assert bytes_of(shown(bytes(range(256)))) == bytes(range(256))
 
 
-def test_threads_and_memory_change_nothing(tmp_path: Path) -> None:
+def test_the_result_does_not_depend_on_threads_and_memory(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("\n".join(LINES))
     made = []
     for kind in KINDS:
@@ -277,7 +271,7 @@ def test_symbols_and_ids(tmp_path: Path) -> None:
     ({"byte_level": False, "to": "native"}, OptionError, "to is for byte-level models"),
     ({"hard_vocab_limit": True, "vocab_size": 1 << 20}, TrainingError, "vocab_size is too high"),
 ])  # fmt: skip
-def test_what_is_refused(options: dict[str, Any], error: type[Exception], message: str) -> None:
+def test_invalid_options(options: dict[str, Any], error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message):
         pyunitok.train(iter(LINES), **{"kind": "bpe", "vocab_size": 400, "byte_level": True, **options})
     assert not Path("a.model").exists()
@@ -316,7 +310,7 @@ def test_command(tmp_path: Path) -> None:
         {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": False},
         {"type": "WhitespaceSplit"}]}}, "pre_tokenizer: a pre-tokenizer other than Metaspace requires"),
 ])  # fmt: skip
-def test_files_that_ask_for_more(folder: str, tmp_path: Path, change: dict[str, Any], message: str) -> None:
+def test_other_components_are_delegated(folder: str, tmp_path: Path, change: dict[str, Any], message: str) -> None:
     files(folder, "bpe")
     values = json.loads(Path(folder, "bpespace.json").read_bytes())
     path = tmp_path / "a.json"
@@ -325,7 +319,7 @@ def test_files_that_ask_for_more(folder: str, tmp_path: Path, change: dict[str, 
 
 
 def delegated(path: Path, message: str) -> None:
-    """`tokenizers` encodes; without it this is the error."""
+    """Assert that `tokenizers` encodes for this file, and that opening it without `tokenizers` is this error."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(sys.modules, "tokenizers", None)
         with pytest.raises(VocabularyError, match=message):
@@ -336,8 +330,9 @@ def delegated(path: Path, message: str) -> None:
 
 
 @pytest.mark.filterwarnings("ignore::pyunitok.errors.ModelWarning")
-def test_files_with_wrong_pieces(folder: str, tmp_path: Path) -> None:
-    files(folder, "bpe", "none")
+def test_files_with_wrong_pieces_are_delegated(folder: str, tmp_path: Path) -> None:
+    for split_by in ("space", "none"):
+        files(folder, "bpe", split_by)
     values = json.loads(Path(folder, "bpenone.json").read_bytes())
     path = tmp_path / "a.json"
     values["model"]["vocab"]["日"] = 400

@@ -292,42 +292,6 @@ int32_t unitok_hat_insert(unitok_hat *hat, const uint8_t *data, const int64_t *o
     return UNITOK_OK;
 }
 
-static int find_key(const unitok_hat *hat, const uint8_t *key, size_t n_bytes, int64_t *ret_value)
-{
-    size_t at;
-    const struct branch *branch = find_branch(hat, key, n_bytes, &at);
-    const struct node *child;
-    const uint8_t *stored;
-    if (!branch) return 0;
-    if (at == n_bytes) {
-        *ret_value = branch->value;
-        return branch->has_value;
-    }
-    child = branch->children[key[at]];
-    if (!child) return 0;
-    key += at;
-    n_bytes -= at;
-    stored = array_hash_find(as_container(child), key, n_bytes, array_hash_of(key, n_bytes));
-    if (stored) *ret_value = load_i64(stored);
-    return stored != NULL;
-}
-
-int64_t unitok_hat_find(const unitok_hat *hat, const uint8_t *data, const int64_t *offsets,
-                        int64_t n_keys, int64_t *values, uint8_t *found)
-{
-    int64_t n_found = 0;
-    for (int64_t i = 0; i < n_keys; i++) {
-        int64_t value = 0;
-        int is_there;
-        prefetch_group(hat, data, offsets, i, n_keys);
-        is_there = find_key(hat, data + offsets[i], (size_t)(offsets[i + 1] - offsets[i]), &value);
-        values[i] = is_there ? value : 0;
-        found[i] = (uint8_t)is_there;
-        n_found += is_there;
-    }
-    return n_found;
-}
-
 int64_t unitok_hat_longest_prefix(const unitok_hat *hat, const uint8_t *text, int64_t n_bytes,
                                   int64_t *ret_value)
 {
