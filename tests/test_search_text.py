@@ -98,7 +98,7 @@ class Case:
         )  # fmt: skip
         self.tables = tables(self.pieces, self.drops, s.ranks)
         if rng.random() < 0.5:
-            self.c.lend_inside(self.tables)
+            self.c.attach_inside(self.tables)
 
     def texts(self) -> list[bytes]:
         """The documents, in the parts that a text can be found in."""

@@ -69,7 +69,7 @@ class TokenCorpus:
             ids=shard.ids, sa=shard.sa, first=shard.first, top=shard.top, left=shard.left if has_left else None,
             rank=shard.ranks, ends=shard.ends, begin=0, eod=self.eod,
         )  # fmt: skip
-        self.c.lend_inside(self.tables.c)
+        self.c.attach_inside(self.tables.c)
 
     def count(self, text: bytes) -> int:
         return self.c.count_one(self.tables.c, text, MAX_WORK)[0]

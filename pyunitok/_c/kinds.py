@@ -1,4 +1,4 @@
-"""The kinds of models, a row each. A kind of csrc/model/ needs a row here, and no other module knows it by name."""
+"""The table of model kinds. Each kind of csrc/model/ has a row here, and no other module compares kind names."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ class Kind(NamedTuple):
     """What the rest of the package needs to know about a kind of model.
 
     number            its UNITOK_KIND_ in csrc/unitok.h
-    algorithm         what decides the ids, and a version: manifests record it, as other ids are not comparable
+    algorithm         the name and version of the encoding; manifests record it, because another one gives other ids
     title             for messages
     summary           for `pyunitok inspect`
-    sampling          methods of sampling, the default first; none: a text can be encoded in one way only
-    model_type        its number in SentencePiece's TrainerSpec; 0: SentencePiece has no such models
-    byte_level_flag   set in models whose symbols are bytes, beside `bytes`; "": there are no such models
-    has_spec          the model has scores, types and normalization, see Model.spec(); else it is pieces and ids alone
+    sampling          sampling methods, the default first; empty if each text has only one encoding
+    model_type        its number in SentencePiece's TrainerSpec; 0 if SentencePiece has no such models
+    byte_level_flag   the flag, besides `bytes`, of models whose symbols are bytes; "" if there are none
+    has_spec          the model has scores, types and normalization, see Model.spec(); otherwise only pieces and ids
     carries_state     the encoder needs a State to continue within a document
-    falls_back_whole  byte pieces spell a complete unknown word, not a character
+    falls_back_whole  byte pieces spell a complete unknown word instead of a character
     """
 
     number: int

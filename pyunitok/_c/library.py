@@ -1,4 +1,4 @@
-"""Basics: constants of the headers, pointers to buffers, and calls that raise the errors of C."""
+"""Basics: constants of the headers, pointers to buffers, and calls that turn C errors into exceptions."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ try:
     from pyunitok._lib import lib as lib
 except ModuleNotFoundError as error:
     raise ImportError(
-        "the C library of pyunitok is not built in this folder: run `pip install -e .` here, or Python elsewhere"
+        "the C library of pyunitok is not built in this folder; run `pip install -e .` here, or start Python in another"
+        " folder"
     ) from error
 from pyunitok.errors import CpuError, IdError, ModelFormatError, UnitokError, VocabularyError
 
@@ -38,7 +39,7 @@ CHECKED_FROM: int = lib.UNITOK_NATIVE_CHECKED_FROM
 
 
 class CapacityError(ValueError):
-    """The array for ids is too small for these documents."""
+    """The array for the ids is too small for these documents."""
 
 
 _ERRORS: dict[int, type[Exception]] = {
@@ -68,16 +69,34 @@ def check(status: int, error: Any) -> None:
 
 
 def call(function: Any, *arguments: Any) -> None:
-    """Call a function of the library whose last argument is an error, and raise that."""
+    """Call a function of the library whose last argument receives the error, and raise that error."""
     error = ffi.new("unitok_error *")
     check(function(*arguments, error), error)
 
 
 def create(name: str, *arguments: Any, how: str = "new") -> Any:
-    """Call unitok_NAME_HOW(); unitok_NAME_free() frees the result with its last reference."""
+    """Call unitok_NAME_HOW(). When the last reference to the result is gone, unitok_NAME_free() frees it."""
     ret = ffi.new(f"unitok_{name} **")
     call(getattr(lib, f"unitok_{name}_{how}"), *arguments, ret)
     return ffi.gc(ret[0], getattr(lib, f"unitok_{name}_free"))
+
+
+def allocate(name: str, *arguments: Any) -> Any:
+    """Like create(), for a unitok_NAME_new() that returns the result, or NULL if memory is exhausted."""
+    handle = getattr(lib, f"unitok_{name}_new")(*arguments)
+    if handle == ffi.NULL:
+        raise MemoryError(f"not enough memory for the {name}")
+    return ffi.gc(handle, getattr(lib, f"unitok_{name}_free"))
+
+
+def buffer_of(data: Any, *, writable: bool = False) -> Any:
+    """A uint8_t array over bytes or any other buffer, not copied."""
+    return ffi.from_buffer("uint8_t[]", data, require_writable=writable)
+
+
+def copied(data: Any, n: int, dtype: Any) -> Any:
+    """A NumPy array with a copy of the n items at a C pointer."""
+    return np.frombuffer(ffi.buffer(data, n * np.dtype(dtype).itemsize)[:], dtype)
 
 
 def optional(array: np.ndarray[Any, Any] | None) -> Any:
@@ -85,20 +104,21 @@ def optional(array: np.ndarray[Any, Any] | None) -> Any:
     return ffi.NULL if array is None else pointer(array)
 
 
-_POINTERS = {"f": "float[]", "d": "double[]"}  # by struct's format letters, several of which may be one type
+_POINTERS = {"f": "float[]", "d": "double[]"}  # keyed by the format codes of `struct`; several may be the same type
 _POINTERS |= {code: f"uint{8 * calcsize(code)}_t[]" for code in "BHILQ"}
 _POINTERS |= {code: f"int{8 * calcsize(code)}_t[]" for code in "ilq"}
 
 
 def pointer(array: np.ndarray[Any, Any] | memoryview, *, writable: bool = False) -> Any:
-    """A C array over `array`, not copied: it must be one-dimensional, contiguous, and of a dtype that C uses here. The
-    caller keeps a memoryview alive; an array stays alive by itself.
+    """A C array over `array`, which must be one-dimensional, contiguous and of a supported dtype. It keeps an ndarray
+    alive; the caller must keep a memoryview alive.
     """
     view = memoryview(array)  # type: ignore[arg-type]
     if view.ndim != 1 or not view.c_contiguous or view.format not in _POINTERS:
         raise ValueError(f"expected a contiguous vector of numbers, not {view.format}{view.shape}")
     ret = ffi.from_buffer(_POINTERS[view.format], array, require_writable=writable)
-    # No export of a memoryview may outlive this: the garbage collector would clear the memoryview first, and crash.
+    # A cast releases the export of a memoryview. If one is still exported when the garbage collector clears it, Python
+    # crashes.
     return ffi.cast(_POINTERS[view.format].replace("[]", " *"), ret) if isinstance(array, memoryview) else ret
 
 

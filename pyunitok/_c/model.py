@@ -1,4 +1,4 @@
-"""Models and decoding: the calls of that section of csrc/unitok.h."""
+"""Models and decoding: bindings of that section of csrc/unitok.h."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 
 from pyunitok._c import kinds
-from pyunitok._c.library import call, cpu_number, create, engine_number, ffi, lib, optional, pointer
+from pyunitok._c.library import buffer_of, call, copied, cpu_number, create, engine_number, ffi, lib, optional, pointer
 from pyunitok.packed import Bytes, Ids, Offsets, Scores
 
 _decode, _from_buffer, _buffer = lib.unitok_decode, ffi.from_buffer, ffi.buffer
 _new_undefined = ffi.new_allocator(should_clear_after_alloc=False)
-_FEW_IDS, _FEW_BYTES = 256, 4096  # the limits of unitok_decode here
+_FEW_IDS, _FEW_BYTES = 256, 4096  # the limits of decode_few
 
 
 def _info_of(handle: Any) -> Any:
@@ -24,28 +24,18 @@ def _info_of(handle: Any) -> Any:
     return info
 
 
-class _Completing:
-    """The lock under which models are completed. A forked child gets a new one: a thread may hold it."""
-
-    def __init__(self) -> None:
-        self.lock = threading.Lock()
-        if hasattr(os, "register_at_fork"):
-            os.register_at_fork(after_in_child=self._renew)
-
-    def _renew(self) -> None:
-        self.lock = threading.Lock()
-
-
-_completing = _Completing()
+_completing = {"lock": threading.Lock()}  # held while a model is completed
+if hasattr(os, "register_at_fork"):  # in a forked child, a thread of the parent may hold the lock
+    os.register_at_fork(after_in_child=lambda: _completing.update(lock=threading.Lock()))
 
 
 class Model:
-    """An immutable C model: shared by threads, freed with its last reference. `keep` holds the objects that C borrows.
+    """An immutable C model, shared by threads. `keep` holds the objects that C borrows.
 
-    The tables that only encoding needs are mostly built by complete(), which the first Scratch calls.
+    complete(), which the first Scratch calls, builds most of the tables that only encoding needs.
 
     kind      its row in kinds.py
-    id_code   of its ids, in the module `array`: "H", or "I" where the largest does not fit
+    id_code   the type code of its ids in the module `array`: "H", or "I" if the largest id needs more than 16 bits
     """
 
     __slots__ = ("_keep", "_types", "handle", "id_code", "info", "kind")
@@ -57,7 +47,7 @@ class Model:
         self.id_code = "H" if info.id_bytes == 2 else "I"
         self.handle: Any = handle
         self._keep = keep
-        self._types: Bytes | None = None  # of every id
+        self._types: Bytes | None = None  # the type of each id
 
     @classmethod
     def new(
@@ -69,11 +59,11 @@ class Model:
         """See unitok_spec and unitok_model_new in csrc/unitok.h."""
         spec = ffi.new("unitok_spec *")
         if len(offsets) != len(ids) + 1 or int(offsets[-1]) > len(data):
-            raise ValueError("the pieces' offsets do not fit their ids or their bytes")
+            raise ValueError("the offsets of the pieces do not match their ids or their bytes")
         if any(array is not None and len(array) != len(ids) for array in (scores, types)):
             raise ValueError("the numbers of scores, types and pieces differ")
         spec.kind, spec.flags, spec.n_pieces = kinds.KINDS[kind].number, flags, len(ids)
-        map_, surface = ffi.from_buffer("uint8_t[]", charsmap), ffi.from_buffer("uint8_t[]", unknown_surface)
+        map_, surface = buffer_of(charsmap), buffer_of(unknown_surface)
         spec.data, spec.offsets, spec.ids = pointer(data), pointer(offsets), pointer(ids)
         spec.charsmap, spec.n_charsmap_bytes = map_, len(charsmap)
         spec.unknown_surface, spec.n_unknown_surface_bytes = surface, len(unknown_surface)
@@ -86,8 +76,8 @@ class Model:
 
     @classmethod
     def load(cls, image: Any, *, engine: str, cpu: str | None) -> Model:
-        """Open a native image in place; `image` is any buffer (a memory map), kept alive with the model."""
-        buffer = ffi.from_buffer("uint8_t[]", image)
+        """Open a native image in place. The model keeps `image`, a buffer such as a memory map, alive."""
+        buffer = buffer_of(image)
         numbers = engine_number(engine), cpu_number(cpu)
         return cls(create("model", buffer, len(buffer), *numbers, how="load"), keep=(buffer, image))
 
@@ -97,10 +87,10 @@ class Model:
         return np.dtype(self.id_code)
 
     def complete(self) -> None:
-        """Build the tables that encoding needs, unless they exist. Makes `info` final."""
+        """Build the tables that encoding needs, unless they exist. `info` does not change afterwards."""
         if self.info.is_complete:
             return
-        with _completing.lock:
+        with _completing["lock"]:
             if self.info.is_complete:
                 return
             call(lib.unitok_model_complete, self.handle)
@@ -108,7 +98,7 @@ class Model:
 
     def save(self) -> bytearray:
         out = bytearray(lib.unitok_model_save(self.handle, ffi.NULL, 0))
-        lib.unitok_model_save(self.handle, ffi.from_buffer("uint8_t[]", out, require_writable=True), len(out))
+        lib.unitok_model_save(self.handle, buffer_of(out, writable=True), len(out))
         return out
 
     def piece(self, id_: int) -> bytes | None:
@@ -118,11 +108,12 @@ class Model:
         return None if n_bytes[0] < 0 else ffi.buffer(data, n_bytes[0])[:]
 
     def pieces(self) -> tuple[Bytes, Offsets]:
-        """Copies of all pieces by id: uint8[...], int64[n_ids + 1]; empty if an id has no piece."""
+        """Copies of all pieces in the order of their ids: uint8[...] and int64[n_ids + 1] offsets. An id without a
+        piece has an empty one."""
         data, offsets = ffi.new("uint8_t **"), ffi.new("uint32_t **")
         lib.unitok_model_pieces(self.handle, data, offsets)
-        bounds = np.frombuffer(ffi.buffer(offsets[0], 4 * (self.info.n_ids + 1)), np.uint32).astype(np.int64)
-        return np.frombuffer(ffi.buffer(data[0], int(bounds[-1]))[:], np.uint8), bounds
+        bounds = copied(offsets[0], self.info.n_ids + 1, np.uint32).astype(np.int64)
+        return copied(data[0], int(bounds[-1]), np.uint8), bounds
 
     def normalize(self, text: bytes) -> bytes:
         """The normalized text, with U+2581 for spaces."""
@@ -136,10 +127,10 @@ class Model:
             capacity = n
 
     def spec(self) -> dict[str, Any]:
-        """Copies of the arguments of Model.new that built it; not for greedy longest prefix."""
+        """Copies of the arguments of Model.new that built the model. Not for greedy longest prefix."""
         spec = lib.unitok_model_spec(self.handle)
         n, n_merges = int(spec.n_pieces), int(spec.n_merges)
-        offsets = np.frombuffer(ffi.buffer(spec.offsets, 8 * (n + 1))[:], np.int64)
+        offsets = copied(spec.offsets, n + 1, np.int64)
 
         def bytes_of(data: Any, n_bytes: int) -> bytes:
             return ffi.buffer(data, n_bytes)[:] if n_bytes else b""
@@ -147,12 +138,12 @@ class Model:
         return {
             "data": np.frombuffer(bytes_of(spec.data, int(offsets[-1])), np.uint8),
             "offsets": offsets,
-            "ids": np.frombuffer(ffi.buffer(spec.ids, 8 * n)[:], np.int64),
-            "scores": np.frombuffer(ffi.buffer(spec.scores, 8 * n)[:], np.float64),
-            "types": np.frombuffer(ffi.buffer(spec.types, n)[:], np.uint8),
+            "ids": copied(spec.ids, n, np.int64),
+            "scores": copied(spec.scores, n, np.float64),
+            "types": copied(spec.types, n, np.uint8),
             "charsmap": bytes_of(spec.charsmap, spec.n_charsmap_bytes),
             "unknown_surface": bytes_of(spec.unknown_surface, spec.n_unknown_surface_bytes),
-            "merges": np.frombuffer(ffi.buffer(spec.merges, 24 * n_merges)[:], np.int64) if n_merges else None,
+            "merges": copied(spec.merges, 3 * n_merges, np.int64) if n_merges else None,
         }
 
     def is_byte(self, id_: int) -> bool:
@@ -164,15 +155,13 @@ class Model:
         return int(lib.unitok_model_piece_type(self.handle, id_)) not in (0, lib.UNITOK_PIECE_CONTROL)
 
     def piece_types(self) -> Bytes:
-        """uint8[n_ids]: the enum unitok_piece_type of each id, 0 where it has no piece."""
+        """uint8[n_ids]: the enum unitok_piece_type of each id, 0 if it has no piece."""
         if self._types is None:
             types, spec = np.zeros(self.info.n_ids, np.uint8), lib.unitok_model_spec(self.handle)
             if spec == ffi.NULL:  # greedy longest prefix has no types
                 types[np.diff(self.pieces()[1]) > 0] = lib.UNITOK_PIECE_NORMAL
             else:
-                n = int(spec.n_pieces)
-                ids = np.frombuffer(ffi.buffer(spec.ids, 8 * n), np.int64)
-                types[ids] = np.frombuffer(ffi.buffer(spec.types, n), np.uint8)
+                types[copied(spec.ids, spec.n_pieces, np.int64)] = copied(spec.types, spec.n_pieces, np.uint8)
             self._types = types
         return self._types
 
@@ -191,12 +180,12 @@ class Model:
 
     def split(self, text: Any) -> int:
         self.complete()
-        buffer = ffi.from_buffer("uint8_t[]", text)
+        buffer = buffer_of(text)
         return int(lib.unitok_split(self.handle, buffer, len(buffer)))
 
     def decode_few(self, ids: list[int]) -> bytes | None:
-        """Like decode_batch for one document, but None where only that can tell: if there are many ids, some are not
-        integers or not of this model, or a byte piece follows a control symbol."""
+        """A fast decode_batch for one document. None if the caller must use decode_batch instead: there are many ids,
+        an id is not an integer or not in this model, or a byte piece follows a control symbol."""
         if len(ids) > _FEW_IDS:
             return None
         try:
@@ -211,7 +200,7 @@ class Model:
         self, ids: Ids, offsets: Offsets, *, drop_last: bool = False, separator: bytes = b""
     ) -> tuple[Bytes, Offsets]:
         if int(offsets[-1]) > len(ids) or ids.dtype != self.dtype:
-            raise ValueError(f"the offsets reach past the ids, or these are not {self.dtype}")
+            raise ValueError(f"the offsets reach past the ids, or the ids are not {self.dtype}")
         sizes = np.empty(len(offsets), np.int64)
         given = (pointer(ids), pointer(offsets), len(offsets) - 1, drop_last, separator, len(separator))
         call(lib.unitok_decode_batch, self.handle, *given, ffi.NULL, -1, pointer(sizes))

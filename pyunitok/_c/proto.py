@@ -1,4 +1,4 @@
-"""SentencePiece's model files: the call of that section of csrc/unitok.h."""
+"""SentencePiece model files: bindings of that section of csrc/unitok.h."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pyunitok._c.library import ffi, lib, pointer
+from pyunitok._c.library import buffer_of, ffi, lib, pointer
 from pyunitok.packed import Bytes, Offsets
 
 
 class Proto(NamedTuple):
-    """The contents of a model file: see unitok_proto."""
+    """The contents of a model file, see unitok_proto."""
 
     pieces: Bytes
     offsets: Offsets
@@ -25,16 +25,16 @@ class Proto(NamedTuple):
 def read_proto(data: bytes) -> Proto | None:
     """The pieces of a SentencePiece model file, the normalizer's charsmap, and everything else in the file.
 
-    None where something in it is unusual or wrong: see unitok_proto_read.
+    None if the file is unusual or invalid, see unitok_proto_read.
     """
-    room = len(data) // lib.UNITOK_PROTO_PIECE_BYTES_MIN
-    pieces, types = np.empty(len(data), np.uint8), np.empty(room, np.uint8)
+    capacity = len(data) // lib.UNITOK_PROTO_PIECE_BYTES_MIN
+    pieces, types = np.empty(len(data), np.uint8), np.empty(capacity, np.uint8)
     rest = bytearray(len(data))
-    offsets, scores = np.empty(room + 1, np.int64), np.empty(room, np.float32)
+    offsets, scores = np.empty(capacity + 1, np.int64), np.empty(capacity, np.float32)
     info = ffi.new("unitok_proto *")
     n = lib.unitok_proto_read(
         data, len(data), pointer(pieces), pointer(offsets), pointer(scores), pointer(types),
-        ffi.from_buffer("uint8_t[]", rest, require_writable=True), info,
+        buffer_of(rest, writable=True), info,
     )  # fmt: skip
     if n == -2:
         raise MemoryError("not enough memory for the pieces of a model")
@@ -44,5 +44,5 @@ def read_proto(data: bytes) -> Proto | None:
     arrays = (pieces[:n_bytes].copy(), offsets[: n + 1].copy(), scores[:n].copy(), types[:n].copy())
     del rest[info.n_rest_bytes :]
     charsmap_end = info.charsmap_at + info.n_charsmap_bytes
-    # Without the pieces, this is short; protobuf before 5.27 takes no bytearray.
+    # protobuf before 5.27 does not accept a bytearray. Without the pieces, the copy is small.
     return Proto(*arrays, bytes(rest), data[info.charsmap_at : charsmap_end], info)

@@ -1,4 +1,4 @@
-"""Encoding and sampling: the calls of that section of csrc/unitok.h."""
+"""Encoding and sampling: bindings of that section of csrc/unitok.h."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from pyunitok._c.library import ENCODE_SLACK, call, ffi, lib, optional, pointer
+from pyunitok._c.library import ENCODE_SLACK, allocate, call, copied, ffi, lib, optional, pointer
 from pyunitok._c.model import Model
 from pyunitok.errors import UnitokError
 from pyunitok.packed import Bytes, Ids, Offsets
@@ -19,8 +19,8 @@ _NO_CAPACITY, _TOO_LONG = -2, -3
 
 
 def capacity_for(n_bytes: int) -> int:
-    """A capacity in ids that suffices for most texts of n_bytes, and for all texts of models that do not normalize: the
-    encoder continues while it has three ids for each byte of the next 8 KiB."""
+    """A capacity in ids that suffices for most texts of n_bytes, and for all texts if the model does not normalize. The
+    encoder requires three ids for each byte of the next 8 KiB."""
     return n_bytes + n_bytes // 8 + 3 * min(n_bytes, 9000) + ENCODE_SLACK
 
 
@@ -29,7 +29,7 @@ def sampling(method: str, alpha: float, seed: int, *, n_best: int = 0, source: i
     if method not in METHODS:
         raise ValueError(f"method must be one of {', '.join(METHODS)}, not {method!r}")
     if not 0 <= seed < 1 << 64:
-        raise ValueError(f"a seed is within 0..2**64 - 1, not {seed}")
+        raise ValueError(f"seed must be within 0..2**64 - 1, not {seed}")
     ret = ffi.new("unitok_sampling *")
     ret.method, ret.n_best, ret.alpha, ret.seed, ret.input, ret.document = (
         METHODS[method], n_best, alpha, seed, source, document
@@ -38,12 +38,12 @@ def sampling(method: str, alpha: float, seed: int, *, n_best: int = 0, source: i
 
 
 class State:
-    """What the next part of a document continues from: a unitok_state. A new one is the start of a document."""
+    """The encoder's state between two parts of a document: a unitok_state. A new one is the start of a document."""
 
     __slots__ = ("handle",)
 
     def __init__(self, hexadecimal: str = "") -> None:
-        """ValueError unless hexadecimal() returned this."""
+        """Restore the result of hexadecimal(). ValueError if it is anything else."""
         self.handle: Any = ffi.new("unitok_state *")
         if hexadecimal:
             data = bytes.fromhex(hexadecimal)
@@ -51,13 +51,13 @@ class State:
                 raise ValueError("not the state of an encoder")
 
     def hexadecimal(self) -> str:
-        """The state as text for a file; the same on every machine."""
+        """The state as text, portable between machines."""
         out = bytearray(lib.UNITOK_STATE_BYTES)
         lib.unitok_state_save(self.handle, ffi.from_buffer("uint8_t[]", out, require_writable=True))
         return out.hex()
 
 
-Path = tuple[Offsets, float]  # int64[n, 4] as encode_spans, and the score
+Path = tuple[Offsets, float]  # int64[n, 4] spans, as from encode_spans, and the score
 
 
 def _take_paths(handle: Any) -> list[Path]:
@@ -66,8 +66,7 @@ def _take_paths(handle: Any) -> list[Path]:
     try:
         for k in range(lib.unitok_paths_count(handle)):
             n = lib.unitok_paths_get(handle, k, spans, score)
-            table = np.frombuffer(ffi.buffer(spans[0], 32 * n)[:], np.int64).reshape(n, 4)
-            paths.append((table, float(score[0])))
+            paths.append((copied(spans[0], 4 * n, np.int64).reshape(n, 4), float(score[0])))
     finally:
         lib.unitok_paths_free(handle)
     return paths
@@ -76,8 +75,8 @@ def _take_paths(handle: Any) -> list[Path]:
 def _failed(code: int, text: bytes) -> Exception:
     if code == _TOO_LONG:
         return UnitokError(
-            f"a text of {len(text):,} bytes is too long: this model takes at most 536,870,912 bytes at once where it "
-            "cannot cut; divide the text into shorter documents"
+            f"a text of {len(text):,} bytes is too long: this model encodes at most 536,870,912 bytes without a cut; "
+            "divide the text into shorter documents"
         )
     return MemoryError("not enough memory to encode this text")
 
@@ -89,12 +88,9 @@ class Scratch:
 
     def __init__(self, model: Model) -> None:
         model.complete()
-        handle = lib.unitok_scratch_new(model.handle)
-        if handle == ffi.NULL:
-            raise MemoryError("not enough memory for an encoder's scratch")
         self._model = model  # must outlive the scratch
         self._model_handle = model.handle
-        self.handle: Any = ffi.gc(handle, lib.unitok_scratch_free)
+        self.handle: Any = allocate("scratch", model.handle)
         self._ids: Any = np.empty(capacity_for(_SMALL_BYTES), model.dtype)
         self._ids_pointer: Any = pointer(self._ids)
 
@@ -137,7 +133,7 @@ class Scratch:
         return n if n >= 0 else len(self._encode_large(text))
 
     def encode_spans(self, text: bytes) -> Offsets:
-        """int64[n, 4]: id, begin and end in the text, end in the normalized text; see unitok_span."""
+        """int64[n, 4]: id, begin and end in the text, end in the normalized text, see unitok_span."""
         capacity = len(text) + ENCODE_SLACK
         while True:
             spans = np.empty((capacity, 4), np.int64)
@@ -151,7 +147,7 @@ class Scratch:
             capacity *= 2
 
     def places(self, text: bytes, tokens: list[int]) -> list[tuple[int, int]]:
-        """The begin and end in the normalized text of these tokens, given in ascending order."""
+        """The begin and end of these tokens in the normalized text. `tokens` ascend."""
         capacity = capacity_for(len(text))
         spans = _new_undefined("unitok_span[]", capacity)
         if lib.unitok_encode_spans(self._model_handle, self.handle, text, len(text), spans, capacity) >= 0:
@@ -165,15 +161,15 @@ class Scratch:
         sampling: Any = None, documents: Offsets | None = None, prepared: bool = False,
     ) -> int:  # fmt: skip
         """Encode documents data[offsets[i]:offsets[i + 1]] into `ids`, fill id_offsets[0..n] and return the number of
-        ids. CapacityError if `ids` may be too small: an id for each byte and eod, and ENCODE_SLACK, mostly suffice.
+        ids. CapacityError if `ids` may be too small; an id for each byte and eod, plus ENCODE_SLACK, usually suffices.
 
-        sampling   draw a sample of each document, as this result of sampling() says
-        documents  with sampling: int64[n], the number of each document, unless they count up from the first one's
-        prepared   the documents are normalized: see UNITOK_ENCODE_PREPARED
+        sampling   a result of sampling(): draw a sample of each document
+        documents  with sampling: int64[n] document numbers; None if they are consecutive
+        prepared   the documents are already normalized, see UNITOK_ENCODE_PREPARED
         """
         n_docs = len(offsets) - 1
         if int(offsets[-1]) > len(data) or len(id_offsets) <= n_docs or ids.dtype != self._model.dtype:
-            raise ValueError("a buffer is too small for these documents, or of another dtype")
+            raise ValueError("a buffer is too small for these documents, or has the wrong dtype")
         flags = lib.UNITOK_ENCODE_OPEN_START * open_start | lib.UNITOK_ENCODE_OPEN_END * open_end
         flags |= lib.UNITOK_ENCODE_PREPARED * prepared
         head = (self._model_handle, self.handle)

@@ -1,4 +1,4 @@
-"""Search: the calls of that section of csrc/unitok_search.h."""
+"""Search: bindings of that section of csrc/unitok_search.h."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from pyunitok._c.library import call, create, ffi, lib, pointer
+from pyunitok._c.library import buffer_of, call, copied, create, ffi, lib, pointer
 from pyunitok.packed import Bytes, Offsets
 
 U16 = np.ndarray[Any, np.dtype[np.uint16]]
@@ -15,7 +15,7 @@ U64 = np.ndarray[Any, np.dtype[np.uint64]]
 
 RUN = np.dtype([("lo", "<i8"), ("hi", "<i8"), ("back", "<i4"), ("skip", "<i4")])
 HIT = np.dtype([(name, "<i8") for name in ("token", "skip", "n_bytes", "begin", "end", "dropped")])
-Runs = np.ndarray[Any, np.dtype[np.void]]  # of RUN: see unitok_search_run
+Runs = np.ndarray[Any, np.dtype[np.void]]  # of dtype RUN, see unitok_search_run
 TOP_BYTES = 20
 
 
@@ -27,7 +27,7 @@ def _borrow(kind: str, array: np.ndarray[Any, Any]) -> Any:
 
 
 class SearchShard:
-    """A unitok_search_shard over arrays that it keeps alive. ValueError if their sizes or dtypes are inconsistent."""
+    """A unitok_search_shard. It keeps the arrays alive. ValueError if their sizes or dtypes do not match."""
 
     def __init__(
         self, *, ids: U16, sa: U32, first: U64, top: np.ndarray[Any, Any], left: U16 | None, rank: U16, ends: U64,
@@ -36,7 +36,7 @@ class SearchShard:
         n = len(ids)
         wrong = len(sa) != n or len(first) != 65537 or len(rank) != 65536 or (left is not None and len(left) != n)
         if wrong or top.dtype.itemsize != TOP_BYTES:
-            raise ValueError("the arrays of a shard do not have as many entries as each other")
+            raise ValueError("the arrays of a shard have different sizes")
         for array, dtype in ((ids, "<u2"), (sa, "<u4"), (first, "<u8"), (rank, "<u2"), (ends, "<u8")):
             if array.dtype != np.dtype(dtype):
                 raise ValueError(f"an array of a shard is {array.dtype}, not {dtype}")
@@ -45,20 +45,20 @@ class SearchShard:
         handle = self.handle
         self._keep: list[Any] = []
 
-        def lend(kind: str, array: np.ndarray[Any, Any]) -> Any:
+        def borrowed(kind: str, array: np.ndarray[Any, Any]) -> Any:
             self._keep.append(_borrow(kind, array))
             return self._keep[-1]
 
         handle.n, handle.n_top, handle.n_documents, handle.begin = n, len(top), len(ends), begin
-        handle.ids, handle.sa, handle.first = lend("uint16_t[]", ids), lend("uint32_t[]", sa), lend("uint64_t[]", first)
-        handle.top = lend("uint8_t[]", top)
-        handle.left = ffi.NULL if left is None else lend("uint16_t[]", left)
-        handle.rank, handle.ends = lend("uint16_t[]", rank), lend("uint64_t[]", ends)
+        handle.ids, handle.sa = borrowed("uint16_t[]", ids), borrowed("uint32_t[]", sa)
+        handle.first, handle.top = borrowed("uint64_t[]", first), borrowed("uint8_t[]", top)
+        handle.left = ffi.NULL if left is None else borrowed("uint16_t[]", left)
+        handle.rank, handle.ends = borrowed("uint16_t[]", rank), borrowed("uint64_t[]", ends)
         handle.eod = -1 if eod is None else eod
         call(lib.unitok_search_check, handle)
 
-    def lend_inside(self, pieces: SearchPieces) -> None:
-        """Fill and attach the sums that make counts of one or two bytes fast."""
+    def attach_inside(self, pieces: SearchPieces) -> None:
+        """Compute and attach the sums that make counting one or two bytes fast."""
         sums = np.empty(lib.unitok_search_inside(pieces.handle, self.handle, ffi.NULL) + 1, np.uint64)
         buffer = ffi.from_buffer("uint64_t[]", sums)
         lib.unitok_search_inside(pieces.handle, self.handle, buffer)
@@ -69,7 +69,7 @@ class SearchShard:
         """int64[n], int64[n]: the intervals of the sequences ids[begins[k]:ends[k]]."""
         n = len(begins)
         if n and (int(begins.min()) < 0 or bool((ends < begins).any()) or int(ends.max()) > len(ids) or len(ends) != n):
-            raise ValueError("a query is not within the ids")
+            raise ValueError("a query reaches past the ids")
         lo, hi = np.empty(n, np.int64), np.empty(n, np.int64)
         lib.unitok_search_tokens(
             self.handle, pointer(ids), pointer(begins), pointer(ends), n, pointer(lo), pointer(hi)
@@ -85,29 +85,32 @@ class SearchShard:
 
     def next(self, lo: int, hi: int, depth: int) -> tuple[U16, Offsets]:
         """uint16[k] tokens and int64[k] counts: the tokens after the first `depth` of sa[lo:hi]."""
-        room = 1024
+        capacity = 1024
         while True:
-            ids, counts = np.empty(room, np.uint16), np.empty(room, np.int64)
-            n = lib.unitok_search_next(self.handle, lo, hi, depth, pointer(ids), pointer(counts), room)
-            if n <= room:
+            ids, counts = np.empty(capacity, np.uint16), np.empty(capacity, np.int64)
+            n = lib.unitok_search_next(self.handle, lo, hi, depth, pointer(ids), pointer(counts), capacity)
+            if n <= capacity:
                 return ids[:n], counts[:n]
-            room = int(n)
+            capacity = int(n)
 
     def previous(self, lo: int, hi: int, counts: Offsets) -> None:
         """Add to counts, int64[65536], how often each token precedes sa[lo:hi]."""
         assert len(counts) == 65536
         lib.unitok_search_previous(self.handle, lo, hi, pointer(counts, writable=True))
 
-    def ngrams(self, n_tokens: int, min_count: int, rank: int, n_suffixes: int, room: int) -> tuple[int, U32, Offsets]:
-        """(where to resume, positions, counts): see unitok_search_ngrams."""
-        at, positions, counts = ffi.new("int64_t *", rank), np.empty(room, np.uint32), np.empty(room, np.int64)
+    def ngrams(
+        self, n_tokens: int, min_count: int, rank: int, n_suffixes: int, capacity: int
+    ) -> tuple[int, U32, Offsets]:
+        """Returns (where to resume, positions, counts), see unitok_search_ngrams."""
+        at, positions, counts = ffi.new("int64_t *", rank), np.empty(capacity, np.uint32), np.empty(capacity, np.int64)
         n = lib.unitok_search_ngrams(
-            self.handle, n_tokens, min_count, n_suffixes, at, pointer(positions), pointer(counts), room
+            self.handle, n_tokens, min_count, n_suffixes, at, pointer(positions), pointer(counts), capacity
         )
         return int(at[0]), positions[:n], counts[:n]
 
     def count_text(self, pieces: SearchPieces, data: Bytes, offsets: Offsets, max_work: int) -> tuple[Offsets, Bytes]:
-        """int64[n] counts and uint8[n], 1 where it is a lower bound, of the texts data[offsets[k]:offsets[k + 1]]."""
+        """int64[n] counts of the texts data[offsets[k]:offsets[k + 1]], and uint8[n]: 1 if the count is a lower
+        bound."""
         n = len(offsets) - 1
         if int(offsets[-1]) > len(data):
             raise ValueError("the offsets reach past the texts")
@@ -119,23 +122,23 @@ class SearchShard:
     def count_one(self, pieces: SearchPieces, text: bytes, max_work: int) -> tuple[int, bool]:
         """Like count_text, for one text."""
         bounds, approx = ffi.new("int64_t[3]", [0, len(text), 0]), ffi.new("uint8_t *")
-        data = ffi.from_buffer("uint8_t[]", text)
+        data = buffer_of(text)
         call(lib.unitok_search_count, pieces.handle, self.handle, data, bounds, 1, max_work, bounds + 2, approx)
         return bounds[2], bool(approx[0])
 
     def find_text(self, pieces: SearchPieces, text: bytes, max_hits: int, max_work: int) -> tuple[Runs, bool]:
-        """The runs of a text's occurrences, an array of RUN, and whether max_work was reached before all were found."""
+        """The runs of a text's occurrences, an array of RUN, and whether max_work cut the search short."""
         ret, n, approx = ffi.new("unitok_search_run **"), ffi.new("int64_t *"), ffi.new("uint8_t *")
-        limits, data = (max_hits, max_work), ffi.from_buffer("uint8_t[]", text)
+        limits, data = (max_hits, max_work), buffer_of(text)
         call(lib.unitok_search_find, pieces.handle, self.handle, data, len(text), *limits, ret, n, approx)
         try:
-            runs = np.frombuffer(ffi.buffer(ret[0], n[0] * RUN.itemsize)[:], RUN)
+            return copied(ret[0], n[0], RUN), bool(approx[0])
         finally:
             lib.unitok_search_runs_free(ret[0])
-        return runs, bool(approx[0])
 
     def ends_of(self, pieces: SearchPieces, tokens: Offsets, skips: Offsets, n_bytes: int) -> tuple[Offsets, Offsets]:
-        """int64[n] last tokens of hits and int64[n] bytes of these that are part of them: see unitok_search_ends."""
+        """int64[n]: the last token of each hit, and int64[n]: how many of its bytes belong to the hit, see
+        unitok_search_ends."""
         last, used = np.empty(len(tokens), np.int64), np.empty(len(tokens), np.int64)
         lib.unitok_search_ends(
             pieces.handle, self.handle, pointer(tokens), pointer(skips), len(tokens), n_bytes, pointer(last),
@@ -145,12 +148,12 @@ class SearchShard:
 
 
 class SearchPieces:
-    """The sorted bytes of all ids: see unitok_search_pieces_new. Immutable, shared by threads."""
+    """The sorted bytes of all ids, see unitok_search_pieces_new. Immutable, shared by threads."""
 
     def __init__(self, data: Bytes, offsets: Offsets, drops_space: Bytes, rank: U16, order: U32) -> None:
         n_ids = len(offsets) - 1
         if len(drops_space) != n_ids or len(rank) != 65536 or len(order) != int(offsets[-1]) - int(offsets[0]) + n_ids:
-            raise ValueError("the tables of the pieces do not fit each other")
+            raise ValueError("the tables of the pieces have different sizes")
         texts = (pointer(data), pointer(offsets), pointer(drops_space), n_ids)
         self.handle: Any = create("search_pieces", *texts, pointer(rank), pointer(order))
 
@@ -159,7 +162,7 @@ def sizes_of(ids: U16, sizes: U32, begins: Offsets, ends: Offsets) -> Offsets:
     """int64[n]: the sum of sizes[id] over ids[begins[k]:ends[k]]; sizes is uint32[65536]."""
     n = len(begins)
     if len(sizes) != 65536 or (n and (int(begins.min()) < 0 or int(ends.max()) > len(ids))):
-        raise ValueError("a range is not within the ids")
+        raise ValueError("a range reaches past the ids")
     ret = np.empty(n, np.int64)
     lib.unitok_search_sizes(_borrow("uint16_t[]", ids), pointer(sizes), pointer(begins), pointer(ends), n, pointer(ret))
     return ret
@@ -168,12 +171,12 @@ def sizes_of(ids: U16, sizes: U32, begins: Offsets, ends: Offsets) -> Offsets:
 def contexts(
     ids: U16, data: Bytes, offsets: Offsets, hits: Runs, before: int, after: int
 ) -> tuple[Bytes, Offsets]:
-    """Text, and int64[3n + 1] bounds in it of the parts before, in and after each hit, an array of HIT: see
-    unitok_search_contexts."""
+    """A text, and int64[3n + 1]: the bounds in it of the parts before, in and after each hit. `hits` is an array of
+    HIT, see unitok_search_contexts."""
     n, bounds = len(hits), np.empty(3 * len(hits) + 1, np.int64)
     is_inside = (hits["begin"] >= 0) & (hits["begin"] <= hits["token"]) & (hits["token"] <= hits["end"])
     if len(offsets) != 65537 or not bool((is_inside & (hits["end"] <= len(ids)) & (hits["n_bytes"] >= 0)).all()):
-        raise ValueError("a hit is not within the ids")
+        raise ValueError("a hit reaches past the ids")
     out = np.empty(int(hits["n_bytes"].sum()) + 4 * n * (before + after) + 1, np.uint8)
     buffer = ffi.from_buffer("unitok_search_hit[]", np.ascontiguousarray(hits))
     lib.unitok_search_contexts(

@@ -1,4 +1,4 @@
-"""Suffix sorting: the calls of that section of csrc/unitok_search.h."""
+"""Suffix sorting: bindings of that section of csrc/unitok_search.h."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SUFFIX_MAX_32: int = lib.UNITOK_SUFFIX_MAX_32
 class SuffixSorter:
     """Sorts the suffixes of `text` (uint8, uint16 or uint32) into `sa` (uint32 or uint64), step by step.
 
-    n_symbols  with uint32: all symbols are below it
+    n_symbols  with uint32: an exclusive upper bound on the symbols
     """
 
     __slots__ = ("_handle", "_keep")
@@ -36,7 +36,7 @@ class SuffixSorter:
 
 
 def suffix_rank(text: np.ndarray[Any, Any], rank: np.ndarray[Any, Any] | None, counts: np.ndarray[Any, Any]) -> None:
-    """uint16[n], uint16[65536], uint64[65536]: see unitok_suffix_rank."""
+    """Arguments: uint16[n], uint16[65536] or None, uint64[65536]; see unitok_suffix_rank."""
     lib.unitok_suffix_rank(pointer(text, writable=True), len(text), optional(rank), pointer(counts, writable=True))
 
 

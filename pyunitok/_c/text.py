@@ -1,30 +1,29 @@
-"""Text: the calls of that section of csrc/unitok.h."""
+"""Text: bindings of that section of csrc/unitok.h."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
 
-from pyunitok._c.library import cpu_number, cpu_supported, create, ffi, lib, optional, pointer
+from pyunitok._c.library import buffer_of, cpu_number, cpu_supported, create, ffi, lib, optional, pointer
 from pyunitok.errors import CpuError
-from pyunitok.packed import Bytes, Offsets
+from pyunitok.packed import Bytes, Offsets, Packed
 
 
 class Normalizer:
-    """An immutable C normalizer: SentencePiece's normalization."""
+    """An immutable C normalizer, which normalizes as SentencePiece does."""
 
     __slots__ = ("handle", "is_compact", "step_bytes")
 
     def __init__(self, charsmap: bytes, symbols: Sequence[bytes], flags: int, cpu: str | None = None) -> None:
         spec = ffi.new("unitok_spec *")
-        data = ffi.from_buffer("uint8_t[]", b"".join(symbols))
-        offsets = np.zeros(len(symbols) + 1, np.int64)
-        np.cumsum([len(symbol) for symbol in symbols], out=offsets[1:])
+        packed, map_ = Packed.from_documents(symbols), buffer_of(charsmap)
+        data, offsets = pointer(packed.data), pointer(packed.offsets)
         types = np.full(len(symbols), lib.UNITOK_PIECE_USER_DEFINED, np.uint8)
-        map_ = ffi.from_buffer("uint8_t[]", charsmap)
-        spec.flags, spec.n_pieces, spec.data, spec.offsets = flags, len(symbols), data, pointer(offsets)
+        spec.flags, spec.n_pieces, spec.data, spec.offsets = flags, len(symbols), data, offsets
         spec.types, spec.charsmap, spec.n_charsmap_bytes = pointer(types), map_, len(charsmap)
         self.handle: Any = create("normalizer", spec, cpu_number(cpu))
         info = ffi.new("unitok_normalizer_info *")
@@ -35,8 +34,8 @@ class Normalizer:
         return self._normalize(text, compact, None)[0]
 
     def normalize_with_offsets(self, text: bytes, *, compact: bool = False) -> tuple[bytes, Offsets]:
-        """The result, and int64[len(result) + 1]: the place in the text of each byte; empty if sentencepiece gives no
-        offsets, because the text consists of spaces that are removed."""
+        """The result, and int64[len(result) + 1]: the offset in the text of each byte. Like sentencepiece, no offsets
+        if the text consists of spaces that are removed."""
         out, offsets = self._normalize(text, compact, np.empty(2 * len(text) + 16, np.int64))
         assert offsets is not None
         return out, offsets[:0] if offsets[0] < 0 else offsets[: len(out) + 1].copy()
@@ -54,9 +53,9 @@ class Normalizer:
     def normalize_parts(
         self, parts: Iterable[bytes], *, compact: bool = True, room: int = 1 << 16
     ) -> Iterator[bytes]:
-        """Normalize a text part by part, in parts of at most `room` bytes more than step_bytes.
+        """Normalize a text that arrives in parts. The results have at most step_bytes + `room` bytes each.
 
-        What cannot be settled yet waits: never more than a part and the longest key or symbol.
+        Text whose normalization depends on later parts is buffered: at most a part and the longest key or symbol.
         """
         state, consumed = ffi.new("unitok_normalize_state *"), ffi.new("int64_t *")
         state.is_verbatim = not compact
@@ -83,9 +82,9 @@ class Normalizer:
 
 
 def split_documents(text: Bytes, n_bytes: int, separator: bytes, offsets: Offsets) -> tuple[int, int]:
-    """Cut text[:n_bytes] at `separator` in place; return the number of documents and of the bytes consumed."""
+    """Cut text[:n_bytes] at `separator` in place. Returns the number of documents, and of bytes consumed."""
     if not 0 <= n_bytes <= len(text) or not separator or len(offsets) < 3 or offsets.itemsize != 8:
-        raise ValueError("no separator, a buffer that is too small, or offsets that are not int64")
+        raise ValueError("the separator is empty, a buffer is too small, or the offsets are not int64")
     consumed = ffi.new("int64_t *")
     n_docs = lib.unitok_split_documents(
         pointer(text, writable=True), n_bytes, separator, len(separator), pointer(offsets, writable=True),
@@ -100,35 +99,32 @@ JSON_ERRORS = {
 
 
 class JsonLines:
-    """Lines of JSON, and how far they have been read: see unitok_json_place.
+    """Reads the texts of JSON lines. A unitok_json_place is a position in the lines.
 
-    names            the path to the text
-    max_line_bytes   a longer line is wrong
+    names            the field names on the path to the text
+    max_line_bytes   a longer line is an error
     """
 
     def __init__(self, names: Sequence[bytes], max_line_bytes: int, cpu: str | None = None) -> None:
-        offsets = [0]
-        for name in names:
-            offsets.append(offsets[-1] + len(name))
         self._names = ffi.new("uint8_t[]", b"".join(names) or b"\0")
-        self._name_offsets = ffi.new("int64_t[]", offsets)
+        self._name_offsets = ffi.new("int64_t[]", list(accumulate(map(len, names), initial=0)))
         self._n_names = len(names)
         self._max_line_bytes = max_line_bytes
         if cpu is not None and not cpu_supported(cpu):
-            raise CpuError(f"this build or processor has no {cpu}")
+            raise CpuError(f"{cpu} is not available in this build or on this processor")
         self._cpu = cpu_number(cpu)
 
     def new_place(self) -> Any:
         return ffi.new("unitok_json_place *")
 
     def count(self, lines: Any, *, at_end: bool) -> Any:
-        """The place after the complete lines, as if all of them were valid."""
-        place = ffi.new("unitok_json_place *")
+        """The place after the complete lines, assuming that all of them are valid."""
+        place = self.new_place()
         lib.unitok_json_count(pointer(lines), len(lines), self._max_line_bytes, at_end, place)
         return place
 
     def read(self, lines: Any, out: Bytes, offsets: Offsets, place: Any) -> bool:
-        """Read the texts of lines from `place` on into a packed list; True once all lines are read."""
+        """Read the texts of the lines from `place` on into a packed list. True once all lines have been read."""
         n_bytes, max_docs = len(lines), len(offsets) - 1
         if len(out) < n_bytes or not 0 <= place.n_docs <= max_docs or not 0 <= place.at <= n_bytes:
             raise ValueError("a buffer is too small for these lines")

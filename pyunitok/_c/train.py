@@ -1,4 +1,4 @@
-"""Counting units: the calls of that section of csrc/unitok_train.h."""
+"""Counting units: bindings of that section of csrc/unitok_train.h."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from pyunitok._c.library import call, check, create, ffi, lib, optional, pointer
+from pyunitok._c.library import call, create, ffi, lib, optional, pointer
 from pyunitok._c.sharing import share_out
 from pyunitok._c.text import Normalizer
-from pyunitok.packed import Bytes, Offsets
+from pyunitok.packed import Bytes, Offsets, Packed
 
 Counts = np.ndarray[Any, np.dtype[np.uint64]]
 CODE_POINTS = 0x110000
@@ -34,7 +34,7 @@ WHOLE: int = lib.UNITOK_SEGMENT_WHOLE
 
 @dataclass(frozen=True, eq=False)
 class Units:
-    """Byte strings and how often each occurs: unit i is data[offsets[i]:offsets[i + 1]], counts[i] times."""
+    """Byte strings and their counts: unit i is data[offsets[i]:offsets[i + 1]] and occurs counts[i] times."""
 
     data: Bytes
     offsets: Offsets
@@ -45,9 +45,8 @@ class Units:
 
     @classmethod
     def pack(cls, items: Sequence[bytes], counts: Sequence[int] | Counts) -> Units:
-        offsets = np.zeros(len(items) + 1, np.int64)
-        np.cumsum([len(item) for item in items], out=offsets[1:])
-        return cls(np.frombuffer(b"".join(items), np.uint8), offsets, np.asarray(counts, np.uint64))
+        packed = Packed.from_documents(items)
+        return cls(packed.data, packed.offsets, np.asarray(counts, np.uint64))
 
     @classmethod
     def joined(cls, parts: Sequence[Units]) -> Units:
@@ -79,13 +78,10 @@ class Units:
 
 
 class Rules:
-    """Which strings may be pieces. flags: names of RULE_FLAGS."""
+    """Decides which strings may be pieces. flags: names from RULE_FLAGS."""
 
     def __init__(self, flags: set[str], max_chars: int) -> None:
-        ret, error = ffi.new("unitok_rules **"), ffi.new("unitok_error *")
-        number = sum(RULE_FLAGS[name] for name in flags)
-        check(lib.unitok_rules_new(number, max_chars, ret, error), error)
-        self.handle: Any = ffi.gc(ret[0], lib.unitok_rules_free, CODE_POINTS)
+        self.handle: Any = create("rules", sum(RULE_FLAGS[name] for name in flags), max_chars)
 
 
 def allowed(rules: Rules, piece: bytes) -> bool:
@@ -94,7 +90,7 @@ def allowed(rules: Rules, piece: bytes) -> bool:
 
 
 class Counter:
-    """Counts byte strings; ordered: a list that does not merge equal ones. For one thread at a time."""
+    """Counts byte strings. ordered: keep a list instead, without merging equal strings. For one thread at a time."""
 
     def __init__(self, *, ordered: bool = False) -> None:
         self.handle: Any = create("counter", ordered)
@@ -114,19 +110,19 @@ class Counter:
         call(lib.unitok_counter_sort, self.handle)
 
     def absorb(self, other: Counter, begin: int, end: int) -> None:
-        """Move the counts of the other's keys begin..end-1 here, where this counter has the key. Several threads may do
-        so for different keys. Not after sort()."""
+        """Take over the counts of the other counter's keys begin..end-1 that this counter has, too. Several threads may
+        call this for different keys. Not after sort()."""
         call(lib.unitok_counter_absorb, self.handle, other.handle, begin, end)
 
     def drop_absorbed(self) -> None:
-        """Drop the keys whose counts were moved elsewhere."""
+        """Drop the keys whose counts another counter has absorbed."""
         lib.unitok_counter_drop_absorbed(self.handle)
 
     def clear(self) -> None:
         lib.unitok_counter_clear(self.handle)
 
     def export(self) -> Units:
-        """A copy of all units: in byte order after sort(), otherwise in the order in which they were first counted."""
+        """A copy of all units, in byte order after sort(), otherwise in the order of their first occurrence."""
         return export([self], 1)
 
     def chunks(self) -> Iterator[Units]:
@@ -136,7 +132,7 @@ class Counter:
 
 
 def export(counters: list[Counter], threads: int) -> Units:
-    """The units of all counters, one counter after the other."""
+    """The units of all counters, concatenated."""
     return _export([(c, *bounds) for c in counters for bounds in shares(len(c), threads)], threads)
 
 
@@ -171,7 +167,7 @@ def shares(n: int, parts: int) -> list[tuple[int, int]]:
 
 @dataclass
 class SegmentStats:
-    """See unitok_segment_stats."""
+    """The fields of unitok_segment_stats."""
 
     n_bytes: int = 0
     n_lines: int = 0
@@ -189,8 +185,8 @@ class SegmentStats:
 class Segmenter:
     """Cuts lines into units and counts them in `counter`. For one thread at a time.
 
-    symbols    become boundaries, like the delimiter
-    normalizer None: lines are normalized already
+    symbols     are boundaries, like the delimiter
+    normalizer  None if the lines are already normalized
     """
 
     def __init__(
@@ -216,26 +212,30 @@ class Segmenter:
         return self._counter
 
     def add(self, data: Bytes, offsets: Offsets) -> None:
-        """Count the lines of packed documents. ModelFormatError: byte .position of document .item is invalid."""
+        """Count the lines of packed documents. A ModelFormatError says that byte .position of document .item is
+        invalid.
+        """
         if len(offsets) and int(offsets[-1]) > len(data):
             raise ValueError("the offsets reach past the data")
         call(lib.unitok_segmenter_add, self.handle, pointer(data), pointer(offsets), len(offsets) - 1)
 
     def finish(self) -> None:
-        """To be called after the last line; only needed with FOLLOWERS."""
+        """Call this after the last line. Required only with FOLLOWERS."""
         call(lib.unitok_segmenter_finish, self.handle)
 
     def stats(self) -> SegmentStats:
-        stats = ffi.new("unitok_segment_stats *")
-        lib.unitok_segmenter_get_stats(self.handle, stats)
+        stats = self._stats()
         return SegmentStats(**{name: int(getattr(stats, name)) for name in SegmentStats.__dataclass_fields__})
 
     @property
     def memory_bytes(self) -> int:
-        """Of the segmenter and its counter."""
+        """The memory of the segmenter and its counter."""
+        return int(self._stats().memory_bytes) + self._counter.memory_bytes
+
+    def _stats(self) -> Any:
         stats = ffi.new("unitok_segment_stats *")
         lib.unitok_segmenter_get_stats(self.handle, stats)
-        return int(stats.memory_bytes) + self._counter.memory_bytes
+        return stats
 
 
 def count_chars(units: Units, threads: int = 1) -> Counts:
@@ -257,12 +257,13 @@ FOLD_STRIP: int = lib.UNITOK_FOLD_STRIP
 
 
 def fold(units: Units, keep: Bytes | None, how: int, counter: Counter) -> None:
-    """Count the units in `counter` with characters c of keep[c] == 0 replaced by U+2585; see unitok_units_fold."""
+    """Count the units in `counter`, with each character c that has keep[c] == 0 replaced by U+2585. See
+    unitok_units_fold."""
     call(lib.unitok_units_fold, units.part(), optional(keep), how, counter.handle)
 
 
 def fold_sorted(units: Units, keep: Bytes | None) -> Units:
-    """fold(units, keep, FOLD_CUT) of sorted units, sorted. Overwrites `units`, as most of them do not change."""
+    """Like fold(units, keep, FOLD_CUT), for sorted units with a sorted result. Works in place: overwrites `units`."""
     left, counter = ffi.new("int64_t *"), Counter()
     data, offsets = np.require(units.data, requirements="W"), np.require(units.offsets, requirements="W")
     counts = np.require(units.counts, requirements="W")
@@ -277,7 +278,7 @@ def fold_sorted(units: Units, keep: Bytes | None) -> Units:
 
 
 def merge(a: Units, b: Units) -> Units:
-    """Merge two lists of units sorted by bytes; the counts of equal units are added."""
+    """Merge two lists of units sorted by bytes. Adds the counts of equal units."""
     data = np.empty(len(a.data) + len(b.data), np.uint8)
     offsets, counts = np.empty(len(a) + len(b) + 1, np.int64), np.empty(len(a) + len(b), np.uint64)
     n = lib.unitok_units_merge(a.part(), b.part(), pointer(data), pointer(offsets), pointer(counts))
@@ -285,7 +286,7 @@ def merge(a: Units, b: Units) -> Units:
 
 
 def log_shares(counts: Counts, total: int) -> np.ndarray[Any, np.dtype[np.float32]]:
-    """log(count) - log(total) in float32, by the C library's logarithm."""
+    """log(count) - log(total) in float32, computed with the C library's logf."""
     shares = np.empty(len(counts), np.float32)
     lib.unitok_log_shares(pointer(counts), len(counts), total, pointer(shares))
     return shares

@@ -1,4 +1,4 @@
-"""BPE: the calls of that section of csrc/unitok_train.h."""
+"""BPE: bindings of that section of csrc/unitok_train.h."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from pyunitok._c.sharing import share_out
 from pyunitok._c.train import Counts, Rules, Units
 from pyunitok.packed import Bytes
 
-SHARED_WORK = 1 << 22  # characters visited in one call: Ctrl-C waits for its end
+SHARED_WORK = 1 << 22  # characters visited between checks for Ctrl-C
 
 
 class BpeTrainer:
-    """Merges pairs of characters of units, which are copied. A character c with keep[c] == 0 ends a unit."""
+    """Merges pairs of characters in a copy of the units. A character c with keep[c] == 0 ends a unit."""
 
     def __init__(self, rules: Rules, units: Units, keep: Bytes | None = None, threads: int = 1) -> None:
         self.handle: Any = create("bpe_trainer", rules.handle, units.part(), optional(keep), threads)
@@ -25,7 +25,8 @@ class BpeTrainer:
         self._share(units, keep)
 
     def _share(self, *needed: object) -> None:
-        """Do the phases that threads share. A thread that continues after an interrupt keeps the arrays alive."""
+        """Run the multi-threaded phases. After an interrupt, a thread may continue for a while; its reference to
+        `needed` keeps the arrays alive."""
 
         def work(_: int, worker: int) -> None:
             done, _needed = ffi.new("int32_t *"), (self, needed)
@@ -41,7 +42,7 @@ class BpeTrainer:
         return int(lib.unitok_bpe_trainer_memory_bytes(self.handle))
 
     def step(self, n_pieces: int, *, min_count: int, max_work: int) -> bool:
-        """Continue to merge; False once there are n_pieces or no pair is left (then .done)."""
+        """Continue merging. False once there are n_pieces, or if no pair is left, which sets .done."""
         self._share()
         done = ffi.new("int32_t *")
         n = int(lib.unitok_bpe_trainer_step(self.handle, n_pieces, min_count, max_work, done))
@@ -51,16 +52,17 @@ class BpeTrainer:
         return not self.done and n < n_pieces
 
     def merges(self) -> tuple[np.ndarray[Any, np.dtype[np.uint32]], Counts]:
-        """The symbols of each merge so far, left and right, and its count: for resume()."""
+        """The left and right symbol of each merge so far, and the counts of their pairs, for resume()."""
         symbols, counts = np.empty((self.n_pieces, 2), np.uint32), np.empty(self.n_pieces, np.uint64)
         lib.unitok_bpe_trainer_merges(self.handle, 0, self.n_pieces, pointer(symbols.reshape(-1)), pointer(counts))
         return symbols, counts
 
     def resume(self, symbols: np.ndarray[Any, np.dtype[np.uint32]], counts: Counts) -> None:
-        """Before the first step: continue after the merges() of another trainer of the same units and rules."""
+        """Continue after the merges() of another trainer with the same units and rules. Call this before the first
+        step."""
         flat = np.ascontiguousarray(symbols, np.uint32).reshape(-1)
         if len(flat) != 2 * len(counts):
-            raise ValueError("a merge has two symbols and a count")
+            raise ValueError("each merge must have two symbols and a count")
         call(lib.unitok_bpe_trainer_resume, self.handle, pointer(flat), pointer(counts), len(counts))
         self.n_pieces = len(counts)
 

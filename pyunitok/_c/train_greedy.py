@@ -1,4 +1,4 @@
-"""Greedy vocabularies: the calls of that section of csrc/unitok_train.h."""
+"""Greedy vocabularies: bindings of that section of csrc/unitok_train.h."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pyunitok._c.library import call, create, ffi, lib, pointer
+from pyunitok._c.library import call, copied, create, ffi, lib, pointer
 from pyunitok.packed import Bytes, Offsets, Packed
 
 Array = np.ndarray[Any, Any]
@@ -17,14 +17,14 @@ PAIRS: int = lib.UNITOK_GREEDY_PAIRS
 
 
 class GreedyRules(NamedTuple):
-    """Which strings may be pieces; sizes in bytes."""
+    """Decides which strings may be pieces."""
 
     max_piece_bytes: int = 32
-    max_run_bytes: int = 128  # where all bytes are the same
+    max_run_bytes: int = 128  # for a piece that repeats one byte
     max_words: int = 4  # 1: white space occurs only at the start of a piece
     max_digits: int = 3
-    closed_words: int = 0  # 1: words and numbers end pieces, so that encoding is faster
-    leading_spaces: int = 0  # 1: only white space ends with a space: words have one form, and pieces save more
+    closed_words: int = 0  # 1: a piece ends where a word or number ends, which makes encoding faster
+    leading_spaces: int = 0  # 1: only white space ends with a space, so each word has one form and pieces save more
 
     def allow(self, piece: bytes) -> bool:
         return bool(lib.unitok_greedy_allows(self._pointer(), piece, len(piece)))
@@ -34,7 +34,7 @@ class GreedyRules(NamedTuple):
 
 
 class GreedyRound:
-    """The pieces of a round, sorted by bytes, including all 256 bytes. Shared by threads."""
+    """The pieces of a round, sorted by bytes, including all 256 single bytes. Shared by threads."""
 
     def __init__(self, pieces: Sequence[bytes], rules: GreedyRules) -> None:
         self.pieces = sorted(pieces)
@@ -47,7 +47,7 @@ class GreedyCounts:
     """The counts of one thread in a round."""
 
     def __init__(self, round_: GreedyRound) -> None:
-        self._round = round_  # C refers to it
+        self._round = round_  # C borrows it
         self._handle: Any = create("greedy_counts", round_.handle)
 
     @property
@@ -66,16 +66,15 @@ class GreedyCounts:
 
     @property
     def totals(self) -> tuple[int, int]:
-        """Tokens and bytes counted, without weights."""
+        """The tokens and bytes counted, unweighted."""
         sums = self._sums()
         return int(sums.n_tokens), int(sums.n_bytes)
 
     def pieces(self) -> tuple[Array, Array, Array]:
-        """int64 by piece: weighted uses; tokens saved, weighted; sources that use it. Copies."""
-        sums, n_bytes = self._sums(), 8 * len(self._round.pieces)
-        arrays = (sums.uses, sums.values, sums.n_sources)
-        uses, values, n_sources = (np.frombuffer(ffi.buffer(array, n_bytes), np.int64).copy() for array in arrays)
-        return uses, values, n_sources
+        """Three copies of int64[pieces]: the weighted uses of each piece, the weighted tokens that it saves, and the
+        number of sources that use it."""
+        sums, n = self._sums(), len(self._round.pieces)
+        return copied(sums.uses, n, np.int64), copied(sums.values, n, np.int64), copied(sums.n_sources, n, np.int64)
 
     def _sums(self) -> Any:
         ret = ffi.new("unitok_greedy_sums *")
@@ -83,7 +82,7 @@ class GreedyCounts:
         return ret
 
     def pairs(self) -> tuple[Array, Array, Array, Array]:
-        """Pairs that may be joined, in no order: uint32 left, uint32 right, int64 weighted uses, int64 sources."""
+        """The pairs that may be joined, unordered: uint32 left, uint32 right, int64 weighted uses, int64 sources."""
         pieces, numbers = np.empty((2, 0), np.uint32), np.empty((2, 0), np.int64)
         while True:
             rows = [pointer(row) for row in (*pieces, *numbers)]

@@ -1,4 +1,4 @@
-"""Unigram: the calls of that section of csrc/unitok_train.h."""
+"""Unigram: bindings of that section of csrc/unitok_train.h."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from pyunitok._c.library import create, ffi, lib, pointer
+from pyunitok._c.library import allocate, create, ffi, lib, pointer
 from pyunitok._c.sharing import share_out
 from pyunitok._c.train import Counts, Units
 from pyunitok.packed import Bytes
 
-LEXICON_PARTS = 4  # for each thread
+LEXICON_PARTS = 4  # per thread
 MIN_LEXICON_PART = 1 << 10  # pieces
 Floats = np.ndarray[Any, np.dtype[np.float32]]
 Doubles = np.ndarray[Any, np.dtype[np.float64]]
@@ -21,7 +21,7 @@ Numbers = np.ndarray[Any, np.dtype[np.int64]]
 
 def _call(name: str, *arguments: Any) -> None:
     if getattr(lib, f"unitok_unigram_{name}")(*arguments):
-        raise MemoryError("not enough memory for a lattice")
+        raise MemoryError("not enough memory for the lattice")
 
 
 def _width(array: Floats | Doubles) -> str:
@@ -29,38 +29,33 @@ def _width(array: Floats | Doubles) -> str:
 
 
 class Lattice:
-    """The memory of one thread's lattices."""
+    """Working memory for the lattices of one thread."""
 
     def __init__(self) -> None:
-        handle = lib.unitok_lattice_new()
-        if handle == ffi.NULL:
-            raise MemoryError("not enough memory for a lattice")
-        self.handle: Any = ffi.gc(handle, lib.unitok_lattice_free)
+        self.handle: Any = allocate("lattice")
 
 
 class KeptEdges:
-    """A cache for calls with the same units, at most max_bytes: see unitok_edges."""
+    """A cache of at most max_bytes for repeated calls with the same units, see unitok_edges."""
 
     def __init__(self, max_bytes: int) -> None:
-        handle = lib.unitok_edges_new(max_bytes)
-        if handle == ffi.NULL:
-            raise MemoryError("not enough memory for the edges of a lattice")
-        self.handle: Any = ffi.gc(handle, lib.unitok_edges_free)
+        self.handle: Any = allocate("edges", max_bytes)
 
     @property
     def memory_bytes(self) -> int:
         return int(lib.unitok_edges_memory_bytes(self.handle))
 
     def renumber(self, numbers: Numbers) -> None:
-        """Tell the cache that piece i now has number numbers[i]; -1: dropped."""
+        """Tell the cache that piece i now has number numbers[i]; -1 if it was dropped."""
         lib.unitok_edges_renumber(self.handle, pointer(numbers))
 
 
 @dataclass(frozen=True, eq=False)
 class Scored:
-    """A Unigram model in training: arrays by piece, and what an unknown character counts as.
+    """A Unigram model in training. The arrays have one entry per piece.
 
-    unknown_piece  the piece that unknown characters are counted for; -1: none
+    unknown_score  the score of an unknown character
+    unknown_piece  the piece that counts unknown characters; -1 if none does
     """
 
     lattice: Lattice
@@ -76,7 +71,8 @@ class Scored:
 
 
 def _parts(pieces: Units, n: int) -> list[tuple[int, int]]:
-    """Divide the pieces into about n ranges without a common first byte; no ranges if they would be small."""
+    """Divide the pieces into about n ranges, such that equal first bytes are in the same range. No ranges if they would
+    be small."""
     size = len(pieces) / n
     if size < MIN_LEXICON_PART:
         return []
@@ -89,7 +85,7 @@ def _parts(pieces: Units, n: int) -> list[tuple[int, int]]:
 
 
 def _lexicon_parts(pieces: Units, parts: list[tuple[int, int]], threads: int) -> list[Any]:
-    """A lexicon of each part."""
+    """The lexicon of each part."""
     made: list[Any] = [None] * len(parts)
 
     def work(_: int, k: int) -> None:
@@ -100,10 +96,10 @@ def _lexicon_parts(pieces: Units, parts: list[tuple[int, int]], threads: int) ->
 
 
 class Lexicon:
-    """The pieces of a Unigram model in training; all arrays are indexed by their numbers.
+    """The pieces of a Unigram model in training. All arrays have one entry per piece.
 
     pieces   sorted by bytes, all distinct; their counts are ignored
-    threads  share the work if there are many pieces
+    threads  build the lexicon with this many threads if there are many pieces
     """
 
     def __init__(self, pieces: Units, threads: int = 1) -> None:
@@ -120,8 +116,10 @@ class Lexicon:
         self, model: Scored, p: Doubles, p_unknown: float, units: Units, begin: int, end: int, unit: float,
         expected: Counts, kept: KeptEdges | None = None,
     ) -> float:  # fmt: skip
-        """Add to `expected` for units begin..end-1 and return their log-likelihood. p: probabilities, 0 for dropped
-        pieces."""
+        """Add the expected counts for units begin..end-1 to `expected` and return their log-likelihood.
+
+        p  the probability of each piece; 0 if it is dropped
+        """
         total, part = ffi.new("double *"), units.part(begin, end)
         head = self._scored(model, kept)[:3]
         _call("expect", *head, pointer(p), p_unknown, part, unit, pointer(expected), total)
@@ -130,13 +128,13 @@ class Lexicon:
     def expect_exact(
         self, model: Scored, units: Units, begin: int, end: int, expected: Floats, kept: KeptEdges | None = None
     ) -> None:
-        """Like expect, as sentencepiece."""
+        """Like expect, with the same rounding as sentencepiece."""
         _call("expect_exact", *self._scored(model, kept), units.part(begin, end), pointer(expected))
 
     def paths(
         self, model: Scored, units: Units, begin: int, end: int, used: Floats | Doubles, kept: KeptEdges | None = None
     ) -> tuple[float, int]:
-        """Add to `used` the pieces of the best paths of units begin..end-1; return their score and number."""
+        """Add the pieces of the best paths of units begin..end-1 to `used`. Returns their total score and number."""
         score, tokens, part = ffi.new("double *"), ffi.new("int64_t *"), units.part(begin, end)
         _call("paths_" + _width(used), *self._scored(model, kept), part, pointer(used), score, tokens)
         return float(score[0]), int(tokens[0])
@@ -144,7 +142,7 @@ class Lexicon:
     def losses(
         self, model: Scored, begin: int, end: int, used: Floats | Doubles, total: float, losses: Floats | Doubles
     ) -> None:
-        """Compute what the likelihood loses without each of the pieces begin..end-1."""
+        """Compute how much likelihood is lost by removing each of the pieces begin..end-1."""
         lexicon, lattice, _, *scores = self._scored(model, None)
         _call(
             "losses_" + _width(used), lexicon, lattice, *scores, *self._list(), begin, end, pointer(used), total,
@@ -152,7 +150,7 @@ class Lexicon:
         )  # fmt: skip
 
     def parts(self, model: Scored, begin: int, end: int, parts: np.ndarray[Any, np.dtype[np.int32]]) -> None:
-        """Count the pieces on the best path through each of the pieces begin..end-1 without itself."""
+        """Count the pieces on the best path through each of the pieces begin..end-1, excluding the piece itself."""
         lexicon, lattice, _, *scores = self._scored(model, None)
         _call(
             "parts_" + _width(model.scores), lexicon, lattice, *scores[:2], *self._list(), begin, end, pointer(parts)
@@ -161,7 +159,7 @@ class Lexicon:
     def recount(
         self, lattice: Lattice, alive: Bytes, scores: Doubles, units: Units, begin: int, end: int, used: Counts
     ) -> None:
-        """Add to used[i] how often piece i is in the best paths of units begin..end-1; all bytes must be alive."""
+        """Add to used[i] how often the best paths of units begin..end-1 use piece i. All single bytes must be alive."""
         part = units.part(begin, end)
         _call("recount", self.handle, lattice.handle, pointer(alive), pointer(scores), part, pointer(used))
 
@@ -174,12 +172,12 @@ class Lexicon:
 
 
 def maximize_exact(expected: Floats, order: Numbers, alive: Bytes, scores: Floats) -> None:
-    """New scores from expected counts, as sentencepiece; pieces below 0.5 are dropped."""
+    """New scores from expected counts, as in sentencepiece. Drops pieces below 0.5."""
     lib.unitok_unigram_maximize_f32(pointer(expected), pointer(order), len(order), pointer(alive), pointer(scores))
 
 
 def maximize(expected: Doubles, min_count: float, prior: str, alive: Bytes, scores: Doubles) -> None:
-    """New scores from expected counts; pieces below min_count are dropped."""
+    """New scores from expected counts. Drops pieces below min_count."""
     number = lib.UNITOK_PRIOR_DIGAMMA if prior == "digamma" else lib.UNITOK_PRIOR_NONE
     lib.unitok_unigram_maximize_f64(
         pointer(expected), len(expected), min_count, number, pointer(alive), pointer(scores)

@@ -1,4 +1,4 @@
-"""BytePiece: the calls of that section of csrc/unitok_train.h."""
+"""BytePiece: bindings of that section of csrc/unitok_train.h."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ KEY_BYTES = 8
 N_FEW = 256 + 65536  # n-grams of one and of two bytes
 CHUNK_NGRAMS = 1 << 15
 SCANNED_AT_ONCE = 1 << 22
-STEP_BYTES = 1 << 20  # added in one call: Ctrl-C waits for its end
+STEP_BYTES = 1 << 20  # added between checks for Ctrl-C
 
 
 class NgramTable:
-    """A table of byte n-grams, for one thread at a time. In Units an n-gram has 8 bytes: csrc/train/ngrams.h."""
+    """A table of byte n-grams, for one thread at a time. In Units, an n-gram has 8 bytes, see csrc/train/ngrams.h."""
 
     def __init__(self, order: int, is_digit: Bytes | None) -> None:
         self.handle: Any = create("ngrams", order, optional(is_digit))
@@ -45,11 +45,11 @@ class NgramTable:
         call(lib.unitok_ngrams_clear, self.handle)
 
     def export(self) -> Units:
-        """All of them, after sort()."""
+        """All n-grams. Requires sort()."""
         return self._next(ffi.new("unitok_ngram_place *"), len(self))
 
     def chunks(self) -> Iterator[Units]:
-        """The same in parts."""
+        """Like export(), in parts."""
         place = ffi.new("unitok_ngram_place *")
         while len(part := self._next(place, CHUNK_NGRAMS)):
             yield part
@@ -64,20 +64,20 @@ class NgramTable:
 class NgramModel:
     """The common n-grams and the logarithms of their counts. Immutable after finish().
 
-    Twice: scan() all n-grams and end_pass(). Then finish().
+    Call scan() for all n-grams and then end_pass(), do both a second time, and call finish().
     """
 
     def __init__(self, order: int, min_count: int) -> None:
         self.handle: Any = create("ngram_model", order, max(min_count, 0))
         self.total = 0
-        self._logs: Doubles  # once it is finished
+        self._logs: Doubles  # set by finish()
 
     def scan(self, ngrams: Units) -> None:
         keys = np.ascontiguousarray(ngrams.data).view(">u8").astype(np.uint64)
         call(lib.unitok_ngram_model_scan, self.handle, pointer(keys), pointer(ngrams.counts), len(keys))
 
     def scan_tables(self, tables: Sequence[NgramTable]) -> None:
-        """scan() of all that sorted tables hold together."""
+        """Like scan(), for the combined n-grams of sorted tables."""
         handles = ffi.new("unitok_ngrams *[]", [table.handle for table in tables])
         places = ffi.new("unitok_ngram_place[]", len(tables))
         n, done = len(tables), ffi.new("int32_t *")
@@ -89,11 +89,11 @@ class NgramModel:
 
     @property
     def memory_bytes(self) -> int:
-        """Known after the first pass."""
+        """Valid after the first pass."""
         return int(lib.unitok_ngram_model_memory_bytes(self.handle))
 
     def finish(self) -> None:
-        """Take the logarithms by numpy, as bytepiece does."""
+        """Compute the logarithms with NumPy, as bytepiece does."""
         self.total, self._logs = int(self._tables().total), _logs()
         lib.unitok_ngram_model_finish(self.handle, float(np.log(self.total)), pointer(self._logs))
         arrays = self.arrays()
@@ -101,7 +101,7 @@ class NgramModel:
         _take_logs(arrays["large"][1::2])
 
     def arrays(self) -> dict[str, np.ndarray[Any, Any]]:
-        """What load() takes; views of its memory."""
+        """The arguments of load(), as views of this model's memory."""
         tables = self._tables()
         sizes = np.array(list(tables.n_slots), np.int64)
         return {
@@ -118,10 +118,10 @@ class NgramModel:
 
     @classmethod
     def load(cls, order: int, arrays: Mapping[str, np.ndarray[Any, Any]], total: int) -> NgramModel:
-        """A finished model from the arrays of another. ValueError if they are not such arrays."""
+        """A finished model with the arrays() of another. ValueError if they are invalid."""
         few, slots, n_slots, large = (arrays[name] for name in ("few", "slots", "n_slots", "large"))
         if len(few) != N_FEW or len(n_slots) != MAX_ORDER + 1 or n_slots.min() < 0 or n_slots.sum() != len(slots):
-            raise ValueError("not the n-grams of a model")
+            raise ValueError("the tables of the n-grams have the wrong sizes")
         tables, logs = ffi.new("unitok_ngram_tables *"), _logs()
         tables.few, tables.slots, tables.n_slots = pointer(few), pointer(slots), n_slots.tolist()
         tables.large, tables.n_large_slots = pointer(large), len(large) // 2
@@ -142,7 +142,7 @@ def _logs() -> Doubles:
 
 
 def _take_logs(counts: Counts) -> None:
-    """In place, in contiguous parts: numpy may use another function for others, with another last bit."""
+    """Works in place, on contiguous parts: for other arrays, NumPy may use a function that rounds differently."""
     with np.errstate(divide="ignore"):
         for begin in range(0, len(counts), CHUNK_NGRAMS):
             part = counts[begin : begin + CHUNK_NGRAMS]
@@ -150,7 +150,7 @@ def _take_logs(counts: Counts) -> None:
 
 
 class NgramCutter:
-    """Cuts texts into pieces by a finished model and counts the pieces in `counter`. For one thread at a time."""
+    """Cuts texts into pieces with a finished model and counts the pieces in `counter`. For one thread at a time."""
 
     def __init__(
         self, model: NgramModel, is_digit: Bytes | None, counter: Counter, *, ensure_unicode: bool, lenient: bool
@@ -160,7 +160,7 @@ class NgramCutter:
         self._keep = model, is_digit, counter
 
     def add(self, data: Bytes, offsets: Offsets) -> None:
-        """Cut the chunks of packed documents, and count their pieces."""
+        """Cut the chunks of packed documents and count their pieces."""
         _add(lib.unitok_ngram_cutter_add, self.handle, data, offsets)
 
 

@@ -1,4 +1,4 @@
-"""Seeds: the calls of that section of csrc/unitok_train.h."""
+"""Seeds: bindings of that section of csrc/unitok_train.h."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from pyunitok._c.train import Counter, Rules, Units
 
 
 class Seeds:
-    """The strings that repeat in units, found in parts: see unitok_seeds."""
+    """The repeated strings of some units, found part by part, see unitok_seeds."""
 
     def __init__(self, rules: Rules, units: Units, *, compat: bool) -> None:
         self.handle: Any = create("seeds", rules.handle, units.part(), compat)
         self._keep = rules
 
     def step(self, budget: int = 1 << 23) -> float:
-        """Prepare more of the parts; return the progress, 1 at the end."""
+        """Prepare more of the parts. Returns the progress, 1 at the end."""
         progress = ffi.new("double *")
         call(lib.unitok_seeds_step, self.handle, budget, progress)
         return float(progress[0])
@@ -27,7 +27,7 @@ class Seeds:
         return int(lib.unitok_seeds_parts(self.handle))
 
     def add_leaves(self, min_leaf: int, counters: Sequence[Counter], budget: int = 1 << 23) -> bool:
-        """Count more units that are in none of the counters in the first one; True at the end. Not with compat."""
+        """Count, in the first counter, more units that no counter has. True at the end. Not with compat."""
         done = ffi.new("int32_t *")
         handles = ffi.new("unitok_counter *[]", [counter.handle for counter in counters])
         call(lib.unitok_seeds_leaves, self.handle, min_leaf, budget, handles, len(counters), done)
@@ -35,14 +35,14 @@ class Seeds:
 
 
 class SeedFinder:
-    """Finds the strings that repeat in some parts of Seeds, for one thread. limit: see unitok_seed_finder_new."""
+    """Finds the repeated strings in some parts of Seeds, in one thread. limit: see unitok_seed_finder_new."""
 
     def __init__(self, seeds: Seeds, limit: int) -> None:
         self.handle: Any = create("seed_finder", seeds.handle, limit)
         self._keep = seeds
 
     def add(self, part: int) -> None:
-        """Search a part. Each part goes to exactly one finder."""
+        """Search a part. Each part must go to exactly one finder."""
         call(lib.unitok_seed_finder_add, self.handle, part)
 
     def finish(self, counter: Counter) -> None:

@@ -138,7 +138,7 @@ class TextSearch:
                     ranks = self.shards[0].ranks if self.shards else no_ranks
                     tables = PieceTables(self.tokenizer, ranks, self.eod if self._only_separates() else None)
                     for shard in self.c:
-                        shard.lend_inside(tables.c)
+                        shard.attach_inside(tables.c)
                     self._tables = tables
         return self._tables
 
