@@ -1,4 +1,5 @@
-"""pyunitok: text corpora of terabytes into uint16 token arrays, exactly and fast. The public names, nothing else."""
+"""pyunitok turns terabytes of text into uint16 token arrays, exactly and fast. This module has only the public
+names."""
 
 from __future__ import annotations
 
@@ -62,7 +63,7 @@ __all__ = [
     "verify",
 ]
 
-# numpy and the C library are imported when first used: `pyunitok --help` needs neither.
+# These names are imported on first use, because `pyunitok --help` needs neither NumPy nor the C library.
 _LAZY = {
     "Index": "index.opened",
     "Manifest": "tokens.manifest",

@@ -1,4 +1,4 @@
-"""The exceptions of the package: each is a UnitokError and also the builtin that a caller would expect."""
+"""The exceptions of the package. Each is a UnitokError and also the built-in exception that a caller would expect."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ _CONTROLS = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066
 
 
 def printable(text: object, *, lines: bool = False) -> str:
-    r"""Text as it may go to a terminal: control characters, among them those that change the direction of writing, and
-    bytes of a file name that are not UTF-8 as escapes, \x1b or \xff. `lines`: newlines stay.
+    r"""A text that is safe to print: control characters, including those that change the text direction, and invalid
+    UTF-8 in file names become escapes such as \x1b or \xff. `lines` keeps newlines.
 
-    For every message with a file name or anything else that came from outside.
+    Use this for every message that contains a file name or other external data.
     """
     shown = str(text)
     if shown.isprintable():
@@ -23,7 +23,7 @@ def printable(text: object, *, lines: bool = False) -> str:
 
 def _escaped(character: str) -> str:
     code = ord(character)
-    if 0xDC80 <= code <= 0xDCFF:  # how Python keeps a byte of a file name that is not UTF-8
+    if 0xDC80 <= code <= 0xDCFF:  # Python's surrogate escape for a byte of invalid UTF-8
         return f"\\x{code - 0xDC00:02x}"
     return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"
 
@@ -34,30 +34,29 @@ def count(n: int, noun: str) -> str:
 
 
 class UnitokError(Exception):
-    """The base of every error that this package raises by itself. Its message is printable, and no URL in it has
-    secrets."""
+    """The base class of the package's errors. Messages are printable, and URLs in them contain no secrets."""
 
     def __init__(self, *arguments: object) -> None:
         super().__init__(*(printable(redacted(x), lines=True) if isinstance(x, str) else x for x in arguments))
 
 
 class VocabularyError(UnitokError, ValueError):
-    """A vocabulary breaks a rule of its format; the message names file and line, or the piece."""
+    """A vocabulary violates a rule of its format. The message names the file and line, or the piece."""
 
 
 class ModelFormatError(UnitokError, ValueError):
-    """A model file is of no known format, damaged, or made by a newer version."""
+    """A model file has an unknown format, is damaged, or was made by a newer version."""
 
 
 class IdError(UnitokError, IndexError, ValueError):
-    """An id has no piece; the message names the id and its position."""
+    """An id has no piece. The message names the id and its position."""
 
 
 class InputError(UnitokError, ValueError):
-    """A corpus file cannot be read as what it should be; the message names the file and the line or byte.
+    """A corpus file cannot be read, or its contents are invalid. The message names the file and the line or byte.
 
-    source    in a run: which input, counting from 0
-    document  which of the documents that were encoded together, counting from 0
+    source    in a run: the number of the input, from 0
+    document  the number of the document in its batch, from 0
     """
 
     source: int | None = None
@@ -65,11 +64,11 @@ class InputError(UnitokError, ValueError):
 
 
 class OutputError(UnitokError, ValueError):
-    """A token file cannot be written, or what is there is not a complete token file."""
+    """A file cannot be written, or an existing one is not a complete token file."""
 
 
 class MissingFileError(OutputError, FileNotFoundError):
-    """A token file, or a file that belongs to it, does not exist."""
+    """A token file or one of its sidecars does not exist."""
 
 
 class CpuError(UnitokError, ValueError):
@@ -81,15 +80,15 @@ class OptionError(UnitokError, ValueError):
 
 
 class LimitError(UnitokError, ValueError):
-    """What was asked for does not fit into a limit that was given with it; the message says what would."""
+    """A request exceeds a limit that the caller gave. The message says which limit would suffice."""
 
 
 class TrainingError(UnitokError, ValueError, RuntimeError):
-    """A model cannot be trained with these options or from these texts; the message says what to change."""
+    """A model cannot be trained with these options or on these texts. The message says what to change."""
 
 
 class TrainingOptionError(TrainingError, OptionError):
-    """A model cannot be trained with these options, whatever the texts."""
+    """A model cannot be trained with these options on any texts."""
 
 
 class NoTextError(TrainingError):
@@ -97,12 +96,12 @@ class NoTextError(TrainingError):
 
 
 class InputWarning(UserWarning):
-    """A corpus file is read, but is perhaps not what it should be; the message names the file."""
+    """A corpus file was read, but is probably not what the caller expects. The message names the file."""
 
 
 class ModelWarning(UserWarning):
-    """A model file was loaded, but a setting in it has no effect; the message names file and field."""
+    """A model file was loaded, but one of its settings has no effect. The message names the file and the field."""
 
 
 class ClusterWarning(UserWarning):
-    """A machine of the cluster was lost, and the run goes on without it; or no machine has as many cores as a task."""
+    """A machine of the cluster was lost and the run continues without it, or no machine has enough cores for a task."""

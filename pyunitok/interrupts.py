@@ -1,4 +1,4 @@
-"""Interrupts: SIGINT and SIGTERM wait while something is in progress that must not be left half done."""
+"""Interrupts: delay SIGINT and SIGTERM during work that must not be interrupted."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from typing import Any
 
 
 class Interrupts:
-    """A context manager. Within held(), signals wait; elsewhere their handlers run at once, as usual.
+    """A context manager. Signals are delayed within held(); elsewhere their handlers run immediately, as usual.
 
-    Signals reach the main thread alone: in other threads this does nothing.
+    Only the main thread receives signals, so this does nothing in other threads.
     """
 
     def __init__(self) -> None:
@@ -25,7 +25,7 @@ class Interrupts:
         if threading.current_thread() is threading.main_thread():
             for number in (signal.SIGINT, signal.SIGTERM):
                 handler = signal.getsignal(number)
-                if callable(handler):  # the system's default ends the process at once
+                if callable(handler):  # the default handler ends the process immediately
                     self._handlers[number] = handler
                     signal.signal(number, self._on_signal)
         return self
@@ -36,7 +36,7 @@ class Interrupts:
 
     @contextlib.contextmanager
     def held(self) -> Iterator[None]:
-        """Signals that arrive here are handled when it ends."""
+        """Delay signals until the end of this context."""
         self._held = True
         try:
             yield

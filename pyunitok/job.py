@@ -1,4 +1,4 @@
-"""tokenize() turns corpus files into a token file, with every option of the command. Job separates checks and work.
+"""tokenize() turns corpus files into a token file, with every option of the command. Job checks first and then works.
 
     Options ──▶ Job: model opened, inputs found, outputs checked ──▶ run(): one machine, a URL, or a cluster
                                                                             └─▶ export, if a format was given
@@ -121,7 +121,7 @@ class Job:
         self._direct = _checked_export(target, options)
         mine = own_files(target)
         others = _files_of_shards(name, options.shard[1]) if options.shard else []
-        # A token file of an earlier run may lie among the inputs; anything else there must not be lost.
+        # The inputs may include a token file of an earlier run; any other file must not be overwritten.
         is_ours = is_token_file(target) or journal_path(target).exists()
         own = [*mine.unfinished, *files_of_parts(target), *others, *own_urls(this)]
         sources = corpus_inputs.find(

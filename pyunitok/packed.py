@@ -1,4 +1,5 @@
-"""Packed: a list of byte strings or of id sequences as one array and its offsets, as C, Python and files have it."""
+"""Packed: a list of byte strings or id sequences as one array and its offsets. C, Python and files share this
+layout."""
 
 from __future__ import annotations
 
@@ -10,16 +11,16 @@ from typing import Any
 import numpy as np
 
 Bytes = np.ndarray[Any, np.dtype[np.uint8]]
-Ids = np.ndarray[Any, np.dtype[np.uint16]] | np.ndarray[Any, np.dtype[np.uint32]]  # as wide as the largest id
+Ids = np.ndarray[Any, np.dtype[np.uint16]] | np.ndarray[Any, np.dtype[np.uint32]]  # the width depends on the model
 Offsets = np.ndarray[Any, np.dtype[np.int64]]
 Scores = np.ndarray[Any, np.dtype[np.float64]]
 
 
 class Packed:
-    """Item i is data[offsets[i]:offsets[i + 1]].
+    """A packed list: item i is data[offsets[i]:offsets[i + 1]].
 
-    data     uint8[...] (documents) or uint16[...] (ids)
-    offsets  int64[n + 1], not decreasing, offsets[0] >= 0, offsets[n] <= len(data)
+    data     uint8[...] (documents) or uint16[...] or uint32[...] (ids)
+    offsets  int64[n + 1], non-decreasing, offsets[0] >= 0, offsets[n] <= len(data)
     """
 
     __slots__ = ("data", "offsets")
@@ -29,13 +30,13 @@ class Packed:
         self.offsets: Offsets = np.ascontiguousarray(offsets, np.int64)
         bounds = self.offsets
         if self.data.ndim != 1 or bounds.ndim != 1 or len(bounds) == 0:
-            raise ValueError("Packed takes a vector of data and a vector of at least one offset")
+            raise ValueError("Packed requires a vector of data and a vector of at least one offset")
         if bounds[0] < 0 or bounds[-1] > len(self.data) or np.any(bounds[1:] < bounds[:-1]):
             raise ValueError("offsets must not decrease and must lie within the data")
 
     @classmethod
     def from_documents(cls, documents: Iterable[str | bytes]) -> Packed:
-        """Pack documents as bytes, str as UTF-8. UnicodeEncodeError if a str holds a lone surrogate."""
+        """Pack documents as bytes; str is encoded as UTF-8. UnicodeEncodeError if a str contains a lone surrogate."""
         items = [document.encode() if isinstance(document, str) else document for document in documents]
         offsets = np.fromiter(accumulate(map(len, items), initial=0), np.int64, len(items) + 1)
         return cls(np.frombuffer(b"".join(items), np.uint8), offsets)
@@ -46,7 +47,7 @@ class Packed:
     def __getitem__(self, index: int) -> np.ndarray[Any, Any]:
         n, index = len(self), operator.index(index)
         if not -n <= index < n:
-            raise IndexError(f"item {index} of a Packed of {n}")
+            raise IndexError(f"item {index} of a Packed with {n} items")
         index %= n
         return self.data[self.offsets[index] : self.offsets[index + 1]]
 
@@ -76,7 +77,8 @@ def ranges(offsets: Offsets, n_bytes: int) -> Iterator[tuple[int, int]]:
 
 
 def as_bytes(text: str | bytes) -> bytes:
-    """A text as bytes: str as UTF-8 (UnicodeEncodeError for a lone surrogate). TypeError for what is no text."""
+    """A text as bytes; str is encoded as UTF-8. UnicodeEncodeError for a lone surrogate, TypeError if it is not a
+    text."""
     if isinstance(text, str):
         return text.encode()
     if isinstance(text, bytes):

@@ -283,9 +283,9 @@ def test_http_errors_by_status():
 
     class NoCredentialsError(Exception): ...
 
-    assert not remote._may_pass(NoCredentialsError())
+    assert not remote._may_be_temporary(NoCredentialsError())
     for status, may_pass in ((400, False), (403, False), (404, False), (408, True), (429, True), (500, True)):
-        assert remote._may_pass(Answer(status)) == may_pass
+        assert remote._may_be_temporary(Answer(status)) == may_pass
 
 
 def test_file_that_shrinks(store):

@@ -60,7 +60,7 @@ def test_fewer_pieces_than_asked_for(run: Any, kind: str) -> None:
 
 def test_folders_are_checked_before_training(run: Any, tmp_path: Path) -> None:
     code, printed = run("train", "bpe", "t.txt", "-o", "none/m.model", "--vocab-size", "300")
-    assert code == 1 and "none/m.model cannot be written: there is no folder none; create it first" in printed
+    assert code == 1 and "none/m.model: cannot be written: there is no folder none; create it first" in printed
     pytest.importorskip("matplotlib")
     code, printed = run("train", "bpe", "t.txt", "-o", "m.model", "--vocab-size", "300", "--report", "none/r.html")
     assert code == 1 and "there is no folder none" in printed and not (tmp_path / "m.model").exists()

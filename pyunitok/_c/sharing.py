@@ -1,4 +1,4 @@
-"""Sharing work among threads, of which the caller is one."""
+"""Share work among threads, including the calling thread."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ def share_out(
 ) -> None:
     """Call work(thread, item) for every item, in any order.
 
-    The calling thread is number 0: it draws the items, works, too, and calls tick between items. Raises the first
-    exception once the other threads have ended.
+    The calling thread is number 0. It iterates over the items, works as well, and calls tick between items. Raises the
+    first exception after the other threads have ended.
     """
     waiting: queue.Queue[T | None] = queue.Queue(2 * threads)
     errors: list[BaseException] = []
@@ -45,7 +45,7 @@ def share_out(
             except queue.Full:
                 work(0, item)
             tick()
-        with contextlib.suppress(queue.Empty):  # few items all wait by now
+        with contextlib.suppress(queue.Empty):  # if there are few items, all are in the queue
             while others and not errors:
                 work(0, waiting.get_nowait())  # type: ignore[arg-type]
                 tick()

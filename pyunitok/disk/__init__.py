@@ -1,1 +1,1 @@
-"""Durable files: written whole or not at all, hashed, resumable; and files at URLs."""
+"""Durable files: written completely or not at all, hashed, resumable; and files at URLs."""

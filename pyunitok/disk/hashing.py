@@ -1,4 +1,4 @@
-"""ChunkHash: XXH64 of every 64 MiB of a stream, so that parts can be checked, and another process can continue."""
+"""ChunkHash: the XXH64 of every 64 MiB of a stream, so that parts can be verified and another process can continue."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ HASH_CHUNK_BYTES = 64 << 20
 
 @dataclass(frozen=True)
 class Hashed:
-    """The length and the hashes of the first part of a stream.
+    """The length and the hashes of a stream, or of its beginning.
 
-    n_bytes   its length
-    digests   XXH64 of each whole HASH_CHUNK_BYTES, in hexadecimal
-    rest      XXH64 of what follows them; "" where nothing does
+    n_bytes   the length
+    digests   XXH64 of each complete chunk of HASH_CHUNK_BYTES, in hexadecimal
+    rest      XXH64 of the bytes after the last complete chunk; "" if there are none
     """
 
     n_bytes: int = 0
@@ -23,7 +23,7 @@ class Hashed:
     rest: str = ""
 
     def all_digests(self) -> list[str]:
-        """As in manifests: one for each chunk, the last of which may be shorter."""
+        """One digest per chunk, as in manifests. The last chunk may be shorter."""
         return [*self.digests, self.rest] if self.rest else list(self.digests)
 
     @classmethod
@@ -34,15 +34,15 @@ class Hashed:
 
     @property
     def rest_at(self) -> int:
-        """Where the rest begins. The state of XXH64 cannot be stored, so to continue, read from here."""
+        """Where the rest begins. The state of XXH64 cannot be stored, so a stream is hashed again from here."""
         return len(self.digests) * HASH_CHUNK_BYTES
 
 
 class ChunkHash:
-    """Hashes a stream from its beginning, or from a chunk's."""
+    """Hashes a stream from its beginning, or from the beginning of a later chunk."""
 
     def __init__(self, digests: tuple[str, ...] = ()) -> None:
-        """digests: of the chunks before."""
+        """digests: those of the earlier chunks."""
         self.n_bytes = len(digests) * HASH_CHUNK_BYTES
         self.digests = list(digests)
         self._hash, self._n_hashed = xxhash.xxh64(), 0
@@ -59,5 +59,5 @@ class ChunkHash:
                 self._hash, self._n_hashed = xxhash.xxh64(), 0
 
     def state(self) -> Hashed:
-        """Of all so far; more may follow."""
+        """The hashes of everything so far. More updates may follow."""
         return Hashed(self.n_bytes, tuple(self.digests), self._hash.hexdigest() if self._n_hashed else "")

@@ -1,15 +1,15 @@
-"""Files that appear only when complete. Whatever the package writes for good is written here.
+"""Files that appear only when complete. The package writes all its permanent files with this module.
 
     OutFile       appends terabytes, hashes them, and resumes
-    new_file()    any other file, written in order; write_whole() where its content is in memory
-    OutputLock    keeps two processes from writing the same OUT and its sidecars
+    new_file()    writes any other file sequentially; write_whole() if its content is in memory
+    OutputLock    prevents two processes from writing the same OUT and its sidecars
 
 A file is written as NAME.partial, under a lock, and renamed when it is complete and on disk. A link at NAME.partial is
 never followed.
 
-Writing through the page cache costs a second or more of a core for every 1.5 GB, to fill pages that will not be read
-soon; the encoder has better use for it. So the buffers of a large file go directly to the disk (O_DIRECT). A small file
-is written the usual way and stays in the cache for whoever opens it next.
+Writing through the page cache takes a second or more of CPU time for every 1.5 GB, time that the encoder needs, and
+fills pages that will not be read soon. So large files are written directly to the disk (O_DIRECT). Small files are
+written through the cache, because the next program will read them.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ try:
 except ImportError:  # Windows
     fcntl = None  # type: ignore[assignment]
 
-BUFFER_BYTES = 4 << 20  # what one write takes; a multiple of any disk's block
+BUFFER_BYTES = 4 << 20  # per write; a multiple of the block size of any disk
 DIRECT_FROM_BYTES = 16 << 20
 
 
@@ -42,13 +42,13 @@ def partial_name(path: Path) -> Path:
 
 
 def check_target(path: Path, *, overwrite: bool) -> None:
-    """OutputError, before any work, if no file can be written under this name."""
+    """OutputError, before any work, if the file at this path must not be written."""
     if path.is_dir():
         raise OutputError(f"{path} is a directory; name a file in it")
     if path.exists() and not path.is_file():
         raise OutputError(f"{path} is not a regular file and cannot be replaced")
     if standard_stream(path) is not None:
-        raise OutputError(f"{path} is where this command's own output goes; name another file")
+        raise OutputError(f"{path} is the file that this command's own output goes to; name another file")
     if path.exists() and not overwrite:
         raise OutputError(f"{path} exists; --overwrite replaces it")
 
@@ -56,11 +56,11 @@ def check_target(path: Path, *, overwrite: bool) -> None:
 def check_folder(path: Path) -> None:
     """OutputError, before any work, if the folder of this file does not exist."""
     if not path.parent.is_dir():
-        raise OutputError(f"{path} cannot be written: there is no folder {path.parent}; create it first")
+        raise OutputError(f"{path}: cannot be written: there is no folder {path.parent}; create it first")
 
 
 def sync_folder(folder: Path) -> None:
-    """fsync a folder, so that its names are on disk, where the system can."""
+    """fsync a folder, so that the names in it are on disk, if the system supports that."""
     with contextlib.suppress(OSError):
         fd = os.open(folder, os.O_RDONLY)
         try:
@@ -70,27 +70,28 @@ def sync_folder(folder: Path) -> None:
 
 
 def open_own(path: Path, *, create: bool = True) -> int:
-    """A descriptor of a file that only we write, to read and write; what it holds stays.
+    """Open a file that only this process writes, for reading and writing, without truncating it. Returns a descriptor.
 
-    OutputError if a link stands under its name: opening it for writing would destroy the file that it leads to. An
-    OSError if it cannot be opened.
+    OutputError if the path is a link, because writing would destroy the file that it leads to. OSError if the file
+    cannot be opened.
     """
     flags = os.O_RDWR | (os.O_CREAT if create else 0) | getattr(os, "O_BINARY", 0)
-    if path.is_symlink():  # O_NOFOLLOW closes the gap between looking and opening, where the system has it
-        raise OutputError(f"{path} is a symbolic link, and would be overwritten: remove it")
+    if path.is_symlink():  # O_NOFOLLOW, if the system supports it, closes the gap between this check and opening
+        raise OutputError(f"{path} is a symbolic link, and its target would be overwritten; remove the link")
     fd = os.open(path, flags | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0), 0o666)
     status = os.fstat(fd)
     if not stat.S_ISREG(status.st_mode) or status.st_nlink > 1:
         os.close(fd)
         what = "is a hard link to another file" if stat.S_ISREG(status.st_mode) else "is not a regular file"
-        raise OutputError(f"{path} {what}, and would be overwritten: remove it")
+        raise OutputError(f"{path} {what}, and would be overwritten; remove it")
     return fd
 
 
 def open_locked(path: Path, named: Path, *, create: bool = True) -> int:
-    """Like open_own, and until the file is closed no other process can open it this way, where the system has locks.
+    """Like open_own, and lock the file until it is closed, if the system supports locks.
 
-    A renamed file keeps its lock, a killed process loses it. OutputError, with the name `named`, if another has it.
+    A renamed file keeps its lock; a killed process loses it. OutputError, with the name `named`, if another process
+    holds the lock.
     """
     while True:
         fd = open_own(path, create=create)
@@ -104,7 +105,7 @@ def open_locked(path: Path, named: Path, *, create: bool = True) -> int:
 
 
 def _lock(fd: int, named: Path) -> bool:
-    """False where the system or the file system has no locks."""
+    """Returns False if the system or the file system does not support locks."""
     if fcntl is None:
         return False
     try:
@@ -124,16 +125,16 @@ def _is_still(fd: int, path: Path) -> bool:
 
 
 def give_name(path: Path) -> None:
-    """Rename NAME.partial, which is complete and on disk, to NAME. sync_folder() then puts the name on disk."""
+    """Rename NAME.partial, which is complete and on disk, to NAME. Call sync_folder() to put the new name on disk."""
     partial_name(path).replace(path)
 
 
 @contextlib.contextmanager
 def new_file(path: Path, *, overwrite: bool = True, keep_partial: bool = False) -> Iterator[IO[bytes]]:
-    """A file to write in order. When the context ends, it is complete and on disk, under its name; an exception leaves
-    what was there before. OutputError as from check_target, or if it cannot be written.
+    """Open a file to be written sequentially. When the context ends, the file is complete and on disk; after an
+    exception, the path is unchanged. OutputError as from check_target, or if the file cannot be written.
 
-    keep_partial  it stays NAME.partial: give_name() comes later
+    keep_partial  leave the file as NAME.partial; the caller calls give_name() later
     """
     check_target(path, overwrite=overwrite)
     partial = partial_name(path)
@@ -145,29 +146,29 @@ def new_file(path: Path, *, overwrite: bool = True, keep_partial: bool = False) 
                 file.flush()
                 os.fsync(file.fileno())
                 if fcntl is None:
-                    file.close()  # Windows renames no open file; elsewhere, closing it would release the lock
+                    file.close()  # Windows cannot rename an open file; elsewhere, closing would release the lock
                 if not keep_partial:
                     give_name(path)
             except BaseException:
                 with contextlib.suppress(OSError):
-                    partial.unlink()  # it would take up what is left of a full disk
+                    partial.unlink()  # the disk may be full
                 raise
         if not keep_partial:
             sync_folder(path.parent)
     except OSError as error:
         if error.filename is not None and Path(os.fsdecode(error.filename)) not in (path, partial):
-            raise  # of another file
+            raise  # an error of another file
         raise OutputError(f"{path}: cannot be written: {error.strerror or error}") from error
 
 
 def write_whole(path: Path, data: bytes | bytearray) -> None:
-    """Write a small file: afterwards it is complete and on disk, or unchanged. A device is never replaced by it."""
+    """Write a small file. Afterwards it is complete and on disk, or unchanged. Never replaces a device."""
     with new_file(path) as file:
         file.write(data)
 
 
 def standard_stream(path: Path) -> int | None:
-    """The descriptor, where the name leads to this process's stdout or stderr: /dev/stdout, or their file's name."""
+    """The descriptor, if the path is this process's stdout or stderr: /dev/stdout, or the file that it goes to."""
     for fd in (1, 2):
         with contextlib.suppress(OSError):
             if os.path.samestat(path.stat(), os.fstat(fd)):
@@ -180,10 +181,10 @@ def lock_path(out: Path) -> Path:
 
 
 class OutputLock:
-    """The process that holds it is the only one that writes OUT and its sidecars, from first byte to last rename.
+    """A lock on OUT and its sidecars, held from the first byte until the last rename.
 
-    A separate file, since the files written change their names; locked by flock, so a killed process loses it.
-    OutputError if another process holds it. Does nothing where the system has no locks.
+    It is a separate file, because the locked files are renamed, and uses flock, so that a killed process loses it.
+    OutputError if another process holds it. Does nothing if the system does not support locks.
     """
 
     def __init__(self, out: Path) -> None:
@@ -197,7 +198,7 @@ class OutputLock:
             raise OutputError(f"{out}: cannot be written: {error.strerror}") from error
 
     def release(self) -> None:
-        """Remove the lock file and release the lock; a second call does nothing."""
+        """Remove the lock file and release the lock. A second call does nothing."""
         if self._fd >= 0:
             self.path.unlink(missing_ok=True)
             os.close(self._fd)
@@ -205,15 +206,15 @@ class OutputLock:
 
 
 class OutFile:
-    """A file that only grows, at `path`, locked against a second writer where the system can.
+    """An append-only file at `path`, locked against a second writer if the system supports that.
 
-    n_bytes  appended so far
+    n_bytes  the number of bytes appended so far
 
-    An existing file is emptied. With `state` it is cut to the length given there, its last chunk is compared with the
-    hash, and writing continues where it stopped.
+    An existing file is truncated. With `state`, it is truncated to the recorded length, its last chunk is verified, and
+    writing continues there.
 
-    OutputError, naming file and byte, if it cannot be opened or written (a full disk, another writer), or if it is not
-    what `state` says.
+    OutputError, naming file and byte, if the file cannot be opened or written (a full disk, another writer), or does
+    not match `state`.
 
         flushed: a whole number of buffers ─┐        ┌─ n_bytes
         [ BUFFER_BYTES | BUFFER_BYTES | ... | buffer ]
@@ -226,11 +227,11 @@ class OutFile:
         self._direct = False
         self._may_be_direct = hasattr(os, "O_DIRECT")
         self._hash = ChunkHash()
-        self._buffer = mmap.mmap(-1, BUFFER_BYTES)  # page-aligned, as direct writes demand; freed with its last view
+        self._buffer = mmap.mmap(-1, BUFFER_BYTES)  # page-aligned, as direct writes require; freed with its last view
         self._fd = self._sync_fd = -1
         try:
             self._fd = open_locked(path, path, create=state is None)
-            # Of its own offset and without O_DIRECT: what has not filled a buffer goes through it, see save().
+            # save() writes partial buffers with this descriptor, which has its own offset and never has O_DIRECT.
             self._sync_fd = os.open(path, os.O_RDWR | getattr(os, "O_BINARY", 0))
             if state is None:
                 os.ftruncate(self._fd, 0)
@@ -239,13 +240,13 @@ class OutFile:
         except BaseException as error:
             self.close()
             if isinstance(error, FileNotFoundError) and state is not None:
-                raise OutputError(f"{path} is missing and is needed to resume; --overwrite starts again") from error
+                raise OutputError(f"{path} is missing, so the run cannot resume; --overwrite starts again") from error
             if isinstance(error, OSError):
                 raise OutputError(f"{path}: cannot be opened for writing: {error.strerror}") from error
             raise
 
     def write(self, data: memoryview) -> int:
-        """Take all of these bytes; returns how many."""
+        """Append all of these bytes. Returns their number."""
         n_taken = len(data)
         self._hash.update(data)
         while len(data):
@@ -259,9 +260,9 @@ class OutFile:
         return n_taken
 
     def save(self) -> Hashed:
-        """Pass everything written so far to the system, and return what the file holds; sync() then puts it on disk.
+        """Pass everything written so far to the system and return the state of the file. Call sync() to put it on disk.
 
-        The part in the buffer is written and also kept, so that later writes stay aligned.
+        A partial buffer is written but also kept, so that later writes stay aligned.
         """
         if self._filled:
             os.lseek(self._sync_fd, self.n_bytes - self._filled, os.SEEK_SET)
@@ -269,74 +270,77 @@ class OutFile:
         return self._hash.state()
 
     def sync(self) -> None:
-        """Put on disk what save() or a full buffer has written; another thread may keep writing."""
+        """Put everything that save() or a full buffer has written on disk. Another thread may write meanwhile."""
         try:
             os.fsync(self._sync_fd)
         except OSError as error:
             raise OutputError(f"{self.path}: cannot be synced to disk: {error.strerror}") from error
 
     def finish(self, path: Path | None = None) -> list[str]:
-        """Write the rest, sync, close; returns the XXH64 of each HASH_CHUNK_BYTES.
+        """Write the rest, sync and close. Returns the XXH64 of each HASH_CHUNK_BYTES.
 
-        path  where the file is this one's NAME.partial: also give it its name
+        path  NAME, if this file is NAME.partial and is to be renamed
         """
-        self._set_direct(False)  # the rest is not a whole number of blocks
+        self._set_direct(False)  # the size of the rest is not a multiple of a block
         self._flush()
         self.sync()
         if path is not None and fcntl is not None:  # while it is locked
             give_name(path)
         self.close()
         if path is not None:
-            if fcntl is None:  # Windows renames no open file
+            if fcntl is None:  # Windows cannot rename an open file
                 give_name(path)
             sync_folder(path.parent)
         return self._hash.state().all_digests()
 
     def close(self) -> None:
-        """Close without finishing; a second call does nothing. What was flushed stays in the file."""
+        """Close without finishing. The file keeps everything that was flushed. A second call does nothing."""
         for fd in (self._fd, self._sync_fd):
             if fd >= 0:
                 os.close(fd)
         self._fd = self._sync_fd = -1
 
     def state_at(self, n_bytes: int) -> Hashed:
-        """What the file held when it had n_bytes bytes, no more than it has now. Reads at most a chunk."""
+        """The state of the file when it had n_bytes, at most as many as now. Reads at most one chunk."""
         self.save()
         hashed = ChunkHash(tuple(self._hash.digests[: n_bytes // hashing.HASH_CHUNK_BYTES]))
-        while hashed.n_bytes < n_bytes:
-            n_wanted = min(BUFFER_BYTES, n_bytes - hashed.n_bytes)
-            piece = os.pread(self._sync_fd, n_wanted, hashed.n_bytes)
-            if not piece:
-                raise OutputError(f"{self.path}: ends at byte {hashed.n_bytes}: it has been truncated")
-            hashed.update(memoryview(piece))
+        self._hash_range(hashed, hashed.n_bytes, n_bytes)
+        if hashed.n_bytes < n_bytes:
+            raise OutputError(f"{self.path}: ends at byte {hashed.n_bytes}: it has been truncated")
         return hashed.state()
 
     def cut(self, state: Hashed) -> None:
-        """Forget what follows the beginning that state_at() described."""
+        """Truncate the file to a state that state_at() returned."""
         self._set_direct(False)
         self._restore(state)
 
     def verify(self, state: Hashed) -> None:
-        """OutputError unless all whole chunks are what `state` says: on opening, only what follows them is read."""
+        """OutputError unless all complete chunks match `state`. Opening the file has verified only the rest."""
         size = hashing.HASH_CHUNK_BYTES
         for k, digest in enumerate(state.digests):
             hashed = ChunkHash()
-            while hashed.n_bytes < size and (
-                piece := os.pread(self._sync_fd, min(BUFFER_BYTES, size - hashed.n_bytes), k * size + hashed.n_bytes)
-            ):
-                hashed.update(memoryview(piece))
+            self._hash_range(hashed, k * size, (k + 1) * size)
             if hashed.state().all_digests() != [digest]:
-                raise OutputError(
-                    f"{self.path}: bytes {k * size} to {(k + 1) * size} are not those that were written (their XXH64"
-                    " differs); --overwrite starts again"
-                )
+                raise self._differs(k * size, (k + 1) * size)
+
+    def _hash_range(self, hashed: ChunkHash, at: int, end: int) -> None:
+        """Update `hashed` with bytes at..end-1 of the file, or fewer at its end."""
+        while at < end and (piece := os.pread(self._sync_fd, min(BUFFER_BYTES, end - at), at)):
+            hashed.update(memoryview(piece))
+            at += len(piece)
+
+    def _differs(self, begin: int, end: int) -> OutputError:
+        return OutputError(
+            f"{self.path}: bytes {begin} to {end} are not those that were written (their XXH64 differs); "
+            "--overwrite starts again"
+        )
 
     def _restore(self, state: Hashed) -> None:
-        """Cut the file to what it was, and load hash and buffer; reads the last chunk."""
+        """Truncate the file to a state, and load the hash and the buffer. Reads the last chunk."""
         size, n_bytes = os.fstat(self._fd).st_size, state.n_bytes
         if size < n_bytes:
             raise OutputError(
-                f"{self.path}: {size} bytes, but {n_bytes} had been written: it has been truncated; "
+                f"{self.path}: has {size} bytes, but {n_bytes} were written: it has been truncated; "
                 "--overwrite starts again"
             )
         os.ftruncate(self._fd, n_bytes)
@@ -351,10 +355,7 @@ class OutFile:
             self._buffer[into : into + len(kept)] = kept
             at += len(piece)
         if self._hash.state() != state:
-            raise OutputError(
-                f"{self.path}: bytes {state.rest_at} to {n_bytes} are not those that were written (XXH64 differs); "
-                "--overwrite starts again"
-            )
+            raise self._differs(state.rest_at, n_bytes)
         os.lseek(self._fd, buffer_at, os.SEEK_SET)
         self.n_bytes = n_bytes
 
@@ -365,19 +366,19 @@ class OutFile:
         self._filled = 0
 
     def _write_all(self, fd: int, rest: memoryview) -> None:
-        """The buffer, or what there is of it, which ends at n_bytes."""
+        """Write all of the buffer, or of its filled part, which ends at n_bytes."""
         while len(rest):
             try:
                 n_written = os.write(fd, rest)
             except OSError as error:
                 if self._direct and error.errno == errno.EINVAL:
-                    self._give_up_direct()  # this file system cannot after all
+                    self._give_up_direct()  # this file system does not support it
                     continue
                 at = self.n_bytes - len(rest)
                 raise OutputError(f"{self.path}: byte {at}: cannot be written: {error.strerror}") from error
             rest = rest[n_written:]
             if len(rest) and self._direct and fd == self._fd:
-                self._give_up_direct()  # a short write leaves an offset that direct writes refuse
+                self._give_up_direct()  # a short write leaves an offset that direct writes reject
 
     def _give_up_direct(self) -> None:
         self._set_direct(False)

@@ -1,14 +1,14 @@
-"""Files at URLs, by fsspec: what an argument names there, and reading it in ranges, ahead and again after errors.
+"""Files at URLs, with fsspec: expanding arguments to files, and reading files in ranges, with read-ahead and retries.
 
-    s3://bucket/key   gs://   hf://datasets/…   https://   memory://   the protocols of PROTOCOLS, and no others
+    s3://bucket/key   gs://   hf://datasets/…   https://   memory://   only the protocols in PROTOCOLS
 
-fsspec's caches are not used: a file is read once, in ranges that are requested before they are needed:
+fsspec's caches are not used, because a file is read only once, in ranges that are requested before they are needed:
 
-    handed out     │ asked for, arriving                     not yet asked for
-    ───────────────┤ range │ range │ range │ range │         ahead by as much as was read in one go, to AHEAD_BYTES
-                   position
+    read           │ requested                               not yet requested
+    ───────────────┤ range │ range │ range │ range │         read-ahead: as much as was read without a seek, at most
+                   position                                  AHEAD_BYTES
 
-So a reader that jumps (Parquet's footer, then one column; frames by a table) fetches little that it does not use.
+So a reader that seeks, as for the footer and one column of a Parquet file, fetches little that it does not use.
 """
 
 from __future__ import annotations
@@ -29,27 +29,31 @@ from typing import Any, TypeVar
 from pyunitok.disk.url import redacted, shown
 from pyunitok.errors import InputError, UnitokError
 
-RANGE_BYTES = 4 << 20  # asked for at once, at most
+RANGE_BYTES = 4 << 20  # maximum size of a request
 AHEAD_BYTES = 16 << 20
 ATTEMPTS = 5
-FIRST_DELAY_SECONDS = 0.5  # and twice as long after each further failure
-# The protocols allowed, and the extra that each needs. fsspec knows more: some run code that the file at the URL
-# brings, or read any local file, and a list of inputs may come from a stranger.
+FIRST_DELAY_SECONDS = 0.5  # doubled after each further failure
+# The supported protocols, and the extra that each needs. fsspec has more, but some run code from the URL or read any
+# local file, and a list of inputs may be untrusted.
 PROTOCOLS = {"s3": "s3", "s3a": "s3", "gs": "gcs", "gcs": "gcs", "hf": "hf", "http": "remote", "https": "remote",
              "memory": "remote"}  # fmt: skip
-# Retrying does not help with these.
-GONE = (404, 410)  # what HTTP answers where nothing is
+# Errors that are not retried.
+GONE = (404, 410)  # HTTP: there is no such file
 FINAL_ERRORS = (FileNotFoundError, FileExistsError, PermissionError, NotADirectoryError, IsADirectoryError,
                 NotImplementedError, ImportError, TypeError, UnitokError)  # fmt: skip
-FINAL_NAMES = {"NoCredentialsError", "PartialCredentialsError", "DefaultCredentialsError"}  # of packages not known here
+FINAL_NAMES = {"NoCredentialsError", "PartialCredentialsError", "DefaultCredentialsError"}  # from optional packages
 
 _T = TypeVar("_T")
 
 
 @dataclass(frozen=True)
 class RemoteFile:
-    """A file at a URL. size_bytes, etag: None if the server does not say; mtime_ns also where there is an etag,
-    which says more: copying a file again changes its time. url: with its secrets."""
+    """A file at a URL.
+
+    url       with its secrets
+    size_bytes, etag, mtime_ns   None if the server does not send them. mtime_ns is also None if there is an etag, which
+              identifies the version better: copying a file changes its time
+    """
 
     url: str
     size_bytes: int | None
@@ -58,34 +62,34 @@ class RemoteFile:
 
 
 def canonical(url: str) -> str:
-    """One URL for one file, as expand() gives them."""
+    """The URL in the form that expand() returns; equal for all spellings of the same file."""
     fs, path = file_system(url)
     return str(fs.unstrip_protocol(path))
 
 
 def check_protocol(url: str) -> None:
-    """InputError for a URL whose protocol is not allowed, or that chains several ("zip://a::s3://b")."""
+    """InputError if the protocol is not supported, or the URL chains several ("zip://a::s3://b")."""
     protocol = url.partition("://")[0].lower()
     if protocol not in PROTOCOLS:
         names = ", ".join(f"{name}://" for name in PROTOCOLS)
         raise InputError(f"{shown(url)}: {protocol}:// is not supported; use {names}")
     if re.search(r"::[A-Za-z][A-Za-z0-9+.-]*://", url):
-        raise InputError(f"{shown(url)}: chained URLs are not supported: name one file, decompressed by its suffix")
+        raise InputError(f"{shown(url)}: chained URLs are not supported; name one file")
 
 
 def file_system(url: str) -> tuple[Any, str]:
-    """fsspec's file system for a URL, and the path in it.
+    """The fsspec file system of a URL, and the path in it.
 
-    InputError if the protocol is not allowed, its package is not installed, or the store cannot be opened.
+    InputError if the protocol is not supported, its package is not installed, or the store cannot be opened.
     """
     check_protocol(url)
     try:
         import fsspec
     except ImportError as error:
-        raise InputError(f"{shown(url)}: URLs need fsspec: pip install 'pyunitok[remote]'") from error
+        raise InputError(f"{shown(url)}: URLs require fsspec: pip install 'pyunitok[remote]'") from error
     protocol = url.partition("://")[0].lower()
     try:
-        # Not url_to_fs, which would take "::" in a key for a chain of file systems.
+        # Not url_to_fs, which would parse "::" in a key as a chain of file systems.
         cls = fsspec.get_filesystem_class(protocol)
         fs, path = cls(**cls._get_kwargs_from_urls(url)), cls._strip_protocol(url)
     except ImportError as error:
@@ -96,20 +100,21 @@ def file_system(url: str) -> tuple[Any, str]:
 
 
 def retried(action: Callable[[], _T], given_up: threading.Event | None = None) -> _T:
-    """action(), up to ATTEMPTS times while its errors may be passing ones; its last error. given_up ends it early."""
+    """Call action() up to ATTEMPTS times, as long as its errors may be temporary. Raises the last error. Setting
+    `given_up` ends the retries."""
     waiting = given_up or threading.Event()
     for attempt in range(ATTEMPTS):
         try:
             return action()
         except Exception as error:
-            if attempt + 1 == ATTEMPTS or not _may_pass(error):
+            if attempt + 1 == ATTEMPTS or not _may_be_temporary(error):
                 raise
         if waiting.wait(FIRST_DELAY_SECONDS * 2**attempt):
             raise OSError(errno.ECANCELED, "given up")
     raise AssertionError("no attempt")
 
 
-def _may_pass(error: Exception) -> bool:
+def _may_be_temporary(error: Exception) -> bool:
     status = getattr(error, "status", None) or getattr(getattr(error, "response", None), "status_code", None)
     if isinstance(status, int) and 400 <= status < 500:
         return status in (408, 425, 429)
@@ -117,14 +122,14 @@ def _may_pass(error: Exception) -> bool:
 
 
 def said(error: BaseException) -> str:
-    """An error in words, of which some have none, without the secrets of URLs in it."""
+    """The message of an error, or its type if it has none, without secrets of URLs."""
     return redacted(str(error)) or type(error).__name__
 
 
 def cause(error: BaseException) -> BaseException | None:
-    """The error, to raise another from; None if a traceback would show secrets of the URLs in it."""
+    """The error, for `raise … from`; None if its traceback would show secrets of URLs."""
     link: BaseException | None = error
-    seen: set[int] = set()  # a chain may be a ring: aiohttp's is, where a connection is refused
+    seen: set[int] = set()  # the chain may be circular, as aiohttp's is if a connection is refused
     while link is not None and id(link) not in seen:
         if redacted(repr(link)) != repr(link):
             return None
@@ -137,14 +142,14 @@ def cause(error: BaseException) -> BaseException | None:
 
 
 def expand(url: str) -> list[RemoteFile]:
-    """The files of one argument, sorted by the bytes of their paths: itself, what lies below it, or what matches it.
+    """The files that an argument names, as a file, directory or pattern, sorted by the bytes of their paths.
 
-    As with local paths, names that begin with "." are left out of directories and patterns. InputError if the file
-    system cannot be asked; none where nothing is there.
+    As with local paths, names that begin with "." are skipped in directories and patterns. The list is empty if nothing
+    matches. InputError if the store cannot be listed.
     """
     fs, path = file_system(url)
     try:
-        found = retried(lambda: _look(fs, path, url))
+        found = retried(lambda: _list(fs, path, url))
     except (InputError, MemoryError):
         raise
     except Exception as error:
@@ -152,12 +157,12 @@ def expand(url: str) -> list[RemoteFile]:
     return sorted(found, key=lambda item: item.url.encode("utf-8", "surrogateescape"))
 
 
-def _look(fs: Any, path: str, url: str) -> list[RemoteFile]:
+def _list(fs: Any, path: str, url: str) -> list[RemoteFile]:
     fs.invalidate_cache()
     try:
         info = fs.info(path)
     except FileNotFoundError as error:
-        # fsspec's HTTP says so of every failure.
+        # fsspec's HTTP file system raises this for every failure.
         cause = error.__cause__
         if cause is not None and not isinstance(cause, FileNotFoundError) and getattr(cause, "status", 0) not in GONE:
             raise cause from None
@@ -168,14 +173,14 @@ def _look(fs: Any, path: str, url: str) -> list[RemoteFile]:
 
 
 def _walk(fs: Any, folder: str) -> dict[str, Any]:
-    """The files below a directory, without those in hidden places."""
+    """The files below a directory, except hidden ones and those in hidden folders."""
     n_root = len(folder.rstrip("/"))
     below = fs.find(folder, detail=True)
     return {name: info for name, info in below.items() if _is_file(name, info) and "/." not in name[n_root:]}
 
 
 def _is_file(name: str, info: dict[str, Any]) -> bool:
-    """Some stores hold an empty object with "/" at its end where there is to be a folder."""
+    """Whether this is a file. Some stores represent a folder by an empty object whose name ends in "/"."""
     return bool(info["type"] == "file") and not name.endswith("/")
 
 
@@ -194,7 +199,7 @@ def _glob(fs: Any, pattern: str) -> list[RemoteFile]:
 
 
 def _found(url: str, info: dict[str, Any]) -> RemoteFile:
-    """Stores name the same things differently."""
+    """Convert the information of a store. The same field has different names in different stores."""
     etags = (info.get(key) for key in ("ETag", "etag", "blob_id", "md5Hash", "content_md5", "version_id"))
     times = (info.get(key) for key in ("LastModified", "last_modified", "mtime", "updated", "modified", "created"))
     etag, time = next(filter(None, etags), None), next(filter(None, times), None)
@@ -204,7 +209,7 @@ def _found(url: str, info: dict[str, Any]) -> RemoteFile:
 
 
 def _nanoseconds(time: Any) -> int | None:
-    """From datetime, seconds, or ISO 8601."""
+    """Convert a datetime, seconds, or an ISO 8601 string. None for anything else."""
     try:
         if isinstance(time, str):
             time = datetime.fromisoformat(time.replace("Z", "+00:00"))
@@ -219,7 +224,7 @@ def _nanoseconds(time: Any) -> int | None:
 
 
 def open_file(url: str) -> io.RawIOBase:
-    """The file at a URL, to read: seekable where its size is known and the server gives ranges. OSError."""
+    """Open the file at a URL. It is seekable if its size is known and the server supports ranges. Raises OSError."""
     fs, path = file_system(url)
     try:
         info = retried(lambda: fs.info(path))
@@ -227,7 +232,7 @@ def open_file(url: str) -> io.RawIOBase:
         raise
     except Exception as error:
         raise _os_error(error, "") from cause(error)
-    # An HTTP server says by "partial" that it gives ranges; other stores always do.
+    # "partial" says whether an HTTP server supports ranges; other stores always do.
     in_ranges = info.get("size") is not None and info.get("partial", "http" not in protocols(fs))
     return RangeFile(fs, path, info["size"]) if in_ranges else StreamFile(fs, path)
 
@@ -242,17 +247,17 @@ def _os_error(error: Exception, where: str) -> OSError:
 
 
 class RangeFile(io.RawIOBase):
-    """A file of `size_bytes` that is read in ranges; seeking is free. Errors are OSErrors that name the range.
+    """A file of `size_bytes` that is read in ranges. Seeking is free. Errors are OSErrors that name the range.
 
-    Memory: AHEAD_BYTES and a range. Not thread-safe.
+    Memory: AHEAD_BYTES and one range. Not thread-safe.
     """
 
     def __init__(self, fs: Any, path: str, size_bytes: int) -> None:
         super().__init__()
         self._fs, self._path, self.size_bytes = fs, path, size_bytes
         self._at = 0
-        self._n_in_a_row = 0  # bytes read up to _at without a jump
-        self._asked: deque[tuple[int, int, Future[bytes]]] = deque()  # (begin, end, what is there), one after another
+        self._n_in_a_row = 0  # bytes read up to _at without a seek
+        self._requests: deque[tuple[int, int, Future[bytes]]] = deque()  # (begin, end, data) of adjacent ranges
         self._threads: ThreadPoolExecutor | None = None
         self._given_up = threading.Event()
 
@@ -268,20 +273,20 @@ class RangeFile(io.RawIOBase):
     def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
         base = {io.SEEK_SET: 0, io.SEEK_CUR: self._at, io.SEEK_END: self.size_bytes}[whence]
         at = max(0, base + offset)
-        if at != self._at and not (self._asked and self._asked[0][0] <= at < self._asked[-1][1]):
+        if at != self._at and not (self._requests and self._requests[0][0] <= at < self._requests[-1][1]):
             self._n_in_a_row = 0
         self._at = at
         return at
 
     def readinto(self, buffer: Any) -> int:
-        """At least one byte, none at the end."""
+        """Read at least one byte, except at the end."""
         wanted = min(len(buffer), self.size_bytes - self._at, RANGE_BYTES)
         if wanted <= 0:
             return 0
-        while self._asked and not self._asked[0][0] <= self._at < self._asked[0][1]:
-            self._asked.popleft()[2].cancel()
-        if self._asked:
-            begin, _, future = self._asked[0]
+        while self._requests and not self._requests[0][0] <= self._at < self._requests[0][1]:
+            self._requests.popleft()[2].cancel()
+        if self._requests:
+            begin, _, future = self._requests[0]
             piece = memoryview(future.result())[self._at - begin :][:wanted]
         else:
             piece = memoryview(self._fetch(self._at, self._at + wanted))
@@ -299,13 +304,13 @@ class RangeFile(io.RawIOBase):
         super().close()
 
     def _read_ahead(self) -> None:
-        end = self._asked[-1][1] if self._asked else self._at
+        end = self._requests[-1][1] if self._requests else self._at
         goal = min(self.size_bytes, self._at + min(self._n_in_a_row, AHEAD_BYTES))
         while end < goal:
             begin, end = end, min(self.size_bytes, end + min(self._n_in_a_row, RANGE_BYTES))
             if self._threads is None:
                 self._threads = ThreadPoolExecutor(AHEAD_BYTES // RANGE_BYTES, "pyunitok-ahead")
-            self._asked.append((begin, end, self._threads.submit(self._fetch, begin, end)))
+            self._requests.append((begin, end, self._threads.submit(self._fetch, begin, end)))
 
     def _fetch(self, begin: int, end: int) -> bytes:
         try:
@@ -321,8 +326,8 @@ class RangeFile(io.RawIOBase):
 
 
 class StreamFile(io.RawIOBase):
-    """A file from a server that gives it only from its beginning. After an error it is asked for again, and what has
-    been read of it is passed over; so is what lies before a place to begin at."""
+    """A file from a server that does not support ranges. After an error or a seek, it is requested again, and the bytes
+    before the current position are skipped."""
 
     def __init__(self, fs: Any, path: str) -> None:
         super().__init__()
@@ -343,9 +348,9 @@ class StreamFile(io.RawIOBase):
         return len(piece)
 
     def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
-        """To a place from the beginning; at the price of reading up to there."""
+        """Seek to an absolute position. The next read reads and discards all bytes before it."""
         if whence != io.SEEK_SET:
-            raise io.UnsupportedOperation("its size is not known")
+            raise io.UnsupportedOperation("the size of the file is unknown")
         self._drop()
         self._at = offset
         return offset
@@ -375,5 +380,5 @@ class StreamFile(io.RawIOBase):
         while n_bytes:
             piece = self._file.read(min(n_bytes, RANGE_BYTES))
             if not piece:
-                raise OSError(errno.EIO, "it is shorter than before")
+                raise OSError(errno.EIO, "the file is shorter than before")
             n_bytes -= len(piece)

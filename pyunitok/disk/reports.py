@@ -1,4 +1,4 @@
-"""Files that people and scripts read at once, such as those of --json: written whole, or into a pipe or a device."""
+"""Report files such as those of --json, which may also be pipes or devices."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def check_report(path: Path) -> None:
 
 
 def write_report(path: Path, data: bytes) -> None:
-    """Like write_whole, but what is under the name may also be a pipe or a device, as in --json >(jq .)."""
+    """Like write_whole, but the path may also be a pipe or a device, as in --json >(jq .)."""
     if not _is_stream(path):
         write_whole(path, data)
         return
@@ -32,7 +32,7 @@ def write_report(path: Path, data: bytes) -> None:
 
 
 def _is_stream(path: Path) -> bool:
-    """Whether data is written into what is under this name, instead of a new file that replaces it."""
+    """Whether the path is a stream to write to, rather than a file to create or replace."""
     if standard_stream(path) is not None:
         return True
     return path.exists() and (path.is_fifo() or path.is_char_device())

@@ -1,7 +1,7 @@
-"""Whether an argument is a URL, its parts, and the secrets in it; remote.py, which few runs need, reads what is there.
+"""Recognizes URLs and removes the secrets in them. remote.py reads the files.
 
-A URL may hold a password or a signature, with which anyone can read the file. It is used as it is to open the file;
-whatever is stored or shown goes through shown() or redacted() first:
+A URL may contain a password or a signature, with which anyone can read the file. The complete URL is used only to open
+the file; shown() or redacted() remove the secrets before a URL is stored or shown:
 
     https://USER:PASSWORD@host/a.gz?part=2&token=abc   ──▶   https://host/a.gz?part=2&token=REDACTED
     https://host/a.gz?X-Amz-Date=…&X-Amz-Signature=…   ──▶   https://host/a.gz
@@ -12,8 +12,9 @@ from __future__ import annotations
 import hashlib
 import re
 
-# Query parameters that sign a URL, and one that shows that it is signed so. They say nothing about the file, and are
-# others each time, so they are left out: AWS v4, GCS v4, AWS v2 with CloudFront, GCS v2 and OSS, Azure, COS.
+# Signature schemes: the parameter that identifies the scheme, and all its query parameters. They say nothing about the
+# file and differ between URLs of the same file, so they are removed. In order: AWS v4; GCS v4; AWS v2, CloudFront,
+# GCS v2 and OSS; Azure; COS.
 _SIGNED = {
     "x-amz-signature": r"x-amz-.*",
     "x-goog-signature": r"x-goog-.*",
@@ -21,7 +22,7 @@ _SIGNED = {
     "sig": r"sig|s[eiprtv]|spr|srt?|ss|sk[estv]|sk[ot]id|s[aus]oid|scid|sdd|ses|rsc[cdelt]|api-version",
     "q-signature": r"q-.*|x-cos-security-token",
 }
-# Any other parameter whose value may be a secret, by the end of its name.
+# Names of other parameters whose values may be secrets.
 _SECRET = re.compile(
     r"(.*(token|signature|secret|password|passwd|credentials?|key|key-?id|accessid)|(.*[-_.])?(sig|sas|jwt|pwd|pass|auth)"
     r"|x-amz-.*|x-goog-.*)$"
@@ -37,27 +38,28 @@ def is_url(path: str) -> bool:
 
 
 def without_file_scheme(path: str) -> str:
-    """file:///a is /a; everything else as it is."""
+    """The path in a file:// URL, "/a" for "file:///a". Any other path is returned unchanged."""
     return path[len("file://") :] if path.lower().startswith("file://") else path
 
 
 def without_query(path: str) -> str:
-    """https://host/a.gz?token=x is https://host/a.gz; everything else as it is."""
+    """An HTTP URL without its query, "https://host/a.gz" for "https://host/a.gz?token=x". Any other path is returned
+    unchanged."""
     return re.split("[?#]", path, maxsplit=1)[0] if re.match("https?://", path, re.I) else path
 
 
 def redacted(text: str) -> str:
-    """A message, with the URLs in it as shown() gives them."""
+    """A message with the secrets removed from all URLs in it."""
     return _without_secrets(text, _QUERY)
 
 
 def shown(path: str) -> str:
-    """The path or URL of a file as it is stored and shown: a URL without user information, signature and secrets."""
+    """The path or URL of a file as stored and shown: without user information, signature and secrets."""
     return _without_secrets(path, _QUERY_OF_URL) if is_url(path) else path
 
 
 def hash_of_secrets(url: str) -> str | None:
-    """A hash of the values that shown() replaces, which may say which file it is; None if there are none."""
+    """A hash of the values that shown() replaces, which may identify the file; None if there are none."""
     if not is_url(url):
         return None
     values = [pair for query in _QUERY_OF_URL.findall(url) for pair, is_secret in _pairs(query) if is_secret]
@@ -81,7 +83,7 @@ def _without_secrets_in_query(query: str) -> str:
 
 
 def _pairs(query: str) -> list[tuple[str, bool]]:
-    """("name=value", whether the value is a secret) of a query, without what signs it."""
+    """("name=value", whether the value is a secret) of each parameter of a query, except its signature."""
     pairs = _PAIRS.split(query[1:])
     names = [re.sub("%2[dD]", "-", pair.partition("=")[0]).lower() for pair in pairs]
     signs = [names_of for marker, names_of in _SIGNED.items() if marker in names]
