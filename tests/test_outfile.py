@@ -75,7 +75,7 @@ def test_other_bytes_are_refused(tmp_path):
     with pytest.raises(OutputError, match=r"bytes 12288 to 20000 are not those that were written.*--overwrite"):
         OutFile(path, state)
     path.write_bytes(bytes(19_999))
-    with pytest.raises(OutputError, match=r"19999 bytes, but 20000 had been written.*--overwrite"):
+    with pytest.raises(OutputError, match=r"19999 bytes, but 20000 were written.*--overwrite"):
         OutFile(path, state)
     path.unlink()
     with pytest.raises(OutputError, match=r"is missing.*--overwrite"):

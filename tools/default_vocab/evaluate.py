@@ -1,13 +1,13 @@
-"""Bytes per token of vocabularies, kind by kind, on texts that none of them was trained on.
+"""Compares the bytes per token of vocabularies on kinds of text that none of them was trained on.
 
     python tools/default_vocab/evaluate.py CORPORA A.utk rwkv-world "Llama 3=tokenizer.json" \\
         [--languages FOLDER] [--without FOLDER]
 
-CORPORA is a folder of KIND.txt.zst. A model is a file or a name, or a folder of GPT-2's files, with the head of its
-column before a `=`; the package tokenizers opens files that pyunitok does not read, on one thread. Ratios are of the
-first model to the second. --languages prints a second table, of the files LANGUAGE.txt.zst in FOLDER. --without skips
-lines of 40 bytes or more that are in the training text in FOLDER, prints their share, and also measures the packages
-held back for validation.
+CORPORA is a folder of KIND.txt.zst. A model is a file, a name, or a folder with GPT-2's files, optionally preceded by
+"HEADING=". The package tokenizers, on one thread, opens files that pyunitok does not support. Ratios compare the first
+model to the second. --languages prints a second table for the files LANGUAGE.txt.zst in its FOLDER. --without skips
+lines of 40 bytes or more that are in the training text in its FOLDER, prints their share, and also measures the
+packages that were held back for validation.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from pyunitok.errors import ModelFormatError, VocabularyError
 MIN_LINE_BYTES = 40
 DOCUMENT_BYTES = 16_384
 BATCH = 64  # documents
-MIN_KIND_BYTES = 200_000  # held back, to be shown
+MIN_KIND_BYTES = 200_000  # kinds with less validation text are not shown
 
 
 def training_lines(folder: Path) -> set[bytes]:
@@ -54,7 +54,7 @@ def documents(text: bytes) -> Iterable[bytes]:
 
 
 class Counter:
-    """Counts the tokens of texts, and which ids they use."""
+    """Counts the tokens of texts and records which ids they use."""
 
     def __init__(self, model: str) -> None:
         name, _, file = model.rpartition("=")
@@ -77,14 +77,14 @@ class Counter:
             return sum(map(len, texts)) / len(ids)
         valid = [text.decode("utf-8", "replace") for text in texts]
         n_bytes, n_ids = sum(len(text.encode()) for text in valid), 0
-        for at in range(0, len(valid), BATCH):  # an encoding takes a hundred bytes per token
+        for at in range(0, len(valid), BATCH):  # encodings take a hundred bytes per token
             encodings = self._other.encode_batch_fast(valid[at : at + BATCH], add_special_tokens=False)
             n_ids += sum(map(len, encodings))
         return n_bytes / n_ids
 
 
 def other(file: str) -> Any:
-    """A tokenizer of the package tokenizers: a tokenizer.json, or a folder with encoder.json and vocab.bpe."""
+    """Open a tokenizer.json, or a folder with encoder.json and vocab.bpe, with the package tokenizers."""
     os.environ.setdefault("RAYON_NUM_THREADS", "1")
     import tokenizers
     from tokenizers import decoders, models, pre_tokenizers
@@ -97,7 +97,7 @@ def other(file: str) -> Any:
 
 
 def table(folder: Path, heading: str, models: list[Counter], seen: set[bytes]) -> None:
-    """Prints a row for each file in the folder, and their harmonic mean."""
+    """Print a row for each file in the folder, and the harmonic mean."""
     rates: list[list[float]] = []
     second = models[min(1, len(models) - 1)].name
     print(f"| {heading} | left out | " + " | ".join(model.name for model in models) + f" | ratio to {second} |")

@@ -1,17 +1,17 @@
-"""Regenerates exemplars.tsv, the letters and punctuation of living languages, from CLDR's data.
+"""Regenerates exemplars.tsv, the letters and punctuation of living languages, from CLDR.
 
     npm pack cldr-core@48.2.0 cldr-misc-full@48.2.0     # Unicode-3.0
     python tools/default_vocab/exemplars.py cldr-core-48.2.0.tgz cldr-misc-full-48.2.0.tgz
 
-CLDR says how many people of each country use a language and how many of them write, and lists the characters of each
-language: its main set, its punctuation, and its digits. The rule:
+CLDR records how many people of each country use and write a language, and lists the characters of each language: its
+main set, its punctuation and its digits. The rules:
 
-- A script counts if more than a million people write it. Han, Hangul and Yi are left out: their thousands of
-  characters enter by frequency.
-- Alphabets and abugidas get the letters of each language with more than 100,000 writers, upper case included;
-  Ethiopic, a syllabary of several hundred signs, those of each language with more than a million.
-- Cherokee and Canadian syllables count with fewer writers: they are official where they are written, so that texts in
-  many languages have them. Small Cherokee letters, which hardly any text has, do not.
+- A script is included if more than a million people write it. Han, Hangul and Yi are excluded, because their thousands
+  of characters enter by frequency.
+- Alphabets and abugidas get the letters, with upper case, of each language with more than 100,000 writers. Ethiopic, a
+  syllabary of several hundred signs, gets those of each language with more than a million.
+- Cherokee and Canadian syllables are included with fewer writers: they are official scripts, so texts in many languages
+  contain them. Small Cherokee letters, which are very rare, are excluded.
 - Punctuation and digits are those of languages with more than a million writers.
 """
 
@@ -28,17 +28,17 @@ from pathlib import Path
 from typing import Any
 
 TABLE = Path(__file__).with_name("exemplars.tsv")
-MIN_WRITERS = 1_000_000  # of a script, and of a language where LARGE or for punctuation
+MIN_WRITERS = 1_000_000  # of a script; of a language, for punctuation and in scripts of LARGE
 MIN_LETTER_WRITERS = 100_000  # of a language, for its letters
 LARGE = {"Ethi"}  # syllabaries with rare signs
 OFFICIAL = {"Cans", "Cher"}
 BY_FREQUENCY = {"Hans", "Hant", "Kore", "Yiii"}
-# CLDR counts everyone who writes Hmong for Nyiakeng Puachue Hmong, though nearly all use Latin letters, and all Copts
-# for Coptic, the language of their liturgy.
+# CLDR counts all writers of Hmong for Nyiakeng Puachue Hmong, though nearly all use Latin letters, and all Copts for
+# Coptic, the language of their liturgy.
 EXCLUDED = {"Hmnp", "Copt"}
-# Scripts for which CLDR has no exemplars, no writers, or an incomplete set (the vowel signs of Malayalam). Pular is
-# taught in Adlam, Javanese in its own letters; Meetei Mayek has been official in Manipur since 2021; every child in
-# Taiwan learns bopomofo. Of Korean, the letters alone. Each range has its first and last code point.
+# Scripts for which CLDR has no exemplars, no writers, or an incomplete set (the vowel signs of Malayalam). Schools
+# teach Pular in Adlam, Javanese in its own script, and bopomofo in Taiwan; Meetei Mayek has been official in Manipur
+# since 2021. For Korean, only the letters. A range is given by its first and last code point.
 ADDED = {
     "Adlm": [(0x1E900, 0x1E94B), (0x1E950, 0x1E959), (0x1E95E, 0x1E95F)],
     "Arab": [(0x06D3, 0x06D3)],
@@ -55,7 +55,7 @@ ADDED = {
 
 
 def read(archives: Iterable[str]) -> dict[str, Any]:
-    """The JSON files of npm packages by their paths."""
+    """The JSON files of npm packages, by path."""
     ret = {}
     for archive in archives:
         with tarfile.open(archive) as tar:
@@ -66,7 +66,7 @@ def read(archives: Iterable[str]) -> dict[str, Any]:
 
 
 def count_writers(territories: dict[str, Any]) -> Counter[str]:
-    """Language tag → people who write it."""
+    """The number of writers of each language tag."""
     ret: Counter[str] = Counter()
     for territory in territories.values():
         for tag, use in territory.get("languagePopulation", {}).items():
@@ -77,7 +77,7 @@ def count_writers(territories: dict[str, Any]) -> Counter[str]:
 
 
 def parse_set(text: str) -> set[str]:
-    """The characters of a UnicodeSet such as `[a-c {ch} \\u0301]`; those of a sequence count one by one."""
+    """The characters of a UnicodeSet such as `[a-c {ch} \\u0301]`, including each character of a sequence."""
     token = re.compile(r"\\u([0-9A-Fa-f]{4})|\\(.)|([^\s{}])", re.S)
     items = [(chr(int(m[1], 16)) if m[1] else m[2] or m[3], m[3] == "-") for m in token.finditer(text.strip()[1:-1])]
     ret: set[str] = set()
@@ -93,7 +93,7 @@ def parse_set(text: str) -> set[str]:
 
 
 def script_of(locale: str, likely: dict[str, str]) -> str:
-    """The script that a locale names, or the usual one of its language."""
+    """The script that a locale names, or the default script of its language."""
     language, *tags = locale.split("-")
     usual = likely.get(language, "-?").split("-")[1]
     return next((tag for tag in tags if len(tag) == 4 and tag.isalpha()), usual)
@@ -104,7 +104,7 @@ def with_capitals(letters: set[str]) -> set[str]:
 
 
 def is_kept(character: str) -> bool:
-    """Whether it is assigned, and neither an ideograph nor a small or vertical form nor a small Cherokee letter."""
+    """Whether a character is assigned and not an ideograph, a small or vertical form, or a small Cherokee letter."""
     name = unicodedata.name(character, "")
     if not name or name.startswith(("CJK UNIFIED", "YI ", "CHEROKEE SMALL")):
         return False
@@ -112,7 +112,7 @@ def is_kept(character: str) -> bool:
 
 
 def collect(files: dict[str, Any]) -> dict[str, tuple[int, set[str]]]:
-    """Script → (its writers, its letters); "signs" are the punctuation and digits of all."""
+    """(writers, letters) of each script; "signs" has the punctuation and digits of all scripts."""
     writers = count_writers(files["supplemental/territoryInfo.json"]["supplemental"]["territoryInfo"])
     likely = files["supplemental/likelySubtags.json"]["supplemental"]["likelySubtags"]
     by_script: Counter[str] = Counter()

@@ -1,9 +1,9 @@
-"""Packages → documents: FOLDER/text/SPLIT/KIND.jsonl.zst, a line per file: {"source", "text"}.
+"""Extracts the documents of all packages to FOLDER/text/SPLIT/KIND.jsonl.zst, one line per file: {"source", "text"}.
 
     python tools/default_vocab/extract.py FOLDER
 
-Of a source and kind at most LIMIT bytes are kept, of files in the order of their names' hashes: a spread over the
-package that is the same each time.
+At most LIMIT bytes are kept per source and kind. Files are taken in the order of the hashes of their names, which is a
+reproducible random sample of the package.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ import lists
 import zstandard
 from sources import Source, read_table
 
-LIMIT = 6 << 20  # bytes of a source and kind
-# Of the text that unitok-v1 was trained on, all kinds of it.
+LIMIT = 6 << 20  # bytes per source and kind
+# The digest of all text that unitok-v1 was trained on.
 TEXT_SHA256 = "bc756e6cbe25e27c2a53b3473c3c561076fcc55fc1e2b5f9a4ad8cfa55c937dc"
-MAX_FILE = 200_000  # bytes of a file: one large file is not to stand for its package
+MAX_FILE = 200_000  # bytes per file, so that one large file does not represent its package
 READERS = file_readers.READERS | lists.READERS
 
 
 def members(path: Path, source: Source) -> Iterator[tuple[str, bytes]]:
-    """Files of a package: (path inside it, contents), archives inside it opened where a rule asks for that."""
+    """(path, contents) of the files in a package. Opens archives inside it if a rule refers to their files."""
     if path.suffix == ".deb":
         with subprocess.Popen(["dpkg-deb", "--fsys-tarfile", path], stdout=subprocess.PIPE) as process:
             yield from _tar(process.stdout, source)  # type: ignore[arg-type]
@@ -66,12 +66,12 @@ def _zip(data: bytes, prefix: str) -> Iterator[tuple[str, bytes]]:
 
 
 def documents(path: Path, source: Source) -> dict[str, list[str]]:
-    """Of one package: kind → texts."""
+    """The texts of one package, by kind."""
     found: dict[str, list[tuple[bytes, str]]] = defaultdict(list)
     halves: dict[tuple[str, str], bytes] = {}
 
     def hunspell_text(reader: str, name: str, data: bytes) -> str | None:
-        """The words of a dictionary once both of its files, .aff and .dic, have come."""
+        """The words of a dictionary, once both its files, .aff and .dic, have been read."""
         other = halves.pop((reader, name[:-4]), None)
         if other is None:
             halves[reader, name[:-4]] = data

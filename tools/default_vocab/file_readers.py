@@ -1,4 +1,5 @@
-"""Files of a package → plain text: one function per file format, bytes in, str out (None where it is not text)."""
+"""Converts files of a package to plain text. Each function reads one file format and returns None if the file is not
+text."""
 
 from __future__ import annotations
 
@@ -11,6 +12,7 @@ import io
 import json
 import re
 from collections.abc import Callable
+from typing import Any
 
 _DROPPED = re.compile(r"<(script|style|head|nav)\b.*?</\1\s*>|<!--.*?-->|<\?.*?\?>", re.S | re.I)
 _BLOCK = re.compile(
@@ -19,8 +21,8 @@ _BLOCK = re.compile(
 _TAG = re.compile(r"<[^<>]{0,2000}>")
 _SPACES = re.compile(r"[ \t\r\f\v]+")
 _BLANK_LINES = re.compile(r"\n\s*\n+")
-_CONTEXT = re.compile(r"[a-z_ ]{1,40}\^")  # Wesnoth's own: `female^Yes, sir`
-_LINK = re.compile(r"<(?:ref|header)>(?:dst='[^']*' )?text='([^']*)'</(?:ref|header)>")  # Wesnoth's own, too
+_CONTEXT = re.compile(r"[a-z_ ]{1,40}\^")  # Wesnoth's syntax: `female^Yes, sir`
+_LINK = re.compile(r"<(?:ref|header)>(?:dst='[^']*' )?text='([^']*)'</(?:ref|header)>")  # also Wesnoth's
 _SENTENCE = re.compile(r"[.!?…。！？।።။៕]['\"”’»」』)]*$")
 _VARIABLE = re.compile(r"%[\w(]|[{}<>]|\w_\w|&#?\w")
 _ROFF_FONT = re.compile(r"\\f(?:\[[^\]]*\]|\(..|.)|\\s[-+]?\d|\\[&|^%,/:]|\\c")
@@ -29,7 +31,7 @@ _ROFF_CHAR = {r"\-": "-", r"\(bu": "•", r"\(aq": "'", r"\(dq": '"', r"\(em": "
 
 
 def decode(data: bytes) -> str | None:
-    """UTF-8 text, or None: text in other encodings and binary files are left out."""
+    """UTF-8 text. Text in other encodings and binary files are skipped."""
     if data[:2] == b"\x1f\x8b":
         data = gzip.decompress(data)
     elif data[:3] == b"BZh":
@@ -41,31 +43,33 @@ def decode(data: bytes) -> str | None:
     return None if "\0" in text else text.removeprefix("\ufeff").replace("\r\n", "\n")
 
 
-def markup(data: bytes) -> str | None:
-    """HTML and XML: the text between the tags, a line per block."""
-    text = decode(data)
-    if text is None:
-        return None
+def markup(text: str) -> str:
+    """HTML and XML: the text between the tags, one line per block."""
     text = _TAG.sub("", _BLOCK.sub("\n", _DROPPED.sub(" ", text)))
     text = _SPACES.sub(" ", html.unescape(text))
     return _BLANK_LINES.sub("\n", text).strip()
 
 
-def catalogue(data: bytes) -> str | None:
-    """A compiled gettext catalogue: its translations, one to a line."""
+def _catalogue(data: bytes) -> dict[Any, Any] | None:
+    """The keys and translations of a compiled gettext catalogue; None if it is invalid."""
     try:
-        strings = gettext.GNUTranslations(io.BytesIO(data))._catalog  # type: ignore[attr-defined]
+        catalogue: dict[Any, Any] = gettext.GNUTranslations(io.BytesIO(data))._catalog  # type: ignore[attr-defined]
+        return catalogue
     except (OSError, UnicodeDecodeError, ValueError):
+        return None
+
+
+def catalogue(data: bytes) -> str | None:
+    """A compiled gettext catalogue: its translations, one per line."""
+    strings = _catalogue(data)
+    if strings is None:
         return None
     lines = [text for key, text in strings.items() if key and isinstance(text, str)]
     return "\n".join(re.sub(r"<[^<>]*>", "", _LINK.sub(r"\1", line)).strip() for line in lines)
 
 
-def manual(data: bytes) -> str | None:
+def manual(text: str) -> str:
     """A roff manual page: its running text, without requests and font changes."""
-    text = decode(data)
-    if text is None:
-        return None
     lines = []
     for line in text.splitlines():
         if line.startswith((".", "'")):
@@ -81,10 +85,9 @@ def manual(data: bytes) -> str | None:
 
 
 def source_strings(data: bytes) -> str | None:
-    """A compiled gettext catalogue: the texts that it translates, one per line. In most programs they are English."""
-    try:
-        keys = gettext.GNUTranslations(io.BytesIO(data))._catalog  # type: ignore[attr-defined]
-    except (OSError, UnicodeDecodeError, ValueError):
+    """A compiled gettext catalogue: the source texts, one per line. In most programs they are English."""
+    keys = _catalogue(data)
+    if keys is None:
         return None
     texts = [key[0] if isinstance(key, tuple) else key for key in keys]
     texts = [text.partition("^")[2] if _CONTEXT.match(text) else text for text in texts]
@@ -93,12 +96,12 @@ def source_strings(data: bytes) -> str | None:
 
 
 def sentences(data: bytes) -> str | None:
-    """A compiled gettext catalogue: the translations that are sentences, in an order that spreads over all of it."""
+    """A compiled gettext catalogue: the translations that are sentences, in pseudorandom order."""
     return _spread(catalogue(data))
 
 
 def source_sentences(data: bytes) -> str | None:
-    """The same of the texts that it translates."""
+    """Like sentences(), for the source texts."""
     return _spread(source_strings(data))
 
 
@@ -112,17 +115,13 @@ def _is_sentence(line: str) -> bool:
     return len(line.encode()) >= 40 and bool(_SENTENCE.search(line)) and not _VARIABLE.search(line)
 
 
-def paragraphs(data: bytes) -> str | None:
-    """HTML and XML: the sentences alone, without headings, links to other pages and lists."""
-    text = markup(data)
-    return "\n".join(line.strip() for line in text.splitlines() if _is_sentence(line.strip())) if text else None
+def paragraphs(text: str) -> str:
+    """HTML and XML: only the sentences, without headings, links to other pages and lists."""
+    return "\n".join(line.strip() for line in markup(text).splitlines() if _is_sentence(line.strip()))
 
 
-def entries(data: bytes) -> str | None:
-    """Dungeon Crawl's descriptions: entries between lines of `%%%%`, each a name and a text in wrapped lines."""
-    text = decode(data)
-    if text is None:
-        return None
+def entries(text: str) -> str:
+    """Dungeon Crawl's descriptions: entries separated by `%%%%`, each a name and a text in wrapped lines."""
     found = []
     for entry in re.split(r"^%%%%.*\n", text, flags=re.M):
         parts = re.sub(r"^#.*\n", "", entry, flags=re.M).partition("\n")[2].strip().split("\n\n")
@@ -131,28 +130,22 @@ def entries(data: bytes) -> str | None:
     return "\n".join(text for text in found if text.count(" ") > 2 or not text.isascii())
 
 
-def signs(data: bytes) -> str | None:
-    """A map of Crossfire: what signs, books and people say, between `msg` and `endmsg`; `@` begins a command."""
-    text = decode(data)
-    if text is None:
-        return None
+def signs(text: str) -> str:
+    """A map of Crossfire: the texts of signs, books and people, between `msg` and `endmsg`; `@` begins a command."""
     said = re.findall(r"^msg\n(.*?)^endmsg", text, re.M | re.S)
     lines = [line for message in said for line in message.splitlines() if not re.match(r"\s*[@#{}\[\"]|\w+:", line)]
     return re.sub(r"\[/?\w+(?:=\w+)?\]", "", "\n".join(line for line in lines if line.count(" ") > 3))
 
 
-def messages(data: bytes) -> str | None:
-    """MediaWiki's JSON messages: the strings without their names, with wiki markup and variables taken out."""
-    text = decode(data)
-    if text is None:
-        return None
+def messages(text: str) -> str:
+    """MediaWiki's JSON messages: the strings without their names, wiki markup and variables."""
     rows = json.loads(text)
     lines = [row for name, row in rows.items() if isinstance(row, str) and not name.startswith("@")]
     return "\n".join(line for line in map(_plain, lines) if line)
 
 
 def _plain(wikitext: str) -> str:
-    """`{{PLURAL:$1|page|pages}}` → `pages`, `[[Help:Links|links]]` → `links`; variables and tags disappear."""
+    """`{{PLURAL:$1|page|pages}}` → `pages`, `[[Help:Links|links]]` → `links`. Removes variables and tags."""
     text = re.sub(r"<[^<>]*>|'{2,}|^[*#:;=]+|=+$", "", wikitext, flags=re.M)
     previous = ""
     while previous != text:
@@ -164,11 +157,8 @@ def _plain(wikitext: str) -> str:
     return _SPACES.sub(" ", re.sub(r"\$\d|\(\$\d\)", "", text)).strip()
 
 
-def properties(data: bytes) -> str | None:
-    """A Java properties file: the values, with continued lines joined and variables like %name% taken out."""
-    text = decode(data)
-    if text is None:
-        return None
+def properties(text: str) -> str:
+    """A Java properties file: the values, with continued lines joined and without variables like %name%."""
     lines = re.sub(r"\\\n\s*", "", text).splitlines()
     values = [line.partition("=")[2].strip() for line in lines if "=" in line and not line.lstrip().startswith("#")]
     values = [re.sub(r"\\u([0-9A-Fa-f]{4})", lambda m: chr(int(m[1], 16)), value) for value in values]
@@ -176,30 +166,21 @@ def properties(data: bytes) -> str | None:
     return _SPACES.sub(" ", "\n".join(value for value in values if value))
 
 
-def quoted(data: bytes) -> str | None:
-    """A script of a game: the strings of several words in "double quotes" or `backquotes`."""
-    text = decode(data)
-    if text is None:
-        return None
+def quoted(text: str) -> str:
+    """A script of a game: the strings in "double quotes" or `backquotes` that have several words."""
     strings = [first or second for first, second in re.findall(r'"((?:[^"\\\n]|\\.)*)"|`([^`\n]*)`', text)]
     strings = [re.sub(r"<[^<>]*>", "", string.replace('\\"', '"').replace("\\n", "\n")) for string in strings]
     return "\n".join(string.strip() for string in strings if string.strip().count(" ") >= 2)
 
 
-def dialogues(data: bytes) -> str | None:
-    """Subtitles of Fish Fillets: the translations alone where there are any (the original stands beside them)."""
-    text = decode(data)
-    if text is None:
-        return None
+def dialogues(text: str) -> str:
+    """Subtitles of Fish Fillets: the translations or, if there are none, the original texts."""
     strings = re.findall(r'dialogStr\("(.*)"\)', text) or re.findall(r'dialogId\(.*,.*,\s*"(.*)"\)', text)
     return "\n".join(string.replace('\\"', '"') for string in strings)
 
 
-def stringtable(data: bytes) -> str | None:
-    """FreeOrion's table of strings: the lines that are neither names nor comments, without links and variables."""
-    text = decode(data)
-    if text is None:
-        return None
+def stringtable(text: str) -> str:
+    """FreeOrion's string table: the lines that are neither names nor comments, without links and variables."""
     lines = [line for line in text.replace("'''", "").splitlines() if not re.match(r"[A-Z0-9_]+$|#", line.strip())]
     return _SPACES.sub(" ", re.sub(r"<[^<>]*>|%\w+%|\[\[[^\[\]]*\]\]", "", "\n".join(lines)))
 
@@ -218,15 +199,14 @@ def qt_catalogue(data: bytes) -> str | None:
 
 
 def _qt_messages(data: bytes) -> list[str]:
-    """Fields of one byte and, but for the end mark, a size; 3 is a translation in UTF-16, 5 is an obsolete hash."""
+    """The translations in the messages section, a list of fields: u8 tag, u32 size, contents. Tag 1 ends a message and
+    has no size; tag 3 is a translation in UTF-16; tag 5 is an obsolete hash of 4 bytes, without a size."""
     at, strings = 0, []
     while at < len(data):
         tag = data[at]
         at += 1
-        if tag == 1:
-            continue
-        if tag == 5:
-            at += 4
+        if tag in (1, 5):
+            at += 4 * (tag == 5)
             continue
         size = int.from_bytes(data[at : at + 4], "big")
         at += 4
@@ -238,10 +218,18 @@ def _qt_messages(data: bytes) -> list[str]:
     return strings
 
 
+def _of_text(read: Callable[[str], str]) -> Callable[[bytes], str | None]:
+    """A reader of bytes, from a reader of text."""
+
+    def read_bytes(data: bytes) -> str | None:
+        text = decode(data)
+        return None if text is None else read(text)
+
+    return read_bytes
+
+
+_OF_TEXT = (markup, manual, messages, properties, quoted, paragraphs, entries, signs, dialogues, stringtable)
+_OF_BYTES = (catalogue, source_strings, sentences, source_sentences, qt_catalogue)
 READERS: dict[str, Callable[[bytes], str | None]] = {
-    "text": decode, "markup": markup, "catalogue": catalogue, "manual": manual,
-    "source_strings": source_strings, "messages": messages, "properties": properties, "quoted": quoted,
-    "sentences": sentences, "source_sentences": source_sentences,
-    "paragraphs": paragraphs, "entries": entries, "signs": signs,
-    "dialogues": dialogues, "stringtable": stringtable, "qt_catalogue": qt_catalogue,
-}  # fmt: skip
+    "text": decode, **{read.__name__: read for read in _OF_BYTES}, **{read.__name__: _of_text(read) for read in
+_OF_TEXT}, }  # fmt: skip

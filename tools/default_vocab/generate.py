@@ -1,8 +1,8 @@
 # ruff: noqa: E501 - a template, a line
-"""Text that no package has, generated: mails, chats and diffs; logs and data files come from the modules beside this.
+"""Generates text that no package contains: mails, chats and diffs. generate_logs.py and generate_data.py add the rest.
 
-Nothing is taken from any other text. Formats are those that specifications and manuals document; words, messages and
-sentences are written for these files. The output depends only on the random numbers passed in.
+Nothing is copied from other text. The formats follow specifications and manuals; words, messages and sentences were
+written for this purpose. The output depends only on the random number generator.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ LABELS = ["news", "team", "help", "music", "sports", "food", "travel", "photo", 
 
 
 def sentence(r: Draw) -> str:
-    """One of SENTENCES, or one about the things that logs are about."""
+    """One of SENTENCES, or a sentence about the subjects of logs."""
     if r.random() < 0.75:
         return r.choice(SENTENCES)
     return r.choice((
@@ -55,7 +55,7 @@ def sentence(r: Draw) -> str:
 
 
 def wrapped(r: Draw, prefix: str) -> str:
-    """A paragraph in lines of some 72 columns, each with the prefix of a quotation."""
+    """A paragraph in lines of about 72 columns, each with the prefix of a quotation."""
     lines, line = [], ""
     for word in " ".join(sentence(r) for _ in range(r.randint(1, 6))).split(" "):
         if len(line) + len(word) > 72:
@@ -129,7 +129,7 @@ def chats(r: Draw, n_bytes: int, emoji: Sequence[str], kaomoji: Sequence[str]) -
 
 
 def diffs(r: Draw, texts: Sequence[str], n_bytes: int) -> Iterator[str]:
-    """Unified diffs of files of code, as git prints them: some lines removed, some added."""
+    """Unified diffs of source files, as git prints them, with removed and added lines."""
     size = 0
     while size < n_bytes:
         lines = r.choice(texts).splitlines()[:2000]
@@ -147,7 +147,7 @@ def diffs(r: Draw, texts: Sequence[str], n_bytes: int) -> Iterator[str]:
 
 
 def sample(seed: int = 1) -> Iterator[tuple[str, str]]:
-    """A little of everything, to read: (kind, text)."""
+    """(kind, text): a small sample of every kind."""
     r, code = random.Random(seed), ["def add(a, b):\n    return a + b\n" * 20]
     for kind, texts in {
         "logs": logs(r, 1), "data": data(r, 1), "csv": tables(r, 1), "notebook": notebooks(r, code, 1), "mail": emails(r, 1),

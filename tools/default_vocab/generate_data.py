@@ -1,5 +1,5 @@
 # ruff: noqa: E501 - a template, a line
-"""Structured text other than logs: configuration, data files, markup, traces, transcripts of tools. All of it invented."""
+"""Generates structured text other than logs: configuration, data files, markup, traces, transcripts of tools."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def value(r: Draw) -> object:
 
 
 def tree(r: Draw, depth: int) -> object:
-    """An object of JSON."""
+    """A JSON value."""
     key = r.choice((snake, lower_camel, name))
     if depth == 0:
         return value(r)
@@ -188,7 +188,7 @@ def sql_value(r: Draw) -> str:
 
 
 def sql(r: Draw) -> str:
-    """A dump: a table and its rows, as mysqldump, pg_dump or sqlite3 writes them, and queries."""
+    """A dump of a table, as written by mysqldump, pg_dump or sqlite3, and queries."""
     table, quote = snake(r), r.choice(("`", '"', ""))
     columns = [snake(r) for _ in range(r.randint(3, 7))]
     types = ("integer", "bigint", "text", "varchar(255)", "timestamp with time zone", "numeric(10,2)", "boolean", "INT(11) UNSIGNED", "datetime", "uuid", "jsonb", "DOUBLE")
@@ -216,7 +216,7 @@ CELLS: Sequence[Write] = (
 
 
 def table(r: Draw) -> str:
-    """RFC 4180 and its relatives: cells between commas, semicolons, tabs or bars, or a table of Markdown."""
+    """RFC 4180 and related formats: cells separated by commas, semicolons, tabs or bars, or a Markdown table."""
     columns, joint = r.choices(CELLS, k=r.randint(3, 12)), r.choice((",", ",", ",", ";", "\t", "|", " | "))
     heading = r.choice((snake, camel, lambda r: name(r, " ").title()))
     rows = [[heading(r) for _ in columns]]
@@ -228,7 +228,7 @@ def table(r: Draw) -> str:
 
 
 def assembly(r: Draw) -> str:
-    """x86-64 and AArch64, as compilers write it and as objdump -d prints it."""
+    """x86-64 and AArch64, as written by compilers and by objdump -d."""
     registers = ["rax", "rbx", "rcx", "rdx", "rsi", "rdi", "rbp", "rsp", "r8", "r9", "r10", "r12", "eax", "ebx", "ecx", "edx", "esi", "edi", "xmm0", "xmm1"]
     arm = ["x0", "x1", "x2", "x8", "x19", "x29", "x30", "w0", "w1", "w8", "sp", "xzr"]
 
@@ -359,7 +359,7 @@ def git_log(r: Draw) -> str:
 
 
 def shell(r: Draw) -> str:
-    """A transcript of a terminal."""
+    """The transcript of a terminal session."""
     return some(r, 4, 15, lambda r: r.choice((
         f"$ cd {path(r)}", f"$ git checkout -b {name(r)}\nSwitched to a new branch '{name(r)}'", f"$ docker run --rm -it -p {port(r)}:{port(r)} {name(r)}:{version(r)}", f"$ grep -rn {r.choice(NOUNS)} {path(r)} | head -n {r.randint(1, 50)}\n{path(r)}:{r.randint(1, 900)}:{message(r)}",
         f"$ kubectl get pods -n {name(r)} -o wide", f"# systemctl status {name(r)}\n● {name(r)}.service - {name(r, ' ').title()}\n     Loaded: loaded (/etc/systemd/system/{name(r)}.service; enabled; preset: enabled)\n     Active: active (running) since {r.choice(('Mon', 'Tue', 'Fri'))} {date(r)} {clock(r)} UTC; {r.randint(1, 59)}min ago\n   Main PID: {r.randint(1, 99999)} ({r.choice(SERVICES)})",
@@ -388,7 +388,7 @@ DATA: Sequence[Write] = (
 
 
 def data(r: Draw, n_bytes: int) -> Iterator[str]:
-    """Documents of all kinds of DATA in turn."""
+    """Documents of all kinds in DATA, in turn."""
     size = 0
     while size < n_bytes:
         for write in r.sample(DATA, len(DATA)):
@@ -407,7 +407,7 @@ def tables(r: Draw, n_bytes: int) -> Iterator[str]:
 
 
 def notebooks(r: Draw, code: Sequence[str], n_bytes: int) -> Iterator[str]:
-    """Jupyter notebooks, nbformat 4: JSON around lines of Python code and their output."""
+    """Jupyter notebooks, nbformat 4: JSON with Python code and its output."""
     size = 0
     while size < n_bytes:
         cells: list[object] = []

@@ -1,5 +1,5 @@
 # ruff: noqa: E501 - a line of log, a line of code
-"""Log lines in the formats that programs document, with invented messages. The comment above a format names its source."""
+"""Generates log lines in the documented formats of programs, with invented messages."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def request_line(r: Draw) -> str:
 
 
 def agent(r: Draw) -> str:
-    """Product tokens as RFC 9110 and MDN's page on the User-Agent header have them."""
+    """Product tokens as in RFC 9110 and in MDN's page on the User-Agent header."""
     n = r.randint(60, 140)
     return r.choice((
         f"Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/{n}.0.0.0 Safari/537.36",
@@ -98,7 +98,7 @@ def json_line(r: Draw) -> str:
 
 
 def logger(r: Draw) -> str:
-    """A class as log4j's %c, %c{1} and %logger{36} print it."""
+    """A class name as printed by log4j's %c, %c{1} and %logger{36}."""
     full = class_name(r)
     *parts, last = full.split(".")
     return r.choice((full, last, ".".join([*(part[0] for part in parts), last])))
@@ -108,7 +108,7 @@ def thread(r: Draw) -> str:
     return r.choice(("main", f"pool-{r.randint(1, 9)}-thread-{r.randint(1, 40)}", f"http-nio-8080-exec-{r.randint(1, 20)}", f"{name(r)}-{r.randint(0, 30)}"))
 
 
-# Each format is one row: the name of its specification, and a line of it.
+# Each format is one row: the name of its specification, and a function that writes a line.
 LINES: Sequence[tuple[str, Write]] = (
     ("RFC 3164", lambda r: f"{bsd_time(r)} {host(r)} {tag(r)}: {message(r)}"),
     ("RFC 3164, with priority", lambda r: f"<{r.randint(0, 191)}>{bsd_time(r)} {host(r)} {tag(r)}: {message(r)}"),
@@ -228,7 +228,7 @@ def diagnostic(r: Draw) -> str:
 
 
 def logs(r: Draw, n_bytes: int) -> Iterator[str]:
-    """Files of some dozen lines, each in one format, the formats in turn."""
+    """Files of 20 to 60 lines. Each has one format; the formats take turns."""
     size = 0
     while size < n_bytes:
         for _, write in r.sample(LINES, len(LINES)):

@@ -1,7 +1,7 @@
 # ruff: noqa: E501 - a template, a line
-"""Invented values for generated text: names of things, numbers, times, identifiers, paths, addresses, and messages.
+"""Invented values for generated text: names, numbers, times, identifiers, paths, addresses and messages.
 
-All words and sentences are written for this file. Hosts and addresses are those that RFC 2606 and RFC 5737 reserve.
+All words and sentences were written for this file. The domains are those that RFC 2606 reserves.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def uuid(r: Draw) -> str:
 
 
 def number(r: Draw) -> int:
-    """Of any size, small ones more often."""
+    """A number of any size; small numbers are more frequent."""
     return r.randint(0, 10 ** r.choice((1, 1, 2, 2, 3, 3, 4, 5, 6, 8)))
 
 
@@ -105,7 +105,7 @@ def host(r: Draw) -> str:
 
 
 def pod(r: Draw) -> str:
-    """As Kubernetes names the pods of a deployment."""
+    """The name of a pod in a Kubernetes deployment."""
     letters = "bcdfghjklmnpqrstvwxz2456789"
     return f"{r.choice(SERVICES)}-{''.join(r.choices(letters, k=10))}-{''.join(r.choices(letters, k=5))}"
 
@@ -181,7 +181,7 @@ def gerund(verb: str) -> str:
 
 
 def pairs(r: Draw, low: int = 1, high: int = 4) -> str:
-    """Fields as logfmt writes them."""
+    """Fields in logfmt."""
     return " ".join(f"{name(r, '_')}={scalar(r)}" for _ in range(r.randint(low, high)))
 
 
@@ -225,5 +225,5 @@ MESSAGES: Sequence[Callable[[Draw], str]] = (
 
 
 def message(r: Draw) -> str:
-    """One line that a program could log."""
+    """A line that a program might log."""
     return r.choice(MESSAGES)(r)

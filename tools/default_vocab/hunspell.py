@@ -1,10 +1,11 @@
-"""Hunspell dictionaries → words with all their affixes, as the program `unmunch` makes them.
+"""Expands Hunspell dictionaries to words with all their affixes, like the program `unmunch`.
 
-An .aff file names classes of suffixes and prefixes by flags; the .dic file lists stems with the flags of their classes:
+An .aff file defines classes of suffixes and prefixes, each identified by a flag. The .dic file lists stems with the
+flags of their classes:
 
-    SFX V Y 2                   class V, allowed together with prefixes, of 2 rules
-    SFX V e ive e               where the stem ends in e: drop `e`, add `ive`
-    SFX V 0 ive [^e]            elsewhere: add `ive`
+    SFX V Y 2                   class V of 2 rules, which may be combined with prefixes
+    SFX V e ive e               if the stem ends in e: drop `e`, add `ive`
+    SFX V 0 ive [^e]            otherwise: add `ive`
     create/V                    create, creative
 """
 
@@ -15,20 +16,20 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import NamedTuple
 
-ENTRIES = 60_000  # of a dictionary at most, evenly over all of them
-ALL_FORMS = 500  # of one stem are made: agglutinative languages have thousands
-NAME_FORMS = 60  # of a proper noun are kept
-FORMS = 12  # of one stem are kept, evenly over those
-LEFT_OUT = ("NOSUGGEST", "FORBIDDENWORD", "ONLYINCOMPOUND")  # offensive words, errors, parts of words
-NO_WORD = ("NEEDAFFIX", "PSEUDOROOT")  # of stems that are words with an affix only
+MAX_ENTRIES = 60_000  # evenly spaced entries of a dictionary
+MAX_FORMS = 500  # expanded per stem; agglutinative languages have thousands
+MAX_NAME_FORMS = 60  # kept per proper noun
+MAX_KEPT_FORMS = 12  # kept per stem, evenly spaced
+SKIPPED = ("NOSUGGEST", "FORBIDDENWORD", "ONLYINCOMPOUND")  # offensive words, errors, parts of words
+ONLY_WITH_AFFIX = ("NEEDAFFIX", "PSEUDOROOT")  # stems that are not words by themselves
 
 
 class Affix(NamedTuple):
     prefix: bool
-    cross: bool  # may stand together with affixes of the other side
+    cross: bool  # may be combined with affixes on the other side of the stem
     strip: str
     add: str
-    flags: tuple[str, ...]  # of the affixes that may follow it
+    flags: tuple[str, ...]  # the flags of affixes that may follow
     condition: re.Pattern[str]
 
     def apply(self, word: str) -> str | None:
@@ -45,15 +46,15 @@ class Dictionary:
         self.flag_type = next((line[1] for line in lines if line[:1] == ["FLAG"] and len(line) > 1), "")
         aliases = [line[1] for line in lines if line[:1] == ["AF"] and len(line) > 1]
         self.aliases: list[tuple[str, ...]] = [(), *map(self._split, aliases[1:])]
-        self.left_out = {line[1] for line in lines if len(line) > 1 and line[0] in LEFT_OUT}
-        self.no_word = {line[1] for line in lines if len(line) > 1 and line[0] in NO_WORD}
+        self.skipped = {line[1] for line in lines if len(line) > 1 and line[0] in SKIPPED}
+        self.only_with_affix = {line[1] for line in lines if len(line) > 1 and line[0] in ONLY_WITH_AFFIX}
         self.affixes: dict[str, list[Affix]] = {}
         cross: dict[tuple[str, str], bool] = {}
         for line in lines:
             if not line or line[0] not in ("SFX", "PFX") or len(line) < 4:
                 continue
             kind, flag = line[:2]
-            if (kind, flag) not in cross:  # the head of a class
+            if (kind, flag) not in cross:  # the header line of a class
                 cross[kind, flag] = line[2] == "Y"
                 continue
             if affix := self._affix(kind == "PFX", cross[kind, flag], line[2:]):
@@ -82,13 +83,13 @@ class Dictionary:
         return self._split(text)
 
     def forms(self, entry: str) -> Iterator[str]:
-        """Of a line of the .dic file: the stem, with suffixes, with suffixes on suffixes, and all with prefixes."""
+        """The forms of a .dic entry: the stem, also with one or two suffixes, and all of these with prefixes."""
         stem, _, flags_text = re.split(r"[\t ]", entry.replace("\\/", "\0"), maxsplit=1)[0].partition("/")
         stem = stem.replace("\0", "/")
         flags = self._flags(flags_text)
-        if self.left_out & set(flags):
+        if self.skipped & set(flags):
             return
-        if not self.no_word & set(flags):
+        if not self.only_with_affix & set(flags):
             yield stem
         affixes = [affix for flag in flags for affix in self.affixes.get(flag, [])]
         for affix in affixes:
@@ -103,7 +104,7 @@ class Dictionary:
 
 
 def _open(aff: bytes, dic: bytes) -> tuple[Dictionary, list[str]]:
-    """The affixes, and the lines of the entries."""
+    """The dictionary with its affixes, and the lines of its entries."""
     encoding = re.search(rb"^\s*SET\s+(\S+)", aff.removeprefix(b"\xef\xbb\xbf"), re.M)
     name = encoding[1].decode() if encoding else "latin-1"
     name = {"microsoft-cp1251": "cp1251", "TIS620-2533": "tis-620"}.get(name, name)
@@ -112,15 +113,15 @@ def _open(aff: bytes, dic: bytes) -> tuple[Dictionary, list[str]]:
 
 
 def read(aff: bytes, dic: bytes) -> str:
-    """A line per word: word TAB weight. The stem has half of an entry's weight, its forms share the other half."""
+    """One line per word: word TAB weight. The stem has half of an entry's weight; its other forms share the rest."""
     dictionary, entries = _open(aff, dic)
     weights: dict[str, float] = {}
-    for entry in entries[:: -(-len(entries) // ENTRIES) or 1]:
-        forms = list(dict.fromkeys(islice(dictionary.forms(entry), ALL_FORMS)))
+    for entry in entries[:: -(-len(entries) // MAX_ENTRIES) or 1]:
+        forms = list(dict.fromkeys(islice(dictionary.forms(entry), MAX_FORMS)))
         if not forms or not re.fullmatch(r"[^\W\d_]+(?:[\w\u200c\u200d'’ʼ·-]|[^\x00-\x7f])*", forms[0]):
             continue
         others = forms[1:]
-        others = others[:: -(-len(others) // FORMS) or 1]
+        others = others[:: -(-len(others) // MAX_KEPT_FORMS) or 1]
         weights[forms[0]] = weights.get(forms[0], 0) + 0.5
         for form in others:
             weights[form] = weights.get(form, 0) + 0.5 / len(others)
@@ -128,13 +129,13 @@ def read(aff: bytes, dic: bytes) -> str:
 
 
 def proper(aff: bytes, dic: bytes) -> str:
-    """The words that are written with a capital only, in their forms, one per line."""
+    """The forms of words that are always capitalized, one per line."""
     dictionary, entries = _open(aff, dic)
     capitals = {
         form: None
         for entry in entries
         if entry[:1].isupper()
-        for form in islice(dictionary.forms(entry), NAME_FORMS)
+        for form in islice(dictionary.forms(entry), MAX_NAME_FORMS)
         if len(form) > 1 and form[0].isupper() and form.isalpha()
     }
     names = {form.lower() for form in capitals}
@@ -143,10 +144,10 @@ def proper(aff: bytes, dic: bytes) -> str:
         form
         for entry in entries
         if entry[:1].islower() and entry[:2] in starts
-        for form in islice(dictionary.forms(entry), ALL_FORMS)
+        for form in islice(dictionary.forms(entry), MAX_FORMS)
         if form in names
     }
     return "".join(f"{form}\n" for form in sorted(capitals) if form.lower() not in ordinary)
 
 
-READERS = {"hunspell": read, "hunspell_proper": proper}  # of two files, .aff and .dic
+READERS = {"hunspell": read, "hunspell_proper": proper}  # each reads two files, .aff and .dic

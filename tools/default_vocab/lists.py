@@ -1,25 +1,26 @@
-"""Lists of words, with frequencies or of proper nouns, as tables; and other small data files.
+"""Reads word lists, with frequencies or of proper nouns, and other small data files. The results are tables:
 
-    words-LANG      word TAB frequency, the most frequent first; frequencies of different documents have no common unit
-    proper-LANG     words that are written with a capital only, one per line
+    words-LANG      word TAB frequency, most frequent first; the unit differs between documents
+    proper-LANG     words that are always capitalized, one per line
     traditional     simplified TAB traditional Chinese: characters and phrases
-    variants        traditional TAB the same character as Taiwan writes it
+    variants        traditional character TAB its form in Taiwan
 """
 
 from __future__ import annotations
 
+import contextlib
 import gzip
 import json
 import re
 from collections.abc import Iterable, Iterator
 
-WHOLE = {"emoji", "kaomoji", "traditional", "variants"}  # kinds that are not cut
-MAX_WORDS = 300_000  # of a list; later ones occur less than once in 10 million words
+WHOLE = {"emoji", "kaomoji", "traditional", "variants"}  # kinds whose documents are never truncated
+MAX_WORDS = 300_000  # per list; the others occur less than once in 10 million words
 _LETTER = re.compile(r"[^\W\d_]")
 
 
 def is_whole(kind: str) -> bool:
-    """Whether documents of this kind are not cut."""
+    """Whether documents of this kind are never truncated."""
     return kind in WHOLE or kind.startswith(("words-", "proper-"))
 
 
@@ -35,7 +36,7 @@ def rows(table: str) -> list[tuple[str, float]]:
 
 
 def wordfreq(data: bytes) -> str:
-    """wordfreq's list: a header and bins of words, bin n with the frequency 10^(-n / 100)."""
+    """A list of wordfreq: a header and bins of words; bin n has the frequency 10^(-n / 100)."""
     import msgspec
 
     bins = msgspec.msgpack.decode(gzip.decompress(data))[1:]
@@ -43,13 +44,13 @@ def wordfreq(data: bytes) -> str:
 
 
 def counts(data: bytes) -> str:
-    """Lines of a word, its count and perhaps more, between tabs or spaces; jieba's dictionary has parts of speech."""
+    """Lines with a word, its count and perhaps other fields, such as the parts of speech in jieba's dictionary."""
     fields = (line.split() for line in data.decode("utf-8").splitlines())
     return _table((row[0], float(row[1])) for row in fields if len(row) > 1 and row[1].isdigit() and int(row[1]) > 2)
 
 
 def proper(data: bytes) -> str:
-    """A list of words, one per line: those that occur only with a capital."""
+    """A list of words, one per line: those that are always capitalized."""
     try:
         text = data.decode("utf-8")
     except UnicodeDecodeError:
@@ -58,14 +59,14 @@ def proper(data: bytes) -> str:
 
 
 def proper_nouns(words: Iterable[str]) -> set[str]:
-    """The words that begin with a capital and are not also there without one."""
+    """The words that begin with a capital and do not also occur without it."""
     found = {word.strip() for word in words}
     capitals = {word for word in found if len(word) > 1 and word[0].isupper() and _LETTER.match(word[1])}
     return {word for word in capitals if not {word.lower(), word[0].lower() + word[1:]} & found}
 
 
 def opencc(data: bytes) -> str:
-    """OpenCC's table: a word in simplified characters TAB its traditional forms, the usual one first."""
+    """A table of OpenCC: a word in simplified characters TAB its traditional forms, the usual one first."""
     fields = (line.split("\t") for line in data.decode("utf-8").splitlines() if not line.startswith("#"))
     return "".join(f"{row[0]}\t{row[1].split(' ')[0]}\n" for row in fields if len(row) == 2)
 
@@ -73,8 +74,8 @@ def opencc(data: bytes) -> str:
 def traditional(
     words: Iterable[tuple[str, float]], tables: Iterable[str], variants: Iterable[str] = ()
 ) -> Iterator[tuple[str, float]]:
-    """The words in traditional characters: at each position the longest match in documents of kind `traditional`, then
-    the characters of documents of kind `variants`."""
+    """Convert words to traditional characters: replace the longest match in `tables` (kind `traditional`) at each
+    position, and then characters in `variants`."""
     forms = _pairs(tables)
     usual = str.maketrans({old: new for old, new in _pairs(variants).items() if len(old) == 1})
     longest = max(map(len, forms), default=1)
@@ -92,36 +93,23 @@ def _pairs(tables: Iterable[str]) -> dict[str, str]:
 
 
 def emoji(data: bytes) -> str | None:
-    """The sequences themselves, without names in any language."""
+    """The emoji sequences, without their names."""
     return "\n".join(json.loads(data))
 
 
 def kaomoji(data: bytes) -> str | None:
-    """The faces alone, each once, without those that come only from dictionaries of unknown licence."""
+    """The distinct faces, without those that occur only in dictionaries of unknown licence."""
     rows = [json.loads(line) for line in gzip.decompress(data).decode("utf-8").splitlines()]
     return "\n".join(sorted({row["text"] for row in rows if {"fontvibe", "kaomoji_proj"} & {*row["sources"]}}))
 
 
 def strings(data: bytes) -> str | None:
-    """A JavaScript file of translations: the right-hand strings."""
-    found = re.findall(r':\s*"((?:[^"\\]|\\.)*)"', data.decode("utf-8", "replace"))
-    return "\n".join(json.loads(f'"{text}"') for text in found if _valid(text))
+    """A JavaScript file of translations: the valid strings after colons."""
+    found = []
+    for text in re.findall(r':\s*"((?:[^"\\]|\\.)*)"', data.decode("utf-8", "replace")):
+        with contextlib.suppress(ValueError):
+            found.append(json.loads(f'"{text}"'))
+    return "\n".join(found)
 
 
-def _valid(text: str) -> bool:
-    try:
-        json.loads(f'"{text}"')
-    except ValueError:
-        return False
-    return True
-
-
-READERS = {
-    "wordfreq": wordfreq,
-    "counts": counts,
-    "proper": proper,
-    "opencc": opencc,
-    "emoji": emoji,
-    "kaomoji": kaomoji,
-    "strings": strings,
-}
+READERS = {read.__name__: read for read in (wordfreq, counts, proper, opencc, emoji, kaomoji, strings)}

@@ -1,11 +1,11 @@
-"""Names of people and of single projects, which are no pieces of the default vocabulary.
+"""Names of people and of individual projects, which must not be pieces of the default vocabulary.
 
-People: the given names and surnames of the packages faker and mimesis, in scripts that have upper case. A word of these
-lists that the training text also writes in lower case is an ordinary word ("mark", "rose", "hope") and stays, and so do
-places, months, and words such as "Newton" and "Alice" that stand for more than a person (`kept` in names.txt). German
-surnames are left out: German capitalises every noun, so the text cannot tell the cook from the name.
+People: the given names and surnames in the packages faker and mimesis, in scripts with upper case. Names that are also
+ordinary words stay: words that the training text also writes in lower case ("mark", "rose", "hope"), places, months,
+and words such as "Newton" and "Alice" that mean more than a person (`kept` in names.txt). German surnames are ignored,
+because German capitalises every noun, so the text does not distinguish the surname Koch from the cook.
 
-Projects: the identifiers in names.txt, as a word or as a part of an identifier.
+Projects: the identifiers in names.txt, as complete words or as parts of identifiers.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from pathlib import Path
 
 TABLE = Path(__file__).with_name("names.txt")
 MIN_LETTERS = 4  # shorter names are syllables of other words
-ORDINARY_SHARE = 0.1  # of the uses of a word in lower case
-LONGER = 3  # times as often as alone
+ORDINARY_SHARE = 0.1  # a word is ordinary if a larger share of its uses is in lower case
+LONGER = 3  # a name is ordinary if it begins longer words more than this many times as often as it stands alone
 _WORD = re.compile(r"[^\W\d_]+")
 _PARTS = re.compile(
     r"[^\W\d_a-z]+(?![a-z])|[^\W\d_]?[a-z]+|[^\W\d_]+"
@@ -32,7 +32,7 @@ _ASSIGNED = re.compile(r"(first|last|middle)_?names?", re.I)
 
 @cache
 def sections() -> dict[str, frozenset[str]]:
-    """names.txt: section → its words, in lower case except literals."""
+    """The words of each section of names.txt, in lower case except literals."""
     ret: dict[str, set[str]] = defaultdict(set)
     for line in TABLE.read_text(encoding="utf-8").splitlines():
         if line and not line.startswith("#"):
@@ -42,7 +42,7 @@ def sections() -> dict[str, frozenset[str]]:
 
 
 def is_project(piece: bytes) -> bool:
-    """Whether it contains an identifier of a single project."""
+    """Whether a piece contains the identifier of a project."""
     text = piece.decode("utf-8", "replace")
     if any(literal in text for literal in sections()["literal"]):
         return True
@@ -52,7 +52,7 @@ def is_project(piece: bytes) -> bool:
 
 
 def read_names(wheels: Iterable[Path]) -> frozenset[str]:
-    """The names in wheels of faker and mimesis, those of names.txt included, in lower case."""
+    """The names in the wheels of faker and mimesis and in names.txt, in lower case."""
     found: set[str] = set(sections()["person"])
     for wheel in wheels:
         with zipfile.ZipFile(wheel) as archive:
@@ -68,7 +68,7 @@ def read_names(wheels: Iterable[Path]) -> frozenset[str]:
 
 
 def _faker(source: str, is_german: bool) -> Iterator[str]:
-    """String literals in assignments to first_names_male and the like."""
+    """The string literals in assignments to variables such as first_names_male."""
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, (ast.Assign, ast.AnnAssign)) and node.value:
             target = ast.unparse(node.targets[0] if isinstance(node, ast.Assign) else node.target)
@@ -85,8 +85,8 @@ def _mimesis(person: dict[str, object], is_german: bool) -> Iterator[str]:
 
 
 def ordinary_words(names: frozenset[str], texts: Iterable[bytes]) -> frozenset[str]:
-    """The names that stay: those that these texts also write in lower case, and those that are mostly a part of longer
-    words, as "famil" is. The texts must be cased: no lists of words in lower case."""
+    """The names that are also ordinary words: those that the texts also write in lower case, and those that mostly
+    begin longer words, such as "famil". The texts must be cased, unlike some word lists."""
     counts: Counter[str] = Counter()
     for text in texts:
         counts.update(_WORD.findall(text.decode("utf-8", "replace")))
@@ -105,7 +105,7 @@ def ordinary_words(names: frozenset[str], texts: Iterable[bytes]) -> frozenset[s
 
 
 def is_personal(piece: bytes, names: frozenset[str]) -> bool:
-    """Whether it has one of the names as a word; lower-case letters at its start may be the end of a longer word."""
+    """Whether a piece contains a name as a word. A lower-case word at its start may be the end of a longer word."""
     text = piece.decode("utf-8", "replace")
     return any(
         match[0].casefold() in names for match in _WORD.finditer(text) if match.start() > 0 or match[0][:1].isupper()

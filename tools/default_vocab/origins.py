@@ -1,4 +1,5 @@
-"""Where the pieces of the default vocabulary come from: the kind of training text that uses each most, by weight.
+"""Prints the origins of the default vocabulary's pieces: the kind of training text that uses each piece most, by
+weight.
 
     python tools/default_vocab/origins.py FOLDER
 """
@@ -18,7 +19,7 @@ from pyunitok import Tokenizer
 from pyunitok.vocab.lists import escape
 
 N_EXAMPLES = 6
-MIN_PIECES = 300  # kinds with fewer are one row
+MIN_PIECES = 300  # kinds with fewer pieces share one row
 
 
 def kind_of(name: str) -> str:

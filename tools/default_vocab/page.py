@@ -1,8 +1,8 @@
-"""A page that shows the default vocabulary at work: texts in ten languages, its longest and its least used pieces.
+"""Writes a page that shows the default vocabulary: tokenized texts in ten languages, the longest and the rarest pieces.
 
     python tools/default_vocab/page.py CORPORA OUT.html
 
-CORPORA: a folder of KIND.txt.zst that it was not trained on.
+CORPORA is a folder of KIND.txt.zst that the vocabulary was not trained on.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ TEXTS = {
 
 
 def coloured(tok: Tokenizer, text: str) -> str:
-    """The text with each token on a colour of its own; a character that is divided shows as its bytes."""
+    """The text with coloured tokens. A divided character is shown as its bytes."""
     parts = []
     for k, id_ in enumerate(tok.encode(text).tolist()):
         piece = html.escape(tok.id_to_piece(id_)).replace("\n", "⏎\n")
@@ -66,7 +66,7 @@ def listed(tok: Tokenizer, ids: list[int]) -> str:
 
 
 def spread(ids: list[int]) -> list[int]:
-    """N_PIECES of them, evenly."""
+    """N_PIECES evenly spaced ids."""
     return [ids[k * len(ids) // N_PIECES] for k in range(N_PIECES)] if len(ids) > N_PIECES else ids
 
 

@@ -1,9 +1,9 @@
-"""Words with frequencies → running text: words, capitals, digits and punctuation as often as in real text.
+"""Turns a word list with frequencies into running text with realistic capitals, digits and punctuation.
 
     prose(words, 1_000_000, "de", proper)
 
-Each word occurs as often as its frequency says, rounded up or down, so the text has no noise of drawing; only the order
-is random. Tables below hold what differs between languages: marks, quotes, spaces, elision.
+Each word occurs as often as its frequency says, rounded up or down, so there is no sampling noise; only the order is
+random. The tables below describe the differences between languages: marks, quotes, spaces, elision.
 """
 
 from __future__ import annotations
@@ -14,18 +14,18 @@ from collections.abc import Iterable, Iterator, Set
 from itertools import accumulate
 from typing import NamedTuple
 
-MEAN_COMMAS = 11  # words from one comma to the next
-PARAGRAPH = 6  # sentences at most
+MEAN_COMMAS = 11  # mean number of words between commas
+MAX_PARAGRAPH = 6  # sentences
 YEARS = (1900, 2029)
-COMPOUNDED = 20_000  # words, the first of a list, that begin German compounds and are none themselves
-# wordfreq writes each digit of a number of several digits as 0.
+COMPOUNDED = 20_000  # the most frequent words, which may begin German compounds and are not compounds themselves
+# wordfreq writes each digit of a number with several digits as 0.
 _DATE = re.compile(r"(0{1,2})([./-])(0{1,2})\2(0000|00)")
 _ZEROS = re.compile(r"0{2,}|0(?=[.,:/-]0)|(?<=0[.,:/-])0")
 _VOWEL = frozenset("aeiouyhàáâäæèéêëìíîïòóôöœùúûü")
 
 
 class Style(NamedTuple):
-    """How a language joins words and sentences. Marks include the space before them."""
+    """How a language joins words and sentences. A mark includes the space before it."""
 
     space: str = " "  # between words
     gap: str = " "  # between sentences
@@ -44,7 +44,7 @@ class Style(NamedTuple):
 
 
 def _quotes(*pairs: str) -> tuple[tuple[str, str], ...]:
-    """`„ “` → the pair; straight quotes are as frequent on the web as a language's own."""
+    """Parse pairs such as `„_“`, and add straight quotes, which are as frequent on the web as typographic ones."""
     return (*((pair.split("_")[0], pair.split("_")[1]) for pair in pairs), ('"', '"'))
 
 
@@ -88,13 +88,13 @@ STYLES: dict[str, Style] = {
     "he": Style(quotes=_quotes('"_"')),
     "yi": Style(quotes=_quotes("„_“")),
 }
-FRENCH_SPACES = ["\u00a0", "\u00a0", "\u202f", " ", ""]  # before ? ! : ; as web pages have them
-ELISION = {  # tokens that wordfreq cuts off, joined to a word that begins with a vowel
+FRENCH_SPACES = ["\u00a0", "\u00a0", "\u202f", " ", ""]  # before ? ! : ; on web pages
+ELISION = {  # tokens that wordfreq separates; they are joined to words that begin with a vowel
     "fr": {"l", "d", "c", "qu", "j", "n", "s", "m", "t", "jusqu", "lorsqu", "puisqu", "quelqu"},
     "it": {"l", "d", "c", "dell", "all", "nell", "sull", "dall", "quest", "quell", "s", "m", "t"},
     "ca": {"l", "d", "s", "m", "t", "n"},
 }
-# Korean particles and endings, which wordfreq lists apart: joined to the word before.
+# Korean particles and endings, which wordfreq separates; they are joined to the preceding word.
 _KOREAN_LIST = """
 이 는 을 에 다 의 고 은 가 를 들 도 어 게 에서 으로 로 지 었 아 과 기 와 적 만 거 습니다 니 지만 겠 는데 야
 에게 라고 며 까지 세요 다고 면서 부터 라는 어서 다는 으면 죠 니까 된다 아요 네요 해요 으며 한테 처럼 는지 았
@@ -107,7 +107,7 @@ _MARKS = ("comma",) * 88 + ("dash",) * 5 + ("semicolon",) * 3 + ("colon",) * 4
 
 
 def sample(words: Iterable[tuple[str, float]], n_words: int, start: float) -> list[str]:
-    """Each word floor(c) or ceil(c) times, where c is its share of n_words; 0 <= start < 1 decides which."""
+    """Each word floor(c) or ceil(c) times, where c is its share of n_words. 0 <= start < 1 decides the rounding."""
     rows = [(word, frequency) for word, frequency in words if word and frequency > 0]
     if not rows:
         return []
@@ -125,9 +125,9 @@ def sample(words: Iterable[tuple[str, float]], n_words: int, start: float) -> li
 def prose(
     words: Iterable[tuple[str, float]], n_words: int, language: str, proper: Set[str] = frozenset(), seed: int = 1
 ) -> str:
-    """A text of n_words words in paragraphs. A word that `proper` holds with a capital is written so."""
+    """A text of n_words words in paragraphs. Words in `proper` are written as there, with a capital."""
     rng = random.Random(f"{seed} {language}")
-    capital = {word.lower(): word for word in sorted(proper)}  # Nato after NATO: the usual form wins
+    capital = {word.lower(): word for word in sorted(proper)}  # "Nato" sorts after "NATO", so the usual form wins
     rows = [(capital.get(word) or _capital_always(word, language), frequency) for word, frequency in words]
     if language == "de":
         rows = _with_compounds(rows, capital)
@@ -136,13 +136,13 @@ def prose(
     tokens = _joined(tokens, language, rng)
     tokens = [_number(token, rng) if "0" in token else token for token in tokens]
     style = STYLES.get(language, Style())
-    if not style.space:  # words of other scripts among those of one without spaces
+    if not style.space:  # in a script without spaces, words of other scripts have spaces around them
         tokens = [f" {token} " if token.isascii() and token.isalpha() else token for token in tokens]
     out: list[str] = []
     left = 0
     for sentence in _sentences(tokens, style, language, rng):
         if left == 0:
-            left = rng.randint(1, PARAGRAPH)
+            left = rng.randint(1, MAX_PARAGRAPH)
         left -= 1
         out += (sentence, style.gap if left else "\n")
     text = "".join(out)
@@ -152,14 +152,16 @@ def prose(
 
 
 def _capital_always(word: str, language: str) -> str:
-    """English I, I'm; a Turkish word with an apostrophe is a name and its ending: Türkiye'de."""
+    """Capitalize words that are always capitalized: English "I" and "I'm", and Turkish words with an apostrophe, which
+    are names with endings (Türkiye'de)."""
     if (language == "en" and (word == "i" or word.startswith(("i'", "i’")))) or (language == "tr" and "'" in word[1:]):
         return capitalized(word, language)
     return word
 
 
 def _with_compounds(rows: list[tuple[str, float]], capital: dict[str, str]) -> list[tuple[str, float]]:
-    """German nouns that no list has: a frequent word, perhaps with s, and a noun. Frequent words are in lists."""
+    """Capitalize German compound nouns that are not in a list: a frequent word, perhaps with a linking s, and a
+    noun."""
     first = {word.lower() for word, _ in rows[:COMPOUNDED] if len(word) >= 3}
 
     def is_compound(word: str) -> bool:
@@ -175,7 +177,7 @@ def _with_compounds(rows: list[tuple[str, float]], capital: dict[str, str]) -> l
 
 
 def _joined(tokens: list[str], language: str, rng: random.Random) -> list[str]:
-    """Elided articles and particles are parts of the words beside them."""
+    """Join elided articles and particles to the adjacent words."""
     if language == "ko":
         ret: list[str] = []
         for token in tokens:
@@ -197,7 +199,7 @@ def _joined(tokens: list[str], language: str, rng: random.Random) -> list[str]:
 
 
 def _number(token: str, rng: random.Random) -> str:
-    """Digits for wordfreq's zeros: dates are dates, and four digits are a year mostly."""
+    """Replace wordfreq's zeros by digits. Dates become valid dates, and four digits usually become a year."""
     if date := _DATE.fullmatch(token):
         day, month, year = rng.randint(1, 28), rng.randint(1, 12), rng.randint(*YEARS)
         widths = [len(date[i]) for i in (1, 3, 4)]
@@ -221,7 +223,7 @@ def _number(token: str, rng: random.Random) -> str:
 
 
 def _sentences(tokens: list[str], style: Style, language: str, rng: random.Random) -> Iterator[str]:
-    """The words in sentences of 3 to 40, 15 on average, with their marks."""
+    """Divide the words into sentences of 3 to 40 words, 15 on average, with punctuation."""
     marks = {name: getattr(style, name) for name in (*_ENDS, *_MARKS)}
     low, high = max(1, style.commas // 3), style.commas * 5 // 3
     at, n_tokens = 0, len(tokens)
@@ -233,7 +235,7 @@ def _sentences(tokens: list[str], style: Style, language: str, rng: random.Rando
         sentence = tokens[at : at + n]
         sentence[0] = capitalized(sentence[0], language)
         chance = rng.random()
-        if chance < 0.08:  # a few words in quotes or brackets
+        if chance < 0.08:  # put a few words in quotes or brackets
             first = rng.randrange(n)
             last = min(n - 1, first + rng.randrange(5))
             left, right = rng.choice(style.quotes) if chance < 0.05 else style.brackets
@@ -243,7 +245,7 @@ def _sentences(tokens: list[str], style: Style, language: str, rng: random.Rando
             name = rng.choice(_MARKS)
             sentence[comma - at] += _mark(name, marks, language, rng)
             comma += rng.randint(low, high)
-        if comma < at + n:  # none where the sentence ends
+        if comma < at + n:  # no comma at the end of the sentence
             comma = at + n + rng.randint(1, low)
         end = rng.choice(_ENDS)
         sentence[-1] += _mark(end, marks, language, rng)
@@ -262,11 +264,11 @@ def _mark(name: str, marks: dict[str, str], language: str, rng: random.Random) -
 
 
 def capitalized(word: str, language: str) -> str:
-    """As at the beginning of a sentence, in scripts that do this."""
+    """Capitalize a word as at the beginning of a sentence, if its script does this."""
     first = word[0]
     if language in ("tr", "az", "crh", "tt_latn") and first == "i":
         return "İ" + word[1:]
     upper = first.upper()
-    if len(upper) != 1 or "\u10d0" <= first <= "\u10ff":  # ß, and Georgian, whose capitals are for headings only
+    if len(upper) != 1 or "\u10d0" <= first <= "\u10ff":  # ß; Georgian, which uses capitals only in headings
         return word
     return upper + word[1:]

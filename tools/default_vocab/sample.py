@@ -1,4 +1,4 @@
-"""Lines of the training text, sampled by the weights of their sources, to train other tokenizers for comparison.
+"""Samples lines of the training text by the weights of their sources, to train other tokenizers for comparison.
 
     python tools/default_vocab/sample.py FOLDER OUT.txt [--megabytes N]
 

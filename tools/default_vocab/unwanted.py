@@ -1,4 +1,4 @@
-"""Words that no piece of the default vocabulary may contain: unwanted.txt, which explains its form."""
+"""Finds unwanted words in pieces. unwanted.txt lists the words and describes its format."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from functools import cache
 from pathlib import Path
 
 TABLE = Path(__file__).with_name("unwanted.txt")
-# Letters with their marks. `\w` lacks the vowel signs of Indic scripts and Thai, which are part of a word.
+# Marks that are part of a word, such as the vowel signs of Indic scripts and Thai, which `\w` does not match.
 _MARKS = (
     "\u0300-\u036f\u0591-\u05c7\u064b-\u065f\u0670\u06d6-\u06ed\u0900-\u0903\u093a-\u094f\u0955-\u0957\u0962-\u0963"
     "\u0981-\u0983\u09bc-\u09d7\u09e2-\u09e3\u0a01-\u0a03\u0a3c-\u0a51\u0a70-\u0a75\u0a81-\u0a83\u0abc-\u0acd\u0b01-\u0b03"
@@ -19,7 +19,7 @@ _WORD = re.compile(rf"(?:[^\W\d_]|[{_MARKS}])+")
 
 @cache
 def _patterns() -> tuple[frozenset[str], re.Pattern[str], re.Pattern[str]]:
-    """Complete words, stems that words begin with, and stems anywhere in a word."""
+    """The complete words, the stems at the beginning of words, and the stems anywhere in words."""
     lines = TABLE.read_text(encoding="utf-8").splitlines()
     entries = [entry.lower() for line in lines if not line.startswith("#") for entry in line.split()]
     words = frozenset(entry for entry in entries if "*" not in entry)
@@ -29,7 +29,7 @@ def _patterns() -> tuple[frozenset[str], re.Pattern[str], re.Pattern[str]]:
 
 
 def is_unwanted(piece: bytes) -> bool:
-    """Whether a word of the list is in it, in any case. A fragment of such a word is not."""
+    """Whether a piece contains a word of the list, ignoring case. Fragments of such words are allowed."""
     words, begin, inside = _patterns()
     return any(
         word in words or begin.match(word) or inside.search(word)

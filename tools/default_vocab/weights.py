@@ -1,13 +1,13 @@
-"""How much each kind of text counts in training, and what a language's share is made of.
+"""The weight of each kind of text in training, and the parts of a language's weight.
 
-A weight of 1 stands for one megabyte of text, whatever the size of the text there is. The weights were set by what the
-validation texts say: a kind that lagged behind got more, one far ahead got less.
+A weight of 1 counts as one megabyte of text, whatever the size of the actual text. The weights were tuned on the
+validation texts: kinds with few bytes per token got more weight, kinds with many got less.
 """
 
 from __future__ import annotations
 
 WEIGHT = {
-    # Languages, by their writers and by how far they lag.
+    # Languages, by their number of writers and their density so far.
     "en": 6.0, "es": 1.6, "fr": 1.6, "de": 1.5, "pt": 1.3, "ru": 1.2, "ja": 1.7, "ko": 1.7, "zh": 1.1, "zh_trad": 3.5,
     "it": 0.7, "vi": 0.2, "uk": 0.6, "pl": 0.4, "nl": 0.4, "sv": 0.4, "cs": 0.3, "tr": 0.2, "el": 0.13, "id": 0.11,
     "th": 0.05, "ar": 0.22, "hi": 0.1, "fa": 0.07, "he": 0.07, "hu": 0.3, "fi": 0.22, "da": 0.25, "no": 0.23,
@@ -19,6 +19,6 @@ WEIGHT = {
     "mail": 0.3, "diff": 0.3, "csv": 0.3, "notebook": 0.2,
 }  # fmt: skip
 OTHER_LANGUAGE = 0.016
-# What a language's weight is divided into: its word list as prose, books and games and speeches, everything else.
+# The parts of a language's weight: prose from its word list; books, games and speeches; everything else.
 SHARES = {"list": 0.45, "prose": 0.3, "other": 0.25}
-FULL_BYTES = 300_000  # with less text, a share counts by the square root of what there is
+FULL_BYTES = 300_000  # a part with less text is weighted by the square root of its size
