@@ -9,7 +9,6 @@ Ids of every timed document are compared before a figure of a model and corpus i
 
 from __future__ import annotations
 
-import re
 import statistics
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -23,9 +22,9 @@ import click
 import numpy as np
 import zstandard
 from bench_peers import PEERS, Encoder, available
-from bench_timing import Bench, Report, at_least, benchmark, fail, one_core, ratio, speed, verdict, version
+from bench_timing import Bench, Report, at_least, benchmark, fail, pin_to_one_core, ratio, speed, version
 
-from pyunitok import Packed, Tokenizer
+from pyunitok import Packed, Tokenizer, vocab
 from pyunitok._c import library
 from pyunitok.errors import UnitokError
 
@@ -67,6 +66,8 @@ MODELS = (
     Model("bytepiece", "bytepiece/bytepiece.plus.40k.model", {"bytepiece": BYTEPIECE}),
 )
 
+PEER_OF = {"SentencePiece": "sentencepiece", "tokenizer.json": "tokenizers", "BytePiece": "bytepiece"}  # by format
+
 models_option = click.option(
     "--model", "models", multiple=True, metavar="KIND|NAME|FILE",
     help="longest, unigram, bpe, bytepiece; a model in data/models; or a file.",
@@ -91,12 +92,8 @@ def chosen(bench: Bench, models: Iterable[str], table: Sequence[Model] = MODELS)
 
 
 def peer_of(path: Path) -> str:
-    """A BytePiece file begins with an object of lists; any other JSON is a tokenizer.json."""
-    with path.open("rb") as file:
-        head = file.read(100)
-    if not head.startswith(b"{"):
-        return "sentencepiece"
-    return "bytepiece" if re.match(rb'\{\s*"[^"]*"\s*:\s*\[', head) else "tokenizers"
+    data = path.read_bytes()
+    return next(PEER_OF[name] for name, recognises, _ in vocab.READERS if recognises(data))
 
 
 def opened(model: Model, report: Report, cpu: str | None = None) -> tuple[Tokenizer, dict[str, Encoder]] | None:
@@ -148,12 +145,9 @@ class Work:
     def step(self, peer: Encoder) -> int:
         return self.share if peer.is_slow else 1
 
-    def for_peer(self, peer: Encoder) -> list[str]:
-        return [doc.decode() for doc in self.timed[:: self.step(peer)]]
-
     def check(self, name: str, peer: Encoder, ours: Iterable[Packed]) -> None:
         """Fail unless all results of ours, and those of every call of the peer, are the same."""
-        texts, step = [doc.decode() for doc in self.timed], self.step(peer)
+        texts, step = decoded(self.timed), self.step(peer)
         first, *others = peer.calls.values()
         expected = first(texts)
         for packed in ours:
@@ -162,8 +156,8 @@ class Work:
             check_ids(self.where, self.first, step, expected[::step], call(texts[::step]), f"{name}'s other call")
 
 
-def works(bench: Bench, model: Model, tokenizer: Tokenizer, corpora: Iterable[str], doc_bytes: int,
-          megabytes: float | None, share: int, *, cold: bool = False, again: int = 0) -> Iterator[Work]:  # fmt: skip
+def works(bench: Bench, model: Model, tokenizer: Tokenizer, corpora: Iterable[str], *, doc_bytes: int,
+          megabytes: float | None, share: int, cold: bool = False, again: int = 0) -> Iterator[Work]:  # fmt: skip
     for corpus in bench_texts.names(bench, corpora):
         docs = bench_texts.documents(bench_texts.read(bench, corpus), doc_bytes)
         docs = docs[: max(2, int(megabytes * 1e6) // doc_bytes)] if megabytes else docs
@@ -172,12 +166,12 @@ def works(bench: Bench, model: Model, tokenizer: Tokenizer, corpora: Iterable[st
         yield Work(model, corpus, tokenizer, before, timed, half, share)
 
 
-def n_bytes_of(texts: Iterable[str | bytes]) -> int:
-    return sum(len(text.encode() if isinstance(text, str) else text) for text in texts)
+def decoded(docs: Iterable[bytes]) -> list[str]:
+    return [doc.decode() for doc in docs]
 
 
-def per_byte(seconds: Iterable[float], texts: Iterable[str | bytes]) -> list[float]:
-    n_bytes = n_bytes_of(texts)
+def per_byte(seconds: Iterable[float], docs: Iterable[bytes]) -> list[float]:
+    n_bytes = sum(map(len, docs))
     return [second / n_bytes for second in seconds]
 
 
@@ -185,7 +179,7 @@ def measure(bench: Bench, work: Work, peers: Mapping[str, Encoder], report: Repo
     """A row for each peer."""
     tokenizer, text = work.tokenizer, b"".join(work.timed)
     ours = partial(tokenizer.encode_batch, work.timed, threads=1)
-    texts, before_texts = ([doc.decode() for doc in docs] for docs in (work.timed, work.before))
+    texts, before_texts = decoded(work.timed), decoded(work.before)
     compressed = zstandard.ZstdCompressor(3).compress(text)
     functions: dict[str, Callable[[], object]] = {
         "cold": ours, "warm": ours, "str": partial(tokenizer.encode_batch, texts, threads=1),
@@ -204,7 +198,7 @@ def measure(bench: Bench, work: Work, peers: Mapping[str, Encoder], report: Repo
     for name, peer in peers.items():
         work.check(name, peer, results)
         for call_name, call in peer.calls.items():
-            functions[f"{name} {call_name}"] = partial(call, work.for_peer(peer))
+            functions[f"{name} {call_name}"] = partial(call, texts[:: work.step(peer)])
             if peer.renew:
                 before[f"{name} {call_name}"] = partial(_renewed, peer.renew, call, before_texts)
     bytes_per_token = len(text) / len(results[0].data)
@@ -213,18 +207,18 @@ def measure(bench: Bench, work: Work, peers: Mapping[str, Encoder], report: Repo
     cold, warm, as_str, zstd = (per_byte(seconds[name], work.timed) for name in ("cold", "warm", "str", "zstd"))
     for name, peer in peers.items():
         call_name = min(peer.calls, key=lambda call: statistics.median(seconds[f"{name} {call}"]))
-        theirs = per_byte(seconds[f"{name} {call_name}"], work.for_peer(peer))
+        theirs = per_byte(seconds[f"{name} {call_name}"], work.timed[:: work.step(peer)])
         times, target = ratio(theirs, warm), work.model.peers[name].get(work.corpus)
         report.add(
             model=work.model.name, corpus=work.corpus, cpu=tokenizer.cpu, MB=len(text) / 1e6,
             bytes_per_token=bytes_per_token, cold_MBps=speed(1, cold), warm_MBps=speed(1, warm),
             str_MBps=speed(1, as_str), peer=name, call=call_name, peer_MBps=speed(1, theirs),
-            x_cold=ratio(theirs, cold), x_warm=times, x_str=ratio(theirs, as_str), target=target,
-            verdict=at_least(times, target), of_zstd=ratio(zstd, warm),
+            x_cold=ratio(theirs, cold), x_warm=times, x_str=ratio(theirs, as_str), **at_least(times, target),
+            of_zstd=ratio(zstd, warm),
         )  # fmt: skip
 
 
-def _renewed(renew: Callable[[], object], call: Callable[[Sequence[str]], Any], texts: Sequence[str]) -> None:
+def _renewed(renew: Callable[[], object], call: Callable[[list[str]], Any], texts: list[str]) -> None:
     renew()
     call(texts)
 
@@ -240,31 +234,31 @@ def add_notes(report: Report, share: int) -> None:
     click.option("--cold", is_flag=True, help="Time the complete corpus, starting with an empty memo."),
     click.option("--again", type=int, default=0, help="Time AGAIN copies of text seen before in one call."),
 )  # fmt: skip
-def encode(bench: Bench, models: tuple[str, ...], doc_bytes: int, megabytes: float | None, share: int, levels: bool,
-           cold: bool, again: int) -> Report:  # fmt: skip
+def encode(bench: Bench, models: tuple[str, ...], levels: bool, cold: bool, again: int, **docs: Any) -> Report:
     """Encode documents on one core beside the libraries of the models, and beside zstd decompression.
 
     The second half of each corpus is timed: cold with an empty memo, warm after the first half. Peers with a cache
     encode the first half, too.
     """
-    report, n_documents, measured = bench.report(f"encode: documents of {doc_bytes:,} bytes, one core"), 0, set()
+    report, n_documents = bench.report(f"encode: documents of {docs['doc_bytes']:,} bytes, one core"), 0
     cpus = [name for name in library.CPUS if library.cpu_supported(name)] if levels else [None]
-    with one_core():
-        for model in chosen(bench, models):
-            corpora = bench_texts.names(bench) if model.kind == "longest" else CORPORA
-            for cpu in cpus:
-                both = opened(model, report, cpu)
-                if both is None:
-                    break
-                measured.add(model.path)
-                for work in works(bench, model, both[0], corpora, doc_bytes, megabytes, share, cold=cold, again=again):
-                    measure(bench, work, both[1], report)
-                    n_documents += len(work.timed)
-    note = f"ids: {n_documents:,} documents of {len(measured)} models, 0 different from the peers'"
-    seen = f"{'a complete' if cold else 'half a'} corpus {again} times over, seen before" if again else \
-        "from an empty memo" if cold else "the second half of a corpus; warm: after the first half"  # fmt: skip
-    report.notes[:0] = [note, f"timed: {seen}"] if measured else [note]
-    add_notes(report, share)
+    pin_to_one_core()
+    for model in chosen(bench, models):
+        corpora = bench_texts.names(bench) if model.kind == "longest" else CORPORA
+        for cpu in cpus:
+            both = opened(model, report, cpu)
+            if both is None:
+                break
+            for work in works(bench, model, both[0], corpora, cold=cold, again=again, **docs):
+                measure(bench, work, both[1], report)
+                n_documents += len(work.timed)
+    n_models = len({row["model"] for row in report.rows})
+    report.notes.insert(0, f"ids: {n_documents:,} documents of {n_models} models, 0 different from the peers'")
+    if n_models:
+        seen = f"{'a complete' if cold else 'half a'} corpus {again} times over, seen before" if again else \
+            "from an empty memo" if cold else "the second half of a corpus; warm: after the first half"  # fmt: skip
+        report.notes.insert(1, f"timed: {seen}")
+    add_notes(report, docs["share"])
     return report
 
 
@@ -292,20 +286,20 @@ def vocabularies(bench: Bench, names: tuple[str, ...]) -> Report:
     models = [Tokenizer.from_file(name) for name in names]
     report = bench.report(f"vocabularies: {models[0].name} beside {models[1].name}, one core")
 
-    with one_core():
-        for name in bench_texts.names(bench):
-            docs = bench_texts.documents(bench_texts.read(bench, name))
-            half = len(docs) // 2
-            n_bytes, rates = n_bytes_of(docs[half:]), []
-            for model in models:
-                packed = model.encode_batch(docs, threads=1)
-                if model.decode_bytes(packed.data) != b"".join(docs):
-                    raise fail(f"{name}: {model.name} does not decode to the text")
-                rates.append(n_bytes / len(packed.data[packed.offsets[half] :]))
-            functions = {k: partial(models[int(k)].encode_batch, docs[half:], threads=1) for k in "01"}
-            seconds = bench.interleave(functions, {k: partial(warm_up, models[int(k)], docs[:half]) for k in "01"})
-            speeds = [speed(n_bytes, seconds[k]) for k in "01"]
-            add(report, name, speeds, ratio(seconds["1"], seconds["0"]), rates, worst)
+    pin_to_one_core()
+    for name in bench_texts.names(bench):
+        docs = bench_texts.documents(bench_texts.read(bench, name))
+        half = len(docs) // 2
+        n_bytes, rates = sum(map(len, docs[half:])), []
+        for model in models:
+            packed = model.encode_batch(docs, threads=1)
+            if model.decode_bytes(packed.data) != b"".join(docs):
+                raise fail(f"{name}: {model.name} does not decode to the text")
+            rates.append(n_bytes / len(packed.data[packed.offsets[half] :]))
+        functions = {k: partial(models[int(k)].encode_batch, docs[half:], threads=1) for k in "01"}
+        seconds = bench.interleave(functions, {k: partial(warm_up, models[int(k)], docs[:half]) for k in "01"})
+        speeds = [speed(n_bytes, seconds[k]) for k in "01"]
+        add(report, name, speeds, ratio(seconds["1"], seconds["0"]), rates, worst)
     if len(report.rows) > 1:
         summarize(report, mean)
     return report
@@ -315,9 +309,8 @@ def add(report: Report, name: str, speeds: Sequence[float], part: float, rates: 
         target: float | None) -> None:  # fmt: skip
     """A row with MB/s and bytes per token of both, and the ratios of the first to the second."""
     report.add(
-        corpus=name, MBps=speeds[0], other_MBps=speeds[1], ratio=part, target=target,
-        verdict=None if target is None else verdict(part >= target), bytes_per_token=rates[0], other=rates[1],
-        denser=rates[0] / rates[1],
+        corpus=name, MBps=speeds[0], other_MBps=speeds[1], ratio=part, **at_least(part, target),
+        bytes_per_token=rates[0], other=rates[1], denser=rates[0] / rates[1],
     )  # fmt: skip
 
 
@@ -325,12 +318,9 @@ def summarize(report: Report, target: float | None) -> None:
     """Add a row with the means, and a note with the slowest and the least dense corpus."""
     rows = list(report.rows)
 
-    def column(name: str) -> list[float]:
-        return [row[name] for row in rows]
-
-    speeds = [statistics.geometric_mean(column(name)) for name in ("MB/s", "other MB/s")]
-    rates = [statistics.harmonic_mean(column(name)) for name in ("bytes per token", "other")]
-    add(report, f"mean of {len(rows)}", speeds, statistics.geometric_mean(column("ratio")), rates, target)
+    *speeds, part = (statistics.geometric_mean(map(itemgetter(name), rows)) for name in ("MB/s", "other MB/s", "ratio"))
+    rates = [statistics.harmonic_mean([*map(itemgetter(name), rows)]) for name in ("bytes per token", "other")]
+    add(report, f"mean of {len(rows)}", speeds, part, rates, target)
     slow, sparse = (min(rows, key=itemgetter(name)) for name in ("ratio", "denser"))
     report.notes.append(
         f"slowest beside the other: {slow['corpus']}, {slow['ratio']:.2f}; "

@@ -1,4 +1,4 @@
-"""One table of the libraries measured beside ours: what pip installs, and how to open and call each.
+"""One table of the libraries measured beside ours: what pip installs, and how to open, call and train each.
 
 Encoders give an Encoder, suffix sorters a function, infini-gram an engine, and pipelines the script that runs them.
 """
@@ -10,8 +10,9 @@ import importlib
 import os
 import resource
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,6 @@ import numpy as np
 from bench_processes import command, run
 from bench_timing import fail
 
-Texts = Sequence[str]
 Ids = np.ndarray[Any, np.dtype[np.uint16]]
 EOS, EOS_ID = "</s>", 2  # of Llama 2
 
@@ -29,16 +29,16 @@ EOS, EOS_ID = "</s>", 2  # of Llama 2
 class Encoder:
     """A peer with an open model.
 
-    calls    its ways to encode many texts; the fastest counts
+    calls    its ways to encode a list of texts; the fastest counts
     renew    for a peer with a cache: empties it, untimed; the peer then encodes the same texts as ours to warm up
     is_slow  times only a share of the documents
     sample   (texts, alpha) to the ids of a sample of each, if the peer can sample
     """
 
-    calls: Mapping[str, Callable[[Texts], Any]]
+    calls: Mapping[str, Callable[[list[str]], Any]]
     renew: Callable[[], object] | None = None
     is_slow: bool = True
-    sample: Callable[[Texts, float], Any] | None = None
+    sample: Callable[[list[str], float], Any] | None = None
 
 
 @dataclass(frozen=True)
@@ -50,24 +50,22 @@ class Pipeline:
     ids: str  # pattern of the files of uint16 ids in OUT
 
 
+def each(encode: Callable[[str], Any], texts: Iterable[str]) -> list[Any]:
+    return [encode(text) for text in texts]
+
+
 def sentencepiece(module: Any, path: Path) -> Encoder:
-    processor = module.SentencePieceProcessor(model_file=str(path))
-    sampling = {"enable_sampling": True, "nbest_size": -1, "num_threads": 1}
+    encode = partial(module.SentencePieceProcessor(model_file=str(path)).encode, num_threads=1)
     return Encoder(
-        {"encode(list)": lambda texts: processor.encode(list(texts), out_type=int, num_threads=1),
-         "encode": lambda texts: [processor.encode(text, out_type=int) for text in texts]},
-        sample=lambda texts, alpha: processor.encode(list(texts), alpha=alpha, **sampling),
-    )  # fmt: skip
+        {"encode(list)": encode, "encode": partial(each, encode)},
+        sample=lambda texts, alpha: encode(texts, alpha=alpha, enable_sampling=True, nbest_size=-1),
+    )
 
 
 def tokenizers(module: Any, path: Path) -> Encoder:
     os.environ["TOKENIZERS_PARALLELISM"] = "false"
-    tokenizer = module.Tokenizer.from_file(str(path))
-
-    def batch(texts: Texts) -> list[list[int]]:
-        return [encoding.ids for encoding in tokenizer.encode_batch_fast(list(texts), add_special_tokens=False)]
-
-    return Encoder({"encode_batch_fast": batch})
+    encode = partial(module.Tokenizer.from_file(str(path)).encode_batch_fast, add_special_tokens=False)
+    return Encoder({"encode_batch_fast": lambda texts: [encoding.ids for encoding in encode(texts)]})
 
 
 def gigatoken(module: Any, path: Path) -> Encoder:
@@ -77,25 +75,23 @@ def gigatoken(module: Any, path: Path) -> Encoder:
     def renew() -> None:
         tokenizers[0] = module.Tokenizer(str(path))
 
-    calls = {"encode_batch": lambda texts: tokenizers[0].encode_batch(list(texts), parallel=False)}
+    calls = {"encode_batch": lambda texts: tokenizers[0].encode_batch(texts, parallel=False)}
     return Encoder(calls, renew=renew, is_slow=False)
 
 
 def bytepiece(module: Any, path: Path) -> Encoder:
     if importlib.import_module("ahocorasick").unicode:
         raise click.ClickException("bytepiece needs a pyahocorasick compiled with AHOCORASICK_BYTES=1")
-    tokenizer = module.Tokenizer(str(path))
+    encode = module.Tokenizer(str(path)).encode
     return Encoder(
-        {"encode": lambda texts: [tokenizer.encode(text) for text in texts]},
-        sample=lambda texts, alpha: [tokenizer.encode(text, alpha=alpha) for text in texts],
+        {"encode": partial(each, encode)}, sample=lambda texts, alpha: each(partial(encode, alpha=alpha), texts)
     )
 
 
 def pyrwkv(module: Any, _: Path) -> Encoder:
     """Has the model built in."""
     tokenizer = module.RWKVTokenizer()
-    calls = {"encode_batch": lambda texts: tokenizer.encode_batch(list(texts)),
-             "encode": lambda texts: [tokenizer.encode(text) for text in texts]}  # fmt: skip
+    calls = {"encode_batch": tokenizer.encode_batch, "encode": partial(each, tokenizer.encode)}
     return Encoder(calls, renew=lambda: None, is_slow=False)
 
 
@@ -125,7 +121,7 @@ def infini_gram(_: Any, ids: Ids, eod: int, folder: Path) -> Any:
 
 
 def infini_gram_indexing(folder: Path, tokens: Path | None = None) -> list[str]:
-    """The command that indexes what is in the folder; `tokens` are exported to it first."""
+    """The command that indexes the data in the folder; `tokens` are exported to it first."""
     if tokens:
         folder.mkdir()
         run([*command(), "export", str(tokens), "--to", "infini-gram", "-o", str(folder)])
@@ -153,22 +149,49 @@ if __name__ == "__main__":
         "--tokenizer.eos_token_id", "{EOS_ID}", "--tokenizer.pad_token_id", "{EOS_ID}", "--dtype", "uint16",
         "--processes", processes, "--work_dir.output", out + "/work"])
 """
+# To be formatted with path, kind, size, threads, out (a .model file) and options.
+TRAIN_SENTENCEPIECE = """
+import sentencepiece
+sentencepiece.SentencePieceTrainer.train(input={path!r}, model_prefix={out!r}.removesuffix(".model"),
+    model_type={kind!r}, vocab_size={size}, num_threads={threads}, minloglevel=2, **{options!r})
+"""
+TRAIN_TOKENIZERS = """
+import os
+os.environ["RAYON_NUM_THREADS"] = "{threads}"
+from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, trainers
+tokenizer = Tokenizer(models.BPE(unk_token="<unk>"))
+tokenizer.normalizer = normalizers.NFKC()
+tokenizer.pre_tokenizer = pre_tokenizers.Metaspace()
+tokenizer.train([{path!r}], trainers.BpeTrainer(vocab_size={size}, special_tokens=["<unk>"], show_progress=False,
+                max_token_length=16))
+tokenizer.save({out!r})
+"""
+TRAIN_BYTEPIECE = """
+import re
+import bytepiece
+with open({path!r}, encoding="utf-8", newline="") as file:
+    documents = re.findall(r"(?:[^\\n]*\\n+){{1,100}}|[^\\n]+", file.read())
+trainer = bytepiece.Trainer(max_vocab_size={size})
+trainer.train(documents)
+trainer.save({out!r})
+"""
 
 
 @dataclass(frozen=True)
 class Peer:
-    """A library: what to install; the module to import, if it runs in this process; and what opens it."""
+    """A library: what to install; the module to import, if it runs in this process; what opens it; how it trains."""
 
     requirement: str
     module: str | None
     open: Callable[..., Any]
+    train: str = ""
 
 
 PEERS = {
-    "sentencepiece": Peer("sentencepiece==0.2.3", "sentencepiece", sentencepiece),
-    "tokenizers": Peer("tokenizers==0.23.3", "tokenizers", tokenizers),
+    "sentencepiece": Peer("sentencepiece==0.2.3", "sentencepiece", sentencepiece, TRAIN_SENTENCEPIECE),
+    "tokenizers": Peer("tokenizers==0.23.3", "tokenizers", tokenizers, TRAIN_TOKENIZERS),
     "gigatoken": Peer("gigatoken==0.10.0", "gigatoken", gigatoken),
-    "bytepiece": Peer("bytepiece==0.6.3", "bytepiece", bytepiece),
+    "bytepiece": Peer("bytepiece==0.6.3", "bytepiece", bytepiece, TRAIN_BYTEPIECE),
     "pyrwkv-tokenizer": Peer("pyrwkv-tokenizer==0.9.1", "pyrwkv_tokenizer", pyrwkv),
     "libsais": Peer("", None, libsais),
     "pydivsufsort": Peer("pydivsufsort", "pydivsufsort", lambda module: module.divsufsort),

@@ -5,23 +5,21 @@ Megatron-LM's tools/preprocess_data.py is left out: no package on PyPI contains 
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import statistics
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import cycle, islice
 from pathlib import Path
-from typing import Any
 
 import click
 import numpy as np
 from bench_peers import EOS, EOS_ID, PEERS, Ids, Pipeline, opened
 from bench_processes import command, manifest, run
 from bench_texts import documents, json_lines, mixed, write_frames
-from bench_timing import Bench, Report, benchmark, fail, gigabytes_option, less, ratio, speed, threads_option, verdict
+from bench_timing import Bench, Report, at_least, at_most, benchmark, fail, less, ratio, speed, volume
 
 WORLD = "rwkv-world"
 THREADS_TARGET, JSONL_TARGET, PIPELINES_TARGET = 1.8, 1.25, 10
@@ -30,7 +28,7 @@ DOC_CHARACTERS, DOC_BYTES = 3000, 4096
 
 
 @benchmark(
-    3, gigabytes_option(3), threads_option,
+    3, *volume(3),
     click.option("--files", type=click.IntRange(1), default=10_000, show_default=True, help="Number of small files."),
 )  # fmt: skip
 def reading(bench: Bench, gigabytes: float, threads: int, files: int) -> Report:
@@ -52,47 +50,34 @@ def reading(bench: Bench, gigabytes: float, threads: int, files: int) -> Report:
             "JSON lines": write_frames(folder / "u.jsonl.zst", lines, FRAME_BYTES),
             "JSON lines, escaped": write_frames(folder / "a.jsonl.zst", escaped, FRAME_BYTES),
         }
-        out, model = folder / "ids.u16", folder / "model"
+        out, model, outputs = folder / "ids.u16", folder / "model", set[str]()
         run([*command(), "convert", WORLD, str(model)])
 
-        def tokenize(path: Path, k: int) -> partial[Any]:
-            doc = [] if ".jsonl" in path.name else ["--doc", "line"]
-            argv = [*command(), "tokenize", "-m", str(model), "-o", str(out), *doc, "--threads", str(k), str(path)]
-            return partial(run, argv)
+        def tokenize(path: Path, k: int) -> partial[str]:
+            argv = [*command(), "tokenize", "-m", str(model), "-o", str(out), "--overwrite", "--threads", str(k)]
+            return partial(run, [*argv, *([] if ".jsonl" in path.name else ["--doc", "line"]), str(path)])
 
         functions = {f"{kind} {k}": tokenize(path, k) for kind, path in kinds.items() for k in (1, threads)}
-        clear, outputs = partial(_remove, out), set[str]()
         for function in functions.values():
-            clear()
             function()
-            outputs.add(_identity(out))
+            outputs.add(str([manifest(out)[name] for name in ("hash", "tokens", "documents")]))
         if len(outputs) != 1:
             raise fail("not all kinds of files give the same tokens")
-        for kind in ("text", "JSON"):
-            empty = folder / ("empty.txt.zst" if kind == "text" else "empty.jsonl.zst")
-            functions[kind] = tokenize(write_frames(empty, b"", FRAME_BYTES), 1)
-        seconds = bench.interleave(functions, dict.fromkeys(functions, clear))
+        for kind, name in (("text", "empty.txt.zst"), ("JSON", "empty.jsonl.zst")):
+            functions[kind] = tokenize(write_frames(folder / name, b"", FRAME_BYTES), 1)
+        seconds = bench.interleave(functions)
     report = bench.report(f"reading: {len(plain) / 1e9:.2f} GB of text, {len(docs) * n_times:,} documents")
     walls = {(kind, k): less(seconds[f"{kind} {k}"], seconds[kind[:4]]) for kind in kinds for k in (1, threads)}
     for (kind, k), wall in walls.items():
         faster, to_text = ratio(walls[kind, 1], wall), ratio(wall, walls["text, many frames", k])
-        target, text_target = THREADS_TARGET if k > 1 else None, JSONL_TARGET if kind == "JSON lines" else None
+        of_text = at_most(to_text, JSONL_TARGET if kind == "JSON lines" else None)
         report.add(
             what=kind, threads=k, s=statistics.median(wall), MBps=speed(len(plain), wall), to_one_thread=faster,
-            target=target, verdict=verdict(faster >= target) if target else None, to_text=to_text,
-            text_target=text_target, text_verdict=verdict(to_text <= text_target) if text_target else None,
+            **at_least(faster, THREADS_TARGET if k > 1 else None), to_text=to_text,
+            **{f"text_{name}": cell for name, cell in of_text.items()},
         )  # fmt: skip
     report.notes.append(f"start-up, subtracted: {statistics.median(seconds['text']):.3f} s; all outputs are the same")
     return report
-
-
-def _remove(out: Path) -> None:
-    for path in out.parent.glob(out.name + "*"):
-        path.unlink()
-
-
-def _identity(out: Path) -> str:
-    return json.dumps([manifest(out)[name] for name in ("hash", "tokens", "documents")])
 
 
 def _write_small(folder: Path, docs: list[str], n_files: int) -> Path:
@@ -104,11 +89,8 @@ def _write_small(folder: Path, docs: list[str], n_files: int) -> Path:
     return folder
 
 
-# ------------------------------------------------------------------------------------------------ pipelines ---
-
-
 @benchmark(
-    3, gigabytes_option(0.4), threads_option,
+    3, *volume(0.4),
     click.option("-m", "--model", type=click.Path(exists=True, path_type=Path), help="Our model; Llama 2 by default."),
     click.option("--peer-model", type=click.Path(exists=True, path_type=Path), help="The same as a tokenizer.json."),
     click.option("--peer-python", "peer_pythons", multiple=True, envvar="PYUNITOK_PEERS", metavar="NAME=PYTHON",
@@ -127,8 +109,7 @@ def pipelines(bench: Bench, gigabytes: float, threads: int, model: Path | None, 
     if not ours.exists() or not theirs.exists():
         raise click.ClickException(f"{ours} or {theirs} is missing; use --model and --peer-model")
     report = bench.report(f"pipelines: JSON lines in .zst, {threads} threads or processes, {ours.name}")
-    pythons = dict(given.split("=", 1) for given in peer_pythons)
-    peers = dict(_installed(pythons, report.notes))
+    peers = dict(_installed(dict(given.split("=", 1) for given in peer_pythons), report.notes))
     # dolma strips texts, and both make one token of the text of a special token.
     texts = (document.decode().strip() for document in documents(mixed(bench), DOC_BYTES))
     lines = list(json_lines(t for t in texts if t and not any(s in t for s in ("<unk>", "<s>", EOS))))
@@ -137,40 +118,36 @@ def pipelines(bench: Bench, gigabytes: float, threads: int, model: Path | None, 
         _write_dealt(folder / "start", lines[:1] * threads, threads)
         _write_dealt(folder / "part", lines[:: max(1, n_bytes // int(megabytes * 1e6))], threads)
         n_lines = max(threads, round(gigabytes * 1e9 / n_bytes * len(lines)))
-        _write_dealt(folder / "all", islice(cycle(lines), n_lines), threads)
+        _write_dealt(folder / "all", list(islice(cycle(lines), n_lines)), threads)
         tokenize = partial(_ours, ours, threads, folder / "ours.u16")
         expected = np.array(tokenize(folder / "part"))
-        functions: dict[str, Callable[[], object]] = {
-            "pyunitok, start": partial(tokenize, folder / "start"), "pyunitok": partial(tokenize, folder / "all"),
-        }  # fmt: skip
-        n_tokens = {"pyunitok": len(tokenize(folder / "all"))}
+        runs: dict[str, tuple[Callable[[Path], object], Path]] = {"pyunitok": (tokenize, folder / "all")}
+        n_tokens = {"pyunitok": len(tokenize(folder / "all"))} | dict.fromkeys(peers, len(expected))
         for name, (pipeline, python) in peers.items():
             there = partial(_theirs, pipeline, python, theirs, threads, folder / f"{name}_out")
             _compare(name, expected, there(folder / "part"))
-            functions[f"{name}, start"] = partial(there, folder / "start")
-            functions[name], n_tokens[name] = partial(there, folder / "part"), len(expected)
+            runs[name] = there, folder / "part"
+        functions = {name: partial(function, where) for name, (function, where) in runs.items()}
+        functions |= {f"{name}, start": partial(function, folder / "start") for name, (function, _) in runs.items()}
         seconds = bench.interleave(functions)
-    rates = {who: [n / max(s, 1e-3) for s in less(seconds[who], seconds[f"{who}, start"])]
-             for who, n in n_tokens.items()}  # fmt: skip
-    for who, n in n_tokens.items():
-        times = None if who == "pyunitok" else ratio(rates["pyunitok"], rates[who])
+    rates = {name: [n / max(s, 1e-3) for s in less(seconds[name], seconds[f"{name}, start"])]
+             for name, n in n_tokens.items()}  # fmt: skip
+    for name, n in n_tokens.items():
+        times = ratio(rates["pyunitok"], rates[name])
         report.add(
-            pipeline=who, start_s=statistics.median(seconds[f"{who}, start"]), s=statistics.median(seconds[who]),
-            Mtokens=n / 1e6, ktokens_per_s=statistics.median(rates[who]) / 1e3, ours_to_it=times,
-            target=times and PIPELINES_TARGET, verdict=times and verdict(times >= PIPELINES_TARGET),
+            pipeline=name, start_s=statistics.median(seconds[f"{name}, start"]), s=statistics.median(seconds[name]),
+            Mtokens=n / 1e6, ktokens_per_s=statistics.median(rates[name]) / 1e3, ours_to_it=times,
+            **at_least(times, PIPELINES_TARGET if name in peers else None),
         )  # fmt: skip
     if peers:
         report.notes.append(f"verified: the same {len(expected):,} ids as each peer, in any order")
     return report
 
 
-def _write_dealt(folder: Path, lines: Iterable[bytes], n_files: int) -> None:
-    """The lines, dealt to files of zstd frames of about FRAME_BYTES."""
+def _write_dealt(folder: Path, lines: list[bytes], n_files: int) -> None:
     folder.mkdir()
-    rest = iter(lines)
-    while some := list(islice(rest, n_files * FRAME_BYTES // DOC_BYTES)):
-        for k in range(n_files):
-            write_frames(folder / f"{k}.jsonl.zst", b"".join(some[k::n_files]), ONE_FRAME)
+    for k in range(n_files):
+        write_frames(folder / f"{k}.jsonl.zst", b"".join(lines[k::n_files]), FRAME_BYTES)
 
 
 def _ours(model: Path, threads: int, out: Path, folder: Path) -> Ids:
@@ -180,7 +157,7 @@ def _ours(model: Path, threads: int, out: Path, folder: Path) -> Ids:
 
 
 def _theirs(peer: Pipeline, python: str, model: Path, processes: int, out: Path, folder: Path) -> list[Ids]:
-    """The ids of each file. Earlier output is removed first: dolma skips what is done."""
+    """The ids of each file. Earlier output is removed first, because dolma skips files that exist."""
     shutil.rmtree(out, ignore_errors=True)
     out.mkdir()
     script = out.with_name(f"run_{out.name}.py")  # not the name of a module that it imports
@@ -203,7 +180,7 @@ def _compare(peer: str, ours: Ids, theirs: list[Ids]) -> None:
 
 
 def _installed(pythons: dict[str, str], notes: list[str]) -> Iterator[tuple[str, tuple[Pipeline, str]]]:
-    """The pipelines that a Python can run, with notes on versions and on what is left out."""
+    """The pipelines that a Python can run, with notes on their versions and on those left out."""
     if unknown := pythons.keys() - PEERS.keys():
         raise click.BadParameter(f"{', '.join(unknown)}: no such peer", param_hint="--peer-python")
     for name in ("datatrove", "dolma"):

@@ -11,14 +11,15 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from bench_encode import Model, Work, add_notes, chosen, docs_options, models_option, opened, per_byte, works
+from bench_encode import Model, Work, add_notes, chosen, decoded, docs_options, models_option, opened, per_byte, works
 from bench_peers import Encoder
 from bench_texts import SAMPLE
-from bench_timing import Bench, Report, at_least, benchmark, fail, one_core, ratio, speed
+from bench_timing import Bench, Report, at_least, benchmark, fail, pin_to_one_core, ratio, speed
 
 from pyunitok import Tokenizer
 
 SEED = 1
+UNKNOWN = b"<\xff>"  # not valid UTF-8, so no text contains it
 MODELS = (
     Model("t5", "spm/t5_base.model", {"sentencepiece": dict.fromkeys(("en_web", "en_prose", "code"), 15)}),
     Model("llmjp", "spm/llmjp_llm-jp-tokenizer-100k.ver3.1.model",
@@ -29,35 +30,28 @@ MODELS = (
 )  # fmt: skip
 
 
-def surfaces(tokenizer: Tokenizer) -> list[bytes | None]:
-    """The bytes of normalized text that each id stands for; None for the unknown id, which stands for any."""
-    ret: list[bytes | None] = []
+def surfaces(tokenizer: Tokenizer) -> list[bytes]:
+    """The bytes of normalized text that each id stands for; UNKNOWN for the unknown id, which stands for any."""
+    model, ret = tokenizer.codec.model, list[bytes]()
     for id_ in range(tokenizer.vocab_size):
-        piece = tokenizer.codec.model.piece(id_)
-        ret.append(bytes.fromhex(piece[3:5].decode()) if piece and tokenizer.codec.model.is_byte(id_) else piece)
+        piece = model.piece(id_) or b""
+        ret.append(bytes.fromhex(piece[3:5].decode()) if model.is_byte(id_) else piece)
     if tokenizer.unk_id is not None:
-        ret[tokenizer.unk_id] = None
+        ret[tokenizer.unk_id] = UNKNOWN
     return ret
 
 
-def is_cut_of(text: bytes, ids: Iterable[int], by_id: Sequence[bytes | None]) -> bool:
+def is_cut_of(text: bytes, ids: Iterable[int], by_id: Sequence[bytes]) -> bool:
     """Whether the pieces, joined, are the text; an unknown id is one byte or more."""
-    runs: list[list[bytes]] = [[]]  # of known pieces, separated by unknown ids
-    for id_ in ids:
-        surface = by_id[id_]
-        if surface is None:
-            runs.append([])
-        else:
-            runs[-1].append(surface)
-    first, *others = (b"".join(run) for run in runs)
+    first, *others = b"".join(by_id[id_] for id_ in ids).split(UNKNOWN)
     if not others:
         return text == first
     end = len(first)
-    for run in others[:-1]:
-        at = text.find(run, end + 1)
+    for known in others[:-1]:
+        at = text.find(known, end + 1)
         if at < 0:
             return False
-        end = at + len(run)
+        end = at + len(known)
     return text.startswith(first) and text.endswith(others[-1]) and len(text) - len(others[-1]) > end
 
 
@@ -69,7 +63,8 @@ def _check_cuts(work: Work, docs: Iterable[bytes], ids: Iterable[Any], step: int
 
 
 def measure(bench: Bench, work: Work, name: str, peer: Encoder, alpha: float, report: Report) -> None:
-    tokenizer, texts = work.tokenizer, work.for_peer(peer)
+    tokenizer, docs = work.tokenizer, work.timed[:: work.share]
+    texts = decoded(docs)
 
     def samples() -> list[Any]:
         return [tokenizer.sample(doc, alpha=alpha, seed=SEED, document=k) for k, doc in enumerate(work.timed)]
@@ -78,37 +73,37 @@ def measure(bench: Bench, work: Work, name: str, peer: Encoder, alpha: float, re
         raise fail(f"{name} does not sample")
     ours, theirs = samples(), list(peer.sample(texts, alpha))
     _check_cuts(work, work.timed, ours, 1, "ours")
-    _check_cuts(work, work.timed[:: work.share], theirs, work.share, name)
+    _check_cuts(work, docs, theirs, work.share, name)
     n_ours, n_theirs = (sum(map(len, rows)) for rows in (ours[:: work.share], theirs))
     del ours, theirs
     seconds = bench.interleave({"ours": samples, "peer": partial(peer.sample, texts, alpha)})
-    ours_per, theirs_per = per_byte(seconds["ours"], work.timed), per_byte(seconds["peer"], texts)
+    ours_per, theirs_per = per_byte(seconds["ours"], work.timed), per_byte(seconds["peer"], docs)
     times, target = ratio(theirs_per, ours_per), work.model.peers[name].get(work.corpus) or None
     report.add(
         model=work.model.name, corpus=work.corpus, method=tokenizer.codec.model.kind.sampling[0], alpha=alpha,
-        sample_MBps=speed(1, ours_per), peer=name, peer_MBps=speed(1, theirs_per), x=times, target=target,
-        verdict=at_least(times, target), ids_of_peers=n_ours / n_theirs,
+        sample_MBps=speed(1, ours_per), peer=name, peer_MBps=speed(1, theirs_per), x=times, **at_least(times, target),
+        ids_of_peers=n_ours / n_theirs,
     )  # fmt: skip
 
 
 @benchmark(5, models_option, *docs_options)
-def sample(bench: Bench, models: tuple[str, ...], doc_bytes: int, megabytes: float | None, share: int) -> Report:
+def sample(bench: Bench, models: tuple[str, ...], **docs: Any) -> Report:
     """Sample over all paths, and BPE dropout, beside sentencepiece and bytepiece, one call per document.
 
     `ids of peers` compares the number of ids: the same distribution gives 1.
     """
-    report, n_documents = bench.report(f"sample: documents of {doc_bytes:,} bytes, one core"), 0
-    with one_core():
-        for model in chosen(bench, models, MODELS):
-            if (both := opened(model, report)) is None:
-                continue
-            tokenizer, peers = both
-            [(name, peer)] = peers.items()
-            for work in works(bench, model, tokenizer, model.peers[name] or [SAMPLE], doc_bytes, megabytes, share):
-                work.check(name, peer, [tokenizer.encode_batch(work.timed, threads=1)])
-                for alpha in (0.1,) if model.kind in ("bpe", "file") else (0.1, 1.0):
-                    measure(bench, work, name, peer, alpha, report)
-                n_documents += len(work.timed)
+    report, n_documents = bench.report(f"sample: documents of {docs['doc_bytes']:,} bytes, one core"), 0
+    pin_to_one_core()
+    for model in chosen(bench, models, MODELS):
+        if (both := opened(model, report)) is None:
+            continue
+        tokenizer, peers = both
+        [(name, peer)] = peers.items()
+        for work in works(bench, model, tokenizer, model.peers[name] or [SAMPLE], **docs):
+            work.check(name, peer, [tokenizer.encode_batch(work.timed, threads=1)])
+            for alpha in (0.1,) if model.kind in ("bpe", "file") else (0.1, 1.0):
+                measure(bench, work, name, peer, alpha, report)
+            n_documents += len(work.timed)
     report.notes.insert(0, f"ids of encode: {n_documents:,} documents, 0 different from the peers'; samples are cuts")
-    add_notes(report, share)
+    add_notes(report, docs["share"])
     return report

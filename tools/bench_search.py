@@ -6,9 +6,7 @@ import os
 import random
 import re
 import shutil
-import statistics
 import subprocess
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,11 +14,10 @@ from typing import Any
 
 import click
 import numpy as np
-import zstandard
 from bench_peers import available
 from bench_processes import command, environment, run
-from bench_texts import documents, english, mixed
-from bench_timing import Bench, Report, benchmark, cpu_seconds, fail, one_core, ratio, verdict
+from bench_texts import documents, english, mixed, random_slices, write_zst
+from bench_timing import Bench, Report, benchmark, fail, pin_to_one_core, ratio, verdict
 
 from pyunitok import Packed, Tokenizer, open_index
 from pyunitok._c import search as c_search
@@ -36,7 +33,7 @@ EXACT_BYTES, N_EXACT, N_LATENCY, N_PEER, N_PAGE = 20_000_000, 10_000, 6000, 2000
 N_REGEX = 20  # queries of each model that a regular expression counts too; each takes a second
 PEER_TOKENS = 8_000_000
 MAX_WORK = 1 << 50
-MEDIAN_TARGET_US, P99_TARGET_US, PAGE_TARGET_US = 100, 3000, 150_000
+MEDIAN_TARGET, P99_TARGET, PAGE_TARGET = 100e-6, 3e-3, 150e-3
 UNKNOWN_SURFACE = " \u2047 ".encode()
 
 
@@ -49,13 +46,11 @@ class TokenCorpus:
         self.eod = next(int(end) for end in ends if end is not None)
         self.encoded = tokenizer.encode_batch(docs, threads=2)
         with_eod = [np.append(ids, self.eod).astype(np.uint16) for ids in self.encoded]
-        rng, parts, total = np.random.default_rng(1), list[Any](), 0
-        while not parts or total < n_tokens:
-            for k in rng.permutation(len(docs)).tolist() if n_tokens else range(len(docs)):
-                parts.append(with_eod[k])
-                total += len(with_eod[k])
-                if n_tokens and total >= n_tokens:
-                    break
+        rng, parts = np.random.default_rng(1), list(with_eod)
+        while sum(map(len, parts)) < n_tokens:
+            parts += [with_eod[k] for k in rng.permutation(len(docs))]
+        if n_tokens:
+            parts = parts[: int(np.searchsorted(np.cumsum([*map(len, parts)]), n_tokens)) + 1]
         self.ids, rank = np.concatenate(parts), byte_rank(tokenizer)
         sa = suffix_array(self.ids, rank=rank)
         self.shard = IndexShard.from_arrays(self.ids, sa, rank=rank, ends=np.cumsum([len(part) for part in parts]))
@@ -75,14 +70,25 @@ class TokenCorpus:
         return self.c.count_one(self.tables.c, text, MAX_WORK)[0]
 
 
-def add(report: Report, what: str, n_tokens: int, seconds: list[float], ok: bool | None, times: float | None = None,
-        wrong: int | None = None) -> None:  # fmt: skip
+def add(report: Report, what: str, n_tokens: int, seconds: list[float], ok: bool | None, times: float | None = None
+        ) -> None:  # fmt: skip
     """A row with the latency of queries in µs."""
+    us = np.array(seconds) * 1e6
     report.add(
-        what=what, tokens=n_tokens, queries=len(seconds), wrong=wrong, median_us=statistics.median(seconds) * 1e6,
-        p99_us=float(np.percentile(seconds, 99)) * 1e6, max_us=max(seconds) * 1e6, x_infini_gram=times,
+        what=what, tokens=n_tokens, queries=len(us), median_us=float(np.median(us)),
+        p99_us=float(np.percentile(us, 99)), max_us=float(us.max()), x_infini_gram=times,
         verdict=None if ok is None else verdict(ok),
     )  # fmt: skip
+
+
+def timed(bench: Bench, function: Callable[[bytes], int], queries: list[bytes]) -> tuple[list[float], list[int]]:
+    """The seconds of each call, and the results."""
+    seconds, results = [], []
+    for query in queries:
+        started = bench.now()
+        results.append(function(query))
+        seconds.append(bench.now() - started)
+    return seconds, results
 
 
 def overlapping(text: bytes, query: bytes) -> int:
@@ -95,27 +101,25 @@ def overlapping(text: bytes, query: bytes) -> int:
     return n
 
 
-def check_exact(report: Report, name: str, tokenizer: Tokenizer, text: bytes) -> None:
+def check_exact(bench: Bench, report: Report, name: str, tokenizer: Tokenizer, text: bytes) -> None:
     """Count random substrings of 1 to 64 bytes in the index and in the decoded text."""
     corpus = TokenCorpus(tokenizer, documents(text))
     decoded = [part.tobytes() for part in tokenizer.decode_bytes_batch(corpus.encoded)]
     if tokenizer.unk_id is not None:
         decoded = [part.replace(UNKNOWN_SURFACE, b"\xff") for part in decoded]
-    whole, rng, seconds = b"\xff".join(decoded), random.Random(7), list[float]()
-    for k in range(N_EXACT):
-        query = b"\xff"
-        while b"\xff" in query:
-            at = rng.randrange(len(whole) - 64)
-            query = whole[at : at + rng.randrange(1, 65)]
-        started = time.perf_counter()
-        found = corpus.count(query)
-        seconds.append(time.perf_counter() - started)
+    whole, rng, queries = b"\xff".join(decoded), random.Random(7), list[bytes]()
+    while len(queries) < N_EXACT:
+        at = rng.randrange(len(whole) - 64)
+        query = whole[at : at + rng.randrange(1, 65)]
+        queries += [query] if b"\xff" not in query else []
+    seconds, counts = timed(bench, corpus.count, queries)
+    for k, (query, found) in enumerate(zip(queries, counts, strict=True)):
         expected = overlapping(whole, query)
         if k < N_REGEX and len(re.findall(b"(?=" + re.escape(query) + b")", whole)) != expected:
             raise fail("the regular expression and the plain count differ")
         if found != expected:
             raise fail(f"{name}: {query!r} is counted {found} times and occurs {expected} times")
-    add(report, f"exact: {name}", len(corpus.ids), seconds, True, wrong=0)
+    add(report, f"exact, 0 wrong: {name}", len(corpus.ids), seconds, True)
 
 
 def phrases(text: str, n: int, seed: int = 3) -> list[str]:
@@ -131,18 +135,12 @@ def phrases(text: str, n: int, seed: int = 3) -> list[str]:
 
 def measure_latency(bench: Bench, report: Report, corpus: TokenCorpus, texts: list[bytes]) -> None:
     """One call after another, Python included, in warm memory."""
-    now = cpu_seconds if bench.clock == "cpu" else time.perf_counter
     for what, has_left in (("with --left", True), ("without --left", False)):
         corpus.open(has_left=has_left)
-        for text in texts:
-            corpus.count(text)
-        seconds = []
-        for text in texts:
-            started = now()
-            corpus.count(text)
-            seconds.append(now() - started)
-        us = statistics.median(seconds) * 1e6, float(np.percentile(seconds, 99)) * 1e6
-        add(report, f"count {what}", len(corpus.ids), seconds, us[0] <= MEDIAN_TARGET_US and us[1] <= P99_TARGET_US)
+        timed(bench, corpus.count, texts)
+        seconds, _ = timed(bench, corpus.count, texts)
+        ok = np.median(seconds) <= MEDIAN_TARGET and np.percentile(seconds, 99) <= P99_TARGET
+        add(report, f"count {what}", len(corpus.ids), seconds, bool(ok))
 
 
 def measure_peer(bench: Bench, report: Report, corpus: TokenCorpus) -> None:
@@ -177,7 +175,7 @@ def measure_peer(bench: Bench, report: Report, corpus: TokenCorpus) -> None:
             for what, key, target in (("count_tokens", "ours", 1.0), ("count_tokens_batch", "batch", 5.0),
                                       ("infini-gram count", "theirs", None)):  # fmt: skip
                 times, each = ratio(seconds["theirs"], seconds[key]), [s / N_PEER for s in seconds[key]]
-                add(report, what, len(corpus.ids), each, None if target is None else times >= target, times, 0)
+                add(report, what, len(corpus.ids), each, None if target is None else times >= target, times)
 
 
 # ------------------------------------------------------------------------------------------------- the page ---
@@ -185,42 +183,28 @@ def measure_peer(bench: Bench, report: Report, corpus: TokenCorpus) -> None:
 SHARD_TOKENS = "64M"
 FREQUENT = ["the", "e", " ", "a", " the ", "of the", "in", "的"]
 ABSENT = ["qwxzvkj", "the the of of", "zzzzzzzzzz", "日本語xyz", "th e", "An absent phrase of six words"]
-FLAGS = [
-    "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
-    "--disable-background-networking", "--disable-component-update", "--disable-sync",
-]  # fmt: skip
+FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--disable-background-networking", "--disable-sync"]
 
-# Milliseconds from the key to the first frame that shows the count.
-_WATCH = """() => {
-  const count = document.getElementById("count");
-  window.asked = 0;
-  window.took = null;
-  document.addEventListener("keydown", (event) => {
-    if (event.key === "Enter") { window.asked = performance.now(); window.took = null; }
-  }, true);
-  new MutationObserver(() => {
-    if (!/occurrence/.test(count.textContent) || window.took !== null) return;
-    requestAnimationFrame(() => { if (window.took === null) window.took = performance.now() - window.asked; });
+# Types a text and presses Enter; gives the milliseconds until the first frame that shows the count.
+_ENTER = """(text) => new Promise((resolve) => {
+  const box = document.getElementById("q"), count = document.getElementById("count");
+  box.value = text;
+  const asked = performance.now();
+  new MutationObserver((_, observer) => {
+    if (!/occurrence/.test(count.textContent)) return;
+    observer.disconnect();
+    requestAnimationFrame(() => resolve(performance.now() - asked));
   }).observe(count, { childList: true, characterData: true, subtree: true });
-}"""
-_TOOK = """() => new Promise((resolve) => {
-  const poll = () => window.took === null ? setTimeout(poll, 5) : resolve(window.took);
-  poll();
+  box.dispatchEvent(new KeyboardEvent("keydown", { key: "Enter", bubbles: true, cancelable: true }));
 })"""
 
 
 def build(text: bytes, n_bytes: int, folder: Path) -> Path:
-    """Index n_bytes of the text, repeated, with its parts in another order each time; a line is a document."""
-    parts, rng = documents(text), random.Random(1)
-    with (folder / "text.txt.zst").open("wb") as file, zstandard.ZstdCompressor(1).stream_writer(file) as writer:
-        while n_bytes > 0:
-            rng.shuffle(parts)
-            for part in parts:
-                writer.write(part[: max(0, n_bytes)])
-                n_bytes -= len(part)
+    """Index n_bytes of the text, with its parts drawn at random; a line is a document."""
+    write_zst(folder / "text.txt.zst", random_slices(documents(text), n_bytes))
     run([*command(), "tokenize", str(folder / "text.txt.zst"), "-o", str(folder / "ids.u16"), "--doc", "\\n"])
     run([*command(), "index", str(folder / "ids.u16"), "-o", str(folder / "idx"), "--shard-tokens", SHARD_TOKENS])
-    for path in (path for path in [*folder.iterdir(), *(folder / "idx").iterdir()] if path.is_file()):
+    for path in filter(Path.is_file, folder.rglob("*")):
         with path.open("rb") as written:  # drop the file from memory
             os.fsync(written.fileno())
             os.posix_fadvise(written.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
@@ -264,13 +248,9 @@ def measure_page(report: Report, folder: Path, texts: list[str], n: int) -> None
         browser = driver.chromium.launch(executable_path=shutil.which("chromium"), args=FLAGS)
         page = browser.new_page(viewport={"width": 1280, "height": 800})
         page.goto(address)
-        page.evaluate(_WATCH)
         for turn in range(n + 1):
             for text in texts:
-                page.fill("#q", text)
-                page.evaluate("() => { window.took = null; }")
-                page.press("#q", "Enter")
-                seconds["warm" if turn else "cold"].append(page.evaluate(_TOOK) / 1e3)
+                seconds["warm" if turn else "cold"].append(page.evaluate(_ENTER, text) / 1e3)
                 shown[text] = page.inner_text("#count b")
                 page.wait_for_selector("#view:not(.loading)")  # so that the next query finds the server idle
         browser.close()
@@ -280,7 +260,7 @@ def measure_page(report: Report, folder: Path, texts: list[str], n: int) -> None
         if "at least" in found or int(re.sub(r"\D", "", found)) != expected:
             raise fail(f"{text!r}: the page shows {found}, not {expected}")
     for what, taken in seconds.items():
-        add(report, f"page, {what}: Enter to the count", index.n_tokens, taken, max(taken) * 1e6 <= PAGE_TARGET_US)
+        add(report, f"page, {what}: Enter to the count", index.n_tokens, taken, max(taken) <= PAGE_TARGET)
 
 
 @benchmark(
@@ -302,18 +282,18 @@ def search(bench: Bench, parts: tuple[str, ...], tokens: float, megabytes: int) 
         for model in MODELS:
             path = str(bench.models / model) if "/" in model else model
             if "/" not in model or Path(path).exists():
-                check_exact(report, model, Tokenizer.from_file(path), documents(text, EXACT_BYTES)[0])
-    with one_core():
-        if "latency" in chosen or "peer" in chosen:
-            tokenizer, texts = Tokenizer.from_file("rwkv-world"), phrases(english(bench), N_LATENCY)
-        if "latency" in chosen:
-            corpus = TokenCorpus(tokenizer, documents(text), int(tokens * 1e6))
-            measure_latency(bench, report, corpus, [phrase.encode() for phrase in texts])
-        if "peer" in chosen:
-            measure_peer(bench, report, TokenCorpus(tokenizer, documents(text), PEER_TOKENS))
+                check_exact(bench, report, model, Tokenizer.from_file(path), documents(text, EXACT_BYTES)[0])
     if "page" in chosen and shutil.which("chromium"):
         with bench.folder(3.5e6 * megabytes) as folder:
             queries = page_queries(phrases(english(bench), N_PAGE), text.decode("utf-8", "ignore"))
             measure_page(report, build(text, megabytes * 1_000_000, folder), queries, bench.n)
+    pin_to_one_core()
+    if "latency" in chosen or "peer" in chosen:
+        tokenizer, texts = Tokenizer.from_file("rwkv-world"), phrases(english(bench), N_LATENCY)
+    if "latency" in chosen:
+        corpus = TokenCorpus(tokenizer, documents(text), int(tokens * 1e6))
+        measure_latency(bench, report, corpus, [phrase.encode() for phrase in texts])
+    if "peer" in chosen:
+        measure_peer(bench, report, TokenCorpus(tokenizer, documents(text), PEER_TOKENS))
     report.notes.append("verified: counts are those of the decoded text, of infini-gram, and of open_index (page)")
     return report

@@ -10,8 +10,8 @@ import click
 import numpy as np
 from bench_peers import Ids, available, infini_gram_indexing, module_of
 from bench_processes import Usage, command, run, usage
-from bench_texts import mixed, write_zst
-from bench_timing import Bench, Report, at_least, benchmark, fail, one_core, ratio, verdict
+from bench_texts import mixed, repeated, write_zst
+from bench_timing import Bench, Report, at_least, benchmark, fail, pin_to_one_core, ratio, verdict
 
 import pyunitok
 from pyunitok.index.shard import open_shards
@@ -71,10 +71,9 @@ def hard_inputs(text: Ids) -> dict[str, Callable[[], Ids]]:
     }
 
 
-def add(report: Report, what: str, n: int, seconds: list[float], times: float | None, target: float | None) -> None:
-    ok = None if times is None else at_least(times, target)
+def add(report: Report, what: str, n: int, seconds: list[float], times: float = 0, target: float | None = None) -> None:
     speed = n / min(seconds) / 1e6
-    report.add(what=what, M_tokens=n / 1e6, Mtokens_s=speed, ratio=times, target=target, verdict=ok)
+    report.add(what=what, M_tokens=n / 1e6, Mtokens_s=speed, ratio=times or None, **at_least(times, target))
 
 
 def sort_part(bench: Bench, report: Report, text: Ids, library: Path | None) -> None:
@@ -89,7 +88,7 @@ def sort_part(bench: Bench, report: Report, text: Ids, library: Path | None) -> 
         times = ratio(seconds[name], seconds["ours"])
         add(report, f"sort, against {name}", len(text), seconds["ours"], times, TARGETS[name])
     if not peers:
-        add(report, "sort", len(text), bench.interleave({"ours": partial(suffix_array, text)})["ours"], None, None)
+        add(report, "sort", len(text), bench.interleave({"ours": partial(suffix_array, text)})["ours"])
 
 
 def against_text(bench: Bench, report: Report, text: Ids, others: dict[str, Callable[[], Ids]], target: float) -> None:
@@ -99,44 +98,45 @@ def against_text(bench: Bench, report: Report, text: Ids, others: dict[str, Call
         if not check_suffix_array(other, suffix_array(other)):
             raise fail(f"{name}: not a suffix array")
         seconds = bench.interleave({"text": partial(suffix_array, text), "other": partial(suffix_array, other)})
-        times = ratio([s / len(text) for s in seconds["text"]], [s / len(other) for s in seconds["other"]])
+        times = ratio(seconds["text"], seconds["other"]) * len(other) / len(text)
         add(report, name, len(other), seconds["other"], times, target)
 
 
 def index_part(bench: Bench, report: Report, n: int, folder: Path) -> None:
     """Peak memory, threads, and infini-gram's own indexing, for a token file of about n tokens."""
-    text, tokens = mixed(bench, 1 << 16), folder / "ids.u16"
-    write_zst(folder / "text.txt.zst", text, int(n * len(text) / len(encoded(text))), window_log=23)
+    text, tokens, index = mixed(bench, 1 << 16), folder / "ids.u16", folder / "idx"
+    write_zst(folder / "text.txt.zst", repeated(text, int(n * len(text) / len(encoded(text)))), window_log=23)
     run([*command(), "tokenize", str(folder / "text.txt.zst"), "-o", str(tokens), "--doc", "\\n"])
     n_tokens = len(pyunitok.open(tokens).ids)
-    argv = [*command(), "index", str(tokens), "-o", str(folder / "idx"), "--overwrite"]
+    argv = [*command(), "index", str(tokens), "-o", str(index), "--overwrite"]
     argv += ["--shard-tokens", str(-(-n_tokens // N_SHARDS) + 50_000), "--threads"]
-    used: dict[str, list[Usage]] = {"1": [], "2": [], "infini-gram": []}
+    runs = {threads: [[*argv, threads]] * bench.n for threads in "12"}
+    try:
+        module_of("infini-gram")
+        engines = [folder / f"engine{turn}" for turn in range(bench.n)]
+        runs["infini-gram"] = [infini_gram_indexing(engine, tokens) for engine in engines]
+    except click.ClickException as absent:
+        report.notes.append(f"left out: {absent.message}")
+    used: dict[str, list[Usage]] = {name: [] for name in runs}
     for turn in range(bench.n):
-        for threads in "12":
-            used[threads].append(usage([*argv, threads]))
-            if turn == 0 and verify_index(open_shards(folder / "idx")):
-                raise fail(f"the index of {threads} threads is damaged")
-        try:
-            module_of("infini-gram")
-        except click.ClickException as absent:
-            report.notes[len(report.rows) :] = [f"left out: {absent.message}"]
-        else:
-            used["infini-gram"].append(usage(infini_gram_indexing(folder / f"engine{turn}", tokens)))
-    seconds = {name: [one.cpu_seconds if bench.clock == "cpu" else one.seconds for one in runs]
-               for name, runs in used.items()}  # fmt: skip
-    peaks = {name: min(one.peak_bytes for one in runs) for name, runs in used.items() if runs}
-    add(report, f"index, {N_SHARDS} shards, 1 thread", n_tokens, seconds["1"], None, None)
+        for name, commands in runs.items():
+            used[name].append(usage(commands[turn]))
+            if turn == 0 and verify_index(open_shards(index)):
+                raise fail(f"the index of {name} threads is damaged")
+    seconds = {name: [one.cpu_seconds if bench.clock == "cpu" else one.seconds for one in ran]
+               for name, ran in used.items()}  # fmt: skip
+    peaks = {name: min(one.peak_bytes for one in ran) for name, ran in used.items()}
+    add(report, f"index, {N_SHARDS} shards, 1 thread", n_tokens, seconds["1"])
     if bench.clock == "wall":  # threads save no processor time
         add(report, "… 2 threads against 1", n_tokens, seconds["2"], ratio(seconds["1"], seconds["2"]), THREADS_TARGET)
-    largest = max(map(len, open_shards(folder / "idx").shards))
+    largest = max(map(len, open_shards(index).shards))
     for threads in "12":
         allowed = FIXED_BYTES + BYTES_TARGET * largest * int(threads)
         report.notes.append(
             f"peak with {threads} threads: {peaks[threads] / 1e6:,.0f} MB for {threads} x {largest:,} tokens, "
             f"{allowed / 1e6:,.0f} MB allowed: {verdict(peaks[threads] <= allowed)}"
         )
-    if used["infini-gram"]:
+    if "infini-gram" in used:
         times, share = ratio(seconds["infini-gram"], seconds["1"]), peaks["1"] / peaks["infini-gram"]
         add(report, "… against infini-gram's indexing", n_tokens, seconds["1"], times, ENGINE_TARGET)
         report.notes.append(f"peak memory: {share:.2f} of infini-gram's: {verdict(share <= ENGINE_MEMORY_TARGET)}")
@@ -157,16 +157,16 @@ def suffix(bench: Bench, part: tuple[str, ...], tokens: float, sizes: str, libsa
     report, wanted, n_tokens = bench.report("suffix: mixed text, RWKV World"), part or PARTS, int(tokens * 1e6)
     mixture = mixed(bench, 1 << 16)
     text = tokens_of(mixture, n_tokens)
-    with one_core():
-        if "sort" in wanted:
-            sort_part(bench, report, text, libsais)
-        if "size" in wanted:
-            small, large = (int(float(size) * 1e6) for size in sizes.split(","))
-            longer = {f"{large / 1e6:,.0f} M tokens against {small / 1e6:,.0f} M": lambda: tokens_of(mixture, large)}
-            against_text(bench, report, tokens_of(mixture, small), longer, SIZE_TARGET)
-        if "inputs" in wanted:
-            against_text(bench, report, text, hard_inputs(text), INPUT_TARGET)
     if "index" in wanted:
         with bench.folder(30.0 * n_tokens * bench.n) as folder:
             index_part(bench, report, n_tokens, folder)
+    pin_to_one_core()
+    if "sort" in wanted:
+        sort_part(bench, report, text, libsais)
+    if "size" in wanted:
+        small, large = (int(float(size) * 1e6) for size in sizes.split(","))
+        longer = {f"{large / 1e6:,.0f} M tokens against {small / 1e6:,.0f} M": lambda: tokens_of(mixture, large)}
+        against_text(bench, report, tokens_of(mixture, small), longer, SIZE_TARGET)
+    if "inputs" in wanted:
+        against_text(bench, report, text, hard_inputs(text), INPUT_TARGET)
     return report

@@ -1,4 +1,4 @@
-"""The texts that benchmarks measure: real corpora, the sample in tests/data, all of them mixed, and generated ones."""
+"""The texts that benchmarks measure: corpora, the sample in tests/data, all of them mixed, and files made of them."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import json
 import random
 import string
 from collections.abc import Iterable, Iterator
-from itertools import count, cycle
+from itertools import chain, count, repeat
 from pathlib import Path
 
 import click
@@ -14,7 +14,6 @@ import zstandard
 from bench_timing import ROOT, Bench
 
 SAMPLE = "sample"  # always available
-N_FILES = 4
 VOWELS = "aeiou"
 CONSONANTS = "".join(sorted(set(string.ascii_lowercase) - set(VOWELS)))
 
@@ -40,25 +39,6 @@ def read(bench: Bench, name: str) -> bytes:
     return data
 
 
-def mixed(bench: Bench, slice_bytes: int = 1 << 20, defaults: Iterable[str] | None = None) -> bytes:
-    """All corpora in one text: a slice of each in turn until all are used up."""
-    slices = [iter(documents(read(bench, name), slice_bytes)) for name in names(bench, defaults)]
-    parts: list[bytes] = []
-    while slices:
-        for corpus in list(slices):
-            part = next(corpus, None)
-            if part is None:
-                slices.remove(corpus)
-            else:
-                parts.append(part)
-    return b"".join(parts)
-
-
-def english(bench: Bench) -> str:
-    found = [name for name in names(bench) if name.startswith("en_") or name == SAMPLE]
-    return b"".join(read(bench, name) for name in found).decode("utf-8", "ignore")
-
-
 def documents(text: bytes, n_bytes: int = 1 << 14) -> list[bytes]:
     """The text in parts of n_bytes, or a little less to keep characters intact."""
     parts, begin = [], 0
@@ -71,26 +51,58 @@ def documents(text: bytes, n_bytes: int = 1 << 14) -> list[bytes]:
     return parts
 
 
-def write_zst(path: Path, text: bytes, n_bytes: int, *, window_log: int = 0) -> Path:
-    """Write n_bytes of `text`, repeated, as one zstd frame of level 3 without a content size."""
-    parameters = zstandard.ZstdCompressionParameters.from_level(3, window_log=window_log)
-    compressor = zstandard.ZstdCompressor(compression_params=parameters)
-    with path.open("wb") as file, compressor.stream_writer(file) as writer:
-        for part in cycle(documents(text, 1 << 20)):
-            writer.write(part[:n_bytes])
-            n_bytes -= len(part)
+def slices_in_turn(bench: Bench, n_bytes: int, defaults: Iterable[str] | None = None) -> Iterator[bytes]:
+    """A slice of each corpus in turn until all are used up."""
+    corpora = [iter(documents(read(bench, name), n_bytes)) for name in names(bench, defaults)]
+    while corpora:
+        for corpus in list(corpora):
+            if part := next(corpus, b""):
+                yield part
+            else:
+                corpora.remove(corpus)
+
+
+def mixed(bench: Bench, slice_bytes: int = 1 << 20, defaults: Iterable[str] | None = None) -> bytes:
+    """All corpora in one text."""
+    return b"".join(slices_in_turn(bench, slice_bytes, defaults))
+
+
+def english(bench: Bench) -> str:
+    found = [name for name in names(bench) if name.startswith("en_") or name == SAMPLE]
+    return b"".join(read(bench, name) for name in found).decode("utf-8", "ignore")
+
+
+def limited(parts: Iterable[bytes], n_bytes: int) -> Iterator[bytes]:
+    """The parts up to n_bytes; a character at the end may be cut."""
+    for part in parts:
+        yield part[:n_bytes]
+        n_bytes -= len(part)
+        if n_bytes <= 0:
+            return
+
+
+def repeated(text: bytes, n_bytes: int) -> Iterator[bytes]:
+    return limited(chain.from_iterable(repeat(documents(text, 1 << 20))), n_bytes)
+
+
+def random_slices(slices: list[bytes], n_bytes: int) -> Iterator[bytes]:
+    """n_bytes of slices drawn at random, with a number before each; the same for the same arguments."""
+    draw = random.Random(1)
+    return limited((b"\n%d " % k + draw.choice(slices) for k in count()), n_bytes)
+
+
+def growing(bench: Bench, n_bytes: int, doc_bytes: int = 8000) -> Iterator[bytes]:
+    """JSON lines of all corpora, repeated, each time with other vowels and consonants, for new words."""
+    docs = list(slices_in_turn(bench, doc_bytes))
+    for seed in count():
+        rng = random.Random(seed)
+        swapped = "".join("".join(rng.sample(letters, len(letters))) for letters in (VOWELS, CONSONANTS))
+        table = bytes.maketrans((VOWELS + CONSONANTS).encode(), swapped.encode()) if seed else None
+        for line in json_lines(doc.translate(table).decode("utf-8", "replace") for doc in docs):
+            yield line
+            n_bytes -= len(line)
             if n_bytes <= 0:
-                return path
-    raise AssertionError
-
-
-def write_frames(path: Path, data: bytes, frame_bytes: int) -> Path:
-    """Write the data as zstd frames of frame_bytes each; an empty file is one frame."""
-    compressor = zstandard.ZstdCompressor(level=3, write_checksum=True)
-    with path.open("ab") as file:
-        for at in range(0, max(1, len(data)), frame_bytes):
-            file.write(compressor.compress(memoryview(data)[at : at + frame_bytes]))
-    return path
+                return
 
 
 def json_lines(texts: Iterable[str], *, ensure_ascii: bool = False) -> Iterator[bytes]:
@@ -98,43 +110,18 @@ def json_lines(texts: Iterable[str], *, ensure_ascii: bool = False) -> Iterator[
         yield json.dumps({"id": str(k), "text": text}, ensure_ascii=ensure_ascii).encode() + b"\n"
 
 
-def random_slices(slices: list[bytes], n_bytes: int) -> Iterator[bytes]:
-    """n_bytes of slices drawn at random, with a number before each; the same for the same arguments."""
-    draw = random.Random(1)
-    for k in count():
-        part = b"\n%d " % k + draw.choice(slices)
-        if len(part) >= n_bytes:
-            yield b"x" * n_bytes  # a slice could end within a character
-            return
-        yield part
-        n_bytes -= len(part)
+def write_zst(path: Path, parts: Iterable[bytes], *, window_log: int = 0) -> int:
+    """Write the parts as one zstd frame of level 3 without a content size; return their size."""
+    parameters = zstandard.ZstdCompressionParameters.from_level(3, window_log=window_log)
+    compressor = zstandard.ZstdCompressor(compression_params=parameters)
+    with path.open("wb") as file, compressor.stream_writer(file) as writer:
+        return sum(map(writer.write, parts))
 
 
-def write_growing(path: Path, bench: Bench, n_bytes: int) -> int:
-    """Write JSON lines of all corpora, repeated, each time with other vowels and consonants, so that new words keep
-    coming; return their size."""
-    texts, n_written = [read(bench, name) for name in names(bench)], 0
-    with path.open("wb") as file, zstandard.ZstdCompressor(level=3).stream_writer(file) as writer:
-        for seed in count():
-            rng = random.Random(seed)
-            swapped = "".join("".join(rng.sample(letters, len(letters))) for letters in (VOWELS, CONSONANTS))
-            table = bytes.maketrans((VOWELS + CONSONANTS).encode(), swapped.encode()) if seed else None
-            for line in json_lines(_in_turn(texts, table)):
-                writer.write(line)
-                n_written += len(line)
-                if n_written >= n_bytes:
-                    return n_written
-    raise AssertionError
-
-
-def _in_turn(texts: list[bytes], table: bytes | None, doc_bytes: int = 8000) -> Iterator[str]:
-    """Documents that end with a line, of each text in turn."""
-    places = dict.fromkeys(range(len(texts)), 0)
-    while places:
-        for k, at in list(places.items()):
-            end = texts[k].find(b"\n", at + doc_bytes) + 1 or len(texts[k])
-            yield texts[k][at:end].translate(table).decode("utf-8", "replace")
-            if end == len(texts[k]):
-                del places[k]
-            else:
-                places[k] = end
+def write_frames(path: Path, data: bytes, frame_bytes: int) -> Path:
+    """Add the data as zstd frames of frame_bytes each to a file; no data are one frame."""
+    compressor = zstandard.ZstdCompressor(level=3, write_checksum=True)
+    with path.open("ab") as file:
+        for at in range(0, max(1, len(data)), frame_bytes):
+            file.write(compressor.compress(memoryview(data)[at : at + frame_bytes]))
+    return path

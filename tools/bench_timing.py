@@ -1,4 +1,4 @@
-"""Shared by all benchmarks: their options, one interleaved timing loop, processes and their usage, and the report."""
+"""Shared by all benchmarks: their options, the timing loop, and the report."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ import statistics
 import sys
 import tempfile
 import time
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -26,11 +27,16 @@ import click
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.append(str(ROOT))  # an installed pyunitok takes precedence; this finds one built in place
 
-threads_option = click.option("--threads", type=click.IntRange(1), default=2, show_default=True)
+Functions = Mapping[str, Callable[[], object]]
+Seconds = dict[str, list[float]]
 
 
-def gigabytes_option(default: float) -> Callable[[Any], Any]:
-    return click.option("--gigabytes", type=float, default=default, show_default=True, help="Size of the text.")
+def volume(gigabytes: float) -> tuple[Callable[[Any], Any], ...]:
+    """The options --gigabytes and --threads."""
+    return (
+        click.option("--gigabytes", type=float, default=gigabytes, show_default=True, help="Size of the text."),
+        click.option("--threads", type=click.IntRange(1), default=2, show_default=True),
+    )
 
 
 def fail(message: str) -> click.ClickException:
@@ -46,7 +52,6 @@ class Bench:
     corpora: str | None
     n: int
     clock: str
-    tmp: str | None
 
     @property
     def models(self) -> Path:
@@ -55,82 +60,76 @@ class Bench:
     def report(self, title: str) -> Report:
         return Report(title, self.n, self.clock)
 
-    def interleave(self, functions: Functions, before: Functions | None = None) -> Seconds:
-        return interleave(functions, self.n, before=before, clock=self.clock)
+    def now(self) -> float:
+        return cpu_seconds() if self.clock == "cpu" else time.perf_counter()
+
+    def interleave(self, functions: Functions, before: Functions | None = None, *, is_own: bool = False) -> Seconds:
+        """Seconds of n calls of each function, in turns, so that a disturbance affects all of them.
+
+        The first turn is not timed. before[name] runs untimed before every call of functions[name]. Results are freed
+        and garbage is collected outside the timed part. With is_own, the functions return their seconds.
+        """
+        seconds: Seconds = {name: [] for name in functions}
+        for turn in range(self.n + 1):
+            for name, function in functions.items():
+                if before and name in before:
+                    before[name]()
+                gc.collect()
+                gc.disable()
+                started = self.now()
+                result: Any = function()
+                elapsed = self.now() - started
+                gc.enable()
+                if turn:
+                    seconds[name].append(float(result) if is_own else elapsed)
+                del result
+        return seconds
 
     @contextmanager
     def folder(self, n_bytes: float) -> Iterator[Path]:
-        """A temporary folder in --tmp with n_bytes of free space."""
-        with tempfile.TemporaryDirectory(dir=self.tmp) as name:
+        """A temporary folder, in TMPDIR if that is set, with n_bytes of free space."""
+        with tempfile.TemporaryDirectory() as name:
             free = shutil.disk_usage(name).free
             if free < n_bytes:
-                raise click.ClickException(f"{name} has {free / 1e9:.1f} GB free, needs {n_bytes / 1e9:.1f}; use --tmp")
+                raise click.ClickException(f"{name}: {free / 1e9:.1f} GB free, {n_bytes / 1e9:.1f} needed; set TMPDIR")
             yield Path(name)
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+def cli() -> None:
+    """Measure pyunitok and its peers in turns; compare ratios, not megabytes."""
 
 
 def benchmark(
     n: int, *options: Callable[[Any], Any], name: str | None = None
 ) -> Callable[[Callable[..., Report]], click.Command]:
-    """A command with `options` and the shared ones. Its function takes a Bench and returns the report to print."""
+    """Add a command with `options` and the shared ones. Its function takes a Bench and returns the report to print."""
     shared_options = (
-        click.option("--shared", type=click.Path(exists=True, path_type=Path), help="Folder that contains data/."),
+        click.option("--shared", type=click.Path(path_type=Path), envvar="PYUNITOK_SHARED",
+                     default=ROOT.parent / "shared", help="Folder that contains data/."),
         click.option("--corpora", metavar="A,B", help="Measure only these; 'sample' is the one in tests/data."),
         click.option("-n", type=click.IntRange(1), default=n, show_default=True, help="Timed turns."),
         click.option("--clock", type=click.Choice(["wall", "cpu"]), default="wall", show_default=True,
                      help="cpu: time of all threads and child processes, for a busy machine."),
-        click.option("--tmp", type=click.Path(exists=True, file_okay=False), help="Folder for temporary files."),
         click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table."),
     )  # fmt: skip
 
     def decorate(function: Callable[..., Report]) -> click.Command:
-        @functools.wraps(function)
-        def call(shared: Path | None, corpora: str | None, n: int, clock: str, tmp: str | None, as_json: bool,
-                 **own: Any) -> None:  # fmt: skip
-            root = shared or Path(os.environ.get("PYUNITOK_SHARED", ROOT.parent / "shared"))
-            function(Bench(root, corpora, n, clock, tmp), **own).show(as_json)
+        def call(shared: Path, corpora: str | None, n: int, clock: str, as_json: bool, **own: Any) -> None:
+            function(Bench(shared, corpora, n, clock), **own).show(as_json)
 
-        wrapped: Callable[..., Any] = call
+        wrapped: Callable[..., Any] = functools.update_wrapper(call, function)
         for option in reversed((*options, *shared_options)):
             wrapped = option(wrapped)
-        return click.command(name or function.__name__)(wrapped)
+        return cli.command(name or function.__name__)(wrapped)
 
     return decorate
-
-
-# --------------------------------------------------------------------------------------------------- timing ---
-
-Functions = Mapping[str, Callable[[], object]]
-Seconds = dict[str, list[float]]
 
 
 def cpu_seconds() -> float:
     """Processor time of this process and of its finished children."""
     children = resource.getrusage(resource.RUSAGE_CHILDREN)
     return time.process_time() + children.ru_utime + children.ru_stime
-
-
-def interleave(functions: Functions, n: int, *, before: Functions | None = None, clock: str = "wall") -> Seconds:
-    """Seconds of n calls of each function, in turns, so that a disturbance affects all of them.
-
-    The first turn is not timed. before[name] runs untimed before every call of functions[name]. Results are freed and
-    garbage is collected outside the timed part. With the clock "own", functions return the seconds.
-    """
-    now = cpu_seconds if clock == "cpu" else time.perf_counter
-    seconds: Seconds = {name: [] for name in functions}
-    for turn in range(n + 1):
-        for name, function in functions.items():
-            if before and name in before:
-                before[name]()
-            gc.collect()
-            gc.disable()
-            started = now()
-            result: Any = function()
-            elapsed = now() - started
-            gc.enable()
-            if turn:
-                seconds[name].append(float(result) if clock == "own" else elapsed)
-            del result
-    return seconds
 
 
 def ratio(numerators: Sequence[float], denominators: Sequence[float]) -> float:
@@ -148,29 +147,23 @@ def speed(n_bytes: float, seconds: Sequence[float]) -> float:
     return n_bytes / statistics.median(seconds) / 1e6
 
 
+def pin_to_one_core() -> None:
+    """Pin this thread and those that it starts, where the system supports that."""
+    if hasattr(os, "sched_setaffinity"):
+        os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
+
+
 def verdict(ok: bool) -> str:
     return "pass" if ok else "MISS"
 
 
-def at_least(value: float, target: float | None) -> str | None:
-    return None if target is None else verdict(value >= target)
+def at_least(value: float, target: float | None) -> dict[str, Any]:
+    """The cells of a target; empty ones if there is none."""
+    return {"target": target, "verdict": None if target is None else verdict(value >= target)}
 
 
-@contextmanager
-def one_core() -> Iterator[None]:
-    """Pin this thread and those it starts to one core, where the system supports that."""
-    if not hasattr(os, "sched_setaffinity"):
-        yield
-        return
-    cores = os.sched_getaffinity(0)
-    os.sched_setaffinity(0, {max(cores)})
-    try:
-        yield
-    finally:
-        os.sched_setaffinity(0, cores)
-
-
-# --------------------------------------------------------------------------------------------------- report ---
+def at_most(value: float, target: float | None) -> dict[str, Any]:
+    return {"target": target, "verdict": None if target is None else verdict(value <= target)}
 
 
 @dataclass
@@ -218,10 +211,8 @@ def machine() -> dict[str, str]:
 
     model, cpuinfo = platform.processor() or platform.machine(), Path("/proc/cpuinfo")
     if cpuinfo.exists():
-        found = [re.search(rf"^{name}\s*: (.*)$", cpuinfo.read_text(), re.M)
-                 for name in ("model name", "cpu family", "model")]  # fmt: skip
-        name, family, number = (match[1] if match else "?" for match in found)
-        model = f"{name} (family {family}, model {number})"
+        found = re.findall(r"^(model name|cpu family|model)\s*: (.*)$", cpuinfo.read_text(), re.M)
+        model = "{model name} (family {cpu family}, model {model})".format_map(defaultdict(lambda: "?", found))
     signatures = re.findall(rb"GCC: \([^)]*\) [0-9.]+|clang version [0-9.]+", Path(_lib.__file__).read_bytes())
     built_by = ", ".join(sorted(name.decode() for name in set(signatures)))
     about = {"CPU": model, "cores": str(os.cpu_count()), "Python": platform.python_version(), "built by": built_by}

@@ -5,27 +5,23 @@ from __future__ import annotations
 import compileall
 import io
 import json
-import math
 import sys
-from collections.abc import Iterable
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import bench_texts
 import click
-import numpy as np
-from bench_peers import module_of
+from bench_peers import PEERS, module_of
 from bench_processes import Usage, command, environment, usage
 from bench_timing import ROOT, Bench, Report, benchmark, fail, verdict
 
 from pyunitok import Tokenizer, train
 from pyunitok.cli.arguments import Size
-from pyunitok.train import api
 from pyunitok.vocab import sentencepiece_proto
 
 TEXTS = {"en": ["en_prose", "en_web"], "mixed": None, "zh": ["zh", "zh_classical"], "ja": ["ja"]}
-PEERS = {  # by kind: times faster, part of the memory
+TARGETS = {  # by kind: times faster, part of the memory
     "unigram": {"sentencepiece": (5.0, 0.5)}, "bpe": {"sentencepiece": (2.0, 0.5), "tokenizers": (3.0, 0.5)},
     "bytepiece": {"bytepiece": (30.0, 0.25)},
 }  # fmt: skip
@@ -40,32 +36,6 @@ time.monotonic = time.process_time  # for the seconds of phases
 trained = run([{path!r}], kind={kind!r}, vocab_size={size}, threads={threads}, out={out!r}, **{options!r})
 print(json.dumps([phase.seconds for phase in trained.phases]))
 """
-SENTENCEPIECE = """
-import sentencepiece
-sentencepiece.SentencePieceTrainer.train(input={path!r}, model_prefix={out!r}.removesuffix(".model"),
-    model_type={kind!r}, vocab_size={size}, num_threads={threads}, minloglevel=2, **{options!r})
-"""
-TOKENIZERS = """
-import os
-os.environ["RAYON_NUM_THREADS"] = "{threads}"
-from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, trainers
-tokenizer = Tokenizer(models.BPE(unk_token="<unk>"))
-tokenizer.normalizer = normalizers.NFKC()
-tokenizer.pre_tokenizer = pre_tokenizers.Metaspace()
-tokenizer.train([{path!r}], trainers.BpeTrainer(vocab_size={size}, special_tokens=["<unk>"], show_progress=False,
-                max_token_length=16))
-tokenizer.save({out!r})
-"""
-BYTEPIECE = """
-import re
-import bytepiece
-with open({path!r}, encoding="utf-8", newline="") as file:
-    documents = re.findall(r"(?:[^\\n]*\\n+){{1,100}}|[^\\n]+", file.read())
-trainer = bytepiece.Trainer(max_vocab_size={size})
-trainer.train(documents)
-trainer.save({out!r})
-"""
-SCRIPTS = {"sentencepiece": SENTENCEPIECE, "tokenizers": TOKENIZERS, "bytepiece": BYTEPIECE}
 
 
 def trained(script: str, path: Path, kind: str, size: int, threads: int, n: int = 1, **options: Any
@@ -84,20 +54,19 @@ def trained(script: str, path: Path, kind: str, size: int, threads: int, n: int 
     click.option("--part", type=click.Choice(["peers", "greedy", "counting", "threads", "memory"]), default="peers",
                  show_default=True),
     click.option("--max-memory", type=Size(), default="2G", show_default=True, help="memory: the limit."),
-    click.option("--kind", "kinds", multiple=True, type=click.Choice(list(PEERS)), help="Train only this kind."),
+    click.option("--kind", "kinds", multiple=True, type=click.Choice(list(TARGETS)), help="Train only this kind."),
     click.option("--text", "texts", multiple=True, type=click.Choice(list(TEXTS)), help="Train only on this text."),
     click.option("--file", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="Train on this text."),
     click.option("--megabytes", type=click.IntRange(1), default=20, show_default=True, help="Maximum text size."),
     click.option("--vocab-size", type=click.IntRange(300), default=32000, show_default=True),
-    click.option("--threads", type=click.IntRange(1), default=1, show_default=True, help="Threads of every trainer."),
     name="train",
 )  # fmt: skip
 def train_command(bench: Bench, part: str, max_memory: int, kinds: tuple[str, ...], texts: tuple[str, ...],
-                  file: Path | None, megabytes: int, vocab_size: int, threads: int) -> Report:  # fmt: skip
+                  file: Path | None, megabytes: int, vocab_size: int) -> Report:  # fmt: skip
     """Train models here and with the peers from the same file.
 
-    peers     processor time with one thread, wall time with more; `compat` models must be identical to the peer's.
-              bytepiece is slow, so --kind must name it
+    peers     processor time with one thread; `compat` models must be identical to the peer's. bytepiece is slow, so
+              --kind must name it
     greedy    bytes per token of unseen text, for vocabularies of `longest` and for as many pieces of sentencepiece's
               BPE, all encoded greedily
     counting  processor time of reading and counting beside that of `tokenize`, with growing JSON lines; two threads
@@ -110,10 +79,10 @@ def train_command(bench: Bench, part: str, max_memory: int, kinds: tuple[str, ..
     with bench.folder(n_bytes) as folder:
         if part in ("counting", "threads", "memory"):
             path = folder / "mixed.jsonl.zst"
-            report.notes.append(f"{bench_texts.write_growing(path, bench, n_bytes) / 1e6:,.0f} MB of JSON lines")
+            bench_texts.write_zst(path, bench_texts.growing(bench, n_bytes))
             if part == "counting":
                 counting(report, path, vocab_size, bench.n)
-            for kind in kinds or tuple(PEERS) * (part == "threads") or ("unigram",) * (part == "memory"):
+            for kind in kinds or tuple(TARGETS) * (part == "threads") or ("unigram",) * (part == "memory"):
                 limited(report, part, path, kind, vocab_size, max_memory)
             return report
         for name in [file.name] if file else texts or TEXTS:
@@ -123,30 +92,29 @@ def train_command(bench: Bench, part: str, max_memory: int, kinds: tuple[str, ..
             if part == "greedy":
                 greedy(report, name, path, vocab_size)
             for kind in () if part == "greedy" else kinds or ("unigram", "bpe"):
-                beside_peers(report, name, kind, path, vocab_size, threads, bench.n)
-    report.notes.append("s: processor time with one thread, wall time with more; the least of n runs")
+                beside_peers(report, name, kind, path, vocab_size, bench.n)
+    report.notes.append("s: processor time with one thread; the least of n runs")
     return report
 
 
-def beside_peers(report: Report, name: str, kind: str, path: Path, size: int, threads: int, n: int) -> None:
+def beside_peers(report: Report, name: str, kind: str, path: Path, size: int, n: int) -> None:
     """A row for every run of ours beside every peer."""
     spm: dict[str, Any] = {} if kind == "bytepiece" else SPM
     exact = spm and spm | LONG_LINES
-    one = partial(trained, path=path, kind=kind, size=size, threads=threads, n=n)
-    peers = {peer: one(SCRIPTS[peer], **exact) for peer in PEERS[kind]}
+    one = partial(trained, path=path, kind=kind, size=size, threads=1, n=n)
+    peers = {peer: one(PEERS[peer].train, **exact) for peer in TARGETS[kind]}
     original = next(iter(peers))
     ours = {"compat": one(OURS, compat=original, **exact), "own": one(OURS, **spm)}
-    if threads == 1 and facts(kind, ours["compat"][1]) != facts(kind, peers[original][1]):
+    if facts(kind, ours["compat"][1]) != facts(kind, peers[original][1]):
         raise fail(f"{name}, {kind}: the compatible model is not that of {original}")
     for peer, (theirs, _) in peers.items():
-        least, most = PEERS[kind][peer]
+        least, most = TARGETS[kind][peer]
         for mode, (run, _) in ours.items():
-            pair = (theirs.cpu_seconds, run.cpu_seconds) if threads == 1 else (theirs.seconds, run.seconds)
-            faster, memory = pair[0] / pair[1], run.peak_bytes / theirs.peak_bytes
+            faster, memory = theirs.cpu_seconds / run.cpu_seconds, run.peak_bytes / theirs.peak_bytes
             report.add(
-                text=name, MB=round(path.stat().st_size / 1e6, 1), kind=kind, mode=mode, peer=peer, s=pair[1],
-                peer_s=pair[0], times_faster=faster, peak_MB=run.peak_bytes / 1e6, peer_MB=theirs.peak_bytes / 1e6,
-                memory=memory, verdict=verdict(faster >= least and memory <= most),
+                text=name, MB=round(path.stat().st_size / 1e6, 1), kind=kind, mode=mode, peer=peer, s=run.cpu_seconds,
+                peer_s=theirs.cpu_seconds, times_faster=faster, peak_MB=run.peak_bytes / 1e6,
+                peer_MB=theirs.peak_bytes / 1e6, memory=memory, verdict=verdict(faster >= least and memory <= most),
             )  # fmt: skip
 
 
@@ -209,16 +177,16 @@ RULES: dict[str, dict[str, Any]] = {
 def greedy(report: Report, name: str, path: Path, size: int) -> None:
     """Rows for pieces within words, and for pieces across spaces."""
     seen, unseen, at = list[bytes](), list[bytes](), 0
-    for line in path.read_bytes().decode("utf-8", "ignore").encode().split(b"\n"):
+    for line in valid(path.read_bytes()).split(b"\n"):
         (unseen if at // CHUNK_BYTES % HELD_SHARE == HELD_SHARE - 1 else seen).append(line)
         at += len(line) + 1
     path.write_bytes(b"\n".join(seen))
     for crossing in (False, True):
         split: dict[str, Any] = {"split_by": "none" if crossing else "space", "separator": b"\n", "max_memory": 4 << 30}
         # One id more, for the end of documents.
-        ours = density_of(train(path, kind="longest", vocab_size=size + 1, threads=1, **split), unseen)[0]
+        ours = density_of(train(path, kind="longest", vocab_size=size + 1, threads=1, **split), unseen)
         for rules, options in RULES.items():
-            theirs = density_of(theirs_of(path, size, split_by_whitespace=not crossing, **options), unseen)[0]
+            theirs = density_of(theirs_of(path, size, split_by_whitespace=not crossing, **options), unseen)
             report.add(
                 text=name, pieces="cross spaces" if crossing else "within words", MB=path.stat().st_size / 1e6,
                 sentencepiece=rules, bytes_per_token=ours, peer=theirs, denser=ours / theirs,
@@ -239,13 +207,17 @@ def theirs_of(path: Path, size: int, **options: Any) -> Tokenizer:
     return Tokenizer.from_pieces(list(dict.fromkeys(pieces))[:size])
 
 
-def density_of(tokenizer: Tokenizer, unseen: Iterable[bytes], *, exact: bool = True) -> tuple[float, Any]:
-    """Bytes per token of the unseen lines, and their ids."""
-    lines = list(unseen)
+def density_of(tokenizer: Tokenizer, lines: list[bytes], *, exact: bool = True) -> float:
+    """Bytes per token of the lines."""
     ids = tokenizer.encode_batch(lines).data
     if exact and tokenizer.decode_bytes(ids) != b"".join(lines):
         raise fail("a vocabulary does not decode to the text")
-    return sum(map(len, lines)) / len(ids), ids
+    return sum(map(len, lines)) / len(ids)
+
+
+def valid(text: bytes) -> bytes:
+    """Without invalid UTF-8."""
+    return text.decode("utf-8", "ignore").encode()
 
 
 # -------------------------------------------------------------------------------------------------- density ---
@@ -262,33 +234,29 @@ UNSEEN_BYTES, PROBE = 800_000, "The model decodes what it encodes."
     click.option("--vocab-size", type=click.IntRange(300), default=16000, show_default=True),
 )
 def density(bench: Bench, megabytes: float, vocab_size: int) -> Report:
-    """Train Unigram with and without --compat sentencepiece; compare bytes per token and bits per byte.
+    """Train Unigram with and without --compat sentencepiece; compare bytes per token.
 
-    Measured on unseen text, the end of each corpus. Bits are those of the best segmentation by the model's
-    probabilities. In `mixed` every corpus has an equal part.
+    Measured on unseen text, the end of each corpus. In `mixed` every corpus has an equal part.
     """
     report = bench.report(f"density: Unigram, {vocab_size} pieces of {megabytes:g} MB")
-    for name, defaults in DENSITY_TEXTS.items():
-        corpora, seen, unseen = bench_texts.names(bench, defaults), b"", b""
-        for corpus in corpora:
-            text = bench_texts.read(bench, corpus)
-            size, rest = int(megabytes * 1e6) // len(corpora), UNSEEN_BYTES // len(corpora)
-            if len(text) < size + rest:
-                size, rest = len(text) * 3 // 4, len(text) // 4
-            seen, unseen = seen + text[:size] + b"\n", unseen + text[-rest:] + b"\n"
-        results = []
-        for options in ({}, COMPAT):
-            lines = iter(seen.decode("utf-8", "ignore").split("\n"))
-            got = api.run(lines, kind="unigram", vocab_size=vocab_size, threads=1, byte_fallback=True, **options)
-            assert got is not None  # None only with a checkpoint
-            if got.tokenizer.decode(got.tokenizer.encode(PROBE)) != PROBE:
-                raise fail("a trained model does not decode to the text")
-            held = unseen.decode("utf-8", "ignore").encode().split(b"\n")
-            rate, ids = density_of(got.tokenizer, held, exact=False)
-            scores = np.array([piece.score if piece.type == 1 else 0.0 for piece in got.proto.pieces])
-            results.append((rate, -float(scores[ids].sum()) / math.log(2) / sum(map(len, held))))
-        (ours, bits), (theirs, their_bits) = results
-        ok = verdict(ours >= 0.9995 * theirs and bits <= 1.005 * their_bits)
-        report.add(text=name, bytes_per_token=ours, compat=theirs, denser=ours / theirs, bits_per_byte=bits,
-                   compat_bits=their_bits, verdict=ok)  # fmt: skip
+    with bench.folder(2e6 * megabytes) as folder:
+        for name, defaults in DENSITY_TEXTS.items():
+            corpora, seen, unseen = bench_texts.names(bench, defaults), b"", b""
+            for corpus in corpora:
+                text = bench_texts.read(bench, corpus)
+                size, rest = int(megabytes * 1e6) // len(corpora), UNSEEN_BYTES // len(corpora)
+                if len(text) < size + rest:
+                    size, rest = len(text) * 3 // 4, len(text) // 4
+                seen, unseen = seen + text[:size] + b"\n", unseen + text[-rest:] + b"\n"
+            path = folder / "text.txt"
+            path.write_bytes(valid(seen))
+            rates = []
+            for options in ({}, COMPAT):
+                tokenizer = train(path, kind="unigram", vocab_size=vocab_size, threads=1, byte_fallback=True, **options)
+                if tokenizer.decode(tokenizer.encode(PROBE)) != PROBE:
+                    raise fail("a trained model does not decode to the text")
+                rates.append(density_of(tokenizer, valid(unseen).split(b"\n"), exact=False))
+            ours, theirs = rates
+            report.add(text=name, bytes_per_token=ours, compat=theirs, denser=ours / theirs,
+                       verdict=verdict(ours >= 0.9995 * theirs))  # fmt: skip
     return report
