@@ -53,7 +53,7 @@ def _package(root, files):
         ("disk/a.py", "def f():\n    import pyunitok.run.plan", "a.py:2: disk imports run.plan"),
         ("corpus/a.py", "import pyunitok\npyunitok.open('x')", "a.py:2: corpus imports tokens.opening"),
         ("vocab/a.py", "from pyunitok import cli", "vocab imports cli"),
-        ("attic/a.py", "", "does not know where attic belongs"),
+        ("attic/a.py", "", "attic is not in ROOMS"),
         ("tokens/a.py", "from pyunitok.tokens import b\nfrom pyunitok.disk import c\nimport pyunitok", None),
     ],
 )
@@ -196,7 +196,7 @@ def test_files_that_a_release_lacks(tmp_path, monkeypatch):
     check.check_files(tmp_path, tmp_path / "a.whl")
     with zipfile.ZipFile(tmp_path / "a.whl", "a") as wheel:
         wheel.writestr("pyunitok/_lib.so", b"\x7fELF .debug_info")
-    with pytest.raises(check.Failed, match=r"_lib\.so holds debug information"):
+    with pytest.raises(check.Failed, match=r"_lib\.so contains debug information"):
         check.check_files(tmp_path, tmp_path / "a.whl")
 
 

@@ -1,7 +1,7 @@
 """Benchmarks: python tools/bench.py COMMAND. Each verifies what it times before it prints a figure.
 
-bench_texts.py is the table of texts, bench_peers.py that of the peers, bench_timing.py has the timing loop and the
-report. Corpora are not part of the repository; without them, the sample in tests/data is measured.
+bench_texts.py has the texts, bench_peers.py the table of peers, bench_timing.py the timing loop and the report. Corpora
+are not part of the repository; without them, the sample in tests/data is measured.
 """
 
 from importlib import import_module

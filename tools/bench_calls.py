@@ -24,13 +24,13 @@ CALLS, STRING_BYTES, STRINGS = 2000, 100, 10_000
 SINGLE_TARGET, CALLS_TARGET, LOAD_TARGET, NATIVE_TARGET = 1.0, 1.1, 1.0, 1 / 30
 START_TARGET, SHORT_RUN_TARGET_MS = 1.5, 150
 
-# By name, the peer first: a function, and the arguments of its calls.
+# A function and the arguments of its calls, by name. The peer comes first.
 Calls = Mapping[str, tuple[Callable[[Any], Any], Sequence[Any]]]
 
 
 def compare(bench: Bench, report: Report, cells: Mapping[str, str], calls: Calls, target: float,
             of: Callable[[Any], Any] = lambda result: result) -> None:  # fmt: skip
-    """A row with the times of calls, for which of(result) must not differ."""
+    """Add a row with the times of the calls, after checking that of(result) is the same for all of them."""
     results = [[_plain(of(function(item))) for item in arguments] for function, arguments in calls.values()]
     if any(result != results[0] for result in results):
         raise fail(f"{', '.join(cells.values())}: results differ")
@@ -50,7 +50,7 @@ def many(function: Callable[[Any], Any], arguments: Iterable[Any]) -> Any:
 
 
 def add_times(report: Report, cells: Mapping[str, str], seconds: Seconds, target: float, n: int = 1) -> None:
-    """µs of each of n calls, or ms of one, and the ratios to those of the peer; the last of ours has the target."""
+    """Add a row with µs per call, or ms if n is 1, and the ratios to the peer. The target is for the last ratio."""
     peer, *_ = seconds
     unit, scale = ("us", 1e6 / n) if n > 1 else ("ms", 1e3)
     times = {f"{name}_{unit}": statistics.median(items) * scale for name, items in seconds.items()}
@@ -59,7 +59,7 @@ def add_times(report: Report, cells: Mapping[str, str], seconds: Seconds, target
 
 
 def openers(bench: Bench, models: Iterable[str]) -> Iterator[tuple[Model, dict[str, Callable[[str], Any]]]]:
-    """The models, with what opens a path: sentencepiece, pyunitok.compat.sentencepiece, and our Tokenizer."""
+    """The chosen models, with the functions that open a path; the shim is pyunitok.compat.sentencepiece."""
     spm = module_of("sentencepiece")
     for model in chosen(bench, models):
         yield model, {"sentencepiece": spm.SentencePieceProcessor, "shim": shim.SentencePieceProcessor,
@@ -113,7 +113,7 @@ def _calls_of_models(bench: Bench, models: Iterable[str]) -> Report:
 def load(bench: Bench, models: tuple[str, ...]) -> Report:
     """Open a model: native and text vocabulary beside the constructor of pyrwkv-tokenizer.
 
-    Fresh processes import the module first, untimed; imports made by opening count. With --model: opening it, also
+    Fresh processes import the module untimed; imports made while opening count. With --model: open that model, also
     from a pickle, beside sentencepiece.
     """
     report = bench.report("load: a model ready to encode, one core")
@@ -147,7 +147,7 @@ def load(bench: Bench, models: tuple[str, ...]) -> Report:
 
 
 def encode_first(opener: Callable[[str], Any], path: str) -> Any:
-    """Open a model and encode a first text, which builds the encoder."""
+    """Open a model and encode a text, which builds the encoder."""
     opened = opener(path)
     opened.encode(TEXT)
     return opened

@@ -1,4 +1,4 @@
-"""bench.py tokenize, rss, stream and checkpoints: `pyunitok tokenize` from outside, its speed and its memory."""
+"""bench.py tokenize, rss, stream and checkpoints: speed and memory of the command `pyunitok tokenize`."""
 
 from __future__ import annotations
 
@@ -40,8 +40,8 @@ def tokenize(bench: Bench, gigabytes: float, threads: int) -> Report:
     """Tokenize mixed .zst files, beside decompression alone and encoding alone with as many threads.
 
     All corpora in slices of 1 MB, repeated, in four files of one document each. The time of an empty input is
-    subtracted. Encoding alone takes blocks in memory that end at cuts. Both parts keep all threads busy, so the command
-    can hardly take less than their sum.
+    subtracted. Encoding alone reads blocks in memory that end at cuts. Both parts keep all threads busy, so the command
+    can hardly take less time than their sum.
     """
     tokenizer = Tokenizer.from_file(WORLD)
     blocks, n_blocks = cycle(_blocks(tokenizer, mixed(bench))), max(1, round(gigabytes * 1e9 / BLOCK_BYTES / N_FILES))
@@ -81,7 +81,7 @@ def tokenize(bench: Bench, gigabytes: float, threads: int) -> Report:
 
 
 def _blocks(tokenizer: Tokenizer, text: bytes) -> list[bytes]:
-    """The text, rotated to begin at a cut, in blocks that end at cuts; so it can be repeated."""
+    """The text in blocks that end at cuts. It is rotated to begin at a cut, so that it can be repeated."""
     split = tokenizer.codec.split
     begin = split(memoryview(text)[:BLOCK_BYTES])
     text, blocks, at = text[begin:] + text[:begin], list[bytes](), 0
@@ -110,7 +110,7 @@ def _on_threads(threads: int, function: Callable[[Any], int], items: Sequence[An
 @benchmark(1, click.option("--megabytes", default="200,2000", show_default=True, help="Sizes of the document."),
            click.option("--threads", type=click.IntRange(1), default=2, show_default=True))  # fmt: skip
 def rss(bench: Bench, megabytes: str, threads: int) -> Report:
-    """Measure the peak memory for one document, in zstd with a window of 8 MiB; its size should not matter."""
+    """Measure the peak memory for one document, in zstd with a window of 8 MiB; it should not depend on the size."""
     text, tokenizer, peaks = mixed(bench), Tokenizer.from_file(WORLD), list[float]()
     sizes = [int(float(size) * 1e6) for size in megabytes.split(",")]
     report = bench.report(f"rss: pyunitok tokenize, one document, window 8 MiB, {threads} threads")
@@ -142,10 +142,10 @@ def rss(bench: Bench, megabytes: str, threads: int) -> Report:
                  help="file: the stream is one document."),
 )  # fmt: skip
 def stream(bench: Bench, gigabytes: float, threads: int, model: str, doc: str) -> Report:
-    """Measure memory over a stream: the last quarter should be like the second (Linux only).
+    """Measure memory over a stream (Linux only): it should not grow from the second quarter to the last.
 
-    The text is generated while it is read: slices of 64 KB of all corpora in random order, with a number before each.
-    VmRSS is sampled.
+    The text is generated while the command reads it: slices of 64 KB of all corpora in random order, each after a
+    number. VmRSS is sampled.
     """
     tokenizer, n_bytes = Tokenizer.from_file(model), int(gigabytes * 1e9)
     slices = documents(mixed(bench), 1 << 16)
@@ -193,7 +193,7 @@ def _feed(argv: list[str], parts: Iterable[bytes], errors: Path) -> list[tuple[i
 
 
 def _check_beginning(tokenizer: Tokenizer, out: Path, doc: str, text: bytes) -> None:
-    """The first ids of OUT are those of the beginning of the text, except the last ones: more text followed there."""
+    """Compare the first ids of OUT with those of the beginning of the text, without the last: more text follows."""
     eod = [] if manifest(out)["eod"] is None else [manifest(out)["eod"]]
     packed = tokenizer.encode_batch(text.split(b"\n") if doc == "line" else [text], threads=1)
     expected = np.concatenate([part for ids in packed for part in (ids, eod)])[:-UNSURE_IDS]
@@ -201,7 +201,7 @@ def _check_beginning(tokenizer: Tokenizer, out: Path, doc: str, text: bytes) -> 
         raise fail("the first ids are not those of encode")
 
 
-# The command with other intervals between checkpoints.
+# Runs the command with other intervals between checkpoints.
 _CODE = """
 import sys
 from pyunitok import cli

@@ -1,10 +1,10 @@
-"""bench.py encode and vocabularies: models beside the libraries whose files they are, and beside another of ours.
+"""bench.py encode and vocabularies: models beside the libraries that they were made for, and two models side by side.
 
     a corpus in documents             |  first half  | second half |
     cold                               memo emptied >  timed
     warm                 memo emptied >  encoded     >  timed         as in the middle of a corpus; targets are for it
 
-Ids of every timed document are compared before a figure of a model and corpus is taken.
+The ids of every timed document are compared before a model is timed on a corpus.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ BYTEPIECE: Targets = {"en_prose": 25, "en_web": 25, "zh": 35}
 
 @dataclass(frozen=True)
 class Model:
-    """A file in data/models or anywhere, or a built-in name; and the peers to measure beside it, with their targets."""
+    """A file (relative to data/models) or a built-in name, and the peers to measure beside it, with their targets."""
 
     kind: str
     path: str
@@ -81,7 +81,7 @@ docs_options = (
 
 
 def chosen(bench: Bench, models: Iterable[str], table: Sequence[Model] = MODELS) -> Iterator[Model]:
-    """The rows of the table that are named by kind or name, and files, each with its path."""
+    """The rows of the table with these kinds or names, and rows for files. Their paths are complete."""
     placed = [replace(row, path=str(bench.models / row.path)) if "/" in row.path else row for row in table]
     for name in models or dict.fromkeys(row.kind for row in table):
         rows = [row for row in placed if name in (row.kind, row.name)]
@@ -108,7 +108,7 @@ def opened(model: Model, report: Report, cpu: str | None = None) -> tuple[Tokeni
 
 
 def warm_up(tokenizer: Tokenizer, docs: Sequence[bytes | str]) -> None:
-    """The state in the middle of a corpus: the memo holds only what came before."""
+    """Empty the memo and fill it from the documents, as in the middle of a corpus."""
     tokenizer.codec.scratches.clear()
     if docs:
         tokenizer.encode_batch(docs, threads=1)
@@ -128,7 +128,7 @@ def check_ids(where: str, first: int, step: int, ours: Iterable[Any], theirs: It
 
 @dataclass(frozen=True)
 class Work:
-    """One model on one corpus: the documents that warm it up, and those that are timed, from document `first` on."""
+    """One model on one corpus: the documents that warm it up, and the timed ones, which begin at document `first`."""
 
     model: Model
     corpus: str
@@ -190,7 +190,7 @@ def measure(bench: Bench, work: Work, peers: Mapping[str, Encoder], report: Repo
         "str": partial(warm_up, tokenizer, before_texts),
     }  # fmt: skip
     if functions["zstd"]() != text:
-        raise fail(f"{work.corpus}: zstd returns another text")
+        raise fail(f"{work.corpus}: zstd returns a different text")
     results: list[Any] = []
     for name, prepare in before.items():
         prepare()
@@ -238,7 +238,7 @@ def encode(bench: Bench, models: tuple[str, ...], levels: bool, cold: bool, agai
     """Encode documents on one core beside the libraries of the models, and beside zstd decompression.
 
     The second half of each corpus is timed: cold with an empty memo, warm after the first half. Peers with a cache
-    encode the first half, too.
+    also encode the first half.
     """
     report, n_documents = bench.report(f"encode: documents of {docs['doc_bytes']:,} bytes, one core"), 0
     cpus = [name for name in library.CPUS if library.cpu_supported(name)] if levels else [None]

@@ -1,6 +1,6 @@
-"""One table of the libraries measured beside ours: what pip installs, and how to open, call and train each.
+"""One table of the libraries measured beside ours: what to install, and how to open, call and train each.
 
-Encoders give an Encoder, suffix sorters a function, infini-gram an engine, and pipelines the script that runs them.
+Opening an encoder gives an Encoder, a suffix sorter a function, infini-gram an engine, and a pipeline its script.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Encoder:
 
     calls    its ways to encode a list of texts; the fastest counts
     renew    for a peer with a cache: empties it, untimed; the peer then encodes the same texts as ours to warm up
-    is_slow  times only a share of the documents
+    is_slow  only a share of the documents is timed
     sample   (texts, alpha) to the ids of a sample of each, if the peer can sample
     """
 
@@ -43,10 +43,10 @@ class Encoder:
 
 @dataclass(frozen=True)
 class Pipeline:
-    """A script with the arguments FOLDER OUT MODEL PROCESSES that reads FOLDER/*.jsonl.zst."""
+    """A script that tokenizes FOLDER/*.jsonl.zst; its arguments are FOLDER OUT MODEL PROCESSES."""
 
     script: str
-    needs: str  # modules
+    needs: str  # the modules it imports
     ids: str  # pattern of the files of uint16 ids in OUT
 
 
@@ -89,7 +89,7 @@ def bytepiece(module: Any, path: Path) -> Encoder:
 
 
 def pyrwkv(module: Any, _: Path) -> Encoder:
-    """Has the model built in."""
+    """The model is part of the package."""
     tokenizer = module.RWKVTokenizer()
     calls = {"encode_batch": tokenizer.encode_batch, "encode": partial(each, tokenizer.encode)}
     return Encoder(calls, renew=lambda: None, is_slow=False)
@@ -149,7 +149,7 @@ if __name__ == "__main__":
         "--tokenizer.eos_token_id", "{EOS_ID}", "--tokenizer.pad_token_id", "{EOS_ID}", "--dtype", "uint16",
         "--processes", processes, "--work_dir.output", out + "/work"])
 """
-# To be formatted with path, kind, size, threads, out (a .model file) and options.
+# Templates with the fields path, kind, size, threads, out (a .model file) and options.
 TRAIN_SENTENCEPIECE = """
 import sentencepiece
 sentencepiece.SentencePieceTrainer.train(input={path!r}, model_prefix={out!r}.removesuffix(".model"),
@@ -179,7 +179,7 @@ trainer.save({out!r})
 
 @dataclass(frozen=True)
 class Peer:
-    """A library: what to install; the module to import, if it runs in this process; what opens it; how it trains."""
+    """What pip installs; the module, None if it runs in another process; a function that opens it; how it trains."""
 
     requirement: str
     module: str | None

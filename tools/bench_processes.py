@@ -1,4 +1,4 @@
-"""Processes of the benchmarks: how they run, and what they take."""
+"""The processes that benchmarks start, and the time and memory that they use."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ import click
 
 
 def command() -> list[str]:
-    """How to start pyunitok: the script installed for this Python, or the module of the checkout."""
+    """The command pyunitok: the script installed for this Python, or the module of the checkout."""
     script = Path(sys.executable).parent / "pyunitok"
     return [str(script)] if script.exists() else [sys.executable, "-m", "pyunitok"]
 
 
 def environment() -> dict[str, str]:
-    """For child processes: they import the pyunitok of this process and write bytecode as an installed package has."""
+    """Child processes import the pyunitok of this process, and write bytecode, which an installed package has."""
     import pyunitok
 
     path = {"PYTHONPATH": str(Path(pyunitok.__file__).parent.parent)}
@@ -38,7 +38,7 @@ def run(argv: Sequence[str], env: Mapping[str, str] | None = None) -> str:
 
 @dataclass(frozen=True)
 class Usage:
-    """What a process and its children took."""
+    """The resources that a process and its children used."""
 
     seconds: float
     cpu_seconds: float
@@ -46,7 +46,7 @@ class Usage:
     output: str
 
 
-# Run in a small process: the peak memory of a child includes what its parent held when it started the child.
+# Runs in a small process: the peak memory of a child includes the memory of its parent when it was started.
 _USAGE = """
 import resource, subprocess, sys, time
 started = time.perf_counter()

@@ -35,7 +35,7 @@ def reading(bench: Bench, gigabytes: float, threads: int, files: int) -> Report:
     """Tokenize the same documents as text and JSON lines, in one frame, many frames and many files.
 
     All corpora in slices of 1 MB, repeated; a document has 3,000 characters, and its newlines become spaces. The time
-    of an empty input of the same format is subtracted. All outputs must be the same.
+    of an empty input of the same format is subtracted. All outputs must be equal.
     """
     text = mixed(bench).decode("utf-8", "ignore").replace("\n", " ").replace("\r", " ")
     docs = [text[at : at + DOC_CHARACTERS] for at in range(0, len(text), DOC_CHARACTERS)]
@@ -62,7 +62,7 @@ def reading(bench: Bench, gigabytes: float, threads: int, files: int) -> Report:
             function()
             outputs.add(str([manifest(out)[name] for name in ("hash", "tokens", "documents")]))
         if len(outputs) != 1:
-            raise fail("not all kinds of files give the same tokens")
+            raise fail("different kinds of files give different tokens")
         for kind, name in (("text", "empty.txt.zst"), ("JSON", "empty.jsonl.zst")):
             functions[kind] = tokenize(write_frames(folder / name, b"", FRAME_BYTES), 1)
         seconds = bench.interleave(functions)
@@ -76,7 +76,7 @@ def reading(bench: Bench, gigabytes: float, threads: int, files: int) -> Report:
             **at_least(faster, THREADS_TARGET if k > 1 else None), to_text=to_text,
             **{f"text_{name}": cell for name, cell in of_text.items()},
         )  # fmt: skip
-    report.notes.append(f"start-up, subtracted: {statistics.median(seconds['text']):.3f} s; all outputs are the same")
+    report.notes.append(f"start-up, subtracted: {statistics.median(seconds['text']):.3f} s; all outputs are equal")
     return report
 
 
@@ -101,8 +101,8 @@ def pipelines(bench: Bench, gigabytes: float, threads: int, model: Path | None, 
               peer_pythons: tuple[str, ...], megabytes: float) -> Report:  # fmt: skip
     """Tokenize JSON lines in .zst beside datatrove and dolma, in tokens per second.
 
-    Documents of 4 KB of all corpora in turn. The peers are slow and get a sample of the documents. The time of one
-    document per process is subtracted. On the sample all must give the same number of each id.
+    Documents of 4 KB of all corpora in turn. The peers are slow and tokenize a sample of the documents. The time of one
+    document per process is subtracted. On the sample, every id must occur equally often in all outputs.
     """
     ours = model or bench.models / "spm" / "llama2.model"
     theirs = peer_model or bench.models / "hf" / "kitoken_llama2.json"
@@ -110,7 +110,7 @@ def pipelines(bench: Bench, gigabytes: float, threads: int, model: Path | None, 
         raise click.ClickException(f"{ours} or {theirs} is missing; use --model and --peer-model")
     report = bench.report(f"pipelines: JSON lines in .zst, {threads} threads or processes, {ours.name}")
     peers = dict(_installed(dict(given.split("=", 1) for given in peer_pythons), report.notes))
-    # dolma strips texts, and both make one token of the text of a special token.
+    # dolma strips texts, and both encode the text of a special token as that token.
     texts = (document.decode().strip() for document in documents(mixed(bench), DOC_BYTES))
     lines = list(json_lines(t for t in texts if t and not any(s in t for s in ("<unk>", "<s>", EOS))))
     n_bytes = sum(map(len, lines))
@@ -167,7 +167,7 @@ def _theirs(peer: Pipeline, python: str, model: Path, processes: int, out: Path,
 
 
 def _peer_environment(tmp: Path) -> dict[str, str]:
-    """Without the pyunitok of this process, and with one thread per process."""
+    """Does not find the pyunitok of this process, and allows one thread per process."""
     kept = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
     return kept | {"RAYON_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1", "TMPDIR": str(tmp)}
 
@@ -176,11 +176,11 @@ def _compare(peer: str, ours: Ids, theirs: list[Ids]) -> None:
     """Compare how often each id occurs: dolma shuffles documents."""
     counts = (np.bincount(ids, minlength=1 << 16) for ids in (ours, np.concatenate(theirs)))
     if len(wrong := np.flatnonzero(np.not_equal(*counts))):
-        raise fail(f"{peer}: id {wrong[0]} is not as frequent as in ours")
+        raise fail(f"{peer}: the count of id {wrong[0]} differs from ours")
 
 
 def _installed(pythons: dict[str, str], notes: list[str]) -> Iterator[tuple[str, tuple[Pipeline, str]]]:
-    """The pipelines that a Python can run, with notes on their versions and on those left out."""
+    """The pipelines that are installed. Notes name their versions, and the missing ones."""
     if unknown := pythons.keys() - PEERS.keys():
         raise click.BadParameter(f"{', '.join(unknown)}: no such peer", param_hint="--peer-python")
     for name in ("datatrove", "dolma"):

@@ -1,4 +1,4 @@
-"""bench.py sample: random encodings beside the peers'.
+"""bench.py sample: random encodings beside those of the peers.
 
 Random ids cannot be compared with a peer's. Verified instead: the pieces of every sample, ours and the peer's, make up
 the normalized text; encode gives the peer's ids.
@@ -59,7 +59,7 @@ def _check_cuts(work: Work, docs: Iterable[bytes], ids: Iterable[Any], step: int
     by_id = surfaces(work.tokenizer)
     for k, (doc, sample) in enumerate(zip(docs, ids, strict=True)):
         if not is_cut_of(work.tokenizer.normalize(doc).encode(), np.asarray(sample).tolist(), by_id):
-            raise fail(f"{work.where}, document {work.first + k * step}: a sample of {who} is not the text")
+            raise fail(f"{work.where}, document {work.first + k * step}: a sample of {who} does not join to the text")
 
 
 def measure(bench: Bench, work: Work, name: str, peer: Encoder, alpha: float, report: Report) -> None:

@@ -26,11 +26,11 @@ from pyunitok.index.pieces import PieceTables
 from pyunitok.index.shard import IndexShard
 from pyunitok.index.suffix import suffix_array
 
-# Some with unknown characters, which no text matches.
+# In some, characters are unknown; no query matches them.
 MODELS = ("rwkv-world", "spm/llama2.model", "spm/t5_base.model", "bytepiece/bytepiece.plus.40k.model")
 PARTS = ("exact", "latency", "peer", "page")
 EXACT_BYTES, N_EXACT, N_LATENCY, N_PEER, N_PAGE = 20_000_000, 10_000, 6000, 2000, 50
-N_REGEX = 20  # queries of each model that a regular expression counts too; each takes a second
+N_REGEX = 20  # queries per model that a regular expression also counts, which takes a second each
 PEER_TOKENS = 8_000_000
 MAX_WORK = 1 << 50
 MEDIAN_TARGET, P99_TARGET, PAGE_TARGET = 100e-6, 3e-3, 150e-3
@@ -38,10 +38,10 @@ UNKNOWN_SURFACE = " \u2047 ".encode()
 
 
 class TokenCorpus:
-    """Documents of one model as one shard in memory, as an index has it."""
+    """Documents tokenized by one model, as one shard of an index in memory."""
 
     def __init__(self, tokenizer: Tokenizer, docs: list[bytes], n_tokens: int = 0) -> None:
-        """n_tokens: repeat the documents, each time in another order, up to that number; 0: take each once."""
+        """With n_tokens, the documents are repeated, each time in another order, up to that number."""
         ends = (tokenizer.eod_id, tokenizer.eos_id, tokenizer.vocab_size)
         self.eod = next(int(end) for end in ends if end is not None)
         self.encoded = tokenizer.encode_batch(docs, threads=2)
@@ -72,7 +72,7 @@ class TokenCorpus:
 
 def add(report: Report, what: str, n_tokens: int, seconds: list[float], ok: bool | None, times: float | None = None
         ) -> None:  # fmt: skip
-    """A row with the latency of queries in µs."""
+    """Add a row with the latency of queries in µs."""
     us = np.array(seconds) * 1e6
     report.add(
         what=what, tokens=n_tokens, queries=len(us), median_us=float(np.median(us)),
@@ -92,7 +92,7 @@ def timed(bench: Bench, function: Callable[[bytes], int], queries: list[bytes]) 
 
 
 def overlapping(text: bytes, query: bytes) -> int:
-    """Occurrences of `query`, overlapping ones included, in less time than a regular expression takes."""
+    """The number of occurrences of `query`, overlapping ones included; faster than a regular expression."""
     if not any(query.startswith(query[k:]) for k in range(1, len(query))):  # occurrences cannot overlap
         return text.count(query)
     n, at = 0, text.find(query)
@@ -116,9 +116,9 @@ def check_exact(bench: Bench, report: Report, name: str, tokenizer: Tokenizer, t
     for k, (query, found) in enumerate(zip(queries, counts, strict=True)):
         expected = overlapping(whole, query)
         if k < N_REGEX and len(re.findall(b"(?=" + re.escape(query) + b")", whole)) != expected:
-            raise fail("the regular expression and the plain count differ")
+            raise fail("the count of the regular expression differs")
         if found != expected:
-            raise fail(f"{name}: {query!r} is counted {found} times and occurs {expected} times")
+            raise fail(f"{name}: {query!r} the index counts {found}, the text has {expected}")
     add(report, f"exact, 0 wrong: {name}", len(corpus.ids), seconds, True)
 
 
@@ -134,7 +134,7 @@ def phrases(text: str, n: int, seed: int = 3) -> list[str]:
 
 
 def measure_latency(bench: Bench, report: Report, corpus: TokenCorpus, texts: list[bytes]) -> None:
-    """One call after another, Python included, in warm memory."""
+    """Time one call after another in warm memory; the overhead of Python is included."""
     for what, has_left in (("with --left", True), ("without --left", False)):
         corpus.open(has_left=has_left)
         timed(bench, corpus.count, texts)
@@ -185,7 +185,7 @@ FREQUENT = ["the", "e", " ", "a", " the ", "of the", "in", "的"]
 ABSENT = ["qwxzvkj", "the the of of", "zzzzzzzzzz", "日本語xyz", "th e", "An absent phrase of six words"]
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--disable-background-networking", "--disable-sync"]
 
-# Types a text and presses Enter; gives the milliseconds until the first frame that shows the count.
+# Types a text, presses Enter and returns the milliseconds until the first frame that shows the count.
 _ENTER = """(text) => new Promise((resolve) => {
   const box = document.getElementById("q"), count = document.getElementById("count");
   box.value = text;
@@ -212,7 +212,7 @@ def build(text: bytes, n_bytes: int, folder: Path) -> Path:
 
 
 def page_queries(words: list[str], text: str) -> list[str]:
-    """Frequent and absent texts, phrases, and substrings that begin and end anywhere."""
+    """Frequent and absent texts, phrases, and random substrings."""
     rng, ret = random.Random(11), FREQUENT + ABSENT
     while len(ret) < N_PAGE:
         begin = rng.randrange(len(text) - 40)
@@ -225,7 +225,7 @@ def page_queries(words: list[str], text: str) -> list[str]:
 
 @contextmanager
 def served(folder: Path) -> Iterator[str]:
-    """The address of a server in a process of its own."""
+    """The address of a server in a separate process."""
     argv, env = [*command(), "serve", str(folder), "--port", "0"], environment() | {"PYTHONUNBUFFERED": "1"}
     with subprocess.Popen(argv, env=env, stdout=subprocess.PIPE, text=True) as server:
         try:
@@ -239,7 +239,7 @@ def served(folder: Path) -> Iterator[str]:
 
 
 def measure_page(report: Report, folder: Path, texts: list[str], n: int) -> None:
-    """Cold: the files are not in memory, and each query is the first of its kind; then n times warm."""
+    """Time each query once when the files are not in memory, and then n times warm."""
     from playwright.sync_api import sync_playwright
 
     seconds: dict[str, list[float]] = {"cold": [], "warm": []}

@@ -31,8 +31,8 @@ def encoded(text: bytes) -> Ids:
 
 
 def tokens_of(text: bytes, n: int) -> Ids:
-    """n tokens: those of the text, then the same backwards, then with ids swapped at random, so that a longer text is
-    not more repetitive."""
+    """n tokens: those of the text, then the same backwards, then with ids permuted at random, and so on, so that a
+    longer text is not more repetitive."""
     ids = encoded(text)
     parts, total, rng = [ids[:n]], min(n, len(ids)), np.random.default_rng(1)
     used, swapped = np.unique(ids), np.arange(1 << 16, dtype=np.uint16)
@@ -77,13 +77,13 @@ def add(report: Report, what: str, n: int, seconds: list[float], times: float = 
 
 
 def sort_part(bench: Bench, report: Report, text: Ids, library: Path | None) -> None:
-    """Ours beside each peer; results must be equal."""
+    """Compare our sorting with each peer; the results must be equal."""
     ours = suffix_array(text)
     peers = [*(available(report.notes, ["libsais"], library) if library else ()),
              *available(report.notes, ["pydivsufsort"])]  # fmt: skip
     for name, sort in peers:
         if not np.array_equal(np.asarray(sort(text)), ours):
-            raise fail(f"{name} returns another order")
+            raise fail(f"{name} returns a different order")
         seconds = bench.interleave({"ours": partial(suffix_array, text), name: partial(sort, text)})
         times = ratio(seconds[name], seconds["ours"])
         add(report, f"sort, against {name}", len(text), seconds["ours"], times, TARGETS[name])
@@ -92,7 +92,7 @@ def sort_part(bench: Bench, report: Report, text: Ids, library: Path | None) -> 
 
 
 def against_text(bench: Bench, report: Report, text: Ids, others: dict[str, Callable[[], Ids]], target: float) -> None:
-    """Tokens per second of other texts beside those of `text`, in turns."""
+    """Compare the tokens per second of other texts with those of `text`."""
     for name, make in others.items():
         other = make()
         if not check_suffix_array(other, suffix_array(other)):
@@ -103,7 +103,7 @@ def against_text(bench: Bench, report: Report, text: Ids, others: dict[str, Call
 
 
 def index_part(bench: Bench, report: Report, n: int, folder: Path) -> None:
-    """Peak memory, threads, and infini-gram's own indexing, for a token file of about n tokens."""
+    """Measure peak memory, two threads, and infini-gram's own indexing, for a token file of about n tokens."""
     text, tokens, index = mixed(bench, 1 << 16), folder / "ids.u16", folder / "idx"
     write_zst(folder / "text.txt.zst", repeated(text, int(n * len(text) / len(encoded(text)))), window_log=23)
     run([*command(), "tokenize", str(folder / "text.txt.zst"), "-o", str(tokens), "--doc", "\\n"])

@@ -1,4 +1,4 @@
-"""The texts that benchmarks measure: corpora, the sample in tests/data, all of them mixed, and files made of them."""
+"""The texts that benchmarks measure: corpora, the sample in tests/data, mixtures of them, and files made from them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ CONSONANTS = "".join(sorted(set(string.ascii_lowercase) - set(VOWELS)))
 
 
 def names(bench: Bench, defaults: Iterable[str] | None = None) -> list[str]:
-    """--corpora; otherwise the defaults that exist, or all corpora; the sample if there are none."""
+    """The names in --corpora; without it, the defaults that exist, or all corpora, or the sample if there are none."""
     folder = bench.shared / "data" / "corpora"
     found = sorted(path.name.removesuffix(".txt.zst") for path in folder.glob("*.txt.zst"))
     if bench.corpora is None:
@@ -119,7 +119,7 @@ def write_zst(path: Path, parts: Iterable[bytes], *, window_log: int = 0) -> int
 
 
 def write_frames(path: Path, data: bytes, frame_bytes: int) -> Path:
-    """Add the data as zstd frames of frame_bytes each to a file; no data are one frame."""
+    """Append the data to a file as zstd frames of frame_bytes each; empty data are one frame."""
     compressor = zstandard.ZstdCompressor(level=3, write_checksum=True)
     with path.open("ab") as file:
         for at in range(0, max(1, len(data)), frame_bytes):

@@ -40,7 +40,7 @@ def volume(gigabytes: float) -> tuple[Callable[[Any], Any], ...]:
 
 
 def fail(message: str) -> click.ClickException:
-    """Raised when results differ: a benchmark prints no figure for wrong results."""
+    """The error when results differ: a benchmark prints no figure for wrong results."""
     return click.ClickException(f"not measured: {message}")
 
 
@@ -64,7 +64,7 @@ class Bench:
         return cpu_seconds() if self.clock == "cpu" else time.perf_counter()
 
     def interleave(self, functions: Functions, before: Functions | None = None, *, is_own: bool = False) -> Seconds:
-        """Seconds of n calls of each function, in turns, so that a disturbance affects all of them.
+        """The seconds of n calls of each function. The functions take turns, so that a disturbance affects all of them.
 
         The first turn is not timed. before[name] runs untimed before every call of functions[name]. Results are freed
         and garbage is collected outside the timed part. With is_own, the functions return their seconds.
@@ -148,7 +148,7 @@ def speed(n_bytes: float, seconds: Sequence[float]) -> float:
 
 
 def pin_to_one_core() -> None:
-    """Pin this thread and those that it starts, where the system supports that."""
+    """Pin this thread and those that it starts, if the system supports that."""
     if hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
 
@@ -158,7 +158,7 @@ def verdict(ok: bool) -> str:
 
 
 def at_least(value: float, target: float | None) -> dict[str, Any]:
-    """The cells of a target; empty ones if there is none."""
+    """The cells of a target, which are empty if there is none."""
     return {"target": target, "verdict": None if target is None else verdict(value >= target)}
 
 
@@ -177,7 +177,7 @@ class Report:
     notes: list[str] = field(default_factory=list)
 
     def add(self, **row: Any) -> None:
-        """Cells by column; in the name of a column an underscore is a space, and MBps is MB/s."""
+        """Add a row: cells by column. In the name of a column, an underscore is a space, and MBps is MB/s."""
         self.rows.append({name.replace("_", " ").replace("MBps", "MB/s"): value for name, value in row.items()})
 
     def show(self, as_json: bool) -> None:

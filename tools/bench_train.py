@@ -40,10 +40,10 @@ print(json.dumps([phase.seconds for phase in trained.phases]))
 
 def trained(script: str, path: Path, kind: str, size: int, threads: int, n: int = 1, **options: Any
             ) -> tuple[Usage, bytes]:  # fmt: skip
-    """The run of n that took least, and the model."""
+    """The fastest of n runs, and the model."""
     out = path.with_name("m.model")
     code = script.format(path=str(path), kind=kind, size=size, threads=threads, out=str(out), options=options)
-    # As in the command: otherwise numpy's linear algebra starts a thread per core, and each spins for 40 ms.
+    # The command sets this, too: otherwise OpenBLAS starts a thread per core, and each spins for 40 ms.
     env = {"OPENBLAS_NUM_THREADS": "1"} | environment()
     runs = [usage([sys.executable, "-c", code], env) for _ in range(n)]
     return min(runs, key=lambda one: one.cpu_seconds), out.read_bytes()
@@ -98,7 +98,7 @@ def train_command(bench: Bench, part: str, max_memory: int, kinds: tuple[str, ..
 
 
 def beside_peers(report: Report, name: str, kind: str, path: Path, size: int, n: int) -> None:
-    """A row for every run of ours beside every peer."""
+    """Add a row for each of our runs beside each peer."""
     spm: dict[str, Any] = {} if kind == "bytepiece" else SPM
     exact = spm and spm | LONG_LINES
     one = partial(trained, path=path, kind=kind, size=size, threads=1, n=n)
@@ -106,7 +106,7 @@ def beside_peers(report: Report, name: str, kind: str, path: Path, size: int, n:
     original = next(iter(peers))
     ours = {"compat": one(OURS, compat=original, **exact), "own": one(OURS, **spm)}
     if facts(kind, ours["compat"][1]) != facts(kind, peers[original][1]):
-        raise fail(f"{name}, {kind}: the compatible model is not that of {original}")
+        raise fail(f"{name}, {kind}: the compatible model differs from that of {original}")
     for peer, (theirs, _) in peers.items():
         least, most = TARGETS[kind][peer]
         for mode, (run, _) in ours.items():
@@ -119,14 +119,14 @@ def beside_peers(report: Report, name: str, kind: str, path: Path, size: int, n:
 
 
 def facts(kind: str, data: bytes) -> Any:
-    """The bytes of a BytePiece model, the pieces and scores of others."""
+    """The parts of a model that must be equal: the bytes of a BytePiece model, the pieces and scores of others."""
     if kind == "bytepiece":
         return data
     return [(piece.piece, piece.score) for piece in sentencepiece_proto.message("ModelProto").FromString(data).pieces]
 
 
 def limited(report: Report, part: str, path: Path, kind: str, size: int, max_memory: int) -> None:
-    """Two threads beside one, or within a memory limit."""
+    """Compare two threads with one, or their memory with a limit."""
     more: dict[str, Any] = {} if kind == "bytepiece" else {"num_threads": 1}  # the model records it
     if part == "memory":
         two, _ = trained(OURS, path, kind, size, 2, max_memory=max_memory, **more)
@@ -136,7 +136,7 @@ def limited(report: Report, part: str, path: Path, kind: str, size: int, max_mem
         return
     (one, model), (two, other) = (trained(OURS, path, kind, size, k, **more) for k in (1, 2))
     if model != other:
-        raise fail(f"{kind}: the model of two threads is not that of one")
+        raise fail(f"{kind}: the model of two threads differs from that of one")
     faster, cpu = one.seconds / two.seconds, two.cpu_seconds / one.cpu_seconds
     report.add(kind=kind, one_s=one.seconds, two_s=two.seconds, times_faster=faster, cpu_two_to_one=cpu,
                verdict=verdict(faster >= THREADS_TARGET))  # fmt: skip
@@ -151,7 +151,7 @@ def counting(report: Report, path: Path, size: int, n: int) -> None:
         full, start = (usage([*command(), *argv, str(text)]).cpu_seconds for text in (path, empty))
         one, model = trained(OURS, path, "unigram", size, 1, num_threads=1, hard_vocab_limit=False)
         if model != expected:
-            raise fail("the model of one thread is not that of two")
+            raise fail("the model of one thread differs from that of two")
         counted = json.loads(one.output.splitlines()[-1])[0]
         rate = (full - start) / counted
         ok, peak_mb = verdict(rate >= COUNTING_TARGET), one.peak_bytes / 1e6
@@ -167,7 +167,7 @@ BYTES_BPE: dict[str, Any] = {
     "normalization_rule_name": "identity", "add_dummy_prefix": False, "remove_extra_whitespaces": False,
     "allow_whitespace_only_pieces": True, "max_sentence_length": 1 << 24, "bos_id": -1, "eos_id": -1,
 }  # fmt: skip
-# What sentencepiece does by default, and what `longest` allows: pieces of several scripts, and longer ones.
+# The defaults of sentencepiece, and the rules of `longest`, which allows pieces of several scripts and longer ones.
 RULES: dict[str, dict[str, Any]] = {
     "default": {},
     "free": {"split_by_unicode_script": False, "split_by_number": False, "max_sentencepiece_length": 32},
@@ -175,7 +175,7 @@ RULES: dict[str, dict[str, Any]] = {
 
 
 def greedy(report: Report, name: str, path: Path, size: int) -> None:
-    """Rows for pieces within words, and for pieces across spaces."""
+    """Add rows for pieces within words and for pieces across spaces."""
     seen, unseen, at = list[bytes](), list[bytes](), 0
     for line in valid(path.read_bytes()).split(b"\n"):
         (unseen if at // CHUNK_BYTES % HELD_SHARE == HELD_SHARE - 1 else seen).append(line)
@@ -183,7 +183,7 @@ def greedy(report: Report, name: str, path: Path, size: int) -> None:
     path.write_bytes(b"\n".join(seen))
     for crossing in (False, True):
         split: dict[str, Any] = {"split_by": "none" if crossing else "space", "separator": b"\n", "max_memory": 4 << 30}
-        # One id more, for the end of documents.
+        # One more id, for the end of documents.
         ours = density_of(train(path, kind="longest", vocab_size=size + 1, threads=1, **split), unseen)
         for rules, options in RULES.items():
             theirs = density_of(theirs_of(path, size, split_by_whitespace=not crossing, **options), unseen)
@@ -195,7 +195,7 @@ def greedy(report: Report, name: str, path: Path, size: int) -> None:
 
 
 def theirs_of(path: Path, size: int, **options: Any) -> Tokenizer:
-    """The first pieces of sentencepiece's BPE; all 256 bytes and all characters are among them."""
+    """A vocabulary of the first pieces of sentencepiece's BPE, with all 256 bytes and all characters."""
     spm, model = module_of("sentencepiece"), io.BytesIO()
     options |= BYTES_BPE
     spm.SentencePieceTrainer.train(input=str(path), model_writer=model, vocab_size=size + SPARE, **options)
@@ -208,7 +208,7 @@ def theirs_of(path: Path, size: int, **options: Any) -> Tokenizer:
 
 
 def density_of(tokenizer: Tokenizer, lines: list[bytes], *, exact: bool = True) -> float:
-    """Bytes per token of the lines."""
+    """Bytes per token of the lines; with `exact`, they must decode to the text."""
     ids = tokenizer.encode_batch(lines).data
     if exact and tokenizer.decode_bytes(ids) != b"".join(lines):
         raise fail("a vocabulary does not decode to the text")
@@ -216,7 +216,7 @@ def density_of(tokenizer: Tokenizer, lines: list[bytes], *, exact: bool = True) 
 
 
 def valid(text: bytes) -> bytes:
-    """Without invalid UTF-8."""
+    """The text without invalid UTF-8."""
     return text.decode("utf-8", "ignore").encode()
 
 
@@ -252,7 +252,8 @@ def density(bench: Bench, megabytes: float, vocab_size: int) -> Report:
             path.write_bytes(valid(seen))
             rates = []
             for options in ({}, COMPAT):
-                tokenizer = train(path, kind="unigram", vocab_size=vocab_size, threads=1, byte_fallback=True, **options)
+                settings = {"vocab_size": vocab_size, "byte_fallback": True, "separator": b"\n", **options}
+                tokenizer = train(path, kind="unigram", threads=1, **settings)
                 if tokenizer.decode(tokenizer.encode(PROBE)) != PROBE:
                     raise fail("a trained model does not decode to the text")
                 rates.append(density_of(tokenizer, valid(unseen).split(b"\n"), exact=False))

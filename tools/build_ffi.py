@@ -9,17 +9,17 @@ from pathlib import Path
 from cffi import FFI
 
 ROOT = Path(__file__).resolve().parent.parent
-# Read from the folder of setup.py, with relative names: setuptools wants sources that way.
+# setuptools requires names of sources relative to the folder of setup.py.
 FILES = sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "csrc").rglob("*.[ch]"))
 
 HEADERS = ["unitok.h", "unitok_search.h", "unitok_train.h"]
 MSVC = sys.platform == "win32"
-# No -march: a wheel runs on any x86-64, and csrc/ground/cpu.c chooses the rest at run time. -g0 undoes Python's own -g:
-# with debug information the library is four times as large.
+# No -march: a wheel runs on any x86-64, and csrc/ground/cpu.c selects instruction sets at run time. -g0 overrides
+# Python's own -g: debug information would make the library four times as large.
 CFLAGS = ["/O2", "/std:c11"] if MSVC else ["-O3", "-g0", "-std=c11", "-fno-math-errno", "-Wall", "-Wextra"]
 
 ffi = FFI()
-for name in HEADERS:  # cffi rejects includes and warns of pragmas
+for name in HEADERS:  # cffi rejects #include and warns about #pragma
     ffi.cdef(re.sub(r"^#(include|pragma) .*\n", "", (ROOT / "csrc" / name).read_text(encoding="utf-8"), flags=re.M))
 ffi.set_source(
     "pyunitok._lib",
@@ -28,7 +28,7 @@ ffi.set_source(
     depends=[*(name for name in FILES if name.endswith(".h")), "tools/build_ffi.py"],
     include_dirs=["csrc"],
     libraries=[] if MSVC else ["m"],
-    # UNITOK_CFLAGS adds to them: -g for a debugger, sanitizers in tools/check.py.
+    # UNITOK_CFLAGS adds flags: -g for a debugger, sanitizers in tools/check.py.
     extra_compile_args=CFLAGS + shlex.split(os.environ.get("UNITOK_CFLAGS", "")),
     extra_link_args=shlex.split(os.environ.get("UNITOK_LDFLAGS", "")),
 )

@@ -1,11 +1,11 @@
 """Writes pyunitok/vocab/charsmaps.zst: sentencepiece's named normalization rules, from the installed package.
 
     python tools/charsmaps.py          write it
-    python tools/charsmaps.py --check  exit 1 if it does not hold what the installed sentencepiece has
+    python tools/charsmaps.py --check  exit 1 if it differs from the rules of the installed sentencepiece
 
 The rules are those of Unicode 17 (NFKC, case folding) and of machine translation, as sentencepiece 0.2.3 compiles
-them: generated data under the Apache License 2.0. They are kept as they are, and not made from Python's Unicode
-tables, because a trained model holds them byte for byte, and because the tables of each Python version differ.
+them: generated data under the Apache License 2.0. They are copied, and not generated from Python's Unicode tables,
+because a trained model contains them byte for byte, and because those tables depend on the version of Python.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from pyunitok.vocab import charsmap
 
 
 def installed() -> dict[str, bytes]:
-    """By name, from the distribution sentencepiece."""
+    """The rules in the installed package, by name."""
     files = {item.name: Path(str(item.locate())) for item in metadata.files("sentencepiece") or []}
     return {name: files[f"{name}.bin"].read_bytes() for name in charsmap.NAMES}
 

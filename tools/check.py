@@ -4,9 +4,9 @@
     python tools/check.py lint c                    only these
     python tools/check.py fuzz --fuzz-seconds 600   fuzz for longer; inputs found stay in build/fuzz
 
-Needs `pip install -e '.[dev]'`, gcc, clang for fuzzing, and Python 3.11 for `lowest`. A step that lacks its compiler
-or its Python is skipped with a note; where the environment has CI set, that is a failure. The exit code is 1 if a step
-failed.
+Requires `pip install -e '.[dev]'`, gcc, clang for fuzzing, and Python 3.11 for `lowest`. A step without its compiler
+or its Python is skipped with a note, or fails if the environment variable CI is set. The exit code is 1 if a step
+fails.
 """
 
 from __future__ import annotations
@@ -37,13 +37,13 @@ WARNINGS = ["-std=c11", "-Wall", "-Wextra", "-Werror"]
 SANITIZERS = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-fno-omit-frame-pointer"]
 FUZZER = "-fsanitize=fuzzer"
 LIBRARIES = ["-lm"]
-CROSS = ["-static", "-O2"]  # emulated, where the sanitizers' runtimes do not work
-PACKAGES = {  # of Debian
+CROSS = ["-static", "-O2"]  # the sanitizers do not work under emulation
+PACKAGES = {  # of Debian, by compiler
     "gcc": "gcc libc6-dev",
     "clang": "clang libclang-rt-14-dev",
     "aarch64-linux-gnu-gcc": "gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user",
 }
-# These test Python code: under the sanitizers they would take minutes and reach no C code that others do not.
+# These test Python code. Under the sanitizers they would take minutes and reach no further C code.
 NOT_SANITIZED = [
     "bench", "checks", "cli", "compat_bytepiece", "compat_earlier", "compat_normalizer", "compat_rwkv",
     "compat_sentencepiece", "compat_trainer", "consumers", "convert", "damage", "datatrove", "default_vocab",
@@ -54,14 +54,14 @@ NOT_SANITIZED = [
     "serve", "small_frames", "sniff", "stats", "train_sentencepiece", "train_shared", "typing", "unchanged", "unigram",
     "upload", "verify", "workers", "zst",
 ]
-# Together these use every dependency, and most of what the package uses of each.
+# Together, these use every dependency and most of its functions that the package calls.
 QUICK = ["cli", "jsonl", "manifest", "metadata", "parquet", "remote", "sentencepiece_model", "stats", "tokens", "zst"]
-# These show that an installed wheel works; check_files tests that no file is missing from it.
+# These check that an installed wheel works. check_files checks that no file is missing from it.
 INSTALLED = [
     "cli", "export", "golden_models", "index_build", "job", "sniff", "packaging", "native", "pipeline", "search_cli",
     "serve", "stats", "text_models", "train", "typing",
 ]
-# All modules but the one that runs the command and the one that needs datatrove.
+# Imports all modules except the one that runs the command and the one that requires datatrove.
 IMPORT_ALL = """
 import importlib, pkgutil, pyunitok
 for module in pkgutil.walk_packages(pyunitok.__path__, "pyunitok."):
@@ -72,17 +72,17 @@ NOT_COPIED = shutil.ignore_patterns(".*", "__pycache__", "*.so", "*.pyd", "*.egg
 
 
 class Failed(Exception):
-    """A step failed; the text is all its output."""
+    """A step failed. The message is its output."""
 
 
 class Skipped(Exception):
-    """A step cannot run on this machine; the text says why."""
+    """A step cannot run on this machine. The message gives the reason."""
 
 
 class Target(NamedTuple):
     compiler: str
     flags: list[str]
-    runner: list[str]  # of the programs it makes
+    runner: list[str]  # runs its programs
 
 
 C_TARGETS = [
@@ -93,7 +93,7 @@ C_TARGETS = [
 
 
 def run(*command: str | Path, cwd: Path = ROOT, env: Mapping[str, str] | None = None) -> str:
-    """Run to the end and return stdout and stderr together; Failed unless the exit code is 0."""
+    """Run a command; return stdout and stderr together. Raise Failed unless the exit code is 0."""
     words = [str(word) for word in command]
     done = subprocess.run(
         words, cwd=cwd, env={**os.environ, **(env or {})}, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
@@ -105,7 +105,7 @@ def run(*command: str | Path, cwd: Path = ROOT, env: Mapping[str, str] | None = 
 
 
 def together(function: Callable[[S], T], items: Iterable[S]) -> list[T]:
-    """function(item) for each, in order; if any failed, Failed with the output of every one that did."""
+    """function(item) for each item, on all cores. If any raise, Failed with all their messages."""
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         futures = [pool.submit(function, item) for item in items]
     if failures := [str(error) for future in futures if (error := future.exception())]:
@@ -114,19 +114,19 @@ def together(function: Callable[[S], T], items: Iterable[S]) -> list[T]:
 
 
 def pytest(python: str | Path, *options: str, cwd: Path = ROOT, env: Mapping[str, str] | None = None) -> str:
-    """The last line of its output."""
+    """Run pytest; return the last line of its output."""
     return run(python, "-m", "pytest", "-q", *options, cwd=cwd, env=env).strip().rpartition("\n")[2]
 
 
 def copy_env(**more: str) -> dict[str, str]:
-    """For tests that run in a copy of this tree: the corpora that lie beside it stay in sight."""
+    """The environment of tests in a copy of this tree, which finds the corpora beside the original."""
     shared = ROOT.parent / "shared"
     defaults = {"PYUNITOK_SHARED": str(shared), "PYUNITOK_DATA": str(shared / "data"), "HYPOTHESIS_PROFILE": "ci"}
     return {name: os.environ.get(name, value) for name, value in defaults.items()} | more
 
 
 def links(compiler: str, flags: Iterable[str] = ()) -> bool:
-    """Whether this compiler is here and makes programs with these flags: their runtime may be another package."""
+    """Whether this compiler is installed and can link with these flags, whose runtime may be a separate package."""
     with tempfile.TemporaryDirectory() as folder:
         source = Path(folder, "probe.c")
         function = "LLVMFuzzerTestOneInput(const char *p, long n)" if FUZZER in flags else "main(void)"
@@ -139,7 +139,7 @@ def links(compiler: str, flags: Iterable[str] = ()) -> bool:
 
 
 def missing(text: str) -> Exception:
-    """What to raise where this machine lacks something that a step needs."""
+    """The exception to raise if a requirement of a step is not installed."""
     return Failed(text) if os.environ.get("CI") else Skipped(text)
 
 
@@ -163,28 +163,27 @@ def compile_library(target: Target, folder: Path) -> list[Path]:
     return list(objects.values())
 
 
-# The rooms of csrc/, top down: a file includes only from its own room and those below.
+# The folders of csrc/ from the top down: a file includes only headers of its own folder and of those below.
 C_ROOMS = ["train", "suffix", "model", "encoders", "text", "structures", "ground"]
-# Each public header is included by the rooms that implement it; every other file gets it through theirs.
+# Only the folders that implement a public header include it; other files get it through their headers.
 C_PUBLIC = {"unitok.h": ["ground"], "unitok_search.h": ["suffix"], "unitok_train.h": ["train", "structures"]}
 
 
 def check_includes(root: Path = ROOT) -> None:
-    """Failed where a C file includes one from a room above its own, or from no room."""
+    """Raise Failed if a C file includes a header from a folder above its own, or from an unknown folder."""
     wrong = []
     for source in sorted((root / "csrc").glob("*/*.[ch]")):
         room = source.parent.name
         allowed = C_ROOMS[C_ROOMS.index(room) :] if room in C_ROOMS else []
         for line, included in re.findall(r'^(\s*#\s*include\s+"([^"]+)")', source.read_text(encoding="utf-8"), re.M):
             if room not in C_PUBLIC.get(included, []) and included.partition("/")[0] not in allowed:
-                wrong.append(f"{source.relative_to(root)}: {line.strip()}: not from {room}/ or a room below it")
+                wrong.append(f"{source.relative_to(root)}: {line.strip()}: not in {room}/ or in a folder below it")
     if wrong:
         raise Failed("\n".join(wrong))
 
 
 def check_lint(_: argparse.Namespace) -> str:
-    """ruff, mypy, includes and imports that point downwards, tidy files, C as .clang-format has it and without a
-    warning from any compiler."""
+    """Run ruff, mypy, clang-format, every compiler with warnings as errors, and the rules of order.py."""
     check_includes()
     if "#if" in (ROOT / "csrc/model/router.c").read_text(encoding="utf-8"):
         raise Failed("csrc/model/router.c: #if; kinds of models supply paths instead (kind.h)")
@@ -201,15 +200,15 @@ def check_lint(_: argparse.Namespace) -> str:
 
 
 def check_tests(_: argparse.Namespace) -> str:
-    """All Python tests, the slow ones too, against the package as it is installed."""
+    """Run all Python tests, including slow ones, with the installed package."""
     return pytest(sys.executable, "-n", "auto", "-m", "")
 
 
 def check_lowest(_: argparse.Namespace) -> str:
-    """Some of the Python tests with the oldest dependencies that pyproject.toml allows, on CPython 3.11."""
+    """Run some Python tests with the oldest dependencies that pyproject.toml allows, on CPython 3.11."""
     python = shutil.which("python3.11")
     if python is None:
-        raise missing("python3.11 is not here: it is the one for which every oldest version has a wheel")
+        raise missing("python3.11 is not installed; only for it do all the oldest versions have wheels")
     lists = dict(re.findall(r"^(\w+) = \[(.*?)\]$", (ROOT / "pyproject.toml").read_text(encoding="utf-8"), re.M | re.S))
     wanted = " ".join(lists[name] for name in ("dependencies", "parquet", "remote", "plot", "test"))
     oldest = [f"{name}=={version}" for name, version in re.findall(r'"([\w\[\]-]+)>=([\d.]+)"', wanted)]
@@ -222,7 +221,7 @@ def check_lowest(_: argparse.Namespace) -> str:
 
 
 def check_c(_: argparse.Namespace) -> str:
-    """Every tests/c/test_*.c with the library, under ASan and UBSan, and with an allocator that can fail."""
+    """Run every tests/c/test_*.c under ASan and UBSan, with an allocator that can fail."""
     require("gcc", SANITIZERS)
     targets = [t for t in C_TARGETS if links(t.compiler, t.flags) and all(map(shutil.which, t.runner))]
     tests = c_files("tests/c/test_*.c")
@@ -236,7 +235,7 @@ def check_c(_: argparse.Namespace) -> str:
 def run_c_test(target: Target, objects: list[Path], test: Path) -> None:
     program = objects[0].with_name(test.stem)
     sources = [test]
-    if '"test_alloc.h"' not in test.read_text(encoding="utf-8"):  # it does not bring the library's allocator itself
+    if '"test_alloc.h"' not in test.read_text(encoding="utf-8"):  # it does not define the allocator itself
         sources.append(program.with_suffix(".alloc.c"))
         sources[1].write_text('#include "test_alloc.h"\n')
     compile_c(target, *sources, *objects, *LIBRARIES, "-o", program)
@@ -244,7 +243,7 @@ def run_c_test(target: Target, objects: list[Path], test: Path) -> None:
 
 
 def check_sanitize(_: argparse.Namespace) -> str:
-    """The Python tests with the C library under ASan and UBSan, in a copy of this tree."""
+    """Run the Python tests with the C library under ASan and UBSan, in a copy of this tree."""
     if sys.platform != "linux":
         raise Skipped("only on Linux")
     require("gcc", SANITIZERS)
@@ -252,35 +251,35 @@ def check_sanitize(_: argparse.Namespace) -> str:
         tree, logs = Path(folder, "tree"), Path(folder, "logs")
         shutil.copytree(ROOT, tree, ignore=NOT_COPIED)
         logs.mkdir()
-        # Python's own flags would define overflow (-fwrapv) and leave assertions out.
+        # Python's own flags would define overflow (-fwrapv) and remove assertions (-DNDEBUG).
         undo = ["-fno-wrapv", "-UNDEBUG"]
         flags = {"UNITOK_CFLAGS": shlex.join(["-O1", "-g", "-DUNITOK_DEBUG", *undo, *SANITIZERS]),
                  "UNITOK_LDFLAGS": shlex.join(SANITIZERS), "CC": "gcc"}  # fmt: skip
         run(sys.executable, "setup.py", "-q", "build_ext", "--inplace", cwd=tree, env=flags)
         env = copy_env(
-            # libstdc++ too: else ASan misses the exceptions of references written in C++, and ends the process.
+            # With libstdc++: otherwise an exception in a reference written in C++ makes ASan end the process.
             LD_PRELOAD=" ".join(
                 run("gcc", f"-print-file-name={name}").strip() for name in ("libasan.so", "libstdc++.so.6")
             ),
-            # What Python holds at its exit is no leak, and a test may ask for more memory than there is.
+            # Python does not free all memory at exit, and a test may request more memory than there is.
             ASAN_OPTIONS=f"detect_leaks=0:allocator_may_return_null=1:log_path={logs}/asan",
             UBSAN_OPTIONS="print_stacktrace=1",
-            PYTHONMALLOC="malloc",  # so that reading past a bytes object shows
+            PYTHONMALLOC="malloc",  # detects reads beyond a bytes object
             PYTHONPATH=str(tree),
             PYUNITOK_SANITIZED="1",  # for tests that measure time or memory
-            HYPOTHESIS_PROFILE="sanitizers",  # several times slower, and what they find needs no rare example
+            HYPOTHESIS_PROFILE="sanitizers",  # fewer examples: tests are several times slower
         )
         where = run(sys.executable, "-c", "import pyunitok._lib as lib; print(lib.__file__)", cwd=tree, env=env)
         if Path(where.strip()).parents[1] != tree:
-            raise Failed(f"the tests would not run the sanitized library but {where}")
+            raise Failed(f"the tests would use {where} instead of the sanitized library")
         try:
-            # Without faulthandler, which takes SIGSEGV from ASan, and without the capture that swallows UBSan's report.
+            # faulthandler would take SIGSEGV from ASan, and capturing file descriptors would lose UBSan's reports.
             left_out = [f"--ignore=tests/test_{name}.py" for name in NOT_SANITIZED]
             options = ["-n", "auto", "-p", "no:faulthandler", "--capture=sys", *left_out]
             result = pytest(sys.executable, *options, cwd=tree, env=env)
         except Failed as failed:
             result = str(failed)
-        # Also of processes that a test ran and forgave; pytest's own output has none of it.
+        # Reports of child processes, too, whose exit code a test may ignore. pytest does not print them.
         reports = [path.read_text(encoding="utf-8", errors="replace") for path in sorted(logs.iterdir())]
         if reports or result.startswith("$"):
             raise Failed("\n".join([result, *reports]))
@@ -288,7 +287,7 @@ def check_sanitize(_: argparse.Namespace) -> str:
 
 
 def check_fuzz(options: argparse.Namespace) -> str:
-    """Every tests/c/fuzz_*.c for some seconds under libFuzzer."""
+    """Run every tests/c/fuzz_*.c for --fuzz-seconds under libFuzzer."""
     target = Target("clang", [FUZZER, *SANITIZERS], [])
     require(target.compiler, target.flags)
     with tempfile.TemporaryDirectory() as name:
@@ -307,14 +306,14 @@ def check_fuzz(options: argparse.Namespace) -> str:
 
 
 def check_files(sdist: Path, wheel: Path) -> None:
-    """Failed where the unpacked sdist lacks a file of the project, or the wheel one of the package, or where the wheel
-    holds debug information."""
+    """Raise Failed if the unpacked sdist lacks a file of the project or the wheel lacks one of the package, or if the
+    wheel contains debug information."""
     tracked = [path.relative_to(ROOT) for path in order.tracked()]
     wrong = [f"the sdist lacks {path}" for path in tracked if path.parts[0][0] != "." and not (sdist / path).exists()]
     with zipfile.ZipFile(wheel) as archive:
         names = set(archive.namelist())
         libraries = [name for name in names if name.endswith((".so", ".pyd"))]
-        wrong += [f"{name} holds debug information" for name in libraries if b".debug_info" in archive.read(name)]
+        wrong += [f"{name} contains debug information" for name in libraries if b".debug_info" in archive.read(name)]
     wrong += [f"the wheel lacks {path}" for path in tracked if path.parts[0] == "pyunitok" and path.suffix != ".md"
               and path.as_posix() not in names]  # fmt: skip
     if wrong:
@@ -322,14 +321,14 @@ def check_files(sdist: Path, wheel: Path) -> None:
 
 
 def check_sdist(_: argparse.Namespace) -> str:
-    """The sdist has every file; a wheel made from it, installed alone, has every file and passes some tests."""
+    """Build the sdist and a wheel from it; check their files, and run some tests with the installed wheel."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         run(sys.executable, "-m", "build", "--sdist", "--outdir", folder)
         (archive,) = folder.glob("pyunitok-*.tar.gz")
         with tarfile.open(archive) as tar:
             if junk := [n for n in tar.getnames() if re.search(r"__pycache__|\.(so|pyd|o|pyc)$", n)]:
-                raise Failed(f"the sdist has what it should not: {junk}")
+                raise Failed(f"the sdist contains build products: {junk}")
             tar.extractall(folder)
         tree = folder / archive.name.removesuffix(".tar.gz")
         run(sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "-w", folder, tree)
@@ -340,7 +339,7 @@ def check_sdist(_: argparse.Namespace) -> str:
         run(sys.executable, "-m", "venv", folder / "venv")
         python = folder / "venv" / ("Scripts/python.exe" if sys.platform == "win32" else "bin/python")
         run(python, "-m", "pip", "install", "-q", f"{wheel}[test]")
-        shutil.rmtree(tree / "pyunitok")  # only the installed package is left to import
+        shutil.rmtree(tree / "pyunitok")  # so that the tests import the installed package
         run(python, "-c", IMPORT_ALL, cwd=tree)
         tests = [f"tests/test_{noun}.py" for noun in INSTALLED]
         return f"{wheel.name}: {pytest(python, '-n', 'auto', *tests, cwd=tree, env=copy_env())}"
@@ -354,8 +353,8 @@ STEPS: dict[str, Callable[[argparse.Namespace], str]] = {
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("steps", nargs="*", metavar="STEP", help=f"of {', '.join(STEPS)}; all where none is named")
-    parser.add_argument("--fuzz-seconds", type=int, default=20, metavar="N", help="for each fuzz target (20)")
+    parser.add_argument("steps", nargs="*", metavar="STEP", help=f"{', '.join(STEPS)}; all steps by default")
+    parser.add_argument("--fuzz-seconds", type=int, default=20, metavar="N", help="seconds per fuzz target (20)")
     options = parser.parse_args()
     if unknown := set(options.steps) - set(STEPS):
         parser.error(f"no such step: {', '.join(sorted(unknown))}")

@@ -1,8 +1,9 @@
-"""Rules for the tree that no linter knows: imports point downwards, stand at the top and make no circles; only
-pyunitok/_c uses the C library; private names stay in their room; public headers stay short; no conflict markers;
-functions of at most 60 lines; prose within 120 columns; packages that setuptools finds; class names that occur once.
+"""Rules that no linter checks: imports point downwards, are at the top of a module and form no cycles; only
+pyunitok/_c uses the C library; private names are used in their own folder; public headers are short; files have no
+conflict markers; functions have at most 60 lines, and prose 120 columns; setuptools finds every package; class names
+are unique.
 
-    python tools/order.py          what is wrong, a line each; the exit code is 1 if anything is
+    python tools/order.py          prints each violation on a line; the exit code is 1 if there is any
 """
 
 from __future__ import annotations
@@ -20,8 +21,8 @@ ROOT = Path(__file__).resolve().parent.parent
 COLUMNS = 120
 FUNCTION_LINES = 60  # of Python, and of C in csrc/
 HEADER_LINES = {"unitok.h": 620, "unitok_search.h": 400, "unitok_train.h": 600}  # with comments
-# The rooms of pyunitok from the top down. What is in one line may import each other and whatever stands below, whether
-# at the top of a module, inside a function, or for types only.
+# The folders and modules of pyunitok from the top down. Those in one list may import each other and everything below,
+# whether at the top of a module, inside a function, or for types only.
 ROOMS = [
     ["__main__"],
     ["cli"],
@@ -48,17 +49,17 @@ OPTIONAL = (
     "matplotlib",
     "pyarrow", "pyunitok.index.page", "ray", "regex", "starlette", "tokenizers", "tqdm", "uvicorn",
 )  # fmt: skip
-# (module, class) of interfaces that have another library's names; other classes have names of their own.
+# (module, class) of interfaces that imitate another library; the names of all other classes are unique.
 IMITATED = {("bytepiece", "Tokenizer"), ("bytepiece", "Trainer")}
 RANK = {name: len(ROOMS) - k for k, names in enumerate(ROOMS) for name in names}
-# (importer, imported): why it must be so.
+# (importer, imported): the reason.
 EXCEPTIONS: dict[tuple[str, str], str] = {
-    ("errors", "disk.url"): "no message shows the secrets of a URL; what they are is said in one place",
+    ("errors", "disk.url"): "no message shows the secrets of a URL, and one module defines them",
 }
 
 
 def public_names() -> dict[str, str]:
-    """The names of `pyunitok` itself and the modules that they come from: pyunitok/__init__.py imports them late."""
+    """The lazy names of pyunitok/__init__.py and the modules that define them."""
     tree = ast.parse((ROOT / "pyunitok/__init__.py").read_text(encoding="utf-8"))
     for node in ast.walk(tree):
         if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "_LAZY":
@@ -67,18 +68,18 @@ def public_names() -> dict[str, str]:
 
 
 def modules() -> Iterator[tuple[Path, ast.Module]]:
-    """(path within the tree, syntax tree) of every module of the package."""
+    """The path and the syntax tree of every module of the package."""
     for path in sorted((ROOT / "pyunitok").rglob("*.py")):
         yield path.relative_to(ROOT), ast.parse(path.read_text(encoding="utf-8"))
 
 
 def dotted(where: Path) -> str:
-    """The name of a module within the package: run.plan for pyunitok/run/plan.py."""
+    """The name of a module in the package: run.plan for pyunitok/run/plan.py."""
     return ".".join(where.with_suffix("").parts[1:])
 
 
 def imports_of(tree: ast.Module, names: dict[str, str]) -> Iterator[tuple[int, str]]:
-    """(line, module within pyunitok) for everything of this package that a file imports or uses by `pyunitok.NAME`."""
+    """(line, module within pyunitok) of everything in this package that a file imports or uses as `pyunitok.NAME`."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             yield from ((node.lineno, name.name[9:]) for name in node.names if name.name.startswith("pyunitok."))
@@ -102,7 +103,7 @@ def upward_imports() -> Iterator[str]:
         if room == "__init__":
             continue
         if room not in RANK:
-            yield f"{where}: tools/order.py does not know where {room} belongs"
+            yield f"{where}: {room} is not in ROOMS of tools/order.py"
             continue
         for line, module in imports_of(tree, names):
             target = module.split(".")[0]
@@ -111,7 +112,7 @@ def upward_imports() -> Iterator[str]:
             elif target in RANK and RANK[target] > RANK[room]:
                 yield f"{where}:{line}: {room} imports {module}, which is above it"
     for pair in EXCEPTIONS.keys() - used:
-        yield f"tools/order.py: the exception {pair} is not needed any more"
+        yield f"tools/order.py: the exception {pair} is no longer necessary"
 
 
 def late_imports() -> Iterator[str]:
@@ -131,7 +132,7 @@ def late_imports() -> Iterator[str]:
 
 
 def circles() -> Iterator[str]:
-    """The first circle of modules that import each other."""
+    """The first cycle of modules that import each other."""
     names, graph = public_names(), {}
     for where, tree in modules():
         module = dotted(where).removesuffix(".__init__")
@@ -152,7 +153,7 @@ def repeated_classes() -> Iterator[str]:
 
 
 def tracked(*patterns: str) -> list[Path]:
-    """Files of the project: those that git knows, or all where there is no git (an sdist)."""
+    """The files of the project: those tracked by git, or all files outside a repository (in an sdist)."""
     listed = subprocess.run(["git", "ls-files", *patterns], cwd=ROOT, capture_output=True, text=True, check=False)
     found = [ROOT / name for name in listed.stdout.splitlines()]
     if listed.returncode != 0:
@@ -166,14 +167,14 @@ def conflict_markers() -> Iterator[str]:
         try:
             text = path.read_text(encoding="utf-8")
         except UnicodeDecodeError:
-            continue  # no text
+            continue  # not a text file
         found = marker.search(text)
         if found and ("<" * 7 in text or ">" * 7 in text):
             yield f"{path.relative_to(ROOT)}:{text.count(chr(10), 0, found.start()) + 1}: a conflict marker"
 
 
 def long_lines() -> Iterator[str]:
-    """Prose beyond 120 columns; rows of tables may be longer, and tests/ has texts that are data."""
+    """Prose beyond 120 columns. Rows of tables may be longer, and so may texts in tests/ that are data."""
     for path in tracked("*.md", "*.txt"):
         if (path.is_relative_to(ROOT / "tests") and path.suffix == ".txt") or ROOT / "tests/golden" in path.parents:
             continue
@@ -183,9 +184,9 @@ def long_lines() -> Iterator[str]:
 
 
 def unfound_packages() -> Iterator[str]:
-    """What setuptools would leave out of a wheel: it must find packages itself, as folders with __init__.py."""
+    """Folders that setuptools would leave out of a wheel: it must find packages itself, by their __init__.py."""
     if "[tool.setuptools.packages.find]" not in (ROOT / "pyproject.toml").read_text(encoding="utf-8"):
-        yield "pyproject.toml: packages are listed; [tool.setuptools.packages.find] finds them"
+        yield "pyproject.toml: packages are listed; use [tool.setuptools.packages.find]"
     for folder in sorted({path.parent for path in (ROOT / "pyunitok").rglob("*.py")}):
         if not (folder / "__init__.py").exists():
             yield f"{folder.relative_to(ROOT)}: has modules but no __init__.py"
@@ -205,7 +206,7 @@ def library_uses() -> Iterator[str]:
 
 
 def private_uses() -> Iterator[str]:
-    """Uses of private attributes that only other rooms define; the methods of named tuples are public."""
+    """Uses of private attributes that only other folders define. The methods of named tuples are public."""
     uses, rooms = [], defaultdict(set)
     for where, tree in modules():
         for node in ast.walk(tree):

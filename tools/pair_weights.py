@@ -1,4 +1,4 @@
-"""Writes csrc/text/pair_weights.h: how often one ASCII byte follows another, in the sample corpus.
+"""Writes csrc/text/pair_weights.h: how often one ASCII byte follows another in the sample corpus.
 
     python tools/pair_weights.py
 
@@ -19,12 +19,12 @@ ROOT = Path(__file__).resolve().parent.parent
 SAMPLE = ROOT / "tests" / "data" / "sample.jsonl.zst"
 TARGET = ROOT / "csrc" / "text" / "pair_weights.h"
 SCALE = 1 << 16
-# Bytes by their row in the table; all others share the last one.
+# The bytes that have rows in the table; all others share the last row.
 SEEN = [*range(0x20, 0x7F), ord("\n"), ord("\t")]
 
 
 def shares(text: bytes) -> Counter[tuple[int, int]]:
-    """Of all pairs of neighbours; of bytes from 0x80 on too, which count in the sum."""
+    """The share of each pair of neighbours among all pairs, including those with bytes above 0x7F."""
     pairs = Counter(pairwise(text))
     return Counter({pair: n / (len(text) - 1) for pair, n in pairs.items()})
 

@@ -1,10 +1,10 @@
-"""Writes csrc/text/script_table.h: the Unicode script of every code point, as sentencepiece 0.2.3 knows it.
+"""Writes csrc/text/script_table.h: the Unicode script of every code point, according to sentencepiece 0.2.3.
 
     python tools/script_table.py          write it
-    python tools/script_table.py --check  exit 1 if the file differs from what this machine's perl gives
+    python tools/script_table.py --check  exit 1 if the file differs from the data of this machine's perl
 
 sentencepiece uses Unicode 9.0: characters assigned later, like those never assigned, count as Common. The data come
-from perl's Unicode::UCD, which knows in which version each character was assigned.
+from perl's Unicode::UCD, which records the version that assigned each character.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from pathlib import Path
 TARGET = Path(__file__).resolve().parent.parent / "csrc" / "text" / "script_table.h"
 VERSION = (9, 0)
 END = 0x110000
-# Later versions moved these four.
+# Later versions changed the scripts of these characters.
 MOVED = {0x589: "Common", 0x61C: "Common", 0x953: "Devanagari", 0x954: "Devanagari"}
-# Pieces may mix these: Japanese and Chinese writing is one script here. U+30FC is Common in Unicode.
+# Pieces may mix these scripts, so they count as one. So does U+30FC, which is Common in Unicode.
 HAN = {"Han", "Hiragana", "Katakana"}
 FIXED = ["Common", "Inherited", "Han"]  # numbers 0, 1, 2
 PERL = """use Unicode::UCD qw(prop_invmap);
@@ -27,7 +27,7 @@ print "$starts->[$_] $values->[$_]\\n" for 0..$#$starts;"""
 
 
 def property_of_all(name: str) -> list[str]:
-    """The property's value by code point."""
+    """The value of a Unicode property for each code point."""
     done = subprocess.run(["perl", "-e", PERL, name], capture_output=True, text=True, check=True)
     rows = [line.split(None, 1) for line in done.stdout.splitlines()]
     values = [""] * END
@@ -37,7 +37,7 @@ def property_of_all(name: str) -> list[str]:
 
 
 def scripts() -> list[str]:
-    """The script by code point."""
+    """The script of each code point."""
     ret = ["Common"] * END
     pairs = zip(property_of_all("Script"), property_of_all("Age"), strict=True)
     for code, (script, age) in enumerate(pairs):
