@@ -210,7 +210,7 @@ def test_ci_runs_every_step():
 def test_the_oldest_dependencies_need_their_python(monkeypatch, ci, result):
     monkeypatch.setenv("CI", ci)
     monkeypatch.setenv("PATH", "")
-    with pytest.raises(result, match=r"python3\.11 is not here"):
+    with pytest.raises(result, match=r"python3\.11 is not installed"):
         check.check_lowest(None)
 
 
