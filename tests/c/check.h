@@ -1,7 +1,14 @@
-/* check.h - CHECK(condition): aborts if it is false and prints the test (`running`) and the
- * round */
+/* check.h - CHECK and RUN: conditions, and the tests that main runs
+ *
+ *     CHECK(n == 3);              aborts if that is false, and prints the test and the round
+ *     RUN(test_pieces(300));      runs a test, checks that no memory of the library is left, and prints "ok"
+ *
+ * `python tools/check.py c` builds and runs every test_*.c with sanitizers, on each compiler that
+ * it finds, and `python tools/check.py fuzz` every fuzz_*.c. A test prints its random seed first;
+ * SEED=7 chooses another one, and ROUNDS=100 makes tests with rounds a hundred times as long. */
 #pragma once
 
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -9,6 +16,17 @@ static const char *running = "nothing";
 static int round_;
 
 #define CHECK(condition) check(!!(condition), #condition, __FILE__, __LINE__)
+
+/* How many blocks the library has allocated (test_alloc.h). */
+int64_t unitok_test_live_blocks(void);
+
+#define RUN(test)                                                                                  \
+    do {                                                                                           \
+        running = #test;                                                                           \
+        test;                                                                                      \
+        CHECK(unitok_test_live_blocks() == 0);                                                     \
+        printf("ok %s\n", running);                                                                \
+    } while (0)
 
 static inline void check(int is_true, const char *what, const char *file, int line)
 {

@@ -1,10 +1,6 @@
 /* fuzz_bytepiece.c - a libFuzzer target: BytePiece's trainer on any texts, with damaged tables and
  * with invalid n-grams and pieces
  *
- *   clang -std=c11 -g -O2 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all -I csrc -I tests/c \
- *       tests/c/fuzz_bytepiece.c csrc/[a-z]*.c -lm -o fuzz_bytepiece
- *   ./fuzz_bytepiece -max_len=4096 -max_total_time=300 [corpus folder]
- *
  * The input: u8 order, u8 flags (1, 2: those of the cutter; 4: split digits; 8: the model's tables
  * are damaged; 16: the second half of the input is used as n-grams), u8 where the text is split
  * into two documents, u8 min_count, then the text. */

@@ -1,10 +1,6 @@
 /* fuzz_encode.c - a libFuzzer target: the input is a vocabulary and a text; all ways to encode must
  * give the same ids
  *
- *   clang -std=c11 -g -O2 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all -I csrc tests/c/fuzz_encode.c \
- *       csrc/[a-z]*.c -lm -o fuzz_encode
- *   ./fuzz_encode -max_len=2000 -max_total_time=300 [corpus folder]
- *
  * The input: u8 flags (1: all 256 bytes are pieces; 2: runs in the text; 4: the fallback is a
  * piece's id), u8 where to split, u8 number of pieces, and per piece a u8 length and its bytes. The
  * rest is the text; with flag 2, FE n b in it is replaced by 16 n times the byte b. */

@@ -1,10 +1,6 @@
 /* fuzz_json.c - a libFuzzer target: the input is JSON lines; all instruction sets must agree, and
  * escaped texts must survive a round trip
  *
- *   clang -std=c11 -g -O2 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all -I csrc tests/c/fuzz_json.c \
- *       $(find csrc -name '*.c') -lm -o fuzz_json
- *   ./fuzz_json -max_len=2000 -max_total_time=300 [corpus folder]
- *
  * The input: u8, the number of names in the path, then lines. */
 #include <stdlib.h>
 

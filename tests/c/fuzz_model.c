@@ -1,10 +1,6 @@
 /* fuzz_model.c - a libFuzzer target: damaged native images must be rejected or work, and never
  * crash
  *
- *   clang -std=c11 -g -O2 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all -I csrc tests/c/fuzz_model.c \
- *       csrc/[a-z]*.c -lm -o fuzz_model
- *   ./fuzz_model -max_len=400 -max_total_time=300 [corpus folder]
- *
  * Random bytes never pass the header checks, so the input is a list of changes to an image of a
  * small vocabulary: u8 section, u24 place, u8 width (1, 2, 4, 8 bytes), the new value. An input
  * that begins with FF is a complete image, and one that begins with FE truncates the image. */

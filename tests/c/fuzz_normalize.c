@@ -1,10 +1,6 @@
 /* fuzz_normalize.c - a libFuzzer target: the input is a charsmap, symbols and a text; normalizing
  * in parts must equal normalizing at once
  *
- *   clang -std=c11 -g -O2 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all -I csrc -I tests/c \
- *       tests/c/fuzz_normalize.c csrc/[a-z]*.c -o fuzz_normalize
- *   ./fuzz_normalize -max_len=2000 -max_total_time=300 [corpus folder]
- *
  * The input: u8 flags (the four of normalization; 16: a raw charsmap, otherwise one made of rules),
  * u8 where to split, u8 number of rules, and per rule a u8 of two lengths and the bytes of key and
  * replacement; u8 number of symbols, and per symbol a u8 length and its bytes. With flag 16, the

@@ -1,10 +1,6 @@
 /* fuzz_suffix.c - a libFuzzer target: sorts any text; the checker must accept the array, and reject
  * it after damage
  *
- *   clang -std=c11 -g -O2 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all -I csrc tests/c/fuzz_suffix.c \
- *       csrc/suffix/sort.c csrc/suffix/lcp.c -o fuzz_suffix
- *   ./fuzz_suffix -max_len=4096 -max_total_time=300 [corpus folder]
- *
  * The input: u8 options (width of positions, work per step), u8 where the array is damaged, then
  * the text. */
 #include <stdlib.h>

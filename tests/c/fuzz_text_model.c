@@ -1,10 +1,6 @@
 /* fuzz_text_model.c - a libFuzzer target: any bytes as a model that encodes text, saved, opened
  * again and used by every function
  *
- *   clang -std=c11 -g -O2 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all -I csrc \
- *       tests/c/fuzz_text_model.c csrc/[a-z]*.c -lm -o fuzz_text_model
- *   ./fuzz_text_model -max_len=4096 -max_total_time=300 [corpus folder]
- *
  * The input: u8 n, n changes of the image (u16 place, u8 new value), then the model's stream
  * (text_models.h). A place from 8000 hexadecimal on is in the header, which has kind, flags and
  * sizes; other places count from the image's start, modulo its size. The caller compares the

@@ -24,6 +24,9 @@ void *unitok_test_malloc(size_t n_bytes);
 void *unitok_test_calloc(size_t n_items, size_t item_bytes);
 void *unitok_test_realloc(void *p, size_t n_bytes);
 void unitok_test_free(void *p);
+int64_t unitok_test_live_blocks(void);
+
+int64_t unitok_test_live_blocks(void) { return alloc_live_blocks; }
 
 static int alloc_must_fail(void)
 {

@@ -1,10 +1,5 @@
 /* test_automaton.c - the automaton's paths and sums against Viterbi over the trie, with ties and
- * from any sum
- *
- *   gcc -std=c11 -g -O1 -fsanitize=address,undefined -fno-sanitize-recover=all -DUNITOK_TEST_ALLOC -I csrc \
- *       tests/c/test_automaton.c csrc/[a-z]*.c -lm -o test_automaton && ./test_automaton
- *   SEED=7 ./test_automaton          another seed; the one in use is printed first
- */
+ * from any sum */
 #define _DEFAULT_SOURCE
 
 #include "test_alloc.h"
@@ -112,7 +107,6 @@ static void test_texts(void)
 {
     unigram_path path = {0};
     automaton_work *work = calloc(1, sizeof *work);
-    running = "texts";
     for (round_ = 0; round_ < 300; round_++) {
         static const int64_t lengths[] = {1, 2, 100, 700, 1500, TEXT_MAX - 1, TEXT_MAX};
         int set = random_model();
@@ -140,7 +134,6 @@ static void test_lines(void)
     unigram_path path = {0};
     automaton_work *work = calloc(1, sizeof *work);
     static uint32_t expected[TEXT_MAX];
-    running = "lines";
     pieces_clear(&pieces);
     pieces_add_bytes(&pieces);
     pieces_add(&pieces, "ab", 2);
@@ -178,7 +171,6 @@ static int has_automaton(void)
 static void test_fits(void)
 {
     uint8_t piece[AUTOMATON_PIECE_BYTES_MAX + 1];
-    running = "which models fit";
     memset(scores, 0, sizeof scores);
     memset(piece, 'x', sizeof piece);
     flags = UNITOK_FLOAT64 | UNITOK_BYTES;
@@ -213,7 +205,6 @@ static void test_fits(void)
 
 static void test_memory(void)
 {
-    running = "memory that is short";
     pieces_clear(&pieces);
     pieces_add_bytes(&pieces);
     memset(scores, 0, sizeof scores);
@@ -238,12 +229,10 @@ int main(void)
 {
     random_start(20261122);
     text_guard = guard_new(TEXT_MAX);
-    test_texts();
-    test_lines();
-    test_fits();
-    test_memory();
-    CHECK(alloc_live_blocks == 0);
+    RUN(test_texts());
+    RUN(test_lines());
+    RUN(test_fits());
+    RUN(test_memory());
     guard_free(&text_guard);
-    printf("ok %s\n", running);
     return 0;
 }

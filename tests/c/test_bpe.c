@@ -1,9 +1,5 @@
 /* test_bpe.c - BPE, character and word models against slow ones: random models of every type of
- * piece, hostile bytes between guard pages, failing allocations, very long segments
- *
- *   gcc -std=c11 -g -O1 -fsanitize=address,undefined -fno-sanitize-recover=all -DUNITOK_TEST_ALLOC -I csrc \
- *       tests/c/test_bpe.c csrc/[a-z]*.c -o test_bpe && ./test_bpe
- */
+ * piece, hostile bytes between guard pages, failing allocations, very long segments */
 #define _DEFAULT_SOURCE
 
 #include "guard.h"
@@ -200,7 +196,6 @@ static void check_all_pairs(const bpe *m, bpe_scratch *s, const uint8_t *text, i
 static void test_random(void)
 {
     static uint8_t text[TEXT_MAX];
-    running = "random models";
     for (int round = 0; round < 400; round++) {
         int set = round % 5;
         bpe *m = NULL;
@@ -219,7 +214,6 @@ static void test_random(void)
         bpe_free(m);
         CHECK(alloc_live_blocks == 0);
     }
-    printf("ok %s\n", running);
 }
 
 /* Makes 400 characters, more than the dense square holds: pairs of them, and pairs of pieces. */
@@ -250,7 +244,6 @@ static void many_characters(void)
 static void test_many_characters(void)
 {
     static uint8_t text[TEXT_MAX];
-    running = "many characters";
     for (int round = 0; round < 5; round++) {
         bpe *m = NULL;
         bpe_scratch scratch = {0};
@@ -273,7 +266,6 @@ static void test_many_characters(void)
         bpe_scratch_free(&scratch);
         bpe_free(m);
     }
-    printf("ok %s\n", running);
 }
 
 /* The slow version must draw the same; 0 equals bpe_segment, 1 gives characters. */
@@ -281,7 +273,6 @@ static void test_dropout(void)
 {
     static uint8_t text[TEXT_MAX];
     static token tokens[TEXT_MAX];
-    running = "dropout";
     for (int round = 0; round < 100; round++) {
         bpe *m = NULL;
         bpe_scratch scratch = {0};
@@ -303,7 +294,6 @@ static void test_dropout(void)
         bpe_scratch_free(&scratch);
         bpe_free(m);
     }
-    printf("ok %s\n", running);
 }
 
 /* --------------------------------------------------------------------------- Long segments ---- */
@@ -326,7 +316,6 @@ static void test_long(void)
     token *tokens = malloc((size_t)n_bytes * sizeof *tokens);
     bpe *m = NULL;
     bpe_scratch scratch = {0};
-    running = "long segments";
     memset(text, 'a', (size_t)n_bytes);
     pieces_clear(&pieces);
     for (int k = 0; k < 6; k++) add_run(INT64_C(1) << k, -k, UNITOK_PIECE_NORMAL);
@@ -342,14 +331,12 @@ static void test_long(void)
     bpe_free(m);
     free(tokens);
     free(text);
-    printf("ok %s\n", running);
 }
 
 /* A chain of unused pieces deeper than the reference splits. */
 static void test_deep(void)
 {
     static uint8_t text[400];
-    running = "deep chains";
     memset(text, 'a', sizeof text);
     for (int up = 0; up < 2; up++) {
         bpe *m = NULL;
@@ -368,7 +355,6 @@ static void test_deep(void)
         bpe_scratch_free(&scratch);
         bpe_free(m);
     }
-    printf("ok %s\n", running);
 }
 
 /* -------------------------------------------------------------------------------- Failures ---- */
@@ -377,7 +363,6 @@ static void test_refused(void)
 {
     bpe *m = NULL;
     unitok_error error;
-    running = "refused";
     pieces_clear(&pieces);
     add_run(1, 0, UNITOK_PIECE_NORMAL);
     add_run(2, 0, UNITOK_PIECE_NORMAL);
@@ -393,8 +378,6 @@ static void test_refused(void)
           error.item == 0);
     CHECK(bpe_new_merges(&spec, &a, &a, &aa, 1, none, 0, &m, &error) == UNITOK_ERROR_VOCABULARY &&
           !m);
-    CHECK(alloc_live_blocks == 0);
-    printf("ok %s\n", running);
 }
 
 /* Lists of merges from the splits of random pieces. There is no slow model here (tests/oracle has
@@ -452,7 +435,6 @@ static void compare_all_pairs(const bpe *m, int set)
 static void test_merges(void)
 {
     static int64_t left[PIECES_BYTES_MAX], right[PIECES_BYTES_MAX], merged[PIECES_BYTES_MAX];
-    running = "merges, and memory that fails";
     for (int round = 0; round < 60; round++) {
         int flags = (int)random_below(16), set = round % 5;
         random_model(set);
@@ -488,12 +470,10 @@ static void test_merges(void)
             if (!alloc_failures) break;
         }
     }
-    printf("ok %s\n", running);
 }
 
 static void test_memory(void)
 {
-    running = "memory that fails";
     for (int round = 0; round < 10; round++) {
         random_model(round % 5);
         unitok_spec spec = spec_of(UNITOK_KIND_BPE);
@@ -514,7 +494,6 @@ static void test_memory(void)
             if (!alloc_failures) break;
         }
     }
-    printf("ok %s\n", running);
 }
 
 /* -------------------------------------------------------------------- Characters and words ---- */
@@ -522,7 +501,6 @@ static void test_memory(void)
 static void test_characters(void)
 {
     static uint8_t text[TEXT_MAX];
-    running = "characters and words";
     for (int round = 0; round < 200; round++) {
         characters c;
         words w;
@@ -556,7 +534,6 @@ static void test_characters(void)
         words_free(&w);
         CHECK(alloc_live_blocks == 0);
     }
-    printf("ok %s\n", running);
 }
 
 int main(void)
@@ -564,15 +541,15 @@ int main(void)
     random_start(20261120);
     text_guard = guard_new(TEXT_MAX);
     token_guard = guard_new(3 * TEXT_MAX * sizeof(token));
-    test_random();
-    test_many_characters();
-    test_dropout();
-    test_long();
-    test_deep();
-    test_refused();
-    test_merges();
-    test_memory();
-    test_characters();
+    RUN(test_random());
+    RUN(test_many_characters());
+    RUN(test_dropout());
+    RUN(test_long());
+    RUN(test_deep());
+    RUN(test_refused());
+    RUN(test_merges());
+    RUN(test_memory());
+    RUN(test_characters());
     guard_free(&token_guard);
     guard_free(&text_guard);
     return 0;

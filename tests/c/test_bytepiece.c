@@ -1,9 +1,5 @@
 /* test_bytepiece.c - BytePiece's trainer: n-grams against a simple count, every allocation failing
- * in turn, texts that end at a guard page, invalid n-grams
- *
- *   gcc -std=c11 -g -O1 -fsanitize=address,undefined -DUNITOK_TEST_ALLOC -I csrc -I tests/c tests/c/test_bytepiece.c \
- *       csrc/train/[a-z]*.c csrc/suffix/[a-z]*.c csrc/structures/trie.c csrc/text/[a-z]*.c csrc/ground/cpu.c -lm
- */
+ * in turn, texts that end at a guard page, invalid n-grams */
 #define _DEFAULT_SOURCE
 
 #include "test_alloc.h"
@@ -156,7 +152,6 @@ end:
 /* A text that ends at a guard page; no byte is lost. */
 static void test_texts(void)
 {
-    running = "texts";
     struct guard guard = guard_new(N_BYTES);
     static uint8_t made[N_BYTES];
     for (round_ = 0; round_ < 200; round_++) {
@@ -179,7 +174,6 @@ static void test_texts(void)
 static void test_large_counts(void)
 {
     static uint8_t text[70000];
-    running = "large counts";
     memset(text, 'a', sizeof text);
     for (int order = 1; order <= 7; order++) {
         unitok_ngrams *ngrams;
@@ -208,7 +202,6 @@ static void test_failing_memory(void)
     trained result;
     round_ = 1;
     make_text(text, N_BYTES);
-    running = "training without memory";
     int n_forgiven = 0; /* a sorted table that cannot shrink keeps its size */
     for (int k = 1;; k++) {
         alloc_fail_at = k;
@@ -250,7 +243,6 @@ static unitok_ngram_model *scanned(int order, const unitok_ngrams *const *tables
 /* Several tables, scanned in steps, give the model of one table of all texts. */
 static void test_tables(void)
 {
-    running = "several tables of n-grams";
     static uint8_t text[N_BYTES];
     for (round_ = 0; round_ < 60; round_++) {
         int64_t bounds[4] = {0, N_BYTES / 3, round_ % 5 ? N_BYTES / 2 : N_BYTES / 3, N_BYTES};
@@ -284,7 +276,6 @@ static void test_tables(void)
 /* Rejects invalid n-grams, and n-grams out of order. */
 static void test_hostile(void)
 {
-    running = "hostile n-grams";
     unitok_error error;
     for (round_ = 0; round_ < 2000; round_++) {
         unitok_ngram_model *model;
@@ -335,7 +326,6 @@ static void test_hostile(void)
     CHECK(unitok_ngrams_add(ngrams, (const uint8_t *)"a", bounds, 1, 1, &at, &error) == UNITOK_OK);
     CHECK(unitok_ngrams_count(ngrams) == 1);
     unitok_ngrams_free(ngrams);
-    CHECK(alloc_live_blocks == 0);
 }
 
 int main(void)
@@ -344,11 +334,10 @@ int main(void)
     random_start(88172645463325252u);
     memset(&is_digit['0'], 1, 10);
     memset(&is_digit[0x660], 1, 10);
-    test_texts();
-    test_large_counts();
-    test_failing_memory();
-    test_tables();
-    test_hostile();
-    printf("ok\n");
+    RUN(test_texts());
+    RUN(test_large_counts());
+    RUN(test_failing_memory());
+    RUN(test_tables());
+    RUN(test_hostile());
     return 0;
 }

@@ -1,14 +1,7 @@
 /* test_cut.c - every scan against the pieces that could lie across a position: random vocabularies,
  * between guard pages
  *
- *   gcc -std=c11 -g -O1 -fsanitize=address,undefined -fno-sanitize-recover=all -I csrc tests/c/test_cut.c csrc/[a-z]*.c \
- *       -o test_cut && ./test_cut
- *   SEED=7 ./test_cut            another seed; the one in use is printed first
- *
- * NEON, on any machine (Debian: gcc-aarch64-linux-gnu, qemu-user):
- *   aarch64-linux-gnu-gcc -std=c11 -O2 -static -I csrc tests/c/test_cut.c csrc/[a-z]*.c -lm -o test_cut_arm && \
- *       qemu-aarch64 ./test_cut_arm
- */
+ * NEON, on any machine (Debian: gcc-aarch64-linux-gnu, qemu-user): */
 #define _DEFAULT_SOURCE
 
 #include "guard.h"
@@ -69,7 +62,6 @@ static void check_text(const uint8_t *text, int64_t n_bytes, int64_t n_beyond, i
 static void test_random(int set)
 {
     static uint8_t text[CUT_CHUNK_BYTES + CUT_READ_BEYOND];
-    running = "random vocabularies";
     for (int round = 0; round < 25; round++) {
         random_pieces(&pieces, set);
         CHECK(cut_build(pieces.data, pieces.offsets, pieces.n, 0, &table));
@@ -84,7 +76,6 @@ static void test_random(int set)
             check_text(text, n, CUT_READ_BEYOND * (round % 2), 0);
         }
     }
-    printf("ok %s, symbols %d\n", running, set);
 }
 
 /* Pieces of one byte join nothing: every level must cut everywhere except inside characters, or it
@@ -93,7 +84,6 @@ static void test_finds_cuts(void)
 {
     static uint8_t text[CUT_CHUNK_BYTES];
     static uint16_t cuts[CUT_CHUNK_BYTES + CUT_READ_BEYOND];
-    running = "finds cuts";
     pieces_clear(&pieces);
     pieces_add_bytes(&pieces);
     CHECK(cut_build(pieces.data, pieces.offsets, pieces.n, 0, &table));
@@ -105,7 +95,6 @@ static void test_finds_cuts(void)
             if ((text[i] & 0xC0) != 0x80) CHECK(k < n && cuts[k++] == i);
         CHECK(k == n);
     }
-    printf("ok %s\n", running);
 }
 
 /* Nine sets of bytes that can follow a byte, but only eight places: two sets are merged, and some
@@ -116,7 +105,6 @@ static void test_keeps_frequent_cuts(void)
 {
     static const char text[] = "ba ab ac";
     static uint16_t cuts[CUT_CHUNK_BYTES + CUT_READ_BEYOND];
-    running = "keeps frequent cuts";
     pieces_clear(&pieces);
     pieces_add_bytes(&pieces);
     for (int k = 0; k < 8; k++) {
@@ -137,7 +125,6 @@ static void test_keeps_frequent_cuts(void)
         for (int64_t k = 0; k < n; k++) has_space += text[cuts[k]] == ' ';
         CHECK(has_space == 2);
     }
-    printf("ok %s\n", running);
 }
 
 /* Every pair of bytes, alone in a text and in a piece, which tests every entry of every level's
@@ -145,7 +132,6 @@ static void test_keeps_frequent_cuts(void)
 static void test_every_pair(void)
 {
     static uint8_t text[CUT_CHUNK_BYTES];
-    running = "every pair";
     for (int round = 0; round < 8; round++) {
         pieces_clear(&pieces);
         for (int k = 0; k < 200; k++) {
@@ -164,7 +150,6 @@ static void test_every_pair(void)
             check_text(text + 1, 511, 0, 0);
         }
     }
-    printf("ok %s\n", running);
 }
 
 int main(void)
@@ -174,10 +159,10 @@ int main(void)
         if (unitok_cpu_supported(cpu)) printf("level %d is here\n", cpu);
     text_guard = guard_new(2 * CUT_CHUNK_BYTES);
     cuts_guard = guard_new(4 * CUT_CHUNK_BYTES);
-    test_finds_cuts();
-    test_keeps_frequent_cuts();
-    test_every_pair();
-    for (int set = 0; set < N_SYMBOL_SETS; set++) test_random(set);
+    RUN(test_finds_cuts());
+    RUN(test_keeps_frequent_cuts());
+    RUN(test_every_pair());
+    for (int set = 0; set < N_SYMBOL_SETS; set++) RUN(test_random(set));
     guard_free(&cuts_guard);
     guard_free(&text_guard);
     return 0;

@@ -77,7 +77,6 @@ static int run_round(const uint8_t *text, int64_t n_bytes)
 static void test_texts(struct guard *guard)
 {
     static uint8_t text[MAX_TEXT];
-    running = "texts before a forbidden page";
     for (round_ = 0; round_ < 400; round_++) {
         int64_t n_bytes = (int64_t)(random_u64() % (round_ < 300 ? 20 : MAX_TEXT));
         for (int64_t i = 0; i < n_bytes; i++) text[i] = "ab\xFF\x00"[random_u64() >> 62];
@@ -89,7 +88,6 @@ static void test_texts(struct guard *guard)
 static void test_memory(void)
 {
     static uint8_t text[MAX_TEXT];
-    running = "memory that runs out";
     for (int64_t i = 0; i < MAX_TEXT; i++) text[i] = (uint8_t)(random_u64() >> 56);
     for (int64_t k = 1;; k++) {
         alloc_fail_at = k;
@@ -105,7 +103,6 @@ static void test_arguments(void)
 {
     unitok_greedy *greedy = NULL;
     unitok_error error;
-    running = "arguments";
     CHECK(unitok_greedy_new(pieces, offsets, 255, &FREE, &greedy, &error) == UNITOK_ERROR_ARGUMENT);
     CHECK(unitok_greedy_new(pieces, offsets, n_pieces - 2, &FREE, &greedy, &error) ==
           UNITOK_ERROR_VOCABULARY);
@@ -116,9 +113,9 @@ int main(void)
 {
     struct guard guard = guard_new(MAX_TEXT);
     make_pieces();
-    test_texts(&guard);
-    test_memory();
-    test_arguments();
+    RUN(test_texts(&guard));
+    RUN(test_memory());
+    RUN(test_arguments());
     guard_free(&guard);
     return 0;
 }

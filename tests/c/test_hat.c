@@ -1,10 +1,5 @@
 /* test_hat.c - the HAT-trie against a sorted array of keys, between guard pages, with failing
- * allocations
- *
- *   gcc -std=c11 -g -O1 -fsanitize=address,undefined -DUNITOK_TEST_ALLOC -I csrc tests/c/test_hat.c csrc/structures/hat.c \
- *       csrc/structures/hat_walk.c csrc/structures/array_hash.c -o test_hat && ./test_hat
- *   SEED=7 ./test_hat            another seed; the one in use is printed first
- */
+ * allocations */
 #define _DEFAULT_SOURCE
 
 #include "test_alloc.h"
@@ -317,7 +312,6 @@ static void test_shape(const struct shape *shape, int n_operations, int64_t fail
     CHECK(alloc_live_blocks == 0 && alloc_live_bytes == 0);
     oracle_free(&oracle);
     guard_free(&guard);
-    printf("ok %s%s\n", running, fail_every ? ", memory failing" : "");
 }
 
 /* Fails exactly the k-th allocation of building and of walking, for k = 1, 2, ... until none
@@ -370,7 +364,6 @@ static void test_fail_each(const struct shape *shape)
         CHECK(alloc_live_blocks == 0 && alloc_live_bytes == 0);
         if (done) break;
     }
-    printf("ok %s, each allocation failing\n", running);
 }
 
 /* 600 keys that share 200,000 bytes store them once, in any order of insertion, without
@@ -381,7 +374,6 @@ static void test_long_prefix(void)
     uint8_t *key = malloc(UNITOK_HAT_KEY_MAX_BYTES + 1);
     unitok_hat *hat = NULL;
     int64_t value;
-    running = "long prefix";
     memset(key, 'x', UNITOK_HAT_KEY_MAX_BYTES + 1);
     CHECK(unitok_hat_new(&hat, NULL) == UNITOK_OK);
     for (size_t i = 0; i < N_KEYS; i++) {
@@ -406,7 +398,6 @@ static void test_long_prefix(void)
     unitok_hat_free(hat);
     CHECK(alloc_live_blocks == 0);
     free(key);
-    printf("ok %s\n", running);
 }
 
 /* A chain a, aa, aaa ... of 4,000 keys makes thousands of nested branches, without recursion. */
@@ -417,7 +408,6 @@ static void test_deep_chain(void)
     unitok_hat *hat = NULL;
     unitok_hat_walk *walk = NULL;
     int64_t value, offsets[2];
-    running = "deep chain";
     memset(key, 'a', sizeof key);
     CHECK(unitok_hat_new(&hat, NULL) == UNITOK_OK);
     for (size_t n = 0; n <= N_KEYS; n++)
@@ -433,8 +423,6 @@ static void test_deep_chain(void)
     CHECK(unitok_hat_walk_next(walk, data, N_KEYS, offsets, &value, 1) == 0);
     unitok_hat_walk_free(walk);
     unitok_hat_free(hat);
-    CHECK(alloc_live_blocks == 0);
-    printf("ok %s\n", running);
 }
 
 static void test_arguments(void)
@@ -442,7 +430,6 @@ static void test_arguments(void)
     unitok_hat *hat = NULL;
     unitok_error error = {0, 0, 0, NULL};
     int64_t offsets[4] = {0, 1, 2, 3}, values[3] = {1, 2, 3}, value = 9;
-    running = "arguments";
     CHECK(unitok_hat_new(&hat, NULL) == UNITOK_OK);
     CHECK(unitok_hat_longest_prefix(hat, (const uint8_t *)"", 0, &value) == -1 && value == 9);
     CHECK(unitok_hat_insert(hat, (const uint8_t *)"aba", offsets, values, 3, UNITOK_HAT_UNIQUE,
@@ -458,20 +445,18 @@ static void test_arguments(void)
     unitok_hat_free(hat);
     unitok_hat_free(NULL);
     unitok_hat_walk_free(NULL);
-    CHECK(alloc_live_blocks == 0);
-    printf("ok %s\n", running);
 }
 
 int main(void)
 {
     random_start(20240607);
-    test_arguments();
-    for (int i = 0; i < N_SHAPES; i++) test_shape(&shapes[i], 12000, 0);
-    test_shape(NULL, 30000, 0);
-    for (int i = 0; i < N_SHAPES; i++) test_shape(&shapes[i], 6000, 20);
-    test_shape(NULL, 20000, 7);
-    for (int i = 0; i < N_SHAPES; i++) test_fail_each(&shapes[i]);
-    test_long_prefix();
-    test_deep_chain();
+    RUN(test_arguments());
+    for (int i = 0; i < N_SHAPES; i++) RUN(test_shape(&shapes[i], 12000, 0));
+    RUN(test_shape(NULL, 30000, 0));
+    for (int i = 0; i < N_SHAPES; i++) RUN(test_shape(&shapes[i], 6000, 20));
+    RUN(test_shape(NULL, 20000, 7));
+    for (int i = 0; i < N_SHAPES; i++) RUN(test_fail_each(&shapes[i]));
+    RUN(test_long_prefix());
+    RUN(test_deep_chain());
     return 0;
 }

@@ -1,10 +1,6 @@
 /* test_lattice.c - n-best, samplers and entropy against the enumeration of all paths through small
  * lattices
  *
- *   gcc -std=c11 -g -O1 -fsanitize=address,undefined -fno-sanitize-recover=all -DUNITOK_TEST_ALLOC -DUNITOK_DEBUG \
- *       -I csrc tests/c/test_lattice.c csrc/[a-z]*.c -lm -o test_lattice && ./test_lattice
- *   SEED=7 ./test_lattice            another seed; the one in use is printed first
- *
  * Distributions are compared by chi-square. The bound is at least six standard deviations, so that
  * every seed passes. */
 #define _DEFAULT_SOURCE
@@ -244,7 +240,6 @@ static void prepare(double alpha)
 
 static void test_rng(void)
 {
-    running = "random numbers stay what they are";
     uint64_t key = rng_document_key(1, 2, 3), stream = rng_stream(key, 4);
     CHECK(rng_document_key(0, 0, 0) == UINT64_C(0x238275bc38fcbe91));
     CHECK(key == UINT64_C(0x27d1dade99ddf6a4));
@@ -261,7 +256,6 @@ static void test_uniform(void)
 {
     static int64_t ones[64], pairs[64], across[64];
     static double p[64];
-    running = "random numbers are uniform";
     for (int i = 0; i < 64; i++) p[i] = 1.0 / 64;
     uint64_t before = 0;
     for (uint64_t i = 0; i < 64000; i++) {
@@ -311,7 +305,6 @@ static void test_all_paths(const uint8_t *text, int64_t n_bytes)
 static void test_enumeration(void)
 {
     token tokens[TOKENS_MAX];
-    running = "random lattices";
     for (int round = 0; round < 1500; round++) {
         int set = (int)random_below(N_SYMBOL_SETS);
         random_model(set);
@@ -356,7 +349,6 @@ static void draw_and_check(const uint8_t *text, int64_t n_bytes, double alpha)
 static void test_exact(void)
 {
     static const double alphas[] = {0, 0.2, 1, 3, -0.5, 1000, -1000, 1e-200};
-    running = "exact samples";
     for (int round = 0; round < 5; round++) {
         const uint8_t *text = interesting_text(7, 10);
         for (size_t k = 0; k < sizeof alphas / sizeof *alphas; k++)
@@ -370,7 +362,6 @@ static void test_extreme(void)
     static const double alphas[] = {1e200, -1e200, 1e9};
     token tokens[TOKENS_MAX];
     double entropy, log_sum;
-    running = "extreme alphas";
     for (int round = 0; round < 30; round++) {
         const uint8_t *text = interesting_text(7, 10);
         prepare(alphas[round % 3]);
@@ -389,7 +380,6 @@ static void test_extreme(void)
 static void test_out_of_range(void)
 {
     static const double offsets[] = {-1e5, -800, -200, 200, 1000, 1e5};
-    running = "samples with weights out of range";
     for (int round = 0; round < 6; round++) {
         const uint8_t *text = interesting_text(7, 10);
         flags = UNITOK_FLOAT64;
@@ -455,7 +445,6 @@ static void follow(int k, const double *held, const int *back, double p, double 
 static void test_viterbi(void)
 {
     enum { N = 20000 };
-    running = "Viterbi samples";
     for (int round = 0; round < 8; round++) {
         const uint8_t *text;
         do {
@@ -497,7 +486,6 @@ static void test_viterbi(void)
 static void test_scored(void)
 {
     enum { N = 20000 };
-    running = "samples with scores";
     for (int round = 0; round < 4; round++) {
         const uint8_t *text = interesting_text(7, 10);
         int64_t counts[PATHS_MAX] = {0};
@@ -528,7 +516,6 @@ static void test_scored(void)
 static void test_distinct(void)
 {
     enum { N = 20000 };
-    running = "samples without replacement";
     for (int round = 0; round < 4; round++) {
         const uint8_t *text = interesting_text(6, 6);
         while (n_all > 24) text = interesting_text(6, 6);
@@ -576,7 +563,6 @@ static void test_distinct(void)
 static void test_distinct_with_best(void)
 {
     enum { N = 10000 };
-    running = "samples without replacement beside the best";
     for (int round = 0; round < 3; round++) {
         const uint8_t *text = interesting_text(6, 6);
         int64_t counts[PATHS_MAX] = {0};
@@ -616,7 +602,6 @@ static int is_cut(const uint8_t *text, int64_t n_bytes, int64_t i)
 static void test_parts(void)
 {
     static token whole[LONG_MAX], parts[LONG_MAX];
-    running = "texts in parts";
     for (int round = 0; round < 120; round++) {
         int set = (int)random_below(N_SYMBOL_SETS);
         int64_t n_bytes = random_below(random_below(4) ? 300 : 5000), n_parts = 0, begin = 0;
@@ -683,7 +668,6 @@ static void test_run(double one, double two, int64_t n_bytes)
 
 static void test_runs(void)
 {
-    running = "long runs";
     test_run(-1, -2, LONG_MAX);
     test_run(0, 0, LONG_MAX);
     test_run(-3, -5, 3000);
@@ -699,7 +683,6 @@ static void test_edges_of_input(void)
 {
     token tokens[4];
     double entropy, log_sum;
-    running = "empty and one byte";
     for (int round = 0; round < 300; round++) {
         random_model((int)random_below(N_SYMBOL_SETS));
         prepare(1);
@@ -723,7 +706,6 @@ static void test_edges_of_input(void)
  * is returned. */
 static void test_limits(void)
 {
-    running = "limits of the search";
     flags = 0;
     pieces_clear(&pieces);
     for (int64_t n = 1; n <= 5; n++) pieces_add(&pieces, "aaaaa", n);
@@ -762,7 +744,6 @@ static void test_memory(void)
 {
     static token tokens[LONG_MAX], again[LONG_MAX];
     enum { N = 4000 };
-    running = "failing allocator";
     test_run(-1, -2, N);
     uint8_t *text = guard_copy(&text_guard, NULL, N);
     memset(text, 'a', N);
@@ -784,27 +765,32 @@ static void test_memory(void)
     CHECK(!"more than 400 allocations");
 }
 
+/* Runs a test and forgets its model. */
+static void alone(void (*test)(void))
+{
+    test();
+    forget_model();
+}
+
 int main(void)
 {
     random_start(20240611);
     text_guard = guard_new(LONG_MAX * 2);
-    test_rng();
-    test_uniform();
-    test_edges_of_input();
-    test_enumeration();
-    test_exact();
-    test_extreme();
-    test_out_of_range();
-    test_viterbi();
-    test_scored();
-    test_distinct();
-    test_distinct_with_best();
-    test_parts();
-    test_runs();
-    test_limits();
-    test_memory();
-    forget_model();
+    RUN(alone(test_rng));
+    RUN(alone(test_uniform));
+    RUN(alone(test_edges_of_input));
+    RUN(alone(test_enumeration));
+    RUN(alone(test_exact));
+    RUN(alone(test_extreme));
+    RUN(alone(test_out_of_range));
+    RUN(alone(test_viterbi));
+    RUN(alone(test_scored));
+    RUN(alone(test_distinct));
+    RUN(alone(test_distinct_with_best));
+    RUN(alone(test_parts));
+    RUN(alone(test_runs));
+    RUN(alone(test_limits));
+    RUN(alone(test_memory));
     guard_free(&text_guard);
-    puts("ok");
     return 0;
 }

@@ -1,10 +1,6 @@
 /* test_model.c - models and encoding between guard pages, with failing allocations, and from
  * damaged images
  *
- *   gcc -std=c11 -g -O1 -fsanitize=address,undefined -fno-sanitize-recover=all -DUNITOK_TEST_ALLOC -I csrc \
- *       tests/c/test_model.c csrc/[a-z]*.c -lm -o test_model && ./test_model
- *   SEED=7 ./test_model          another seed; the one in use is printed first
- *
  * For NEON on any machine, use the command in test_cut.c with -DUNITOK_TEST_ALLOC. */
 #define _DEFAULT_SOURCE
 
@@ -158,7 +154,6 @@ static void check_levels(int set)
 
 static void test_guard_pages(void)
 {
-    running = "guard pages";
     text_guard = guard_new(2 * TEXT_MAX);
     ids_guard = guard_new(4 * TEXT_MAX);
     ends_guard = guard_new(8 * TEXT_MAX);
@@ -171,8 +166,6 @@ static void test_guard_pages(void)
     guard_free(&ends_guard);
     guard_free(&ids_guard);
     guard_free(&text_guard);
-    CHECK(alloc_live_blocks == 0);
-    printf("ok %s\n", running);
 }
 
 /* ----------------------------------------------------------------------- Failing allocator ---- */
@@ -204,7 +197,6 @@ static int test_fail_each(const uint8_t *image, int64_t n_image_bytes, int engin
 static void test_memory(void)
 {
     int64_t n_bytes;
-    running = "memory";
     unitok_model_free(NULL);
     unitok_scratch_free(NULL);
     for (int set = 0; set < N_SYMBOL_SETS; set++) {
@@ -216,7 +208,6 @@ static void test_memory(void)
         }
         free(image);
     }
-    printf("ok %s, each allocation failing\n", running);
 }
 
 /* ----------------------------------------------------------------------------------- Rules ---- */
@@ -243,7 +234,6 @@ static void test_rules(void)
     int64_t ids[3] = {5, 65535, 0}, same[3] = {5, 6, 5}, high[3] = {5, 4194304, 1},
             low[3] = {5, 1, -1};
     enum { V = UNITOK_ERROR_VOCABULARY, A = UNITOK_ERROR_ARGUMENT };
-    running = "rules";
     expect(V, 1, empty, ids, 3, -1, 9, 0, -1);
     expect(A, 1, falling, ids, 3, -1, 9, 0, -1);
     expect(V, 2, twice, ids, 3, -1, 9, 0, -1);
@@ -260,8 +250,6 @@ static void test_rules(void)
     expect(A, -1, good, ids, 3, -1, 9, -1, -1);
     expect(UNITOK_ERROR_CPU, -1, good, ids, 3, -1, 9, 0, 5);
     expect(UNITOK_ERROR_CPU, -1, good, ids, 3, -1, 9, 0, -2);
-    CHECK(alloc_live_blocks == 0);
-    printf("ok %s\n", running);
 }
 
 static void test_no_pieces(void)
@@ -269,7 +257,6 @@ static void test_no_pieces(void)
     unitok_model *m = NULL;
     int64_t zero[1] = {0}, n_bytes;
     uint16_t ids[3 + UNITOK_ENCODE_SLACK];
-    running = "no pieces";
     for (int engine = 0; engine < 2; engine++) {
         unitok_spec spec = longest_spec(NULL, zero, NULL, 0, -1, 3);
         CHECK(!build_complete(&spec, engine, -1, &m, &error));
@@ -283,7 +270,6 @@ static void test_no_pieces(void)
         unitok_scratch_free(s);
         unitok_model_free(m);
     }
-    printf("ok %s\n", running);
 }
 
 /* A run has no cuts; its tokens are settled up to where the longest piece can extend past the
@@ -291,7 +277,6 @@ static void test_no_pieces(void)
 static void test_split_run(void)
 {
     static uint8_t text[100];
-    running = "split of a run";
     pieces_clear(&pieces);
     pieces.fallback_id = 9000;
     memset(text, 'a', sizeof text);
@@ -303,13 +288,11 @@ static void test_split_run(void)
         for (int64_t n = 0; n < 100; n++) CHECK(unitok_split(m, text, n) == n / 16 * 16);
         unitok_model_free(m);
     }
-    printf("ok %s\n", running);
 }
 
 /* Finds every piece, and nothing else. */
 static void test_find(void)
 {
-    running = "find";
     for (int set = 0; set < N_SYMBOL_SETS; set++) {
         unitok_model *m = NULL;
         random_pieces(&pieces, set);
@@ -330,7 +313,6 @@ static void test_find(void)
         }
         unitok_model_free(m);
     }
-    printf("ok %s\n", running);
 }
 
 static void test_decode_errors(void)
@@ -339,7 +321,6 @@ static void test_decode_errors(void)
     uint16_t ids[4] = {1, 8, 7777, 1};
     int64_t bounds[3] = {0, 2, 4}, falling[3] = {0, 4, 2}, sizes[3];
     uint8_t out[16];
-    running = "decode errors";
     small_vocabulary();
     CHECK(new_model(0, UNITOK_CPU_AUTO, &m) == UNITOK_OK);
     CHECK(unitok_decode_batch(m, ids, bounds, 2, 0, NULL, 0, out, 16, sizes, &error) ==
@@ -355,7 +336,6 @@ static void test_decode_errors(void)
     CHECK(!unitok_decode_batch(m, ids, bounds, 2, 1, (const uint8_t *)"|", 1, out, 16, sizes,
                                &error));
     unitok_model_free(m);
-    printf("ok %s\n", running);
 }
 
 /* ---------------------------------------------------------------------------------- Images ---- */
@@ -373,7 +353,6 @@ static void test_image_guarded(void)
     static uint8_t text[TEXT_MAX];
     int64_t n_bytes;
     unitok_model *m;
-    running = "image";
     small_vocabulary();
     uint8_t *image = make_image(&n_bytes);
     image_guard = guard_new((size_t)n_bytes);
@@ -405,8 +384,6 @@ static void test_image_guarded(void)
     guard_free(&text_guard);
     guard_free(&image_guard);
     free(image);
-    CHECK(alloc_live_blocks == 0);
-    printf("ok %s\n", running);
 }
 
 /* A header that contradicts the sections, in each field in turn. */
@@ -414,7 +391,6 @@ static void test_image_header(void)
 {
     int64_t n_bytes;
     unitok_model *m;
-    running = "image header";
     small_vocabulary();
     uint8_t *image = make_image(&n_bytes);
     for (int64_t at = 0; at < 64; at++) {
@@ -429,7 +405,6 @@ static void test_image_header(void)
         }
     }
     free(image);
-    printf("ok %s\n", running);
 }
 
 static void patch(uint8_t *image, int64_t n_bytes, int64_t at, uint64_t value, size_t width)
@@ -451,7 +426,6 @@ static void test_image_tables(void)
     int64_t n_bytes;
     unitok_model *m;
     unitok_model_info info;
-    running = "image tables";
     small_vocabulary();
     uint8_t *image = make_image(&n_bytes);
     CHECK(load(image, n_bytes, 0, &m) == UNITOK_OK);
@@ -474,7 +448,6 @@ static void test_image_tables(void)
         image[lengths + (int64_t)id]--;
     }
     free(image);
-    printf("ok %s\n", running);
 }
 
 /* Two pieces of 600 KB are joined by a changed length. The result is longer than the HAT-trie
@@ -485,7 +458,6 @@ static void test_image_long_piece(void)
     int64_t offsets[3] = {0, N, 2 * N}, ids[2] = {0, 1};
     uint8_t *data = malloc(2 * N);
     unitok_model *m = NULL;
-    running = "image with a long piece";
     memset(data, 'a', 2 * N);
     data[0] = 'b';
     unitok_spec spec = longest_spec(data, offsets, ids, 2, -1, 1);
@@ -503,23 +475,21 @@ static void test_image_long_piece(void)
         CHECK(load(image, n_bytes, engine, &m) == UNITOK_ERROR_FORMAT);
     free(image);
     free(data);
-    CHECK(alloc_live_blocks == 0);
-    printf("ok %s\n", running);
 }
 
 int main(void)
 {
     random_start(20261120);
-    test_rules();
-    test_no_pieces();
-    test_split_run();
-    test_find();
-    test_decode_errors();
-    test_image_guarded();
-    test_image_header();
-    test_image_tables();
-    test_image_long_piece();
-    test_memory();
-    test_guard_pages();
+    RUN(test_rules());
+    RUN(test_no_pieces());
+    RUN(test_split_run());
+    RUN(test_find());
+    RUN(test_decode_errors());
+    RUN(test_image_guarded());
+    RUN(test_image_header());
+    RUN(test_image_tables());
+    RUN(test_image_long_piece());
+    RUN(test_memory());
+    RUN(test_guard_pages());
     return 0;
 }

@@ -1,10 +1,6 @@
 /* test_normalize.c - normalization between guard pages: in parts and at once, damaged charsmaps,
  * failing allocations
  *
- *   gcc -std=c11 -g -O1 -fsanitize=address,undefined -DUNITOK_TEST_ALLOC -I csrc -I tests/c tests/c/test_normalize.c \
- *       csrc/[a-z]*.c -o test_normalize && ./test_normalize
- *   SEED=7 ./test_normalize      another seed; the one in use is printed first
- *
  * tests/test_normalize.py compares the results with the oracle. */
 #define _DEFAULT_SOURCE
 

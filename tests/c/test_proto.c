@@ -148,7 +148,6 @@ static int64_t read_file(int64_t n_bytes)
 
 static void test_files(int64_t n_rounds)
 {
-    running = "files";
     for (int64_t round = 0; round < n_rounds; round++) {
         int64_t n = write_file();
         CHECK(read_file(n_file) == n && got.n_rest == written.n_rest);
@@ -178,7 +177,6 @@ static void test_files(int64_t n_rounds)
 /* Short strings of few letters, with duplicates. */
 static void test_distinct(int64_t n_rounds)
 {
-    running = "distinct";
     for (int64_t round = 0; round < n_rounds; round++) {
         int64_t n = random_below(12), is_twice = 0, *offsets = written.offsets;
         for (int64_t k = 0; k < n; k++) {
@@ -197,11 +195,11 @@ static void test_distinct(int64_t n_rounds)
 
 int main(void)
 {
-    int64_t rounds = getenv("ROUNDS") ? atoll(getenv("ROUNDS")) : 1;
+    int64_t rounds = rounds_factor();
     random_start(20261122);
     file_guard = guard_new(FILE_MAX);
-    test_files(300 * rounds);
-    test_distinct(2000 * rounds);
+    RUN(test_files(300 * rounds));
+    RUN(test_distinct(2000 * rounds));
     guard_free(&file_guard);
     return 0;
 }

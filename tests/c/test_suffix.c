@@ -1,9 +1,5 @@
 /* test_suffix.c - the suffix sorter against qsort, between guard pages, step by step, with failing
- * allocations
- *
- *   gcc -std=c11 -g -O1 -fsanitize=address,undefined -DUNITOK_TEST_ALLOC -I csrc tests/c/test_suffix.c \
- *       csrc/suffix/sort.c csrc/suffix/lcp.c -o test_suffix && ./test_suffix
- */
+ * allocations */
 #define _DEFAULT_SOURCE
 
 #include "test_alloc.h"
@@ -116,7 +112,6 @@ static void check_sorted(const uint32_t *symbols, int64_t n, uint32_t n_symbols,
 
 static void test_every_short_text(void)
 {
-    running = "every text over three symbols";
     uint32_t symbols[10];
     for (int64_t n = 0, count = 1; n <= 10; n++, count *= 3)
         for (int64_t number = 0; number < count; number++) {
@@ -147,7 +142,6 @@ static void make_text(uint32_t *symbols, int64_t n, uint32_t n_symbols)
 
 static void test_random_texts(int n_rounds)
 {
-    running = "random texts";
     static uint32_t symbols[MAX_N];
     static const uint32_t alphabets[] = {1, 2, 3, 10, 200, 2000};
     for (round_ = 0; round_ < n_rounds; round_++) {
@@ -176,7 +170,6 @@ static void make_dense_text(uint32_t *symbols, int64_t n, uint32_t k, int shape)
  * suffix array. */
 static void test_memory_is_bounded(int64_t n, int n_rounds)
 {
-    running = "memory";
     static const uint32_t alphabets[] = {1, 2, 40, 5000};
     uint32_t *symbols = malloc((size_t)n * 4), *sa = malloc((size_t)n * 4);
     for (round_ = 0; round_ < n_rounds; round_++) {
@@ -201,7 +194,6 @@ static void test_memory_is_bounded(int64_t n, int n_rounds)
 
 static void test_memory_that_runs_out(void)
 {
-    running = "memory that runs out";
     static uint32_t symbols[MAX_N];
     for (round_ = 0; round_ < 200; round_++) {
         int64_t n = 50 + random_below(400);
@@ -223,7 +215,6 @@ static void test_memory_that_runs_out(void)
 
 static void test_arguments(void)
 {
-    running = "arguments out of range";
     uint32_t text[2] = {0, 5}, sa[2];
     CHECK(sort(text, 2, 3, 0, sa, 4, 10) == UNITOK_ERROR_ARGUMENT);
     CHECK(sort(text, 2, 4, 6, sa, 2, 10) == UNITOK_ERROR_ARGUMENT);
@@ -242,13 +233,12 @@ int main(void)
     random_start(7);
     text_guard = guard_new(MAX_N * 4);
     sa_guard = guard_new(MAX_N * 8);
-    test_every_short_text();
-    test_random_texts(600);
-    test_memory_is_bounded(300000, 20);
-    test_memory_that_runs_out();
-    test_arguments();
+    RUN(test_every_short_text());
+    RUN(test_random_texts(600));
+    RUN(test_memory_is_bounded(300000, 20));
+    RUN(test_memory_that_runs_out());
+    RUN(test_arguments());
     guard_free(&text_guard);
     guard_free(&sa_guard);
-    puts("ok");
     return 0;
 }

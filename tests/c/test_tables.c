@@ -36,7 +36,6 @@ static void test_strings(int is_hostile)
 {
     string_table t = {.n_bits = 13}, first;
     int64_t twice;
-    running = "strings";
     memset(take, 1, sizeof take);
     offsets[0] = 0;
     random_string(data);
@@ -62,7 +61,6 @@ static void test_twice(void)
 {
     string_table t;
     int64_t twice;
-    running = "the same string twice";
     memcpy(data + 7 * STRING_BYTES, data + 3 * STRING_BYTES, STRING_BYTES);
     CHECK(!string_table_build(&t, data, offsets, N, take, &twice, NULL) && twice == 7);
     CHECK(string_table_find(&t, data + 3 * STRING_BYTES, STRING_BYTES) == 3);
@@ -79,7 +77,6 @@ static void test_parts(void)
     string_table t = {.factor = UINT64_C(0x123456789ABCDEF)};
     uint64_t hashes[201] = {0}, power = 1;
     uint8_t text[200];
-    running = "hashes of parts";
     for (int i = 0; i < 200; i++) text[i] = i % 3 ? (uint8_t)random_u64() : 0xFF;
     for (int i = 0; i < 200; i++) hashes[i + 1] = string_table_hash_step(&t, hashes[i], text[i]);
     for (int n = 0; n < 200; n++, power = string_table_multiply_add(power, t.factor, 0))
@@ -99,7 +96,6 @@ static void test_characters(void)
     symbols t, first;
     static uint8_t found[3000][4];
     int n = 0;
-    running = "characters";
     CHECK(symbols_new(&t, 0) && symbols_new(&first, 0));
     first.n_bits = 13;
     for (int k = 0; n < 3000; k++) {
@@ -121,7 +117,6 @@ static void test_characters(void)
 static void test_runs(void)
 {
     static uint64_t slots[2048];
-    running = "runs";
     for (int k = 0; k < PROBING_RUN_MAX; k++) slots[(1800 + k) % 2048] = 1;
     CHECK(!probing_is_crowded(slots, 1, 2048, 0));
     /* the run wraps around from the end to the start */
@@ -132,11 +127,11 @@ static void test_runs(void)
 int main(void)
 {
     random_start(7);
-    test_strings(0);
-    test_strings(1);
-    test_twice();
-    test_parts();
-    test_characters();
-    test_runs();
+    RUN(test_strings(0));
+    RUN(test_strings(1));
+    RUN(test_twice());
+    RUN(test_parts());
+    RUN(test_characters());
+    RUN(test_runs());
     return 0;
 }

@@ -1,10 +1,5 @@
 /* test_text_model.c - models that encode text, used by every function: hostile bytes before guard
- * pages, images saved and damaged, every allocation failing once
- *
- *   gcc -std=c11 -g -O1 -fsanitize=address,undefined -fno-sanitize-recover=all -DUNITOK_TEST_ALLOC -DUNITOK_DEBUG \
- *       -I csrc tests/c/test_text_model.c csrc/[a-z]*.c -lm -o test_text_model && ./test_text_model
- *   SEED=7 ROUNDS=100 ./test_text_model        another seed, a hundred times as long
- */
+ * pages, images saved and damaged, every allocation failing once */
 #define _DEFAULT_SOURCE
 
 #include "test_alloc.h"
@@ -76,7 +71,6 @@ static unitok_model *make(void)
 
 static void test_use(int64_t n_rounds)
 {
-    running = "use";
     for (int64_t round = 0; round < n_rounds; round++) {
         int set = (int)random_below(N_SYMBOL_SETS);
         read_random_model(set);
@@ -93,7 +87,6 @@ static void test_use(int64_t n_rounds)
 /* Fails each allocation in turn, from building the model to its last use. */
 static void test_short_memory(int64_t n_rounds)
 {
-    running = "short memory";
     for (int64_t round = 0; round < n_rounds;) {
         int set = (int)random_below(N_SYMBOL_SETS);
         read_random_model(set);
@@ -117,7 +110,6 @@ static void test_short_memory(int64_t n_rounds)
 
 static void test_images(int64_t n_rounds)
 {
-    running = "images";
     for (int64_t round = 0; round < n_rounds;) {
         int set = (int)random_below(N_SYMBOL_SETS);
         read_random_model(set);
@@ -156,13 +148,13 @@ static void test_images(int64_t n_rounds)
 
 int main(void)
 {
-    int64_t rounds = getenv("ROUNDS") ? atoll(getenv("ROUNDS")) : 1;
+    int64_t rounds = rounds_factor();
     random_start(20251120);
     text_guard = guard_new(TEXT_MAX);
     image_guard = guard_new(1 << 20);
-    test_use(60 * rounds);
-    test_short_memory(4 * rounds);
-    test_images(8 * rounds);
+    RUN(test_use(60 * rounds));
+    RUN(test_short_memory(4 * rounds));
+    RUN(test_images(8 * rounds));
     guard_free(&image_guard);
     guard_free(&text_guard);
     return 0;

@@ -1,10 +1,5 @@
 /* test_unigram.c - Viterbi by segments, in parts and with a memo against the plain definition over
- * the complete document
- *
- *   gcc -std=c11 -g -O1 -fsanitize=address,undefined -fno-sanitize-recover=all -DUNITOK_TEST_ALLOC -I csrc \
- *       tests/c/test_unigram.c csrc/[a-z]*.c -o test_unigram && ./test_unigram
- *   SEED=7 ROUNDS=100 ./test_unigram          another seed, a hundred times as long
- */
+ * the complete document */
 #define _DEFAULT_SOURCE
 
 #include "test_alloc.h"
@@ -238,7 +233,6 @@ static void test_segments(int64_t rounds)
 {
     token expected[UNIGRAM_SEGMENT_BYTES], tokens[UNIGRAM_SEGMENT_BYTES];
     uint8_t bytes[UNIGRAM_SEGMENT_BYTES];
-    running = "segments";
     for (int64_t round = 0; round < rounds; round++) {
         unigram *m = NULL;
         int set = random_model(&m);
@@ -321,7 +315,6 @@ static void test_documents(int64_t rounds)
     static uint8_t text[TEXT_MAX];
     static token expected[TEXT_MAX], tokens[TEXT_MAX];
     unigram_path path = {0};
-    running = "documents";
     for (int64_t round = 0; round < rounds; round++) {
         unigram *m = NULL;
         int set = random_model(&m);
@@ -348,7 +341,6 @@ static void test_never_meeting(void)
     static uint8_t text[TEXT_MAX];
     static token expected[TEXT_MAX], tokens[TEXT_MAX];
     unigram_path path = {0};
-    running = "paths that do not meet";
     flags = UNITOK_FLOAT64;
     pieces_clear(&pieces);
     pieces_add(&pieces, "aa", 2);
@@ -394,7 +386,6 @@ static void test_memory(void)
     enum { N_BYTES = 1 << 22 };
     uint8_t *text = malloc(N_BYTES);
     unigram_path path = {0};
-    running = "memory";
     memset(text, 'a', N_BYTES);
     flags = 0;
     pieces_clear(&pieces);
@@ -427,7 +418,6 @@ static void test_escaped_spaces(void)
     token tokens[5];
     unigram *m = NULL;
     double sum = 0;
-    running = "escaped spaces";
     flags = UNITOK_ESCAPE_WHITESPACES;
     pieces_clear(&pieces);
     pieces_add(&pieces, "a", 1);
@@ -466,7 +456,6 @@ static void check_refused(int64_t item)
 
 static void test_refused(void)
 {
-    running = "refused";
     flags = 0;
     pieces_clear(&pieces);
     pieces_add(&pieces, "ab", 2);
@@ -495,7 +484,6 @@ static void test_failing_memory(int64_t rounds)
 {
     static uint8_t text[9000];
     static token expected[9000], tokens[9000];
-    running = "failing memory";
     int64_t live = alloc_live_blocks;
     for (int64_t round = 0; round < rounds; round++) {
         unigram *m = NULL;
@@ -593,7 +581,6 @@ static void check_following(const endings *a, const uint8_t *bytes, int64_t n_by
 static void test_following(int64_t rounds)
 {
     static uint8_t text[TEXT_MAX], from[400];
-    running = "following";
     for (int64_t round = 0; round < rounds; round++) {
         unigram *m = NULL;
         int set = random_model(&m);
@@ -665,7 +652,6 @@ static void test_charwise(int64_t rounds)
     static uint8_t bytes[TEXT_MAX];
     static token expected[CHARWISE_BYTES], tokens[UNIGRAM_SEGMENT_BYTES];
     int64_t n_models = 0;
-    running = "charwise";
     for (int64_t round = 0; round < rounds; round++) {
         unigram *m = japanese_model((int)random_below(13), random_below(3) ? 0 : random_below(400));
         n_models += m->charwise != NULL;
@@ -719,7 +705,6 @@ static void test_restarts(int64_t rounds)
     static uint8_t text[2000], from[60];
     static token expected[sizeof text], tokens[sizeof text];
     unigram_path path = {0};
-    running = "restarts";
     for (int64_t round = 0; round < rounds; round++) {
         random_letters(from, sizeof from);
         unigram *m = crossing_model(from, sizeof from, 4 + random_below(13));
@@ -738,23 +723,21 @@ static void test_restarts(int64_t rounds)
 
 int main(void)
 {
-    const char *factor = getenv("ROUNDS");
-    int64_t rounds = factor ? strtoll(factor, NULL, 10) : 1;
+    int64_t rounds = rounds_factor();
     random_start(20261120);
     text_guard = guard_new(TEXT_MAX);
-    test_refused();
-    test_escaped_spaces();
-    test_never_meeting();
-    test_memory();
-    test_segments(2000 * rounds);
+    RUN(test_refused());
+    RUN(test_escaped_spaces());
+    RUN(test_never_meeting());
+    RUN(test_memory());
+    RUN(test_segments(2000 * rounds));
     CHECK(n_kept > n_redone && n_redone > 1000);
-    test_documents(300 * rounds);
-    test_following(60 * rounds);
+    RUN(test_documents(300 * rounds));
+    RUN(test_following(60 * rounds));
     CHECK(n_endings > 100);
-    test_charwise(400 * rounds);
-    test_restarts(200 * rounds);
-    test_failing_memory(20 * rounds);
-    CHECK(alloc_live_blocks == 0);
+    RUN(test_charwise(400 * rounds));
+    RUN(test_restarts(200 * rounds));
+    RUN(test_failing_memory(20 * rounds));
     guard_free(&text_guard);
     printf("paths kept %lld, found again %lld: ok\n", (long long)n_kept, (long long)n_redone);
     return 0;
