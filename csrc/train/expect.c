@@ -34,7 +34,8 @@ typedef struct cell {
 
 /* Multiplies alpha by SCALE at positions at - window..at, which are all that later positions still
  * read. Does nothing and returns 0 if one of them is already so large that the small ones do not
- * matter beside it. */
+ * matter beside it. Only positions within the length of the longest piece are read again, so only
+ * these must have one common scale. */
 static int scale_alpha(cell *cells, int64_t at, int64_t window)
 {
     int64_t begin = at > window ? at - window : 0;
@@ -57,7 +58,10 @@ static int scale_beta(cell *cells, int64_t at, int64_t n_bytes, int64_t window)
     return 1;
 }
 
-/* Fills alpha after the first `shared` bytes; returns log(alpha(end)). */
+/* Fills alpha after the first `shared` bytes; returns log(alpha(end)). The alphas before that are
+ * those of the unit before, which has the same edges there. The exponent of a position says how
+ * often its alpha has been scaled, so the logarithm at the end can add what scaling has taken
+ * out. */
 static double forward(const unitok_lattice *lattice, int64_t shared, int64_t window)
 {
     cell *cells = lattice->cells;
@@ -79,7 +83,10 @@ static double forward(const unitok_lattice *lattice, int64_t shared, int64_t win
     return log(cells[lattice->n_bytes].alpha) - 256 * 0.69314718055994530942 * exponent;
 }
 
-/* Fills beta from the end, and adds to expected[] how often each edge is expected. */
+/* Fills beta from the end, and adds to expected[] how often each edge is expected. alpha and beta
+ * are scaled on their own. `off` is the difference between what their product has and what
+ * alpha(end) has, and is 0 unless the unit is long or its pieces improbable. Unknown edges add to
+ * beta but to no count, because they are no pieces. */
 static void backward(unitok_lattice *lattice, int64_t window, double weight, uint64_t *expected)
 {
     cell *cells = lattice->cells;
@@ -111,6 +118,8 @@ static void backward(unitok_lattice *lattice, int64_t window, double weight, uin
     }
 }
 
+/* After a unit whose alphas were scaled, nothing is reused: the scaled numbers belong to its own
+ * exponents. */
 int32_t unitok_unigram_expect(const unitok_lexicon *lexicon, unitok_lattice *lattice,
                               unitok_edges *record, const double *p, double p_unknown,
                               const unitok_units *units, double unit, uint64_t *expected,
@@ -137,6 +146,7 @@ int32_t unitok_unigram_expect(const unitok_lexicon *lexicon, unitok_lattice *lat
 
 /* ------------------------------------------------------------------------ As sentencepiece ---- */
 
+/* The bits of a float, from which an index is taken without a conversion. */
 INLINE uint32_t float_bits(float x)
 {
     uint32_t bits;
@@ -156,7 +166,9 @@ static NOINLINE float log_sum_by_libm(float a, float b)
 }
 
 /* The same by a polynomial. If the float32 nearest to its value is the same at both ends of the
- * error, that is the result; otherwise libm decides. */
+ * error, that is the result; otherwise libm decides. Rounding to the nearest step by adding and
+ * subtracting `round` needs no conversion to an integer, and the low bits of the sum are the index
+ * of the step. */
 INLINE float log_sum(const struct log_terms *logs, float a, float b)
 {
     /* Adding this number to a small one and subtracting it again rounds to an integer. */
@@ -172,8 +184,9 @@ INLINE float log_sum(const struct log_terms *logs, float a, float b)
     return log_sum_by_libm(a, b);
 }
 
-/* sum + count * exp(score), where the product and the sum are float64; in the same way as
- * log_sum. */
+/* sum + count * exp(score), where the product and the sum are float64; in the same way as log_sum.
+ * The steps are those of exp(x) = 2^(step / EXP_STEPS) * exp(rest): a table gives the fractional
+ * power, the integer part is added to the exponent bits, and a polynomial gives exp(rest). */
 INLINE float add_exp(const double *powers, float sum, float count, float score)
 {
     const double round = 0x1.8p52;
@@ -197,6 +210,8 @@ typedef struct exact_cell {
     float alpha, beta;
 } exact_cell;
 
+/* The sums are formed edge by edge in the order of sentencepiece, because float32 sums depend on
+ * it. */
 static void exact_forward(const unitok_lattice *lattice, int64_t shared)
 {
     exact_cell *cells = lattice->cells;
@@ -214,6 +229,8 @@ static void exact_forward(const unitok_lattice *lattice, int64_t shared)
     }
 }
 
+/* The order of the edges that leave a position is that in which sentencepiece inserts them: the
+ * shortest first, and an unknown edge last. Position 0 needs no beta. */
 static void exact_backward(unitok_lattice *lattice)
 {
     exact_cell *cells = lattice->cells;
@@ -250,6 +267,8 @@ INLINE void exact_add(const double *powers, const exact_cell *cells, const edge 
     *sum = add_exp(powers, *sum, count, score);
 }
 
+/* Goes through the positions and their edges in the same order as sentencepiece, because each
+ * expected count is a float32 sum of very many terms. */
 static void exact_count(const unitok_lattice *lattice, int64_t unknown_piece, float count,
                         float *expected)
 {
@@ -268,6 +287,8 @@ static void exact_count(const unitok_lattice *lattice, int64_t unknown_piece, fl
     }
 }
 
+/* One thread must call this for all units in their order: float32 sums do not add up to the same in
+ * parts. */
 int32_t unitok_unigram_expect_exact(const unitok_lexicon *lexicon, unitok_lattice *lattice,
                                     unitok_edges *record, const float *scores, float unknown_score,
                                     int64_t unknown_piece, const unitok_units *units,

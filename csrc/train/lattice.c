@@ -6,6 +6,8 @@
 
 #include "ground/grow.h"
 
+/* The first five terms of the Taylor series of log1p(exp(-d)) around d. With s = 1 / (1 + exp(d))
+ * and u = s (1 - s), its derivatives are polynomials in s and u. */
 static void fill_logs(struct log_terms *logs)
 {
     for (int i = 0; i <= LOG_SPAN * LOG_STEPS; i++) {
@@ -15,6 +17,8 @@ static void fill_logs(struct log_terms *logs)
     }
 }
 
+/* The tables are part of every lattice, so there is no global state to initialize. They take a few
+ * microseconds to fill. */
 unitok_lattice *unitok_lattice_new(void)
 {
     unitok_lattice *lattice = mem_zalloc(1, sizeof *lattice);
@@ -38,6 +42,8 @@ void unitok_lattice_free(unitok_lattice *lattice)
     mem_free(lattice);
 }
 
+/* Grows by a half. The first entries of the lists are set here, because lattice_fill reads them
+ * before it has written any. */
 int lattice_reserve(unitok_lattice *lattice, int64_t n_bytes)
 {
     if (n_bytes + 2 <= lattice->bytes_capacity) return 1;
@@ -54,6 +60,7 @@ int lattice_reserve(unitok_lattice *lattice, int64_t n_bytes)
     return 1;
 }
 
+/* Scores are as large as doubles, whichever of the two types the lattice has. */
 static NOINLINE int grow_edges(unitok_lattice *lattice, int64_t n_walks, int64_t n_edges)
 {
     int64_t walks_capacity = n_walks + n_walks / 2 + 64,
@@ -77,6 +84,7 @@ static int64_t common_bytes(const unitok_lattice *lattice, const uint8_t *unit, 
 
 /* -------------------------------------------------------------------------- Recorded edges ---- */
 
+/* A record begins empty; the first call with it fills it. */
 unitok_edges *unitok_edges_new(int64_t max_bytes)
 {
     unitok_edges *record = mem_zalloc(1, sizeof *record);
@@ -84,6 +92,7 @@ unitok_edges *unitok_edges_new(int64_t max_bytes)
     return record;
 }
 
+/* Frees everything and remembers that recording does not pay, so later passes do not try again. */
 static void give_up(unitok_edges *record)
 {
     mem_free(record->n_edges);
@@ -99,11 +108,14 @@ void unitok_edges_free(unitok_edges *record)
     mem_free(record);
 }
 
+/* A position takes one byte, and an edge five. */
 int64_t unitok_edges_memory_bytes(const unitok_edges *record)
 {
     return record->positions_capacity + 5 * record->capacity;
 }
 
+/* Pieces get new numbers after dropped ones have been removed from the list of pieces; numbers
+ * below 0 are dropped. The record is compacted in the same pass. */
 void unitok_edges_renumber(unitok_edges *record, const int64_t *numbers)
 {
     int64_t at = 0, n = 0;
@@ -151,6 +163,7 @@ INLINE void keep(unitok_edges *record, const edge *edges, int64_t n)
     }
 }
 
+/* A length must fit a byte, so a vocabulary with longer pieces is not recorded. */
 void lattice_begin(unitok_lattice *lattice, unitok_edges *record, const unitok_lexicon *lexicon)
 {
     lattice->n_bytes = 0;
@@ -162,6 +175,8 @@ void lattice_begin(unitok_lattice *lattice, unitok_edges *record, const unitok_l
         record->n = 0; /* each list is written again as it is read, without dropped pieces */
 }
 
+/* The first pass ends with the arrays at their final size, and later ones shrink them when a
+ * quarter is no longer used. */
 void lattice_end(unitok_lattice *lattice)
 {
     unitok_edges *record = lattice->record;

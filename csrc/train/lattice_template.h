@@ -53,6 +53,16 @@ INLINE void NAME(recall)(struct NAME(filling) *f, unitok_edges *record, uint32_t
     record->at = at;
 }
 
+/* Extends the lattice byte by byte after what the unit shares with the one before. At each byte
+ *
+ * 1. all walks take the byte: those that find a node go on, and those that find a piece leave an
+ *    edge that ends here;
+ * 2. a new walk begins if a character begins here;
+ * 3. if a character ends here and no piece is just this character, an unknown edge is added.
+ *
+ * With a record, the edges of step 1 are read from it instead, and there are no walks. The lists
+ * have space for one more walk and one more edge than there are, because `follow` writes before it
+ * knows whether they exist. */
 int64_t NAME(lattice_fill)(unitok_lattice *lattice, const unitok_lexicon *lexicon,
                            const REAL *scores, REAL dead, REAL unknown_score, const uint8_t *unit,
                            int64_t n_bytes)

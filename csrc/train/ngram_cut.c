@@ -41,6 +41,8 @@ struct unitok_ngram_cutter {
     uint8_t routes[CHUNK_MAX_BYTES]; /* the state before state 0, and FROM_LAST */
 };
 
+/* The model is shared by all threads; the counter belongs to one. is_digit must be that of the
+ * counts. */
 int32_t unitok_ngram_cutter_new(const unitok_ngram_model *model, unitok_counter *counter,
                                 const uint8_t *is_digit, int32_t flags, unitok_ngram_cutter **ret,
                                 unitok_error *error)
@@ -72,6 +74,8 @@ typedef struct stretch {
     double values[AT_ONCE][STATES_MAX];
 } stretch;
 
+/* The first round: computes where each search begins and prefetches it. The value of the search is
+ * used in the next round. */
 INLINE void find_slots(const unitok_ngram_model *model, int order, const uint8_t *text,
                        uint64_t bytes, stretch *s)
 {
@@ -107,6 +111,8 @@ INLINE void find_counts(const unitok_ngram_model *model, int order, const uint8_
     s->n_known = n_known;
 }
 
+/* The last round: logarithms, and differences of them. Bytes and pairs are always looked up; what
+ * is unknown has the value -INFINITY, which no path takes. */
 INLINE void find_values(const unitok_ngram_model *model, int order, const uint8_t *text,
                         int64_t n_before, uint64_t bytes, stretch *s)
 {
@@ -161,6 +167,8 @@ INLINE uint8_t step(double *scores, int order, const double *value, int may_begi
     return route | (uint8_t)lowest_bit(is_best);
 }
 
+/* Follows the routes from the end. In state 0 a piece begins: it ends where the one after it began.
+ * In the last state, the route says whether the state before was the same one. */
 static int count_route(unitok_ngram_cutter *cutter, const uint8_t *text, int64_t n_bytes, int order,
                        const double *scores)
 {
@@ -182,6 +190,7 @@ static int count_route(unitok_ngram_cutter *cutter, const uint8_t *text, int64_t
     return end == 0 || counter_add(cutter->counter, text, end, 1) >= 0;
 }
 
+/* The order is a constant in each instance, so all loops over states are unrolled. */
 INLINE int cut_chunk(unitok_ngram_cutter *cutter, int order, const uint8_t *text, int64_t n_bytes)
 {
     const unitok_ngram_model *model = cutter->model;
@@ -208,6 +217,7 @@ INLINE int cut_chunk(unitok_ngram_cutter *cutter, int order, const uint8_t *text
     return count_route(cutter, text, n_bytes, order, scores);
 }
 
+/* BytePiece's usual order is 6, which has an instance of its own. */
 static int cut_any(unitok_ngram_cutter *cutter, const uint8_t *text, int64_t n_bytes)
 {
     return cut_chunk(cutter, cutter->model->order, text, n_bytes);
@@ -218,6 +228,7 @@ static int cut_by_6(unitok_ngram_cutter *cutter, const uint8_t *text, int64_t n_
     return cut_chunk(cutter, 6, text, n_bytes);
 }
 
+/* Texts are cut chunk by chunk until about max_bytes are done; the cursor says where to go on. */
 int32_t unitok_ngram_cutter_add(unitok_ngram_cutter *cutter, const uint8_t *data,
                                 const int64_t *offsets, int64_t n_docs, int64_t max_bytes,
                                 unitok_cursor *cursor, unitok_error *error)

@@ -32,6 +32,8 @@ struct table_head {
     unitok_ngram_place after;
 };
 
+/* N-grams that occur less than min_count times are left out, except single bytes, which must always
+ * have a probability. */
 int32_t unitok_ngram_model_new(int32_t order, uint64_t min_count, unitok_ngram_model **ret,
                                unitok_error *error)
 {
@@ -63,6 +65,8 @@ void unitok_ngram_model_free(unitok_ngram_model *model)
 /* The slots for n keys: a third stays empty, and at least one, so that every search ends. */
 static int64_t slots_for(int64_t n) { return n + n / 2 + 2; }
 
+/* Before the tables are allocated this is what they will take, so that a caller can refuse a model
+ * that is too large after the first pass. */
 int64_t unitok_ngram_model_memory_bytes(const unitok_ngram_model *model)
 {
     int is_open = model->large != NULL;
@@ -92,6 +96,7 @@ static int allocate(unitok_ngram_model *model, const int64_t *n_slots, int64_t n
     return 1;
 }
 
+/* Called at the start of the second pass, when the numbers of n-grams are known. */
 static int open_slots(unitok_ngram_model *model)
 {
     int64_t n_slots[UNITOK_NGRAM_MAX_ORDER + 1], n_large_slots = slots_for(model->n_large);
@@ -102,6 +107,8 @@ static int open_slots(unitok_ngram_model *model)
     return n_large_slots <= SLOTS_MAX && allocate(model, n_slots, n_large_slots);
 }
 
+/* The second table is searched like the first. It holds few n-grams, those that are most frequent.
+ */
 static void put_large(unitok_ngram_model *model, ngram_entry entry)
 {
     int64_t at = model_slot(model->n_large_slots, entry.key);
@@ -110,6 +117,7 @@ static void put_large(unitok_ngram_model *model, ngram_entry entry)
     model->large[at] = entry;
 }
 
+/* Called only for a slot with the largest count. */
 double model_large_log(const unitok_ngram_model *model, uint64_t key)
 {
     int64_t at = model_slot(model->n_large_slots, key);
@@ -154,7 +162,8 @@ static void put(unitok_ngram_model *model, uint64_t key, uint64_t count)
     model->waiting[model->n_waiting++] = (ngram_entry){key, count};
 }
 
-/* The sum of the first n bytes of the last n-gram is complete. */
+/* The sum of the first n bytes of the last n-gram is complete. Single bytes and pairs are indexes
+ * of an array, because there are few of them. */
 static void complete(unitok_ngram_model *model, int n)
 {
     uint64_t count = model->counts[n], bytes = model->last >> (64 - 8 * n);
@@ -195,6 +204,7 @@ static int is_ngram(const unitok_ngram_model *model, uint64_t key)
     return n >= 1 && n <= (uint64_t)model->order && (key & UINT64_MAX >> 8 * n) == n;
 }
 
+/* The tables are allocated at the first scan of the second pass. */
 static int32_t begin_scan(unitok_ngram_model *model, unitok_error *error)
 {
     if (model->n_passes > 1) return fail(error, UNITOK_ERROR_ARGUMENT, -1, -1, "a third pass");
@@ -202,7 +212,8 @@ static int32_t begin_scan(unitok_ngram_model *model, unitok_error *error)
                                                                      : fail_memory(error);
 }
 
-/* Adds the next n-gram; returns 0 if it does not come after the last one. */
+/* Adds the next n-gram; returns 0 if it does not come after the last one. Every beginning of the
+ * n-gram gets its count, because the n-gram is one occurrence of each. */
 INLINE int scan(unitok_ngram_model *model, uint64_t key, uint64_t count)
 {
     if (UNLIKELY(!is_ngram(model, key) || key <= model->last)) return 0;
@@ -212,6 +223,7 @@ INLINE int scan(unitok_ngram_model *model, uint64_t key, uint64_t count)
     return 1;
 }
 
+/* The n-grams of one sorted list, which the caller may give in several calls. */
 int32_t unitok_ngram_model_scan(unitok_ngram_model *model, const uint64_t *keys,
                                 const uint64_t *counts, int64_t n, unitok_error *error)
 {
@@ -232,6 +244,8 @@ static uint64_t least_of(const struct table_head *heads, int64_t n_tables)
     return least;
 }
 
+/* Reads ahead by one, so that the least of the heads is known without taking it. The place is moved
+ * only when the n-gram is used, so a caller can go on from `places`. */
 INLINE void read_head(struct table_head *head, const unitok_ngrams *table,
                       const unitok_ngram_place *place)
 {
@@ -240,6 +254,8 @@ INLINE void read_head(struct table_head *head, const unitok_ngrams *table,
     if (!head->key) head->key = UINT64_MAX;
 }
 
+/* Merges the tables of several threads while they are scanned. The number of tables is small, so
+ * the least head is found by comparing all of them. */
 int32_t unitok_ngram_model_scan_tables(unitok_ngram_model *model,
                                        const unitok_ngrams *const *tables, int64_t n_tables,
                                        unitok_ngram_place *places, int64_t budget,
@@ -273,6 +289,8 @@ int32_t unitok_ngram_model_scan_tables(unitok_ngram_model *model,
     return status;
 }
 
+/* Ends the sums that are still open. After the second pass every byte has a count of at least 1, so
+ * that no byte has probability 0, and `total` is the number of all bytes. */
 int32_t unitok_ngram_model_end_pass(unitok_ngram_model *model, unitok_error *error)
 {
     if (model->n_passes > 1) return fail(error, UNITOK_ERROR_ARGUMENT, -1, -1, "a third pass");
@@ -292,6 +310,7 @@ int32_t unitok_ngram_model_end_pass(unitok_ngram_model *model, unitok_error *err
     return UNITOK_OK;
 }
 
+/* The tables as they are, for a checkpoint. */
 void unitok_ngram_model_get_tables(unitok_ngram_model *model, unitok_ngram_tables *ret)
 {
     memset(ret, 0, sizeof *ret);
@@ -304,6 +323,8 @@ void unitok_ngram_model_get_tables(unitok_ngram_model *model, unitok_ngram_table
     ret->total = model->total;
 }
 
+/* The logarithms come from the caller, who computes them with numpy, so that they equal the
+ * reference's to the last bit. */
 void unitok_ngram_model_finish(unitok_ngram_model *model, double log_total, const double *logs)
 {
     model->log_total = log_total;
@@ -325,6 +346,8 @@ static int are_tables(const unitok_ngram_tables *tables, int order)
     return n_empty > 0 && tables->n_large_slots <= SLOTS_MAX;
 }
 
+/* A damaged file can give any tables. What matters is that every search ends; a wrong count only
+ * gives wrong probabilities. */
 int32_t unitok_ngram_model_load(int32_t order, const unitok_ngram_tables *tables, double log_total,
                                 const double *logs, unitok_ngram_model **ret, unitok_error *error)
 {

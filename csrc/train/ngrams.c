@@ -1,4 +1,8 @@
-/* ngrams.c - counting and sorting byte n-grams: see ngrams.h */
+/* ngrams.c - counting and sorting byte n-grams: see ngrams.h
+ *
+ * The n-grams of the full order are collected 64 at a time: their slots are prefetched together and
+ * visited afterwards, so that the misses overlap. A table that is being filled has empty slots;
+ * sorting removes them, and after that the same array is a sorted list. */
 
 #include "train/ngrams.h"
 
@@ -39,6 +43,7 @@ static int open_tables(unitok_ngrams *ngrams)
     return 1;
 }
 
+/* is_digit must live as long as the counts. */
 int32_t unitok_ngrams_new(int32_t order, const uint8_t *is_digit, unitok_ngrams **ret,
                           unitok_error *error)
 {
@@ -65,11 +70,13 @@ void unitok_ngrams_free(unitok_ngrams *ngrams)
     mem_free(ngrams);
 }
 
+/* The tables are small again, and grow as needed. */
 int32_t unitok_ngrams_clear(unitok_ngrams *ngrams, unitok_error *error)
 {
     return open_tables(ngrams) ? UNITOK_OK : fail_memory(error);
 }
 
+/* n_others includes n-grams whose counts have left their slots, so n_short is added instead. */
 int64_t unitok_ngrams_count(const unitok_ngrams *ngrams) { return ngrams->n + ngrams->n_short; }
 
 int64_t unitok_ngrams_memory_bytes(const unitok_ngrams *ngrams)
@@ -107,7 +114,8 @@ static void add_other(unitok_ngrams *ngrams, uint64_t key, uint64_t count)
 }
 
 /* Counts an n-gram of the full order. When its count fills the slot, all of it moves to the second
- * table, and the slot starts again. */
+ * table, and the slot starts again. A slot is empty if its count is 0. So moving the count to the
+ * second table must leave 1 in the slot, the one that is counted now. */
 INLINE void add(unitok_ngrams *ngrams, uint64_t *slots, int64_t home, uint64_t ngram, uint64_t most)
 {
     for (int64_t at = home;;) {
@@ -128,6 +136,7 @@ INLINE void add(unitok_ngrams *ngrams, uint64_t *slots, int64_t home, uint64_t n
     }
 }
 
+/* The second table is small: it holds what is short and what is very frequent. */
 static int grow_others(unitok_ngrams *ngrams)
 {
     int bits = ngrams->other_bits + 1;
@@ -181,6 +190,8 @@ typedef struct batch {
     int n;
 } batch;
 
+/* reserve makes space for the complete batch, so no table has to grow while the prefetched slots
+ * are visited. */
 static int flush(unitok_ngrams *ngrams, batch *waiting)
 {
     if (!reserve(ngrams)) return 0;
@@ -235,6 +246,7 @@ int32_t unitok_ngrams_add(unitok_ngrams *ngrams, const uint8_t *data, const int6
 
 /* --------------------------------------------------------------------------------- Sorting ---- */
 
+/* Insertion, below the size at which 256 counters pay. */
 static void sort_few(uint64_t *keys, int64_t n)
 {
     for (int64_t i = 1; i < n; i++) {
@@ -276,6 +288,9 @@ static void sort_keys(uint64_t *keys, int64_t n, int shift, int last)
         if (ends[b] - begin > 1) sort_keys(keys + begin, ends[b] - begin, shift - 8, last);
 }
 
+/* Sorts the numbers of the second table, and the slots in place. Their counts need no space of
+ * their own: the keys of slots are compared down to the last byte of the n-gram only, and the count
+ * below it moves with it. */
 int32_t unitok_ngrams_sort(unitok_ngrams *ngrams, unitok_error *error)
 {
     if (ngrams->sorted) return UNITOK_OK;
@@ -298,6 +313,7 @@ int32_t unitok_ngrams_sort(unitok_ngrams *ngrams, unitok_error *error)
     return UNITOK_OK;
 }
 
+/* Merges the two sorted lists. An n-gram that is in both has a part of its count in each. */
 uint64_t ngrams_next(const unitok_ngrams *ngrams, unitok_ngram_place *place, uint64_t *ret_count)
 {
     uint64_t most = most_of(ngrams->order), order = (uint64_t)ngrams->order;
@@ -317,6 +333,7 @@ uint64_t ngrams_next(const unitok_ngrams *ngrams, unitok_ngram_place *place, uin
     return other;
 }
 
+/* Writes the next n n-grams, for a caller that stores them in a file. */
 int64_t unitok_ngrams_export(const unitok_ngrams *ngrams, unitok_ngram_place *place, int64_t n,
                              uint64_t *keys, uint64_t *counts)
 {

@@ -82,6 +82,8 @@ struct unitok_ngram_model {
  * number. */
 INLINE uint64_t ngram_slot(uint64_t bytes, int n) { return bytes << (64 - 8 * n); }
 
+/* The shift folds the upper bits into the lower ones, so that all of them influence the upper bits
+ * of the product, which select the slot. */
 INLINE uint64_t ngram_hash(uint64_t key)
 {
     return (key ^ key >> 29) * UINT64_C(0x9E3779B97F4A7C15);
@@ -99,7 +101,8 @@ INLINE int is_slot_of(uint64_t slot, uint64_t ngram, uint64_t most)
 INLINE uint64_t model_most(int n) { return n < 7 ? UNITOK_NGRAM_LOGS - 1 : 255; }
 
 /* Where the search for a number or an n-gram begins, among n_slots < 2^32: the hash as a fraction
- * of the table, so that its size need not be a power of 2. */
+ * of the table, so that its size need not be a power of 2. The upper half of the hash times the
+ * number of slots, divided by 2^32. */
 INLINE int64_t model_slot(int64_t n_slots, uint64_t key)
 {
     return (int64_t)((ngram_hash(key) >> 32) * (uint64_t)n_slots >> 32);
@@ -118,6 +121,7 @@ INLINE uint64_t model_find(const unitok_ngram_model *model, int n, uint64_t ngra
     }
 }
 
+/* Logarithms are stored in the tables of counts, as their bits. */
 INLINE double as_double(uint64_t bits)
 {
     double v;

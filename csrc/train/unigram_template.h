@@ -46,6 +46,8 @@ static int NAME(best_paths)(const unitok_lexicon *lexicon, unitok_lattice *latti
     return 1;
 }
 
+/* Adds up how often each piece is on the best path of a unit, and the sum of the scores of these
+ * paths. Sums over units are formed in their order, in the type of the scores. */
 int32_t NAME(unitok_unigram_paths)(const unitok_lexicon *lexicon, unitok_lattice *lattice,
                                    unitok_edges *record, const REAL *scores, REAL unknown_score,
                                    int64_t unknown_piece, const unitok_units *units, REAL *used,
@@ -76,7 +78,9 @@ int32_t NAME(unitok_unigram_paths)(const unitok_lexicon *lexicon, unitok_lattice
 }
 
 /* The best path that spells a piece without using it, into alternatives[0..result). Returns 0 if
- * there is none, -1 if it is better than the piece itself, -2 when memory is short. */
+ * there is none, -1 if it is better than the piece itself, -2 when memory is short. The best paths
+ * to all positions inside the piece cannot use the piece itself, which ends only at its end. So it
+ * is enough to leave it out in the last step. The path is found from its end, and turned around. */
 static int64_t NAME(alternative)(const unitok_lexicon *lexicon, unitok_lattice *lattice,
                                  const REAL *scores, REAL unknown_score, const uint8_t *piece,
                                  int64_t n_bytes, uint32_t number, uint32_t *alternatives)
@@ -142,6 +146,8 @@ int32_t NAME(unitok_unigram_losses)(const unitok_lexicon *lexicon, unitok_lattic
     return status;
 }
 
+/* The number of pieces in the best alternative of each piece, which tells how many tokens the text
+ * would gain without it; 0, -1 as in `alternative`. */
 int32_t NAME(unitok_unigram_parts)(const unitok_lexicon *lexicon, unitok_lattice *lattice,
                                    const REAL *scores, REAL unknown_score, const uint8_t *data,
                                    const int64_t *offsets, int64_t begin, int64_t end,
