@@ -91,6 +91,7 @@ static int64_t draw_tokens(const unitok_model *m, unitok_scratch *s,
     return n;
 }
 
+/* Listed merges are Hugging Face's BPE, and the flags that need them are its options. */
 static const flag_rule rules[] = {
     {UNITOK_RESTART_AT_SPACE, UNITOK_LISTED_MERGES, 0, "RESTART_AT_SPACE needs LISTED_MERGES"},
     {UNITOK_IGNORE_MERGES, UNITOK_LISTED_MERGES, 0, "IGNORE_MERGES needs LISTED_MERGES"},

@@ -13,6 +13,8 @@
 #include "model/image.h"
 #include "model/run.h"
 
+/* What one thread needs besides the memo: the search for pieces longer than LONG_PIECE_BYTES, the
+ * turns of the lanes, and their work. The last is most of it: 96 KB. */
 typedef struct longest_scratch {
     long_window window;
     lanes_turn turn;
@@ -115,11 +117,14 @@ static int64_t encode(const unitok_model *m, unitok_scratch *s, const uint8_t *t
     return n;
 }
 
+/* Greedy encoding is settled up to the last token that no longer piece can replace, even in a text
+ * without any cut. */
 static int64_t settled(const unitok_model *m, const uint8_t *text, int64_t n_bytes)
 {
     return longest_settled(longest_of(m), text, n_bytes);
 }
 
+/* The trie finds the longest piece at the start, which is the piece itself if it is as long. */
 static int64_t find(const unitok_model *m, const uint8_t *piece, int64_t n_bytes)
 {
     int64_t length;

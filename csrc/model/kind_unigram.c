@@ -27,11 +27,13 @@ _Static_assert(CUT_CHUNK_BYTES <= CHARWISE_BYTES, "and so does the walk by chara
 #define FOLLOW_SEGMENT 6
 #define FOLLOW_SPAN 16384
 
+/* The encoder, and the tables of scores that sampling and n-best use. */
 typedef struct unigram_model {
     unigram *unigram;
     lattice_model lattice;
 } unigram_model;
 
+/* One member for each way to encode, of which a model uses at most two, and the lattice. */
 typedef struct unigram_scratch {
     unigram_path path;
     automaton_work automaton;
@@ -271,6 +273,7 @@ static int64_t walk(run *r, const uint8_t *segment, int64_t n_bytes, void *ids)
     return n;
 }
 
+/* For spans and n-best: a complete text, without memo and cuts, from a sum of 0. */
 static int64_t encode(const unitok_model *m, unitok_scratch *s, const uint8_t *text,
                       int64_t n_bytes, token *tokens)
 {

@@ -13,6 +13,7 @@ static const model_kind *const kinds[] = {
     [UNITOK_KIND_WORD] = &kind_words,
 };
 
+/* Numbers come from files and from callers, so any value is allowed. */
 const model_kind *kind_of(int32_t kind)
 {
     int exists = kind > 0 && kind < (int32_t)(sizeof kinds / sizeof *kinds);

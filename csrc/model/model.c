@@ -116,6 +116,7 @@ const unitok_spec *unitok_model_spec(const unitok_model *m)
     return m->spec.offsets ? &m->spec : NULL;
 }
 
+/* Greedy models have no types: each of their pieces is an ordinary one. */
 int32_t unitok_model_piece_type(const unitok_model *m, int64_t id)
 {
     int64_t n_bytes;
@@ -136,6 +137,7 @@ int64_t unitok_model_normalize(const unitok_model *m, const uint8_t *text, int64
     return n_bytes;
 }
 
+/* For callers that need all pieces, such as a search: the packed list by id, in place. */
 void unitok_model_pieces(const unitok_model *m, const uint8_t **ret_data,
                          const uint32_t **ret_offsets)
 {

@@ -21,6 +21,7 @@
 
 #define LENGTH_DIGITS_MAX 4 /* of a varint: lengths below 2^28 */
 
+/* A range of bytes that is being read; `at` moves to `end`. */
 typedef struct cursor {
     const uint8_t *at, *end;
 } cursor;
@@ -42,6 +43,7 @@ static int take_bytes(cursor *c, cursor *ret)
     return 0;
 }
 
+/* The fields of a piece that the library uses; `text` points into the file. */
 typedef struct piece_fields {
     cursor text;
     float score;

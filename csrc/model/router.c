@@ -17,6 +17,8 @@
 
 /* ------------------------------------------------------------------------------- paths ---- */
 
+/* These three adapt the functions of cut.h, which take a table, to the interface of a cutter, which
+ * takes a model. */
 static int64_t table_scan(const unitok_model *m, const uint8_t *text, int64_t n_bytes,
                           uint16_t *cuts)
 {

@@ -53,6 +53,11 @@ int32_t sample_prepare(const unitok_model *m, unitok_scratch *s, const unitok_sa
 
 /* ----------------------------------------------------------------------------------- paths ---- */
 
+/* Paths as a packed list:
+ *
+ *     spans      | path 0 ... | path 1 ...... | path 2 . |
+ *     offsets    0            4               9          11
+ *     scores     one for each path */
 struct unitok_paths {
     int64_t n;
     int64_t *offsets; /* [0..n] */
@@ -207,6 +212,7 @@ int32_t unitok_sample_paths(const unitok_model *m, unitok_scratch *s,
     return close_lattice(m, work, &d, ok, ret, error);
 }
 
+/* The sampler's forward sums give the entropy in the same pass, so no path is listed. */
 int32_t unitok_entropy(const unitok_model *m, unitok_scratch *s, const uint8_t *text,
                        int64_t n_bytes, double alpha, double *ret, unitok_error *error)
 {

@@ -50,6 +50,8 @@ int document_open(const unitok_model *m, const uint8_t *text, int64_t n_bytes, d
 
 /* ---------------------------------------------------------------------------------- tokens ---- */
 
+/* Where the tokens of a document become spans. It remembers three positions at once, because each
+ * token has a size in all three forms of the text. */
 typedef struct sink {
     const unitok_model *m;
     const document *d;
@@ -122,6 +124,8 @@ static int put_tokens(sink *s, const token *tokens, int64_t n)
     return 1;
 }
 
+/* The tokens must cover the document from its start, because a position follows from all tokens
+ * before it. */
 int64_t spans_of_tokens(const unitok_model *m, const document *d, const token *tokens, int64_t n,
                         unitok_span *spans, int64_t capacity)
 {
@@ -142,6 +146,8 @@ static int put_part(sink *s, unitok_scratch *scratch, const uint8_t *text, int64
     return n < 0 ? ENCODE_NO_MEMORY : put_tokens(s, tokens, n) ? 0 : ENCODE_CAPACITY;
 }
 
+/* Parts after which the sum restarts are encoded one after another; their tokens are the same as if
+ * each were a document. */
 int64_t unitok_encode_spans(const unitok_model *m, unitok_scratch *scratch, const uint8_t *text,
                             int64_t n_bytes, unitok_span *spans, int64_t capacity)
 {

@@ -31,6 +31,8 @@
 #include "model/spec.h"
 #include "structures/vocabulary.h"
 
+/* The first 72 bytes of the image, as drawn above. Its fields need no padding, so the structure can
+ * be copied as it is. */
 typedef struct spec_header {
     uint8_t magic[8];
     uint32_t version, kind;
@@ -39,6 +41,7 @@ typedef struct spec_header {
     uint64_t piece_bytes, charsmap_bytes, n_merges;
 } spec_header;
 
+/* Where each section begins, in bytes from the start of the image. */
 typedef struct spec_layout {
     uint64_t offsets, ids, scores, types, pieces, charsmap, surface, merges, end;
 } spec_layout;

@@ -47,6 +47,9 @@ static void put_run(text_search *t, interval in, int32_t back, int32_t skip)
     t->runs[t->n_runs++] = run;
 }
 
+/* Adds hits to the result. Where every suffix of the interval counts, the interval is added as it
+ * is. Otherwise suffixes are tested one by one, and those that pass are joined to runs again, which
+ * take less memory than single hits. */
 void text_emit(text_search *t, interval in, int32_t back, int32_t skip, int32_t n_tokens)
 {
     if (in.lo >= in.hi) return;

@@ -53,6 +53,8 @@ int64_t unitok_suffix_plcp(const void *text, int64_t n, int32_t symbol_bytes, vo
     return plcp_functions[symbol_bytes >> 1][position_bytes == 8](text, n, phi, begin, end, common);
 }
 
+/* A permutation is not enough: see lcp.h for what is tested. `starts` are the bucket borders, and
+ * `heads` a copy of them that the check advances. */
 int64_t unitok_suffix_check(const void *text, int64_t n, int32_t symbol_bytes, const uint16_t *rank,
                             int64_t n_symbols, const void *sa, int32_t position_bytes,
                             const uint64_t *starts, uint64_t *heads, int64_t begin, int64_t end)

@@ -54,6 +54,7 @@ static int take_order(pieces *p, const uint32_t *order, int64_t n_order, const u
     return 1;
 }
 
+/* Whether two ids stand for the same bytes. */
 static int same_piece(const pieces *p, uint16_t a, uint16_t b)
 {
     uint32_t n = piece_bytes(p, a);
@@ -167,6 +168,8 @@ INLINE uint8_t inner_byte(const pieces *p, uint32_t k, uint32_t depth)
 DEFINE_NARROW(starts, start_byte)
 DEFINE_NARROW(inner, inner_byte)
 
+/* A string that ends at `depth` comes before every longer one, so the equal ones are the first of
+ * the range, and a binary search finds their end. */
 uint32_t inner_equal_end(const pieces *p, range in, uint32_t depth)
 {
     while (in.lo < in.hi) {

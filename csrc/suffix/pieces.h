@@ -17,6 +17,14 @@
 
 enum { PIECES_IDS = 65536 };
 
+/* The two lists are indexes into the same bytes, so a piece of n bytes takes n bytes, one entry of
+ * `starts` and n - 1 entries of `inner`:
+ *
+ *     data     | t h e | h e | a |           by id
+ *     begin    0       3     5   6
+ *     starts   ids, sorted by all of their bytes
+ *     inner    positions in data 1, 2, 4, ..., sorted by the bytes from there to the end of the piece
+ */
 struct unitok_search_pieces {
     uint8_t *data; /* the pieces end to end, by id */
     /* The bytes of id are data[begin[id]..begin[id + 1]); none if it stands for no text. */

@@ -17,6 +17,8 @@
 
 typedef unitok_repeat record;
 
+/* One merge of all shards. `group` holds the records of the group that was taken out last; no other
+ * result is kept. */
 struct unitok_repeats {
     const shard *const *shards;
     int32_t n_shards;
@@ -167,6 +169,7 @@ static int32_t settle_group(unitok_repeats *f, int32_t n_records)
     return n_kept;
 }
 
+/* The shards are the caller's. */
 void unitok_repeats_free(unitok_repeats *f)
 {
     if (!f) return;

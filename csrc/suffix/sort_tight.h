@@ -29,6 +29,7 @@ INLINE void LEVEL(go)(sort_level *level, int32_t pass, int64_t at)
     level->is_counted = 0;
 }
 
+/* By the flags of two names: suffix i is S, and the one before it is L. */
 INLINE int LEVEL(is_lms)(const POSITION *text, int64_t i)
 {
     return i > 0 && text[i] & FLAG && !(text[i - 1] & FLAG);

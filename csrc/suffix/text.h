@@ -44,6 +44,14 @@ typedef struct text_frame {
     uint16_t id;
 } text_frame;
 
+/* The state is in five parts. The arrays grow as needed and are kept for the next query, but hold
+ * results of the current one only:
+ *
+ *     nodes, children    which tokens begin at each position of Q: made when a path comes there
+ *     stack, path        paths that are still to be followed, and the tokens of the current one
+ *     anchored           what a walk from a sure border has found so far
+ *     left, left_bits    which tokens end with the first i bytes of Q
+ *     runs, total        the hits */
 typedef struct text_search {
     const shard *s;
     const pieces *p;

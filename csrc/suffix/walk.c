@@ -5,6 +5,8 @@
 
 #include "ground/grow.h"
 
+/* FOLLOW_MAX is about where both ways take the same time: following a suffix costs WORK_FOLLOW, and
+ * a search for one token more WORK_NARROW. */
 enum {
     FOLLOW_MAX = 16, /* intervals of at most so many suffixes are followed in the text itself */
     /* Hits of a sure border that are checked one by one, with the column `left`, */

@@ -116,6 +116,7 @@ INLINE int walk(pair_counter *counter, const bpe_state *state, int64_t work,
     return next >= counter->end;
 }
 
+/* Both steps are instances of `walk`, with the function inlined. */
 int pair_counter_count(pair_counter *counter, const bpe_state *state, int64_t work)
 {
     return walk(counter, state, work, count_met);

@@ -18,6 +18,7 @@
 
 #include "train/bpe_pairs.h"
 
+/* A slot of a worker's table, 32 bytes: half a cache line. */
 typedef struct counted_pair {
     uint32_t left, right; /* symbols + 1; left 0: free */
     uint64_t count;
@@ -25,6 +26,8 @@ typedef struct counted_pair {
     uint32_t n_positions;
 } counted_pair;
 
+/* A worker's table and its progress. `level` follows `at`: places are visited in ascending order,
+ * so the count of a unit is found without a search. */
 typedef struct pair_counter {
     counted_pair *slots;
     int64_t n;

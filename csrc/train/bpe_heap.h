@@ -8,6 +8,10 @@
 
 #include "train/bpe_pairs.h"
 
+/* Everything that a comparison needs in most cases is in the entry, 24 bytes, so that the heap
+ * rarely reads the pairs:
+ *
+ *     | count 8 | head 8 | n_chars 4 | pair 4 | */
 typedef struct heap_entry {
     uint64_t count;
     uint64_t
@@ -16,6 +20,7 @@ typedef struct heap_entry {
     uint32_t pair;
 } heap_entry;
 
+/* The children of entry k are entries 4k + 1 to 4k + 4. */
 typedef struct pair_heap {
     heap_entry *entries;
     int64_t n, capacity;

@@ -15,6 +15,8 @@
 
 #include "train/bpe_slots.h"
 
+/* The units of one worker, and what it has measured of them. No other worker reads it before
+ * layout_join. */
 typedef struct layout_share {
     int64_t begin, end; /* of the units */
     int64_t
@@ -26,6 +28,7 @@ typedef struct layout_share {
     uint8_t *seen; /* [SCRIPT_CODE_POINTS] 1: the character occurs in this share */
 } layout_share;
 
+/* The units of the caller, and the shares. Both are needed only until the slots are written. */
 typedef struct bpe_layout {
     const uint8_t *data; /* the caller's units */
     const int64_t *offsets;

@@ -21,6 +21,8 @@
 
 #include "train/bpe_pairs.h"
 
+/* A pair that the current merge creates. It is counted here, and enters the table of pairs only if
+ * it is frequent enough. */
 typedef struct born_pair {
     uint64_t count;
     uint32_t n_positions;
@@ -29,10 +31,18 @@ typedef struct born_pair {
     uint32_t *positions; /* NULL: not kept */
 } born_pair;
 
+/* A position of a born pair, until it is known where the positions of that pair are stored. */
 typedef struct born_at {
     uint32_t born, slot;
 } born_at;
 
+/* Born pairs and their positions during one merge:
+ *
+ *     text order    ... b l r a ... b l r c ...        merge (l, r) into s
+ *     items         0: (b, s) 2    1: (s, a) 1    2: (s, c) 1
+ *     events        (0, slot) (1, slot) (0, slot) (2, slot)
+ *
+ * After the merge, `events` is read once more, and each slot goes to the positions of its pair. */
 typedef struct births {
     born_pair *items;
     int64_t n, capacity;

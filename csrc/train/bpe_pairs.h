@@ -9,6 +9,7 @@
 
 #define NO_PAIR UINT32_MAX
 
+/* 32 bytes. `positions` are not kept up to date: a merge tests each of them against the slots. */
 typedef struct pair {
     uint64_t count;
     uint32_t *positions; /* the slots where it began when it was born; some are stale */
@@ -72,6 +73,7 @@ typedef struct position_block {
     uint32_t slots[];
 } position_block;
 
+/* A list of blocks, of which only the first has free space. */
 typedef struct position_store {
     position_block *blocks;
     size_t n_used, capacity; /* of the first block */

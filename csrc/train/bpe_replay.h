@@ -8,6 +8,7 @@
 
 #include "train/bpe_pairs.h"
 
+/* The merges, which all workers read, numbered in the order in which they were made. */
 typedef struct bpe_replay {
     pair_table merges; /* merge k is pair k and makes symbol n_characters + k */
     uint32_t *n_chars; /* [merges.n]: the characters of these symbols */

@@ -16,6 +16,8 @@
 #define TAIL UINT32_C(0x80000000)
 #define SLOTS_MAX INT64_C(0x7FFFFFF0)
 
+/* The units as they are merged so far. Their total size never changes: a merge rewrites slots in
+ * place. */
 typedef struct bpe_text {
     uint32_t *slots; /* [0..n-1]; the first and the last are 0 */
     int64_t n;

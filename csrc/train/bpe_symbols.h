@@ -5,12 +5,17 @@
 #include "ground/common.h"
 #include "unitok_train.h"
 
+/* 16 bytes. n_chars is how many slots the symbol takes. */
 typedef struct symbol {
     uint64_t begin; /* of its bytes in `bytes` */
     uint32_t n_bytes;
     uint32_t n_chars;
 } symbol;
 
+/* Symbols by number, and their bytes end to end in the same order:
+ *
+ *     items    | a | b | c | ... | ab | abc |        characters, then merges
+ *     bytes      a   b   c   ...   a b  a b c */
 typedef struct symbol_list {
     symbol *items;
     int64_t n, capacity;

@@ -29,6 +29,8 @@ struct counter_chunk {
     uint8_t bytes[];
 };
 
+/* The three arrays drawn above. memory_bytes is kept up to date at every allocation, so that asking
+ * for it costs nothing. */
 struct unitok_counter {
     struct counter_entry *entries;
     uint32_t *slots; /* NULL: ordered */
@@ -49,6 +51,7 @@ uint32_t counter_hash(const uint8_t *key, int64_t n_bytes);
 int64_t counter_add_hashed(unitok_counter *counter, const uint8_t *key, int64_t n_bytes,
                            uint32_t hash, uint64_t count);
 
+/* The first cache line that a search reads. */
 INLINE void counter_fetch_slot(const unitok_counter *counter, uint32_t hash)
 {
     PREFETCH(&counter->slots[hash & ((UINT32_C(1) << counter->bits) - 1)]);

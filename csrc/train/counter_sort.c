@@ -16,6 +16,7 @@
 #include "ground/alloc.h"
 #include "ground/error.h"
 
+/* What is sorted: 16 bytes instead of the entry of 24, with the bytes that comparisons need. */
 struct item {
     uint64_t head;
     uint32_t entry;
@@ -87,6 +88,7 @@ static void sort_few(const struct counter_entry *entries, struct item *items, in
  * that is sorted at once has at most a third of the items, so at most 2 log3(2^31) = 40 wait. */
 #define STACK_MAX 48
 
+/* Items that agree in their first `depth` bytes and still have to be sorted. */
 struct range {
     int64_t begin, end, depth;
 };

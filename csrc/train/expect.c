@@ -27,6 +27,8 @@
 #define SCALE_BELOW 0x1p-256
 #define SCALE_UP_TO 0x1p300
 
+/* A position of the lattice in probabilities. exponent is stored for alpha only: beta is never read
+ * again after its unit. */
 typedef struct cell {
     double alpha, beta;
     int32_t exponent; /* alpha is this number times 2^(-256 exponent) */
@@ -206,6 +208,7 @@ INLINE float add_exp(const double *powers, float sum, float count, float score)
     return (float)(sum + count * exp((double)score));
 }
 
+/* The same in logarithms, in float32 as in sentencepiece. */
 typedef struct exact_cell {
     float alpha, beta;
 } exact_cell;

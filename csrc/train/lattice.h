@@ -25,12 +25,15 @@
 #define EDGE_UNKNOWN UINT32_MAX
 #define EDGE_NONE UINT32_MAX
 
+/* A piece that stands between two positions of the unit. Edges are listed by `end`; `next` links
+ * them by `start` as well. */
 typedef struct edge {
     uint32_t piece; /* a number in the lexicon, or EDGE_UNKNOWN */
     uint32_t start, end;
     uint32_t next; /* from the same start, see lattice_link; or EDGE_NONE */
 } edge;
 
+/* A walk through the trie that began at `start` and has come to the node at `base`. */
 typedef struct walk {
     uint32_t start, base;
 } walk;
@@ -41,6 +44,7 @@ typedef struct walk {
 #define LOG_SPAN 20
 #define LOG_ERROR 1e-10
 
+/* One polynomial: c0 + c1 t + c2 t^2 + c3 t^3 + c4 t^4, for |t| <= 1 / (2 * LOG_STEPS). */
 struct log_terms {
     double of[5]; /* coefficients of 1, t, t^2, ... */
 };
@@ -120,6 +124,8 @@ INLINE void lattice_unlink(unitok_lattice *lattice)
         lattice->out[i] = lattice->unknown[i] = EDGE_NONE;
 }
 
+/* Puts the edges that end at `at` in front of the lists of their starts. Positions come from the
+ * last to the first, so in the end each list has the nearest end first. */
 INLINE void lattice_link(unitok_lattice *lattice, int64_t at)
 {
     for (uint32_t k = lattice->edge_begin[at]; k < lattice->edge_begin[at + 1]; k++) {

@@ -13,6 +13,7 @@
 #include "ground/common.h"
 #include "unitok_train.h"
 
+/* Two parallel arrays with an entry for each distinct count. */
 typedef struct levels {
     int64_t *end;    /* [0..n-1]: where the level ends in the text, increasing */
     uint64_t *count; /* [0..n-1]: decreasing */

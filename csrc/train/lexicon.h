@@ -8,6 +8,8 @@
 #include "structures/trie.h"
 #include "train/rules.h"
 
+/* A trie whose values are the numbers of the pieces + 1. It does not change after it is built, so
+ * threads share it. */
 struct unitok_lexicon {
     uint64_t *units; /* a double array */
     int64_t n_units;

@@ -33,6 +33,8 @@
 #define STATES_MAX UNITOK_NGRAM_MAX_ORDER
 #define FROM_LAST 8 /* flag of a route: the last state comes from itself */
 
+/* What one thread needs to cut chunks. The routes of the longest possible chunk are a part of it: a
+ * byte for each byte of text is all that Viterbi has to remember. */
 struct unitok_ngram_cutter {
     const unitok_ngram_model *model;
     unitok_counter *counter;

@@ -79,6 +79,7 @@ int32_t unitok_ngrams_clear(unitok_ngrams *ngrams, unitok_error *error)
 /* n_others includes n-grams whose counts have left their slots, so n_short is added instead. */
 int64_t unitok_ngrams_count(const unitok_ngrams *ngrams) { return ngrams->n + ngrams->n_short; }
 
+/* The two tables; the list of sorted numbers is small beside them. */
 int64_t unitok_ngrams_memory_bytes(const unitok_ngrams *ngrams)
 {
     int64_t n_bytes = (int64_t)sizeof *ngrams + ngrams->n_slots * (int64_t)sizeof *ngrams->slots;
@@ -185,6 +186,8 @@ static int reserve(unitok_ngrams *ngrams)
     return 1;
 }
 
+/* N-grams that wait to be counted together. It is on the stack of the function that reads the text.
+ */
 typedef struct batch {
     uint64_t ngrams[AT_ONCE]; /* of the full order */
     int n;
@@ -224,6 +227,8 @@ static int count_chunk(unitok_ngrams *ngrams, const uint8_t *text, int64_t n_byt
     return 1;
 }
 
+/* Counts chunks until about max_bytes are done. What waits is counted before the function returns,
+ * so between calls the tables are complete. */
 int32_t unitok_ngrams_add(unitok_ngrams *ngrams, const uint8_t *data, const int64_t *offsets,
                           int64_t n_docs, int64_t max_bytes, unitok_cursor *cursor,
                           unitok_error *error)

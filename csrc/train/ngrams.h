@@ -24,11 +24,18 @@
 #include "ground/common.h"
 #include "unitok_train.h"
 
+/* An entry of a second table: a number with a count of 64 bits. */
 typedef struct ngram_entry {
     uint64_t key;   /* a number; 0: empty */
     uint64_t count; /* or the bits of its logarithm, float64 */
 } ngram_entry;
 
+/* The counts of one thread:
+ *
+ *     slots     | n-gram, count | 0 | n-gram, count | ...           one word each, of the full order
+ *     others    | number | count | 0 | 0 | number | count | ...     two words each
+ *     sorted    numbers of the others, ascending                    after unitok_ngrams_sort only
+ */
 struct unitok_ngrams {
     int order;
     const uint8_t *is_digit; /* or NULL */
@@ -57,6 +64,12 @@ typedef struct ngram_slots {
     int64_t n;
 } ngram_slots;
 
+/* The model, and the state of the pass that builds it. All lengths from 3 on have their slots in
+ * one allocation, shortest first:
+ *
+ *     few      [256 of one byte | 65,536 of two bytes]
+ *     slots    | of[3].slots ... | of[4].slots ...... | of[5].slots ... |
+ *     large    counts that do not fit the low bits of a slot */
 struct unitok_ngram_model {
     int order;
     uint64_t min_count;

@@ -21,23 +21,27 @@
 #define WAITING_MAX 32
 #define WAITING_BYTES 4096
 
+/* A place of the table, 24 bytes. */
 struct recent_unit {
     uint64_t key[2]; /* see memo_short_key_of; no unit is empty, so 0 is none */
     uint64_t count;
 };
 
 #define AHEAD 8
+/* A unit whose place in the table is being prefetched. */
 struct ahead_unit {
     uint64_t key[2], count; /* count 0: none */
     uint64_t index;         /* in units */
 };
 
+/* A unit on its way to the counter; its bytes are in recent.bytes. */
 struct waiting_unit {
     uint64_t count;
     int32_t begin, n_bytes;
     uint32_t hash;
 };
 
+/* One thread's stages between the text and its counter. All three have a fixed size. */
 typedef struct recent {
     unitok_counter *counter;
     /* [1 << RECENT_BITS]; NULL for an ordered counter, which gets units in their order */
@@ -72,6 +76,7 @@ int64_t recent_count_now(recent *r, const uint8_t *unit, int64_t n_bytes, uint64
 /* Passes on what units[i] holds, and makes it hold `key`; returns 0 when memory is short. */
 int recent_replace(recent *r, struct recent_unit *held, const uint64_t key[2], uint64_t count);
 
+/* Compares both halves of the key with one branch, which is nearly always the same. */
 INLINE int recent_count(recent *r, const struct ahead_unit *unit)
 {
     struct recent_unit *held = &r->units[unit->index];

@@ -8,6 +8,7 @@
 
 #include "train/lattice.h"
 
+/* The best path to a position: its score, where its last piece begins, and which piece that is. */
 typedef struct cell {
     double best;
     uint32_t from, piece;

@@ -117,12 +117,14 @@ static int allow_byte_level(const unitok_rules *rules, const uint8_t *piece, int
     return allow_text(rules, text, n_text);
 }
 
+/* The kind of rules is chosen once for a piece, not at each character. */
 int rules_allow(const unitok_rules *rules, const uint8_t *piece, int64_t n_bytes)
 {
     return (rules->flags & UNITOK_RULE_BYTE_LEVEL ? allow_byte_level : allow_text)(rules, piece,
                                                                                    n_bytes);
 }
 
+/* For callers outside, whose bytes need not be valid UTF-8. */
 int32_t unitok_rules_allow(const unitok_rules *rules, const uint8_t *piece, int64_t n_bytes)
 {
     return utf8_is_valid(piece, n_bytes) && rules_allow(rules, piece, n_bytes);

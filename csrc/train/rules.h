@@ -26,6 +26,8 @@
 #define CHAR_BOUNDARY 0x1Fu
 #define SCRIPT_ANY 255 /* goes with every script */
 
+/* Shared by all threads; nothing in it changes. The scripts are those of sentencepiece, in which
+ * Hiragana, Katakana and Han are one. */
 struct unitok_rules {
     int32_t flags; /* of enum unitok_rule_flags */
     int32_t max_chars;
@@ -39,6 +41,7 @@ INLINE uint32_t char_at(const uint8_t *text, int *ret_n_bytes)
     return utf8_code_point(text, *ret_n_bytes);
 }
 
+/* Every byte that is not a continuation byte begins a character. */
 INLINE int64_t count_chars(const uint8_t *text, int64_t n_bytes)
 {
     int64_t n = 0;

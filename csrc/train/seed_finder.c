@@ -30,23 +30,28 @@
 #define FOUND_CAPACITY 4096
 #define WORTH_BINS 0x10000
 
+/* A suffix while its bucket is sorted. The text is read once for each eight bytes of depth;
+ * comparisons read `head`. */
 struct suffix {
     uint64_t head; /* eight bytes, big-endian; zeros after an 0xFF */
     uint32_t at;
     uint32_t common; /* bytes shared with the suffix before it */
 };
 
+/* An open interval on the stack; intervals deeper in the stack contain those above them. */
 struct interval {
     uint64_t weight; /* of the suffixes seen so far */
     int64_t depth;
 };
 
+/* A repeat that may become a seed, as a position in the text. */
 struct found {
     uint64_t weight;
     uint32_t at, n_bytes;
     float worth;
 };
 
+/* One thread's memory, which grows to the largest bucket that it has sorted. */
 struct unitok_seed_finder {
     const unitok_seeds *seeds;
     int64_t max_seeds; /* 0: all */
@@ -250,6 +255,7 @@ static int propose(unitok_seed_finder *f, int64_t begin, int64_t n_bytes, uint64
 
 /* ------------------------------------------------------------------------------------ Walk ---- */
 
+/* Opens an interval of this depth. */
 static int push(unitok_seed_finder *f, int64_t depth, uint64_t weight)
 {
     if (!grow(&f->stack, f->n_stack, &f->stack_capacity, sizeof *f->stack)) return 0;

@@ -147,6 +147,7 @@ static void place(unitok_seeds *s, int64_t end)
     }
 }
 
+/* Each of the two passes is a half. It reaches 1 only when the buckets are complete. */
 static double progress(const unitok_seeds *s)
 {
     if (s->phase == SEEDS_READY) return 1;

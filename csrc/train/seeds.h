@@ -25,6 +25,8 @@
 
 #define TEXT_PADDING 16 /* bytes after the text that can be read */
 
+/* Buckets are numbered so that the first two bytes, or the first character, give the number by an
+ * addition. There are about 100,000, of which most are empty. */
 enum {
     BUCKETS_2 = 0x80 << 8, /* where those of 2 bytes begin, and so on */
     BUCKETS_3 = BUCKETS_2 + (32 << 6),
@@ -35,6 +37,8 @@ enum {
 
 enum seeds_phase { SEEDS_MEASURE, SEEDS_PLACE, SEEDS_READY };
 
+/* The text and its buckets. After SEEDS_READY only leaf_at changes, so threads can search different
+ * parts at the same time. */
 struct unitok_seeds {
     const unitok_rules *rules;
     int32_t is_compatible;

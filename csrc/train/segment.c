@@ -441,6 +441,7 @@ static int64_t drop_empty(struct line_end *ends, int64_t n)
     return n;
 }
 
+/* Called before the counter is read. The segmenter can go on afterwards. */
 int32_t unitok_segmenter_flush(unitok_segmenter *s, unitok_error *error)
 {
     return recent_flush(&s->recent) ? UNITOK_OK : fail_memory(error);

@@ -27,6 +27,7 @@
 
 #define FOLLOWER_MARK 0xFF /* a byte that valid UTF-8 never has */
 
+/* A line whose last unit waits for the next line. */
 struct line_end {
     uint64_t weight;
     /* The entry of its last unit with FOLLOWER_MARK alone; NO_ENTRY: the line became empty. */

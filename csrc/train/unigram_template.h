@@ -7,6 +7,7 @@
  * With float everything is computed in the order of sentencepiece, so that ties and rounding come
  * out equal. */
 
+/* The best path to a position of the unit. */
 typedef struct NAME(cell) {
     REAL best; /* the score of the best path to here */
     uint32_t from, piece;
