@@ -36,6 +36,18 @@ static inline unitok_spec longest_spec(const uint8_t *data, const int64_t *offse
     return spec;
 }
 
+/* A spec of these pieces for a kind with scores and types; without types all are normal. */
+static inline unitok_spec scored_spec(const struct pieces *p, int32_t kind, int32_t flags,
+                                      const double *scores, const uint8_t *types)
+{
+    unitok_spec spec = longest_spec(p->data, p->offsets, p->ids, p->n, -1, -1);
+    spec.kind = kind;
+    spec.flags = flags;
+    spec.scores = scores;
+    spec.types = types;
+    return spec;
+}
+
 static inline void pieces_clear(struct pieces *p)
 {
     p->n = 0;

@@ -21,11 +21,7 @@ static int32_t flags;
 
 static unitok_spec spec_of(void)
 {
-    unitok_spec spec = longest_spec(pieces.data, pieces.offsets, pieces.ids, pieces.n, -1, -1);
-    spec.kind = UNITOK_KIND_UNIGRAM;
-    spec.flags = flags;
-    spec.scores = scores;
-    return spec;
+    return scored_spec(&pieces, UNITOK_KIND_UNIGRAM, flags, scores, NULL);
 }
 
 static unigram *build(void)

@@ -18,14 +18,14 @@ static uint8_t types[PIECES_MAX];
 static struct guard text_guard, token_guard;
 static token slow_tokens[TEXT_MAX];
 
-static unitok_spec spec_of(int kind)
+static unitok_spec spec_of(int kind) { return scored_spec(&pieces, kind, 0, scores, types); }
+
+static bpe *build(void)
 {
-    unitok_spec spec = longest_spec(pieces.data, pieces.offsets, pieces.ids, pieces.n, -1, -1);
-    spec.kind = kind;
-    spec.flags = 0;
-    spec.scores = scores;
-    spec.types = types;
-    return spec;
+    unitok_spec spec = spec_of(UNITOK_KIND_BPE);
+    bpe *m = NULL;
+    CHECK(bpe_new(&spec, &m, NULL) == UNITOK_OK);
+    return m;
 }
 
 /* ---------------------------------------------------------------------------- The slow one ---- */
@@ -198,11 +198,9 @@ static void test_random(void)
     static uint8_t text[TEXT_MAX];
     for (int round = 0; round < 400; round++) {
         int set = round % 5;
-        bpe *m = NULL;
         bpe_scratch scratch = {0};
         random_model(set);
-        unitok_spec spec = spec_of(UNITOK_KIND_BPE);
-        CHECK(bpe_new(&spec, &m, NULL) == UNITOK_OK);
+        bpe *m = build();
         for (int k = 0; k < 30; k++) {
             token *tokens;
             int64_t n_bytes = random_text(text, random_below(random_below(8) ? 30 : 300), set);
@@ -245,11 +243,9 @@ static void test_many_characters(void)
 {
     static uint8_t text[TEXT_MAX];
     for (int round = 0; round < 5; round++) {
-        bpe *m = NULL;
         bpe_scratch scratch = {0};
         many_characters();
-        unitok_spec spec = spec_of(UNITOK_KIND_BPE);
-        CHECK(bpe_new(&spec, &m, NULL) == UNITOK_OK);
+        bpe *m = build();
         for (int k = 0; k < 100; k++) {
             token *tokens;
             int64_t n_bytes = 0;
@@ -274,12 +270,10 @@ static void test_dropout(void)
     static uint8_t text[TEXT_MAX];
     static token tokens[TEXT_MAX];
     for (int round = 0; round < 100; round++) {
-        bpe *m = NULL;
         bpe_scratch scratch = {0};
         uint64_t stream = random_u64(), same = stream;
         random_model(round % 5);
-        unitok_spec spec = spec_of(UNITOK_KIND_BPE);
-        CHECK(bpe_new(&spec, &m, NULL) == UNITOK_OK);
+        bpe *m = build();
         int64_t n, n_bytes = 0;
         for (int k = 0; k < 20; k++) {
             n_bytes = random_text(text, random_below(k % 4 ? 30 : 300), round % 5);
@@ -314,13 +308,11 @@ static void test_long(void)
     int64_t n_bytes = 1000003;
     uint8_t *text = malloc((size_t)n_bytes);
     token *tokens = malloc((size_t)n_bytes * sizeof *tokens);
-    bpe *m = NULL;
     bpe_scratch scratch = {0};
     memset(text, 'a', (size_t)n_bytes);
     pieces_clear(&pieces);
     for (int k = 0; k < 6; k++) add_run(INT64_C(1) << k, -k, UNITOK_PIECE_NORMAL);
-    unitok_spec spec = spec_of(UNITOK_KIND_BPE);
-    CHECK(bpe_new(&spec, &m, NULL) == UNITOK_OK);
+    bpe *m = build();
     int64_t n = bpe_segment(m, &scratch, text, n_bytes, tokens);
     CHECK(n == n_bytes / 32 + 2); /* 1000003 = 31250 * 32 + 3 */
     for (int64_t k = 0; k < n - 2; k++)
@@ -339,14 +331,13 @@ static void test_deep(void)
     static uint8_t text[400];
     memset(text, 'a', sizeof text);
     for (int up = 0; up < 2; up++) {
-        bpe *m = NULL;
         bpe_scratch scratch = {0};
         pieces_clear(&pieces);
         add_run(1, 0, UNITOK_PIECE_NORMAL);
         for (int64_t k = 2; k <= 180; k++)
             add_run(k, up ? (double)k : (double)-k, UNITOK_PIECE_UNUSED);
-        unitok_spec spec = spec_of(UNITOK_KIND_BPE);
-        CHECK(bpe_new(&spec, &m, NULL) == UNITOK_OK && bpe_traits(m) == BPE_WHOLE);
+        bpe *m = build();
+        CHECK(bpe_traits(m) == BPE_WHOLE);
         for (int64_t n_bytes = 0; n_bytes <= 400; n_bytes += 1 + n_bytes / 9) {
             token *tokens;
             int64_t n = guarded(m, &scratch, text, n_bytes, &tokens);

@@ -184,12 +184,7 @@ static void forget_model(void)
 
 static unitok_spec spec_of(void)
 {
-    unitok_spec spec = longest_spec(pieces.data, pieces.offsets, pieces.ids, pieces.n, -1, -1);
-    spec.kind = UNITOK_KIND_UNIGRAM;
-    spec.flags = flags;
-    spec.scores = scores;
-    spec.types = types;
-    return spec;
+    return scored_spec(&pieces, UNITOK_KIND_UNIGRAM, flags, scores, types);
 }
 
 static void build_model(void)

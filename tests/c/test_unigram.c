@@ -24,12 +24,16 @@ static struct guard text_guard;
 
 static unitok_spec spec_of(void)
 {
-    unitok_spec spec = longest_spec(pieces.data, pieces.offsets, pieces.ids, pieces.n, -1, -1);
-    spec.kind = UNITOK_KIND_UNIGRAM;
-    spec.flags = flags;
-    spec.scores = scores;
-    spec.types = types;
-    return spec;
+    return scored_spec(&pieces, UNITOK_KIND_UNIGRAM, flags, scores, types);
+}
+
+static unigram *build(void)
+{
+    unitok_spec spec = spec_of();
+    unigram *m = NULL;
+    error.message = NULL;
+    CHECK(unigram_new(&spec, &m, &error) == UNITOK_OK);
+    return m;
 }
 
 /* ------------------------------------------------------------------------------ Definition ---- */
@@ -186,9 +190,7 @@ static int random_model(unigram **ret)
     }
     /* none is NORMAL */
     if (pieces.n && random_below(40) == 0) memset(types, UNITOK_PIECE_USER_DEFINED, sizeof types);
-    unitok_spec spec = spec_of();
-    error.message = NULL;
-    CHECK(unigram_new(&spec, ret, &error) == UNITOK_OK);
+    *ret = build();
     n_endings += (*ret)->endings != NULL;
     return set;
 }
@@ -348,9 +350,7 @@ static void test_never_meeting(void)
     pieces_add(&pieces, "ba", 2);
     memset(types, UNITOK_PIECE_NORMAL, sizeof types);
     scores[0] = scores[1] = scores[2] = -1;
-    unitok_spec spec = spec_of();
-    unigram *m = NULL;
-    CHECK(unigram_new(&spec, &m, &error) == UNITOK_OK);
+    unigram *m = build();
     for (int64_t n_bytes = TEXT_MAX - 5; n_bytes < TEXT_MAX; n_bytes++) {
         double sum = 0;
         memset(text, 'a', (size_t)n_bytes);
@@ -395,9 +395,7 @@ static void test_memory(void)
     }
     pieces_add(&pieces, "b", 1);
     memset(types, UNITOK_PIECE_NORMAL, sizeof types);
-    unitok_spec spec = spec_of();
-    unigram *m = NULL;
-    CHECK(unigram_new(&spec, &m, &error) == UNITOK_OK);
+    unigram *m = build();
     CHECK(unigram_memory_bytes(m) <= alloc_live_bytes &&
           unigram_memory_bytes(m) > alloc_live_bytes / 2);
     for (int64_t i = 100; i < N_BYTES; i += 1 + random_below(200)) text[i] = 'b';
@@ -416,7 +414,6 @@ static void test_escaped_spaces(void)
 {
     const uint8_t text[] = "a b a";
     token tokens[5];
-    unigram *m = NULL;
     double sum = 0;
     flags = UNITOK_ESCAPE_WHITESPACES;
     pieces_clear(&pieces);
@@ -433,8 +430,7 @@ static void test_escaped_spaces(void)
     types[1] = UNITOK_PIECE_USER_DEFINED;
     types[3] = types[4] = types[5] = UNITOK_PIECE_BYTE;
     for (int k = 0; k < 6; k++) scores[k] = -2;
-    unitok_spec spec = spec_of();
-    CHECK(unigram_new(&spec, &m, &error) == UNITOK_OK);
+    unigram *m = build();
     CHECK(m->n_pieces == 2 && m->max_piece_bytes == 3);
     CHECK(unigram_segment(m, text, 5, &sum, tokens) == 3 && tokens[1].end == 4 &&
           tokens[1].id == pieces.ids[1]);
@@ -529,7 +525,6 @@ static void test_failing_memory(int64_t rounds)
  * endings support. */
 static unigram *crossing_model(const uint8_t *from, int64_t n_from, int64_t n_bytes_max)
 {
-    unigram *m = NULL;
     flags = 0;
     pieces_clear(&pieces);
     for (int k = 0; k < 4; k++) pieces_add(&pieces, &"a a b b a"[2 * k], 3);
@@ -540,8 +535,8 @@ static unigram *crossing_model(const uint8_t *from, int64_t n_from, int64_t n_by
     for (int64_t k = 0; k < pieces.n; k++)
         scores[k] = -(double)(1 + random_below(8)) * 80000 / (double)(8 * n_bytes_max);
     memset(types, UNITOK_PIECE_NORMAL, sizeof types);
-    unitok_spec spec = spec_of();
-    CHECK(unigram_new(&spec, &m, &error) == UNITOK_OK && m->endings);
+    unigram *m = build();
+    CHECK(m->endings);
     return m;
 }
 
@@ -620,7 +615,6 @@ static int64_t random_word(uint8_t *out, int64_t n_chars, int64_t n_letters)
 static unigram *japanese_model(int style, int64_t n_others)
 {
     uint8_t word[4 * 300];
-    unigram *m = NULL;
     pieces_clear(&pieces);
     flags = 0;
     for (int64_t k = 0; k < LETTERS; k++)
@@ -640,9 +634,7 @@ static unigram *japanese_model(int style, int64_t n_others)
         types[k] = random_below(20) ? UNITOK_PIECE_NORMAL : UNITOK_PIECE_USER_DEFINED;
         scores[k] = (double)(float)random_score(style);
     }
-    unitok_spec spec = spec_of();
-    CHECK(unigram_new(&spec, &m, &error) == UNITOK_OK);
-    return m;
+    return build();
 }
 
 /* Encodes by characters, from any running sum, including texts that cannot be encoded that way. */
@@ -693,9 +685,8 @@ static void test_charwise(int64_t rounds)
     pieces_add(&pieces, "日本", 6);
     pieces_add(&pieces, "本\xE6", 4);
     scores[0] = scores[1] = -1;
-    unitok_spec spec = spec_of();
-    unigram *m = NULL;
-    CHECK(unigram_new(&spec, &m, &error) == UNITOK_OK && !m->charwise);
+    unigram *m = build();
+    CHECK(!m->charwise);
     unigram_free(m);
 }
 
