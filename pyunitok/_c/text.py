@@ -99,7 +99,7 @@ JSON_ERRORS = {
 
 
 class JsonLines:
-    """Reads the texts of JSON lines. A unitok_json_place is a position in the lines.
+    """Reads the texts of JSON lines. A unitok_json_place is a position in the lines. Thread-safe.
 
     names            the field names on the path to the text
     max_line_bytes   a longer line is an error
@@ -115,16 +115,22 @@ class JsonLines:
         self._cpu = cpu_number(cpu)
 
     def new_place(self) -> Any:
+        """The start of the first line, for read()."""
         return ffi.new("unitok_json_place *")
 
     def count(self, lines: Any, *, at_end: bool) -> Any:
-        """The place after the complete lines, assuming that all of them are valid."""
+        """The place after the complete lines, assuming that all are valid: the end of the last one (.at), the number of
+        lines (.n_lines) and of non-blank lines (.n_docs). at_end: the bytes after the last newline are a line."""
         place = self.new_place()
         lib.unitok_json_count(pointer(lines), len(lines), self._max_line_bytes, at_end, place)
         return place
 
     def read(self, lines: Any, out: Bytes, offsets: Offsets, place: Any) -> bool:
-        """Read the texts of the lines from `place` on into a packed list. True once all lines have been read."""
+        """Put the texts of the lines from `place` on into the packed list `out` with `offsets`. True once all lines
+        have been read. False if the line at `place` is bad (.error says why); the next call skips it.
+
+        `out` must have as many bytes as the lines, and `offsets` one element more than there are texts.
+        """
         n_bytes, max_docs = len(lines), len(offsets) - 1
         if len(out) < n_bytes or not 0 <= place.n_docs <= max_docs or not 0 <= place.at <= n_bytes:
             raise ValueError("a buffer is too small for these lines")

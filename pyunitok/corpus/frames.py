@@ -36,7 +36,6 @@ class FrameHeader:
     """The header of a frame."""
 
     skippable: bool
-    header_bytes: int
     window_bytes: int = 0
     content_bytes: int | None = None  # decompressed; None if the frame does not say
     dictionary_id: int = 0
@@ -74,7 +73,7 @@ def parse_header(start: bytes) -> FrameHeader:
     """The header at the beginning of `start`, which has at least header_size(start) bytes. Raises FrameError."""
     size = header_size(start)
     if start[:4] != ZSTD_MAGIC:
-        return FrameHeader(True, size, skip_bytes=int.from_bytes(start[4:8], "little"))
+        return FrameHeader(True, skip_bytes=int.from_bytes(start[4:8], "little"))
     descriptor = start[4]
     if descriptor & 8:
         raise FrameError("reserved bit set in the frame header", 4)
@@ -90,7 +89,7 @@ def parse_header(start: bytes) -> FrameHeader:
         # Sizes below 256 take one byte, so the two-byte field counts from 256.
         content = int.from_bytes(start[id_end:size], "little") + (256 if size - id_end == 2 else 0)
     window = content or 0 if window is None else window
-    return FrameHeader(False, size, window, content, int.from_bytes(start[at:id_end], "little"), bool(descriptor & 4))
+    return FrameHeader(False, window, content, int.from_bytes(start[at:id_end], "little"), bool(descriptor & 4))
 
 
 class FrameScanner:

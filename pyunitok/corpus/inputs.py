@@ -14,6 +14,7 @@ its own outputs.
 
 from __future__ import annotations
 
+import contextlib
 import fnmatch
 import os
 import stat
@@ -174,7 +175,7 @@ class _Chooser:
         tokens = _token_files(found)
         if unclear := [item.address for item in found if self._is_unclear(item)]:
             with ThreadPoolExecutor(REMOTE_THREADS) as threads:
-                self._starts = {url: threads.submit(_remote_start, url) for url in unclear}
+                self._starts = {url: threads.submit(_start_of, url) for url in unclear}
         return [source for item in found if (source := self._choose(item, tokens)) is not None]
 
     @staticmethod
@@ -243,13 +244,10 @@ class _Chooser:
         be read again."""
         if found.far:
             return self._starts[found.address].result() if found.address in self._starts else b"", None
-        raw = RawFile(found.address)
         if found.is_pipe:
+            raw = RawFile(found.address)
             return raw.peek(10), raw
-        try:
-            return raw.peek(START_BYTES), None
-        finally:
-            raw.close()
+        return _start_of(found.address), None
 
     def _decide(
         self, found: FoundFile, suffix: str, compression: Compression, stream: ByteStream | None
@@ -285,12 +283,9 @@ def _first_line(stream: Pushback) -> bytes:
     return bytes(start)
 
 
-def _remote_start(url: str) -> bytes:
-    raw = RawFile(url)
-    try:
+def _start_of(address: str) -> bytes:
+    with contextlib.closing(RawFile(address)) as raw:
         return raw.peek(START_BYTES)
-    finally:
-        raw.close()
 
 
 class _NotText(Exception):

@@ -43,7 +43,7 @@ def key_path(text_key: str) -> list[str]:
     return [part.replace("\\.", ".") for part in re.split(r"(?<!\\)\.", text_key)]
 
 
-class TextField:
+class TextField(c_text.JsonLines):
     """Extracts the string under text_key (see key_path) from lines. Thread-safe.
 
     max_line_bytes  a longer line is an error
@@ -52,25 +52,7 @@ class TextField:
     def __init__(self, text_key: str, max_line_bytes: int = NO_LIMIT, cpu: str | None = None) -> None:
         self.path = key_path(text_key)
         self._key = text_key
-        self._max_line_bytes = max_line_bytes
-        names = [name.encode("utf-8", "surrogateescape") for name in self.path]
-        self._lines = c_text.JsonLines(names, max_line_bytes, cpu)
-
-    def count(self, data: Any, *, at_end: bool) -> Any:
-        """The end of the last complete line of `data` (.at), the number of lines (.n_lines), and the number of
-        non-blank lines (.n_docs). at_end: the bytes after the last newline are a line."""
-        return self._lines.count(data, at_end=at_end)
-
-    def new_place(self) -> Any:
-        """The start of the first line, for read()."""
-        return self._lines.new_place()
-
-    def read(self, data: Any, out: Any, offsets: Any, place: Any) -> bool:
-        """Put the texts of the lines in `data`, from `place` on, into the packed list `out` with `offsets`. True at the
-        end. False: the line at `place` is bad, see message(); the next call skips it.
-
-        `out` must have as many bytes as the lines, and `offsets` one element more than there are texts."""
-        return self._lines.read(data, out, offsets, place)
+        super().__init__([name.encode("utf-8", "surrogateescape") for name in self.path], max_line_bytes, cpu)
 
     def of_line(self, line: bytes) -> bytes:
         """The text of one line. ValueError with a message if the line is bad."""

@@ -32,7 +32,7 @@ class MemberStream:
         self, raw: RawFile, form: str, member: str, new_decoder: Callable[[], Any], *,
         padding: int = 1, max_memory_bytes: int = 0,
     ) -> None:  # fmt: skip
-        self.name = raw.name
+        self.name, self.close = raw.name, raw.close
         self._raw, self._form, self._member, self._padding = raw, form, member, padding
         self._max_memory_bytes = max_memory_bytes
         self._new_decoder = new_decoder
@@ -53,9 +53,6 @@ class MemberStream:
 
     def compressed_position(self) -> int:
         return self._raw.position - len(self._chunk)
-
-    def close(self) -> None:
-        self._raw.close()
 
     def _next_member(self) -> bool:
         """Skip padding. Returns whether another member begins."""

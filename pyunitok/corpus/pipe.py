@@ -28,6 +28,7 @@ class PipeStream:
 
     def __init__(self, stream: ByteStream, known: Hashed | None = None, start: int = 0) -> None:
         self.name = stream.name
+        self.compressed_position, self.close = stream.compressed_position, stream.close
         self._stream = stream
         self._hash = ChunkHash()
         self._turn = threading.Lock()  # one thread reads while another calls state()
@@ -63,12 +64,6 @@ class PipeStream:
         self._check()
         if self._stream.readinto(piece[:1]):
             raise self._differs(f"it is longer than {self._known.n_bytes} bytes, its length before")
-
-    def compressed_position(self) -> int:
-        return self._stream.compressed_position()
-
-    def close(self) -> None:
-        self._stream.close()
 
     def _read(self, buffer: memoryview) -> int:
         n_read = self._stream.readinto(buffer)

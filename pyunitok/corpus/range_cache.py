@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import io
 from typing import Any, BinaryIO
 
+from pyunitok.disk.remote import SeekableFile
 
-class RangeCache(io.RawIOBase):
+
+class RangeCache(SeekableFile):
     """A seekable file that serves the range read by load() from memory."""
 
     def __init__(self, file: BinaryIO) -> None:
-        super().__init__()
-        self._file, self._at, self._n_bytes = file, 0, file.seek(0, 2)
+        super().__init__(file.seek(0, 2))
+        self._file = file
         self._begin, self._loaded = 0, b""
 
     def load(self, begin: int, end: int) -> None:
@@ -19,19 +20,6 @@ class RangeCache(io.RawIOBase):
         self._loaded = b""
         self._file.seek(begin)
         self._begin, self._loaded = begin, self._file.read(max(0, end - begin))
-
-    def readable(self) -> bool:
-        return True
-
-    def seekable(self) -> bool:
-        return True
-
-    def tell(self) -> int:
-        return self._at
-
-    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
-        self._at = offset + (0, self._at, self._n_bytes)[whence]
-        return self._at
 
     def readinto(self, buffer: Any) -> int:
         """Fill the buffer, short only at the end of the file, because pyarrow treats a short read as the end."""

@@ -185,6 +185,7 @@ class ReadAheadStream:
         self, producer: Producer, name: str, readahead: ReadAhead | None = None, start: tuple[int, int] = (0, 0)
     ) -> None:
         self.name = name
+        self.compressed_position = producer.compressed_position
         self.ended = False
         self._producer = producer
         self._shared = readahead or ReadAhead(1)  # by default, decompress only when reading
@@ -224,9 +225,6 @@ class ReadAheadStream:
             if self._chunk_at == len(chunk.data):
                 self._release(chunk)
         return n
-
-    def compressed_position(self) -> int:
-        return self._producer.compressed_position()
 
     def close(self) -> None:
         """Must not be called while another thread produces."""
@@ -370,6 +368,7 @@ class Streamed:
     """
 
     def __init__(self, stream: ByteStream, *, any_place: bool = False) -> None:
+        self.compressed_position, self.close = stream.compressed_position, stream.close
         self._stream = stream
         self._any_place = any_place
 
@@ -383,9 +382,3 @@ class Streamed:
 
     def place(self, n_bytes: int) -> tuple[int, int] | None:
         return (n_bytes, n_bytes) if self._any_place else None
-
-    def compressed_position(self) -> int:
-        return self._stream.compressed_position()
-
-    def close(self) -> None:
-        self._stream.close()

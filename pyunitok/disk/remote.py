@@ -246,20 +246,12 @@ def _os_error(error: Exception, where: str) -> OSError:
     return OSError(number if isinstance(number, int) else errno.EIO, f"{where}{said(error)}")
 
 
-class RangeFile(io.RawIOBase):
-    """A file of `size_bytes` that is read in ranges. Seeking is free. Errors are OSErrors that name the range.
+class SeekableFile(io.RawIOBase):
+    """A read-only file of `size_bytes`. Subclasses read at the position `_at`."""
 
-    Memory: AHEAD_BYTES and one range. Not thread-safe.
-    """
-
-    def __init__(self, fs: Any, path: str, size_bytes: int) -> None:
+    def __init__(self, size_bytes: int) -> None:
         super().__init__()
-        self._fs, self._path, self.size_bytes = fs, path, size_bytes
-        self._at = 0
-        self._n_in_a_row = 0  # bytes read up to _at without a seek
-        self._requests: deque[tuple[int, int, Future[bytes]]] = deque()  # (begin, end, data) of adjacent ranges
-        self._threads: ThreadPoolExecutor | None = None
-        self._given_up = threading.Event()
+        self.size_bytes, self._at = size_bytes, 0
 
     def readable(self) -> bool:
         return True
@@ -271,11 +263,28 @@ class RangeFile(io.RawIOBase):
         return self._at
 
     def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
-        base = {io.SEEK_SET: 0, io.SEEK_CUR: self._at, io.SEEK_END: self.size_bytes}[whence]
-        at = max(0, base + offset)
-        if at != self._at and not (self._requests and self._requests[0][0] <= at < self._requests[-1][1]):
+        self._at = max(0, offset + (0, self._at, self.size_bytes)[whence])
+        return self._at
+
+
+class RangeFile(SeekableFile):
+    """A file of `size_bytes` that is read in ranges. Seeking is free. Errors are OSErrors that name the range.
+
+    Memory: AHEAD_BYTES and one range. Not thread-safe.
+    """
+
+    def __init__(self, fs: Any, path: str, size_bytes: int) -> None:
+        super().__init__(size_bytes)
+        self._fs, self._path = fs, path
+        self._n_in_a_row = 0  # bytes read up to _at without a seek
+        self._requests: deque[tuple[int, int, Future[bytes]]] = deque()  # (begin, end, data) of adjacent ranges
+        self._threads: ThreadPoolExecutor | None = None
+        self._given_up = threading.Event()
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        before, at = self._at, super().seek(offset, whence)
+        if at != before and not (self._requests and self._requests[0][0] <= at < self._requests[-1][1]):
             self._n_in_a_row = 0
-        self._at = at
         return at
 
     def readinto(self, buffer: Any) -> int:

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from pyunitok.corpus.block import Block, whole
 from pyunitok.corpus.reading import Reading
 from pyunitok.corpus.source import total_bytes
-from pyunitok.corpus.workers import Workers
+from pyunitok.corpus.workers import Result, Workers
 from pyunitok.model.batch import PackedDocuments, encode_batch
 from pyunitok.model.tokenizer import Tokenizer
 from pyunitok.packed import Packed
 
+T = TypeVar("T")
 Progress = Callable[[int, int], None]  # compressed bytes read, and their total (0 if unknown)
 Uses = np.ndarray[Any, np.dtype[np.int64]]
 
@@ -42,12 +43,10 @@ def count_files(reading: Reading, tokenizers: Sequence[Tokenizer], progress: Pro
         def work(block: Block, tokenizer: Tokenizer = tokenizer) -> int:
             return len(_ids(block, tokenizer))
 
-        with Workers(_divided(reading, tokenizer), work) as workers:
-            for result in workers.results():
-                if result.source < len(sizes):  # the last block belongs to no file
-                    counts[result.source] += result.value
-                    sizes[result.source] += result.text_bytes
-                progress(result.compressed, _total(reading))
+        for result in _results(reading, tokenizer, work, progress):
+            if result.source < len(sizes):  # the last block belongs to no file
+                counts[result.source] += result.value
+                sizes[result.source] += result.text_bytes
         columns.append(counts.tolist())
     rows = zip(*columns, strict=True)
     names = [source.name for source in reading.sources]
@@ -62,24 +61,24 @@ def count_uses(reading: Reading, tokenizer: Tokenizer, progress: Progress) -> Us
         ids, counts = np.unique(_ids(block, tokenizer), return_counts=True)
         return ids.astype(np.int64), counts
 
-    with Workers(_divided(reading, tokenizer), work) as workers:
-        for result in workers.results():
-            ids, counts = result.value
-            uses[ids] += counts
-            progress(result.compressed, _total(reading))
+    for result in _results(reading, tokenizer, work, progress):
+        ids, counts = result.value
+        uses[ids] += counts
     return uses
 
 
-def _divided(reading: Reading, tokenizer: Tokenizer) -> Reading:
-    """Long documents are split only if the model keeps no state between parts."""
+def _results(
+    reading: Reading, tokenizer: Tokenizer, work: Callable[[Block], T], progress: Progress
+) -> Iterator[Result[T]]:
+    """The results of all blocks. Long documents are divided only if the model keeps no state between parts."""
     codec = tokenizer.codec
-    return replace(reading, split=whole if codec.model.kind.carries_state or codec.rules else codec.split)
+    divided = replace(reading, split=whole if codec.model.kind.carries_state or codec.rules else codec.split)
+    with Workers(divided, work) as workers:
+        for result in workers.results():
+            yield result
+            progress(result.compressed, total_bytes(reading.sources) or 0)
 
 
 def _ids(block: Block, tokenizer: Tokenizer) -> np.ndarray[Any, Any]:
     packed = Packed(block.data, block.offsets[: block.n_docs + 1])
     return encode_batch(tokenizer.codec, PackedDocuments(packed), 1).data
-
-
-def _total(reading: Reading) -> int:
-    return total_bytes(reading.sources) or 0

@@ -38,7 +38,7 @@ LEVEL = 3
 _MAGIC = b"UTMETA1\n"
 _SKIPPABLE = 0x184D2A5D  # zstd ignores frames with this magic number
 _HEAD_BYTES = _FOOTER_BYTES = 16
-_WHOLE_HEAD_BYTES = 8 + _HEAD_BYTES
+_WHOLE_HEAD_BYTES = 8 + _HEAD_BYTES  # with the header of the skippable frame
 
 
 def metadata_path(out: str | os.PathLike[str]) -> Path:
@@ -106,19 +106,13 @@ class MetadataFile:
         with path.open("rb") as file:
             file.seek(frame_at)
             frame = file.read(end - frame_at)
-        try:
-            if not 0 <= zstandard.frame_content_size(frame) <= MAX_FRAME_BYTES:
-                raise OutputError(f"{path}: byte {frame_at}: the frame is larger than {MAX_FRAME_BYTES:,} bytes")
-            lines = zstandard.ZstdDecompressor().decompress(frame).split(b"\n", n_documents - first)
-        except zstandard.ZstdError as error:
-            raise OutputError(f"{path}: byte {frame_at}: {error}") from error
+        lines = _decompressed(frame, f"{path}: byte {frame_at}").split(b"\n", n_documents - first)
         return frame_at - _WHOLE_HEAD_BYTES, lines[: n_documents - first]
 
     def append_file(self, path: Path) -> None:
         """Add all documents of a finished file by copying its frames."""
         self.flush()
-        other = Metadata(path)
-        for frame, n_lines in other.frames():
+        for frame, n_lines in Metadata(path).frames():
             self._put(frame, n_lines)
 
     def _put(self, frame: bytes, n_lines: int) -> None:
@@ -194,23 +188,28 @@ class Metadata(Sequence[dict[str, Any]]):
     def _frame_bytes(self, frame: int) -> bytes:
         begin, end = self._offsets[frame : frame + 2]
         is_last = frame + 2 == len(self._offsets)
-        return self._data[begin : end if is_last else end - 8 - _HEAD_BYTES].tobytes()
+        return self._data[begin : end if is_last else end - _WHOLE_HEAD_BYTES].tobytes()
 
     def _decompress(self, frame: int) -> list[bytes]:
-        where, compressed = f"{self._path}: byte {self._offsets[frame]}", self._frame_bytes(frame)
-        try:
-            n_bytes = zstandard.frame_content_size(compressed)
-            if not 0 <= n_bytes <= MAX_FRAME_BYTES:
-                size = "an unknown number of" if n_bytes < 0 else f"{n_bytes:,}"
-                raise OutputError(f"{where}: the frame has {size} bytes; at most {MAX_FRAME_BYTES:,} are allowed")
-            data = zstandard.ZstdDecompressor().decompress(compressed)
-        except zstandard.ZstdError as error:
-            raise OutputError(f"{where}: {error}") from error
+        where = f"{self._path}: byte {self._offsets[frame]}"
+        data = _decompressed(self._frame_bytes(frame), where)
         n_lines = self._firsts[frame + 1] - self._firsts[frame]
         # Only the last line may exceed FRAME_BYTES, which bounds the number of lines.
         if data.count(b"\n") != n_lines or data.rfind(b"\n", 0, -1) >= FRAME_BYTES or not data.endswith(b"\n"):
             raise OutputError(f"{where}: the number of lines differs from the index")
         return data.split(b"\n")[:-1]
+
+
+def _decompressed(frame: bytes, where: str) -> bytes:
+    """The lines of a frame. OutputError, beginning with `where`, if it is damaged or too large."""
+    try:
+        n_bytes = zstandard.frame_content_size(frame)
+        if not 0 <= n_bytes <= MAX_FRAME_BYTES:
+            size = "an unknown number of" if n_bytes < 0 else f"{n_bytes:,}"
+            raise OutputError(f"{where}: the frame has {size} bytes; at most {MAX_FRAME_BYTES:,} are allowed")
+        return zstandard.ZstdDecompressor().decompress(frame)
+    except zstandard.ZstdError as error:
+        raise OutputError(f"{where}: {error}") from error
 
 
 def _skippable(content: bytes) -> bytes:
@@ -238,8 +237,8 @@ def _read_heads(path: Path) -> tuple[list[tuple[int, int]], int]:
     with path.open("rb") as file:
         while at < n_bytes:
             file.seek(at)
-            head = file.read(8 + _HEAD_BYTES)
-            if head[:8] != struct.pack("<II", _SKIPPABLE, _HEAD_BYTES) or len(head) < 8 + _HEAD_BYTES:
+            head = file.read(_WHOLE_HEAD_BYTES)
+            if head[:8] != struct.pack("<II", _SKIPPABLE, _HEAD_BYTES) or len(head) < _WHOLE_HEAD_BYTES:
                 raise OutputError(f"{path}: byte {at}: expected the head of a metadata frame")
             n_frame, n_lines = struct.unpack("<QQ", head[8:])
             index.append((at + len(head), n_documents))

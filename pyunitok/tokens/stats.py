@@ -122,7 +122,7 @@ def stats(
         document_bytes=None if sizes is None else _quantiles(_byte_lengths(array, sizes)),
         entropy_bits=float(-(shares * np.log2(shares)).sum()) + 0.0,
         used=len(shares),
-        vocabulary=None if tokenizer is None else _n_pieces(tokenizer, eod),
+        vocabulary=None if tokenizer is None else len(_ids_with_pieces(tokenizer, eod)),
         never_used=[Piece(k, tokenizer.id_to_piece(k), 0, 0.0) for k in unused[:EXAMPLES]] if tokenizer else [],
         top=[
             Piece(int(k), _shown(tokenizer, int(k)), int(counts[k]), int(counts[k]) / max(text_tokens, 1))
@@ -156,10 +156,6 @@ def _piece_sizes(tokenizer: Tokenizer | None) -> np.ndarray[Any, np.dtype[np.int
     if tokenizer is None or not tokenizer.lossless:
         return None
     return np.diff(tokenizer.pieces().offsets)
-
-
-def _n_pieces(tokenizer: Tokenizer, eod: int | None) -> int:
-    return len(_ids_with_pieces(tokenizer, eod))
 
 
 def _ids_with_pieces(tokenizer: Tokenizer, eod: int | None) -> np.ndarray[Any, Any]:

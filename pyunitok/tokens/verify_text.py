@@ -118,7 +118,7 @@ def verify_text(
             reading = _reading([records[k] for k in numbers], read, threads)
             place = _Place(array, tokenizer, [records[k] for k in numbers], [source.name for source in read], first)
             with Workers(reading, _copy) as readers:
-                texts = _texts(_documents(readers), tokenizer)
+                texts = _texts((result.value for result in readers.results()), tokenizer)
                 fault = _compare(texts, _decoded(array, tokenizer, first, stop, pool, threads), place, on_bytes)
             if fault:
                 return fault
@@ -143,10 +143,6 @@ def _copy(block: Block) -> Stretch:
     """Copy the documents of a block."""
     bounds = block.offsets[: block.n_docs + 1]
     return Stretch(block.data[: bounds[-1]].copy(), bounds[1 : len(bounds) - block.open_end].copy())
-
-
-def _documents(readers: Workers[Stretch]) -> Iterator[Stretch]:
-    return (result.value for result in readers.results())
 
 
 def _texts(parts: Iterator[Stretch], tokenizer: Tokenizer) -> Iterator[Stretch]:
