@@ -59,6 +59,14 @@ def check_folder(path: Path) -> None:
         raise OutputError(f"{path}: cannot be written: there is no folder {path.parent}; create it first")
 
 
+def make_folder(path: Path, *, parents: bool = False) -> None:
+    """Create a folder, unless it exists. OutputError if that fails."""
+    try:
+        path.mkdir(parents=parents, exist_ok=True)
+    except OSError as error:
+        raise OutputError(f"{path}: cannot be created: {error.strerror}") from error
+
+
 def sync_folder(folder: Path) -> None:
     """fsync a folder, so that the names in it are on disk, if the system supports that."""
     with contextlib.suppress(OSError):

@@ -95,7 +95,7 @@ def write_engine_index(
         sa = suffix_array(text, on_progress=lambda share: on_share(0.9 * share))
         _write(targets[k], engine.encode(sa))
 
-    on_threads(build, sizes, limits.at_once(max(sizes.values()), n_threads), progress, on_progress)
+    on_threads(build, sizes, limits.at_once(max(sizes.values()), n_threads), progress, on_progress or (lambda _: None))
     files = exported.files + [WrittenFile(path, path.stat().st_size, "written") for path in targets]
     return Exported(files, [note for note in exported.notes if not note.startswith("build its ")])
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from pyunitok.index.hits import Hits, Int64s, Places
-from pyunitok.index.overlap import Overlaps, Spans
+from pyunitok.index.overlap import Overlaps, Spans, joined
 from pyunitok.index.search import DocumentHits, Order, Text
 from pyunitok.index.sequences import U16, Distribution, Probability, Query
 from pyunitok.packed import Packed, as_bytes
@@ -139,8 +139,8 @@ class BatchSearch(Overlaps):
     def _hits_batch(self, pages: Sequence[tuple[Places, int, bool]], n_bytes: Sequence[int]) -> HitsBatch:
         sizes = [len(places.tokens) for places, _, _ in pages]
         together = Places(
-            _joined([places.shards for places, _, _ in pages]), _joined([places.tokens for places, _, _ in pages]),
-            _joined([places.skips for places, _, _ in pages]),
+            joined(places.shards for places, _, _ in pages), joined(places.tokens for places, _, _ in pages),
+            joined(places.skips for places, _, _ in pages),
         )  # fmt: skip
         totals, approx = [total for _, total, _ in pages], [some for _, _, some in pages]
         hits = self.hits_at(together, np.repeat(np.array(n_bytes, np.int64), sizes), sum(totals), any(approx))
@@ -149,14 +149,14 @@ class BatchSearch(Overlaps):
     def documents_batch(self, queries: Iterable[Text] | Packed, *, max_work: int | None = None) -> DocumentsBatch:
         found = [self.documents(text, max_work=max_work) for text in _texts(queries)]
         return DocumentsBatch(
-            _offsets(map(len, found)), _joined([one.documents for one in found]),
-            _joined([one.counts for one in found]), np.array([one.approx for one in found], np.bool_),
+            _offsets(map(len, found)), joined(one.documents for one in found),
+            joined(one.counts for one in found), np.array([one.approx for one in found], np.bool_),
         )  # fmt: skip
 
     def by_source_batch(self, queries: Iterable[Text] | Packed, *, max_work: int | None = None) -> SourcesBatch:
         found = [self._sources(text, max_work) for text in _texts(queries)]
         counted, approx = [one[:3] for one in found], np.array([one[3] for one in found], np.bool_)
-        inputs, hits, documents = (_joined([one[k] for one in counted]) for k in range(3))
+        inputs, hits, documents = (joined(one[k] for one in counted) for k in range(3))
         return SourcesBatch(_offsets(len(one[0]) for one in counted), inputs, hits, documents, approx)
 
     def next_batch(self, queries: Queries, limit: int | None = None) -> DistributionBatch:
@@ -235,14 +235,10 @@ def _distributions(found: Sequence[Distribution]) -> DistributionBatch:
     ids = np.concatenate([*(one.ids for one in found if one.ids is not None), np.empty(0, np.uint16)])
     texts = Packed.from_documents(text for one in found for text in one.texts)
     return DistributionBatch(
-        _offsets(map(len, found)), texts, None if kinds == {True} else ids, _joined([one.counts for one in found]),
+        _offsets(map(len, found)), texts, None if kinds == {True} else ids, joined(one.counts for one in found),
         np.array([one.total for one in found], np.int64), np.array([one.approx for one in found], np.bool_),
     )  # fmt: skip
 
 
 def _offsets(sizes: Iterable[int]) -> Int64s:
     return np.cumsum([0, *sizes], dtype=np.int64)
-
-
-def _joined(columns: Sequence[Int64s]) -> Int64s:
-    return np.concatenate([*columns, np.empty(0, np.int64)])

@@ -252,22 +252,21 @@ def _build_shards(
     done = sum(plan.shards[number].tokens for number in new if number not in set(waiting))
     total, resumed = sum(plan.shards[number].tokens for number in new), len(new) - len(waiting)
     progress = IndexProgress(done, total, resumed, len(new), resumed)
-    if on_progress:
-        on_progress(progress)
+    show = on_progress or (lambda _: None)
+    show(progress)
     if not waiting:
         return
     work, sizes = BuildContext(folder.resolve(), plan), {number: plan.shards[number].tokens for number in waiting}
     if each is None:
         at_once = limits.at_once(max(sizes.values()), threads)
         on_threads(
-            lambda number, on_share: write_shard(work, number, on_share).finish, sizes, at_once, progress, on_progress
+            lambda number, on_share: write_shard(work, number, on_share).finish, sizes, at_once, progress, show
         )
         return
     for k, _ in each(build_shard, work, waiting):
         progress.shards += 1
         progress.tokens += sizes[waiting[k]]
-        if on_progress:
-            on_progress(progress)
+        show(progress)
 
 
 @dataclass
@@ -280,7 +279,7 @@ class BuildContext:
 
 def on_threads(
     function: Callable[[int, Callable[[float], None]], Callable[[], None] | None], sizes: dict[int, int], at_once: int,
-    progress: IndexProgress, on_progress: Callable[[IndexProgress], None] | None,
+    progress: IndexProgress, on_progress: Callable[[IndexProgress], None],
 ) -> None:  # fmt: skip
     """Call function(number, on_share) for each number of `sizes`, at_once of them at a time.
 
@@ -318,8 +317,7 @@ def on_threads(
                         future.result()
                         progress.shards += 1
                 progress.tokens = resumed + sum(shares.values())
-                if on_progress:
-                    on_progress(progress)
+                on_progress(progress)
         finally:
             stop.set()
             for future in sorting:

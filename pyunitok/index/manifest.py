@@ -18,15 +18,18 @@ import json
 import os
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
+import msgspec
+from msgspec import Meta
+
+from pyunitok.corpus.source import Count
 from pyunitok.errors import OutputError
 
 FORMAT = "pyunitok index"
 VERSION = 1
 INDEX_NAME = "index.json"
 RANK_NAME = "rank.u16"
-ORDERS = ("id", "bytes")
 MAX_SHARD_TOKENS = (1 << 31) - 1
 
 
@@ -35,8 +38,8 @@ class IndexedFile:
     """A token file whose documents the index covers."""
 
     path: str  # relative to the folder of the index, or absolute
-    tokens: int
-    documents: int
+    tokens: Count
+    documents: Count
     digest: str | None = None  # XXH64 of the hashes in its manifest; None for a bare file
 
 
@@ -48,11 +51,11 @@ class ShardRecord:
           keyed by "ids"
     """
 
-    file: int  # index in Index.files
-    first_document: int  # in the token file
-    documents: int
-    begin: int  # the first token, in the token file
-    tokens: int
+    file: Count  # index in IndexManifest.files
+    first_document: Count  # in the token file
+    documents: Count
+    begin: Count  # the first token, in the token file
+    tokens: Annotated[int, Meta(ge=0, le=MAX_SHARD_TOKENS)]
     hash: dict[str, list[str]] = field(default_factory=dict)
 
 
@@ -60,10 +63,10 @@ class ShardRecord:
 class IndexManifest:
     """DIR/index.json."""
 
-    order: str  # one of ORDERS: suffixes compare by id, or by the bytes of the tokens
+    order: Annotated[str, Meta(pattern="^(id|bytes)$")]  # suffixes compare by id, or by the bytes of the tokens
     left: bool  # whether each shard has a .left file
     model: dict[str, Any]  # name, path and sha256 of the vocabulary, as in the token files; {} for bare files
-    eod: int | None  # the id at the end of each document
+    eod: Count | None  # the id at the end of each document
     files: list[IndexedFile]
     shards: list[ShardRecord]
     rank_hash: str | None = None  # XXH64 of rank.u16
@@ -105,39 +108,22 @@ class IndexManifest:
                 raise OutputError(f"{name}: not the manifest of an index")
             if values["version"] > VERSION:
                 raise OutputError(f"{name}: written by a newer release (version {values['version']}); upgrade pyunitok")
-            known = {key: values[key] for key in cls.__dataclass_fields__ if key in values}
-            known["files"] = [IndexedFile(**record) for record in values["files"]]
-            known["shards"] = [ShardRecord(**record) for record in values["shards"]]
-            manifest = cls(**known)
+            manifest = msgspec.convert(values, cls)
             manifest._check()
             return manifest
-        except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
+        except (KeyError, TypeError, ValueError, RecursionError) as error:
             if isinstance(error, OutputError):
                 raise
             raise OutputError(f"{name}: not the manifest of an index ({error})") from None
 
     def _check(self) -> None:
-        """ValueError if a field that other code relies on is malformed."""
-        if self.order not in ORDERS:
-            raise ValueError(f"order {self.order!r} is not one of {', '.join(ORDERS)}")
-        if not isinstance(self.model, dict) or not (self.eod is None or _is_count(self.eod)):
-            raise ValueError("the model or the eod is malformed")
-        for file in self.files:
-            if not isinstance(file.path, str) or not _is_count(file.tokens) or not _is_count(file.documents):
-                raise ValueError("a token file has no path or no counts")
+        """ValueError if the shards do not match the files."""
         for k, shard in enumerate(self.shards):
-            counts = (shard.file, shard.first_document, shard.documents, shard.begin, shard.tokens)
-            if not all(map(_is_count, counts)) or shard.file >= len(self.files) or not isinstance(shard.hash, dict):
-                raise ValueError(f"shard {k} is malformed")
+            if shard.file >= len(self.files):
+                raise ValueError(f"shard {k} is in file {shard.file} of {len(self.files)}")
             file = self.files[shard.file]
             if shard.first_document + shard.documents > file.documents or shard.begin + shard.tokens > file.tokens:
                 raise ValueError(f"shard {k} reaches past the end of {file.path}")
-            if shard.tokens > MAX_SHARD_TOKENS:
-                raise ValueError(f"shard {k} has {shard.tokens} tokens, more than {MAX_SHARD_TOKENS}")
-
-
-def _is_count(value: Any) -> bool:
-    return type(value) is int and value >= 0
 
 
 def shard_name(number: int, suffix: str) -> str:

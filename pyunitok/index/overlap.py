@@ -99,9 +99,9 @@ class Overlaps(TokenSearch):
             n,
             unit,
             offsets=np.cumsum([0, *(len(part.begins) for part in parts)]),
-            begins=_joined(part.begins for part in parts),
-            ends=_joined(part.ends for part in parts),
-            counts=_joined(part.counts for part in parts),
+            begins=joined(part.begins for part in parts),
+            ends=joined(part.ends for part in parts),
+            counts=joined(part.counts for part in parts),
             documents=np.array([part.document for part in parts], np.int64),
             share=np.array([part.share for part in parts], np.float64),
             is_short=np.array([part.is_short for part in parts], np.bool_),
@@ -185,7 +185,8 @@ class _Windows:
     approx: bool
 
 
-def _joined(columns: Iterable[Int64s]) -> Int64s:
+def joined(columns: Iterable[Int64s]) -> Int64s:
+    """The concatenation, which is int64 even without columns."""
     return np.concatenate([np.empty(0, np.int64), *columns])
 
 
@@ -233,34 +234,26 @@ def _longest_ranges(bounds: Int64s, min_bytes: int, occurs: Callable[[int, int],
 
 def _last_end(first: int, last: int, n: int, occurs: Callable[[int, int], bool]) -> int:
     """The greatest end of a range from `first` that occurs. The range to `last` occurs."""
-    step, beyond = 1, n + 1
-    while last + step <= n:
-        if not occurs(first, last + step):
-            beyond = last + step
-            break
-        last += step
-        step *= 2
-    beyond = min(beyond, n + 1)
-    while beyond - last > 1:
-        middle = (last + beyond) // 2
-        if occurs(first, middle):
-            last = middle
-        else:
-            beyond = middle
-    return last
+    return last + _farthest(n - last, lambda step: occurs(first, last + step))
 
 
 def _first_start(first: int, last: int, occurs: Callable[[int, int], bool]) -> int:
     """The least start of a range to `last` that occurs, or `last` if none occurs. The range from `first` does not."""
-    step, start = 1, last
-    while start - step > first and occurs(start - step, last):
-        start -= step
+    return last - _farthest(last - first - 1, lambda step: occurs(last - step, last))
+
+
+def _farthest(most: int, holds: Callable[[int], bool]) -> int:
+    """The last of 0..most up to which `holds` is true, found by an exponential search from 0 and then a binary
+    search."""
+    good, step = 0, 1
+    while good + step <= most and holds(good + step):
+        good += step
         step *= 2
-    before = max(first, start - step)
-    while start - before > 1:
-        middle = (start + before) // 2
-        if occurs(middle, last):
-            start = middle
+    bad = min(good + step, most + 1)
+    while bad - good > 1:
+        middle = (good + bad) // 2
+        if holds(middle):
+            good = middle
         else:
-            before = middle
-    return start
+            bad = middle
+    return good

@@ -21,9 +21,8 @@ from pyunitok.index.manifest import (
     stored_path,
 )
 from pyunitok.index.order import byte_rank
-from pyunitok.index.shard import digest_of
+from pyunitok.index.shard import digest_of, open_indexable
 from pyunitok.tokens.array import TokenArray
-from pyunitok.tokens.opening import open as open_tokens
 
 BYTES_A_TOKEN = 6.2  # memory for sorting a shard: tokens, positions, bits
 FIXED_BYTES = 100 << 20  # Python, the library, buffers
@@ -84,7 +83,7 @@ def plan_index(
 
     OutputError if the token files are incompatible or cannot be indexed.
     """
-    arrays = [_open(path, model) for path in paths]
+    arrays = [open_indexable(path, model) for path in paths]
     first = existing or _describe(arrays[0], order, left)
     shards = list(existing.shards) if existing else []
     files = list(existing.files) if existing else []
@@ -100,13 +99,6 @@ def plan_index(
     rank = byte_rank(arrays[0].tokenizer) if first.order == "bytes" else None
     rank_hash = None if rank is None else xxhash.xxh64_hexdigest(rank.astype("<u2").tobytes())
     return IndexManifest(first.order, first.left, first.model, first.eod, files, shards, rank_hash=rank_hash), rank
-
-
-def _open(path: str | os.PathLike[str], model: Any) -> TokenArray:
-    array = open_tokens(path, model=model, dtype="uint16")
-    if array.ids.dtype != np.dtype("<u2"):
-        raise OutputError(f"{path}: cannot index {array.ids.dtype} ids; an index requires uint16 ids")
-    return array
 
 
 def _describe(array: TokenArray, order: str, left: bool) -> IndexManifest:

@@ -161,8 +161,7 @@ class TextSearch:
 
     def source(self, document: int) -> str | None:
         """The path of the input that a document came from; None if the token file has no manifest."""
-        if not 0 <= document < self.n_documents:
-            raise IndexError(f"document {document} of {self.n_documents} in {self.folder}")
+        self.locate(document)  # IndexError
         return self.inputs.paths[int(self.inputs.of(np.array([document]))[0])]
 
     def metadata(self, document: int) -> dict[str, Any] | None:
@@ -361,19 +360,18 @@ class TextSearch:
         sample = None if n_sampled is None else found.places(shuffled(np.arange(n_sampled), found.total, 0))
         parts = []
         for number in range(len(self.shards)):
-            counts: dict[str, Any] = {"documents": np.empty(0, np.int64), "counts": np.empty(0, np.int64)}
+            documents, counts = np.empty((2, 0), np.int64)
             drawn = None if sample is None else sample.tokens[sample.shards == number]
             for tokens in (tokens for tokens, _ in found.chunks(number)) if drawn is None else [drawn]:
-                documents, n = np.unique(self._documents_at(number, tokens), return_counts=True)
-                merged, inverse = np.unique(np.concatenate((counts["documents"], documents)), return_inverse=True)
-                sums = np.zeros(len(merged), np.int64)
-                np.add.at(sums, inverse, np.concatenate((counts["counts"], n)))
-                counts = {"documents": merged, "counts": sums}
-            parts.append((counts["documents"] + self.first_document(number), counts["counts"]))
-        parts.sort(key=lambda part: int(part[0][0]) if len(part[0]) else 0)
-        empty = [np.empty(0, np.int64)]
-        documents = np.concatenate([part[0] for part in parts] + empty)
-        return DocumentHits(documents, np.concatenate([part[1] for part in parts] + empty), found.approx)
+                more, n = np.unique(self._documents_at(number, tokens), return_counts=True)
+                documents, inverse = np.unique(np.concatenate((documents, more)), return_inverse=True)
+                sums = np.zeros(len(documents), np.int64)
+                np.add.at(sums, inverse, np.concatenate((counts, n)))
+                counts = sums
+            parts.append(np.stack((documents + self.first_document(number), counts)))
+        parts.sort(key=lambda part: int(part[0, 0]) if part.size else 0)
+        documents, counts = np.concatenate([np.empty((2, 0), np.int64), *parts], axis=1)
+        return DocumentHits(documents, counts, found.approx)
 
     def by_source(
         self, query: Text, *, max_work: int | None = None, max_hits: int | None = None

@@ -166,15 +166,21 @@ def _open_file(folder: Path, manifest: IndexManifest, k: int, model: Any) -> Tok
     record = manifest.files[k]
     path = resolved_path(record.path, folder)
     try:
-        array = open_tokens(path, model=model, dtype="uint16")
+        array = open_indexable(path, model)
     except FileNotFoundError:
         raise OutputError(
             f"{folder}: the token file {path} is missing; an index needs the token files that it was built from"
         ) from None
     if len(array.ids) != record.tokens or len(array) != record.documents or digest_of(array) != record.digest:
         raise OutputError(f"{folder}: {path} has changed since it was indexed; build the index again")
+    return array
+
+
+def open_indexable(path: StrPath, model: Any) -> TokenArray:
+    """Open a token file. OutputError if its ids are not uint16."""
+    array = open_tokens(path, model=model, dtype="uint16")
     if array.ids.dtype != np.dtype("<u2"):
-        raise OutputError(f"{path}: its ids are {array.ids.dtype}; an index requires uint16 ids")
+        raise OutputError(f"{path}: cannot index {array.ids.dtype} ids; an index requires uint16 ids")
     return array
 
 

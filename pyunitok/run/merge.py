@@ -258,15 +258,9 @@ def _records(manifests: Sequence[Manifest]) -> list[InputRecord]:
 
 def _joined(begin: InputRecord, rest: InputRecord) -> InputRecord:
     """The record of a file's beginning, extended by that of the next range, which may be empty."""
-    added: dict[str, Any] = {
-        "size_bytes": (begin.size_bytes or 0) + (rest.size_bytes or 0),
-        "bytes": begin.bytes + rest.bytes,
-        "documents": begin.documents + rest.documents,
-        "tokens": begin.tokens + rest.tokens,
-        "skipped": begin.skipped + rest.skipped,
-        "text_bytes": begin.text_bytes + rest.text_bytes,
-        "seconds": None,
-    }
+    names = ("size_bytes", "bytes", "documents", "tokens", "skipped", "text_bytes")
+    added: dict[str, Any] = {name: (getattr(begin, name) or 0) + (getattr(rest, name) or 0) for name in names}
+    added["seconds"] = None
     if begin.seconds is not None and rest.seconds is not None:
         added["seconds"] = round(begin.seconds + rest.seconds, 3)
     if rest.bytes:
@@ -292,8 +286,7 @@ def _append(output: Output, part: Part, progress: Progress, on_progress: Callabl
     base = output.ids.n_bytes // np.dtype(part.manifest.dtype).itemsize
 
     def count(n_bytes: int) -> None:
-        progress.compressed += n_bytes
-        progress.bytes += n_bytes
+        progress.add(Progress(bytes=n_bytes, compressed=n_bytes))
         on_progress(progress)
 
     for piece in _pieces(part.path, part.manifest.hash["tokens"]):

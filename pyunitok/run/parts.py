@@ -27,7 +27,7 @@ from typing import Any
 import xxhash
 
 from pyunitok.corpus.source import Source, total_bytes
-from pyunitok.disk.outfile import OutputLock, partial_name, write_whole
+from pyunitok.disk.outfile import OutputLock, make_folder, partial_name, write_whole
 from pyunitok.disk.url import is_url
 from pyunitok.errors import InputError, OutputError
 from pyunitok.run import changes, merge
@@ -183,11 +183,8 @@ def _planned(plan: Plan, folder: Path, planned: Planned | None, each: Each) -> P
             planned.write(folder)
     else:
         units = plan_units(plan, unit_bytes, each)
-        try:
-            _remove(folder, plan.out)
-            folder.mkdir(exist_ok=True)
-        except OSError as error:
-            raise OutputError(f"{folder}: cannot be created: {error.strerror}") from error
+        _remove(folder, plan.out)
+        make_folder(folder)
         planned = Planned(run, plan.options.overwrite, units)
         planned.write(folder)
     (folder / ATTEMPTS).mkdir(exist_ok=True)
@@ -251,22 +248,14 @@ def _make_parts(
         found = list(pool.map(partial(find_part, work), items))
     for number, counts in enumerate(found):
         if counts is not None:
-            _add(progress, counts)
+            progress.add(counts)
             on_part(number)
     callbacks.on_start(Start(progress.bytes, progress.documents, compressed=progress.compressed))
     missing = [number for number, counts in enumerate(found) if counts is None]
     for k, counts in each(make_part, work, [items[number] for number in missing]):
-        _add(progress, counts)
+        progress.add(counts)
         on_part(missing[k])
         callbacks.on_progress(progress)
-
-
-def _add(progress: Progress, counts: Progress) -> None:
-    progress.bytes += counts.bytes
-    progress.text_bytes += counts.text_bytes
-    progress.documents += counts.documents
-    progress.tokens += counts.tokens
-    progress.compressed += counts.compressed
 
 
 def _make_and_join(

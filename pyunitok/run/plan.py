@@ -173,6 +173,11 @@ class Progress:
     compressed: int = 0
     compressed_total: int | None = None
 
+    def add(self, counts: Progress) -> None:
+        """Add all counts except compressed_total."""
+        for name in ("bytes", "text_bytes", "tokens", "documents", "compressed"):
+            setattr(self, name, getattr(self, name) + getattr(counts, name))
+
 
 @dataclass(frozen=True)
 class Callbacks:

@@ -62,7 +62,6 @@ class Tally:
         """Count a block. The caller writes its ids inside this context."""
         self.consistent = False
         yield
-        progress = self.progress
         if result.source < len(self._records):  # not for the last block, which is empty and follows all inputs
             record, now = self._records[result.source], time.monotonic()
             self._records[result.source] = replace(
@@ -76,11 +75,8 @@ class Tally:
             )
             self._added = now
         self.end(result.endings)
-        progress.bytes += result.source_bytes
-        progress.text_bytes += result.text_bytes
-        progress.tokens += result.value.n_ids
-        progress.documents += result.n_ended
-        progress.compressed = result.compressed
+        self.progress.add(Progress(result.source_bytes, result.text_bytes, result.value.n_ids, result.n_ended))
+        self.progress.compressed = result.compressed
         self.position = result.after
         self.consistent = True
 

@@ -33,7 +33,7 @@ from pyunitok.corpus.ranges import (
     separator_of,
 )
 from pyunitok.corpus.source import Source
-from pyunitok.disk.outfile import sync_folder
+from pyunitok.disk.outfile import make_folder, sync_folder
 from pyunitok.disk.url import is_url
 from pyunitok.errors import InputError, OutputError
 from pyunitok.run.output import find, own_files
@@ -145,18 +145,16 @@ def plan_units(plan: Plan, n_bytes: int, each: Each = each) -> list[Unit]:
 
 def _ranges(plan: Plan, n_bytes: int, each: Each) -> dict[int, list[tuple[Range, Position]]]:
     """The ranges of each divided source, and the position where each range starts."""
-    separator = plan.options.separator
     large = [number for number, source in enumerate(plan.sources) if (source.size_bytes or 0) > n_bytes]
-    items = [(plan.sources[number], separator_of(plan.sources[number], separator), n_bytes) for number in large]
-    parts = {large[k]: found for k, found in each(_plan_ranges, str(Path.cwd()), items) if len(found) > 1}
+    separators = {number: separator_of(plan.sources[number], plan.options.separator) for number in large}
+    items = [(plan_ranges, plan.sources[number], separators[number], n_bytes) for number in large]
+    parts = {large[k]: found for k, found in each(_call_in, str(Path.cwd()), items) if len(found) > 1}
     pairs = [(number, part) for number in sorted(parts) for part in parts[number]]
     if not (plan.options.metadata or plan.options.skip_bad):
         starts = [UNCOUNTED if part.begin else BEGINNING for _, part in pairs]
     else:
-        counts = [
-            (plan.sources[number], part, separator_of(plan.sources[number], separator)) for number, part in pairs
-        ]
-        found = dict(each(_counted, str(Path.cwd()), counts))
+        counts = [(counted, plan.sources[number], part, separators[number]) for number, part in pairs]
+        found = dict(each(_call_in, str(Path.cwd()), counts))
         starts = list[Position]()
         for k, (_, part) in enumerate(pairs):
             starts.append(followed_by(starts[-1], found[k - 1]) if part.begin else BEGINNING)
@@ -166,14 +164,11 @@ def _ranges(plan: Plan, n_bytes: int, each: Each) -> dict[int, list[tuple[Range,
     return divided
 
 
-def _plan_ranges(cwd: str, item: tuple[Source, bytes | None, int]) -> list[Range]:
-    _change_folder(cwd, item[:1])
-    return plan_ranges(*item)
-
-
-def _counted(cwd: str, item: tuple[Source, Range, bytes | None]) -> Position:
-    _change_folder(cwd, item[:1])
-    return counted(*item)
+def _call_in(cwd: str, item: tuple[Callable[..., Result], Source, Any, Any]) -> Result:
+    """Call a function of a source in the driver's directory."""
+    function, source, *arguments = item
+    _change_folder(cwd, [source])
+    return function(source, *arguments)
 
 
 # --------------------------------------------------------------------------------------------------------- parts
@@ -237,11 +232,8 @@ def make_part(work: UnitContext, item: tuple[Unit, Sequence[Source]]) -> Progres
     attempt = work.folder / ATTEMPTS / f"{unit.index}.{uuid.uuid4().hex}"
     if path.parent.is_symlink():
         raise OutputError(f"{path.parent} is a symbolic link, and its target would be overwritten; remove it")
-    try:
-        attempt.mkdir()
-        path.parent.mkdir(exist_ok=True)
-    except OSError as error:
-        raise OutputError(f"{attempt}: cannot be created: {error.strerror}") from error
+    make_folder(attempt)
+    make_folder(path.parent)
     try:
         manifest = _tokenize(work, unit, sources, attempt / path.name)
         _rename_all(attempt / path.name, path)

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from pyunitok.disk import remote
-from pyunitok.disk.outfile import OutputLock, write_whole
+from pyunitok.disk.outfile import OutputLock, make_folder, write_whole
 from pyunitok.disk.url import is_url, shown
 from pyunitok.errors import OutputError, UnitokError
 from pyunitok.run.identity import Identity
@@ -56,10 +56,7 @@ class Spool:
     @contextmanager
     def locked(self) -> Iterator[None]:
         """Create the folder and lock it. OutputError if that fails."""
-        try:
-            self.folder.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise OutputError(f"{self.folder}: cannot be created: {error.strerror}") from error
+        make_folder(self.folder, parents=True)
         lock = OutputLock(self.folder)
         try:
             yield
