@@ -107,21 +107,12 @@ def build_index(
             return _already_there(folder, plan)
         _begin(folder, plan, rank, existing, overwrite)
         n_kept = len(existing.shards) if existing else 0
-        with _cluster(ray) as each:
+        with contextlib.nullcontext() if ray is None else connected(ray):
+            each = None if ray is None else Cluster(1)
             _build_shards(folder, plan, n_kept, limits, n_threads, each, on_progress)
         return _commit(folder, plan)
     finally:
         lock.release()
-
-
-@contextlib.contextmanager
-def _cluster(address: str | None) -> Iterator[Each | None]:
-    """The Ray cluster that builds shards; None without an address."""
-    if address is None:
-        yield None
-        return
-    with connected(address):
-        yield Cluster(1)
 
 
 # --------------------------------------------------------------------------------------------------- begin and end

@@ -108,10 +108,8 @@ class RepeatedSpans:
 
     def records(self) -> Iterator[dict[str, Any]]:
         """As JSON objects."""
-        columns = (
-            self.documents, self.begins, self.ends, self.byte_begins, self.byte_ends, self.occurrences, self.later,
-        )  # fmt: skip
-        for document, begin, end, a, b, n, later in zip(*(column.tolist() for column in columns), strict=True):
+        columns = (column.tolist() for column in vars(self).values())
+        for document, begin, end, a, b, n, later in zip(*columns, strict=True):
             where = {"document": document, "tokens": [begin, end], "bytes": [a, b]}
             yield where | {"occurrences": n, "later_tokens": later}
 

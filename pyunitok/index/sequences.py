@@ -300,8 +300,7 @@ class TokenSearch(TextSearch):
         for _ in range(n):
             tail = ids[max(0, len(ids) - context) :]
             tail = tail[len(tail) - self.longest_context(tail) :]
-            spans = [shard.tokens_of(tail) for shard in self.c]
-            found = Occurrences([np.array([(*span, 0, 0)], c_search.RUN) for span in spans], self.shards)
+            found = self._found(tail)
             if not found.total:
                 break
             ids = np.append(ids, self._drawn_next(found, len(tail), rng))

@@ -8,10 +8,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-import xxhash
 
 from pyunitok.corpus.inputs import find
-from pyunitok.disk.hashing import HASH_CHUNK_BYTES
 from pyunitok.errors import ModelFormatError, OutputError, VocabularyError, count
 from pyunitok.index.manifest import ShardRecord, shard_name
 from pyunitok.index.shard import CHUNK, TOP_STEP, IndexShard, OpenIndex, open_shards, top_of
@@ -20,6 +18,7 @@ from pyunitok.model.tokenizer import Tokenizer
 from pyunitok.tokens.manifest import StrPath
 from pyunitok.tokens.model import Model, given_model
 from pyunitok.tokens.opening import open as open_tokens
+from pyunitok.tokens.verify import hash_checks
 from pyunitok.tokens.verify import verify as verify_tokens
 from pyunitok.tokens.verify_text import sources_of, verify_text
 
@@ -135,9 +134,11 @@ def _arrays(shard: IndexShard) -> dict[str, np.ndarray[Any, Any]]:
 def _faults(folder: Path, shard: IndexShard, record: ShardRecord, on_bytes: Callable[[int], None]) -> Iterator[str]:
     hashes_agree = True
     for suffix, array in _arrays(shard).items():
-        for fault in _hash_faults(_name(folder, shard, suffix), array, record.hash.get(suffix), on_bytes):
-            hashes_agree = False
-            yield fault
+        for task in hash_checks(_name(folder, shard, suffix), array, record.hash.get(suffix)):
+            for fault in task.check():
+                hashes_agree = False
+                yield fault
+            on_bytes(task.n_bytes)
     if not hashes_agree:
         return  # the order of damaged files carries no information
     entry = first_mismatch(shard.ids, shard.rank, shard.sa, np.array(shard.first))
@@ -152,23 +153,6 @@ def _faults(folder: Path, shard: IndexShard, record: ShardRecord, on_bytes: Call
 
 def _name(folder: Path, shard: IndexShard, suffix: str) -> str:
     return f"the tokens of shard {shard.number}" if suffix == "ids" else str(folder / shard_name(shard.number, suffix))
-
-
-def _hash_faults(
-    name: str, array: np.ndarray[Any, Any], expected: Any, on_bytes: Callable[[int], None]
-) -> Iterator[str]:
-    raw = array.view(np.uint8)
-    n_chunks = -(-len(raw) // HASH_CHUNK_BYTES)
-    if not isinstance(expected, list) or len(expected) != n_chunks:
-        yield f"{name}: the manifest does not have one hash for each of the {n_chunks} chunks"
-        return
-    for k in range(n_chunks):
-        part = raw[k * HASH_CHUNK_BYTES : (k + 1) * HASH_CHUNK_BYTES]
-        found = xxhash.xxh64_hexdigest(part.data)
-        if found != expected[k]:
-            begin = k * HASH_CHUNK_BYTES
-            yield f"{name}: bytes {begin} to {begin + len(part)} have changed (XXH64 {found}, not {expected[k]})"
-        on_bytes(len(part))
 
 
 def _left_faults(name: str, shard: IndexShard, left: np.ndarray[Any, Any]) -> Iterator[str]:

@@ -16,6 +16,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import xxhash
 
 from pyunitok.disk import hashing
@@ -107,15 +108,11 @@ def _head(body: bytes) -> bytes:
 
 def to_hashed(values: dict[str, Any]) -> Hashed:
     """The inverse of dataclasses.asdict. ValueError if the number of digests does not match the number of bytes."""
-    n_bytes, digests, rest = values["n_bytes"], values["digests"], values["rest"]
-    if type(n_bytes) is not int or n_bytes < 0 or not isinstance(digests, list) or not isinstance(rest, str):
-        raise ValueError("a file has no length or no hashes")
-    n_whole, n_rest = divmod(n_bytes, hashing.HASH_CHUNK_BYTES)
-    if not all(isinstance(digest, str) for digest in digests):
-        raise ValueError("a hash is not a string")
-    if (digests or rest) and (len(digests) != n_whole or bool(rest) != bool(n_rest)):
-        raise ValueError(f"{n_bytes} bytes cannot have {len(digests)} hashes")
-    return Hashed(n_bytes, tuple(digests), rest)
+    hashed = msgspec.convert(values, Hashed)
+    n_whole, n_rest = divmod(hashed.n_bytes, hashing.HASH_CHUNK_BYTES)
+    if n_whole < 0 or (hashed.all_digests() and (len(hashed.digests) != n_whole or bool(hashed.rest) != bool(n_rest))):
+        raise ValueError(f"{hashed.n_bytes} bytes cannot have {len(hashed.digests)} hashes")
+    return hashed
 
 
 def encode_run(run: Identity) -> bytes:

@@ -72,21 +72,17 @@ class InputRecord(InputFile):
     abridged: bool = False  # `duplicates --drop` removed text from its documents
 
     def to_json(self) -> dict[str, Any]:
-        values = {_RENAMED.get(name, name): value for name, value in asdict(self).items()}
+        values = {"size" if name == "size_bytes" else name: value for name, value in asdict(self).items()}
         if self.secrets_sha256 is None:
             del values["secrets_sha256"]
         return values
-
-
-_RENAMED = {"size_bytes": "size"}  # attribute names that differ from the name in the file
 
 
 def _record_values(values: Any) -> Any:
     """The output of to_json(), with attribute names."""
     if not isinstance(values, dict):
         return values
-    names = {new: old for old, new in _RENAMED.items()}
-    return {names.get(name, name): value for name, value in values.items()}
+    return {"size_bytes" if name == "size" else name: value for name, value in values.items()}
 
 
 @dataclass

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -50,8 +49,8 @@ def verify(
     if manifest is None:
         raise OutputError(f"{array.path} has no manifest to check it against")
     faults = list(_consistency(array, manifest))
-    tasks = [*_hashes(array.path, array.ids, manifest.hash.get("tokens"), _id_check(array, tokenizer))]
-    tasks += _hashes(sidecars(array.path)[0], array.ends, manifest.hash.get("ends"), None)
+    tasks = [*hash_checks(array.path, array.ids, manifest.hash.get("tokens"), _id_check(array, tokenizer))]
+    tasks += hash_checks(sidecars(array.path)[0], array.ends, manifest.hash.get("ends"))
     tasks.append(_Task(0, lambda: _metadata(array)))
     tasks += [_Task(0, lambda d=d: _ends(array, d)) for d in range(0, len(array), CHUNK_DOCS)]  # type: ignore[misc]
 
@@ -87,8 +86,8 @@ def _consistency(array: TokenArray, manifest: Manifest) -> Iterator[str]:
         at = end
 
 
-def _hashes(
-    path: Path, data: np.ndarray[Any, Any], digests: Any, check_ids: Callable[[int, int], Iterator[str]] | None
+def hash_checks(
+    name: object, data: np.ndarray[Any, Any], digests: Any, check_ids: Callable[[int, int], Iterator[str]] | None = None
 ) -> Iterator[_Task]:
     """One task per HASH_CHUNK_BYTES of a file. It also checks the ids while they are in the cache."""
     raw = data.view(np.uint8)
@@ -97,7 +96,7 @@ def _hashes(
 
     def count() -> Iterator[str]:
         if len(expected) != n_chunks:
-            yield f"{path}: the manifest has {len(expected)} hashes for {n_chunks} chunks"
+            yield f"{name}: the manifest has {len(expected)} hashes for {n_chunks} chunks"
 
     yield _Task(0, count)
     for k in range(n_chunks):
@@ -106,7 +105,7 @@ def _hashes(
         def check(k: int = k, begin: int = begin, end: int = end) -> Iterator[str]:
             found = xxhash.xxh64_hexdigest(raw[begin:end].data)
             if k < len(expected) and found != expected[k]:
-                yield f"{path}: bytes {begin} to {end} have changed (XXH64 {found}, not {expected[k]})"
+                yield f"{name}: bytes {begin} to {end} have changed (XXH64 {found}, not {expected[k]})"
             if check_ids:
                 yield from check_ids(begin // data.itemsize, end // data.itemsize)
 

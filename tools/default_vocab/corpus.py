@@ -250,8 +250,8 @@ def build(folder: Path) -> list[Named]:
     there = kinds(folder, "train")
     found = languages(folder)
     first = [name for name in WEIGHT if name in found]
-    ret += weighted("en_prose", take(unique(load(folder, "train", "en_prose"), seen, MIN_PROSE_LINE_BYTES),
-                                     MAX_KIND_BYTES), WEIGHT["en_prose"])  # fmt: skip
+    english = unique(load(folder, "train", "en_prose"), seen, MIN_PROSE_LINE_BYTES)
+    ret += weighted("en_prose", take(english, MAX_KIND_BYTES), WEIGHT["en_prose"])
     for name in [*first, *(name for name in found if name not in first)]:
         ret += language(folder, name, seen)
     for kind in ("json", "latex"):
