@@ -269,16 +269,11 @@ def _check_column(schema: Any, path: list[str], key: str) -> None:
             raise ValueError(f"{'several columns' if found else 'no column'} {name!r} (of {key!r}); there are: {names}")
         kind = found[0]
     types = pyarrow.types
-    stored = _stored(kind)
+    stored: Any = getattr(kind, "storage_type", kind)  # of an extension type such as arrow.json
     value = stored.value_type if types.is_dictionary(stored) else stored
     if not any(test(value) for test in (types.is_string, types.is_large_string, types.is_string_view, types.is_binary,
                                         types.is_large_binary, types.is_binary_view)):  # fmt: skip
         raise ValueError(f"the column {key!r} holds {kind}, not strings or bytes")
-
-
-def _stored(kind: Any) -> Any:
-    """The storage type of an extension type such as arrow.json."""
-    return getattr(kind, "storage_type", kind)
 
 
 def _column(batch: Any, path: list[str]) -> Any:

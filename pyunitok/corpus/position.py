@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import Meta
+
+Count = Annotated[int, Meta(ge=0, le=(1 << 63) - 1)]
 
 
 @dataclass(frozen=True)
@@ -21,14 +25,14 @@ class Position:
     file_bytes  decompressed bytes before file_at
     """
 
-    source: int = 0
-    bytes: int = 0
-    documents: int = 0
-    lines: int = 0
-    inside: int = 0
-    state: str = ""
-    file_at: int = 0
-    file_bytes: int = 0
+    source: Count = 0
+    bytes: Count = 0
+    documents: Count = 0
+    lines: Count = 0
+    inside: Count = 0
+    state: Annotated[str, Meta(pattern="^[0-9a-f]*$")] = ""
+    file_at: Count = 0
+    file_bytes: Count = 0
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)
@@ -36,16 +40,9 @@ class Position:
     @classmethod
     def from_json(cls, values: dict[str, Any]) -> Position:
         """The inverse of to_json(). ValueError if the values are invalid."""
-        counts = {name: value for name, value in values.items() if name != "state"}
-        if set(values) != set(cls.__dataclass_fields__) or not all(_is_count(value) for value in counts.values()):
+        if set(values) != set(cls.__dataclass_fields__):
             raise ValueError("not a position in the inputs")
-        if not isinstance(values["state"], str) or re.fullmatch("[0-9a-f]*", values["state"]) is None:
-            raise ValueError("not a position in the inputs")
-        return cls(**values)
-
-
-def _is_count(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+        return msgspec.convert(values, cls)
 
 
 BEGINNING = Position()

@@ -29,12 +29,8 @@ _MAX_WINDOW = _window_byte(MAX_WINDOW_BYTES)
 _REUSED_WINDOW = _window_byte(REUSED_WINDOW_BYTES)
 
 
-def _header_sizes() -> list[int]:
-    """The header size for each descriptor byte; 0 if the reserved bit is set or a dictionary is required."""
-    return [0 if d & 0b1011 else header_size(ZSTD_MAGIC + bytes([d])) for d in range(256)]
-
-
-_HEADER_SIZES = _header_sizes()
+# The header size for each descriptor byte; 0 if the reserved bit is set or a dictionary is required.
+_HEADER_SIZES = [0 if d & 0b1011 else header_size(ZSTD_MAGIC + bytes([d])) for d in range(256)]
 
 
 @dataclass

@@ -12,11 +12,11 @@ from msgspec import Meta
 from pyunitok.corpus.block import ByteStream
 from pyunitok.corpus.compressions import COMPRESSIONS, NONE
 from pyunitok.corpus.formats import FORMATS
+from pyunitok.corpus.position import Count as Count
 from pyunitok.corpus.raw_file import STDIN, STDIN_NAME
 from pyunitok.disk.url import hash_of_secrets, shown
 
 # Manifests are untrusted; tokens/manifest.py validates these fields by their types.
-Count = Annotated[int, Meta(ge=0, le=(1 << 63) - 1)]
 Nanoseconds = Annotated[int, Meta(ge=-(1 << 63), le=(1 << 63) - 1)]
 FormatName = Annotated[str, Meta(pattern=f"^({'|'.join([*FORMATS, 'documents'])})$")]
 CompressionName = Annotated[str, Meta(pattern=f"^({'|'.join(COMPRESSIONS)})$")]

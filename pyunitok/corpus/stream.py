@@ -64,7 +64,11 @@ def open_seekable(source: Source) -> BinaryIO | RangeCache:
     """The stored file of a source, for random access."""
     try:
         if not is_url(source.path):
-            return _open_local(source)
+            with contextlib.ExitStack() as stack:  # closes the file after an error
+                local = stack.enter_context(Path(source.path).open("rb"))
+                Unchanged(local, source.name).expect(source.size_bytes, source.mtime_ns)
+                stack.pop_all()
+            return local
         file = remote.open_file(source.address)
     except OSError as error:
         raise InputError(f"{source.name}: cannot be opened: {error.strerror}") from error
@@ -72,14 +76,6 @@ def open_seekable(source: Source) -> BinaryIO | RangeCache:
         file.close()
         raise InputError(f"{source.name}: the server does not support range requests; download the file first")
     return RangeCache(io.BufferedReader(file, 1 << 16))
-
-
-def _open_local(source: Source) -> BinaryIO:
-    with contextlib.ExitStack() as stack:
-        file = stack.enter_context(Path(source.path).open("rb"))
-        Unchanged(file, source.name).expect(source.size_bytes, source.mtime_ns)
-        stack.pop_all()
-    return file
 
 
 def skip(stream: ByteStream, n_bytes: int, position: int) -> None:

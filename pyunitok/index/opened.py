@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from pyunitok.errors import LimitError, count
@@ -34,7 +35,7 @@ class Index(BatchSearch):
     """
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _reopen, (str(self._absolute), self._given, self.max_work)
+        return partial(open_index, model=self._given, max_work=self.max_work), (str(self._absolute),)
 
     def __repr__(self) -> str:
         sizes = (count(n, name) for n, name in self._sizes())
@@ -106,8 +107,3 @@ def open_index(folder: StrPath, *, model: Any = None, max_work: int = MAX_WORK) 
     OutputError if the folder holds no index, or one that is damaged or does not match its token files.
     """
     return Index(open_shards(folder, model=model), max_work=max_work)
-
-
-def _reopen(folder: str, model: Any, max_work: int) -> Index:
-    """Unpickle an Index."""
-    return open_index(folder, model=model, max_work=max_work)

@@ -84,7 +84,8 @@ def plan_index(
     OutputError if the token files are incompatible or cannot be indexed.
     """
     arrays = [open_indexable(path, model) for path in paths]
-    first = existing or _describe(arrays[0], order, left)
+    model = {} if arrays[0].manifest is None else dict(arrays[0].manifest.model)
+    first = existing or IndexManifest(order, left, model, arrays[0].eod_id, [], [])
     shards = list(existing.shards) if existing else []
     files = list(existing.files) if existing else []
     known = {resolved_path(file.path, folder) for file in files}
@@ -99,11 +100,6 @@ def plan_index(
     rank = byte_rank(arrays[0].tokenizer) if first.order == "bytes" else None
     rank_hash = None if rank is None else xxhash.xxh64_hexdigest(rank.astype("<u2").tobytes())
     return IndexManifest(first.order, first.left, first.model, first.eod, files, shards, rank_hash=rank_hash), rank
-
-
-def _describe(array: TokenArray, order: str, left: bool) -> IndexManifest:
-    model = {} if array.manifest is None else dict(array.manifest.model)
-    return IndexManifest(order, left, model, array.eod_id, [], [])
 
 
 def _check_fits(array: TokenArray, first: IndexManifest) -> None:
