@@ -46,9 +46,8 @@ def concordance(
 def as_record(index: Index, line: Line) -> dict[str, Any]:
     """A line as a JSON object."""
     hit = line.hit
-    ret: dict[str, Any] = {"document": hit.document, "begin": hit.begin, "end": hit.end}
-    ret["source"] = index.source(hit.document)
-    return ret | {"before": line.before, "match": line.match, "after": line.after}
+    place = {"document": hit.document, "begin": hit.begin, "end": hit.end, "source": index.source(hit.document)}
+    return place | {"before": line.before, "match": line.match, "after": line.after}
 
 
 def spreadsheet_cell(value: Any) -> Any:

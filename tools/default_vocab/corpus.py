@@ -227,12 +227,8 @@ def group(name: str, parts: dict[str, list[Document]]) -> Iterator[Named]:
 def generated(folder: Path) -> Iterator[tuple[str, Iterable[str]]]:
     """The kinds of generated text: logs, data files, mails, chats, patches."""
     r = random.Random(1)
-    emoji = load(folder, "train", "emoji")[0].text.decode().split("\n")
-    faces = load(folder, "train", "kaomoji")[0].text.decode().split("\n")
-    code = {
-        kind: [document.text.decode() for document in load(folder, "train", f"code-{kind}")[:300]]
-        for kind in ("c", "python", "javascript")
-    }
+    emoji, faces = (texts_of(folder, kind)[0].split("\n") for kind in ("emoji", "kaomoji"))
+    code = {kind: texts_of(folder, f"code-{kind}")[:300] for kind in ("c", "python", "javascript")}
     yield "logs", logs(r, 2_000_000)
     yield "data", data(r, 2_000_000)
     yield "notebook", notebooks(r, code["python"], 500_000)

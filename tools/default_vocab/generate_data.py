@@ -37,6 +37,7 @@ from generate_values import (
     rfc3339,
     scalar,
     target,
+    until,
     url,
     uuid,
 )  # fmt: skip
@@ -389,27 +390,17 @@ DATA: Sequence[Write] = (
 
 def data(r: Draw, n_bytes: int) -> Iterator[str]:
     """Documents of all kinds in DATA, in turn."""
-    size = 0
-    while size < n_bytes:
-        for write in r.sample(DATA, len(DATA)):
-            text = write(r).rstrip("\n") + "\n"
-            size += len(text.encode())
-            yield text
+    return until(n_bytes, lambda: (write(r).rstrip("\n") + "\n" for write in r.sample(DATA, len(DATA))))
 
 
 def tables(r: Draw, n_bytes: int) -> Iterator[str]:
     """Tables with a header row."""
-    size = 0
-    while size < n_bytes:
-        text = table(r) + "\n"
-        size += len(text.encode())
-        yield text
+    return until(n_bytes, lambda: [table(r) + "\n"])
 
 
 def notebooks(r: Draw, code: Sequence[str], n_bytes: int) -> Iterator[str]:
     """Jupyter notebooks, nbformat 4: JSON with Python code and its output."""
-    size = 0
-    while size < n_bytes:
+    def notebook() -> Iterator[str]:
         cells: list[object] = []
         for i in range(r.randint(4, 12)):
             if r.random() < 0.3:
@@ -422,6 +413,5 @@ def notebooks(r: Draw, code: Sequence[str], n_bytes: int) -> Iterator[str]:
             stream = {"name": "stdout", "output_type": "stream", "text": [message(r) + "\n"]}
             cells.append({"cell_type": "code", "execution_count": i + 1, "id": hexes(r, 8), "metadata": {}, "outputs": r.choice(([], [output], [stream])), "source": lines[at : at + r.randint(2, 12)]})
         kernel = {"kernelspec": {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"}, "language_info": {"file_extension": ".py", "mimetype": "text/x-python", "name": "python", "nbconvert_exporter": "python", "pygments_lexer": "ipython3", "version": "3.12.4"}}
-        text = json.dumps({"cells": cells, "metadata": kernel, "nbformat": 4, "nbformat_minor": 5}, indent=1, ensure_ascii=False) + "\n"
-        size += len(text.encode())
-        yield text
+        yield json.dumps({"cells": cells, "metadata": kernel, "nbformat": 4, "nbformat_minor": 5}, indent=1, ensure_ascii=False) + "\n"
+    return until(n_bytes, notebook)

@@ -43,6 +43,7 @@ from generate_values import (
     rfc3339,
     scalar,
     target,
+    until,
     url,
     uuid,
 )  # fmt: skip
@@ -229,9 +230,7 @@ def diagnostic(r: Draw) -> str:
 
 def logs(r: Draw, n_bytes: int) -> Iterator[str]:
     """Files of 20 to 60 lines. Each has one format; the formats take turns."""
-    size = 0
-    while size < n_bytes:
+    def files() -> Iterator[str]:
         for _, write in r.sample(LINES, len(LINES)):
-            text = "\n".join(write(r) for _ in range(r.randint(20, 60))) + "\n"
-            size += len(text.encode())
-            yield text
+            yield "\n".join(write(r) for _ in range(r.randint(20, 60))) + "\n"
+    return until(n_bytes, files)

@@ -7,7 +7,7 @@ All words and sentences were written for this file. The domains are those that R
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 Draw = random.Random
 
@@ -36,6 +36,15 @@ LEVELS = ["INFO"] * 11 + ["DEBUG"] * 5 + ["WARN"] * 3 + ["ERROR"] * 2 + ["TRACE"
 UNITS = ["bytes", "KB", "MB", "GB", "KiB", "MiB", "GiB", "ms", "s", "seconds", "minutes", "hours", "rows", "items", "requests", "connections", "records", "files"]
 STATUSES = [200] * 12 + [201, 202, 204, 206, 301, 302, 304, 304, 400, 401, 403, 404, 404, 409, 422, 429, 500, 502, 503]
 METHODS = ["GET"] * 8 + ["POST"] * 3 + ["PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"]
+
+
+def until(n_bytes: int, write: Callable[[], Iterable[str]]) -> Iterator[str]:
+    """The texts of repeated calls of write(), until they have n_bytes."""
+    size = 0
+    while size < n_bytes:
+        for text in write():
+            size += len(text.encode())
+            yield text
 
 
 def hexes(r: Draw, n: int) -> str:
