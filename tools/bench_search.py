@@ -7,8 +7,9 @@ import random
 import re
 import shutil
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,58 +17,31 @@ import click
 import numpy as np
 from bench_peers import available
 from bench_processes import command, environment, run
-from bench_texts import documents, english, mixed, random_slices, write_zst
+from bench_texts import documents, english, json_lines, mixed, random_slices, write_zst
 from bench_timing import Bench, Report, benchmark, fail, pin_to_one_core, ratio, verdict
 
-from pyunitok import Packed, Tokenizer, open_index
-from pyunitok._c import search as c_search
-from pyunitok.index.order import byte_rank
-from pyunitok.index.pieces import PieceTables
-from pyunitok.index.shard import IndexShard
-from pyunitok.index.suffix import suffix_array
+import pyunitok
+from pyunitok import Packed, open_index
+from pyunitok.index.opened import Index
 
 # In some, characters are unknown; no query matches them.
 MODELS = ("rwkv-world", "spm/llama2.model", "spm/t5_base.model", "bytepiece/bytepiece.plus.40k.model")
 PARTS = ("exact", "latency", "peer", "page")
 EXACT_BYTES, N_EXACT, N_LATENCY, N_PEER, N_PAGE = 20_000_000, 10_000, 6000, 2000, 50
 N_REGEX = 20  # queries per model that a regular expression also counts, which takes a second each
-PEER_TOKENS = 8_000_000
+PEER_BYTES, TOKEN_BYTES = 24_000_000, 3
 MAX_WORK = 1 << 50
 MEDIAN_TARGET, P99_TARGET, PAGE_TARGET = 100e-6, 3e-3, 150e-3
 UNKNOWN_SURFACE = " \u2047 ".encode()
 
 
-class TokenCorpus:
-    """Documents tokenized by one model, as one shard of an index in memory."""
-
-    def __init__(self, tokenizer: Tokenizer, docs: list[bytes], n_tokens: int = 0) -> None:
-        """With n_tokens, the documents are repeated, each time in another order, up to that number."""
-        ends = (tokenizer.eod_id, tokenizer.eos_id, tokenizer.vocab_size)
-        self.eod = next(int(end) for end in ends if end is not None)
-        self.encoded = tokenizer.encode_batch(docs, threads=2)
-        with_eod = [np.append(ids, self.eod).astype(np.uint16) for ids in self.encoded]
-        rng, parts = np.random.default_rng(1), list(with_eod)
-        while sum(map(len, parts)) < n_tokens:
-            parts += [with_eod[k] for k in rng.permutation(len(docs))]
-        if n_tokens:
-            parts = parts[: int(np.searchsorted(np.cumsum([*map(len, parts)]), n_tokens)) + 1]
-        self.ids, rank = np.concatenate(parts), byte_rank(tokenizer)
-        sa = suffix_array(self.ids, rank=rank)
-        self.shard = IndexShard.from_arrays(self.ids, sa, rank=rank, ends=np.cumsum([len(part) for part in parts]))
-        self.tables = PieceTables(tokenizer, self.shard.ranks)
-        self.open(has_left=True)
-
-    def open(self, *, has_left: bool) -> None:
-        """With or without the column `left`."""
-        shard = self.shard
-        self.c = c_search.SearchShard(
-            ids=shard.ids, sa=shard.sa, first=shard.first, top=shard.top, left=shard.left if has_left else None,
-            rank=shard.ranks, ends=shard.ends, begin=0, eod=self.eod,
-        )  # fmt: skip
-        self.c.attach_inside(self.tables.c)
-
-    def count(self, text: bytes) -> int:
-        return self.c.count_one(self.tables.c, text, MAX_WORK)[0]
+def indexed(docs: Iterable[bytes], folder: Path, *options: str, model: str = "rwkv-world") -> Index:
+    """Tokenize the documents into folder/ids and build an index over them."""
+    write_zst(folder / "text.jsonl.zst", json_lines(doc.decode("utf-8", "ignore") for doc in docs))
+    ids, index = str(folder / "ids"), str(folder / "index")
+    run([*command(), "tokenize", str(folder / "text.jsonl.zst"), "-o", ids, "-m", model, "--overwrite"])
+    run([*command(), "index", ids, "-o", index, "--overwrite", *options])
+    return open_index(index)
 
 
 def add(report: Report, what: str, n_tokens: int, seconds: list[float], ok: bool | None, times: float | None = None
@@ -101,25 +75,25 @@ def overlapping(text: bytes, query: bytes) -> int:
     return n
 
 
-def check_exact(bench: Bench, report: Report, name: str, tokenizer: Tokenizer, text: bytes) -> None:
+def check_exact(bench: Bench, report: Report, model: str, docs: list[bytes], folder: Path) -> None:
     """Count random substrings of 1 to 64 bytes in the index and in the decoded text."""
-    corpus = TokenCorpus(tokenizer, documents(text))
-    decoded = [part.tobytes() for part in tokenizer.decode_bytes_batch(corpus.encoded)]
-    if tokenizer.unk_id is not None:
+    index, tokens = indexed(docs, folder, model=model), pyunitok.open(folder / "ids")
+    decoded = [part.tobytes() for part in tokens.tokenizer.decode_bytes_batch(list(tokens))]
+    if tokens.tokenizer.unk_id is not None:
         decoded = [part.replace(UNKNOWN_SURFACE, b"\xff") for part in decoded]
     whole, rng, queries = b"\xff".join(decoded), random.Random(7), list[bytes]()
     while len(queries) < N_EXACT:
         at = rng.randrange(len(whole) - 64)
         query = whole[at : at + rng.randrange(1, 65)]
         queries += [query] if b"\xff" not in query else []
-    seconds, counts = timed(bench, corpus.count, queries)
+    seconds, counts = timed(bench, partial(index.count, max_work=MAX_WORK), queries)
     for k, (query, found) in enumerate(zip(queries, counts, strict=True)):
         expected = overlapping(whole, query)
         if k < N_REGEX and len(re.findall(b"(?=" + re.escape(query) + b")", whole)) != expected:
             raise fail("the count of the regular expression differs")
         if found != expected:
-            raise fail(f"{name}: {query!r} the index counts {found}, the text has {expected}")
-    add(report, f"exact, 0 wrong: {name}", len(corpus.ids), seconds, True)
+            raise fail(f"{model}: {query!r} the index counts {found}, the text has {expected}")
+    add(report, f"exact, 0 wrong: {Path(model).name}", index.n_tokens, seconds, True)
 
 
 def phrases(text: str, n: int, seed: int = 3) -> list[str]:
@@ -133,49 +107,43 @@ def phrases(text: str, n: int, seed: int = 3) -> list[str]:
     return ret
 
 
-def measure_latency(bench: Bench, report: Report, corpus: TokenCorpus, texts: list[bytes]) -> None:
+def measure_latency(bench: Bench, report: Report, docs: list[bytes], n_bytes: int, texts: list[bytes]) -> None:
     """Time one call after another in warm memory; the overhead of Python is included."""
-    for what, has_left in (("with --left", True), ("without --left", False)):
-        corpus.open(has_left=has_left)
-        timed(bench, corpus.count, texts)
-        seconds, _ = timed(bench, corpus.count, texts)
+    for options in (["--left"], []):
+        with bench.folder(3 * n_bytes) as folder:
+            index = indexed(random_slices(docs, n_bytes), folder, *options)
+            timed(bench, index.count, texts)
+            seconds, _ = timed(bench, index.count, texts)
         ok = np.median(seconds) <= MEDIAN_TARGET and np.percentile(seconds, 99) <= P99_TARGET
-        add(report, f"count {what}", len(corpus.ids), seconds, bool(ok))
+        add(report, f"count {' '.join(options)}", index.n_tokens, seconds, bool(ok))
 
 
-def measure_peer(bench: Bench, report: Report, corpus: TokenCorpus) -> None:
-    """count_tokens beside infini-gram's count: one call per query, and all queries in one call."""
-    rng, queries = random.Random(5), list[Any]()
+def measure_peer(bench: Bench, report: Report, docs: list[bytes], folder: Path) -> None:
+    """Compare count_tokens with infini-gram's count: one call per query, and all queries in one call."""
+    index, tokens = indexed(random_slices(docs, PEER_BYTES), folder), pyunitok.open(folder / "ids")
+    rng, queries, eod = random.Random(5), list[list[int]](), int(tokens.eod_id or 0)
     while len(queries) < N_PEER:
-        at = rng.randrange(len(corpus.ids) - 8)
-        query = corpus.ids[at : at + rng.randrange(1, 8)]
-        if corpus.eod not in query:
-            queries.append(query)
-    lists = [query.tolist() for query in queries]
-    packed = Packed(np.concatenate(queries), np.cumsum([0, *map(len, queries)], dtype=np.int64))
-    begins, ends = packed.offsets[:-1].copy(), packed.offsets[1:].copy()
-    with bench.folder(1e9) as folder:
-        for _, engine in available(report.notes, ["infini-gram"], corpus.ids, corpus.eod, folder):
+        at = rng.randrange(len(tokens.ids) - 8)
+        query = tokens.ids[at : at + rng.randrange(1, 8)].tolist()
+        queries += [query] if eod not in query else []
+    packed = Packed(np.concatenate(queries).astype(np.uint16), np.cumsum([0, *map(len, queries)], dtype=np.int64))
+    for _, engine in available(report.notes, ["infini-gram"], np.array(tokens.ids), eod, folder):
+        calls: dict[str, Callable[[], list[int]]] = {
+            "infini-gram's count": partial(_counts_of, engine, queries),
+            "count_tokens": lambda: [index.count_tokens(query) for query in queries],
+            "count_tokens_batch": lambda: index.count_tokens_batch(packed).tolist(),
+        }  # fmt: skip
+        if any(call() != calls["count_tokens"]() for call in calls.values()):
+            raise fail("infini-gram's counts differ from ours")
+        seconds = bench.interleave(calls)
+        for what, target in zip(calls, (None, 1.0, 5.0), strict=True):
+            times = ratio(seconds["infini-gram's count"], seconds[what])
+            each = [s / N_PEER for s in seconds[what]]
+            add(report, what, index.n_tokens, each, None if target is None else times >= target, times)
 
-            def ours() -> list[int]:
-                found = (corpus.c.tokens_of(np.array(query, np.uint16)) for query in lists)
-                return [hi - lo for lo, hi in found]
 
-            def batch() -> Any:
-                lo, hi = corpus.c.tokens(packed.data, begins, ends)
-                return (hi - lo).tolist()
-
-            def theirs(engine: Any = engine) -> list[int]:
-                return [engine.count(query)["count"] for query in lists]
-
-            if ours() != theirs() or batch() != ours():
-                raise fail("infini-gram's counts differ from ours")
-            calls: dict[str, Callable[[], object]] = {"ours": ours, "batch": batch, "theirs": theirs}
-            seconds = bench.interleave(calls)
-            for what, key, target in (("count_tokens", "ours", 1.0), ("count_tokens_batch", "batch", 5.0),
-                                      ("infini-gram count", "theirs", None)):  # fmt: skip
-                times, each = ratio(seconds["theirs"], seconds[key]), [s / N_PEER for s in seconds[key]]
-                add(report, what, len(corpus.ids), each, None if target is None else times >= target, times)
+def _counts_of(engine: Any, queries: list[list[int]]) -> list[int]:
+    return [engine.count(query)["count"] for query in queries]
 
 
 # ------------------------------------------------------------------------------------------------- the page ---
@@ -200,15 +168,13 @@ _ENTER = """(text) => new Promise((resolve) => {
 
 
 def build(text: bytes, n_bytes: int, folder: Path) -> Path:
-    """Index n_bytes of the text, with its parts drawn at random; a line is a document."""
-    write_zst(folder / "text.txt.zst", random_slices(documents(text), n_bytes))
-    run([*command(), "tokenize", str(folder / "text.txt.zst"), "-o", str(folder / "ids.u16"), "--doc", "\\n"])
-    run([*command(), "index", str(folder / "ids.u16"), "-o", str(folder / "idx"), "--shard-tokens", SHARD_TOKENS])
+    """Index n_bytes of the text, with its parts drawn at random, and drop the files from memory."""
+    indexed(random_slices(documents(text), n_bytes), folder, "--shard-tokens", SHARD_TOKENS, model="unitok-v1")
     for path in filter(Path.is_file, folder.rglob("*")):
-        with path.open("rb") as written:  # drop the file from memory
+        with path.open("rb") as written:
             os.fsync(written.fileno())
             os.posix_fadvise(written.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
-    return folder / "idx"
+    return folder / "index"
 
 
 def page_queries(words: list[str], text: str) -> list[str]:
@@ -277,23 +243,23 @@ def search(bench: Bench, parts: tuple[str, ...], tokens: float, megabytes: int) 
     peer     sequences of 1 to 7 tokens, one per call and in a batch, over the same tokens
     page     `pyunitok serve` in chromium, from Enter to the first frame that shows the count
     """
-    report, chosen, text = bench.report("search: counts in suffix arrays, in memory"), parts or PARTS, mixed(bench)
-    if "exact" in chosen:
-        for model in MODELS:
-            path = str(bench.models / model) if "/" in model else model
-            if "/" not in model or Path(path).exists():
-                check_exact(bench, report, model, Tokenizer.from_file(path), documents(text, EXACT_BYTES)[0])
+    report, chosen, text = bench.report("search: counts in suffix arrays"), parts or PARTS, mixed(bench)
+    docs = documents(text)
+    for model in MODELS if "exact" in chosen else ():
+        path = str(bench.models / model) if "/" in model else model
+        if "/" not in model or Path(path).exists():
+            with bench.folder(3 * EXACT_BYTES) as folder:
+                check_exact(bench, report, path, docs[: EXACT_BYTES // len(docs[0])], folder)
     if "page" in chosen and shutil.which("chromium"):
         with bench.folder(3.5e6 * megabytes) as folder:
             queries = page_queries(phrases(english(bench), N_PAGE), text.decode("utf-8", "ignore"))
             measure_page(report, build(text, megabytes * 1_000_000, folder), queries, bench.n)
     pin_to_one_core()
-    if "latency" in chosen or "peer" in chosen:
-        tokenizer, texts = Tokenizer.from_file("rwkv-world"), phrases(english(bench), N_LATENCY)
     if "latency" in chosen:
-        corpus = TokenCorpus(tokenizer, documents(text), int(tokens * 1e6))
-        measure_latency(bench, report, corpus, [phrase.encode() for phrase in texts])
+        texts = [phrase.encode() for phrase in phrases(english(bench), N_LATENCY)]
+        measure_latency(bench, report, docs, int(tokens * 1e6 * TOKEN_BYTES), texts)
     if "peer" in chosen:
-        measure_peer(bench, report, TokenCorpus(tokenizer, documents(text), PEER_TOKENS))
+        with bench.folder(10 * PEER_BYTES) as folder:
+            measure_peer(bench, report, docs, folder)
     report.notes.append("verified: counts are those of the decoded text, of infini-gram, and of open_index (page)")
     return report
