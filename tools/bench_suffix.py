@@ -31,17 +31,13 @@ def encoded(text: bytes) -> Ids:
 
 
 def tokens_of(text: bytes, n: int) -> Ids:
-    """n tokens: those of the text, then the same backwards, then with ids permuted at random, and so on, so that a
-    longer text is not more repetitive."""
-    ids = encoded(text)
-    parts, total, rng = [ids[:n]], min(n, len(ids)), np.random.default_rng(1)
+    """n tokens: the text, repeated with ids permuted at random, so that a longer text is not more repetitive."""
+    ids, rng, parts = encoded(text), np.random.default_rng(1), list[Ids]()
     used, swapped = np.unique(ids), np.arange(1 << 16, dtype=np.uint16)
-    while total < n:
-        if len(parts) % 2 == 0:
-            swapped[used] = rng.permutation(used)
-        parts.append(swapped[ids][:: 1 if len(parts) % 2 == 0 else -1][: n - total])
-        total += len(parts[-1])
-    return np.concatenate(parts)
+    while len(parts) * len(ids) < n:
+        parts.append(swapped[ids])
+        swapped[used] = rng.permutation(used)
+    return np.concatenate(parts)[:n]
 
 
 def fibonacci(n: int) -> Ids:
