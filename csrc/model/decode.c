@@ -57,6 +57,7 @@ static int64_t decode_text(const unitok_model *m, const void *ids, int64_t begin
                            uint8_t *out)
 {
     int64_t n = 0;
+    /* Normalization may have put a space at the front, which the text did not have. */
     int at_start = (m->flags & (UNITOK_ADD_DUMMY_PREFIX | UNITOK_REMOVE_EXTRA_WHITESPACES)) != 0;
     for (int64_t i = begin; i < end; i++) {
         int64_t id = id_at(m, ids, i), n_bytes;

@@ -69,6 +69,8 @@ static int32_t encode_batch(const unitok_model *m, unitok_scratch *s,
     for (int64_t k = 0; k < n_docs; k++) {
         int opened = k == 0 && flags & UNITOK_ENCODE_OPEN_START,
             last = k < n_docs - 1 || !(flags & UNITOK_ENCODE_OPEN_END);
+        /* A document that is complete in this batch needs no state. One that is continued begins
+         * with the state that is given, and any other with an empty one. */
         unitok_state *of_this = opened || !last ? &own : NULL;
         if (of_this && !opened) memset(&own, 0, sizeof own);
         if (sampling) draw.key = document_key(sampling, k);
@@ -84,6 +86,7 @@ static int32_t encode_batch(const unitok_model *m, unitok_scratch *s,
         int64_t n = router_encode(m, s, &job);
         if (n == ENCODE_NO_MEMORY) return fail_memory(error);
         if (n == ENCODE_TOO_LONG) return fail(error, UNITOK_ERROR_LENGTH, k, -1, too_long);
+        /* The eod id ends a document, so a part that will be continued gets none. */
         int with_eod = eod_id >= 0 && last;
         if (n == ENCODE_CAPACITY || done + n + with_eod > capacity)
             return fail(error, UNITOK_ERROR_CAPACITY, k, -1, "the array for ids is too small");

@@ -55,6 +55,7 @@ static int lanes_are_next(run *r, chunk *c)
 {
     lanes_turn *turn = &((longest_scratch *)r->s->state)->turn;
     if (c->n_bytes < LANES_LEAST_BYTES) return 0;
+    /* Tests that need only a sample of the bytes come before the scan for cuts. */
     int is_wide = lanes_are_wide(c->text, c->n_bytes, turn->were_last);
     if (is_wide && lanes_are_korean(c->text, c->n_bytes)) turn->pause = LANES_PAUSE;
     if (is_wide && !turn->pause) return 1;

@@ -12,7 +12,14 @@
  * Only the pieces are read here, which are nearly all of the file. What remains is written to
  * `rest`, without pieces and charsmap, as a small protobuf message for the general parser. So all
  * other fields are read by one implementation, and this one may refuse whatever is unusual: then
- * protobuf parses the complete file. */
+ * protobuf parses the complete file.
+ *
+ * The piece "▁a" with the score -2, for example:
+ *
+ *     0A 0B                        field 1 of the file, 11 bytes
+ *        0A 04  E2 96 81 61        its field 1: the text
+ *        15     00 00 00 C0        its field 2: the score; field 3 is left out, so the piece is NORMAL
+ */
 
 #include <math.h>
 
@@ -177,6 +184,7 @@ int64_t unitok_proto_read(const uint8_t *bytes, int64_t n_bytes, uint8_t *pieces
         const uint8_t *begin = c.at;
         cursor inside;
         piece_fields piece;
+        /* Everything but a piece is copied, the normalizer's spec without its charsmap. */
         if (*c.at != 0x0A) {
             int is_normalizer = *c.at == 0x1A;
             if (!skip_field(&c)) return -1;

@@ -116,6 +116,7 @@ static unitok_paths *make_paths(const unitok_model *m, const document *d,
         return NULL;
     }
     for (int64_t k = 0; k < found->n_paths; k++) {
+        /* Each path is written behind the one before it, and its end is the start of the next. */
         int64_t at = paths->offsets[k];
         const token *tokens = found->tokens + found->offsets[k];
         at += spans_of_tokens(m, d, tokens, found->offsets[k + 1] - found->offsets[k],

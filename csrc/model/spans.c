@@ -103,6 +103,8 @@ static int put_token(sink *s, int32_t id, int64_t n_bytes)
     s->piece_at += n_bytes;
     for (int64_t i = 0; i < n_bytes && s->m->compact; i++)
         s->piece_at += text[i] == SPACE_BYTE ? 2 : 0;
+    /* Three cases: an unknown character as byte pieces, an unknown character beside another one,
+     * whose span grows, and everything else. */
     int is_unknown = id == TOKEN_UNKNOWN, was_unknown = s->last_unknown;
     s->last_unknown = is_unknown;
     if (is_unknown && s->m->flags & UNITOK_BYTE_FALLBACK) return put_bytes(s, text, n_bytes, begin);

@@ -41,10 +41,14 @@ static int64_t split_normalized(const unitok_model *m, const uint8_t *text, int6
 {
     const unitok_normalizer *n = m->normalizer;
     if (n->max_step_bytes > BUFFER_BYTES / 4) return 0;
+    /* Looking at the last SPLIT_BYTES is enough, because text without a cut for so long is rare,
+     * and the caller then tries again with more text. */
     int64_t start = n_bytes > SPLIT_BYTES ? unitok_normalize_split(n, text, n_bytes - SPLIT_BYTES)
                                           : 0;
     text += start;
     int64_t end = unitok_normalize_split(n, text, n_bytes - start), at = end;
+    /* Candidates are tried from the end, so that as much text as possible is encoded now. Each is
+     * judged by CONTEXT_BYTES on either side, or by less at the ends. */
     for (int tries = 0; tries < SPLIT_TRIES && at > 0; tries++) {
         int64_t begin = at > CONTEXT_BYTES ? unitok_normalize_split(n, text, at - CONTEXT_BYTES)
                                            : 0;

@@ -116,9 +116,13 @@ void unitok_search_contexts(const uint16_t *ids, const uint8_t *data, const int6
     for (int64_t k = 0; k < n_hits; k++) {
         const unitok_search_hit *hit = hits + k;
         decoded_text t = {ids, data, offsets, hit->begin, hit->end, hit->dropped};
+        /* A hit from damaged files may begin past its token or its document; it is moved to where
+         * there is text. */
         int64_t skip = hit->token < hit->end ? hit->skip : 0,
                 dropped = hit->token == hit->begin ? hit->dropped : 0;
         skip = skip > dropped ? skip - dropped : 0;
+        /* Four bytes for each character are decoded, then cut to the characters that are wanted and
+         * moved to their place. */
         int64_t n = copy_before(&t, hit->token, skip, p, 4 * before);
         int64_t cut = last_characters(p + 4 * before - n, n, before);
         memmove(p, p + 4 * before - n + cut, (size_t)(n - cut));

@@ -63,6 +63,7 @@ void text_emit(text_search *t, interval in, int32_t back, int32_t skip, int32_t 
         return;
     }
     t->work_left -= (in.hi - in.lo) * 5 * WORK_NO_LEFT;
+    /* `good` is the run of suffixes that have passed and are not added yet. */
     interval good = {in.lo, in.lo};
     for (int64_t r = in.lo; r < in.hi && !text_is_over(t); r++) {
         uint64_t position = t->s->sa[r];

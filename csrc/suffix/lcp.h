@@ -5,6 +5,14 @@
  *
  *     phi[i]     before plcp: the suffix that precedes suffix i in the suffix array; n for the first
  *                after plcp:  how many symbols these two have in common
+ *
+ * For "banana", in which 6 stands for "no neighbour":
+ *
+ *     i        0  1  2  3  4  5
+ *     text     b  a  n  a  n  a
+ *     sa       5  3  1  0  4  2
+ *     phi      1  3  4  5  0  6        suffix 1, "anana", follows suffix 3, "ana"
+ *     plcp     0  3  2  1  0  0        they share 3 symbols; suffixes 2 and 4, one symbol further on, share at least 2
  */
 
 /* Kasai, Lee, Arimura, Arikawa, Park (2001). Suffixes are visited in text order: if suffix i shares

@@ -125,6 +125,8 @@ static int64_t count_windows(const unitok_repeats *f, int32_t k, int64_t lo, int
  * suffix. */
 static int32_t next_group(unitok_repeats *f)
 {
+    /* The smallest suffix of all shards leads the group, and everything that equals it follows
+     * directly, shard by shard, because the heap orders equal suffixes by shard. */
     int32_t leader = f->heap[0], n_records = 0;
     uint64_t position = position_at(f, leader);
     do {

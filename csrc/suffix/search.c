@@ -282,6 +282,8 @@ int64_t unitok_search_next(const shard *s, int64_t lo, int64_t hi, int64_t depth
 {
     int64_t n = 0;
     while (lo < hi) {
+        /* The first suffix of the interval gives the next token; all that continue with it are a
+         * run from here. */
         uint64_t position = (uint64_t)s->sa[lo] + (uint64_t)depth;
         int32_t rank = rank_at(s, position);
         int64_t end = depth == 0 ? bucket(s, rank).hi : gallop_lower(s, lo, hi, depth, rank + 1);

@@ -41,7 +41,20 @@
  * C. From the sorted LMS suffixes induce all L suffixes, and from these all S suffixes. An entry's
  * flag says that RIGHT continues from it; LEFT continues from those that have none and are not
  * position 0.
- */
+ *
+ * C for "mississippi", whose LMS suffixes 1, 4 and 7 have been sorted as 7 4 1:
+ *
+ *     position    0 1 2 3 4 5 6 7 8 9 10
+ *     text        m i s s i s s i p p i
+ *     type        L S L L S L L S L L L
+ *
+ *     bucket      i              m      p        s
+ *     spread      .  7  4  1     .      .  .     .  .  .  .
+ *     LEFT        10 7  4  1     0      9  8     6  3  5  2        10 comes first: the end is smaller than all symbols
+ *     RIGHT       10 7  4  1     0      9  8     6  3  5  2        2, 5 and 8 induce 1, 4 and 7, at the places of the LMS suffixes
+ *
+ * LEFT reads 10 and writes 9, reads 7, 4, 1 and writes 6, 3, 0, reads 9 and writes 8, and so on:
+ * each entry is written before it is read. */
 
 /* Where the next entry goes, and the group of the last one. */
 typedef struct SUFFIX(bucket) {

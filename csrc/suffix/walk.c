@@ -1,5 +1,14 @@
 /* walk.c - the paths of tokens that spell a byte string, as intervals of the suffix array: see
- * text.h */
+ * text.h
+ *
+ * For example, Q is "he ca", and some of the pieces are "he", "the", " cat" and " car":
+ *
+ *     i = 0     "he" begins Q, and " cat" and " car" begin with the rest:      | he | cat        | he | car
+ *     i = 2     "the" ends with Q[0..2), and the rest follows as above:        | the | cat       | the | car
+ *
+ * If no piece has an "e" followed by a space, 2 is a sure border. Then one walk finds the suffixes
+ * that begin with " cat" or " car", and the tokens before each must end with "he". That covers both
+ * rows, and every other way to spell what is before the border. */
 
 #include "suffix/text.h"
 
@@ -168,10 +177,13 @@ void text_walk(text_search *t, interval in, int64_t pos, int32_t depth)
     t->n_stack = 0;
     if (in.lo < in.hi && !push(t, in, pos, depth, 0)) return;
     while (t->n_stack > 0 && !text_is_over(t)) {
+        /* With so many hits, checking the left side of each costs more than the walks from every i,
+         * so the caller gives this way up. */
         if (t->is_anchored && t->n_anchored_suffixes > enough) return;
         text_frame f = t->stack[--t->n_stack];
         if (!text_grow(t, &t->path, f.depth, &t->path_capacity, sizeof *t->path)) return;
         if (f.depth > 0) t->path[f.depth - 1] = f.id;
+        /* Few suffixes are left: compare them with the rest of Q one by one. */
         if (f.depth > 0 && f.in.hi - f.in.lo <= FOLLOW_MAX) {
             follow_each(t, &f);
             continue;

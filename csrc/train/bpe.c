@@ -20,7 +20,15 @@
  * as if the floor had just been lowered.
  *
  * The text takes 4 bytes a character, and a kept pair 4 bytes for each of its positions: at most 16
- * bytes a character in all. */
+ * bytes a character in all.
+ *
+ * An example with four units and their counts:
+ *
+ *     units      low 5, lower 2, newest 6, widest 3
+ *     merge 0    (e, s) 9         (s, t) occurs 9 times as well, but "es" has smaller bytes
+ *     merge 1    (es, t) 9        born in merge 0, in which (s, t) fell to 0
+ *     merge 2    (l, o) 7         before (o, w), which also occurs 7 times
+ *     merge 3    (lo, w) 7        now the units are low, low e r, n e w est, w i d est */
 
 #include "ground/error.h"
 #include "ground/packed.h"
@@ -389,6 +397,8 @@ int64_t unitok_bpe_trainer_step(unitok_bpe_trainer *t, int64_t n_pieces, uint64_
     while (t->n_merged < n_pieces && max_work > 0) {
         uint32_t best = pair_heap_take(&t->heap, &t->state,
                                        t->state.floor > min_count ? t->state.floor : min_count);
+        /* The pairs that were kept are used up, but rarer ones may be wanted: lower the floor and
+         * count them. */
         if (best == NO_PAIR && t->state.floor > min_count)
             return lower_floor(t, min_count) ? t->n_merged : -1;
         if (best == NO_PAIR) {

@@ -103,6 +103,8 @@ INLINE int walk(pair_counter *counter, const bpe_state *state, int64_t work,
         next = slot_after(text, &state->symbols, slot);
         if (!left || !(right = text->slots[next])) continue;
         while (slot >= levels->end[counter->level]) counter->level++;
+        /* Prefetch the slot of this pair, and hand over the pair that was met AHEAD pairs ago,
+         * whose slot has arrived. */
         uint32_t hash = pair_hash(left, right);
         PREFETCH(&counter->slots[hash >> (32 - counter->bits)]);
         met_pair due = waiting[n % AHEAD];
@@ -134,6 +136,7 @@ static int keep_pair(pair_counter *counters, int first, int n, const counted_pai
 {
     uint32_t hash = pair_hash(p->left, p->right), *positions;
     uint64_t count = 0, n_positions = 0;
+    /* A pair is added up by the first worker that has it. */
     for (int k = 0; k < first; k++)
         if (place_of(counters[k].slots, counters[k].bits, p->left, p->right, hash)->left) return 1;
     for (int k = first; k < n; k++) {

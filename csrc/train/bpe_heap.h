@@ -3,7 +3,14 @@
  *
  * The count of a pair only falls. So a pair has one entry, whose count may be too high; it is
  * corrected when the entry comes to the top, and sinks to its place. Updating entries where they
- * are would need a table of their positions, and most pairs never come near the top. */
+ * are would need a table of their positions, and most pairs never come near the top.
+ *
+ * In the example of bpe.c:
+ *
+ *     heap              (e, s) 9    (s, t) 9    (w, e) 8    (l, o) 7 ...
+ *     take              (e, s) is right, and is merged; (es, t) 9 is pushed
+ *     take              the entry of (s, t) says 9, the pair 0: it is corrected and sinks
+ *                       (es, t) is right, and is merged */
 #pragma once
 
 #include "train/bpe_pairs.h"

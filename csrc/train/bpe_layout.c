@@ -77,10 +77,13 @@ int layout_measure(bpe_layout *layout, int k, int64_t work, int64_t *ret_unit)
             *ret_unit = unit;
             return -2;
         }
+        /* A slot for each character, and one for the 0 that ends the unit. */
         int64_t n_slots = 1;
         int n_char;
         for (int64_t at = 0; at < n_bytes; at += n_char, n_slots++)
             share->seen[char_at(bytes + at, &n_char)] = 1;
+        /* A new level begins when the count falls; its end starts where the level before ends, and
+         * grows with each unit. */
         levels *own = &share->levels;
         if (!own->n || own->count[own->n - 1] != count) {
             int64_t before = own->n ? own->end[own->n - 1] : 0;

@@ -3,7 +3,10 @@
  * In a unit, the earliest merge that its neighbouring symbols allow is made first, and of several
  * positions the leftmost. A merge makes only later merges possible, because one of the two symbols
  * of each is new. So this has the result of making one merge after another in all units, and needs
- * neither counts nor positions of pairs. */
+ * neither counts nor positions of pairs.
+ *
+ * A checkpoint therefore needs only the list of merges: two numbers and a count for each. The
+ * replay touches each unit once, instead of each position of each pair. */
 #pragma once
 
 #include "train/bpe_pairs.h"

@@ -13,6 +13,7 @@ static int64_t plain_bytes(const uint8_t *text, int64_t n_bytes)
 {
     int64_t most = n_bytes < 4 * CHUNK_MAX_CHARS ? n_bytes : 4 * CHUNK_MAX_CHARS;
     const uint8_t *newline = memchr(text, '\n', (size_t)most);
+    /* Only a line of more bytes than the limit has characters may have too many characters. */
     int64_t n = newline ? newline - text : most;
     if (n <= CHUNK_MAX_CHARS) return n;
     int64_t at = 0;

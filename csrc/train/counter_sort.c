@@ -116,6 +116,8 @@ static void sort_items(const struct counter_entry *entries, struct item *items, 
             }
             uint64_t pivot = median(items[r.begin].head, items[(r.begin + r.end) / 2].head,
                                     items[r.end - 1].head);
+            /* Everything before `low` is smaller than the pivot, from `low` to `at` equal to it,
+             * and from `high` on larger. */
             int64_t low = r.begin, at = r.begin, high = r.end;
             while (at < high) {
                 if (items[at].head < pivot) swap_items(&items[low++], &items[at++]);

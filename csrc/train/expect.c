@@ -17,7 +17,18 @@
  *
  * alpha is kept for the bytes that a unit shares with the unit before. The backward pass links the
  * edges that start at each position, nearest end first; only unknown edges come last, as in
- * sentencepiece. */
+ * sentencepiece.
+ *
+ * The unit "aba" with p(a) = 0.4, p(b) = 0.2, p(ab) = 0.3 and p(ba) = 0.1:
+ *
+ *     position    0         1         2         3
+ *     alpha       1         0.4       0.38      0.192        0.38 = 1 * p(ab) + 0.4 * p(b)
+ *     beta        0.192     0.18      0.4       1            0.18 = p(b) * 0.4 + p(ba) * 1
+ *
+ *     expected    a 0.375 + 0.792, b 0.167, ab 0.625, ba 0.208
+ *
+ * At each position exactly one piece covers the next byte, so the expected counts of the edges that
+ * cross it add up to 1: 0.375 + 0.625 for the first byte. */
 
 #include <math.h>
 
@@ -96,6 +107,7 @@ static void backward(unitok_lattice *lattice, int64_t window, double weight, uin
     const double *p = lattice->scores;
     int64_t n_bytes = lattice->n_bytes;
     int32_t exponent = 0, total = cells[n_bytes].exponent;
+    /* Dividing by alpha(end) makes the sum over all paths the weight of the unit. */
     double share = weight / cells[n_bytes].alpha;
     lattice_unlink(lattice);
     cells[n_bytes].beta = 1;

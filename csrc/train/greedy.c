@@ -289,6 +289,7 @@ static int64_t value_of(const unitok_greedy_counts *c, const uint8_t *text, int6
     uint32_t forbidden = c->tokens[k];
     int64_t at = k ? c->ends[k - 1] : 0, first = k, n_other = 0, length;
     if (c->ends[k] - at == 1) return 0; /* single bytes are never removed */
+    /* The encoding that is behind takes the next token, until both end at the same place. */
     do {
         if (at < c->ends[k]) {
             uint32_t token = trie_longest(t, text + at, n_bytes - at, &length) - 1;

@@ -17,7 +17,11 @@
  * and share half of their bytes.
  *
  * The trie is larger than the caches, and walks mostly wait for memory. So the edges of all units
- * can be recorded in the second pass over the units, and read in later ones: see unitok_edges. */
+ * can be recorded in the second pass over the units, and read in later ones: see unitok_edges.
+ *
+ * Three algorithms read the lattice: sums over all paths (expect.c), best paths, and losses (both
+ * in unigram_template.h). Each keeps its numbers for the positions in `cells`, so that they are
+ * reused together with the edges. */
 #pragma once
 
 #include "train/lexicon.h"

@@ -83,6 +83,8 @@ int64_t NAME(lattice_fill)(unitok_lattice *lattice, const unitok_lexicon *lexico
         walk_begin[shared + 1],
         edge_begin[shared + 1],
     };
+    /* The shared bytes may end inside a character, of which this unit has another ending: find
+     * where it begins. */
     while (begin > 0 && begin < n_bytes && is_continuation(unit[begin])) begin--;
     if (begin < shared) end = begin + char_bytes(unit[begin]);
     for (int64_t i = shared; i < n_bytes; i++) {

@@ -21,6 +21,7 @@ int64_t *levels_order(const uint64_t *counts, int64_t n)
     }
     /* A radix sort from the lowest byte, which is stable; it ends at the highest byte in use. */
     for (int shift = 0; shift < 64 && all >> shift; shift += 8) {
+        /* Where each value of the byte begins in the result, the largest first. */
         int64_t begins[257] = {0};
         for (int64_t i = 0; i < n; i++) begins[256 - (counts[i] >> shift & 0xFF)]++;
         for (int k = 0; k < 256; k++) begins[k + 1] += begins[k];

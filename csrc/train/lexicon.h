@@ -2,7 +2,10 @@
  *
  * A piece keeps its number in the trie while the model shrinks: a dropped piece has the score
  * -INFINITY, or is not alive, and stays in the trie. So dropping pieces changes neither the trie
- * nor any number. All arrays of scores and counts are indexed by these numbers. */
+ * nor any number. All arrays of scores and counts are indexed by these numbers.
+ *
+ * The lexicon and the lattice (lattice.h) are used together: the lexicon knows the pieces, and
+ * arrays of scores beside it say how good they are at present. */
 #pragma once
 
 #include "structures/trie.h"

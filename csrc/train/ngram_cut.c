@@ -210,6 +210,7 @@ INLINE int cut_chunk(unitok_ngram_cutter *cutter, int order, const uint8_t *text
         find_counts(model, order, text + begin, bytes, &s);
         find_values(model, order, text + begin, begin, bytes, &s);
         for (int64_t i = 0; i < s.n_bytes; i++) {
+            /* With ENSURE_UNICODE no piece begins inside a character. */
             int may_begin = !keeps_characters || !is_continuation(text[begin + i]);
             cutter->routes[begin + i] = step(scores, order, s.values[i], may_begin, is_lenient);
             bytes = bytes << 8 | text[begin + i];

@@ -157,6 +157,7 @@ static int grow_others(unitok_ngrams *ngrams)
  * memory is short. */
 static int grow(unitok_ngrams *ngrams)
 {
+    /* The number of slots is step << bits: 2 << b, 3 << b, 2 << (b + 1), and so on. */
     int step = 5 - ngrams->step, bits = ngrams->bits + (step == 2);
     int64_t n_slots = (int64_t)step << bits;
     uint64_t most = most_of(ngrams->order), *slots = mem_zalloc((size_t)n_slots, sizeof *slots);

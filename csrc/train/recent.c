@@ -77,6 +77,7 @@ static int count_waiting(recent *r)
         unit->hash = counter_hash(r->bytes + unit->begin, unit->n_bytes);
         counter_fetch_slot(counter, unit->hash);
     }
+    /* The second round can read the slots, which have arrived. */
     for (int i = 0; i < n; i++) counter_fetch_entry(counter, r->waiting[i].hash);
     r->n_waiting = 0;
     r->n_waiting_bytes = 0;

@@ -13,7 +13,16 @@
  *
  * With BYTE_LEVEL, which sentencepiece does not have, a text consists of characters that stand for
  * bytes. A piece is then a part of one character, or complete characters to which all of these
- * rules apply. */
+ * rules apply.
+ *
+ * With SPLIT_BY_WHITESPACE, SPLIT_BY_SCRIPT and SPLIT_BY_NUMBER, for example:
+ *
+ *     ▁the         allowed
+ *     the▁         no: U+2581 is not first
+ *     ▁the▁cat     no: the second U+2581 is inside
+ *     v2           no: digits are of another script than letters; allowed without SPLIT_BY_NUMBER
+ *     10           allowed; not with SPLIT_DIGITS
+ *     漢字かな      allowed: Han and kana are one script here */
 #pragma once
 
 #include "ground/common.h"

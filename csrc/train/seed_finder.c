@@ -173,6 +173,7 @@ static void sort_suffixes(const unitok_seed_finder *f, struct suffix *suffixes, 
         head = suffixes[begin].head;
         for (end = begin + 1; end < n && suffixes[end].head == head; end++) {
         }
+        /* Suffixes that end within these eight bytes are equal, as far as they go. */
         int at_end = end_in(head);
         if (end - begin > 1 && at_end < 0 && depth + 8 < f->max_depth) {
             sort_suffixes(f, suffixes + begin, end - begin, depth + 8);
@@ -288,6 +289,8 @@ static int walk(unitok_seed_finder *f, const struct suffix *suffixes, int64_t n)
     f->n_stack = 0;
     if (!push(f, 0, 0)) return 0;
     for (int64_t i = 0; i < n; i++) {
+        /* How many bytes the suffix shares with its two neighbours. It belongs to the interval of
+         * the larger number. */
         int64_t before = i ? suffixes[i].common : 0, after = i + 1 < n ? suffixes[i + 1].common : 0;
         if (i && !close_to(f, before, suffixes[i - 1].at)) return 0;
         if (after > before && !push(f, after, 0)) return 0;

@@ -213,6 +213,7 @@ static int add_leaf(const unitok_seeds *s, int64_t begin, int64_t end, uint64_t 
     uint64_t weight = levels_count(&s->levels, begin);
     int64_t n_chars = 0, n_bytes = 0, at = begin;
     if (weight < 2) return 1;
+    /* A rarer unit is a leaf only if it is short. */
     if (weight < min_leaf) {
         while (at < end && n_chars <= SHORT_CHARS) at += char_bytes(s->text[at]), n_chars++;
         if (n_chars > SHORT_CHARS) return 1;

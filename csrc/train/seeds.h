@@ -16,7 +16,14 @@
  *
  *     places    | of bucket 0 | of bucket 1 | ...    positions in the text, ascending in each bucket
  *     begins[]  ^             ^
- */
+ *
+ * The units "the", seen 5 times, and "there", seen twice:
+ *
+ *     position    0 1 2 3  4 5 6 7 8 9
+ *     text        t h e FF t h e r e FF        suffixes 2 and 8 have no second character
+ *     buckets     t h: 0 4     h e: 1 5     e r: 6     r e: 7
+ *
+ * The first bucket gives the seed "the" with a weight of 7, and the second "he". */
 #pragma once
 
 #include "train/counter.h"

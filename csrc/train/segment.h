@@ -17,7 +17,13 @@
  * in `ends`.
  *
  * If the normalizer can give compact text (ground/space.h), which is much faster, text is cut in
- * that form, and a space becomes U+2581 on the way to the counter. */
+ * that form, and a space becomes U+2581 on the way to the counter.
+ *
+ * Two lines, "the cat" and "a", give these units with followers:
+ *
+ *     ▁the 0xFF ▁             followed by the first character of ▁cat
+ *     ▁cat 0xFF NUL ▁         at the end of its line; the next one begins with ▁
+ *     ▁a 0xFF NUL             the last line */
 #pragma once
 
 #include "structures/trie.h"

@@ -5,7 +5,15 @@
  *     NAME(x)  x with a suffix for the type
  *
  * With float everything is computed in the order of sentencepiece, so that ties and rounding come
- * out equal. */
+ * out equal.
+ *
+ * Best paths are found by Viterbi over the lattice, from left to right. The cell of a position
+ * stores the best score of a path that ends there, and its last piece. So a path is read from the
+ * end to the start:
+ *
+ *     position    0     1     2     3        unit "the"
+ *     cell        0     t     th    the      the last piece of the best path to here
+ *     from        -     0     0     0 */
 
 /* The best path to a position of the unit. */
 typedef struct NAME(cell) {
@@ -106,7 +114,14 @@ static int64_t NAME(alternative)(const unitok_lexicon *lexicon, unitok_lattice *
 
 /* The loss of a piece is how much the likelihood of the text falls if each use of the piece is
  * replaced by its best alternative: its share of all uses, times the difference of the logarithms
- * of both, where the alternative's pieces take over the count of the piece. */
+ * of both, where the alternative's pieces take over the count of the piece. With u the uses of the
+ * piece, u_k those of the n pieces of its alternative, and U the sum of all:
+ *
+ *     loss = u / U * (log(u / U) - sum over k of log((u_k + u) / (U + u * (n - 1))))
+ *
+ * Three cases have no such number. A piece that is never used, or whose alternative is better than
+ * the piece itself, has the loss -INFINITY and goes first. One without an alternative has INFINITY
+ * and always stays. */
 int32_t NAME(unitok_unigram_losses)(const unitok_lexicon *lexicon, unitok_lattice *lattice,
                                     const REAL *scores, REAL unknown_score, int64_t unknown_piece,
                                     const uint8_t *data, const int64_t *offsets, int64_t begin,
@@ -130,6 +145,8 @@ int32_t NAME(unitok_unigram_losses)(const unitok_lexicon *lexicon, unitok_lattic
         if (n == -1) continue;
         losses[i] = INFINITY;
         if (n == 0) continue;
+        /* Steps and precision are those of sentencepiece: logarithms in float64, and each result
+         * rounded to the type of the scores. */
         REAL log_piece = (REAL)(log((double)used[i]) - (double)log_sum);
         REAL log_sum_after = (REAL)log((double)(REAL)(sum + used[i] * (REAL)(n - 1)));
         REAL log_path = 0;

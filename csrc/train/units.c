@@ -1,7 +1,10 @@
 /* units.c - the characters of counted units, replacing rare ones, and merging sorted units
  *
  * A unit here may carry marks and what follows it, after the bytes of the unit itself: segment.h
- * draws the forms. unit_bytes finds where the unit ends. */
+ * draws the forms. unit_bytes finds where the unit ends.
+ *
+ * If "ï" is rare, folding the unit "naïve" gives "na▅ve", or with UNITOK_FOLD_CUT the two units
+ * "na" and "ve". */
 
 #include <math.h>
 
@@ -109,6 +112,7 @@ int32_t unitok_units_fold(const unitok_units *units, const uint8_t *keep, int32_
         const uint8_t *unit = units->data + units->offsets[i];
         int64_t n_all = units->offsets[i + 1] - units->offsets[i], n_unit = unit_bytes(unit, n_all);
         int64_t n_marks = mark_bytes(unit + n_unit, n_all - n_unit);
+        /* The copies of a line come before the line itself, and belong to it. */
         if (fold == UNITOK_FOLD_STRIP && n_marks == 2) {
             copies += units->counts[i];
             continue;
