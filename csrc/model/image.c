@@ -313,6 +313,7 @@ int32_t image_build(const unitok_spec *spec, uint8_t **ret, int64_t *ret_n_bytes
         status = fail_memory(error);
         goto done;
     }
+    /* The image was allocated zeroed, so padding and the checksum are 0. */
     memcpy(image, &h, sizeof h);
     memcpy(image + at.units, parts.units, (size_t)parts.n_units * 8);
     for (uint32_t byte = 0; byte < 256 && !status && spec->fallback_id < 0; byte++) {

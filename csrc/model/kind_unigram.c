@@ -154,6 +154,8 @@ static int64_t encode_by_automaton(run *r, chunk *c, void *ids, int64_t *ret_n_i
     const unitok_model *m = r->m;
     const automaton *a = unigram_of(m)->automaton;
     automaton_work *work = &((unigram_scratch *)r->s->state)->automaton;
+    /* All of the chunk up to its last cut, line by line. The ids of a line stand at the end of
+     * work->ids, where tracing back has left them. */
     int64_t n_done = r->s->cuts[c->n_cuts - 1], n_ids = 0;
     m->width->catch_up(r, ids);
     automaton_find(a, c->padded, n_done, work);

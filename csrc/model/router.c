@@ -156,6 +156,7 @@ static int64_t encode_run(run *r, const uint8_t *text, int64_t n_bytes, int64_t 
 {
     int64_t done = 0, n_ids = 0, n_seen = is_closed ? n_bytes : n_bytes - CUT_WINDOW_BYTES;
     while (done < n_seen && !r->failed) {
+        /* The first chunk begins where the text does, every later one where a path has stopped. */
         chunk c = next_chunk(r->s, text + done, n_bytes - done, n_seen - done, n_readable - done,
                              is_closed);
         int64_t n_done = 0, n = 0;
@@ -193,6 +194,8 @@ static int64_t sample_run(run *r, const uint8_t *text, int64_t n_bytes, int is_c
     const cutter *cutter = m->kind->cutter;
     int64_t done = 0, n_ids = 0, n_seen = is_closed ? n_bytes : n_bytes - CUT_WINDOW_BYTES;
     while (done < n_seen && !r->failed) {
+        /* A short rest of a closed text is one part. Otherwise the part ends at the last cut within
+         * reach, or, if there is none, at the first one after it. */
         int64_t end = n_seen, n_near = 2 * CUT_CHUNK_BYTES;
         if (n_seen - done > n_near || !is_closed) {
             if (n_near > n_seen - done) n_near = n_seen - done;
@@ -255,6 +258,8 @@ static int64_t encode_normalized(run *r, unitok_normalize_state *state, const en
         is_closed = job->last ? state->is_ended : consumed == job->n_bytes;
         if (job->capacity - n_ids < 3 * held + UNITOK_ENCODE_SLACK) return ENCODE_CAPACITY;
         void *ids = id_at(m, job->ids, n_ids);
+        /* What is encoded leaves the buffer. Its ids are merged at once, because the sum must be
+         * taken before ids disappear. */
         int64_t used = encode_text(r, s->buffer, held, held + CUT_READ_BEYOND, is_closed, plain,
                                    ids, &n);
         if (m->flags & UNITOK_MERGE_UNKNOWN) n = m->width->merge_unknown(r, ids, n);

@@ -200,6 +200,8 @@ int32_t unitok_sample_paths(const unitok_model *m, unitok_scratch *s,
                     "the number of samples, alpha or the flags are out of range");
     int32_t status = open_lattice(m, s, text, n_bytes, &d, &work, error);
     if (status) return status;
+    /* The key depends on the seed and the document, so a call can be repeated, and gives the same
+     * paths. */
     uint64_t key = rng_document_key(sampling->seed, sampling->input, sampling->document);
     if (!distinct) status = sampler_prepare(&work->sampler, work->model, sampling->alpha, error);
     if (status) {

@@ -183,6 +183,7 @@ static NOINLINE int64_t NAME(encode_long)(run *r, NAME(long_entry) *longs, int b
         memcpy(ids, slot->ids, sizeof slot->ids);
         return word & 15;
     }
+    /* Ids that do not fit leave the entry as it was, so its old key stays. */
     int holds;
     int64_t n = NAME(miss)(r, segment, n_bytes, slot->ids, MEMO_LONG_IDS, &holds, ids);
     if (holds) memcpy(slot->key, key, sizeof key);
@@ -223,8 +224,10 @@ INLINE int64_t NAME(encode_between)(run *r, const uint8_t *text, const uint16_t 
     for (int64_t k = 0; k < n_cuts; k++) {
         const uint8_t *segment = text + begin;
         int64_t n_bytes = cuts[k] - begin, n;
+        /* The sum starts again where a new text begins, before the entry is looked up. */
         if (can_restart && restarts(r->m, begin ? segment[-1] : r->last_byte, segment[0]))
             run_set_sum(r, 0, out);
+        /* More ids have been written than `least` was computed for. */
         if (sums && UNLIKELY(out - looked > AHEAD_IDS)) {
             looked = out;
             least = NAME(look_ahead)(r, out);

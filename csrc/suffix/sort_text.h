@@ -171,6 +171,7 @@ static void SUFFIX(start_left)(struct unitok_suffix *s)
         turned += counts[c][L_THEN_S] + counts[c][S_THEN_S];
     }
     s->group = 1; /* the last suffix is induced from an end that is smaller than all symbols */
+    /* The last suffix is L, and is induced by the end of the text, which no entry stands for. */
     SUFFIX(bucket) *bucket = &buckets[text[s->n - 1]][text[s->n - 2] < text[s->n - 1]];
     sa[bucket->next++] = (POSITION)(s->n - 1) | FLAG;
     bucket->group = 1;

@@ -268,6 +268,8 @@ static uint64_t guess_floor(const unitok_bpe_trainer *t, int64_t n_pieces, uint6
         weight += (double)levels->count[k] * (double)(levels->end[k] - begin);
         begin = levels->end[k];
     }
+    /* The share as an integer, at least min_count, and at least LEAST_FLOOR unless min_count is
+     * larger. */
     double share = weight / ((double)n_pieces * FLOOR_SHARE);
     uint64_t guess = share < 0x1p62 ? (uint64_t)share : UINT64_C(1) << 62;
     if (guess < min_count) return min_count;
@@ -291,6 +293,7 @@ static int undo_merges(unitok_bpe_trainer *t)
         uint32_t value = t->state.text.slots[slot];
         next = slot_after(&t->state.text, &t->state.symbols, slot);
         if (next == slot + 1) continue;
+        /* A merged symbol: its characters go back to its slots, one each. */
         const uint8_t *bytes = t->state.symbols.bytes + symbols[value - 1].begin;
         for (int64_t at = slot; at < next; at++, bytes += n)
             t->state.text.slots[at] = ids[char_at(bytes, &n)];
@@ -355,6 +358,7 @@ int32_t unitok_bpe_trainer_resume(unitok_bpe_trainer *t, const uint32_t *symbols
                 rules_max_symbols(t->state.rules))
             return fail(error, UNITOK_ERROR_ARGUMENT, i, -1,
                         "a merge of symbols that the units do not have");
+        /* The symbols are made again in the same order, so they get the same numbers. */
         int64_t made = make(t, left, right, counts[i]);
         if (made == MADE_BEFORE)
             return fail(error, UNITOK_ERROR_ARGUMENT, i, -1, "a merge that was made before");

@@ -165,6 +165,7 @@ int layout_join(bpe_layout *layout, symbol_list *symbols, bpe_text *text)
     text->n_characters = symbols->n;
     text->slots = mem_alloc((size_t)(text->n + 1) * sizeof *text->slots);
     if (!text->slots) return -1;
+    /* With a 0 before the first unit, every symbol has a slot before it. */
     text->slots[0] = 0;
     text->slots[text->n++] = 0; /* the end, which exists even if there are no units */
     return 1;

@@ -67,10 +67,12 @@ static int rewrite(births *b, bpe_state *s, const pair *best, uint32_t made)
     for (int64_t i = 0; i < n; i++) {
         uint32_t slot = best->positions[i], before_slot;
         if (i + AHEAD < n) PREFETCH(&slots[best->positions[i + AHEAD]]);
+        /* Step 1: the position may be stale. */
         if (slots[slot] != left + 1 || slots[slot + n_left] != right + 1) continue;
         level = levels_from(&text->levels, level, slot);
         uint64_t count = text->levels.count[level];
         uint32_t before = symbol_before(slots, slot, &before_slot), after = slots[slot + n_all];
+        /* Step 2, and then step 3 for both sides. */
         slots_join(slots, slot, n_left, n_all, made);
         if (before && !note(b, 0, before - 1, before_slot, count)) return 0;
         if (after && !note(b, 1, after - 1, slot, count)) return 0;
@@ -90,6 +92,7 @@ static void lower_counts(births *b, pair_table *pairs, const pair *best, uint32_
             pair_table_fetch(pairs, hash);
         }
         const born_pair *born = &b->items[i];
+        /* The new symbol stands beside itself: what was lost is a pair that this merge has made. */
         if (born->other == made) {
             b->items[b->numbers[1][best->left] - 1].count -= born->count;
             continue;

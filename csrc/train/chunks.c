@@ -55,6 +55,7 @@ int64_t next_chunk(const uint8_t *data, const int64_t *offsets, int64_t n_docs,
                    const uint8_t *is_digit, unitok_cursor *cursor, const uint8_t **ret_text)
 {
     for (; cursor->document < n_docs; cursor->document++) {
+        /* A cursor that has just come to a document may still point before it. */
         int64_t begin = offsets[cursor->document], end = offsets[cursor->document + 1];
         if (cursor->position < begin) cursor->position = begin;
         if (cursor->position >= end) continue;

@@ -116,6 +116,8 @@ static void backward(unitok_lattice *lattice, int64_t window, double weight, uin
         double alpha = cells[at].alpha * share, beta = 0;
         cells[at].beta = 0; /* scale_beta reads it, inside characters too */
         if (alpha == 0) continue;
+        /* The scales of alpha, beta and alpha(end) differ where one of them was scaled in between.
+         */
         int32_t off = total - cells[at].exponent - exponent;
         if (UNLIKELY(off != 0)) alpha = ldexp(alpha, 256 * off);
         for (uint32_t k = lattice->out[at]; k != EDGE_NONE; k = edges[k].next) {
@@ -189,6 +191,7 @@ INLINE float log_sum(const struct log_terms *logs, float a, float b)
     const float round = 0x1.8p23f;
     float high = a < b ? b : a, d = fabsf(a - b);
     if (UNLIKELY(d >= LOG_SPAN)) return log_sum_by_libm(a, b);
+    /* d is between 0 and LOG_SPAN, so the index is within the table. */
     float step = d * LOG_STEPS + round;
     double t = d - (step - round) * (1.0f / LOG_STEPS), square = t * t;
     const double *c = logs[float_bits(step) - float_bits(round)].of;

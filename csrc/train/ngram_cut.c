@@ -143,6 +143,7 @@ INLINE void find_values(const unitok_ngram_model *model, int order, const uint8_
  * compared last, because it is known last. */
 INLINE uint8_t step(double *scores, int order, const double *value, int may_begin, int is_lenient)
 {
+    /* From state k - 1 to k the piece grows by a byte. The last state also follows itself. */
     double before[STATES_MAX] = {0}, sums[STATES_MAX] = {0};
     uint8_t route = 0;
     for (int k = 0; k < order; k++) before[k] = scores[k];
@@ -161,6 +162,8 @@ INLINE uint8_t step(double *scores, int order, const double *value, int may_begi
         return route;
     }
     for (int k = 0; k < order; k++) sums[k] = before[k] + value[0];
+    /* A new piece begins after any state; of equal sums the lowest state is taken, which the bits
+     * find without a branch. */
     double best = sums[order - 1];
     for (int k = order - 2; k >= 0; k--) best = sums[k] > best ? sums[k] : best;
     uint64_t is_best = UINT64_C(1) << (order - 1);
@@ -205,6 +208,7 @@ INLINE int cut_chunk(unitok_ngram_cutter *cutter, int order, const uint8_t *text
     scores[0] = s.logs[0][0] = 0;
     for (int k = 1; k < order; k++) scores[k] = s.logs[0][k] = -INFINITY;
     for (int64_t begin = 0; begin < n_bytes; begin += AT_ONCE) {
+        /* One stretch: three rounds of lookups, then the states byte by byte. */
         s.n_bytes = begin + AT_ONCE < n_bytes ? AT_ONCE : n_bytes - begin;
         find_slots(model, order, text + begin, bytes, &s);
         find_counts(model, order, text + begin, bytes, &s);

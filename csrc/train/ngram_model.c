@@ -266,6 +266,7 @@ int32_t unitok_ngram_model_scan_tables(unitok_ngram_model *model,
             return fail(error, UNITOK_ERROR_ARGUMENT, t, -1, "the n-grams are not sorted");
     int32_t status = begin_scan(model, error);
     if (status) return status;
+    /* One head for each table: its next n-gram. */
     struct table_head *heads = mem_alloc((size_t)(n_tables + 1) * sizeof *heads);
     if (!heads) return fail_memory(error);
     for (int64_t t = 0; t < n_tables; t++) read_head(&heads[t], tables[t], &places[t]);

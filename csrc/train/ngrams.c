@@ -217,6 +217,7 @@ static int count_chunk(unitok_ngrams *ngrams, const uint8_t *text, int64_t n_byt
     int order = ngrams->order;
     uint64_t bytes = 0;
     for (int64_t i = 0; i < n_bytes; i++) {
+        /* A register of the last eight bytes, from which every n-gram is a shift. */
         bytes = bytes << 8 | text[i];
         if (i + 1 < order) continue;
         waiting->ngrams[waiting->n++] = ngram_slot(bytes, order);
@@ -283,6 +284,8 @@ static void sort_keys(uint64_t *keys, int64_t n, int shift, int last)
         while (next[b] < ends[b]) {
             uint64_t key = keys[next[b]];
             int home;
+            /* Swap the key with the one in the bucket where it belongs, until a key of this bucket
+             * turns up. */
             while ((home = (int)(key >> shift & 0xFF)) != b) {
                 uint64_t other = keys[next[home]];
                 keys[next[home]++] = key;

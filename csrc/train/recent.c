@@ -79,6 +79,7 @@ static int count_waiting(recent *r)
     }
     /* The second round can read the slots, which have arrived. */
     for (int i = 0; i < n; i++) counter_fetch_entry(counter, r->waiting[i].hash);
+    /* The array is free again before the additions, which can fail. */
     r->n_waiting = 0;
     r->n_waiting_bytes = 0;
     for (int i = 0; i < n; i++) {

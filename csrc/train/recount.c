@@ -23,6 +23,8 @@ static void best_path(const unitok_lexicon *lexicon, const uint8_t *alive, const
     for (int64_t i = 1; i <= n_bytes; i++) cells[i].best = -INFINITY;
     cells[0].best = 0;
     for (int64_t at = 0; at < n_bytes; at++) {
+        /* A walk from a position that no path reaches adds nothing, because its sum is -INFINITY.
+         */
         double sum = cells[at].best;
         uint32_t base = TRIE_ROOT_BASE;
         for (int64_t i = at; i < n_bytes;) {

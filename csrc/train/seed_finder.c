@@ -204,6 +204,7 @@ static int drop_worst(unitok_seed_finder *f)
     int64_t *bins = mem_zalloc(WORTH_BINS, sizeof *bins), n = 0;
     if (!bins) return 0;
     for (int64_t i = 0; i < f->n_found; i++) bins[bin_of(f->found[i].worth)]++;
+    /* From the best bin down, until max_seeds are counted; everything below is dropped. */
     uint32_t worst = WORTH_BINS - 1;
     while (worst > 0 && n + bins[worst] < f->max_seeds) n += bins[worst--];
     mem_free(bins);
@@ -270,6 +271,8 @@ static int close_to(unitok_seed_finder *f, int64_t depth, int64_t last)
 {
     uint64_t weight = 0;
     while (f->stack[f->n_stack - 1].depth > depth) {
+        /* The weight of a closed interval is that of all suffixes in it, so it goes to the interval
+         * that contains it as well. */
         struct interval closed = f->stack[--f->n_stack];
         weight += closed.weight;
         if (!propose(f, last, closed.depth, weight)) return 0;

@@ -221,6 +221,7 @@ static int add_leaf(const unitok_seeds *s, int64_t begin, int64_t end, uint64_t 
     }
     while (begin + n_bytes < end && n_chars++ < s->rules->max_chars)
         n_bytes += char_bytes(s->text[begin + n_bytes]);
+    /* Shorten by one character at a time. */
     for (; n_chars > 1 && n_bytes > 0; n_chars--) {
         if (seed_bytes(s, begin, n_bytes)) {
             const uint8_t *piece = s->text + begin;

@@ -160,6 +160,8 @@ static int reserve(struct buffer *buffer, int64_t n_bytes)
 /* Normalizes text[0..*io_n) into a buffer of the segmenter; NULL when memory is short. */
 static const uint8_t *normalize_line(unitok_segmenter *s, const uint8_t *text, int64_t *io_n)
 {
+    /* One and a half times the line is enough for nearly every line; the loop below grows the
+     * buffer if a charsmap adds more. */
     unitok_normalize_state state = {.is_verbatim = !s->is_compact};
     int64_t n_consumed = 0, n_out = 0, step = s->normalizer ? s->normalizer->max_step_bytes : 0;
     if (!reserve(&s->normalized, *io_n + *io_n / 2 + 2 * step)) return NULL;
@@ -200,6 +202,8 @@ static const uint8_t *replace_symbols(unitok_segmenter *s, const uint8_t *text, 
     int64_t i = 0, n = *io_n;
     /* Symbols such as "<unk>", "<s>" and "</s>" share their first byte: one memchr rules them out. */
     if (s->first_byte >= 0 && !memchr(text, s->first_byte, (size_t)n)) return text;
+    /* Most lines that contain the first byte contain no symbol, so the text is copied only once one
+     * is found. */
     while (i < n && !(s->begins_symbol[text[i]] && symbol_bytes(s, text + i, n - i))) i++;
     if (i == n) return text;
     if (!reserve(&s->replaced, n)) return NULL;
@@ -212,6 +216,7 @@ static const uint8_t *replace_symbols(unitok_segmenter *s, const uint8_t *text, 
             i += found;
             continue;
         }
+        /* A symbol begins at a character, so the others are copied as a whole. */
         for (int length = char_bytes(text[i]); length > 0 && i < n; length--)
             out[n_out++] = text[i++];
     }
@@ -308,6 +313,7 @@ static int64_t unit_end(const unitok_segmenter *s, const uint8_t *text, int64_t 
         /* The inner loop for ASCII: two table lookups and a shift for each byte. */
         while (i < n_bytes && s->joins[kind] >> s->kinds[text[i]] & 1) kind = s->kinds[text[i++]];
         if (i == n_bytes) return i;
+        /* Here a table cannot decide: a kind that does not join, or a character beyond ASCII. */
         int next = s->kinds[text[i]];
         if (kind != KIND_HIGH) {
             if (next != KIND_HIGH) return i;
@@ -364,6 +370,8 @@ static uint64_t read_weight(const uint8_t *line, int64_t *io_n)
     const uint8_t *tab = memchr(line, '\t', (size_t)*io_n);
     if (!tab) return 0;
     const uint8_t *at = tab + 1, *end = line + *io_n;
+    /* As in sentencepiece's parser, spaces around the number and a leading plus sign are allowed.
+     */
     while (end > at && (end[-1] == ' ' || end[-1] == '\r')) end--;
     while (at < end && *at == ' ') at++;
     if (at < end && *at == '+') at++;

@@ -160,6 +160,7 @@ int32_t unitok_units_fold_out(uint8_t *data, int64_t *offsets, uint64_t *counts,
 {
     int64_t n = 0, begin = n_units ? offsets[0] : 0, end_before = begin;
     for (int64_t i = 0; i < n_units; i++) {
+        /* The unit as it was before others were moved over it. */
         int64_t bounds[2] = {end_before, offsets[i + 1]}, n_bytes = bounds[1] - bounds[0];
         end_before = bounds[1]; /* offsets[i] may be overwritten by now */
         const unitok_units one = {data, bounds, &counts[i], 1};
@@ -198,6 +199,7 @@ int64_t unitok_units_merge(const unitok_units *a, const unitok_units *b, uint8_t
     int64_t n = 0;
     offsets[0] = 0;
     for (int64_t i = 0, k = 0; i < a->n || k < b->n; n++) {
+        /* Below 0: the unit of a is next; above: that of b; 0: both are the same. */
         int order = i == a->n ? 1 : k == b->n ? -1 : compare_units(a, i, b, k);
         const unitok_units *from = order <= 0 ? a : b;
         int64_t at = order <= 0 ? i : k, n_bytes = from->offsets[at + 1] - from->offsets[at];
