@@ -7,7 +7,15 @@
  *     the space       at the start of a document, decoding drops a space, so a hit cannot begin with it
  *
  * None of them is made where it cannot fail, which is the common case: whole intervals are then
- * added to the total without reading one suffix. */
+ * added to the total without reading one suffix.
+ *
+ * If Q begins within a token, the token before each suffix must end with Q[0..i). There are three
+ * ways to find those suffixes:
+ *
+ *     compare_left        suffix  ──▶ its token to the left ──▶ compare bytes         few suffixes
+ *     scan_left           suffix  ──▶ left[r] ──▶ is it in the set of tokens?         some suffixes, many tokens
+ *     search_from_left    token   ──▶ the interval of "token, path"                   many suffixes, few tokens
+ */
 
 #include "suffix/text.h"
 
@@ -18,7 +26,8 @@
 /* --------------------------------------------------------------------------------- one hit ---- */
 
 /* Whether tokens first..first + n_tokens - 1 lie in one document, before its eod, and the hit does
- * not begin with a space that decoding drops. */
+ * not begin with a space that decoding drops. The document is found by a binary search in the ends,
+ * which is why hits are tested only where it can matter. */
 static int is_within_document(const text_search *t, uint64_t first, int32_t skip, int32_t n_tokens)
 {
     const shard *s = t->s;
@@ -31,7 +40,8 @@ static int is_within_document(const text_search *t, uint64_t first, int32_t skip
     return !(drops && first == (d ? s->ends[d - 1] - s->begin : 0));
 }
 
-/* Adds suffixes to the total and, if hits are wanted, to the last run or to a new one. */
+/* Adds suffixes to the total and, if hits are wanted, to the last run or to a new one. Two runs
+ * that touch become one if they begin at the same place of their tokens. */
 static void put_run(text_search *t, interval in, int32_t back, int32_t skip)
 {
     unitok_search_run *last = t->n_runs ? &t->runs[t->n_runs - 1] : NULL;
@@ -99,7 +109,7 @@ int32_t text_follow(const text_search *t, uint64_t position, int64_t pos)
 }
 
 /* How many tokens before `position` it takes to end with Q[0..c), or 0 if they do not, and where in
- * the first of them it begins. */
+ * the first of them it begins. The first token may begin before Q, so only its end has to match. */
 static int32_t follow_left(const text_search *t, uint64_t position, int64_t c, int32_t *ret_skip)
 {
     for (int32_t back = 1; position > 0; back++) {
@@ -160,7 +170,7 @@ static void scan_left(text_search *t, interval in, int32_t n_tokens)
 }
 
 /* Like scan_left for a few suffixes: compares the bytes of their left tokens instead of filling a
- * set. */
+ * set. Few suffixes means at most a few dozen, each of which costs two cache misses. */
 static void compare_left(text_search *t, interval in, int32_t n_tokens)
 {
     for (int64_t r = in.lo; r < in.hi; r++) {
@@ -245,7 +255,8 @@ void text_take(text_search *t, interval in, int32_t depth, int64_t pos, range en
 }
 
 /* Sets in left_bits the tokens that can stand before the sure border c: those that end with
- * Q[0..c), and those that Q[0..c) ends with. */
+ * Q[0..c), and those that Q[0..c) ends with. The second kind consists of the children that end
+ * exactly at c. */
 static void set_bits_before(text_search *t, int64_t c)
 {
     memset(t->left_bits, 0, sizeof t->left_bits);

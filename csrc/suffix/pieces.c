@@ -165,6 +165,7 @@ INLINE uint8_t inner_byte(const pieces *p, uint32_t k, uint32_t depth)
         return ret;                                                                                \
     }
 
+/* starts_narrow and inner_narrow: two binary searches each, over one byte of the strings. */
 DEFINE_NARROW(starts, start_byte)
 DEFINE_NARROW(inner, inner_byte)
 

@@ -39,7 +39,7 @@ INLINE uint64_t position_at(const unitok_repeats *f, int32_t k)
 }
 
 /* Compares the m tokens at two places by rank: negative, 0 or positive. What ends earlier is
- * smaller. */
+ * smaller. Ids are compared by rank, because that is the order of the suffix arrays. */
 static int compare(const unitok_repeats *f, int32_t a, uint64_t at_a, int32_t b, uint64_t at_b)
 {
     const shard *sa = f->shards[a], *sb = f->shards[b];
@@ -92,7 +92,9 @@ static int same_window(const unitok_repeats *f, const shard *a, uint64_t at_a, c
            memcmp(a->ids + at_a, b->ids + at_b, (size_t)m * 2) == 0;
 }
 
-/* The end of the run of suffixes of shard k that equal its next one. */
+/* The end of the run of suffixes of shard k that equal its next one. Usually the next suffix
+ * already differs. The tokens of later suffixes are prefetched, because the array is read from
+ * front to back. */
 static int64_t run_end(const unitok_repeats *f, int32_t k)
 {
     const shard *s = f->shards[k];
@@ -122,7 +124,8 @@ static int64_t count_windows(const unitok_repeats *f, int32_t k, int64_t lo, int
 }
 
 /* Takes the next group out of the heap. Returns its number of records, or 0 if it is a single
- * suffix. */
+ * suffix. A record keeps the interval of its shard, so a group takes memory for each shard and not
+ * for each suffix. */
 static int32_t next_group(unitok_repeats *f)
 {
     /* The smallest suffix of all shards leads the group, and everything that equals it follows
@@ -146,7 +149,8 @@ static int32_t next_group(unitok_repeats *f)
 }
 
 /* Completes the records of a group: those without windows are removed, and the others get its size
- * and its first place. Returns how many are left. */
+ * and its first place. Returns how many are left. The first window of the first shard that has one
+ * is the first in the corpus, because shards are numbered in its order. */
 static int32_t settle_group(unitok_repeats *f, int32_t n_records)
 {
     int64_t total = 0;

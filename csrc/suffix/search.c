@@ -29,7 +29,8 @@ INLINE int32_t top_rank(const shard *s, int64_t j, int64_t depth)
 }
 
 /* The records of `top` that stand for suffixes in [lo, hi): [*ret_a, *ret_b). Returns 0 if they
- * would not narrow the interval. */
+ * would not narrow the interval. Intervals of at most TOP_STEP suffixes have at most one record in
+ * them. */
 INLINE int top_covers(const shard *s, int64_t lo, int64_t hi, int64_t *ret_a, int64_t *ret_b)
 {
     *ret_a = (lo + TOP_STEP - 1) / TOP_STEP;
@@ -102,7 +103,8 @@ interval search_narrow(const shard *s, interval in, int64_t depth, int32_t k1, i
 }
 
 /* search_lower for n lanes lo[i], hi[i] at once; the results are in lo. Each round prefetches for
- * all lanes before it reads for the first. */
+ * all lanes before it reads for the first. A lane that has ended does nothing while the others go
+ * on; the number of rounds is that of the longest search. */
 static void lower_lanes(const shard *s, int64_t *lo, int64_t *hi, int n, int64_t depth, int32_t k)
 {
     int64_t position[N_LANES];
@@ -152,7 +154,7 @@ void search_narrow_many(const shard *s, interval *io, int64_t n, int64_t depth, 
 
 /* Compares the suffix at `position` with ids[0..n-1]: negative, 0 if it begins with them, or
  * positive. The first *io_same tokens are known to be equal; on return it is the number of equal
- * ones. */
+ * ones. The end of the text compares as smaller than any token, through rank_at. */
 static int compare_suffix(const shard *s, uint64_t position, const uint16_t *ids, int64_t n,
                           int64_t *io_same)
 {
@@ -180,7 +182,8 @@ static int compare_top(const shard *s, int64_t j, int64_t depth, const uint16_t 
 }
 
 /* The first suffix of [lo, hi) that compares as `least` or more: 0 gives the lower bound, 1 the
- * upper. */
+ * upper. Each end of the interval knows how many tokens it shares with the sequence. A probe starts
+ * its comparison after the smaller of the two numbers. */
 static int64_t sequence_bound(const shard *s, int64_t lo, int64_t hi, int64_t depth,
                               const uint16_t *ids, int64_t n, int least)
 {

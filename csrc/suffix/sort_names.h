@@ -57,7 +57,9 @@ INLINE POSITION *LEVEL(next_place)(struct LEVEL(places) p, POSITION i, int64_t s
     return p.sa + (step > 0 ? (*next)++ : --*next);
 }
 
-/* Fills the buckets with their starts, or with their ends; sets is_counted when that is done. */
+/* Fills the buckets with their starts, or with their ends; sets is_counted when that is done. Where
+ * memory allows it, the starts are kept behind the buckets, so later passes copy them instead of
+ * counting again. */
 static void LEVEL(count)(struct unitok_suffix *s, sort_level *level, int64_t *budget, int ends)
 {
     if (level->n_counted == 0 && !level->has_starts)
@@ -212,7 +214,8 @@ static void LEVEL(right)(struct unitok_suffix *s, sort_level *level, int64_t *bu
 /* ----------------------------------------------------------------------------------- names ---- */
 
 /* Moves the LMS positions to the front. They are all that is left, except on a tight level, where
- * all suffixes are there. */
+ * all suffixes are there. Every entry is written to sa[to], and `to` advances only past those that
+ * are LMS positions. */
 static void LEVEL(gather)(struct unitok_suffix *s, sort_level *level, int64_t *budget)
 {
     POSITION *sa = s->sa, *text = sa + level->text;
@@ -242,7 +245,8 @@ static int LEVEL(same)(const POSITION *text, int64_t n, int64_t i, int64_t j, in
     }
 }
 
-/* Flags the last of each group of equal LMS substrings. */
+/* Flags the last of each group of equal LMS substrings. The positions are in the order of their
+ * substrings, so equal ones are neighbours. */
 static void LEVEL(compare)(struct unitok_suffix *s, sort_level *level, int64_t *budget)
 {
     POSITION *sa = s->sa, *text = sa + level->text;

@@ -25,7 +25,8 @@ void pair_counter_close(pair_counter *counter)
     counter->slots = NULL;
 }
 
-/* The slot of a pair, or the free slot where it belongs. */
+/* The slot of a pair, or the free slot where it belongs. The search for a pair that is absent ends
+ * at a free slot, of which there is at least one in three. */
 INLINE counted_pair *place_of(counted_pair *slots, int bits, uint32_t left, uint32_t right,
                               uint32_t hash)
 {
@@ -130,7 +131,9 @@ int pair_counter_place(pair_counter *counter, const bpe_state *state, int64_t wo
 }
 
 /* Adds up a pair that counter `first` has and the counters before it have not, so that every pair
- * is added up once, and keeps it if it is frequent enough. Returns 0 when memory is short. */
+ * is added up once, and keeps it if it is frequent enough. Returns 0 when memory is short. The
+ * tables of the others are read at nearly the same fraction of their size, so these reads follow
+ * the loop through all of them. */
 static int keep_pair(pair_counter *counters, int first, int n, const counted_pair *p,
                      bpe_state *state)
 {

@@ -13,7 +13,8 @@ INLINE uint8_t pair_byte(const symbol_list *symbols, const pair *p, uint32_t i)
 
 /* Compares the pieces of two pairs that agree in their first eight bytes. Equal pieces from
  * different parts are ordered by their left part, the shorter first; sentencepiece leaves that
- * order to chance. */
+ * order to chance. If both are equal in all bytes, they are the same piece from different parts, of
+ * which only the first to be merged is kept. */
 static int piece_less(const pair *p, const pair *q, const symbol_list *symbols)
 {
     uint32_t n_p = symbols->items[p->left].n_bytes + symbols->items[p->right].n_bytes;

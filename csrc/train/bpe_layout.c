@@ -39,7 +39,8 @@ void layout_close(bpe_layout *layout)
 }
 
 /* The i-th unit of a share, by count. Units of similar counts come from all over the data, so those
- * that are due next are prefetched: first the offset, then the bytes. */
+ * that are due next are prefetched: first the offset, then the bytes. The order is a permutation,
+ * so every access would miss the cache otherwise. */
 INLINE int64_t unit_at(const bpe_layout *layout, const layout_share *share, int64_t i)
 {
     if (i + 2 * AHEAD < share->end - share->begin) {
@@ -100,7 +101,8 @@ int layout_measure(bpe_layout *layout, int k, int64_t work, int64_t *ret_unit)
 }
 
 /* Gives each character of the units a symbol, by ascending code point, so that symbols do not
- * depend on the order of the units. */
+ * depend on the order of the units. The ids are those of the characters that can be in a piece; the
+ * others keep the id 0. */
 static int name_characters(bpe_layout *layout, symbol_list *symbols)
 {
     layout->ids = mem_zalloc(SCRIPT_CODE_POINTS, sizeof *layout->ids);
@@ -130,7 +132,8 @@ static uint64_t next_count(const bpe_layout *layout)
 }
 
 /* Merges the levels of all shares, which are in descending order: each level of the text gets its
- * place, and within it each share that has units of that count. */
+ * place, and within it each share that has units of that count. Each step takes the largest count
+ * that is left in any share, so every share is read once from front to back. */
 static int place_levels(bpe_layout *layout, bpe_text *text)
 {
     uint64_t count;

@@ -38,7 +38,7 @@ static int births_reserve(births *b, int64_t n_symbols, int64_t n_positions)
 }
 
 /* Notes that the new symbol has the neighbour `other`, in a pair that begins at `slot`; returns 0
- * when memory is short. */
+ * when memory is short. `is_right` says on which side of the new symbol the other one stands. */
 INLINE int note(births *b, uint32_t is_right, uint32_t other, uint32_t slot, uint64_t count)
 {
     uint32_t number = b->numbers[is_right][other];
@@ -81,7 +81,8 @@ static int rewrite(births *b, bpe_state *s, const pair *best, uint32_t made)
 }
 
 /* Lowers the counts of the pairs that the born ones replace. In "lrlr" the second position replaces
- * (s, l), which was itself born at the first one: that count is taken from the born pair. */
+ * (s, l), which was itself born at the first one: that count is taken from the born pair. The slots
+ * of the pairs are prefetched, because the table is larger than the caches. */
 static void lower_counts(births *b, pair_table *pairs, const pair *best, uint32_t made)
 {
     for (int64_t i = 0; i < b->n; i++) {
@@ -105,7 +106,7 @@ static void lower_counts(births *b, pair_table *pairs, const pair *best, uint32_
 }
 
 /* Adds the born pairs that may be merged, with space for their positions; returns 0 when memory is
- * short. */
+ * short. born->positions becomes the place where the next position is written. */
 static int keep_born(births *b, bpe_state *state, uint32_t made)
 {
     for (int64_t i = 0; i < b->n; i++) {

@@ -1,4 +1,14 @@
-/* bpe_pairs.c - the tables of bpe_pairs.h */
+/* bpe_pairs.c - the tables of bpe_pairs.h
+ *
+ * A pair enters the table when it is born and never leaves it; a pair that has been merged is
+ * simply never taken from the heap again. So nothing is ever deleted from the open-addressed slots,
+ * and a search can end at the first free one.
+ *
+ *     pair_hash(l, r) = 9A3C0012    search from slot 9A3C0012 & mask:
+ *     slots    | 41770012, 7 | 9A3C0012, 3 | 0 |        another hash: go on; equal hash: compare pairs[2]; free: absent
+ *
+ * Positions are stored apart, in blocks: the pairs move when their array grows, but the positions,
+ * which are most of the memory, stay where they are. */
 
 #include "train/bpe_pairs.h"
 

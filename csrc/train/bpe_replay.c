@@ -39,7 +39,8 @@ int bpe_replay_add(bpe_replay *r, uint32_t left, uint32_t right)
 /* ---------------------------------------------------------------------- The heap of a unit ---- */
 
 /* Puts the merge of two symbols, given as symbol + 1, into the heap, if there is one; returns 0
- * when memory is short. */
+ * when memory is short. An entry is merge << 32 | slot, so the smallest one is the earliest merge,
+ * and of several places of that the leftmost. */
 static int offer(const bpe_replay *r, replay_share *share, uint32_t left, uint32_t right,
                  uint32_t slot)
 {

@@ -1,4 +1,8 @@
-/* bpe_symbols.c - the lists of bpe_symbols.h */
+/* bpe_symbols.c - the lists of bpe_symbols.h
+ *
+ * A symbol is named by its number everywhere in the trainer, and its bytes are needed only when a
+ * pair is tested against the rules, ranked, or exported. So they lie in one array that is not
+ * touched in between. */
 
 #include "train/bpe_symbols.h"
 

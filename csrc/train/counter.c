@@ -19,7 +19,9 @@
 #define ENTRIES_MAX INT64_C(0x7FFFFFFF)
 
 /* A key of fewer than 8 bytes as a number, by loads that overlap instead of a loop over bytes.
- * Equal keys of one length have equal numbers, and different ones different numbers. */
+ * Equal keys of one length have equal numbers, and different ones different numbers. For 4 to 7
+ * bytes the two halves overlap; for 1 to 3 bytes the first, the middle and the last byte are all
+ * that there are. */
 INLINE uint64_t load_few(const uint8_t *key, int64_t n_bytes)
 {
     if (n_bytes >= 4) return load_u32(key) | (uint64_t)load_u32(key + n_bytes - 4) << 32;
@@ -109,7 +111,8 @@ int64_t unitok_counter_count(const unitok_counter *counter) { return counter->n;
 int64_t unitok_counter_memory_bytes(const unitok_counter *counter) { return counter->memory_bytes; }
 
 /* Replaces the slots by 1 << bits new ones and fills them from the hashes of the entries: twice as
- * many when they are full, the same number after entries have moved. */
+ * many when they are full, the same number after entries have moved. Keys are not compared: they
+ * are known to be different. */
 static int rebuild_slots(unitok_counter *counter, int bits)
 {
     uint32_t *slots = mem_zalloc((size_t)1 << bits, sizeof *slots);
@@ -128,7 +131,8 @@ static int rebuild_slots(unitok_counter *counter, int bits)
     return 1;
 }
 
-/* Copies a key into the chunks; returns NULL when memory is short. */
+/* Copies a key into the chunks; returns NULL when memory is short. What is left of a block when the
+ * next one is opened stays unused, which is little compared with its size. */
 static const uint8_t *keep_key(unitok_counter *counter, const uint8_t *key, size_t n_bytes)
 {
     struct counter_chunk *chunk = counter->chunks;
@@ -150,7 +154,8 @@ static const uint8_t *keep_key(unitok_counter *counter, const uint8_t *key, size
     return kept;
 }
 
-/* The slot of a key, or the empty slot where it belongs. */
+/* The slot of a key, or the empty slot where it belongs. The hash is compared first, because it is
+ * in the entry, while the bytes of the key are elsewhere. */
 INLINE uint32_t *slot_of(const unitok_counter *counter, const uint8_t *key, int64_t n_bytes,
                          uint32_t hash)
 {

@@ -199,7 +199,8 @@ static int grow_pairs(greedy_pairs *pairs)
     return 1;
 }
 
-/* Adds to a pair; returns 0 when memory is short. */
+/* Adds to a pair; returns 0 when memory is short. The table grows before it is two thirds full, and
+ * then the place must be searched again. */
 static int add_pair(greedy_pairs *pairs, uint64_t key, int64_t gain, int64_t n_sources)
 {
     greedy_pair *pair = find_pair(pairs, key);
@@ -330,7 +331,8 @@ int32_t unitok_greedy_count(unitok_greedy_counts *c, const uint8_t *data, const 
 }
 
 /* A count above `damping` grows only by its logarithm, so that repetition in one source counts
- * less. The result is multiplied by the weight of the source, and rounded. */
+ * less. The result is multiplied by the weight of the source, and rounded. With damping 100, for
+ * example, 100 uses count 100, and 1,000 uses 100 * (1 + ln 10) = 330. */
 static int64_t damped(int64_t count, int64_t weight, int64_t damping)
 {
     int64_t size = count < 0 ? -count : count;

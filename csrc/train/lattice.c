@@ -1,4 +1,17 @@
-/* lattice.c - filling lattices, and recording their edges: see lattice.h */
+/* lattice.c - filling lattices, and recording their edges: see lattice.h
+ *
+ * A lattice is used for one unit after another. What depends on the length of a unit is reserved
+ * before it is filled, and what depends on the number of edges grows while it is filled.
+ *
+ * The record of edges spares later passes the walks through the trie. For the units "the" and
+ * "them", in order:
+ *
+ *     position     t     h       e            m               "them" shares three bytes with "the": one position is new
+ *     n_edges      1     2       3            3
+ *     pieces       t     th h    the he e     them em m       an entry for each edge, the longest first
+ *     lengths      1     2  1    3   2  1     4    2  1
+ *
+ * A later pass reads the next entries of these lists for each position that is not shared. */
 
 #include "train/lattice.h"
 

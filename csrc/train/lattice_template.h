@@ -17,7 +17,8 @@ struct NAME(filling) {
 };
 
 /* Follows a walk by one byte. It has no branch, because the outcome of a step is hard to predict:
- * the walk and the edge are always written, and the counters advance only if they exist. */
+ * the walk and the edge are always written, and the counters advance only if they exist. A base of
+ * 0 says that nothing follows, after a step that fails as after a leaf, so the walk ends. */
 INLINE void NAME(follow)(struct NAME(filling) *f, uint32_t start, uint32_t base, uint32_t end,
                          uint8_t byte)
 {
@@ -32,8 +33,8 @@ INLINE void NAME(follow)(struct NAME(filling) *f, uint32_t start, uint32_t base,
     f->n_edges += is_piece & (score != f->dead);
 }
 
-/* Takes the edges that end at `end` from the record, and removes those of dropped pieces from
- * it. */
+/* Takes the edges that end at `end` from the record, and removes those of dropped pieces from it. A
+ * length of at most 255 bytes tells where the edge starts. */
 INLINE void NAME(recall)(struct NAME(filling) *f, unitok_edges *record, uint32_t end)
 {
     int64_t n = record->n, at = record->at, stop = at + record->n_edges[record->position];

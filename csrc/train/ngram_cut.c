@@ -92,7 +92,8 @@ INLINE void find_slots(const unitok_ngram_model *model, int order, const uint8_t
 }
 
 /* Reads the counts. If an n-gram is unknown, so is every longer one that begins or ends with it: so
- * at the next byte, at most one length more is looked up. */
+ * at the next byte, at most one length more is looked up. A search that cannot succeed is left out,
+ * which saves most lookups in text that the model knows little of. */
 INLINE void find_counts(const unitok_ngram_model *model, int order, const uint8_t *text,
                         uint64_t bytes, stretch *s)
 {
@@ -140,7 +141,8 @@ INLINE void find_values(const unitok_ngram_model *model, int order, const uint8_
 
 /* Computes the scores of all states at a byte from those before it, and returns the route. A piece
  * that begins here has the best state before it, of equal ones the first. The sum from state 0 is
- * compared last, because it is known last. */
+ * compared last, because it is known last. With LENIENT, a piece may begin inside a character after
+ * all if no piece can continue there, because the text would otherwise have no path. */
 INLINE uint8_t step(double *scores, int order, const double *value, int may_begin, int is_lenient)
 {
     /* From state k - 1 to k the piece grows by a byte. The last state also follows itself. */

@@ -128,7 +128,8 @@ double model_large_log(const unitok_ngram_model *model, uint64_t key)
     return as_double(model->large[at].count);
 }
 
-/* Puts the waiting n-grams into their slots, which have been prefetched meanwhile. */
+/* Puts the waiting n-grams into their slots, which have been prefetched meanwhile. A key is written
+ * at the first free slot from its home on. Keys come in order, but their homes do not. */
 static void put_waiting(unitok_ngram_model *model)
 {
     for (int i = 0; i < model->n_waiting; i++) {
@@ -146,7 +147,8 @@ static void put_waiting(unitok_ngram_model *model)
 }
 
 /* Puts an n-gram, in the second pass. of[].n and n_large count down what is still to come, so a
- * second pass that differs from the first is noticed before a table overflows. */
+ * second pass that differs from the first is noticed before a table overflows. Both numbers were
+ * counted in the first pass. */
 static void put(unitok_ngram_model *model, uint64_t key, uint64_t count)
 {
     ngram_slots *table = &model->of[key & 7];
@@ -179,7 +181,8 @@ static void complete(unitok_ngram_model *model, int n)
     }
 }
 
-/* How many first bytes two numbers share. */
+/* How many first bytes two numbers share. If the shorter one is a beginning of the longer one, that
+ * is all of its bytes. */
 static int common_bytes(uint64_t a, uint64_t b)
 {
     int n = (int)(a & 7), n_b = (int)(b & 7);
@@ -188,7 +191,9 @@ static int common_bytes(uint64_t a, uint64_t b)
     return n;
 }
 
-/* Completes all open sums but those of the first n_kept bytes. */
+/* Completes all open sums but those of the first n_kept bytes. Longer beginnings are completed
+ * before shorter ones, although the order does not matter: each goes to a table of its own
+ * length. */
 static void close_path(unitok_ngram_model *model, int n_kept)
 {
     for (int n = (int)(model->last & 7); n > n_kept; n--) {
@@ -332,7 +337,8 @@ void unitok_ngram_model_finish(unitok_ngram_model *model, double log_total, cons
     model->logs = logs;
 }
 
-/* Whether each table has an empty slot, without which a search would not end. */
+/* Whether each table has an empty slot, without which a search would not end. A search stops at an
+ * empty slot or at its key. */
 static int are_tables(const unitok_ngram_tables *tables, int order)
 {
     const uint64_t *slots = tables->slots;

@@ -86,7 +86,8 @@ int64_t unitok_ngrams_memory_bytes(const unitok_ngrams *ngrams)
     return n_bytes + (INT64_C(1) << ngrams->other_bits) * (int64_t)sizeof *ngrams->others;
 }
 
-/* Where the search for an n-gram begins. step << bits < 2^62. */
+/* Where the search for an n-gram begins. step << bits < 2^62. The hash as a fraction of the table,
+ * as in model_slot: the table need not have a power of 2 of slots. */
 INLINE int64_t home_of(uint64_t ngram, int step, int bits)
 {
     return (int64_t)((ngram_hash(ngram) >> 2) * (uint64_t)step >> (62 - bits));
@@ -102,7 +103,8 @@ INLINE ngram_entry *find_other(ngram_entry *others, int bits, uint64_t key)
     return &others[at];
 }
 
-/* Adds to the second table, which has space: see reserve. */
+/* Adds to the second table, which has space: see reserve. n_short counts those entries that are not
+ * also in the slots. */
 static void add_other(unitok_ngrams *ngrams, uint64_t key, uint64_t count)
 {
     ngram_entry *entry = find_other(ngrams->others, ngrams->other_bits, key);
@@ -154,7 +156,8 @@ static int grow_others(unitok_ngrams *ngrams)
 
 /* Grows by a half or by a third in turn: with 2, 3, 4, 6, 8, ... slots the table is at least half
  * full and at most three quarters, where doubling would leave it three eighths full. Returns 0 when
- * memory is short. */
+ * memory is short. Every slot is hashed again, because the place in the new table depends on its
+ * size. */
 static int grow(unitok_ngrams *ngrams)
 {
     /* The number of slots is step << bits: 2 << b, 3 << b, 2 << (b + 1), and so on. */
@@ -210,8 +213,9 @@ static int flush(unitok_ngrams *ngrams, batch *waiting)
     return 1;
 }
 
-/* Counts one n-gram for each byte, the longest that begins there; returns 0 when memory is
- * short. */
+/* Counts one n-gram for each byte, the longest that begins there; returns 0 when memory is short.
+ * At the end of the chunk fewer bytes remain than the order has, so the n-grams there are shorter:
+ * one of each length. */
 static int count_chunk(unitok_ngrams *ngrams, const uint8_t *text, int64_t n_bytes, batch *waiting)
 {
     int order = ngrams->order;
@@ -266,7 +270,8 @@ static void sort_few(uint64_t *keys, int64_t n)
 
 /* Radix sort in place, by the byte at `shift` and those below it down to the byte at `last`: keys
  * move along cycles into their buckets. No two keys are equal in all these bytes, so a bucket of
- * the last byte has one key. */
+ * the last byte has one key. The number of levels is bounded by the eight bytes of a key, so the
+ * recursion is shallow. */
 static void sort_keys(uint64_t *keys, int64_t n, int shift, int last)
 {
     int64_t ends[256] = {0}, next[256];

@@ -39,7 +39,7 @@ static int is_all_spaces(const uint8_t *piece, int64_t n_bytes)
     return 1;
 }
 
-/* Rule 2 for a U+2581 that begins at byte `at`. */
+/* Rule 2 for a U+2581 that begins at byte `at`. It is asked for every U+2581 of a piece. */
 static int space_allowed(int32_t flags, int64_t at, int64_t n_bytes)
 {
     int is_first = at == 0, is_last = at + 3 == n_bytes;
@@ -77,7 +77,8 @@ static int allow_text(const unitok_rules *rules, const uint8_t *piece, int64_t n
     return n_chars > 0;
 }
 
-/* The byte that a character stands for: see UNITOK_RULE_BYTE_LEVEL. */
+/* The byte that a character stands for: see UNITOK_RULE_BYTE_LEVEL. Printable bytes stand for
+ * themselves, and the others for the characters from U+0100 on, in order. */
 INLINE uint8_t byte_of(uint32_t c)
 {
     return (uint8_t)(c < 0x100 ? c : c < 0x121 ? c - 0x100 : c < 0x143 ? c - 0x121 + 0x7F : 0xAD);

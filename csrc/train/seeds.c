@@ -111,7 +111,8 @@ INLINE int bucket_of(const uint8_t *text, int64_t at)
     return code_point == CHAR_UNKNOWN ? -1 : BUCKETS_3 + (int)code_point;
 }
 
-/* Counts the suffixes of bucket k in begins[k + 1]. */
+/* Counts the suffixes of bucket k in begins[k + 1]. Counting one place further on makes the running
+ * sum of open_buckets give starts. */
 static void measure(unitok_seeds *s, int64_t end)
 {
     for (; s->at < end; s->at++) {
@@ -138,7 +139,8 @@ static int open_buckets(unitok_seeds *s)
     return s->places != NULL;
 }
 
-/* Writes the suffixes into their buckets. begins[k] advances to where bucket k + 1 began. */
+/* Writes the suffixes into their buckets. begins[k] advances to where bucket k + 1 began. Positions
+ * are written in ascending order, so each bucket is in the order of the text. */
 static void place(unitok_seeds *s, int64_t end)
 {
     for (; s->at < end; s->at++) {

@@ -17,7 +17,8 @@
 
 /* -------------------------------------------------------------------------------- Building ---- */
 
-/* Builds a trie of the symbols, which are sorted by bytes, not empty and distinct. */
+/* Builds a trie of the symbols, which are sorted by bytes, not empty and distinct. Values do not
+ * matter, so all symbols get the same id. */
 static int32_t take_symbols(unitok_segmenter *s, const unitok_segment_spec *spec,
                             unitok_error *error)
 {
@@ -157,7 +158,8 @@ static int reserve(struct buffer *buffer, int64_t n_bytes)
 
 /* ---------------------------------------------------------------------------------- A line ---- */
 
-/* Normalizes text[0..*io_n) into a buffer of the segmenter; NULL when memory is short. */
+/* Normalizes text[0..*io_n) into a buffer of the segmenter; NULL when memory is short. A line is
+ * complete, so the normalizer is told that the text ends with it. */
 static const uint8_t *normalize_line(unitok_segmenter *s, const uint8_t *text, int64_t *io_n)
 {
     /* One and a half times the line is enough for nearly every line; the loop below grows the
@@ -176,7 +178,9 @@ static const uint8_t *normalize_line(unitok_segmenter *s, const uint8_t *text, i
     return s->normalized.bytes;
 }
 
-/* The length of the longest symbol at the start of text; 0 if there is none. */
+/* The length of the longest symbol at the start of text; 0 if there is none. Symbols are stored as
+ * bytes of normal text, while the text may be compact: a space is walked as the three bytes of
+ * U+2581. */
 static int64_t symbol_bytes(const unitok_segmenter *s, const uint8_t *text, int64_t n_bytes)
 {
     int64_t longest = 0;
@@ -386,7 +390,8 @@ static uint64_t read_weight(const uint8_t *line, int64_t *io_n)
 }
 
 /* Counts a line. Returns 1; 0 when memory is short; -1 if it is not "text TAB count"; -2 if it is
- * invalid UTF-8. */
+ * invalid UTF-8. A line that is skipped is counted in the statistics, so that a report can show how
+ * many there were. */
 static int count_line(unitok_segmenter *s, const uint8_t *line, int64_t n_bytes)
 {
     uint64_t weight = 1;
@@ -440,7 +445,7 @@ int32_t unitok_segmenter_add(unitok_segmenter *s, const uint8_t *data, const int
 }
 
 /* Removes lines that became empty. sentencepiece replaces such a line by its last line, which
- * changes the order, and so does this. */
+ * changes the order, and so does this. Only the characters that follow last units depend on it. */
 static int64_t drop_empty(struct line_end *ends, int64_t n)
 {
     for (int64_t i = 0; i < n;) {
