@@ -260,15 +260,15 @@ def test_symbols_and_ids(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("options, error, message", [
     ({"kind": "word"}, OptionError, "byte_level is for unigram and bpe models"),
-    ({"compat": "sentencepiece"}, OptionError, "no compatible model"),
+    ({"compat": "sentencepiece"}, OptionError, "byte_level cannot be combined with compat"),
     ({"normalization_rule_name": "nfkc"}, OptionError, "not normalized with byte_level"),
     ({"add_dummy_prefix": True}, OptionError, "leave out add_dummy_prefix"),
-    ({"byte_fallback": True}, OptionError, "byte_fallback cannot be given with byte_level"),
-    ({"user_defined_symbols": "a,b"}, OptionError, "user_defined_symbols cannot be given"),
-    ({"unk_id": 3}, OptionError, "unk_id cannot be given"),
+    ({"byte_fallback": True}, OptionError, "byte_fallback cannot be combined with byte_level"),
+    ({"user_defined_symbols": "a,b"}, OptionError, "user_defined_symbols cannot be combined"),
+    ({"unk_id": 3}, OptionError, "unk_id cannot be combined"),
     ({"vocab_size": 256}, TrainingError, "bytes and symbols alone need 257"),
-    ({"out": "a.model"}, OptionError, "a.model: a byte-level model is written as NAME.json"),
-    ({"byte_level": False, "to": "native"}, OptionError, "to is for byte-level models"),
+    ({"out": "a.model"}, OptionError, "a.model: name a byte-level model NAME.json"),
+    ({"byte_level": False, "to": "native"}, OptionError, "to requires byte_level"),
     ({"hard_vocab_limit": True, "vocab_size": 1 << 20}, TrainingError, "vocab_size is too high"),
 ])  # fmt: skip
 def test_invalid_options(options: dict[str, Any], error: type[Exception], message: str) -> None:

@@ -370,7 +370,7 @@ def test_options_of_other_kinds(options: dict[str, Any], message: str) -> None:
 
 
 def test_several_sizes_are_for_bytepiece_alone() -> None:
-    with pytest.raises(OptionError, match="several are for bytepiece"):
+    with pytest.raises(OptionError, match="only bytepiece models can have several"):
         pyunitok.train(iter([TEXT]), kind="bpe", vocab_size=[300, 400])
 
 

@@ -53,7 +53,7 @@ def test_no_text(run: Any, tmp_path: Path, kind: str) -> None:
 @pytest.mark.parametrize("kind", KINDS)
 def test_fewer_pieces_than_asked_for(run: Any, kind: str) -> None:
     code, printed = run("train", kind, "t.txt", "-o", "m.model", "--vocab-size", "90000")
-    assert code == 0 and "90,000 were asked for; the text gives no more" in printed
+    assert code == 0 and "90,000 were requested; the text gives no more" in printed
     code, printed = run("train", kind, "t.txt", "-o", "n.model", "--vocab-size", "280")
     assert code == 0 and ("were asked for" not in printed or kind in ("unigram", "char", "word"))
 

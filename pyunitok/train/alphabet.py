@@ -19,7 +19,7 @@ class Alphabet:
     """The characters of a model.
 
     required  code point -> count, by descending count, then by code point: sentencepiece's required_chars
-    keep      uint8[0x110000]: 1 for these; None: every character stays in the text
+    keep      uint8[0x110000]: 1 for these; None keeps every character
     coverage  the share of the text that these characters make up
     """
 
@@ -63,7 +63,7 @@ def choose(by_char: Counts, spec: Any, *, may_be_empty: bool = False) -> Alphabe
     return Alphabet(dict(zip(codes[order].tolist(), counts[order].tolist(), strict=True)), keep, coverage)
 
 
-def check_room(alphabet: Alphabet, n_meta: int, spec: Any) -> None:
+def check_capacity(alphabet: Alphabet, n_meta: int, spec: Any) -> None:
     """TrainingError if characters and symbols alone exceed vocab_size."""
     needed = len(alphabet.required) + n_meta
     if needed > spec.vocab_size:

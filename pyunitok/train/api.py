@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,7 @@ from pyunitok.disk.outfile import check_folder, check_target
 from pyunitok.errors import NoTextError, OptionError
 from pyunitok.model.tokenizer import Tokenizer
 from pyunitok.train.checkpoint import Checkpoint, description, tidy
-from pyunitok.train.lines import Batch, batched
+from pyunitok.train.lines import as_text, batched
 from pyunitok.train.result import Record
 from pyunitok.train.specs import check_settings
 from pyunitok.train.trained import Clock, Progress, Trained, silent
@@ -42,7 +42,8 @@ def train(texts: Texts, *, kind: str, vocab_size: int | Sequence[int], **options
     compat       "sentencepiece": the model that sentencepiece 0.2.3 makes with num_threads=1, byte for byte;
                  "bytepiece": that of bytepiece 0.6.3
     threads      one per core by default
-    max_memory   bytes for counting; further counts go to disk. longest: half of it holds the text; more is sampled
+    max_memory   bytes for counting; further counts go to disk. longest: half of it holds the text; larger texts are
+                 sampled
     separator, text_key, input_format, include, exclude    how files are found and read: as in tokenize()
     em, prior, prune, objective, em_iterations, em_tolerance, max_rounds    see UnigramOptions
     min_frequency, initial_alphabet, split_by, seed    see `pyunitok train unigram --help`
@@ -52,12 +53,11 @@ def train(texts: Texts, *, kind: str, vocab_size: int | Sequence[int], **options
                  the end. Other options and changed inputs are refused. OUT.training.json records the training, so
                  that a repeated call only opens OUT
     overwrite    True: train even if OUT is complete. False: OutputError if OUT exists and is another training's model.
-                 By default OUT is replaced
+                 None replaces OUT
     progress     called with (phase, done, of how many)
     settings     options of spm_train under its names, str as on its command line; input_format "tsv" reads lines of a
                  text, a tab and its count
-    …            options of spm_train except input_format; longest: those of LongestOptions; bytepiece: those of
-                 BytePieceOptions
+    …            the other options of spm_train, or those of LongestOptions or BytePieceOptions
 
     Warns if the text gives fewer pieces than requested.
     """
@@ -87,7 +87,8 @@ def run(
     checkpoint: str | os.PathLike[str] | None = None, settings: Mapping[str, Any] | None = None,
     overwrite: bool | None = None, report: Report | None = None, **options: Any,
 ) -> Trained | None:  # fmt: skip
-    """Like train(), but returns what the command reports; None where an earlier run with a checkpoint did it all.
+    """Like train(), but returns what the command reports; None if an earlier run with this checkpoint is
+    complete.
 
     report  a file and a function that writes it as the last step of the training
     """
@@ -100,7 +101,7 @@ def run(
     paths = _paths(texts)
     page, write_page = report or (None, None)
     if checkpoint is not None and (paths is None or STDIN in paths):
-        raise OptionError("a checkpoint is for texts in files: stdin and iterators can be read only once")
+        raise OptionError("a checkpoint requires files, because stdin and iterators can be read only once")
 
     def find(arguments: Sequence[str]) -> list[File]:
         return inputs.find(
@@ -123,7 +124,7 @@ def run(
             return None
     reading = Reading([], ReadingOptions(separator=separator, text_key=text_key, threads=threads))
     with Checkpoint(checkpoint, what, record) as kept:
-        batches = _batches(texts if paths is None else ())  # type: ignore[arg-type]
+        batches = batched(map(as_text, texts if paths is None else ()), TEXTS_AT_ONCE)  # type: ignore[arg-type]
         target = None if out is None else Path(out)
         training = Training(paths or [], found, batches, reading, sizes, target, max_memory, Clock(progress), kept)
         try:
@@ -146,7 +147,7 @@ def _row(kind: str, vocab_size: int | Sequence[int]) -> tuple[Trainer, tuple[int
     row, sizes = TRAINERS[kind], (vocab_size,) if isinstance(vocab_size, int) else tuple(vocab_size)
     if not isinstance(vocab_size, int) and not row.takes_sizes:
         others = " and ".join(row.name for row in TRAINERS.values() if row.takes_sizes)
-        raise OptionError(f"vocab_size must be a number, not {vocab_size!r}; several are for {others} models")
+        raise OptionError(f"vocab_size must be a number, not {vocab_size!r}: only {others} models can have several")
     if not all(1 <= size <= MAX_VOCAB_SIZE for size in sizes):
         raise OptionError(f"vocab_size must be 1 to {MAX_VOCAB_SIZE:,}, not {vocab_size!r}")
     return row, tuple(sorted(set(sizes), reverse=True))
@@ -158,12 +159,12 @@ def _merged(
     """Options and settings together, and the input format: spm_train's formats are formats of text files."""
     check_settings(settings)
     if settings and not row.takes_settings:
-        raise OptionError(f"settings are options of spm_train; {row.name} models have none of them")
+        raise OptionError(f"settings are options of spm_train, which do not apply to {row.name} models")
     if twice := sorted(settings.keys() & options.keys()):
         raise OptionError(f"{twice[0]} is given twice: as an option and in --set")
     if "input_format" in settings:
         if input_format not in ("auto", "text"):
-            raise OptionError(f"input_format is {input_format} and in --set {settings['input_format']}: choose one")
+            raise OptionError(f"input_format is {input_format}, but --set says {settings['input_format']}")
         input_format = "text"
     return {**options, **settings}, input_format
 
@@ -176,11 +177,3 @@ def _paths(texts: Texts) -> list[str] | None:
     return None
 
 
-def _batches(texts: Iterable[Any]) -> Iterator[Batch]:
-    def checked() -> Iterator[str | bytes]:
-        for text in texts:
-            if not isinstance(text, str | bytes):
-                raise TypeError(f"an iterable of texts gave {type(text).__name__}; it must give str or bytes")
-            yield text
-
-    return batched(checked(), TEXTS_AT_ONCE)

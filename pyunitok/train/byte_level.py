@@ -49,7 +49,7 @@ def prepare(specs: Specs) -> None:
         raise OptionError("byte_level is for unigram and bpe models")
     for name in _NOT:
         if getattr(spec, name) if name in _SWITCHES else spec.HasField(name):
-            raise OptionError(f"{name} cannot be given with byte_level: the symbols are the 256 bytes and no others")
+            raise OptionError(f"{name} cannot be combined with byte_level, whose symbols are exactly the 256 bytes")
     named = normalizer.HasField("name") and normalizer.name != b"identity"
     if named or normalizer.normalization_rule_tsv or normalizer.precompiled_charsmap:
         raise OptionError("texts are not normalized with byte_level: leave out the normalization rules")
@@ -138,19 +138,19 @@ def _pack(kind: str, pieces: list[bytes], special: list[bytes], **more: Any) -> 
 
 
 def format_of(out: str | os.PathLike[str], to: str | None) -> str:
-    """`to`, or the format that the file's name implies."""
+    """`to`, or the format inferred from the name of the file."""
     suffix = Path(out).suffix.lower()
     to = to or {".json": "huggingface", ".utk": "native", ".unitok": "native"}.get(suffix)
     if to not in FORMATS:
         raise OptionError(
-            f"{os.fspath(out)}: a byte-level model is written as NAME.json, a tokenizer.json of Hugging Face, or as"
-            " NAME.utk, our own format; SentencePiece's has no place for it"
+            f"{os.fspath(out)}: name a byte-level model NAME.json (Hugging Face's tokenizer.json) or NAME.utk (native);"
+            " SentencePiece's format cannot represent it"
         )
     return to
 
 
 def save(vocabulary: Vocabulary, training: Training, to: str | None) -> Tokenizer:
-    """Return the model; write its file, if one was asked for."""
+    """Return the model, and write its file if `training.out` is set."""
     if training.out is None:
         return from_vocabulary(vocabulary)
     if format_of(training.out, to) == "huggingface":

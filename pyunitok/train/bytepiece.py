@@ -3,9 +3,9 @@
     texts ──1──▶ n-grams ──▶ model ──2──▶ pieces ──▶ the common ones, into which the others are cut
           (read)                  (read again)          ──▶ those that are used ──▶ the most frequent ──▶ …
 
-With compat the pieces, ids and counts are those of bytepiece 0.6.3. Without compat,
-a bug is fixed: if a character is so rare that the model does not contain its bytes, bytepiece cuts the rest of the line
-into single bytes; here, only that character is cut so.
+With compat the pieces, ids and counts are those of bytepiece 0.6.3. Otherwise a bug is fixed: after a character that is
+so rare that the model does not contain its bytes, bytepiece cuts the rest of the line into single bytes. Without
+compat, only the character is cut into bytes.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class BytePieceOptions:
     def __post_init__(self) -> None:
         check(options_of(type(self)), vars(self))
         if not self.max_vocab_size:
-            raise OptionError("vocab_size must be a number, or several")
+            raise OptionError("vocab_size must be one number or several")
         if min(self.max_vocab_size) < MIN_VOCAB_SIZE:
             size = min(self.max_vocab_size)
             raise OptionError(f"vocab_size is {size}; it must be at least {MIN_VOCAB_SIZE}: all bytes are pieces")
@@ -98,14 +98,14 @@ class BytePieceJob:
         options, is_digit = self.options, decimal_digits() if self.options.isolate_digits else None
         with Rereading(source, self.threads, self.checkpoint.folder) as texts:
             models = [self._model(texts, is_digit)]
-            room = max(self.max_memory - models[0].memory_bytes, self.max_memory // 4)
+            budget = max(self.max_memory - models[0].memory_bytes, self.max_memory // 4)
 
             def reader(counter: Counter) -> PieceReader:
                 return PieceReader(
                     models[0], is_digit, counter, ensure_unicode=options.ensure_unicode, lenient=not options.compat
                 )
 
-            with UnitCounter(reader, room, self.checkpoint.folder) as counter:
+            with UnitCounter(reader, budget, self.checkpoint.folder) as counter:
                 texts.feed(counter, lambda done, total: self.progress("count pieces", done, total))
                 models.clear()  # frees its memory for the next phase
                 self.progress("sort pieces", 0, 0)
@@ -143,7 +143,7 @@ class BytePieceJob:
         return model
 
     def _too_large(self, ngrams: Settled, n_bytes: int) -> TrainingError:
-        """Names a min_count that would fit, so that users need not try several."""
+        """The error, which names a sufficient min_count."""
         count, needed, before = max(self.options.min_count, 1), n_bytes, 0
         while needed > self.max_memory and needed != before:
             before, count = needed, 2 * count
@@ -164,7 +164,7 @@ class BytePieceJob:
         pieces.counts[pieces.counts == 0] = 1  # bytes that do not occur
         if len(pieces) > MAX_PIECES:
             raise TrainingError(
-                f"{len(pieces):,} pieces occur {options.min_count} times or more, and {MAX_PIECES:,} are possible;"
+                f"{len(pieces):,} pieces occur {options.min_count} times or more, but the maximum is {MAX_PIECES:,};"
                 " raise --min-count"
             )
         counts = pieces.counts

@@ -1,4 +1,4 @@
-"""Training BytePiece models from texts to files: a model of each size, and what there is to say about the largest."""
+"""`train bytepiece`: its options, a file for each size, and the statistics of the largest model."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ COMPAT = Option("compat", "Train exactly the model of bytepiece 0.6.3.", ("bytep
 
 
 def _files(out: Path, sizes: tuple[int, ...], given: Mapping[str, Any]) -> list[Path]:
-    """A file for each size: OUT, or OUT.SIZE where there are several, as bytepiece names them."""
+    """OUT, or as in bytepiece OUT.SIZE for each of several sizes."""
     return [out] if len(sizes) == 1 else [Path(f"{out}.{size}") for size in sizes]
 
 
@@ -29,9 +29,7 @@ def _run(training: Training, given: dict[str, Any]) -> Trained:
     COMPAT.check(compat)
     given |= {"max_vocab_size": training.sizes, "compat": compat is not None}
     chosen = options.read(BytePieceOptions, given, "bytepiece")
-    job = BytePieceJob(
-        chosen, training.reading.threads, training.max_memory, training.clock, training.checkpoint
-    )
+    job = BytePieceJob(chosen, training.reading.threads, training.max_memory, training.clock, training.checkpoint)
     source = training.source(hold=not chosen.compat, split=nfc.split)
     models = job.run(source)
     training.clock("save", 0, 0)
@@ -61,5 +59,5 @@ TRAINER = Trainer(
       pyunitok train bytepiece corpus.jsonl.zst -o zh.model --vocab-size 32000
       pyunitok train bytepiece wiki/ -o wiki.model --vocab-size 80000 --also-size 40000 --min-count 32
     """, [COMPAT, *options.options_of(BytePieceOptions)], _run, _files,
-    out_help="The model; with --also-size NAME.SIZE, one of each.", takes_sizes=True,
+    out_help="The model, or with --also-size the prefix of NAME.SIZE.", takes_sizes=True,
 )  # fmt: skip

@@ -140,7 +140,7 @@ def tidy(folder: str | os.PathLike[str], what: Mapping[str, Any]) -> None:
 def description(
     kind: str, vocab_size: int | Sequence[int], sources: Iterable[Source], options: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """What identifies a training: its options and inputs. OptionError for an input that can be read only once."""
+    """The options and inputs, which identify a training. OptionError for an input that can be read only once."""
     ret: dict[str, Any] = {"version of the checkpoint": VERSION, "kind": kind, "vocab_size": vocab_size}
     for name, value in sorted(options.items()):
         ret[name] = redacted(repr(value))

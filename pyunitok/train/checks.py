@@ -1,4 +1,5 @@
-"""Checks of options, as in sentencepiece 0.2.3; and the pieces that are not learned: unknown, control, user, bytes."""
+"""Option checks like those of sentencepiece 0.2.3, and the pieces that are not learned: unknown, control, user-defined
+and byte pieces."""
 
 from __future__ import annotations
 
@@ -43,11 +44,11 @@ def check(specs: Specs, *, has_pretokenizer: bool = False, auto_coverage_in_unig
         if not kind.is_subword:
             raise TrainingOptionError("auto_character_coverage is for unigram and bpe models only")
         if kind.has_scores and not auto_coverage_in_unigram:
-            raise TrainingOptionError("auto_character_coverage in a unigram model needs prune=sparse, and no compat")
+            raise TrainingOptionError("auto_character_coverage in unigram models requires prune=sparse, without compat")
         if not spec.byte_fallback:
-            raise TrainingOptionError("auto_character_coverage needs byte_fallback")
+            raise TrainingOptionError("auto_character_coverage requires byte_fallback")
         if spec.required_chars:
-            raise TrainingOptionError("auto_character_coverage and required_chars exclude each other")
+            raise TrainingOptionError("auto_character_coverage and required_chars cannot be combined")
     if not specs.normalizer.escape_whitespaces:
         raise TrainingOptionError("escape_whitespaces must be on to train a model")
 

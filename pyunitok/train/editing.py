@@ -1,4 +1,4 @@
-"""edit_vocabulary(): edits a greedy vocabulary by lists, by the words of a corpus, and by its use in a corpus."""
+"""edit_vocabulary(): adds listed pieces and the words of a corpus, and removes pieces that a corpus never uses."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def edit_vocabulary(
     if remove_unused:
         uses = count_uses(reading(remove_unused), before, shown("uses"))
         if not uses.any():
-            raise InputError(f"{', '.join(remove_unused)}: there is no text, and so no piece that is used")
+            raise InputError(f"{', '.join(remove_unused)}: there is no text, so all pieces would be unused")
         removals.append(PieceList("unused", _unused(before, uses)))
     report = Report(edit.edit(vocabulary, add=lists, remove=removals, max_id=max_id), words, [])
     after = report.tokenizer()

@@ -1,7 +1,7 @@
 """Lines to train on: from files, from an iterator, or a sample of them, as packed documents for a Segmenter.
 
-A batch is (data, offsets), a packed list of documents. Files come in large blocks of complete lines, one document each.
-Each item of an iterator is a document, so it may contain newlines.
+A batch is (data, offsets), a packed list of documents. A file is read in large blocks of complete lines, one
+document each. Each item of an iterator is a document, so it may contain newlines.
 """
 
 from __future__ import annotations
@@ -43,16 +43,16 @@ def from_files(paths: Sequence[str | bytes]) -> Iterator[Batch]:
 
 def from_iterator(items: Iterable[str | bytes]) -> Iterator[Batch]:
     """Each item is a line; trailing line ends are dropped."""
-    return batched(map(as_line, items))
+    return batched(as_text(item).rstrip(b"\r\n") for item in items)
 
 
-def as_line(item: Any) -> bytes:
+def as_text(item: Any) -> bytes:
     """TypeError unless the item is str or bytes."""
     if isinstance(item, str):
         item = item.encode()
     if not isinstance(item, bytes):
-        raise TypeError(f"an iterator of texts gave {type(item).__name__}; it must give str or bytes")
-    return item.rstrip(b"\r\n")
+        raise TypeError(f"an iterator of texts returned {type(item).__name__}; expected str or bytes")
+    return item
 
 
 def batched(items: Iterable[str | bytes], n: int = BATCH_ITEMS) -> Iterator[Batch]:
@@ -79,23 +79,13 @@ def split(batches: Iterable[Batch], *, whole: bool) -> Iterator[bytes]:
 
 
 def usable(max_line_bytes: int, *, tsv: bool) -> Callable[[bytes], bool]:
-    """A test whether a line is trained on: sentencepiece samples from such lines."""
+    """A test of whether a line is used for training: sentencepiece samples from such lines."""
 
     def test(line: bytes) -> bool:
         text = line.split(b"\t")[0] if tsv else line
         return 0 < len(text) <= max_line_bytes and RESERVED not in text
 
     return test
-
-
-def first(lines: Iterable[bytes], n: int, test: Callable[[bytes], bool]) -> Iterator[bytes]:
-    """The first n lines that pass the test."""
-    for line in lines:
-        if test(line):
-            yield line
-            n -= 1
-            if not n:
-                return
 
 
 def sample(lines: Iterable[bytes], n: int, seed: int, test: Callable[[bytes], bool]) -> list[bytes]:

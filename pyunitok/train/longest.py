@@ -99,27 +99,32 @@ def train_longest(
     """
     check_threads(threads)
     kept = {*required} | {bytes([byte]) for byte in range(256)}
-    trainer = _Trainer(sources, rules or GreedyRules(), kept, min_sources, long_bytes, allowed, threads, on_step)
-    trainer.state, trainer.after_round = state or LongestState(set(kept)), after_round
-    trainer.progress = progress
-    if n_pieces < len(trainer.kept):
-        raise ValueError(f"{n_pieces} pieces are fewer than the {len(trainer.kept)} bytes and required pieces")
+    if n_pieces < len(kept):
+        raise ValueError(f"{n_pieces} pieces are fewer than the {len(kept)} bytes and required pieces")
+    # The largest first, so that no thread begins a large one at the end.
+    ordered = sorted(sources, key=lambda source: -len(source.documents.data))
+    trainer = _Trainer(
+        ordered, rules or GreedyRules(), kept, min_sources, long_bytes, allowed, threads, on_step, after_round,
+        progress, state or LongestState(set(kept)),
+    )  # fmt: skip
     return trainer.run(n_pieces)
 
 
+@dataclass
 class _Trainer:
-    def __init__(
-        self, sources: Sequence[WeightedText], rules: GreedyRules, kept: set[bytes], min_sources: int, long_bytes: int,
-        allowed: Callable[[bytes], bool] | None, threads: int, on_step: Callable[[Step], None] | None,
-    ) -> None:  # fmt: skip
-        # The largest first, so that no thread begins a large one at the end.
-        self._sources = sorted(sources, key=lambda source: -len(source.documents.data))
-        self._rules, self.kept, self._allowed = rules, kept, allowed
-        self._min_sources, self._long_bytes = min_sources, long_bytes
-        self._threads, self._on_step = threads, on_step
-        self.state = LongestState(set(kept))
-        self.after_round: Callable[[LongestState], None] | None = None
-        self.progress: Callable[[str, int, int], None] | None = None
+    """The arguments of train_longest(). kept: the pieces that are never dropped."""
+
+    sources: Sequence[WeightedText]
+    rules: GreedyRules
+    kept: set[bytes]
+    min_sources: int
+    long_bytes: int
+    allowed: Callable[[bytes], bool] | None
+    threads: int
+    on_step: Callable[[Step], None] | None
+    after_round: Callable[[LongestState], None] | None
+    progress: Callable[[str, int, int], None] | None
+    state: LongestState
 
     def run(self, n_pieces: int) -> list[bytes]:
         rounds = {"grow": self._grow, "refine": self._refine, "settle": self._settle}
@@ -169,11 +174,11 @@ class _Trainer:
 
     def _pass(self, pieces: set[bytes], phase: str) -> GreedyCounts:
         """Encode the text with these pieces, on all threads."""
-        round_, threads = GreedyRound(list(pieces), self._rules), self._threads
+        round_, threads = GreedyRound(list(pieces), self.rules), self.threads
         waiting: SimpleQueue[WeightedText | None] = SimpleQueue()
-        for source in [*self._sources, *[None] * threads]:
+        for source in [*self.sources, *[None] * threads]:
             waiting.put(source)
-        total, done = sum(len(source.documents.data) for source in self._sources), [0] * threads
+        total, done = sum(len(source.documents.data) for source in self.sources), [0] * threads
         stopped = False
 
         def work(thread: int) -> GreedyCounts:
@@ -201,8 +206,8 @@ class _Trainer:
         for other in others:
             first.merge(other)
         self.state.n_rounds += 1
-        if self._on_step:
-            self._on_step(Step(phase, self.state.n_rounds, len(pieces), *first.totals))
+        if self.on_step:
+            self.on_step(Step(phase, self.state.n_rounds, len(pieces), *first.totals))
         return first
 
     def _drop_useless(self, pieces: set[bytes], counts: GreedyCounts) -> set[bytes]:
@@ -230,7 +235,7 @@ class _Trainer:
         ordered = counts.round_pieces
         lefts, rights, gains, n_sources = counts.pairs()
         sizes = np.array([len(piece) for piece in ordered])
-        usable = (n_sources >= self._min_sources) | (sizes[lefts] + sizes[rights] < self._long_bytes)
+        usable = (n_sources >= self.min_sources) | (sizes[lefts] + sizes[rights] < self.long_bytes)
         lefts, rights, gains = lefts[usable], rights[usable], gains[usable]
         if len(gains) > 8 * room:
             best = gains >= np.partition(gains, -8 * room)[-8 * room]  # all of equal gain: no order decides
@@ -242,4 +247,4 @@ class _Trainer:
         ready, dropped = self.state.n_rounds - REST_ROUNDS, self.state.dropped
         found = [piece for piece in gain_of if piece not in pieces and dropped.get(piece, -REST_ROUNDS) <= ready]
         found.sort(key=lambda piece: (-gain_of[piece], piece))
-        return pieces | set(islice(filter(self._allowed, found), room))
+        return pieces | set(islice(filter(self.allowed, found), room))

@@ -46,23 +46,23 @@ def parse_weight(text: str) -> tuple[str, float]:
 
 @dataclass(frozen=True)
 class LongestOptions:
-    """How a greedy vocabulary is trained. Unless `to` is given, the file's name decides the format."""
+    """The options of `train longest`. The name of the file determines the format, unless `to` is given."""
 
     to: str | None = option(None, "The file's format. Default: rwkv for NAME.txt.", type=FORMATS)
-    split_by: str = option("none", "space: a piece holds one word at most.", type=("space", "none"), section="Pieces")
-    max_words: int = option(4, "Most words in a piece.", least=1, section="Pieces")
+    split_by: str = option("none", "space: pieces contain at most one word.", type=("space", "none"), section="Pieces")
+    max_words: int = option(4, "Maximum words in a piece.", least=1, section="Pieces")
     max_piece_bytes: int = option(
-        32, "Most bytes in a piece; runs of one byte, such as indentation, may have 128.", least=1,
+        32, "Maximum bytes in a piece; runs of one byte, such as indentation, may have 128.", least=1,
         most=MAX_PIECE_BYTES, section="Pieces",
     )  # fmt: skip
     split_digits: bool = option(False, "Make every digit a piece of its own.", section="Pieces")
-    max_digits: int = option(3, "Most digits in a row.", least=1, section="Pieces")
+    max_digits: int = option(3, "Maximum digits in a row.", least=1, section="Pieces")
     closed_words: bool = option(
-        False, "A piece ends where its word or number ends, as in unitok-v1: large vocabularies encode faster.",
+        False, "Pieces end where a word or number ends, as in unitok-v1. Large vocabularies encode faster.",
         section="Pieces",
     )  # fmt: skip
     leading_spaces: bool = option(
-        True, "A space belongs to the word after it: no piece but white space ends with a space.", is_pair=True,
+        True, "A space belongs to the word after it: only white-space pieces end with a space.", is_pair=True,
         section="Pieces",
     )  # fmt: skip
     weights: Mapping[str, float] = field(
@@ -72,9 +72,9 @@ class LongestOptions:
             metavar="IN=W", collect=dict, section="Weights",
         )},
     )  # fmt: skip
-    equal_bytes: bool = option(False, "Weigh all inputs as if they had the same number of bytes.", section="Weights")
+    equal_bytes: bool = option(False, "Weight all inputs as if they had the same number of bytes.", section="Weights")
     damping: int = option(
-        0, "Count text that an input repeats more often than this by its logarithm. 0: never.", least=0,
+        0, "Beyond this many repeats in an input, count text by the logarithm. 0: never.", least=0,
         section="Weights",
     )  # fmt: skip
     seed: int = option(0, "Seed of the sample, if --max-memory requires one.", section="Weights")
@@ -114,7 +114,7 @@ def _run(training: Training, given: dict[str, Any]) -> Trained:
     tokenizer = _save(pieces, training, chosen.to)
     notes = [("text", f"{text.n_bytes:,} bytes")]
     if text.n_kept_bytes < text.n_bytes:
-        notes.append(("sampled", f"{text.n_kept_bytes:,} bytes of these; --max-memory allows no more"))
+        notes.append(("sampled", f"{text.n_kept_bytes:,} of these bytes; raise --max-memory for more"))
     return training.trained(
         tokenizer, [piece for piece in pieces if len(piece) > 1],
         {"learned": len(pieces) - 256, "byte": 256, "end of document": 1}, notes,
@@ -123,13 +123,13 @@ def _run(training: Training, given: dict[str, Any]) -> Trained:
 
 
 def _weights(training: Training, chosen: LongestOptions) -> list[float]:
-    """The weight of each input. OptionError for the weight of another input."""
+    """The weight of each input. OptionError if a weight names no input."""
     if chosen.weights and training.files is None:
-        raise OptionError("weights are for inputs that are files")
+        raise OptionError("weights require inputs that are files")
     for name, weight in chosen.weights.items():
         if name not in training.arguments:
             inputs = ", ".join(training.arguments)
-            raise OptionError(f"the weight {name}={weight:g} belongs to no input; the inputs are {inputs}")
+            raise OptionError(f"--weight {name}={weight:g}: {name} is not an input; the inputs are {inputs}")
         if not (math.isfinite(weight) and weight > 0):
             raise OptionError(f"the weight of {name} is {weight:g}; it must be above 0")
     return [chosen.weights.get(name, 1.0) for name in training.arguments] or [1.0]

@@ -21,12 +21,12 @@ class Option(NamedTuple):
 
     type      bool, int, float or str; a tuple of choices; or a function that parses the argument or raises ValueError
     default   None: pass the option to the trainer only if it is given
-    least     smallest number; `most` is the largest
+    least     the minimum of a number; `most` is the maximum
     section   of the help; "": the first
-    flag      name on the command line, if different
-    collect   makes a value of repeated options; None: not repeatable
-    is_pair   bool: there is also --no-NAME
-    is_hidden the help omits it, because it has no effect
+    flag      the name on the command line, if different
+    collect   makes one value of repeated options; None: not repeatable
+    is_pair   for bool: --no-NAME exists, too
+    is_hidden omit it from the help, because it has no effect
     """
 
     name: str

@@ -28,7 +28,7 @@ def normalized(
         parts = list(function(whole))
         if not may_differ and "".join(parts) != whole:
             raise TrainingError(
-                f"line {number}: the pretokenizer's parts do not make up the line: {''.join(parts)[:80]!r} from"
-                f" {whole[:80]!r}. allow_inconsistent_pretokenization=True allows that"
+                f"line {number}: the pretokenizer changed {whole[:80]!r} to {''.join(parts)[:80]!r}; to allow this, use"
+                " allow_inconsistent_pretokenization=True"
             )
         yield BOUNDARY.join(parts).encode() + tab + count

@@ -1,5 +1,5 @@
-"""The files that a training writes and, with a checkpoint, a record of them: if the same training is started again, it
-finds that all is done.
+"""Write the files of a training and, with a checkpoint, a record of them, by which a repeated training knows that
+there is nothing to do.
 
     NAME.training.json   options, inputs, the SHA-256 of each file, and whether the training is complete
 

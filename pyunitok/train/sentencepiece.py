@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from dataclasses import astuple, dataclass, field
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -45,7 +46,7 @@ def _relax(spec: Any) -> None:
 class SentencePieceJob:
     """One training.
 
-    compat         exactly as sentencepiece 0.2.3 with num_threads=1
+    compat         train the same model as sentencepiece 0.2.3 with num_threads=1
     pretokenizer   cuts each normalized line; may_differ: its parts may differ from the line
     own            how a Unigram model is trained without `compat`
     min_frequency  ignore units that occur less often
@@ -84,10 +85,10 @@ class SentencePieceJob:
         meta = checks.MetaPieces(specs)
         units = self._counted(source, meta.symbols())
         by_char = c_train.count_chars(units, self.own.threads)
-        # With auto_character_coverage, sentencepiece makes a model of bytes alone from lines of white space.
+        # With auto_character_coverage, sentencepiece trains a model of bytes only if all lines are white space.
         chosen = alphabets.choose(by_char, specs.trainer, may_be_empty=self.compat and self.stats.n_lines > 0)
         if specs.kind.is_subword:
-            alphabets.check_room(chosen, len(meta), specs.trainer)
+            alphabets.check_capacity(chosen, len(meta), specs.trainer)
         n_pieces = specs.trainer.vocab_size - len(meta)
         counted = [units]
         del units
@@ -218,7 +219,7 @@ class SentencePieceJob:
         test = lines.usable(spec.max_sentence_length, tsv=tsv)
         every = lines.split(source.batches(), whole=source.whole)
         shuffled = spec.shuffle_input_sentence
-        chosen = lines.sample(every, n, self.seed, test) if shuffled else lines.first(every, n, test)
+        chosen = lines.sample(every, n, self.seed, test) if shuffled else islice(filter(test, every), n)
         return SuppliedBatches(lines.from_iterator(chosen), whole=True)
 
     # ------------------------------------------------------------------------------------------------ Trainers ----

@@ -1,6 +1,6 @@
-"""Training a SentencePiece model from texts to a file: options, and what there is to say about the model.
+"""The trainers of SentencePiece models: options, files and statistics.
 
-With byte_level the model is another format's: see byte_level.py.
+Byte-level models have other formats: see byte_level.py.
 """
 
 from __future__ import annotations
@@ -44,9 +44,7 @@ OPTIONS = [
     Option("input_sentence_size", "Train on a sample of this many lines.", int, section="Text"),
     Option("seed", "Seed of the sample.", int, 0, "Text"),
     Option("character_coverage", "Share of the characters to keep. Default: 0.9995.", float, section="Characters"),
-    Option(
-        "auto_character_coverage", "Choose the characters: BPE, or --prune sparse.", bool, section="Characters"
-    ),
+    Option("auto_character_coverage", "Choose the characters (BPE, or --prune sparse).", bool, section="Characters"),
     Option("required_chars", "Characters that always become pieces.", section="Characters"),
     Option("initial_alphabet", "Same as --required-chars.", section="Characters"),
     _yes_no("byte_fallback", "no", "Encode unknown characters as their bytes.", "Characters"),
@@ -61,7 +59,7 @@ OPTIONS = [
     _yes_no("treat_whitespace_as_suffix", "no", "A space ends a word instead of beginning one.", "Pieces"),
     _yes_no("allow_whitespace_only_pieces", "no", "Allow pieces of several spaces.", "Pieces"),
     Option("pretokenization_delimiter", "No piece crosses this string.", section="Pieces"),
-    Option("max_sentencepiece_length", "Most characters in a piece. Default: 16.", int, section="Pieces"),
+    Option("max_sentencepiece_length", "Maximum characters in a piece. Default: 16.", int, section="Pieces"),
     Option("min_frequency", "Leave out words with a lower count.", int, 1, "Pieces"),
     Option("user_defined_symbols", "Pieces that are matched before all others: a,b,c.", section="Pieces"),
     Option("control_symbols", "Pieces that no text contains: a,b,c.", section="Pieces"),
@@ -79,7 +77,7 @@ OWN = [
 UNIGRAM = [
     *OPTIONS, *OWN,
     Option("shrinking_factor", "Share of the pieces that a round keeps. Default: 0.75.", float, section="Unigram"),
-    Option("seed_sentencepiece_size", "Number of initial candidates. Default: 1000000.", int, section="Unigram"),
+    Option("seed_sentencepiece_size", "Number of initial candidate pieces. Default: 1000000.", int, section="Unigram"),
 ]  # fmt: skip
 
 
@@ -91,7 +89,7 @@ def _run(kind: str, training: Training, given: dict[str, Any]) -> Trained:
     to = given.pop("to", None)
     job = _job(kind, training, **given)
     if to is not None and not job.byte_level:
-        raise OptionError("to is for byte-level models: others are SentencePiece models")
+        raise OptionError("to requires byte_level: all other models are SentencePiece files")
     source = training.source(hold=not job.compat)
     if job.byte_level:
         return _train_byte_level(job, source, training, to)
@@ -134,7 +132,7 @@ def _job(
 ) -> SentencePieceJob:  # fmt: skip
     options.check(UNIGRAM, {"compat": compat, "split_by": split_by, **given})
     if byte_level and compat:
-        raise OptionError("byte_level is ours: there is no compatible model with it")
+        raise OptionError("byte_level cannot be combined with compat: sentencepiece has no such models")
     own = {item.name: given.pop(item.name) for item in OWN if item.name in given}
     threads = training.reading.threads
     specs = Specs.parse({"num_threads": threads, **given, "model_type": kind, "vocab_size": training.sizes[0]})
@@ -153,13 +151,13 @@ def _job(
 
 
 def _notes(job: SentencePieceJob) -> Rows:
-    """Of the text: how much there was, and what was left out."""
+    """The size of the text, and what was left out."""
     stats = job.stats
     ret = [("text", f"{stats.n_bytes:,} bytes, {stats.n_lines:,} lines")]
     if stats.n_too_long:
         ret.append(("too long", f"{stats.n_too_long:,} lines with {stats.n_too_long_bytes:,} bytes were left out"))
     if stats.n_reserved:
-        ret.append(("reserved", f"{stats.n_reserved:,} lines hold U+2585 and were left out"))
+        ret.append(("reserved", f"{stats.n_reserved:,} lines contain U+2585 and were left out"))
     if job.left_out[0]:
         units, n, least = job.left_out
         ret.append(("rare", f"{units:,} words seen fewer than {least} times ({n:,} in all) did not fit --max-memory"))

@@ -22,11 +22,11 @@ RETIRED = {
 
 
 class ModelType(NamedTuple):
-    """What depends on model_type in spm_train. The position in MODEL_TYPES, from 1, is its number.
+    """A model_type of spm_train, whose number is its position in MODEL_TYPES, from 1.
 
     is_subword     pieces are parts of words, and options say where words are cut
-    has_scores     pieces are chosen by EM, for which units are sorted
-    has_merges     pieces are merged from two others
+    has_scores     EM chooses the pieces, for which units are sorted
+    has_merges     each piece is merged from two others
     is_word        units are words, whatever their characters
     ignores_limit  hard_vocab_limit has no effect
     """
@@ -67,7 +67,7 @@ def _new(message: str) -> Callable[[], Any]:
 
 @dataclass
 class Specs:
-    """What to train, as messages of vocab/sentencepiece_proto.py, whose strings are bytes."""
+    """The options of a training, as messages of vocab/sentencepiece_proto.py, whose strings are bytes."""
 
     trainer: Any = field(default_factory=_new("TrainerSpec"))
     normalizer: Any = field(default_factory=_new("NormalizerSpec"))
@@ -86,7 +86,7 @@ class Specs:
         specs = cls()
         if normalizer_spec is not None:
             if clash := sorted(_NORMALIZER_KEYS & values.keys()):
-                raise TrainingOptionError(f"{clash[0]} cannot be given beside a normalizer: set it there")
+                raise TrainingOptionError(f"{clash[0]} cannot be combined with a normalizer; set it in the normalizer")
             specs.normalizer.ParseFromString(normalizer_spec)
         for name, value in values.items():
             specs._set(name, value)
@@ -106,7 +106,7 @@ class Specs:
         elif name in _TYPES["NormalizerSpec"]:
             _set_field(self.normalizer, name, _TYPES["NormalizerSpec"][name], value)
         else:
-            raise TrainingOptionError(f"unknown option {name!r}: it is not among those of spm_train 0.2.3")
+            raise TrainingOptionError(f"unknown option {name!r}: spm_train 0.2.3 does not have it")
 
 
 def check_settings(settings: Mapping[str, Any]) -> None:

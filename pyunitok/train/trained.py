@@ -17,7 +17,7 @@ from pyunitok.model.tokenizer import Tokenizer
 
 Progress = Callable[[str, int, int], None]  # phase, done, of how many (0: unknown)
 Rows = list[tuple[str, str]]
-LOOK_SECONDS = 0.05  # between two checks of the memory in use
+MEASURE_SECONDS = 0.05  # between two measurements of the memory in use
 N_LONGEST = 5
 N_SIZES = 12  # points on the curve of a BPE model
 
@@ -57,17 +57,17 @@ class InSample:
 
 @dataclass
 class Trained:
-    """A trained model and facts about it.
+    """A trained model, and its statistics.
 
     pieces   the learned pieces as text appears in them, without the types below
     types    how many pieces there are of each type
     notes    about the text: its size, and what was left out
     sizes    intermediate vocabularies, if training measured any on its text
-    n_bytes  size of that text
-    sample   texts to measure on: held back, or noted if nothing can be held back
-    first_merges  of BPE: makes the model after the first n merges, that of a smaller vocab_size
-    n_merges      number of merges
-    normalize  normalizes a line; None for models of bytes, to which no character is unknown
+    n_bytes  the size of that text
+    sample   texts to measure density on: held back from training if possible
+    normalize     normalizes a line; None for byte-level models, to which no character is unknown
+    first_merges  BPE: returns the model after the first n merges, which a smaller vocab_size would give
+    n_merges      BPE: the number of merges
     """
 
     tokenizer: Tokenizer
@@ -128,7 +128,7 @@ class Trained:
         types = ", ".join(f"{count:,} {name}" for name, count in self.types.items() if count)
         ret = [("pieces", f"{self.n_pieces:,}: {types}"), *self.notes]
         if self.n_pieces < self.n_wanted:
-            ret.insert(1, ("fewer", f"{self.n_wanted:,} were asked for; the text gives no more"))
+            ret.insert(1, ("fewer", f"{self.n_wanted:,} were requested; the text gives no more"))
         if self.in_sample.n_tokens:
             density = self.in_sample.n_bytes / self.in_sample.n_tokens
             of = self.sample_name()
@@ -144,7 +144,7 @@ class Trained:
         return [*self.phases, Phase("in all", seconds, peak)]
 
     def _unknown_shares(self) -> str:
-        """Empty for models of bytes, to which nothing is unknown."""
+        """Empty for byte-level models, to which nothing is unknown."""
         if self.normalize is None:
             return ""
         characters = self.in_sample.n_unknown / max(1, self.in_sample.n_chars)
@@ -176,7 +176,7 @@ class Clock:
 
     def __init__(self, progress: Progress) -> None:
         self._progress, self._name = progress, ""
-        self._began = self._looked = time.monotonic()
+        self._began = self._measured = time.monotonic()
         self._highest = _highest()
         self._seconds: dict[str, float] = {}
         self._peaks: dict[str, int] = {}
@@ -186,19 +186,19 @@ class Clock:
         if name != self._name:
             self.end()
             self._name = name
-            self._look()
-        elif time.monotonic() - self._looked > LOOK_SECONDS:
-            self._look()
+            self._measure()
+        elif time.monotonic() - self._measured > MEASURE_SECONDS:
+            self._measure()
         self._progress(phase, done, total)
 
-    def _look(self) -> None:
-        self._looked = time.monotonic()
+    def _measure(self) -> None:
+        self._measured = time.monotonic()
         self._peaks[self._name] = max(self._peaks.get(self._name, 0), _in_use())
 
     def end(self) -> None:
         """End the current phase."""
         if self._name:
-            self._look()
+            self._measure()
             highest = _highest()
             if highest > self._highest:
                 self._peaks[self._name] = max(self._peaks[self._name], highest)

@@ -41,9 +41,7 @@ class UnigramOptions:
     em_tolerance, max_rounds  0: no limit
     """
 
-    em: str = option(
-        "expectation", "Count all segmentations or only the best.", type=("expectation", "viterbi")
-    )
+    em: str = option("expectation", "Count all segmentations or only the best.", type=("expectation", "viterbi"))
     prior: str = option("digamma", "digamma makes rare pieces rarer.", type=("digamma", "mle"))
     prune: str = option(
         "loss", "How to choose the pieces to remove. sparse: sentencepiece's sparse pruning, the fastest.",
@@ -52,7 +50,7 @@ class UnigramOptions:
     objective: str = option("likelihood", "tokens: minimize the number of tokens.", type=("likelihood", "tokens"))
     em_iterations: int = option(2, "EM iterations per round.", least=1)
     em_tolerance: float = option(0.0, "End a round's EM once an iteration gains less than this share.")
-    max_rounds: int = option(0, "Most rounds; the last one drops all surplus pieces.", least=0)
+    max_rounds: int = option(0, "Maximum rounds; the last one drops all surplus pieces.", least=0)
     shrinking_factor: float = 0.75
     threads: int = 1
 
@@ -98,7 +96,7 @@ class UnigramTrainer:
         return int(self._alive.sum())
 
     def train(self, vocab_size: int, after_round: Callable[[UnigramState], None]) -> None:
-        """Prune until 1.1 * vocab_size pieces are left. after_round is called with the state after each round."""
+        """Prune until 1.1 * vocab_size pieces are left. Calls after_round with the state after each round."""
         options, wanted = self._options, int(vocab_size * 1.1)
         if options.prune == "sparse":
             self._train_sparsely(wanted, after_round)

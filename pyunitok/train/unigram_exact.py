@@ -131,10 +131,7 @@ class ExactTrainer:
 def initial_scores(values: Floats) -> Floats:
     """log(value / sum), with the sum taken in order."""
     log_sum = math.log(float(np.cumsum(values, dtype=np.float64)[-1]))
-    distinct, place = np.unique(values, return_inverse=True)
-    logs = np.array([math.log(value) - log_sum for value in distinct.astype(np.float64).tolist()], np.float64)
-    scores: Floats = logs.astype(np.float32)[place]
-    return scores
+    return np.array([math.log(value) - log_sum for value in values.tolist()], np.float32)
 
 
 def finalize(pieces: dict[bytes, np.float32], min_score: np.float32, alphabet: Alphabet, n_pieces: int) -> list[Piece]:
