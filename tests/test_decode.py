@@ -78,7 +78,7 @@ def test_a_long_unknown_surface_is_read() -> None:
 def test_against_oracle_and_reference(proto: Any, documents: list[list[int]], spelled: list[int]) -> None:
     data = proto.SerializeToString()
     model = sentencepiece.read(data, "toy.model")
-    if model.byte_fallback:
+    if model.trainer.byte_fallback:
         documents = [*documents, [3 + byte for byte in spelled], [3 + 256, *(3 + byte for byte in spelled), 3 + 257]]
     documents = [[id_ % len(model.pieces) for id_ in ids] for ids in documents]
     tok = build(model)

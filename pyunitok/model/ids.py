@@ -1,4 +1,4 @@
-"""Ids as users give them, any sequence of integers, to the arrays that C takes."""
+"""Convert ids, which users pass as any sequence of integers, to the arrays that C takes."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from pyunitok.packed import Ids, Packed
 
 def as_ids(ids: Iterable[int], dtype: np.dtype[Any]) -> Ids:
     """dtype[n] from any sequence of integers; IdError names the first that does not fit, and its position."""
-    is_array = hasattr(ids, "__array__")  # numpy's own, and tensors of torch and others, which need not be imported
+    is_array = hasattr(ids, "__array__")  # NumPy arrays, and tensors, whose packages need not be imported
     array = np.asarray(ids) if is_array else _array_of(ids)
     if array.dtype == dtype and array.ndim == 1:
         return np.ascontiguousarray(array)
     if is_array and (array.dtype.kind == "O" or array.size == 0):
-        array = _array_of(array.tolist())  # objects may be no integers; an empty array is float64 unless told otherwise
+        array = _array_of(array.tolist())  # objects may not be integers; empty arrays are float64 by default
     if array.ndim != 1 or array.dtype.kind not in "iuO":
         raise TypeError(f"ids must be a sequence of integers, not {array.dtype}{list(array.shape)}")
     largest = np.iinfo(dtype).max
@@ -48,7 +48,7 @@ def _is_integer(item: object) -> bool:
 
 
 def as_batch(batch: Packed | Iterable[Iterable[int]], dtype: np.dtype[Any]) -> Packed:
-    """A Packed of ids from one, or from sequences of integers. Errors as as_ids; they name the sequence."""
+    """A Packed of ids from a Packed or from sequences of integers. Errors like as_ids, naming the sequence."""
     if isinstance(batch, Packed):
         if batch.data.dtype != dtype:
             raise TypeError(f"expected a Packed of {dtype}, not of {batch.data.dtype}")

@@ -1,4 +1,4 @@
-"""TokenizerPieces: what a Tokenizer says of its ids and pieces."""
+"""TokenizerPieces: the methods of Tokenizer for ids and pieces."""
 
 from __future__ import annotations
 
@@ -14,6 +14,10 @@ from pyunitok.errors import VocabularyError
 from pyunitok.model.codec import Codec
 from pyunitok.packed import Packed, as_bytes
 from pyunitok.vocab import utf8
+
+
+def _id_or_none(id_: int) -> int | None:
+    return None if id_ < 0 else int(id_)
 
 
 class TokenizerPieces:
@@ -34,18 +38,16 @@ class TokenizerPieces:
     @property
     def eod_id(self) -> int | None:
         """The id that ends documents, or None."""
-        id_ = int(self.codec.model.info.eod_id)
-        return None if id_ < 0 else id_
+        return _id_or_none(self.codec.model.info.eod_id)
 
     @property
     def fallback_id(self) -> int | None:
-        """What a byte becomes that no piece covers; None if every byte has a piece."""
-        id_ = int(self.codec.model.info.fallback_id)
-        return None if id_ < 0 else id_
+        """The id of bytes that no piece covers; None if every byte has a piece."""
+        return _id_or_none(self.codec.model.info.fallback_id)
 
     @property
     def unk_id(self) -> int | None:
-        """What an unknown character becomes, or None."""
+        """The id of unknown characters, or None."""
         return self.codec.about.special.get("unk")
 
     @property
@@ -65,16 +67,16 @@ class TokenizerPieces:
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """Of its ids: uint16, or uint32 where the largest does not fit."""
+        """The dtype of ids: uint16, or uint32 if the largest does not fit."""
         return self.codec.dtype
 
     @property
     def max_piece_bytes(self) -> int:
-        """The longest piece."""
+        """The length of the longest piece."""
         return int(self.codec.model.info.max_piece_bytes)
 
     def pieces(self) -> Packed:
-        """A Packed of uint8 by id; empty for an id that has no piece."""
+        """The pieces by id, as a Packed of uint8; empty for an id without a piece."""
         return Packed(*self.codec.model.pieces())
 
     def id_to_bytes(self, id_: int) -> bytes:
@@ -112,7 +114,7 @@ class TokenizerPieces:
             id_ = self.codec.find(utf8.unshown(piece))
         if id_ >= 0 and is_exact:
             self.codec.known[piece] = id_
-        return None if id_ < 0 else id_
+        return _id_or_none(id_)
 
     def id_to_token(self, id_: int) -> str | None:
         """Like id_to_piece, but None if the id has no meaning, as in tokenizers."""
@@ -124,15 +126,17 @@ class TokenizerPieces:
     token_to_id = piece_to_id
 
     def get_vocab(self) -> dict[str, int]:
-        """{piece as id_to_piece shows it: id}. Of pieces that look the same it has the one with the largest id."""
+        """{piece as id_to_piece shows it: id}. If several pieces look the same, the largest id wins."""
         ret = {utf8.shown(piece.tobytes()): id_ for id_, piece in enumerate(self.pieces()) if len(piece)}
         if self.eod_id is not None:
             ret.setdefault(self.id_to_piece(self.eod_id), self.eod_id)
         return ret
 
     def prefix_range(self, prefix: str | bytes) -> range:
-        """The ids of the pieces of two bytes or more that begin with these bytes: one range, since the ids of these
-        are in the order of the bytes. VocabularyError for a vocabulary of which that is not true."""
+        """The ids of all pieces of two bytes or more that begin with these bytes.
+
+        VocabularyError unless the ids of such pieces are in the order of their bytes.
+        """
         data = as_bytes(prefix)
         first, ordered = self._ordered
 

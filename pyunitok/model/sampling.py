@@ -28,14 +28,14 @@ class Sample:
     method: str | None = None
 
     def of(self, tokenizer: TokenizerSampling, source: int, document: int) -> Any:
-        """What the encoder takes for documents of a source, from this number on. OptionError as sample()."""
+        """The argument `sampling` for documents of a source, from this number on. OptionError like sample()."""
         return how(
             tokenizer.codec, self.alpha, self.seed, nbest=self.nbest, method=self.method, source=source,
             document=document,
         )  # fmt: skip
 
     def needs_whole(self, tokenizer: TokenizerSampling) -> bool:
-        """Whether a sample is drawn of a whole document, and not part by part."""
+        """Whether documents must be sampled as a whole, not in parts."""
         return self.nbest > 1 or "dropout" in (self.method, *tokenizer.codec.model.kind.sampling)
 
     def to_json(self) -> dict[str, Any]:
@@ -55,7 +55,7 @@ def how(
     codec: Codec, alpha: float, seed: int | None, *, nbest: int = -1, method: str | None = None, source: int = 0,
     document: int = 0,
 ) -> Any:  # fmt: skip
-    """What c_scratch.Scratch.encode_batch takes to sample. OptionError if the model cannot be sampled so."""
+    """The argument `sampling` of c_scratch.Scratch.encode_batch. OptionError if the model does not support it."""
     seed = int.from_bytes(os.urandom(8), "little") if seed is None else seed
     method = _checked(codec, method, alpha, seed, nbest)
     return c_scratch.sampling(method, alpha, seed, n_best=nbest, source=source, document=document)
@@ -66,7 +66,7 @@ def _checked(codec: Codec, method: str | None, alpha: float, seed: int, nbest: i
     check(codec)
     kind = codec.model.kind
     if not kind.sampling:
-        raise OptionError(f"{kind.title} models encode a text in one way only: there is nothing to sample")
+        raise OptionError(f"{kind.title} models encode a text in one way only, so they cannot be sampled")
     method = method or kind.sampling[0]
     if nbest > 1 and method == "lattice":
         method = "nbest"
@@ -102,7 +102,7 @@ def sample_spans(
 
 
 class TokenizerSampling:
-    """Other ways to encode a text than the best one. The arguments that methods share are explained at sample()."""
+    """Encodings other than the best one. sample() explains the arguments that methods share."""
 
     codec: Codec
 
@@ -112,14 +112,14 @@ class TokenizerSampling:
     ) -> Ids:  # fmt: skip
         """dtype[n]: the ids of a random way to cut the text into pieces.
 
-        alpha     Unigram: a path has the probability p ~ exp(alpha * score); BPE: the chance that a merge is left out
+        alpha     Unigram: a path has the probability p ~ exp(alpha * score); BPE: the probability of skipping a merge
         seed      a sample depends on (seed, source, document) and the text alone; None: another one each time
         nbest     -1: any path; n: one of the n best; 0 and 1: the best (encode)
         method    "lattice" (exact; SentencePiece, BytePiece 0.5 and later), "viterbi" (BytePiece as first published:
-                  accepts with sigmoid(alpha * difference)), "dropout" (BPE); None takes what the model has
-        source, document  of which input, and which of its documents, this is: as `tokenize --sample` numbers them
+                  accepts with sigmoid(alpha * difference)), "dropout" (BPE); None: the default of the model
+        source, document  the numbers of the input and of the document in it, as in `tokenize --sample`
 
-        OptionError if the model cannot be sampled so. O(n * pieces that match at a position).
+        OptionError if the model does not support this. O(n * pieces that match at a position).
         Source: Kudo, "Subword regularization", 2018; Provilkov et al., "BPE-dropout", 2020; kexue.fm/archives/9768.
         """
         data = as_bytes(text)
@@ -143,7 +143,7 @@ class TokenizerSampling:
         """The ids of the n best ways to cut the text into pieces, best first; with `scores`, pairs (ids, score).
 
         For SentencePiece's Unigram models, equal to sentencepiece's, ties and scores included. 1 <= n <= 1024; fewer
-        come where there are fewer.
+        are returned if the text has fewer.
         """
         found = nbest_spans(self.codec, as_bytes(text), n)
         paths = [(spans[:, 0].astype(self.codec.dtype), score) for spans, score in found]
@@ -156,9 +156,9 @@ class TokenizerSampling:
         """n samples of a SentencePiece Unigram model as (ids, score).
 
         With replacement, the score is the logarithm of the sample's probability. Without, the samples differ, and it is
-        the logarithm of the probability to be among those drawn; with include_best the first is the best path, with
-        the score 0. The same as sample_encode_and_score of sentencepiece 0.1 and 0.2.0, with one exception: where a
-        text has no more than n paths, without replacement, all of them come back here; sentencepiece loses one.
+        the logarithm of the probability of being drawn; with include_best the first is the best path, with the score 0.
+        Equals sample_encode_and_score of sentencepiece 0.1 and 0.2.0, except that without replacement, if a text has at
+        most n paths, all of them are returned; sentencepiece omits one.
         """
         paths = sample_spans(
             self.codec, as_bytes(text), n, alpha=alpha, seed=seed, replacement=replacement, include_best=include_best,
@@ -167,7 +167,7 @@ class TokenizerSampling:
         return [(spans[:, 0].astype(self.codec.dtype), score) for spans, score in paths]
 
     def entropy(self, text: str | bytes, *, alpha: float) -> float:
-        """Of p ~ exp(alpha * score) over all ways to cut the text, in nats; SentencePiece's Unigram models."""
+        """The entropy, in nats, of p ~ exp(alpha * score) over all ways to cut the text (SentencePiece's Unigram)."""
         check(self.codec)
         with self.codec.scratch() as scratch:
             return scratch.entropy(as_bytes(text), alpha)

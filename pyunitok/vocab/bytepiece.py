@@ -15,7 +15,6 @@ bytepiece loads but cannot use:
 from __future__ import annotations
 
 import binascii
-import io
 import json
 import re
 from base64 import b64decode, b64encode
@@ -26,6 +25,7 @@ import numpy as np
 from pyunitok._c import library
 from pyunitok.errors import VocabularyError
 from pyunitok.packed import Scores
+from pyunitok.vocab import json_text
 from pyunitok.vocab.vocabulary import CONTROL, NORMAL, PREPARE_NFC, UNUSED, Vocabulary
 
 SPECIAL = {"pad": 0, "bos": 1, "eos": 2}
@@ -39,23 +39,12 @@ Entries = dict[bytes, tuple[int, Count]]  # piece: (id, count)
 
 def looks_like_json(head: bytes) -> bool:
     """Whether `head` begins an object whose first value is a list that begins with a number."""
-    return re.match(rb'\s*\{\s*"[^"\\]*(?:\\.[^"\\]*)*"\s*:\s*\[\s*-?[0-9]', head, re.DOTALL) is not None
+    return re.match(json_text.FIRST_KEY + rb"\[\s*-?[0-9]", head, re.DOTALL) is not None
 
 
 def read(data: bytes, name: str) -> Vocabulary:
     """The vocabulary in a file's bytes. VocabularyError names the file and the piece."""
-    return vocabulary_of(parse(_load(data, name), name), name)
-
-
-def _load(data: bytes, name: str) -> Any:
-    try:
-        return json.loads(data.decode())
-    except UnicodeDecodeError as error:
-        raise VocabularyError(f"{name}: not UTF-8 (byte {error.start} of the file)") from None
-    except json.JSONDecodeError as error:
-        raise VocabularyError(f"{name}, line {error.lineno}: not JSON: {error.msg}") from None
-    except (ValueError, RecursionError) as error:  # thousands of digits; thousands of brackets
-        raise VocabularyError(f"{name}: not a vocabulary: {error}") from None
+    return vocabulary_of(parse(json_text.load(json_text.decode(data, name), name), name), name)
 
 
 def parse(values: Any, name: str) -> Entries:
@@ -162,11 +151,5 @@ def to_json(entries: Entries) -> dict[str, list[Any]]:
 
 
 def write(entries: Entries) -> bytes:
-    """A .model file as bytepiece writes it: json.dumps(to_json(entries), indent=4, ensure_ascii=False)."""
-    quoted, ret, before = json.encoder.encode_basestring, io.BytesIO(), "{\n"
-    for piece, (id_, count) in entries.items():  # encoded one by one, because one str may use four bytes per character
-        name, text = b64encode(piece).decode(), quoted(piece.decode(errors="ignore"))
-        ret.write(f'{before}    "{name}": [\n        {id_},\n        {text},\n        {count}\n    ]'.encode())
-        before = ",\n"
-    ret.write(b"\n}" if entries else b"{\n\n}")
-    return ret.getvalue()
+    """A .model file as bytepiece writes it."""
+    return json.dumps(to_json(entries), indent=4, ensure_ascii=False).encode()

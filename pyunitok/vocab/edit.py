@@ -10,7 +10,7 @@ Each group of ids is used in ascending order. The id of a removed piece is reuse
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path
@@ -28,7 +28,12 @@ from pyunitok.vocab.lists import PieceList, escape
 from pyunitok.vocab.vocabulary import About, Vocabulary
 
 MAX_ID = 65535  # ids stay uint16
-FORMATS = ("rwkv", "rwkv-json", "native")
+_WRITERS: dict[str, Callable[[Vocabulary], bytes | bytearray]] = {
+    "rwkv": rwkv.write_text,
+    "rwkv-json": rwkv.write_json,
+    "native": lambda vocabulary: native.write(vocabulary.build(), vocabulary.about(vocabulary.name)),
+}
+FORMATS = tuple(_WRITERS)
 _SUFFIXES = {".txt": "rwkv", ".json": "rwkv-json", ".utk": "native", ".unitok": "native"}
 
 
@@ -186,11 +191,7 @@ def check_out(base: str | os.PathLike[str], out: str | os.PathLike[str], *, over
 
 def written(vocabulary: Vocabulary, to: str) -> bytes | bytearray:
     """The vocabulary as a file of one of FORMATS. VocabularyError says what the format cannot represent."""
-    if to == "rwkv":
-        return rwkv.write_text(vocabulary)
-    if to == "rwkv-json":
-        return rwkv.write_json(vocabulary)
-    return native.write(vocabulary.build(), vocabulary.about(vocabulary.name))
+    return _WRITERS[to](vocabulary)
 
 
 def save(vocabulary: Vocabulary, out: str | os.PathLike[str], to: str) -> None:

@@ -17,7 +17,7 @@ from pyunitok._c import library
 from pyunitok._c import model as c_model
 from pyunitok.disk.outfile import check_target, write_whole
 from pyunitok.errors import ModelFormatError, VocabularyError
-from pyunitok.vocab import utf8
+from pyunitok.vocab import json_text
 from pyunitok.vocab.vocabulary import About
 
 MAGIC = b"\x89UTK\r\n\x1a\n"
@@ -31,7 +31,7 @@ def looks_native(head: bytes) -> bool:
 def write(model: c_model.Model, about: About) -> bytearray:
     """The contents of the file."""
     image = model.save()
-    image += utf8.json_bytes(about.to_json())
+    image += json_text.dump(about.to_json())
     checksum = xxhash.xxh64_intdigest(memoryview(image)[library.CHECKED_FROM :])
     image[library.CHECKSUM_AT : library.CHECKSUM_AT + 8] = checksum.to_bytes(8, "little")
     return image

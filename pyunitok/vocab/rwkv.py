@@ -25,6 +25,7 @@ import numpy as np
 
 from pyunitok._c.kinds import KINDS
 from pyunitok.errors import ModelWarning, VocabularyError
+from pyunitok.vocab import json_text
 from pyunitok.vocab.vocabulary import Vocabulary
 
 EOD_ID = 0
@@ -46,7 +47,7 @@ def looks_like_text(head: bytes) -> bool:
 
 def looks_like_json(head: bytes) -> bool:
     """Whether `head` begins the JSON form: an object whose first value is a number."""
-    return re.match(rb'\s*\{\s*"[^"\\]*(?:\\.[^"\\]*)*"\s*:\s*-?[0-9]', head, re.DOTALL) is not None
+    return re.match(json_text.FIRST_KEY + rb"-?[0-9]", head, re.DOTALL) is not None
 
 
 def find_installed() -> Path:
@@ -66,7 +67,7 @@ def find_installed() -> Path:
 
 def read_text(data: bytes, name: str) -> Vocabulary:
     """Read the text form. NumPy parses all lines without escapes at once; the others are parsed one by one."""
-    _decode(data, name)
+    json_text.decode(data, name)
     lines = _scan(data)
     ids = lines.ids
     pieces = [data[i:j] for i, j in zip((lines.opens + 1).tolist(), lines.closes.tolist(), strict=True)]
@@ -76,14 +77,6 @@ def read_text(data: bytes, name: str) -> Vocabulary:
         except ValueError as error:
             raise VocabularyError(f"{name}, line {i + 1}: {error}") from None
     return _build(pieces, ids, name, lambda i: i + 1)
-
-
-def _decode(data: bytes, name: str) -> str:
-    try:
-        return data.decode()
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        raise VocabularyError(f"{name}, line {line}: not UTF-8 (byte {error.start} of the file)") from None
 
 
 class _Lines(NamedTuple):
@@ -232,7 +225,7 @@ def _literal(piece: bytes) -> str:
 
 def read_json(data: bytes, name: str) -> Vocabulary:
     """Read the JSON form, and add the bytes 128..255, which it cannot represent."""
-    text = _decode(data, name)
+    text = json_text.decode(data, name)
     listed = _load_pairs(text, name)
     pairs = [(token, value) for token, value in listed if token]
     places = [i for i, (token, _) in enumerate(listed) if token]
@@ -266,12 +259,7 @@ def read_json(data: bytes, name: str) -> Vocabulary:
 
 def _load_pairs(text: str, name: str) -> list[tuple[str, object]]:
     """The (key, value) pairs of the object, including duplicates."""
-    try:
-        pairs: list[tuple[str, object]] = json.loads(text, object_pairs_hook=list)
-    except json.JSONDecodeError as error:
-        raise VocabularyError(f"{name}, line {error.lineno}: not JSON: {error.msg}") from None
-    except (ValueError, RecursionError) as error:  # thousands of digits; thousands of brackets
-        raise VocabularyError(f"{name}: not a vocabulary: {error}") from None
+    pairs: list[tuple[str, object]] = json_text.load(text, name, object_pairs_hook=list)
     if not text.lstrip().startswith("{"):
         raise VocabularyError(f"{name}: not a JSON object of {{token: id}}")
     return pairs

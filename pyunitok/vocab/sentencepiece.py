@@ -73,10 +73,6 @@ class SentencePieceModel:
         return by_model_type(self.trainer.model_type)
 
     @property
-    def byte_fallback(self) -> bool:
-        return bool(self.trainer.byte_fallback)
-
-    @property
     def unk_surface(self) -> bytes:
         """The text that the unknown piece decodes to."""
         surface: bytes = self.trainer.unk_surface

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import re
-from typing import Any
 
 _ESCAPED = re.compile("[\udc00-\udcff]")
 _ESCAPED_ASCII = re.compile("[\udc00-\udc7f]")
@@ -37,14 +35,6 @@ def is_valid(data: bytes) -> bool:
     except UnicodeDecodeError:
         return False
     return True
-
-
-def json_bytes(value: Any, indent: int | None = None) -> bytes:
-    """JSON as UTF-8. All non-ASCII characters are escaped if there is a lone surrogate, which UTF-8 cannot encode."""
-    try:
-        return json.dumps(value, ensure_ascii=False, indent=indent).encode()
-    except UnicodeEncodeError:
-        return json.dumps(value, indent=indent).encode()
 
 
 def shown(data: bytes) -> str:

@@ -55,12 +55,12 @@ def set_min_log_level(level: int) -> None:
     number(level, "level")
 
 
-SetRandomGeneratorSeed = set_random_generator_seed
 def set_nbest_timeout(timeout_ms: int) -> None:
     """Ignored, because n-best is limited by the number of hypotheses, not by time. TypeError for a non-integer."""
     number(timeout_ms, "timeout_ms")
 
 
+SetRandomGeneratorSeed = set_random_generator_seed
 SetDataDir = set_data_dir
 SetNBestTimeout = set_nbest_timeout
 SetMinLogLevel = set_min_log_level

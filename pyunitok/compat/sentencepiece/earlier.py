@@ -16,7 +16,7 @@ from pyunitok.compat.sentencepiece.processor import (
     nbest_encode_as,
     sample_encode_as,
 )
-from pyunitok.compat.sentencepiece.results import IMMUTABLE, Given, convert, with_places
+from pyunitok.compat.sentencepiece.results import IMMUTABLE, computed, convert, with_places
 from pyunitok.compat.sentencepiece.rewriting import parse_options
 from pyunitok.compat.sentencepiece.spelling import in_both_spellings
 from pyunitok.vocab.vocabulary import BYTE, CONTROL, NORMAL, UNKNOWN, UNUSED, USER_DEFINED
@@ -151,9 +151,9 @@ class SentencePieceProcessor(CurrentProcessor):
                 arguments.text_of(item), n, alpha, replacement=not wor, include_best=bool(include_best)
             )
             if kind in (int, str):
-                results = convert(Given(found), rewriting, kind)
+                results = convert(computed(found), rewriting, kind)
                 return [(result, encoded.score) for result, encoded in zip(results, found, strict=True)]
-            encoded = with_places(Given(found), rewriting)
+            encoded = with_places(computed(found), rewriting)
             if kind == "immutable_proto":
                 return ImmutableNBestSentencePieceText(encoded)
             if kind not in ("serialized_proto", "proto"):

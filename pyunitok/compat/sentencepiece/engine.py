@@ -113,7 +113,7 @@ class Engine:
         return found
 
     def texts_by_ids(self, ids: list[Any]) -> list[str] | None:
-        """The pieces of ids; None if something is wrong with these."""
+        """The pieces of ids; None if an id is invalid."""
         try:
             table = self.pieces
             return [table[id_] for id_ in ids] if not ids or min(ids) >= 0 else None
@@ -121,7 +121,7 @@ class Engine:
             return None
 
     def ids_by_texts(self, pieces: list[Any]) -> list[int] | None:
-        """The ids of pieces; None where one is unknown, or no str."""
+        """The ids of pieces; None if a piece is unknown or not a str."""
         try:
             return list(map(self.ids_by_text.__getitem__, pieces))
         except (KeyError, TypeError):
@@ -154,7 +154,7 @@ class Engine:
         return [(k, normalized[begin:end]) for k, (begin, end) in zip(tokens, places, strict=True)]
 
     def text_of(self, items: list[Any]) -> str | None:
-        """Decode a short list of ids or pieces. None if that needs the general decoder or fails."""
+        """Decode a short list of ids or pieces. None if this requires the general decoder, or fails."""
         codec = self.tokenizer.codec
         if not codec.decodes_few or not self.is_text:
             return None

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any, TypeVar, overload
+from collections.abc import Callable, Sequence
+from typing import TypeVar
 
 from pyunitok.compat.sentencepiece.text import EncodedText, Token, serialize_nbest
 
@@ -40,27 +40,15 @@ class ImmutableSentencePieceText_ImmutableSentencePiece:
     __repr__ = __str__
 
 
-class _Items(Sequence[_Item]):
+class _Items(list[_Item]):
     """A list whose repr looks like a protobuf message."""
 
     def __init__(self, items: list[_Item], name: str) -> None:
-        self._items, self._name = items, name
-
-    def __len__(self) -> int:
-        return len(self._items)
-
-    @overload
-    def __getitem__(self, index: int) -> _Item: ...
-    @overload
-    def __getitem__(self, index: slice) -> list[_Item]: ...
-    def __getitem__(self, index: Any) -> Any:
-        return self._items[index]
-
-    def __iter__(self) -> Iterator[_Item]:
-        return iter(self._items)
+        super().__init__(items)
+        self._name = name
 
     def __str__(self) -> str:
-        return "\n".join(f"{self._name} {{\n{item}}}" for item in self._items)
+        return "\n".join(f"{self._name} {{\n{item}}}" for item in self)
 
     __repr__ = __str__
 

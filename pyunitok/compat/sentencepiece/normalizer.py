@@ -42,7 +42,7 @@ class SentencePieceNormalizer:
         elif normalizer_spec:
             spec = _parse("NormalizerSpec", _serialized(normalizer_spec))
         elif rule_tsv:
-            spec = _new_spec(compile_rules(read_rules(rule_tsv)))
+            spec = _new_spec(compile_rules(parse_rules(read_file(rule_tsv), str(Path(rule_tsv)))))
             spec.name, spec.normalization_rule_tsv = b"user_defined", os.fsencode(rule_tsv)
         elif rule_name:
             spec = _named(rule_name)
@@ -134,11 +134,10 @@ def _named(name: Any) -> Any:
 
 def _charsmap_of(name: str) -> bytes:
     """The compiled rules of that name; see charsmap.named."""
-    if _data_dir is not None:
-        return read_file(_data_dir / f"{name}.bin")
-    rules = named(name)
+    rules = named(name, _data_dir)
     if rules is None:
-        raise FileError(f"{name}.bin: there are no rules of that name; use set_data_dir to name a folder with them")
+        where = "" if _data_dir is None else f"{_data_dir}/"
+        raise FileError(f"{where}{name}.bin: there are no rules of that name; use set_data_dir to name their folder")
     return rules
 
 
@@ -166,8 +165,3 @@ def _rules_of(norm_map: Any) -> dict[str, str]:
             raise ValueError(f"Duplicate source string in map: {key!r}")
         ret[key] = value
     return ret
-
-
-def read_rules(path: Any) -> dict[str, str]:
-    """The rules in a file; see parse_rules."""
-    return parse_rules(read_file(path), str(Path(path)))

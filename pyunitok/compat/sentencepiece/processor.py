@@ -13,10 +13,10 @@ from pyunitok.compat.sentencepiece.results import (
     IMMUTABLE,
     RETURN_TYPES,
     WITH_PLACES,
-    NBest,
-    OfTexts,
     as_nbest,
     convert,
+    nbest_of,
+    of_texts,
     with_places,
 )
 from pyunitok.compat.sentencepiece.rewriting import Rewriting
@@ -191,7 +191,7 @@ class CurrentProcessor(ProcessorVocabulary):
         texts = arguments.texts_of(input) if is_batch else [arguments.text_of(input)]
         if return_bytes is None:
             return_bytes = isinstance(input[0] if is_batch and input else input, bytes)
-        found = OfTexts(rewriting.engine, texts, threads, Sampling(nbest, alpha) if enable_sampling else None)
+        found = of_texts(rewriting.engine, texts, threads, Sampling(nbest, alpha) if enable_sampling else None)
         ret = convert(found, rewriting, kind, as_bytes=bool(return_bytes))
         return ret if is_batch else ret[0]
 
@@ -227,7 +227,7 @@ class CurrentProcessor(ProcessorVocabulary):
                 raise ValueError(f"unknown return_type={kind}")
             if kind in WITH_PLACES:
                 rewriting.check_text()
-            found = NBest(rewriting.engine, arguments.text_of(text_), arguments.number(n, "nbest_size"))
+            found = nbest_of(rewriting.engine, arguments.text_of(text_), arguments.number(n, "nbest_size"))
             if kind not in WITH_PLACES:
                 return convert(found, rewriting, kind)
             return as_nbest(with_places(found, rewriting), kind)
@@ -252,7 +252,7 @@ class CurrentProcessor(ProcessorVocabulary):
         texts = [arguments.text_of(item) for item in (input if is_batch else [input])]
         if not texts:
             return []
-        ret = convert(OfTexts(rewriting.engine, texts, threads), rewriting, kind)
+        ret = convert(of_texts(rewriting.engine, texts, threads), rewriting, kind)
         return ret if is_batch else ret[0]
 
     encode_as_ids, encode_as_pieces, encode_as_numpy, encode_as_proto = map(encode_as, KINDS)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 from pyunitok.compat.sentencepiece.buffers import as_array
 from pyunitok.compat.sentencepiece.engine import Engine, Sampling
@@ -17,67 +17,38 @@ IMMUTABLE = object()  # the return type of the methods named ..._as_immutable_pr
 WITH_PLACES = ("proto", "serialized_proto", "offset_mapping", IMMUTABLE)
 
 
-class Tokenizations(Protocol):
-    """Tokenizations, each representation of which is computed on request."""
+@dataclass(frozen=True)
+class Tokenizations:
+    """Functions that compute the representations of tokenizations on request."""
 
-    def ids(self) -> list[list[int]]: ...
-
-    def pieces(self) -> list[list[bytes]]: ...
-
-    def encoded(self) -> list[EncodedText]: ...
+    ids: Callable[[], list[list[int]]]
+    pieces: Callable[[], list[list[bytes]]]
+    encoded: Callable[[], list[EncodedText]]
 
 
-@dataclass
-class OfTexts:
+def of_texts(
+    engine: Engine, texts: Sequence[bytes], threads: int = -1, sampling: Sampling | None = None
+) -> Tokenizations:
     """One tokenization of each text."""
-
-    engine: Engine
-    texts: Sequence[bytes]
-    threads: int = -1
-    sampling: Sampling | None = None
-
-    def ids(self) -> list[list[int]]:
-        return self.engine.ids(self.texts, self.threads, self.sampling)
-
-    def pieces(self) -> list[list[bytes]]:
-        return self.engine.pieces_of(self.texts, self.threads, self.sampling)
-
-    def encoded(self) -> list[EncodedText]:
-        return self.engine.encoded(self.texts, self.sampling)
+    return Tokenizations(
+        lambda: engine.ids(texts, threads, sampling),
+        lambda: engine.pieces_of(texts, threads, sampling),
+        lambda: engine.encoded(texts, sampling),
+    )
 
 
-@dataclass
-class NBest:
+def nbest_of(engine: Engine, text: bytes, n: int) -> Tokenizations:
     """The n best tokenizations of a text."""
-
-    engine: Engine
-    text: bytes
-    n: int
-
-    def ids(self) -> list[list[int]]:
-        return self.engine.nbest_ids(self.text, self.n)
-
-    def pieces(self) -> list[list[bytes]]:
-        return [item.pieces for item in self.encoded()]
-
-    def encoded(self) -> list[EncodedText]:
-        return self.engine.nbest(self.text, self.n)
+    return Tokenizations(
+        lambda: engine.nbest_ids(text, n),
+        lambda: [item.pieces for item in engine.nbest(text, n)],
+        lambda: engine.nbest(text, n),
+    )
 
 
-@dataclass
-class Given:
+def computed(items: list[EncodedText]) -> Tokenizations:
     """Tokenizations that have been computed already."""
-
-    items: list[EncodedText]
-
-    def ids(self) -> list[list[int]]:
-        return [item.ids for item in self.items]
-
-    def pieces(self) -> list[list[bytes]]:
-        return [item.pieces for item in self.items]
-
-    def encoded(self) -> list[EncodedText]:
-        return self.items
+    return Tokenizations(lambda: [item.ids for item in items], lambda: [item.pieces for item in items], lambda: items)
 
 
 def with_places(found: Tokenizations, rewriting: Rewriting) -> list[EncodedText]:

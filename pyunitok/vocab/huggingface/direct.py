@@ -193,8 +193,7 @@ class DirectRules:
 
     @cached_property
     def _delegate(self) -> DelegatedRules:
-        name, document = self._about.name, writer.write(Vocabulary.of(self._model, self._about))
-        return DelegatedRules(document, name, f"{name}: offsets require `tokenizers`", self._model.dtype)
+        return _delegated(self._model, self._about, f"{self._about.name}: offsets require `tokenizers`")
 
     # ---------------------------------------------------------------------------------------------- encoding ---
 
@@ -267,6 +266,10 @@ class DirectRules:
         return utf8.replace_escapes(self.decode(ids, skip_special))
 
 
+def _delegated(model: c_model.Model, about: About, reason: str) -> DelegatedRules:
+    return DelegatedRules(writer.write(Vocabulary.of(model, about)), about.name, reason, model.dtype)
+
+
 def rules_of(about: About, model: c_model.Model) -> DirectRules | DelegatedRules:
     """The rules in About.prepare. VocabularyError if they are damaged or `tokenizers` is required but not installed."""
     document = Fields(about.prepare, f"{about.name}: ")
@@ -278,7 +281,7 @@ def rules_of(about: About, model: c_model.Model) -> DirectRules | DelegatedRules
     try:
         return DirectRules(document, model, about)
     except VocabularyError as reason:
-        ret = DelegatedRules(writer.write(Vocabulary.of(model, about)), about.name, str(reason), model.dtype)
+        ret = _delegated(model, about, str(reason))
         for token in document.children("added_tokens") if document.has("added_tokens") else ():
             if ret.library.token_to_id(token.string("content")) != token.integer("id"):
                 raise

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from pyunitok._c.library import MODEL_FLAGS
-from pyunitok.vocab import byte_level, utf8
+from pyunitok.vocab import byte_level, json_text
 from pyunitok.vocab.vocabulary import CONTROL, Vocabulary
 
 # Splits texts into words, because the BPE of `tokenizers` is slow for long segments.
@@ -63,7 +63,7 @@ def write(vocabulary: Vocabulary) -> bytes:
             more = {token["id"] for token in document["added_tokens"]}
             own = {id_: name for id_, name, c in zip(ids, names, is_control, strict=True) if not (c and id_ in more)}
     model = (_bpe if has_merges else _unigram)(vocabulary, own)
-    return utf8.json_bytes(document | {"model": model}, indent=1)
+    return json_text.dump(document | {"model": model}, indent=1)
 
 
 def _has(vocabulary: Vocabulary, flag: str) -> bool:

@@ -1,0 +1,37 @@
+"""JSON in vocabulary files: errors name the line, and lone surrogates are allowed."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from pyunitok.errors import VocabularyError
+
+FIRST_KEY = rb'\s*\{\s*"[^"\\]*(?:\\.[^"\\]*)*"\s*:\s*'  # the beginning of a JSON object, up to its first value
+
+
+def decode(data: bytes, name: str) -> str:
+    """The text of a vocabulary file. VocabularyError names the line and the byte that is not UTF-8."""
+    try:
+        return data.decode()
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise VocabularyError(f"{name}, line {line}: not UTF-8 (byte {error.start} of the file)") from None
+
+
+def load(text: str, name: str, **options: Any) -> Any:
+    """json.loads() of a vocabulary file. VocabularyError names the line."""
+    try:
+        return json.loads(text, **options)
+    except json.JSONDecodeError as error:
+        raise VocabularyError(f"{name}, line {error.lineno}: not JSON: {error.msg}") from None
+    except (ValueError, RecursionError) as error:  # thousands of digits; thousands of brackets
+        raise VocabularyError(f"{name}: not a vocabulary: {error}") from None
+
+
+def dump(value: Any, indent: int | None = None) -> bytes:
+    """JSON as UTF-8. All non-ASCII characters are escaped if there is a lone surrogate, which UTF-8 cannot encode."""
+    try:
+        return json.dumps(value, ensure_ascii=False, indent=indent).encode()
+    except UnicodeEncodeError:
+        return json.dumps(value, indent=indent).encode()
