@@ -17,7 +17,7 @@ from bench_processes import Usage, command, environment, usage
 from bench_timing import ROOT, Bench, Report, benchmark, fail, verdict
 
 from pyunitok import Tokenizer, train
-from pyunitok.cli.arguments import Size
+from pyunitok.cli.arguments import SIZE
 from pyunitok.vocab import sentencepiece_proto
 
 TEXTS = {"en": ["en_prose", "en_web"], "mixed": None, "zh": ["zh", "zh_classical"], "ja": ["ja"]}
@@ -53,7 +53,7 @@ def trained(script: str, path: Path, kind: str, size: int, threads: int, n: int 
     1,
     click.option("--part", type=click.Choice(["peers", "greedy", "counting", "threads", "memory"]), default="peers",
                  show_default=True),
-    click.option("--max-memory", type=Size(), default="2G", show_default=True, help="memory: the limit."),
+    click.option("--max-memory", type=SIZE, default="2G", show_default=True, help="memory: the limit."),
     click.option("--kind", "kinds", multiple=True, type=click.Choice(list(TARGETS)), help="Train only this kind."),
     click.option("--text", "texts", multiple=True, type=click.Choice(list(TEXTS)), help="Train only on this text."),
     click.option("--file", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="Train on this text."),

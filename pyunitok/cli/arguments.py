@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import re
 import sys
-from typing import TYPE_CHECKING, Any, ClassVar
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -13,68 +14,61 @@ from pyunitok.model.sampling import Sample
 from pyunitok.tokens.model import open_model
 
 if TYPE_CHECKING:  # ParamType cannot be subscripted before click 8.4
-    IntType = click.ParamType[int]
-    ShardType = click.ParamType[tuple[int, int]]
     AnyType = click.ParamType[Any]
 else:
-    IntType = ShardType = AnyType = click.ParamType
+    AnyType = click.ParamType
 
 
+class Parsed(AnyType):
+    """The type of an argument that a function parses. The function raises ValueError."""
 
-class Size(IntType):
-    """A number with an optional suffix K, M or G (powers of 1024)."""
-
-    name = "size"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        if isinstance(value, int):
-            return value
-        text = value.strip().upper().removesuffix("IB").removesuffix("B")
-        factor = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}.get(text[-1:], 1)
-        digits = text[:-1] if factor > 1 else text
-        if not digits.isdecimal() or int(digits) == 0:
-            self.fail(f"{value!r} is not a valid size; try 1M or 262144", param, ctx)
-        return int(digits) * factor
-
-
-class ShardOf(ShardType):
-    """I/N with 0 <= I < N."""
-
-    name = "shard"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[int, int]:
-        if isinstance(value, tuple):
-            return value
-        index, slash, count = value.partition("/")
-        if not (slash and all(part.isascii() and part.isdecimal() for part in (index, count))):
-            self.fail(f"{value!r} is not a valid shard; try 0/8, 1/8 ... 7/8", param, ctx)
-        if int(index) >= int(count):
-            self.fail(f"{value!r} is not a valid shard; shards are numbered 0 to {int(count) - 1}", param, ctx)
-        return int(index), int(count)
-
-
-class SampleOf(AnyType):
-    """A sampling.Sample, written alpha=A,seed=S[,nbest=N][,method=NAME]."""
-
-    name = "sample"
-    KINDS: ClassVar[dict[str, type]] = {"alpha": float, "seed": int, "nbest": int, "method": str}
+    def __init__(self, parse: Callable[[str], Any], name: str = "value") -> None:
+        self._parse, self.name = parse, name
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        if isinstance(value, Sample):
-            return value
-        values: dict[str, Any] = {}
-        for part in value.split(","):
-            name, _, text = part.partition("=")
-            if name not in self.KINDS or name in values:
-                self.fail(f"{part!r} is repeated or unknown; use alpha=, seed=, nbest= or method=", param, ctx)
-            try:
-                values[name] = self.KINDS[name](text)
-            except ValueError:
-                self.fail(f"{text!r} is not a valid {name}", param, ctx)
-        if "alpha" not in values or "seed" not in values:
-            self.fail("alpha and seed are required, as in alpha=0.1,seed=1", param, ctx)
-        return Sample(**values)
+        try:
+            return self._parse(value) if isinstance(value, str) else value
+        except ValueError as error:
+            self.fail(str(error), param, ctx)
 
+
+def _parse_size(text: str) -> int:
+    number = text.strip().upper().removesuffix("IB").removesuffix("B")
+    factor = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}.get(number[-1:], 1)
+    digits = number[:-1] if factor > 1 else number
+    if not digits.isdecimal() or int(digits) == 0:
+        raise ValueError(f"{text!r} is not a valid size; try 1M or 262144")
+    return int(digits) * factor
+
+
+def _parse_shard(text: str) -> tuple[int, int]:
+    index, slash, n = text.partition("/")
+    if not (slash and all(part.isascii() and part.isdecimal() for part in (index, n))):
+        raise ValueError(f"{text!r} is not a valid shard; try 0/8, 1/8 ... 7/8")
+    if int(index) >= int(n):
+        raise ValueError(f"{text!r} is not a valid shard; shards are numbered 0 to {int(n) - 1}")
+    return int(index), int(n)
+
+
+def _parse_sample(text: str) -> Sample:
+    kinds: dict[str, Callable[[str], Any]] = {"alpha": float, "seed": int, "nbest": int, "method": str}
+    values: dict[str, Any] = {}
+    for part in text.split(","):
+        name, _, value = part.partition("=")
+        if name not in kinds or name in values:
+            raise ValueError(f"{part!r} is repeated or unknown; use alpha=, seed=, nbest= or method=")
+        try:
+            values[name] = kinds[name](value)
+        except ValueError:
+            raise ValueError(f"{value!r} is not a valid {name}") from None
+    if "alpha" not in values or "seed" not in values:
+        raise ValueError("alpha and seed are required, as in alpha=0.1,seed=1")
+    return Sample(**values)
+
+
+SIZE = Parsed(_parse_size, "size")  # a number with an optional suffix K, M or G (powers of 1024)
+SHARD = Parsed(_parse_shard, "shard")  # I/N with 0 <= I < N
+SAMPLE = Parsed(_parse_sample, "sample")  # alpha=A,seed=S[,nbest=N][,method=NAME]
 
 model_option = click.option(
     "-m", "--model", metavar="MODEL",

@@ -33,7 +33,7 @@ def columns(ids: list[str], pieces: list[str]) -> Iterator[str]:
         while end < len(ids) and (end == begin or used + _width_of(ids[end], cells[end]) <= width):
             used += _width_of(ids[end], cells[end]) + 1
             end += 1
-        yield " ".join(_padded(ids[k], _width_of(ids[k], cells[k])) for k in range(begin, end)).rstrip(" ")
+        yield " ".join(ids[k].ljust(_width_of(ids[k], cells[k])) for k in range(begin, end)).rstrip(" ")
         yield " ".join(_cell(cells[k], ids[k], k, coloured) for k in range(begin, end)).rstrip(" ")
         begin = max(end, begin + 1)
 
@@ -41,10 +41,6 @@ def columns(ids: list[str], pieces: list[str]) -> Iterator[str]:
 def _cell(cell: str, id_: str, k: int, coloured: bool) -> str:
     shown = click.style(cell, fg="black", bg=_COLOURS[k % len(_COLOURS)]) if coloured else cell
     return shown + " " * (_width_of(id_, cell) - _width(cell))
-
-
-def _padded(text: str, width: int) -> str:
-    return text + " " * (width - _width(text))
 
 
 def _width_of(id_: str, cell: str) -> int:

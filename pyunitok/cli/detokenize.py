@@ -11,9 +11,8 @@ import click
 
 import pyunitok
 from pyunitok.cli.arguments import model_override_option
-from pyunitok.cli.progress import Meter
+from pyunitok.cli.progress import ByteMeter
 from pyunitok.disk.outfile import OutFile, check_target, partial_name
-from pyunitok.run.plan import Progress
 from pyunitok.tokens.detokenize import detokenize as write_documents
 from pyunitok.tokens.manifest import sidecars
 
@@ -49,13 +48,6 @@ def detokenize(tokens: str, out: str, model: Any, overwrite: bool) -> None:
         sys.stdout.buffer.flush()
         return
     partial = OutFile(partial_name(target))
-    progress = Progress(compressed_total=array.manifest.bytes if array.manifest else None)
-    with Meter("detokenizing") as meter, closing(partial):
-
-        def on_bytes(n: int) -> None:
-            progress.bytes += n
-            progress.compressed += n
-            meter.show(progress)
-
-        write_documents(array, tokenizer, partial, on_bytes)
+    with ByteMeter("detokenizing", array.manifest.bytes if array.manifest else None) as meter, closing(partial):
+        write_documents(array, tokenizer, partial, meter.add)
         partial.finish(target)

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
 import click
 
 import pyunitok
-from pyunitok.cli.arguments import Size, model_override_option
-from pyunitok.cli.progress import make_bar
+from pyunitok.cli.arguments import SIZE, model_override_option
+from pyunitok.cli.progress import Meter, make_bar
 from pyunitok.cli.report import report_export
 from pyunitok.errors import count
 from pyunitok.export.engines import ENGINES, write_engine_index
@@ -28,9 +27,9 @@ from pyunitok.index.plan import Limits
 )  # fmt: skip
 @click.option("--left", is_flag=True, help="Also store the token before each suffix, 2 bytes per token.")
 @click.option(
-    "--max-memory", "max_memory_bytes", type=Size(), help="Memory limit, such as 8G; by default half of the memory.",
+    "--max-memory", "max_memory_bytes", type=SIZE, help="Memory limit, such as 8G; by default half of the memory.",
 )  # fmt: skip
-@click.option("--shard-tokens", type=Size(), help="Maximum shard size; by default two shards fit in memory.")
+@click.option("--shard-tokens", type=SIZE, help="Maximum shard size; by default two shards fit in memory.")
 @click.option("--threads", type=click.IntRange(1), help="Number of shards sorted in parallel; by default one per core.")
 @click.option("--add", is_flag=True, help="Add TOKENS to the index in DIR without changing its shards.")
 @click.option("--overwrite", is_flag=True, help="Replace the index in DIR.")
@@ -79,22 +78,16 @@ def _write_format(to: str, tokens: tuple[str, ...], folder: Path, model: Any, op
     click.echo(f"{folder}: {to} index, {len(array.ids):,} tokens, {meter.summary()}", err=True)
 
 
-class IndexMeter:
+class IndexMeter(Meter):
     """Shows a progress bar on a terminal, and reports how much an earlier run had finished."""
 
     def __init__(self) -> None:
-        self._started = time.monotonic()
-        self._bar: Any = None
+        super().__init__("indexing", "tokens")
         self._last: Any = None
         self._first_tokens = 0.0
 
-    def __enter__(self) -> IndexMeter:
-        return self
-
-    def __exit__(self, kind: Any, *_: object) -> None:
-        self._seconds = time.monotonic() - self._started
-        if self._bar is not None:
-            self._bar.close()
+    def __exit__(self, kind: Any = None, *_: object) -> None:
+        self.close()
         if kind is not None and self._last is not None:
             click.echo(
                 f"{self._last.shards} of {self._last.n_shards} shards are done; run the same command to resume",
@@ -111,7 +104,7 @@ class IndexMeter:
             return
         if self._bar is None:
             self._bar = make_bar(
-                total=progress.total, initial=int(progress.tokens), desc="indexing", unit=" tokens", unit_scale=True
+                total=progress.total, initial=int(progress.tokens), desc=self._label, unit=" tokens", unit_scale=True
             )
         self._bar.set_postfix_str(f"{progress.shards} of {progress.n_shards} shards", refresh=False)
         self._bar.update(int(progress.tokens) - self._bar.n)
@@ -120,4 +113,4 @@ class IndexMeter:
         if self._last is None:
             return "already complete"
         tokens = self._last.tokens - self._first_tokens
-        return f"{self._seconds:.1f} s, {tokens / max(self._seconds, 1e-9) / 1e6:.1f} M tokens/s"
+        return f"{self.seconds:.1f} s, {tokens / max(self.seconds, 1e-9) / 1e6:.1f} M tokens/s"

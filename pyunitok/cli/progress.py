@@ -10,7 +10,12 @@ import os
 import sys
 import time
 from shutil import get_terminal_size
-from typing import Any
+from threading import Lock
+from typing import Any, TypeVar
+
+from pyunitok.run.plan import Progress
+
+_Meter = TypeVar("_Meter", bound="Meter")
 
 WITH_TOTAL = "{desc} {percentage:3.0f}%|{bar}| {n_fmt}/{total_fmt}{postfix}"
 NARROW = "{desc} {percentage:3.0f}%{postfix}"
@@ -35,7 +40,7 @@ class Meter:
         self._bar: Any = None
         self.seconds = 0.0
 
-    def __enter__(self) -> Meter:
+    def __enter__(self: _Meter) -> _Meter:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -80,6 +85,21 @@ class Meter:
         """Estimate from the mean rate of this run; tqdm's estimate would include the work of the earlier run."""
         new = done - self._compressed_before
         return _clock(seconds * (total - done) / new) if new > 0 else "?"
+
+
+class ByteMeter(Meter):
+    """A Meter of bytes, which several threads may add."""
+
+    def __init__(self, label: str, total: int | None, what: str = "text") -> None:
+        super().__init__(label, what)
+        self.progress = Progress(compressed_total=total)
+        self._adding = Lock()
+
+    def add(self, n_bytes: int) -> None:
+        with self._adding:
+            self.progress.bytes += n_bytes
+            self.progress.compressed += n_bytes
+            self.show(self.progress)
 
 
 def make_bar(**options: Any) -> Any:

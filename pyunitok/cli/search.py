@@ -23,10 +23,6 @@ from pyunitok.index.hit_metadata import metadata_of, rows_of_hits
 from pyunitok.index.hits import Hit
 from pyunitok.index.opened import open_index
 
-QUERIES = (
-    "count", "documents", "by_source", "next", "previous", "prob", "infgram", "infgram_next", "all_of", "ngrams",
-    "sample", "overlap", "spans",
-)  # fmt: skip
 WITHOUT_TEXT = ("all_of", "ngrams", "overlap", "spans")
 FILE = click.Path(exists=True, dir_okay=False)
 SECTIONS = {
@@ -111,7 +107,7 @@ def search(
         raise click.UsageError("--within requires --all-of")
     if options["all_of"]:
         options["count"] = False  # --all-of counts anyway
-    given = [name for name in QUERIES if options[name] not in (False, None, ())]
+    given = [name for name in ANSWERS if options.get(name) not in (False, None, ())]
     flags = [f"--{name.replace('_', '-')}" for name in given] + ["--json"] * as_json + ["--csv"] * as_csv
     if len(given) > 1 or (as_json and as_csv):
         first, second = flags[:2] if len(given) > 1 else flags[-2:]

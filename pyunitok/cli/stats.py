@@ -10,10 +10,9 @@ import click
 
 import pyunitok
 from pyunitok.cli.arguments import model_override_option
-from pyunitok.cli.progress import Meter
+from pyunitok.cli.progress import ByteMeter
 from pyunitok.disk.reports import check_report, write_report
 from pyunitok.errors import printable
-from pyunitok.run.plan import Progress
 from pyunitok.tokens import stats_page
 from pyunitok.tokens.stats import stats as stats_of
 
@@ -43,15 +42,8 @@ def stats(
         if report and report != "-":
             check_report(Path(report))
     array = pyunitok.open(tokens, model=model)
-    progress = Progress(compressed_total=array.ids.nbytes)
-
-    def on_ids(n: int) -> None:
-        progress.bytes += n * array.ids.itemsize
-        progress.compressed = progress.bytes
-        meter.show(progress)
-
-    with Meter("counting", "ids") as meter:
-        found = stats_of(array, top=top, threads=threads, on_ids=on_ids)
+    with ByteMeter("counting", array.ids.nbytes, "ids") as meter:
+        found = stats_of(array, top=top, threads=threads, on_ids=lambda n: meter.add(n * array.ids.itemsize))
     for path, page in ((html_path, True), (png_path, False)):
         if path:
             stats_page.write(found, Path(path), as_page=page)

@@ -10,7 +10,7 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
-from pyunitok.cli.arguments import SampleOf, ShardOf, Size, model_option, parse_separator
+from pyunitok.cli.arguments import SAMPLE, SHARD, SIZE, model_option, parse_separator
 from pyunitok.cli.export import export_options
 from pyunitok.cli.report import Listener, report_formats, report_left_out, report_survey
 from pyunitok.cli.sections import Sectioned
@@ -53,7 +53,7 @@ SECTIONS = {
 )  # fmt: skip
 @click.option("--threads", type=click.IntRange(1), help="Number of threads; by default one per core.")
 @click.option(
-    "--max-memory", "max_memory_bytes", type=Size(), default="1G", show_default=True,
+    "--max-memory", "max_memory_bytes", type=SIZE, default="1G", show_default=True,
     help="Memory for text, decompressed frames and unwritten ids.",
 )  # fmt: skip
 @click.option("--overwrite", is_flag=True, help="Start over and replace OUT if it exists.")
@@ -67,7 +67,7 @@ SECTIONS = {
     help="In directories, skip files whose name or path suffix matches, such as 'tests/*.txt'. May be repeated.",
 )  # fmt: skip
 @click.option(
-    "--max-line", "max_line_bytes", type=Size(), default="256M", show_default=True, help="JSONL: maximum line length."
+    "--max-line", "max_line_bytes", type=SIZE, default="256M", show_default=True, help="JSONL: maximum line length."
 )
 @click.option(
     "--on-error", type=click.Choice(CHOICES["on_error"]), default="raise", show_default=True,
@@ -84,19 +84,19 @@ SECTIONS = {
     help="Type of the ids. Models with larger ids are rejected.",
 )  # fmt: skip
 @click.option(
-    "--sample", type=SampleOf(), metavar="alpha=A,seed=S",
+    "--sample", type=SAMPLE, metavar="alpha=A,seed=S",
     help="Sample a segmentation of each document. Also: nbest=N, method=lattice|viterbi|dropout.",
 )  # fmt: skip
 @click.option("--verify", is_flag=True, help="Decode each block and compare it with its text.")
 @click.option(
-    "--shard", type=ShardOf(), metavar="I/N",
+    "--shard", type=SHARD, metavar="I/N",
     help="Tokenize shard I of N, counted from 0, into OUT.I-of-N, for `pyunitok merge`.",
 )  # fmt: skip
 @click.option(
     "--ray", metavar="auto|local|ADDRESS",
     help="Run on a Ray cluster whose machines share IN and OUT. --threads is per task, by default 1.",
 )  # fmt: skip
-@click.option("--unit", "unit_bytes", type=Size(), help="With --ray: bytes of input per task.")
+@click.option("--unit", "unit_bytes", type=SIZE, help="With --ray: bytes of input per task.")
 @click.option("--keep-parts", is_flag=True, help="With --ray: leave the parts in OUT.parts, for `pyunitok merge`.")
 @click.option(
     "--format", type=click.Choice(list(FORMATS)), metavar="TOOL",
@@ -105,7 +105,7 @@ SECTIONS = {
 @export_options
 @click.option("--keep-tokens", is_flag=True, help="With --format: keep OUT and OUT.ends.")
 @click.option(
-    "--block", "block_bytes", type=Size(), default="1M", show_default=True, help="Bytes of text per block of work."
+    "--block", "block_bytes", type=SIZE, default="1M", show_default=True, help="Bytes of text per block of work."
 )
 @click.option(
     "--verify-resume", is_flag=True,

@@ -10,7 +10,7 @@ import click
 from click.core import ParameterSource
 
 from pyunitok import __version__
-from pyunitok.cli.arguments import AnyType, Size, parse_separator
+from pyunitok.cli.arguments import SIZE, Parsed, parse_separator
 from pyunitok.cli.progress import PhaseBar
 from pyunitok.cli.sections import Sectioned
 from pyunitok.disk.reports import check_report
@@ -83,7 +83,7 @@ def _common(row: Trainer) -> list[click.Parameter]:
             help="Text: how to split files into documents.",
         ),
         click.Option(["--threads"], type=click.IntRange(1), help="Number of threads; by default one per core."),
-        click.Option(["--max-memory"], type=Size(), default="2G", show_default=True, help=row.memory_help),
+        click.Option(["--max-memory"], type=SIZE, default="2G", show_default=True, help=row.memory_help),
         click.Option(["--overwrite"], is_flag=True, help="Replace the model if it exists."),
         click.Option(
             ["--checkpoint"], metavar="DIR",
@@ -123,21 +123,6 @@ def _type(option: Option) -> Any:
     if option.least is not None or option.most is not None:
         return click.IntRange(option.least, option.most)
     return option.type if option.type in (str, int, float) else Parsed(option.type)
-
-
-class Parsed(AnyType):
-    """Parses an argument with a function that raises ValueError."""
-
-    name = "value"
-
-    def __init__(self, parse: Any) -> None:
-        self._parse = parse
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        try:
-            return self._parse(value) if isinstance(value, str) else value
-        except ValueError as error:
-            self.fail(str(error), param, ctx)
 
 
 def _train(row: Trainer, also: tuple[int, ...] = (), more: tuple[str, ...] = (), **options: Any) -> None:

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from threading import Lock
 from typing import Any
 
 import click
 
 from pyunitok.cli.arguments import model_override_option
-from pyunitok.cli.progress import Meter
+from pyunitok.cli.progress import ByteMeter
 from pyunitok.index.verify import checks
-from pyunitok.run.plan import Progress
 
 
 @click.command()
@@ -44,11 +42,10 @@ def verify(tokens: str, inputs: tuple[str, ...], named: bool, model: Any, thread
     for check in checks(tokens, inputs or named, model=model, threads=threads):
         if check.note:
             click.echo(f"note: {check.note}", err=True)
-        checking = _Checking(check.label, check.n_bytes)
-        with checking:
-            problems = check.run(checking.on_bytes)
-        rate = checking.progress.bytes / max(checking.seconds, 1e-9) / 1e6
-        done.append(check.summary.format(bytes=checking.progress.bytes, rate=rate))
+        with ByteMeter(check.label, check.n_bytes) as meter:
+            problems = check.run(meter.add)
+        n_bytes = meter.progress.bytes
+        done.append(check.summary.format(bytes=n_bytes, rate=n_bytes / max(meter.seconds, 1e-9) / 1e6))
         if problems:
             break
     for problem in problems:
@@ -56,18 +53,3 @@ def verify(tokens: str, inputs: tuple[str, ...], named: bool, model: Any, thread
     click.echo(f"{tokens}: {'damaged' if problems else 'intact'}; {'; '.join(done)}", err=True)
     if problems:
         raise SystemExit(1)
-
-
-class _Checking(Meter):
-    """A Meter that several threads can update."""
-
-    def __init__(self, label: str, n_bytes: int) -> None:
-        super().__init__(label)
-        self.progress = Progress(compressed_total=n_bytes)
-        self._adding = Lock()
-
-    def on_bytes(self, n: int) -> None:
-        with self._adding:
-            self.progress.bytes += n
-            self.progress.compressed += n
-            self.show(self.progress)

@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from pyunitok.cli.arguments import Size
+from pyunitok.cli.arguments import SIZE
 from pyunitok.cli.progress import PhaseBar
 from pyunitok.corpus import inputs
 from pyunitok.corpus.reading import Reading, ReadingOptions
@@ -71,7 +71,7 @@ json_option = click.option("--json", "json_path", metavar="FILE", help="Write th
 @click.option("--text-key", default="text", show_default=True, help="JSONL, Parquet: the field with the text.")
 @click.option("--threads", type=click.IntRange(1), help="Number of threads; by default one per core.")
 @click.option(
-    "--max-memory", type=Size(), default="2G", show_default=True, help="Memory for word counts; the rest goes to disk."
+    "--max-memory", type=SIZE, default="2G", show_default=True, help="Memory for word counts; the rest goes to disk."
 )
 @click.option("--dry-run", is_flag=True, help="Print the report without writing OUT.")
 @click.option("--overwrite", is_flag=True, help="Replace OUT if it exists.")
