@@ -180,10 +180,10 @@ def test_infini_gram_with_renamed_ids(tmp_path_factory, docs, eod):
 
 def test_renaming_needs_ids_that_are_left_over(tmp_path):
     array = tokenfiles.write(tmp_path / "ids", [list(range(1, 0xFF00)), [0xFF00], [0xFF01]])
-    with pytest.raises(OutputError, match="has 2 ids from 65280 on, and only 1 below"):
+    with pytest.raises(OutputError, match="uses 2 ids of 65280 or more, but only 1 smaller"):
         export(array, "infini-gram", tmp_path / "to", Options("x", rename_ids=True))
     array = tokenfiles.write(tmp_path / "ids", [[1]], dtype="<u4")
-    with pytest.raises(OutputError, match="for ids of two bytes"):
+    with pytest.raises(OutputError, match="requires 2-byte ids"):
         export(array, "infini-gram", tmp_path / "to", Options("x", rename_ids=True))
 
 

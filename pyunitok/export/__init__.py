@@ -6,7 +6,7 @@
 
 FORMATS has one row for each format. Its module has
 
-    TAKES                            the fields of Options that it uses, besides the name
+    TAKES                            the fields of Options that it uses, except the name
     names(options)                   the files that it will write
     export(array, folder, options)   writes them; returns notes for the user
 
@@ -97,12 +97,12 @@ def export_tokens(
     tokens     a token file, or a TokenArray
     to         one of export.FORMATS, as "megatron"
     folder     to write into
-    name       of the files, where the format leaves it open; by default that of the token file
+    name       of the files, unless the format prescribes it; by default that of the token file
     copy       copy tokens even if a link is possible
     overwrite  replace files that exist
     options    of the format, as val_fraction=0.01; see export.Options
 
-    The files appear once all of them are complete. OutputError names what is in the way.
+    The files appear once all of them are complete. OutputError names the file that exists already.
 
         pyunitok.export_tokens("ids.u16", "nanogpt", "data/corpus", val_fraction=0.01)
     """

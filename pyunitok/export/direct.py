@@ -10,8 +10,9 @@ OUT.json records that the export has begun.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -48,7 +49,7 @@ class Direct:
         for path in self.files():
             if path in own:
                 raise OutputError(
-                    f"{self.to} has a file {path.name} of its own: give OUT another name, such as one without a suffix"
+                    f"{self.to} also writes a file {path.name}: give OUT another name, such as one without a suffix"
                 )
             if not self._begun():
                 check_target(path, overwrite=self.overwrite)
@@ -58,16 +59,16 @@ class Direct:
         return [self.out.parent / name for name in module(self.to).names(self.options)]
 
     def make_folder(self) -> None:
-        """The folder of OUT, as `export` makes it. OutputError if that cannot be."""
+        """Create the folder of OUT, as `export` does."""
         try:
             self.out.parent.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise OutputError(f"{self.out.parent}: cannot be made: {error.strerror}") from error
+            raise OutputError(f"{self.out.parent}: cannot create the folder: {error.strerror}") from error
 
     def finished(self, run: Identity) -> Manifest | None:
-        """The manifest, if this very command has finished before; None if there is something to do.
+        """The manifest, if this command has finished before; otherwise None.
 
-        OutputError if another command has, or if its files have changed.
+        OutputError if another command wrote it, or if its files have changed.
         """
         manifest = self._manifest()
         if self.overwrite or manifest is None or self.out.exists() or not (manifest.exported or {}).get("files"):
@@ -96,17 +97,17 @@ class Direct:
                 files = [WrittenFile(self.out.parent / name, n, "there") for name, n in done["files"].items()]
                 exported = Exported(files, [])
             else:
-                begin = self._writer(manifest, None)
+                begin = partial(self._record, manifest, None)
                 array = pyunitok.open(self.out)
                 exported = export(array, self.to, self.out.parent, self.options, copy=self.copy,
                                   overwrite=self.overwrite or self._begun(), before_commit=begin)  # fmt: skip
-                self._writer(manifest, exported)()
+                self._record(manifest, exported)
             self._remove()
             return exported
 
     @contextlib.contextmanager
     def _locked(self) -> Iterator[None]:
-        """No other process writes OUT in the meantime."""
+        """Keep other processes from writing OUT."""
         lock = OutputLock(self.out)
         try:
             yield
@@ -121,19 +122,15 @@ class Direct:
         return {"format": self.to, **asdict(self.options)}
 
     def _begun(self) -> bool:
-        """Whether OUT.json mentions this very export."""
+        """Whether OUT.json records this export."""
         manifest = self._manifest()
         return manifest is not None and (manifest.exported or {}).get("wanted") == self._wanted()
 
-    def _writer(self, manifest: Manifest, exported: Exported | None) -> Callable[[], None]:
-        """A function that records in OUT.json how far the export is."""
-
-        def write() -> None:
-            files = {written.path.name: written.n_bytes for written in exported.files} if exported else None
-            manifest.exported = {"wanted": self._wanted(), "files": files}
-            write_whole(sidecars(self.out)[1], manifest.to_json())
-
-        return write
+    def _record(self, manifest: Manifest, exported: Exported | None) -> None:
+        """Record the files of the export in OUT.json; None: the export has begun."""
+        files = {written.path.name: written.n_bytes for written in exported.files} if exported else None
+        manifest.exported = {"wanted": self._wanted(), "files": files}
+        write_whole(sidecars(self.out)[1], manifest.to_json())
 
     def _remove(self) -> None:
         if self.keep:

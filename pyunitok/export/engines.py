@@ -1,7 +1,7 @@
 """Indexes of other engines, complete with their suffix arrays: infini-gram's table.N, tokengrams' NAME.idx.
 
-infini-gram   table.N: for each suffix of tokenized.N, sorted by its raw bytes, the byte at which it begins, in as few
-              bytes as hold them all; the other files are those of `pyunitok export`
+infini-gram   table.N: for each suffix of tokenized.N, sorted by its raw bytes, the byte at which it begins, in the
+              fewest bytes that hold any of them; the other files are those of `pyunitok export`
 tokengrams    NAME.idx: uint64 for each suffix of NAME.bin, sorted by its ids: the token at which it begins
 """
 
@@ -73,12 +73,12 @@ def write_engine_index(
 ) -> Exported:  # fmt: skip
     """Write the exported files and their suffix arrays into `folder`; `to` is one of ENGINES.
 
-    OutputError if files exist or the engine cannot express the ids; LimitError if memory does not suffice.
+    OutputError if files exist or the engine does not support the ids; LimitError if max_memory is too low.
     """
     engine, n_threads = ENGINES[to], threads_or_cores(threads)
     if array.ids.dtype != np.dtype("<u2"):
         raise OutputError(f"{array.path}: its ids are {array.ids.dtype}; an index needs uint16 ids")
-    # A separator for each document may come on top.
+    # The export may add a separator for each document.
     n_shards = -(-(len(array.ids) + len(array)) // limits.tokens) if engine.sharded else 1
     options = Options(default_name(array.path), shards=max(1, n_shards))
     sources, targets = zip(*((folder / a, folder / b) for a, b in engine.files(options)), strict=True)

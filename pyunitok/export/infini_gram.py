@@ -4,8 +4,8 @@
     offset.N      u64 for each document: the byte in tokenized.N at which its separator begins
     metadata.N    a line of JSON for each document       metaoff.N   u64: the byte at which its line begins
 
-Shards are runs of documents of about as many tokens, so that document numbers stay what they are in the token file
-(infini-gram sorts shards by name: up to ten of them).
+Shards are consecutive documents with about equally many tokens, so document numbers are those of the token file
+(infini-gram sorts shards by name, so this holds for up to ten of them).
 
 The separator is not a token, so no id may be 65,535. For queries that join terms by AND, infini-gram searches for the
 separator byte by byte: an id of 65,280 or more before one whose low byte is FF looks like a separator,
@@ -15,7 +15,7 @@ separator byte by byte: an id of 65,280 or more before one whose low byte is FF 
 and hits that span it are not counted. The export reports the number of such pairs. Two options avoid them:
 
 --rename-ids swaps every used id from 65,280 on with an unused one below. Files do not grow, but queries and answers
-must be translated by renamed.npy, a table uint16[65536] that is its own inverse. Fails if too few ids are unused.
+must be translated by renamed.npy, a table uint16[65536] that is its own inverse. It fails if too few ids are unused.
 
 --token-dtype uint32 writes every id in four bytes. Ids do not change, and 65,535 is allowed; but tokenized.N doubles (9
 bytes per token instead of 7 with the table), and the indexing of infini-gram 2.6 takes 34 GB of memory for each of its
@@ -57,7 +57,8 @@ class Scan:
     _last: int = 0
 
     def add(self, tokens: np.ndarray[Any, Any], at: np.ndarray[Any, Any]) -> int | None:
-        """Take the next chunk, whose separators are at `at`; where a separator's id is not a separator, or None."""
+        """Scan the next chunk, whose separators are at `at`; return the position of a token with the separator's id, or
+        None."""
         high = np.flatnonzero(tokens >= 0xFF00)
         wrong = None
         if np.count_nonzero(tokens[high] == 0xFFFF) > len(at):
@@ -82,14 +83,14 @@ def export(array: TokenArray, folder: Folder, options: Options) -> list[str]:
     """OutputError, naming document and position, for an id that is the separator's."""
     dtype = np.dtype({"uint16": "<u2", "uint32": "<u4"}.get(options.token_dtype or "", array.ids.dtype.str))
     if dtype.itemsize < array.ids.dtype.itemsize:
-        raise OutputError(f"{array.path} has ids of four bytes; they do not fit two")
+        raise OutputError(f"{array.path} has 4-byte ids, so --token-dtype must be uint32")
     folder.discard(_left_over(folder.path, options), "belongs to an index of other tokens")
     for _ in array.runs():
         pass
     table = None
     if options.rename_ids:
         if dtype.itemsize != 2:
-            raise OutputError("--rename-ids is only for ids of two bytes; ids of four have no false separators")
+            raise OutputError("--rename-ids requires 2-byte ids; 4-byte ids have no false separators")
         table = renaming(array)
         with folder.write(RENAMED) as file:
             np.save(file, table)
@@ -123,8 +124,8 @@ def renaming(array: TokenArray) -> np.ndarray[Any, np.dtype[np.uint16]]:
     free = np.flatnonzero(~used[:0xFF00])[::-1]
     if len(free) < len(high):
         raise OutputError(
-            f"{array.path} has {len(high)} ids from 65280 on, and only {len(free)} below are unused; "
-            "--token-dtype uint32 needs no renaming"
+            f"{array.path} uses {len(high)} ids of 65280 or more, but only {len(free)} smaller ids are unused;"
+            " use --token-dtype uint32"
         )
     table = np.arange(65536, dtype="<u2")
     table[high], table[free[: len(high)]] = free[: len(high)], high
@@ -174,7 +175,7 @@ def _notes(folder: Path, dtype: np.dtype[Any], n_false: int, options: Options) -
             " in AND queries, and misses hits that span them; --rename-ids or --token-dtype uint32 avoids that"
         )
     if options.rename_ids:
-        yield f"ids are renamed: ask for numpy.load({RENAMED!r})[ids], and read answers the same way"
+        yield f"ids are renamed: translate queries and answers by numpy.load({RENAMED!r})[ids]"
     found = next((word for word in WORDS if word in str(folder.resolve().parent / folder.name)), None)
     if found:
         yield f"the folder's path contains {found!r}, by which infini-gram recognizes its files: move it before use"

@@ -34,7 +34,7 @@ def export(array: TokenArray, folder: Folder, options: Options) -> list[str]:
     dtype, eod = array.ids.dtype, array.eod_id
     eot = eod if options.eot is None else options.eot
     if eot is None:
-        raise OutputError(f"{array.path} has no eod, and llm.c wants an id before each document: name one (--eot ID)")
+        raise OutputError(f"{array.path} has no eod, but llm.c requires an id before each document; use --eot ID")
     if not 0 <= eot <= np.iinfo(dtype).max:
         raise OutputError(f"--eot {eot} does not fit {dtype.name}")
     stream = Separated(array, eot)

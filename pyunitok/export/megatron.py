@@ -60,8 +60,8 @@ def _check_int32(array: TokenArray) -> None:
             k = int(np.argmax(part > INT32_MAX))
             document = int(np.searchsorted(array.ends, np.uint64(begin + k), "right"))
             raise OutputError(
-                f"{array.path}: id {part[k]} at token {begin + k}, in document {document}: Megatron has no uint32, "
-                f"and int32 ends at {INT32_MAX}"
+                f"{array.path}: id {part[k]} at token {begin + k}, in document {document}: Megatron stores int32, "
+                f"whose maximum is {INT32_MAX}"
             )
 
     with ThreadPoolExecutor(available_cores()) as pool:

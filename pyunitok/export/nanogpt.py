@@ -17,9 +17,9 @@ def names(options: Options) -> list[str]:
 
 
 def export(array: TokenArray, folder: Folder, options: Options) -> list[str]:
-    """OutputError if ids take four bytes, which nanoGPT would misread, or if a val.bin is wanted of one document."""
+    """OutputError if ids take four bytes, which nanoGPT would misread, or if val.bin requires a second document."""
     if array.ids.dtype.itemsize != 2:
-        raise OutputError(f"{array.path} has ids of four bytes; nanoGPT reads only uint16")
+        raise OutputError(f"{array.path} has 4-byte ids; nanoGPT reads only uint16")
     notes = [] if array.eod_id is not None else ["the token file has no eod: nothing separates the documents"]
     if not options.val_fraction:
         folder.share("train.bin", array.path)
@@ -37,6 +37,6 @@ def first_of_val(array: TokenArray, fraction: float) -> int:
     d = min(max(d, 1), len(array) - 1)
     if d < 1:
         raise OutputError(
-            f"{array.path} has {len(array)} documents; --val-fraction needs at least two: documents are not divided"
+            f"{array.path} has {len(array)} documents; --val-fraction needs at least two"
         )
     return d

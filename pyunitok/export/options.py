@@ -1,4 +1,4 @@
-"""Options: what an export can be told; each format uses some of them."""
+"""The options of exports, of which each format uses some."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ MAX_SHARD_TOKENS = (1 << 31) - 1  # an llm.c header counts tokens in an int32
 
 @dataclass(frozen=True)
 class Options:
-    """name          the base name of the files, where the format leaves it open
+    """name          the base name of the files, unless the format prescribes it
     val_fraction  nanogpt: the last documents with at least this share of the tokens become val.bin
     shards        infini-gram: the number of parts, of about equal size
     shard_tokens  llm.c: the most tokens in a file
-    eot           llm.c: the id before each document, where the token file has no eod
+    eot           llm.c: the id before each document, if the token file has no eod
     token_dtype   infini-gram: "uint32" writes every id in four bytes
-    rename_ids    infini-gram: replace ids from 65,280 on by unused smaller ones, and write the table too
+    rename_ids    infini-gram: replace ids from 65,280 on by unused smaller ones, and write the table
     """
 
     name: str
