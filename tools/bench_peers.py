@@ -21,6 +21,8 @@ import numpy as np
 from bench_processes import command, run
 from bench_timing import fail
 
+import pyunitok
+
 Ids = np.ndarray[Any, np.dtype[np.uint16]]
 EOS, EOS_ID = "</s>", 2  # of Llama 2
 
@@ -108,26 +110,21 @@ def libsais(_: Any, path: Path) -> Callable[[Ids], Any]:
     return sort
 
 
-def infini_gram(_: Any, ids: Ids, eod: int, folder: Path) -> Any:
-    """An engine over the ids, which infini-gram indexes itself."""
-    stream = ids.copy()
-    stream[stream == eod] = 0xFFFF  # its separator
-    np.concatenate((np.array([0xFFFF], np.uint16), stream[:-1])).tofile(folder / "tokenized.0")
-    starts = np.concatenate(([0], np.flatnonzero(stream[:-1] == 0xFFFF) + 1))
-    (starts.astype("<u8") * 2).tofile(folder / "offset.0")
-    run([*infini_gram_indexing(folder), "--token_dtype", "u16"])
+def infini_gram(_: Any, tokens: Path, folder: Path) -> Any:
+    """An engine over a token file, which infini-gram indexes itself."""
+    run(infini_gram_indexing(folder, tokens))
     engine = importlib.import_module("infini_gram.engine").InfiniGramEngine
+    eod = pyunitok.open(tokens).eod_id
     return engine(str(folder), eos_token_id=eod, vocab_size=65535, version=4, token_dtype="u16")
 
 
-def infini_gram_indexing(folder: Path, tokens: Path | None = None) -> list[str]:
-    """The command that indexes the data in the folder; `tokens` are exported to it first."""
-    if tokens:
-        folder.mkdir()
-        run([*command(), "export", str(tokens), "--to", "infini-gram", "-o", str(folder)])
+def infini_gram_indexing(folder: Path, tokens: Path) -> list[str]:
+    """Export a token file to a new folder; return the command that indexes it."""
+    folder.mkdir()
+    run([*command(), "export", str(tokens), "--to", "infini-gram", "-o", str(folder)])
     argv = ["-m", "infini_gram.indexing", "--data_dir", str(folder), "--save_dir", str(folder), "--mem", "8"]
     files = str(resource.getrlimit(resource.RLIMIT_NOFILE)[1])
-    return [sys.executable, *argv, "--shards", "1", "--cpus", "1", "--ulimit", files]
+    return [sys.executable, *argv, "--token_dtype", "u16", "--shards", "1", "--cpus", "1", "--ulimit", files]
 
 
 DATATROVE = f"""

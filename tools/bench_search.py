@@ -127,7 +127,7 @@ def measure_peer(bench: Bench, report: Report, docs: list[bytes], folder: Path) 
         query = tokens.ids[at : at + rng.randrange(1, 8)].tolist()
         queries += [query] if eod not in query else []
     packed = Packed(np.concatenate(queries).astype(np.uint16), np.cumsum([0, *map(len, queries)], dtype=np.int64))
-    for _, engine in available(report.notes, ["infini-gram"], np.array(tokens.ids), eod, folder):
+    for _, engine in available(report.notes, ["infini-gram"], folder / "ids", folder / "engine"):
         calls: dict[str, Callable[[], list[int]]] = {
             "infini-gram's count": partial(_counts_of, engine, queries),
             "count_tokens": lambda: [index.count_tokens(query) for query in queries],
