@@ -96,15 +96,18 @@ def peer_of(path: Path) -> str:
     return next(PEER_OF[name] for name, recognises, _ in vocab.READERS if recognises(data))
 
 
-def opened(model: Model, report: Report, cpu: str | None = None) -> tuple[Tokenizer, dict[str, Encoder]] | None:
-    """Our tokenizer and its peers; None, with a note, if the file or all peers are missing."""
-    try:
-        tokenizer = Tokenizer.from_file(model.path, cpu=cpu)
-    except (UnitokError, OSError) as error:
-        report.notes.append(f"left out: {error}")
-        return None
-    peers = dict(available(report.notes, list(model.peers), Path(model.path)))
-    return (tokenizer, peers) if peers else None
+def opened(bench: Bench, models: Iterable[str], report: Report, table: Sequence[Model] = MODELS,
+           cpus: Sequence[str | None] = (None,)) -> Iterator[tuple[Model, Tokenizer, dict[str, Encoder]]]:  # fmt: skip
+    """The chosen models with our tokenizer and the peers. A missing file or peer is left out with a note."""
+    for model in chosen(bench, models, table):
+        for cpu in cpus:
+            try:
+                tokenizer = Tokenizer.from_file(model.path, cpu=cpu)
+            except (UnitokError, OSError) as error:
+                report.notes.append(f"left out: {error}")
+                break
+            if peers := dict(available(report.notes, list(model.peers), Path(model.path))):
+                yield model, tokenizer, peers
 
 
 def warm_up(tokenizer: Tokenizer, docs: Sequence[bytes | str]) -> None:
@@ -243,15 +246,11 @@ def encode(bench: Bench, models: tuple[str, ...], levels: bool, cold: bool, agai
     report, n_documents = bench.report(f"encode: documents of {docs['doc_bytes']:,} bytes, one core"), 0
     cpus = [name for name in library.CPUS if library.cpu_supported(name)] if levels else [None]
     pin_to_one_core()
-    for model in chosen(bench, models):
+    for model, tokenizer, peers in opened(bench, models, report, cpus=cpus):
         corpora = bench_texts.names(bench) if model.kind == "longest" else CORPORA
-        for cpu in cpus:
-            both = opened(model, report, cpu)
-            if both is None:
-                break
-            for work in works(bench, model, both[0], corpora, cold=cold, again=again, **docs):
-                measure(bench, work, both[1], report)
-                n_documents += len(work.timed)
+        for work in works(bench, model, tokenizer, corpora, cold=cold, again=again, **docs):
+            measure(bench, work, peers, report)
+            n_documents += len(work.timed)
     n_models = len({row["model"] for row in report.rows})
     report.notes.insert(0, f"ids: {n_documents:,} documents of {n_models} models, 0 different from the peers'")
     if n_models:

@@ -11,7 +11,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from bench_encode import Model, Work, add_notes, chosen, decoded, docs_options, models_option, opened, per_byte, works
+from bench_encode import Model, Work, add_notes, decoded, docs_options, models_option, opened, per_byte, works
 from bench_peers import Encoder
 from bench_texts import SAMPLE
 from bench_timing import Bench, Report, at_least, benchmark, fail, pin_to_one_core, ratio, speed
@@ -94,10 +94,7 @@ def sample(bench: Bench, models: tuple[str, ...], **docs: Any) -> Report:
     """
     report, n_documents = bench.report(f"sample: documents of {docs['doc_bytes']:,} bytes, one core"), 0
     pin_to_one_core()
-    for model in chosen(bench, models, MODELS):
-        if (both := opened(model, report)) is None:
-            continue
-        tokenizer, peers = both
+    for model, tokenizer, peers in opened(bench, models, report, MODELS):
         [(name, peer)] = peers.items()
         for work in works(bench, model, tokenizer, model.peers[name] or [SAMPLE], **docs):
             work.check(name, peer, [tokenizer.encode_batch(work.timed, threads=1)])
