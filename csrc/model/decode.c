@@ -21,7 +21,9 @@ INLINE int64_t id_at(const unitok_model *m, const void *ids, int64_t i)
 
 /* ------------------------------------------------------------------ Concatenated pieces ---- */
 
-/* The bytes that an id decodes to; NULL if the model has no such id. */
+/* The bytes that an id decodes to; NULL if the model has no such id. Of ids without a piece, the
+ * eod id decodes to nothing and the fallback id to U+FFFD. In a model with types all others decode
+ * to nothing as well; in a greedy model they are errors. */
 INLINE const uint8_t *decoded_bytes(const unitok_model *m, int64_t id, int64_t *ret_n_bytes)
 {
     *ret_n_bytes = 0;
@@ -52,7 +54,8 @@ static int64_t decode_pieces(const unitok_model *m, const void *ids, int64_t beg
 
 /* Decodes like SentencePieceProcessor::Decode: removes a space symbol at the very beginning, hides
  * control symbols, and turns byte pieces into their bytes. Unlike it, keeps invalid UTF-8, which
- * the caller can replace by U+FFFD. */
+ * the caller can replace by U+FFFD. `n > 0` ends the start of the document: once something has been
+ * written, no space is removed. */
 static int64_t decode_text(const unitok_model *m, const void *ids, int64_t begin, int64_t end,
                            uint8_t *out)
 {
@@ -105,7 +108,8 @@ static int can_decode(const unitok_model *m, int64_t id)
     return id < m->info.n_ids && (m->types[id] != 0 || id == m->info.eod_id);
 }
 
-/* Fills byte_offsets, and checks every id, so that writing cannot fail. */
+/* Fills byte_offsets, and checks every id, so that writing cannot fail. The error carries the id as
+ * item and its position in the array. */
 static int32_t measure_documents(const unitok_model *m, const void *ids, const int64_t *id_offsets,
                                  int64_t n_docs, int32_t drop_last, int64_t n_separator_bytes,
                                  int64_t *byte_offsets, unitok_error *error)

@@ -11,6 +11,7 @@
 #include "model/run.h"
 #include "model/sample.h"
 
+/* One complete document; the number of ids or an ENCODE_ code is all that it returns. */
 int64_t unitok_encode(const unitok_model *m, unitok_scratch *s, const uint8_t *text,
                       int64_t n_bytes, void *ids, int64_t capacity)
 {

@@ -108,7 +108,8 @@ static const char *check_pieces(const unitok_model *m, const image_header *h, in
     return NULL;
 }
 
-/* Computes the offsets of the pieces from their lengths. image_header has checked their sum. */
+/* Computes the offsets of the pieces from their lengths. image_header has checked their sum. The
+ * sum may exceed 32 bits in a damaged file; the offsets are then wrong, but not used. */
 static int32_t open_lengths(unitok_model *m, const image_header *h, const uint8_t *lengths,
                             unitok_error *error)
 {
@@ -253,7 +254,7 @@ int32_t image_open(const uint8_t *bytes, int64_t n_bytes, int32_t engine, int32_
 /* -------------------------------------------------------------------------------- Building ---- */
 
 /* Fills the header for a spec that vocabulary_check has accepted, without n_units and image_bytes,
- * which are not known yet. */
+ * which are not known yet. Numbers that may be absent are stored as FFFFFFFF. */
 static void fill_header(const unitok_spec *spec, int64_t n_ids, int64_t max_piece_bytes,
                         image_header *h)
 {
@@ -270,7 +271,8 @@ static void fill_header(const unitok_spec *spec, int64_t n_ids, int64_t max_piec
                                     : 0;
 }
 
-/* Writes the pieces by id, and their lengths. */
+/* Writes the pieces by id, and their lengths. Lengths are written byte by byte, because their width
+ * is that of the longest one. */
 static int32_t put_pieces(const unitok_spec *spec, const image_header *h, int64_t n_ids,
                           uint8_t *lengths, uint8_t *pieces, unitok_error *error)
 {

@@ -23,7 +23,8 @@ typedef struct cutter {
     int64_t (*last)(const unitok_model *m, const uint8_t *text, int64_t n_bytes);
 } cutter;
 
-/* A lattice of all ways to divide a text, and one thread's scratch for searching it. */
+/* A lattice of all ways to divide a text, and one thread's scratch for searching it. Sampling and
+ * n-best search the same lattice, each with arrays of its own, which are kept between calls. */
 typedef struct lattice_work {
     const lattice_model *model;
     sampler sampler;

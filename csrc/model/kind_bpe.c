@@ -101,6 +101,8 @@ static const flag_rule rules[] = {
     {0, 0, 0, NULL},
 };
 
+/* A character that no piece covers becomes up to three byte pieces, which the encoder itself
+ * produces; hence tokens_per_byte. */
 const model_kind kind_bpe = {
     .flags = TEXT_FLAGS | UNITOK_RESTART_AT_SPACE | UNITOK_LISTED_MERGES | UNITOK_IGNORE_MERGES |
              UNITOK_BYTES,

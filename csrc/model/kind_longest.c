@@ -134,6 +134,7 @@ static int64_t find(const unitok_model *m, const uint8_t *piece, int64_t n_bytes
     return length == n_bytes && piece_is(m, id, piece, n_bytes) ? id : -1;
 }
 
+/* No flags, no scores, no methods: greedy encoding has no alternatives from which to draw. */
 const model_kind kind_longest = {
     .tokens_per_byte = 1,
     .has_engines = 1,

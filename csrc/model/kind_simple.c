@@ -11,6 +11,8 @@
 #include "model/image.h"
 #include "model/run.h"
 
+/* Counts nothing of its own: the tables of characters or words are small beside the pieces, which
+ * fill_info counts. */
 static int64_t memory_bytes(const unitok_model *m)
 {
     (void)m;
@@ -45,6 +47,8 @@ static int64_t encode_characters(const unitok_model *m, unitok_scratch *s, const
     return characters_segment(m->state, text, n_bytes, tokens);
 }
 
+/* Without flags for float64 or restarts, and without methods: there is only one way to divide a
+ * text into characters. */
 const model_kind kind_characters = {
     .flags = TEXT_FLAGS,
     .tokens_per_byte = 1,
@@ -107,6 +111,8 @@ static int64_t encode_words(const unitok_model *m, unitok_scratch *s, const uint
     return n;
 }
 
+/* Cuts are made before spaces and nowhere else, so every segment is a word, or several if a cut is
+ * missed. */
 const model_kind kind_words = {
     .flags = TEXT_FLAGS,
     .cut_flags = CUT_BEFORE_SPACE | CUT_NOWHERE_ELSE,

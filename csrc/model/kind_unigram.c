@@ -111,7 +111,8 @@ static const encode_path *const paths_charwise[] = {&path_charwise, &path_memo, 
 /* Chooses the automaton of endings.h, for pieces that cross spaces. */
 static int endings_take(run *r, chunk *c) { return chunk_cuts(r, c) * FOLLOW_SEGMENT < c->n_bytes; }
 
-/* The span ends at a cut, because the memo may encode the text after it. */
+/* The span ends at a cut, because the memo may encode the text after it. FOLLOW_SPAN is several
+ * chunks long, because following the automaton gains from long stretches. */
 static int64_t encode_by_endings(run *r, chunk *c, void *ids, int64_t *ret_n_ids)
 {
     int64_t n_done = c->n_seen < FOLLOW_SPAN ? c->n_seen : FOLLOW_SPAN;
@@ -201,7 +202,8 @@ static int32_t build(unitok_model *m, unitok_error *error)
 /* ---------------------------------------------------------------------------- segments ---- */
 
 /* Whether the sum can be computed from the ids instead of the tokens. It cannot if a byte piece
- * matched as text, or for invalid UTF-8. */
+ * matched as text, or for invalid UTF-8. In both cases an id could add another score than the token
+ * did, and the lazy sum would differ from the reference's. */
 static int ids_tell_scores(const unitok_model *m, const uint8_t *segment, const token *tokens,
                            int64_t n)
 {
@@ -307,7 +309,8 @@ static int64_t draw_nbest(lattice_work *work, const unitok_sampling *sampling, u
     return n;
 }
 
-/* Draws each part if a document is divided into several texts. */
+/* Draws each part if a document is divided into several texts. The position of a part in the
+ * document goes into the draw, so that the parts of a text draw independently. */
 static int64_t draw_tokens(const unitok_model *m, unitok_scratch *s,
                            const unitok_sampling *sampling, uint64_t key, const uint8_t *text,
                            int64_t n_bytes, int64_t position, token *tokens)
@@ -340,6 +343,7 @@ static const flag_rule rules[] = {
     {0, 0, 0, NULL},
 };
 
+/* The only kind with a running sum, and so the only one with a `walk` and a `solve` of its own. */
 const model_kind kind_unigram = {
     .flags = TEXT_FLAGS | UNITOK_FLOAT64 | UNITOK_RESTART_AT_SPACE | UNITOK_RESTART_AFTER_NEWLINE |
              UNITOK_BYTES | UNITOK_BYTE_PIECES_MATCH,

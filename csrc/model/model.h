@@ -61,7 +61,8 @@ struct unitok_model {
 
 #define RESTART_FLAGS (UNITOK_RESTART_AT_SPACE | UNITOK_RESTART_AFTER_NEWLINE)
 
-/* Whether a document is split between these two bytes. */
+/* Whether a document is split between these two bytes. SentencePiece's models never restart;
+ * Hugging Face's do at spaces, and BytePiece's after newlines. */
 INLINE int restarts(const unitok_model *m, uint8_t before, uint8_t first)
 {
     if (m->flags & UNITOK_RESTART_AT_SPACE && first == SPACE_BYTE) return 1;
@@ -69,7 +70,7 @@ INLINE int restarts(const unitok_model *m, uint8_t before, uint8_t first)
     return m->flags & UNITOK_RESTART_AFTER_NEWLINE && before == '\n' && first != '\n' && !continues;
 }
 
-/* The end of the part that begins at text[begin]. */
+/* The end of the part that begins at text[begin]. Without these flags the text is one part. */
 INLINE int64_t restart_next(const unitok_model *m, const uint8_t *text, int64_t begin,
                             int64_t n_bytes)
 {

@@ -79,7 +79,8 @@ static int read_piece(cursor c, piece_fields *ret)
     return ret->text.at < ret->text.end;
 }
 
-/* The byte that a piece like "<0x0A>" stands for, or -1. */
+/* The byte that a piece like "<0x0A>" stands for, or -1. Capital digits only, as SentencePiece
+ * writes them. */
 static int byte_of(cursor text)
 {
     static const char digits[] = "0123456789ABCDEF";
@@ -108,7 +109,9 @@ static int count_piece(const piece_fields *piece, int64_t k, unitok_proto *ret)
     return 1;
 }
 
-/* Skips a field of the file other than a piece: a tag of one or two bytes, and a length. */
+/* Skips a field of the file other than a piece: a tag of one or two bytes, and a length. Field
+ * numbers of two bytes occur in extensions. Other wire types than a length do not occur at this
+ * level. */
 static int skip_field(cursor *c)
 {
     cursor value;
@@ -119,7 +122,8 @@ static int skip_field(cursor *c)
 }
 
 /* Finds the charsmap in a normalizer_spec, and the field around it; both are empty if there is
- * none. Returns 0 if the spec is malformed or has two. */
+ * none. Returns 0 if the spec is malformed or has two. Varints are skipped byte by byte. Two
+ * charsmaps would have to be merged, which protobuf can do and this reader does not. */
 static int find_charsmap(cursor c, cursor *ret_field, cursor *ret)
 {
     *ret = *ret_field = (cursor){c.end, c.end};

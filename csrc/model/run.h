@@ -58,7 +58,8 @@ struct run {
     int failed;           /* an ENCODE_ code, or 0 */
 };
 
-/* The next part of a text. */
+/* The next part of a text. It begins with a segment. n_seen is less than n_text while more of the
+ * document may follow. */
 struct chunk {
     const uint8_t *text;
     const uint8_t *padded; /* the same bytes, readable CUT_READ_BEYOND bytes past the chunk */
@@ -131,7 +132,8 @@ INLINE void run_set_sum(run *r, double sum, const void *out)
     r->summed = out;
 }
 
-/* Restarts the sum if a segment that begins with this byte begins a new text. */
+/* Restarts the sum if a segment that begins with this byte begins a new text. `last_byte` is the
+ * byte before the segment, even if that was encoded in an earlier call. */
 INLINE void run_restart(run *r, uint8_t first, const void *out)
 {
     if (restarts(r->m, r->last_byte, first)) run_set_sum(r, 0, out);

@@ -75,7 +75,8 @@ static void NAME(put)(const uint32_t *from, int64_t n, void *ids)
 /* ----------------------------------------------------------------------------- the sum ---- */
 
 /* Adds the scores of all ids from r->summed to `out` in the order of the text and in the precision
- * of the reference, since another order would round differently. */
+ * of the reference, since another order would round differently. The sum is a float for float32
+ * models, so each addition rounds as in the reference. */
 static void NAME(catch_up)(run *r, const void *out)
 {
     const id_scores *scores = &r->m->scores;
@@ -103,7 +104,8 @@ INLINE uint32_t NAME(least_word)(const run *r, const ID *out, int64_t n_ahead)
 }
 
 /* Whether an entry with this word is valid at `out`. The bound on the sum decides nearly always;
- * only if it fails is the sum itself computed. */
+ * only if it fails is the sum itself computed. After catch_up the bound is the sum itself, so the
+ * second comparison is exact. */
 static int NAME(is_valid)(run *r, uint32_t word, const ID *out)
 {
     if (word >= NAME(least_word)(r, out, 0)) return 1;
@@ -112,7 +114,8 @@ static int NAME(is_valid)(run *r, uint32_t word, const ID *out)
 }
 
 /* least_word for the next AHEAD_IDS ids. Computes the sum itself if the bound has become too large
- * to validate entries. */
+ * to validate entries. FAR_WORD keeps a bound that has grown for a long time from sending every
+ * segment to encode_short. */
 static uint32_t NAME(look_ahead)(run *r, const ID *out)
 {
     uint32_t least = NAME(least_word)(r, out, AHEAD_IDS);
@@ -122,7 +125,8 @@ static uint32_t NAME(look_ahead)(run *r, const ID *out)
 }
 
 /* Most texts have no adjacent unknown ids, so a pass without branches checks this first. The sum
- * must include the ids that are removed. */
+ * must include the ids that are removed. `last_unknown` carries the last id of a part to the first
+ * of the next, so runs are merged across parts, too. */
 static int64_t NAME(merge_unknown)(run *r, void *all, int64_t n)
 {
     ID *ids = all, unknown = (ID)r->m->unknown_id;
@@ -145,7 +149,9 @@ static int64_t NAME(merge_unknown)(run *r, void *all, int64_t n)
 
 /* Encodes a segment of up to MEMO_LONG_BYTES that missed the memo, and fills `held`, the ids of an
  * entry, whose word is held[max_ids]. *ret_holds says whether the ids fit the entry. Not inlined,
- * to keep the loop of hits small. */
+ * to keep the loop of hits small. A model with scores solves the segment for a sum of 0 first,
+ * because that path is valid for most sums; the true sum decides whether it is used here. Other
+ * kinds encode it once. */
 static NOINLINE int64_t NAME(miss)(run *r, const uint8_t *segment, int64_t n_bytes, ID *held,
                                    int64_t max_ids, int *ret_holds, ID *ids)
 {
@@ -164,7 +170,8 @@ static NOINLINE int64_t NAME(miss)(run *r, const uint8_t *segment, int64_t n_byt
     return n;
 }
 
-/* Encodes a segment longer than MEMO_SHORT_BYTES. */
+/* Encodes a segment longer than MEMO_SHORT_BYTES. The long table is visited through a function,
+ * because few segments have more than 15 bytes. */
 static NOINLINE int64_t NAME(encode_long)(run *r, NAME(long_entry) *longs, int bits,
                                           const uint8_t *segment, int64_t n_bytes, ID *ids)
 {
@@ -191,7 +198,8 @@ static NOINLINE int64_t NAME(encode_long)(run *r, NAME(long_entry) *longs, int b
 }
 
 /* Encodes a segment of up to MEMO_SHORT_BYTES that its slot does not hold, or not for this running
- * sum. */
+ * sum. A model without scores comes here only with a key that differs, because it uses every key
+ * that is found. */
 static NOINLINE int64_t NAME(encode_short)(run *r, NAME(short_entry) *slot, memo_short_key key,
                                            const uint8_t *segment, int64_t n_bytes, ID *ids)
 {

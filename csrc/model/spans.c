@@ -78,7 +78,8 @@ static int put_span(sink *s, int64_t id, int64_t begin, int64_t end, int64_t pie
 }
 
 /* Encodes the next n_bytes of the document, which are unknown, as byte pieces up to s->piece_at. As
- * in SentencePiece, all but the last have empty spans. */
+ * in SentencePiece, all but the last have empty spans. All byte pieces of a character belong to it;
+ * the last one takes its span, so that the spans of a document still cover it once. */
 static int put_bytes(sink *s, const uint8_t *text, int64_t n_bytes, int64_t piece_at)
 {
     int64_t begin = source_of(s, piece_at), end = source_of(s, s->piece_at);
@@ -94,7 +95,8 @@ static int put_bytes(sink *s, const uint8_t *text, int64_t n_bytes, int64_t piec
     return 1;
 }
 
-/* Adds the next token of the document; 0 if the array is full. */
+/* Adds the next token of the document; 0 if the array is full. The position in verbatim text
+ * advances by two more for each space of compact text, which stands for three bytes. */
 static int put_token(sink *s, int32_t id, int64_t n_bytes)
 {
     const uint8_t *text = s->d->text + s->at;
@@ -117,7 +119,8 @@ static int put_token(sink *s, int32_t id, int64_t n_bytes)
                     source_of(s, s->piece_at), s->piece_at);
 }
 
-/* Adds the tokens of d->text from s->at on; 0 if the array is full. */
+/* Adds the tokens of d->text from s->at on; 0 if the array is full. Ends count from the start of
+ * this part, so their difference to s->at is the size of the token. */
 static int put_tokens(sink *s, const token *tokens, int64_t n)
 {
     int64_t begin = s->at;

@@ -143,7 +143,8 @@ static const char *check_header(const spec_header *h, int64_t n_bytes, int64_t *
     return NULL;
 }
 
-/* Checks that the sections match the header. Building from them checks the rest. */
+/* Checks that the sections match the header. Building from them checks the rest. Offsets must
+ * ascend before they are used to read pieces, and types must be known before they index a table. */
 static const char *check_sections(const spec_header *h, const unitok_spec *spec,
                                   const uint8_t *bytes, int64_t *position)
 {

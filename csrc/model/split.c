@@ -20,7 +20,9 @@
 #define SPLIT_BYTES 2048 /* how far from the end to search */
 
 /* Whether there is a cut between the normalized text[begin..at) and text[at..end). Nothing extends
- * across any of the three positions. Returns 0 after a space, which normalization may remove. */
+ * across any of the three positions. Returns 0 after a space, which normalization may remove. The
+ * two sides are normalized as one text with one state, as encoding would do, and the place where
+ * the first ends must be a cut. */
 static int cut_between(const unitok_model *m, const uint8_t *text, int64_t begin, int64_t at,
                        int64_t end)
 {
@@ -36,7 +38,8 @@ static int cut_between(const unitok_model *m, const uint8_t *text, int64_t begin
 
 /* The last position at which both normalization and encoder can be divided, searched from the end.
  * If nothing marks the beginning of an item, unitok_normalize_split would scan the text from its
- * start, so it gets only the end of the text. */
+ * start, so it gets only the end of the text. A charsmap whose replacements are so long that
+ * CONTEXT_BYTES of text may not fit the buffer is never split. */
 static int64_t split_normalized(const unitok_model *m, const uint8_t *text, int64_t n_bytes)
 {
     const unitok_normalizer *n = m->normalizer;
