@@ -77,7 +77,8 @@ static int is_always_next(run *r, chunk *c)
 }
 
 /* Encodes from here to the first cut after the chunk, which has none before its last byte. Without
- * `is_closed`, a segment that has no end yet is left to the next call. */
+ * `is_closed`, a segment that has no end yet is left to the next call. The search for the end
+ * starts at the last byte of the chunk, because a cut before it would have been found. */
 static int64_t encode_walk(run *r, chunk *c, void *ids, int64_t *ret_n_ids)
 {
     int64_t end = r->m->kind->cutter->next(r->m, c->text, c->n_bytes - 1, c->n_seen);
@@ -130,7 +131,8 @@ int64_t walk_tokens(run *r, const uint8_t *segment, int64_t n_bytes, void *ids)
 
 /* ------------------------------------------------------------------------------- texts ---- */
 
-/* The next chunk of text[0..n_bytes-1], which can be cut up to text[n_seen-1]. */
+/* The next chunk of text[0..n_bytes-1], which can be cut up to text[n_seen-1]. Only the last chunk
+ * of a text is copied, and only if what follows may not be read. */
 static chunk next_chunk(unitok_scratch *s, const uint8_t *text, int64_t n_bytes, int64_t n_seen,
                         int64_t n_readable, int is_closed)
 {
@@ -270,8 +272,9 @@ static int64_t encode_normalized(run *r, unitok_normalize_state *state, const en
     return n_ids;
 }
 
-/* Encodes a text that needs no normalization. It has at most one id per byte, or three if
- * compact. */
+/* Encodes a text that needs no normalization. It has at most one id per byte, or three if compact.
+ * The text is complete in this call, or its parts end where a document can be split, so its end is
+ * always a cut. */
 static int64_t encode_prepared(run *r, const encode_job *job, int plain)
 {
     const unitok_model *m = r->m;

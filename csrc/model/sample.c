@@ -85,7 +85,8 @@ int64_t unitok_paths_get(const unitok_paths *paths, int64_t k, const unitok_span
     return paths->offsets[k + 1] - paths->offsets[k];
 }
 
-/* The maximum number of spans of all paths: an unknown character has up to three per byte. */
+/* The maximum number of spans of all paths: an unknown character has up to three per byte. Byte
+ * pieces of a compact space are three, and any other unknown byte is one. */
 static int64_t spans_capacity(const lattice_paths *found)
 {
     int64_t capacity = 1;
@@ -129,7 +130,8 @@ static unitok_paths *make_paths(const unitok_model *m, const document *d,
 }
 
 /* The common start of the functions below: checks that the model has a lattice, opens the document
- * and clears `ret`. */
+ * and clears `ret`. *ret is the scratch's own lattice, whose paths the caller converts before the
+ * next call. */
 static int32_t open_lattice(const unitok_model *m, unitok_scratch *s, const uint8_t *text,
                             int64_t n_bytes, document *d, lattice_work **ret, unitok_error *error)
 {

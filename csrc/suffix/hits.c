@@ -135,7 +135,8 @@ INLINE int has_bit(const uint64_t *bits, uint16_t id)
 
 INLINE void set_bit(uint64_t *bits, uint16_t id) { bits[id >> 6] |= UINT64_C(1) << (id & 63); }
 
-/* The token before suffix r; returns 0 if there is none. */
+/* The token before suffix r; returns 0 if there is none. Prefetching the text is worth it only
+ * without the column, whose entries lie side by side. */
 INLINE int token_before(const shard *s, int64_t r, uint16_t *ret_id)
 {
     enum { AHEAD = 32 };

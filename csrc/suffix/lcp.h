@@ -48,7 +48,8 @@ INLINE int64_t BY_WIDTHS(symbol)(const SYMBOL *text, int64_t i, const uint16_t *
 }
 
 /* Checks that suffix i is the next entry of its first symbol's bucket, and advances the head of
- * that bucket. */
+ * that bucket. A head that has reached the end of its bucket means that the bucket is too small for
+ * the text. */
 INLINE int BY_WIDTHS(comes_next)(const SYMBOL *text, int64_t i, const uint16_t *rank,
                                  int64_t n_symbols, const POSITION *sa, const uint64_t *starts,
                                  uint64_t *heads)

@@ -39,7 +39,7 @@ INLINE int top_covers(const shard *s, int64_t lo, int64_t hi, int64_t *ret_a, in
 }
 
 /* Narrows [lo, hi): if record j is the first of [a, b) at or past a bound, the bound lies after
- * record j - 1 and at or before record j. */
+ * record j - 1 and at or before record j. Record j stands for suffix j * TOP_STEP. */
 INLINE void between_records(int64_t j, int64_t a, int64_t b, int64_t *io_lo, int64_t *io_hi)
 {
     if (j > a) *io_lo = (j - 1) * TOP_STEP + 1;
@@ -168,8 +168,8 @@ static int compare_suffix(const shard *s, uint64_t position, const uint16_t *ids
     return 0;
 }
 
-/* Like compare_suffix for the suffix of record j of `top`, whose first 8 tokens are in the
- * record. */
+/* Like compare_suffix for the suffix of record j of `top`, whose first 8 tokens are in the record.
+ * Tokens after the eighth are read from the text. */
 static int compare_top(const shard *s, int64_t j, int64_t depth, const uint16_t *ids, int64_t n)
 {
     int64_t t = 0;
@@ -321,7 +321,8 @@ void unitok_search_previous(const shard *s, int64_t lo, int64_t hi, int64_t *cou
     }
 }
 
-/* Whether ids[a..a+n) and ids[b..b+n) lie within the shard and are equal. */
+/* Whether ids[a..a+n) and ids[b..b+n) lie within the shard and are equal. The later of the two
+ * decides whether both lie within the shard. */
 INLINE int same_tokens(const shard *s, uint64_t a, uint64_t b, int64_t n)
 {
     uint64_t further = a > b ? a : b;

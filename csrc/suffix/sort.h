@@ -7,7 +7,14 @@
 #include "suffix/widths.h"
 #include "unitok_search.h"
 
-/* The passes over the text and its suffix array, in order: see sort_text.h. */
+/* The passes over the text and its suffix array, in order: see sort_text.h. What each reads and
+ * writes, in order of time:
+ *
+ *     COUNT, PLACE          the text, right to left          ──▶ counts; LMS positions in the array
+ *     LEFT, RIGHT           the array, up and down           ──▶ LMS positions by their substrings
+ *     REDUCE, LEVELS        the array                        ──▶ the order of the names
+ *     POSITIONS, MERGE      the text again, and that order   ──▶ sorted LMS positions
+ *     SPREAD, FINAL_*       the array                        ──▶ the suffix array */
 enum sort_pass {
     PASS_COUNT,       /* count suffixes by first symbol and kind */
     PASS_PLACE,       /* put LMS positions into their buckets */
@@ -42,7 +49,9 @@ enum reduce_pass {
     REDUCE_SORTED
 };
 
-/* LMS suffixes on the way from the order of their substrings to their own order. */
+/* LMS suffixes on the way from the order of their substrings to their own order. It outlives the
+ * passes that make names: the level below sorts in between, and then the second half of the passes
+ * goes on from the same record. */
 typedef struct reduction {
     int32_t pass;
     int32_t status;   /* enum unitok_status */
@@ -83,7 +92,7 @@ enum level_pass {
 };
 
 /* One level of recursion: the suffixes of an array of n names below k are sorted into sa[0..n-1].
- */
+ * All levels share one array, so each keeps where its own part ends. */
 typedef struct sort_level {
     int32_t pass;
     int32_t type;       /* of the suffix at `at` */
@@ -141,7 +150,7 @@ INLINE int bit_is_set(const uint64_t *bits, int64_t k)
 }
 
 /* Where a pass that reads the entries at..end-1 upwards stops, for now; takes what it reads from
- * the budget. */
+ * the budget. Every pass is a loop that may stop at any entry and go on from there. */
 INLINE int64_t step_up(int64_t at, int64_t end, int64_t *budget)
 {
     int64_t n = end - at < *budget ? end - at : *budget;

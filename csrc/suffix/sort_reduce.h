@@ -90,7 +90,8 @@ static void REDUCE(name)(POSITION *sa, reduction *x, int64_t *budget)
 }
 
 /* Counts the unique names that follow a unique one. They can be left out only if that frees enough
- * memory for the marks. */
+ * memory for the marks. A name is left out if it is unique and the name before it in the text is
+ * unique too. */
 static void REDUCE(look)(POSITION *sa, reduction *x, int64_t *budget)
 {
     const POSITION *names = sa + x->m;
@@ -220,7 +221,7 @@ static void REDUCE(mark)(POSITION *sa, reduction *x, int64_t *budget)
 }
 
 /* Takes found[0..n-1], the next LMS positions of the text from right to left, and writes those that
- * are kept. */
+ * are kept. `to` falls from the end of the memory, so the positions end up in text order. */
 static void REDUCE(add_positions)(POSITION *sa, reduction *x, const int64_t *found, int64_t n)
 {
     int64_t to = x->to;

@@ -42,7 +42,8 @@ INLINE int TIGHT(is_there)(const POSITION *text, POSITION entry, POSITION name)
 }
 
 /* The place of the next entry of the run at `name`, which grows by `step`, 1 or -1. It is at least
- * `floor`: entries below that are not placed yet. */
+ * `floor`: entries below that are not placed yet. A run of up to RUN entries is measured each time,
+ * which takes at most 2 log2(RUN) probes. */
 static int64_t TIGHT(place)(const POSITION *sa, int64_t n, const POSITION *text, POSITION *runs,
                             POSITION name, int64_t step, int64_t floor)
 {
@@ -78,7 +79,8 @@ static void TIGHT(count)(struct unitok_suffix *s, sort_level *level, int64_t *bu
     if (i == level->n) LEVEL(go)(level, TIGHT_ENDS, 0);
 }
 
-/* Turns the names of S suffixes into the ends of their buckets. */
+/* Turns the names of S suffixes into the ends of their buckets. The count of a bucket stands at its
+ * beginning, so its end is that place plus the count, minus 1. */
 static void TIGHT(ends)(struct unitok_suffix *s, sort_level *level, int64_t *budget)
 {
     POSITION *sa = s->sa, *text = sa + level->text;

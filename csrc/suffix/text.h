@@ -26,7 +26,8 @@
 #include "suffix/pieces.h"
 #include "suffix/search.h"
 
-/* The tokens that begin at Q[pos..]. */
+/* The tokens that begin at Q[pos..]. Most positions of Q are never visited, so nodes are made when
+ * a path first comes to them. */
 typedef struct text_node {
     /* In text_search.children: the tokens that Q[pos..] begins with, but for those that reach its
      * end; the shortest first. */
@@ -37,7 +38,8 @@ typedef struct text_node {
 } text_node;
 
 /* A path of tokens that is still to be followed: its suffixes, its position in Q, its number of
- * tokens, and the last one. */
+ * tokens, and the last one. The interval alone does not say which tokens led to it, so the last one
+ * is kept, and the others follow from the stack: see text_walk. */
 typedef struct text_frame {
     interval in;
     int32_t pos, depth;
@@ -123,7 +125,8 @@ void text_emit(text_search *t, interval in, int32_t back, int32_t skip, int32_t 
  * pieces that the last token can be; `pos`: where in Q it begins. */
 void text_take(text_search *t, interval in, int32_t depth, int64_t pos, range ends);
 
-/* How many tokens from `position` on spell Q[pos..]; 0 if they do not. */
+/* How many tokens from `position` on spell Q[pos..]; 0 if they do not. It reads the text from left
+ * to right and stops at the first difference. */
 int32_t text_follow(const text_search *t, uint64_t position, int64_t pos);
 
 /* Emits those hits of the walk from the sure border c that have Q[0..c) to their left. */

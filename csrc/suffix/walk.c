@@ -82,7 +82,7 @@ static void take(text_search *t, interval in, int32_t depth, int64_t pos, range 
 
 /* Checks suffix by suffix. This is for orders in which the pieces of `ends` are not neighbours, if
  * the suffixes are few in comparison. `ends` are all pieces that begin with Q[pos..], or one of
- * them. */
+ * them. The token at `depth` of each suffix is read once and compared with the rest of Q. */
 static void scan_ends(text_search *t, interval in, int32_t depth, int64_t pos, range ends,
                       int32_t left_id)
 {
@@ -226,7 +226,7 @@ static int64_t sure_border(text_search *t, int64_t n_inner)
 }
 
 /* Searches from the sure border c; returns 0 if there are too many hits to check the left side of
- * each. */
+ * each. `all` is the interval of the empty sequence: every suffix. */
 static int search_from_border(text_search *t, int64_t c)
 {
     interval all = {0, t->s->n};
@@ -239,7 +239,8 @@ static int search_from_border(text_search *t, int64_t c)
     return 1;
 }
 
-/* How often the pieces of inner[lo..hi-1] occur, by stored sums over blocks if there are many. */
+/* How often the pieces of inner[lo..hi-1] occur, by stored sums over blocks if there are many. The
+ * borders of the range that are not multiples of BLOCK are added one by one. */
 static int64_t inner_frequency(const text_search *t, range in)
 {
     enum { BLOCK = UNITOK_SEARCH_INSIDE_STEP };
@@ -269,7 +270,8 @@ static void search_inside(text_search *t, range in)
     }
 }
 
-/* Subtracts the hits that begin with the space that decoding drops at the start of a document. */
+/* Subtracts the hits that begin with the space that decoding drops at the start of a document. Only
+ * counts need this. A search for hits tests each of them instead. */
 static void subtract_starts(text_search *t)
 {
     if (t->q[0] != ' ' || t->runs || t->must_check || t->s->n == 0) return;

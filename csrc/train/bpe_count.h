@@ -41,7 +41,7 @@ int pair_counter_open(pair_counter *counter, const bpe_text *text, int k, int n)
 void pair_counter_close(pair_counter *counter);
 
 /* Runs step 1 for `work` slots. Returns 1 when it is done, 0 when it is not, -1 when memory is
- * short. */
+ * short. A share can be counted in any number of calls. */
 int pair_counter_count(pair_counter *counter, const bpe_state *state, int64_t work);
 /* Runs step 2: fills the state's pairs and positions, which are empty, with the pairs that the
  * rules allow and that occur at least `floor` times. Returns 0 when memory is short. */

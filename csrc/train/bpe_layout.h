@@ -45,7 +45,8 @@ int layout_open(bpe_layout *layout, int64_t n_units, int n_shares);
 void layout_close(bpe_layout *layout);
 
 /* Runs step 1 of a share for `work` bytes of units. Returns 1 when it is done, 0 when it is not, -1
- * when memory is short, -2 when unit *ret_unit is invalid UTF-8. */
+ * when memory is short, -2 when unit *ret_unit is invalid UTF-8. Steps 1 and 3 read the units in
+ * the same order, so the levels that step 1 has measured come in the same order in step 3. */
 int layout_measure(bpe_layout *layout, int share, int64_t work, int64_t *ret_unit);
 /* Runs step 2. Returns 1 when it is done, -1 when memory is short, -2 when there are too many
  * slots. */

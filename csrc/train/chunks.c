@@ -8,7 +8,9 @@
 #include "ground/utf8.h"
 
 /* The bytes before the first newline, at most CHUNK_MAX_CHARS characters. Characters are counted
- * only where there are more bytes than that, so that ordinary lines cost one memchr. */
+ * only where there are more bytes than that, so that ordinary lines cost one memchr. A character
+ * has one to four bytes. So CHUNK_MAX_CHARS bytes are never too many characters, and four times as
+ * many are always enough to find the end. */
 static int64_t plain_bytes(const uint8_t *text, int64_t n_bytes)
 {
     int64_t most = n_bytes < 4 * CHUNK_MAX_CHARS ? n_bytes : 4 * CHUNK_MAX_CHARS;
@@ -24,8 +26,8 @@ static int64_t plain_bytes(const uint8_t *text, int64_t n_bytes)
     return at;
 }
 
-/* Like plain_bytes, but stops before the first digit too, which makes it look at every
- * character. */
+/* Like plain_bytes, but stops before the first digit too, which makes it look at every character. A
+ * digit at the very start gives 0, and the caller takes it as a chunk of its own. */
 static int64_t bytes_before_digit(const uint8_t *text, int64_t n_bytes, const uint8_t *is_digit)
 {
     int64_t at = 0;

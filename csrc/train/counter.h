@@ -42,7 +42,8 @@ struct unitok_counter {
 };
 
 /* Adds `count` to a key of at most UNITOK_KEY_MAX_BYTES bytes. Returns its entry, or -1 when memory
- * is short; then nothing has changed. */
+ * is short; then nothing has changed. The key is copied, so it may be overwritten afterwards.
+ * Entries keep their numbers until the counter is sorted or absorbed entries are dropped. */
 int64_t counter_add(unitok_counter *counter, const uint8_t *key, int64_t n_bytes, uint64_t count);
 
 /* counter_add in steps, so that the memory for many keys can be prefetched together: hash all keys,

@@ -61,7 +61,8 @@ static int scale_alpha(cell *cells, int64_t at, int64_t window)
     return 1;
 }
 
-/* Like scale_alpha, for beta of positions at..at + window. */
+/* Like scale_alpha, for beta of positions at..at + window. beta needs no exponents of its own
+ * positions, because it is used up while it is computed. */
 static int scale_beta(cell *cells, int64_t at, int64_t n_bytes, int64_t window)
 {
     int64_t end = at + window < n_bytes ? at + window : n_bytes;
@@ -171,7 +172,8 @@ INLINE uint32_t float_bits(float x)
 }
 
 /* log(exp(a) + exp(b)) by sentencepiece's steps: float32 sums, float64 functions, and the larger
- * alone if they are 50 apart. */
+ * alone if they are 50 apart. Not inlined, because it is called seldom and would make the loops
+ * large. */
 static NOINLINE float log_sum_by_libm(float a, float b)
 {
     float low = a < b ? a : b, high = a < b ? b : a;
@@ -274,7 +276,7 @@ static void exact_backward(unitok_lattice *lattice)
 
 /* Adds to *sum how often an edge is expected. An edge so improbable that the float32 sum would not
  * change is skipped: exp(-12) and exp(-20) times the count are then below half of the last place of
- * the sum. */
+ * the sum. The shortcut is exact: it skips only additions that would round to the same sum. */
 INLINE void exact_add(const double *powers, const exact_cell *cells, const edge *e, float score,
                       float total, float count, float *sum)
 {

@@ -76,7 +76,8 @@ static int is_run(const uint8_t *piece, int64_t n_bytes)
 
 /* One pass over the bytes counts what the rules limit: digits in a row, words, and newlines. A
  * piece of several lines may hold no word after a blank line, so that pieces do not reach from one
- * paragraph into the next. */
+ * paragraph into the next. The rules are tested on bytes, because greedy pieces need not be
+ * complete characters. */
 int32_t unitok_greedy_allows(const unitok_greedy_rules *rules, const uint8_t *piece,
                              int64_t n_bytes)
 {
@@ -343,7 +344,8 @@ static int64_t damped(int64_t count, int64_t weight, int64_t damping)
     return count < 0 ? -(int64_t)ret : (int64_t)ret;
 }
 
-/* A pair is tested when its source ends, not when it is met: most pairs are met many times. */
+/* A pair is tested when its source ends, not when it is met: most pairs are met many times. Its two
+ * parts are sorted pieces of the round, found by their numbers in the key. */
 static int is_allowed(const unitok_greedy *g, uint64_t key)
 {
     uint8_t piece[UNITOK_GREEDY_MAX_BYTES];

@@ -100,7 +100,8 @@ struct unitok_lattice {
 
 #define CELL_BYTES 24
 
-/* Makes space for a unit of n_bytes. Cells keep their contents. Returns 0 when memory is short. */
+/* Makes space for a unit of n_bytes. Cells keep their contents. Returns 0 when memory is short.
+ * Cells are bytes to this file; each algorithm has a type of its own for them. */
 int lattice_reserve(unitok_lattice *lattice, int64_t n_bytes);
 
 /* Called before and after all units of a call. record: the recorded edges of these units, or
@@ -121,7 +122,8 @@ int64_t lattice_fill_f64(unitok_lattice *lattice, const unitok_lexicon *lexicon,
 
 /* Lists the edges by their start, nearest end first: out[i], then next. Unknown edges are apart, in
  * unknown[i], because they come last in sentencepiece. Call lattice_unlink, and then lattice_link
- * for each position from the last to the first. */
+ * for each position from the last to the first. Linking is needed only by algorithms that go
+ * backwards, so filling does not do it. */
 INLINE void lattice_unlink(unitok_lattice *lattice)
 {
     for (int64_t i = 0; i < lattice->n_bytes; i++)

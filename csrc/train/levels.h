@@ -41,7 +41,8 @@ INLINE int64_t levels_find(const levels *l, int64_t low, int64_t high, int64_t p
 }
 
 /* The count of the unit that holds `place`. Most places are in the last levels, so these are tried
- * one by one before the others are searched. */
+ * one by one before the others are searched. For places in any order. Where they ascend,
+ * levels_from is faster. */
 INLINE uint64_t levels_count(const levels *l, int64_t place)
 {
     int64_t last = l->n - 1, k = last;

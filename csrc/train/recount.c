@@ -15,7 +15,8 @@ typedef struct cell {
 } cell;
 
 /* The best path to each position. Of paths with the same score, the one with the longest last piece
- * is kept: it is found first, and an equal score does not replace it. */
+ * is kept: it is found first, and an equal score does not replace it. A piece that is not alive is
+ * passed over, and so are walks that leave the trie. */
 static void best_path(const unitok_lexicon *lexicon, const uint8_t *alive, const double *scores,
                       const uint8_t *text, int64_t n_bytes, cell *cells)
 {

@@ -70,7 +70,8 @@ INLINE int64_t rules_max_symbols(const unitok_rules *rules)
     return (rules->flags & UNITOK_RULE_BYTE_LEVEL ? 4 : 1) * (int64_t)rules->max_chars;
 }
 
-/* Whether no piece can contain character a followed by b. */
+/* Whether no piece can contain character a followed by b. It may return 0 for a border that no
+ * piece crosses, which only makes units longer. */
 int rules_cut(const unitok_rules *rules, uint32_t a, uint32_t b);
 
 /* Whether no piece can contain c. */

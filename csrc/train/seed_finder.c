@@ -112,7 +112,8 @@ INLINE uint64_t head_at(const uint8_t *text)
     return swap_bytes(bytes);
 }
 
-/* Which byte of a head is its 0xFF; -1 if there is none. */
+/* Which byte of a head is its 0xFF; -1 if there is none. The heads are big-endian, so the first
+ * byte of the text is the highest. */
 INLINE int end_in(uint64_t head)
 {
     /* Only zeros follow an 0xFF, so there is at most one, and its bit is the lowest. */
@@ -187,7 +188,9 @@ static void sort_suffixes(const unitok_seed_finder *f, struct suffix *suffixes, 
 
 /* ----------------------------------------------------------------------------------- Found ---- */
 
-/* The high bits of the worth, which grow with it, because worths are not negative. */
+/* The high bits of the worth, which grow with it, because worths are not negative. Sixteen bits are
+ * kept: the exponent and eight bits of the fraction, which separate worths that differ by half a
+ * percent. */
 INLINE uint32_t bin_of(float worth)
 {
     uint32_t bits;
@@ -230,7 +233,9 @@ static int hand_over(unitok_seed_finder *f, unitok_counter *counter)
     return 1;
 }
 
-/* Makes space in `found`, by dropping, handing over or growing; returns 0 when memory is short. */
+/* Makes space in `found`, by dropping, handing over or growing; returns 0 when memory is short.
+ * With max_seeds the list is cut down when it has twice that number; without, it is emptied into a
+ * counter from time to time. */
 static int reserve_found(unitok_seed_finder *f)
 {
     if (f->max_seeds && f->n_found >= 2 * f->max_seeds && !drop_worst(f)) return 0;
@@ -266,7 +271,8 @@ static int push(unitok_seed_finder *f, int64_t depth, uint64_t weight)
 }
 
 /* Closes the intervals deeper than `depth`, all of which end with the suffix at `last`, and opens
- * one of that depth if there is none. Returns 0 when memory is short. */
+ * one of that depth if there is none. Returns 0 when memory is short. Intervals are closed from the
+ * deepest on. The weight of those that are closed is carried to the one that stays open. */
 static int close_to(unitok_seed_finder *f, int64_t depth, int64_t last)
 {
     uint64_t weight = 0;

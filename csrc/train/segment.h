@@ -49,7 +49,8 @@ struct buffer {
 };
 
 /* Kinds of bytes, so that ASCII is cut with one table lookup per byte: whether two ASCII characters
- * can be in one piece depends on their kinds alone. */
+ * can be in one piece depends on their kinds alone. The examples in fill_kinds stand for all bytes
+ * of a kind. */
 enum kind { KIND_EXCLUDED, KIND_SPACE, KIND_DIGIT, KIND_LETTER, KIND_OTHER, KIND_HIGH, KINDS };
 
 /* One thread's segmenter. The buffers are used in turn for each line, and `recent` holds units that
@@ -76,7 +77,8 @@ struct unitok_segmenter {
     unitok_segment_stats stats;
 };
 
-/* The length of the unit itself: up to the follower mark, if there is one. */
+/* The length of the unit itself: up to the follower mark, if there is one. Valid UTF-8 has no 0xFF,
+ * so the first one is the mark. */
 INLINE int64_t unit_bytes(const uint8_t *unit, int64_t n_bytes)
 {
     const uint8_t *mark = n_bytes ? memchr(unit, FOLLOWER_MARK, (size_t)n_bytes) : NULL;

@@ -57,7 +57,8 @@ void unitok_gather(const uint8_t *data, const int64_t *starts, const int64_t *of
 }
 
 /* Writes unit[0..n_bytes) to `out` with rare characters replaced; `out` has space for three bytes a
- * character. Returns the length. */
+ * character. Returns the length. U+2585 has three bytes and may replace a character of one, hence
+ * the space. */
 static int64_t replace_rare(const uint8_t *unit, int64_t n_bytes, const uint8_t *keep, uint8_t *out)
 {
     int64_t n_out = 0;
@@ -74,7 +75,8 @@ static int64_t replace_rare(const uint8_t *unit, int64_t n_bytes, const uint8_t 
     return n_out;
 }
 
-/* Counts the parts between characters that no piece can contain; returns 0 when memory is short. */
+/* Counts the parts between characters that no piece can contain; returns 0 when memory is short.
+ * Parts of the same text that occur in several units are added up by the counter. */
 static int count_parts(unitok_counter *counter, const uint8_t *unit, int64_t n_bytes,
                        uint64_t count)
 {
