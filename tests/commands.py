@@ -18,6 +18,7 @@ import threading
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 from unittest import mock
 
 from pyunitok.cli import main
@@ -28,6 +29,12 @@ ROOT = Path(__file__).resolve().parent.parent
 def environment(**more: str) -> dict[str, str]:
     """The environment of a new Python process that imports this pyunitok, with these variables added."""
     return {**os.environ, "PYTHONPATH": str(ROOT), **more}
+
+
+def python(folder: Path, *arguments: str, **options: Any) -> subprocess.CompletedProcess[Any]:
+    """Run Python in this folder in a new process; options are those of subprocess.run()."""
+    options = {"capture_output": "stdout" not in options, "env": environment()} | options
+    return subprocess.run([sys.executable, *arguments], cwd=folder, **options)
 
 
 def run(folder: Path, *arguments: str, stdin: bytes = b"") -> subprocess.CompletedProcess[bytes]:

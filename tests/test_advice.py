@@ -1,4 +1,4 @@
-"""Messages to somebody who is new here: what to do, and the name of the file."""
+"""Error messages for new users: they name the file and the remedy."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_a_mistyped_command(corpus: Path) -> None:
 
 
 @pytest.mark.parametrize("arguments", [("tokenize",), ("tokenize", "--nope"), ("search", "idx"), ("nothing",)])
-def test_every_error_begins_alike(corpus: Path, arguments: tuple[str, ...]) -> None:
+def test_every_error_has_the_same_prefix(corpus: Path, arguments: tuple[str, ...]) -> None:
     printed = said(corpus, *arguments, code=2)
     assert "\nerror: " in printed and "Error" not in printed and printed.startswith("Usage: ")
 
@@ -46,7 +46,7 @@ def test_words_of_a_search_are_quoted(corpus: Path) -> None:
 
 
 @pytest.mark.parametrize("command", ["index c.jsonl -o idx", "stats c.jsonl", "export c.jsonl --to npy -o x"])
-def test_text_is_to_be_tokenized_first(corpus: Path, command: str) -> None:
+def test_text_must_be_tokenized_first(corpus: Path, command: str) -> None:
     printed = said(corpus, *command.split())
     assert "c.jsonl is text, not tokens" in printed and "pyunitok tokenize c.jsonl -o ids.u16" in printed
 
@@ -65,7 +65,7 @@ def test_utf16(tmp_path: Path) -> None:
 
 
 class Refusing:
-    """A file system of fsspec whose server does not answer; `cause` is what its library said."""
+    """A file system of fsspec whose server does not answer; `cause` is the error of its library."""
 
     def __init__(self, cause: Exception | None) -> None:
         self._cause = cause

@@ -16,9 +16,7 @@ import pytest
 import zstandard
 from click import ClickException
 from conftest import SHARED
-from toys import sentencepieces
-
-from pyunitok import Tokenizer
+from toys import models, sentencepieces
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -53,7 +51,7 @@ def test_single() -> None:
 
 
 def write_toy(path: Path, model_type: int) -> Path:
-    """A SentencePiece model with byte pieces, of what is frequent in the text that is encoded."""
+    """A SentencePiece model with byte pieces and the frequent strings of the encoded text."""
     reader = zstandard.ZstdDecompressor().stream_reader((ROOT / "tests" / "data" / "sample.jsonl.zst").read_bytes())
     text = "▁".join(json.loads(line)["text"] for line in reader.read(20_000).decode(errors="ignore").split("\n")[:-1])
     counts = Counter(text[i : i + n] for n in (1, 2, 3, 4) for i in range(len(text)))
@@ -84,7 +82,7 @@ def test_models(model_type: int, tmp_path: Path) -> None:
     assert report["notes"][0].startswith("ids: 20 documents of 1 models, 0 different")
 
 
-def test_model_that_is_absent() -> None:
+def test_missing_models() -> None:
     """A missing file of the table is left out with a note; an unknown name is an error."""
     report = bench("encode", "--shared", str(ROOT / "tests"), "--model", "t5_base")
     assert report["rows"] == [] and "left out" in report["notes"][1]
@@ -187,7 +185,7 @@ def test_vocabularies() -> None:
 
 def test_vocabularies_of_a_file(tmp_path: Path) -> None:
     path = tmp_path / "bytes.utk"
-    Tokenizer.from_pieces([bytes([byte]) for byte in range(256)]).save(path)
+    models.greedy(eod=None).save(path)
     [row] = bench("vocabularies", "-m", str(path))["rows"]
     assert row["bytes per token"] == 1 < row["other"]
     assert row["target"] == 0.7

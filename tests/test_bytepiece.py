@@ -1,4 +1,4 @@
-"""BytePiece's .model files: what is read and refused; texts in NFC; the ids, against bytepiece itself."""
+"""BytePiece's .model files: valid and invalid files, NFC, and ids compared with bytepiece."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ import json
 import random
 import sys
 import unicodedata
-from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from click.testing import CliRunner
-from conftest import CPUS, fewer, find_shared
+from conftest import CPUS, decompressed, fewer, find_shared
 from hypothesis import given
 from hypothesis import strategies as st
 from oracle import unigram as oracle_unigram
@@ -54,13 +54,13 @@ def make(values: Values, cpu: str | None = None) -> Tokenizer:
     )
 )
 @fewer(2)
-def test_a_file_is_written_as_json_does(entries: bytepiece.Entries) -> None:
+def test_a_file_is_written_like_json_dumps(entries: bytepiece.Entries) -> None:
     expected = json.dumps(bytepiece.to_json(entries), indent=4, ensure_ascii=False)
     assert bytepiece.write(entries) == expected.encode()
 
 
 def toy(seed: int) -> Values:
-    """Few letters and many ties; newlines, spaces and characters of two, three and four bytes within pieces."""
+    """A model of few letters with many ties, and newlines, spaces and characters of up to four bytes in pieces."""
     draw = random.Random(seed)
     alphabet = [*"ab \n", "é", "e", "\u0301", "猫", "😀"]
     counts = {bytes([byte]): draw.choice([1, 1, 2, 8, 100]) for byte in range(256)}
@@ -85,7 +85,7 @@ def test_a_file_of_two_pieces(tmp_path: Path) -> None:
         tokenizer.decode([0xE9 + 3])
 
 
-def test_scores_are_the_references() -> None:
+def test_scores_match_the_reference() -> None:
     library = load_reference()
     for name in ("bytepiece_80k", "bytepiece.plus.40k"):
         path = find_shared(f"models/bytepiece/{name}.model")
@@ -97,9 +97,9 @@ def test_scores_are_the_references() -> None:
 
 
 ODD = {
-    "a count that is no integer": {key(b"ab"): [300, "", 2.5]},
+    "a count that is not an integer": {key(b"ab"): [300, "", 2.5]},
     "a count of 0": {key(b"ab"): [300, "", 0]},
-    "a count below 0": {key(b"ab"): [300, "", -3]},
+    "a negative count": {key(b"ab"): [300, "", -3]},
     "a count that is true": {key(b"ab"): [300, "", True]},
     "a large count": {key(b"ab"): [300, "", 2**63 + 1]},
     "no text": {key(b"ab"): [300, 5]},
@@ -112,7 +112,7 @@ ODD = {
 
 @pytest.mark.parametrize("name", ODD)
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
-def test_odd_files_mean_what_they_mean_there(name: str) -> None:
+def test_odd_files_match_the_reference(name: str) -> None:
     reference = load_reference().Tokenizer(BYTES | ODD[name])
     tokenizer = make(BYTES | ODD[name])
     for text in ("", "ab", "abcab", "xaby\nab"):
@@ -120,28 +120,28 @@ def test_odd_files_mean_what_they_mean_there(name: str) -> None:
 
 
 REFUSED = {
-    "no list": ({key(b"ab"): 300}, "not \\[id, text, count\\]"),
+    "not a list": ({key(b"ab"): 300}, "not \\[id, text, count\\]"),
     "an empty list": ({key(b"ab"): []}, "not \\[id, text, count\\]"),
     "broken base64": ({"YWJ": [300, "", 9]}, "[Ii]ncorrect padding"),
     "a key beyond ASCII": ({"é": [300, "", 9]}, "ASCII"),
     "an empty piece": ({"": [300, "", 9]}, "empty"),
     "an id of another piece": ({key(b"ab"): [100, "", 9]}, "id 100 already belongs to b'a'"),
     "a special id": ({key(b"ab"): [1, "", 9]}, "<bos>"),
-    "an id that is no number": ({key(b"ab"): ["300", "", 9]}, "the id"),
+    "an id that is not a number": ({key(b"ab"): ["300", "", 9]}, "the id"),
     "an id that is true": ({key(b"ab"): [True, "", 9]}, "the id"),
-    "an id below 0": ({key(b"ab"): [-1, "", 9]}, "the id"),
-    "an id too large": ({key(b"ab"): [1 << 40, "", 9]}, "the id"),
-    "a count that is text": ({key(b"ab"): [300, "", "9"]}, "the count"),
-    "a count without end": ({key(b"ab"): [300, "", float("inf")]}, "the count"),
+    "a negative id": ({key(b"ab"): [-1, "", 9]}, "the id"),
+    "a large id": ({key(b"ab"): [1 << 40, "", 9]}, "the id"),
+    "a count that is a string": ({key(b"ab"): [300, "", "9"]}, "the count"),
+    "an infinite count": ({key(b"ab"): [300, "", float("inf")]}, "the count"),
     "a count that is NaN": ({key(b"ab"): [300, "", float("nan")]}, "the count"),
     "a count of 2**64": ({key(b"ab"): [300, "", 2**64]}, "the count"),
-    "counts of 2**64 together": ({key(b"ab"): [300, "", 2**64 - 1]}, "the sum"),
-    "a byte that never comes": ({key(b"a"): [100, "", 0]}, "byte 0x61 has count 0"),
+    "a sum of counts of 2**64": ({key(b"ab"): [300, "", 2**64 - 1]}, "the sum"),
+    "a byte that does not occur": ({key(b"a"): [100, "", 0]}, "byte 0x61 has count 0"),
 }
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_refused_by_name(name: str, tmp_path: Path) -> None:
+def test_invalid_files_are_rejected(name: str, tmp_path: Path) -> None:
     more, words = REFUSED[name]
     path = tmp_path / "toy.model"
     path.write_text(json.dumps(BYTES | more))
@@ -150,7 +150,7 @@ def test_refused_by_name(name: str, tmp_path: Path) -> None:
     assert str(path) in str(caught.value)
 
 
-def test_a_missing_byte_is_refused() -> None:
+def test_a_missing_byte_is_rejected() -> None:
     values = {piece: value for piece, value in BYTES.items() if piece != key(b"\xff")}
     with pytest.raises(VocabularyError, match="byte 0xff has no piece"):
         make(values)
@@ -165,7 +165,7 @@ def test_recognition() -> None:
 
 
 @given(st.data())
-def test_damaged_files_are_refused_or_loaded(data: st.DataObject) -> None:
+def test_damaged_files_are_rejected_or_loaded(data: st.DataObject) -> None:
     text = bytearray(json.dumps(BYTES | {key(b"the"): [300, "the", 9]}).encode())
     for _ in range(data.draw(st.integers(1, 3))):
         at = data.draw(st.integers(0, len(text)))
@@ -184,10 +184,10 @@ _JSON = st.recursive(
 
 
 @given(_JSON)
-def test_any_json_is_refused_or_loaded(value: Any) -> None:
-    with pytest.raises(VocabularyError):  # none has all bytes
+def test_any_json_is_rejected_or_loaded(value: Any) -> None:
+    with pytest.raises(VocabularyError):  # bytes are missing
         bytepiece.read(json.dumps(value).encode(), "toy.model")
-    with pytest.raises(VocabularyError) if not _is_entry(value) else _nothing():
+    with nullcontext() if _is_entry(value) else pytest.raises(VocabularyError):
         bytepiece.read(json.dumps(BYTES | {key(b"the"): value}).encode(), "toy.model")
 
 
@@ -196,12 +196,6 @@ def _is_entry(value: Any) -> bool:
         isinstance(value, list) and len(value) > 0 and type(value[0]) is int and 258 < value[0] <= library.WIDE_ID_MAX
         and isinstance(value[-1], int | float) and abs(value[-1]) < 2**63 and sum([256, value[-1]]) > 0
     )  # fmt: skip
-
-
-def _nothing() -> Any:
-    from contextlib import nullcontext
-
-    return nullcontext()
 
 
 def test_a_native_file_is_the_same_model(tmp_path: Path) -> None:
@@ -214,7 +208,7 @@ def test_a_native_file_is_the_same_model(tmp_path: Path) -> None:
     assert again.eod_id == 2
 
 
-def test_a_native_file_that_prepares_texts_otherwise_is_refused() -> None:
+def test_a_native_file_with_another_preparation_is_rejected() -> None:
     tokenizer = make(BYTES)
     about = type(tokenizer.codec.about)("toy", prepare={"nfd": True})
     with pytest.raises(ModelFormatError, match="prepare"):
@@ -224,7 +218,7 @@ def test_a_native_file_that_prepares_texts_otherwise_is_refused() -> None:
 # -------------------------------------------------------------------------------------------------------- NFC ----
 
 
-def test_a_single_character_begins_anew_only_if_nothing_joins_or_moves_over_it() -> None:
+def test_characters_that_begin_anew_do_not_compose_or_reorder() -> None:
     for character in map(chr, range(0xA0, sys.maxunicode + 1)):
         if nfc._begins_anew(character):
             assert unicodedata.normalize("NFC", character) == character
@@ -236,12 +230,12 @@ _TEXT = st.text(st.sampled_from([*"ae \n1é각猫😀", *"\u0301\u0323\u0958\u11
 
 
 @given(st.lists(_TEXT | st.text(max_size=3)).map("".join))
-def test_nfc_is_unicodedata_s(text: str) -> None:
+def test_nfc_matches_unicodedata(text: str) -> None:
     assert nfc.normalize(text.encode()) == unicodedata.normalize("NFC", text).encode()
 
 
 @given(st.lists(_TEXT.map(str.encode) | st.binary(max_size=2)).map(b"".join))
-def test_other_bytes_stay_and_part_the_text(text: bytes) -> None:
+def test_invalid_bytes_stay_and_separate_the_text(text: bytes) -> None:
     expected = unicodedata.normalize("NFC", text.decode("utf-8", "surrogateescape"))
     assert nfc.normalize(text) == expected.encode("utf-8", "surrogateescape")
     normalized, begins, ends = nfc.normalize_with_offsets(text)
@@ -266,7 +260,7 @@ def test_split_is_a_border_of_both(left: str, right: str) -> None:
 
 
 def chunks(text: str) -> list[bytes]:
-    """What bytepiece encodes one by one, the slow way."""
+    """The parts of a text that bytepiece encodes separately, computed slowly."""
     ret, chunk = [], ""
     for character in unicodedata.normalize("NFC", text):
         if chunk.endswith("\n") and character != "\n":
@@ -291,7 +285,7 @@ _LETTERS = st.lists(st.sampled_from(["a", "b", " ", "\n", "é", "e", "\u0301", "
 
 
 @given(st.integers(0, 30), _LETTERS.map("".join), st.sampled_from(CPUS))
-def test_ids_are_the_oracles(seed: int, text: str, cpu: str) -> None:
+def test_ids_match_the_oracle(seed: int, text: str, cpu: str) -> None:
     tokenizer = make(toy(seed), cpu)
     ids = tokenizer.encode(text).tolist()
     assert ids == slow_ids(tokenizer, text)
@@ -318,7 +312,7 @@ def test_batches_and_parts(seed: int, docs: list[str], threads: int) -> None:
 
 
 def test_a_newline_is_a_restart_on_every_cpu() -> None:
-    """The planes of cut.h once joined a newline to what stands after it: `##` + `#` came out as from a running sum."""
+    """Regression: a newline was joined to the following text, so `##` + `#` was encoded without a restart."""
     pieces = {b"##": 100, b"\t#": 3, b"\x0b#": 3, b"a#": 3, b"\n\n": 9, b".\n\n": 9, b" macro": 9, "\t中".encode(): 2}
     pieces |= {bytes([a, b]): 2 for a in range(9, 120, 7) for b in range(32, 120, 5)}
     values = BYTES | {key(piece): [300 + i, "", n] for i, (piece, n) in enumerate(pieces.items())}
@@ -342,7 +336,7 @@ def test_any_bytes_encode_the_same_on_every_cpu(seed: int, parts: list[bytes]) -
 
 
 def test_text_that_grows_finds_room() -> None:
-    """U+0958 is three bytes and six in NFC, each of them an id here."""
+    """U+0958 has three bytes, and six in NFC, each of which is an id here."""
     tokenizer = make(BYTES)
     text = "\u0958" * 3000
     assert tokenizer.count(text) == 18000 == len(tokenizer.encode(text))
@@ -350,7 +344,7 @@ def test_text_that_grows_finds_room() -> None:
 
 
 def test_a_corpus_is_the_same_for_any_block(tmp_path: Path) -> None:
-    """Documents are divided after newlines; what is verified is their form NFC; texts that grow find room."""
+    """Documents are split after newlines, verified in NFC, and may grow."""
     path, model = tmp_path / "corpus.txt", tmp_path / "toy.model"
     model.write_text(json.dumps(toy(2)))
     text = "".join(random.Random(4).choices(["ab", " ", "\n", "e\u0301", "\u0958", "猫", "a\n\n"], k=40_000))
@@ -367,7 +361,7 @@ def test_a_corpus_is_the_same_for_any_block(tmp_path: Path) -> None:
 
 @fewer(2)
 @given(st.integers(0, 40), st.lists(_LETTERS.map("".join), min_size=3, max_size=3))
-def test_ids_are_the_references(seed: int, texts: list[str]) -> None:
+def test_ids_match_the_reference(seed: int, texts: list[str]) -> None:
     library = load_reference()
     values = toy(seed)
     tokenizer, reference = make(values), library.Tokenizer(values)
@@ -381,22 +375,11 @@ CORPORA = ("ar", "code", "de", "emoji", "en_prose", "en_web", "hi", "ja", "json"
 
 
 @pytest.mark.parametrize("model", ["bytepiece_80k", "bytepiece.plus.40k"])
-def test_real_text(model: str, read_corpus: Callable[[str, int], str]) -> None:
+def test_real_text(model: str) -> None:
     library = load_reference()
     path = find_shared(f"models/bytepiece/{model}.model")
     tokenizer, reference = Tokenizer.from_file(path), library.Tokenizer(str(path))
     for name in CORPORA:
-        text = read_corpus(name, 40_000)
+        text = decompressed(find_shared(f"corpora/{name}.txt.zst"), 40_000).decode(errors="ignore")
         for doc in (text[:4000], text[4000:20000], unicodedata.normalize("NFD", text[20000:24000])):
             assert tokenizer.encode(doc).tolist() == reference.encode(doc)
-
-
-@pytest.fixture(scope="session")
-def read_corpus() -> Callable[[str, int], str]:
-    def read(name: str, n_bytes: int) -> str:
-        import zstandard
-
-        with find_shared(f"corpora/{name}.txt.zst").open("rb") as file:
-            return zstandard.ZstdDecompressor().stream_reader(file).read(n_bytes).decode(errors="ignore")
-
-    return read

@@ -10,17 +10,11 @@ from toys.plans import in_parts, make_plan
 import pyunitok
 from pyunitok.corpus import inputs
 from pyunitok.errors import InputError, OutputError
-from pyunitok.model.tokenizer import Tokenizer
 from pyunitok.run.merge import merge
 from pyunitok.run.parts import parts_folder
 
 SUFFIXES = ("", ".ends", ".errors.jsonl")
 LONG = 5000  # bytes of the long line
-
-
-@pytest.fixture(scope="module")
-def toy():
-    return Tokenizer.from_pieces([bytes([b]) for b in range(256)] + ["the", " the"], eod=300)
 
 
 @pytest.fixture

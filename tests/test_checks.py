@@ -1,4 +1,4 @@
-"""tools/check.py and tools/order.py: what they find in the sources."""
+"""tools/check.py and tools/order.py: the problems that they find in the sources."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def test_only_c_touches_the_c_library(tmp_path, monkeypatch, name, text, is_righ
     assert not found if is_right else found == ["pyunitok/train/a.py:2: only pyunitok/_c uses the C library"]
 
 
-def test_private_names_stay_in_their_room(tmp_path, monkeypatch):
+def test_private_names_stay_in_their_package(tmp_path, monkeypatch):
     _package(tmp_path, {"model/a.py": "x._codec = 1", "model/b.py": "x._codec", "run/a.py": "x._replace()\nx._codec"})
     monkeypatch.setattr(order, "ROOT", tmp_path)
     assert list(order.private_uses()) == ["pyunitok/run/a.py:2: _codec is private to another room"]
@@ -173,7 +173,7 @@ def test_conflict_markers_and_long_prose(tmp_path, monkeypatch):
     assert list(order.long_lines()) == ["title.md:4: 122 columns"]
 
 
-def test_packages_that_setuptools_does_not_find(tmp_path, monkeypatch):
+def test_packages_missing_from_setuptools(tmp_path, monkeypatch):
     monkeypatch.setattr(order, "ROOT", tmp_path)
     _package(tmp_path, {"attic/a.py": ""})
     (tmp_path / "pyproject.toml").write_text("[tool.setuptools.packages.find]\n", encoding="utf-8")
@@ -184,7 +184,7 @@ def test_packages_that_setuptools_does_not_find(tmp_path, monkeypatch):
     assert "packages are listed" in next(order.unfound_packages())
 
 
-def test_files_that_a_release_lacks(tmp_path, monkeypatch):
+def test_files_missing_from_a_release(tmp_path, monkeypatch):
     monkeypatch.setattr(order, "tracked", lambda: [check.ROOT / "pyunitok/a.py", check.ROOT / ".ci/run"])
     with zipfile.ZipFile(tmp_path / "a.whl", "w") as wheel:
         wheel.writestr("pyunitok/b.py", "")

@@ -1,4 +1,4 @@
-"""Tests of the command line in a subprocess: output, exit codes, signals and pipes."""
+"""The command line: output, exit codes, signals and pipes."""
 
 import json
 import os
@@ -16,13 +16,13 @@ import numpy as np
 import pytest
 import zstandard
 from click.testing import CliRunner
-from conftest import heed_interrupts
+from conftest import decompressed, heed_interrupts
+from toys import models
 
 from pyunitok.cli import COMMANDS, cli
 from pyunitok.cli.sections import Sectioned, name_of
-from pyunitok.model.tokenizer import Tokenizer
 
-ROOT = Path(__file__).parent.parent
+ROOT = commands.ROOT
 SAMPLE = ROOT / "tests/data/sample.jsonl.zst"
 COMMAND = [sys.executable, "-c", "from pyunitok.cli import main; main()"]
 
@@ -30,7 +30,7 @@ COMMAND = [sys.executable, "-c", "from pyunitok.cli import main; main()"]
 @pytest.fixture
 def folder(tmp_path):
     """A folder with a text file and a model file "toy" whose eod is 300."""
-    Tokenizer.from_pieces([bytes([b]) for b in range(256)] + ["the", " the"], eod=300).save(tmp_path / "toy")
+    models.greedy("the", " the").save(tmp_path / "toy")
     (tmp_path / "a.txt").write_bytes(b"the cat\nand the dog")
     return tmp_path
 
@@ -45,8 +45,8 @@ def pyunitok(folder: Path, *arguments: str, code: int = 0, stdin: bytes = b"") -
 def shell(folder: Path, line: str, *arguments: str) -> subprocess.CompletedProcess:
     """Run a line of bash, with {} replaced by the command and these arguments."""
     command = " ".join(f"'{part}'" for part in [*COMMAND, *arguments])
-    environment = os.environ | {"PYTHONPATH": str(ROOT)}
-    return subprocess.run(["bash", "-c", line.format(command)], cwd=folder, capture_output=True, env=environment)
+    env = commands.environment()
+    return subprocess.run(["bash", "-c", line.format(command)], cwd=folder, capture_output=True, env=env)
 
 
 def test_round_trip(folder):
@@ -62,7 +62,7 @@ def test_round_trip(folder):
 
 def test_the_sample_corpus(folder):
     done = pyunitok(folder, "tokenize", str(SAMPLE), "-o", "ids", "-m", "toy", "--threads", "2", "--block", "64K")
-    lines = zstandard.ZstdDecompressor().stream_reader(SAMPLE.open("rb"), read_across_frames=True).read().split(b"\n")
+    lines = decompressed(SAMPLE).split(b"\n")
     texts = [json.loads(line)["text"] for line in lines if line]
     assert f"{len(texts)} documents".encode() in done.stderr
     back = pyunitok(folder, "detokenize", "ids", "-o", "-").stdout
@@ -89,7 +89,7 @@ def test_eod(folder):
     pyunitok(folder, "tokenize", "a.txt", "-o", "ids", "-m", "toy", "--eod", "none", "--overwrite")
     assert np.fromfile(folder / "ids", "<u2")[-1] == ord("g")
     assert pyunitok(folder, "detokenize", "ids", "-o", "-").stdout == b"the cat\nand the dog"
-    Tokenizer.from_pieces([bytes([b]) for b in range(256)]).save(folder / "bare")
+    models.greedy(eod=None).save(folder / "bare")
     done = pyunitok(folder, "tokenize", "a.txt", "-o", "x", "-m", "bare", code=2)
     assert b"--eod none" in done.stderr
 
@@ -131,10 +131,9 @@ def test_errors_name_the_place_and_the_remedy(folder, arguments, code, message):
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_signals(folder, number, code):
-    environment = os.environ | {"PYTHONPATH": str(ROOT)}
     arguments = ["tokenize", "-", "-o", "ids", "-m", "toy", "--input-format", "text", "--block", "1K"]
     process = subprocess.Popen(
-        [*COMMAND, *arguments], cwd=folder, env=environment, stdin=subprocess.PIPE, stderr=subprocess.PIPE,
+        [*COMMAND, *arguments], cwd=folder, env=commands.environment(), stdin=subprocess.PIPE, stderr=subprocess.PIPE,
         preexec_fn=heed_interrupts,
     )  # fmt: skip
     process.stdin.write(b"the " * 10_000)
@@ -211,7 +210,7 @@ def test_non_blocking_pipe(folder):
     os.set_blocking(reading, False)
     process = subprocess.Popen(
         [*COMMAND, "tokenize", "-", "-o", "ids", "-m", "toy", "--input-format", "text", "--doc", "line"],
-        cwd=folder, env=os.environ | {"PYTHONPATH": str(ROOT)}, stdin=reading, stderr=subprocess.PIPE,
+        cwd=folder, env=commands.environment(), stdin=reading, stderr=subprocess.PIPE,
     )  # fmt: skip
     os.close(reading)
     for _ in range(3):

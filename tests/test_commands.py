@@ -1,4 +1,4 @@
-"""The functions that do from Python what commands do: build_index, merge, verify, export_tokens, duplicates."""
+"""The Python functions of commands: build_index, merge, verify, export_tokens, duplicates."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ NAMES = ("build_index", "duplicates", "export_tokens", "merge", "verify")
 
 @pytest.fixture(autouse=True)
 def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """a.u16 of a.txt, whose two documents begin alike, and b.u16 of b.txt."""
+    """a.u16 of a.txt, whose two documents have a common prefix, and b.u16 of b.txt."""
     monkeypatch.chdir(tmp_path)
     Path("a.txt").write_text("one two three four five six\none two three four five six seven\n")
     Path("b.txt").write_text("another text\n")
@@ -48,7 +48,7 @@ def test_they_shadow_no_package_and_cost_no_import() -> None:
 def test_build_index_and_verify() -> None:
     manifest = pyunitok.build_index("a.u16", "idx", max_memory_bytes=1 << 30, threads=1)
     assert (manifest.documents, len(manifest.shards)) == (2, 1)
-    assert pyunitok.build_index("a.u16", "idx").created == manifest.created  # finished: left as it is
+    assert pyunitok.build_index("a.u16", "idx").created == manifest.created  # finished, so it is not written again
     assert pyunitok.build_index(["b.u16"], "idx", add=True).documents == 3
     index = pyunitok.open_index("idx")
     assert index.count("text") == 1 and pyunitok.verify("idx") == []

@@ -1,4 +1,4 @@
-"""pyunitok.compat.bytepiece behaves as bytepiece 0.6.3: every call, on toys and on the published models."""
+"""pyunitok.compat.bytepiece compared with bytepiece 0.6.3: every call, on toy models and on published models."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_every_call(seed: int) -> None:
         assert ours.piece_to_id(ours.id_to_piece(id_)) == id_
 
 
-def test_what_is_unknown_raises_as_there() -> None:
+def test_unknown_ids_and_pieces_raise_the_same_errors() -> None:
     for tokenizer in both(BYTES):
         for call in (
             lambda t: t.decode([99999]), lambda t: t.id_to_piece(99999), lambda t: t.piece_to_id(b"no piece"),
@@ -74,7 +74,7 @@ def test_normalize(text: str, maxlen: int, isolate_digits: bool) -> None:
 
 
 def test_samples_have_their_distribution() -> None:
-    """Chi-square against all ways to cut a text, each with its probability by the reference's scores."""
+    """A chi-square test over all segmentations of a text, with probabilities from the reference's scores."""
     pieces = {b"ab": 9, b"bc": 5, b"abc": 3, b"ca": 4}
     values = BYTES | {key(piece): [300 + i, "", count] for i, (piece, count) in enumerate(pieces.items())}
     tokenizer, alpha, n = bytepiece.Tokenizer(values, seed=7), 0.3, 4000
@@ -112,7 +112,7 @@ def test_seeds() -> None:
 
 
 
-def test_convert_to_sentencepiece_is_theirs_byte_for_byte(tmp_path: Path) -> None:
+def test_convert_to_sentencepiece_is_byte_identical(tmp_path: Path) -> None:
     pytest.importorskip("sentencepiece")
     more = {key(piece.encode()): [259 + i, "", 7 + i] for i, piece in enumerate(("é b", "th", "猫"))}
     theirs, ours = both(BYTES | more)
@@ -126,7 +126,7 @@ _PIECES = st.dictionaries(st.text("ab 猫", min_size=1, max_size=4), st.integers
 
 @fewer(4)
 @given(_PIECES)
-def test_convert_to_bytepiece_is_theirs(tmp_path_factory: pytest.TempPathFactory, pieces: dict[str, int]) -> None:
+def test_convert_to_bytepiece_is_exact(tmp_path_factory: pytest.TempPathFactory, pieces: dict[str, int]) -> None:
     theirs, folder = load_reference(), tmp_path_factory.mktemp("convert")
     single = {piece: max(1, count) if len(piece.encode()) == 1 else count for piece, count in pieces.items()}
     theirs.convert_to_bytepiece(single, str(folder / "theirs.model"))
@@ -135,7 +135,7 @@ def test_convert_to_bytepiece_is_theirs(tmp_path_factory: pytest.TempPathFactory
 
 
 @pytest.mark.parametrize("pieces, message", [({"": 1}, "empty"), ({"a": 0}, "byte 0x61 has count 0")])
-def test_convert_to_bytepiece_refuses(tmp_path: Path, pieces: dict[bytes | str, int], message: str) -> None:
+def test_convert_to_bytepiece_rejects_pieces(tmp_path: Path, pieces: dict[bytes | str, int], message: str) -> None:
     with pytest.raises(VocabularyError, match=message):
         bytepiece.convert_to_bytepiece(pieces, tmp_path / "m.model")
 

@@ -1,4 +1,4 @@
-"""What pyunitok.compat.sentencepiece draws at random, and what it has of sentencepiece 0.1 and 0.2.0."""
+"""Random samples of pyunitok.compat.sentencepiece, and its methods of sentencepiece 0.1 and 0.2.0."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_samples_have_their_probabilities(kind: Any, nbest_size: int) -> None:
 @pytest.mark.parametrize("name", ["unigram-0", "unigram-1", "bpe-0", "bpe-1", "bpe-2", "bpe-3"])
 @given(text=TEXTS, alpha=st.sampled_from([0.0, 0.1, 0.5, 1.0]), nbest_size=st.sampled_from([-1, 2, 8]))
 def test_samples_are_tokenizations(name: str, text: str | bytes, alpha: float, nbest_size: int) -> None:
-    """Whatever is drawn stands in the normalized text, piece after piece, and its places follow each other."""
+    """The pieces of a sample spell the normalized text, and their offsets ascend."""
     sp, kwargs = PAIRS[name][0], {"enable_sampling": True, "alpha": alpha, "nbest_size": nbest_size}
     found = sp.encode(text, return_type="offset_mapping", return_bytes=True, **kwargs)
     normalized = sp.normalize(text.encode() if isinstance(text, str) else text)
@@ -62,7 +62,7 @@ def test_samples_are_tokenizations(name: str, text: str | bytes, alpha: float, n
         assert sp.is_unknown(id_) or sp.piece_to_id(piece) == id_
     ends = [0, *(end for _, end in found["offsets"])]
     assert ends == sorted(ends)
-    if alpha == 0 and name.startswith("bpe"):  # nothing is left out
+    if alpha == 0 and name.startswith("bpe"):  # no merge is dropped
         assert found == PAIRS[name][1].encode(text, return_type="offset_mapping", return_bytes=True)
 
 
@@ -103,7 +103,7 @@ def test_entropy() -> None:
     assert sp.CalculateEntropy(["abab a", "abab a"], 0.7, num_threads=2) == [sp.calculate_entropy("abab a", 0.7)] * 2
 
 
-# ----------------------------------------------------------------------------------- what 0.2.3 dropped ----
+# ------------------------------------------------------------------------------ methods removed in 0.2.3 ----
 
 
 @pytest.mark.parametrize("kind", ["unigram", "bpe"])
@@ -112,7 +112,7 @@ def test_entropy() -> None:
     texts=st.lists(STRINGS, max_size=3),
 )
 def test_set_vocabulary(kind: str, valid: list[str], texts: list[str]) -> None:
-    """As sentencepiece with a model whose other pieces are UNUSED."""
+    """The result equals that of sentencepiece with a model whose other pieces are UNUSED."""
     proto = toy_proto(kind)
     sp = spm.SentencePieceProcessor(model_proto=proto.SerializeToString())
     assert sp.set_vocabulary(valid)

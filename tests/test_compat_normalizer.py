@@ -1,4 +1,4 @@
-"""pyunitok.compat.sentencepiece.SentencePieceNormalizer against sentencepiece's, and the charsmaps that it compiles."""
+"""pyunitok.compat.sentencepiece.SentencePieceNormalizer and its compiled charsmaps, compared with sentencepiece."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_normalizer_of_rules(rules: dict[str, str], texts: list[str], flags: lis
     agree(pair, "decompile")
     agree(pair, "serialized_normalizer_spec")
     assert pair[0].decompile() == sorted(rules.items())
-    # Each reads what the other wrote.
+    # Each reads the files of the other.
     crossed = (
         spm.SentencePieceNormalizer(model_proto=pair[1].serialized_model_proto()),
         reference.SentencePieceNormalizer(normalizer_spec=pair[0].serialized_normalizer_spec()),
@@ -51,13 +51,13 @@ def test_normalizer_of_rules(rules: dict[str, str], texts: list[str], flags: lis
     {"norm_map": 5}, {"norm_map": [("a", "a")]}, {"norm_map": [("", "a")]}, {"norm_map": [(b"\xff", b"a")]},
     {"norm_map": [("a", "b"), (b"a", b"c")]},
 ], ids=repr)  # fmt: skip
-def test_normalizers_that_are_refused(kwargs: dict[str, Any]) -> None:
+def test_invalid_arguments(kwargs: dict[str, Any]) -> None:
     ours, theirs = (outcome(lambda m=m: m.SentencePieceNormalizer(**kwargs)) for m in (spm, reference))
     assert isinstance(theirs, Exception) and isinstance(ours, type(theirs))
 
 
 def test_rules_of_a_file(tmp_path: Path) -> None:
-    """The serialized form is sentencepiece's: a charsmap of one rule took 4 KB once, in place of 1."""
+    """Regression: the charsmap of one rule took 4 KB instead of 1 KB."""
     path = tmp_path / "rules.tsv"
     path.write_text("41\t61\n")
     pair = tuple(m.SentencePieceNormalizer(rule_tsv=str(path)) for m in (spm, reference))
@@ -76,7 +76,7 @@ def test_rules_of_a_file(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("alphabet", ["abc", "日本語東京都かな", "".join(map(chr, range(0x100, 0xD000, 50)))])
 def test_many_rules(alphabet: str) -> None:
-    """Charsmaps of several blocks, with states that many keys share, and with distances beyond 21 bits."""
+    """Charsmaps have several blocks, states that many keys share, and offsets of more than 21 bits."""
     random = Random(alphabet)
     rules = {
         "".join(random.choices(alphabet, k=random.choice((1, 2, 2, 3, 9)))): random.choice(alphabet) + "x"
@@ -88,7 +88,7 @@ def test_many_rules(alphabet: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", charsmaps.NAMES)
-def test_named_rules_compiled_anew(name: str) -> None:
+def test_named_rules_compile_to_the_same_charsmap(name: str) -> None:
     charsmap = charsmaps.named(name)
     assert charsmap and charsmaps.compile_rules(dict(charsmaps.decompile(charsmap))) == charsmap
 
@@ -111,7 +111,7 @@ def test_rules_in_a_file(tmp_path: Path) -> None:
         spm.SentencePieceNormalizer(rule_tsv=str(path))
 
 
-def test_too_many_rules_that_begin_alike() -> None:
+def test_too_many_rules_with_a_common_prefix() -> None:
     rules = {"a" * n: "b" for n in range(1, 40)}
     with pytest.raises(RuntimeError):
         charsmaps.compile_rules(rules)

@@ -1,4 +1,4 @@
-"""pyunitok.compat.rwkv against the packages rwkv (its rwkv_tokenizer.py) and pyrwkv_tokenizer."""
+"""pyunitok.compat.rwkv compared with the packages rwkv (its rwkv_tokenizer.py) and pyrwkv_tokenizer."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def trie(rwkv_path: Path) -> TRIE_TOKENIZER:
 
 @pytest.fixture(scope="module")
 def reference(rwkv_path: Path) -> Any:
-    """TRIE_TOKENIZER of the package rwkv; its other modules need torch, and are not imported."""
+    """TRIE_TOKENIZER of the package rwkv, whose other modules need torch and are not imported."""
     try:
         files = metadata.files("rwkv") or []
     except metadata.PackageNotFoundError:
@@ -52,7 +52,7 @@ def test_vocabulary_of_rwkv(trie: TRIE_TOKENIZER, reference: Any) -> None:
 
 
 @given(data=st.one_of(st.binary(max_size=40), TEXTS.map(str.encode)))
-def test_bytes_as_rwkv(trie: TRIE_TOKENIZER, reference: Any, data: bytes) -> None:
+def test_bytes_match_rwkv(trie: TRIE_TOKENIZER, reference: Any, data: bytes) -> None:
     ids = trie.encodeBytes(data)
     assert ids == reference.encodeBytes(data) and all(type(id_) is int for id_ in ids)
     assert trie.decodeBytes(ids) == data
@@ -60,7 +60,7 @@ def test_bytes_as_rwkv(trie: TRIE_TOKENIZER, reference: Any, data: bytes) -> Non
 
 
 @given(ids=st.lists(st.one_of(st.integers(0, 300), st.integers(0, 70000)), max_size=10))
-def test_any_ids_as_rwkv(trie: TRIE_TOKENIZER, reference: Any, ids: list[int]) -> None:
+def test_any_ids_match_rwkv(trie: TRIE_TOKENIZER, reference: Any, ids: list[int]) -> None:
     assert trie.decode(ids) == reference.decode(ids)
     try:
         expected = reference.decodeBytes(ids)
@@ -72,7 +72,7 @@ def test_any_ids_as_rwkv(trie: TRIE_TOKENIZER, reference: Any, ids: list[int]) -
             assert trie.decodeBytes(form) == expected
 
 
-def test_print_as_rwkv(trie: TRIE_TOKENIZER, reference: Any, capsys: pytest.CaptureFixture[str]) -> None:
+def test_print_tokens_matches_rwkv(trie: TRIE_TOKENIZER, reference: Any, capsys: pytest.CaptureFixture[str]) -> None:
     ids = [*trie.encode("Hello 日本\n"), 228]
     trie.printTokens(ids)
     ours = capsys.readouterr().out
@@ -96,7 +96,7 @@ def test_trie_tokenizer(trie: TRIE_TOKENIZER, rwkv_path: Path, tmp_path: Path) -
 
 @fewer(2)
 @given(texts=st.lists(TEXTS, max_size=5))
-def test_texts_as_pyrwkv_tokenizer(world: tuple[RWKVTokenizer, Any], texts: list[str]) -> None:
+def test_texts_match_pyrwkv_tokenizer(world: tuple[RWKVTokenizer, Any], texts: list[str]) -> None:
     ours, theirs = world
     assert ours.encode_batch(texts) == theirs.encode_batch(texts) == [ours.encode(text) for text in texts]
     for text in texts:
@@ -107,7 +107,7 @@ def test_vocabulary_of_pyrwkv_tokenizer(world: tuple[RWKVTokenizer, Any]) -> Non
     ours, theirs = world
     assert ours.vocab_size() == theirs.vocab_size() == 65530
     expected = theirs.get_vocab()
-    expected.pop("Binary string (TODO)", None)  # what it puts in place of those that are no UTF-8
+    expected.pop("Binary string (TODO)", None)  # its placeholder for pieces that are not UTF-8
     assert ours.get_vocab() == expected
     assert ours.decode([1, 0, 2]) == theirs.decode([1, 0, 2]) == "\0\0\1"
     assert ours.decode(np.array([33155, 45])) == theirs.decode((33155, 45))
@@ -134,7 +134,7 @@ def test_world_tokenizer(rwkv_path: Path) -> None:
         RWKVTokenizer("Other")
 
 
-def test_a_file_that_is_no_vocabulary(tmp_path: Path) -> None:
+def test_a_file_that_is_not_a_vocabulary(tmp_path: Path) -> None:
     path = tmp_path / "vocabulary.txt"
     path.write_text("1 'a' 2\n", encoding="utf-8")
     with pytest.raises(VocabularyError):

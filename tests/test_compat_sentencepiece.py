@@ -1,4 +1,4 @@
-"""pyunitok.compat.sentencepiece against sentencepiece 0.2.3: every method, results and exceptions."""
+"""pyunitok.compat.sentencepiece compared with sentencepiece 0.2.3: results and exceptions of every method."""
 
 from __future__ import annotations
 
@@ -134,14 +134,14 @@ def test_odd_arguments(kwargs: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("name", ["set_min_log_level", "SetNBestTimeout"])
-def test_settings_take_what_they_take_there(name: str) -> None:
+def test_settings_accept_the_same_arguments(name: str) -> None:
     for module in (spm, reference):
         assert getattr(module, name)(0) is None
         with pytest.raises(TypeError):
             getattr(module, name)("a")
 
 
-def test_every_public_name_is_here() -> None:
+def test_every_public_name_exists() -> None:
     absent = {"ConvertToFlatbuffer", "convert_to_flatbuffer"}
     modules = {"csv", "importlib", "io", "os", "sys"}
     for theirs, ours in [
@@ -169,7 +169,7 @@ def test_every_public_name_is_here() -> None:
 def test_every_encode_method(method: str) -> None:
     kwargs = {"chunk_len": 100} if "arallel" in method else {}
     pair = PAIRS["unigram-1"]
-    if "ample" in method:  # random, and so compared elsewhere
+    if "ample" in method:  # random; test_compat_earlier.py tests the samples
         assert type(getattr(pair[0], method)("ab a", 2, 0.5)) is not type(None)
         return
     for input_ in ["ab 日Z", b"ab", ["ab", "Z"], []]:
@@ -228,13 +228,13 @@ def test_random_models(seed: int, kind: str) -> None:
 
 
 def test_unknown_words_as_bytes() -> None:
-    """A word is many bytes, and one of its spaces three of them."""
+    """A word becomes many byte pieces, three of them for its space."""
     for text in ["aa", "日aa ab aa", "aa " * 3]:
         agree(PAIRS["word-1"], "encode", text, return_type="serialized_proto")
 
 
 def test_protos_of_words_with_spaces_as_suffixes() -> None:
-    """Of byte pieces, the last of a word has the surface; words begin with a space all the same."""
+    """The last byte piece of a word has the surface, although words begin with a space."""
     data = toy_proto("word", byte_fallback=True, treat_whitespace_as_suffix=True).SerializeToString()
     pair = tuple(m.SentencePieceProcessor(model_proto=data) for m in (spm, reference))
     for letters in itertools.product("a\u00e9 ", repeat=4):
@@ -242,7 +242,7 @@ def test_protos_of_words_with_spaces_as_suffixes() -> None:
 
 
 def test_texts_that_become_longer() -> None:
-    """More ids than bytes: ▁ and its bytes before every document."""
+    """Documents have more ids than bytes, because the bytes of ▁ precede each of them."""
     for name in PAIRS:
         agree(PAIRS[name], "encode", ["Z"] * 300)
 
@@ -266,7 +266,7 @@ def test_loading(tmp_path: Path) -> None:
     assert spm.SentencePieceProcessor.from_file(path, out_type=str).encode("a") == ["▁a"]
 
 
-def test_what_cannot_be_loaded(tmp_path: Path) -> None:
+def test_files_that_cannot_be_loaded(tmp_path: Path) -> None:
     (tmp_path / "broken.model").write_bytes(b"no model")
     for kwargs in [
         {"model_file": str(tmp_path / "missing")}, {"model_file": str(tmp_path)}, {"model_proto": b"no model"},
@@ -275,7 +275,7 @@ def test_what_cannot_be_loaded(tmp_path: Path) -> None:
     ]:  # fmt: skip
         ours, theirs = (outcome(lambda m=m: m.SentencePieceProcessor(**kwargs)) for m in (spm, reference))  # noqa: B023
         assert isinstance(theirs, Exception) and isinstance(ours, type(theirs)), kwargs
-    with pytest.raises(OSError, match="missing"):  # as sentencepiece up to 0.2.1
+    with pytest.raises(OSError, match="missing"):  # like sentencepiece up to 0.2.1
         spm.SentencePieceProcessor(model_file=str(tmp_path / "missing"))
 
 
@@ -320,7 +320,7 @@ def test_threads() -> None:
     assert [spm.ThreadPool(n).num_threads() for n in (1, 0, 7)] == [1, 1, 7]
 
 
-def test_messages_are_declared_as_in_the_reference() -> None:
+def test_message_declarations_match_the_reference() -> None:
     def describe(descriptor: Any) -> Any:
         fields = {f.number: (f.name, f.type, None if f.message_type else f.default_value) for f in descriptor.fields}
         nested = {name: describe(message) for name, message in descriptor.nested_types_by_name.items()}

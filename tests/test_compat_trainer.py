@@ -1,4 +1,4 @@
-"""SentencePieceTrainer in place of sentencepiece's: the same files from the same calls."""
+"""SentencePieceTrainer writes the same files as sentencepiece's for the same calls."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def corpus(tmp_path: Path) -> Path:
 def test_files(corpus: Path, kind: str) -> None:
     made = []
     for module in (sentencepiece, compat):
-        prefix = corpus.with_name("m")  # its name is in the model
+        prefix = corpus.with_name("m")  # the model contains its name
         module.SentencePieceTrainer.Train(
             f"--input={corpus} --model_prefix={prefix} --vocab_size=300 --model_type={kind} --num_threads=1"
             " --hard_vocab_limit=false --minloglevel=2"
@@ -79,7 +79,7 @@ def test_errors(options: dict[str, Any], message: str) -> None:
         )  # fmt: skip
 
 
-def test_nothing_is_left_of_a_training_that_fails(corpus: Path) -> None:
+def test_a_failed_training_leaves_no_files(corpus: Path) -> None:
     with pytest.raises(TrainingError, match="too high"):
         compat.SentencePieceTrainer.train(input=[corpus], model_prefix=corpus.with_name("m"), vocab_size=30000)
     assert [path.name for path in corpus.parent.iterdir()] == ["corpus.txt"]

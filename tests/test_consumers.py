@@ -1,6 +1,6 @@
-"""Exports loaded by the real tools, where they are installed: pip install 'pyunitok[consumers]', pytest -m consumers.
+"""Exports loaded by the tools that they are for, if installed: pip install 'pyunitok[consumers]', pytest -m consumers.
 
-dolma wants an older numpy than the others and an environment of its own: pip install dolma.
+dolma requires an older NumPy than the others, and therefore a separate environment: pip install dolma.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ EOD = 0
 
 
 def corpus(path: Path, *, n_docs: int = 3000, high: int = 65530, dtype: str = "<u2", eod: int | None = EOD):
-    """(token file, documents) of some 200,000 ids, few of them frequent; some documents are empty."""
+    """A token file of about 200,000 ids, few of them frequent, and its documents, some of which are empty."""
     random = np.random.default_rng(1)
     docs = []
     for n in np.minimum(random.geometric(0.015, n_docs) - 1, 1000).tolist():
@@ -34,13 +34,13 @@ def corpus(path: Path, *, n_docs: int = 3000, high: int = 65530, dtype: str = "<
 
 
 def occurrences(docs: list[list[int]], query: list[int]) -> int:
-    """How often `query` stands in the documents, counted one by one."""
+    """How often `query` occurs in the documents."""
     n = len(query)
     return sum(doc[k : k + n] == query for doc in docs for k in range(len(doc) - n + 1))
 
 
 def queries(docs: list[list[int]]) -> list[list[int]]:
-    """Frequent and rare ones, and one that is not there."""
+    """Frequent and rare queries, and one that does not occur."""
     long = [doc for doc in docs if len(doc) > 50]
     return [[1], [7, 7], [7, 8, 9], long[0][10:14], long[1][:2], long[2][-3:], [65529, 65528, 65527], [39]]
 
@@ -53,7 +53,7 @@ def memory_bytes() -> int:
 
 
 def build_table(folder: Path, shards: int, dtype: str) -> None:
-    """Its own indexing makes the rest of the index out of our files. For uint32 it takes 34 GB a CPU."""
+    """Complete the index with infini-gram's own indexing, which takes 34 GB per CPU for uint32."""
     if dtype == "u32" and memory_bytes() < 80 << 30:
         sort_suffixes(folder, shards)
         return
@@ -66,7 +66,7 @@ def build_table(folder: Path, shards: int, dtype: str) -> None:
 
 
 def sort_suffixes(folder: Path, shards: int) -> None:
-    """table.N as the indexing makes it: the byte offsets of all tokens, by the bytes that follow them."""
+    """Write table.N like infini-gram: the byte offsets of all tokens, sorted by the bytes that follow them."""
     for k in range(shards):
         data = (folder / f"tokenized.{k}").read_bytes()
         order = sorted(range(0, len(data), 4), key=lambda at: data[at : at + 400])
@@ -93,10 +93,10 @@ def test_infini_gram(tmp_path, shards, token_dtype, eod):
 
 
 def test_infini_gram_and_false_separators(tmp_path):
-    """Ids of 0xFF00 and more before one with the low byte FF: AND queries miss hits, unless an option avoids that."""
+    """AND queries miss hits at ids from 0xFF00 before an id with the low byte FF, unless an option avoids that."""
     engine = pytest.importorskip("infini_gram.engine")
     docs = [[11, 65283, 511, 12]] * 9 + [[11, 5, 5, 12]] * 20 + [[11], [12]] * 5 + [[k] * 300 for k in range(20, 420)]
-    docs = [[*doc, *[9] * 9] for doc in docs]  # so that no term stands near one of the next document
+    docs = [[*doc, *[9] * 9] for doc in docs]  # so that no term is near a term of the next document
     array = tokenfiles.write(tmp_path / "ids", docs, eod=EOD)
     counts = {}
     for way, dtype in (("plain", "u16"), ("renamed", "u16"), ("wide", "u32")):
@@ -214,8 +214,8 @@ def test_dolma(tmp_path):
     assert rows[0] == rows[1]
 
 
-def test_numpy_reads_what_needs_no_tool(tmp_path):
-    """Always run, so that the mark is not empty where nothing is installed."""
+def test_numpy_reads_npy(tmp_path):
+    """This test needs no tool, so that the mark always selects a test."""
     array, _ = corpus(tmp_path / "ids")
     export(array, "npy", tmp_path / "to")
     loaded = np.load(tmp_path / "to/ids.npy", mmap_mode="r")

@@ -1,5 +1,5 @@
-"""Inputs that break in the middle of a run, outputs that change between runs, journals that lie: nothing done is lost,
-and nothing wrong is built upon."""
+"""Inputs that break during a run, outputs that change between runs, and wrong journals: finished work is kept, and
+damage is detected."""
 
 import gzip
 import json
@@ -16,17 +16,11 @@ import zstandard
 
 import pyunitok
 from pyunitok import InputError, OutputError
-from pyunitok.model.tokenizer import Tokenizer
 from pyunitok.run import output
 from pyunitok.run.journal import Journal, journal_path
 from pyunitok.run.pipeline import Writer
 
 SUFFIXES = ("", ".ends", ".meta.jsonl.zst", ".errors.jsonl")
-
-
-@pytest.fixture(scope="module")
-def toy():
-    return Tokenizer.from_pieces([bytes([b]) for b in range(256)] + ["the", " the", "である"], eod=300)
 
 
 @pytest.fixture
@@ -64,12 +58,12 @@ def run(toy, out="ids", on_error="skip", **options):
 
 
 def contents(out):
-    """The counts of all files."""
+    """The contents of all files."""
     found = {suffix: Path(out + suffix) for suffix in SUFFIXES}
     return {suffix: path.read_bytes() for suffix, path in found.items() if path.exists()}
 
 
-def test_a_truncated_input_is_mended(folder, toy):
+def test_a_truncated_input_is_replaced(folder, toy):
     """(The run was rejected, 'begun by another command', and some of its work had not been saved.)"""
     whole, _ = run(toy, "whole")
     data = cut("in/4.txt.gz")
@@ -109,7 +103,7 @@ def test_an_input_that_has_not_changed_is_not_read_again(folder, toy, monkeypatc
 
 
 @pytest.mark.parametrize("change", ["other", "gone", "more"])
-def test_inputs_that_change_behind_the_position(folder, toy, change):
+def test_inputs_that_change_after_the_position(folder, toy, change):
     data = cut("in/3.jsonl.zst")
     with pytest.raises(InputError):
         run(toy)
@@ -122,7 +116,7 @@ def test_inputs_that_change_behind_the_position(folder, toy, change):
         Path("in/3.jsonl.zst").write_bytes(data)
         write("in/9.txt.gz", b"the last")
     run(toy)
-    run(toy, "whole", separator=None if change == "gone" else "\n")  # a new run may not name one where no text is left
+    run(toy, "whole", separator=None if change == "gone" else "\n")  # a new run without text inputs rejects a separator
     assert contents("ids") == contents("whole")
 
 
@@ -138,7 +132,7 @@ def test_inputs_that_change_before_the_position(folder, toy):
 @pytest.mark.parametrize("threads", [1, 4])
 @pytest.mark.parametrize("block_bytes", [700, 1 << 20])
 def test_damaged_files_are_left_out(folder, toy, threads, block_bytes):
-    """They are listed, and none of their text is in the output."""
+    """Damaged files are listed, and the output has none of their text."""
     kept = folder / "kept"
     kept.mkdir()
     for name in ("1.jsonl.zst", "3.jsonl.zst", "5.txt.gz"):
@@ -164,7 +158,7 @@ def test_damaged_files_are_left_out(folder, toy, threads, block_bytes):
     assert run(toy, "ids", "skip-file")[1].complete
 
 
-def test_left_out_in_a_run_that_is_interrupted(folder, toy, monkeypatch):
+def test_damaged_files_in_an_interrupted_run(folder, toy, monkeypatch):
     cut("in/1.jsonl.zst")
     cut("in/3.jsonl.zst")
     run(toy, "whole", "skip-file")
@@ -218,8 +212,8 @@ def test_a_pipe_is_not_left_out(folder, toy):
     feeder.join()
 
 
-def test_nothing_is_left_of_a_run_that_did_nothing(folder, toy):
-    """Files that no run can resume from."""
+def test_a_run_without_progress_leaves_no_files(folder, toy):
+    """No run could resume from such files."""
     cut("in/0.jsonl.zst")
     Path("in/0.jsonl.zst").write_bytes(b"(\xb5/\xfd damaged")
     with pytest.raises(InputError):
@@ -260,7 +254,7 @@ def test_a_byte_flipped_in_an_earlier_chunk(interrupted, toy, suffix):
 
 
 def rewritten(change):
-    """The journal with another state and a valid checksum."""
+    """Write the journal with another state and a valid checksum."""
     path = journal_path(Path("ids"))
     _, run_line, state_line = path.read_bytes().splitlines()
     state = json.loads(state_line)
@@ -383,7 +377,7 @@ def test_the_journal_of_another_version(interrupted, toy):
     assert replace(run(toy, overwrite=True)[0], created="", inputs=[]).documents
 
 
-def test_the_command_says_what_is_left_and_how_to_go_on(folder, toy):
+def test_the_command_lists_partial_files_and_says_how_to_resume(folder, toy):
     """(Failed runs left .partial files without a message.)"""
     toy.save("toy")
 
@@ -402,7 +396,7 @@ def test_the_command_says_what_is_left_and_how_to_go_on(folder, toy):
     assert code == 3 and "skipped 18 bad lines and 1 damaged file; see ids.errors.jsonl" in text
 
 
-def test_a_damaged_beginning_is_left_out_too(toy, tmp_path, monkeypatch):
+def test_a_file_with_a_damaged_beginning_is_skipped(toy, tmp_path, monkeypatch):
     """If the format is inferred from the beginning of a damaged file, the run used to stop."""
     monkeypatch.chdir(tmp_path)
     Path("a.txt").write_bytes(b"the")

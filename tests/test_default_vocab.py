@@ -1,4 +1,4 @@
-"""tools/default_vocab: the characters, words and generated text that the default vocabulary is made with."""
+"""tools/default_vocab: the characters, words and generated text from which the default vocabulary is trained."""
 
 from __future__ import annotations
 
@@ -44,14 +44,14 @@ def test_every_letter_of_living_alphabets() -> None:
     assert {c for text in texts for c in text if ord(c) > 0x7F} - required == set()
 
 
-def test_large_and_historic_scripts_enter_by_frequency_alone() -> None:
+def test_large_and_historic_scripts_enter_only_by_frequency() -> None:
     names = [unicodedata.name(piece.decode(), "") for piece in characters.characters()]
     for start in ("CJK UNIFIED", "HANGUL SYL", "YI ", "CHEROKEE SMALL", "COPTIC", "GOTHIC LETTER A"):
         assert not [name for name in names if name.startswith(start)]
 
 
 def test_the_vocabulary_has_no_junk() -> None:
-    """Every required letter; no unwanted word, no name of a project, nothing from a sentence into the next line."""
+    """It has all required letters, no unwanted words or project names, and no piece that spans sentences."""
     tok = Tokenizer.default()
     pieces = {tok.id_to_bytes(id_) for id_ in range(1, tok.vocab_size)}
     assert characters.characters() <= pieces
@@ -89,7 +89,7 @@ def test_generated_formats_parse() -> None:
 
 
 def test_a_sentence_end_comes_before_a_sentence_only() -> None:
-    """A generator that capitalised random words had made pieces such as `.\\nBowl`."""
+    """Regression: a generator that capitalised random words led to pieces such as `.\\nBowl`."""
     text = "\n".join(text for kind, text in generate.sample() if kind in ("mail", "chat"))
     starts = {sentence.split()[0] for sentence in [*sentences.SENTENCES, *sentences.CHAT]}
     starts |= {"I", "Can", "We", "It", "See", "On", *" ".join(sentences.GREETINGS + sentences.CLOSINGS).split()}
@@ -121,7 +121,7 @@ def test_unwanted_words() -> None:
 
 @pytest.fixture
 def names_found(tmp_path: Path) -> frozenset[str]:
-    """From small copies of the two packages' layouts."""
+    """The names in small copies of the two packages' layouts."""
     faker, mimesis = tmp_path / "faker.whl", tmp_path / "mimesis.whl"
     with zipfile.ZipFile(faker, "w") as archive:
         path = "faker/providers/person/{}/__init__.py"
@@ -148,7 +148,7 @@ def test_pieces_with_names(names_found: frozenset[str]) -> None:
     found = names_found - {"rose"}
     for piece in (" Michael", ".\nMichael", " michael", "Michael", ', "Walter', " СМИРНОВ"):
         assert names.is_personal(piece.encode(), found), piece
-    for piece in ("michael", " Rose", " Michaela", " newton", "\n"):  # without a space it may end a longer word
+    for piece in ("michael", " Rose", " Michaela", " newton", "\n"):  # without a space, it may end a longer word
         assert not names.is_personal(piece.encode(), found), piece
 
 
@@ -163,7 +163,7 @@ def test_pieces_with_projects() -> None:
 
 
 def store(folder: Path, kind: str, **texts: str) -> None:
-    """A document of each source of a kind."""
+    """A document for each source of a kind."""
     path = folder / "text" / "train" / f"{kind}.jsonl.zst"
     path.parent.mkdir(parents=True, exist_ok=True)
     rows = [json.dumps({"source": source, "text": text}) + "\n" for source, text in texts.items()]
@@ -181,7 +181,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_the_parts_of_a_language(folder: Path) -> None:
-    """Together they have its weight, each its share; a list is three sources, whose counts are no accident."""
+    """The sources share the weight of the language. A list is divided into three sources."""
     found = dict(corpus.language(folder, "de", set()))
     assert {*found} == {"de/words0.0", "de/words0.1", "de/words0.2", "de.other/manuals", "de.prose/kolf"}
     weight = {name: source.weight * len(source.documents.data) / 1e6 for name, source in found.items()}
@@ -190,7 +190,7 @@ def test_the_parts_of_a_language(folder: Path) -> None:
     assert {name: source.damping for name, source in found.items()} == {
         name: 0 if "words" in name else corpus.DAMPING for name in found
     }
-    assert not list(corpus.language(folder, "tlh", set()))  # too little
+    assert not list(corpus.language(folder, "tlh", set()))  # too little text
 
 
 def test_languages_are_those_with_text_or_words(folder: Path) -> None:
@@ -207,12 +207,12 @@ def test_lines_that_occur_twice_are_dropped() -> None:
     assert first.text.count(b"\n") == 2 and second.text == b"short\n"
 
 
-def test_take_goes_round_the_sources() -> None:
+def test_take_alternates_between_the_sources() -> None:
     documents = [corpus.Document("a", b"x" * 10)] * 50 + [corpus.Document("b", b"y" * 10)]
     assert [document.source for document in corpus.take(documents, 35)] == ["a", "b", "a", "a"]
 
 
-def test_what_may_be_a_piece() -> None:
+def test_allowed_pieces() -> None:
     people = frozenset({"smith"})
     for piece in (b".\nBowl", b".\n\n  The", b'."\nShe', b" Smith", b"Smith,", b" Gtk", b"gtk_widget", b" Fuck"):
         assert not train.is_allowed(piece, people), piece

@@ -1,4 +1,4 @@
-"""tokenize --format: a format's files and nothing else, made once, whatever interrupts it."""
+"""tokenize --format: only the files of the format, written once, despite interruptions."""
 
 import itertools
 import json
@@ -9,16 +9,16 @@ import pytest
 import readers
 from click.testing import CliRunner
 from test_cli import pyunitok as command
+from toys import models
 
 import pyunitok
 from pyunitok.cli import cli
 from pyunitok.export import FORMATS, Options, direct, module
-from pyunitok.model.tokenizer import Tokenizer
 
 
 @pytest.fixture
 def folder(tmp_path):
-    Tokenizer.from_pieces([bytes([b]) for b in range(256)], eod=300).save(tmp_path / "toy")
+    models.greedy().save(tmp_path / "toy")
     (tmp_path / "a.txt").write_bytes(b"ab|c")
     (tmp_path / "out").mkdir()
     return tmp_path
@@ -43,7 +43,7 @@ def test_every_format(folder, to):
     assert before == {path: (path.read_bytes(), path.stat().st_mtime_ns) for path in (folder / "out").iterdir()}
 
 
-def test_what_is_made_is_right(folder):
+def test_the_exported_tokens(folder):
     run(folder, "--format", "megatron", "--keep-tokens")
     assert readers.megatron(folder / "out", "ids") == [[97, 98, 300], [99, 300]]
     assert names(folder) == {"ids", "ids.ends", "ids.json", "ids.bin", "ids.idx"}
@@ -52,7 +52,7 @@ def test_what_is_made_is_right(folder):
     assert "already complete" in run(folder, "--format", "megatron", "--keep-tokens")
 
 
-def test_another_command_is_refused(folder):
+def test_another_command_is_rejected(folder):
     run(folder, "--format", "nanogpt", "--val-fraction", "0.3")
     assert readers.nanogpt(folder / "out") == ([97, 98, 300], [99, 300])
     assert "exists; --overwrite" in run(folder, "--format", "nanogpt", code=1)
@@ -66,7 +66,7 @@ def test_another_command_is_refused(folder):
     assert "no longer has its 4 bytes" in run(folder, "--format", "nanogpt", "--val-fraction", "0.3", code=1)
 
 
-def test_files_that_exist_are_seen_before_the_work(folder):
+def test_existing_files_are_detected_before_the_work(folder):
     (folder / "out/ids.idx").write_bytes(b"dear")
     assert "exists; --overwrite" in run(folder, "--format", "megatron", code=1)
     assert names(folder) == {"ids.idx"}
@@ -78,7 +78,7 @@ def test_files_that_exist_are_seen_before_the_work(folder):
 
 
 def killed_at(k, arguments):
-    """Run the command in a process that dies at its k-th step that writes or names a file; whether it died."""
+    """Run the command in a process that dies before its k-th write or rename. Returns whether it died."""
     pid = os.fork()
     if pid:
         return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 9
@@ -102,8 +102,8 @@ def killed_at(k, arguments):
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
 @pytest.mark.parametrize("to", ["megatron", "infini-gram"])
-def test_killed_anywhere_it_goes_on(folder, monkeypatch, to):
-    """Whatever step it dies at, the same command then finishes the work."""
+def test_killed_anywhere_and_resumed(folder, monkeypatch, to):
+    """After dying at any step, the same command finishes the work."""
     monkeypatch.chdir(folder)
     arguments = ["tokenize", "a.txt", "-o", "out/ids", "-m", "toy", "--doc", "|", "--format", to]
     expected = None

@@ -1,4 +1,4 @@
-"""Documents: positions, ranges, texts, chunks and windows, of one token file and of several, against lists."""
+"""Documents: positions, ranges, texts, chunks and windows of one or more token files, compared with lists."""
 
 import pickle
 
@@ -6,19 +6,18 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from toys import tokenfiles
+from toys import models, tokenfiles
 
 import pyunitok
 from pyunitok.errors import OutputError
-from pyunitok.model.tokenizer import Tokenizer
 from pyunitok.tokens.several import TokenArrays
 
-TOY = Tokenizer.from_pieces([bytes([b]) for b in range(256)], eod=300)
+TOY = models.greedy()
 DOCS = st.lists(st.lists(st.integers(0, 255), max_size=6), max_size=8)
 
 
 def make(folder, files, eod):
-    """One or more token files as one; their documents as lists."""
+    """Documents over one or more token files, and the documents as lists."""
     arrays = [tokenfiles.write(folder / f"ids{k}", docs, eod=eod) for k, docs in enumerate(files)]
     for k, array in enumerate(arrays):
         array.manifest.model["sha256"] = TOY.sha256

@@ -1,4 +1,4 @@
-"""Repeated spans against every window of every document, in one shard and several; the token file without them."""
+"""Repeated spans compared with every window of every document, and token files without them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 import zstandard
 from click.testing import CliRunner
 from oracle.repeats import joined, later_starts, windows
-from toys import indexes
+from toys import indexes, models
 
 import pyunitok
 from pyunitok import Tokenizer
@@ -26,7 +26,7 @@ EOD = 300
 
 @pytest.fixture(scope="module")
 def tokenizer() -> Tokenizer:
-    return Tokenizer.from_pieces([bytes([byte]) for byte in range(256)])
+    return models.greedy(eod=None)
 
 
 def random_documents(rng: random.Random, alphabet: list[int]) -> list[list[int]]:
@@ -37,7 +37,7 @@ def random_documents(rng: random.Random, alphabet: list[int]) -> list[list[int]]
 
 
 @pytest.mark.parametrize("seed", range(25))
-def test_spans_are_those_of_all_windows(seed: int, tokenizer: Tokenizer, tmp_path: Path) -> None:
+def test_spans_cover_all_repeated_windows(seed: int, tokenizer: Tokenizer, tmp_path: Path) -> None:
     rng = random.Random(seed)
     documents = random_documents(rng, rng.choice([[97], [97, 98], list(range(97, 117))]))
     eod = rng.choice([EOD, None])
@@ -53,7 +53,7 @@ def test_spans_are_those_of_all_windows(seed: int, tokenizer: Tokenizer, tmp_pat
             later[next(s for s in expected if s[0] == d and s[1] <= begin and end <= s[2])] += end - begin
         found = [record for spans in duplicates.repeated_spans(index, n) for record in spans.records()]
         assert [(r["document"], *r["tokens"]) for r in found] == expected
-        assert [tuple(r["bytes"]) for r in found] == [(begin, end) for _, begin, end in expected]  # a byte a token
+        assert [tuple(r["bytes"]) for r in found] == [(begin, end) for _, begin, end in expected]  # one-byte tokens
         assert [r["later_tokens"] for r in found] == [later[span] for span in expected]
         assert [r["occurrences"] for r in found] == [
             max(len(starts) for (d2, i), starts in places.items() if d2 == d and begin <= i and i + n <= end)
@@ -62,7 +62,7 @@ def test_spans_are_those_of_all_windows(seed: int, tokenizer: Tokenizer, tmp_pat
 
 
 @pytest.mark.parametrize("seed", range(12))
-def test_what_is_left_has_nothing_that_occurred_before(seed: int, tokenizer: Tokenizer, tmp_path: Path) -> None:
+def test_the_rest_has_no_repeated_window(seed: int, tokenizer: Tokenizer, tmp_path: Path) -> None:
     rng = random.Random(seed)
     if seed % 2:  # ids 97 and on are long pieces
         pieces = [bytes([byte]) * (3 if 97 <= byte < 117 else 1) for byte in range(256)]
@@ -97,7 +97,7 @@ def test_characters_stay_whole(tokenizer: Tokenizer, tmp_path: Path) -> None:
         duplicates.drop_repeats(index, tmp_path / "out", n, overwrite=True)
         array = pyunitok.open(tmp_path / "out")
         array._tokenizer = tokenizer
-        texts = [array.text(k) for k in range(3)]  # UnicodeDecodeError where a character is cut
+        texts = [array.text(k) for k in range(3)]  # raises UnicodeDecodeError if a character is cut
         assert texts[0] == text
 
 
@@ -126,8 +126,8 @@ def test_the_command_writes_lines_and_token_files(tokenizer: Tokenizer, tmp_path
     assert not list(tmp_path.glob(".pyunitok*"))
 
 
-def test_what_is_left_is_verified_and_inspected(tmp_path: Path, monkeypatch: Any) -> None:
-    """`verify --inputs` called it damaged, and `inspect` gave the text that is left as the size of the input."""
+def test_verify_and_inspect_of_the_rest(tmp_path: Path, monkeypatch: Any) -> None:
+    """Regression: `verify --inputs` called it damaged, and `inspect` reported the rest as the size of the input."""
     monkeypatch.chdir(tmp_path)
     Path("a.txt").write_text("".join(f"Line {i % 8} of a text that repeats itself and repeats\n" for i in range(40)))
     Path("b.txt").write_text("nothing here repeats\n")
@@ -149,7 +149,7 @@ def test_what_is_left_is_verified_and_inspected(tmp_path: Path, monkeypatch: Any
     assert verified.exit_code == 1 and "b.txt: document 0 (document 40 of" in verified.output
 
 
-def test_what_cannot_be_done_is_said(tokenizer: Tokenizer, tmp_path: Path) -> None:
+def test_invalid_requests(tokenizer: Tokenizer, tmp_path: Path) -> None:
     index = indexes.make(tmp_path, tokenizer, [[[1, 2]]], eod=EOD)
     with pytest.raises(LimitError):
         list(duplicates.repeated_spans(index, 0))

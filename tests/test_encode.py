@@ -1,4 +1,4 @@
-"""Encoding against the oracle: every engine, every instruction set, with and without memo, batches and threads."""
+"""Encoding compared with the oracle: every engine and instruction set, with and without memo, batches, threads."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ import os
 import pickle
 import random
 import sys
-import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -18,6 +18,7 @@ from conftest import CPUS, ENGINES, fewer
 from hypothesis import example, given
 from hypothesis import strategies as st
 from oracle import longest as oracle
+from toys.models import BYTES
 from toys.vocabularies import CHUNK, EDGES, Case, cases, texts_of, vocabularies
 
 from pyunitok import Packed, Tokenizer
@@ -25,11 +26,9 @@ from pyunitok._c import library
 from pyunitok._c import model as c_model
 from pyunitok._c import scratch as c_scratch
 
-BYTES = [bytes([b]) for b in range(256)]
-
 
 def models(tokenizer: Tokenizer) -> Iterator[tuple[str, c_model.Model]]:
-    """The same model for every engine and every instruction set here."""
+    """The same model for every engine and every instruction set of this machine."""
     image = np.frombuffer(tokenizer.codec.model.save(), np.uint8)
     for engine, cpu in itertools.product(ENGINES, CPUS):
         yield f"{engine}, {cpu}", c_model.Model.load(image, engine=engine, cpu=cpu)
@@ -45,7 +44,7 @@ def encode_all(model: c_model.Model, texts: list[bytes], **how: Any) -> list[lis
 
 
 def encode_plain(model: c_model.Model, texts: list[bytes]) -> list[list[int]]:
-    """The same without cuts and memo."""
+    """Encode without cuts and memo."""
     scratch = c_scratch.Scratch(model)
     return [scratch.encode_spans(text)[:, 0].tolist() for text in texts]
 
@@ -56,7 +55,7 @@ def check(case: Case) -> None:
         scratch = c_scratch.Scratch(model)
         for text, ids in zip(case.texts, expected, strict=True):
             assert scratch.encode(text).tolist() == ids, name
-        for text, ids in zip(case.texts, expected, strict=True):  # this time the memo knows the segments
+        for text, ids in zip(case.texts, expected, strict=True):  # now the memo has the segments
             assert scratch.encode(text).tolist() == ids, name
             assert scratch.count(text) == len(ids), name
         assert encode_all(model, case.texts) == expected, name
@@ -105,7 +104,7 @@ def test_decode(case: Case) -> None:
 
 @given(st.data())
 def test_split(data: st.DataObject) -> None:
-    """What split() settles, no bytes that follow can change; and it settles something once two pieces fit."""
+    """Following bytes do not change the ids before a split, and a text of two pieces has a split."""
     case = data.draw(vocabularies())
     text, more = data.draw(texts_of(case)), data.draw(texts_of(case))
     tok = case.tokenizer(engine=data.draw(st.sampled_from(ENGINES)))
@@ -117,7 +116,7 @@ def test_split(data: st.DataObject) -> None:
 
 @given(cases(max_texts=1))
 def test_cuts_are_boundaries(case: Case) -> None:
-    """What everything rests on: on both sides of a position that no piece can span, the ids are those of the whole."""
+    """The ids on both sides of a position that no piece can span are those of the complete text."""
     text = case.texts[0][:100]
     for i in oracle.cuts(case.pieces, text):
         assert case.ids(text[:i]) + case.ids(text[i:]) == case.ids(text)
@@ -126,7 +125,7 @@ def test_cuts_are_boundaries(case: Case) -> None:
 @given(st.data())
 @fewer(3)
 def test_stream(data: st.DataObject) -> None:
-    """A document in blocks of any size, each cut where split() says, has the ids of the whole."""
+    """A document in blocks of any size, each cut by split(), has the ids of the complete document."""
     case = data.draw(vocabularies())
     text = b"".join(data.draw(st.lists(texts_of(case), max_size=3)))
     tok, block = case.tokenizer(), data.draw(st.integers(1, 500))
@@ -142,7 +141,7 @@ def test_stream(data: st.DataObject) -> None:
 
 @pytest.mark.parametrize("symbol", [b"a", b" ", b"\0", b"\x80", b"\xbf", b"\xe3", b"\xff", b"ab", "猫".encode(), b"a "])
 def test_every_length(symbol: bytes) -> None:
-    """Texts of every length up to three words, and around the chunk."""
+    """Encodes texts of every length up to three 64-byte words, and around the size of a chunk."""
     extra = [symbol * 2, symbol * 3 + b"x", symbol * 20, b" " + symbol, symbol + b" "]
     pieces = {piece: i for i, piece in enumerate(dict.fromkeys([*BYTES, *extra]))}
     run = symbol * (CHUNK + 80)
@@ -156,7 +155,7 @@ def test_every_length(symbol: bytes) -> None:
 
 @pytest.mark.parametrize("n_bytes", EDGES)
 def test_segments_of_edge_lengths(n_bytes: int) -> None:
-    """Segments of 15, 16, 31, 32 … bytes and 7, 8, 15, 16 … ids, met twice; equal but for the last byte or a NUL."""
+    """Encodes segments of 15, 16, 31, 32 … bytes and 7, 8, 15, 16 … ids twice; some differ only in the last byte."""
     extra = [b"aa", b"ab", b"aab", b"a\0", b"\0\0", b"bbbb"]
     pieces = {piece: i for i, piece in enumerate([*BYTES, *extra])}
     rng = random.Random(n_bytes)
@@ -167,7 +166,7 @@ def test_segments_of_edge_lengths(n_bytes: int) -> None:
 
 
 def test_memo_evicts() -> None:
-    """More different segments than the memo has entries, then all of them once more."""
+    """Encodes more different segments than the memo has entries, and then all of them again."""
     rng = random.Random(7)
     tok = Tokenizer.from_pieces([*BYTES, b"12", b"123", b"01", b"77777"])
     words = [b"%d" % rng.randrange(10 ** rng.choice([3, 9, 18, 30])) for _ in range(150_000)]
@@ -182,7 +181,7 @@ def test_memo_evicts() -> None:
 
 
 def test_many_short_documents() -> None:
-    """A document without eod needs no room beyond its bytes: this raised "a buffer is too small"."""
+    """Regression: documents without an eod raised "a buffer is too small"."""
     tok = Tokenizer.from_pieces(BYTES)
     for n_docs in (16, 17, 100, 10_000):
         for doc in (b"", b"a", "é"):
@@ -202,14 +201,14 @@ def test_empty_batches() -> None:
     assert len(ids) == 0 and spans.shape == (0, 2)
 
 
-def test_a_packed_that_begins_late() -> None:
+def test_a_packed_whose_first_offset_is_not_0() -> None:
     tok = Tokenizer.from_pieces(BYTES)
     docs = Packed(np.frombuffer(b"skipped, one, two, unused", np.uint8), np.array([9, 13, 13, 18]))
     assert [bytes(ids.tolist()) for ids in tok.encode_batch(docs)] == [b"one,", b"", b" two,"[:5]]
 
 
 def test_groups_and_threads_cover_everything() -> None:
-    """Several megabytes, so that both the groups of a run and the threads of a call come into play."""
+    """Encodes several megabytes, which are divided into groups and threads."""
     rng = random.Random(3)
     tok = Tokenizer.from_pieces([*BYTES, b"the", b" the", b"  ", b"ab"])
     docs = [b"the ab  " * rng.choice([0, 1, 2, 100, 5000, 150_000]) for _ in range(60)]
@@ -226,8 +225,8 @@ def test_known_sentence(rwkv: Tokenizer) -> None:
     assert rwkv.encode("吾輩は猫である。").tolist() == [11080, 17065, 10139, 14398, 58552, 10080]
 
 
-def test_prefix_that_is_no_token(rwkv: Tokenizer) -> None:
-    """The known wrong way extends a match a character at a time, and stops where that prefix is no token."""
+def test_prefix_that_is_not_a_token(rwkv: Tokenizer) -> None:
+    """A known wrong algorithm extends a match by one character at a time, and stops at a prefix that is not a token."""
     assert rwkv.encode("である").tolist() == [rwkv.piece_to_id("である")]
     assert rwkv.piece_to_id(" " * 127) is None
     assert rwkv.encode(" " * 128).tolist() == [rwkv.piece_to_id(" " * 128)]
@@ -268,7 +267,7 @@ def rwkv_models(tok: Tokenizer) -> list[tuple[str, c_model.Model]]:
 
 @pytest.mark.parametrize("seed", range(4))
 def test_rwkv_noise(rwkv: Tokenizer, seed: int) -> None:
-    """Random bytes; damaged UTF-8; tokens shaken together: by all models as by the plain walk and the oracle."""
+    """Encodes random bytes, damaged UTF-8 and random tokens with all models, without the memo, and by the oracle."""
     rng = random.Random(seed)
     pieces = rwkv_pieces(rwkv)
     salad = b"".join(rng.choices(list(pieces), k=4000))
@@ -293,11 +292,11 @@ RUNS = [b"a", b" ", b"\0", b"\x80", b"\xbf", b"\xe3", b"\xff", b"\n", "あ".enco
 
 @pytest.mark.parametrize("symbol", RUNS, ids=str)
 def test_linear_rwkv(rwkv: Tokenizer, symbol: bytes) -> None:
-    """10^7 bytes of one thing take about 100 times as long as 10^5 of it, and give the right ids."""
+    """10^7 bytes of one symbol take about 100 times as long as 10^5 bytes, and yield the correct ids."""
     n = 10**7 // len(symbol)
     ids = rwkv.encode(symbol * n)
     start = oracle.longest_prefix(rwkv_pieces(rwkv), symbol * 2000)
-    sure = 2000 * len(symbol) // 128 - 1  # the end of the text is further than any piece reaches
+    sure = 2000 * len(symbol) // 128 - 1  # these ids do not depend on the end of the text
     assert ids[:sure].tolist() == start[:sure]
     assert rwkv.decode_bytes(ids) == symbol * n
     small = min(seconds(rwkv, symbol * (n // 100)) for _ in range(5))
@@ -307,7 +306,7 @@ def test_linear_rwkv(rwkv: Tokenizer, symbol: bytes) -> None:
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_linear_toy(engine: Any) -> None:
-    """A trie that is walked to the end in vain at every byte: linear all the same, with the longest piece as factor."""
+    """Walking to the end of a long piece at every byte takes linear time, multiplied by the length of the piece."""
     tok = Tokenizer.from_pieces([*BYTES, b"a" * 50 + b"b"], engine=engine)
     ids = tok.encode(b"a" * 10**6)
     assert len(ids) == 10**6 and int(ids.min()) == int(ids.max()) == 97
@@ -328,7 +327,7 @@ def test_character_spans(text: str) -> None:
     assert ids.tolist() == tok.encode(text).tolist()
     at = list(itertools.accumulate((len(c.encode()) for c in text), initial=0))  # where characters begin, in bytes
     for (begin, end), (first, last) in zip(spans.tolist(), byte_spans.tolist(), strict=True):
-        assert at[begin] <= first < at[begin + 1]  # the span is whole characters, no more than the token touches
+        assert at[begin] <= first < at[begin + 1]  # the span is the characters that the token touches
         assert at[end - 1] < last <= at[end]
 
 
@@ -386,7 +385,7 @@ def test_subclass_of_str() -> None:
 
 
 def test_result_is_the_callers() -> None:
-    """Ids handed out do not change when the tokenizer goes on, nor with the text they came from."""
+    """Later calls and changes of the text do not change the ids that encode() returned."""
     tok = Tokenizer.from_pieces(BYTES)
     text = bytearray(b"abc")
     ids = tok.encode(text)
@@ -401,27 +400,19 @@ def test_threads_share_a_tokenizer() -> None:
     rng = random.Random(5)
     texts = [b" ".join(rng.choices([b"the", b"thing", "猫".encode(), b"x"], k=rng.randrange(400))) for _ in range(200)]
     expected = [tok.encode(text).tolist() for text in texts]
-    failures: list[object] = []
 
     def work(seed: int) -> None:
-        try:
-            for i in random.Random(seed).choices(range(len(texts)), k=1500):
-                if tok.encode(texts[i]).tolist() != expected[i] or tok.count(texts[i]) != len(expected[i]):
-                    failures.append(i)
-        except Exception as error:
-            failures.append(error)
+        for i in random.Random(seed).choices(range(len(texts)), k=1500):
+            assert tok.encode(texts[i]).tolist() == expected[i]
+            assert tok.count(texts[i]) == len(expected[i])
 
     interval = sys.getswitchinterval()
     sys.setswitchinterval(1e-5)
     try:
-        threads = [threading.Thread(target=work, args=(seed,)) for seed in range(8)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
+        with ThreadPoolExecutor(8) as pool:
+            list(pool.map(work, range(8)))
     finally:
         sys.setswitchinterval(interval)
-    assert not failures
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
@@ -431,7 +422,7 @@ def test_fork() -> None:
     text = b"the cat and the dog" * 1000
     expected = tok.encode(text).tolist()
     pid = os.fork()
-    if pid == 0:  # no assertion may leave the child: it would run the rest of the tests
+    if pid == 0:  # a failed assertion would leave the child, which would run the other tests
         same = tok.encode(text).tolist() == expected
         same = same and tok.encode_batch([text] * 4, threads=2)[3].tolist() == expected
         os._exit(0 if same else 1)

@@ -1,4 +1,4 @@
-"""The command encode on a terminal and off it; and that no command ends with a traceback."""
+"""The command encode on and off a terminal, and errors without tracebacks."""
 
 from __future__ import annotations
 
@@ -9,8 +9,10 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import commands
 import pytest
 from click.testing import CliRunner
+from toys import models
 from toys.sentencepieces import BPE, NORMAL, SPACE, UNIGRAM, WORD, make
 
 from pyunitok import Tokenizer
@@ -27,11 +29,10 @@ def test_columns() -> None:
 
 
 def on_terminal(folder: Path, *arguments: str, **environment: str) -> str:
-    """What a command writes to a terminal of 30 columns."""
+    """The output of a command on a terminal of 30 columns."""
     leader, follower = pty.openpty()
-    env = os.environ | {"COLUMNS": "30", "TERM": "xterm", "PYTHONPATH": str(Path(__file__).parents[1])} | environment
-    command = [sys.executable, "-m", "pyunitok", *arguments]
-    process = subprocess.Popen(command, cwd=folder, stdout=follower, stderr=follower, env=env)
+    command, env = [sys.executable, "-m", "pyunitok", *arguments], commands.environment(COLUMNS="30", TERM="xterm")
+    process = subprocess.Popen(command, cwd=folder, stdout=follower, stderr=follower, env=env | environment)
     os.close(follower)
     out = b""
     while True:
@@ -49,7 +50,7 @@ def on_terminal(folder: Path, *arguments: str, **environment: str) -> str:
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    Tokenizer.from_pieces([*(bytes([b]) for b in range(256)), "the", " cat"]).save(tmp_path / "toy")
+    models.greedy("the", " cat", eod=None).save(tmp_path / "toy")
     return tmp_path
 
 
@@ -80,7 +81,7 @@ SAMPLES = [
 
 @pytest.mark.parametrize(("name", "sample", "message"), SAMPLES)
 def test_samples_that_cannot_be_drawn(name: str, sample: str, message: str, folder: Path) -> None:
-    """Each of these ended with a traceback."""
+    """Regression: each of these ended with a traceback."""
     piece = (SPACE + b"a", -1.0, NORMAL)
     for kind, number in (("word", WORD), ("unigram", UNIGRAM), ("bpe", BPE)):
         (folder / kind).write_bytes(make([piece], model_type=number).SerializeToString())
@@ -95,14 +96,13 @@ def test_samples_that_cannot_be_drawn(name: str, sample: str, message: str, fold
         Sample(**values).of(Tokenizer.from_file(folder / name), 0, 0)
 
 
-def test_a_defect_is_no_traceback(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_defect_has_no_traceback_by_default(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     code = (
         "from pyunitok import Tokenizer; Tokenizer.encode = lambda *_: int('x');"
         "from pyunitok.cli import main; main()"
     )
     for is_shown in (False, True):
-        env = os.environ | {"PYUNITOK_TRACEBACK": "1" * is_shown, "PYTHONPATH": str(Path(__file__).parents[1])}
-        command = [sys.executable, "-c", code, "encode", "-m", "toy", "a"]
-        done = subprocess.run(command, cwd=folder, env=env, capture_output=True, check=False)
+        env = commands.environment(PYUNITOK_TRACEBACK="1" * is_shown)
+        done = commands.python(folder, "-c", code, "encode", "-m", "toy", "a", env=env)
         assert done.returncode == 1 and (b"Traceback" in done.stderr) == is_shown
         assert b"ValueError: invalid literal" in done.stderr

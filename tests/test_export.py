@@ -1,15 +1,14 @@
-"""Exports: every format read back by a reader restated from its layout, links where they can be, whole files only."""
+"""Exports: every format read back by an independent reader, hard links if possible, and only complete files."""
 
 import errno
 import gzip
 import json
 import os
 import struct
-import subprocess
-import sys
 from itertools import chain
 from pathlib import Path
 
+import commands
 import numpy as np
 import pytest
 import readers
@@ -32,7 +31,7 @@ IDS32 = st.one_of(st.integers(0, 3), st.integers(0, (1 << 31) - 1))
 
 @pytest.fixture(autouse=True)
 def small_chunks(monkeypatch):
-    """So that chunks end everywhere; and nobody waits for the disk."""
+    """Make chunks end everywhere, and do not wait for the disk."""
     monkeypatch.setattr(os, "fsync", lambda _: None)
     monkeypatch.setattr(separated, "CHUNK_TOKENS", 7)
     for module_ in (token_array, infini_gram, megatron):
@@ -41,7 +40,7 @@ def small_chunks(monkeypatch):
 
 @st.composite
 def token_files(draw):
-    """(documents, eod, dtype): empty documents, none at all, with and without an eod."""
+    """(documents, eod, dtype) with empty documents or none, and with or without an eod."""
     dtype = draw(st.sampled_from(["<u2", "<u4"]))
     ids = IDS16 if dtype == "<u2" else IDS32
     docs = draw(st.lists(st.lists(ids, max_size=12), max_size=9))
@@ -100,7 +99,7 @@ def test_llmc(tmp_path_factory, example, limit):
     assert all(len(shard) <= limit for shard in shards)
     starts = set(np.cumsum([0, *(len(doc) + 1 for doc in docs)]).tolist())
     at = 0
-    for shard in shards:  # as many whole documents as fit; only a document that is too long is cut
+    for shard in shards:  # as many complete documents as fit; only a document that is too long is cut
         end = at + len(shard)
         within = [start for start in starts if at < start <= at + limit]
         assert end in starts or not within
@@ -153,11 +152,11 @@ def test_infini_gram(tmp_path_factory, example, shards, wide, cut):
 
 
 @given(st.lists(st.lists(IDS16, max_size=9), min_size=1, max_size=9), st.data())
-def test_infini_gram_refuses_its_separator(tmp_path_factory, docs, data):
+def test_infini_gram_rejects_its_separator(tmp_path_factory, docs, data):
     d = data.draw(st.integers(0, len(docs) - 1))
     k = data.draw(st.integers(0, len(docs[d])))
     docs[d].insert(k, 65535)
-    eod = data.draw(st.sampled_from([None, 0, 65535]))  # as an eod it gives way to the separator, and is no harm
+    eod = data.draw(st.sampled_from([None, 0, 65535]))  # an eod of 65535 is harmless, because the separator replaces it
     array, folder = made(tmp_path_factory, (docs, eod, "<u2"))
     with pytest.raises(OutputError, match=rf"document {d}, token {k}: id 65535 is .*--token-dtype uint32"):
         export(array, "infini-gram", folder)
@@ -178,7 +177,7 @@ def test_infini_gram_with_renamed_ids(tmp_path_factory, docs, eod):
     assert not any("AND queries" in note for note in exported.notes)
 
 
-def test_renaming_needs_ids_that_are_left_over(tmp_path):
+def test_renaming_needs_unused_ids(tmp_path):
     array = tokenfiles.write(tmp_path / "ids", [list(range(1, 0xFF00)), [0xFF00], [0xFF01]])
     with pytest.raises(OutputError, match="uses 2 ids of 65280 or more, but only 1 smaller"):
         export(array, "infini-gram", tmp_path / "to", Options("x", rename_ids=True))
@@ -187,7 +186,7 @@ def test_renaming_needs_ids_that_are_left_over(tmp_path):
         export(array, "infini-gram", tmp_path / "to", Options("x", rename_ids=True))
 
 
-def test_metadata_that_were_kept(tmp_path):
+def test_metadata(tmp_path):
     array = tokenfiles.write(tmp_path / "ids", [[1, 2], [], [3]], eod=0)
     fields = [{"id": 'a"1', "url": "x\ny"}, {}, {"id": 7}]
     files_ = ["a,b.jsonl", "a,b.jsonl", "é.jsonl"]
@@ -220,18 +219,18 @@ def test_tokengrams_and_npy(tmp_path_factory, example):
     assert (folder / "reference.npy").read_bytes() == (folder / "ids.npy").read_bytes()
 
 
-def test_megatron_refuses_what_int32_does_not_hold(tmp_path):
+def test_megatron_rejects_ids_beyond_int32(tmp_path):
     array = tokenfiles.write(tmp_path / "ids", [[1, 2], [3, 1 << 31]], eod=0, dtype="<u4")
     with pytest.raises(OutputError, match=r"id 2147483648 at token 4, in document 1"):
         export(array, "megatron", tmp_path / "to")
     assert not list((tmp_path / "to").iterdir())
 
 
-def test_megatron_refuses_a_document_of_2_to_the_31(tmp_path):
+def test_megatron_rejects_a_document_of_2_to_the_31(tmp_path):
     n = 1 << 31
     array = tokenfiles.write(tmp_path / "ids", [[1], [2]])
     with (tmp_path / "ids").open("ab") as file:
-        file.truncate(2 * (n + 1))  # a hole: takes no room
+        file.truncate(2 * (n + 1))  # a hole, which takes no space
     np.array([1, n + 1], "<u8").tofile(tmp_path / "ids.ends")
     manifest = json.loads((tmp_path / "ids.json").read_text())
     manifest["tokens"] = manifest["inputs"][0]["tokens"] = n + 1
@@ -242,7 +241,7 @@ def test_megatron_refuses_a_document_of_2_to_the_31(tmp_path):
 
 
 @pytest.mark.parametrize("to", ["megatron", "datatrove", "dolma", "infini-gram"])
-def test_damaged_ends_are_refused_where_they_are_read(tmp_path, to):
+def test_damaged_ends_are_rejected(tmp_path, to):
     array = tokenfiles.write(tmp_path / "ids", [[1], [2, 3], [4]], eod=0)
     np.array([2, 9, 7], "<u8").tofile(tmp_path / "ids.ends")
     array = pyunitok.open(tmp_path / "ids")
@@ -251,7 +250,7 @@ def test_damaged_ends_are_refused_where_they_are_read(tmp_path, to):
 
 
 @pytest.mark.parametrize("n", [0, 1, 9, 10, 999, 1000, 1235, 9994, 9999, 99950, 999499, 999500, 10**9, 1234567890123])
-def test_counts_as_datatrove_writes_them(n):
+def test_counts_in_the_format_of_datatrove(n):
     humanize = pytest.importorskip("humanize")
     assert humanised(n) == humanize.metric(n, unit="T")
 
@@ -274,14 +273,14 @@ def test_tokens_are_linked(tmp_path, to, name):
     array = tokenfiles.write(tmp_path / "ids.u16", [[1, 2], [3]], eod=0)
     assert hows(export(array, to, tmp_path / "to"))[name] == "linked"
     assert (tmp_path / "to" / name).stat().st_ino == (tmp_path / "ids.u16").stat().st_ino
-    export(array, to, tmp_path / "to", overwrite=True)  # a rename between links of one file does nothing
+    export(array, to, tmp_path / "to", overwrite=True)  # a rename between links of one file has no effect
     assert not list((tmp_path / "to").glob("*.partial"))
     assert hows(export(array, to, tmp_path / "to", overwrite=True, copy=True))[name] == "copied"
     assert (tmp_path / "to" / name).read_bytes() == (tmp_path / "ids.u16").read_bytes()
     assert (tmp_path / "to" / name).stat().st_ino != (tmp_path / "ids.u16").stat().st_ino
 
 
-def test_a_link_in_a_link_is_the_file(tmp_path):
+def test_symbolic_links_are_resolved(tmp_path):
     tokenfiles.write(tmp_path / "real", [[1]], eod=0)
     for suffix in ("", ".ends", ".json"):
         (tmp_path / f"ids{suffix}").symlink_to(tmp_path / f"real{suffix}")
@@ -291,7 +290,7 @@ def test_a_link_in_a_link_is_the_file(tmp_path):
 
 @pytest.mark.parametrize("code", [errno.EXDEV, errno.EPERM, errno.EMLINK])
 @pytest.mark.parametrize("kernel", ["copy_file_range", "cannot", "absent", "short"])
-def test_where_links_cannot_be_tokens_are_copied(tmp_path, monkeypatch, code, kernel):
+def test_tokens_are_copied_if_links_fail(tmp_path, monkeypatch, code, kernel):
     def refuse(*_, **__):
         raise OSError(code, "no")
 
@@ -328,7 +327,7 @@ def test_another_file_system(tmp_path):
         shutil.rmtree(target)
 
 
-def test_reflink_says_no_without_harm(tmp_path):
+def test_a_failed_reflink_is_harmless(tmp_path):
     (tmp_path / "a").write_bytes(b"x")
     done = files._reflink(tmp_path / "a", tmp_path / "b")
     assert (tmp_path / "b").exists() == done
@@ -370,7 +369,7 @@ def test_an_export_that_fails_leaves_nothing(tmp_path, monkeypatch, to):
     assert not list(folder.iterdir())
 
 
-def test_what_is_left_of_another_index(tmp_path):
+def test_files_of_another_index(tmp_path):
     array = tokenfiles.write(tmp_path / "ids", [[1, 2], [3], [4]], eod=0)
     export(array, "infini-gram", tmp_path / "to", Options("x", shards=2))
     (tmp_path / "to/table.0").write_bytes(b"of other tokens")
@@ -424,9 +423,7 @@ def test_a_format_is_one_row(tmp_path):
     (tmp_path / "a.txt").write_text("a")
 
     def run(*arguments, code=0):
-        env = os.environ | {"PYTHONPATH": str(Path(pyunitok.__file__).parent.parent)}
-        command = [sys.executable, "-c", MADE_UP, *arguments]
-        done = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True)
+        done = commands.python(tmp_path, "-c", MADE_UP, *arguments, text=True)
         assert done.returncode == code, done.stderr
         return done.stdout + done.stderr
 
@@ -435,7 +432,7 @@ def test_a_format_is_one_row(tmp_path):
     run("tokenize", "a.txt", "-o", "b", "--format", "made-up")
     assert (tmp_path / "b.txt").exists() and not (tmp_path / "b").exists()
     for name in ("export", "tokenize"):
-        said = "".join(run(name, "--help").split())  # lines may end at the hyphen
+        said = "".join(run(name, "--help").split())  # lines may break at the hyphen
         assert "made-up" in said and "nanogpt,made-up:putthelastdocuments" in said
     refused = run("export", "ids.u16", "--to", "made-up", "-o", "to", "--shards", "2", code=1)
     assert "--shards does not apply to made-up" in refused

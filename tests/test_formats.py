@@ -1,15 +1,12 @@
-"""The tables of input formats and compressions: a new one is one row."""
+"""The tables of input formats and compressions: a new format is one row."""
 
 from __future__ import annotations
 
 import codecs
 import gzip
-import os
-import subprocess
-import sys
 from pathlib import Path
 
-import pyunitok
+import commands
 
 MADE_UP = """
 import io
@@ -49,9 +46,7 @@ def test_a_format_and_a_compression_are_one_row_each(tmp_path: Path) -> None:
     (tmp_path / "d").write_text(rotated)
 
     def run(*arguments: str) -> str:
-        env = os.environ | {"PYTHONPATH": str(Path(pyunitok.__file__).parent.parent)}
-        command = [sys.executable, "-c", MADE_UP, *arguments]
-        done = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True)
+        done = commands.python(tmp_path, "-c", MADE_UP, *arguments, text=True)
         assert done.returncode == 0, done.stderr
         return done.stdout + done.stderr
 

@@ -30,7 +30,7 @@ from pyunitok.tokens.metadata import Metadata, metadata_path
 
 GOLDEN = Path(__file__).parent / "golden/run"
 OPTIONS = {"separator": "\n", "metadata": True, "on_error": "skip", "threads": 1, "block_bytes": 4000, "eod": 2}
-STAMP = 1_700_000_000_123_456_789  # when the inputs were last changed
+STAMP = 1_700_000_000_123_456_789  # the time of the last change of the inputs
 
 
 @pytest.fixture
@@ -47,7 +47,7 @@ def stamp():
 
 
 def contents(out):
-    """Of a token file: its bytes, its metadata, what was left out; messages may be worded anew."""
+    """The bytes, metadata and skipped lines of a token file, without messages, whose wording may change."""
     left_out = [json.loads(line) for line in Path(f"{out}.errors.jsonl").read_text().splitlines()]
     data = [Path(f"{out}{suffix}").read_bytes() for suffix in ("", ".ends")]
     return *data, list(Metadata(metadata_path(out))), [(item["file"], item["line"]) for item in left_out]
@@ -68,20 +68,20 @@ def test_a_token_file_is_read(folder):
     assert [item["line"] for item in listed] == [k + 1 for k, line in enumerate(lines) if "text" not in line]
 
 
-def test_a_finished_run_is_known(folder):
+def test_a_finished_run_is_recognised(folder):
     started = []
     manifest = pyunitok.tokenize("in", "whole/ids", "model.utk", **OPTIONS, on_start=started.append)
     assert started[0].complete and manifest == pyunitok.open("whole/ids", model="model.utk").manifest
 
 
-def test_the_same_bytes_are_made_today(folder):
+def test_a_new_run_is_byte_identical(folder):
     pyunitok.tokenize("in", "today", "model.utk", **OPTIONS)
     assert contents("today") == contents("whole/ids")
 
 
 def test_an_interrupted_run_is_resumed(folder):
     position = Journal.read(journal_path(Path("begun/ids"))).progress["position"]
-    assert position["inside"] > 0 and position["state"]  # in the middle of a document, with the encoder's state
+    assert position["inside"] > 0 and position["state"]  # inside a document, with the encoder's state
     started = []
     pyunitok.tokenize("in", "begun/ids", "model.utk", **OPTIONS, verify_resume=True, on_start=started.append)
     assert started[0].bytes > 0 and not started[0].complete
@@ -89,7 +89,7 @@ def test_an_interrupted_run_is_resumed(folder):
 
 
 def make():
-    """The folder, anew."""
+    """Make the folder again."""
     from toys import sentencepieces
 
     from pyunitok.vocab import sentencepiece
@@ -118,7 +118,7 @@ def make():
         Path(name).mkdir()
     pyunitok.tokenize("in", "whole/ids", "model.utk", **OPTIONS)
     manifest = json.loads(Path("whole/ids.json").read_bytes())
-    manifest["model"]["path"] = None  # of this machine
+    manifest["model"]["path"] = None  # specific to this machine
     Path("whole/ids.json").write_text(json.dumps(manifest, indent=1) + "\n")
     append = Writer.append
 

@@ -1,8 +1,7 @@
-"""tokenizer.json against tokenizers: the real files over the corpora, and random small ones in every combination."""
+"""tokenizer.json files compared with `tokenizers`: published files on the corpora, and random small files."""
 
 from __future__ import annotations
 
-import base64
 import copy
 import json
 import os
@@ -17,26 +16,16 @@ from typing import Any
 import numpy as np
 import pytest
 from click.testing import CliRunner
-from conftest import SHARED, fewer, find_shared
+from conftest import SHARED, decompressed, fewer, find_shared
 from hypothesis import example, given
 from hypothesis import strategies as st
 from toys import huggingface as toy
-from toys import sentencepieces
 
 import pyunitok
-from pyunitok import Packed, Tokenizer
+from pyunitok import IdError, InputError, Packed, Tokenizer
 from pyunitok._c import library
 from pyunitok.cli import cli
-from pyunitok.errors import (
-    IdError,
-    InputError,
-    LimitError,
-    ModelFormatError,
-    ModelWarning,
-    OutputError,
-    UnitokError,
-    VocabularyError,
-)
+from pyunitok.errors import LimitError, ModelFormatError, ModelWarning, OutputError, UnitokError, VocabularyError
 from pyunitok.index.build import build_index
 from pyunitok.model.tokenizer import from_vocabulary
 from pyunitok.vocab import native
@@ -47,7 +36,7 @@ from pyunitok.vocab.huggingface.direct import DirectRules
 
 reference = pytest.importorskip("tokenizers")
 pytestmark = pytest.mark.filterwarnings("ignore::pyunitok.errors.ModelWarning")
-os.environ.setdefault("RUST_BACKTRACE", "0")  # where tokenizers panics, a line is enough
+os.environ.setdefault("RUST_BACKTRACE", "0")  # one line for each panic of `tokenizers`
 
 seeds = st.integers(0, 2**32)
 MODELS = sorted((SHARED / "data/models/hf").glob("*.json"))
@@ -76,32 +65,25 @@ def added(content: str, id_: int, **flags: bool) -> dict[str, Any]:
 
 
 def theirs(document: dict[str, Any]) -> Any:
-    """None where tokenizers refuses it."""
-    try:
-        return reference.Tokenizer.from_str(json.dumps(document))
-    except BaseException as error:  # Rust's panics are no Exceptions
-        if isinstance(error, KeyboardInterrupt):
-            raise
-        return None
+    """The Tokenizer of `tokenizers`; None if it rejects the document."""
+    return answer(reference.Tokenizer.from_str, json.dumps(document))
 
 
 def answer(call: Any, *arguments: Any, **options: Any) -> Any:
+    """The result of a call; None if it fails."""
     try:
         return call(*arguments, **options)
-    except BaseException as error:
+    except BaseException as error:  # Rust's panics are not Exceptions
         if isinstance(error, KeyboardInterrupt):
             raise
         return None
 
 
-# -------------------------------------------------------------------------------------------------- real files ----
+# --------------------------------------------------------------------------------------------- published files ----
 
 
 def documents(path: Path) -> list[str]:
-    import zstandard
-
-    with path.open("rb") as file:
-        text = zstandard.ZstdDecompressor().stream_reader(file).read(1 << 20)
+    text = decompressed(path, 1 << 20)
     sizes, ret, at = [4096, 16384, 8192], [], 0
     while at < len(text):
         size = sizes[len(ret) % 3]
@@ -110,12 +92,17 @@ def documents(path: Path) -> list[str]:
     return ret if EXPENSIVE else ret[:2]
 
 
-@pytest.mark.parametrize("path", MODELS or [None], ids=lambda path: path.stem if path else "none")
-def test_corpora(path: Path | None) -> None:
-    """A few documents of each corpus; HYPOTHESIS_PROFILE=expensive: a hundred of each."""
+@pytest.fixture(params=MODELS or [None], ids=lambda path: path.stem if path else "none")
+def published(request: pytest.FixtureRequest) -> tuple[Path, Tokenizer, Any]:
+    """A published file, its Tokenizer, and that of `tokenizers`."""
     find_shared("models/hf")
-    assert path
-    tokenizer, other = Tokenizer.from_file(path), reference.Tokenizer.from_file(str(path))
+    path = request.param
+    return path, Tokenizer.from_file(path), reference.Tokenizer.from_file(str(path))
+
+
+def test_corpora(published: tuple[Path, Tokenizer, Any]) -> None:
+    """Encodes a few documents of each corpus, or a hundred with HYPOTHESIS_PROFILE=expensive."""
+    _, tokenizer, other = published
     for corpus in CORPORA:
         texts = documents(corpus)
         packed = tokenizer.encode_batch(texts)
@@ -126,24 +113,19 @@ def test_corpora(path: Path | None) -> None:
         assert tokenizer.encode(texts[0], add_special=True).tolist() == other.encode(texts[0]).ids
 
 
-@pytest.mark.parametrize("path", MODELS or [None], ids=lambda path: path.stem if path else "none")
-def test_tokens_in_texts(path: Path | None) -> None:
-    find_shared("models/hf")
-    assert path
-    tokenizer, other = Tokenizer.from_file(path), reference.Tokenizer.from_file(str(path))
+def test_tokens_in_texts(published: tuple[Path, Tokenizer, Any]) -> None:
+    path, tokenizer, other = published
     names = [token["content"] for token in json.loads(path.read_bytes())["added_tokens"]]
+    parts = [*names, *toy.CHARACTERS, "the ", "日本", " ", "＜unk＞"]
     rng = random.Random(0)
     for _ in range(300):
-        text = "".join(
-            rng.choice([*names, *toy.CHARACTERS, "the ", "日本", " ", "＜unk＞"]) for _ in range(rng.randrange(20))
-        )
+        text = "".join(rng.choice(parts) for _ in range(rng.randrange(20)))
         for special in (True, False):
             other.encode_special_tokens = not special
             ids = other.encode(text, add_special_tokens=False).ids
             assert tokenizer.encode(text, special=special).tolist() == ids, (text, special)
-        assert tokenizer.decode(ids, errors="replace", skip_special=False) == other.decode(
-            ids, skip_special_tokens=False
-        )
+        expected = other.decode(ids, skip_special_tokens=False)
+        assert tokenizer.decode(ids, errors="replace", skip_special=False) == expected
 
 
 def test_xlnet() -> None:
@@ -173,7 +155,7 @@ def test_random(seed: int, for_c: bool) -> None:
     except VocabularyError as error:
         assert "t.json: " in str(error) and (other is None or "once normalized" in str(error))
         return
-    # BPE that nothing allows to be cut at spaces is decided by the vocabulary.
+    # C encodes a BPE model that must not be cut at spaces only if its vocabulary allows it.
     assert is_for_c(tokenizer) or not for_c or document["model"]["type"] == "BPE"
     texts = [toy.text(rng, document) for _ in range(6)]
     for special in (True, False):
@@ -204,10 +186,10 @@ def _check_decoding(tokenizer: Tokenizer, other: Any, ids: list[int]) -> None:
             assert tokenizer.decode(ids, errors="replace", skip_special=skip) == text, (ids, skip)
 
 
-@example(text="0.01000000000000001000")  # zeros in front count for no digits
+@example(text="0.01000000000000001000")  # leading zeros do not count as digits
 @given(text=st.from_regex(r"-?(0|[1-9][0-9]{0,25})(\.[0-9]{1,25})?([eE][+-]?[0-9]{1,2})?", fullmatch=True))
 def test_numbers(text: str) -> None:
-    """A score is what serde_json reads, which may be a unit beside the nearest: it decides ties."""
+    """Scores are parsed like in serde_json, which may be off by one unit in the last place; this decides ties."""
     other = theirs(model(model={"type": "Unigram", "unk_id": 0, "vocab": [["<unk>", 1], ["a", 0]]}))
     assert other is not None
     if not set(text) & set(".eE"):
@@ -230,13 +212,10 @@ def test_example(tmp_path: Path) -> None:
         "pair": [], "special_tokens": {"</s>": {"id": "</s>", "ids": [6], "tokens": ["</s>"]}},
     }  # fmt: skip
     tokens = [added("</s>", 6, special=True), added("[X]", 7, rstrip=True)]
-    path = save(
-        model(pre_tokenizer=METASPACE, decoder=METASPACE, post_processor=template, added_tokens=tokens),
-        tmp_path / "t.json",
-    )
-    tokenizer = Tokenizer.from_file(path)
+    document = model(pre_tokenizer=METASPACE, decoder=METASPACE, post_processor=template, added_tokens=tokens)
+    tokenizer = Tokenizer.from_file(save(document, tmp_path / "t.json"))
     assert tokenizer.encode("a ab</s>[X]  b").tolist() == [4, 1, 5, 6, 7, 1, 3]
-    assert tokenizer.encode("a</s>", special=False).tolist()[-1] == 6  # a piece of the vocabulary, too
+    assert tokenizer.encode("a</s>", special=False).tolist()[-1] == 6  # it is also a piece of the vocabulary
     assert tokenizer.encode("a", add_special=True).tolist() == [4, 6]
     assert tokenizer.encode_as_pieces("a z") == ["▁a", "▁", "z"]
     assert tokenizer.decode([4, 5, 6]) == "aab" and tokenizer.decode([4, 5, 6], skip_special=False) == "aab</s>"
@@ -257,12 +236,11 @@ def test_example(tmp_path: Path) -> None:
             call()
     with pytest.raises(IdError):
         tokenizer.decode([8])
-    assert [
-        bytes(text) for text in tokenizer.decode_bytes_batch(Packed(np.array([4, 5], np.uint16), np.array([0, 1, 2])))
-    ] == [b"a", b"ab"]
+    decoded = tokenizer.decode_bytes_batch(Packed(np.array([4, 5], np.uint16), np.array([0, 1, 2])))
+    assert [bytes(text) for text in decoded] == [b"a", b"ab"]
 
 
-def test_broken_bytes(tmp_path: Path) -> None:
+def test_invalid_utf8_in_byte_pieces(tmp_path: Path) -> None:
     vocab = {"<unk>": 0, "a": 1, **{f"<0x{byte:02X}>": 2 + byte for byte in range(256)}}
     bpe = {"type": "BPE", "unk_token": "<unk>", "byte_fallback": True, "vocab": vocab, "merges": []}
     decoder = {"type": "Sequence", "decoders": [{"type": "ByteFallback"}, {"type": "Fuse"}]}
@@ -296,7 +274,7 @@ def test_native(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("for_c", [True, False])
 def test_batches(tmp_path: Path, for_c: bool) -> None:
-    """Documents that the C side does alone and others, in one batch, with an eod."""
+    """Encodes a batch with an eod, in which C or `tokenizers` encodes the documents."""
     more = {"model": toy.BPE} if for_c else {}
     path = save(model(pre_tokenizer=METASPACE, added_tokens=[added("[X]", 7)], **more), tmp_path / "t.json")
     tokenizer = Tokenizer.from_file(path)
@@ -322,7 +300,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_refused_by_name(name: str) -> None:
+def test_rejected_fields_are_named(name: str) -> None:
     fields, message = REFUSED[name]
     document = model(normalizer={"type": "Replace", "pattern": {"String": " "}, "content": "▁"}, **fields)
     with pytest.raises(VocabularyError, match=f"^t.json: .*{message}"):
@@ -332,7 +310,7 @@ def test_refused_by_name(name: str) -> None:
 WORDS = {"[UNK]": 0, "a": 1, "##b": 2, "ab": 3, "b": 4, "[SEP]": 5, "the": 6, ",": 7}
 BYTES = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": True}
 SPELLED = writer.byte_level.CHARACTERS
-DELEGATED = {  # what C does not do, and what it is in the error
+DELEGATED = {  # documents that C does not support, and the field that the error names
     "normalizer": ({"normalizer": {"type": "BertNormalizer", "clean_text": True, "handle_chinese_chars": True,
                                    "strip_accents": None, "lowercase": True}}, "normalizer"),
     "nested": ({"normalizer": {"type": "Sequence", "normalizers": [{"type": "NFC"}, {"type": "NFKC"}]}}, "normalizer"),
@@ -358,8 +336,8 @@ DELEGATED = {  # what C does not do, and what it is in the error
 
 
 @pytest.mark.parametrize("name", DELEGATED)
-def test_files_for_tokenizers(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Ids, pieces, offsets and texts are those of `tokenizers`; without it the error names the field and the extra."""
+def test_delegated_files(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ids, pieces, offsets and texts match `tokenizers`; without it, the error names the field and the extra."""
     fields, field = DELEGATED[name]
     document = model(**fields)
     path, other = save(document, tmp_path / "t.json"), theirs(document)
@@ -395,7 +373,7 @@ def test_files_for_c_need_no_tokenizers(monkeypatch: pytest.MonkeyPatch) -> None
         again.encode_with_offsets("ab")
 
 
-def test_broken_bytes_of_a_byte_level_file() -> None:
+def test_invalid_utf8_in_a_byte_level_file() -> None:
     fields, _ = DELEGATED["GPT-2"]
     tokenizer, other = load(model(**fields)), theirs(model(**fields))
     ids = other.encode("é").ids[:1] + other.encode("aé").ids
@@ -405,11 +383,11 @@ def test_broken_bytes_of_a_byte_level_file() -> None:
         tokenizer.decode(ids)
 
 
-PANICS = {"type": "Precompiled", "precompiled_charsmap": base64.b64encode(b"\4\0\0\0\0\0\0\0").decode()}
+PANICS = toy.charsmap({})
 
 
 def test_a_panic_names_the_document(tmp_path: Path) -> None:
-    """A panic of Rust is no Exception: it went through every `except Exception`."""
+    """Regression: a panic of Rust is not an Exception, and no handler caught it."""
     path, text = save(model(normalizer=PANICS), tmp_path / "t.json"), tmp_path / "in.txt"
     with pytest.raises(InputError, match=r"t.json: tokenizers .* cannot encode the text that begins with 'ab'"):
         load(model(normalizer=PANICS)).encode_batch(["", "ab"])
@@ -419,7 +397,7 @@ def test_a_panic_names_the_document(tmp_path: Path) -> None:
     assert isinstance(result.exception, InputError) and "in.txt: document 1: " in str(result.exception)
 
 
-def test_a_document_that_takes_too_much_memory_is_named(tmp_path: Path) -> None:
+def test_a_document_that_needs_too_much_memory_is_named(tmp_path: Path) -> None:
     path = save(model(), tmp_path / "t.json")
     (tmp_path / "in.txt").write_text("a\n" + "ab" * 200_000 + "\n")
     options: dict[str, Any] = {"separator": "\n", "model": path, "threads": 2}
@@ -440,7 +418,7 @@ def test_another_version_of_tokenizers_does_not_resume(tmp_path: Path, monkeypat
 
 
 def test_indexes(tmp_path: Path) -> None:
-    """They find text by the bytes of pieces, or say that pieces have none."""
+    """Indexes find text by the bytes of pieces, or say that pieces have none."""
     (tmp_path / "in.txt").write_text("ab the ab")
     for name, is_refused in (("nested", False), ("GPT-2", False), ("WordPiece", True)):
         out = tmp_path / f"{name}.u16"
@@ -471,7 +449,7 @@ FIRST = ["", "a", "ab a", " a", "\x01a", "\u0301a", "\u0301", "  a  b", "ﬁa b"
     [{"type": "Split", "pattern": {"String": "a"}, "behavior": "MergedWithPrevious", "invert": False}],
 ])  # fmt: skip
 def test_metaspace_first(normalizers_: list[dict[str, Any]], before: list[dict[str, Any]]) -> None:
-    """Beside normalizers that move the first character, or behind another pre-tokenizer, "first" was refused."""
+    """Regression: "first" was rejected with normalizers that move the first character or after a pre-tokenizer."""
     document = model(
         normalizer={"type": "Sequence", "normalizers": normalizers_}, added_tokens=[added("<s>", 7)],
         pre_tokenizer={"type": "Sequence", "pretokenizers": [*before, METASPACE_FIRST]},
@@ -481,8 +459,8 @@ def test_metaspace_first(normalizers_: list[dict[str, Any]], before: list[dict[s
         assert tokenizer.encode(text).tolist() == other.encode(text).ids, text
 
 
-def test_pieces_are_those_of_tokenizers() -> None:
-    """Unknown characters and the whitespace that added tokens take along showed as <unk>, or not at all."""
+def test_pieces_match_tokenizers() -> None:
+    """Regression: unknown characters and whitespace beside added tokens were <unk> or missing."""
     tokens = [added("[M]", 7, lstrip=True, rstrip=True), added("[n]", 8, normalized=True, rstrip=True)]
     for document in [
         model(added_tokens=tokens), model(added_tokens=tokens, pre_tokenizer=METASPACE_FIRST),
@@ -496,14 +474,13 @@ def test_pieces_are_those_of_tokenizers() -> None:
 
 @pytest.mark.parametrize("scheme", ["always", "never", "first"])
 @pytest.mark.parametrize("words", [False, True])
-def test_odd_places(scheme: str, words: bool) -> None:
-    """All of a long text did for one <unk> in it."""
+def test_metaspace_with_normalizers_and_added_tokens(scheme: str, words: bool) -> None:
     space = {"type": "Metaspace", "replacement": "▁", "prepend_scheme": scheme, "split": True}
     parts = [{"type": "WhitespaceSplit"}] * words + [space]
     rng = random.Random(1)
-    rules = {"e\u0301": "é", "Ａ": "a", "\u3000": " ", "ﬁ": "fi", "¨": " x", "\u200b": "", "c": "▁"}
-    blob = sentencepieces.charsmap({key.encode(): value.encode() for key, value in rules.items()})
-    normalizer = {"type": "Precompiled", "precompiled_charsmap": base64.b64encode(blob).decode()}
+    normalizer = toy.charsmap(
+        {"e\u0301": "é", "Ａ": "a", "\u3000": " ", "ﬁ": "fi", "¨": " x", "\u200b": "", "c": "▁"}
+    )
     some = ["a", "b", "ab", " ", " ", " ", "é", "e\u0301", "日", "я", "<unk>", "[X]", "¨", "\u200b", "\u3000", "c"]
     for normalizers_ in (None, normalizer, {"type": "Replace", "pattern": {"String": "ab"}, "content": "b"},
                          {"type": "Sequence", "normalizers": [{"type": "NFKD"}, normalizer]}):  # fmt: skip
@@ -521,28 +498,27 @@ def test_odd_places(scheme: str, words: bool) -> None:
 
 
 def test_limits() -> None:
-    """What would take minutes or gigabytes is refused."""
+    """Documents that may take minutes or gigabytes are rejected."""
     double = {"type": "Replace", "pattern": {"String": "a"}, "content": "aa"}
-    blob = sentencepieces.charsmap({b"a": b"a" * 1001})
     for fields in (
         {"normalizer": {"type": "Sequence", "normalizers": [double] * 40}},
         {"decoder": {"type": "Sequence", "decoders": [double] * 40}},
         {"normalizer": {**double, "content": "b" * 5000}},
-        {"normalizer": {"type": "Precompiled", "precompiled_charsmap": base64.b64encode(blob).decode()}},
+        {"normalizer": toy.charsmap({"a": "a" * 1001})},
     ):
         with pytest.raises(VocabularyError, match=r"t.json: (normalizer|decoder): .* more than 1000 times longer"):
             load(model(**fields))
 
 
 def test_many_added_tokens() -> None:
-    """Loading and searching took as many steps as tokens and places multiplied."""
+    """Regression: loading and searching took time proportional to tokens times positions."""
     tokens = [added(f"<{k}>", 7 + k, lstrip=k % 2 == 0) for k in range(20_000)]
     tokenizer = load(model(added_tokens=tokens))
     assert tokenizer.encode("<" * 20_000 + "a" + " " * 20_000 + "<19998>").tolist()[-2:] == [2, 7 + 19_998]
 
 
-def test_tokens_that_begin_alike() -> None:
-    """The regular expression for them is nested as deeply as they share beginnings."""
+def test_tokens_with_common_prefixes() -> None:
+    """Their regular expression is nested as deeply as they share prefixes."""
     tokens = [added("x" * n, 6 + n) for n in range(1, 2000)]
     document = model(pre_tokenizer=METASPACE, model=toy.BPE, added_tokens=tokens)
     assert load(document).encode("a" + "x" * 50 + "b").tolist() == theirs(document).encode("a" + "x" * 50 + "b").ids
@@ -594,8 +570,8 @@ def test_a_template_id_without_a_piece_names_its_field() -> None:
         load(model(post_processor=processor))
 
 
-def test_a_lone_surrogate_that_nothing_reads_is_kept() -> None:
-    """Pickling and saving failed."""
+def test_a_lone_surrogate_in_an_unused_field_is_kept() -> None:
+    """Regression: pickling and saving failed."""
     single = [{"Sequence": {"id": "A", "type_id": 0}}]
     processor = {"type": "TemplateProcessing", "single": single, "pair": ["\ud800"], "special_tokens": {}}
     tokenizer = load(model(pre_tokenizer=METASPACE, model=toy.BPE, post_processor=processor))
@@ -613,7 +589,7 @@ def paths_of(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]
 
 @given(seed=seeds)
 def test_damaged(seed: int) -> None:
-    """One value is another's, or gone, or the file's bytes are broken: an error that names the file, or none."""
+    """Changed values or damaged bytes give an error that names the file, or none."""
     rng = random.Random(seed)
     document = copy.deepcopy(toy.document(rng))
     for _ in range(rng.randrange(1, 4)):
@@ -647,16 +623,15 @@ def test_damaged_native(values: dict[str, Any], tmp_path: Path) -> None:
 
 def test_recognised(tmp_path: Path) -> None:
     assert huggingface.looks_like_json(b' {\n "version": "1.0",') and huggingface.looks_like_json(b'{"added_tokens": [')
-    assert not huggingface.looks_like_json(b'{"a": 1, "version": 2}') and not huggingface.looks_like_json(
-        b'{"version": 1}'
-    )
+    for head in (b'{"a": 1, "version": 2}', b'{"version": 1}'):
+        assert not huggingface.looks_like_json(head)
     (tmp_path / "t.json").write_bytes(b'{"version": "1.0", "model"')
     with pytest.raises(ModelFormatError, match=r"t\.json"):
         Tokenizer.from_file(tmp_path / "t.json")
 
 
-def test_corpus_and_back(tmp_path: Path) -> None:
-    """The pipeline's workers encode the same, whatever the blocks; detokenize decodes by the file's decoders."""
+def test_tokenize_and_detokenize(tmp_path: Path) -> None:
+    """The ids do not depend on blocks, and detokenize uses the decoders of the file."""
     document = model(
         normalizer={"type": "Lowercase"}, pre_tokenizer=METASPACE, decoder=METASPACE, added_tokens=[added("[X]", 7)]
     )

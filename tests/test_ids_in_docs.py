@@ -1,8 +1,6 @@
-"""Ids in help texts, README files and docstrings are those of the default vocabulary, and the text they stand for is
-beside them.
+"""Ids in help texts, README files and docstrings are those of the default vocabulary, and their text is beside them.
 
-They were of RWKV World after unitok-v1 had become the default: `pyunitok decode 11080 17065 ...` showed another text
-than its reader could expect.
+Regression: they were ids of RWKV World, so that `pyunitok decode 11080 17065 ...` printed another text than shown.
 """
 
 from __future__ import annotations
@@ -25,7 +23,7 @@ ROOT = Path(__file__).parent.parent
 READMES = [path for folder in ("csrc", "pyunitok", "tools") for path in sorted((ROOT / folder).rglob("README.md"))]
 
 IDS = r"\d+(?:[, ]+\d+)*"
-PATTERNS = [  # where ids stand in documentation
+PATTERNS = [  # files of documentation with ids
     rf"\bpyunitok decode ({IDS})",
     rf"""["']({IDS})["'] --ids""",
     rf"token ids: ['\"]({IDS})['\"]",
@@ -35,7 +33,7 @@ PATTERNS = [  # where ids stand in documentation
     rf"encode.*#\s+\[+({IDS})\]",
     rf"encode.*#\s+({IDS})$",
 ]
-OTHER_MODELS = {  # lines whose ids are of another model, and where those are checked
+OTHER_MODELS = {  # lines with ids of another model, and the tests of these ids
     r"^\s*>>> ": "a model of a few pieces: test_doctests below",
     r"decode_batch|id_to_token": "any model: tests/test_readme.py runs them with t5.model",
     r"15043, 3186": "llama2.model: tests/test_readme.py",
@@ -67,7 +65,7 @@ def docstrings() -> Iterator[tuple[str, str]]:
 
 def documents() -> Iterator[tuple[str, str]]:
     for path in [ROOT / "README.md", *READMES]:
-        if path.exists():  # an sdist's tests run without the package's folder
+        if path.exists():  # the tests of an sdist run without the package folder
             yield str(path.relative_to(ROOT)), path.read_text(encoding="utf-8")
     for name in COMMANDS:
         command = cli.get_command(click.Context(cli), name)
@@ -107,7 +105,7 @@ def test_ids_stand_for_the_text_beside_them(line: str, ids: list[int]) -> None:
     ],
 )
 def test_ids_of_another_vocabulary_are_found(line: str, wanted: list[list[int]]) -> None:
-    """Most of these lines stood in the documentation."""
+    """Most of these lines were in the documentation."""
     assert ids_in(line) == wanted
     assert not any(is_beside(line, ids) for ids in wanted)
 
@@ -125,7 +123,7 @@ def test_doctests() -> None:
 
 
 def test_docstrings_name_the_default_vocabulary() -> None:
-    """Two of them said that None is RWKV World."""
+    """Regression: two of them said that None means RWKV World."""
     named = [name for _, text in documents() for name in re.findall(r"\bNone for the vocabulary (\S+\w)", text)]
     assert named and set(named) == {known.DEFAULT}
     assert not [where for where, text in documents() if re.search(r"None for the RWKV", text)]

@@ -13,6 +13,7 @@ import pytest
 from click.testing import CliRunner
 from oracle import suffix as oracle
 from oracle.search import positions
+from toys import models
 
 import pyunitok
 from pyunitok.cli import cli
@@ -33,7 +34,7 @@ SUFFIXES = ("sa", "first", "top", "left")
 
 @pytest.fixture(scope="module")
 def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A longest-prefix model whose ids are not in the order of their bytes."""
+    """A greedy model whose ids are not in the order of their bytes."""
     pieces = [bytes([b]) for b in range(255, -1, -1)] + [b" the", b" cat", b" sa", b"at", "日".encode()]
     path = tmp_path_factory.mktemp("model") / "toy.model"
     Tokenizer.from_pieces(pieces, eod=300).save(path)
@@ -63,7 +64,7 @@ def tokens(tmp_path: Path, model: Path) -> Path:
 
 
 def contents(folder: Path) -> dict[str, bytes]:
-    """All files but the manifest's date."""
+    """All files, without the date in the manifest."""
     ret = {path.name: path.read_bytes() for path in folder.iterdir()}
     manifest = json.loads(ret["index.json"])
     ret["index.json"] = json.dumps(manifest | {"created": ""}).encode()
@@ -71,7 +72,7 @@ def contents(folder: Path) -> dict[str, bytes]:
 
 
 def check_whole(folder: Path, order: str, left: bool) -> None:
-    """Every shard against the slow definition, and that shards cover all documents."""
+    """Compare every shard with the oracle, and assert that shards cover all documents."""
     index = open_shards(folder)
     assert verify_index(index) == []
     at = dict.fromkeys(range(len(index.arrays)), (0, 0))
@@ -163,7 +164,7 @@ def test_finished_shards_are_not_built_again(tokens: Path, tmp_path: Path, monke
     check_whole(tmp_path / "idx", "bytes", False)
 
 
-def test_what_a_run_killed_at_its_very_end_left_is_removed(tokens: Path, tmp_path: Path, model: Path) -> None:
+def test_files_of_a_run_killed_at_its_end_are_removed(tokens: Path, tmp_path: Path, model: Path) -> None:
     folder, more = tmp_path / "idx", write_tokens(tmp_path / "more.u16", model, seed=2)
     build_index([tokens], folder, shard_tokens=700)
     for add in (False, True):
@@ -182,7 +183,7 @@ def test_add_leaves_old_shards_alone(tokens: Path, tmp_path: Path, model: Path) 
     assert before == {name: (folder / name).stat().st_mtime_ns for name in before}
     assert len(open_shards(folder).arrays) == 2
     check_whole(folder, "id", True)
-    # The same command again finds that all is done; it failed once. Another one still does.
+    # Regression: the same command failed. It finds that all is done; another command fails.
     written = {path.name: path.stat().st_mtime_ns for path in folder.iterdir()}
     again = run("index", str(more), "-o", str(folder), "--add", "--shard-tokens", "500")
     assert "already complete" in again
@@ -254,7 +255,7 @@ def test_token_files_that_cannot_be_indexed(tokens: Path, tmp_path: Path, model:
     run("tokenize", str(tmp_path / "ids.jsonl"), "-o", str(wide), "-m", str(model), "--dtype", "uint32")
     assert "uint16" in run("index", str(wide), "-o", str(tmp_path / "a"), code=1)
     other = tmp_path / "other.model"
-    Tokenizer.from_pieces([bytes([b]) for b in range(256)], eod=300).save(other)
+    models.greedy().save(other)
     foreign = write_tokens(tmp_path / "foreign.u16", other)
     assert "its vocabulary differs" in run("index", str(tokens), str(foreign), "-o", str(tmp_path / "b"), code=1)
     assert "given twice" in run("index", str(tokens), str(tokens), "-o", str(tmp_path / "c"), code=1)
@@ -424,9 +425,9 @@ def test_infini_gram_opens_what_is_written(tokens: Path, tmp_path: Path, shards:
 
 
 @pytest.mark.parametrize("n_documents", [1, 80])
-def test_clauses_near_each_other_are_counted_as_by_infini_gram(tmp_path: Path, model: Path, n_documents: int) -> None:
-    """In one document. Where there are several, infini-gram leaves out what `infini_gram_count` says, and nothing
-    else differs: ours is what the documents hold. (It measures a third clause from the range of the first two.)"""
+def test_nearby_clauses_are_counted_like_in_infini_gram(tmp_path: Path, model: Path, n_documents: int) -> None:
+    """The counts agree in one document. In several, infini-gram leaves out the matches that infini_gram_count()
+    describes. (It measures a third clause from the range of the first two.)"""
     engine_module = pytest.importorskip("infini_gram.engine")
     random = np.random.default_rng(1)
     lines = ["".join(random.choice(list("abcdefghijk"), 2500 // n_documents)) for _ in range(n_documents)]
@@ -445,7 +446,7 @@ def test_clauses_near_each_other_are_counted_as_by_infini_gram(tmp_path: Path, m
         ids = [index.ids(term).tolist() for term in terms]
         clauses = [ids[: int(random.integers(1, 3))], ids[3 : int(random.integers(4, 6))]]
         places = [sorted(p for term in clause for p in positions(stream, term)) for clause in clauses]
-        if len(places[0]) == len(places[1]):  # of the rare clause; here each may take another one for it
+        if len(places[0]) == len(places[1]):  # for the rare clause; here each may choose another one
             continue
         rare, other = sorted(places, key=len)
         within = int(random.choice([1, 2, 5, 20, 100, 10_000]))
@@ -459,9 +460,9 @@ def test_clauses_near_each_other_are_counted_as_by_infini_gram(tmp_path: Path, m
 
 
 def infini_gram_count(rare: list[int], other: list[int], within: int, document: Any) -> int:
-    """What infini-gram counts: of each place the nearest match on either side, where near enough, make one range, and
-    the place is left out if a document ends within it; so a match in the same document does not count where the
-    nearest on its other side is near, but in the next document."""
+    """The count of infini-gram. At each place, the nearest matches on either side, if near enough, form one range, and
+    a place is left out if a document ends inside its range. So a match in the same document does not count if the
+    nearest match on the other side is near, but in the next document."""
     count = 0
     for p in rare:
         left = [q for q in other if q < p][-1:]
@@ -471,7 +472,7 @@ def infini_gram_count(rare: list[int], other: list[int], within: int, document: 
     return count
 
 
-def test_tokengrams_index_is_as_its_reader_wants_it(tokens: Path, tmp_path: Path) -> None:
+def test_the_tokengrams_index_opens_in_its_reader(tokens: Path, tmp_path: Path) -> None:
     run("index", str(tokens), "-o", str(tmp_path / "tg"), "--format", "tokengrams")
     ids, sa = np.fromfile(tmp_path / "tg" / "ids.bin", "<u2"), np.fromfile(tmp_path / "tg" / "ids.idx", "<u8")
     assert sa.tolist() == oracle.suffix_array(ids.tolist())

@@ -18,7 +18,7 @@ IDS = st.lists(st.integers(0, 65535) | st.integers(0, 3), max_size=60)
 
 
 @given(IDS, st.booleans())
-def test_tables_of_a_shard_are_what_they_say(ids: list[int], by_rank: bool) -> None:
+def test_tables_of_a_shard(ids: list[int], by_rank: bool) -> None:
     rank = np.arange(65536, dtype=np.uint16)[::-1].copy() if by_rank else None
     ranks = [65535 - k for k in range(65536)] if by_rank else list(range(65536))
     sa = oracle.suffix_array(ids, ranks)
@@ -50,7 +50,7 @@ def test_byte_rank_orders_ids_by_their_bytes(rwkv: Tokenizer) -> None:
 
 
 @pytest.mark.parametrize("name", ["llama2.model", "t5_base.model", "xlnet_base_cased.model"])
-def test_token_bytes_are_what_sentencepiece_models_decode_to(shared: Path, name: str) -> None:
+def test_token_bytes_of_sentencepiece_models_are_their_decoded_text(shared: Path, name: str) -> None:
     model = Tokenizer.from_file(shared / "models/spm" / name)
     known = token_bytes(model)
     ids = model.encode("Some words, and more.")

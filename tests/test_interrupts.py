@@ -1,4 +1,4 @@
-"""Signals wait while they are held, and are answered after that."""
+"""Signals that are held are delivered afterwards."""
 
 import signal
 import threading
@@ -43,13 +43,13 @@ def test_held(number, raised):
         signal.raise_signal(number)
 
 
-def test_what_is_ignored_stays_ignored():
+def test_ignored_signals_stay_ignored():
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     with Interrupts() as interrupts, interrupts.held():
         signal.raise_signal(signal.SIGINT)
 
 
-def test_other_threads_are_left_alone():
+def test_other_threads_are_not_affected():
     seen = []
 
     def work():

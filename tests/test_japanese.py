@@ -1,4 +1,4 @@
-"""Words of Japanese: endings belong to the word, particles do not; nothing is lost or counted twice."""
+"""Japanese words: endings belong to a word, particles do not, and no text is lost or counted twice."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ AFTER_VERBS = ["", "こと", "から", "と", "ので", "が"]
 
 
 def corpus() -> Counter[str]:
-    """Runs as they stand in texts: nouns with particles, verbs in all forms with what comes after them, adverbs."""
+    """Runs of letters as in texts: nouns with particles, verbs in all forms with following words, adverbs."""
     runs = Counter({noun + particle: 20 for noun, particle in product(NOUNS, PARTICLES)})
     runs += Counter(dict.fromkeys(NOUNS, 30))
     for stem, endings in VERBS.items():
@@ -48,7 +48,7 @@ def test_endings_belong_to_the_word() -> None:
     assert found["静か"] >= 36 and found["特に"] == 40 and found["既に"] == 30
 
 
-def test_particles_do_not() -> None:
+def test_particles_do_not_belong_to_the_word() -> None:
     found = words()
     for noun in NOUNS:
         assert found[noun] == 30 + 20 * len(PARTICLES)
@@ -66,7 +66,7 @@ RUNS = st.lists(RUN, max_size=12)
 @given(RUNS)
 @fewer(1)
 def test_words_are_parts_of_runs(runs: list[tuple[str, int]]) -> None:
-    """Of each run there is a word at its beginning, then perhaps the rest; the order of the runs says nothing."""
+    """Each run yields a word at its beginning, and possibly the rest as another word, in the order of the runs."""
     divided = list(japanese.divide(runs))
     found = iter(divided)
     word, n = next(found, ("", 0))

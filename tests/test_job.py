@@ -1,31 +1,24 @@
-"""pyunitok.tokenize(): everything the command does, in one call; and `python -m pyunitok`."""
+"""pyunitok.tokenize(), which does everything that the command does; and `python -m pyunitok`."""
 
 import inspect
 import json
-import os
 import shutil
 import subprocess
-import sys
 from dataclasses import fields
 from pathlib import Path
 
 import commands
 import numpy as np
 import pytest
+from toys import models
 
 import pyunitok
 from pyunitok import OptionError, OutputError
 from pyunitok.cli.tokenize import tokenize as command
 from pyunitok.job import Job
 from pyunitok.model.sampling import Sample
-from pyunitok.model.tokenizer import Tokenizer
 from pyunitok.run.options import TokenizeOptions
 from pyunitok.run.parts import tokenize_in_parts
-
-
-@pytest.fixture
-def toy():
-    return Tokenizer.from_pieces([bytes([b]) for b in range(256)] + ["the", " the"], eod=300)
 
 
 @pytest.fixture
@@ -47,13 +40,11 @@ def run(*arguments: str, code: int = 0) -> subprocess.CompletedProcess:
 
 
 def test_python_m(folder):
-    command = [sys.executable, "-m", "pyunitok", "encode", "-m", "toy", "the"]
-    environment = os.environ | {"PYTHONPATH": str(Path(pyunitok.__file__).parents[1])}
-    done = subprocess.run(command, capture_output=True, env=environment)
+    done = commands.python(folder, "-m", "pyunitok", "encode", "-m", "toy", "the")
     assert (done.returncode, done.stdout) == (0, run("encode", "-m", "toy", "the").stdout)
 
 
-def test_the_call_gives_what_the_command_gives(folder):
+def test_the_call_matches_the_command(folder):
     run("tokenize", "in", "-o", "ids", "-m", "toy", "--doc", r"\n", "--text-key", "t.x", "--metadata", "--eod", "7")
     seen = []
     manifest = pyunitok.tokenize(
@@ -84,7 +75,7 @@ def test_one_signature():
     assert taken - {"dry_run", "stats_json"} == set(options) - {"format_options"} | {"inputs", "out", "model"}
 
 
-def test_options_that_do_not_go_together(folder, toy):
+def test_conflicting_options(folder, toy):
     for options in (
         {"unit_bytes": 5}, {"keep_parts": True}, {"ray": "auto", "shard": (0, 2)}, {"keep_tokens": True},
         {"format_options": {"eot": 5}}, {"input_format": "csv"}, {"dtype": "int8"}, {"on_error": "ignore"},
@@ -98,7 +89,7 @@ def test_options_that_do_not_go_together(folder, toy):
         pyunitok.tokenize("in", "-", toy)
     with pytest.raises(OptionError, match="OUT is a URL"):
         pyunitok.tokenize("in", "memory://a/ids", toy, format="npy")
-    none = Tokenizer.from_pieces([bytes([b]) for b in range(256)])
+    none = models.greedy(eod=None)
     with pytest.raises(OptionError, match="no eod"):
         pyunitok.tokenize("in", "ids", none)
     with pytest.raises(pyunitok.ModelFormatError, match="no model file 'gone'"):
@@ -106,7 +97,7 @@ def test_options_that_do_not_go_together(folder, toy):
     assert pyunitok.tokenize("in/a.txt", "ids", none, eod=None).eod is None
 
 
-def test_what_would_be_written(folder, toy):
+def test_names_of_outputs(folder, toy):
     def outputs(**options):
         return sorted(Path(name).name for name in Job("in/a.txt", "x/ids", toy, TokenizeOptions(**options)).outputs())
 
@@ -141,7 +132,7 @@ def test_a_format_makes_its_folder(folder, toy):
         pyunitok.tokenize("in/a.txt", "in/a.txt/ids", toy, format="npy")
 
 
-def test_a_report_that_cannot_be_written_is_told_before_the_work(folder):
+def test_a_report_that_cannot_be_written_fails_before_the_work(folder):
     """(The error came after days of work.)"""
     done = run("tokenize", "in/a.txt", "-o", "ids", "-m", "toy", "--stats-json", "gone/stats.json", code=1)
     assert b"there is no folder gone" in done.stderr
@@ -152,7 +143,7 @@ def test_a_report_that_cannot_be_written_is_told_before_the_work(folder):
 
 
 @pytest.mark.parametrize("shard", ["0/99999999999", "5/100000000"])
-def test_shards_without_end(folder, shard):
+def test_too_many_shards(folder, shard):
     """(It took 48 seconds and 7 GB, or all memory.)"""
     done = run("tokenize", "in", "-o", "ids", "-m", "toy", "--shard", shard, code=2)
     assert b"at most 1,000,000" in done.stderr

@@ -1,4 +1,4 @@
-"""The string field of JSON lines against json.loads, at every CPU level and block boundary; many lines; metadata."""
+"""The text field of JSON lines compared with json.loads, at every CPU level and block boundary; metadata."""
 
 import json
 import random
@@ -20,7 +20,7 @@ CPUS = [cpu for cpu in library.CPUS if library.cpu_supported(cpu)]
 
 
 def loads(line: bytes, path: list[str]) -> bytes | None:
-    """The text of a line by Python's parser; None if it has none in UTF-8."""
+    """The text of a line by Python's parser; None if it has no valid text."""
     try:
         value = json.loads(line.decode("utf-8", "surrogateescape"))
         if not isinstance(value, dict):
@@ -44,7 +44,7 @@ def read_line(line: bytes, key: str) -> tuple[bytes | None, str]:
     return got.pop()
 
 
-# Pieces of lines, right and wrong.
+# Valid and invalid parts of lines.
 ESCAPES = r"\n \/ \" \\ \q \u00e9 \u0000 \uD83D\uDE00 \ud83d \udE00 \u12 \u12g4 xxxxxxxxx"
 CHARACTERS = [*'aé吾😀\x7f\u2028/"\\\x1f', "x" * 64]
 TEXTS = st.lists(st.sampled_from([*CHARACTERS, *ESCAPES.split()]), max_size=9).map("".join)
@@ -75,14 +75,14 @@ KEYS = st.sampled_from(["text", "a.text", "a.b", "a.a.a", "é", "text2"])
 
 @settings(max_examples=300)
 @given(objects(VALUES), KEYS)
-def test_objects_as_python_reads_them(line, key):
+def test_objects_match_json_loads(line, key):
     data = line.encode("utf-8", "surrogatepass")
     assert read_line(data, key)[0] == loads(data, key_path(key))
 
 
 @settings(max_examples=300)
 @given(objects(VALUES), KEYS, CHANGES)
-def test_damaged_objects_as_python_reads_them(line, key, changes):
+def test_damaged_objects_match_json_loads(line, key, changes):
     data = line.encode("utf-8", "surrogatepass")
     for at, put in changes:
         at %= len(data) + 1
@@ -95,7 +95,7 @@ def test_damaged_objects_as_python_reads_them(line, key, changes):
 
 @pytest.mark.parametrize("special", ['"', "\\\\", "\\u00e9", "é", "中", "😀", "\x00", "\x1f", "\xff", "\xc3", "\ud800"])
 def test_every_position_of_a_block_boundary(special):
-    """An unusual byte at each position in blocks of 8 to 64, at each distance from the end of the input."""
+    """An unusual byte is at each position in blocks of 8 to 64, and at each distance from the end of the input."""
     special = special.encode("latin-1") if special in "\xff\xc3" else special.encode("utf-8", "surrogatepass")
     for n_before in range(80):
         for n_behind in (0, 1, 7, 31, 63, 64, 70):
@@ -110,7 +110,7 @@ def test_every_position_of_a_block_boundary(special):
 @settings(max_examples=200)
 @given(st.integers(0, 1 << 32), st.sampled_from([0, 1, 2, 3]))
 def test_utf8(seed, kind):
-    """Long texts of characters of every length, unchanged and with one changed byte."""
+    """Parses long texts of characters of every length, unchanged and with one changed byte."""
     chance = random.Random(seed)
     ranges = [(0x20, 0x7F), (0x80, 0x7FF), (0x800, 0xD7FF), (0xE000, 0xFFFF), (0x10000, 0x10FFFF)]
     text = "".join(chr(chance.randint(*chance.choice(ranges))) for _ in range(chance.randint(0, 150)))
@@ -238,7 +238,7 @@ def test_rest_of_line(line, key):
     assert b" " not in rest and b"\n" not in rest
 
 
-def test_numbers_stay_as_they_are_written():
+def test_numbers_keep_their_spelling():
     rest = RestOfLine(["text"])
     assert rest.of_line(b'{"text":"", "f": 1.50, "e": 1E999}') == b'{"f":1.50,"e":1E999}'
     # (Beside a lone surrogate, a number of 5000 digits raised a traceback, and 1e400 became Infinity.)

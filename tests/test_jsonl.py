@@ -1,4 +1,4 @@
-"""JsonlReader at every block size against json.loads, and the lines that it rejects."""
+"""JsonlReader at every block size compared with json.loads, and invalid lines."""
 
 import json
 import math
@@ -120,7 +120,7 @@ def test_bad_lines_are_named(line, says, before):
     assert "--on-error skip" in str(caught.value)
 
 
-def test_line_that_goes_on_in_the_next_is_refused_beside_one_with_two():
+def test_an_object_over_two_lines_beside_a_line_with_two_objects():
     # as many values as lines
     for data in (b'{"text":"a"}{"text":"b"}\n{"text":\n"c"}\n', b'{"text":"a"}{"text":"b"}\n{"x":{}\n,"text":"c"}\n'):
         with pytest.raises(InputError, match="line 1:"):

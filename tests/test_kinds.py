@@ -1,4 +1,4 @@
-"""The table of kinds: a row is all that Python needs to know about a kind of model."""
+"""The table of kinds: Python needs only one row for a kind of model."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from pyunitok.train.trainers import TRAINERS
 
 
 def test_a_made_up_kind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every command takes the models of another name for a kind of the C library."""
+    """Every command accepts models of a made-up kind, which is another name for a kind of the C library."""
     row = KINDS["unigram"]._replace(
         name="toy", algorithm="toy 7", title="Toy", summary="Toy: made up", sampling=("lattice",)
     )

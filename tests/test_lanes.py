@@ -1,4 +1,4 @@
-"""Greedy where cuts are rare or text is not ASCII: eight interleaved walks give the same ids as the oracle."""
+"""Greedy encoding with eight interleaved walks, for text with rare cuts or beyond ASCII, compared with the oracle."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ WORDS = ["of", "the", "a", "ab", "did", "not", "猫", "は", "é", "\n", "  ", "
 
 
 def vocabulary(rng: random.Random) -> dict[bytes, int]:
-    """Pieces that begin and end anywhere in and between words, so that most borders are inside one."""
+    """Pieces that begin and end anywhere in and between words, so that pieces span most positions."""
     pieces = [bytes([byte]) for byte in range(256)]
     for _ in range(rng.randrange(1, 200)):
         phrase = " ".join(rng.choices(WORDS, k=4)).encode()
@@ -27,7 +27,7 @@ def vocabulary(rng: random.Random) -> dict[bytes, int]:
 
 
 def text_of(rng: random.Random, n_bytes: int) -> bytes:
-    """With runs in it: walks that start at different bytes of a run may never meet."""
+    """A text with runs, in which walks that start at different bytes may never meet."""
     text = b""
     while len(text) < n_bytes:
         text += " ".join(rng.choices(WORDS, k=20)).encode()
@@ -51,7 +51,7 @@ def test_ids(cpu: str, seed: int) -> None:
 
 
 def test_long_text() -> None:
-    """Of more than one span, against the growable trie, which walks alone."""
+    """Several spans, compared with the growable trie, which does not interleave."""
     rng = random.Random(5)
     pieces = vocabulary(rng)
     text = text_of(rng, 150_000)
@@ -60,8 +60,8 @@ def test_long_text() -> None:
 
 
 @pytest.mark.parametrize("n_words", [300, 300_000])
-def test_turns(n_words: int) -> None:
-    """Segments of middling length: those that recur stay with the memo, those that do not go to the lanes, and back."""
+def test_switches_between_memo_and_lanes(n_words: int) -> None:
+    """Segments of medium length use the memo if they recur, and the lanes if they do not."""
     rng = random.Random(n_words)
     pieces = [bytes([byte]) for byte in range(256)]
     pieces += [bytes(pair) for pair in itertools.product(b" bcdfg", b"aeiou")] + [b" ba", b" bado", b"cafe", b"gub"]
@@ -77,7 +77,7 @@ def test_turns(n_words: int) -> None:
 
 
 def test_characters() -> None:
-    """Text beyond ASCII with stray bytes and with characters that are not pieces."""
+    """Encodes text beyond ASCII, with stray bytes and with characters that are not pieces."""
     rng = random.Random(3)
     words = ["は", "です", "猫", "ねこ", "。", "犬", " the ", "é", "я", "\n", "😀", "鬱"]
     pieces = [bytes([byte]) for byte in range(256)] + [word.encode() for word in words[:-1]]

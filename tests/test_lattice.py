@@ -1,4 +1,4 @@
-"""The oracle of n-best against the installed sentencepiece, ties and float32 sums included; and ours by brute force."""
+"""The oracle of n-best compared with sentencepiece, ties and float32 sums included, and ours with all paths."""
 
 from __future__ import annotations
 
@@ -11,40 +11,28 @@ from conftest import fewer
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from oracle import lattice as oracle
+from toys.sentencepieces import NORMAL, USER_DEFINED, make
+from toys.text_models import reference, tokenizer
 
-from pyunitok import Tokenizer
-from pyunitok.vocab import sentencepiece
+pytest.importorskip("sentencepiece")
 
-spm = pytest.importorskip("sentencepiece")
-pb = pytest.importorskip("sentencepiece.sentencepiece_model_pb2")
-
-# Few letters and few scores: many paths, and many that tie.
-PIECES = st.dictionaries(
-    st.text("abc猫", min_size=1, max_size=4),
-    st.sampled_from([-1.0, -2.0, -3.0, -0.1]) | st.floats(-20, 0, width=32),
-    min_size=1,
-    max_size=25,
-)
+# Few letters and few scores make many paths and many ties.
+SCORES = st.sampled_from([-1.0, -2.0, -3.0, -0.1]) | st.floats(-20, 0, width=32)
+PIECES = st.dictionaries(st.text("abc猫", min_size=1, max_size=4), SCORES, min_size=1, max_size=25)
 TEXTS = st.text("abc猫", min_size=1, max_size=12)
 
 
-def reference(pieces: dict[str, float], user_defined: set[str]) -> Any:
-    """A sentencepiece processor of these pieces that leaves the text as it is."""
-    model = pb.ModelProto()
-    model.trainer_spec.model_type = pb.TrainerSpec.UNIGRAM
-    model.normalizer_spec.add_dummy_prefix = False
-    model.normalizer_spec.remove_extra_whitespaces = False
-    model.pieces.add(piece="<unk>", score=0, type=pb.ModelProto.SentencePiece.UNKNOWN)
-    model.pieces.add(piece="<s>", score=0, type=pb.ModelProto.SentencePiece.CONTROL)
-    model.pieces.add(piece="</s>", score=0, type=pb.ModelProto.SentencePiece.CONTROL)
-    for piece, score in pieces.items():
-        kind = pb.ModelProto.SentencePiece.USER_DEFINED if piece in user_defined else pb.ModelProto.SentencePiece.NORMAL
-        model.pieces.add(piece=piece, score=score, type=kind)
-    return spm.SentencePieceProcessor(model_proto=model.SerializeToString())
+def model(pieces: dict[str, float], user_defined: set[str]) -> Any:
+    """A ModelProto of these pieces that does not change the text."""
+    types = [USER_DEFINED if piece in user_defined else NORMAL for piece in pieces]
+    items = zip(map(str.encode, pieces), pieces.values(), types, strict=True)
+    proto = make(items)
+    proto.normalizer_spec.add_dummy_prefix = proto.normalizer_spec.remove_extra_whitespaces = False
+    return proto
 
 
 def shown(path: oracle.Path, text: str) -> list[tuple[str, bool]]:
-    """The pieces as the processor shows them, and whether they are unknown: adjacent unknown characters are one."""
+    """The pieces as sentencepiece shows them, and whether they are unknown. It joins adjacent unknown characters."""
     ret: list[tuple[str, bool]] = []
     for edge in path:
         here = (text[edge.begin : edge.end], edge.piece is None)
@@ -57,13 +45,13 @@ def shown(path: oracle.Path, text: str) -> list[tuple[str, bool]]:
 
 @given(PIECES, st.sets(st.integers(0, 24), max_size=3), TEXTS, st.integers(2, 60))
 @fewer(2)
-def test_nbest_is_the_reference(pieces: dict[str, float], chosen: set[int], text: str, n: int) -> None:
+def test_the_oracle_matches_the_reference(pieces: dict[str, float], chosen: set[int], text: str, n: int) -> None:
     user_defined = {piece for k, piece in enumerate(pieces) if k in chosen}
     normal = [score for piece, score in pieces.items() if piece not in user_defined]
     assume(normal)
     scores = {p: oracle.user_defined_score(p) if p in user_defined else score for p, score in pieces.items()}
     lattice = oracle.edges(scores, oracle.unknown_score(normal), text)
-    want = reference(pieces, user_defined).NBestEncode(text, nbest_size=n, out_type="proto").nbests
+    want = reference(model(pieces, user_defined)).NBestEncode(text, nbest_size=n, out_type="proto").nbests
     got = oracle.nbest(lattice, len(text), n)
     assert len(got) == len(want)
     for (path, score), entry in zip(got, want, strict=True):
@@ -71,35 +59,29 @@ def test_nbest_is_the_reference(pieces: dict[str, float], chosen: set[int], text
         assert float(score) == entry.score
 
 
-def ours(pieces: dict[str, float]) -> Tokenizer:
-    model = sentencepiece.read(reference(pieces, set()).serialized_model_proto(), "toy")
-    vocabulary = model.vocabulary()
-    return Tokenizer(vocabulary.build(engine="double-array", cpu=None), vocabulary.about("toy"))
-
-
 @given(PIECES, st.text("abc猫", min_size=1, max_size=7), st.sampled_from([0.0, 0.3, 1.0, 2.5]))
 def test_paths_and_probabilities_by_brute_force(pieces: dict[str, float], text: str, alpha: float) -> None:
-    """Ours against all paths there are: n-best lists them by score, samples and entropy are those of p ~ exp(a s)."""
+    """n-best lists all paths by score; samples and entropy follow p ~ exp(alpha * score)."""
     pieces = dict.fromkeys(text, -5.0) | pieces  # every character is known
     lattice = oracle.edges(pieces, -1e9, text)
     all_paths = list(oracle.paths(lattice, len(text)))
-    tokenizer, names = ours(pieces), list(pieces)
-    found = tokenizer.nbest(text, 1024, scores=True)
+    tok, names = tokenizer(model(pieces, set())), list(pieces)
+    found = tok.nbest(text, 1024, scores=True)
     cuts = [tuple(names[id_ - 3] for id_ in ids.tolist()) for ids, _ in found]
     assert sorted(cuts) == sorted(tuple(text[edge.begin : edge.end] for edge in path) for path in all_paths)
     for (_, better), (_, worse) in itertools.pairwise(found):
         assert worse <= better + 1e-4
     probabilities = oracle.probabilities(all_paths, alpha)
     assert math.isclose(math.fsum(probabilities), 1)
-    assert math.isclose(tokenizer.entropy(text, alpha=alpha), oracle.entropy(all_paths, alpha), abs_tol=1e-3)
+    assert math.isclose(tok.entropy(text, alpha=alpha), oracle.entropy(all_paths, alpha), abs_tol=1e-3)
     known = {tuple(text[e.begin : e.end] for e in path): p for path, p in zip(all_paths, probabilities, strict=True)}
-    for ids, score in tokenizer.sample_and_score(text, 5, alpha=alpha, seed=1):
+    for ids, score in tok.sample_and_score(text, 5, alpha=alpha, seed=1):
         assert math.isclose(score, math.log(known[tuple(names[id_ - 3] for id_ in ids.tolist())]), abs_tol=1e-3)
 
 
 @given(PIECES, st.text("abc猫", max_size=7), st.floats(0, 3))
 def test_the_oracle_of_the_older_sampler(pieces: dict[str, float], text: str, alpha: float) -> None:
-    """Its probabilities sum to 1, over paths that there are: test_text_sampling.py draws against them."""
+    """Its probabilities, with which test_text_sampling.py compares samples, sum to 1 over existing paths."""
     lattice = oracle.edges(pieces, -30.0, text)
     assume(len(lattice) <= 14)
     drawn = oracle.viterbi_probabilities(lattice, len(text), alpha)

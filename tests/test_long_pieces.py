@@ -1,4 +1,4 @@
-"""Greedy with pieces of more than 256 bytes: the same ids as the oracle, in time linear in the text."""
+"""Greedy encoding with pieces of more than 256 bytes: the ids of the oracle, in linear time."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ LENGTHS = [2, 3, 7, 255, 256, 257, 258, 300, 511, 900, 3000]
 
 
 def vocabulary(rng: random.Random) -> dict[bytes, int]:
-    """Runs, repeated strings and random ones, many of which begin or end alike."""
+    """Runs, repeated strings and random strings, many of which share their beginning or end."""
     alphabet = [byte.encode() for byte in rng.choice(["a", "ab", "abc", "a \n"])]
     pieces = BYTES.copy()
     for _ in range(rng.randrange(1, 12)):
@@ -64,7 +64,7 @@ def test_ids(engine: str, seed: int) -> None:
 
 
 def test_a_piece_that_nearly_matches(tmp_path: Path) -> None:
-    """Every walk went a million steps: 200 KB took a minute."""
+    """Regression: every walk took a million steps, and 200 KB took a minute."""
     almost = b"a" * 10**6 + b"b"
     pieces = [*BYTES, almost, b"aa", b"aaa"]
     tok = Tokenizer.from_pieces(pieces)
@@ -82,7 +82,7 @@ def pickled(tok: Tokenizer, folder: Path) -> Tokenizer:
 
 
 def test_windows() -> None:
-    """A long text is read in windows, from the end of each; pieces lie across their edges."""
+    """A long text is read in windows, from the end of each, and pieces span their edges."""
     rng = random.Random(5)
     pieces = {byte: k for k, byte in enumerate(BYTES)}
     for n in (257, 300, 40_000):
@@ -95,7 +95,7 @@ def test_windows() -> None:
 
 
 def test_units_that_must_stay_free() -> None:
-    """Base 0 leads there: with a unit in use every leaf of the trie had a child, and walks went on for ever."""
+    """Regression: base 0 leads there. If such a unit is in use, every leaf has a child, and walks did not end."""
     data = file_of(small())
     for at in (97, 255):
         bad = bytearray(data)

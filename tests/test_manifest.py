@@ -1,4 +1,4 @@
-"""The manifest: whatever stands in OUT.json, each of its readers works or raises an error of ours."""
+"""The manifest: whatever OUT.json contains, each of its readers works or raises a UnitokError."""
 
 import contextlib
 import json
@@ -7,14 +7,13 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from toys import tokenfiles
+from toys import models, tokenfiles
 
 import pyunitok
 import pyunitok.export
 from pyunitok.errors import OutputError, UnitokError
 from pyunitok.export.direct import Direct
 from pyunitok.export.options import Options
-from pyunitok.model.tokenizer import Tokenizer
 from pyunitok.run import merge
 from pyunitok.run.identity import Identity
 from pyunitok.run.shard import RunShard
@@ -40,9 +39,9 @@ class Nowhere:
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
-    """A token file with a manifest in which nothing is missing; the manifest, the model, its bytes."""
+    """A token file with a complete manifest; the manifest, the model, and its bytes."""
     folder = tmp_path_factory.mktemp("manifest")
-    toy = Tokenizer.from_pieces([bytes([b]) for b in range(256)], eod=300)
+    toy = models.greedy()
     inputs = [(str(folder / "a.txt"), 2), (str(folder / "b.txt"), 1)]
     for (name, _), text in zip(inputs, (b"\1\2\n\3", b""), strict=True):
         Path(name).write_bytes(text)
@@ -57,7 +56,7 @@ def made(tmp_path_factory):
 
 
 def _places(value, path=()):
-    """The path of every value inside, itself left out."""
+    """The path of every value inside a value."""
     items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else []
     for key, inner in items:
         yield (*path, key)
@@ -89,7 +88,7 @@ def _read_in_every_way(path, text, toy):
 
 @given(st.data())
 def test_mutated(made, data):
-    """Ten of these ended in a traceback."""
+    """Regression: ten of these ended with a traceback."""
     path, manifest, toy = made
     manifest = json.loads(json.dumps(manifest))
     places = list(_places(manifest))
@@ -112,7 +111,7 @@ def test_mutated(made, data):
 
 
 @given(st.binary(max_size=100) | st.text(alphabet='{}[]":,0123456789abcn\\u', max_size=50).map(str.encode))
-def test_no_manifest_at_all(text):
+def test_other_files_as_manifests(text):
     with pytest.raises(OutputError):
         Manifest.parse(text, "m")
 
@@ -120,7 +119,7 @@ def test_no_manifest_at_all(text):
 @pytest.mark.parametrize(
     "text", [b"", b"[]", b"[" * 100_000, b"{}", b'{"format": "pyunitok tokens", "x": ' + b"9" * 5000 + b"}"]
 )
-def test_json_that_python_refuses(text):
+def test_json_that_python_rejects(text):
     with pytest.raises(OutputError, match="m: not a valid manifest"):
         Manifest.parse(text, "m")
 
@@ -131,8 +130,8 @@ def test_a_newer_release_is_named(made):
         Manifest.parse(json.dumps(manifest | {"version": 2}).encode(), "m")
 
 
-def test_text_that_was_not_counted(made):
-    """Bytes per token would be those of other text."""
+def test_text_bytes_that_were_not_counted(made):
+    """Bytes per token would not match the text."""
     _, manifest, _ = made
     wanted = "the text bytes of the inputs do not add up to those of the file"
     with pytest.raises(OutputError, match=wanted):
@@ -140,7 +139,7 @@ def test_text_that_was_not_counted(made):
 
 
 def test_too_many_shards(made):
-    """merge took 48 seconds and 7 GB to list those that were missing."""
+    """Regression: merge took 48 seconds and 7 GB to list the missing shards."""
     _, manifest, _ = made
     with pytest.raises(OutputError, match="<= 1000000"):
         Manifest.parse(json.dumps(manifest | {"shard": manifest["shard"] | {"count": 10**8}}).encode(), "m")

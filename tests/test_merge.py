@@ -1,16 +1,15 @@
 """Shards and merge: joined parts equal the undivided run, and mismatched parts are rejected by name."""
 
-import json
-import subprocess
 import sys
 from pathlib import Path
 
 import crash
 import pytest
+from conftest import PIECES
 from hypothesis import given
 from hypothesis import strategies as st
-from test_pipeline import PIECES, restored
-from test_resume import environment
+from test_pipeline import restored
+from test_resume import crashes, run_crash
 from toys.plans import make_plan
 
 import pyunitok
@@ -24,11 +23,6 @@ from pyunitok.run.pipeline import tokenize
 from pyunitok.run.plan import Callbacks
 from pyunitok.run.shard import shard_suffix
 from pyunitok.tokens.metadata import errors_path
-
-
-@pytest.fixture(scope="module")
-def toy() -> Tokenizer:
-    return Tokenizer.from_pieces(PIECES, eod=300)
 
 
 @pytest.fixture
@@ -189,16 +183,11 @@ def test_damaged_parts(toy, corpus):
 @pytest.mark.skipif(sys.platform != "linux", reason="/proc")
 @pytest.mark.parametrize("power", [False, True])
 def test_a_merge_stopped_at_any_call(toy, corpus, power):
-    tuned = json.dumps({"command": ["tokenize", "in", "-m", "toy", "-o", "x", "--doc", "line", "--metadata"]})
+    command = ["tokenize", "in", "-m", "toy", "-o", "part", "--doc", "line", "--metadata", "--shard"]
     toy.save(corpus / "toy")
     for k in range(3):
-        spec = tuned.replace('"x"', f'"part", "--shard", "{k}/3"')
-        subprocess.run([sys.executable, crash.__file__, spec], cwd=corpus, env=environment(), check=True)
+        run_crash(corpus, {"command": [*command, f"{k}/3"]}, check=True)
     parts = [f"part.{k}-of-3" for k in range(3)]
-    spec = {"command": ["merge", *parts, "-o", "ids"], "points": None, "power": power}
-    done = subprocess.run(
-        [sys.executable, crash.__file__, json.dumps(spec)], cwd=corpus, env=environment(), capture_output=True
-    )
-    result = json.loads(done.stdout)
+    result = crashes(corpus, {"command": ["merge", *parts, "-o", "ids"], "points": None, "power": power})
     assert (result["wrong"], result["stopped"]) == ([], result["calls"])
     assert result["calls"] > 12

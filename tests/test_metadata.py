@@ -52,7 +52,7 @@ def test_lines_by_number(tmp_path_factory, lines, flushes):
 
 
 @given(LINES, LINES)
-def test_going_on_after_a_checkpoint_and_joining_files(tmp_path_factory, first, second):
+def test_resuming_after_a_checkpoint_and_joining_files(tmp_path_factory, first, second):
     folder = tmp_path_factory.mktemp("metadata")
     path = folder / "m"
     file = MetadataFile(OutFile(path))
@@ -87,7 +87,7 @@ class _AtEnd:
         self.file.close()
 
 
-def test_damage_is_refused(tmp_path):
+def test_damage_is_detected(tmp_path):
     path = tmp_path / "m"
     file = MetadataFile(OutFile(path))
     file.append([b"%d" % k * 20 for k in range(30)])
@@ -130,7 +130,7 @@ def _of_lines(path, *lines):
         (b"\xff", "invalid JSON"),
     ],
 )
-def test_lines_that_are_no_metadata(tmp_path, line, message):
+def test_invalid_lines_of_metadata(tmp_path, line, message):
     """(They raised tracebacks in `export --to dolma` and infini-gram.)"""
     got = _of_lines(tmp_path / "m", b'{"file": "a"}', line)
     assert got[0] == {"file": "a"}
@@ -138,7 +138,7 @@ def test_lines_that_are_no_metadata(tmp_path, line, message):
         got[1]
 
 
-def test_a_small_frame_that_holds_much_is_refused(tmp_path, monkeypatch):
+def test_a_small_frame_that_expands_is_rejected(tmp_path, monkeypatch):
     """(48 KB expanded to 3 GB.)"""
     monkeypatch.setattr(metadata_module, "MAX_FRAME_BYTES", 1 << 20)
     got = _of_lines(tmp_path / "m", b"a" * (1 << 20) + b"b")
@@ -164,7 +164,7 @@ def test_a_small_frame_that_holds_much_is_refused(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("block_bytes", [40, 1 << 20])
-def test_documents_know_where_they_came_from(toy, tmp_path, block_bytes):  # noqa: F811
+def test_origins_of_documents(toy, tmp_path, block_bytes):  # noqa: F811
     lines = [{"id": k, "text": "the " * (k % 40), "tags": ["a", k]} for k in range(90)]
     (tmp_path / "a.jsonl").write_text("".join(json.dumps(line) + "\n\n" for line in lines))
     (tmp_path / "b.txt").write_bytes(b"one\n\nthree")
@@ -185,7 +185,7 @@ def test_documents_know_where_they_came_from(toy, tmp_path, block_bytes):  # noq
 
 
 @pytest.mark.parametrize("block_bytes", [30, 200, 1 << 20])
-def test_bad_lines_are_left_out_and_listed(toy, tmp_path, block_bytes):  # noqa: F811
+def test_bad_lines_are_skipped_and_listed(toy, tmp_path, block_bytes):  # noqa: F811
     (tmp_path / "a.jsonl").write_bytes(b'{"text":"the"}\n{"text":1}\n\n{"text":"cat"}\nno\n')
     (tmp_path / "b.jsonl").write_bytes(b'{"text":"\\ud800"}\n{"text":"' + b"x" * 900 + b'"}\n{"text":"dog"}')
     paths = [tmp_path / "a.jsonl", tmp_path / "b.jsonl"]
@@ -226,7 +226,7 @@ def test_command(tmp_path, rwkv):
     assert done.exit_code == 1
 
 
-def test_too_little_memory_is_refused(tmp_path, rwkv):
+def test_too_little_memory_is_rejected(tmp_path, rwkv):
     (tmp_path / "a.txt").write_bytes(b"the")
     command = ["tokenize", str(tmp_path), "-o", str(tmp_path / "ids"), "-m", rwkv.path, "--threads", "8"]
     done = CliRunner().invoke(cli, [*command, "--block", "64M", "--max-memory", "256M"])

@@ -14,7 +14,7 @@ from pyunitok.vocab import charsmap, sentencepiece_proto
 
 
 @pytest.mark.parametrize("name", charsmap.NAMES)
-def test_as_sentencepiece_has_them(name: str) -> None:
+def test_named_rules_match_sentencepiece(name: str) -> None:
     try:
         files = {item.name: Path(str(item.locate())) for item in metadata.files("sentencepiece") or []}
         version = metadata.version("sentencepiece")
@@ -26,8 +26,8 @@ def test_as_sentencepiece_has_them(name: str) -> None:
 
 
 @pytest.mark.slow
-def test_as_unicode_has_them() -> None:
-    """Where a character has a rule, and this Python's Unicode knows it, the rule is NFKC."""
+def test_named_rules_match_unicode() -> None:
+    """The rule of a character that this Python's Unicode knows is its NFKC."""
     rules = charsmap.decompile(charsmap.named("nfkc") or b"")
     known = [(key, value) for key, value in rules if all(unicodedata.category(c) != "Cn" for c in key)]
     assert len(known) > 200_000
@@ -49,7 +49,7 @@ def test_training_needs_no_sentencepiece(tmp_path: Path, monkeypatch: pytest.Mon
     assert model.normalizer_spec.precompiled_charsmap == charsmap.named("nmt_nfkc")
 
 
-def test_a_name_that_is_none(tmp_path: Path) -> None:
+def test_an_unknown_name(tmp_path: Path) -> None:
     with pytest.raises(TrainingError, match="nmt_nfkc, nfkc, nmt_nfkc_cf, nfkc_cf, identity"):
         pyunitok.train(iter(["a"]), kind="char", vocab_size=20, normalization_rule_name="nfd")
     assert charsmap.named("nfkc", tmp_path) is None

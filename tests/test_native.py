@@ -1,4 +1,4 @@
-"""The native file: what is saved opens as the same model; what is damaged, cut short or hostile gives a clear error."""
+"""Native files: a saved model opens as the same model; damaged, truncated and hostile files give a clear error."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def file_of(tok: Tokenizer) -> bytearray:
 
 
 def sign(data: bytearray) -> bytearray:
-    """The same bytes with the right checksum: a file that someone made so."""
+    """Set the correct checksum, as the author of a hostile file would."""
     data[16:24] = xxhash.xxh64_intdigest(bytes(data[24:])).to_bytes(8, "little")
     return data
 
@@ -73,7 +73,7 @@ def test_save_and_load(tmp_path_factory: pytest.TempPathFactory, case: Case, eng
 
 
 def test_file_is_the_same_for_every_engine() -> None:
-    """Nothing of the time, the machine or the engine is in it."""
+    """The file does not contain the time, the machine or the engine."""
     assert file_of(small()) == file_of(small(engine="hat")) == file_of(small(cpu="portable"))
 
 
@@ -94,12 +94,12 @@ def test_every_truncation() -> None:
     for n in lengths:
         refused(good[:n])
         if n >= 32:
-            refused(sign(bytearray(good[:n])))  # cut short, and then signed
+            refused(sign(bytearray(good[:n])))  # with a correct checksum
     refused(good + b"\0")
 
 
 def hostile(data: bytearray) -> None:
-    """Either an error that says so, or a model that encodes and decodes whatever it is given."""
+    """Assert that the file is rejected with a clear error, or that its model encodes and decodes anything."""
     for engine in ENGINES:
         try:
             model, about = read(sign(data), engine)
@@ -125,7 +125,7 @@ def hostile(data: bytearray) -> None:
 
 @pytest.mark.parametrize("seed", range(10))
 def test_hostile_changes(seed: int) -> None:
-    """The checksum recomputed after the damage; most changes where they matter, few in the largest section."""
+    """Damages files with a correct checksum, in all sections equally often, whatever their sizes."""
     rng = random.Random(seed)
     good = file_of(small())
     sections = list_sections(good)
@@ -141,7 +141,7 @@ def test_hostile_changes(seed: int) -> None:
 
 
 def list_sections(data: bytes) -> list[tuple[int, int]]:
-    """(begin, end) of: header, double array, cuts, lengths of pieces, pieces, JSON."""
+    """The (begin, end) of the header, double array, cuts, lengths of pieces, pieces and JSON."""
     image, n_ids, n_units = (int.from_bytes(data[at : at + 4], "little") for at in (24, 32, 52))
     units = HEADER_BYTES + 8 * n_units
     pieces = image - (int.from_bytes(data[56:64], "little") + 7) // 8 * 8
@@ -174,15 +174,15 @@ def test_hostile_header(header: bytes) -> None:
     ],
     ids=lambda value: repr(value)[:24],
 )
-def test_what_stands_behind_the_image(about: bytes, word: str) -> None:
-    """10,000 digits raised an error without the file's name; a lone surrogate, one when the model was saved."""
+def test_invalid_descriptions(about: bytes, word: str) -> None:
+    """Regression: 10,000 digits raised an error without the file's name; a lone surrogate failed when saving."""
     good = bytes(file_of(small()))
     image = int.from_bytes(good[24:32], "little")
     refused(sign(bytearray(good[:image] + about)), word)
 
 
 def test_a_description_without_an_eod_piece() -> None:
-    """It was a KeyError."""
+    """Regression: it was a KeyError."""
     good = bytes(file_of(small()))
     image = int.from_bytes(good[24:32], "little")
     assert read(sign(bytearray(good[:image] + b'{"name": "a", "more": 1}')))[1].eod_piece is None
@@ -195,7 +195,7 @@ def test_versions() -> None:
         refused(sign(data), word, f"byte {at}")
 
 
-def test_knows_itself() -> None:
+def test_recognition_and_description() -> None:
     data = file_of(small())
     image = int.from_bytes(data[24:32], "little")
     assert json.loads(bytes(data[image:])) == {"name": "small", "eod_piece": "<eod>"}
@@ -260,8 +260,8 @@ def test_rwkv(tmp_path: Path, rwkv: Tokenizer) -> None:
         assert Tokenizer.from_file(path, engine=engine).encode(text).tolist() == oracle.longest_prefix(pieces, text)
 
 
-def test_a_trie_that_is_no_tree() -> None:
-    """A walk through it might never end: encoding would take the square of the text's length."""
+def test_a_trie_that_is_not_a_tree() -> None:
+    """A walk through it might not end, and encoding would take quadratic time."""
     data = file_of(small())
     n_units = int(np.frombuffer(data[52:56], "<u4")[0])
     units = np.frombuffer(bytes(data[64 : 64 + 8 * n_units]), "<u8").copy()

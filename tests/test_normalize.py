@@ -1,4 +1,4 @@
-"""SentencePiece's normalization in C, against the oracle and against sentencepiece itself."""
+"""SentencePiece's normalization in C, compared with the oracle and with sentencepiece."""
 
 from __future__ import annotations
 
@@ -9,13 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import zstandard
-from conftest import CPUS, fewer, find_shared
+from conftest import CPUS, decompressed, fewer, find_shared
 from hypothesis import example, given
 from hypothesis import strategies as st
 from oracle.sentencepiece import Normalizer as Oracle
 from oracle.sentencepiece import charsmap_rules
-from toys.sentencepieces import CHAR, REFUSALS, USER_DEFINED, charsmap, make, shared_params
+from toys.sentencepieces import CHAR, REFUSALS, USER_DEFINED, charsmap, load_reference, make, shared_params
 
 from pyunitok._c import library
 from pyunitok._c import text as c_text
@@ -23,7 +22,7 @@ from pyunitok.errors import VocabularyError
 from pyunitok.vocab import sentencepiece
 
 SPACE = "\u2581".encode()
-# What keys, replacements, symbols and texts are made of: they share it, or nothing would match. NUL comes last.
+# Keys, replacements, symbols and texts consist of the same atoms; otherwise nothing would match. NUL comes last.
 ATOMS = [
     *(c.encode() for c in " abAe\n\t猫かgéян한각\u0301\u3099\u0308\u093cन\u2581\u2581\u3000\ufffd😀𐐀"),
     b"  ", b"\xe2", b"\x96", b"\x81", b"\xe2\x96", b"\x96\x81", b"\xe3", b"\xff", b"\xed\xa0\x80", b"\xf0\x9f",
@@ -49,17 +48,13 @@ class Case:
         return oracle_of(self.rules, self.symbols, self.flags)
 
     def reference(self) -> Any:
-        """sentencepiece with these rules; None where it is not installed."""
-        try:
-            import sentencepiece as spm
-        except ImportError:
-            return None
+        """sentencepiece with these rules."""
         pieces = [(symbol, 0.0, USER_DEFINED) for symbol in dict.fromkeys(self.symbols)]
         proto = make(pieces, model_type=CHAR, treat_whitespace_as_suffix=self.flags["whitespace_as_suffix"])
         for name in NAMES[:3]:
             setattr(proto.normalizer_spec, name, self.flags[name])
         proto.normalizer_spec.precompiled_charsmap = charsmap(self.rules)
-        return spm.SentencePieceProcessor(model_proto=proto.SerializeToString())
+        return load_reference(proto.SerializeToString())
 
 
 def oracle_of(rules: dict[bytes, bytes], symbols: list[bytes], flags: dict[str, bool]) -> Oracle:
@@ -97,9 +92,7 @@ def test_against_oracle_and_reference(case: Case, text: bytes) -> None:
     out, found = normalizer.normalize_with_offsets(text)
     assert (out, found.tolist()) == (expected, offsets)
     assert normalizer.normalize(text) == expected
-    reference = case.reference()
-    if reference is not None:
-        assert reference.normalize(text, with_offsets=True) == (expected, offsets)
+    assert case.reference().normalize(text, with_offsets=True) == (expected, offsets)
 
 
 @given(CASES, TEXTS)
@@ -128,7 +121,7 @@ def is_whole(text: bytes) -> bool:
 
 
 def character_starts(text: bytes, escape: bool) -> list[int]:
-    """Where each byte of the compact form stands in the verbatim form, and the end."""
+    """The position in the verbatim form of each byte of the compact form and of its end."""
     ret, i = [], 0
     while i < len(text):
         ret.append(i)
@@ -145,18 +138,18 @@ def character_starts(text: bytes, escape: bool) -> list[int]:
 @example(Case({b"x": b"\xe2", b"y": b"\x96\x81"}, [], flag_set(*NAMES[:3])), b"a" + b"xy" * 200, [], 0, False, CPUS[0])
 @example(Case({b" ": b"b"}, [], flag_set(*NAMES[:3])), b"a " * 40, [], 0, False, CPUS[0])
 @example(Case({b"\x01": b"", b"\n": b" "}, [], flag_set(*NAMES[:3])), b"a\n\x01 \n\x01b", [], 0, False, CPUS[0])
-def test_part_by_part(case: Case, text: bytes, cuts: list[int], room: int, verbatim: bool, cpu: str) -> None:
+def test_part_by_part(case: Case, text: bytes, cuts: list[int], capacity: int, verbatim: bool, cpu: str) -> None:
     normalizer = case.build(cpu)
     bounds = [0, *sorted(min(cut, len(text)) for cut in cuts), len(text)]
     parts = [text[i:j] for i, j in pairwise(bounds)]
     expected = normalizer.normalize(text, compact=not verbatim)
     for feed in (parts, [bytes([byte]) for byte in text], [text]):
-        assert b"".join(normalizer.normalize_parts(feed, compact=not verbatim, room=room)) == expected
+        assert b"".join(normalizer.normalize_parts(feed, compact=not verbatim, room=capacity)) == expected
 
 
 @given(CASES, TEXTS)
 def test_split_points(case: Case, text: bytes) -> None:
-    """No item lies over a split point, whatever follows."""
+    """No item spans a split point, whatever follows."""
     normalizer, oracle = case.build(), case.oracle()
     k = normalizer.split(text)
     longest = max([4, *map(len, case.rules), *map(len, case.symbols)])
@@ -173,13 +166,13 @@ SLICES = [0, 3_000_000]
 
 
 def slices_of(path: Path) -> list[bytes]:
-    text = zstandard.ZstdDecompressor().stream_reader(path.read_bytes(), read_across_frames=True).read(6_000_000)
+    text = decompressed(path, 6_000_000)
     whole = [text[at : at + 20_000] for at in SLICES]
     return [*whole, *b"".join(whole).splitlines(keepends=True)[:500]]
 
 
 def check_parts(charsmap: bytes, symbols: list[bytes], flags: int, text: bytes, expected: bytes) -> None:
-    """Part by part in both forms, by every instruction set there is: `expected` is the verbatim form."""
+    """Normalize part by part in both forms with every instruction set. `expected` is the verbatim form."""
     escape = bool(flags & library.MODEL_FLAGS["escape_whitespaces"])
     for cpu in CPUS:
         normalizer = c_text.Normalizer(charsmap, symbols, flags, cpu)
@@ -195,10 +188,9 @@ def shared_case(path: Path) -> tuple[c_text.Normalizer, sentencepiece.SentencePi
 
 @pytest.mark.parametrize("path", shared_params())
 def test_corpora_against_the_reference(path: Path) -> None:
-    """Every model on a part of every corpus: lines, and longer texts cut inside characters."""
-    spm = pytest.importorskip("sentencepiece")
+    """Every model normalizes a part of every corpus: lines, and longer texts cut inside characters."""
     normalizer, model, _ = shared_case(path)
-    reference = spm.SentencePieceProcessor(model_proto=path.read_bytes())
+    reference = load_reference(path.read_bytes())
     escape = bool(model.flags & library.MODEL_FLAGS["escape_whitespaces"])
     for corpus in sorted(find_shared("corpora").glob("*.txt.zst")):
         for i, text in enumerate(slices_of(corpus)):
@@ -212,7 +204,7 @@ def test_corpora_against_the_reference(path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["spm/t5_base", "spm/marian_nmt_joint", "spm-trained/en_uni_nmt_nfkc_cf_user"])
 def test_shared_charsmaps(name: str) -> None:
-    """Many keys of real charsmaps, between others."""
+    """Normalizes a text of many keys of real charsmaps."""
     normalizer, model, symbols = shared_case(find_shared(f"models/{name}.model"))
     rules = charsmap_rules(model.normalization.charsmap)
     keys = sorted(rules)[:: 1 + len(rules) // 5000]
@@ -226,15 +218,13 @@ def test_shared_charsmaps(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["nmt_nfkc", "nfkc", "nmt_nfkc_cf", "nfkc_cf", "nfc", "identity"])
 def test_named_rules(name: str) -> None:
-    """Every character below U+20000, before a combining one and alone."""
+    """Normalizes every character below U+20000, before a combining character and alone."""
     spm = pytest.importorskip("sentencepiece")
     try:
         reference = spm.SentencePieceNormalizer(rule_name=name)
     except REFUSALS:
         pytest.skip(f"this sentencepiece has no rules {name}")
-    spec = sentencepiece.sentencepiece_proto.message("NormalizerSpec")()
-    spec.ParseFromString(reference.serialized_normalizer_spec())
-    normalization = sentencepiece.read_normalization(spec, name)
+    normalization = normalization_of(reference)
     normalizer = c_text.Normalizer(normalization.charsmap, [], normalization.flags)
     characters = [chr(c) for c in range(0x20000) if not 0xD800 <= c < 0xE000]
     for between in ("", "\u0301", "\u3099", " ", "\u2581"):
@@ -244,18 +234,22 @@ def test_named_rules(name: str) -> None:
         check_parts(normalization.charsmap, [], normalization.flags, text, expected)
 
 
+def normalization_of(reference: Any) -> sentencepiece.Normalization:
+    spec = sentencepiece.sentencepiece_proto.message("NormalizerSpec")()
+    spec.ParseFromString(reference.serialized_normalizer_spec())
+    return sentencepiece.read_normalization(spec, "rules")
+
+
 @given(cases(WHOLE), TEXTS)
 @fewer(4)
 def test_rules_compiled_by_the_reference(case: Case, text: bytes) -> None:
-    """Its compiler shares branches and packs units; charsmap() here does neither."""
+    """Its compiler shares branches and packs units, unlike toys.sentencepieces.charsmap()."""
     spm = pytest.importorskip("sentencepiece")
     try:
         reference = spm.SentencePieceNormalizer(norm_map=list(case.rules.items()))
     except REFUSALS:
-        return  # it refuses rules that other rules undo
-    spec = sentencepiece.sentencepiece_proto.message("NormalizerSpec")()
-    spec.ParseFromString(reference.serialized_normalizer_spec())
-    normalization = sentencepiece.read_normalization(spec, "rules")
+        return  # it rejects rules that other rules undo
+    normalization = normalization_of(reference)
     normalizer = c_text.Normalizer(normalization.charsmap, [], normalization.flags)
     out, offsets = normalizer.normalize_with_offsets(text)
     assert (out, offsets.tolist()) == reference.normalize(text, with_offsets=True)
@@ -277,7 +271,7 @@ BROKEN = [
 ]
 
 
-def load_reference(blob: bytes) -> Any:
+def load_normalizer(blob: bytes) -> Any:
     spm = pytest.importorskip("sentencepiece")
     spec = sentencepiece.sentencepiece_proto.message("NormalizerSpec")(precompiled_charsmap=blob)
     try:
@@ -302,8 +296,8 @@ LABELS = b"ab \xe6\x97\xa5\xc3\xa9\xf0\x9f\x98\x80"
 
 
 def shared(n_blocks: int, labels: list[int], first_leaf: int) -> bytes:
-    """A charsmap whose keys are all strings of `labels` up to a length: every node of a level has the same children, so
-    few units make very many keys."""
+    """A charsmap whose keys are all strings of `labels` up to a length. All nodes of a level have the same children, so
+    that few units make very many keys."""
     units = [unit & 0xFF ^ 0xFF for unit in range(256 * n_blocks)]
     units[0] = 256 << 10
     for block in range(1, n_blocks - 1):
@@ -316,8 +310,8 @@ def shared(n_blocks: int, labels: list[int], first_leaf: int) -> bytes:
     return struct.pack("<I", len(trie)) + trie + b"x\0"
 
 
-def test_circle_is_refused() -> None:
-    """sentencepiece walks round it as long as the text goes on; here every key must have an end."""
+def test_a_cycle_is_rejected() -> None:
+    """sentencepiece follows the cycle to the end of the text; here every key must end."""
     blob = bytearray(shared(4, [ord("a")], 1))
     at = 2 * 256 + ord("a")
     struct.pack_into("<I", blob, 4 + 4 * at, (at ^ 256) << 10 | ord("a"))  # a, aaa, aaaaa, …
@@ -331,7 +325,7 @@ def test_damaged_charsmap(case: Case, text: bytes, changes: list[tuple[int, int]
     for at, value in changes:
         if blob:
             blob[at % len(blob)] = value
-    reference = load_reference(bytes(blob))
+    reference = load_normalizer(bytes(blob))
     flags = library.MODEL_FLAGS
     try:
         normalizer = c_text.Normalizer(bytes(blob), [], sum(flags[name] for name in NAMES[:3]))
@@ -348,28 +342,28 @@ def test_damaged_charsmap(case: Case, text: bytes, changes: list[tuple[int, int]
 def test_shared_nodes(labels: list[int], text: bytes, first_leaf: int) -> None:
     blob = shared(8, labels, first_leaf)
     out, found = c_text.Normalizer(blob, [], 7).normalize_with_offsets(text)
-    expected, offsets = load_reference(blob).normalize(text, with_offsets=True)
+    expected, offsets = load_normalizer(blob).normalize(text, with_offsets=True)
     assert (out, found.tolist()) == (expected, offsets)
     assert b"".join(c_text.Normalizer(blob, [], 7).normalize_parts([text], compact=False, room=1)) == expected
 
 
 def test_more_keys_than_can_be_counted() -> None:
-    """Opening took a minute for 255^5 keys in 7 KB: it looked through all that begin with each two characters."""
+    """Regression: opening 255^5 keys in 7 KB took a minute, because all keys were visited for every two characters."""
     for n_blocks in (7, 200):
         text = "hello wé 日本 😀".encode() + bytes(range(256))
         blob = shared(n_blocks, list(range(1, 256)), n_blocks - 3)
-        assert c_text.Normalizer(blob, [], 7).normalize(text) == load_reference(blob).normalize(text)
+        assert c_text.Normalizer(blob, [], 7).normalize(text) == load_normalizer(blob).normalize(text)
 
 
-def test_a_circle_without_keys() -> None:
-    """sentencepiece's own test of reloading has this charsmap: units of zeros, each its own child by NUL."""
+def test_a_cycle_without_keys() -> None:
+    """sentencepiece's own test of reloading uses this charsmap: units of zeros, each its own child by NUL."""
     blob = bytearray(1029)
     blob[1] = blob[5] = 4
     text = b"ab\0\0\0c  d\0"
-    assert c_text.Normalizer(bytes(blob), [], 7).normalize(text) == load_reference(bytes(blob)).normalize(text)
+    assert c_text.Normalizer(bytes(blob), [], 7).normalize(text) == load_normalizer(bytes(blob)).normalize(text)
 
 
-def test_a_key_of_many_bytes_is_refused() -> None:
+def test_a_key_of_more_than_4096_bytes_is_rejected() -> None:
     c_text.Normalizer(shared(4098, [ord("a")], 4096), [], 7)
     with pytest.raises(VocabularyError, match="a key longer than 4096 bytes"):
         c_text.Normalizer(shared(4099, [ord("a")], 4097), [], 7)

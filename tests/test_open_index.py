@@ -1,4 +1,4 @@
-"""An Index and a TokenArray as Python objects: pickles, reprs, tables of notebooks, and tables of pandas."""
+"""Index and TokenArray as Python objects: pickles, reprs, notebook tables, and pandas tables."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ def _count(index: Index) -> int:
 
 
 def test_an_index_is_pickled_by_its_path(index: Index, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """DataLoader starts its workers so; it raised "cannot pickle '_thread.lock' object"."""
-    assert index.count("cat") == 3  # the tables are made, and not pickled
+    """Regression: DataLoader pickles it to start workers, which raised "cannot pickle '_thread.lock' object"."""
+    assert index.count("cat") == 3  # make the tables, which are not pickled
     pickled = pickle.dumps(index)
     assert len(pickled) < 1000
     monkeypatch.chdir(tmp_path.parent)  # the path is absolute
@@ -52,7 +52,7 @@ def test_a_pickle_keeps_the_options(index: Index) -> None:
     assert copy.max_work == 7 and copy.tokenizer == model
 
 
-def test_what_notebooks_show(index: Index) -> None:
+def test_notebook_tables(index: Index) -> None:
     n = index.n_tokens
     assert repr(index) == f"Index('idx', 5 documents, {n} tokens, 1 shard, 1 token file)"
     shown = index._repr_html_()
@@ -66,7 +66,7 @@ def test_what_notebooks_show(index: Index) -> None:
 
 
 def rows_of(value: Any) -> list[tuple[Any, ...]]:
-    """What pandas.DataFrame(value) makes rows of: an iterable whose items are dataclasses."""
+    """The rows that pandas.DataFrame(value) makes of an iterable of dataclasses."""
     items = value if isinstance(value, Sequence) else list(value)
     assert len(items) == len(value) and is_dataclass(items[0]) and items[0] == value[0]
     return [astuple(item) for item in items]
@@ -90,7 +90,7 @@ def around(index: Index, hits: Any) -> list[tuple[str, str]]:
 
 @pytest.mark.parametrize("page", [1, 2, 100])
 def test_hits_in_the_order_of_their_neighbours(index: Index, page: int) -> None:
-    """order= takes R1 and L1, like --sort."""
+    """order= accepts R1 and L1, like --sort."""
     tokens = index.ids("the")
     for find, query in ((index.find, "the"), (index.find_tokens, tokens)):
         hits = around(index, find(query, 100))

@@ -1,4 +1,4 @@
-"""The definition of BPE, character and word models against the references it was read from."""
+"""The oracle of BPE, character and word models compared with the reference implementations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files that only grow: the same bytes and hashes however often one is stopped and gone on with."""
+"""Append-only files: their bytes and hashes do not depend on interruptions."""
 
 import errno
 import os
@@ -30,7 +30,7 @@ STEPS = st.lists(st.tuples(st.sampled_from("wwwsk"), st.integers(0, 9000)), max_
 
 @given(STEPS)
 def test_stopped_anywhere(tmp_path_factory, steps):
-    """w: write, s: save and sync, k: be killed, and go on from the last save."""
+    """w: write, s: save and sync, k: be killed and resume from the last save."""
     path = tmp_path_factory.mktemp("out") / "file"
     file, saved = OutFile(path), Hashed()
     data = b""
@@ -65,7 +65,7 @@ def test_at_most_one_chunk_is_read_again(tmp_path, monkeypatch):
     assert 5000 <= sum(n_read) <= 3 << 12
 
 
-def test_other_bytes_are_refused(tmp_path):
+def test_other_bytes_are_rejected(tmp_path):
     path = tmp_path / "file"
     file = OutFile(path)
     file.write(memoryview(bytes(20_000)))
@@ -114,8 +114,8 @@ def test_hashes_in_parts(sizes, seed):
 
 @pytest.mark.parametrize("kind", ["symbolic link", "hard link", "not a regular file"])
 @pytest.mark.parametrize("name", ["x.partial", "x.lock.partial"])
-def test_links_under_our_names_are_not_written_through(tmp_path, kind, name):
-    """Their targets were overwritten, or cut to nothing."""
+def test_writes_do_not_follow_links(tmp_path, kind, name):
+    """Regression: their targets were overwritten or truncated."""
     target, partial = tmp_path / "dear", tmp_path / name
     target.write_bytes(b"dear")
     {"symbolic link": partial.symlink_to, "hard link": partial.hardlink_to}.get(kind, lambda _: os.mkfifo(partial))(
@@ -132,7 +132,7 @@ def test_links_under_our_names_are_not_written_through(tmp_path, kind, name):
     assert not (tmp_path / "x").exists()
 
 
-def test_a_link_whose_target_is_gone(tmp_path):
+def test_a_dangling_link(tmp_path):
     """Opening it would create the target."""
     (tmp_path / "x.partial").symlink_to(tmp_path / "gone")
     with pytest.raises(OutputError, match="symbolic link"):

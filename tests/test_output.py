@@ -1,4 +1,4 @@
-"""When checkpoints are due, and what happens when one fails."""
+"""The times of checkpoints, and failures of checkpoints."""
 
 import time
 
@@ -44,7 +44,7 @@ def test_checkpoints_are_due_by_bytes_and_by_seconds_but_not_too_often(tmp_path,
         assert out.is_due(CHECKPOINT_BYTES + 1000)
 
 
-def test_no_second_checkpoint_while_one_is_under_way(tmp_path, monkeypatch):
+def test_no_second_checkpoint_while_one_is_running(tmp_path, monkeypatch):
     clock = Clock()
     monkeypatch.setattr(output, "monotonic", clock)
     with Output(tmp_path / "ids", RUN) as out:

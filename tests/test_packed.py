@@ -1,4 +1,4 @@
-"""Packed: what it takes, what it refuses, and that it behaves like a list."""
+"""Packed: valid and invalid arguments, and its behaviour as a list."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def test_not_copied() -> None:
     assert np.shares_memory(packed.data, data) and np.shares_memory(packed.offsets, offsets)
     assert np.shares_memory(packed[0], data)
     assert [item.tolist() for item in packed] == [[1, 2], [], [3, 4]]
-    assert Packed(data[::2], np.array([0, 3]))[0].tolist() == [0, 2, 4]  # what is not contiguous is copied
+    assert Packed(data[::2], np.array([0, 3]))[0].tolist() == [0, 2, 4]  # an array that is not contiguous is copied
     assert Packed(data, np.array([0, 2, 6], np.uint32))[1].tolist() == [2, 3, 4, 5]
 
 
@@ -80,7 +80,7 @@ def test_wrong_documents() -> None:
 
 
 def test_memoryviews_may_be_garbage_with_their_pointers() -> None:
-    """An exported memoryview that the collector clears first: BufferError, or a crash."""
+    """Regression: if the collector cleared an exported memoryview first, a BufferError or a crash followed."""
 
     class Holder:
         pass

@@ -9,10 +9,11 @@ import random
 import numpy as np
 import pytest
 import streams
-import zstandard
+from conftest import decompressed
 from hypothesis import given
 from hypothesis import strategies as st
 from test_position import read_some
+from toys import models
 from toys.plans import make_plan
 
 import pyunitok
@@ -21,7 +22,6 @@ from pyunitok.corpus.block import BadDocument, Block
 from pyunitok.corpus.parquet import ParquetReader
 from pyunitok.corpus.position import BEGINNING
 from pyunitok.errors import InputError
-from pyunitok.model.tokenizer import Tokenizer
 from pyunitok.run.pipeline import tokenize
 from pyunitok.run.plan import Callbacks
 from pyunitok.tokens.detokenize import detokenize
@@ -357,7 +357,7 @@ def test_without_pyarrow(monkeypatch):
 
 def test_through_the_pipeline(tmp_path):
     """The output does not depend on threads and block sizes; the manifest names format and column."""
-    tok = Tokenizer.from_pieces([bytes([b]) for b in range(256)] + [b"the", b" the"], eod=300)
+    tok = models.greedy("the", " the")
     texts = [f"the {k} " * (k % 7 * 50) for k in range(300)]
     (tmp_path / "a.parquet").write_bytes(file_of(table_of(texts), row_group_size=70).getvalue())
     outputs = set()
@@ -384,7 +384,7 @@ def test_through_the_pipeline(tmp_path):
 
 def test_goes_on_after_an_interruption(tmp_path):
     """Interrupted after each of its first checkpoints, the pipeline gives byte-identical output."""
-    tok = Tokenizer.from_pieces([bytes([b]) for b in range(256)] + [b"the", b" the"], eod=300)
+    tok = models.greedy("the", " the")
     texts = [f"the {k} " * (k % 7 * 50) for k in range(300)]
     (tmp_path / "a.parquet").write_bytes(file_of(table_of(texts), row_group_size=70).getvalue())
     plan = make_plan(inputs.find([str(tmp_path / "a.parquet")]), tmp_path / "ids", tok, 300, threads=1, block_bytes=700)
@@ -412,7 +412,7 @@ def test_goes_on_after_an_interruption(tmp_path):
 
 def test_bad_rows_and_metadata_through_the_pipeline(tmp_path):
     """--on-error skip and --metadata, as for JSON lines."""
-    tok = Tokenizer.from_pieces([bytes([b]) for b in range(256)], eod=300)
+    tok = models.greedy()
     path = tmp_path / "a.parquet"
     path.write_bytes(file_of(pa.table({"text": ["a", None, "c"], "id": [1, 2, 3]})).getvalue())
     out = tmp_path / "ids"
@@ -420,10 +420,7 @@ def test_bad_rows_and_metadata_through_the_pipeline(tmp_path):
     assert (manifest.documents, manifest.inputs[0].skipped) == (2, 1)
     array = pyunitok.open(out, model=tok)
     assert [array.text(k) for k in range(2)] == ["a", "c"]
-    lines = zstandard.ZstdDecompressor().stream_reader(
-        (tmp_path / "ids.meta.jsonl.zst").read_bytes(), read_across_frames=True
-    )
-    found = [json.loads(line) for line in lines.read().splitlines()]
+    found = [json.loads(line) for line in decompressed(tmp_path / "ids.meta.jsonl.zst").splitlines()]
     assert [(item["line"], item["metadata"]) for item in found] == [(1, {"id": 1}), (3, {"id": 3})]
     (bad,) = map(json.loads, (tmp_path / "ids.errors.jsonl").read_text().splitlines())
     assert (bad["line"], "is null" in bad["error"]) == (2, True)

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import crash
 import pytest
-from test_pipeline import PIECES
 from test_zst import frame
 from toys.plans import in_parts, make_plan
 
@@ -33,11 +32,6 @@ from pyunitok.run.units import MAX_UNIT_BYTES, MIN_UNIT_BYTES, default_unit_byte
 from pyunitok.tokens.metadata import errors_path
 
 UNIT = 300
-
-
-@pytest.fixture(scope="module")
-def toy() -> Tokenizer:
-    return Tokenizer.from_pieces(PIECES, eod=300)
 
 
 def frames(data: bytes, n_bytes: int) -> bytes:
@@ -96,7 +90,7 @@ def check_equal(corpus: Path, model, name: str = "ids", whole: str = "whole") ->
 
 @pytest.mark.parametrize("unit_bytes", [120, UNIT, 5000, None])
 @pytest.mark.parametrize("options", [{}, {"metadata": True, "on_error": "skip"}, {"separator": None, "eod": None}])
-def test_parts_are_the_whole_run(toy, corpus, unit_bytes, options):
+def test_parts_equal_the_undivided_run(toy, corpus, unit_bytes, options):
     with (corpus / "in/6.jsonl").open("ab") as file:
         file.write(b'{"text":1}\nno\n' * 30 * bool(options.get("on_error")))
     manifest = tokenize(plan_of(toy, corpus, "whole", **options))
@@ -134,7 +128,7 @@ def test_units_cost_little(toy, corpus, monkeypatch):
     assert len(made) <= plan.options.n_threads
 
 
-def test_what_the_units_are(toy, corpus):
+def test_units(toy, corpus):
     plan = plan_of(toy, corpus, "ids")
     units = plan_units(plan, UNIT)
     assert [unit.index for unit in units] == list(range(len(units)))
@@ -166,7 +160,7 @@ def test_counting(corpus, name):
     assert (whole.bytes, whole.documents, whole.lines) == (start.bytes, start.documents, start.lines)
 
 
-def test_samples_are_those_of_the_whole_run(corpus):
+def test_samples_equal_those_of_the_undivided_run(corpus):
     pytest.importorskip("sentencepiece")
     from sentencepiece import sentencepiece_model_pb2
 
@@ -194,7 +188,7 @@ def failing_after(n: int, error: BaseException):
     return each_until
 
 
-def test_a_killed_driver_is_gone_on_with(toy, corpus):
+def test_a_killed_driver_is_resumed(toy, corpus):
     tokenize(plan_of(toy, corpus, "whole", metadata=True))
     plan = plan_of(toy, corpus, "ids", metadata=True)
     with pytest.raises(KeyboardInterrupt):
@@ -218,7 +212,7 @@ def test_a_killed_driver_is_gone_on_with(toy, corpus):
     check_equal(corpus, toy)
 
 
-def test_parts_are_joined_while_others_are_made(toy, corpus, monkeypatch):
+def test_parts_are_joined_while_others_run(toy, corpus, monkeypatch):
     joined, n_joined_early, merging = [], [], []
     append = merge_module.Joiner.append
     monkeypatch.setattr(merge_module.Joiner, "append", lambda *given: (append(*given), joined.append(given[1].path))[0])
@@ -262,7 +256,7 @@ def test_a_join_that_fails(toy, corpus, monkeypatch):
     check_equal(corpus, toy)
 
 
-def test_killed_at_the_end(toy, corpus, monkeypatch):
+def test_killed_during_the_join(toy, corpus, monkeypatch):
     tokenize(plan_of(toy, corpus, "whole"))
     plan = plan_of(toy, corpus, "ids")
     (corpus / "ids").write_bytes(b"older")
@@ -285,7 +279,7 @@ def test_killed_at_the_end(toy, corpus, monkeypatch):
     check_equal(corpus, toy)
 
 
-def test_what_is_refused(toy, corpus):
+def test_changes_that_are_rejected(toy, corpus):
     plan = plan_of(toy, corpus, "ids")
     with pytest.raises(KeyboardInterrupt):
         in_parts(plan, failing_after(3, KeyboardInterrupt()), unit_bytes=UNIT)
@@ -347,7 +341,7 @@ def test_errors_name_the_line_of_the_file(toy, corpus):
     assert not list(parts_folder(corpus / "ids").glob("attempts/*"))
 
 
-def test_parts_that_are_kept(toy, corpus):
+def test_keep_parts(toy, corpus):
     tokenize(plan_of(toy, corpus, "whole", metadata=True, on_error="skip"))
     plan = plan_of(toy, corpus, "ids", metadata=True, on_error="skip")
     manifest = in_parts(plan, unit_bytes=UNIT, keep_parts=True)
@@ -361,7 +355,7 @@ def test_parts_that_are_kept(toy, corpus):
     assert errors_path(corpus / "ids").exists() == errors_path(corpus / "whole").exists()
 
 
-def test_many_parts_lie_in_folders(toy, corpus, monkeypatch):
+def test_many_parts_are_stored_in_folders(toy, corpus, monkeypatch):
     monkeypatch.setattr(units_module, "FOLDER_PARTS", 7)
     tokenize(plan_of(toy, corpus, "whole"))
     in_parts(plan_of(toy, corpus, "ids"), unit_bytes=100, keep_parts=True)
@@ -402,7 +396,7 @@ def test_foreign_files_in_parts_stay(toy, corpus, overwrite):
 
 @pytest.mark.parametrize("name", ["", "attempts", "0", "plan.json"])
 @pytest.mark.parametrize("overwrite", [False, True])
-def test_links_in_parts_are_refused(toy, corpus, name, overwrite):
+def test_links_in_parts_are_rejected(toy, corpus, name, overwrite):
     target = corpus / "target"
     (target / "attempts").mkdir(parents=True)
     for file in ("attempts/0." + "0" * 32, "ids.0-of-5", "plan"):
@@ -422,7 +416,7 @@ def test_links_in_parts_are_refused(toy, corpus, name, overwrite):
 
 @pytest.mark.parametrize("signed", [False, True])
 @pytest.mark.parametrize("change", ["removed", "repeated", "swapped", "last", "range", "type", "replaces"])
-def test_a_changed_plan_is_refused(toy, corpus, change, signed):
+def test_a_changed_plan_is_rejected(toy, corpus, change, signed):
     """(A removed or repeated unit gave 794 or 806 of 800 documents, and exit status 0.)"""
     folder = interrupted(plan_of(toy, corpus, "ids"), 1)
     shutil.rmtree(folder / "0")

@@ -25,13 +25,6 @@ from pyunitok.run.pipeline import tokenize
 from pyunitok.run.plan import Callbacks
 from pyunitok.tokens.detokenize import detokenize
 
-PIECES = [bytes([b]) for b in range(256)] + [b"the", b" the", b"aa", b"aaaa", b"\n\n", "である".encode(), b"ab" * 20]
-
-
-@pytest.fixture(scope="module")
-def toy() -> Tokenizer:
-    return Tokenizer.from_pieces(PIECES, eod=300)
-
 
 def run(toy: Tokenizer, paths: list[Path], out: Path, **options) -> pyunitok.TokenArray:
     input_format = options.pop("input_format", "auto")
@@ -68,7 +61,7 @@ def test_text_files_one_document_each(toy, tmp_path):
 
 
 @pytest.mark.parametrize("end", [b"", b"\n", b"\n\n"])
-def test_lines_and_how_the_input_ended(toy, tmp_path, end):
+def test_lines_and_ends_of_inputs(toy, tmp_path, end):
     (tmp_path / "a.txt").write_bytes(b"one\n\nthe two\r\nthree" + end)
     (tmp_path / "b.txt").write_bytes(b"")
     (tmp_path / "c.txt").write_bytes(b"\n")
@@ -156,7 +149,7 @@ def test_an_error_leaves_no_output_but_what_was_written(toy, tmp_path):
     assert len(run(toy, [good, bad], tmp_path / "ids")) == 2
 
 
-def test_existing_output_is_refused_before_anything_is_read(toy, tmp_path):
+def test_existing_output_is_rejected_before_reading(toy, tmp_path):
     (tmp_path / "a.txt").write_bytes(b"the")
     for name in ("ids", "ids.ends", "ids.json"):
         (tmp_path / name).write_bytes(b"mine")
@@ -186,7 +179,7 @@ def test_no_threads_are_left_behind(toy, tmp_path):
     assert threading.active_count() == before
 
 
-def test_hashes_are_those_of_the_files(toy, tmp_path, monkeypatch):
+def test_hashes_match_the_files(toy, tmp_path, monkeypatch):
     import xxhash
 
     from pyunitok.disk import hashing
@@ -203,7 +196,7 @@ def test_hashes_are_those_of_the_files(toy, tmp_path, monkeypatch):
         assert hashes[name] == [xxhash.xxh64_hexdigest(data[k : k + 1000]) for k in range(0, len(data), 1000)]
 
 
-def test_large_outputs_go_past_the_page_cache_and_are_the_same(tmp_path, monkeypatch):
+def test_direct_writes_of_large_outputs(tmp_path, monkeypatch):
     from pyunitok.disk import outfile
 
     data = np.random.default_rng(1).bytes(3_000_001)
@@ -218,7 +211,7 @@ def test_large_outputs_go_past_the_page_cache_and_are_the_same(tmp_path, monkeyp
 
 
 @pytest.mark.parametrize("raised", [OSError(errno.ENOSPC, "No space left on device"), KeyboardInterrupt()])
-def test_what_a_write_raises_arrives(toy, tmp_path, monkeypatch, raised):
+def test_errors_of_writes_are_raised(toy, tmp_path, monkeypatch, raised):
     """(Closing the buffer that the write still used raised BufferError.)"""
     (tmp_path / "a.txt").write_bytes(b"the cat")
 
@@ -240,8 +233,8 @@ def test_what_a_write_raises_arrives(toy, tmp_path, monkeypatch, raised):
     assert run(toy, [tmp_path / "a.txt"], tmp_path / "ids").text(0) == "the cat"
 
 
-def test_the_model_file_may_go_while_it_runs(tmp_path):
-    Tokenizer.from_pieces(PIECES, eod=300).save(tmp_path / "model.utk")
+def test_the_model_file_may_be_removed_during_a_run(toy, tmp_path):
+    toy.save(tmp_path / "model.utk")
     tokenizer = Tokenizer.from_file(tmp_path / "model.utk")
     (tmp_path / "a.txt").write_bytes(b"the cat")
     plan = make_plan(sources=inputs.find([str(tmp_path / "a.txt")]), out=tmp_path / "ids", tokenizer=tokenizer, eod=300)
@@ -250,7 +243,7 @@ def test_the_model_file_may_go_while_it_runs(tmp_path):
     assert len(manifest.model["file_sha256"]) == 64
 
 
-def test_output_that_cannot_be_is_refused_first(toy, tmp_path):
+def test_invalid_output_is_rejected_first(toy, tmp_path):
     (tmp_path / "a.txt").write_bytes(b"the cat")
     for name in ("ids", "ids.ends", "ids.json"):
         (tmp_path / name).mkdir()
@@ -329,7 +322,7 @@ def test_frames_of_any_size_with_any_threads(toy, tmp_path, frame_bytes, kind):
 
 
 @pytest.mark.parametrize("threads", [1, 3])
-def test_failures_beside_the_blocks_reach_the_caller(toy, tmp_path, monkeypatch, threads):
+def test_errors_outside_the_blocks_are_raised(toy, tmp_path, monkeypatch, threads):
     from pyunitok.corpus.zst import ZstdFrames
 
     def fail(_):

@@ -19,10 +19,8 @@ from pyunitok.corpus.position import BEGINNING, Position
 from pyunitok.corpus.text import TextReader
 from pyunitok.corpus.workers import Workers
 from pyunitok.errors import InputError
-from pyunitok.model.tokenizer import Tokenizer
 from pyunitok.run.encoding import Encoder
 
-PIECES = [bytes([b]) for b in range(256)] + [b"the", b" the", b"aa", b"aaaa", b"\n\n", "である".encode(), b"ab" * 20]
 SEEDS = st.integers(0, 2**30)
 
 
@@ -153,11 +151,10 @@ def joined(blocks):
 
 
 @pytest.mark.parametrize("separator", [None, b"\n", b"\n\n"])
-def test_inputs_go_on_from_every_position(corpus, separator, monkeypatch, tmp_path):
-    tokenizer = Tokenizer.from_pieces(PIECES, eod=300)
+def test_inputs_resume_from_every_position(toy, corpus, separator, monkeypatch, tmp_path):
     sources = inputs.find([str(corpus)])
     plans = [
-        make_plan(sources, tmp_path / "ids", tokenizer, 300, separator, threads=threads, block_bytes=block_bytes)
+        make_plan(sources, tmp_path / "ids", toy, 300, separator, threads=threads, block_bytes=block_bytes)
         for threads, block_bytes in ((1, 1 << 20), (2, 100), (1, 37))
     ]
     opened, original = [], stream.open_readahead
@@ -177,9 +174,9 @@ def test_inputs_go_on_from_every_position(corpus, separator, monkeypatch, tmp_pa
             assert [e.ends_with_separator for e in endings] == [e.ends_with_separator for e in whole[2]]
 
 
-def test_an_input_that_has_become_shorter(corpus, tmp_path):
+def test_an_input_that_has_become_shorter(toy, corpus, tmp_path):
     sources = inputs.find([str(corpus / "e.txt")])
-    plan = make_plan(sources, tmp_path / "ids", Tokenizer.from_pieces(PIECES, eod=300), 300)
+    plan = make_plan(sources, tmp_path / "ids", toy, 300)
     with pytest.raises(InputError, match=r"e\.txt: the text ends before byte 8"):
         blocks_of(plan, Position(0, bytes=8, inside=8))
 

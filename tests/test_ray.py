@@ -1,4 +1,4 @@
-"""Runs on a real Ray cluster of several node processes, one of them killed: the bytes of the run on one machine.
+"""Runs on a Ray cluster of several node processes, one of which is killed: output as on one machine.
 
 pip install 'pyunitok[ray-test]', then pytest -m ray. Skipped where Ray is not installed.
 """
@@ -88,7 +88,7 @@ def test_a_node_is_killed(toy, corpus, connected):  # noqa: F811
     connected.workers.append(connected.add_node(num_cpus=2))
 
 
-def test_what_is_printed_when_a_node_is_lost(cluster, capfd):
+def test_output_when_a_node_is_lost(cluster, capfd):
     """(Ray printed 45 lines to stdout, among them 20 of a log.)"""
     with cluster_module.connected(cluster.address), warnings.catch_warnings(record=True) as caught:
         results = cluster_module.Cluster(1)(lambda _, item: time.sleep(item), None, [0.2] * 2000)
@@ -144,7 +144,7 @@ from pyunitok.run import cluster as cluster_module
 from pyunitok.corpus import inputs
 from toys.plans import make_plan, on_cluster
 from pyunitok.model.tokenizer import Tokenizer
-from test_pipeline import PIECES
+from conftest import PIECES
 address, corpus, unit = sys.argv[1:]
 toy = Tokenizer.from_pieces(PIECES, eod=300)
 from pathlib import Path
@@ -179,7 +179,7 @@ def test_the_driver_is_killed(toy, corpus, cluster):  # noqa: F811
     check_equal(corpus, toy)
 
 
-def test_errors_come_as_they_are(toy, corpus, connected):  # noqa: F811
+def test_errors_keep_their_type_and_message(toy, corpus, connected):  # noqa: F811
     path = corpus / "in/0.jsonl.zst"
     lines = json_lines(100).splitlines(keepends=True)
     path.write_bytes(frames(b"".join([*lines[:70], b"no\n", *lines[70:]]), 500))
@@ -337,7 +337,7 @@ def test_the_command(invoke, rwkv_path, corpus):  # noqa: F811
     assert (corpus / "parted").read_bytes() == (corpus / "ids").read_bytes()
 
 
-def test_what_the_command_refuses(invoke, rwkv_path):
+def test_invalid_options_of_the_command(invoke, rwkv_path):
     common = ["in", "-m", str(rwkv_path)]
     for options, message in [
         (["-o", "ids", "--unit", "1K"], "--unit and --keep-parts require --ray"),

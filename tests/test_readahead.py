@@ -157,7 +157,7 @@ def outcome(stream, size, ahead=None, chance=None):
 
 
 @pytest.mark.parametrize("kind", ["flip", "cut", "garbage"])
-def test_damage_is_told_the_same_way_after_the_same_bytes(kind, tmp_path):
+def test_errors_of_damage_are_the_same_after_the_same_bytes(kind, tmp_path):
     parts = [TEXT[k : k + 300] for k in range(0, len(TEXT), 300)]
     frames = [frame_of_blocks(part, 100) if k % 3 else frame(part) for k, part in enumerate(parts)]
     data, chance = b"".join(frames), random.Random(1)
@@ -194,7 +194,7 @@ def whole_before(frames, at):
     return min(n_text, len(TEXT))
 
 
-def test_what_waits_stays_inside_the_limit(tmp_path):
+def test_waiting_data_stays_within_the_limit(tmp_path):
     path = tmp_path / "a.zst"
     path.write_bytes(b"".join(frame(random.Random(k).randbytes(2000)) for k in range(100)))
     ahead = opened([path] * 3, limit_bytes=60_000)
@@ -225,7 +225,7 @@ def test_the_next_files_are_opened_before_they_are_needed(tmp_path):
     assert read(ahead, 5, 1000) == [TEXT[:100]] * 5
 
 
-def test_a_missing_file_is_told_of_in_its_turn(tmp_path):
+def test_a_missing_file_is_reported_in_order(tmp_path):
     paths = [tmp_path / f"{k}.txt" for k in range(3)]
     for path in paths:
         path.write_bytes(TEXT)
@@ -261,7 +261,7 @@ def test_buffers_of_frames_are_used_again_within_a_limit(tmp_path, monkeypatch):
     assert len([n for n in made if n]) < len(sizes) // 2
 
 
-def test_workers_that_fail_leave_nobody_waiting(tmp_path, monkeypatch):
+def test_failing_workers_leave_no_thread_waiting(tmp_path, monkeypatch):
     (tmp_path / "a.zst").write_bytes(frame(TEXT[:1000]) * 5)
 
     def fail(*_):
@@ -295,7 +295,7 @@ def test_places(tmp_path_factory, frames, n_bytes, help_out):
 
 
 @pytest.mark.parametrize("suffix", ["txt", "txt.gz"])
-def test_streams_that_are_no_frames(suffix, tmp_path):
+def test_streams_that_are_not_zstd_frames(suffix, tmp_path):
     path = tmp_path / f"a.{suffix}"
     path.write_bytes(gzip.compress(TEXT * 9) if suffix.endswith("gz") else TEXT * 9)
     for chance in (None, random.Random(3)):

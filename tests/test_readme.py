@@ -20,6 +20,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+import commands
 import numpy as np
 import pytest
 import zstandard
@@ -192,7 +193,7 @@ def shell(part: str, folder: Path) -> subprocess.CompletedProcess[bytes]:
     (tools / "zstdcat").write_text(f'#!/bin/sh\nexec "{sys.executable}" -c "{ZSTDCAT}" "$@"\n')
     for tool in tools.iterdir():
         tool.chmod(0o755)
-    environment = os.environ | {"PYTHONPATH": str(ROOT), "PATH": f"{tools}:{os.environ['PATH']}"}
+    environment = commands.environment(PATH=f"{tools}:{os.environ['PATH']}")
     done = subprocess.run(["bash", "-c", f"set -o pipefail; {part}"], env=environment, capture_output=True, check=False)
     assert done.returncode in (0, 3, 141), f"{part}: {done.stderr.decode()}"  # 141 is SIGPIPE, from `| head`
     return done
@@ -212,8 +213,7 @@ def test_python_blocks(folder, block):
     skip_without(block.code, folder)
     program = folder / "block.py"
     program.write_text(PREAMBLE + "\n".join(checks(block.code)), encoding="utf-8")
-    environment = os.environ | {"PYTHONPATH": str(ROOT)}
-    done = subprocess.run([sys.executable, str(program)], env=environment, capture_output=True, check=False)
+    done = commands.python(folder, str(program))
     assert done.returncode == 0, f"{block}\n{done.stderr.decode()}"
 
 

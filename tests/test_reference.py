@@ -1,4 +1,4 @@
-"""Ids equal to pyrwkv-tokenizer 0.9.1, on documents of many sizes from every corpus, by every instruction set."""
+"""Ids compared with pyrwkv-tokenizer 0.9.1, on documents of many sizes, with every instruction set."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-import zstandard
-from conftest import CPUS, ENGINES, SHARED, find_shared
+from conftest import CPUS, ENGINES, SHARED, decompressed, find_shared
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -33,7 +32,7 @@ def tokenizers(rwkv_path: Path) -> list[Tokenizer]:
 
 
 def documents(text: str, rng: random.Random) -> list[str]:
-    """The text in pieces of 1 to some 10,000 characters; where they end has nothing to do with words."""
+    """The text in documents of 1 to 10,000 characters, which end anywhere."""
     ret, at = [], 0
     while at < len(text):
         n = int(10 ** rng.uniform(0, 4))
@@ -44,13 +43,11 @@ def documents(text: str, rng: random.Random) -> list[str]:
 
 def check(docs: list[str], tokenizers: list[Tokenizer], reference: Any) -> None:
     expected = [reference.encode(doc) for doc in docs]
-    wanted = Packed(
-        np.fromiter((i for ids in expected for i in ids), np.uint16),
-        np.cumsum([0, *map(len, expected)], dtype=np.int64),
-    )
+    data = np.fromiter((i for ids in expected for i in ids), np.uint16)
+    wanted = Packed(data, np.cumsum([0, *map(len, expected)], dtype=np.int64))
     for tok in tokenizers:
         found = tok.encode_batch(docs)
-        if found != wanted:  # say where
+        if found != wanted:  # name the document
             for doc, ids, right in zip(docs, found, expected, strict=True):
                 assert ids.tolist() == right, (tok, doc)
         assert [item.tobytes() for item in tok.decode_bytes_batch(found)] == [doc.encode() for doc in docs]
@@ -59,9 +56,7 @@ def check(docs: list[str], tokenizers: list[Tokenizer], reference: Any) -> None:
 @pytest.mark.parametrize("name", CORPORA)
 def test_corpus(name: str, tokenizers: list[Tokenizer], reference: Any) -> None:
     rng = random.Random(name)
-    path = find_shared(f"corpora/{name}")
-    with path.open("rb") as file, zstandard.ZstdDecompressor().stream_reader(file, read_across_frames=True) as reader:
-        data = reader.read(6_000_000)
+    data = decompressed(find_shared(f"corpora/{name}"), 6_000_000)
     at = rng.randrange(max(1, len(data) - BYTES_OF_A_CORPUS))
     docs = documents(data[at : at + BYTES_OF_A_CORPUS].decode("utf-8", "replace"), rng)
     check(docs, tokenizers, reference)
@@ -85,7 +80,6 @@ def test_any_text(tokenizers: list[Tokenizer], reference: Any, docs: list[str]) 
 
 
 def test_sample(tokenizers: list[Tokenizer], reference: Any) -> None:
-    """The corpus that is in the repository, so that something is compared without the shared data too."""
-    with (Path(__file__).parent / "data/sample.jsonl.zst").open("rb") as file:
-        text = zstandard.ZstdDecompressor().stream_reader(file, read_across_frames=True).read().decode()
+    """The corpus of the repository, which is available without the shared data."""
+    text = decompressed(Path(__file__).parent / "data/sample.jsonl.zst").decode()
     check(documents(text[:600_000], random.Random(1)), tokenizers, reference)

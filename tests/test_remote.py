@@ -122,12 +122,12 @@ def test_file_urls(tmp_path):
     assert paths(f"FILE://{tmp_path}/*.txt") == [str(tmp_path / "a.txt")]
 
 
-def test_queries_are_no_suffix():
+def test_queries_are_not_a_suffix():
     assert without_query("https://host/a.gz?b=.txt#c") == "https://host/a.gz"
     assert without_query("s3://bucket/what?.gz") == "s3://bucket/what?.gz"
 
 
-def test_identity_of_what_is_found():
+def test_identity_of_files():
     info = {"size": 3, "ETag": '"abc"', "LastModified": "2026-11-20T01:02:03Z"}
     assert remote._found("u", info) == remote.RemoteFile("u", 3, "abc", None)
     del info["ETag"]
@@ -157,7 +157,7 @@ def test_protocols_that_could_run_or_read_anything(url):
             ask()
 
 
-def test_colons_that_chain_nothing():
+def test_colons_in_names():
     for url in ("s3://bucket/a::b.txt", "http://[::1]:80/a.txt", "MEMORY://a"):
         remote.check_protocol(url)
 
@@ -223,7 +223,7 @@ def test_range_file_as_a_file(n_bytes, steps, range_bytes, ahead_bytes):
         file.close()
 
 
-def test_reads_ahead_and_only_where_it_reads_on(store):
+def test_reads_ahead_only_when_reading_sequentially(store):
     store.pipe("d/file", bytes(1 << 20))
     file = remote.open_file("unreliable://d/file")
     file.seek(1 << 19)
@@ -243,7 +243,7 @@ PASSING = [OSError(5, "reset"), TimeoutError(), ConnectionResetError("gone")]
 
 
 @pytest.mark.parametrize("kind", ["info", "cat"])
-def test_passing_errors(store, kind):
+def test_transient_errors(store, kind):
     content = random.Random(3).randbytes(300_000)
     store.pipe("d/file", content)
     store.failures[kind] = [*PASSING, None, *PASSING]
@@ -253,7 +253,7 @@ def test_passing_errors(store, kind):
     raw.close()
 
 
-def test_lasting_errors_name_url_and_byte(store):
+def test_permanent_errors_name_url_and_byte(store):
     store.pipe("d/file", bytes(300_000))
     raw = RawFile("unreliable://d/file")
     assert len(raw.read(1000)) == 1000
@@ -268,7 +268,7 @@ def test_lasting_errors_name_url_and_byte(store):
 
 
 @pytest.mark.parametrize("error", [PermissionError("no"), FileNotFoundError("gone")])
-def test_final_errors_are_not_tried_again(store, error):
+def test_final_errors_are_not_retried(store, error):
     store.pipe("d/file", b"x")
     store.failures["cat"] = [error]
     with pytest.raises(InputError, match=str(error)):
@@ -373,7 +373,7 @@ def test_http(monkeypatch, ranges):
         server.shutdown()
 
 
-def test_a_ring_of_causes_ends():
+def test_a_cycle_of_causes_ends():
     """(A refused connection whose errors are each other's cause looped forever.)"""
     first, second = OSError("refused"), ValueError("no host")
     first.__context__, second.__context__ = second, first

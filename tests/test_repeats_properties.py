@@ -1,4 +1,4 @@
-"""Overlap, longest spans and duplicates of any small corpus, in any number of files and shards, against brute force."""
+"""Overlap, longest spans and duplicates of small corpora in several files and shards, compared with brute force."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ TEXTS = st.text("ab a日本", max_size=14) | st.sampled_from(["", "aaaaaaaaa", "
 
 @dataclass
 class Corpus:
-    """Documents, and how they are divided."""
+    """Documents, and their division into files and shards."""
 
     files: list[list[str]]
     eod: int | None
@@ -49,7 +49,7 @@ class Corpus:
 
     @contextmanager
     def indexed(self) -> Iterator[tuple[Any, Path]]:
-        """An index of it, and the folder that it is in."""
+        """An index of the corpus, and its folder."""
         with tempfile.TemporaryDirectory() as name:
             encoded = [indexes.encode(TOKENIZER, [text.encode() for text in file]) for file in self.files]
             yield indexes.make(
@@ -57,14 +57,14 @@ class Corpus:
                 documents_a_shard=self.documents_a_shard,
             ), Path(name)  # fmt: skip
 
-# Also with bytes that are not UTF-8, and parts of characters.
+# The texts may contain invalid UTF-8 and parts of characters.
 QUERIES = TEXTS.map(str.encode) | st.just(b"a\xffb") | st.builds(
     lambda text, k: text.encode()[k:], TEXTS, st.integers(0, 3)
 )  # fmt: skip
 
 
 def units_of(text: bytes, unit: str) -> list[tuple[int, int]]:
-    """(begin, end) in bytes."""
+    """The (begin, end) of the units, in bytes."""
     if unit == "tokens":
         return [tuple(span) for span in TOKENIZER.encode_with_offsets(text)[1].tolist()]
     characters = list(text) if unit == "bytes" else text.decode("utf-8", "surrogateescape")
@@ -80,7 +80,7 @@ def corpora(*eods: int | None) -> st.SearchStrategy[Corpus]:
 
 @fewer(2)
 @given(corpora(EOD, None), st.lists(QUERIES, max_size=4), st.integers(1, 5), st.sampled_from(UNITS))
-def test_overlap_is_that_of_every_window(corpus: Corpus, texts: list[bytes], n: int, unit: Unit) -> None:
+def test_overlap_matches_every_window(corpus: Corpus, texts: list[bytes], n: int, unit: Unit) -> None:
     with corpus.indexed() as (index, _):
         found = index.overlap(texts, n, unit)
     for k, text in enumerate(texts):
@@ -119,7 +119,7 @@ def test_words_are_runs_of_letters_marks_and_digits(text: str) -> None:
 
 @fewer(2)
 @given(corpora(EOD, None), st.integers(1, 5))
-def test_repeated_spans_are_those_of_every_window(corpus: Corpus, n: int) -> None:
+def test_repeated_spans_match_every_window(corpus: Corpus, n: int) -> None:
     documents = corpus.ids
     places = {where for starts in oracle.windows(documents, n).values() if len(starts) > 1 for where in starts}
     with corpus.indexed() as (index, _):
@@ -136,7 +136,7 @@ def test_repeated_spans_are_those_of_every_window(corpus: Corpus, n: int) -> Non
 
 @fewer(2)
 @given(corpora(EOD, None), st.integers(1, 5))
-def test_what_is_left_is_the_first_occurrence_of_everything(corpus: Corpus, n: int) -> None:
+def test_the_rest_has_the_first_occurrence_of_everything(corpus: Corpus, n: int) -> None:
     documents = corpus.ids
     expected = oracle.without_repeats(documents, n, IS_INNER)
     with corpus.indexed() as (index, folder):
@@ -147,4 +147,4 @@ def test_what_is_left_is_the_first_occurrence_of_everything(corpus: Corpus, n: i
         assert [ids.tolist() for ids in left] == [[*ids, *tail] for ids in expected]
         assert gone == sum(map(len, documents)) - sum(map(len, expected)) == index.n_tokens - manifest.tokens
         for document in range(len(left)):
-            left.text(document)  # UnicodeDecodeError where a character is cut
+            left.text(document)  # raises UnicodeDecodeError if a character is cut

@@ -19,15 +19,14 @@ import pytest
 import zstandard
 from conftest import heed_interrupts
 from hypothesis import settings
-from test_cli import ROOT, pyunitok
+from test_cli import pyunitok
+from toys import models
 
-from pyunitok.model.tokenizer import Tokenizer
 from pyunitok.tokens.metadata import errors_path
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="signals, /proc, O_DIRECT")
 
 EXPENSIVE = settings().max_examples >= 1000
-CRASH = Path(crash.__file__)
 TOKENIZE = ["tokenize", "in", "-o", "ids", "-m", "toy", "--block", "8K", "--threads", "2", "--doc", "\\n", "--metadata"]
 TOKENIZE_LINES = ["tokenize", "bad.jsonl", *TOKENIZE[2:-3], "--metadata"]  # whose records are documents
 WORDS = ["the", "cat", " the", "である", "a", "aaaa", "\n", " ", '"', "x" * 50]
@@ -37,9 +36,7 @@ WORDS = ["the", "cat", " the", "である", "a", "aaaa", "\n", " ", '"', "x" * 5
 def corpus(tmp_path_factory) -> Path:
     """A folder with a model "toy" and a folder "in": lines, one long line, JSON lines in frames, gzip, empty."""
     folder = tmp_path_factory.mktemp("corpus")
-    Tokenizer.from_pieces([bytes([b]) for b in range(256)] + ["the", " the", "aa", b"ab" * 20], eod=300).save(
-        folder / "toy"
-    )
+    models.greedy("the", " the", "aa", b"ab" * 20).save(folder / "toy")
     (folder / "in").mkdir()
     rng = random.Random(1)
 
@@ -66,17 +63,16 @@ def folder(corpus) -> Path:
     return corpus
 
 
-def environment() -> dict[str, str]:
-    return os.environ | {"PYTHONPATH": str(ROOT)}
+def run_crash(folder: Path, spec: dict, **options) -> subprocess.CompletedProcess[bytes]:
+    """Run crash.py in a new process."""
+    return commands.python(folder, crash.__file__, json.dumps(spec), **options)
 
 
-def run_crash(folder: Path, spec: dict, **options) -> tuple[int, str]:
-    """Run crash.py in a new process; returns the exit code and output."""
-    process = subprocess.run(
-        [sys.executable, str(CRASH), json.dumps(spec)], cwd=folder, env=environment(), stdout=PIPE,
-        stderr=subprocess.STDOUT, timeout=60, **options,
-    )  # fmt: skip
-    return process.returncode, process.stdout.decode()
+def crashes(folder: Path, spec: dict) -> dict:
+    """The result of a run of crash.py with "points" or "kills"."""
+    done = run_crash(folder, spec)
+    assert not done.returncode, done.stderr.decode()
+    return json.loads(done.stdout)
 
 
 def finish(folder: Path, *command: str, code: int = 0, stdin: bytes = b"") -> str:
@@ -105,8 +101,8 @@ def check_outputs(folder: Path) -> None:
 def stop_half_way(folder: Path, *options: str, command: list[str] = TOKENIZE, **options_of_start) -> None:
     """Leave the files of a run that is killed after its third checkpoint, and an earlier output."""
     spec = {"command": [*command, *options], "checkpoints": 3}
-    code, said = run_crash(folder, spec, **options_of_start)
-    assert code == -signal.SIGKILL, said
+    done = run_crash(folder, spec, timeout=60, **options_of_start)
+    assert done.returncode == -signal.SIGKILL, done.stderr.decode()
     assert (folder / "ids.journal.partial").exists()
 
 
@@ -116,17 +112,13 @@ def stop_half_way(folder: Path, *options: str, command: list[str] = TOKENIZE, **
 @pytest.mark.slow
 @pytest.mark.parametrize("overwrite", [False, True])
 @pytest.mark.parametrize("power", [False, True])
-def test_stopped_at_any_call_of_the_system(folder, power, overwrite):
+def test_stopped_at_any_system_call(folder, power, overwrite):
     """kill -9 between any two steps of checkpoints and of the commit, without and with loss of power."""
     points = None if EXPENSIVE else [*range(-18, 0), *range(4, 80, 25 if overwrite else 6)]
     spec = {"command": TOKENIZE, "points": points, "power": power}
     if overwrite:
         spec |= {"command": [*TOKENIZE, "--overwrite"], "older": [*TOKENIZE, "--eod", "7"]}
-    done = subprocess.run(
-        [sys.executable, str(CRASH), json.dumps(spec)], cwd=folder, env=environment(), capture_output=True
-    )
-    assert not done.returncode, done.stderr.decode()
-    result = json.loads(done.stdout)
+    result = crashes(folder, spec)
     assert result["wrong"] == []
     assert result["stopped"] >= 3  # the number of calls depends on thread timing
     assert result["resumed"] > result["stopped"] // 4
@@ -136,11 +128,7 @@ def test_stopped_at_any_call_of_the_system(folder, power, overwrite):
 @pytest.mark.slow
 def test_killed_at_any_time(folder):
     spec = {"command": TOKENIZE, "kills": 200 if EXPENSIVE else 20}
-    done = subprocess.run(
-        [sys.executable, str(CRASH), json.dumps(spec)], cwd=folder, env=environment(), capture_output=True
-    )
-    assert not done.returncode, done.stderr.decode()
-    result = json.loads(done.stdout)
+    result = crashes(folder, spec)
     assert (result["wrong"], result["killed"]) == (0, spec["kills"])
     assert result["whole"] >= 1
     assert result["resumed"] >= (20 if EXPENSIVE else 0)
@@ -156,7 +144,7 @@ def test_signals_keep_everything_that_was_done(folder, number, code):
         path.rename(folder / path.name.replace("ids", "other"))
     process = subprocess.Popen(
         [sys.executable, "-c", "from pyunitok.cli import main; main()", *command],
-        cwd=folder, env=environment(), stdin=PIPE, stderr=PIPE, preexec_fn=heed_interrupts,
+        cwd=folder, env=commands.environment(), stdin=PIPE, stderr=PIPE, preexec_fn=heed_interrupts,
     )  # fmt: skip
     process.stdin.write(text[:150_000])
     process.stdin.flush()
@@ -183,8 +171,9 @@ def test_a_full_disk(folder):
     def limit():
         resource.setrlimit(resource.RLIMIT_FSIZE, (600_000, 600_000))
 
-    code, said = run_crash(folder, {"command": TOKENIZE}, preexec_fn=limit)
-    assert code == 1, said
+    done = run_crash(folder, {"command": TOKENIZE}, preexec_fn=limit, timeout=60)
+    said = done.stderr.decode()
+    assert done.returncode == 1, said
     assert "ids.partial: byte" in said
     assert "File too large" in said
     assert "run the same command to resume" in said
@@ -239,7 +228,7 @@ def test_bytes_written_after_the_last_checkpoint_do_not_matter(folder):
     check_outputs(folder)
 
 
-def test_what_was_left_out_is_listed_once(folder):
+def test_skipped_lines_are_listed_once(folder):
     """Bad lines before and after the interruption: the list is byte-identical."""
     lines = [json.dumps({"text": "the cat " * 99} if k % 7 else {"text": k}) for k in range(700)]
     (folder / "bad.jsonl").write_text("\n".join(lines))
@@ -345,9 +334,9 @@ def test_a_finished_output(folder):
     check_outputs(folder)
 
 
-def test_another_command_is_refused_and_told_why(folder):
+def test_another_command_is_rejected_with_a_reason(folder):
     stop_half_way(folder)
-    Tokenizer.from_pieces([bytes([b]) for b in range(256)], eod=300).save(folder / "other-toy")
+    models.greedy().save(folder / "other-toy")
     changes = {
         "model sha256: ": ["-m", "other-toy"],
         "eod: 300 then, none now": ["--eod", "none"],
@@ -362,7 +351,7 @@ def test_another_command_is_refused_and_told_why(folder):
     check_outputs(folder)
 
 
-def test_overwriting_starts_again_and_can_be_gone_on_with(folder):
+def test_overwriting_starts_again_and_can_be_resumed(folder):
     """The older file stays until the new one is complete; the run resumes without --overwrite."""
     finish(folder, *TOKENIZE, "--eod", "7")
     old = (folder / "ids").read_bytes()

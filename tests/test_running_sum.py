@@ -1,4 +1,4 @@
-"""Texts whose running sum passes every limit of a remembered path, against sentencepiece, on models made to tie."""
+"""Texts whose running sum exceeds every limit of a cached path, compared with sentencepiece, on models with ties."""
 
 from __future__ import annotations
 
@@ -53,14 +53,14 @@ def random_model(rng: random.Random, alphabet: str, scores: str) -> Any:
 
 
 def with_wide_ids(proto: Any) -> Any:
-    """Pieces that no text has, so that ids have 32 bits."""
+    """Add pieces that occur in no text, so that ids have 32 bits."""
     for i in range(1 << 16):
         proto.pieces.add(piece=(chr(0xE000 + (i >> 8)) + chr(0xE000 + (i & 255))).encode(), score=-20.0)
     return proto
 
 
 def random_text(rng: random.Random, alphabet: str, n_words: int) -> str:
-    """Few words that come often, as in a language; some letters are in no model."""
+    """A few frequent words, as in natural language, with some unknown letters."""
     letters = alphabet * 5 + "Z"
     sizes = rng.choices([1, 2, 3, 5, 8, 12, 20, 40], k=rng.choice([3, 30, 300]))
     words = ["".join(rng.choices(letters, k=size)) for size in sizes]

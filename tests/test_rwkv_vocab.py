@@ -1,4 +1,4 @@
-"""The RWKV vocabulary files: literals as ast.literal_eval reads them, every error with its line, no crash."""
+"""RWKV vocabulary files: literals compared with ast.literal_eval, errors that name the line, hostile files."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ PIECES = BYTES + [w.encode() for w in WORDS if len(w.encode()) > 1] + [b"\xe6\x9
 
 
 def literal(piece: bytes) -> str:
-    """As the published file writes it: a str where the bytes are UTF-8."""
+    """The literal of a piece in the published file: a str if the bytes are UTF-8, otherwise bytes."""
     try:
         return repr(piece.decode())
     except UnicodeDecodeError:
@@ -50,7 +50,7 @@ def pieces_of(vocabulary: Vocabulary) -> list[bytes]:
 
 
 def slow_read(data: bytes) -> dict[int, bytes]:
-    """The definition: one line at a time, by Python's own reader of literals."""
+    """The definition of the format: each line, with ast.literal_eval."""
     ret = {}
     for line in data.decode().removesuffix("\n").split("\n"):
         token_id, rest = line.removesuffix("\r").split(" ", 1)
@@ -101,7 +101,7 @@ def test_published_file(name: str) -> None:
     pieces = pieces_of(vocabulary)
     assert dict(zip(vocabulary.ids.tolist(), pieces, strict=True)) == slow_read(data)
     assert len(pieces) == 65529
-    assert sum(len(p) > 1 and literal(p).startswith("b") for p in pieces) == 358  # as the docstring says
+    assert sum(len(p) > 1 and literal(p).startswith("b") for p in pieces) == 358  # as in the module docstring
     assert rwkv.looks_like_text(data[:4096])
     assert rwkv.write_text(vocabulary) == data.replace(b"\r\n", b"\n")
 
@@ -135,7 +135,7 @@ def test_any_repr(tokens: list[str | bytes]) -> None:
 @example("b", "'", ["\\u00e9"])
 @example("b", '"', ["é"])
 def test_any_literal(prefix: str, quote: str, parts: list[str]) -> None:
-    """What Python reads is read as Python reads it, or refused for a reason that stands in the module."""
+    """A literal is read as in Python, or rejected for a documented reason."""
     source = prefix + quote + "ab" + "".join(parts) + quote
     try:
         token = ast.literal_eval(source)
@@ -143,7 +143,7 @@ def test_any_literal(prefix: str, quote: str, parts: list[str]) -> None:
     except (SyntaxError, ValueError):  # UnicodeEncodeError is a ValueError
         expected = b""
     if not expected or "\r" in source or next(tokenize.generate_tokens(io.StringIO(source).readline)).string != source:
-        # no literal, or more than one, or a comment behind it, or one that goes on behind a line's end
+        # not a literal, more than one, one with a comment, or one of several lines
         fails(with_lines(f"300 {source} 5"), "line 257")
         return
     data = with_lines(f"300 {source} {len(expected)}")
@@ -271,7 +271,7 @@ def test_random_lines(text: str) -> None:
 
 @given(st.data())
 def test_damaged(data: st.DataObject) -> None:
-    """A byte changed, or the end cut off: the same as the slow reading, or an error."""
+    """A file with a changed byte or a missing end is read like by slow_read(), or rejected."""
     good = text_file(PIECES, data.draw(st.sampled_from(["\n", "\r\n"])))
     at = data.draw(st.integers(0, len(good) - 1))
     bad = good[:at] if data.draw(st.booleans()) else good[:at] + data.draw(st.binary(max_size=2)) + good[at + 1 :]
@@ -347,7 +347,7 @@ def test_published_file_as_json() -> None:
         (json_file(ab=float("nan")), ["line 130", "not an id"]),
         (json_file(ab=[300], cd=301), ["line 130", "not an id"]),
         (json_file(ab={"x": 1}, cd=301), ["line 130", "not an id"]),
-        (b'{"1": "a", "2": "b"}', ["line 1", "{token: id}"]),  # the other way round, as web-rwkv has it
+        (b'{"1": "a", "2": "b"}', ["line 1", "{token: id}"]),  # the reverse, as in web-rwkv
         (json_file(ab=300, cd=300), ["line 131", "id 300 is also on line 130"]),
         (json_file(ab=97), ["line 130", "id 97 is also on line 98"]),
         (json_file(ab=129), ["line 130", "byte 0x80"]),
@@ -366,7 +366,7 @@ def test_bad_json(data: bytes, words: list[str]) -> None:
 
 
 def test_an_empty_token_is_left_out_with_a_warning() -> None:
-    """As in the vocabulary that nanotokenizer ships, which was refused."""
+    """Regression: the vocabulary that nanotokenizer ships was rejected."""
     with pytest.warns(ModelWarning, match="v.json, line 130: ignored an empty token"):
         vocabulary = rwkv.read_json(json_file(**{"": 300, "ab": 301}), "v.json")
     assert dict(zip(pieces_of(vocabulary), vocabulary.ids.tolist(), strict=True)) == {
@@ -410,7 +410,7 @@ def test_write_text_is_the_inverse() -> None:
     assert rwkv.write_text(rwkv.read_text(data, "v.txt")) == data
 
 
-def test_write_text_refuses_what_it_would_lose() -> None:
+def test_write_text_rejects_vocabularies_that_do_not_fit() -> None:
     good = rwkv.read_text(text_file(PIECES), "v.txt")
     shifted = dataclasses.replace(good, ids=good.ids - 1)
     for bad, word in [

@@ -1,4 +1,4 @@
-"""A real S3 server (moto's) with s3fs: files, directories and patterns, ranges, Parquet, outputs, failures."""
+"""An S3 server (moto) with s3fs: files, directories and patterns, ranges, Parquet, outputs, failures."""
 
 import io
 import json
@@ -13,7 +13,6 @@ import pyunitok
 from pyunitok.corpus import inputs
 from pyunitok.disk import remote
 from pyunitok.errors import InputError, OutputError
-from pyunitok.model.tokenizer import Tokenizer
 from pyunitok.run.pipeline import tokenize
 from pyunitok.run.plan import Callbacks
 from pyunitok.run.upload import Spool, tokenize_to
@@ -28,7 +27,7 @@ JSONL = b"".join(json.dumps({"text": text}).encode() + b"\n" for text in TEXTS)
 
 @pytest.fixture(scope="module")
 def bucket():
-    """An empty bucket on a server of our own; its file system."""
+    """The file system of an empty bucket on a local server."""
     logging.getLogger("werkzeug").setLevel(logging.ERROR)
     server = moto_server.ThreadedMotoServer("127.0.0.1", port=0, verbose=False)
     server.start()
@@ -51,11 +50,6 @@ def bucket():
 
 
 @pytest.fixture(scope="module")
-def tok():
-    return Tokenizer.from_pieces([bytes([b]) for b in range(256)] + [b"the", b" the"], eod=300)
-
-
-@pytest.fixture(scope="module")
 def corpus(bucket):
     """The same documents three times."""
     frames = [zstandard.ZstdCompressor().compress(part) for part in (JSONL[:100_000], JSONL[100_000:])]
@@ -66,9 +60,9 @@ def corpus(bucket):
     return "s3://bucket/in"
 
 
-def run(tok, arguments, out, **options):
+def run(toy, arguments, out, **options):
     sources = inputs.find(arguments)
-    plan = make_plan(sources, out, tok, 300, threads=2, overwrite=True, **options)
+    plan = make_plan(sources, out, toy, 300, threads=2, overwrite=True, **options)
     return tokenize(plan)
 
 
@@ -86,19 +80,19 @@ def test_files_directories_patterns(corpus):
             inputs.find([nothing])
 
 
-def test_same_as_local(corpus, tok, tmp_path):
+def test_same_as_local(corpus, toy, tmp_path):
     (tmp_path / "a.jsonl").write_bytes(JSONL)
-    manifest = run(tok, [corpus], tmp_path / "far")
-    run(tok, [str(tmp_path / "a.jsonl")] * 2, tmp_path / "near")
+    manifest = run(toy, [corpus], tmp_path / "far")
+    run(toy, [str(tmp_path / "a.jsonl")] * 2, tmp_path / "near")
     assert (tmp_path / "far").read_bytes() == (tmp_path / "near").read_bytes()
     assert (tmp_path / "far.ends").read_bytes() == (tmp_path / "near.ends").read_bytes()
-    array = pyunitok.open(tmp_path / "far", model=tok)
+    array = pyunitok.open(tmp_path / "far", model=toy)
     assert [array.text(k) for k in range(len(TEXTS))] == TEXTS
     assert [record.path for record in manifest.inputs] == ["s3://bucket/in/a.jsonl", "s3://bucket/in/b/é c.jsonl.zst"]
 
 
-def test_parquet_in_parts(bucket, tok, tmp_path, monkeypatch):
-    """A column is read without the others: of 12 MB little is asked for."""
+def test_parquet_in_parts(bucket, toy, tmp_path, monkeypatch):
+    """Only one column is read, so that little of the 12 MB is requested."""
     pa = pytest.importorskip("pyarrow")
     pq = pytest.importorskip("pyarrow.parquet")
     table = pa.table({"other": [os.urandom(6000) for _ in TEXTS], "text": TEXTS})
@@ -110,46 +104,46 @@ def test_parquet_in_parts(bucket, tok, tmp_path, monkeypatch):
     monkeypatch.setattr(
         remote.RangeFile, "_fetch_once", lambda self, begin, end: asked.append(end - begin) or fetch(self, begin, end)
     )
-    manifest = run(tok, ["s3://bucket/p/*.parquet"], tmp_path / "ids")
-    array = pyunitok.open(tmp_path / "ids", model=tok)
+    manifest = run(toy, ["s3://bucket/p/*.parquet"], tmp_path / "ids")
+    array = pyunitok.open(tmp_path / "ids", model=toy)
     assert [array.text(k) for k in range(len(array))] == TEXTS
     assert manifest.inputs[0].format == "parquet"
     assert 0 < sum(asked) < len(file.getvalue()) // 2
 
 
-def test_output(bucket, corpus, tok, tmp_path):
+def test_output(bucket, corpus, toy, tmp_path):
     (tmp_path / "a.jsonl").write_bytes(JSONL)
-    run(tok, [str(tmp_path / "a.jsonl")], tmp_path / "want")
+    run(toy, [str(tmp_path / "a.jsonl")], tmp_path / "want")
     starts = []
     for _ in range(2):
         spool = Spool("s3://bucket/out/ids.u16", tmp_path / "spool")
-        plan = make_plan(inputs.find([f"{corpus}/a.jsonl"]), spool.out, tok, 300)
+        plan = make_plan(inputs.find([f"{corpus}/a.jsonl"]), spool.out, toy, 300)
         tokenize_to(spool, plan, Callbacks(lambda start: starts.append(start.complete)))
         assert sorted(bucket.ls("bucket/out")) == [f"bucket/out/ids.u16{suffix}" for suffix in ("", ".ends", ".json")]
     assert starts == [False, True]
     assert bucket.cat("bucket/out/ids.u16") == (tmp_path / "want").read_bytes()
     assert bucket.cat("bucket/out/ids.u16.ends") == (tmp_path / "want.ends").read_bytes()
-    bucket.pipe("bucket/in/a.jsonl", JSONL)  # again the same: another time, the same etag
+    bucket.pipe("bucket/in/a.jsonl", JSONL)  # the same content at another time, with the same etag
     spool = Spool("s3://bucket/out/ids.u16", tmp_path / "spool")
-    plan = make_plan(inputs.find([f"{corpus}/a.jsonl"]), spool.out, tok, 300)
+    plan = make_plan(inputs.find([f"{corpus}/a.jsonl"]), spool.out, toy, 300)
     tokenize_to(spool, plan, Callbacks(lambda start: starts.append(start.complete)))
     assert starts == [False, True, True]
 
 
-def test_output_to_no_bucket(corpus, tok, tmp_path, monkeypatch):
+def test_output_to_no_bucket(corpus, toy, tmp_path, monkeypatch):
     monkeypatch.setattr(remote, "FIRST_DELAY_SECONDS", 0)
     spool = Spool("s3://nobody-has-this/ids.u16", tmp_path / "spool")
-    plan = make_plan(inputs.find([f"{corpus}/a.jsonl"]), spool.out, tok, 300)
+    plan = make_plan(inputs.find([f"{corpus}/a.jsonl"]), spool.out, toy, 300)
     with pytest.raises(OutputError, match=r"^s3://nobody-has-this/ids\.u16: cannot be written: "):
         tokenize_to(spool, plan)
     assert not spool.out.exists(), "found out before the work"
 
 
-def test_changed_input_is_refused(bucket, tok, tmp_path):
+def test_changed_input_is_rejected(bucket, toy, tmp_path):
     bucket.pipe("bucket/c/a.txt", b"the cat")
     spool = Spool("s3://bucket/out/c.u16", tmp_path / "spool")
-    tokenize_to(spool, make_plan(inputs.find(["s3://bucket/c/a.txt"]), spool.out, tok, 300))
+    tokenize_to(spool, make_plan(inputs.find(["s3://bucket/c/a.txt"]), spool.out, toy, 300))
     bucket.pipe("bucket/c/a.txt", b"the dog")
     spool = Spool("s3://bucket/out/c.u16", tmp_path / "spool")
     with pytest.raises(OutputError, match=r"input 1: s3://bucket/c/a\.txt .*etag .* then, .*etag .* now"):
-        tokenize_to(spool, make_plan(inputs.find(["s3://bucket/c/a.txt"]), spool.out, tok, 300))
+        tokenize_to(spool, make_plan(inputs.find(["s3://bucket/c/a.txt"]), spool.out, toy, 300))

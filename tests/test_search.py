@@ -1,4 +1,4 @@
-"""Index: counts, hits, contexts and documents of text, against the decoded documents."""
+"""Index: counts, hits, contexts and documents of text, compared with the decoded documents."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ WORDS = "the cat sat on the mat, the end. natural language processing of a the-t
 
 
 def toy_tokenizers(rng: random.Random) -> tuple[Tokenizer, str]:
-    """A model of a random kind, and the characters it is about."""
+    """A model of a random kind, and the characters of its pieces."""
     kind = rng.choice(["longest", *text_models.KINDS])
     if kind == "longest":
         pieces = [bytes([byte]) for byte in range(256)]
@@ -40,7 +40,7 @@ def random_text(rng: random.Random, alphabet: str) -> bytes:
 
 
 def decoded(index: Any) -> list[list[bytes]]:
-    """The documents, each in the parts between ids that are no text."""
+    """The documents, each as the parts between ids without text."""
     ret = []
     for array in index.arrays:
         for document in array:
@@ -56,8 +56,8 @@ def decoded(index: Any) -> list[list[bytes]]:
 
 
 def plain(index: Any, document: int, text: bytes) -> bool:
-    """Whether a document decodes to the texts of its tokens one by one. The first pieces can be unknown and decode to
-    nothing; then decoding drops a space further on."""
+    """Whether a document decodes to the joined texts of its tokens. The first pieces may be unknown and decode to
+    nothing; then decoding drops a later space."""
     array, number = index.locate(document)
     ids = array[number].tolist()[: len(array[number]) - (index.eod is not None)]
     stream = b"".join(index.decoded(id_) for id_ in ids)
@@ -121,14 +121,14 @@ def test_toy_models_of_every_kind(seed: int, tmp_path: Path) -> None:
 
 
 def letters(tmp_path: Path, documents: list[bytes], **how: Any) -> Any:
-    """An index over tokens a, aa, aaaa, b and every byte: paths of a run of "a" branch everywhere."""
+    """An index over tokens a, aa, aaaa, b and every byte, in which a run of "a" has very many tokenizations."""
     tokenizer = Tokenizer.from_pieces(["aa", "aaaa", "a b", *(bytes([byte]) for byte in range(256))])
     return indexes.make(tmp_path, tokenizer, [indexes.encode(tokenizer, documents)], eod=300, **how)
 
 
 @pytest.mark.parametrize("order", ["id", "bytes"])
 @pytest.mark.parametrize("left", [False, True])
-def test_hostile_queries_are_answered_within_bounds(tmp_path: Path, order: str, left: bool) -> None:
+def test_hostile_queries_take_bounded_work(tmp_path: Path, order: str, left: bool) -> None:
     documents = [b"a" * 20_000, b"ab" * 3000, b" " * 5000, b"x" + b"a" * 999, b"a b" * 900]
     index = letters(tmp_path, documents, order=order, left=left)
     queries = [b"a" * 1000, b" ", b"a", b"aa", b"a" * 100_000, b"ab" * 2999, b"b" * 9, b" " * 4999]
@@ -136,7 +136,7 @@ def test_hostile_queries_are_answered_within_bounds(tmp_path: Path, order: str, 
     for query in queries:
         expected = oracle.count(documents, query)
         assert index.count(query) == expected and not index.count(query).approx
-        for work in (0, 1000, 100_000):  # cut short: a lower bound, and it says so
+        for work in (0, 1000, 100_000):  # cut short, and marked as a lower bound
             cut = index.count(query, max_work=work)
             assert cut <= expected and (cut.approx or cut == expected)
         assert index.find(query, limit=3, order="random").total == expected
@@ -145,7 +145,7 @@ def test_hostile_queries_are_answered_within_bounds(tmp_path: Path, order: str, 
 
 
 def test_the_memory_of_hits_is_bounded(tmp_path: Path) -> None:
-    """Of "bx", where "a b" and "b" are tokens, about every other suffix "x..." is a hit: each is a run of its own."""
+    """For "bx" with the tokens "a b" and "b", about every other suffix "x..." is a hit, and each is a separate run."""
     rng = random.Random(1)
     document = b"".join(rng.choices([b"a bx", b"ybx"], k=20_000))
     index = letters(tmp_path, [document], left=True)
@@ -154,7 +154,7 @@ def test_the_memory_of_hits_is_bounded(tmp_path: Path) -> None:
     assert found.approx and sum(map(len, found.runs)) <= 60_000 // 25 + 1
 
 
-def test_threads_read_at_once(small: Any) -> None:
+def test_concurrent_readers(small: Any) -> None:
     queries = ["the", "a", " ", "cat sat", "は", "é"] * 20
     with ThreadPoolExecutor(8) as pool:
         counts = list(pool.map(small.count, queries))
@@ -163,7 +163,7 @@ def test_threads_read_at_once(small: Any) -> None:
     assert found == [small.find(query, order="text").begins.tolist() for query in queries]
 
 
-def test_pages_of_every_order_make_up_the_whole(small: Any) -> None:
+def test_pages_contain_every_hit_once_in_any_order(small: Any) -> None:
     n = int(small.count("the"))
     for order in ("rank", "text", "random"):
         pages = [small.find("the", 7, offset, order, seed=5) for offset in range(0, n + 7, 7)]
@@ -184,7 +184,7 @@ def test_contexts_end_with_characters(small: Any) -> None:
     hit = small.find("吾輩", order="text")[0]
     context = small.context(hit, 2, 3)
     assert context.shown() == ("猫は", "吾輩", "である")
-    inside = small.find("猫".encode()[1:2], order="text")[0]  # a byte in the middle of a character
+    inside = small.find("猫".encode()[1:2], order="text")[0]  # a byte inside a character
     before, match, after = small.context(inside, 3, 2).shown()
     assert match == r"\x8c" and before.endswith(r"\xe7") and after.startswith(r"\xab")
     assert small.text_bytes(hit.document)[hit.begin : hit.end].decode() == "吾輩"
@@ -213,8 +213,8 @@ def test_real_models_count_their_decoded_text(path: str | None, tmp_path: Path, 
             assert index.count(query) == oracle.count(texts, query), query
 
 
-def test_an_eod_with_a_piece_costs_no_look_at_each_hit(tmp_path: Path) -> None:
-    """Where it only ends documents, its text is in none of them, and counting stays a sum over pieces."""
+def test_an_eod_with_a_piece_is_counted_by_its_pieces(tmp_path: Path) -> None:
+    """If the eod only ends documents, they do not contain its text, and counting remains a sum over pieces."""
     pieces = [b"<eod>", *(bytes([byte]) for byte in range(256)), b"a a", b"o "]
     tokenizer = Tokenizer.from_pieces(pieces, eod=0)
     documents = [[pieces.index(b"o "), pieces.index(b"a a")] * 50_000, [pieces.index(b"a a")]]

@@ -1,4 +1,4 @@
-"""Many queries at once: each answer is that of the query alone."""
+"""Batches of queries: each answer equals that of the single query."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def test_documents_and_sources(index: Any) -> None:
 
 
 @pytest.mark.parametrize("queries", [QUERIES, SEQUENCES], ids=["text", "ids"])
-def test_what_is_beside(index: Any, queries: Any) -> None:
+def test_neighbours(index: Any, queries: Any) -> None:
     for name in ("next", "previous"):
         for asked in packed(queries):
             found = getattr(index, f"{name}_batch")(asked, 2)
@@ -90,7 +90,7 @@ def test_probabilities(index: Any) -> None:
             found = getattr(index, f"{name}_batch")(asked, tokens)
             for k, (prompt, token) in enumerate(zip(SEQUENCES, tokens, strict=True)):
                 one = getattr(index, name)(prompt, token)
-                assert repr(found[k]) == repr(one)  # nan is not itself
+                assert repr(found[k]) == repr(one)  # nan != nan
     with pytest.raises(ValueError, match="got 1 tokens for 7 prompts"):
         index.prob_batch(SEQUENCES, [1])
     contexts, found = index.infgram_next_batch(SEQUENCES)

@@ -73,8 +73,8 @@ def test_csv_has_its_header_without_rows(run: Any, question: str) -> None:
 
 
 @pytest.mark.parametrize("arguments", [["--by-source"], ["--documents"], ["--documents", "--csv"], ["--csv"], []])
-def test_no_control_character_is_shown(run: Any, index: Any, arguments: list[str], monkeypatch: Any) -> None:
-    """Not from the name of a file, nor from the text."""
+def test_control_characters_are_escaped(run: Any, index: Any, arguments: list[str], monkeypatch: Any) -> None:
+    """Neither names of files nor texts print control characters."""
     name = "a\x1b]0;owned\x07\x9b31m\u202etxt"
     monkeypatch.setattr(type(index), "source", lambda _, document: name)
     found = index.by_source(b"cat")
@@ -150,7 +150,7 @@ def test_neighbours_and_probabilities(run: Any) -> None:
     assert answer(run, "2", "--ids", "--sample", "3", "--seed", "1")["text"]
 
 
-def test_what_takes_no_text(run: Any, tmp_path: Path) -> None:
+def test_questions_without_a_text(run: Any, tmp_path: Path) -> None:
     assert answer(run, "--all-of", "cat|dog", "--all-of", "sat")["count"] == 1
     assert answer(run, "--all-of", "cat", "--all-of", "sat", "--within", "0")["count"] == 0
     grams = answer(run, "--ngrams", "1", "--limit", "3")["ngrams"]
@@ -170,12 +170,12 @@ def test_what_takes_no_text(run: Any, tmp_path: Path) -> None:
     assert "cat sat on the mat" in run("--spans", str(tmp_path / "part"), "--span-bytes", "9").stdout
 
 
-def test_options_of_all_of(run: Any) -> None:
+def test_options_of_all_of_several_texts(run: Any) -> None:
     assert answer(run, "--all-of", "cat", "--all-of", "sat", "--count")["count"] == 1
     assert "--within requires --all-of" in run("cat", "--within", "3", fails=True).stderr
 
 
-def test_a_question_for_each_line_of_a_file(run: Any, tmp_path: Path) -> None:
+def test_a_query_for_each_line_of_a_file(run: Any, tmp_path: Path) -> None:
     path = tmp_path / "queries"
     path.write_bytes(b"the\ncat\r\n\nzebra\n\xbc\xa9\n")
     lines = [json.loads(line) for line in run("--queries", str(path), "--count").stdout.splitlines()]
@@ -194,11 +194,11 @@ def test_a_question_for_each_line_of_a_file(run: Any, tmp_path: Path) -> None:
     [(), ("a", "--count", "--next"), ("a", "--json", "--csv"), ("a", "--ngrams", "2"), ("x", "--ids"),
      ("1", "--ids", "--documents")],
 )  # fmt: skip
-def test_what_does_not_go_together_is_said(run: Any, arguments: tuple[str, ...]) -> None:
+def test_conflicting_options(run: Any, arguments: tuple[str, ...]) -> None:
     assert "Error" in run(*arguments, fails=True).output
 
 
-def test_nothing_of_an_index_is_an_error(tmp_path: Path) -> None:
+def test_an_empty_result_is_not_an_error(tmp_path: Path) -> None:
     assert CliRunner().invoke(cli, ["search", str(tmp_path), "a"]).exit_code != 0
 
 

@@ -1,4 +1,4 @@
-"""The text around hits, against slices of the decoded documents; which input a document came from; damaged indexes."""
+"""The text around hits, compared with the decoded documents; the inputs of documents; damaged indexes."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def test_the_space_that_decoding_drops_is_in_no_context(tmp_path: Path, shared: 
         assert context.match == text[hit.begin : hit.end] and context.match.strip() == b"Hello"
 
 
-def test_what_is_no_context_is_an_error(index: Any) -> None:
+def test_invalid_contexts(index: Any) -> None:
     with pytest.raises(LimitError):
         index.context_batch(index.find("the"), -1, 0)
     nowhere = np.array([99])
@@ -88,7 +88,7 @@ def test_what_is_no_context_is_an_error(index: Any) -> None:
         index.context_batch(Hits(np.array([0]), nowhere, nowhere, nowhere, nowhere, nowhere, 1, False))
 
 
-def test_documents_have_the_inputs_that_their_file_says(tmp_path: Path) -> None:
+def test_documents_name_their_inputs(tmp_path: Path) -> None:
     tokenizer = Tokenizer.from_pieces(PIECES)
     documents = indexes.encode(tokenizer, [b"a"] * 6)
     inputs = [("empty", 0), ("one", 1), ("none", 0), ("four", 4), ("last", 1), ("end", 0)]
@@ -104,7 +104,7 @@ def test_documents_have_the_inputs_that_their_file_says(tmp_path: Path) -> None:
         with pytest.raises(IndexError):
             index.source(wrong)
     index.arrays[0].manifest.inputs.pop(0)
-    index.arrays[0].manifest.inputs.pop(0)  # its documents are not those of the file: no guess
+    index.arrays[0].manifest.inputs.pop(0)  # the numbers of documents differ, so there is no answer
     assert Index(index_of(index)).source(0) is None
 
 
@@ -114,7 +114,7 @@ def index_of(index: Any) -> Any:
     return OpenIndex(index.folder, index.manifest, index.arrays, index.shards)
 
 
-def test_an_index_without_tokens_answers_that_there_is_nothing(tmp_path: Path) -> None:
+def test_an_index_without_tokens_has_empty_answers(tmp_path: Path) -> None:
     tokenizer = Tokenizer.from_pieces(PIECES)
     for files in ([[]], [[[], []]]):
         index = indexes.make(tmp_path, tokenizer, files, eod=None)
@@ -145,7 +145,7 @@ def ask_everything(index: Any) -> None:
 
 @pytest.fixture(scope="module")
 def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A token file and an index of three shards, by the commands."""
+    """A token file and an index of three shards, made by the commands."""
     folder = tmp_path_factory.mktemp("damaged")
     rng = random.Random(5)
     for k in range(30):
@@ -159,7 +159,7 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_sampling_from_a_damaged_index_ends(written: Path, tmp_path: Path) -> None:
-    """It drew for ever where no occurrence has a token after it."""
+    """Regression: it did not end if no occurrence was followed by a token."""
     shutil.copytree(written, tmp_path, dirs_exist_ok=True)
     for path in (tmp_path / "idx").glob("*.sa"):
         suffixes = np.fromfile(path, "<u4")
@@ -176,7 +176,7 @@ FILES = ["idx/00000.sa", "idx/00001.first", "idx/00001.top", "idx/00002.left", "
 @pytest.mark.parametrize("name", FILES)
 @pytest.mark.parametrize("seed", range(4))
 def test_damaged_files_give_wrong_answers_or_errors(written: Path, tmp_path: Path, name: str, seed: int) -> None:
-    """Searches trust no byte: whatever the files hold, an answer or a UnitokError comes, and nothing else."""
+    """Whatever the files contain, a search returns an answer or raises a UnitokError."""
     rng = np.random.default_rng(seed)
     shutil.copytree(written, tmp_path, dirs_exist_ok=True)
     data = np.fromfile(tmp_path / name, np.uint8)

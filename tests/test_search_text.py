@@ -1,4 +1,4 @@
-"""Counting and finding text in shards, against regular expressions over the documents; random pieces, random cuts."""
+"""Counts and hits of text in shards with random pieces, compared with regular expressions over the documents."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ALPHABETS = [b"a", b"ab", b"abc ", " aé日".encode(), bytes([0, 255, 128]), b"a
 
 
 def random_pieces(rng: random.Random, *, twins: bool = True) -> list[bytes]:
-    """The bytes of ids 0, 1, ...; some are empty, some are the same as others'."""
+    """The bytes of ids 0, 1, ...; some are empty, and some are equal."""
     alphabet = rng.choice(ALPHABETS)
     ret = [bytes([byte]) for byte in set(alphabet)]
     for _ in range(rng.choice([0, 2, 5, 12, 40])):
@@ -33,7 +33,7 @@ def random_pieces(rng: random.Random, *, twins: bool = True) -> list[bytes]:
 
 
 def random_documents(rng: random.Random, pieces: list[bytes]) -> list[list[int]]:
-    """Documents of ids that have bytes, and now and then one that has none."""
+    """Documents of ids with bytes, and occasionally an id without."""
     n_ids = len(pieces)
     docs = []
     for _ in range(rng.choice([1, 1, 2, 3, 6])):
@@ -46,7 +46,7 @@ def random_documents(rng: random.Random, pieces: list[bytes]) -> list[list[int]]
 
 
 def spell(pieces: list[bytes], document: list[int]) -> list[bytes]:
-    """The text of a document, in parts: an id without bytes parts it."""
+    """The parts of the text of a document, which ids without bytes separate."""
     parts = [b""]
     for id_ in document:
         if pieces[id_]:
@@ -101,7 +101,7 @@ class Case:
             self.c.attach_inside(self.tables)
 
     def texts(self) -> list[bytes]:
-        """The documents, in the parts that a text can be found in."""
+        """The parts of the documents in which a text can be found."""
         ret = []
         for doc in self.documents:
             parts = spell(self.pieces, doc)
@@ -131,7 +131,7 @@ def tables(pieces: list[bytes], drops: np.ndarray, rank: np.ndarray) -> c_search
 
 
 def hits(case: Case, runs: np.ndarray) -> list[tuple[int, int]]:
-    """(token, byte in it) of each hit."""
+    """The (token, byte inside the token) of each hit."""
     return [
         (case.sa[r] - int(run["back"]), int(run["skip"])) for run in runs for r in range(int(run["lo"]), int(run["hi"]))
     ]
@@ -141,14 +141,14 @@ SEEDS = [*range(6), *(pytest.param(seed, marks=pytest.mark.slow) for seed in ran
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_counts_and_hits_are_those_of_a_regular_expression(seed: int) -> None:
+def test_counts_and_hits_match_a_regular_expression(seed: int) -> None:
     rng = random.Random(seed)
     for _ in range(5):
         check(rng, Case(rng), 25)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_the_same_where_intervals_are_large(seed: int) -> None:
+def test_large_intervals(seed: int) -> None:
     rng = random.Random(seed)
     check(rng, Case(rng, n_tokens=rng.choice([3000, 30_000])), 25)
 

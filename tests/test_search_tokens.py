@@ -1,4 +1,4 @@
-"""Index: sequences of tokens and comparisons of texts with the corpus, against looking everywhere."""
+"""Index: sequences of tokens and comparisons of texts with the corpus, compared with linear searches."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def test_probabilities_follow_from_counts(case: Any) -> None:
         assert n == best and distribution.total == index.infgram_prob(prompt, token).total
 
 
-def test_ngrams_are_all_that_are_frequent(case: Any) -> None:
+def test_ngrams_are_all_frequent_ones(case: Any) -> None:
     index, _, _ = case
     documents = [shard.ids[a:b].tolist() for shard in index.shards for a, b in bounds(shard)]
     for n in (1, 2, 3, 5):
@@ -121,7 +121,7 @@ def test_samples_are_parts_of_the_corpus(case: Any) -> None:
     assert all(pair in pairs for pair in pairwise([0, *bigrams]))
 
 
-def test_what_follows_a_text_whatever_its_tokens(case: Any) -> None:
+def test_the_text_after_a_text_does_not_depend_on_its_tokens(case: Any) -> None:
     index, _, rng = case
     texts = [index.text_bytes(d) for d in range(index.n_documents)]
     for _ in range(30):
@@ -137,7 +137,7 @@ def test_what_follows_a_text_whatever_its_tokens(case: Any) -> None:
                     assert index.count(query + item if is_next else item + query) >= count
                 else:
                     assert sum(t.endswith(query) if is_next else t.startswith(query) for t in texts) == count
-            # What follows, cut to its first byte, is what the texts have there.
+            # The first bytes of the continuations are those of the documents.
             bytes_there = Counter()
             for t in texts:
                 for p in oracle.starts(t, query):
@@ -168,9 +168,9 @@ def test_all_of_several_clauses_near_each_other(case: Any) -> None:
     assert index.count(all_of=[["ab"]]) == index.count("ab")
 
 
-def test_what_is_in_the_corpus_is_found_whatever_its_tokens(case: Any, tokenizer: Tokenizer) -> None:
-    """Compared by tokens, 205 of 206 texts of 13 tokens that count() finds had no window in the corpus: the first word
-    of a text has other tokens than within a document."""
+def test_overlap_does_not_depend_on_tokens(case: Any, tokenizer: Tokenizer) -> None:
+    """Regression: by tokens, 205 of 206 texts of 13 tokens from the corpus had no window in it, because the first word
+    of a text has other tokens than inside a document."""
     index, _, rng = case
     for _ in range(30):
         document = index.text_bytes(rng.randrange(index.n_documents))
@@ -187,8 +187,8 @@ def test_what_is_in_the_corpus_is_found_whatever_its_tokens(case: Any, tokenizer
         assert spans.counts[0] == index.count(text) > 0
 
 
-def test_a_text_that_occurs_as_a_whole_takes_few_searches(case: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The time was quadratic: 16.6 s for 800 KB."""
+def test_a_text_that_occurs_completely_takes_few_searches(case: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Regression: the time was quadratic, 16.6 s for 800 KB."""
     index = case[0]
     document = max((index.text_bytes(k) for k in range(index.n_documents)), key=len)
     searched = []
@@ -198,7 +198,7 @@ def test_a_text_that_occurs_as_a_whole_takes_few_searches(case: Any, monkeypatch
     assert len(searched) <= 2 * len(document).bit_length() + 2
 
 
-def test_what_is_no_query_is_an_error(case: Any) -> None:
+def test_invalid_queries(case: Any) -> None:
     index = case[0]
     for wrong in ({"limit": -1}, {"offset": -1}, {"order": "size"}):
         with pytest.raises(LimitError):

@@ -1,4 +1,4 @@
-"""Secrets in URLs: they open the file, and are neither stored nor shown; a file with a new signature is the same input.
+"""Secrets in URLs are neither stored nor shown, and a file with a new signature is the same input.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ import zstandard
 from commands import run
 from hypothesis import given
 from hypothesis import strategies as st
+from toys import models
 from toys.plans import in_parts, make_plan
 
 import pyunitok
@@ -45,7 +46,7 @@ SIGNED = {
 
 
 @pytest.mark.parametrize("query", SIGNED.values(), ids=SIGNED)
-def test_signatures_are_left_out(query: str) -> None:
+def test_signatures_are_removed(query: str) -> None:
     url = f"https://host/a.jsonl?{query}"
     assert shown(url) == "https://host/a.jsonl" and hash_of_secrets(url) is None
     assert shown(f"https://host/a.jsonl?part=2&{query}&x") == "https://host/a.jsonl?part=2&x"
@@ -63,7 +64,7 @@ def test_signatures_are_left_out(query: str) -> None:
         ("https://host/a?API_KEY=SECRET#access_token=SECRET", "https://host/a?API_KEY=REDACTED#access_token=REDACTED"),
         ("https://host/a?client%2Dsecret=SECRET it is", "https://host/a?client%2Dsecret=REDACTED"),
         ("https://host/a?X-Amz-Credential=SECRET", "https://host/a?X-Amz-Credential=REDACTED"),
-        # No secrets:
+        # Not secrets:
         ("https://host/a?st=1&sp=2&tokenizer=bpe&author=me", "https://host/a?st=1&sp=2&tokenizer=bpe&author=me"),
         ("https://host/a?x=1;y=2", "https://host/a?x=1;y=2"),
         ("hf://datasets/user/name@main/a?.parquet", "hf://datasets/user/name@main/a?.parquet"),
@@ -71,20 +72,20 @@ def test_signatures_are_left_out(query: str) -> None:
         ("dir/a?token=1", "dir/a?token=1"),  # the name of a file
     ],
 )
-def test_what_is_shown(url: str, expected: str) -> None:
+def test_shown_urls(url: str, expected: str) -> None:
     assert shown(url) == expected
     assert shown(expected) == expected
 
 
 @given(st.text("abz:/?&;=#@ .-%\n", max_size=60))
-def test_it_is_shown_the_same_way_twice(text: str) -> None:
+def test_showing_a_shown_url_changes_nothing(text: str) -> None:
     for function in (shown, redacted):
         once = function(f"https://{text}")
         assert function(once) == once
 
 
 def test_values_that_may_name_a_file_are_compared() -> None:
-    """Only where nothing else tells files apart."""
+    """They are compared only if nothing else distinguishes the files."""
     files = [InputFile(f"https://host/get?key={key}", "text", "none", 5) for key in ("one", "two", "one")]
     a, b, again = map(without_secrets, files)
     assert a.path == b.path == "https://host/get?key=REDACTED" and a != b and a == again
@@ -102,7 +103,7 @@ LINES = b"".join(b'{"text": "%d bottles of beer", "n": %d}\n' % (k, k) for k in 
 
 
 class Signed(http.server.BaseHTTPRequestHandler):
-    """Gives what `files` has, to whoever knows the signature or the password."""
+    """Serves `files` to requests with the signature or the password."""
 
     files: dict[str, bytes] = {}  # noqa: RUF012
     signatures: set[str] = set()  # noqa: RUF012
@@ -145,7 +146,7 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
 @pytest.fixture
 def model(tmp_path: Path) -> Path:
     path = tmp_path / "toy.utk"
-    pyunitok.Tokenizer.from_pieces([bytes([byte]) for byte in range(256)], name="toy").save(path)
+    models.greedy(eod=None, name="toy").save(path)
     return path
 
 
@@ -166,7 +167,7 @@ def check_no_secret(folder: Path, *done: Any) -> None:
 
 
 def test_no_output_has_a_secret(server: str, model: Path, tmp_path: Path) -> None:
-    """OUT.json held the URL, from where search --json and the page showed it."""
+    """Regression: OUT.json contained the URL, and search --json and the page showed it."""
     inputs = [signed(server, "a.jsonl"), f"http://user:PASSWORD-SECRET@{server}/b.jsonl"]
     options = ["-m", str(model), "--metadata", "--on-error", "skip", "--stats-json", "stats.json", "--eod", "none"]
     dry = run(tmp_path, "tokenize", *inputs, "-o", "ids", *options, "--dry-run")
@@ -223,7 +224,7 @@ def test_runs_in_parts_and_shards(server: str, model: Path, tmp_path: Path, monk
     
     monkeypatch.chdir(tmp_path)
     tokenizer = pyunitok.Tokenizer.from_file(model)
-    for number in (1, 2):  # the second finds all of it done
+    for number in (1, 2):  # the second run finds all of it done
         sources = inputs.find([signed(server, "a.jsonl", number), signed(server, "c", number)])
         plan = make_plan(sources, tmp_path / "ids", tokenizer, None, threads=1)
         in_parts(plan, unit_bytes=3000, keep_parts=True)
@@ -254,7 +255,7 @@ def test_training(server: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "url",
     [
-        "http://HOST/a.jsonl?X-Amz-Date=1&X-Amz-Signature=SECRET-9",  # refused by the server
+        "http://HOST/a.jsonl?X-Amz-Date=1&X-Amz-Signature=SECRET-9",  # rejected by the server
         "http://HOST/absent.jsonl?X-Amz-Signature=SECRET-1",
         "http://user:SECRET@HOST/a.jsonl",
         "http://user:SECRET@127.0.0.1:9/a.jsonl?token=SECRET",
@@ -286,7 +287,7 @@ def test_output_urls(tmp_path: Path, model: Path, monkeypatch: pytest.MonkeyPatc
         check_no_secret(tmp_path, done)
 
 
-def test_secrets_in_a_strangers_manifest_are_not_shown(server: str, model: Path, tmp_path: Path) -> None:
+def test_secrets_in_foreign_manifests_are_not_shown(server: str, model: Path, tmp_path: Path) -> None:
     (tmp_path / "a.jsonl").write_bytes(LINES)
     done = run(tmp_path, "tokenize", "a.jsonl", "-o", "ids", "-m", str(model), "--eod", "none")
     assert done.returncode == 0

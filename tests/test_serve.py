@@ -7,7 +7,6 @@ import csv
 import http.client
 import io
 import json
-import os
 import re
 import shutil
 import socket
@@ -18,6 +17,7 @@ import time
 from pathlib import Path
 from unittest import mock
 
+import commands
 import pytest
 
 pytest.importorskip("starlette", reason="pip install 'pyunitok[serve]'")
@@ -116,7 +116,7 @@ def large(tmp_path_factory) -> Path:
 
 
 def test_metadata_is_sent_once_and_cut(large):
-    """400 hits in a document with 1 MB of metadata gave 400 MB, and took 1.2 GB of memory."""
+    """Regression: 400 hits in a document with 1 MB of metadata gave 400 MB, and took 1.2 GB of memory."""
     client = TestClient(make_app(open_index(large / "idx"), {"localhost"}), base_url="http://localhost:8765")
     response = client.get("/api/hits.json", params={"q": "fox", "limit": 1000})
     assert len(response.content) < 200_000
@@ -150,7 +150,7 @@ def test_the_command_sends_metadata_once(large):
 
 
 def test_the_page_names_no_folder(folder, large, monkeypatch):
-    """It showed where files lie on this machine."""
+    """Regression: it showed the paths of files on this machine."""
     for where, base, names in ((folder, folder, set(TEXTS)), (large, large / "in", {"a.jsonl"})):
         opened = open_index(where / "idx")
         client = TestClient(make_app(opened, {"localhost"}), base_url="http://localhost:8765")
@@ -168,7 +168,7 @@ def test_the_page_names_no_folder(folder, large, monkeypatch):
         monkeypatch.undo()
 
 
-def test_beside_and_sources(client):
+def test_neighbours_and_sources(client):
     answer = client.get("/api/next.json", params={"q": "日"}).json()
     assert answer["count"] == 2 and {row["text"] for row in answer["rows"]} == {"本"}
     answer = client.get("/api/previous.json", params={"q": "cat"}).json()
@@ -179,14 +179,14 @@ def test_beside_and_sources(client):
 
 @pytest.mark.parametrize("number", range(len(TEXTS)))
 @pytest.mark.parametrize("begin, end", [(0, 0), (0, 3), (5, 9), (11, 30)])
-def test_a_document_is_put_together_again(client, number, begin, end):
+def test_the_parts_of_a_document_are_its_text(client, number, begin, end):
     text = list(TEXTS.values())[number]
     answer = client.get("/api/document.json", params={"n": number, "begin": begin, "end": end}).json()
     assert answer["size"] == len(text) == answer["to"]
     pieces = "".join(part["text"] for part in answer["parts"])
     hit = "".join(part["text"] for part in answer["parts"] if part["hit"])
     assert hit == text[begin:end].decode("utf-8", "backslashreplace")
-    if number not in (1, 3):  # there a hit may begin inside a character
+    if number not in (1, 3):  # in these, a hit may begin inside a character
         assert pieces == text.decode("utf-8", "backslashreplace")
 
 
@@ -212,7 +212,7 @@ BAD = [
 ]  # fmt: skip
 
 
-def test_what_would_take_too_long_is_estimated_or_refused(client, monkeypatch):
+def test_slow_answers_are_estimated_or_rejected(client, monkeypatch):
     monkeypatch.setattr(answers, "MAX_SCANNED", 100)
     answer = client.get("/api/sources.json", params={"q": "the"}).json()
     assert answer["approx"] and 0.9 < answer["count"] / occurrences(b"the") < 1.1
@@ -246,7 +246,7 @@ def test_every_answer_as_csv(client):
         assert list(csv.DictReader(io.StringIO(response.text)))
 
 
-def test_cells_are_no_formulas(folder):
+def test_cells_are_not_formulas(folder):
     row = client_rows([{"text": "=1+1", "n": -5}])
     assert row["text"] == "'=1+1" and row["n"] == "-5"
 
@@ -273,7 +273,7 @@ def test_other_hosts_are_refused(client):
 
 @pytest.fixture
 def listening(folder, monkeypatch):
-    """The address of a server whose connections have a second for a request, and of which there are three."""
+    """The address of a server with three connections and a limit of one second for each request."""
     uvicorn = pytest.importorskip("uvicorn")
     from pyunitok.index.page import app, server
 
@@ -302,12 +302,12 @@ def is_closed(connection: socket.socket, seconds: float) -> bool:
 
 def test_a_connection_without_a_request_is_closed(listening):
     with socket.create_connection(listening) as idle, socket.create_connection(listening) as slow:
-        slow.sendall(GET)  # and no empty line
+        slow.sendall(GET)  # without the empty line
         assert is_closed(idle, 5) and is_closed(slow, 5)
 
 
 def test_a_connection_may_ask_again_for_a_while(listening):
-    """More often than a request may take, and not for longer than a connection may live."""
+    """A connection may send requests for longer than the limit of a request, but not of a connection."""
     begun = time.monotonic()
     connection = http.client.HTTPConnection(*listening, timeout=10)
     connection.connect()
@@ -339,7 +339,7 @@ def test_nothing_can_be_written(client):
     assert client.get("/static/%2e%2e/app.py").status_code == 404
 
 
-def test_the_page_asks_no_other_host():
+def test_the_page_requests_no_other_host():
     for path in STATIC.iterdir():
         text = path.read_text(encoding="utf-8")
         assert not re.search(r"https?://|innerHTML|outerHTML|insertAdjacentHTML|document\.write|eval\(", text), path
@@ -350,10 +350,10 @@ def test_the_page_asks_no_other_host():
 
 @pytest.fixture(scope="module")
 def address(folder):
-    """A server process, as the command starts it."""
-    environment = os.environ | {"PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": "1"}
+    """A server process started by the command."""
     command = [sys.executable, "-m", "pyunitok", "serve", str(folder / "idx"), "--port", "0"]
-    with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True) as server:
+    env = commands.environment(PYTHONUNBUFFERED="1")
+    with subprocess.Popen(command, env=env, stdout=subprocess.PIPE, text=True) as server:
         line = server.stdout.readline()
         yield re.search(r"http://\S+", line)[0]
         server.terminate()
@@ -393,7 +393,7 @@ def test_searching(page, address):
     assert page.inner_text("#count").startswith(f"{occurrences(b'the')} occurrences")
     assert page.inner_text(".hits mark") == "the" and "q=the" in page.url
     page.wait_for_selector(".hits li:nth-child(50)", state="attached")
-    page.keyboard.press("Escape")  # out of the box
+    page.keyboard.press("Escape")  # leave the search box
     page.keyboard.press("2")
     page.wait_for_selector("td button")
     assert "view=next" in page.url
@@ -448,7 +448,7 @@ LETTER_BESIDE = """(side) => {  // the edges of the last letter of the text befo
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("query", "is_right"), [("שלום לכל", True), ("ברוך", False)])
-def test_letters_beside_a_match_are_those_before_and_after_it(page, address, query, is_right):
+def test_the_letters_beside_a_match(page, address, query, is_right):
     page.goto(address + "?q=" + query)
     page.wait_for_selector(".hits a")
     assert page.get_attribute(".hits a", "dir") == ("rtl" if is_right else "ltr")
@@ -528,7 +528,7 @@ def test_a_text_of_several_lines(page, address):
 
 @pytest.fixture(scope="module")
 def cut_short(folder):
-    """A server whose searches give up at once."""
+    """A server whose searches stop at once."""
     uvicorn = pytest.importorskip("uvicorn")
     app = make_app(open_index(folder / "idx", max_work=0), {"127.0.0.1"})
     server = uvicorn.Server(uvicorn.Config(app, port=0, log_level="error"))
@@ -553,7 +553,7 @@ def test_answers_that_are_lower_bounds_say_so(page, cut_short):
 
 
 @pytest.mark.slow
-def test_going_back_to_where_one_was(page, address):
+def test_going_back_restores_the_position(page, address):
     page.goto(address + "?q=the&sort=random")
     page.wait_for_selector(".hits li:nth-child(50)", state="attached")
     for n in (100, 150):

@@ -1,4 +1,4 @@
-"""One text, a few ids, one piece: the short ways give what the long ones give, and the same errors."""
+"""Fast paths for one text, a few ids or one piece: the results and errors of the general paths."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from toys import models
 from toys.sentencepieces import BPE, CONTROL, NORMAL, SPACE, UNIGRAM, USER_DEFINED, WORD, make
 
 from pyunitok import Tokenizer
@@ -24,8 +25,7 @@ MODELS = [
     make(PIECES, model_type=kind, byte_fallback=fallback) for kind in (UNIGRAM, BPE, WORD) for fallback in (False, True)
 ]
 PROCESSORS = [spm.SentencePieceProcessor(model_proto=proto) for proto in MODELS]
-BYTES = [bytes([byte]) for byte in range(256)]
-LONGEST = Tokenizer.from_pieces([*BYTES, "ab", "é"], eod=300)
+LONGEST = models.greedy("ab", "é")
 
 ids = st.one_of(st.integers(0, 12), st.integers(0, 280), st.sampled_from([-1, 65535, 65536, 1 << 40]))
 odd = st.sampled_from([True, 1.0, np.int64(3), np.float32(1), None, "a", b"a"])
@@ -39,8 +39,8 @@ def outcome(call: Any) -> Any:
 
 
 @given(st.sampled_from([*PROCESSORS, LONGEST]), st.lists(st.one_of(ids, odd), max_size=300))
-def test_decode_of_lists_is_that_of_tuples(model: Any, items: list[Any]) -> None:
-    """Only lists go the short way."""
+def test_lists_decode_like_tuples(model: Any, items: list[Any]) -> None:
+    """Only lists take the fast path."""
     tok = model if isinstance(model, Tokenizer) else model._engine.tokenizer
     for errors in ("strict", "replace"):
         short, long = (outcome(lambda p=p, e=errors: tok.decode(p, e)) for p in (items, tuple(items)))
@@ -52,16 +52,16 @@ def test_decode_of_lists_is_that_of_tuples(model: Any, items: list[Any]) -> None
         assert found == tok.decode_bytes(tuple(items))
 
 
-def test_short_ways_are_taken() -> None:
+def test_the_fast_paths_are_taken() -> None:
     assert LONGEST.codec.model.decode_few([256, 97]) == b"aba"
     for processor in PROCESSORS:
         assert processor._engine.text_of([4, 5]) is not None
         assert processor._engine.text_of(["a", "a"]) == "aa"
 
 
-def test_what_the_short_way_leaves_to_the_long_one() -> None:
+def test_lists_that_take_the_general_path() -> None:
     model = PROCESSORS[1]._engine.tokenizer.codec.model
-    go, first = 263, 3  # of <go> and <0x00>
+    go, first = 263, 3  # the ids of <go> and <0x00>
     assert model.decode_few([first + 0xC3, first + 0xA9]) == "é".encode()
     for left in ([first + 0xC3, go, first + 0xA9], [9999], [-1], [1.0], ["a"], [5] * 1000, [5 << 40]):
         assert model.decode_few(left) is None, left
@@ -70,11 +70,11 @@ def test_what_the_short_way_leaves_to_the_long_one() -> None:
 
 
 @given(st.sampled_from(PROCESSORS), st.text(st.sampled_from("a \u2581é<usergo>b\ud800\0"), max_size=12))
-def test_encode_of_a_text_is_that_of_a_list(processor: Any, text: str) -> None:
+def test_a_text_encodes_like_a_list_of_one(processor: Any, text: str) -> None:
     for kind in (int, str, None):
         one = outcome(lambda kind=kind: processor.encode(text, return_type=kind))
         several = outcome(lambda kind=kind: processor.encode([text], return_type=kind)[0])
-        if isinstance(several, tuple):  # the long way has errors of its own for lists
+        if isinstance(several, tuple):  # lists raise other errors
             assert one[0] is RuntimeError
         else:
             assert one == several
@@ -83,7 +83,7 @@ def test_encode_of_a_text_is_that_of_a_list(processor: Any, text: str) -> None:
         assert tok.codec.encode_list(text.encode()) == tok.encode(text).tolist()
 
 
-def test_options_are_not_passed_over() -> None:
+def test_options_have_an_effect() -> None:
     for options in ({"add_bos": True}, {"reverse": True}, {"out_type": str}, {"add_eos": True}):
         processor = spm.SentencePieceProcessor(model_proto=MODELS[0], **options)
         plain = PROCESSORS[0].encode("a a <user>a", **options)
@@ -122,7 +122,7 @@ def test_one_piece_is_a_sequence_of_one(processor: Any, piece: Any, several: lis
 
 
 @pytest.mark.parametrize("tok", [LONGEST, *(p._engine.tokenizer for p in PROCESSORS)])
-def test_pieces_asked_for_again(tok: Tokenizer) -> None:
+def test_repeated_lookups_of_pieces(tok: Tokenizer) -> None:
     pieces = tok.pieces()
     for id_ in (*range(tok.vocab_size), 0, 5):
         piece = pieces[id_].tobytes()
@@ -138,13 +138,13 @@ def test_pieces_asked_for_again(tok: Tokenizer) -> None:
     assert tok.id_to_token(99999) is None
 
 
-def test_pieces_of_ids_that_are_no_integers() -> None:
+def test_ids_must_be_integers() -> None:
     assert LONGEST.id_to_piece(97) == "a"
     with pytest.raises(TypeError):
         LONGEST.id_to_piece(97.0)
 
 
-def test_types_of_pieces_at_once() -> None:
+def test_piece_types() -> None:
     for tok in (LONGEST, PROCESSORS[1]._engine.tokenizer):
         model = tok.codec.model
         one_by_one = [library.lib.unitok_model_piece_type(model.handle, id_) for id_ in range(tok.vocab_size)]

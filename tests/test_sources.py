@@ -1,4 +1,4 @@
-"""tools/default_vocab/sources.tsv: every row states its licence in SPDX terms, and readers yield text."""
+"""tools/default_vocab/sources.tsv: every row has a licence in SPDX terms, and readers yield text."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ EXCEPTIONS = {
 
 
 def valid(expression: str) -> bool:
-    """Whether it is an SPDX expression: licences, with exceptions, joined by AND and OR, perhaps in parentheses."""
+    """Whether this is an SPDX expression: licences, with exceptions, joined by AND and OR, possibly in parentheses."""
     words = re.findall(r"[()]|[^\s()]+", expression)
 
     def operand(at: int) -> int:
@@ -73,13 +73,13 @@ def test_expressions() -> None:
 
 
 def test_every_source_names_its_licence() -> None:
-    """"GPL-3.0+ and others" and "parts MIT" stood in 33 rows."""
+    """Regression: 33 rows had terms such as "GPL-3.0+ and others" and "parts MIT"."""
     assert {row["package"]: row["licence"] for row in rows() if not valid(row["licence"])} == {}
     assert len({(row["registry"], row["package"]) for row in rows()}) == len(rows())
 
 
 def test_sources_to_credit_are_credited() -> None:
-    """The sources whose licence asks for a credit, CC BY and CC BY-SA, are in NOTICE."""
+    """NOTICE lists the sources whose licence requires a credit, CC BY and CC BY-SA."""
     notice = (FOLDER.parents[1] / "NOTICE").read_text(encoding="utf-8")
     credits = ("wordfreq", "SUBTLEX", "FontVibe", "GeoNames", "no frequencies", "OpenSubtitles")
     assert [name for name in credits if name not in notice] == []
@@ -98,7 +98,7 @@ def test_kind_of_a_file(path: str, kind: str, found: str) -> None:
 
 
 def test_rules_are_complete() -> None:
-    """Each names a reader that there is, and has a kind or a group `lang` to take it from."""
+    """Each rule names an existing reader, and has a kind or a group `lang`."""
     known = {*file_readers.READERS, *lists.READERS, *hunspell.READERS}
     for source in sources.read_table():
         for rule in source.rules:
@@ -115,7 +115,7 @@ def test_hunspell() -> None:
 
 
 def compiled(strings: dict[str, str]) -> bytes:
-    """A gettext catalogue as msgfmt makes it."""
+    """A gettext catalogue in the format of msgfmt."""
     rows = [("", "Content-Type: text/plain; charset=UTF-8\n"), *sorted(strings.items())]
     encoded = [(key.encode(), value.encode()) for key, value in rows]
     heads, at, body = b"", 28 + 16 * len(rows), b""
@@ -127,7 +127,7 @@ def compiled(strings: dict[str, str]) -> bytes:
 
 
 def test_a_catalogue_gives_the_text_of_links() -> None:
-    """Wesnoth's help has them as `dst='place' text='words'` between tags."""
+    """Wesnoth's help has links as `dst='place' text='words'` between tags."""
     data = compiled({"a <b>town</b>": "eine <b>Stadt</b>",
                      "see <ref>dst='x' text='Elves'</ref>": "siehe <ref>dst='x' text='Elfen'</ref>"})  # fmt: skip
     assert file_readers.READERS["catalogue"](data) == "eine Stadt\nsiehe Elfen"
@@ -135,7 +135,7 @@ def test_a_catalogue_gives_the_text_of_links() -> None:
 
 
 def test_sentences_of_a_catalogue() -> None:
-    """Not names and menus, nor sentences with a variable in them."""
+    """Names, menus and sentences with variables are skipped."""
     data = compiled({
         "Open": "Öffnen", "Nobody here has seen the old king for years.": "Niemand hier hat den alten König gesehen.",
         "You have %d pieces of gold in your pocket, sir.": "Ihr habt %d Stücke Gold in Eurer Tasche, mein Herr.",

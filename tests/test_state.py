@@ -1,4 +1,4 @@
-"""The encoder's state between two parts of a document: saved, read back, refused where it could do harm."""
+"""The encoder's state between two parts of a document: saved, read back, and rejected if it is invalid."""
 
 from __future__ import annotations
 
@@ -49,8 +49,8 @@ def test_new() -> None:
 @pytest.mark.parametrize(
     ("at", "value"), [(0, 0), (0, 2), (1, math.inf), (1, math.nan), (2, -1), (3, -1), (3, 1 << 41), (4, 8), (4, 128)]
 )
-def test_refused(at: int, value: float) -> None:
-    """A negative number of held bytes made the encoder write before its buffer."""
+def test_invalid_states(at: int, value: float) -> None:
+    """Regression: a negative number of held bytes made the encoder write before its buffer."""
     c_scratch.State(saved(*GOOD))
     with pytest.raises(ValueError, match="not the state"):
         c_scratch.State(saved(*GOOD[:at], value, *GOOD[at + 1 :]))

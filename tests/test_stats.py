@@ -52,7 +52,7 @@ def test_numbers(tmp_path_factory, docs, eod):
         assert math.isclose(quantiles["mean"], sum(lengths) / len(lengths))
         assert sum(found.histogram_tokens[1]) == len(docs)
     assert (found.tokens, found.documents, found.used) == (len(array.ids), len(docs), len(own))
-    assert found.vocabulary is None and found.document_bytes is None  # the model is not there
+    assert found.vocabulary is None and found.document_bytes is None  # the model is missing
     json.dumps(found.to_json())
 
 
@@ -105,7 +105,7 @@ def test_pictures_without_matplotlib(folder, monkeypatch):
 
 @given(st.integers(0, 10**7))
 def test_bins_never_get_narrower(largest):
-    """Where they did, bars went up and down for no reason in the documents."""
+    """If they did, the heights of bars would alternate for no reason in the documents."""
     edges = bins(largest)
     widths = np.diff(edges)
     assert edges[0] == 0 and edges[-1] > largest

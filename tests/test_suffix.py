@@ -1,4 +1,4 @@
-"""The suffix sorter against sorted(), on every short string, on random ones, and on those that are hard to sort."""
+"""The suffix sorter compared with sorted(), on all short strings, random strings, and strings that are hard to sort."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ DTYPES = [np.uint8, np.uint16, np.uint32]
 
 
 def sort(ids: np.ndarray, positions: type = np.uint32, budget: int = 1000) -> list[int]:
-    """By the C library, so many suffixes a step."""
+    """Sort with the C library, with this number of suffixes for each step."""
     sa = np.full(len(ids), 0xA5A5A5A5, positions)
     sorter = c_suffix.SuffixSorter(ids, sa, int(ids.max()) + 1 if len(ids) else 1)
     done = 0.0
@@ -39,7 +39,7 @@ def test_every_string_over_three_symbols(n: int) -> None:
 
 @st.composite
 def texts(draw: st.DrawFn) -> list[int]:
-    """Random texts, and texts made of repeats, of few and of many symbols."""
+    """Random texts and repetitive texts, of few and of many symbols."""
     symbols = st.integers(0, draw(st.sampled_from([0, 1, 2, 9, 255])))
     part = draw(st.lists(symbols, max_size=40))
     shape = draw(st.sampled_from(["once", "twice", "many", "sawtooth"]))
@@ -51,7 +51,7 @@ def texts(draw: st.DrawFn) -> list[int]:
 
 
 @given(texts(), st.sampled_from(DTYPES), st.sampled_from([np.uint32, np.uint64]), st.integers(1, 50))
-def test_sorted_as_python_sorts(ids: list[int], dtype: type, positions: type, budget: int) -> None:
+def test_sorts_like_python(ids: list[int], dtype: type, positions: type, budget: int) -> None:
     assert sort(np.array(ids, dtype), positions, budget * 7) == oracle.suffix_array(ids)
 
 
@@ -151,11 +151,11 @@ def test_check_accepts_the_suffix_array_alone(
     assert check_suffix_array(text, sa, rank=rank) == (q == r)
 
 
-def test_positions_that_make_no_sense() -> None:
+def test_invalid_positions() -> None:
     ids = np.array([1, 2, 1], np.uint16)
     with pytest.raises(ValueError, match="out of range"):
         lcp_array(ids, np.array([0, 3, 1], np.uint32))
-    assert lcp_array(ids, np.array([0, 0, 0], np.uint32)).shape == (3,)  # nonsense, but safe
+    assert lcp_array(ids, np.array([0, 0, 0], np.uint32)).shape == (3,)  # meaningless, but safe
     for wrong in (np.zeros(2, np.uint32), np.zeros(3, np.int32)):
         with pytest.raises(ValueError, match=r"expected a suffix array uint32\[3\]"):
             check_suffix_array(ids, wrong)

@@ -1,4 +1,4 @@
-"""Tokenizers of SentencePiece models against the installed sentencepiece: ids, pieces, offsets, decoding, n-best."""
+"""Tokenizers of SentencePiece models compared with sentencepiece: ids, pieces, offsets, decoding, n-best."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import zstandard
-from conftest import CPUS, SHARED, fewer, find_shared
+from conftest import CPUS, SHARED, decompressed, fewer, find_shared
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from toys.sentencepieces import NORMAL, SPACE, UNIGRAM, UNKNOWN, WORD, charsmap, make, shared_params, shared_paths
@@ -35,7 +34,7 @@ def surfaces(pieces: Any) -> list[str]:
 
 
 def agree_on(tok: Tokenizer, want: Any, text: bytes) -> None:
-    """What is asked about one text."""
+    """Compare the results of every method for one text."""
     ids = want.encode(text)
     proto = want.encode(text, out_type="proto")
     assert tok.encode(text).tolist() == ids
@@ -74,17 +73,16 @@ def same_nbest(tok: Tokenizer, want: Any, text: bytes, n: int) -> None:
     assert [ids.tolist() for ids in tok.nbest(text, n)] == [ids.tolist() for ids, _ in got]
 
 
-# ------------------------------------------------------------------------------------------- the models that exist ---
+# ---------------------------------------------------------------------------------------------- published models ---
 
 
 @functools.cache
 def corpus(path: Path) -> bytes:
-    with path.open("rb") as file:
-        return zstandard.ZstdDecompressor().stream_reader(file, read_across_frames=True).read(1 << 22)
+    return decompressed(path, 1 << 22)
 
 
 def slices(path: Path, seed: str) -> list[bytes]:
-    """Documents from different places, cut anywhere: between words, in them, in characters."""
+    """Documents from random places, cut anywhere, even inside words and characters."""
     rng, data = random.Random(f"{path.stem} {seed}"), corpus(path)
     sizes = [40_000, 8_000, 8_000, 300, 50] * (8 if EXPENSIVE else 1) if EXPENSIVE else [3_000, 300, 40]
     return [data[at : at + n] for n in sizes for at in [rng.randrange(max(1, len(data) - n))]]
@@ -96,7 +94,7 @@ def test_shared_models(path: Path) -> None:
     assert tok.vocab_size == want.get_piece_size()
     texts = [text for corpus_path in CORPORA for text in slices(corpus_path, path.stem)]
     ids = [want.encode(text) for text in texts]
-    for _ in range(2):  # the second time from the memo
+    for _ in range(2):  # the second time, the memo answers
         assert encode(tok, texts) == ids
     assert encode_plain(tok, texts) == ids
     assert [item.tolist() for item in tok.encode_batch(texts)] == ids
@@ -124,7 +122,7 @@ def test_shared_models_decode_any_ids(path: Path) -> None:
 
 @pytest.mark.parametrize("stem", ["t5_base", "xlnet_base_cased", "llama2", "en_uni_4k_bf_identity", "en_word"])
 def test_long_documents(stem: str) -> None:
-    """The running sum of scores passes 100,000 and begins anew there, more than once."""
+    """The running sum of scores exceeds 100,000 and restarts more than once."""
     path = next((path for path in shared_paths() if path.stem == stem), None) or find_shared(f"models/spm/{stem}.model")
     want, tok = spm.SentencePieceProcessor(model_file=str(path)), Tokenizer.from_file(path)
     for name in ("en_web", "zh") if EXPENSIVE else ("en_web",):
@@ -143,13 +141,13 @@ def test_known_pieces() -> None:
     assert word.encode("the@x the").tolist() == [word.unk_id, 3]
 
 
-# ------------------------------------------------------------------------------------------------- models made here ---
+# ----------------------------------------------------------------------------------------------------- toy models ---
 
 
 @given(st.integers(0, 1 << 48), st.sampled_from(list(KINDS)))
 @fewer(3)
 def test_toy_models(seed: int, kind: str) -> None:
-    """All flags, scores and pieces; every way to encode gives the reference's ids."""
+    """With any flags, scores and pieces, every method of encoding yields the reference's ids."""
     rng = random.Random(seed)
     proto, alphabet = toy(rng, kind)
     want, tok = reference(proto), tokenizer(proto)
@@ -172,7 +170,7 @@ def test_toy_models(seed: int, kind: str) -> None:
 @pytest.mark.parametrize("kind", ["bpe", "word", "char"])
 @pytest.mark.parametrize("score", [-math.inf, math.inf, math.nan])
 def test_scores_that_are_not_finite(kind: str, score: float) -> None:
-    """sentencepiece's trainer writes -inf for required characters that do not occur; such models were refused."""
+    """Regression: -inf, which sentencepiece's trainer writes for absent required characters, was rejected."""
     pieces = [(b"a", -1.0, NORMAL), (b"b", score, NORMAL), (b"ab", score, NORMAL), (b"ba", -3.0, NORMAL)]
     proto = make([*pieces, (SPACE + b"ab", -2.0, NORMAL), (SPACE, score, NORMAL)], model_type=KINDS[kind])
     want, tok = reference(proto), tokenizer(proto)
@@ -207,7 +205,7 @@ def test_toy_models_nbest(seed: int) -> None:
 @given(st.integers(0, 1 << 48), st.sampled_from(list(KINDS)), st.booleans())
 @fewer(3)
 def test_holes_between_ids(seed: int, kind: str, wide: bool) -> None:
-    """Other ids than 0, 1, 2, … are the same pieces by other names."""
+    """Models with ids other than 0, 1, 2, … encode to the same pieces."""
     rng = random.Random(seed)
     proto, alphabet = toy(rng, kind)
     n = len(proto.pieces)
@@ -233,7 +231,7 @@ def test_holes_between_ids(seed: int, kind: str, wide: bool) -> None:
 @pytest.mark.parametrize("score", [-1.0, -1.1, -33_333.3, -99_999.99, -100_000.0, -1e-6, -3e-3])
 @pytest.mark.parametrize("n_bytes", [1, 3, 4, 100, 30_000, 100_000])
 def test_sums_that_tie(score: float, n_bytes: int) -> None:
-    """Equal scores: which of two paths wins is the rounding of the sum before them, and where it begins anew."""
+    """With equal scores, the rounding and the restarts of the preceding sum decide which path wins."""
     pieces = [(b"a", score, NORMAL), (b"b", score, NORMAL), (b"ab", 2 * score, NORMAL), (b"ba", 2 * score, NORMAL),
               (b"aba", 3 * score, NORMAL), (SPACE, score / 3, NORMAL), (SPACE + b"a", score / 3 + score, NORMAL),
               ]  # fmt: skip
@@ -248,8 +246,7 @@ def test_sums_that_tie(score: float, n_bytes: int) -> None:
         assert encode_in_parts(tok, rng, text, n_bytes // 3 + 20) == ids
 
 
-def test_a_sum_that_cannot_stay() -> None:
-    """A character of more than 100,000: every position begins anew."""
+def test_a_sum_that_restarts_at_every_position() -> None:
     proto = make([(b"a", -250_000.0, NORMAL), (b"aa", -500_000.0, NORMAL), (b"b", -1.0, NORMAL)], model_type=UNIGRAM)
     want, tok = reference(proto), tokenizer(proto)
     for text in (b"a", b"aa", b"aab" * 50, b"b" * 200 + b"a" * 33 + b"Z"):
@@ -257,16 +254,16 @@ def test_a_sum_that_cannot_stay() -> None:
 
 
 @pytest.mark.parametrize("kind", list(KINDS))
-def test_words_that_nobody_knows_become_bytes(kind: str) -> None:
-    """encode_with_offsets of a word model took other bytes for those of U+2581, and read past the text."""
+def test_unknown_words_become_bytes(kind: str) -> None:
+    """Regression: encode_with_offsets of a word model took other bytes for U+2581 and read past the text."""
     proto = make([(b"q", -1.0, NORMAL)], model_type=KINDS[kind], byte_fallback=True)
     want, tok = reference(proto), tokenizer(proto)
     for text in (b"x", b"xy z", " é日 ".encode(), b"  ", b"q \xff"):
         agree_on(tok, want, text)
 
 
-def test_splitting_costs_no_square() -> None:
-    """Where any byte may lie inside a rule's key, only the end of the text is looked at."""
+def test_splitting_takes_linear_time() -> None:
+    """If any byte may be inside a rule's key, only the end of the text is examined."""
     proto = make([(b"a", -1.0, NORMAL), (b"aa", -2.5, NORMAL)], model_type=UNIGRAM)
     proto.normalizer_spec.precompiled_charsmap = charsmap({b"aaa": b"a", b"ba": b"b"})
     tok = tokenizer(proto)
@@ -277,7 +274,7 @@ def test_splitting_costs_no_square() -> None:
 
 
 def test_texts_beyond_the_limit() -> None:
-    """They said that memory is short. The text is zeros that nobody has written, so it takes no memory."""
+    """Regression: the error was a lack of memory. The text consists of untouched zero pages and takes no memory."""
     text = bytes((1 << 29) + 1)
     unigram = tokenizer(make([(b"a", -1.0, NORMAL), (b"b", -2.0, NORMAL)]))
     codec = unigram.codec

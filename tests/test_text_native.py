@@ -1,4 +1,4 @@
-"""Native files of models that know text: saved, opened, pickled; damaged ones are refused or work."""
+"""Native files of SentencePiece models: saved, opened, pickled; damaged files are rejected or work."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_cut_short_and_changed(kind: str) -> None:
         refused(good[:n])
         if n >= 32:
             refused(sign(bytearray(good[:n])))
-    for _ in range(20):  # the checksum tells
+    for _ in range(20):  # the checksum detects these
         bad = bytearray(good)
         bad[rng.randrange(24, len(bad))] ^= 1 << rng.randrange(8)
         refused(bad, "")
@@ -59,7 +59,7 @@ def test_cut_short_and_changed(kind: str) -> None:
 @pytest.mark.parametrize("kind", list(KINDS))
 @pytest.mark.parametrize("seed", range(4))
 def test_hostile_changes(kind: str, seed: int) -> None:
-    """The checksum recomputed after the damage: an error that says so, or a model that works."""
+    """With a recomputed checksum, a damaged file is rejected, or its model works."""
     rng = random.Random(seed)
     proto, alphabet = toy(rng, kind)
     good = file_of(tokenizer(proto))
@@ -87,7 +87,7 @@ def test_hostile_changes(kind: str, seed: int) -> None:
 
 
 def bytepiece_file() -> tuple[bytearray, int]:
-    """A native file of a BytePiece model, and where the types of its pieces begin: three special ones, then bytes."""
+    """A native file of a BytePiece model, and the offset of the types of its pieces: three special ones, then bytes."""
     entries: bytepiece.Entries = {bytes([byte]): (byte + 3, 1) for byte in range(256)}
     vocabulary = bytepiece.vocabulary_of(entries | {b"ab": (259, 5)}, "toy")
     data = native.write(vocabulary.build(engine="double-array", cpu=None), vocabulary.about("toy"))
@@ -100,22 +100,22 @@ def set_flags(data: bytearray, *names: str) -> bytearray:
     return sign(data)
 
 
-def test_flags_that_no_reader_sets() -> None:
-    """Without float64 the score of an unknown byte was -infinity: encoding never ended, or wrote past a buffer."""
+def test_invalid_combinations_of_flags() -> None:
+    """Regression: without float64, the score of an unknown byte was -inf; encoding did not end, or overran a buffer."""
     data, types = bytepiece_file()
     refused(set_flags(bytearray(data), "bytes"), "BYTES needs FLOAT64")
     refused(set_flags(bytearray(data), "bytes", "float64", "merge_unknown"), "BYTES needs FLOAT64 and excludes")
     refused(set_flags(bytearray(data), "bytes", "float64", "byte_fallback"), "excludes")
     refused(set_flags(bytearray(data), "float64", "restart_after_newline"), "needs BYTES")
     refused(set_flags(bytearray(data), "float64", "listed_merges"), "does not support these flags")
-    data[types + 3 + ord("a")] = 5  # unused: an id of -1 went out for it, and sampling read a score there
+    data[types + 3 + ord("a")] = 5  # unused; it was encoded as id -1, and sampling read a score there
     with pytest.raises(VocabularyError, match=r"no piece matches this byte \(byte 97\)"):
         read(sign(data))
 
 
 @pytest.mark.parametrize("kind", list(KINDS))
 def test_every_set_of_flags(kind: str) -> None:
-    """Whatever the header says, a model is refused, or all its ids have pieces, also those of samples."""
+    """With any flags in the header, a model is rejected, or all ids of its encodings and samples have pieces."""
     rng = random.Random(kind)
     proto, alphabet = toy(rng, kind)
     good = file_of(tokenizer(proto))
@@ -136,7 +136,7 @@ def test_every_set_of_flags(kind: str) -> None:
     assert n_loaded >= 16
 
 
-def test_a_file_of_a_kind_that_is_not_known(tmp_path: Path) -> None:
+def test_unknown_kinds_versions_and_flags(tmp_path: Path) -> None:
     data = file_of(tokenizer(toy(random.Random(1), "bpe")[0]))
     for at, value, word in ((12, 9, "kind"), (8, 7, "version"), (34, 255, "flags")):
         bad = bytearray(data)

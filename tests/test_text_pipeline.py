@@ -1,21 +1,18 @@
-"""The pipeline with SentencePiece models: documents over many blocks, resuming inside one, uint32, what comes back."""
+"""The pipeline with SentencePiece models: documents over many blocks, resuming inside one, uint32, detokenize."""
 
 from __future__ import annotations
 
 import json
-import os
 import random
 import signal
-import subprocess
 import sys
 from pathlib import Path
 
-import crash
 import numpy as np
 import pytest
 from hypothesis import settings
-from test_cli import ROOT
 from test_cli import pyunitok as command
+from test_resume import run_crash
 from toys.sentencepieces import BPE, CHAR, NORMAL, SPACE, UNIGRAM, USER_DEFINED, WORD, charsmap, make
 
 import pyunitok
@@ -32,7 +29,7 @@ WORDS = ["the", "cat", " ", " the", "日本", "日", "Ｔhe", "e\u0301", "\t", "
 
 
 def model_file(folder: Path, kind: str, *, byte_fallback: bool = True, more: int = 0) -> Path:
-    """A model with rules, a user-defined symbol and ties; `more` pieces that no text has."""
+    """A model with rules, a user-defined symbol, ties, and `more` pieces that occur in no text."""
     letters = [letter for symbol in SYMBOLS for letter in symbol]
     pieces = {piece.encode(): (piece.encode(), -0.5 * len(piece) - k % 3, NORMAL) for k, piece in enumerate(SYMBOLS)}
     pieces |= {letter.encode(): (letter.encode(), -7.5, NORMAL) for letter in letters if letter.encode() not in pieces}
@@ -61,8 +58,8 @@ def ids_in(path: Path, dtype: str = "<u2") -> list[int]:
 
 
 @pytest.mark.parametrize("kind", list(KINDS))
-def test_want_of_room_leaves_the_state(kind: str, tmp_path: Path) -> None:
-    """A caller tries again with more room and the same state; it had the spaces held by the try before."""
+def test_a_small_buffer_does_not_change_the_state(kind: str, tmp_path: Path) -> None:
+    """Regression: after a retry with a larger buffer, the state had the spaces held by the first attempt."""
     tok = Tokenizer.from_file(model_file(tmp_path, kind))
     for text in (text_of(2, 60_000), b"a b " * 15_000, b" a b" * 15_000, b"the a " * 10_000):
         k, state, out = tok.codec.split(text[:30_000]), c_scratch.State(), []
@@ -136,7 +133,7 @@ def test_json_lines(tmp_path: Path) -> None:
 @pytest.mark.parametrize("kind", ["unigram", "word"])
 @pytest.mark.parametrize("sample", [(), ("--sample", "alpha=0.2,seed=3")])
 def test_resume_inside_a_document(kind: str, sample: tuple[str, ...], tmp_path: Path) -> None:
-    """What the encoder carries on lies in the journal: the sum of scores, the spaces seen, the unknown last id."""
+    """The journal has the encoder's state: the sum of scores, the spaces, and whether the last id is unknown."""
     if kind == "word" and sample:
         pytest.skip("word models have no samples")
     tok = Tokenizer.from_file(model_file(tmp_path, kind, byte_fallback=False))
@@ -144,15 +141,10 @@ def test_resume_inside_a_document(kind: str, sample: tuple[str, ...], tmp_path: 
     (tmp_path / "a.txt").write_bytes(text)
     line = ["tokenize", "a.txt", "-m", "toy.model", "-o", "ids", "--threads", "2", "--block", "4K", *sample]
 
-    def run(**spec: int) -> subprocess.CompletedProcess[bytes]:
-        words = [sys.executable, crash.__file__, json.dumps({"command": line, **spec})]
-        environment = os.environ | {"PYTHONPATH": str(ROOT)}
-        return subprocess.run(words, cwd=tmp_path, capture_output=True, env=environment)
-
-    stopped = run(checkpoints=3)
+    stopped = run_crash(tmp_path, {"command": line, "checkpoints": 3})
     assert stopped.returncode == -signal.SIGKILL, stopped.stderr.decode()
     assert (tmp_path / "ids.partial").stat().st_size > 2000
-    done = run()
+    done = run_crash(tmp_path, {"command": line})
     assert done.returncode == 0 and b"resuming after" in done.stderr, done.stderr.decode()
     how = {"alpha": 0.2, "seed": 3}
     assert ids_in(tmp_path / "ids") == [*(tok.sample(text, **how) if sample else tok.encode(text)).tolist(), tok.eod_id]

@@ -1,4 +1,4 @@
-"""Samples of SentencePiece models: their distribution by full enumeration, and that nothing but the seed moves them."""
+"""Samples of SentencePiece models: their distribution by enumeration, and that they depend only on the seed."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def ids_of(tok: Tokenizer, path: oracle.Path) -> tuple[int, ...]:
 
 
 def fits(drawn: Counter[Any], wanted: dict[Any, float]) -> None:
-    """Pearson's chi-square over what is expected at least five times, and the rest together."""
+    """A chi-square test over the outcomes that are expected at least five times, and the rest together."""
     n = sum(drawn.values())
     assert not set(drawn) - {key for key, p in wanted.items() if p > 0}
     assert math.isclose(math.fsum(wanted.values()), 1, rel_tol=1e-6)
@@ -111,7 +111,7 @@ def test_without_replacement(include_best: bool) -> None:
 
 
 def test_the_first_without_replacement_is_a_sample() -> None:
-    """Of two drawn, the chance of each to be among them, by enumeration."""
+    """The chance of each path to be among two drawn ones, by enumeration."""
     tok, text = lattice_model(), "abab"
     paths = list(oracle.paths(edges(text), len(text)))
     p = dict(zip((ids_of(tok, path) for path in paths), oracle.probabilities(paths, 0.5), strict=True))
@@ -136,8 +136,8 @@ def bpe_model() -> Tokenizer:
 
 
 def dropout_probabilities(symbols: tuple[str, ...], alpha: float) -> dict[tuple[str, ...], float]:
-    """As sentencepiece: pairs wait in a queue by score, then place; each is left out for good with probability alpha,
-    when it comes up; what a merge makes puts new pairs in."""
+    """Like sentencepiece: pairs are queued by score, then position. Each is dropped for good with probability alpha
+    when it is first in the queue, and a merge adds new pairs."""
     ret: Counter[tuple[str, ...]] = Counter()
 
     def go(parts: tuple[tuple[int, str], ...], queue: frozenset[tuple[int, str, str]], p: float) -> None:
@@ -192,7 +192,7 @@ def corpus_of(rng: random.Random) -> list[bytes]:
     [(UNIGRAM, {}), (UNIGRAM, {"method": "viterbi"}), (UNIGRAM, {"nbest": 5}), (BPE, {})],
     ids=["lattice", "viterbi", "nbest", "dropout"],
 )
-def test_what_a_sample_does_not_depend_on(model_type: int, how: dict[str, Any], tmp_path: Path) -> None:
+def test_samples_depend_only_on_the_document(model_type: int, how: dict[str, Any], tmp_path: Path) -> None:
     pieces = [(p.encode(), s, NORMAL) for p, s in {**SCORES, "▁b": -2.0, "▁": -1.0}.items()]
     proto = make(pieces, model_type=model_type, byte_fallback=True)
     (tmp_path / "toy.model").write_bytes(proto.SerializeToString())
@@ -226,7 +226,7 @@ def test_what_a_sample_does_not_depend_on(model_type: int, how: dict[str, Any], 
     assert (tmp_path / "merged").read_bytes() == (tmp_path / "ids").read_bytes()
 
 
-def test_bad_records_do_not_move_samples(tmp_path: Path) -> None:
+def test_bad_records_do_not_change_samples(tmp_path: Path) -> None:
     pieces = [(p.encode(), s, NORMAL) for p, s in SCORES.items()]
     (tmp_path / "toy.model").write_bytes(make(pieces, byte_fallback=True).SerializeToString())
     lines = [json.dumps({"text": doc.decode()}) for doc in corpus_of(random.Random(6))]
@@ -242,7 +242,7 @@ def test_bad_records_do_not_move_samples(tmp_path: Path) -> None:
     assert len(files) == 1
 
 
-def test_parts_of_a_document_are_sampled_as_the_whole() -> None:
+def test_a_sample_in_parts_equals_the_sample_of_the_document() -> None:
     tok = tokenizer(make([(p.encode(), s, NORMAL) for p, s in SCORES.items()], byte_fallback=True))
     text = b" ".join(corpus_of(random.Random(8)))
     whole = tok.sample(text, alpha=0.3, seed=1, document=5).tolist()

@@ -1,4 +1,4 @@
-"""Numbers of threads: threads=0 was taken for the default in most places, and here and there for one thread."""
+"""Numbers of threads. (Regression: threads=0 meant the default in most places, and one thread in others.)"""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def ids(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.parametrize("name", CALLS)
 @pytest.mark.parametrize("threads", [0, -1])
-def test_calls_refuse(ids: Path, name: str, threads: int) -> None:
+def test_calls_reject_invalid_numbers(ids: Path, name: str, threads: int) -> None:
     before = sorted(ids.parent.iterdir())
     with pytest.raises(OptionError, match=f"threads must be at least 1, not {threads}; leave it out"):
         CALLS[name](ids, threads)
@@ -79,10 +79,10 @@ TAKING = list(commands(cli, ()))
 
 
 @pytest.mark.parametrize("words", TAKING, ids=" ".join)
-def test_commands_refuse(words: tuple[str, ...]) -> None:
+def test_commands_reject_invalid_numbers(words: tuple[str, ...]) -> None:
     result = CliRunner().invoke(cli, [*words, "--threads", "0"])
     assert result.exit_code == 2 and "'--threads': 0 is not in the range x>=1" in result.output
 
 
-def test_commands_that_take_threads() -> None:
+def test_commands_with_threads() -> None:
     assert {words[0] for words in TAKING} == {"index", "stats", "tokenize", "train", "verify", "vocab"} <= set(COMMANDS)

@@ -1,4 +1,4 @@
-"""Tokenizer: what makes one and what is refused, ids and pieces both ways, decoding of anything, named vocabularies."""
+"""Tokenizer: construction, ids and pieces, decoding, named vocabularies."""
 
 from __future__ import annotations
 
@@ -7,18 +7,20 @@ import json
 import operator
 import pickle
 import re
-import subprocess
 import sys
 from importlib.machinery import ModuleSpec
 from pathlib import Path
 from typing import Any
 
+import commands
 import numpy as np
 import pytest
 from conftest import CPUS, ENGINES
 from hypothesis import given
 from hypothesis import strategies as st
 from oracle import longest as oracle
+from toys import models
+from toys.models import BYTES
 from toys.vocabularies import Case, vocabularies
 
 from pyunitok import CpuError, IdError, Packed, Tokenizer, VocabularyError
@@ -27,7 +29,6 @@ from pyunitok.vocab import known, native
 from pyunitok.vocab import rwkv as rwkv_module
 from pyunitok.vocab.vocabulary import Vocabulary
 
-BYTES = [bytes([b]) for b in range(256)]
 WORDS = [b"the", " the", "猫", b"\xe3\x81", " " * 128]
 
 
@@ -78,31 +79,24 @@ def test_kinds_of_pieces() -> None:
     ids=lambda value: repr(value)[-30:],
 )
 def test_refused(engine: Any, pieces: Any, how: dict[str, Any], words: list[str]) -> None:
-    """An eod of -1 meant none, and one of 2**80 was an OverflowError."""
+    """Regression: an eod of -1 meant none, and an eod of 2**80 raised an OverflowError."""
     with pytest.raises(VocabularyError) as error:
         Tokenizer.from_pieces(pieces, engine=engine, **how)
     for word in words:
         assert word in str(error.value)
 
 
-@pytest.mark.parametrize(
-    "pieces, how",
-    [
-        ([1, 2, 3], {}),
-        (b"abc", {}),
-        ([None], {}),
-        ({"a": 1.5}, {}),
-        ({"a": "1"}, {}),
-        ({"a": None}, {}),
-        (["a"], {"eod": 1.5}),
-        (["a"], {"fallback": []}),
-    ],
-    ids=repr,
-)
-def test_wrong_type(pieces: Any, how: dict[str, Any]) -> None:
-    """from_pieces([3]) made the piece of three NULs, {"a": 1.5} gave the id 1, {"a": "1"} too."""
+@pytest.mark.parametrize("pieces", [[1, 2, 3], b"abc", [None], {"a": 1.5}, {"a": "1"}, {"a": None}], ids=repr)
+def test_pieces_of_a_wrong_type(pieces: Any) -> None:
+    """Regression: from_pieces([3]) made a piece of three NULs, and {"a": 1.5} and {"a": "1"} meant the id 1."""
     with pytest.raises(TypeError):
-        Tokenizer.from_pieces(pieces, **{"fallback": 9, **how})
+        Tokenizer.from_pieces(pieces, fallback=9)
+
+
+@pytest.mark.parametrize("how", [{"eod": 1.5, "fallback": 9}, {"fallback": []}], ids=repr)
+def test_ids_of_a_wrong_type(how: dict[str, Any]) -> None:
+    with pytest.raises(TypeError):
+        Tokenizer.from_pieces(["a"], **how)
 
 
 def test_surrogates_and_names() -> None:
@@ -164,9 +158,7 @@ def test_sha256_is_of_the_vocabulary(tmp_path: Path) -> None:
     pieces = {piece: i for i, piece in enumerate([*BYTES, b"the", "猫".encode()], 1)}
     lines = "".join(f"{i} {piece!r} {len(piece)}\n" for piece, i in pieces.items())
     (tmp_path / "v.txt").write_text(lines, encoding="utf-8")
-    (tmp_path / "crlf.txt").write_bytes(
-        "".join(reversed(lines.splitlines(keepends=True))).replace("\n", "\r\n").encode()
-    )
+    (tmp_path / "crlf.txt").write_bytes("\r\n".join([*reversed(lines.splitlines()), ""]).encode())
     ours = Tokenizer.from_pieces(pieces, eod=0)
     ours.save(tmp_path / "v.utk")
     files = [Tokenizer.from_file(tmp_path / name, engine=e) for name in ("v.txt", "crlf.txt", "v.utk") for e in ENGINES]
@@ -231,7 +223,7 @@ def test_every_rwkv_id(rwkv: Tokenizer) -> None:
 
 @pytest.mark.parametrize("arguments", [(), ("t5.model",), (Path("t5.model"), None), ({b"a": 0},)], ids=repr)
 def test_calling_the_class(arguments: Any) -> None:
-    """It said: missing 2 required positional arguments: 'model' and 'about'."""
+    """Regression: the error was "missing 2 required positional arguments: 'model' and 'about'"."""
     with pytest.raises(TypeError, match=r"default\(\), Tokenizer\.from_file\(path\) or Tokenizer\.from_p"):
         Tokenizer(*arguments)
 
@@ -271,7 +263,7 @@ def test_decode_ranges_and_nothing(tok: Tokenizer) -> None:
 
 
 class Tensor:
-    """What torch's tensors are to us: an iterable of tensors, with __array__; a single number has __index__, too."""
+    """Resembles torch's tensors: an iterable of tensors with __array__, and with __index__ if it is a single number."""
 
     def __init__(self, values: Any) -> None:
         self.values = np.asarray(values)
@@ -295,7 +287,7 @@ def torch_tensor(values: Any) -> Any:
 
 @pytest.mark.parametrize("make", [Tensor, torch_tensor])
 def test_decode_tensors(tok: Tokenizer, make: Any) -> None:
-    """decode(torch.tensor(...)) failed: "ids must be integers; position 0 holds Tensor"."""
+    """Regression: decode(torch.tensor(...)) failed with "ids must be integers; position 0 holds Tensor"."""
     ids = tok.encode("the cat 猫").tolist()
     kinds = [make(ids), list(make(ids)), tuple(make(ids))]
     for kind in kinds:
@@ -318,7 +310,7 @@ def test_decode_arrow_arrays(tok: Tokenizer) -> None:
 
 def test_decoding_does_not_import_torch() -> None:
     code = "import sys, pyunitok; pyunitok.Tokenizer.default().decode((97, 98)); assert 'torch' not in sys.modules"
-    subprocess.run([sys.executable, "-c", code], check=True, cwd=Path(__file__).resolve().parents[1])
+    commands.python(commands.ROOT, "-c", code, check=True)
 
 
 @pytest.mark.parametrize("id_", [261, 299, 301, 65535, 65536, -1, 2**31, 2**63, 2**64, -(2**63) - 1, 10**30])
@@ -345,13 +337,13 @@ def test_decode_names_id_and_position(tok: Tokenizer, id_: int) -> None:
     ],
     ids=repr,
 )
-def test_decode_refuses(tok: Tokenizer, ids: Any) -> None:
-    """An object array with 1.5 in it decoded as if it were 1."""
+def test_decode_rejects_other_types(tok: Tokenizer, ids: Any) -> None:
+    """Regression: 1.5 in an object array was decoded as 1."""
     with pytest.raises(TypeError):
         tok.decode(ids)
 
 
-def test_decode_what_is_no_utf8(tok: Tokenizer) -> None:
+def test_decode_invalid_utf8(tok: Tokenizer) -> None:
     with pytest.raises(UnicodeDecodeError):
         tok.decode([0xE3])
     assert tok.decode([0xE3, 97], errors="replace") == "\ufffda"
@@ -398,9 +390,8 @@ def test_names_of_other_tools(tok: Tokenizer) -> None:
 
 
 def test_equality_is_by_content(tok: Tokenizer) -> None:
-    pieces = [bytes([byte]) for byte in range(256)]
     named = [("x y", "a"), ("x y", "b"), ("z!", "a")]
-    a, b, c = (Tokenizer.from_pieces([*pieces, more], name=name) for more, name in named)
+    a, b, c = (Tokenizer.from_pieces([*BYTES, more], name=name) for more, name in named)
     assert a == b == pickle.loads(pickle.dumps(a)) and hash(a) == hash(b)
     assert a != c and a != "a" and {a: 1}[b] == 1
 
@@ -429,7 +420,7 @@ def test_encode_batch_names_the_document(tok: Tokenizer) -> None:
 
 
 def test_default() -> None:
-    """What later releases may never change: the pieces and their ids."""
+    """Later releases must not change the pieces and their ids."""
     tok = Tokenizer.default(engine="hat")
     assert (tok.name, tok.path, tok.engine, tok.vocab_size, tok.eod_id) == ("unitok-v1", None, "hat", 65_280, 0)
     assert tok == Tokenizer.default() == Tokenizer.from_file("unitok-v1") == pickle.loads(pickle.dumps(tok))
@@ -440,7 +431,7 @@ def test_default() -> None:
 
 
 def test_default_is_what_this_code_writes(tmp_path: Path) -> None:
-    """The file holds tables for cuts as well: it is written anew when they change, which its ids never do."""
+    """The file also contains tables for cuts. It is written again when these change; its ids never change."""
     tok = Tokenizer.default()
     pieces = [tok.id_to_bytes(id_) for id_ in range(1, tok.vocab_size)]
     ids, eod, name = np.arange(1, tok.vocab_size), tok.id_to_piece(0), "unitok-v1"
@@ -450,7 +441,7 @@ def test_default_is_what_this_code_writes(tmp_path: Path) -> None:
 
 
 def test_default_pieces() -> None:
-    """In the order of their bytes after the single bytes; whole characters, or a part of one; at most three digits."""
+    """Pieces of several bytes are sorted, have complete characters or a part of one, and at most three digits."""
     tok = Tokenizer.default()
     pieces = [tok.id_to_bytes(id_) for id_ in range(tok.vocab_size)]
     assert tok.id_to_piece(0) == "<|endoftext|>" and 0 not in tok.encode("a<|endoftext|>\n")  # in no text
@@ -461,7 +452,7 @@ def test_default_pieces() -> None:
     for piece in pieces[257:]:
         lead = piece[0]
         size = 1 if lead < 0x80 else 2 if lead < 0xE0 else 3 if lead < 0xF0 else 4
-        if lead & 0xC0 == 0x80 or len(piece) < size:  # the beginning or the rest of one character
+        if lead & 0xC0 == 0x80 or len(piece) < size:  # a part of one character
             assert len(piece) < 4 and all(byte & 0xC0 == 0x80 for byte in piece[1:]), piece
         else:
             piece.decode()
@@ -497,19 +488,19 @@ def test_rwkv_world_that_is_not_installed(monkeypatch: pytest.MonkeyPatch, spec:
 
 
 def test_hash_of_the_default(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It never changes, and the hash of another file in its place is another."""
+    """The hash never changes, and another file in its place has another hash."""
     tok = Tokenizer.default()
     assert tok.sha256 == "e5d4454747e8e6068a040beb807326bc335b3d0312288d1d8ae11969e78efc63"
     tok.save(tmp_path / "copy.utk")
     assert Tokenizer.from_file(tmp_path / "copy.utk").sha256 == tok.sha256
-    other = Tokenizer.from_pieces([bytes([byte]) for byte in range(256)])
+    other = models.greedy(eod=None)
     other.save(tmp_path / "other.utk")
     monkeypatch.setattr(known, "FILE", tmp_path / "other.utk")
     assert Tokenizer.default().sha256 == other.sha256
 
 
 def test_import_is_lazy() -> None:
-    """`import pyunitok` loads neither numpy nor the library; the names come when they are asked for."""
+    """`import pyunitok` loads neither NumPy nor the C library until a name is used."""
     code = "import sys, pyunitok; names = {'numpy', 'pyunitok._lib'}; assert not names & set(sys.modules)\n"
     code += "pyunitok.Tokenizer; assert 'pyunitok._lib' in sys.modules"
-    subprocess.run([sys.executable, "-c", code], check=True, cwd=Path(__file__).resolve().parents[1])
+    commands.python(commands.ROOT, "-c", code, check=True)

@@ -1,4 +1,4 @@
-"""The token file: what open() accepts, refuses and says."""
+"""The token file: files that open() accepts and rejects, and its messages."""
 
 import json
 import pickle
@@ -98,7 +98,7 @@ def test_sidecars_that_do_not_fit(made, name):
         lambda m: m | {"version": 2},
         lambda m: [m],
         lambda m: m | {"inputs": [1]},
-        lambda m: m | {"dtype": "O", "tokens": 1},  # numpy would take the file for pointers, and crash
+        lambda m: m | {"dtype": "O", "tokens": 1},  # NumPy would read the file as pointers and crash
         lambda m: m | {"model": None},
         lambda m: m | {"eod": "0"},
         lambda m: m | {"documents": -1},
@@ -113,12 +113,12 @@ def test_manifests_of_another_kind(made, change):
 
 
 def test_pickles_carry_the_path_and_not_the_tokens(made, tmp_path, monkeypatch):
-    """A worker that was sent a file of 2.3 GB took 6.7 GB of memory."""
+    """Regression: a worker that received a file of 2.3 GB took 6.7 GB of memory."""
     np.zeros(1_000_000, "<u2").tofile(tmp_path / "bare")
     bare = pyunitok.open(tmp_path / "bare", dtype="uint16")
     monkeypatch.chdir(made)
     docs = pyunitok.open("ids")
-    assert docs.text(0) == "the"  # which loads the model that the manifest names: nothing to carry
+    assert docs.text(0) == "the"  # loads the model that the manifest names, which is not pickled
     told = pyunitok.open("ids", model="model.utk")
     monkeypatch.chdir("/")
     for array in (bare, docs):
@@ -132,7 +132,7 @@ def test_pickles_carry_the_path_and_not_the_tokens(made, tmp_path, monkeypatch):
 
 
 def test_files_that_are_missing(made):
-    """One message for each, wherever it is asked."""
+    """The message is the same for every function."""
     with pytest.raises(FileNotFoundError, match="gone: no such token file"):
         pyunitok.open(made / "gone")
     with pytest.raises(OutputError, match="not a file"):
@@ -146,7 +146,7 @@ def test_files_that_are_missing(made):
 
 
 @pytest.mark.parametrize("name", ["inspect", "verify", "stats", "detokenize", "export"])
-def test_every_command_says_the_same_of_missing_files(made, monkeypatch, name):
+def test_every_command_has_the_same_message_for_missing_files(made, monkeypatch, name):
     monkeypatch.chdir(made)
     for path in ("ids", "ids.ends", "ids.json"):
         (made / path).rename(made / f"ids.u16{path[3:] and '.' + path[4:]}")
@@ -164,7 +164,7 @@ def test_every_command_says_the_same_of_missing_files(made, monkeypatch, name):
     says("ids.u16", "ids.u16: its manifest ids.u16.json is missing")
 
 
-def test_the_manifest_says_what_made_the_file(made):
+def test_the_manifest_names_the_version(made):
     manifest = json.loads((made / "ids.json").read_text())
     assert manifest["model"]["path"] == str(made / "model.utk")
     assert manifest["model"]["sha256"] == Tokenizer.from_file(made / "model.utk").sha256

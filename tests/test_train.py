@@ -1,4 +1,4 @@
-"""train(): our own mode, sources, counting on disk, and the command."""
+"""train(): the default mode, sources, counting on disk, and the command."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_a_sample_is_held_back(tmp_path: Path) -> None:
 
 
 def test_the_sample_is_of_all_inputs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Some lines of each, and of a large input some from all over it: at least HELD_BYTES together."""
+    """It has lines of every input, spread over large inputs, and at least HELD_BYTES."""
     monkeypatch.setattr(sources, "HELD_BYTES", 2000)
     for name, n_lines in (("a", 300), ("b", 20_000), ("c", 400)):
         lines = (f"{name}{k:05d} {k * 7919 % 1000} the text of this line" for k in range(n_lines))
@@ -82,11 +82,11 @@ def test_the_sample_is_of_all_inputs(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert sum(map(len, held)) < 3 * sources.HELD_BYTES
 
 
-# ------------------------------------------------------------------------------------------ The same whatever ----
+# ------------------------------------------------------------------------------------- Threads and memory ----
 
 
 @pytest.mark.parametrize("options", [{}, {"objective": "tokens"}, {"em": "viterbi", "prior": "mle"}])
-def test_threads_change_nothing(tmp_path: Path, options: dict[str, Any]) -> None:
+def test_the_model_does_not_depend_on_threads(tmp_path: Path, options: dict[str, Any]) -> None:
     paths = [tmp_path / f"{i}.txt" for i in range(6)]
     for i, path in enumerate(paths):
         path.write_text("\n".join(text(20 + i, 300)))
@@ -164,9 +164,9 @@ def lexicon_of(words: dict[str, int], extra: list[str]) -> tuple[c_train_lexicon
 
 
 @given(WORDS, st.lists(st.text("abé", min_size=1, max_size=4), max_size=8), st.integers(0, 80))
-def test_expectations_as_oracle(words: dict[str, int], extra: list[str], shift: int) -> None:
+def test_expectations_match_the_oracle(words: dict[str, int], extra: list[str], shift: int) -> None:
     lexicon, names = lexicon_of(words, extra)
-    # Far below the smallest double when multiplied, so that scaling is needed.
+    # Their product is far below the smallest double, so that scaling is needed.
     scores = np.array([-1.5 - shift - 0.3 * i for i in range(len(names))])
     unknown = float(scores.min() - 10)
     units = c_train.Units.pack([word.encode() for word in words], list(words.values()))
@@ -180,7 +180,7 @@ def test_expectations_as_oracle(words: dict[str, int], extra: list[str], shift: 
 
 
 @given(WORDS, st.lists(st.text("abé", min_size=1, max_size=4), max_size=8))
-def test_losses_as_oracle(words: dict[str, int], extra: list[str]) -> None:
+def test_losses_match_the_oracle(words: dict[str, int], extra: list[str]) -> None:
     lexicon, names = lexicon_of(words, extra)
     scores = np.array([-1.5 - (0.37 + 0.6 * i) ** 0.5 for i in range(len(names))])
     unknown = float(scores.min() - 10)
@@ -286,7 +286,7 @@ def test_command_as_sentencepiece(tmp_path: Path) -> None:
     assert pieces(pyunitok.Tokenizer.from_file(out)) == pieces(expected)
 
 
-def test_nothing_is_left_of_a_failed_command(tmp_path: Path) -> None:
+def test_a_failed_command_leaves_no_files(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("ab cd")
     with pytest.raises(TrainingError, match="raise vocab_size"):
         CliRunner().invoke(

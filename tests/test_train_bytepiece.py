@@ -1,4 +1,4 @@
-"""BytePiece's trainer: against its slow form in tests/oracle, against bytepiece 0.6.3, and whatever the memory."""
+"""BytePiece's trainer compared with the oracle and with bytepiece 0.6.3, with any memory limit."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ Models = list[dict[bytes, int]]
 
 
 def texts(seed: int) -> list[str]:
-    """Few words, often repeated, and now and then a character that is nowhere else."""
+    """A few frequent words, and occasionally a character that occurs nowhere else."""
     draw = random.Random(seed)
     letters = draw.choice(LETTERS)
     words = ["".join(draw.choices(letters, k=draw.randint(1, 8))) for _ in range(6)]
@@ -72,7 +72,7 @@ def drawn_options(draw: random.Random) -> dict[str, Any]:
 
 @given(st.integers(0, 10**9))
 @fewer(6)
-def test_as_in_the_oracle(seed: int) -> None:
+def test_models_match_the_oracle(seed: int) -> None:
     items, options = texts(seed), drawn_options(random.Random(seed))
     for lenient in (False, True):
         expected = oracle.train(items, **options, lenient=lenient)
@@ -81,7 +81,7 @@ def test_as_in_the_oracle(seed: int) -> None:
 
 @given(st.integers(0, 10**9))
 @fewer(8)
-def test_as_bytepiece(seed: int) -> None:
+def test_models_match_bytepiece(seed: int) -> None:
     items, options = texts(seed), drawn_options(random.Random(seed))
     assert trained(items, **options, compat=True) == reference(items, **options)
 
@@ -94,8 +94,8 @@ def reference(items: list[str], **options: Any) -> Models:
     return list(trainer.pieces)
 
 
-@pytest.mark.parametrize("order", [5, 7])  # of a slot for 7 bytes, 8 bits are left for the count
-def test_often(order: int) -> None:
+@pytest.mark.parametrize("order", [5, 7])  # a slot for 7 bytes has 8 bits for the count
+def test_counts_that_exceed_a_slot(order: int) -> None:
     items = ["a" * 700 + "b" * 300 + "ab" * 300, "a" * 400 + "c" + "b" * 300, *texts(3)]
     options: dict[str, Any] = {"order": order, "max_piece_length": 50, "max_vocab_size": (300,)}
     assert trained(items, **options) == oracle.train(items, **options, lenient=True)
@@ -116,15 +116,15 @@ def test_a_rare_character_ends_the_pieces_of_its_line_with_compat_only() -> None
     assert ours[LINE.encode()] == 2 and ours[b"m"] == ours[b"\xe5"] == ours[b"\xbc"] == ours[b"\x92"] == 1
 
 
-# ---------------------------------------------------------------------------------------- The same whatever ----
+# ------------------------------------------------------------------------------------ Threads and memory ----
 
 
 @given(st.integers(0, 10**9), st.integers(1, 3))
 @fewer(10)
-def test_memory_and_threads_change_nothing(seed: int, threads: int) -> None:
+def test_models_do_not_depend_on_memory_and_threads(seed: int, threads: int) -> None:
     items = texts(seed) + texts(seed + 1)
     expected = trained(items, max_vocab_size=(300,))
-    # Every batch is spilled; what the model needs is not counted here.
+    # Every batch is spilled; the memory of the model does not count here.
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(c_ngrams.NgramModel, "memory_bytes", 0)
         spilled = trained(items, max_vocab_size=(300,), max_memory=1, threads=threads, n_batches=3)
@@ -142,12 +142,12 @@ def test_a_large_file_is_read_in_steps_and_in_blocks(monkeypatch: pytest.MonkeyP
     assert trained(items, threads=2) == expected
 
 
-def test_a_model_over_the_limit_is_refused() -> None:
+def test_a_model_over_the_limit_is_rejected() -> None:
     with pytest.raises(TrainingError, match=r"need . MiB; raise --max-memory or --min-count$"):
         trained(["some text"] * 10, max_memory=1000)
     draw = random.Random(1)
     items = ["".join(draw.choices("abcdefgh", k=40000)) for _ in range(2)]
-    limit = 700_000  # of which the n-grams of two bytes take 526,336
+    limit = 700_000  # the n-grams of two bytes take 526,336 of them
     with pytest.raises(TrainingError, match=r"times or more need . MiB; raise .* \(\d+ is enough\)") as caught:
         trained(items, max_memory=limit)
     enough = int(str(caught.value).rpartition("(")[2].split()[0])
@@ -163,9 +163,9 @@ def test_a_folder_that_cannot_be_written(monkeypatch: pytest.MonkeyPatch, tmp_pa
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
-@pytest.mark.parametrize("n_before", [0, 1])  # the n-grams, the pieces
+@pytest.mark.parametrize("n_before", [0, 1])  # spilling n-grams, spilling pieces
 def test_a_full_disk(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, n_before: int) -> None:
-    """Says what to do, and leaves nothing behind."""
+    """The error says what to do, and no files are left."""
     n_made, new = itertools.count(), tempfile.TemporaryFile
 
     def open_file(dir: Path | None) -> Any:
@@ -190,7 +190,7 @@ def test_a_full_disk(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, n_before: 
         "猫" * 25000, "a" * 10000 + "1" + "b" * 10001, "\n1", "1\n" * 3, "a\r\n\x0b\x1c\u2028b",
     ],
 )  # fmt: skip
-def test_lines_are_cut_as_there(text: str, isolate_digits: bool) -> None:
+def test_lines_are_cut_like_in_bytepiece(text: str, isolate_digits: bool) -> None:
     items = [text, "x" + text]
     assert [c for t in items for c in oracle.chunks(t, isolate_digits)] == [
         c for t in items for c in compat.normalize(t, 10000, isolate_digits)
@@ -232,7 +232,7 @@ def test_no_text() -> None:
         ({"max_vocab_size": ()}, "vocab_size"),
     ],
 )  # fmt: skip
-def test_what_is_refused(options: dict[str, Any], message: str) -> None:
+def test_invalid_options(options: dict[str, Any], message: str) -> None:
     with pytest.raises(OptionError, match=message):
         bytepiece.BytePieceOptions(**options)
 
@@ -242,7 +242,7 @@ def test_compat_trainer(tmp_path: Path, sizes: Any) -> None:
     items = texts(5) + texts(6)
     theirs, ours = load_reference().Trainer(max_vocab_size=sizes), compat.Trainer(max_vocab_size=sizes)
     theirs.train(items)
-    ours.train(iter(items), workers=2, batch_size=3)  # once is enough
+    ours.train(iter(items), workers=2, batch_size=3)  # an iterator suffices
     assert ours.pieces == theirs.pieces and ours.dump(ours.pieces[0]) == theirs.dump(theirs.pieces[0])
     for trainer, name in ((theirs, "theirs"), (ours, "ours")):
         (tmp_path / name).mkdir()
@@ -303,7 +303,7 @@ class Stop(Exception):
     pass
 
 
-def test_a_training_that_was_stopped_does_nothing_again(tmp_path: Path) -> None:
+def test_a_resumed_training_repeats_no_phase(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text(TEXT)
     options: dict[str, Any] = {"kind": "bytepiece", "vocab_size": [300, 280], "out": tmp_path / "m.model"}
     fresh = run(tmp_path / "a.txt", **options)
@@ -330,7 +330,7 @@ def test_a_training_that_was_stopped_does_nothing_again(tmp_path: Path) -> None:
     assert result.sample == fresh.sample and result.notes == fresh.notes and result.sizes == fresh.sizes
 
 
-def test_tables_of_no_model_are_refused() -> None:
+def test_invalid_tables_are_rejected() -> None:
     few, slots, large = np.zeros(256 + 65536, np.uint64), np.zeros(8, np.uint64), np.zeros(2, np.uint64)
     sizes = np.array([0, 0, 0, 2, 2, 2, 2, 0])
     good = {"few": few, "slots": slots, "n_slots": sizes, "large": large}
@@ -369,7 +369,7 @@ def test_options_of_other_kinds(options: dict[str, Any], message: str) -> None:
         pyunitok.train(iter([TEXT]), **{"kind": "bytepiece", "vocab_size": 300, **options})
 
 
-def test_several_sizes_are_for_bytepiece_alone() -> None:
+def test_only_bytepiece_accepts_several_sizes() -> None:
     with pytest.raises(OptionError, match="only bytepiece models can have several"):
         pyunitok.train(iter([TEXT]), kind="bpe", vocab_size=[300, 400])
 
@@ -427,7 +427,7 @@ CASES = [
 @pytest.mark.slow
 @pytest.mark.parametrize("corpus, k", CASES)
 def test_real_corpora(corpus: str, k: int) -> None:
-    """200 KB of two corpora; with PYUNITOK_ALL_CORPORA=1 a megabyte of six, which takes some minutes."""
+    """Trains on 200 KB of two corpora, or with PYUNITOK_ALL_CORPORA=1 on a megabyte of six, for some minutes."""
     packed = find_shared(f"corpora/{corpus}.txt.zst").read_bytes()
     text = zstandard.ZstdDecompressor().decompressobj().decompress(packed)[: 1_000_000 if EVERYTHING else 200_000]
     items = text.decode(errors="ignore").splitlines(keepends=True)

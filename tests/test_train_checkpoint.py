@@ -1,4 +1,4 @@
-"""Checkpoints of trainings: killed anywhere and started again, the model is the same; full disks; changed inputs."""
+"""Checkpoints of trainings: a killed training resumes to the same model; full disks; changed inputs."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ KINDS: dict[str, dict[str, Any]] = {
 
 
 def child(work: Callable[[], object]) -> int | str:
-    """What becomes of work() in a process of its own: the signal that killed it, 0, or what it raised."""
+    """Run work() in a forked process. Returns the signal that killed it, 0, or its error."""
     reader, writer = os.pipe()
     pid = os.fork()
     if pid == 0:
         try:
             work()
-        except BaseException as error:  # the parent shall hear of everything
+        except BaseException as error:  # report everything to the parent
             os.write(writer, f"{type(error).__name__}: {error}\n{traceback.format_exc()}"[:9000].encode())
         finally:
             os._exit(0)
@@ -62,7 +62,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def train(kills: int | None = None, **options: Any) -> None:
-    """SIGKILL at the call of that number, of progress or of what saves a checkpoint."""
+    """Train, and send SIGKILL after that number of calls of progress() and of renames of files."""
     left = [kills if kills is not None else -1]
 
     def count_down(*_: object) -> None:
@@ -73,7 +73,7 @@ def train(kills: int | None = None, **options: Any) -> None:
     replace = Path.replace
 
     def replaced(self: Path, target: Path) -> Path:
-        count_down()  # written in whole, but not yet there
+        count_down()  # the file is complete, but not renamed
         ret = replace(self, target)
         count_down()
         return ret
@@ -89,7 +89,7 @@ QUICK = ("unigram", "bpe", "longest")
 
 @pytest.mark.parametrize("name", [k if k in QUICK else pytest.param(k, marks=pytest.mark.slow) for k in KINDS])
 def test_killed_and_resumed(folder: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
-    """Each run is killed a little later than the one before; what it finds of those before it only helps."""
+    """Each run is killed a little later than the one before, whose files it uses."""
     monkeypatch.setattr(merging, "SAVE_SECONDS", 0)
     monkeypatch.setattr(merging, "STEP_WORK", 1000)
     options = KINDS[name]
@@ -106,8 +106,8 @@ def test_killed_and_resumed(folder: Path, monkeypatch: pytest.MonkeyPatch, name:
     assert not Path("c").exists() and not list(folder.glob("*.partial"))
 
 
-def test_what_is_done_is_not_done_again(folder: Path) -> None:
-    """Killed after the counting: the second run has no such phase, and reports what the first one saw."""
+def test_finished_phases_are_not_repeated(folder: Path) -> None:
+    """After a kill, the second run skips counting and reports the notes of the first."""
     options = {**KINDS["unigram"], "max_sentence_length": 60}
     seen: list[str] = []
 
@@ -133,7 +133,7 @@ def train_bpe(progress: Any, **more: Any) -> None:
 
 @pytest.fixture
 def killed_among_merges(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """What a killed training has kept of its merges."""
+    """The merges in the checkpoint of a killed training."""
     monkeypatch.setattr(merging, "SAVE_SECONDS", 0)
     monkeypatch.setattr(merging, "STEP_WORK", 100)
 
@@ -145,8 +145,8 @@ def killed_among_merges(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return Path("c/merges.npz")
 
 
-def test_merges_are_not_made_again(killed_among_merges: Path) -> None:
-    """Killed among the merges: the second run begins with those of the last checkpoint."""
+def test_merges_are_not_repeated(killed_among_merges: Path) -> None:
+    """After a kill during the merges, the second run begins with the merges of the last checkpoint."""
     done: list[int] = []
     train_bpe(lambda *_: None)
     expected = Path("m.model").read_bytes()
@@ -171,7 +171,7 @@ def test_damaged_merges(killed_among_merges: Path, damage: str) -> None:
         train_bpe(lambda *_: None, checkpoint="c")
 
 
-def test_another_training_is_refused(folder: Path) -> None:
+def test_a_checkpoint_of_other_options_is_rejected(folder: Path) -> None:
     options = KINDS["unigram"]
     assert child(lambda: train(5, **options)) == signal.SIGKILL
     with pytest.raises(TrainingError, match="vocab_size was 190 and is 191"):
@@ -185,7 +185,7 @@ def test_another_training_is_refused(folder: Path) -> None:
         train(**options)
     Path("1.txt").unlink()
     Path("1.txt").write_text("\n".join(LINES[1::3]))
-    with pytest.raises(TrainingError, match=r"the input 1.txt was"):  # as large, but changed later
+    with pytest.raises(TrainingError, match=r"the input 1.txt was"):  # the size is the same, but not the time
         train(**options)
 
 
@@ -198,7 +198,7 @@ def test_rules_in_a_file_that_changed(folder: Path) -> None:
         train(**options)
 
 
-def test_folders_that_are_none(folder: Path) -> None:
+def test_invalid_checkpoint_folders(folder: Path) -> None:
     Path("c").mkdir()
     Path("c/mine.txt").write_text("x")
     with pytest.raises(TrainingError, match=r"mine.txt, which is not part of a checkpoint"):
@@ -221,7 +221,7 @@ def test_damage(folder: Path, name: str, damage: str) -> None:
     if damage == "cut":
         del data[len(data) // 2 :]
     else:
-        first = data.find(b"\x93NUMPY")  # the header of an array is 128 bytes long; not every byte of a zip matters
+        first = data.find(b"\x93NUMPY")  # a byte after the 128-byte header of an array; some bytes of a zip are unused
         data[first + 128 if first >= 0 else len(data) // 2] ^= 0x80
     path.write_bytes(data)
     with pytest.raises(TrainingError, match="remove"):
@@ -247,7 +247,7 @@ def test_save_and_load(tmp_path: Path) -> None:
 
 
 def limited(n_bytes: int, work: Callable[[], object]) -> Callable[[], object]:
-    """No file may grow beyond this: what a full disk is to a program."""
+    """Limit the size of files, which has the effect of a full disk."""
 
     def run() -> object:
         resource.setrlimit(resource.RLIMIT_FSIZE, (n_bytes, n_bytes))
@@ -261,7 +261,7 @@ def limited(n_bytes: int, work: Callable[[], object]) -> Callable[[], object]:
     ("m.vocab: cannot be written", {}),
 ])  # fmt: skip
 def test_a_full_disk(folder: Path, monkeypatch: pytest.MonkeyPatch, what: str, options: dict[str, Any]) -> None:
-    """Spilled counts, a checkpoint, the model: each says what to do, and no model is left."""
+    """Errors for spilled counts, a checkpoint and the model say what to do, and no model is left."""
     monkeypatch.setattr(counting, "RUN_BLOCK_BYTES", 64)
     paths = ["0.txt", "1.txt"]
 
@@ -279,7 +279,7 @@ def test_a_full_disk(folder: Path, monkeypatch: pytest.MonkeyPatch, what: str, o
 @pytest.mark.parametrize("kind", ["bpe", "bytepiece"])
 @pytest.mark.parametrize("kept", [False, True])
 def test_killed_with_counts_on_disk(folder: Path, monkeypatch: pytest.MonkeyPatch, kind: str, kept: bool) -> None:
-    """`pyunitok-train-*` stayed in the temporary folder, with gigabytes of counts."""
+    """Regression: `pyunitok-train-*` stayed in the temporary folder, with gigabytes of counts."""
     Path("tmp").mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(folder / "tmp"))
     monkeypatch.setattr(counting, "RUN_BLOCK_BYTES", 64)
@@ -331,7 +331,7 @@ def state_of(names: list[str]) -> list[tuple[int, bytes]]:
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_a_finished_training_is_repeated(folder: Path, name: str) -> None:
-    """It failed with "exists"; another training still does."""
+    """Regression: it failed with "exists". Only another training fails."""
     words, written = COMMANDS[name], WRITTEN[name]
     run_command(words)
     assert {path.name for path in folder.iterdir()} - {"0.txt", "1.txt", "2.txt"} == {
@@ -351,7 +351,7 @@ def test_a_finished_training_is_repeated(folder: Path, name: str) -> None:
     assert "already complete" in run_command(words)
 
 
-def test_results_that_are_gone_or_changed(folder: Path) -> None:
+def test_missing_and_changed_results(folder: Path) -> None:
     words = COMMANDS["bpe"]
     run_command(words)
     before = [data for _, data in state_of(WRITTEN["bpe"])]
@@ -365,7 +365,7 @@ def test_results_that_are_gone_or_changed(folder: Path) -> None:
     assert [data for _, data in state_of(WRITTEN["bpe"])] == before
     Path("m.vocab").unlink()
     Path("m.model").unlink()
-    assert "written" in run_command(words)  # nothing is lost: it trains again
+    assert "written" in run_command(words)  # it trains again
     assert [data for _, data in state_of(WRITTEN["bpe"])] == before
     for damaged in (b"", b"[]", b'{"format": "pyunitok training"}', b"[" * 100_000):
         Path("m.model.training.json").write_bytes(damaged)
@@ -373,7 +373,7 @@ def test_results_that_are_gone_or_changed(folder: Path) -> None:
 
 
 def test_the_record_moves_with_its_files(folder: Path) -> None:
-    """Names in it are as seen from it."""
+    """Its names are relative to its folder."""
     run_command(COMMANDS["bpe"].replace("m.model", "sub/m.model"), code=1)
     Path("sub").mkdir()
     run_command(COMMANDS["bpe"].replace("m.model", "sub/m.model"))
@@ -395,7 +395,7 @@ def test_the_report_belongs_to_the_training(folder: Path) -> None:
 
 
 def test_killed_while_the_report_is_written(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The model is there, the report is not: the same command goes on, and does not take its own model for another."""
+    """If the report is missing, the same command resumes, and accepts its own model."""
     from pyunitok.tokens import page
     from pyunitok.train import report_page
 
@@ -419,7 +419,7 @@ def test_killed_while_the_report_is_written(folder: Path, monkeypatch: pytest.Mo
 
 @pytest.mark.parametrize("name", ["bpe", "bytepieces"])
 def test_killed_between_the_files(folder: Path, name: str) -> None:
-    """One file is there, the other is not; the same command makes both."""
+    """If one file is missing, the same command writes both."""
     from pyunitok.train import result
 
     words, written = COMMANDS[name], WRITTEN[name]
@@ -447,7 +447,7 @@ def test_killed_between_the_files(folder: Path, name: str) -> None:
 
 
 def test_a_repeated_call(folder: Path) -> None:
-    """From Python: the model that is there is opened; without a checkpoint, or with other options, it is replaced."""
+    """A repeated call opens the existing model. Without a checkpoint or with other options, it replaces the model."""
     options: dict[str, Any] = {"out": "m.model", "checkpoint": "c", **KINDS["bpe"]}
     first = pyunitok.train("0.txt", **options)
     made = Path("m.model").stat().st_ino

@@ -1,4 +1,4 @@
-"""Lines to counted units: against the rules said plainly, with few units and with more than any cache holds."""
+"""Counted units of lines, compared with a plain form of the rules; few units, and more than any cache holds."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ LINES = st.lists(st.text("ab  \u2581\u2585é\u0301жя東カ。ﾊﾞ１09.,<s>|
 
 @given(st.lists(st.dictionaries(st.binary(max_size=3), st.integers(1, 1 << 50), max_size=30), max_size=5))
 def test_counters_joined(tables: list[dict[bytes, int]]) -> None:
-    """What each of several threads has counted: every unit once, with the sum of its counts."""
+    """The sums of the counts of several threads."""
     counters = [c_train.Counter() for _ in tables]
     for counter, table in zip(counters, tables, strict=True):
         counter.add(c_train.Units.pack(list(table), list(table.values())))
@@ -53,7 +53,7 @@ def counted(lines: list[str], rules: c_train.Rules, **options: Any) -> Counter[b
 
 
 def plainly(lines: list[str], rules: c_train.Rules, symbols: tuple[bytes, ...], delimiter: bytes) -> Counter[bytes]:
-    """Two neighbours are cut apart if no piece can hold them; but a digit stays with the space before or after it."""
+    """Cut between two characters that no piece can hold, except between a digit and a space."""
     units: Counter[bytes] = Counter()
     for line in lines:
         text = b"" if "\u2585" in line else normalizer().normalize(line.encode())
@@ -81,7 +81,7 @@ FLAG_SETS = st.sampled_from([(), ("split_by_number",), ("split_digits",), ("whit
 
 
 @given(FLAG_SETS, LINES)
-def test_units_are_what_the_rules_say(flags: tuple[str, ...], lines: list[str]) -> None:
+def test_units_match_the_rules(flags: tuple[str, ...], lines: list[str]) -> None:
     rules = c_train.Rules({*SPLIT, *flags}, 16)
     lines = "\n".join(lines).split("\n")
     assert counted(lines, rules) == plainly(lines, rules, (), b"")
@@ -101,7 +101,7 @@ def test_a_symbol_of_half_a_character() -> None:
         counted(["ab c"], rules, symbols=(b"b\xe2",))
 
 
-def test_more_words_than_are_kept_at_hand() -> None:
+def test_more_words_than_the_cache_holds() -> None:
     rng = np.random.default_rng(5)
     words = [f"w{n:b}".replace("0", "o").replace("1", "i") for n in range(150_000)]
     chosen = [words[int(i)] for i in np.minimum(rng.pareto(0.4, 300_000) * 20, 149_999)]
@@ -116,7 +116,7 @@ def test_long_units(n: int) -> None:
     assert got == {("\u2581" + "a\u2581" * n + "b").encode(): 2, "\u2581c".encode(): 1}
 
 
-def test_counts_go_on_after_they_were_read() -> None:
+def test_counting_continues_after_reading() -> None:
     segmenter = c_train.Segmenter(
         None, c_train.Rules({*SPLIT}, 16), c_train.Counter(), flags=c_train.CUT, max_line_bytes=100
     )
@@ -158,7 +158,7 @@ def test_folding_in_place(units: dict[str, int], all_kept: bool) -> None:
 
 
 def test_first_runs_of_several_threads(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Threads that spill for the first time at once share their runs: the counts of one were lost."""
+    """Regression: if threads spilled for the first time at once, the counts of one were lost."""
     write, barrier = counting.Runs.write, threading.Barrier(4, timeout=20)
 
     def write_together(runs: counting.Runs, blocks: Any) -> None:

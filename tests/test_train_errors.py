@@ -1,4 +1,4 @@
-"""What a user of `train` and `vocab` is told: messages name the file and what to do; exit codes."""
+"""Errors of `train` and `vocab`: messages name the file and the remedy; exit codes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ KINDS = ["unigram", "bpe", "char", "word", "longest", "bytepiece"]
 
 
 def command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *arguments: Any) -> tuple[int, str]:
-    """(exit code, what was printed)."""
+    """The exit code and the output."""
     monkeypatch.setattr(sys, "argv", ["pyunitok", *map(str, arguments)])
     code: Any = 0
     try:
@@ -42,7 +42,7 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureF
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_no_text(run: Any, tmp_path: Path, kind: str) -> None:
-    """A greedy vocabulary of nothing was once written, with exit code 0."""
+    """Regression: `train longest` wrote a vocabulary of no text, with exit code 0."""
     code, printed = run("train", kind, "empty.txt", "-o", "m.model", "--vocab-size", "300")
     assert code == 1 and printed.startswith("error: empty.txt: there is no text to train on")
     assert not (tmp_path / "m.model").exists()
@@ -51,7 +51,7 @@ def test_no_text(run: Any, tmp_path: Path, kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_fewer_pieces_than_asked_for(run: Any, kind: str) -> None:
+def test_fewer_pieces_than_requested(run: Any, kind: str) -> None:
     code, printed = run("train", kind, "t.txt", "-o", "m.model", "--vocab-size", "90000")
     assert code == 0 and "90,000 were requested; the text gives no more" in printed
     code, printed = run("train", kind, "t.txt", "-o", "n.model", "--vocab-size", "280")
@@ -81,8 +81,8 @@ def test_wrong_options_are_usage_errors(run: Any, arguments: list[str]) -> None:
     "separator=x", "text_key=q", "model_type=unigram", "input=zzz", "max_memory=5", "threads=1", "kind=word",
     "vocab_size=9", "model_prefix=x", "num_threads=1", "checkpoint=x", "settings=x", "input_format=parquet",
 ])  # fmt: skip
-def test_set_takes_options_of_spm_train_only(run: Any, setting: str) -> None:
-    """Once, some of these did nothing and some ended in a TypeError."""
+def test_set_accepts_only_options_of_spm_train(run: Any, setting: str) -> None:
+    """Regression: some of these had no effect, and some raised a TypeError."""
     code, printed = run("train", "bpe", "t.txt", "-o", "m.model", "--vocab-size", "300", "--set", setting)
     assert code == 2 and setting.partition("=")[0] in printed and "Traceback" not in printed
     assert not Path("m.model").exists()
@@ -96,7 +96,7 @@ def test_an_option_is_set_once(run: Any) -> None:
 
 
 def test_tsv_is_read_by_the_command(run: Any, tmp_path: Path) -> None:
-    """--set input_format=tsv trained on the counts as if they were text."""
+    """Regression: --set input_format=tsv trained on the counts as text."""
     spm = pytest.importorskip("sentencepiece")
     lines = [line for line in LINES if "\t" not in line]
     (tmp_path / "t.tsv").write_text("".join(f"{line}\t{k % 9 + 1}\n" for k, line in enumerate(lines)))
@@ -128,7 +128,7 @@ def test_the_number_of_pieces(run: Any) -> None:
 
 
 def test_files_are_left_out(run: Any, tmp_path: Path) -> None:
-    """As the message on binary data advises."""
+    """The message about binary data advises these options."""
     (tmp_path / "corpus").mkdir()
     (tmp_path / "corpus/a.txt").write_text("\n".join(LINES))
     (tmp_path / "corpus/b.dat").write_bytes(bytes(range(256)) * 40)
@@ -142,7 +142,7 @@ def test_files_are_left_out(run: Any, tmp_path: Path) -> None:
 
 
 def test_a_device_is_not_replaced(run: Any, tmp_path: Path) -> None:
-    """Once it was, with the rights to do so."""
+    """Regression: it was replaced if the user had the right to do so."""
     (tmp_path / "target").mkdir()
     os.mkfifo(tmp_path / "pipe")
     for name in ("pipe", "target"):
@@ -162,7 +162,7 @@ def test_vocab(run: Any) -> None:
     assert code == 2 and "--add-words, --script" in printed
 
 
-def test_help_names_what_has_an_effect(run: Any) -> None:
+def test_help_lists_only_options_with_an_effect(run: Any) -> None:
     shown = {kind: run("train", kind, "--help")[1] for kind in KINDS}
     for kind, printed in shown.items():
         assert ("split-digits" in printed) == (kind in ("unigram", "bpe", "longest")), kind
@@ -174,7 +174,7 @@ def test_help_names_what_has_an_effect(run: Any) -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_full_disk_leaves_nothing(run: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
-    """Neither a part of the model nor the .vocab of no model, which would stop the next attempt."""
+    """No part of the model and no .vocab is left, which would stop the next attempt."""
     fsync, partial = os.fsync, tmp_path / "m.model.partial"
 
     def full(fd: int) -> None:

@@ -1,4 +1,4 @@
-"""Lattices of the Unigram trainer: what is kept of them between calls changes nothing."""
+"""Lattices of the Unigram trainer: edges that are kept between calls do not change results."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def packed(words: set[bytes]) -> Units:
 
 
 def results(lexicon: Lexicon, scores: np.ndarray, alive: np.ndarray, units: Units, kept: KeptEdges | None) -> list:
-    """What the three functions that take kept edges give, each three times over the same ones."""
+    """The results of the three functions that use kept edges."""
     n, found = len(alive), []
     for dtype in (np.float32, np.float64):
         model = Scored(Lattice(), alive, scores.astype(dtype), -20.0, 0)
@@ -56,7 +56,7 @@ def test_kept_edges(max_bytes: int, words: set[bytes], pieces: set[bytes], rando
 
 
 @given(st.sets(WORDS, max_size=60), st.sets(WORDS, min_size=1, max_size=30), st.randoms(), st.integers(2, 3))
-def test_a_lexicon_that_threads_make(pieces: set[bytes], words: set[bytes], random, threads: int) -> None:
+def test_a_lexicon_built_by_threads(pieces: set[bytes], words: set[bytes], random, threads: int) -> None:
     units, names = packed(words), packed(pieces | {b"z"})
     scores = np.array([random.uniform(-9, -1) for _ in range(len(names))], np.float32)
     alive = np.ones(len(names), np.uint8)
@@ -66,7 +66,7 @@ def test_a_lexicon_that_threads_make(pieces: set[bytes], words: set[bytes], rand
     assert results(shared, scores, alive, units, None) == results(Lexicon(names), scores, alive, units, None)
 
 
-def test_long_pieces_are_looked_up_each_time() -> None:
+def test_edges_of_long_pieces_are_not_kept() -> None:
     units, names = packed({b"ab" * 200}), packed({b"a", b"b", b"ab" * 150})
     kept, scores, alive = KeptEdges(1 << 20), np.full(3, -1, np.float32), np.ones(3, np.uint8)
     lexicon = Lexicon(names)

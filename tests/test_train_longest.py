@@ -1,4 +1,4 @@
-"""Training greedy vocabularies: a round against its definition, the rules, and that the result is small and stable."""
+"""Training greedy vocabularies: rounds compared with the oracle, the rules, and properties of the result."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ FREE = GreedyRules(256, 256, 1000, 1000)
 def counted(round_: GreedyRound, sources: list[tuple[list[bytes], int]], damping: int = 0) -> GreedyCounts:
     counts = GreedyCounts(round_)
     for documents, weight in sources:
-        for document in documents:  # a call each: a source may come in several
+        for document in documents:  # a source may come in several calls
             packed = Packed.from_documents([document])
             counts.count(packed.data, packed.offsets, VALUES | PAIRS)
         counts.end_source(weight, damping)
@@ -82,7 +82,7 @@ def test_rules(piece, max_piece_bytes, max_run_bytes, max_words, max_digits, clo
 
 
 def test_spaces_lead():
-    """A word with its space is one piece; none takes the space of the next word."""
+    """Pieces contain the space before a word, and never the space after it."""
     pieces = train_longest([WeightedText(Packed.from_documents([PROSE]))], 700, rules=GreedyRules(leading_spaces=1))
     assert not [piece for piece in pieces if piece.endswith(b" ") and piece.strip()]
     free = train_longest([WeightedText(Packed.from_documents([PROSE]))], 700)
@@ -95,7 +95,7 @@ def greedy_tokens(text, pieces):
     return Tokenizer.from_pieces(pieces).encode(text)
 
 
-def test_bytes_are_asked_for():
+def test_every_byte_must_be_a_piece():
     with pytest.raises(ValueError, match="every byte must be a piece"):
         GreedyRound([*BYTES[1:], b"ab"], FREE)
 
@@ -149,7 +149,7 @@ def test_a_source_that_repeats_itself_is_damped():
     )
 
 
-def test_a_caller_may_refuse_pieces():
+def test_a_caller_may_reject_pieces():
     pieces = train_longest(SOURCES, 300, required=[b"eel"], allowed=lambda piece: b"e" not in piece)
     assert len(pieces) == 300 and {piece for piece in pieces if b"e" in piece} == {b"e", b"eel"}
     assert sum(b"e" in piece for piece in train_longest(SOURCES, 300)) > 1
@@ -196,7 +196,7 @@ def test_any_text_can_be_trained_on(texts, n_pieces):
 
 @pytest.mark.parametrize("threads", [1, 3])
 def test_progress_and_interrupts(threads):
-    """Each round reports its bytes up to the last; what the report raises ends the training at once."""
+    """Each round reports its bytes, and an exception of the callback ends the training at once."""
     seen: dict[str, int] = {}
     total = sum(len(source.documents.data) for source in SOURCES)
 
@@ -205,7 +205,7 @@ def test_progress_and_interrupts(threads):
         seen[phase] = done
 
     train_longest(SOURCES, 270, progress=progress, threads=threads)
-    if threads == 1:  # with more, the thread that reports may find no text left
+    if threads == 1:  # with more threads, the one that reports may have no text left
         assert {phase.partition(",")[0] for phase in seen} >= {"grow", "refine"}
         assert all(done == total for phase, done in seen.items() if phase.startswith("refine"))
 

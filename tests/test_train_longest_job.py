@@ -61,7 +61,7 @@ def test_rules_from_the_command(tmp_path: Path) -> None:
         assert pieces(Tokenizer.from_file(tmp_path / "m.utk")) == pieces(expected.tokenizer)
 
 
-def test_as_the_trainer(tmp_path: Path) -> None:
+def test_the_job_matches_the_trainer(tmp_path: Path) -> None:
     (tmp_path / "a.jsonl").write_text(json.dumps({"text": TEXT}) + "\n" + json.dumps({"text": "and more"}))
     got = run(tmp_path / "a.jsonl", kind="longest", vocab_size=400, max_words=2, split_digits=True)
     from pyunitok._c.train_greedy import GreedyRules
@@ -96,7 +96,7 @@ def test_options(tmp_path: Path) -> None:
 
 
 def test_weights_and_equal_bytes(tmp_path: Path) -> None:
-    """With 60 pieces for two languages, the weights decide which gets them."""
+    """The weights decide which of two languages gets the 60 pieces."""
     (tmp_path / "a").mkdir()
     (tmp_path / "a/1.txt").write_bytes(PROSE * 6)
     (tmp_path / "b.txt").write_bytes(b"".join(bytes(range(65, 91))[k % 26 : k % 26 + 4] + b"." for k in range(900)))
@@ -113,7 +113,7 @@ def test_weights_and_equal_bytes(tmp_path: Path) -> None:
 
 @given(st.lists(st.lists(st.binary(max_size=9), max_size=5), max_size=6), st.integers(1, 40), st.integers(0, 3))
 def test_sampling(batches: list[list[bytes]], limit: int, seed: int) -> None:
-    """What is kept fits, is part of the text in its order, and does not depend on how documents come in batches."""
+    """A sample fits the limit, keeps the order of the text, and does not depend on batches."""
     documents = [document for batch in batches for document in batch]
 
     def kept(groups: list[list[bytes]]) -> tuple[list[bytes], SampledText]:
@@ -134,7 +134,7 @@ def test_sampling(batches: list[list[bytes]], limit: int, seed: int) -> None:
         assert [d for d in one_by_one if d] == [d for d in kept(batches)[0] if d] == [d for d in documents if d]
 
 
-def test_a_sample_is_taken_where_memory_is_short(tmp_path: Path) -> None:
+def test_a_sample_is_taken_if_memory_is_limited(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text(TEXT)
     trained = run(tmp_path / "a.txt", kind="longest", vocab_size=300, max_memory=40_000, separator=b"\n")
     (note,) = (value for name, value in trained.notes if name == "sampled")
@@ -156,13 +156,13 @@ def test_errors(tmp_path: Path, options: dict[str, Any], message: str) -> None:
 
 
 @pytest.mark.parametrize("weight", ["=2", "books", "books=heavy"])
-def test_a_weight_that_is_none(tmp_path: Path, weight: str) -> None:
+def test_invalid_weights(tmp_path: Path, weight: str) -> None:
     arguments = ["longest", "a.txt", "-o", str(tmp_path / "m"), "--vocab-size", "300", "--weight", weight]
     assert CliRunner().invoke(command, arguments).exit_code == 2
 
 
 def test_hardly_any_text() -> None:
-    """Bytes alone, of which a text with no pair that repeats is made; no text at all is an error."""
+    """A text without repeated pairs yields only bytes; no text is an error."""
     with pytest.raises(NoTextError):
         pyunitok.train(iter([""]), kind="longest", vocab_size=300)
     tokenizer = pyunitok.train(iter(["a"]), kind="longest", vocab_size=300)

@@ -1,4 +1,4 @@
-"""The BPE trainer, stopped and resumed: after any number of merges, with rare pairs and with pairs that are gone."""
+"""The BPE trainer resumes after any number of merges, with rare pairs and with pairs that no longer occur."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from pyunitok._c.train_bpe import BpeTrainer
 from pyunitok.packed import Bytes
 
 RULES = Rules({"split_by_whitespace", "split_by_script"}, 8)
-N_PIECES = 1000  # more than there are
+N_PIECES = 1000  # more than any text has
 WORDS = st.dictionaries(
     st.text("ab\u2581é東", min_size=1, max_size=24), st.integers(1, 1 << 40) | st.integers(1, 3), min_size=1, max_size=9
 )
@@ -45,7 +45,7 @@ def units_of(words: dict[str, int]) -> Units:
 @given(WORDS, st.sampled_from([0, 2]), st.integers(0, 40))
 @fewer(1)
 def test_resumed_after(words: dict[str, int], min_count: int, n_merges: int) -> None:
-    """A trainer that begins with the merges of another one makes the same further ones, and counts the same."""
+    """A trainer that begins with the merges of another one makes the same further merges, with the same counts."""
     expected = trained(units_of(words), min_count=min_count)
     first = trained(units_of(words), min_count=min_count, n_pieces=n_merges)
     got = trained(units_of(words), min_count=min_count, resume=first)
@@ -54,14 +54,14 @@ def test_resumed_after(words: dict[str, int], min_count: int, n_merges: int) -> 
     assert got.done == expected.done
 
 
-WITHOUT = st.sampled_from(["", "a", "\u6771b"])  # characters
+WITHOUT = st.sampled_from(["", "a", "\u6771b"])  # characters outside the alphabet
 
 
 @given(WORDS, st.sampled_from([0, 2]), st.sampled_from([1, 2, 3, 8]), st.randoms(), WITHOUT)
 @fewer(1)
 def test_shared(words: dict[str, int], min_count: int, threads: int, rng: random.Random, without: str) -> None:
-    """Any number of threads makes the oracle's merges, symbol for symbol, wherever units lie and if they are given
-    twice, and whether characters end units in the trainer or before."""
+    """The merges match the oracle with any number of threads, for units in any order and for repeated units, whether
+    the trainer or the caller cuts units at characters outside the alphabet."""
     parts: Counter[str] = Counter()
     for word, count in words.items():
         for part in re.split(f"[{without}]", word) if without else [word]:
@@ -85,8 +85,8 @@ def test_shared(words: dict[str, int], min_count: int, threads: int, rng: random
     assert resumed.pieces().counts.tolist() == counts
 
 
-def test_units_that_are_none() -> None:
-    """Invalid UTF-8 in some thread's share; no units at all; units of no count."""
+def test_invalid_and_empty_units() -> None:
+    """Units with invalid UTF-8 in any thread's share, no units, and units with count 0."""
     units = Units.pack([b"ab", b"ab", b"b\xff"], [9, 9, 9])
     for threads in (1, 2, 8):
         with pytest.raises(ValueError, match="invalid UTF-8"):
@@ -99,7 +99,7 @@ def test_units_that_are_none() -> None:
 
 
 def test_a_long_unit() -> None:
-    """Of one letter, and of two in turn: positions that overlap."""
+    """Long repetitions of one or two letters, in which pairs overlap."""
     for unit in ("a" * 1000, "ab" * 500, "aab" * 400):
         units = units_of({unit: 5, "ab": 3})
         expected = trained(units, min_count=2)
@@ -113,8 +113,8 @@ def test_a_long_unit() -> None:
 @pytest.mark.parametrize("symbols, why", [
     ([[0, 2]], "do not have"), ([[0, 1], [0, 1]], "before"), ([[0, 1], [2, 2], [3, 3], [4, 4]], "do not have"),
 ])  # fmt: skip
-def test_merges_that_are_none(symbols: list[list[int]], why: str) -> None:
-    """A symbol that is made later; a merge twice; a piece longer than the rules allow."""
+def test_invalid_merges(symbols: list[list[int]], why: str) -> None:
+    """A symbol of a later merge, a repeated merge, and a piece longer than the rules allow."""
     trainer = BpeTrainer(RULES, units_of({"ab": 9}))
     counts: Counts = np.ones(len(symbols), np.uint64)
     with pytest.raises(ValueError, match=why):

@@ -1,4 +1,4 @@
-"""The options of our own Unigram trainer against the oracle, and what the others change."""
+"""The options of the default Unigram trainer compared with the oracle, and the effects of other options."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ LINES = text(11, 500)
 
 
 def seeds_of(words: dict[str, int]) -> dict[str, float]:
-    """Every substring, with count times length."""
+    """Every substring, with its count times its length."""
     found: dict[str, float] = {}
     for word, count in words.items():
         for i in range(len(word)):
@@ -41,11 +41,11 @@ def seeds_of(words: dict[str, int]) -> dict[str, float]:
     {"shrinking_factor": 0.5}, {"prune": "sparse"}, {"prune": "sparse", "em": "viterbi", "shrinking_factor": 0.9},
     {"em": "viterbi", "prior": "mle", "prune": "probability", "objective": "tokens"},
 ])  # fmt: skip
-def test_as_oracle(options: dict[str, Any]) -> None:
+def test_models_match_the_oracle(options: dict[str, Any]) -> None:
     n_compared = 0
 
     @given(WORDS, st.integers(2, 9))
-    @settings(fewer(3), derandomize=True)  # one example in thousands has a tie that rounding decides
+    @settings(fewer(3), derandomize=True)  # rounding decides ties in one of thousands of examples
     def compare(words: dict[str, int], vocab_size: int) -> None:
         nonlocal n_compared
         values = seeds_of(words)
@@ -69,7 +69,7 @@ def test_as_oracle(options: dict[str, Any]) -> None:
         got = trainer.state
         same = got.pieces.items() == sorted(piece.encode() for piece in expected) and len(got.rounds) == n_rounds
         same = same and np.allclose(got.scores, [expected[piece.decode()] for piece in got.pieces.items()], rtol=1e-6)
-        assume(same or not ties)  # rounding decides, and may do so as in the oracle
+        assume(same or not ties)  # rounding decides, possibly as in the oracle
         assert same, (got.pieces.items(), got.scores, len(got.rounds), expected, n_rounds)
         n_compared += 1
 
@@ -78,7 +78,7 @@ def test_as_oracle(options: dict[str, Any]) -> None:
 
 
 def test_rounds_of_sparse_pruning_resume() -> None:
-    """The threshold is part of the state: a training that resumes after any round ends the same."""
+    """The threshold is part of the state, so that a training may resume after any round."""
     words = {"abcabc": 90, "bcab": 51, "cab": 34, "aabb": 17, "ccc": 8}
     names = sorted(seeds_of(words))
     pieces = c_train.Units.pack([name.encode() for name in names], [0] * len(names))
@@ -101,7 +101,7 @@ def names_of(tokenizer: pyunitok.Tokenizer) -> set[str]:
 
 @pytest.mark.parametrize("kind", ["unigram", "bpe", "word"])
 def test_min_frequency(kind: str) -> None:
-    """Words that are rarer leave no trace."""
+    """Rarer words have no effect."""
     lines = ["often often often rare"]
     assert any("r" in name.strip("<>") for name in names_of(pyunitok.train(iter(lines), kind=kind, vocab_size=40)))
     kept = names_of(pyunitok.train(iter(lines), kind=kind, vocab_size=40, min_frequency=2))
@@ -115,14 +115,14 @@ def test_initial_alphabet(kind: str) -> None:
 
 @pytest.mark.parametrize("kind", ["unigram", "bpe"])
 def test_split_by_none(kind: str) -> None:
-    """As sentencepiece's option of another name."""
+    """The result equals that of the corresponding option of sentencepiece."""
     one = pyunitok.train(iter(LINES), kind=kind, vocab_size=300, split_by="none")
     other = pyunitok.train(iter(LINES), kind=kind, vocab_size=300, split_by_whitespace=False)
     assert names_of(one) == names_of(other) != names_of(pyunitok.train(iter(LINES), kind=kind, vocab_size=300))
 
 
 def test_automatic_coverage() -> None:
-    """Rare characters compete with pieces: those that are worth a place have one, the others become bytes."""
+    """Rare characters compete with pieces; those that do not save enough become bytes."""
     lines = [*LINES, *["éà" * 9] * 40, "字 ü"]
     options: dict[str, Any] = {
         "kind": "unigram", "vocab_size": 410, "prune": "sparse", "byte_fallback": True, **IDENTITY
@@ -139,11 +139,11 @@ def test_automatic_coverage() -> None:
 def test_lines_that_are_too_long_are_reported() -> None:
     got = run(iter([*LINES, "x" * 700, "y" * 800]), kind="bpe", vocab_size=300, max_sentence_length=600)
     assert ("too long", "2 lines with 1,500 bytes were left out") in got.notes
-    got = run(iter([*LINES, "x" * 70_000]), kind="bpe", vocab_size=300)  # our own default: none is too long
+    got = run(iter([*LINES, "x" * 70_000]), kind="bpe", vocab_size=300)  # the default has no limit
     assert not [name for name, _ in got.notes if name == "too long"]
 
 
-def test_rounds_are_fewer_where_they_are_limited() -> None:
+def test_max_rounds_limits_the_rounds() -> None:
     rounds = [run(iter(LINES), kind="unigram", vocab_size=190, max_rounds=n, **IDENTITY).job for n in (0, 2)]
     assert all(job is not None for job in rounds)
     sizes = [[item.n_after for item in job.rounds] for job in rounds if job is not None]

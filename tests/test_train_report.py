@@ -36,7 +36,7 @@ def test_page(tmp_path: Path, kind: str) -> None:
 
 
 def page_colours(page: str) -> set[str]:
-    """Of the charts: what is black or white cannot be read in either the light or the dark page."""
+    """The colours of the charts. Black or white would be invisible on the light or the dark page."""
     return set(re.findall(r"(?:fill|stroke): ([#\w]+)", page))
 
 
@@ -54,7 +54,7 @@ def test_options_on_the_page(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_curve(kind: str) -> None:
-    """What the text took on the way falls to what the model takes, or somewhat less for Unigram's last round."""
+    """The curve falls to the tokens of the model, or slightly below because of Unigram's last round."""
     options: dict[str, Any] = {} if kind == "longest" else {"normalization_rule_name": "identity"}
     got = run(iter(LINES), kind=kind, vocab_size=350, **options)
     curve = got.curve()
@@ -67,7 +67,7 @@ def test_curve(kind: str) -> None:
         assert len(curve) > 1 or kind == "unigram"
 
 
-def test_vocabularies_that_a_smaller_one_beats_are_not_drawn() -> None:
+def test_vocabularies_worse_than_a_smaller_one_are_not_drawn() -> None:
     sizes = [trained.MeasuredSize(*pair) for pair in ((5, 90), (3, 100), (7, 95), (9, 80), (9, 70), (11, 70))]
     assert [(s.n_pieces, s.n_tokens) for s in trained._best_sizes(sizes)] == [(3, 100), (5, 90), (9, 70)]
 
@@ -87,7 +87,7 @@ def test_curve_of_merges_is_that_of_the_models(options: dict[str, Any]) -> None:
     n_tokens = sum(len(smaller.tokenizer.encode(text)) for text in got.sample)
     assert density == sum(map(len, got.sample)) / n_tokens
 def test_unknown_characters(tmp_path: Path) -> None:
-    """The share is of characters, not of tokens, and byte fallback does not hide it."""
+    """The share counts characters, not tokens, even with byte fallback."""
     known, strange = "abc " * 4000, "\u4e00\u4e8c\u4e09\u56db"
     (tmp_path / "a.txt").write_text("\n".join([known] * 8 + [strange]))
     for options in ({}, {"byte_fallback": True}):
@@ -106,7 +106,7 @@ def test_the_longest_pieces_and_types() -> None:
 
 
 def test_peaks_of_phases(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each phase has its own, also one that comes after a higher one; a new record is exact."""
+    """Each phase has its own peak, even after a higher one; a new record is exact."""
     in_use, highest, now = [10], [10], [0.0]
     monkeypatch.setattr(trained, "_in_use", lambda: in_use[0])
     monkeypatch.setattr(trained, "_highest", lambda: highest[0])
@@ -129,14 +129,14 @@ def test_peaks_of_phases(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_without_matplotlib(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Said before any work."""
+    """The error is raised before any work."""
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     arguments = ["bpe", "no such file", "-o", str(tmp_path / "m"), "--vocab-size", "350", "--report", "r.html"]
     with pytest.raises(OutputError, match=r"pyunitok\[plot\]"):
         CliRunner().invoke(command, arguments, catch_exceptions=False)
 
 
-def test_a_page_of_little(tmp_path: Path) -> None:
+def test_a_page_of_a_tiny_model(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     got: Any = run(iter(["a"]), kind="longest", vocab_size=257)
     report_page.write(got, tmp_path / "r.html", "m")

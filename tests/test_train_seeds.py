@@ -1,4 +1,4 @@
-"""Seeds of a Unigram model against their definition."""
+"""Seeds of a Unigram model compared with their definition."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def test_seeds(units: dict[str, int], min_leaf: int) -> None:
 
 
 def best(found: Counter[bytes], n: int) -> list[tuple[bytes, int]]:
-    """By count times characters, then by length and bytes."""
+    """The best seeds by count times characters, then by length and bytes."""
     return sorted(found.items(), key=lambda item: (-item[1] * len(item[0].decode()), -len(item[0]), item[0]))[:n]
 
 
@@ -98,7 +98,7 @@ def test_long_repeats_and_a_limit(alphabet: str) -> None:
 
 
 def plain_repeats(units: dict[str, int], rules: c_train.Rules) -> Counter[bytes]:
-    """As seeds(), for pieces of up to 16 characters."""
+    """Like seeds(), for pieces of up to 16 characters."""
     weights: Counter[str] = Counter()
     followers: defaultdict[str, list[bytes]] = defaultdict(list)
     for unit, count in units.items():
@@ -111,7 +111,7 @@ def plain_repeats(units: dict[str, int], rules: c_train.Rules) -> Counter[bytes]
         if weight >= 2 and c_train.allowed(rules, piece.encode()) and len(followers[piece]) > 1
         and (len({follower[:1] for follower in followers[piece]}) > 1 or b"" in followers[piece])
     })  # fmt: skip
-    for unit, count in sorted(units.items(), key=lambda item: -item[1]):  # the first of one beginning is taken
+    for unit, count in sorted(units.items(), key=lambda item: -item[1]):  # only the first one with each prefix counts
         if count >= (15 if len(unit) > 3 else 2):
             starts = [unit[:n].encode() for n in range(min(len(unit), 16), 1, -1)]
             whole = next((start for start in starts if c_train.allowed(rules, start)), b"")

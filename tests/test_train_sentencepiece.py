@@ -1,4 +1,4 @@
-"""Trainers in their compatible mode against sentencepiece 0.2.3: the same models, byte for byte."""
+"""Trainers in their compatible mode write the same models as sentencepiece 0.2.3, byte for byte."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def f(x): return x[0]  # e\u0301te\u0301 中国的猫坐在垫子上,它很高�
 
 
 def text(seed: int, n_lines: int) -> list[str]:
-    """Lines of a few languages with words drawn by Zipf's law."""
+    """Lines of a few languages, with words drawn by Zipf's law."""
     random = np.random.default_rng(seed)
     words = LANGUAGES.split(" ") + ["".join(random.choice(list("abcdeéж東1"), n)) for n in random.integers(1, 9, 300)]
     ranks = np.minimum(random.zipf(1.3, 12 * n_lines), len(words)) - 1
@@ -36,7 +36,7 @@ def text(seed: int, n_lines: int) -> list[str]:
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("name", SETS)
-def test_as_sentencepiece(kind: str, name: str) -> None:
+def test_models_match_sentencepiece(kind: str, name: str) -> None:
     options = {"vocab_size": 400, "model_type": kind, "hard_vocab_limit": False, **SETS[name]}
     expected = reference(options, sentence_iterator=iter(text(1, 600)))
     if isinstance(expected, str):
@@ -55,7 +55,7 @@ def test_bpe_with_automatic_coverage(vocab_size: int) -> None:
 
 @pytest.mark.parametrize("corpus", [[" "], ["   ", "\t", ""], ["\u3000"], ["\x1f"], ["<s>"], [""], ["\u2585"]])
 def test_automatic_coverage_of_white_space(corpus: list[str]) -> None:
-    """sentencepiece makes a model of bytes alone, unless no line has a byte that it reads."""
+    """sentencepiece trains a model of bytes alone, unless all lines are empty."""
     options = {"model_type": "bpe", "hard_vocab_limit": False, "vocab_size": 300, **AUTOMATIC}
     expected = reference(options, sentence_iterator=iter(corpus))
     if isinstance(expected, str):
@@ -80,7 +80,7 @@ def test_tiny_corpora(corpus: list[str], kind: str, name: str, vocab_size: int) 
         return
     found = trained(options, corpus)
     if kind == "bpe" and pieces(found) != pieces(expected):
-        # Pairs with the same piece and count: sentencepiece leaves to chance which is merged.
+        # sentencepiece merges a random one of the pairs with the same piece and count.
         assert has_same_piece_twice(corpus)
         return
     assert found.SerializeToString() == expected.SerializeToString()
@@ -92,11 +92,11 @@ def has_same_piece_twice(corpus: list[str]) -> bool:
     return any(joined[i : i + n] == joined[i + n : i + 2 * n] for n in (1, 2, 3) for i in range(len(joined)))
 
 
-TIMES = st.integers(1, 5) | st.integers(1, 10**6)  # large ones, too: the rare pairs beside them are left out at first
+TIMES = st.integers(1, 5) | st.integers(1, 10**6)  # large counts, too: rare pairs are left out at first
 
 
 @given(st.lists(st.tuples(st.text("abc\u2581", min_size=1, max_size=9), TIMES), min_size=1, max_size=9))
-def test_bpe_as_oracle(words: list[tuple[str, int]]) -> None:
+def test_bpe_matches_the_oracle(words: list[tuple[str, int]]) -> None:
     counted: Counter[str] = Counter()
     for word, count in words:
         for part in train_bpe.split_words(word):
@@ -114,7 +114,7 @@ def test_bpe_as_oracle(words: list[tuple[str, int]]) -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_text_with_nul(kind: str) -> None:
-    """A NUL is an unknown character, which no piece holds; it was one once, and the model could not be opened."""
+    """Regression: NUL became a piece, and the model could not be opened. It is an unknown character."""
     corpus = [*["ab\0cd ab abcd\0 cab", "abc cab"] * 20, "\0\0 x"]
     options = {"model_type": kind, "vocab_size": 30, "hard_vocab_limit": False}
     expected = reference(options, sentence_iterator=iter(corpus))
@@ -142,7 +142,7 @@ def test_weighted_lines() -> None:
 
 
 def test_weighted_lines_that_are_not_split() -> None:
-    """A line of weight w is one sentence, not w - 1 and one more: the piece "▁" had -1.388912678 once."""
+    """Regression: a line of weight w was counted as w - 1 sentences and one more; "▁" had the score -1.388912678."""
     options = {"vocab_size": 40, "input_format": "tsv", "hard_vocab_limit": False, "split_by_whitespace": False}
     corpus = ["the cat sat on the mat\t1000"]
     expected = reference(options, sentence_iterator=iter(corpus))
@@ -179,7 +179,7 @@ def test_a_pretokenizer() -> None:
         trained(options, text(3, 200), pretokenizer=lambda line: ["hello"])
 
 
-def test_a_sample_depends_on_the_seed_alone() -> None:
+def test_a_sample_depends_only_on_the_seed() -> None:
     options = {"model_type": "bpe", "vocab_size": 300, "hard_vocab_limit": False, "input_sentence_size": 101}
     models = [trained(options, text(4, 900), seed=seed).SerializeToString() for seed in (1, 1, 2)]
     assert models[0] == models[1] != models[2]
@@ -194,7 +194,7 @@ def test_a_sample_depends_on_the_seed_alone() -> None:
     ({"escape_whitespaces": False}, "escape_whitespaces"), ({"vocab_size": 10}, "raise vocab_size"),
     ({"normalization_rule_name": "of mine"}, "of mine"), ({"byte_fallback": "maybe"}, "maybe"),
 ])  # fmt: skip
-def test_what_is_refused(options: dict[str, Any], message: str) -> None:
+def test_invalid_options(options: dict[str, Any], message: str) -> None:
     with pytest.raises(TrainingError, match=message):
         trained({"model_type": "bpe", **options}, text(5, 50))
     assert isinstance(reference({"model_type": "bpe", **options}, sentence_iterator=iter(text(5, 50))), str)

@@ -1,6 +1,6 @@
-"""Every set of options on real corpora: sentencepiece's models, byte for byte.
+"""Every set of options on real corpora yields sentencepiece's models, byte for byte.
 
-Each set is tried on 100 KB of one corpus; PYUNITOK_ALL_CORPORA=1 tries all of them on a megabyte of eight corpora,
+Each set is tested on 100 KB of one corpus. PYUNITOK_ALL_CORPORA=1 tests all of them on a megabyte of eight corpora,
 which takes a quarter of an hour.
 """
 
@@ -33,7 +33,7 @@ CASES = [
 
 @pytest.mark.slow
 @pytest.mark.parametrize("corpus, name, kind", CASES)
-def test_as_sentencepiece(corpus: str, name: str, kind: str, tmp_path: Path) -> None:
+def test_models_match_sentencepiece(corpus: str, name: str, kind: str, tmp_path: Path) -> None:
     packed = find_shared(f"corpora/{corpus}.txt.zst").read_bytes()
     text = zstandard.ZstdDecompressor().decompressobj().decompress(packed)
     path = tmp_path / "text.txt"

@@ -1,4 +1,4 @@
-"""The table of trainers: a row is all that train() and the command need to know about a trainer."""
+"""The table of trainers: train() and the command need only one row for a trainer."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
+from toys import models
 
 import pyunitok
 from pyunitok.cli import cli
@@ -37,7 +38,7 @@ def train_lines(training: Training, given: dict[str, Any]) -> Trained:
     lines = (text.lower() if chosen.case == "lower" else text).split(b"\n")
     pieces = list(dict.fromkeys(line for line in lines if 1 < len(line) <= chosen.most_bytes))
     pieces = pieces[: training.sizes[0] - 256]
-    made = pyunitok.Tokenizer.from_pieces([*(bytes([byte]) for byte in range(256)), *pieces], name="made up")
+    made = models.greedy(*pieces, eod=None, name="made up")
     tokenizer = training.write({training.out: native.write(made.codec.model, made.codec.about)})
     return training.trained(tokenizer, pieces, {"learned": len(pieces), "byte": 256}, [], [], len(text), source)
 

@@ -1,4 +1,4 @@
-"""Type checkers see the package's types, in an editable install too."""
+"""Type checkers see the package's types, even in an editable install."""
 
 import shutil
 import subprocess
@@ -14,7 +14,7 @@ PROGRAM = 'import pyunitok\nreveal_type(pyunitok.open("x"))\nreveal_type(pyunito
 
 @pytest.mark.slow
 def test_mypy_sees_an_editable_install(tmp_path):
-    """It found no types: the install was an import hook, which mypy cannot follow."""
+    """Regression: the install was an import hook, which mypy cannot follow."""
     pytest.importorskip("mypy")
     if not (ROOT / "pyunitok/py.typed").exists():
         pytest.skip("the package is not in this tree")
@@ -26,7 +26,7 @@ def test_mypy_sees_an_editable_install(tmp_path):
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", tmp_path / "venv"], check=True)
     python = tmp_path / "venv/bin/python"
     (site,) = (tmp_path / "venv").glob("lib/python*/site-packages")
-    (site / "outer.pth").write_text(sysconfig.get_path("purelib"))  # pip, setuptools and what the types need
+    (site / "outer.pth").write_text(sysconfig.get_path("purelib"))  # pip, setuptools and the dependencies of the types
     install = [python, "-m", "pip", "install", "-q", "--no-build-isolation", "--no-deps", "-e", source]
     subprocess.run(install, check=True, capture_output=True)
     (tmp_path / "program.py").write_text(PROGRAM)

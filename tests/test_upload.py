@@ -2,19 +2,19 @@
 
 import json
 import os
-import subprocess
 import sys
 import threading
 from pathlib import Path
 
+import commands
 import pytest
 from test_remote import Unreliable, store  # noqa: F401 (a fixture)
+from toys import models
 from toys.plans import make_plan
 
 import pyunitok
 from pyunitok.corpus import inputs
 from pyunitok.errors import InputError, OutputError
-from pyunitok.model.tokenizer import Tokenizer
 from pyunitok.run import upload as upload_module
 from pyunitok.run.pipeline import tokenize
 from pyunitok.run.plan import Callbacks
@@ -29,7 +29,7 @@ NAMES = ["/bucket/ids.u16", "/bucket/ids.u16.ends", "/bucket/ids.u16.json"]
 @pytest.fixture
 def corpus(tmp_path):
     """A function that plans to tokenize the same text."""
-    tok = Tokenizer.from_pieces([bytes([b]) for b in range(256)] + [b"the", b" the"], eod=300)
+    tok = models.greedy("the", " the")
     (tmp_path / "a.txt").write_bytes(b"the cat and the dog\n" * 500)
 
     def run(url=URL, **options):
@@ -63,7 +63,7 @@ def puts():
     return [what[1].rpartition("ids.u16")[2] for what in Unreliable.log if what[0] == "put"]
 
 
-def test_arrives_whole(corpus):
+def test_upload(corpus):
     assert corpus() is False
     assert sorted(far()) == NAMES
     assert [far()[name] for name in NAMES[:2]] == corpus.want()
@@ -74,14 +74,14 @@ def test_arrives_whole(corpus):
     assert not [name for name in far() if "probe" in name]
 
 
-def test_stores_need_no_second_name(corpus, monkeypatch):
+def test_stores_receive_final_names_only(corpus, monkeypatch):
     monkeypatch.setattr(upload_module, "ATOMIC_STORES", {"unreliable"})
     corpus()
     assert puts() == [".ends", ".json", ""]
     assert sorted(far()) == NAMES
 
 
-def test_complete_is_found_out_without_the_spool(corpus):
+def test_a_complete_output_is_recognised_without_the_spool(corpus):
     corpus()
     before, Unreliable.log[:] = far(), []
     assert corpus() is True
@@ -98,7 +98,7 @@ def test_complete_is_found_out_without_the_spool(corpus):
     assert [far()[name] for name in NAMES[:2]] == corpus.want()
 
 
-def test_what_is_not_ours_is_not_replaced(corpus):
+def test_foreign_files_are_not_replaced(corpus):
     Unreliable().pipe("/bucket/ids.u16", b"precious")
     with pytest.raises(OutputError, match="exists; --overwrite replaces it"):
         corpus()
@@ -110,14 +110,14 @@ def test_what_is_not_ours_is_not_replaced(corpus):
     assert far()["/bucket/ids.u16"] == corpus.want()[0]
 
 
-def test_damaged_there(corpus):
+def test_a_damaged_upload(corpus):
     corpus()
     Unreliable().pipe("/bucket/ids.u16.ends", b"12345678")
     with pytest.raises(OutputError, match=r"ids\.u16\.ends does not have the 4000 bytes of its manifest"):
         corpus()
 
 
-def test_passing_errors(corpus):
+def test_transient_errors(corpus):
     Unreliable.failures["put"] = [OSError(5, "reset")] * 4 + [None] + [TimeoutError()] * 3
     corpus()
     assert [far()[name] for name in NAMES[:2]] == corpus.want()
@@ -125,7 +125,7 @@ def test_passing_errors(corpus):
 
 @pytest.mark.parametrize("n_arrived", [0, 1, 2])
 @pytest.mark.parametrize("overwrite", [False, True])
-def test_failed_upload_is_gone_on_with(corpus, n_arrived, overwrite, monkeypatch):
+def test_a_failed_upload_is_resumed(corpus, n_arrived, overwrite, monkeypatch):
     """The spool stays, OUT does not exist, and repeating the command only uploads, also after --overwrite."""
     if overwrite:
         Unreliable().pipe("/bucket/ids.u16", b"old")
@@ -142,7 +142,7 @@ def test_failed_upload_is_gone_on_with(corpus, n_arrived, overwrite, monkeypatch
     assert not folder.exists()
 
 
-def test_interrupted_work_goes_on_in_the_spool(corpus):
+def test_interrupted_work_is_resumed_in_the_spool(corpus):
     """After an input error, the output stays in the spool, and other commands are rejected."""
     (corpus.folder / "a.txt").unlink()
     (corpus.folder / "a.txt").write_bytes(b"the cat and the dog\n" * 500)
@@ -150,7 +150,7 @@ def test_interrupted_work_goes_on_in_the_spool(corpus):
     def stop(_):
         raise KeyboardInterrupt
 
-    tok = Tokenizer.from_pieces([bytes([b]) for b in range(256)] + [b"the", b" the"], eod=300)
+    tok = models.greedy("the", " the")
     spool = Spool(URL, corpus.folder / "spool")
     plan = make_plan(
         inputs.find([str(corpus.folder / "a.txt")]), spool.out, tok, 300, b"\n", threads=1, block_bytes=1000
@@ -164,7 +164,7 @@ def test_interrupted_work_goes_on_in_the_spool(corpus):
     assert [far()[name] for name in NAMES[:2]] == corpus.want()
 
 
-def test_what_cannot_be_written_is_found_out_before_the_work(corpus, monkeypatch):
+def test_errors_of_the_store_are_detected_before_the_work(corpus, monkeypatch):
     def refuse(self, path, *_, **__):
         raise PermissionError(f"not {path}")
 
@@ -181,13 +181,13 @@ def test_two_processes_with_one_url(corpus):
     corpus()
 
 
-def test_lasting_failure_of_the_listing(corpus):
+def test_permanent_failure_of_the_listing(corpus):
     Unreliable.failures["info"] = [OSError(5, "down")] * 5
     with pytest.raises(OutputError, match=rf"^{URL}: cannot be written: .*down"):
         corpus()
 
 
-def test_urls_that_cannot_be(tmp_path):
+def test_invalid_urls(tmp_path):
     with pytest.raises(OutputError, match="is a folder; name a file"):
         Spool("unreliable://bucket/", tmp_path)
     with pytest.raises(InputError, match="nonsense:// is not supported"):
@@ -200,11 +200,11 @@ def test_urls_that_cannot_be(tmp_path):
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="POSIX pipes")
-def test_a_pipe_is_compared_with_what_was_made_of_it(corpus):
+def test_a_pipe_is_compared_on_resume(corpus):
     """A pipe is verified by its bytes, also if the run is finished at a URL."""
     fifo = corpus.folder / "fifo"
     os.mkfifo(fifo)
-    tok = Tokenizer.from_pieces([bytes([b]) for b in range(256)], eod=300)
+    tok = models.greedy()
 
     def run(data):
         writer = threading.Thread(target=fifo.write_bytes, args=(data,))
@@ -223,7 +223,7 @@ def test_a_pipe_is_compared_with_what_was_made_of_it(corpus):
         run(b"test")
 
 
-def test_spools_are_apart_and_ones_own(tmp_path, monkeypatch):
+def test_spools_are_separate_and_private(tmp_path, monkeypatch):
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     first, second = Spool("unreliable://a/ids"), Spool("unreliable://b/ids")
     assert first.folder != second.folder
@@ -240,14 +240,11 @@ def test_spools_are_apart_and_ones_own(tmp_path, monkeypatch):
 
 def test_command(tmp_path):
     """From the command line. memory:// exists only in its process, so test the messages."""
-    root = Path(__file__).parent.parent
-    Tokenizer.from_pieces([bytes([b]) for b in range(256)], eod=300).save(tmp_path / "toy")
+    models.greedy().save(tmp_path / "toy")
     (tmp_path / "a.txt").write_bytes(b"text")
 
     def command(*arguments):
-        line = [sys.executable, "-c", "from pyunitok.cli import main; main()", "tokenize", "-m", "toy", "a.txt"]
-        environment = os.environ | {"PYTHONPATH": str(root)}
-        return subprocess.run([*line, *arguments], cwd=tmp_path, env=environment, capture_output=True, text=True)
+        return commands.python(tmp_path, "-m", "pyunitok", "tokenize", "-m", "toy", "a.txt", *arguments, text=True)
 
     done = command("-o", "memory://bucket/ids.u16", "--spool", "spool")
     assert done.returncode == 0, done.stderr

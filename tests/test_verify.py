@@ -1,4 +1,4 @@
-"""verify: every kind of damage is found and its place named; what is whole passes, whatever blocks and batches are."""
+"""verify: every kind of damage is detected and its place named; intact files pass with any blocks and batches."""
 
 import gzip
 import json
@@ -55,7 +55,7 @@ def change(path, at, value, dtype="<u2"):
     items.tofile(path)
 
 
-def test_a_whole_file_passes(folder):
+def test_an_intact_file_passes(folder):
     seen = []
     array = pyunitok.open(folder / "ids")
     assert verify(array, array.tokenizer, on_bytes=seen.append) == []
@@ -96,10 +96,10 @@ def test_damage(folder, name, at, value, faults):
         ("inputs", 1, "in/b.jsonl has 7 tokens, but its documents have 8"),
     ],
 )
-def test_a_manifest_that_does_not_fit(folder, field, value, fault):
+def test_a_manifest_that_does_not_match(folder, field, value, fault):
     manifest = json.loads((folder / "ids.json").read_text())
     if field == "inputs":
-        first, second = manifest["inputs"][:2]  # their sum stays
+        first, second = manifest["inputs"][:2]  # the sum does not change
         second["tokens"] -= 1
         first["tokens"] += 1
     else:
@@ -125,7 +125,7 @@ def test_chunks_of_64_mib(tmp_path):
     assert array.manifest is not None
 
 
-def test_kept_metadata(tmp_path, toy):
+def test_metadata(tmp_path, toy):
     (tmp_path / "a.jsonl").write_text("".join(f'{{"text": "{k}", "id": {k}}}\n' for k in range(9000)))
     array = run(toy, [tmp_path / "a.jsonl"], tmp_path / "ids", metadata=True)
     assert verify(array, toy) == []
@@ -151,7 +151,7 @@ def test_an_eod_that_the_model_does_not_have(tmp_path, toy):
 # ------------------------------------------------------------------------------------------ against the inputs
 
 
-def test_what_differs_is_named(folder):
+def test_differences_are_named(folder):
     array, text = pyunitok.open(folder / "ids"), folder / "in/a.txt"
     text.write_bytes(b"the cat|and tha dog||the end")
     assert compare(array) == (
@@ -161,7 +161,7 @@ def test_what_differs_is_named(folder):
     text.write_bytes(b"the cat|and the|dog||the end")
     assert "document 1 (document 1 of" in compare(array) and "the text ends after 7 bytes" in compare(array)
     text.write_bytes(b"the cat|and the dog||the end|")
-    assert compare(array) is None  # a separator at the end begins no document
+    assert compare(array) is None  # no document follows a separator at the end
     text.write_bytes(b"the cat|and the dog||the end||")
     assert "a.txt: document 4 (more than" in compare(array)
 
@@ -188,7 +188,7 @@ texts = st.lists(st.text(st.sampled_from("a| thé\n"), max_size=40).map(str.enco
 
 @given(texts, st.sampled_from([None, b"|", b"aa"]), st.sampled_from([None, 300, 97]), st.integers(1, 9), st.data())
 def test_any_corpus(tmp_path_factory, toy, corpus, separator, eod, batch, data):
-    """What is whole passes; with one byte of one input changed, or one more or less, the first difference is named."""
+    """An intact file passes. If one byte of an input changes, the first difference is named."""
     folder = tmp_path_factory.mktemp("verify")
     for k, text in enumerate(corpus):
         (folder / f"{k}.txt").write_bytes(text)
@@ -227,7 +227,7 @@ def test_long_documents_compressed(tmp_path, toy, monkeypatch):
     assert at == len(toy.decode_bytes(array.ids[:70000])) or array.ids[70000] == ord("#")
 
 
-def test_bad_lines_that_were_left_out(tmp_path, toy):
+def test_bad_lines_that_were_skipped(tmp_path, toy):
     (tmp_path / "a.jsonl").write_text('{"text": "the"}\n{"text": 1}\n{"text": "dog"}\n')
     array = run(toy, [tmp_path / "a.jsonl"], tmp_path / "ids", on_error="skip")
     assert len(array) == 2 and compare(array) is None
@@ -246,7 +246,7 @@ def test_parquet(tmp_path, toy):
     assert "a.parquet: document 2" in compare(array)
 
 
-def test_an_id_without_a_meaning(folder):
+def test_an_id_without_a_piece(folder):
     change(folder / "ids", 1, 60000)
     array = pyunitok.open(folder / "ids")
     with pytest.raises(IdError, match="document 0, token 1: id 60000"):
@@ -312,7 +312,7 @@ def test_inputs_that_a_hostile_manifest_names(folder, monkeypatch, path, message
 
 @pytest.mark.parametrize("path", ["fifo", "/dev/zero"])
 def test_a_model_that_a_hostile_manifest_names(folder, path):
-    """Opening either would never end."""
+    """Opening either of them would block or not end."""
     os.mkfifo(folder / "fifo")
     array = pyunitok.open(folder / "ids")
     array.manifest.model["path"] = str(folder / path)
@@ -331,7 +331,7 @@ def test_without_its_model(folder):
 
 
 @given(texts, st.sampled_from([None, b"|", b"aa"]), st.sampled_from([None, 300, 97]), st.integers(1, 60))
-def test_what_is_tokenized_is_verified(tmp_path_factory, toy, corpus, separator, eod, block_bytes):
+def test_tokenize_with_verify(tmp_path_factory, toy, corpus, separator, eod, block_bytes):
     folder = tmp_path_factory.mktemp("verify")
     for k, text in enumerate(corpus):
         (folder / f"{k}.txt").write_bytes(text)
@@ -343,7 +343,7 @@ def test_what_is_tokenized_is_verified(tmp_path_factory, toy, corpus, separator,
 @pytest.mark.parametrize("block_bytes", [64, 1 << 16])
 @pytest.mark.parametrize(("document", "byte"), [(0, 0), (0, 8000), (3, 5), (9, 0), (9, 2999)])
 @pytest.mark.parametrize("suffix", ["txt", "jsonl", "parquet"])
-def test_an_encoder_that_errs_is_caught(tmp_path, toy, monkeypatch, block_bytes, document, byte, suffix):
+def test_wrong_ids_are_detected(tmp_path, toy, monkeypatch, block_bytes, document, byte, suffix):
     docs = [b"the cat " * 1500, b"", b"dog", b"the end", *[b"x"] * 5, b"y" * 3000]
     docs[document] = docs[document][:byte] + b"Q" + docs[document][byte + 1 :]
     name = f"a.{suffix}"

@@ -1,4 +1,4 @@
-"""pyunitok vocab: editing, comparing and listing vocabularies, held to the greedy encoder in its slow form."""
+"""pyunitok vocab: edits, comparisons and lists of vocabularies, compared with the oracle."""
 
 from __future__ import annotations
 
@@ -23,6 +23,7 @@ from pyunitok.cli import cli
 from pyunitok.corpus import inputs
 from pyunitok.corpus.reading import Reading, ReadingOptions
 from pyunitok.errors import InputError, OptionError, OutputError, VocabularyError
+from pyunitok.model.tokenizer import from_vocabulary
 from pyunitok.tokens.corpus_counts import count_files, count_uses
 from pyunitok.train.editing import edit_vocabulary
 from pyunitok.train.words import rank_words
@@ -59,6 +60,15 @@ def toy_file(path: Path, more: dict[bytes, int]) -> Path:
     return path
 
 
+def unigram_file(path: Path, piece: bytes) -> Path:
+    path.write_bytes(sentencepieces.make([(piece, -1.0, sentencepieces.NORMAL)]).SerializeToString())
+    return path
+
+
+def write_lines(path: Path, texts: list[str]) -> None:
+    path.write_text("".join(json.dumps({"text": text}) + "\n" for text in texts))
+
+
 @st.composite
 def vocabularies(draw: Any) -> Vocabulary:
     more = draw(st.lists(PIECES.filter(lambda piece: len(piece) > 1), unique=True, max_size=12))
@@ -70,7 +80,7 @@ def vocabularies(draw: Any) -> Vocabulary:
 
 
 @given(vocabularies(), st.lists(PIECES, max_size=12), st.lists(PIECES, max_size=12), st.integers(250, 285), st.data())
-def test_edit_is_the_slow_edit(base: Vocabulary, add: list[bytes], remove: list[bytes], max_id: int, data: Any) -> None:
+def test_edit_matches_oracle(base: Vocabulary, add: list[bytes], remove: list[bytes], max_id: int, data: Any) -> None:
     before = by_piece(base)
     remove += data.draw(st.lists(st.sampled_from(sorted(before)), max_size=8))
     cut = data.draw(st.integers(0, len(add)))
@@ -81,7 +91,7 @@ def test_edit_is_the_slow_edit(base: Vocabulary, add: list[bytes], remove: list[
     assert after == vocab_edit.edit(before, add, remove, max_id, {0})
     assert all(after[piece] == id_ for piece, id_ in before.items() if piece in after)
     assert {bytes([b]) for b in range(256)} <= after.keys()
-    # Every piece that was listed is accounted for once.
+    # Every listed piece is reported once.
     names = [piece for piece, *_ in found.added + found.existing + found.repeated + found.no_room]  # type: ignore[operator]
     assert sorted(names) == sorted(add)
     gone = [piece for piece, _ in found.removed]
@@ -92,19 +102,15 @@ def test_edit_is_the_slow_edit(base: Vocabulary, add: list[bytes], remove: list[
 
 def test_free_ids_come_before_freed_ones() -> None:
     base = toy({b"aa": 257, b"bb": 259, b"cc": 260})
-    found = edit(
-        base,
-        add=[PieceList("x", [b"1x", b"2x", b"3x", b"4x", b"5x"])],
-        remove=[PieceList("y", [b"cc", b"aa"])],
-        max_id=262,
-    )
+    add = PieceList("x", [b"1x", b"2x", b"3x", b"4x", b"5x"])
+    found = edit(base, add=[add], remove=[PieceList("y", [b"cc", b"aa"])], max_id=262)
     assert found.added == [
         (b"1x", 258, "x"), (b"2x", 261, "x"), (b"3x", 262, "x"), (b"4x", 257, "x"), (b"5x", 260, "x")
     ]
     assert found.n_free == 0
 
 
-def test_what_stands_for_eod_and_unknown_bytes_stays() -> None:
+def test_eod_and_fallback_are_not_removed() -> None:
     pieces = {b"a": 0, b"<end>": 1, b"<unk>": 2, b"ab": 3}
     base = Vocabulary.pack(list(pieces), np.arange(4), eod_id=1, eod_piece="<end>", fallback_id=2, name="toy")
     found = edit(base, remove=[PieceList("x", list(pieces))])
@@ -119,7 +125,7 @@ def test_ids_of_eod_and_fallback_without_pieces_are_not_free() -> None:
     assert [id_ for _, id_, _ in found.added] == [1, 3, 4]
 
 
-def test_max_id_binds_new_pieces_only() -> None:
+def test_max_id_applies_only_to_new_pieces() -> None:
     base = toy({b"aa": 300})
     found = edit(base, add=[PieceList("x", [b"ab", b"ac"])], remove=[PieceList("y", [b"aa"])], max_id=257)
     assert by_piece(found.vocabulary).items() - BYTES.items() == {(b"ab", 257)}
@@ -128,14 +134,14 @@ def test_max_id_binds_new_pieces_only() -> None:
         edit(base, max_id=-1)
 
 
-def test_an_empty_piece_is_refused() -> None:
+def test_an_empty_piece_is_rejected() -> None:
     with pytest.raises(VocabularyError, match="list: a piece is empty"):
         edit(toy({}), add=[PieceList("list", [b""])])
 
 
 @settings(fewer(4))
 @given(vocabularies(), st.lists(PIECES, max_size=8), st.lists(PIECES, max_size=8), st.lists(PIECES, max_size=8))
-def test_token_counts_are_those_of_the_slow_encoder(
+def test_token_counts_match_the_oracle(
     tmp_path_factory: Any, base: Vocabulary, add: list[bytes], remove: list[bytes], parts: list[bytes]
 ) -> None:
     folder = tmp_path_factory.mktemp("x")
@@ -169,7 +175,7 @@ def test_removing_unused_pieces_changes_no_id_of_the_corpus(tmp_path: Path) -> N
 
 def test_uses_are_counted(tmp_path: Path) -> None:
     base = Tokenizer.from_file(toy_file(tmp_path / "base.txt", {b"the": 300, b"ab": 304}))
-    (tmp_path / "a.jsonl").write_text("".join(json.dumps({"text": text}) + "\n" for text in TEXTS * 50))
+    write_lines(tmp_path / "a.jsonl", TEXTS * 50)
     reading = Reading(inputs.find([str(tmp_path / "a.jsonl")]), ReadingOptions(threads=2, block_bytes=100))
     uses = count_uses(reading, base, lambda done, total: None)
     ids = np.concatenate([base.encode(text) for text in TEXTS * 50])
@@ -178,20 +184,14 @@ def test_uses_are_counted(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("kind", ["unigram", "longest"])
 def test_files_are_counted_under_any_model(kind: str, tmp_path: Path) -> None:
-    if kind == "longest":
-        model = toy_file(tmp_path / "m", {b"the": 300})
-    else:
-        model = tmp_path / "m"
-        model.write_bytes(sentencepieces.make([(b"the", -1.0, sentencepieces.NORMAL)]).SerializeToString())
+    model = toy_file(tmp_path / "m", {b"the": 300}) if kind == "longest" else unigram_file(tmp_path / "m", b"the")
     tokenizer = Tokenizer.from_file(model)
-    for name, text in (("a.txt", TEXTS[1]), ("b.txt", TEXTS[3]), ("c.txt", "")):
-        (tmp_path / name).write_text(text)
-    paths = [str(tmp_path / name) for name in ("a.txt", "c.txt", "b.txt")]
-    reading = Reading(inputs.find(paths), ReadingOptions(threads=2, block_bytes=16))
+    texts = {str(tmp_path / "a.txt"): TEXTS[1], str(tmp_path / "c.txt"): "", str(tmp_path / "b.txt"): TEXTS[3]}
+    for path, text in texts.items():
+        Path(path).write_text(text)
+    reading = Reading(inputs.find(list(texts)), ReadingOptions(threads=2, block_bytes=16))
     found = count_files(reading, [tokenizer], lambda done, total: None)
-    expected = [
-        (path, len(text), (tokenizer.count(text),)) for path, text in zip(paths, (TEXTS[1], "", TEXTS[3]), strict=True)
-    ]
+    expected = [(path, len(text), (tokenizer.count(text),)) for path, text in texts.items()]
     assert [(count.name, count.n_bytes, count.n_tokens) for count in found] == expected
 
 
@@ -203,7 +203,7 @@ def test_files_are_counted_under_any_model(kind: str, tmp_path: Path) -> None:
 def test_formats(source: str, name: str, tmp_path: Path) -> None:
     base = toy({b"the": 300, " 猫".encode(): 301, b"\xe7\x8c": 302} if "txt" in source else {b"the": 300})
     if source == "base.utk":
-        Tokenizer(base.build(engine="double-array", cpu=None), base.about("x")).save(tmp_path / source)
+        from_vocabulary(base).save(tmp_path / source)
     else:
         (tmp_path / source).write_bytes((rwkv.write_text if "txt" in source else rwkv.write_json)(base))
     (tmp_path / "add").write_text("(* ^ ω ^)\n cat\n", encoding="utf-8")
@@ -230,12 +230,10 @@ def test_json_needs_the_usual_ids_of_bytes() -> None:
         rwkv.write_json(toy({}, eod_id=7))
 
 
-def test_what_cannot_be_edited_or_written(tmp_path: Path) -> None:
+def test_invalid_bases_and_outputs(tmp_path: Path) -> None:
     base = toy_file(tmp_path / "base.txt", {b"the": 300})
-    model = tmp_path / "spm.model"
-    model.write_bytes(sentencepieces.make([(b"a", -1.0, sentencepieces.NORMAL)]).SerializeToString())
     with pytest.raises(VocabularyError, match=r"only greedy longest-prefix vocabularies .* this is unigram"):
-        edit_vocabulary(model, tmp_path / "o.txt")
+        edit_vocabulary(unigram_file(tmp_path / "spm.model", b"a"), tmp_path / "o.txt")
     with pytest.raises(OptionError, match="cannot infer the format from the name"):
         edit_vocabulary(base, tmp_path / "out")
     with pytest.raises(OptionError, match="must be one of"):
@@ -289,7 +287,7 @@ def test_lines(line: str, piece: bytes, tmp_path: Path) -> None:
     assert from_file(tmp_path / "x", escapes=False).pieces == [line.encode(), b"  "]
 
 
-def test_line_ends_and_faults(tmp_path: Path) -> None:
+def test_line_ends_and_errors(tmp_path: Path) -> None:
     path = tmp_path / "x"
     path.write_bytes(b"\xef\xbb\xbfone two\r\n\r\n three ")
     assert from_file(path).pieces == [b"one two", b" three "]
@@ -339,15 +337,14 @@ LETTERS = st.text("ab c д ж日本 のト\n.\u0301ー", max_size=30)
 
 @settings(fewer(4))
 @given(st.lists(LETTERS, min_size=1, max_size=6), st.integers(1, 5))
-def test_words_are_those_of_the_slow_ranking(tmp_path_factory: Any, texts: list[str], n: int) -> None:
+def test_words_match_the_oracle(tmp_path_factory: Any, texts: list[str], n: int) -> None:
     pytest.importorskip("regex")
     path = tmp_path_factory.mktemp("x") / "a.jsonl"
-    path.write_text("".join(json.dumps({"text": text}) + "\n" for text in texts * 2), encoding="utf-8")
     pieces = {**BYTES, b"ab": 300, "日".encode(): 301, " の".encode(): 302}
     tokenizer = Tokenizer.from_pieces(pieces)
     for names, letters in ((["Latin"], ["abc"]), (["Han", "Cyrillic"], ["日本", "дж"]), (["Hiragana"], ["の"])):
         spoken = [text.replace("\u0301", ".").replace("ー", ".") for text in texts * 2]
-        path.write_text("".join(json.dumps({"text": text}) + "\n" for text in spoken), encoding="utf-8")
+        write_lines(path, spoken)
         counted = vocab_edit.words(spoken, letters)
         rows = [
             (word.encode(), times, times * (len(greedy.encode(pieces, word.encode())) - 1))
@@ -387,16 +384,12 @@ def test_words_do_not_depend_on_memory_and_threads(tmp_path: Path) -> None:
     text = " ".join("".join(map(chr, rng.integers(97, 105, rng.integers(1, 5)))) for _ in range(20000))
     (tmp_path / "a.txt").write_text(text.replace(" a", "\na"))
     tokenizer = Tokenizer.from_pieces(BYTES)
-    found = [
-        rank_words(
-            Reading(inputs.find([str(tmp_path / "a.txt")]), ReadingOptions(threads=threads, block_bytes=1000)),
-            tokenizer, ["Latin"],
-            2000, max_memory=max_memory, folder=tmp_path,
-        )
-        for threads, max_memory in ((1, 0), (2, 0), (2, 40000), (1, 10000))
-    ]  # fmt: skip
+    found = []
+    for threads, max_memory in ((1, 0), (2, 0), (2, 40000), (1, 10000)):
+        reading = Reading(inputs.find([str(tmp_path / "a.txt")]), ReadingOptions(threads=threads, block_bytes=1000))
+        found.append(rank_words(reading, tokenizer, ["Latin"], 2000, max_memory=max_memory, folder=tmp_path))
     assert found[0] == found[1]
-    for spilled in found[2:]:  # what is over the limit is left out, the rarest first
+    for spilled in found[2:]:  # over the limit, the rarest words are left out
         assert spilled == [word for word in found[0] if word in spilled]
         assert spilled[:50] == found[0][:50]
 
@@ -461,8 +454,6 @@ def test_edit_command_with_a_corpus(tmp_path: Path) -> None:
 
 @given(st.lists(st.binary(max_size=2), max_size=12), st.lists(st.binary(max_size=2), max_size=12))
 def test_diff(a: list[bytes], b: list[bytes]) -> None:
-    from pyunitok import Packed
-
     found = diff(Packed.from_documents(a), Packed.from_documents(b))
     in_a, in_b = set(a) - {b""}, set(b) - {b""}
     assert found.only_a == [(piece, id_) for id_, piece in enumerate(a) if piece in in_a - in_b]
@@ -498,20 +489,18 @@ def test_list_command(tmp_path: Path) -> None:
     assert run("list", path, "--longest", "2").stdout.splitlines() == ["   301    9  жена\\n", "   303    4  cats"]
     assert run("list", path, "--script", "Cyrillic", "--plain").stdout == "жена\\n\n"
     assert run("list", path, "--regex", "^t", "--min-bytes", "2").stdout == "   300    3  the\n"
-    rows = [
-        json.loads(line) for line in run("list", path, "--not-utf8", "--min-bytes", "2", "--json").stdout.splitlines()
-    ]
+    shown = run("list", path, "--not-utf8", "--min-bytes", "2", "--json").stdout
+    rows = [json.loads(line) for line in shown.splitlines()]
     assert rows == [{"id": 302, "bytes": 2, "piece": "\\xff\\xfe", "text": "\ufffd\ufffd"}]
     with pytest.raises(OptionError, match="is not a regular expression"):
         select(Tokenizer.from_file(path).pieces(), pattern="(")
     (tmp_path / "all").write_text(run("list", path, "--plain").stdout, encoding="utf-8")
-    assert from_file(tmp_path / "all").pieces == [
-        piece.tobytes() for piece in Tokenizer.from_file(path).pieces() if len(piece)
-    ]
+    pieces = [piece.tobytes() for piece in Tokenizer.from_file(path).pieces() if len(piece)]
+    assert from_file(tmp_path / "all").pieces == pieces
 
 
 @pytest.mark.parametrize("command", ["edit", "diff"])
-def test_advice_names_no_option_that_is_not_there(tmp_path: Path, command: str) -> None:
+def test_advice_names_only_options_of_the_command(tmp_path: Path, command: str) -> None:
     base, picture = toy_file(tmp_path / "base.txt", {b"the": 300}), tmp_path / "picture.txt"
     picture.write_bytes(b"\x89PNG\r\n\x1a\n" + bytes(100))
     found = run(command, base, *([base] if command == "diff" else ["--dry-run"]), "--text", picture)
@@ -519,8 +508,8 @@ def test_advice_names_no_option_that_is_not_there(tmp_path: Path, command: str) 
     assert str(found.exception) == f"{picture}: a PNG image, not text; remove it from the inputs"
 
 
-def test_a_pattern_that_takes_too_long_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    r"""`vocab list --regex '^(\s+)+x$'` did not end."""
+def test_a_pattern_that_takes_too_long_is_rejected(monkeypatch: pytest.MonkeyPatch) -> None:
+    r"""Regression: `vocab list --regex '^(\s+)+x$'` did not end."""
     pytest.importorskip("regex")
     pieces = Packed.from_documents([b"a", b" " * 100 + b"xy"])
     assert select(pieces, pattern=r"^(\s+)+x$") == []

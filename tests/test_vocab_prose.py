@@ -1,4 +1,4 @@
-"""tools/default_vocab: lists of words, and the running text made from them."""
+"""tools/default_vocab: word lists, and the text generated from them."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def test_german_compounds_are_nouns(monkeypatch: pytest.MonkeyPatch) -> None:
     counts = Counter(words_of(prose.prose(words, 5000, "de", {"Arbeit", "Haus", "Zimmer", "Sonderheim"})))
     assert (counts["Arbeitszimmer"], counts["arbeitszimmer"]) == (1000, 0)
     assert counts["besonderheim"] > 900  # frequent
-    assert counts["unzimmer"] > 900  # "un" is no word
+    assert counts["unzimmer"] > 900  # "un" is not a word
 
 
 def test_languages_without_spaces() -> None:
@@ -129,7 +129,7 @@ def test_numbers() -> None:
         assert re.fullmatch(r"[012]\d\.[1-9]\.(19|20)\d\d", date)
 
 
-def test_the_same_text_each_time() -> None:
+def test_generated_text_is_reproducible() -> None:
     script = (
         "import sys; sys.path.insert(0, sys.argv[1]); import prose, hashlib;"
         "words = [(w, 1.0) for w in 'l homme eau le chat ami 00'.split()];"
@@ -177,7 +177,7 @@ def test_every_language_of_wordfreq_once() -> None:
     assert lists.is_whole("words-de") and lists.is_whole("proper-de") and not lists.is_whole("de")
 
 
-def test_shuffled_words_depend_on_the_seed_only() -> None:
+def test_shuffled_words_depend_only_on_the_seed() -> None:
     state = random.getstate()
     prose.prose(WORDS, 1000, "en")
     assert random.getstate() == state

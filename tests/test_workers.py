@@ -1,4 +1,4 @@
-"""Workers: a function of blocks over a corpus, in threads, with results in order; and how they stop."""
+"""Workers: a function of blocks over a corpus, in threads, with ordered results; errors and early exits."""
 
 import contextlib
 import json
@@ -84,7 +84,7 @@ def test_one_thread_sees_the_same_blocks(corpus):
     assert alone == [r.value for r in results_of(reading, lambda block: (block.source, list(block.texts())))[:-1]]
 
 
-def test_a_fault_comes_after_the_results_before_it(corpus):
+def test_an_error_follows_the_results_before_it(corpus):
     def fail_at_3(block):
         if block.number == 3:
             raise RuntimeError("three")
@@ -98,8 +98,8 @@ def test_a_fault_comes_after_the_results_before_it(corpus):
     assert seen == [0, 1, 2]
 
 
-def test_a_fault_does_not_strand_the_blocks_before_it(corpus):
-    """Block 1 waits for what block 0 carries while block 2 fails: 0 and 1 still come out. (1 was given up, and the run
+def test_an_error_does_not_drop_the_blocks_before_it(corpus):
+    """Block 1 waits for a value of block 0 while block 2 fails: 0 and 1 still finish. (1 was dropped, and the run
     hung.)"""
     carry, failed = Carry(0), threading.Event()
 
@@ -121,7 +121,7 @@ def test_a_fault_does_not_strand_the_blocks_before_it(corpus):
     assert seen == [0, 1]
 
 
-def test_leaving_early_wakes_those_who_wait(corpus):
+def test_leaving_early_wakes_waiting_threads(corpus):
     carry = Carry(0)
 
     def work(block):

@@ -1,7 +1,7 @@
-"""Every file that the package writes takes one path (pyunitok/disk/outfile.py): under a name that no link leads away
-from, locked, on disk before it gets its name, and complete where it has one.
+"""Every file that the package writes goes through pyunitok/disk/outfile.py: to a name without links, locked, synced
+before it gets its final name, and complete under that name.
 
-The calls of the system are watched, so the tests need not know how a file is written."""
+The tests watch system calls, so that they do not depend on how a file is written."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import commands
 import pytest
 from commands import run
 
@@ -70,7 +71,7 @@ COMMANDS = {
 
 @pytest.fixture(scope="module")
 def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Everything that the commands read."""
+    """The inputs of all commands."""
     folder: Path = tmp_path_factory.mktemp("writers")
     (folder / "corpus.jsonl").write_text("\n".join(LINES) + "\n")
     (folder / "more.jsonl").write_text("\n".join(LINES[:9]) + "\n")
@@ -95,7 +96,7 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 class Watch:
-    """What this process writes below a folder: files opened for writing, and renames of what is not on disk."""
+    """Records the files of a folder that are opened for writing, and renames of files that were not synced."""
 
     def __init__(self) -> None:
         self.folder: Path | None = None
@@ -134,7 +135,7 @@ class Watch:
     def _add(self, name: str) -> None:
         assert self.folder is not None
         path = self.folder / name
-        if self.folder in path.parents and not path.is_dir():  # as where a file without a name is made
+        if self.folder in path.parents and not path.is_dir():  # as for files without a name
             self.opened[str(path.relative_to(self.folder))] = None
 
 
@@ -147,8 +148,8 @@ def watch() -> Watch:
 def test_no_link_is_followed(
     name: str, corpus: Path, tmp_path: Path, watch: Watch, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """`duplicates -o F` destroyed what F.partial led to, `tokenize --stats-json F` what F was."""
-    monkeypatch.setattr(page, "image", lambda *_: b'<svg viewBox="0 0 1 1"></svg>')  # drawing takes a second
+    """Regression: `duplicates -o F` destroyed the target of F.partial, and `tokenize --stats-json F` that of F."""
+    monkeypatch.setattr(page, "image", lambda *_: b'<svg viewBox="0 0 1 1"></svg>')  # drawing takes one second
     words = COMMANDS[name].split()
     before = {path.relative_to(corpus) for path in corpus.rglob("*")}
     folder = tmp_path / "x"
@@ -179,17 +180,18 @@ def test_no_link_is_followed(
 
 # ------------------------------------------------------------------------------------------------ one path for all ---
 
-# Where else files are opened, renamed or made, and why.
+# Other places that open, rename or create files, and why.
 ALLOWED = {
     "disk/outfile.py": {"open", "os.open", "replace"},  # the path itself
     "disk/reports.py": {"open"},  # into pipes and devices
     "export/files.py": {"open", "os.link"},  # a reflink and a link to the token file, under a partial name
     "run/units.py": {"replace"},  # of finished files, into the folder of the parts
-    "train/counting.py": {"TemporaryFile"},  # counts that do not fit in memory
+    "train/counting.py": {"TemporaryFile"},  # counts that exceed the memory
     "train/rereading.py": {"SpooledTemporaryFile"},  # a pipe that is read twice
     "index/duplicates.py": {"TemporaryFile"},
     "cli/__init__.py": {"os.open"},  # /dev/null
-    "vocab/convert.py": {"write_text"},  # rwkv.write_text(), which returns bytes
+    "train/longest_job.py": {"write_text"},  # rwkv.write_text(), which returns bytes
+    "vocab/convert.py": {"write_text"},  # the same function
 }  # fmt: skip
 ALWAYS = {"write_text", "write_bytes", "touch", "rename", "tofile", "savetxt", "symlink_to", "hardlink_to", "mkstemp",
           "TemporaryDirectory", "TemporaryFile", "NamedTemporaryFile", "SpooledTemporaryFile", "mkdtemp"}  # fmt: skip
@@ -198,7 +200,7 @@ IN_OS |= {"shutil.copy", "shutil.copy2", "shutil.copyfile", "shutil.copyfileobj"
 
 
 def writing_calls(tree: ast.AST) -> Iterator[tuple[int, str]]:
-    """(line, name) of each call that may write, rename or link a file."""
+    """The (line, name) of each call that may write, rename or link a file."""
     for node in ast.walk(tree):
         if not isinstance(node, ast.Call):
             continue
@@ -207,7 +209,7 @@ def writing_calls(tree: ast.AST) -> Iterator[tuple[int, str]]:
         if full in IN_OS or name in ALWAYS:
             yield node.lineno, full if full in IN_OS else name
         elif name == "replace" and len(node.args) == 1 and not node.keywords and full != "replace":
-            yield node.lineno, name  # of a path; that of a string has two arguments
+            yield node.lineno, name  # Path.replace(); str.replace() has two arguments
         elif name == "open" and any(map(is_writing_mode, [*node.args, *(k.value for k in node.keywords)])):
             yield node.lineno, name
 
@@ -230,7 +232,7 @@ def test_no_writer_bypasses_the_path() -> None:
 # ---------------------------------------------------------------------------------------------------- the path itself
 
 
-def test_a_new_file_is_complete_or_not_there(tmp_path: Path) -> None:
+def test_a_new_file_is_complete_or_absent(tmp_path: Path) -> None:
     path = tmp_path / "new"
     with pytest.raises(ZeroDivisionError), new_file(path) as file:
         file.write(b"half")
@@ -260,7 +262,7 @@ def test_two_writers_of_one_file(tmp_path: Path) -> None:
 
 
 def test_a_file_renamed_between_open_and_lock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The process that had opened it before the rename emptied the finished file."""
+    """Regression: a process that had opened it before the rename truncated the finished file."""
     import fcntl
 
     path, flock, n_calls = tmp_path / "new", fcntl.flock, 0
@@ -306,21 +308,19 @@ def test_reports_go_into_pipes_and_devices(tmp_path: Path) -> None:
 
 @pytest.fixture
 def stdout(tmp_path: Path) -> Path:
-    """What /dev/stdout is; that one should not be at stake."""
+    """A link like /dev/stdout, which a failing test does not damage."""
     (tmp_path / "stdout").symlink_to("/proc/self/fd/1")
     return tmp_path / "stdout"
 
 
 def pyunitok_into(file: Any, *arguments: str) -> subprocess.CompletedProcess[bytes]:
-    """The command in a process of its own, with its standard output in this file."""
-    environment = os.environ | {"PYTHONPATH": str(PACKAGE.parent)}
-    words = [sys.executable, "-m", "pyunitok", *arguments]
-    return subprocess.run(words, env=environment, stdout=file, stderr=subprocess.PIPE, check=False, timeout=60)
+    """Run the command in a new process, with its standard output in this file."""
+    return commands.python(Path.cwd(), "-m", "pyunitok", *arguments, stdout=file, stderr=subprocess.PIPE, timeout=60)
 
 
 @pytest.mark.parametrize("kind", ["file", "pipe"])
 def test_a_report_to_dev_stdout(corpus: Path, tmp_path: Path, stdout: Path, kind: str) -> None:
-    """As root, /dev/stdout itself was replaced by a file."""
+    """Regression: as root, /dev/stdout itself was replaced by a file."""
     words = ("stats", str(corpus / "ids.u16"), "--top", "0", "--json", str(stdout))
     if kind == "pipe":
         text = pyunitok_into(subprocess.PIPE, *words).stdout
@@ -333,7 +333,7 @@ def test_a_report_to_dev_stdout(corpus: Path, tmp_path: Path, stdout: Path, kind
     assert report["documents"] == 60 and "documents" in text.decode()[end:]
 
 
-def test_standard_output_is_no_output_file(corpus: Path, tmp_path: Path, stdout: Path) -> None:
+def test_standard_output_is_not_replaced(corpus: Path, tmp_path: Path, stdout: Path) -> None:
     with (tmp_path / "out").open("wb") as file:
         done = pyunitok_into(file, "convert", str(corpus / "m.utk"), str(stdout), "--overwrite")
     assert done.returncode == 1 and b"own output goes" in done.stderr
@@ -341,8 +341,8 @@ def test_standard_output_is_no_output_file(corpus: Path, tmp_path: Path, stdout:
 
 
 @pytest.mark.parametrize("how", ["SIGINT", "SIGKILL"])
-def test_duplicates_that_are_stopped_leave_no_folder(corpus: Path, tmp_path: Path, how: str) -> None:
-    """`.pyunitok-duplicates-*` stayed beside the output."""
+def test_interrupted_duplicates_leave_no_folder(corpus: Path, tmp_path: Path, how: str) -> None:
+    """Regression: `.pyunitok-duplicates-*` stayed beside the output."""
     program = (
         "import os, signal\n"
         "from pyunitok.index import duplicates\n"
@@ -356,10 +356,8 @@ def test_duplicates_that_are_stopped_leave_no_folder(corpus: Path, tmp_path: Pat
         "main()\n"
     )
     out = tmp_path / "dups.jsonl"
-    words = [sys.executable, "-c", program, "duplicates", str(corpus / "idx"), "--min-tokens", "5", "-o", str(out)]
-    done = subprocess.run(
-        words, env=os.environ | {"PYTHONPATH": str(PACKAGE.parent)}, capture_output=True, check=False, timeout=60
-    )
+    words = ["-c", program, "duplicates", str(corpus / "idx"), "--min-tokens", "5", "-o", str(out)]
+    done = commands.python(tmp_path, *words, timeout=60)
     assert done.returncode == (130 if how == "SIGINT" else -9), done.stderr
     assert [path.name for path in tmp_path.iterdir()] == ([] if how == "SIGINT" else ["dups.jsonl.partial"])
     assert run(corpus, "duplicates", "idx", "--min-tokens", "5", "-o", str(out)).returncode == 0
@@ -367,7 +365,7 @@ def test_duplicates_that_are_stopped_leave_no_folder(corpus: Path, tmp_path: Pat
 
 
 def test_one_run_of_duplicates_at_a_time(corpus: Path, tmp_path: Path) -> None:
-    """Two runs wrote into the same file."""
+    """Regression: two runs wrote into the same file."""
     with new_file(tmp_path / "dups.jsonl"):
         done = run(corpus, "duplicates", "idx", "-o", str(tmp_path / "dups.jsonl"))
     assert done.returncode == 1 and b"another process is writing it" in done.stderr

@@ -251,7 +251,7 @@ def test_scanner_on_any_bytes(data, size):
             assert 0 <= error.at <= len(whole)
 
 
-def test_headers_as_zstandard_reads_them():
+def test_headers_match_zstandard():
     for data, _ in ZST.values():
         if data[1:4] != b"\x2a\x4d\x18":
             header, want = parse_header(data[:18]), zstandard.get_frame_parameters(data)
@@ -341,7 +341,7 @@ def test_members_corrupt(kind):
         streams.read_all(stream_of(data + b"garbage", kind, odd=1), 1000)
 
 
-def test_xz_padding_is_whole():
+def test_xz_padding_must_be_complete():
     data = lzma.compress(TEXT)
     for n in range(1, 9):
         stream = stream_of(data + bytes(n) + data, "xz", odd=n)
