@@ -22,6 +22,7 @@ import time
 from pathlib import Path
 
 import crash
+from toys.indexes import contents
 
 from pyunitok.errors import UnitokError
 from pyunitok.index.build import build_index
@@ -39,13 +40,6 @@ def run(options: dict, max_file: int | None = None) -> int:
     except UnitokError as error:
         return FAILED if str(FOLDER) in str(error) and max_file is not None else 1
     return 0
-
-
-def contents() -> dict[str, bytes]:
-    """All files, without the date in the manifest."""
-    files = {path.name: path.read_bytes() for path in FOLDER.iterdir()}
-    files["index.json"] = json.dumps(json.loads(files["index.json"]) | {"created": ""}).encode()
-    return files
 
 
 def finished() -> dict[str, tuple[int, int]]:
@@ -71,7 +65,7 @@ def kill_at_random(n_kills: int, options: dict, whole: dict[str, bytes], seconds
         if code == 0 or result["killed"] == n_kills:
             code = crash.in_child(lambda: run(options))
             result["whole"] += 1
-            result["wrong"] += code != 0 or contents() != whole
+            result["wrong"] += code != 0 or contents(FOLDER) != whole
             shutil.rmtree(FOLDER)
     return result
 
@@ -86,7 +80,7 @@ def fail_writes(limits: list[int], options: dict, whole: dict[str, bytes]) -> di
             code not in (0, FAILED)
             or (code == FAILED and (FOLDER / "index.json").exists())
             or crash.in_child(lambda: run(options))
-            or contents() != whole
+            or contents(FOLDER) != whole
         ):
             wrong.append(max_file)
         shutil.rmtree(FOLDER)
@@ -97,12 +91,12 @@ def main() -> None:
     spec = json.loads(sys.argv[1])
     options = spec["options"]
     assert crash.in_child(lambda: run(options)) == 0
-    whole = contents()
+    whole = contents(FOLDER)
     shutil.rmtree(FOLDER)
     began = time.monotonic()
     assert crash.in_child(lambda: run(options)) == 0  # timed once late imports are in the page cache
     seconds = time.monotonic() - began
-    assert contents() == whole
+    assert contents(FOLDER) == whole
     shutil.rmtree(FOLDER)
     if "kills" in spec:
         print(json.dumps(kill_at_random(spec["kills"], options, whole, seconds)))

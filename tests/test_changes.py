@@ -146,7 +146,7 @@ def test_shards(folder, toy, again):
     check_equal(suffixes=SUFFIXES)
 
 
-def test_shards_that_are_refused(folder, toy):
+def test_shards_that_are_rejected(folder, toy):
     run_shards(toy, "skip", 1000)
     with pytest.raises(OutputError, match=r"ids\.1-of-3 exists.*on error: skip then, raise now, and 1 lines were"):
         run(toy, "ids", "raise", 1000, shard=(1, N_SHARDS))

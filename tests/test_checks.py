@@ -39,6 +39,13 @@ def test_an_include(tmp_path: Path, room: str, included: str, is_right: bool) ->
             check.check_includes(tmp_path)
 
 
+@pytest.fixture
+def root(tmp_path, monkeypatch):
+    """An empty repository, which order.py checks."""
+    monkeypatch.setattr(order, "ROOT", tmp_path)
+    return tmp_path
+
+
 def _package(root, files):
     for name, text in {"__init__.py": '_LAZY = {"open": "tokens.opening"}\n', **files}.items():
         path = root / "pyunitok" / name
@@ -57,9 +64,8 @@ def _package(root, files):
         ("tokens/a.py", "from pyunitok.tokens import b\nfrom pyunitok.disk import c\nimport pyunitok", None),
     ],
 )
-def test_imports_point_downwards(tmp_path, monkeypatch, name, text, wanted):
-    _package(tmp_path, {name: text})
-    monkeypatch.setattr(order, "ROOT", tmp_path)
+def test_imports_point_downwards(root, monkeypatch, name, text, wanted):
+    _package(root, {name: text})
     monkeypatch.setattr(order, "EXCEPTIONS", {})
     found = list(order.upward_imports())
     assert (wanted in found[0]) if wanted else not found
@@ -77,26 +83,23 @@ def test_imports_point_downwards(tmp_path, monkeypatch, name, text, wanted):
         ("train/a.py", "from pyunitok._c import library\nlibrary.lib.unitok_encode()", False),
     ],
 )
-def test_only_c_touches_the_c_library(tmp_path, monkeypatch, name, text, is_right):
-    _package(tmp_path, {name: text})
-    monkeypatch.setattr(order, "ROOT", tmp_path)
+def test_only_c_touches_the_c_library(root, name, text, is_right):
+    _package(root, {name: text})
     found = list(order.library_uses())
     assert not found if is_right else found == ["pyunitok/train/a.py:2: only pyunitok/_c uses the C library"]
 
 
-def test_private_names_stay_in_their_package(tmp_path, monkeypatch):
-    _package(tmp_path, {"model/a.py": "x._codec = 1", "model/b.py": "x._codec", "run/a.py": "x._replace()\nx._codec"})
-    monkeypatch.setattr(order, "ROOT", tmp_path)
+def test_private_names_stay_in_their_package(root):
+    _package(root, {"model/a.py": "x._codec = 1", "model/b.py": "x._codec", "run/a.py": "x._replace()\nx._codec"})
     assert list(order.private_uses()) == ["pyunitok/run/a.py:2: _codec is private to another room"]
 
 
-def test_headers_stay_short(tmp_path, monkeypatch):
-    monkeypatch.setattr(order, "ROOT", tmp_path)
-    (tmp_path / "csrc").mkdir()
+def test_headers_stay_short(root):
+    (root / "csrc").mkdir()
     for name, n_lines in order.HEADER_LINES.items():
-        (tmp_path / "csrc" / name).write_text("\n" * n_lines, encoding="utf-8")
+        (root / "csrc" / name).write_text("\n" * n_lines, encoding="utf-8")
     assert not list(order.long_headers())
-    (tmp_path / "csrc/unitok.h").write_text("\n" * 621, encoding="utf-8")
+    (root / "csrc/unitok.h").write_text("\n" * 621, encoding="utf-8")
     assert list(order.long_headers()) == ["csrc/unitok.h: 621 lines, at most 620"]
 
 
@@ -109,9 +112,8 @@ def test_headers_stay_short(tmp_path, monkeypatch):
         ("csrc/text/a.h", "TARGET(X) static int NAME(f)(int b)\n{", "\n", "}\n", "a.h:1: f has {} lines"),
     ],
 )
-def test_functions_stay_short(tmp_path, monkeypatch, name, begin, line, end, wanted):
-    monkeypatch.setattr(order, "ROOT", tmp_path)
-    path = tmp_path / name
+def test_functions_stay_short(root, name, begin, line, end, wanted):
+    path = root / name
     path.parent.mkdir(parents=True)
     path.write_text(begin + line * 60 + end, encoding="utf-8")
     ((_, _, n_lines),) = order.functions_of(path)
@@ -132,9 +134,8 @@ def test_functions_stay_short(tmp_path, monkeypatch, name, begin, line, end, wan
         ("def f():\n    import pyarrow.parquet\n    from matplotlib.figure import Figure", None),
     ],
 )
-def test_imports_stand_at_the_top(tmp_path, monkeypatch, text, wanted):
-    _package(tmp_path, {"disk/a.py": text, "__init__.py": "_LAZY = {}\ndef f():\n    import json"})
-    monkeypatch.setattr(order, "ROOT", tmp_path)
+def test_imports_stand_at_the_top(root, text, wanted):
+    _package(root, {"disk/a.py": text, "__init__.py": "_LAZY = {}\ndef f():\n    import json"})
     found = list(order.late_imports())
     assert (len(found) == 1 and wanted in found[0]) if wanted else not found
 
@@ -149,38 +150,34 @@ def test_imports_stand_at_the_top(tmp_path, monkeypatch, text, wanted):
         (["disk/__init__.py", "", "disk/a.py", "from pyunitok.disk import b", "disk/b.py", "import pyunitok"], None),
     ],
 )  # fmt: skip
-def test_imports_make_no_circle(tmp_path, monkeypatch, files, wanted):
-    _package(tmp_path, dict(zip(files[::2], files[1::2], strict=True)))
-    monkeypatch.setattr(order, "ROOT", tmp_path)
+def test_imports_have_no_cycle(root, files, wanted):
+    _package(root, dict(zip(files[::2], files[1::2], strict=True)))
     found = list(order.circles())
     assert ("in a circle" in found[0] and wanted in found[0]) if wanted else not found
 
 
-def test_class_names_occur_once(tmp_path, monkeypatch):
+def test_class_names_occur_once(root):
     text = "class Tokenizer: pass\nclass Shard: pass\nif True:\n    class Inner: pass"
-    _package(tmp_path, {"model/a.py": text, "compat/bytepiece.py": "class Tokenizer: pass", "run/b.py": "class B: ..."})
-    monkeypatch.setattr(order, "ROOT", tmp_path)
+    _package(root, {"model/a.py": text, "compat/bytepiece.py": "class Tokenizer: pass", "run/b.py": "class B: ..."})
     assert not list(order.repeated_classes())
-    _package(tmp_path, {"run/c.py": "import os\nclass Shard: pass"})
+    _package(root, {"run/c.py": "import os\nclass Shard: pass"})
     assert list(order.repeated_classes()) == ["pyunitok/model/a.py:2, pyunitok/run/c.py:2: classes of one name, Shard"]
 
 
-def test_conflict_markers_and_long_prose(tmp_path, monkeypatch):
-    monkeypatch.setattr(order, "ROOT", tmp_path)
-    (tmp_path / "a.py").write_text("x\n" + "<" * 7 + " HEAD\ny\n", encoding="utf-8")
-    (tmp_path / "title.md").write_text("Title\n=======\n\n" + "a " * 61 + "\n|" + "-" * 200 + "|\n", encoding="utf-8")
+def test_conflict_markers_and_long_prose(root):
+    (root / "a.py").write_text("x\n" + "<" * 7 + " HEAD\ny\n", encoding="utf-8")
+    (root / "title.md").write_text("Title\n=======\n\n" + "a " * 61 + "\n|" + "-" * 200 + "|\n", encoding="utf-8")
     assert list(order.conflict_markers()) == ["a.py:2: a conflict marker"]
     assert list(order.long_lines()) == ["title.md:4: 122 columns"]
 
 
-def test_packages_missing_from_setuptools(tmp_path, monkeypatch):
-    monkeypatch.setattr(order, "ROOT", tmp_path)
-    _package(tmp_path, {"attic/a.py": ""})
-    (tmp_path / "pyproject.toml").write_text("[tool.setuptools.packages.find]\n", encoding="utf-8")
+def test_packages_missing_from_setuptools(root):
+    _package(root, {"attic/a.py": ""})
+    (root / "pyproject.toml").write_text("[tool.setuptools.packages.find]\n", encoding="utf-8")
     assert list(order.unfound_packages()) == ["pyunitok/attic: has modules but no __init__.py"]
-    (tmp_path / "pyunitok/attic/__init__.py").touch()
+    (root / "pyunitok/attic/__init__.py").touch()
     assert not list(order.unfound_packages())
-    (tmp_path / "pyproject.toml").write_text("[tool.setuptools]\npackages = []\n", encoding="utf-8")
+    (root / "pyproject.toml").write_text("[tool.setuptools]\npackages = []\n", encoding="utf-8")
     assert "packages are listed" in next(order.unfound_packages())
 
 

@@ -36,7 +36,7 @@ def test_each_is_documented(name: str) -> None:
     assert f"pyunitok.{name}(" in doc
 
 
-def test_they_shadow_no_package_and_cost_no_import() -> None:
+def test_names_do_not_shadow_packages_or_import_them() -> None:
     code = (
         "import sys, pyunitok; assert 'numpy' not in sys.modules; pyunitok.verify, pyunitok.export_tokens\n"
         "import pyunitok.index.build, pyunitok.export\n"

@@ -24,7 +24,7 @@ def both(values: dict[str, list[Any]]) -> tuple[Any, Any]:
     return load_reference().Tokenizer(values), bytepiece.Tokenizer(values)
 
 
-def test_the_names_are_there() -> None:
+def test_public_names() -> None:
     theirs = load_reference()
     for name in ("Tokenizer", "Trainer", "normalize", "convert_to_bytepiece", "__version__"):
         assert hasattr(theirs, name) and hasattr(bytepiece, name)

@@ -1,6 +1,7 @@
 """Inputs that break during a run, outputs that change between runs, and wrong journals: finished work is kept, and
 damage is detected."""
 
+import contextlib
 import gzip
 import json
 import os
@@ -131,7 +132,7 @@ def test_inputs_that_change_before_the_position(folder, toy):
 
 @pytest.mark.parametrize("threads", [1, 4])
 @pytest.mark.parametrize("block_bytes", [700, 1 << 20])
-def test_damaged_files_are_left_out(folder, toy, threads, block_bytes):
+def test_damaged_files_are_skipped(folder, toy, threads, block_bytes):
     """Damaged files are listed, and the output has none of their text."""
     kept = folder / "kept"
     kept.mkdir()
@@ -158,22 +159,28 @@ def test_damaged_files_are_left_out(folder, toy, threads, block_bytes):
     assert run(toy, "ids", "skip-file")[1].complete
 
 
-def test_damaged_files_in_an_interrupted_run(folder, toy, monkeypatch):
+@contextlib.contextmanager
+def interrupted_after(is_over):
+    """Interrupt the run inside after the first block for which is_over(tally)."""
+    append = Writer.append
+
+    def stop(writer, result):
+        append(writer, result)
+        if is_over(writer.tally):
+            raise KeyboardInterrupt
+
+    with pytest.MonkeyPatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(Writer, "append", stop)
+        yield
+
+
+def test_damaged_files_in_an_interrupted_run(folder, toy):
     cut("in/1.jsonl.zst")
     cut("in/3.jsonl.zst")
     run(toy, "whole", "skip-file")
-    append = Writer.append
     for stop_at in (40_000, 150_000, 250_000, 400_000):
-
-        def stop(writer, result, stop_at=stop_at):
-            append(writer, result)
-            if writer.tally.progress.bytes > stop_at:
-                raise KeyboardInterrupt
-
-        monkeypatch.setattr(Writer, "append", stop)
-        with pytest.raises(KeyboardInterrupt):
+        with interrupted_after(lambda tally, stop_at=stop_at: tally.progress.bytes > stop_at):
             run(toy, "ids", "skip-file")
-    monkeypatch.setattr(Writer, "append", append)
     run(toy, "ids", "skip-file")
     assert contents("ids") == contents("whole")
 
@@ -200,7 +207,7 @@ def test_killed_while_rolling_back(folder, toy, monkeypatch):
     assert contents("ids") == contents("whole")
 
 
-def test_a_pipe_is_not_left_out(folder, toy):
+def test_a_damaged_pipe_is_an_error(folder, toy):
     import threading
 
     os.mkfifo("in.fifo")
@@ -293,7 +300,7 @@ def state_of_the_encoder(state):
 
 
 def far_behind(state):
-    """Position and counts agree, but are past the end of a plain file; see test_a_position_behind_the_end."""
+    """Position and counts agree, but are past the end of a plain file; see test_a_position_past_the_end."""
     for values in (state["progress"]["position"], state["progress"]):
         values["bytes"] += 10**6
     state["progress"]["counts"][-1][0] += 10**6
@@ -317,19 +324,10 @@ def test_a_rewritten_journal(interrupted, toy, change):
         run(toy)
 
 
-def test_a_position_behind_the_end(folder, toy, monkeypatch):
+def test_a_position_past_the_end(folder, toy):
     Path("in/0.txt").write_bytes(b"the cat\n" * 9000)
-    append = Writer.append
-
-    def stop(writer, result):
-        append(writer, result)
-        if writer.tally.progress.bytes > 20_000:
-            raise KeyboardInterrupt
-
-    monkeypatch.setattr(Writer, "append", stop)
-    with pytest.raises(KeyboardInterrupt):
+    with interrupted_after(lambda tally: tally.progress.bytes > 20_000):
         pyunitok.tokenize("in/0.txt", "ids", toy, separator="\n", threads=1, block_bytes=3000)
-    monkeypatch.setattr(Writer, "append", append)
     rewritten(far_behind)
     with pytest.raises(OutputError, match="past the end of an input"):
         pyunitok.tokenize("in/0.txt", "ids", toy, separator="\n")

@@ -1,10 +1,8 @@
 """The step for datatrove pipelines, run by datatrove; skipped if it is not installed."""
 
 import pytest
-from test_pipeline import PIECES
 
 import pyunitok
-from pyunitok.model.tokenizer import Tokenizer
 from pyunitok.run.merge import merge
 from pyunitok.tokens.verify import verify
 
@@ -13,12 +11,11 @@ data = pytest.importorskip("datatrove.data")
 
 
 @pytest.mark.parametrize("eod", ["model", None])
-def test_a_pipeline(tmp_path, monkeypatch, eod):
+def test_a_pipeline(toy, tmp_path, monkeypatch, eod):
     from datatrove.executor import LocalPipelineExecutor
 
     from pyunitok import datatrove
 
-    toy = Tokenizer.from_pieces(PIECES, eod=300)
     toy.save(tmp_path / "toy.utk")
     monkeypatch.setattr(datatrove, "BATCH_BYTES", 50)
     documents = [data.Document(text="the である\n" * (k % 4), id=str(k)) for k in range(60)]

@@ -65,7 +65,7 @@ def test_sets_of_cldr() -> None:
     assert exemplars.ranges({"a", "b", "c", "z"}) == "61-63 7A"
 
 
-def test_generated_text_is_the_same_each_time() -> None:
+def test_generated_text_is_reproducible() -> None:
     first, second = (list(generate.sample(seed=3)) for _ in range(2))
     assert first == second
     assert {kind for kind, _ in first} == {"logs", "data", "csv", "notebook", "mail", "chat", "diff"}
@@ -139,7 +139,7 @@ def test_names_of_packages(names_found: frozenset[str]) -> None:
     assert not names_found & {"mister", "koch", "ali", "newton", "herr"}
 
 
-def test_names_that_are_ordinary_words_stay(names_found: frozenset[str]) -> None:
+def test_names_that_are_ordinary_words_are_kept(names_found: frozenset[str]) -> None:
     text = b"a rose is a rose; my family, our families, a familiar family of Famil and Michael"
     assert names.ordinary_words(names_found, [text]) == {"rose", "famil"}
 

@@ -100,7 +100,7 @@ def killed_at(k, arguments):
         os._exit(8)
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
 @pytest.mark.parametrize("to", ["megatron", "infini-gram"])
 def test_killed_anywhere_and_resumed(folder, monkeypatch, to):
     """After dying at any step, the same command finishes the work."""

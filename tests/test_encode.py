@@ -352,7 +352,7 @@ def test_wrong_type(text: Any) -> None:
     assert tok.encode("still works").tolist() == list(b"still works")
 
 
-def test_ids_are_no_text() -> None:
+def test_ids_are_not_text() -> None:
     """encode(ids) for decode(ids): the memory of an int64 array was taken for text."""
     tok = Tokenizer.from_pieces(BYTES)
     for array in (np.array([1, 2, 3]), np.array([1, 2], np.uint16), np.array([1.0])):

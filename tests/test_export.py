@@ -334,7 +334,7 @@ def test_a_failed_reflink_is_harmless(tmp_path):
 
 
 @pytest.mark.parametrize("to", FORMATS)
-def test_files_that_exist_stay(tmp_path, to):
+def test_existing_files_are_kept(tmp_path, to):
     array = tokenfiles.write(tmp_path / "ids.u16", [[1, 2], [3]], eod=0)
     name = module(to).names(Options(default_name(array.path)))[-1]
     (tmp_path / "to").mkdir()

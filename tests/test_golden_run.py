@@ -9,7 +9,6 @@
 old files then get a folder of their own, and a test that says how they are refused.
 """
 
-import contextlib
 import json
 import os
 import random
@@ -19,13 +18,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from test_damage import interrupted_after
 
 sys.path.insert(0, str(Path(__file__).parent))
 
 import pyunitok
 from pyunitok.model.tokenizer import Tokenizer
 from pyunitok.run.journal import Journal, journal_path
-from pyunitok.run.pipeline import Writer
 from pyunitok.tokens.metadata import Metadata, metadata_path
 
 GOLDEN = Path(__file__).parent / "golden/run"
@@ -120,15 +119,7 @@ def make():
     manifest = json.loads(Path("whole/ids.json").read_bytes())
     manifest["model"]["path"] = None  # specific to this machine
     Path("whole/ids.json").write_text(json.dumps(manifest, indent=1) + "\n")
-    append = Writer.append
-
-    def stop(writer, result):
-        append(writer, result)
-        if writer.tally.position.inside > 10_000:
-            raise KeyboardInterrupt
-
-    Writer.append = stop
-    with contextlib.suppress(KeyboardInterrupt):
+    with interrupted_after(lambda tally: tally.position.inside > 10_000):
         pyunitok.tokenize("in", "begun/ids", "model.utk", **OPTIONS)
     assert np.fromfile("whole/ids", "<u2").max() < 100
 

@@ -532,7 +532,7 @@ def test_added_tokens_are_numbered_as_in_tokenizers() -> None:
     assert pickle.loads(pickle.dumps(tokenizer)).encode("XYa").tolist() == theirs(document).encode("XYa").ids
 
 
-def test_truncation_and_padding_are_left_out_with_a_warning() -> None:
+def test_truncation_and_padding_are_ignored_with_a_warning() -> None:
     long = {"direction": "Right", "max_length": 2, "strategy": "LongestFirst", "stride": 0}
     with pytest.warns(ModelWarning, match="t.json: truncation: .* texts are not truncated; set it to null"):
         assert len(load(model(truncation=long)).encode("ababab")) > 2

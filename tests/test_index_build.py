@@ -14,6 +14,7 @@ from click.testing import CliRunner
 from oracle import suffix as oracle
 from oracle.search import positions
 from toys import models
+from toys.indexes import contents
 
 import pyunitok
 from pyunitok.cli import cli
@@ -61,14 +62,6 @@ def run(*arguments: str, code: int = 0) -> str:
 @pytest.fixture
 def tokens(tmp_path: Path, model: Path) -> Path:
     return write_tokens(tmp_path / "ids.u16", model)
-
-
-def contents(folder: Path) -> dict[str, bytes]:
-    """All files, without the date in the manifest."""
-    ret = {path.name: path.read_bytes() for path in folder.iterdir()}
-    manifest = json.loads(ret["index.json"])
-    ret["index.json"] = json.dumps(manifest | {"created": ""}).encode()
-    return ret
 
 
 def check_whole(folder: Path, order: str, left: bool) -> None:
@@ -281,7 +274,7 @@ def index(tokens: Path, tmp_path: Path) -> Path:
     return tmp_path / "idx"
 
 
-def test_prefetch_reads_what_fits(index: Path) -> None:
+def test_prefetch_within_its_limit(index: Path) -> None:
     opened = pyunitok.open_index(index)
     sizes = {suffix: sum(path.stat().st_size for path in index.glob(f"0*.{suffix}")) for suffix in SUFFIXES}
     tables, everything = sizes["first"] + sizes["top"], sum(sizes.values()) + 2 * opened.n_tokens
@@ -400,7 +393,7 @@ def test_on_a_cluster(tokens: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("shards", [1, 3])
-def test_infini_gram_opens_what_is_written(tokens: Path, tmp_path: Path, shards: int) -> None:
+def test_infini_gram_opens_the_index(tokens: Path, tmp_path: Path, shards: int) -> None:
     engine_module = pytest.importorskip("infini_gram.engine")
     array = pyunitok.open(tokens)
     limit = 10**6 if shards == 1 else -(-(len(array.ids) + len(array)) // 3) + 50

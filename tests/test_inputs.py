@@ -66,7 +66,7 @@ def test_patterns(tree):
     assert paths("e/[1].txt") == ["e/[1].txt"]  # an existing file takes precedence over the pattern
 
 
-def test_files_as_they_are_named(tree):
+def test_files_keep_their_order(tree):
     assert paths("d/b.txt", "d/a.txt", "d/b.txt", "d/.hidden.txt") == ["d/b.txt", "d/a.txt", "d/b.txt", "d/.hidden.txt"]
     assert find(["d/a.txt"])[0].size_bytes == 1
 
@@ -168,7 +168,7 @@ def test_sniffing_reads_little(tree, monkeypatch):
     assert sum(asked) == inputs.LINE_BYTES
 
 
-def test_binary_files_are_refused(tree):
+def test_binary_files_are_rejected(tree):
     (tree / "a.npy").write_bytes(b"NUMPY")
     with pytest.raises(InputError, match=r"a\.npy: a \.npy file, not text; .*--input-format text"):
         find(["a.npy"])

@@ -110,7 +110,7 @@ def test_names_of_outputs(folder, toy):
     assert not (folder / "x").exists()
 
 
-def test_the_parts_of_a_run_whose_text_inputs_are_gone(folder, toy):
+def test_parts_of_a_run_without_its_text_inputs(folder, toy):
     """The error lists the change. (It was: 'a separator (--doc) is for text files'.)"""
     options = TokenizeOptions(separator=b"\n", text_key="t.x", ray="local", keep_parts=True)
     tokenize_in_parts(Job("in", "ids", toy, options).plan)
@@ -160,7 +160,7 @@ def test_a_shard_does_not_read_the_others(folder, toy):
     ]
 
 
-def test_text_is_counted_alike_in_every_format(folder, toy):
+def test_text_bytes_do_not_depend_on_the_format(folder, toy):
     """(The same documents gave 3.508 bytes per token from JSON lines and 3.154 from Parquet.)"""
     pyarrow = pytest.importorskip("pyarrow")
     from pyarrow import parquet

@@ -119,7 +119,7 @@ def test_metadata_and_lists_of_bad_lines_are_joined(toy, corpus):
         merge([corpus / "whole", plain], corpus / "x")
 
 
-def test_shards_that_are_no_run(toy, corpus):
+def test_incomplete_sets_of_shards(toy, corpus):
     parts = [make(toy, corpus, "part", (k, 4)) for k in range(4)]
     ids = corpus / "ids"
     for wrong, message in [

@@ -10,7 +10,7 @@ import zstandard
 from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
-from test_pipeline import run, toy  # noqa: F401 (a fixture)
+from test_pipeline import run
 
 import pyunitok
 from pyunitok.cli import cli
@@ -164,7 +164,7 @@ def test_a_small_frame_that_expands_is_rejected(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("block_bytes", [40, 1 << 20])
-def test_origins_of_documents(toy, tmp_path, block_bytes):  # noqa: F811
+def test_origins_of_documents(toy, tmp_path, block_bytes):
     lines = [{"id": k, "text": "the " * (k % 40), "tags": ["a", k]} for k in range(90)]
     (tmp_path / "a.jsonl").write_text("".join(json.dumps(line) + "\n\n" for line in lines))
     (tmp_path / "b.txt").write_bytes(b"one\n\nthree")
@@ -185,7 +185,7 @@ def test_origins_of_documents(toy, tmp_path, block_bytes):  # noqa: F811
 
 
 @pytest.mark.parametrize("block_bytes", [30, 200, 1 << 20])
-def test_bad_lines_are_skipped_and_listed(toy, tmp_path, block_bytes):  # noqa: F811
+def test_bad_lines_are_skipped_and_listed(toy, tmp_path, block_bytes):
     (tmp_path / "a.jsonl").write_bytes(b'{"text":"the"}\n{"text":1}\n\n{"text":"cat"}\nno\n')
     (tmp_path / "b.jsonl").write_bytes(b'{"text":"\\ud800"}\n{"text":"' + b"x" * 900 + b'"}\n{"text":"dog"}')
     paths = [tmp_path / "a.jsonl", tmp_path / "b.jsonl"]
@@ -206,7 +206,7 @@ def test_bad_lines_are_skipped_and_listed(toy, tmp_path, block_bytes):  # noqa: 
     assert not errors_path(tmp_path / "ids").exists()
 
 
-def test_damaged_files_are_never_skipped(toy, tmp_path):  # noqa: F811
+def test_damaged_files_are_never_skipped(toy, tmp_path):
     (tmp_path / "a.jsonl.zst").write_bytes(zstandard.compress(b'{"text":"the"}\n' * 100)[:-3])
     with pytest.raises(InputError, match="ends inside the zstd frame"):
         run(toy, [tmp_path / "a.jsonl.zst"], tmp_path / "ids", on_error="skip")
@@ -236,7 +236,7 @@ def test_too_little_memory_is_rejected(tmp_path, rwkv):
     assert CliRunner().invoke(cli, [*command, "--max-memory", "64M"]).exit_code == 0
 
 
-def test_origins_in_parts(toy, tmp_path, monkeypatch):  # noqa: F811
+def test_origins_in_parts(toy, tmp_path, monkeypatch):
     """(The origins of a million documents were all made at once.)"""
     (tmp_path / "a.jsonl").write_text("".join(json.dumps({"id": k, "text": "the"}) + "\n" for k in range(40)))
     array = run(toy, [tmp_path / "a.jsonl"], tmp_path / "ids", metadata=True)

@@ -146,7 +146,7 @@ def test_threads_that_encode_first_at_once(tmp_path: Path) -> None:
             assert list(pool.map(encode, [opened(tmp_path, BPE)] * 4)) == [expected] * 4
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
 def test_a_fork_while_another_thread_completes_a_model(tmp_path: Path) -> None:
     tok = opened(tmp_path, BPE)
     with c_model._completing.lock:  # held as if by another thread

@@ -59,7 +59,7 @@ def test_help_starts_light() -> None:
 
 @pytest.mark.parametrize(("name", "text"), [("a.txt", "a short text\n"), ("a.jsonl", '{"text": "a short text\\n"}\n')])
 def test_short_run_starts_light(tmp_path: Path, name: str, text: str) -> None:
-    """`pyunitok tokenize a.txt` imports neither optional packages nor what trains, indexes and searches."""
+    """`pyunitok tokenize a.txt` imports no optional packages and no modules for training, indexing and search."""
     heavy = {"emoji", "fsspec", "kaomoji_dataset", "matplotlib", "pyarrow", "ray", "regex", "starlette", "uvicorn"}
     heavy |= {"pyunitok.train", "pyunitok.index", "pyunitok.cli.train"}
     (tmp_path / name).write_text(text)
@@ -76,7 +76,7 @@ def test_short_run_starts_light(tmp_path: Path, name: str, text: str) -> None:
 
 
 @pytest.mark.skipif(not C_FILES, reason="no source tree")
-def test_c_files_say_what_they_are() -> None:
+def test_c_files_begin_with_their_purpose() -> None:
     """Line 1 of each file in csrc/ has its name and its purpose."""
     nameless = [path.name for path in C_FILES if not path.read_text("utf-8").startswith(f"/* {path.name} - ")]
     assert nameless == []

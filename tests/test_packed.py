@@ -94,7 +94,7 @@ def test_memoryviews_may_be_garbage_with_their_pointers() -> None:
         gc.collect()
 
 
-def test_what_a_pointer_is_made_of() -> None:
+def test_pointers_to_buffers() -> None:
     for array in (np.arange(3, dtype=np.int64), np.empty(0, np.uint16)):
         library.pointer(array)
         library.pointer(array.data)

@@ -273,7 +273,7 @@ def test_empty():
     assert read(file) == []
 
 
-def test_no_utf8():
+def test_invalid_utf8():
     assert read(file_of(pa.table({"text": pa.array([b"\xff\xfe"], pa.binary())}))) == [b"\xff\xfe"]
 
 
@@ -382,7 +382,7 @@ def test_through_the_pipeline(tmp_path):
     assert record.size_bytes == (tmp_path / "a.parquet").stat().st_size
 
 
-def test_goes_on_after_an_interruption(tmp_path):
+def test_resumes_after_an_interruption(tmp_path):
     """Interrupted after each of its first checkpoints, the pipeline gives byte-identical output."""
     tok = models.greedy("the", " the")
     texts = [f"the {k} " * (k % 7 * 50) for k in range(300)]

@@ -88,6 +88,13 @@ def check_equal(corpus: Path, model, name: str = "ids", whole: str = "whole") ->
     assert not list(corpus.glob(f"{name}.*partial")) and not parts_folder(corpus / name).exists()
 
 
+def check_run(corpus: Path, model, **options) -> None:
+    """Run in parts, and compare the files with those of an undivided run."""
+    in_parts(plan_of(model, corpus, "ids", **options), unit_bytes=UNIT)
+    tokenize(plan_of(model, corpus, "whole"))
+    check_equal(corpus, model)
+
+
 @pytest.mark.parametrize("unit_bytes", [120, UNIT, 5000, None])
 @pytest.mark.parametrize("options", [{}, {"metadata": True, "on_error": "skip"}, {"separator": None, "eod": None}])
 def test_parts_equal_the_undivided_run(toy, corpus, unit_bytes, options):
@@ -251,9 +258,7 @@ def test_a_join_that_fails(toy, corpus, monkeypatch):
         with pytest.raises(OutputError, match="no space left"):
             in_parts(plan_of(toy, corpus, "ids"), unit_bytes=UNIT)
     assert not list(corpus.glob("ids.*partial")) and finished_parts(parts_folder(corpus / "ids"))
-    tokenize(plan_of(toy, corpus, "whole"))
-    in_parts(plan_of(toy, corpus, "ids"), unit_bytes=UNIT)
-    check_equal(corpus, toy)
+    check_run(corpus, toy)
 
 
 def test_killed_during_the_join(toy, corpus, monkeypatch):
@@ -302,9 +307,7 @@ def test_changes_that_are_rejected(toy, corpus):
     (parts_folder(corpus / "ids") / "plan.json").write_bytes(b"{")
     with pytest.raises(OutputError, match=r"plan\.json: damaged .*; --overwrite starts again"):
         in_parts(plan_of(toy, corpus, "ids"), unit_bytes=UNIT)
-    in_parts(plan_of(toy, corpus, "ids", overwrite=True), unit_bytes=UNIT)
-    tokenize(plan_of(toy, corpus, "whole"))
-    check_equal(corpus, toy)
+    check_run(corpus, toy, overwrite=True)
     with pytest.raises(OutputError, match="exists, and was made by another command"):
         in_parts(plan_of(toy, corpus, "ids", eod=None), unit_bytes=UNIT)
     with pytest.raises(InputError, match="other machines cannot read a pipe"):
@@ -441,9 +444,7 @@ def test_a_changed_plan_is_rejected(toy, corpus, change, signed):
     (folder / "plan.json").write_text(json.dumps(values))
     with pytest.raises(OutputError, match=r"plan\.json: damaged .*; --overwrite starts again"):
         in_parts(plan_of(toy, corpus, "ids"), unit_bytes=UNIT)
-    in_parts(plan_of(toy, corpus, "ids", overwrite=True), unit_bytes=UNIT)
-    tokenize(plan_of(toy, corpus, "whole"))
-    check_equal(corpus, toy)
+    check_run(corpus, toy, overwrite=True)
 
 
 def test_killed_while_parts_are_removed(toy, corpus, monkeypatch):

@@ -137,7 +137,7 @@ def test_compressions_mix(toy, tmp_path):
     assert [array.text(k) for k in range(3)] == ["the gz member", "the zst", "plain"]
 
 
-def test_an_error_leaves_no_output_but_what_was_written(toy, tmp_path):
+def test_an_error_keeps_only_partial_files(toy, tmp_path):
     good, bad = tmp_path / "a.txt", tmp_path / "b.txt.zst"
     good.write_bytes(b"the cat" * 1000)
     bad.write_bytes(zstandard.compress(b"x" * 1000)[:-3])
@@ -252,7 +252,7 @@ def test_invalid_output_is_rejected_first(toy, tmp_path):
         (tmp_path / name).rmdir()
 
 
-@pytest.mark.skipif(os.name == "nt", reason="no locks there")
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no such locks")
 def test_two_writers_of_one_output(toy, tmp_path):
     from pyunitok.disk.outfile import OutFile
 

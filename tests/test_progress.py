@@ -47,7 +47,7 @@ STEPS = [Progress(n * 10**8 + 10**9, n * 10**8, n * 10**7, n, n * 10**7 + 10**8,
 
 
 def test_a_resumed_run_counts_its_own_bytes_alone(shown):
-    """(Rate and remaining time took in what an earlier run had done.)"""
+    """(The rate and the remaining time included the work of an earlier run.)"""
     bar, seconds, _ = shown(80, Start(10**9, 5, compressed=10**8), *STEPS)
     assert "text 10 MB/s" in bar  # 10^8 bytes in 10 seconds
     assert "150M/1.00G, 14:10 left" in bar  # 50 MB of its own in 50 seconds, and 850 MB to go
@@ -115,7 +115,7 @@ def test_it_is_cleared_when_it_closes(shown):
     assert written == "" or written.endswith("\r")
 
 
-def test_nothing_elsewhere(monkeypatch):
+def test_no_bar_without_a_terminal(monkeypatch):
     file = io.StringIO()
     monkeypatch.setattr(module.sys, "stderr", file)
     with Meter("tokenizing") as meter:

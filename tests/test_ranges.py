@@ -21,7 +21,6 @@ from pyunitok.corpus.jsonl import JsonlReader
 from pyunitok.corpus.ranges import Range, open_range, plan_ranges
 from pyunitok.corpus.text import TextReader
 from pyunitok.errors import InputError
-from pyunitok.model.tokenizer import Tokenizer
 
 
 def documents(source, separator):
@@ -79,27 +78,23 @@ def test_a_file_that_cannot_be_divided(tmp_path):
     assert len(plan_ranges(source, b" ", 1 << 20)) == 1
 
 
-def test_a_range_through_the_pipeline(tmp_path):
-    from test_position import PIECES, blocks_of, joined
+def test_a_range_through_the_pipeline(toy, tmp_path):
+    from test_position import blocks_of, joined
 
-    tokenizer = Tokenizer.from_pieces(PIECES, eod=300)
     lines = b"".join(b"%d the aaa\n" % k for k in range(500))
     (tmp_path / "a.txt.zst").write_bytes(b"".join(frame(lines[k : k + 333]) for k in range(0, len(lines), 333)))
     (source,) = find([str(tmp_path / "a.txt.zst")])
-    whole = joined(blocks_of(make_plan([source], tmp_path / "ids", tokenizer, 300, b"\n")))
+    whole = joined(blocks_of(make_plan([source], tmp_path / "ids", toy, 300, b"\n")))
     parts = [open_range(source, part, b"\n") for part in plan_ranges(source, b"\n", 150)]
     assert len(parts) > 2
-    assert (
-        joined(blocks_of(make_plan(parts, tmp_path / "ids", tokenizer, 300, b"\n", threads=2, block_bytes=100)))[:2]
-        == whole[:2]
-    )
+    plan = make_plan(parts, tmp_path / "ids", toy, 300, b"\n", threads=2, block_bytes=100)
+    assert joined(blocks_of(plan))[:2] == whole[:2]
     damaged = bytearray((tmp_path / "a.txt.zst").read_bytes())
     damaged[-1] ^= 1
     (tmp_path / "a.txt.zst").write_bytes(damaged)
     with pytest.raises(InputError, match=r"a\.txt\.zst"):
-        blocks_of(
-            make_plan([open_range(source, Range(frame_begins(source.path)[-1]), b"\n")], tmp_path / "ids", tokenizer)
-        )
+        last = open_range(source, Range(frame_begins(source.path)[-1]), b"\n")
+        blocks_of(make_plan([last], tmp_path / "ids", toy))
 
 
 # ------------------------------------------------------------------------------------------------ where frames begin
@@ -123,7 +118,7 @@ def test_scan_any_frames(frames):
     assert scan(io.BytesIO(data), "test") == [at for at in ends[:-1] if data[at + 1 : at + 4] != b"\x2a\x4d\x18"]
 
 
-def test_scan_tells_what_is_broken():
+def test_scan_names_damage():
     data = frame(TEXT) + frame(TEXT[:50])
     for n in range(len(data)):
         if n not in (0, len(frame(TEXT))):

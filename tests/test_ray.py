@@ -25,7 +25,7 @@ ray = pytest.importorskip("ray")
 cluster_utils = pytest.importorskip("ray.cluster_utils")
 
 from click.testing import CliRunner  # noqa: E402
-from test_parts import UNIT, check_equal, corpus, frames, json_lines, plan_of, toy  # noqa: E402, F401
+from test_parts import UNIT, check_equal, corpus, frames, json_lines, plan_of  # noqa: E402, F401
 from toys.plans import on_cluster  # noqa: E402
 
 import pyunitok.ray  # noqa: E402
@@ -226,7 +226,7 @@ def test_a_file_that_a_machine_does_not_see(toy, corpus, connected, unit):  # no
         list(cluster_module.Cluster(1)(lambda _, item: Path(item).read_bytes(), None, ["/no/such"]))
 
 
-def test_an_error_of_the_data_names_no_machine(connected):
+def test_errors_of_data_do_not_name_machines(connected):
     def fail(_shared, _item):
         raise InputError("a.jsonl: line 7: no")
 
@@ -253,7 +253,7 @@ def test_a_unit_that_kills_its_workers(connected, monkeypatch):
         list(pyunitok.run.cluster.Cluster(1)(lambda _, item: os._exit(item), None, [1]))
 
 
-def test_each_worker_opens_what_is_shared_once(connected):
+def test_each_worker_opens_shared_objects_once(connected):
     class Shared:
         def __reduce__(self):
             return opened, ()
@@ -352,7 +352,7 @@ def test_invalid_options_of_the_command(invoke, rwkv_path):
         assert done.exit_code
 
 
-def test_ray_data(toy, tmp_path, connected):  # noqa: F811
+def test_ray_data(toy, tmp_path, connected):
     data = pytest.importorskip("ray.data")
     texts = [f"the {k} である" * (k % 3) for k in range(40)]
     made = data.from_items([{"text": text, "n": k} for k, text in enumerate(texts)]).map_batches(

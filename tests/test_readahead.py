@@ -58,16 +58,10 @@ def read(ahead, n_streams, size, chance=None):
     out = []
     for k in range(n_streams):
         stream = ahead.take(k)
-        data, buffer = bytearray(), bytearray(size)
-        while True:
-            for _ in range(chance.choice((0, 0, 1, 3, 30)) if chance else 0):
-                do_one(ahead)
-            n = stream.readinto(memoryview(buffer))
-            data += buffer[:n]
-            if n < size:
-                break
+        data, error = outcome(stream, size, ahead, chance)
+        assert error is None
         stream.close()
-        out.append(bytes(data))
+        out.append(data)
     assert ahead.held == 0
     return out
 
@@ -146,7 +140,7 @@ def outcome(stream, size, ahead=None, chance=None):
     data, buffer = bytearray(), bytearray(size)
     try:
         while True:
-            for _ in range(chance.choice((0, 1, 9)) if chance else 0):
+            for _ in range(chance.choice((0, 0, 1, 3, 9, 30)) if chance else 0):
                 do_one(ahead)
             n = stream.readinto(memoryview(buffer))
             data += buffer[:n]

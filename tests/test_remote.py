@@ -80,7 +80,7 @@ def paths(*arguments, **options):
     return [source.path.removeprefix("unreliable:///") for source in find(arguments, input_format="text", **options)]
 
 
-# -------------------------------------------------------------------------------------------------- what is there
+# ----------------------------------------------------------------------------------------------- finding files
 
 TREE = ["d/b/x.txt", "d/b.txt", "d/a.txt", "d/B.txt", "d/.hidden.txt", "d/.git/x.txt", "d/é.txt", "e/[1].txt"]
 IN_D = ["d/B.txt", "d/a.txt", "d/b.txt", "d/b/x.txt", "d/é.txt"]

@@ -80,7 +80,7 @@ def test_files_directories_patterns(corpus):
             inputs.find([nothing])
 
 
-def test_same_as_local(corpus, toy, tmp_path):
+def test_output_matches_local_files(corpus, toy, tmp_path):
     (tmp_path / "a.jsonl").write_bytes(JSONL)
     manifest = run(toy, [corpus], tmp_path / "far")
     run(toy, [str(tmp_path / "a.jsonl")] * 2, tmp_path / "near")
@@ -130,7 +130,7 @@ def test_output(bucket, corpus, toy, tmp_path):
     assert starts == [False, True, True]
 
 
-def test_output_to_no_bucket(corpus, toy, tmp_path, monkeypatch):
+def test_output_to_a_missing_bucket(corpus, toy, tmp_path, monkeypatch):
     monkeypatch.setattr(remote, "FIRST_DELAY_SECONDS", 0)
     spool = Spool("s3://nobody-has-this/ids.u16", tmp_path / "spool")
     plan = make_plan(inputs.find([f"{corpus}/a.jsonl"]), spool.out, toy, 300)

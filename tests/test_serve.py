@@ -149,7 +149,7 @@ def test_the_command_sends_metadata_once(large):
     assert rows[0]["metadata"].startswith('{"file": ')
 
 
-def test_the_page_names_no_folder(folder, large, monkeypatch):
+def test_the_page_shows_no_folder(folder, large, monkeypatch):
     """Regression: it showed the paths of files on this machine."""
     for where, base, names in ((folder, folder, set(TEXTS)), (large, large / "in", {"a.jsonl"})):
         opened = open_index(where / "idx")
@@ -265,7 +265,7 @@ def test_headers(client, path):
     assert headers["x-content-type-options"] == "nosniff"
 
 
-def test_other_hosts_are_refused(client):
+def test_other_hosts_are_rejected(client):
     for host in ("evil.example", "localhost.evil.example", ""):
         assert client.get("/api/info.json", headers={"host": host}).status_code == 400
     assert client.get("/api/info.json", headers={"host": "localhost:1"}).status_code == 200
@@ -274,13 +274,18 @@ def test_other_hosts_are_refused(client):
 @pytest.fixture
 def listening(folder, monkeypatch):
     """The address of a server with three connections and a limit of one second for each request."""
-    uvicorn = pytest.importorskip("uvicorn")
+    pytest.importorskip("uvicorn")
     from pyunitok.index.page import app, server
 
     monkeypatch.setattr(server, "REQUEST_SECONDS", 1.0)
     monkeypatch.setattr(server, "CONNECTION_SECONDS", 4.0)
     monkeypatch.setattr(server, "MAX_CONNECTIONS", 3)
-    running = uvicorn.Server(server.config(app.make_app(open_index(folder / "idx"), {"127.0.0.1"})))
+    yield from served(server.config(app.make_app(open_index(folder / "idx"), {"127.0.0.1"})))
+
+
+def served(config):
+    """The address of a server with this configuration, which runs in a thread."""
+    running = pytest.importorskip("uvicorn").Server(config)
     with socket.create_server(("127.0.0.1", 0)) as sockets:
         thread = threading.Thread(target=running.run, kwargs={"sockets": [sockets]})
         thread.start()
@@ -384,6 +389,12 @@ def page(browser, request):
     context.close()
 
 
+def open_hits(page, address, query):
+    """Open the page with this query, and wait for the hits."""
+    page.goto(f"{address}?q={query}")
+    page.wait_for_selector(".hits a")
+
+
 @pytest.mark.slow
 def test_searching(page, address):
     page.goto(address)
@@ -413,8 +424,7 @@ def test_a_text_that_does_not_occur(page, address):
 
 @pytest.mark.slow
 def test_a_document_by_the_keyboard(page, address):
-    page.goto(address + "?q=sat")
-    page.wait_for_selector(".hits a")
+    open_hits(page, address, "sat")
     page.keyboard.press("Escape")
     page.keyboard.press("j")
     page.keyboard.press("Enter")
@@ -428,8 +438,7 @@ def test_a_document_by_the_keyboard(page, address):
 
 @pytest.mark.slow
 def test_text_is_text(page, address):
-    page.goto(address + "?q=%3Cscript%3E")
-    page.wait_for_selector(".hits a")
+    open_hits(page, address, "%3Cscript%3E")
     assert page.inner_text(".hits mark") == "<script>" and page.title() == "<script> – pyunitok search"
     page.click(".hits a")
     page.wait_for_selector(".document mark")
@@ -449,8 +458,7 @@ LETTER_BESIDE = """(side) => {  // the edges of the last letter of the text befo
 @pytest.mark.slow
 @pytest.mark.parametrize(("query", "is_right"), [("שלום לכל", True), ("ברוך", False)])
 def test_the_letters_beside_a_match(page, address, query, is_right):
-    page.goto(address + "?q=" + query)
-    page.wait_for_selector(".hits a")
+    open_hits(page, address, query)
     assert page.get_attribute(".hits a", "dir") == ("rtl" if is_right else "ltr")
     box = page.query_selector(".hits mark").bounding_box()
     mark = (box["x"], box["x"] + box["width"])
@@ -461,8 +469,7 @@ def test_the_letters_beside_a_match(page, address, query, is_right):
 
 @pytest.mark.slow
 def test_a_view_that_does_not_exist(page, address):
-    page.goto(address + "?q=sat&view=zzz")
-    page.wait_for_selector(".hits a")
+    open_hits(page, address, "sat&view=zzz")
     assert "no view zzz" in page.inner_text("#problem")
 
 
@@ -470,8 +477,7 @@ def test_a_view_that_does_not_exist(page, address):
 def test_a_server_that_was_stopped(browser, address):
     with browser.new_context() as context:
         page = context.new_page()
-        page.goto(address + "?q=sat")
-        page.wait_for_selector(".hits a")
+        open_hits(page, address, "sat")
         context.set_offline(True)
         page.fill("#q", "cat")
         page.keyboard.press("Enter")
@@ -531,14 +537,8 @@ def cut_short(folder):
     """A server whose searches stop at once."""
     uvicorn = pytest.importorskip("uvicorn")
     app = make_app(open_index(folder / "idx", max_work=0), {"127.0.0.1"})
-    server = uvicorn.Server(uvicorn.Config(app, port=0, log_level="error"))
-    thread = threading.Thread(target=server.run)
-    thread.start()
-    while not server.started:
-        time.sleep(0.01)
-    yield f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}/"
-    server.should_exit = True
-    thread.join()
+    for host, port in served(uvicorn.Config(app, log_level="error")):
+        yield f"http://{host}:{port}/"
 
 
 @pytest.mark.slow

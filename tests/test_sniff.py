@@ -130,7 +130,7 @@ def test_a_directory_without_text(tmp_path):
         find([str(tmp_path)])
 
 
-def test_earlier_token_files_are_left_out(tmp_path):
+def test_earlier_token_files_are_skipped(tmp_path):
     for name in ("ids", "ids.ends", "ids.meta.jsonl.zst", "ids.sa", "other.json", "other.ends"):
         (tmp_path / name).write_bytes(b"text")
     (tmp_path / "ids.json").write_text('{"pyunitok": "1.0"}')

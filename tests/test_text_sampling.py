@@ -179,7 +179,7 @@ def test_dropout(text: str, alpha: float) -> None:
     )
 
 
-# ------------------------------------------------------------------------------- what a sample does not depend on ---
+# --------------------------------------------------------------------------------- samples are reproducible ---
 
 
 def corpus_of(rng: random.Random) -> list[bytes]:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import click
 import pytest
 from click.testing import CliRunner
+from test_cli import commands_of
 
 import pyunitok
 from pyunitok.cli import COMMANDS, cli
@@ -63,19 +63,7 @@ def test_calls_reject_invalid_numbers(ids: Path, name: str, threads: int) -> Non
     assert sorted(ids.parent.iterdir()) == before
 
 
-def commands(group: click.Group, words: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
-    """The words of each command that takes --threads."""
-    context = click.Context(group)
-    for name in group.list_commands(context):
-        command = group.get_command(context, name)
-        assert command is not None
-        if isinstance(command, click.Group):
-            yield from commands(command, (*words, name))
-        elif any("--threads" in parameter.opts for parameter in command.params):
-            yield (*words, name)
-
-
-TAKING = list(commands(cli, ()))
+TAKING = [names for names, command in commands_of(cli) if any("--threads" in p.opts for p in command.params)]
 
 
 @pytest.mark.parametrize("words", TAKING, ids=" ".join)

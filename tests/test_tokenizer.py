@@ -430,7 +430,7 @@ def test_default() -> None:
     assert tok.sha256 == golden["sha256"] and tok.encode(golden["text"]).tolist() == golden["ids"]
 
 
-def test_default_is_what_this_code_writes(tmp_path: Path) -> None:
+def test_default_is_reproducible(tmp_path: Path) -> None:
     """The file also contains tables for cuts. It is written again when these change; its ids never change."""
     tok = Tokenizer.default()
     pieces = [tok.id_to_bytes(id_) for id_ in range(1, tok.vocab_size)]

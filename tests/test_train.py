@@ -115,7 +115,7 @@ def counted(texts: list[str], max_memory: int) -> tuple[Counter[bytes], int]:
 
 
 @given(st.lists(st.text("ab\u2581é\n0", max_size=30), max_size=20))
-def test_spilling_changes_no_count(texts: list[str]) -> None:
+def test_counts_do_not_depend_on_spilling(texts: list[str]) -> None:
     whole, n_runs = counted(texts, 0)
     assert n_runs == 0
     original = counting.Store

@@ -127,7 +127,7 @@ def test_the_number_of_pieces(run: Any) -> None:
         pyunitok.train(iter(LINES), kind="bpe", vocab_size=30_000)
 
 
-def test_files_are_left_out(run: Any, tmp_path: Path) -> None:
+def test_include_and_exclude(run: Any, tmp_path: Path) -> None:
     """The message about binary data advises these options."""
     (tmp_path / "corpus").mkdir()
     (tmp_path / "corpus/a.txt").write_text("\n".join(LINES))

@@ -134,7 +134,7 @@ def test_pieces_obey_the_rules():
     assert any(b" " in piece.strip() for piece in train_longest(SOURCES[2:], 280))
 
 
-def test_required_pieces_stay():
+def test_required_pieces_are_kept():
     assert b"xyzzy" in train_longest(SOURCES, 300, required=[b"xyzzy"])
     with pytest.raises(ValueError, match="fewer than the 257"):
         train_longest(SOURCES, 256, required=[b"xyzzy"])

@@ -73,9 +73,9 @@ def test_vocabularies_worse_than_a_smaller_one_are_not_drawn() -> None:
 
 
 @pytest.mark.parametrize("options", [{}, {"compat": "sentencepiece"}, {"byte_level": True}], ids=str)
-def test_curve_of_merges_is_that_of_the_models(options: dict[str, Any]) -> None:
-    """The curve is what a model of that many pieces takes for the same text, and its last point is the model itself:
-    with characters outside the alphabet, runs of equal characters and lines too long for sentencepiece, too."""
+def test_curve_of_merges_matches_the_models(options: dict[str, Any]) -> None:
+    """The curve is the number of tokens of a model of that many pieces, and its last point is the final model, even
+    with characters outside the alphabet, runs of equal characters and lines too long for sentencepiece."""
     letters = "".join(map(chr, range(0x4E00, 0x4E80)))
     lines = [*LINES, *(letters[k : k + 3] for k in range(len(letters))), "aaaa aaaaaaa " * 9, "a long line " * 500]
     given = {} if "byte_level" in options else {"normalization_rule_name": "identity", "character_coverage": 0.995}

@@ -262,7 +262,7 @@ def test_a_model_that_is_not_lossless(tmp_path):
     assert "document 1" in compare(array)
 
 
-def test_inputs_elsewhere(folder):
+def test_moved_inputs(folder):
     array = pyunitok.open(folder / "ids")
     (folder / "in").rename(folder / "moved")
     with pytest.raises(InputError, match="No such file"):

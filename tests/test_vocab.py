@@ -250,7 +250,7 @@ def test_invalid_bases_and_outputs(tmp_path: Path) -> None:
     assert Tokenizer.from_file(tmp_path / "there.txt").piece_to_id("the") == 300
 
 
-def test_rwkv_files_hold_no_id_above_65535(tmp_path: Path) -> None:
+def test_rwkv_files_have_no_id_above_65535(tmp_path: Path) -> None:
     base = toy_file(tmp_path / "base.txt", {})
     pieces = [PieceList("x", [b"%05d" % i for i in range(MAX_ID)])]
     with pytest.raises(VocabularyError, match="id 65536 is not in 1"):

@@ -7,6 +7,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import pytest
+
+from pyunitok.errors import TrainingError
 from pyunitok.train import lines
 from pyunitok.train.sentencepiece import SentencePieceJob
 from pyunitok.train.sources import SuppliedBatches
@@ -71,6 +74,16 @@ def trained(options: Mapping[str, Any], source: Path | Sequence[str], **more: An
         specs = Specs.parse({**given, "input": [str(source)]})
         return SentencePieceJob(specs, **more).run(SuppliedBatches(lines.from_files(specs.trainer.input), whole=False))
     return SentencePieceJob(Specs.parse(given), **more).run(SuppliedBatches(lines.from_iterator(source), whole=True))
+
+
+def check_same(options: Mapping[str, Any], corpus: Sequence[str], *, may_fail: bool = False, **more: Any) -> None:
+    """Assert that both train the same model; with may_fail, or that both reject the options."""
+    expected = reference(options, sentence_iterator=iter(corpus), **more)
+    if may_fail and isinstance(expected, str):
+        with pytest.raises(TrainingError):
+            trained(options, corpus, **more)
+    else:
+        assert trained(options, corpus, **more).SerializeToString() == expected.SerializeToString()
 
 
 def pieces(proto: Any) -> list[tuple[bytes, float, int]]:

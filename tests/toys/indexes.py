@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,13 @@ from pyunitok.index.order import byte_rank
 from pyunitok.index.shard import IndexShard, OpenIndex
 from pyunitok.index.suffix import suffix_array
 from toys import tokenfiles
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    """All files of an index, without the date in the manifest."""
+    files = {path.name: path.read_bytes() for path in folder.iterdir()}
+    files["index.json"] = json.dumps(json.loads(files["index.json"]) | {"created": ""}).encode()
+    return files
 
 
 def encode(tokenizer: Tokenizer, documents: list[bytes]) -> list[list[int]]:
