@@ -461,13 +461,9 @@ int64_t bpe_segment(const bpe *m, bpe_scratch *s, const uint8_t *text, int64_t n
             return 1;
         }
     }
-    if (UNLIKELY(m->pieces.slots != NULL) && n_bytes) {
-        int64_t k = string_table_find(&m->pieces, text, n_bytes);
-        if (k >= 0) {
-            tokens[0].id = m->piece_ids[k];
-            tokens[0].end = (uint32_t)n_bytes;
-            return 1;
-        }
+    if (UNLIKELY(m->pieces.data != NULL) && n_bytes) {
+        words_segment(&m->pieces, text, n_bytes, tokens);
+        if (tokens[0].id != TOKEN_UNKNOWN) return 1;
     }
     return encode(m, s, text, n_bytes, 0, NULL, tokens, NULL);
 }

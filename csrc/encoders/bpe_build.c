@@ -57,7 +57,7 @@ int64_t bpe_longest_bytes(const unitok_spec *spec)
 static int is_nul_piece(const unitok_spec *spec, int64_t k)
 {
     return spec->offsets[k + 1] - spec->offsets[k] == 1 && spec->data[spec->offsets[k]] == 0 &&
-           type_of(spec, k) == UNITOK_PIECE_UNUSED;
+           piece_type(spec, k) == UNITOK_PIECE_UNUSED;
 }
 
 /* Symbol 0 is SYMBOL_NONE, an unknown character. powers[] let the hash of any part of a piece be
@@ -114,7 +114,7 @@ void bpe_free(bpe *m)
 {
     if (!m) return;
     symbols_free(&m->symbols);
-    string_table_free(&m->pieces);
+    words_free(&m->pieces);
     mem_free(m->pairs.slots);
     mem_free(m->rest.slots);
     mem_free(m->dense);
@@ -124,8 +124,5 @@ void bpe_free(bpe *m)
     mem_free(m->ids);
     mem_free(m->lengths);
     mem_free(m->is_unused);
-    mem_free(m->data);
-    mem_free(m->offsets);
-    mem_free(m->piece_ids);
     mem_free(m);
 }

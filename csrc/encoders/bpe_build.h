@@ -8,6 +8,7 @@
 #pragma once
 
 #include "encoders/bpe_tables.h"
+#include "structures/vocabulary.h"
 
 typedef struct bpe_builder {
     const unitok_spec *spec;
@@ -22,20 +23,9 @@ typedef struct bpe_builder {
     unitok_error *error;
 } bpe_builder;
 
-INLINE const uint8_t *piece_at(const unitok_spec *spec, int64_t k, int64_t *ret_n_bytes)
-{
-    *ret_n_bytes = spec->offsets[k + 1] - spec->offsets[k];
-    return spec->data + spec->offsets[k];
-}
-
-INLINE int type_of(const unitok_spec *spec, int64_t k)
-{
-    return spec->types ? spec->types[k] : UNITOK_PIECE_NORMAL;
-}
-
 INLINE int is_mergeable(const unitok_spec *spec, int64_t k)
 {
-    return type_of(spec, k) == UNITOK_PIECE_NORMAL || type_of(spec, k) == UNITOK_PIECE_UNUSED;
+    return piece_type(spec, k) == UNITOK_PIECE_NORMAL || piece_type(spec, k) == UNITOK_PIECE_UNUSED;
 }
 
 /* The size of the first character; with UNITOK_BYTES, always 1. */

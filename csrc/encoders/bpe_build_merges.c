@@ -110,28 +110,6 @@ static void set_merges_traits(bpe_builder *b)
     }
 }
 
-static int32_t keep_pieces(bpe *m, const unitok_spec *spec, unitok_error *error)
-{
-    int64_t n = spec->n_pieces, begin = spec->offsets[0], twice;
-    size_t n_bytes = (size_t)(spec->offsets[n] - begin);
-    m->data = mem_alloc(n_bytes + 1);
-    m->offsets = mem_alloc((size_t)(n + 1) * sizeof *m->offsets);
-    m->piece_ids = mem_alloc((size_t)(n + 1) * sizeof *m->piece_ids);
-    uint8_t *all = mem_alloc((size_t)n + 1);
-    int32_t status = UNITOK_OK;
-    if (m->data && m->offsets && m->piece_ids && all) {
-        memcpy(m->data, spec->data + begin, n_bytes);
-        memset(all, 1, (size_t)n);
-        for (int64_t k = 0; k <= n; k++) m->offsets[k] = spec->offsets[k] - begin;
-        for (int64_t k = 0; k < n; k++) m->piece_ids[k] = (int32_t)spec->ids[k];
-        status = string_table_build(&m->pieces, m->data, m->offsets, n, all, &twice, error);
-    } else {
-        status = fail_memory(error);
-    }
-    mem_free(all);
-    return status;
-}
-
 int32_t bpe_new_merges(const unitok_spec *spec, const int64_t *left, const int64_t *right,
                        const int64_t *merged, int64_t n_merges, int64_t unknown_id, int32_t flags,
                        bpe **ret, unitok_error *error)
@@ -157,7 +135,9 @@ int32_t bpe_new_merges(const unitok_spec *spec, const int64_t *left, const int64
     status = bpe_build_finish(&b, status, &m, &all);
     if (status == UNITOK_OK && flags & BPE_IGNORE_MERGES && !all) {
         m->traits |= BPE_WHOLE;
-        status = keep_pieces(m, spec, error);
+        unitok_spec plain = *spec;
+        plain.types = NULL;
+        status = words_new(&plain, &m->pieces, error);
     }
     if (status == UNITOK_OK) *ret = m;
     else bpe_free(m);

@@ -14,7 +14,7 @@ static int add_characters(bpe_builder *b, const uint8_t *piece, int64_t n_bytes)
         if (symbols_find(&b->m->symbols, piece + i, n)) continue;
         int64_t k = string_table_find(&b->strings, piece + i, n);
         int is_piece = k >= 0 && is_mergeable(b->spec, k);
-        int is_unused = is_piece && type_of(b->spec, k) == UNITOK_PIECE_UNUSED;
+        int is_unused = is_piece && piece_type(b->spec, k) == UNITOK_PIECE_UNUSED;
         if (!bpe_add_character(b, piece + i, n, is_piece ? b->spec->ids[k] : TOKEN_UNKNOWN,
                                is_unused))
             return 0;
@@ -27,7 +27,7 @@ static int add_piece(bpe_builder *b, int64_t k)
 {
     int64_t n_bytes = b->spec->offsets[k + 1] - b->spec->offsets[k];
     b->numbers[k] = bpe_add_symbol(b, b->spec->ids[k], n_bytes,
-                                   type_of(b->spec, k) == UNITOK_PIECE_UNUSED);
+                                   piece_type(b->spec, k) == UNITOK_PIECE_UNUSED);
     return b->numbers[k] != SYMBOL_NONE;
 }
 
@@ -48,7 +48,7 @@ static int32_t add_pieces(bpe_builder *b)
             if (singles) b->numbers[k] = symbols_find(&b->m->symbols, piece, n_bytes);
         }
     for (int64_t k = 0; k < spec->n_pieces; k++) {
-        int is_user = type_of(spec, k) == UNITOK_PIECE_USER_DEFINED, is_taken = b->take[k];
+        int is_user = piece_type(spec, k) == UNITOK_PIECE_USER_DEFINED, is_taken = b->take[k];
         b->take[k] = (uint8_t)is_user;
         if (is_taken && (is_user || is_mergeable(spec, k)) && !b->numbers[k] && !add_piece(b, k))
             return fail_memory(b->error);
@@ -90,7 +90,8 @@ static int add_splits(bpe_builder *b, int64_t k, int64_t merge)
                  right = left ? part_symbol(b, piece, at, n_bytes) : SYMBOL_NONE;
         if (!right) continue;
         if (!bpe_add_pair(b, left, right, merge)) return 0;
-        if (++n_ways == 2 && type_of(b->spec, k) == UNITOK_PIECE_UNUSED) b->m->traits |= BPE_WHOLE;
+        if (++n_ways == 2 && piece_type(b->spec, k) == UNITOK_PIECE_UNUSED)
+            b->m->traits |= BPE_WHOLE;
     }
     return 1;
 }

@@ -3,7 +3,7 @@
 
 #include "encoders/bpe.h"
 #include "structures/string_table.h"
-#include "encoders/symbols.h"
+#include "encoders/words.h"
 
 /* A pair that can merge. It takes 8 bytes, so the table of a typical model fits the second-level
  * cache:
@@ -85,10 +85,7 @@ struct bpe {
     int32_t flags;           /* enum bpe_merges_flags */
     uint32_t unknown;        /* the symbol of an unknown character; SYMBOL_NONE: dropped */
     uint32_t bytes[256];     /* the symbols of bytes, or SYMBOL_NONE */
-    uint8_t *data;           /* all pieces, kept only if BPE_IGNORE_MERGES needs them */
-    int64_t *offsets;
-    int32_t *piece_ids;
-    string_table pieces;
+    words pieces;            /* all pieces, kept only if BPE_IGNORE_MERGES needs them */
 };
 
 INLINE uint64_t bpe_pair_key(uint32_t left, uint32_t right)

@@ -2,8 +2,9 @@
  * paths */
 #include "encoders/lattice.h"
 
-#include "ground/alloc.h"
 #include "ground/error.h"
+#include "ground/grow.h"
+#include "structures/vocabulary.h"
 
 /* ---------------------------------------------------------------------------------- Tables ---- */
 
@@ -28,7 +29,7 @@ static int64_t count_characters(const unitok_spec *spec, int64_t k, int *ret_is_
 static void enter_piece(const unigram *m, const unitok_spec *spec, int64_t k,
                         const uint32_t *values, lattice_model *model)
 {
-    int is_whole, type = spec->types ? spec->types[k] : UNITOK_PIECE_NORMAL;
+    int is_whole, type = piece_type(spec, k);
     uint32_t value = values[spec->ids[k]];
     if ((type != UNITOK_PIECE_NORMAL && type != UNITOK_PIECE_USER_DEFINED) || !value) return;
     int64_t n_chars = count_characters(spec, k, &is_whole);
@@ -98,34 +99,16 @@ int64_t lattice_edges(const lattice_model *model, const uint8_t *text, int64_t n
 
 /* ----------------------------------------------------------------------------------- Paths ---- */
 
-/* Reserves space for one more path; 0 when memory is short. */
-static int reserve_path(lattice_paths *paths)
-{
-    if (paths->n_paths < paths->paths_capacity) return 1;
-    int64_t capacity = paths->paths_capacity ? paths->paths_capacity * 2 : 8;
-    int64_t *offsets = mem_realloc(paths->offsets, (size_t)(capacity + 1) * sizeof *offsets);
-    if (offsets) paths->offsets = offsets;
-    double *scores = mem_realloc(paths->scores, (size_t)capacity * sizeof *scores);
-    if (scores) paths->scores = scores;
-    if (!offsets || !scores) return 0;
-    paths->offsets[0] = 0;
-    paths->paths_capacity = capacity;
-    return 1;
-}
-
 token *lattice_paths_add(lattice_paths *paths, int64_t n_tokens, double score)
 {
-    if (!reserve_path(paths)) return NULL;
-    int64_t begin = paths->offsets[paths->n_paths], end = begin + n_tokens;
-    if (end > paths->tokens_capacity || !paths->tokens) {
-        int64_t capacity = end * 2 + 64;
-        token *tokens = mem_realloc(paths->tokens, (size_t)capacity * sizeof *tokens);
-        if (!tokens) return NULL;
-        paths->tokens = tokens;
-        paths->tokens_capacity = capacity;
-    }
+    int64_t n = paths->n_paths, same = paths->paths_capacity, begin = n ? paths->offsets[n] : 0;
+    if (!grow(&paths->offsets, n + 1, &same, sizeof *paths->offsets) ||
+        !grow(&paths->scores, n + 1, &paths->paths_capacity, sizeof *paths->scores) ||
+        !grow(&paths->tokens, begin + n_tokens, &paths->tokens_capacity, sizeof *paths->tokens))
+        return NULL;
+    paths->offsets[0] = 0;
     paths->scores[paths->n_paths++] = score;
-    paths->offsets[paths->n_paths] = end;
+    paths->offsets[paths->n_paths] = begin + n_tokens;
     return paths->tokens + begin;
 }
 

@@ -2,150 +2,87 @@
 
 #include "encoders/long_pieces.h"
 
-#include <stdlib.h>
-
 #include "ground/alloc.h"
 #include "ground/error.h"
-#include "structures/trie.h"
+#include "structures/suffix_links.h"
+#include "structures/vocabulary.h"
 
 #define WINDOW_BYTES 65536
 
 /* -------------------------------------------------------------------------------- Building ---- */
 
-/* A piece and its end. Strings are compared backwards from the end. */
-typedef struct reversed {
-    const uint8_t *end;
-    int64_t n_bytes, id;
-} reversed;
-
-static int by_bytes_from_end(const void *left, const void *right)
+/* Selects the long pieces of a model and sorts them as they are read, from their last byte to their
+ * first. A piece longer than a HAT-trie can hold is as invalid as one that occurs twice. */
+static int32_t sort_reversed(const uint8_t *pieces, const uint32_t *offsets, int64_t n_ids,
+                             sorted_pieces *ret, unitok_error *error)
 {
-    const reversed *a = left, *b = right;
-    int64_t n = a->n_bytes < b->n_bytes ? a->n_bytes : b->n_bytes;
-    for (int64_t i = 1; i <= n; i++)
-        if (a->end[-i] != b->end[-i]) return a->end[-i] < b->end[-i] ? -1 : 1;
-    return (a->n_bytes > b->n_bytes) - (a->n_bytes < b->n_bytes);
-}
-
-/* Lays the reversed pieces out as a trie, with values from 1 in the order of `list`. */
-static int32_t lay_out(long_pieces *p, const reversed *list, int64_t n, int64_t n_bytes,
-                       int64_t *ret_n_units, unitok_error *error)
-{
-    uint8_t *data = mem_alloc((size_t)n_bytes);
-    int64_t *offsets = mem_zalloc((size_t)(2 * n + 1), sizeof *offsets), *indexes;
-    trie_parts parts = {NULL, 0};
-    int32_t status = UNITOK_ERROR_MEMORY;
-    if (data && offsets) {
-        indexes = offsets + n + 1;
-        for (int64_t k = 0; k < n; k++) {
-            for (int64_t i = 0; i < list[k].n_bytes; i++)
-                data[offsets[k] + i] = list[k].end[-1 - i];
-            offsets[k + 1] = offsets[k] + list[k].n_bytes;
-            indexes[k] = k;
-        }
-        status = trie_build(data, offsets, indexes, n, &parts, error);
-        p->units = parts.units;
-        *ret_n_units = parts.n_units;
-    } else {
-        fail_memory(error);
+    unitok_hat *hat = NULL;
+    uint8_t *key = mem_alloc(UNITOK_HAT_KEY_MAX_BYTES);
+    int64_t n_bytes = 0;
+    int32_t status = key ? unitok_hat_new(&hat, error) : fail_memory(error);
+    for (int64_t id = 0; id < n_ids && !status; id++) {
+        int64_t length = (int64_t)offsets[id + 1] - offsets[id], bounds[2] = {0, length};
+        if (length <= LONG_PIECE_BYTES) continue;
+        for (int64_t i = 0; i < length && length <= UNITOK_HAT_KEY_MAX_BYTES; i++)
+            key[i] = pieces[offsets[id + 1] - 1 - i];
+        n_bytes += length;
+        status = unitok_hat_insert(hat, key, bounds, &id, 1, UNITOK_HAT_UNIQUE, error);
+        if (status == UNITOK_ERROR_ARGUMENT)
+            status = fail(error, UNITOK_ERROR_FORMAT, id, -1,
+                          length > UNITOK_HAT_KEY_MAX_BYTES ? "this piece is too long"
+                                                            : "two ids have the same piece");
     }
-    mem_free(data);
-    mem_free(offsets);
+    if (!status) status = sorted_pieces_list(hat, n_bytes, ret, error);
+    unitok_hat_free(hat);
+    mem_free(key);
     return status;
 }
 
-static uint32_t base_of(const long_pieces *p, uint32_t at)
+static int put_links(void *context, const suffix_link *link)
 {
-    return at ? unit_base(p->units[at]) : TRIE_ROOT_BASE;
+    long_pieces *p = context;
+    uint32_t value = unit_value(p->units[link->unit]);
+    p->fail[link->unit] = link->suffix;
+    p->found[link->unit] = value ? value : p->found[link->suffix];
+    return 1;
 }
 
-/* The node after reading `byte` in node `at`; 0 is the root. */
-INLINE uint32_t next_node(const long_pieces *p, uint32_t at, uint8_t byte)
+/* Builds all tables from the reversed pieces; their values are 1..n. */
+static int32_t fill_tables(long_pieces *p, const sorted_pieces *sorted, unitok_error *error)
 {
-    for (;; at = p->fail[at]) {
-        uint32_t child = base_of(p, at) ^ byte;
-        if (unit_has_label(p->units[child], byte)) return child;
-        if (!at) return 0;
+    trie_parts parts = {NULL, 0};
+    int32_t status = trie_build(sorted->data, sorted->offsets, NULL, sorted->n, &parts, error);
+    if (status) return status;
+    trie t = {.units = parts.units, .n_units = parts.n_units};
+    p->units = parts.units;
+    p->fail = mem_zalloc((size_t)t.n_units, sizeof *p->fail);
+    p->found = mem_zalloc((size_t)t.n_units, sizeof *p->found);
+    p->ids = mem_alloc((size_t)sorted->n * sizeof *p->ids);
+    p->lengths = mem_alloc((size_t)sorted->n * sizeof *p->lengths);
+    if (!p->fail || !p->found || !p->ids || !p->lengths ||
+        !suffix_links_visit(&t, sorted->data, sorted->offsets, sorted->n, put_links, p))
+        return fail_memory(error);
+    for (int64_t k = 0; k < sorted->n; k++) {
+        int64_t length = sorted->offsets[k + 1] - sorted->offsets[k];
+        p->ids[k] = (int32_t)sorted->ids[k];
+        p->lengths[k] = (uint32_t)length;
+        if (length > p->max_piece_bytes) p->max_piece_bytes = length;
     }
-}
-
-/* Fills fail and found in breadth-first order, because the suffix of a node is shorter and so must
- * be complete before it. first and next list the children of each base, since a double array can
- * find a child by its byte but cannot enumerate the children. queue has space for all units. */
-static void link_nodes(long_pieces *p, int64_t n_units, uint32_t *first, uint32_t *next,
-                       uint32_t *queue)
-{
-    int64_t n_queued = 1;
-    for (uint32_t at = TRIE_BLOCK; at < n_units; at++) {
-        if (!(p->units[at] & 0x100)) continue;
-        uint32_t base = at ^ (uint32_t)(p->units[at] & 0xFF);
-        next[at] = first[base];
-        first[base] = at;
-    }
-    queue[0] = 0;
-    for (int64_t k = 0; k < n_queued; k++) {
-        uint32_t above = queue[k], base = base_of(p, above);
-        for (uint32_t at = base ? first[base] : 0; at; at = next[at]) {
-            uint32_t value = unit_value(p->units[at]);
-            p->fail[at] = above ? next_node(p, p->fail[above], (uint8_t)p->units[at]) : 0;
-            p->found[at] = value ? value : p->found[p->fail[at]];
-            queue[n_queued++] = at;
-        }
-    }
-}
-
-static int link_all(long_pieces *p, int64_t n_units)
-{
-    uint32_t *first = mem_zalloc((size_t)n_units, sizeof *first),
-             *next = mem_alloc((size_t)n_units * sizeof *next);
-    uint32_t *queue = mem_alloc((size_t)n_units * sizeof *queue);
-    p->fail = mem_zalloc((size_t)n_units, sizeof *p->fail);
-    p->found = mem_zalloc((size_t)n_units, sizeof *p->found);
-    int ok = first && next && queue && p->fail && p->found;
-    if (ok) link_nodes(p, n_units, first, next, queue);
-    mem_free(first);
-    mem_free(next);
-    mem_free(queue);
-    return ok;
+    return UNITOK_OK;
 }
 
 int32_t long_pieces_new(const uint8_t *pieces, const uint32_t *offsets, int64_t n_ids,
                         long_pieces **ret, unitok_error *error)
 {
-    int64_t n = 0, n_bytes = 0, n_units;
+    int64_t n = 0;
+    sorted_pieces sorted = {0};
     for (int64_t id = 0; id < n_ids; id++) n += offsets[id + 1] - offsets[id] > LONG_PIECE_BYTES;
     *ret = NULL;
     if (!n) return UNITOK_OK;
     long_pieces *p = mem_zalloc(1, sizeof *p);
-    reversed *list = mem_alloc((size_t)n * sizeof *list);
-    if (p) p->ids = mem_alloc((size_t)n * sizeof *p->ids);
-    if (p) p->lengths = mem_alloc((size_t)n * sizeof *p->lengths);
-    int32_t status = UNITOK_OK;
-    if (!p || !list || !p->ids || !p->lengths) {
-        status = fail_memory(error);
-        goto done;
-    }
-    n = 0;
-    for (int64_t id = 0; id < n_ids; id++) {
-        int64_t length = (int64_t)offsets[id + 1] - offsets[id];
-        if (length <= LONG_PIECE_BYTES) continue;
-        list[n++] = (reversed){pieces + offsets[id + 1], length, id};
-        n_bytes += length;
-        if (length > p->max_piece_bytes) p->max_piece_bytes = length;
-    }
-    qsort(list, (size_t)n, sizeof *list, by_bytes_from_end);
-    for (int64_t k = 0; k < n; k++) {
-        p->ids[k] = (int32_t)list[k].id;
-        p->lengths[k] = (uint32_t)list[k].n_bytes;
-    }
-    for (int64_t k = 1; k < n && !status; k++)
-        if (!by_bytes_from_end(&list[k - 1], &list[k]))
-            status = fail(error, UNITOK_ERROR_FORMAT, list[k].id, -1,
-                          "two ids have the same piece");
-    if (!status) status = lay_out(p, list, n, n_bytes, &n_units, error);
-    if (!status && !link_all(p, n_units)) status = fail_memory(error);
-done:
-    mem_free(list);
+    int32_t status = p ? sort_reversed(pieces, offsets, n_ids, &sorted, error) : fail_memory(error);
+    if (!status) status = fill_tables(p, &sorted, error);
+    sorted_pieces_free(&sorted);
     if (status) long_pieces_free(p);
     else *ret = p;
     return status;
@@ -190,7 +127,7 @@ static int fill(const long_pieces *p, long_window *w, const uint8_t *text, int64
     int64_t end = w->end + p->max_piece_bytes - 1;
     uint32_t node = 0;
     for (int64_t i = end < n_bytes ? end : n_bytes; i-- > at;) {
-        node = next_node(p, node, text[i]);
+        node = suffix_links_next(p->units, p->fail, node, text[i]);
         if (i < w->end) w->values[i - at] = p->found[node];
     }
     return 1;

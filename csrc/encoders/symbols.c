@@ -2,11 +2,10 @@
 
 #include "encoders/symbols.h"
 
-#include <stdlib.h>
-
 #include "ground/alloc.h"
 #include "ground/error.h"
 #include "structures/probing.h"
+#include "structures/vocabulary.h"
 
 #define SYMBOLS_BITS_MAX 26
 
@@ -104,65 +103,27 @@ int symbols_settle(symbols *t)
 
 /* -------------------------------------------------------------------- User-defined symbols ---- */
 
-typedef struct user_piece {
-    const uint8_t *bytes;
-    int64_t n_bytes, symbol;
-} user_piece;
-
-static int by_bytes(const void *left, const void *right)
-{
-    const user_piece *a = left, *b = right;
-    int order = memcmp(a->bytes, b->bytes,
-                       (size_t)(a->n_bytes < b->n_bytes ? a->n_bytes : b->n_bytes));
-    return order ? order : (a->n_bytes > b->n_bytes) - (a->n_bytes < b->n_bytes);
-}
-
-/* The pieces are concatenated in order, as trie_build requires. */
-static int32_t build_user(symbols *t, const user_piece *pieces, int64_t n, int64_t n_bytes,
-                          unitok_error *error)
-{
-    uint8_t *data = mem_alloc((size_t)n_bytes);
-    int64_t *offsets = mem_alloc((size_t)(2 * n + 1) * sizeof *offsets), *values;
-    trie_parts parts = {NULL, 0};
-    int32_t status = UNITOK_ERROR_MEMORY;
-    if (!data || !offsets) {
-        fail_memory(error);
-        goto done;
-    }
-    values = offsets + n + 1;
-    offsets[0] = 0;
-    for (int64_t k = 0; k < n; k++) {
-        memcpy(data + offsets[k], pieces[k].bytes, (size_t)pieces[k].n_bytes);
-        offsets[k + 1] = offsets[k] + pieces[k].n_bytes;
-        values[k] = pieces[k].symbol;
-        t->user_leads[pieces[k].bytes[0]] = 1;
-    }
-    status = trie_build(data, offsets, values, n, &parts, error);
-    t->user = parts.units;
-done:
-    mem_free(data);
-    mem_free(offsets);
-    return status;
-}
-
 int32_t symbols_add_user(symbols *t, const unitok_spec *spec, const uint8_t *take,
                          const uint32_t *numbers, unitok_error *error)
 {
-    int64_t n = 0, n_bytes = 0;
-    user_piece *pieces = mem_alloc((size_t)(spec->n_pieces + 1) * sizeof *pieces);
-    if (!pieces) return fail_memory(error);
-    for (int64_t k = 0; k < spec->n_pieces; k++) {
+    unitok_hat *hat = NULL;
+    sorted_pieces sorted = {0};
+    trie_parts parts = {NULL, 0};
+    int64_t n_bytes = 0, n;
+    int32_t status = unitok_hat_new(&hat, error);
+    for (int64_t k = 0; k < spec->n_pieces && !status; k++) {
         if (!take[k]) continue;
-        pieces[n].bytes = spec->data + spec->offsets[k];
-        pieces[n].n_bytes = spec->offsets[k + 1] - spec->offsets[k];
-        pieces[n].symbol = numbers[k];
-        n_bytes += pieces[n++].n_bytes;
+        int64_t number = numbers[k];
+        t->user_leads[*piece_at(spec, k, &n)] = 1;
+        n_bytes += n;
+        status = unitok_hat_insert(hat, spec->data, spec->offsets + k, &number, 1,
+                                   UNITOK_HAT_UNIQUE, error);
     }
-    int32_t status = UNITOK_OK;
-    if (n) {
-        qsort(pieces, (size_t)n, sizeof *pieces, by_bytes);
-        status = build_user(t, pieces, n, n_bytes, error);
-    }
-    mem_free(pieces);
+    if (!status && n_bytes) status = sorted_pieces_list(hat, n_bytes, &sorted, error);
+    if (!status && n_bytes)
+        status = trie_build(sorted.data, sorted.offsets, sorted.ids, sorted.n, &parts, error);
+    t->user = parts.units;
+    sorted_pieces_free(&sorted);
+    unitok_hat_free(hat);
     return status;
 }

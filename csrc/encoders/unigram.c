@@ -4,10 +4,9 @@
 
 #include <float.h>
 #include <math.h>
-#include <stdlib.h>
 
-#include "ground/alloc.h"
 #include "ground/error.h"
+#include "ground/grow.h"
 #include "structures/vocabulary.h"
 
 #if FLT_EVAL_METHOD != 0
@@ -85,13 +84,7 @@ static NOINLINE int is_piece(const unigram *m, const uint8_t *text, int64_t n_by
 /* Reserves space for n_tokens tokens; 0 when memory is short. */
 static int reserve_tokens(unigram_path *path, int64_t n_tokens)
 {
-    if (n_tokens <= path->tokens_capacity) return 1;
-    int64_t capacity = n_tokens + n_tokens / 4;
-    token *tokens = mem_realloc(path->tokens, (size_t)capacity * sizeof *tokens);
-    if (!tokens) return 0;
-    path->tokens = tokens;
-    path->tokens_capacity = capacity;
-    return 1;
+    return grow(&path->tokens, n_tokens - 1, &path->tokens_capacity, sizeof *path->tokens);
 }
 
 #define SUM float
@@ -163,27 +156,6 @@ void unigram_path_free(unigram_path *path)
 }
 
 /* -------------------------------------------------------------------------------- Building ---- */
-
-/* A piece that can match, in the form that texts have. */
-typedef struct entry {
-    uint64_t head; /* first_eight: nearly always decides a comparison */
-    const uint8_t *bytes;
-    uint32_t n_bytes, piece;
-} entry;
-
-static int entry_compare(const void *a, const void *b)
-{
-    const entry *x = a, *y = b;
-    if (x->head != y->head) return x->head < y->head ? -1 : 1;
-    size_t n = (size_t)(x->n_bytes < y->n_bytes ? x->n_bytes : y->n_bytes);
-    int order = memcmp(x->bytes, y->bytes, n);
-    return order ? order : (x->n_bytes > y->n_bytes) - (x->n_bytes < y->n_bytes);
-}
-
-INLINE int piece_type(const unitok_spec *spec, int64_t k)
-{
-    return spec->types ? spec->types[k] : UNITOK_PIECE_NORMAL;
-}
 
 INLINE double piece_score(const unitok_spec *spec, int64_t k)
 {
@@ -286,8 +258,8 @@ static int has_unknown(const unigram *m)
     return !has_all;
 }
 
-/* Fills all tables but the trie from entries[0..n_pieces-1], sorted. */
-static void fill(unigram *m, const unitok_spec *spec, const entry *entries)
+/* Fills all tables but the trie. */
+static void fill(unigram *m, const unitok_spec *spec, const sorted_pieces *sorted)
 {
     m->unknown_is_low = 1;
     m->largest_score = has_unknown(m) ? fabs(m->unknown_score) : 0;
@@ -295,14 +267,15 @@ static void fill(unigram *m, const unitok_spec *spec, const entry *entries)
     if (m->is_float64) m->scores64[0] = -INFINITY;
     else m->scores32[0] = -INFINITY;
     for (int64_t i = 0; i < m->n_pieces; i++) {
-        double score = matching_score(spec, entries[i].piece);
+        double score = matching_score(spec, sorted->ids[i]);
+        int64_t n_bytes = sorted->offsets[i + 1] - sorted->offsets[i];
         if (score < m->unknown_score) m->unknown_is_low = 0;
         if (fabs(score) > m->largest_score) m->largest_score = fabs(score);
         if (m->is_float64) m->scores64[i + 1] = score;
         else m->scores32[i + 1] = (float)score;
-        m->ids[i + 1] = (int32_t)spec->ids[entries[i].piece];
-        m->lengths[i + 1] = (uint32_t)entries[i].n_bytes;
-        if (entries[i].n_bytes > m->max_piece_bytes) m->max_piece_bytes = entries[i].n_bytes;
+        m->ids[i + 1] = (int32_t)spec->ids[sorted->ids[i]];
+        m->lengths[i + 1] = (uint32_t)n_bytes;
+        if (n_bytes > m->max_piece_bytes) m->max_piece_bytes = n_bytes;
     }
     /* a path with a larger score has the limit 0 */
     double largest = m->is_float64 ? 2 * UNIGRAM_SUM_MAX : 131072;
@@ -324,21 +297,11 @@ static void fill_pairs_inside(unigram *m)
                 m->pairs_inside[a - 0x80][b >> 6] |= UINT64_C(1) << (b & 63);
 }
 
-/* Lays out the trie of entries[0..n_pieces-1]; packed[] and offsets[] have space for them. */
-static int32_t lay_out(unigram *m, const entry *entries, uint8_t *packed, int64_t *offsets,
-                       unitok_error *error)
+/* Lays out the trie, in which the pieces have the values 1..n_pieces. */
+static int32_t lay_out(unigram *m, const sorted_pieces *sorted, unitok_error *error)
 {
-    int64_t *indexes = mem_alloc((size_t)(m->n_pieces + 1) * sizeof *indexes);
     trie_parts parts = {NULL, 0};
-    if (!indexes) return fail_memory(error);
-    offsets[0] = 0;
-    for (int64_t i = 0; i < m->n_pieces; i++) {
-        memcpy(packed + offsets[i], entries[i].bytes, (size_t)entries[i].n_bytes);
-        offsets[i + 1] = offsets[i] + entries[i].n_bytes;
-        indexes[i] = i;
-    }
-    int32_t status = trie_build(packed, offsets, indexes, m->n_pieces, &parts, error);
-    mem_free(indexes);
+    int32_t status = trie_build(sorted->data, sorted->offsets, NULL, sorted->n, &parts, error);
     if (status != UNITOK_OK) return status;
     m->units = parts.units;
     trie_build_heads(m->units, 0, m->heads, m->singles);
@@ -363,25 +326,29 @@ static int is_for_endings(const unigram *m, const uint8_t *packed, const int64_t
     return n * CROSSING_SHARE > m->n_pieces;
 }
 
-/* Collects the pieces that can match, compact in `bytes`, and sorts them. Returns their number, or
- * -1 if one occurs twice. */
-static int64_t collect(const unitok_spec *spec, uint8_t *bytes, entry *entries, unitok_error *error)
+/* Sorts the pieces that can match, in the form that texts have. Their ids are indexes of the
+ * spec. */
+static int32_t collect(const unitok_spec *spec, sorted_pieces *ret, unitok_error *error)
 {
-    int64_t n = 0, at = 0;
-    for (int64_t k = 0; k < spec->n_pieces; k++) {
-        int64_t n_bytes = compact(spec, k, bytes + at);
-        if (n_bytes == 0) continue;
-        entries[n++] = (entry){first_eight(bytes + at, n_bytes), bytes + at, (uint32_t)n_bytes,
-                               (uint32_t)k};
-        at += n_bytes;
+    size_t n_pieces = (size_t)spec->n_pieces;
+    int64_t n = 0, *offsets = mem_alloc((2 * n_pieces + 1) * sizeof *offsets);
+    uint8_t *bytes = mem_alloc((size_t)(n_pieces ? spec->offsets[n_pieces] : 0) + 1);
+    int32_t status = offsets && bytes ? UNITOK_OK : fail_memory(error);
+    if (!status) {
+        int64_t *indexes = offsets + n_pieces + 1;
+        offsets[0] = 0;
+        for (int64_t k = 0; k < spec->n_pieces; k++) {
+            int64_t n_bytes = compact(spec, k, bytes + offsets[n]);
+            if (n_bytes == 0) continue;
+            indexes[n++] = k;
+            offsets[n] = offsets[n - 1] + n_bytes;
+        }
+        status = vocabulary_sort(bytes, offsets, indexes, n, ret, error);
+        if (status == UNITOK_ERROR_VOCABULARY && error) error->item = indexes[error->item];
     }
-    qsort(entries, (size_t)n, sizeof *entries, entry_compare);
-    for (int64_t i = 1; i < n; i++) {
-        if (entry_compare(&entries[i - 1], &entries[i])) continue;
-        fail(error, UNITOK_ERROR_VOCABULARY, entries[i].piece, -1, "a piece occurs twice");
-        return -1;
-    }
-    return n;
+    mem_free(bytes);
+    mem_free(offsets);
+    return status;
 }
 
 static int64_t highest_id(const unitok_spec *spec)
@@ -405,29 +372,21 @@ static int add_automaton(unigram *m, const unitok_spec *spec, const uint8_t *pac
 
 int32_t unigram_new(const unitok_spec *spec, unigram **ret, unitok_error *error)
 {
+    sorted_pieces sorted = {0};
     int32_t status = check_pieces(spec, error);
     if (status != UNITOK_OK) return status;
-    size_t n_pieces = (size_t)spec->n_pieces,
-           n_bytes = (size_t)(spec->n_pieces ? spec->offsets[spec->n_pieces] : 0);
     unigram *m = mem_zalloc(1, sizeof *m);
-    entry *entries = mem_alloc((n_pieces + 1) * sizeof *entries);
-    uint8_t *bytes = mem_alloc(n_bytes + 1), *packed = mem_alloc(n_bytes + 1);
-    int64_t *offsets = mem_alloc((n_pieces + 1) * sizeof *offsets);
-    if (!m || !entries || !bytes || !packed || !offsets) {
-        status = fail_memory(error);
-        goto done;
-    }
-    m->n_pieces = collect(spec, bytes, entries, error);
-    if (m->n_pieces < 0) {
-        status = UNITOK_ERROR_VOCABULARY;
-        goto done;
-    }
+    status = m ? collect(spec, &sorted, error) : fail_memory(error);
+    if (status != UNITOK_OK) goto done;
+    const uint8_t *packed = sorted.data;
+    const int64_t *offsets = sorted.offsets;
+    m->n_pieces = sorted.n;
     m->n_ids = highest_id(spec) + 1;
     m->is_float64 = (spec->flags & UNITOK_FLOAT64) != 0;
     m->unknown_score = unknown_score(spec);
     m->char_bytes = spec->flags & UNITOK_BYTES ? CHAR_BYTES_ONE : CHAR_BYTES_UTF8;
-    status = allocate(m) ? lay_out(m, entries, packed, offsets, error) : fail_memory(error);
-    if (status == UNITOK_OK) fill(m, spec, entries);
+    status = allocate(m) ? lay_out(m, &sorted, error) : fail_memory(error);
+    if (status == UNITOK_OK) fill(m, spec, &sorted);
     if (status == UNITOK_OK && !add_automaton(m, spec, packed, offsets))
         status = fail_memory(error);
     if (status == UNITOK_OK && is_for_endings(m, packed, offsets)) {
@@ -440,10 +399,7 @@ int32_t unigram_new(const unitok_spec *spec, unigram **ret, unitok_error *error)
         if (!charwise_new(&pieces, &m->charwise)) status = fail_memory(error);
     }
 done:
-    mem_free(offsets);
-    mem_free(packed);
-    mem_free(bytes);
-    mem_free(entries);
+    sorted_pieces_free(&sorted);
     if (status == UNITOK_OK) *ret = m;
     else unigram_free(m);
     return status;

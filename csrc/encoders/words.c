@@ -4,15 +4,12 @@
 
 #include "ground/alloc.h"
 #include "ground/error.h"
-
-static int type_of(const unitok_spec *spec, int64_t k)
-{
-    return spec->types ? spec->types[k] : UNITOK_PIECE_NORMAL;
-}
+#include "structures/vocabulary.h"
 
 static int matches(const unitok_spec *spec, int64_t k)
 {
-    return type_of(spec, k) == UNITOK_PIECE_NORMAL || type_of(spec, k) == UNITOK_PIECE_USER_DEFINED;
+    return piece_type(spec, k) == UNITOK_PIECE_NORMAL ||
+           piece_type(spec, k) == UNITOK_PIECE_USER_DEFINED;
 }
 
 /* --------------------------------------------------------------------------------- Words ---- */
@@ -21,7 +18,6 @@ static int matches(const unitok_spec *spec, int64_t k)
 static int32_t fill_words(const unitok_spec *spec, words *m, unitok_error *error)
 {
     int64_t n = 0, twice;
-    uint8_t *all = mem_alloc((size_t)spec->n_pieces + 1);
     m->offsets[0] = 0;
     for (int64_t k = 0; k < spec->n_pieces; k++) {
         if (!matches(spec, k)) continue;
@@ -30,10 +26,7 @@ static int32_t fill_words(const unitok_spec *spec, words *m, unitok_error *error
         m->offsets[n + 1] = m->offsets[n] + n_bytes;
         m->ids[n++] = (int32_t)spec->ids[k];
     }
-    if (all) memset(all, 1, (size_t)n);
-    int32_t status = all ? string_table_build(&m->table, m->data, m->offsets, n, all, &twice, error)
-                         : fail_memory(error);
-    mem_free(all);
+    int32_t status = string_table_build(&m->table, m->data, m->offsets, n, NULL, &twice, error);
     if (status) return status;
     for (int64_t k = 0; twice >= 0 && k < spec->n_pieces; k++)
         if (matches(spec, k) && twice-- == 0)
@@ -84,8 +77,8 @@ static int32_t fill_characters(const unitok_spec *spec, characters *m, uint8_t *
         int64_t n_bytes = spec->offsets[k + 1] - spec->offsets[k], n_first = char_bytes(piece[0]);
         m->ids[k + 1] = (int32_t)spec->ids[k];
         numbers[k] = (uint32_t)(k + 1);
-        take[k] = type_of(spec, k) == UNITOK_PIECE_USER_DEFINED;
-        if (type_of(spec, k) == UNITOK_PIECE_NORMAL && n_first >= n_bytes &&
+        take[k] = piece_type(spec, k) == UNITOK_PIECE_USER_DEFINED;
+        if (piece_type(spec, k) == UNITOK_PIECE_NORMAL && n_first >= n_bytes &&
             !symbols_add(&m->symbols, piece, n_bytes, numbers[k]))
             return fail_memory(error);
     }

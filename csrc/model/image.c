@@ -294,7 +294,7 @@ int32_t image_build(const unitok_spec *spec, uint8_t **ret, int64_t *ret_n_bytes
                     unitok_error *error)
 {
     image_header h;
-    sorted_pieces sorted = {NULL, NULL, NULL};
+    sorted_pieces sorted = {0};
     trie_parts parts = {NULL, 0};
     uint8_t *image = NULL;
     int64_t n_ids, max_piece_bytes;

@@ -25,6 +25,7 @@
 
 #include "ground/common.h"
 #include "structures/distinct.h"
+#include "structures/vocabulary.h"
 
 #define LENGTH_DIGITS_MAX 4 /* of a varint: lengths below 2^28 */
 
@@ -79,17 +80,6 @@ static int read_piece(cursor c, piece_fields *ret)
     return ret->text.at < ret->text.end;
 }
 
-/* The byte that a piece like "<0x0A>" stands for, or -1. Capital digits only, as SentencePiece
- * writes them. */
-static int byte_of(cursor text)
-{
-    static const char digits[] = "0123456789ABCDEF";
-    if (text.end - text.at != 6 || memcmp(text.at, "<0x", 3) || text.at[5] != '>') return -1;
-    const char *high = text.at[3] ? strchr(digits, text.at[3]) : NULL,
-               *low = text.at[4] ? strchr(digits, text.at[4]) : NULL;
-    return high && low ? (int)(high - digits) << 4 | (int)(low - digits) : -1;
-}
-
 /* Counts piece k; returns 0 if SentencePiece would not write it. A NUL in a piece would end it
  * early in other readers, and two unknown pieces have no meaning. */
 static int count_piece(const piece_fields *piece, int64_t k, unitok_proto *ret)
@@ -101,7 +91,7 @@ static int count_piece(const piece_fields *piece, int64_t k, unitok_proto *ret)
         if (ret->unknown_id >= 0) return 0;
         ret->unknown_id = k;
     } else if (piece->type == UNITOK_PIECE_BYTE) {
-        if (byte_of(piece->text) < 0) return 0;
+        if (vocabulary_byte(piece->text.at, (int64_t)n_bytes) < 0) return 0;
         ret->n_byte_pieces++;
     } else if (piece->type != UNITOK_PIECE_CONTROL) {
         ret->has_texts = 1;

@@ -62,8 +62,8 @@ static int64_t place_node(placing *p, const uint16_t *labels, int64_t n)
     for (int64_t w = first; w * BITS + LABELS < p->max_slots; w++) {
         if (!reserve(p, w)) return 0;
         uint64_t taken = p->bases[w];
-        int64_t k = 0;
-        for (; k < n && taken != UINT64_MAX; k++) taken |= bits_from(p->used, w * BITS + labels[k]);
+        for (int64_t k = 0; k < n && taken != UINT64_MAX; k++)
+            taken |= bits_from(p->used, w * BITS + labels[k]);
         if (taken == UINT64_MAX) continue;
         if (w > first) p->from = w * BITS + lowest;
         int64_t base = w * BITS + lowest_bit(~taken);

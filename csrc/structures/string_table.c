@@ -13,7 +13,7 @@ static int enter_all(string_table *t, int64_t n, const uint8_t *take, int64_t *r
 {
     uint32_t mask = (UINT32_C(1) << t->n_bits) - 1;
     for (int64_t k = 0; k < n; k++) {
-        if (!take[k]) continue;
+        if (take && !take[k]) continue;
         const uint8_t *bytes = t->data + t->offsets[k];
         int64_t n_bytes = t->offsets[k + 1] - t->offsets[k];
         uint64_t hash = string_table_hash(t, bytes, n_bytes);

@@ -77,7 +77,7 @@ INLINE uint64_t string_table_part_hash(uint64_t before, uint64_t all, uint64_t p
     return all >= gone ? all - gone : all + STRING_TABLE_PRIME - gone;
 }
 
-/* Builds a table of the strings k < n with take[k] != 0. If two of them are equal, the table holds
+/* Builds a table of the strings k < n with take[k] != 0, or of all if take is NULL. If two of them are equal, the table holds
  * the first, and *ret_twice is the second; otherwise -1. UNITOK_ERROR_VOCABULARY if they collide
  * with every factor. O(bytes). */
 int32_t string_table_build(string_table *t, const uint8_t *data, const int64_t *offsets, int64_t n,

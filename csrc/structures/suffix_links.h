@@ -11,15 +11,31 @@
 
 #include "structures/trie.h"
 
-#define SUFFIX_LINKS_DEPTH_MAX 255
-
 /* A node, its parent and its suffix, as indexes of the trie's units; 0 is the root. */
 typedef struct suffix_link {
     uint32_t unit, parent, suffix;
 } suffix_link;
 
-/* Calls put(context, link) for every node of the trie of these sorted pieces but the root, which
- * have at most SUFFIX_LINKS_DEPTH_MAX bytes, until it returns 0 or less. Returns what the last call
+/* The base of a node's children. */
+INLINE uint32_t suffix_links_base(const uint64_t *units, uint32_t unit)
+{
+    return unit ? unit_base(units[unit]) : TRIE_ROOT_BASE;
+}
+
+/* The longest node that ends with `byte` and continues node `at` or one of its suffixes; 0, the
+ * root, if there is none. suffixes[] are those of `at` and of all shorter nodes. */
+INLINE uint32_t suffix_links_next(const uint64_t *units, const uint32_t *suffixes, uint32_t at,
+                                  uint8_t byte)
+{
+    for (;; at = suffixes[at]) {
+        uint32_t child = suffix_links_base(units, at) ^ byte;
+        if (unit_has_label(units[child], byte)) return child;
+        if (!at) return 0;
+    }
+}
+
+/* Calls put(context, link) for every node of the trie of these sorted pieces but the root, until
+ * it returns 0 or less. Returns what the last call
  * returned, else 1; 0 when memory is short. O(bytes of pieces). */
 int suffix_links_visit(const trie *t, const uint8_t *data, const int64_t *offsets, int64_t n_pieces,
                        int (*put)(void *, const suffix_link *), void *context);

@@ -147,7 +147,7 @@ static int lay_out(builder *b, range node)
         b->units[unit] = 0x100u | labels[k];
         /* the pieces are sorted, so one that ends here comes first */
         if (ends_at(b, child.begin, child.depth)) {
-            b->units[unit] |= (uint64_t)(b->ids[child.begin] + 1) << 9;
+            b->units[unit] |= (uint64_t)((b->ids ? b->ids[child.begin] : child.begin) + 1) << 9;
             child.begin++;
         }
         if (child.begin == child.end) continue;

@@ -123,7 +123,7 @@ typedef struct trie_parts {
 } trie_parts;
 
 /* Lays out a packed list of pieces, sorted by bytes, none empty, all distinct, with
- * ids[0..n_pieces-1]. O(bytes of pieces). */
+ * ids[0..n_pieces-1], or 0, 1, ... if ids is NULL. O(bytes of pieces). */
 int32_t trie_build(const uint8_t *data, const int64_t *offsets, const int64_t *ids,
                    int64_t n_pieces, trie_parts *ret, unitok_error *error);
 

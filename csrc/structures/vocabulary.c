@@ -4,7 +4,6 @@
 
 #include "ground/alloc.h"
 #include "ground/error.h"
-#include "structures/hat.h"
 
 int32_t vocabulary_check(const unitok_spec *spec, int64_t *ret_n_ids, int64_t *ret_max_piece_bytes,
                          unitok_error *error)
@@ -53,30 +52,35 @@ void sorted_pieces_free(sorted_pieces *s)
     mem_free(s->data);
 }
 
-/* Sorts the pieces by inserting them in a HAT-trie and walking it. */
+int32_t sorted_pieces_list(const unitok_hat *hat, int64_t n_bytes, sorted_pieces *ret,
+                           unitok_error *error)
+{
+    unitok_hat_walk *walk = NULL;
+    ret->n = unitok_hat_count(hat);
+    ret->data = mem_alloc((size_t)n_bytes + 1);
+    ret->offsets = mem_zalloc((size_t)ret->n + 1, sizeof *ret->offsets);
+    ret->ids = mem_alloc(((size_t)ret->n + 1) * sizeof *ret->ids);
+    if (!ret->data || !ret->offsets || !ret->ids) return fail_memory(error);
+    int32_t status = unitok_hat_walk_new(hat, NULL, 0, &walk, error);
+    if (!status && ret->n &&
+        unitok_hat_walk_next(walk, ret->data, n_bytes, ret->offsets, ret->ids, ret->n) != ret->n)
+        status = fail_memory(error);
+    unitok_hat_walk_free(walk);
+    return status;
+}
+
+/* A HAT-trie sorts faster than comparisons do, and no pieces make it slow. */
 int32_t vocabulary_sort(const uint8_t *data, const int64_t *offsets, const int64_t *ids,
                         int64_t n_pieces, sorted_pieces *ret, unitok_error *error)
 {
     unitok_hat *hat = NULL;
-    unitok_hat_walk *walk = NULL;
-    int64_t n_bytes = offsets[n_pieces] - offsets[0];
     int32_t status = unitok_hat_new(&hat, error);
     if (!status)
         status = unitok_hat_insert(hat, data, offsets, ids, n_pieces, UNITOK_HAT_UNIQUE, error);
     if (status == UNITOK_ERROR_ARGUMENT)
         status = fail(error, UNITOK_ERROR_VOCABULARY, error ? error->item : -1, -1,
                       "this piece occurs twice");
-    if (!status) status = unitok_hat_walk_new(hat, NULL, 0, &walk, error);
-    if (!status) {
-        ret->data = mem_alloc((size_t)n_bytes + 1);
-        ret->offsets = mem_alloc(((size_t)n_pieces + 1) * sizeof(int64_t));
-        ret->ids = mem_alloc(((size_t)n_pieces + 1) * sizeof(int64_t));
-        if (!ret->data || !ret->offsets || !ret->ids) status = fail_memory(error);
-        else if (n_pieces && unitok_hat_walk_next(walk, ret->data, n_bytes, ret->offsets, ret->ids,
-                                                  n_pieces) != n_pieces)
-            status = fail_memory(error);
-    }
-    unitok_hat_walk_free(walk);
+    if (!status) status = sorted_pieces_list(hat, offsets[n_pieces] - offsets[0], ret, error);
     unitok_hat_free(hat);
     return status;
 }

@@ -1,7 +1,7 @@
 /* vocabulary.h - the pieces of a spec: checked, sorted by bytes, and laid out by id */
 #pragma once
 
-#include "ground/common.h"
+#include "structures/hat.h"
 
 #define PIECE_BYTES_MAX (1 << 28)
 
@@ -13,12 +13,30 @@ int32_t vocabulary_check(const unitok_spec *spec, int64_t *ret_n_ids, int64_t *r
 /* Returns the byte that a piece of type BYTE, such as "<0x41>", stands for, or -1. */
 int vocabulary_byte(const uint8_t *piece, int64_t n_bytes);
 
-/* Pieces in byte order. Must be freed whatever vocabulary_sort returned. */
+INLINE int piece_type(const unitok_spec *spec, int64_t k)
+{
+    return spec->types ? spec->types[k] : UNITOK_PIECE_NORMAL;
+}
+
+INLINE const uint8_t *piece_at(const unitok_spec *spec, int64_t k, int64_t *ret_n_bytes)
+{
+    *ret_n_bytes = spec->offsets[k + 1] - spec->offsets[k];
+    return spec->data + spec->offsets[k];
+}
+
+/* Pieces in byte order, a packed list with an id for each. Starts zeroed; must be freed whatever
+ * the functions below returned. */
 typedef struct sorted_pieces {
     uint8_t *data;
     int64_t *offsets, *ids;
+    int64_t n;
 } sorted_pieces;
 
+/* Lists the keys of a HAT-trie, whose values are the ids. They have at most n_bytes in all. */
+int32_t sorted_pieces_list(const unitok_hat *hat, int64_t n_bytes, sorted_pieces *ret,
+                           unitok_error *error);
+
+/* Sorts n_pieces pieces, all different. UNITOK_ERROR_VOCABULARY names one that occurs twice. */
 int32_t vocabulary_sort(const uint8_t *data, const int64_t *offsets, const int64_t *ids,
                         int64_t n_pieces, sorted_pieces *ret, unitok_error *error);
 void sorted_pieces_free(sorted_pieces *s);

@@ -4,7 +4,7 @@
 #include "ground/alloc.h"
 #include "ground/cpu.h"
 #include "ground/error.h"
-#include "structures/hat.h"
+#include "structures/vocabulary.h"
 #include "text/normalize.h"
 #include "ground/utf8.h"
 
@@ -147,34 +147,14 @@ static void class_rest(unitok_normalizer *n)
 
 /* --------------------------------------------------------------------------------- Symbols ---- */
 
-typedef struct symbol_list {
-    uint8_t *data;
-    int64_t *offsets; /* [n + 1] */
-    int64_t *values;  /* [n], all 0: the trie takes them as ids */
-    int64_t n;
-} symbol_list;
-
-static void free_symbols(symbol_list *s)
-{
-    mem_free(s->data);
-    mem_free(s->offsets);
-    mem_free(s->values);
-}
-
-static int is_symbol(const unitok_spec *spec, int64_t piece)
-{
-    return spec->types && spec->types[piece] == UNITOK_PIECE_USER_DEFINED;
-}
-
 /* Lists the USER_DEFINED pieces in byte order, each once. */
-static int32_t sort_symbols(const unitok_spec *spec, symbol_list *ret, unitok_error *error)
+static int32_t sort_symbols(const unitok_spec *spec, sorted_pieces *ret, unitok_error *error)
 {
     int64_t n_bytes = 0, value = 0;
     unitok_hat *hat = NULL;
-    unitok_hat_walk *walk = NULL;
     int32_t status = unitok_hat_new(&hat, error);
     for (int64_t k = 0; k < spec->n_pieces && !status; k++) {
-        if (!is_symbol(spec, k)) continue;
+        if (piece_type(spec, k) != UNITOK_PIECE_USER_DEFINED) continue;
         if (spec->offsets[k] == spec->offsets[k + 1]) {
             status = fail(error, UNITOK_ERROR_VOCABULARY, k, -1, "a user-defined piece is empty");
             break;
@@ -188,23 +168,12 @@ static int32_t sort_symbols(const unitok_spec *spec, symbol_list *ret, unitok_er
         status = unitok_hat_insert(hat, spec->data, spec->offsets + k, &value, 1, UNITOK_HAT_SET,
                                    error);
     }
-    if (!status && (ret->n = unitok_hat_count(hat)) > 0) {
-        ret->data = mem_alloc((size_t)n_bytes);
-        ret->offsets = mem_alloc((size_t)(ret->n + 1) * sizeof *ret->offsets);
-        ret->values = mem_alloc((size_t)ret->n * sizeof *ret->values);
-        if (!ret->data || !ret->offsets || !ret->values) status = fail_memory(error);
-        if (!status) status = unitok_hat_walk_new(hat, NULL, 0, &walk, error);
-        if (!status && unitok_hat_walk_next(walk, ret->data, n_bytes, ret->offsets, ret->values,
-                                            ret->n) != ret->n) {
-            status = fail_memory(error);
-        }
-    }
-    unitok_hat_walk_free(walk);
+    if (!status) status = sorted_pieces_list(hat, n_bytes, ret, error);
     unitok_hat_free(hat);
     return status;
 }
 
-static int begins_with(const symbol_list *s, int64_t k, int64_t prefix)
+static int begins_with(const sorted_pieces *s, int64_t k, int64_t prefix)
 {
     int64_t n_bytes = s->offsets[prefix + 1] - s->offsets[prefix];
     if (s->offsets[k + 1] - s->offsets[k] < n_bytes) return 0;
@@ -213,7 +182,7 @@ static int begins_with(const symbol_list *s, int64_t k, int64_t prefix)
 
 /* Removes the symbols that can never match. In byte order the prefixes of a symbol come before it,
  * each a prefix of the next: a stack holds them. */
-static void drop_unmatched(symbol_list *s)
+static void drop_unmatched(sorted_pieces *s)
 {
     int64_t stack[SYMBOL_PREFIXES_MAX], depth = 0, n_kept = 0, end = 0;
     for (int64_t k = 0; k < s->n; k++) {
@@ -232,12 +201,12 @@ static void drop_unmatched(symbol_list *s)
 static int32_t add_symbols(classing *w, const unitok_spec *spec, unitok_error *error)
 {
     unitok_normalizer *n = w->n;
-    symbol_list s = {NULL, NULL, NULL, 0};
+    sorted_pieces s = {0};
     trie_parts parts = {NULL, 0};
     int32_t status = sort_symbols(spec, &s, error);
     if (!status && s.n) {
         drop_unmatched(&s);
-        status = trie_build(s.data, s.offsets, s.values, s.n, &parts, error);
+        status = trie_build(s.data, s.offsets, s.ids, s.n, &parts, error);
         n->symbols = parts.units;
         n->n_symbol_units = parts.n_units;
     }
@@ -249,7 +218,7 @@ static int32_t add_symbols(classing *w, const unitok_spec *spec, unitok_error *e
         if (!utf8_is_valid(symbol, n_bytes)) n->is_compact = 0;
         for (int64_t i = 1; i < n_bytes; i++) n->is_inner[symbol[i]] = 1;
     }
-    free_symbols(&s);
+    sorted_pieces_free(&s);
     return status;
 }
 
