@@ -183,7 +183,7 @@ void array_hash_items(const struct array_hash *table, struct array_item *items)
             size_t n;
             items->key = entry_key(p, &n);
             items->n_bytes = (uint32_t)n;
-            items->mark = 0;
+            items->mark = items->number = 0;
             p = items->key + n + VALUE_BYTES;
         }
     }

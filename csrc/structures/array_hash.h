@@ -59,6 +59,7 @@ struct array_item {
     const uint8_t *key;
     uint64_t mark; /* the hash while a table is built; the first 8 bytes while sorting */
     uint32_t n_bytes;
+    uint32_t number; /* for the caller of array_items_sort */
 };
 
 INLINE int64_t load_i64(const uint8_t *p)

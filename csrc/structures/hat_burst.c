@@ -73,7 +73,7 @@ static struct branch *branch_of(unitok_hat *hat, struct array_item *items, size_
     branch = hat_branch_new(items[0].key, shared);
     if (!branch) return NULL;
     for (size_t i = 0; i < n_items; i++) {
-        struct array_item rest = {items[i].key + shared, 0, items[i].n_bytes - (uint32_t)shared};
+        struct array_item rest = {items[i].key + shared, 0, items[i].n_bytes - (uint32_t)shared, 0};
         if (rest.n_bytes) {
             items[n_left++] = rest;
         } else {

@@ -69,19 +69,44 @@ int32_t sorted_pieces_list(const unitok_hat *hat, int64_t n_bytes, sorted_pieces
     return status;
 }
 
-/* A HAT-trie sorts faster than comparisons do, and no pieces make it slow. */
+static int is_same(const struct array_item *a, const struct array_item *b)
+{
+    return a->n_bytes == b->n_bytes && memcmp(a->key, b->key, a->n_bytes) == 0;
+}
+
+/* Copies the pieces in the order of `items`. */
+static int32_t put_sorted(const struct array_item *items, const int64_t *ids, int64_t n_bytes,
+                          sorted_pieces *ret, unitok_error *error)
+{
+    ret->data = mem_alloc((size_t)n_bytes + 1);
+    ret->offsets = mem_alloc(((size_t)ret->n + 1) * sizeof *ret->offsets);
+    ret->ids = mem_alloc(((size_t)ret->n + 1) * sizeof *ret->ids);
+    if (!ret->data || !ret->offsets || !ret->ids) return fail_memory(error);
+    ret->offsets[0] = 0;
+    for (int64_t k = 0; k < ret->n; k++) {
+        if (k && is_same(&items[k - 1], &items[k]))
+            return fail(error, UNITOK_ERROR_VOCABULARY, items[k].number, -1,
+                        "this piece occurs twice");
+        memcpy(ret->data + ret->offsets[k], items[k].key, items[k].n_bytes);
+        ret->offsets[k + 1] = ret->offsets[k] + items[k].n_bytes;
+        ret->ids[k] = ids[items[k].number];
+    }
+    return UNITOK_OK;
+}
+
 int32_t vocabulary_sort(const uint8_t *data, const int64_t *offsets, const int64_t *ids,
                         int64_t n_pieces, sorted_pieces *ret, unitok_error *error)
 {
-    unitok_hat *hat = NULL;
-    int32_t status = unitok_hat_new(&hat, error);
-    if (!status)
-        status = unitok_hat_insert(hat, data, offsets, ids, n_pieces, UNITOK_HAT_UNIQUE, error);
-    if (status == UNITOK_ERROR_ARGUMENT)
-        status = fail(error, UNITOK_ERROR_VOCABULARY, error ? error->item : -1, -1,
-                      "this piece occurs twice");
-    if (!status) status = sorted_pieces_list(hat, offsets[n_pieces] - offsets[0], ret, error);
-    unitok_hat_free(hat);
+    size_t n = (size_t)n_pieces;
+    struct array_item *items = mem_alloc((2 * n + 1) * sizeof *items);
+    if (!items) return fail_memory(error);
+    for (int64_t k = 0; k < n_pieces; k++)
+        items[k] = (struct array_item){data + offsets[k], 0,
+                                       (uint32_t)(offsets[k + 1] - offsets[k]), (uint32_t)k};
+    array_items_sort(items, items + n, n);
+    ret->n = n_pieces;
+    int32_t status = put_sorted(items, ids, offsets[n_pieces] - offsets[0], ret, error);
+    mem_free(items);
     return status;
 }
 
