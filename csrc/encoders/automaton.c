@@ -13,6 +13,10 @@
 #include <emmintrin.h>
 #endif
 
+/* The fields of a unit, which automaton.h draws. (unit ^ c) & FITS is 0 only if the label is c
+ * and bit 8, which marks a free unit, is clear. A base has the bits from BASE_SHIFT to
+ * LONGEST_SHIFT, so BASE_MAX bounds the number of units. A packed piece has its length above
+ * PIECE_SHIFT. */
 #define FITS 0x1FF
 #define FREE 0x100
 #define BASE_SHIFT 9
@@ -25,6 +29,10 @@
 
 /* ---------------------------------------------------------------------------------- tables ---- */
 
+/* A sum restarts at a byte that follows a newline and is neither a newline nor a continuation:
+ * the same positions that CUT_AFTER_NEWLINE makes cuts (cut.h). A piece that crosses one would
+ * join two sums that must be independent. That every byte is a piece has two uses: a path always
+ * exists, and the root has a child for every byte, so lane_step always advances in the end. */
 int automaton_fits(const automaton_source *from, int restarts)
 {
     if (from->trie->n_units > BASE_MAX) return 0;
@@ -52,7 +60,11 @@ static uint32_t packed_piece(const automaton_source *from, uint32_t value)
 }
 
 /* Writes the record of a piece, which continues with the pieces of `next`, whose record is
- * written. */
+ * written.
+ *
+ * `shorter` chains the pieces that end alike: "SP the" leads to "the", and that to "he". A
+ * record holds the first AUTOMATON_ENDS of its chain. `more` is the first piece left out, whose
+ * own record continues the list, because every record begins with its own piece. */
 static void put_ends(automaton *a, const automaton_source *from, uint32_t *shorter, uint32_t value,
                      uint32_t next)
 {
@@ -72,6 +84,12 @@ typedef struct builder {
     uint32_t *shorter; /* by value: the next shorter piece with the same end */
 } builder;
 
+/* Fills the unit of a node. Nodes come by ascending depth, so the unit of the suffix is
+ * complete.
+ *
+ * A node without children takes over the base of its suffix; if the suffix has none either, that
+ * unit already holds the base of its own suffix. Pieces of a single byte get no record, because
+ * automaton_path takes them from `singles`, and so they do not take up entries of others. */
 static int put_state(void *context, const suffix_link *x)
 {
     builder *b = context;
@@ -144,8 +162,13 @@ typedef struct lane {
     uint64_t at, base;
 } lane;
 
-/* One step. `at` grows by 1 or stays; longest[at] is written in either case, and the last write is
- * the valid one. */
+/* One step of a lane. The byte at x->at either leads to a child, and `at` grows by 1; or the
+ * base of the longest suffix is tried next with the same byte. Both outcomes are computed, and
+ * `pick` selects one, because no processor can predict which it is.
+ *
+ * longest[at] is written in either case. The last write, by the step that consumes the byte, is
+ * the valid one. The record of the pieces that end there is prefetched, since automaton_path
+ * reads it some thousand bytes later. */
 INLINE void lane_step(const automaton *a, const uint8_t *text, uint32_t *longest, lane *x)
 {
     uint64_t c = text[x->at], unit = a->units[x->base ^ c];
@@ -157,10 +180,25 @@ INLINE void lane_step(const automaton *a, const uint8_t *text, uint32_t *longest
     x->at += differs == 0;
 }
 
+/* A lane begins at the root, at any position. */
 INLINE lane lane_begin(int64_t at) { return (lane){(uint64_t)at, TRIE_ROOT_BASE}; }
 
-/* A lane begins max_piece_bytes early, where its states can be wrong. It leaves that stretch within
- * twice as many steps; the lane before it gets there later and overwrites what it wrote. */
+/* Four lanes, so that the cache misses of four places overlap. The chunk is divided into
+ * quarters:
+ *
+ *     lane x   |----------|
+ *     lane y           ..|----------|              a lane begins max_piece_bytes early (the dots),
+ *     lane z                      ..|----------|   where its states can be wrong
+ *     lane w                                 ..|----------|
+ *
+ * A state is a suffix of at most max_piece_bytes, so from the start of its quarter on a lane is
+ * right. It leaves the early stretch within twice as many steps. The lane before it gets there
+ * later and overwrites what it wrote: hence a quarter must be longer than three times the early
+ * stretch.
+ *
+ * The inner loop has no checks: n_left steps advance no lane by more than n_left bytes. The
+ * tables are copied to a local variable, so that their addresses stay in registers while the
+ * loop stores states. */
 void automaton_find(const automaton *shared, const uint8_t *text, int64_t n_bytes,
                     automaton_work *work)
 {
@@ -236,6 +274,13 @@ INLINE uint32_t best_end(const automaton_ends *ends, const double *sum_at, doubl
 }
 #endif
 
+/* The sum of each position is final once it is reached, since all pieces that end there begin
+ * before it. No piece crosses a cut, so candidates begin at `begin` or later. Only the missing
+ * pieces of a record read an earlier sum, 256 positions back: any finite number does, plus their
+ * score -INFINITY.
+ *
+ * The sum of the position before stays in a register for the piece of one byte, which nearly
+ * every position has; loading what was stored just now would cost more than the comparison. */
 int64_t automaton_path(const automaton *a, const uint8_t *text, int64_t begin, int64_t end,
                        double *io_sum, automaton_work *work)
 {

@@ -10,6 +10,8 @@
 #include "ground/utf8.h"
 #include "structures/double_array.h"
 
+/* The table is built only if one piece in LEAST_SHARE joins characters of three bytes, since
+ * other models are faster with the memo. */
 #define LEAST_SHARE 8    /* one piece in 8 must join characters of three bytes */
 #define SLOTS_PER_NODE 8 /* at most; real vocabularies need fewer than 2 */
 
@@ -59,6 +61,8 @@ static int count_chars(builder *b, uint32_t *counts)
            c->max_piece_chars <= CHARWISE_PIECE_CHARS_MAX;
 }
 
+/* Descending order. A key is a count << 32 | ~code point, so equal counts are in ascending order
+ * of the code points, and the numbers do not depend on the sorting algorithm. */
 static int more_frequent(const void *a, const void *b)
 {
     uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
@@ -93,6 +97,7 @@ typedef struct group {
     int32_t n_bytes; /* including the character */
 } group;
 
+/* Compares backwards, because neighbours in a sorted list usually differ in the last byte. */
 INLINE int is_same_char(const uint8_t *a, const uint8_t *b, int n_bytes)
 {
     for (int k = n_bytes - 1; k >= 0; k--)
@@ -100,7 +105,14 @@ INLINE int is_same_char(const uint8_t *a, const uint8_t *b, int n_bytes)
     return 1;
 }
 
-/* The group that begins with piece `at`. */
+/* The group that begins with piece `at`: all pieces of the node that continue with the same
+ * character. In a sorted list they are neighbours, and the piece that ends with the character is
+ * the first.
+ *
+ *     node "東"      東京  東京都  東京駅  東北         pieces node->first..node->last-1
+ *     groups         |------ 京 --------|-- 北 --|
+ *                    g.piece = 東京; 東京都 and 東京駅 are left for the inner node "東京"
+ */
 static group next_group(const builder *b, const inner *node, int64_t at)
 {
     const charwise_pieces *p = b->pieces;
@@ -158,7 +170,11 @@ static int place(builder *b)
     return 1;
 }
 
-/* Fills the nodes and the table of first characters; 0 when memory is short. */
+/* Fills the nodes and the table of first characters; 0 when memory is short.
+ *
+ * Inner nodes were listed breadth first, so a second walk in the same order meets their parents'
+ * groups in the order of the list: `child` counts along. A first character that is no piece
+ * keeps the score and id of an unknown character, so a path always exists. */
 static int fill(builder *b)
 {
     const charwise_pieces *p = b->pieces;
@@ -274,6 +290,8 @@ static int64_t number_text(const charwise *c, const uint8_t *text, int64_t n_byt
     return n;
 }
 
+/* Takes the candidate if it is better. `pick_above` and the conditional expression both compile
+ * to moves without a branch: which candidate wins is as unpredictable as the text. */
 INLINE void offer(charwise_cell *best, float sum, const charwise_node *node)
 {
     float candidate = sum + node->score;
@@ -291,7 +309,8 @@ INLINE const charwise_node *child_of(const charwise_node *nodes, const charwise_
     return &nodes[pick(nodes[at].label ^ number, at, 0)];
 }
 
-/* Subtracts the offset from all open cells; the other two cells are in registers. */
+/* Subtracts the offset from all open cells, as the reference does when a sum passes
+ * CHARWISE_RESTART_ABOVE; the other two cells are in registers. It is rare, hence not inlined. */
 static NOINLINE void restart(charwise_cell *cells, int64_t n_cells, float offset)
 {
     for (int64_t k = 0; k < n_cells; k++) cells[k].sum -= offset;

@@ -8,6 +8,10 @@
 #include "ground/pick.h"
 #include "structures/suffix_links.h"
 
+/* Limits of the fields of endings_node and endings_list. A list is the index of its first record
+ * << 8 and the number of further records, a unit has 23 bits for a base, and the highest bit of
+ * a value is VALUE_MARK in unigram.c. EARLY is how many bytes before its part a lane begins, and
+ * LANES_FEW the least number of lanes that are faster than following alone. */
 #define LISTS_MAX (1 << 24)
 #define LIST_MAX 255
 #define LABEL_BITS 9
@@ -21,7 +25,8 @@
 
 INLINE uint32_t node_base(const endings_node *node) { return node->unit >> LABEL_BITS; }
 
-/* The state after reading c. */
+/* The state after reading c: the child of the longest suffix that has one. The loop ends at the
+ * root, which has a child for every byte and a filter of all ones. */
 INLINE uint32_t next_state(const endings_node *nodes, uint32_t state, uint32_t c)
 {
     for (;;) {
@@ -63,6 +68,9 @@ static void put_bytes(builder *b)
     }
 }
 
+/* Fills complete records: the entries after the last piece repeat the first one. A repeated
+ * piece offers the same sum again, which changes nothing, so readers always process complete
+ * records. */
 static void put_list(endings_list *lists, const float *scores, const uint32_t *values, int64_t n)
 {
     for (int64_t k = 0; k < n || k % ENDINGS_OUTS; k++) {
@@ -84,8 +92,9 @@ static int64_t get_list(const endings *a, uint32_t list, float *scores, uint32_t
     return n;
 }
 
-/* Gives nodes[at] a list: the piece that ends there, followed by the list of `suffix`. Returns 1; 0
- * when memory is short; -1 if the list is too long. */
+/* Gives nodes[at] a list: the piece that ends there, followed by the list of `suffix`. A piece
+ * of one ASCII byte goes to `singles` instead, so that lists hold only pieces that few positions
+ * have. Returns 1; 0 when memory is short; -1 if the list is too long. */
 static int put_piece(builder *b, uint32_t at, uint32_t value, uint32_t suffix)
 {
     endings *a = b->endings;
@@ -109,8 +118,9 @@ static int put_piece(builder *b, uint32_t at, uint32_t value, uint32_t suffix)
     return 1;
 }
 
-/* The node of a trie unit. A child of the root has its byte as index. Only the root has the base
- * TRIE_ROOT_BASE, so a matching label proves that a unit is a child of the root. */
+/* The node of a trie unit. A child of the root has its byte as index, so the nodes of the first
+ * bytes need no lookup. Only the root has the base TRIE_ROOT_BASE, so a matching label proves
+ * that a unit is a child of the root. */
 INLINE uint32_t node_of(const trie *t, uint32_t unit)
 {
     uint8_t label = (uint8_t)t->units[unit];
@@ -149,6 +159,8 @@ static void put_root(builder *b)
     a->n_lists = 1;
 }
 
+/* A piece that begins with a NUL byte is rejected because node 0 is the root, and a child of the
+ * root by byte 0 would have the same index. */
 static int fits(const trie *t, const endings_pieces *pieces, int64_t *ret_max_piece_bytes)
 {
     *ret_max_piece_bytes = 0;
@@ -161,7 +173,8 @@ static int fits(const trie *t, const endings_pieces *pieces, int64_t *ret_max_pi
            !unit_has_label(t->units[TRIE_ROOT_BASE], 0);
 }
 
-/* Aligns each record to one cache line; 0 when memory is short. */
+/* Moves the records to a multiple of their size, so that each lies in one cache line; a record
+ * is 32 bytes, half a line. Returns 0 when memory is short. */
 static int align_lists(endings *a)
 {
     size_t n_bytes = (size_t)a->n_lists * sizeof *a->lists;
@@ -300,6 +313,8 @@ static NOINLINE void follow_together(const endings *a, uint32_t state, const uin
     follow_alone(nodes, places[last - 1].state, text, last, n_bytes, places);
 }
 
+/* A part must be so long that its lane leaves the EARLY bytes before it sooner than the lane
+ * before gets there: see follow_together. Short texts are followed by few lanes or alone. */
 void endings_follow(const endings *a, uint32_t state, const uint8_t *text, int64_t n_bytes,
                     endings_place *places)
 {

@@ -5,11 +5,13 @@
 #include "ground/cpu.h"
 #include "ground/utf8.h"
 
+/* One walk: the next symbol to read, the unit reached so far, and where its next token goes. */
 typedef struct lane {
     uint64_t at, unit;
     uint32_t *out;
 } lane;
 
+/* A walk begins with one load, because the root's child by a symbol has the index of the symbol. */
 INLINE lane lane_begin(const uint64_t *units, const uint16_t *symbols, int64_t at, uint32_t *out)
 {
     return (lane){(uint64_t)at + 1, units[symbols[at]], out};
@@ -17,8 +19,9 @@ INLINE lane lane_begin(const uint64_t *units, const uint16_t *symbols, int64_t a
 
 INLINE int64_t back_of(uint64_t unit) { return (int64_t)(unit >> CHAR_BACK_SHIFT & CHAR_BACK_MAX); }
 
-/* If `unit` has another symbol than c, sets *unit = head and *at = start and returns 1; otherwise
- * returns 0. */
+/* If `unit` has another symbol than c, sets *unit = head and *at = start and returns 1;
+ * otherwise returns 0. No processor can predict where tokens end, and compilers make a branch of
+ * the plain C. One comparison drives both moves and the result. */
 INLINE uint64_t lane_restart(uint64_t c, uint64_t head, uint64_t start, uint64_t *unit,
                              uint64_t *at)
 {
@@ -38,8 +41,14 @@ INLINE uint64_t lane_restart(uint64_t c, uint64_t head, uint64_t start, uint64_t
 #endif
 }
 
-/* One step; `at` grows by at most 1. The token's id and end are always written, and kept if the
- * walk ends. */
+/* One step; `at` grows by at most 1. The token's id and end are always written, and kept only if
+ * the walk ends: then `out` moves on.
+ *
+ *     the token     31 .... 16 15 ..... 0
+ *                   id         its end: the index of the symbol after it
+ *
+ * The unit with which the next walk would start is loaded before it is known whether this walk
+ * ends. So the load overlaps with that of `next`, and a restart costs nothing. */
 INLINE void lane_step(const uint64_t *units, const uint16_t *symbols, lane *x)
 {
     uint64_t c = symbols[x->at], next = units[(x->unit >> CHAR_BASE_SHIFT) + c];
@@ -55,10 +64,12 @@ INLINE void lane_step(const uint64_t *units, const uint16_t *symbols, lane *x)
 
 INLINE int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 
-/* Walks the parts symbols[borders[k]..borders[k+1]-1] until the first of them is nearly finished.
- * The tokens of part k go to begins[k]..ret_ends[k]. A step advances by at most one symbol, so
- * n_left steps keep every lane inside its own part and need no check. What the other lanes have not
- * reached by then, lanes_encode walks alone. */
+/* Walks the parts symbols[borders[k]..borders[k+1]-1] until the first of them is nearly
+ * finished. The tokens of part k go to begins[k]..ret_ends[k].
+ *
+ * A step advances by at most one symbol, so n_left steps keep every lane inside its own part and
+ * need no check. All lanes are then measured again. What the other lanes have not reached by the
+ * time that one is done, lanes_encode walks alone. */
 static NOINLINE void walk_together(const uint64_t *units, const uint16_t *symbols,
                                    const int64_t borders[LANES + 1], uint32_t *const begins[LANES],
                                    uint32_t *ret_ends[LANES])
@@ -78,8 +89,9 @@ static NOINLINE void walk_together(const uint64_t *units, const uint16_t *symbol
     for (int k = 0; k < LANES; k++) ret_ends[k] = lanes[k].out;
 }
 
-/* The id of the token at symbols[*at]; -1 if it could extend beyond symbols[n - 1] and the text
- * continues there. */
+/* The id of the token at symbols[*at], whose end becomes *at. Returns -1, without moving, if the
+ * walk reaches symbols[n - 1] and the text continues there: a longer piece could match, so the
+ * next span begins with this token. */
 INLINE int32_t walk_alone(const uint64_t *units, const uint16_t *symbols, int64_t n, int continues,
                           int64_t *at)
 {
@@ -96,7 +108,9 @@ INLINE int32_t walk_alone(const uint64_t *units, const uint16_t *symbols, int64_
 }
 
 /* Writes the ids of the bytes of a character that is not a piece, and returns the new end of the
- * ids. `next` is the symbol after it. */
+ * ids. `next` is the symbol after it. Two of its bytes can be a piece together; all three
+ * cannot, as the character is no piece. A stray continuation byte after it could extend the
+ * piece of its last bytes (rule 3), so the span is then encoded by bytes. */
 static NOINLINE uint16_t *put_bytes(const trie *t, uint16_t symbol, uint16_t next, uint16_t *ids,
                                     lanes_work *work)
 {
@@ -122,7 +136,8 @@ INLINE uint16_t *put(const lanes *l, const uint16_t *symbols, uint16_t id, int64
     return put_bytes(l->trie, symbols[end - 1], symbols[end], ids, work);
 }
 
-/* How many bytes before text[at] belong to a symbol that extends beyond it. */
+/* How many bytes before text[at] belong to a symbol that extends beyond it. Characters of four
+ * bytes do not count: each of their bytes is a symbol. */
 static int part_before(const uint8_t *text, int64_t at, int64_t n_bytes)
 {
     for (int back = 1; back <= 2; back++) {
@@ -132,7 +147,8 @@ static int part_before(const uint8_t *text, int64_t at, int64_t n_bytes)
     return 0;
 }
 
-/* Encodes a malformed span by bytes. */
+/* Encodes a malformed span by bytes. It may end beyond n_span, because the last token is
+ * completed. */
 static int64_t encode_by_bytes(const lanes *l, const uint8_t *text, int64_t n_bytes, int64_t n_span,
                                uint16_t *ids, int64_t *ret_n_ids)
 {

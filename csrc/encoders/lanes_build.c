@@ -60,8 +60,8 @@ INLINE int is_second_of_three(uint8_t lead, uint8_t second)
     return lead >= 0xE0 && lead < 0xF0 && utf8_length(bytes, 3) == 3;
 }
 
-/* Whether the piece that ends in this unit ends inside a character of two or three bytes that is
- * not its first. */
+/* Whether the piece that ends in this unit breaks rule 1 of lanes.h: it ends inside a character
+ * of two or three bytes, and does not begin with that character. */
 static int ends_inside(const builder *b, uint32_t at)
 {
     uint8_t byte = (uint8_t)b->trie->units[at];
@@ -73,7 +73,9 @@ static int ends_inside(const builder *b, uint32_t at)
     return unit_above(b, above) != ROOT;
 }
 
-/* Whether the piece begins inside a character and extends beyond it with this unit. */
+/* Whether the piece breaks rule 2 of lanes.h with this unit: it begins with continuation bytes,
+ * and this unit adds a byte that is none. Climbs over the continuation bytes before; if they
+ * reach up to the root, the piece begins inside a character. */
 static int leaves_inside(const builder *b, uint32_t at)
 {
     const uint64_t *units = b->trie->units;
@@ -92,6 +94,8 @@ static int is_too_long(const builder *b, uint32_t at)
     return n_bytes > LANES_PIECE_BYTES;
 }
 
+/* Rule 2 is checked for every unit, also for those in which no piece ends, because some piece
+ * always ends below. */
 static int is_fit(const builder *b)
 {
     const trie *t = b->trie;
@@ -104,7 +108,8 @@ static int is_fit(const builder *b)
     return 1;
 }
 
-/* Finds an id that no piece uses, or returns -1. Uses b->children as work space. */
+/* Finds an id that no piece and no byte uses, to mark the characters that are no pieces; returns
+ * -1 if there is none. is_id[0..65535] is scratch. */
 static int32_t find_spare_id(const builder *b, uint8_t *is_id)
 {
     memset(is_id, 0, 65536);
@@ -117,8 +122,12 @@ static int32_t find_spare_id(const builder *b, uint8_t *is_id)
     return spare ? (int32_t)(spare - is_id) : -1;
 }
 
-/* The parent node, with the last symbol on the way from it; 0 if the unit is not reachable from the
- * root. */
+/* Climbs by one character: returns the parent node, and the symbol that leads from it to this
+ * unit; 0 if the unit is not reachable from the root. Up to three units are one step if their
+ * bytes are a character; a byte that belongs to none is a symbol by itself, as in code_points.h.
+ *
+ *     units     ... ── E3 ── 81 ── AB          climb from AB: symbol U+306B, parent: the unit before E3
+ */
 static uint32_t climb(const builder *b, uint32_t at, uint16_t *ret_symbol)
 {
     const uint64_t *units = b->trie->units;
@@ -185,7 +194,9 @@ static int place(builder *b)
 
 /* -------------------------------------------------------------------------------- 4. units ---- */
 
-/* The unit of a node; `above` is its parent's unit. */
+/* The unit of a node; `above` is its parent's unit. If a piece ends here, it is the longest so
+ * far and `back` is 0. Otherwise the longest piece is the parent's, and ended one symbol further
+ * back. */
 static uint64_t unit_of(const builder *b, uint32_t at, uint64_t above)
 {
     uint32_t value = unit_value(b->trie->units[at]);
@@ -195,7 +206,10 @@ static uint64_t unit_of(const builder *b, uint32_t at, uint64_t above)
     return (uint64_t)b->bases[at] << CHAR_BASE_SHIFT | longest | b->nodes[at].symbol;
 }
 
-/* Writes the root's children, including symbols that are not nodes. */
+/* Writes the root's children: a unit for every symbol, pieces or not, so that walks can start
+ * with any. A symbol of one byte has the id of that byte; a character that is no piece gets
+ * no_id. Their own symbol is NO_SYMBOL, so that no walk from elsewhere takes a root's child for
+ * its own. */
 static void write_first(const builder *b, lanes *l)
 {
     for (uint32_t symbol = 0; symbol < CHAR_SYMBOLS; symbol++) {
