@@ -16,12 +16,15 @@
 
 /* -------------------------------------------------------------------------------- One slot ---- */
 
+/* The bytes in use and allocated, both with the 8 of the head. They stand in the array, not in
+ * the table, so that a slot takes 16 bytes in the table and four slots share a cache line. */
 static uint32_t slot_used(const uint8_t *bytes) { return load_u32(bytes); }
 
 static uint32_t slot_capacity(const uint8_t *bytes) { return load_u32(bytes + 4); }
 
 static void slot_set_used(uint8_t *bytes, uint32_t used) { memcpy(bytes, &used, 4); }
 
+/* Keys below 255 bytes, nearly all, need one byte for their length. */
 static size_t entry_bytes(size_t n_bytes)
 {
     return (n_bytes < 255 ? 1u : 5u) + n_bytes + VALUE_BYTES;
@@ -38,9 +41,12 @@ INLINE const uint8_t *entry_key(const uint8_t *entry, size_t *ret_n_bytes)
     return entry + 5;
 }
 
+/* The upper bits of the hash, which array_hash_slot does not use: keys of one slot differ in
+ * them. */
 static uint64_t filter_bit(uint64_t hash) { return UINT64_C(1) << (hash >> 58); }
 
-/* Returns the key inside the slot, or NULL. */
+/* Returns the key inside the slot, or NULL. The search reads memory in order, so it costs less
+ * than following pointers would, as long as a slot is a few cache lines. */
 static const uint8_t *slot_find(const struct slot *slot, const uint8_t *key, size_t n_bytes)
 {
     const uint8_t *p = slot->bytes + SLOT_HEAD_BYTES;
@@ -63,6 +69,8 @@ static uint32_t capacity_for(size_t need, size_t step)
     return (uint32_t)(((need + 8 + step - 1) & ~(step - 1)) - 8);
 }
 
+/* Gives a slot this capacity, keeping its entries. Returns 0, with nothing changed, if an
+ * allocation fails. */
 static int slot_reserve(struct array_hash *table, struct slot *slot, uint32_t capacity)
 {
     uint32_t used = slot->bytes ? slot_used(slot->bytes) : SLOT_HEAD_BYTES;
@@ -105,6 +113,9 @@ INLINE unsigned head_of(const uint8_t *key)
     return (unsigned)(key[0] * 3 ^ key[1]) & (ARRAY_HASH_HEADS - 1);
 }
 
+/* Sets the bit of the key's length in heads[]. It is never cleared, since tables never lose
+ * keys. A key of one byte says nothing about the second byte of a text, so its bit is in all
+ * classes. */
 static void note_length(struct array_hash *table, const uint8_t *key, size_t n_bytes)
 {
     size_t length = n_bytes < ARRAY_HASH_LONG_BYTES ? n_bytes : ARRAY_HASH_LONG_BYTES;
@@ -116,6 +127,7 @@ static void note_length(struct array_hash *table, const uint8_t *key, size_t n_b
     for (int i = 0; i < ARRAY_HASH_HEADS; i++) table->heads[i] |= 2;
 }
 
+/* A table without keys. Nodes and slots are zeros: no children, no arrays. */
 static struct array_hash *table_new(uint32_t n_slots)
 {
     size_t bytes = sizeof(struct array_hash) + n_slots * sizeof(struct slot);
@@ -151,6 +163,8 @@ static int size_slots(struct array_hash *table, struct array_item *items, size_t
     return 1;
 }
 
+/* Two passes: the first finds the size of every slot, so that each is allocated once and
+ * exactly; the second fills them. Growing slots one by one would take several moves for each. */
 struct array_hash *array_hash_build(struct array_item *items, size_t n_items)
 {
     uint32_t n_slots = 1;
@@ -189,7 +203,8 @@ void array_hash_items(const struct array_hash *table, struct array_item *items)
     }
 }
 
-/* Replaces the table by one with twice as many slots. */
+/* Replaces the table by one with twice as many slots. The old one is freed last, because the
+ * items point into it; if an allocation fails, it is still complete. */
 static int table_grow(struct array_hash **table)
 {
     struct array_hash *old = *table, *grown;
@@ -235,8 +250,9 @@ int array_hash_add(struct array_hash **table, const uint8_t *key, size_t n_bytes
 
 /* ------------------------------------------------------------------ Keys that begin a text ---- */
 
-/* The set of lengths that a key at the start of the text can have. The last bit stands for
- * ARRAY_HASH_LONG_BYTES and more. */
+/* The set of lengths that a key at the start of the text can have: bit L for L bytes. The last
+ * bit stands for ARRAY_HASH_LONG_BYTES and more. Lengths beyond the text are masked out, so that
+ * the pass over the text needs no other bound. */
 INLINE uint64_t possible_lengths(const struct array_hash *table, const uint8_t *text,
                                  size_t n_bytes)
 {
@@ -299,6 +315,8 @@ size_t array_hash_longest_prefix(const struct array_hash *table, const uint8_t *
 
 /* --------------------------------------------------------------------------------- Sorting ---- */
 
+/* The first eight bytes are compared as one number. They nearly always differ, so the keys
+ * themselves, which are scattered in memory, are seldom read. */
 INLINE int item_less(const struct array_item *a, const struct array_item *b)
 {
     size_t n = a->n_bytes < b->n_bytes ? a->n_bytes : b->n_bytes;
@@ -319,6 +337,7 @@ static void merge_runs(const struct array_item *from, struct array_item *to, siz
     }
 }
 
+/* Insertion sort: faster than merging for a few items, which stay in the first-level cache. */
 static void sort_run(struct array_item *items, size_t n_items)
 {
     for (size_t i = 1; i < n_items; i++) {

@@ -8,12 +8,17 @@
 #define AHEAD 16    /* strings whose slots are prefetched */
 #define RUN_MAX 128 /* a longer run of taken slots: the strings were chosen to collide */
 
+/* Multiplying moves every bit upwards; the shift brings the upper bits back down, so that the
+ * next word is mixed with all of them. */
 INLINE uint64_t mix(uint64_t hash, uint64_t word)
 {
     hash = (hash ^ word) * FACTOR;
     return hash ^ hash >> 29;
 }
 
+/* The table of distinct.h while it is filled. A string's place is the upper n_bits of its hash;
+ * its lower half is kept in the slot, so that a comparison of bytes is nearly always of equal
+ * strings. */
 typedef struct table {
     const uint8_t *data;
     const int64_t *offsets;
@@ -21,7 +26,9 @@ typedef struct table {
     int n_bits;
 } table;
 
-/* Hashes eight bytes at a time; the last step overlaps the one before. */
+/* Hashes eight bytes at a time. The last step overlaps the one before, so that no loop over
+ * single bytes is needed; the length is in the hash, so overlapping cannot make two strings
+ * alike. */
 static uint64_t hash_of(const uint8_t *bytes, int64_t n_bytes)
 {
     uint64_t hash = (uint64_t)n_bytes * FACTOR, last = 0;
@@ -57,7 +64,8 @@ INLINE uint64_t fetch(const table *t, int64_t k)
     return hash;
 }
 
-/* Returns whether every string gets a slot of its own. */
+/* Returns whether every string gets a slot of its own. Strings are AHEAD of their lookups: the
+ * hash is computed and the slot prefetched, so that the cache misses of 16 strings overlap. */
 static int fill(const table *t, int64_t n)
 {
     uint64_t hashes[AHEAD]; /* of string k at k % AHEAD */
@@ -73,6 +81,9 @@ static int fill(const table *t, int64_t n)
     return 1;
 }
 
+/* At most half of the slots are taken, so runs of taken slots are short: a run of RUN_MAX is
+ * evidence that the strings were chosen to collide. The caller then compares them in another
+ * way. */
 distinct distinct_check(const uint8_t *data, const int64_t *offsets, int64_t n)
 {
     table t = {data, offsets, NULL, 4};

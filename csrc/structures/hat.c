@@ -8,6 +8,7 @@
 
 /* ---------------------------------------------------------------------- Making and freeing ---- */
 
+/* A new branch without children, value or keys. */
 struct branch *hat_branch_new(const uint8_t *prefix, size_t n_bytes)
 {
     struct branch *branch = mem_zalloc(1, sizeof *branch + n_bytes);
@@ -73,8 +74,8 @@ void hat_put_container(unitok_hat *hat, struct branch *parent, int low, int high
 
 /* ------------------------------------------------------------------------------ Going down ---- */
 
-/* Returns whether the text begins with the branch's prefix. Most prefixes are the one byte that led
- * to the branch. */
+/* Returns whether the text begins with the branch's prefix. The first byte is not compared,
+ * because it led to the branch; most prefixes have no other. The root's prefix is empty. */
 INLINE int prefix_matches(const struct branch *branch, const uint8_t *text, size_t n_bytes)
 {
     size_t n = branch->n_prefix_bytes;
@@ -162,7 +163,12 @@ static struct branch *split_prefix(unitok_hat *hat, struct branch *parent, struc
 }
 
 /* Adds a container with this key, for its first byte and all neighbouring bytes that have no
- * child. */
+ * child.
+ *
+ *     children[]     NULL NULL NULL NULL cont         a key that begins with 02
+ *     children[]      new  new  new  new cont
+ *
+ * So a sparse branch has few containers, and each can fill before it is divided. */
 static int add_container(unitok_hat *hat, struct branch *parent, const uint8_t *key, size_t n_bytes,
                          int64_t value)
 {
@@ -179,6 +185,8 @@ static int add_container(unitok_hat *hat, struct branch *parent, const uint8_t *
     return 1;
 }
 
+/* What inserting a key that exists does: UNITOK_HAT_SET replaces the value, UNITOK_HAT_ADD adds
+ * to it (wrapping around, as signed overflow would be undefined), and UNITOK_HAT_UNIQUE fails. */
 static int32_t change_value(int64_t *stored, int64_t value, int32_t mode)
 {
     if (mode == UNITOK_HAT_UNIQUE) return UNITOK_ERROR_ARGUMENT;
@@ -209,6 +217,7 @@ static struct branch *descend(unitok_hat *hat, const uint8_t *key, size_t n_byte
     }
 }
 
+/* Sets the value of the key that ends at a branch. */
 static int32_t insert_at_branch(unitok_hat *hat, struct branch *branch, int64_t value, int32_t mode)
 {
     if (branch->has_value) return change_value(&branch->value, value, mode);
@@ -292,6 +301,9 @@ int32_t unitok_hat_insert(unitok_hat *hat, const uint8_t *data, const int64_t *o
     return UNITOK_OK;
 }
 
+/* Descends as far as the text matches, and keeps the last branch with a value: its key is longer
+ * than those of all branches above. A container is the end of the way; any key in it is longer
+ * still. */
 int64_t unitok_hat_longest_prefix(const unitok_hat *hat, const uint8_t *text, int64_t n_bytes,
                                   int64_t *ret_value)
 {

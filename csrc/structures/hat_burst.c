@@ -18,7 +18,8 @@ static void sort_by_byte(const struct array_item *items, size_t n_items, struct 
 }
 
 /* Returns the end of the range of bytes that begins at `low`: as many bytes as fill half a
- * container, but at least one. */
+ * container, but at least one. Half, because a container that is full again at once would be
+ * burst again. */
 static int range_end(const struct array_item *sorted, const size_t *starts, int low, int high)
 {
     size_t n_bytes = 0;
@@ -32,9 +33,14 @@ static int range_end(const struct array_item *sorted, const size_t *starts, int 
     return high;
 }
 
-/* Fills children[low..high] of the parent, whose old values are no longer needed, with containers
- * of the items, and with NULL where no key begins. If an allocation fails, returns 0 and changes
- * nothing. `sorted` is scratch for n_items. */
+/* Fills children[low..high] of the parent, whose old values are no longer needed, with
+ * containers of the items, and with NULL where no key begins.
+ *
+ *     items sorted by first byte     a a a b c c | d d d d d d | f
+ *     containers                     children[a..c] children[d] children[e..high]
+ *
+ * All containers are built before the first is stored: if an allocation fails, this returns 0
+ * and changes nothing. `sorted` is scratch for n_items. */
 static int distribute(unitok_hat *hat, struct branch *parent, int low, int high,
                       struct array_item *items, size_t n_items, struct array_item *sorted)
 {
@@ -89,7 +95,13 @@ static struct branch *branch_of(unitok_hat *hat, struct array_item *items, size_
     return branch;
 }
 
-/* The items point into the old container, so it is freed last. */
+/* Two cases. If the keys have different first bytes, containers for ranges of them replace the
+ * full one. If all have the same first byte, the range cannot be divided: a branch replaces it,
+ * whose prefix is what the keys have in common, so the keys are divided by the byte after that.
+ *
+ *     container { " cat", " cow", " dog" }      ->     branch " " -> containers { "cat", "cow" } { "dog" }
+ *
+ * The items point into the old container, so it is freed last. */
 int hat_burst(unitok_hat *hat, struct branch *parent, struct array_hash *full)
 {
     size_t n_keys = full->n_keys;

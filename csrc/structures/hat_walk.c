@@ -34,6 +34,8 @@ struct unitok_hat_walk {
     int64_t items_capacity;
 };
 
+/* Enters a branch: its prefix continues the path. Returns 0, with nothing changed but
+ * capacities, if an allocation fails. */
 static int push(unitok_hat_walk *walk, const struct branch *branch)
 {
     size_t n_above = walk->n_frames ? walk->stack[walk->n_frames - 1].n_path_bytes : 0;
@@ -77,8 +79,9 @@ static void begin_at_top(unitok_hat_walk *walk, int next)
     walk->n_frames = 1;
 }
 
-/* Descends to the subtree of all keys with the prefix, or leaves the stack empty if there are none.
- * Returns 0 if an allocation fails. */
+/* Descends to the subtree of all keys with the prefix, or leaves the stack empty if there are
+ * none. The prefix can end inside a branch's own prefix, or inside the keys of a container, of
+ * which then only some are listed. Returns 0 if an allocation fails. */
 static int seek(unitok_hat_walk *walk, const struct branch *branch, const uint8_t *prefix,
                 size_t n_bytes)
 {
@@ -130,8 +133,12 @@ void unitok_hat_walk_free(unitok_hat_walk *walk)
     mem_free(walk);
 }
 
-/* Advances to the next key. Returns 1 if there is one, 0 at the end, -2 if an allocation fails; it
- * can then be called again. */
+/* Advances to the next key. Returns 1 if there is one, 0 at the end, -2 if an allocation fails;
+ * it can then be called again.
+ *
+ * The order is that of bytes: the key of a branch begins all keys below it, so it comes first;
+ * then the children, whose ranges of bytes ascend. A container for several bytes is visited
+ * once. */
 static int find_next(unitok_hat_walk *walk)
 {
     while (walk->next_item == walk->n_items && walk->n_frames) {
@@ -174,6 +181,7 @@ static int64_t current_key(const unitok_hat_walk *walk, size_t *n_path_bytes, co
     return load_i64(item->key + item->n_bytes);
 }
 
+/* A key is copied in two parts: the prefixes on the path, and the rest from its container. */
 int64_t unitok_hat_walk_next(unitok_hat_walk *walk, uint8_t *data, int64_t capacity,
                              int64_t *offsets, int64_t *values, int64_t max_keys)
 {

@@ -3,7 +3,14 @@
 
 #include "ground/common.h"
 
-/* Moves keys[at] down until no child is smaller. */
+/* Moves keys[at] down until no child is smaller.
+ *
+ *     keys      | 0 | 1  2  3  4 | 5  6  7  8 | 9 10 11 12 | ...
+ *               top  its children  those of 1   those of 2
+ *
+ * Four children instead of two halve the depth, and with it the cache misses; the four lie
+ * together. The key itself is written once, at the end: until then its place is a hole that
+ * moves down. */
 static inline void heap_sink(uint64_t *keys, int64_t n, int64_t at)
 {
     uint64_t key = keys[at];
@@ -19,12 +26,14 @@ static inline void heap_sink(uint64_t *keys, int64_t n, int64_t at)
     keys[at] = key;
 }
 
-/* Turns any n keys into a heap. */
+/* Turns any n keys into a heap: each inner node sinks, the last one first, so that the trees
+ * below are heaps already. O(n), where n pushes would take O(n log n). */
 static inline void heap_make(uint64_t *keys, int64_t n)
 {
     for (int64_t k = (n + 2) / 4 - 1; k >= 0; k--) heap_sink(keys, n, k);
 }
 
+/* `keys` must have space for one more. The hole moves up until its parent is not larger. */
 static inline void heap_push(uint64_t *keys, int64_t *io_n, uint64_t key)
 {
     int64_t at = (*io_n)++;
@@ -35,6 +44,7 @@ static inline void heap_push(uint64_t *keys, int64_t *io_n, uint64_t key)
     keys[at] = key;
 }
 
+/* Removes and returns the smallest key; n > 0. */
 static inline uint64_t heap_pop(uint64_t *keys, int64_t *io_n)
 {
     uint64_t key = keys[0];

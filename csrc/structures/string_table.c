@@ -8,7 +8,9 @@
 
 #define FACTORS_MAX 16
 
-/* Enters the strings. Returns 0 if one would be too far from its place. */
+/* Enters the strings. Returns 0 if one would be too far from its place: lookups stop after
+ * STRING_TABLE_PROBES slots, so it would not be found, and other factors must be tried. A string
+ * that is there already stays the first. */
 static int enter_all(string_table *t, int64_t n, const uint8_t *take, int64_t *ret_twice)
 {
     uint32_t mask = (UINT32_C(1) << t->n_bits) - 1;
@@ -28,6 +30,9 @@ static int enter_all(string_table *t, int64_t n, const uint8_t *take, int64_t *r
     return 1;
 }
 
+/* The factors are a fixed list, so the same strings give the same table in every process, which
+ * no seed drawn at random would. Whoever writes a hostile file would have to find strings that
+ * collide for FACTORS_MAX numbers at once. */
 int32_t string_table_build(string_table *t, const uint8_t *data, const int64_t *offsets, int64_t n,
                            const uint8_t *take, int64_t *ret_twice, unitok_error *error)
 {

@@ -31,6 +31,14 @@ static void list_nodes(const trie *t, const uint8_t *data, const int64_t *offset
     }
 }
 
+/* Two passes over the pieces list the nodes by depth, as a counting sort: the first counts the
+ * nodes of each depth, the second writes them. A double array could not list the children of a
+ * node.
+ *
+ * The suffix of a node continues the suffix of its parent, or the suffix of that, and so on:
+ * always shorter strings, whose suffixes are known. Along one piece the depth of the suffix
+ * grows by at most 1 with each byte, and each step to a suffix makes it smaller, so the time is
+ * linear. */
 int suffix_links_visit(const trie *t, const uint8_t *data, const int64_t *offsets, int64_t n_pieces,
                        int (*put)(void *, const suffix_link *), void *context)
 {

@@ -47,6 +47,8 @@ INLINE int bit_get(const uint64_t *bits, uint32_t i) { return (int)(bits[i >> 6]
 
 INLINE void bit_set(uint64_t *bits, uint32_t i) { bits[i >> 6] |= 1ULL << (i & 63); }
 
+/* Adds a block to the open ones. If there are too many, it replaces the one with the fewest free
+ * slots: that one would fit the fewest nodes. */
 static void open_block(builder *b, int64_t index)
 {
     int at = b->n_open;
@@ -75,7 +77,9 @@ static int64_t add_block(builder *b)
     return b->n_blocks++;
 }
 
-/* Returns the offset in this block of a base that fits all labels, or -1. */
+/* Returns the offset in this block of a base that fits all labels, or -1. The first label must
+ * go into some free slot, and each free slot gives one base: base = slot XOR label. So only free
+ * slots are tried, not all bases. */
 static int fit(const block *block, const uint8_t *labels, int n_labels)
 {
     if (block->n_free < n_labels) return -1;
@@ -115,6 +119,7 @@ static uint32_t place(builder *b, const uint8_t *labels, int n_labels)
     return (uint32_t)(index * TRIE_BLOCK + offset);
 }
 
+/* The byte that follows the first `depth` bytes of a piece. */
 INLINE uint8_t byte_at(const builder *b, int64_t piece, int32_t depth)
 {
     return b->data[b->offsets[piece] + depth];
@@ -193,13 +198,18 @@ int32_t trie_build(const uint8_t *data, const int64_t *offsets, const int64_t *i
     return build(data, offsets, ids, n_pieces, 0, ret, error);
 }
 
+/* In a part the block of the root has only the root's children, because all other nodes go to
+ * later blocks. Parts have no first byte in common, so their root blocks can be laid over each
+ * other. */
 int32_t trie_build_part(const uint8_t *data, const int64_t *offsets, const int64_t *ids,
                         int64_t n_pieces, trie_parts *ret, unitok_error *error)
 {
     return build(data, offsets, ids, n_pieces, 1, ret, error);
 }
 
-/* Copies units begin..end-1 of a part, moving all blocks but the root's by `shift`. */
+/* Copies units begin..end-1 of a part, moving all blocks but the root's by `shift`. Labels and
+ * values stay. An XOR within a block of 256 does not change when the block moves by a multiple
+ * of 256. */
 static void move_units(const trie_parts *part, int64_t begin, int64_t end, int64_t shift,
                        uint64_t *units)
 {
@@ -209,6 +219,12 @@ static void move_units(const trie_parts *part, int64_t begin, int64_t end, int64
     }
 }
 
+/* The parts follow each other behind one shared block of the root:
+ *
+ *     part 0     | empty | root 0 | A | B |
+ *     part 1     | empty | root 1 | C |
+ *     joined     | empty | root 0 and 1 | A | B | C |
+ */
 int32_t trie_join(const trie_parts *parts, int64_t n_parts, trie_parts *ret, unitok_error *error)
 {
     /* where the blocks of a part's other nodes begin */
@@ -229,6 +245,8 @@ int32_t trie_join(const trie_parts *parts, int64_t n_parts, trie_parts *ret, uni
     return UNITOK_OK;
 }
 
+/* Answers the first two steps of every walk in advance. A missing first byte has the base 0,
+ * whose units are unused, so the second step needs no test for it. */
 void trie_build_heads(const uint64_t *units, uint32_t fallback_value, uint64_t *heads,
                       uint32_t *singles)
 {

@@ -94,6 +94,8 @@ static int32_t put_sorted(const struct array_item *items, const int64_t *ids, in
     return UNITOK_OK;
 }
 
+/* Sorts by merging, O(bytes log n) for any pieces. Quicksort is not bounded, and inserting into
+ * a HAT-trie takes longer. */
 int32_t vocabulary_sort(const uint8_t *data, const int64_t *offsets, const int64_t *ids,
                         int64_t n_pieces, sorted_pieces *ret, unitok_error *error)
 {
