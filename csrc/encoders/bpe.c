@@ -23,6 +23,8 @@ typedef struct split {
 /* The reference's limit; below this depth an unused piece is emitted unsplit. */
 #define SPLIT_DEPTH_MAX 100
 
+/* Where tokens are written. `end` is the end of the last token, which only the parts of a split
+ * piece need: other tokens have their ends from the starts of the symbols. */
 typedef struct output {
     const bpe *m;
     const split *splits;
@@ -31,6 +33,9 @@ typedef struct output {
     uint32_t end, call;
 } output;
 
+/* Emits a symbol; an unused piece as the two symbols that made it, each split again if it is
+ * unused too. Like the reference, it gives up at a depth of SPLIT_DEPTH_MAX, where the piece
+ * keeps its id. An unused piece that no pair of this call made is an unknown character. */
 static void put_split(output *out, uint32_t symbol, int depth)
 {
     const split *way = &out->splits[symbol];
@@ -45,6 +50,7 @@ static void put_split(output *out, uint32_t symbol, int depth)
     t->end = out->end += out->m->lengths[symbol];
 }
 
+/* Emits the symbol that covers [start, end) of the segment. */
 INLINE void put_token(output *out, uint32_t symbol, uint32_t start, uint32_t end)
 {
     if (UNLIKELY(out->m->is_unused != NULL) && out->m->is_unused[symbol]) {
@@ -57,7 +63,9 @@ INLINE void put_token(output *out, uint32_t symbol, uint32_t start, uint32_t end
     t->end = end;
 }
 
-/* Allocates the splits and starts a new call; 0 when memory is short. */
+/* Allocates the splits and starts a new call; 0 when memory is short. Splits carry the number of
+ * their call, so those of earlier calls need not be cleared. When the number would overflow,
+ * they are. */
 static int begin_splits(const bpe *m, bpe_scratch *s)
 {
     if (!s->splits || s->n_calls == UINT32_MAX) {
@@ -79,10 +87,14 @@ typedef struct finder {
     int drops; /* dropout: pairs of both tables can occur */
 } finder;
 
-/* Returns the merge of two neighbours. The reference notes how an unused piece can be made whenever
- * it looks up a pair that can merge, even if the pair then does not merge. So this must be called
- * for the same pairs in the same order. `try_dense` is a hint that both are likely characters; it
- * never changes the result. */
+/* Returns the merge of two neighbours, from the square of dense symbols or from the table of
+ * pairs.
+ *
+ * The reference notes how an unused piece can be made whenever it looks up a pair that can
+ * merge, even if the pair then does not merge. So this must be called for the same pairs in the
+ * same order. `try_dense` is a hint that both are likely characters; it never changes the
+ * result. Only dropout needs m->rest, the pairs that merging without it never meets
+ * (bpe_tables.h). */
 INLINE uint32_t look_up(finder f, uint32_t left, uint32_t right, int try_dense)
 {
     const bpe *m = f.m;
@@ -99,13 +111,17 @@ INLINE uint32_t look_up(finder f, uint32_t left, uint32_t right, int try_dense)
     return merge;
 }
 
-/* BPE_NO_MERGE ranks last. */
+/* The rank of a merge; BPE_NO_MERGE ranks last. Merges are numbered best first, so the number is
+ * the rank unless priorities are equal, which happens from m->tied_from on. One comparison
+ * checks both bounds, tied_from <= merge < n_merges, because the difference wraps around. */
 INLINE uint32_t rank_of(const bpe *m, uint32_t merge)
 {
     return UNLIKELY(merge - m->tied_from < m->n_merges - m->tied_from) ? m->made[merge].rank
                                                                        : merge;
 }
 
+/* Whether the symbol `left` can merge with the result of a merge after it, by the filter; and
+ * may_precede likewise for the symbol after. The filters know only the pairs without dropout. */
 INLINE int may_follow(finder f, const bpe_made *made, uint32_t left)
 {
     return f.drops || made->lefts >> (left & 31) & 1;
@@ -136,11 +152,15 @@ typedef struct short_text {
     uint64_t keys[SHORT_SYMBOLS];
 } short_text;
 
+/* The key of the pair at this position. Comparing keys compares ranks, then positions, so the
+ * least key is the leftmost of the best pairs. */
 INLINE uint64_t short_key(const bpe *m, uint32_t merge, int at)
 {
     return (uint64_t)rank_of(m, merge) << 28 | (uint64_t)at << BPE_MERGE_BITS | merge;
 }
 
+/* Looks up a pair that a merge has created. Its result is prefetched: it is needed if the pair
+ * merges, which is not before the next scan of the keys. */
 INLINE void set_key(finder f, short_text *t, int left, int right)
 {
     uint32_t merge = look_up(f, t->symbols[left], t->symbols[right], 0);
@@ -148,8 +168,9 @@ INLINE void set_key(finder f, short_text *t, int left, int right)
     t->keys[left] = short_key(f.m, merge, left);
 }
 
-/* Sets the keys of all pairs before any merge, followed by SHORT_NO_KEY. is_dense: all symbols are
- * below BPE_DENSE. */
+/* Sets the keys of all pairs before any merge, followed by SHORT_NO_KEY. is_dense: all symbols
+ * are below BPE_DENSE. Then every key is one load from the square, without a branch; the symbols
+ * after the last are SYMBOL_NONE, with which nothing merges. */
 INLINE void set_keys(finder f, short_text *t, int n, int is_dense)
 {
     for (int i = 0; i < SHORT_STEP; i++) t->symbols[n + i] = SYMBOL_NONE;
@@ -168,6 +189,8 @@ INLINE void set_keys(finder f, short_text *t, int n, int is_dense)
 
 INLINE uint64_t lesser(uint64_t a, uint64_t b) { return a < b ? a : b; }
 
+/* The least of the keys, by four independent minima, so that the processor computes them in
+ * parallel. */
 INLINE uint64_t least_key(const short_text *t, int n)
 {
     uint64_t a = SHORT_NO_KEY, b = a, c = a, d = a;
@@ -184,9 +207,16 @@ INLINE uint64_t least_key(const short_text *t, int n)
 /* Merges t->symbols[0..n-1], 1 <= n <= SHORT_SYMBOLS; returns a bit mask of the symbols that
  * remain. Unless NULL, *ret_last becomes the pair that merged last.
  *
- * A merged pair keeps the place of its left symbol, so positions never move and the bits of `alive`
- * find the neighbours. A place that is gone keeps SHORT_NO_KEY, so the scan for the least key can
- * read all n places without a branch. */
+ * A merged pair keeps the place of its left symbol, so positions never move, and the bits of
+ * `alive` find the neighbours:
+ *
+ *     place      0  1  2  3  4
+ *     symbols    l  o  w  e  r       alive 11111 (place 0 on the right)
+ *     symbols    l  o  w  er .       alive 01111      (e,r) merged: place 4 is gone
+ *     symbols    lo .  w  er .       alive 01101      (l,o) merged: place 1 is gone
+ *
+ * A place that is gone keeps SHORT_NO_KEY, so the scan for the least key can read all n places
+ * without a branch. */
 INLINE uint64_t merge_short(finder f, short_text *t, int n, int is_dense, double dropout,
                             uint64_t *stream, uint64_t *ret_last)
 {
@@ -215,6 +245,7 @@ INLINE uint64_t merge_short(finder f, short_text *t, int n, int is_dense, double
     return alive;
 }
 
+/* Merges, then emits what remains from left to right. */
 INLINE int64_t merge_few(finder f, short_text *t, int n, int is_dense, uint32_t n_bytes,
                          double dropout, uint64_t *stream, token *tokens, uint64_t *ret_last)
 {
@@ -272,6 +303,7 @@ static void set_merge(finder f, long_text *t, uint32_t left, uint32_t right)
     t->merges[left] = look_up(f, t->symbols[left], t->symbols[right], 1);
 }
 
+/* Looks up a pair that a merge has created, and adds it to the heap if it can merge. */
 static void add_key(finder f, long_text *t, uint32_t left, uint32_t right)
 {
     set_merge(f, t, left, right);
@@ -279,6 +311,7 @@ static void add_key(finder f, long_text *t, uint32_t left, uint32_t right)
         heap_push(t->heap, &t->n_heap, key_of(rank_of(f.m, t->merges[left]), left));
 }
 
+/* Links all symbols and makes a heap of all pairs that can merge, in O(n). */
 static void fill_heap(finder f, long_text *t)
 {
     uint32_t n = (uint32_t)t->n;
@@ -293,12 +326,16 @@ static void fill_heap(finder f, long_text *t)
     heap_make(t->heap, t->n_heap);
 }
 
-/* Returns the pair that merged last, or BPE_FREE. Places work as in merge_short, but the neighbours
- * are linked lists.
+/* Merges with a heap. Returns the pair that merged last, or BPE_FREE. Places work as in
+ * merge_short, but the neighbours are linked lists.
  *
- * The two references draw for dropout at different times. SentencePiece draws when a valid pair is
- * due and then forgets it. Hugging Face draws for every key that it pops, outdated or not, and
- * returns all skipped keys to the heap after the next draw that does not skip. */
+ * Keys are never removed from the middle of the heap. When a pair disappears, merges[] of its
+ * place changes, and its key is recognized as outdated when it is popped. So each merge costs
+ * O(log n).
+ *
+ * The two references draw for dropout at different times. SentencePiece draws when a valid pair
+ * is due and then forgets it. Hugging Face draws for every key that it pops, outdated or not,
+ * and returns all skipped keys to the heap after the next draw that does not skip. */
 static uint64_t merge_long(finder f, long_text *t, double dropout, uint64_t *stream)
 {
     int skips = f.drops && f.m->has_merges; /* Hugging Face's dropout */
@@ -380,6 +417,8 @@ static void cut_merges_text(const bpe *m, const uint8_t *text, int64_t n_bytes, 
     if (n_waiting) put_symbol(out, m->unknown, n_waiting);
 }
 
+/* Divides a text into symbols. SentencePiece has one symbol for each character or user-defined
+ * piece; Hugging Face's order and byte fallback need a slower loop. */
 static void cut_text(const bpe *m, const uint8_t *text, int64_t n_bytes, cut_output *out)
 {
     int64_t n;
@@ -396,6 +435,8 @@ static void cut_text(const bpe *m, const uint8_t *text, int64_t n_bytes, cut_out
 
 /* -------------------------------------------------------------------------------- Segments ---- */
 
+/* A segment of many symbols; the caller has counted them. In Hugging Face's dropout also one of
+ * few, because only merge_long repeats the order of its draws. */
 static NOINLINE int64_t encode_many(finder f, bpe_scratch *s, const uint8_t *text, int64_t n_bytes,
                                     int64_t n, double dropout, uint64_t *stream, token *tokens,
                                     uint64_t *ret_last)
@@ -449,6 +490,9 @@ int64_t bpe_last_pair(const bpe *m, bpe_scratch *s, const uint8_t *text, int64_t
     return encode(m, s, text, n_bytes, 0, NULL, tokens, ret_last);
 }
 
+/* Two lookups come before merging, both exact. In m->direct are pieces that were proven, when
+ * the model was built, to be the result of merging their own text. In m->pieces are all pieces
+ * of a model that looks up complete segments first by definition (BPE_IGNORE_MERGES). */
 int64_t bpe_segment(const bpe *m, bpe_scratch *s, const uint8_t *text, int64_t n_bytes,
                     token *tokens)
 {

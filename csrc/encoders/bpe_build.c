@@ -6,6 +6,8 @@
 #include "ground/error.h"
 #include "ground/grow.h"
 
+/* The three arrays of symbols grow together. Each call of grow changes the capacity it is given,
+ * so each has its own copy, and all are equal afterwards. */
 uint32_t bpe_add_symbol(bpe_builder *b, int64_t id, int64_t n_bytes, int is_unused)
 {
     bpe *m = b->m;
@@ -22,6 +24,7 @@ uint32_t bpe_add_symbol(bpe_builder *b, int64_t id, int64_t n_bytes, int is_unus
     return m->n_symbols++;
 }
 
+/* Characters are also entered in the table that divides texts into symbols (symbols.h). */
 uint32_t bpe_add_character(bpe_builder *b, const uint8_t *text, int64_t n_bytes, int64_t id,
                            int is_unused)
 {
@@ -29,6 +32,8 @@ uint32_t bpe_add_character(bpe_builder *b, const uint8_t *text, int64_t n_bytes,
     return symbol && symbols_add(&b->m->symbols, text, n_bytes, symbol) ? symbol : SYMBOL_NONE;
 }
 
+/* Pairs are collected in a list, because the size of the table that will hold them is not known
+ * yet. Of equal pairs the last counts, since the tables are filled in this order. */
 int bpe_add_pair(bpe_builder *b, uint32_t left, uint32_t right, int64_t merge)
 {
     if (!grow(&b->pairs, b->n_pairs, &b->pairs_capacity, sizeof *b->pairs)) return 0;
@@ -36,6 +41,8 @@ int bpe_add_pair(bpe_builder *b, uint32_t left, uint32_t right, int64_t merge)
     return 1;
 }
 
+/* Each merge begins with a rank of its own, so that a merge and its rank are the same number;
+ * see rank_of in bpe.c. */
 int bpe_begin_merges(bpe *m, int64_t n)
 {
     m->n_merges = m->tied_from = (uint32_t)n;
@@ -95,6 +102,7 @@ int32_t bpe_build_start(bpe_builder *b, const unitok_spec *spec, int has_merges,
     return UNITOK_OK;
 }
 
+/* The pieces and pairs are known; what remains are the tables for speed. */
 int32_t bpe_build_finish(bpe_builder *b, int32_t status, bpe **ret, int *ret_all)
 {
     *ret_all = 1;

@@ -18,11 +18,14 @@ static uint32_t *pieces_by_id(const unitok_spec *spec, int64_t *ret_twice)
     return pieces;
 }
 
+/* The piece with this id, or -1. */
 static int64_t piece_of_id(const uint32_t *pieces, int64_t id)
 {
     return id < 0 || id > UNITOK_WIDE_ID_MAX ? -1 : (int64_t)pieces[id] - 1;
 }
 
+/* Whether a merge is the concatenation of its sides. Cutting relies on it: a token covers
+ * exactly the bytes of its piece. */
 static int is_joined(const unitok_spec *spec, int64_t left, int64_t right, int64_t merged)
 {
     int64_t n_left, n_right, n_merged;
@@ -32,6 +35,8 @@ static int is_joined(const unitok_spec *spec, int64_t left, int64_t right, int64
            memcmp(r, m + n_left, (size_t)n_right) == 0;
 }
 
+/* Merge k has rank k: the order of the list is the order of priority. A pair may be listed
+ * twice; then the later rank counts, as in the reference, which enters merges into a map. */
 static int32_t add_merges(bpe_builder *b, const uint32_t *pieces, const int64_t *left,
                           const int64_t *right, const int64_t *merged, int64_t n_merges)
 {
@@ -77,7 +82,9 @@ static int32_t add_vocabulary(bpe_builder *b)
     return symbols_settle(&b->m->symbols) ? UNITOK_OK : fail_memory(b->error);
 }
 
-/* The unknown symbol encodes to TOKEN_UNKNOWN, unless it is also a character. */
+/* The unknown symbol encodes to TOKEN_UNKNOWN, unless it is also a character: then that
+ * character and unknown ones are the same symbol, merges can involve both, and the model must
+ * not be cut. */
 static int32_t set_unknown(bpe_builder *b, const uint32_t *pieces, int64_t unknown_id)
 {
     int64_t k = piece_of_id(pieces, unknown_id), n_bytes;
@@ -91,6 +98,12 @@ static int32_t set_unknown(bpe_builder *b, const uint32_t *pieces, int64_t unkno
     return UNITOK_OK;
 }
 
+/* Finds out whether a text can be cut (BPE_WHOLE in bpe.h). It cannot
+ *
+ *   - if a merge involves unknown characters or fallback bytes, of which the table of cuts knows nothing;
+ *   - if only some bytes have symbols, because unknown characters then change places with those bytes
+ *     (cut_merges_text in bpe.c);
+ *   - if unknown characters are dropped, because their neighbours then meet. */
 static void set_merges_traits(bpe_builder *b)
 {
     bpe *m = b->m;

@@ -111,6 +111,15 @@ static void sort_ranked(uint64_t *keys, uint64_t *other, int64_t n)
     }
 }
 
+/* Numbers the merges by their priority and adds the pairs that make them.
+ *
+ *     pieces    "lo" -3   "er" -1   "low" -5        the rank orders scores, best first
+ *     merges    0: er     1: lo     2: low          numbers
+ *     pairs     (e,r) 0   (l,o) 1   (lo,w) 2  (l,ow) 2 if "ow" is a piece too
+ *
+ * Pieces of equal scores have equal ranks: those of the first of them. tied_from is the first
+ * number that is not its own rank's; most vocabularies have few such merges or none, since
+ * trainers write scores -1, -2, -3 and so on. */
 static int add_all_splits(bpe_builder *b)
 {
     const unitok_spec *spec = b->spec;

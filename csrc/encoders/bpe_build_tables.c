@@ -5,8 +5,11 @@
 #include "ground/alloc.h"
 #include "structures/probing.h"
 
-/* Builds a table of n pairs: all pairs, or those whose is_wanted[place] is `wanted`, by their place
- * in `all`. Of equal pairs the last counts. 0 when memory is short. */
+/* Builds a table of n pairs: all pairs, or those whose is_wanted[place] is `wanted`, by their
+ * place in `all`. Of equal pairs the last counts. 0 when memory is short.
+ *
+ * Each turn tries another factor, and after PROBING_FACTORS of them twice the slots. A turn ends
+ * as soon as a pair is too far from its place, so a hostile file costs a few turns, not O(n^2). */
 static int fill_pairs(const bpe_builder *b, bpe_pairs *pairs, int64_t n, const bpe_pairs *all,
                       const uint8_t *is_wanted, int wanted)
 {
@@ -36,7 +39,7 @@ static int fill_pairs(const bpe_builder *b, bpe_pairs *pairs, int64_t n, const b
     return 0;
 }
 
-/* Builds the table of all pairs and the square of dense ones. */
+/* Builds the table of all pairs and the square of dense ones, which repeats some of them. */
 static int lay_out_pairs(bpe_builder *b)
 {
     bpe *m = b->m;
@@ -53,7 +56,9 @@ static int lay_out_pairs(bpe_builder *b)
     return 1;
 }
 
-/* Keeps the pairs in m->pairs whose slots are set in `met`, and moves the others to m->rest. */
+/* Keeps the pairs in m->pairs whose slots are set in `met`, and moves the others to m->rest.
+ * Without dropout the others can never occur: see bpe_tables.h. A smaller table has fewer cache
+ * misses. */
 static int divide_pairs(bpe_builder *b, const uint8_t *met)
 {
     bpe *m = b->m;
@@ -67,7 +72,9 @@ static int divide_pairs(bpe_builder *b, const uint8_t *met)
     return ok;
 }
 
-/* Computes which symbols can merge with the result of each merge, first by symbol. */
+/* Computes which symbols can merge with the result of each merge, first by symbol. A filter has
+ * 32 bits, and bit s & 31 stands for all symbols of that remainder, so it errs only to "may
+ * merge". */
 static int set_neighbours(bpe *m)
 {
     uint32_t *lefts = mem_zalloc((size_t)2 * m->n_symbols, sizeof *lefts), *rights;
@@ -89,7 +96,8 @@ static int set_neighbours(bpe *m)
     return 1;
 }
 
-/* Lengths are used only if there are unused pieces. */
+/* Lengths are used only if there are unused pieces, which are split again. Without any, both
+ * arrays go, and a NULL pointer tells the encoder that no symbol has to be checked. */
 static void drop_unused(bpe *m)
 {
     for (uint32_t k = 0; k < m->n_symbols; k++)
