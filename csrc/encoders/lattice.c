@@ -25,7 +25,8 @@ static int64_t count_characters(const unitok_spec *spec, int64_t k, int *ret_is_
     return n_chars;
 }
 
-/* values[id]: the value of the piece in the unigram; 0 if it can never match. */
+/* Sets the score of piece k in the lattice; values[id] is its value in the unigram, 0 if it can
+ * never match. Also finds out whether the model is ragged. */
 static void enter_piece(const unigram *m, const unitok_spec *spec, int64_t k,
                         const uint32_t *values, lattice_model *model)
 {
@@ -99,6 +100,8 @@ int64_t lattice_edges(const lattice_model *model, const uint8_t *text, int64_t n
 
 /* ----------------------------------------------------------------------------------- Paths ---- */
 
+/* A packed list that grows at its end. offsets[] has one item more than scores[], but their
+ * capacities stay equal: growing to n + 1 makes space for both. */
 token *lattice_paths_add(lattice_paths *paths, int64_t n_tokens, double score)
 {
     int64_t n = paths->n_paths, same = paths->paths_capacity, begin = n ? paths->offsets[n] : 0;

@@ -38,6 +38,8 @@ static int32_t sort_reversed(const uint8_t *pieces, const uint32_t *offsets, int
     return status;
 }
 
+/* A node ends in its own piece or, if none ends there, in the longest piece of its suffixes,
+ * which are shorter and therefore complete. */
 static int put_links(void *context, const suffix_link *link)
 {
     long_pieces *p = context;

@@ -22,6 +22,7 @@
 
 /* --------------------------------------------------------------------------------- Lattice ---- */
 
+/* Adds a node; 0 when memory is short or there are too many. */
 static int add_node(nbest *s, double score, int64_t begin, int64_t end, uint32_t value)
 {
     if (s->n_nodes == INT32_MAX || !RESERVE(s, nodes, nodes_capacity, s->n_nodes + 1)) return 0;
@@ -30,6 +31,8 @@ static int add_node(nbest *s, double score, int64_t begin, int64_t end, uint32_t
     return 1;
 }
 
+/* Lists all edges, by ascending start. The first and the last node are the start and the end of
+ * the text, so that every path is a way between two nodes. */
 static int add_nodes(nbest *s, const lattice_model *m, const uint8_t *text, int64_t n_bytes)
 {
     s->n_nodes = 0;
@@ -44,7 +47,8 @@ static int add_nodes(nbest *s, const lattice_model *m, const uint8_t *text, int6
     return add_node(s, 0, n_bytes, n_bytes, 0);
 }
 
-/* Sorts all nodes but the last by their ends, with a stable counting sort. */
+/* Sorts all nodes but the last by their ends, with a stable counting sort. So the nodes before
+ * any node are one slice of `ending`, in the order in which the reference compares them. */
 static int sort_nodes(nbest *s, int64_t n_bytes)
 {
     int64_t n = s->n_nodes - 1;
@@ -125,8 +129,11 @@ static int push(nbest *s, int32_t hypothesis)
     return 1;
 }
 
-/* The hole at the top sinks to a leaf, always to the larger child; then the last item rises from
- * there. */
+/* Removes and returns the top.
+ *
+ * The hole at the top sinks to a leaf, always to the larger child; then the last item rises from
+ * there. The textbook way, which compares the last item on the way down, would pop equal
+ * priorities in another order than the reference. */
 static int32_t pop(nbest *s)
 {
     int32_t top = s->heap[0], last = s->heap[--s->n_heap];
@@ -172,7 +179,8 @@ static int32_t keep(nbest *s, int64_t *n_kept, int32_t hypothesis)
 }
 
 /* Keeps the best n_best hypotheses of the heap and those that they extend; 0 when memory is
- * short. */
+ * short. The kept ones are copied to a second array, which then changes places with the first,
+ * so that chains of extensions stay intact while they are renamed. */
 static int shrink(nbest *s, int64_t n_best)
 {
     int64_t n_kept = 0;
@@ -227,7 +235,8 @@ static int draw_priorities(nbest *s, const nbest_hypothesis *top, int32_t first,
     return 1;
 }
 
-/* Pushes all extensions of hypothesis h; returns their number, or FAILED. */
+/* Pushes all extensions of hypothesis h; returns their number, or FAILED. A hypothesis is copied
+ * first, because adding one can move the array. */
 static int64_t extend(nbest *s, const lattice_model *m, int32_t h, noise *random)
 {
     nbest_hypothesis top = s->hypotheses[h];
@@ -249,7 +258,8 @@ static int64_t extend(nbest *s, const lattice_model *m, int32_t h, noise *random
     return last - first;
 }
 
-/* Adds the path of a hypothesis that reaches the start of the text. */
+/* Adds the path of a hypothesis that reaches the start of the text. Hypotheses are chained from
+ * the start to the end, so the tokens come in their order. */
 static int add_path(const nbest *s, const lattice_model *m, nbest_hypothesis top,
                     lattice_paths *ret)
 {
@@ -363,7 +373,8 @@ static void remove_path(lattice_paths *paths, int64_t k)
     paths->n_paths--;
 }
 
-/* Removes the path that equals path 0, or else the last of n, unless there are fewer than n. */
+/* Removes the path that equals path 0, or else the last of n, unless there are fewer than n.
+ * Path 0 is the best path; it is also among those that were drawn if it was drawn. */
 static void remove_duplicate(lattice_paths *paths, int64_t n)
 {
     for (int64_t k = 1; k < paths->n_paths; k++)

@@ -64,12 +64,14 @@ typedef struct source {
 
 /* --------------------------------------------------------------------------------- An edge ---- */
 
+/* alpha * score, bounded so that sums of it stay finite. */
 INLINE double log_weight(double alpha, double score)
 {
     double x = alpha * score;
     return x > LOG_WEIGHT_MAX ? LOG_WEIGHT_MAX : x < -LOG_WEIGHT_MAX ? -LOG_WEIGHT_MAX : x;
 }
 
+/* Adds an edge's weight to the sum of its end, and keeps it with probability x / sum. */
 INLINE void take_linear(source *from, sampler_cell *to, uint64_t back, double weight)
 {
     double x = from->sum * weight, sum = to->sum + x;
@@ -79,6 +81,7 @@ INLINE void take_linear(source *from, sampler_cell *to, uint64_t back, double we
     to->u.back = (double)rng_bits53(&from->stream) * sum <= x * 0x1p53 ? back : held;
 }
 
+/* The same with logarithms, for stretches whose weights leave the range of a double. */
 INLINE void take_log(source *from, sampler_cell *to, uint64_t back, double score)
 {
     double x = from->sum + log_weight(from->alpha, score);
@@ -117,6 +120,7 @@ INLINE void take_entropy(source *from, sampler_cell *to, double score)
     to->u.entropy = entropy;
 }
 
+/* One edge. `mode` is a constant wherever this is inlined, so only one of the branches remains. */
 INLINE void take(source *from, int mode, uint32_t value, int64_t end)
 {
     sampler_cell *to = &from->cells[end];
@@ -174,7 +178,9 @@ INLINE int64_t take_edges(source *from, int mode, int64_t *ret_last)
     return char_end;
 }
 
-/* Like take_edges for any model, straight from the definition. */
+/* Like take_edges for any model, straight from the definition: it lists the edges first.
+ * take_edges relies on pieces ending at character borders, which a ragged model does not
+ * promise. */
 INLINE int64_t take_edges_ragged(source *from, int mode, int64_t *ret_last,
                                  const lattice_model *model, lattice_edge *edges)
 {
@@ -192,6 +198,7 @@ INLINE int64_t take_edges_ragged(source *from, int mode, int64_t *ret_last,
 
 /* -------------------------------------------------------------------------------- A window ---- */
 
+/* The binary exponent of a positive number, from its bits: faster than frexp. */
 INLINE int64_t exponent_of(double x)
 {
     uint64_t bits;
@@ -234,7 +241,7 @@ static NOINLINE double scale_pending(const sampler *s, int64_t at, int64_t front
     return sum * factor;
 }
 
-/* The reason to stop at `at`, or GO_ON. */
+/* The reason to stop at `at`, or GO_ON. At the frontier no edge spans the position: it is a cut. */
 static NOINLINE int reason_to_stop(const window *w, int64_t at, int64_t frontier, int64_t n_starts)
 {
     if (at == frontier && at >= w->stop_at) return AT_CUT;
@@ -325,7 +332,8 @@ static int reserve_cells(sampler *s, int64_t n_cells)
     return 1;
 }
 
-/* Clears the cells of a window from `first` on. */
+/* Clears the cells of a window from `first` on, which restores the rule that all cells are zero
+ * between calls. */
 static void clear_cells(sampler *s, int64_t first, int64_t frontier)
 {
     for (int64_t e = first; e <= frontier; e++) s->cells[e].sum = 0;
@@ -381,6 +389,7 @@ static window window_at(const uint8_t *text, int64_t n_bytes, int64_t base, int6
                     .key = key};
 }
 
+/* Draws window by window. Each begins at a cut, so it is an independent text. */
 static int64_t draw(sampler *s, int mode, const uint8_t *text, int64_t n_bytes, uint64_t key,
                     int64_t begin, token *tokens)
 {

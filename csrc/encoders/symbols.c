@@ -26,6 +26,7 @@ void symbols_free(symbols *t)
     memset(t, 0, sizeof *t);
 }
 
+/* The key of a character, as symbols_next computes it from a text. */
 static uint64_t key_of(const uint8_t *character, int64_t n_bytes)
 {
     uint64_t key = (uint64_t)n_bytes << 32;
@@ -46,7 +47,7 @@ uint32_t symbols_find(const symbols *t, const uint8_t *character, int64_t n_byte
     return symbols_find_key(t, key_of(character, n_bytes));
 }
 
-/* Returns 0 if the slot is too far from its place. */
+/* Enters a slot. Returns 0 if it is too far from its place, and then lookups would be slow. */
 static int put(symbols *t, uint64_t slot)
 {
     uint32_t mask = (UINT32_C(1) << t->n_bits) - 1, place = symbols_place(t, slot & 0xFFFFFFFFFF),
@@ -57,9 +58,10 @@ static int put(symbols *t, uint64_t slot)
     return ((at - place) & mask) <= PROBING_RUN_MAX;
 }
 
-/* Moves everything into 1 << n_bits new slots, with factor `turn`. If that puts a slot too far from
- * its place, tries the following factors, and then more slots. When memory is short, returns 0 and
- * changes nothing. */
+/* Moves everything into 1 << n_bits new slots, with factor `turn`. If that puts a slot too far
+ * from its place, tries the following factors, and then more slots. When memory is short,
+ * returns 0 and changes nothing. Which factor is used depends on the characters alone, so equal
+ * models have equal tables. */
 static int lay_out_again(symbols *t, int n_bits, int turn)
 {
     int64_t n_old = INT64_C(1) << t->n_bits;
@@ -103,6 +105,7 @@ int symbols_settle(symbols *t)
 
 /* -------------------------------------------------------------------- User-defined symbols ---- */
 
+/* The trie needs the pieces in byte order, each once; the values are their symbols. */
 int32_t symbols_add_user(symbols *t, const unitok_spec *spec, const uint8_t *take,
                          const uint32_t *numbers, unitok_error *error)
 {

@@ -37,12 +37,16 @@
 #define RESTART_ABOVE CHARWISE_RESTART_ABOVE
 #define RESERVE (1.0 / 524288)
 
+/* The size of the first character by its lead byte, not beyond the end of the text. The sizes of
+ * all leads are the nibbles of one number, so this is a shift and not a load. */
 INLINE int64_t first_char_bytes(const unigram *m, const uint8_t *text, int64_t n_bytes)
 {
     int64_t n_char = (int64_t)(m->char_bytes >> (text[0] >> 4) * 4) & 15;
     return n_char < n_bytes ? n_char : n_bytes;
 }
 
+/* Cells of paths through the trie hold either a piece's value or VALUE_UNKNOWN and a size; the
+ * bits of a value fit below VALUE_UNKNOWN. */
 INLINE int32_t value_id(const unigram *m, uint32_t value)
 {
     return value & VALUE_UNKNOWN ? TOKEN_UNKNOWN : m->ids[value];
@@ -55,6 +59,7 @@ INLINE int64_t value_bytes(const unigram *m, uint32_t value, int follows)
     return value & VALUE_UNKNOWN ? (int64_t)(value & 15) : (int64_t)m->lengths[value];
 }
 
+/* Whether text[at] continues a character. */
 INLINE int is_inside(const uint8_t *text, int64_t at) { return (text[at] & 0xC0) == 0x80; }
 
 /* Whether no character extends past text[at - 1]. */
@@ -71,6 +76,9 @@ INLINE int is_lone(const unigram *m, const uint8_t *text, int64_t at, int64_t n_
     return !(m->pairs_inside[text[at] - 0x80][text[at + 1] >> 6] >> (text[at + 1] & 63) & 1);
 }
 
+/* Whether text[0..n_bytes-1] is a piece. The walk starts with an imaginary unit whose base is
+ * that of the root. It is needed only where an unknown character wins over all pieces, so it is
+ * not inlined. */
 static NOINLINE int is_piece(const unigram *m, const uint8_t *text, int64_t n_bytes)
 {
     uint64_t unit = (uint64_t)TRIE_ROOT_BASE << 32;
@@ -139,6 +147,7 @@ void unigram_begin(unigram_path *path, double sum)
     path->restarted = INT64_MIN / 2;
 }
 
+/* Models with endings follow the automaton; others walk the trie from every position. */
 int64_t unigram_advance(const unigram *m, unigram_path *path, const uint8_t *text, int64_t n_bytes,
                         int is_last)
 {
@@ -163,7 +172,8 @@ INLINE double piece_score(const unitok_spec *spec, int64_t k)
 }
 
 /* The score of a piece. A user-defined piece gets a score that beats shorter ones, by its length
- * with spaces as U+2581. */
+ * with spaces as U+2581. The reference computes it in its own arithmetic, so the product is
+ * rounded to float32 for float32 models. */
 static double matching_score(const unitok_spec *spec, int64_t k)
 {
     if (piece_type(spec, k) != UNITOK_PIECE_USER_DEFINED) return piece_score(spec, k);
@@ -189,6 +199,7 @@ static int64_t compact(const unitok_spec *spec, int64_t k, uint8_t *out)
                                                       : space_symbols_close(piece, n_bytes, out);
 }
 
+/* Checks scores and lengths, without which sums could overflow and walks would not be linear. */
 static int32_t check_pieces(const unitok_spec *spec, unitok_error *error)
 {
     for (int64_t k = 0; k < spec->n_pieces; k++) {
@@ -217,7 +228,9 @@ static double unknown_score(const unitok_spec *spec)
                                         : (double)((float)least - (float)UNKNOWN_PENALTY);
 }
 
-/* What the token with piece k's id adds to the sum. */
+/* What the token with piece k's id adds to the sum. An unknown character that becomes byte
+ * pieces adds its score once, with the piece of its first byte: a byte below 0x80 or from 0xC0
+ * on. */
 static double token_score(const unigram *m, const unitok_spec *spec, int64_t k)
 {
     int type = piece_type(spec, k), byte = -1;
@@ -250,7 +263,7 @@ static int allocate(unigram *m)
 }
 
 /* Whether a text can contain unknown characters; not if characters are bytes and all bytes are
- * pieces. */
+ * pieces. Then their score, which is enormous, does not count as the largest of the model. */
 static int has_unknown(const unigram *m)
 {
     int has_all = m->char_bytes == CHAR_BYTES_ONE;
@@ -288,6 +301,9 @@ static void fill(unigram *m, const unitok_spec *spec, const sorted_pieces *sorte
     m->largest_step += 1.0 / 128;
 }
 
+/* Sets the bits that is_lone tests. A position inside a character needs no walk if no longer
+ * piece can begin there. If bytes are not positions, no walk ever begins inside, and all bits
+ * are set. */
 static void fill_pairs_inside(unigram *m)
 {
     for (int a = 0x80; a < 0xC0; a++)
@@ -310,7 +326,8 @@ static int32_t lay_out(unigram *m, const sorted_pieces *sorted, unitok_error *er
     return UNITOK_OK;
 }
 
-/* Whether many pieces cross a space, so that cuts are few and segments long. */
+/* Whether many pieces cross a space, so that cuts are few and segments long. `follow` also needs
+ * sums that restart at most once within the longest piece: FOLLOW_SUM_MAX. */
 static int is_for_endings(const unigram *m, const uint8_t *packed, const int64_t *offsets)
 {
     int64_t n = 0;
@@ -351,6 +368,7 @@ static int32_t collect(const unitok_spec *spec, sorted_pieces *ret, unitok_error
     return status;
 }
 
+/* The largest id of any piece, also of those that cannot match, or -1. */
 static int64_t highest_id(const unitok_spec *spec)
 {
     int64_t highest = -1;
@@ -370,6 +388,8 @@ static int add_automaton(unigram *m, const unitok_spec *spec, const uint8_t *pac
     return m->automaton != NULL;
 }
 
+/* The steps: sort the pieces that can match; lay out their trie and the tables by value; then
+ * build what makes the kind of model faster, at most one of automaton, endings and charwise. */
 int32_t unigram_new(const unitok_spec *spec, unigram **ret, unitok_error *error)
 {
     sorted_pieces sorted = {0};

@@ -51,6 +51,8 @@ typedef struct NAME(cell) {
     uint32_t value; /* of the last piece; or VALUE_UNKNOWN + the size of the character */
 } NAME(cell);
 
+/* Takes a candidate if its sum is larger; of equal sums the first stays. Without a branch, since
+ * the outcome is as unpredictable as the text. */
 INLINE void NAME(offer)(NAME(cell) *cell, SUM sum, uint32_t value)
 {
     SUM old = cell->sum;
@@ -106,7 +108,8 @@ INLINE int64_t NAME(start)(const unigram *m, const uint8_t *text, int64_t n_byte
     return n_char;
 }
 
-/* The number of tokens on the path from cells[0] to cells[end]. */
+/* The number of tokens on the path from cells[0] to cells[end]. A path can only be followed
+ * backwards, so it is counted before its tokens are written from the last to the first. */
 INLINE int64_t NAME(count)(const unigram *m, const NAME(cell) *cells, int64_t end)
 {
     int64_t n = 0;
@@ -123,6 +126,7 @@ INLINE void NAME(trace)(const unigram *m, const NAME(cell) *cells, int64_t end, 
     ASSERT(n_tokens == 0);
 }
 
+/* Viterbi over a segment whose cells fit on the stack. */
 static int64_t NAME(segment)(const unigram *m, const uint8_t *text, int64_t n_bytes, double *io_sum,
                              token *tokens)
 {
@@ -162,7 +166,15 @@ static int NAME(reserve)(unigram_path *path, int64_t n_cells)
 
 /* Returns the last cell on every path that can still win. Each of these paths passes one of the
  * cells set from `at` on. All of these are marked; then the furthest mark moves back by its last
- * piece, until only one mark is left. */
+ * piece, until only one mark is left:
+ *
+ *     cells      0 . . 3 . 5 6 7 | 8 9 10     at = 8: open paths end in 8, 9 and 10
+ *     marks                        x x x
+ *     marks                  x     x x      10 moves to 6
+ *     marks                x x              9 moves to 5, 8 to 6
+ *     marks                x                6 moves to 5: cells[5] is on all paths
+ *
+ * Marks are the highest bits of the values, and all are clear afterwards. */
 INLINE int64_t NAME(meeting)(const unigram *m, NAME(cell) *cells, int64_t at, int64_t reach,
                              int follows)
 {
@@ -207,8 +219,14 @@ INLINE int NAME(emit_tokens)(const unigram *m, unigram_path *path, int64_t end)
     return 1;
 }
 
-/* The steps of one call. Finding the meeting takes O(open cells), so it waits until their number
- * has doubled: O(1) per byte, for at most twice the memory. */
+/* One call: walks from up to PART_BYTES positions, then gives out the tokens that are settled.
+ *
+ *     cells[0]         ... at                reach
+ *     |--- settled ---|--- open paths ---|--- ends of pieces that have begun ---|
+ *
+ * Without `is_last`, no walk starts where a piece could extend beyond the text. Finding the
+ * meeting takes O(open cells), so it waits until their number has doubled: O(1) per byte, for at
+ * most twice the memory. */
 static int64_t NAME(advance)(const unigram *m, unigram_path *path, const uint8_t *text,
                              int64_t n_bytes, int is_last)
 {
@@ -270,8 +288,8 @@ typedef struct NAME(lattice) {
     double size; /* B: the largest |sum| and the largest |score| */
 } NAME(lattice);
 
-/* Offers an arc to its end. Comparing bits avoids unpredictable branches. A score of -INFINITY
- * changes nothing. */
+/* Offers an arc to its end, keeping the best and the second best sum there. Comparing bits
+ * avoids unpredictable branches. A score of -INFINITY changes nothing. */
 INLINE void NAME(arc_add)(NAME(lattice) *l, int64_t start, int64_t end, double score,
                           uint32_t value, int keeps)
 {

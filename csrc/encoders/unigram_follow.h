@@ -57,11 +57,13 @@ INLINE cell32 best_of(const endings_list *list, const cell32 *end)
 }
 #endif
 
+/* The better of two candidates, the first of equals, without a branch. */
 INLINE cell32 better(cell32 a, cell32 b)
 {
     return (cell32){b.sum > a.sum ? b.sum : a.sum, (uint32_t)pick(b.sum > a.sum, a.value, b.value)};
 }
 
+/* The best of a list. Nearly all lists have one record. */
 INLINE cell32 best_in(const endings *a, uint32_t list, const cell32 *end)
 {
     const endings_list *lists = a->lists + (list >> 8);
@@ -71,7 +73,12 @@ INLINE cell32 best_in(const endings *a, uint32_t list, const cell32 *end)
 }
 
 /* The best candidate for *end if some candidates begin before cells[restarted], the last
- * restart. */
+ * restart.
+ *
+ * Lists have the longest piece first, so candidates come by ascending start. The reference had
+ * already offered those before the restart when it subtracted the offset, so the best of them is
+ * rounded in the same order: sum, comparison, subtraction. The loop notices the border by the
+ * change of is_before. */
 static NOINLINE cell32 best_restarted(const endings *a, uint32_t list, const cell32 *end,
                                       const cell32 *restarted, const unigram_path *path)
 {
@@ -92,7 +99,8 @@ static NOINLINE cell32 best_restarted(const endings *a, uint32_t list, const cel
 }
 
 /* Processes positions that are one ASCII character each and a piece, while no restart is near.
- * Returns their number. */
+ * Returns their number. The sum before stays in a register, and no character can be unknown, so
+ * this loop has less to do than follow_part for most of a text in English. */
 INLINE int64_t follow_ascii(const endings *a, const endings_place *places, const uint8_t *text,
                             int64_t n_bytes, cell32 *cells)
 {
@@ -149,7 +157,8 @@ static int64_t follow_part(const unigram *m, unigram_path *path, const uint8_t *
     return n;
 }
 
-/* Like emit_tokens32, in one pass. */
+/* Like emit_tokens32, in one pass: space for as many tokens as bytes is reserved, and the tokens
+ * are written from its end. */
 static int follow_emit(unigram_path *path, int64_t end)
 {
     const cell32 *cells = path->cells;
