@@ -43,6 +43,8 @@
 #define ASSERT(condition) ((void)0)
 #endif
 
+/* Loads from any address. memcpy of a constant size compiles to one instruction; a cast would be
+ * undefined behaviour where the address is not aligned, and would break the rules of aliasing. */
 INLINE uint64_t load_u64(const uint8_t *p)
 {
     uint64_t v;
@@ -64,6 +66,8 @@ INLINE uint16_t load_u16(const uint8_t *p)
     return v;
 }
 
+/* Reverses the order of the bytes, so that the first byte in memory becomes the most
+ * significant. */
 INLINE uint64_t swap_bytes(uint64_t v)
 {
 #if defined(__GNUC__) || defined(__clang__)
@@ -118,6 +122,7 @@ INLINE int highest_bit(uint64_t v)
 #endif
 }
 
+/* The number of set bits. The portable loop clears the lowest one each time. */
 INLINE int count_bits(uint64_t v)
 {
 #if defined(__GNUC__) || defined(__clang__)

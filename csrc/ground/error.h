@@ -3,7 +3,9 @@
 
 #include "ground/common.h"
 
-/* `message` must be static. `error` may be NULL. */
+/* Fills *error, unless it is NULL, and returns the status, so that callers can write `return
+ * fail(...)`. `message` must be static. `item` is a document, piece or key, `position` a byte in
+ * it; -1: none. */
 static inline int32_t fail(unitok_error *error, int32_t status, int64_t item, int64_t position,
                            const char *message)
 {

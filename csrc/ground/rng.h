@@ -37,6 +37,8 @@ INLINE uint64_t rng_key(uint64_t key, uint64_t n)
     return z ^ (z >> 31);
 }
 
+/* Three inputs are mixed one after the other, not added: sums of small numbers would often be
+ * equal, and two documents with one key would get the same sample. */
 INLINE uint64_t rng_document_key(uint64_t seed, uint64_t input_ordinal, uint64_t document)
 {
     return rng_key(rng_key(rng_key(0, seed), input_ordinal), document);
@@ -52,6 +54,7 @@ INLINE uint64_t rng_stream_from(uint64_t origin, uint64_t i)
     return z ^ (z >> 27); /* the first draw multiplies once more */
 }
 
+/* The stream of one counter: any number of streams can be begun in any order. */
 INLINE uint64_t rng_stream(uint64_t key, uint64_t counter)
 {
     return rng_stream_from(rng_origin(key, counter), 0);

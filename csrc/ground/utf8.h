@@ -56,7 +56,8 @@ INLINE uint32_t utf8_code_point(const uint8_t *text, int n_bytes)
     }
 }
 
-/* Writes any code point and returns its number of bytes. */
+/* Writes any code point and returns its number of bytes. The lead byte has the bits that remain
+ * above those of the continuation bytes. */
 INLINE int utf8_encode(uint32_t code_point, uint8_t ret[4])
 {
     static const uint8_t leads[5] = {0, 0, 0xC0, 0xE0, 0xF0};
@@ -68,6 +69,8 @@ INLINE int utf8_encode(uint32_t code_point, uint8_t ret[4])
     return n;
 }
 
+/* Whether text[0..n_bytes-1] consists of complete characters, by the definition above;
+ * text/utf8_check.h has a faster way. */
 INLINE int utf8_is_valid(const uint8_t *text, int64_t n_bytes)
 {
     for (int64_t i = 0; i < n_bytes;) {

@@ -35,6 +35,7 @@ static int32_t take_apart(const uint8_t *blob, int64_t n_bytes, charsmap *ret, u
 /* Returns the base whose children include the unit `at`. */
 INLINE uint32_t base_above(const charsmap *m, uint32_t at) { return at ^ (m->units[at] & 0xFF); }
 
+/* Adds a unit to the list of its base. Units are listed by ascending index, each at the front. */
 INLINE void list_child(const charsmap *m, uint32_t at, charsmap_tree *tree)
 {
     uint32_t above = base_above(m, at);
@@ -82,7 +83,12 @@ void charsmap_tree_free(charsmap_tree *tree)
 /* -------------------------------------------------------------------------------- Measures ---- */
 
 /* lengths[i] becomes the length of the replacement at i, or -1 - length if it is not complete
- * characters. Works backwards, so that strings that overlap are read once. */
+ * characters.
+ *
+ *     bytes      c  a  f  C3 A9 00            replacements may share their ends
+ *     lengths    5  4  3  2  -2 0             at A9 the string begins inside a character
+ *
+ * Works backwards, so that strings that overlap are read once. */
 static void measure_replacements(const charsmap *m, int32_t *lengths)
 {
     for (int64_t i = m->n_replacement_bytes - 1; i >= 0; i--) {
@@ -95,7 +101,8 @@ static void measure_replacements(const charsmap *m, int32_t *lengths)
     }
 }
 
-/* Records that a key leads to a replacement of this length. */
+/* Records that a key leads to a replacement of this length; a negative one is not complete
+ * characters. */
 INLINE void count_replacement(charsmap *m, int32_t length)
 {
     if (length < 0) m->is_utf8 = 0;
@@ -177,6 +184,7 @@ static void mark_useful(const charsmap *m, uint32_t *owners, uint32_t *others, u
     }
 }
 
+/* Lists the children of every base again, but only those that lead to a key. */
 static void list_useful_children(const charsmap *m, const uint8_t *is_useful, charsmap_tree *tree)
 {
     for (uint32_t at = 1; at < m->n_units; at++) {
@@ -186,7 +194,9 @@ static void list_useful_children(const charsmap *m, const uint8_t *is_useful, ch
     }
 }
 
-/* Lists only the children that lead to a key. Returns 0 if an allocation fails. */
+/* Lists only the children that lead to a key. Returns 0 if an allocation fails. Maps that
+ * SentencePiece wrote do not need this. It accepts maps with dead or circular branches that no
+ * key passes, as sentencepiece does. */
 static int list_useful(const charsmap *m, charsmap_tree *tree)
 {
     size_t n = (size_t)m->n_units;

@@ -29,6 +29,16 @@ INLINE __m128i pick_sse2(__m128i mask, __m128i a, __m128i b)
     return _mm_or_si128(_mm_and_si128(mask, a), _mm_andnot_si128(mask, b));
 }
 
+/* Sixteen bytes at a time. a, b and c are the text from here, from the next byte and from the
+ * one after, so each position sees the bytes of the character that may begin there:
+ *
+ *     text      C3 A9 | E3 81 AB | 74
+ *     two       x                           a leads two bytes and b continues
+ *     three             x                   a leads three bytes, b and c continue, no surrogate or overlong form
+ *     begins    x       x          x        not a second or third byte: these symbols are kept
+ *     wide      00E9    306B       0074     low and high bytes, computed for each case and selected
+ *
+ * A character that begins in the block may end beyond it; the next block begins after it. */
 int64_t code_points_sse2(const uint8_t *text, int64_t n_bytes, uint16_t *symbols)
 {
     const __m128i zero = _mm_setzero_si128();
@@ -109,6 +119,8 @@ TARGET(AVX512) INLINE uint64_t from(__m512i x, int byte)
     return _mm512_cmpge_epu8_mask(x, _mm512_set1_epi8((char)byte));
 }
 
+/* Like code_points_sse2 for 64 bytes, with masks in registers of their own. AVX-512 can
+ * compress, so the bytes of the symbols that are kept move together in one instruction. */
 TARGET(AVX512) int64_t code_points_avx512(const uint8_t *text, int64_t n_bytes, uint16_t *symbols)
 {
     uint16_t *out = symbols;

@@ -9,7 +9,13 @@
 
 /* ------------------------------------------------------------------------- Pair and window ---- */
 
-/* Records the border before piece[i]. Returns 1 if it set a window that was not set yet. */
+/* Records the border before piece[i]. Returns 1 if it set a window that was not set yet.
+ *
+ *     piece     E6 9D B1 | E4 BA AC        the border before E4: both characters are in the piece,
+ *               \__ window of 3 + 3 __/    so the window's bit is set and the pair is CUT_WINDOW
+ *
+ * If the window reaches beyond the piece, or there is none for this pair, the pair alone must
+ * decide: CUT_NEVER, which stays, whatever other pieces contain. */
 static int mark(cut_table *t, const uint8_t *piece, int64_t i, int64_t n_bytes)
 {
     uint8_t before = piece[i - 1], after = piece[i];
@@ -103,6 +109,8 @@ static int plane_rows(const cut_table *t, int plane, row *rows)
     return n;
 }
 
+/* Merges `drop` into `keep`: from now on their bytes may be followed by what either may be
+ * followed by. */
 static void join_rows(row *keep, const row *drop)
 {
     for (int w = 0; w < 4; w++) {
@@ -116,8 +124,15 @@ static void join_rows(row *keep, const row *drop)
     }
 }
 
-/* Merges the two cheapest rows until 8 are left. costs[i * 256 + j], j < i, is kept up to date, so
- * a merge takes O(n^2). */
+/* Merges the two cheapest rows until 8 are left, one for each bit of a byte in left[] and
+ * right[].
+ *
+ *     row     before    after                 after merging rows 0 and 1
+ *     0       a         e i o                 {a, b}  may be followed by  e i o u
+ *     1       b         e o u                 wrongly joined: a u, b i
+ *     2       ...
+ *
+ * costs[i * 256 + j], j < i, is kept up to date, so a merge takes O(n^2). */
 static int merge_rows(row *rows, int n, uint32_t *costs, int plane, int32_t flags)
 {
     for (int i = 0; i < n; i++)
@@ -167,9 +182,9 @@ static int build_planes(cut_table *t, int32_t flags)
     return ok;
 }
 
-/* Chooses the bytes before which an exact check is worth its time if plane 1 says joined: those for
- * which plane 1 is often wrong, and those with few windows for the pairs they stand for. A wrong
- * choice costs time but never changes an id. */
+/* Chooses the bytes before which an exact check is worth its time if plane 1 says joined: those
+ * for which plane 1 is often wrong, and those with few windows for the pairs they stand for, as
+ * most characters then are apart. A wrong choice costs time but never changes an id. */
 static void build_look(cut_table *t, const int32_t n_windows[256])
 {
     for (int b = 0; b < 256; b++) {

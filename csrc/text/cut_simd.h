@@ -7,7 +7,8 @@
 /* Bits 0..n-1, for n <= 64. */
 INLINE uint64_t low_bits(int64_t n) { return n >= 64 ? ~0ULL : (1ULL << n) - 1; }
 
-/* Returns which of the `candidates` are cuts, checked one by one; bit k is position i + k. */
+/* Returns which of the `candidates` are cuts, checked one by one; bit k is position i + k.
+ * Callers leave out continuation bytes, before which there is no cut. */
 INLINE uint64_t cut_bits(const cut_table *t, const uint8_t *text, int64_t i, int64_t n_bytes,
                          uint64_t candidates)
 {

@@ -9,6 +9,12 @@
 
 /* ------------------------------------------------------------------------------------ SSE2 ---- */
 
+/* SSE2 has no byte lookup, so bytes have kinds, found by comparing, and sets of kinds are bits:
+ *
+ *     text      t  h  e  SP c             own       bit of the byte's kind
+ *     own       L  L  L  S  L             before    the kinds that may be joined to the byte
+ *     joined    own of t & before of h    is not 0
+ */
 typedef struct kinds_sse2 {
     __m128i own, before; /* a byte's kind bit; the kinds that may precede it */
 } kinds_sse2;
@@ -38,6 +44,8 @@ INLINE kinds_sse2 kinds_of_sse2(__m128i x, const __m128i own[N_KINDS],
     return r;
 }
 
+/* XOR of the differences to KIND_OTHER selects the kind without a blend, which SSE2 lacks too.
+ * Each byte is of at most one other kind. */
 int64_t cut_scan_sse2(const cut_table *t, const uint8_t *text, int64_t n_bytes, uint16_t *cuts)
 {
     __m128i own[N_KINDS], before[N_KINDS];
@@ -90,6 +98,7 @@ TARGET("avx2,bmi,bmi2,popcnt") INLINE __m256i look_up_avx2(__m256i x, const __m2
     return r;
 }
 
+/* Like the scan for NEON: plane 0 decides between ASCII bytes, the exact check elsewhere. */
 TARGET("avx2,bmi,bmi2,popcnt")
 int64_t cut_scan_avx2(const cut_table *t, const uint8_t *text, int64_t n_bytes, uint16_t *cuts)
 {
@@ -124,6 +133,7 @@ int64_t cut_scan_avx2(const cut_table *t, const uint8_t *text, int64_t n_bytes, 
 
 #define AVX512 "avx512f,avx512dq,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,popcnt,bmi,bmi2"
 
+/* A table of 256 bytes in four registers: VBMI looks up 128 at a time. */
 typedef struct table_avx512 {
     __m512i part[4]; /* 256 entries */
 } table_avx512;
@@ -144,7 +154,7 @@ TARGET(AVX512) INLINE __m512i look_up_avx512(__m512i x, __mmask64 high, const ta
 }
 
 /* Writes the positions of `bits` without a loop: compresses the numbers 0..63, widens them, adds
- * i. */
+ * i. The second half is written only if there are more than 32 cuts, which is rare. */
 TARGET(AVX512)
 INLINE int64_t write_positions_avx512(uint64_t bits, int64_t i, __m512i numbers, uint16_t *cuts)
 {
@@ -195,6 +205,8 @@ INLINE uint64_t window_cuts_avx512(const cut_table *t, const uint8_t *text, int6
     return _pdep_u64(apart, candidates);
 }
 
+/* Both planes are looked up here, so text beyond ASCII needs the exact check only where `look`
+ * says that it pays; eight windows are then checked at once. */
 TARGET(AVX512)
 int64_t cut_scan_avx512(const cut_table *t, const uint8_t *text, int64_t n_bytes, uint16_t *cuts)
 {

@@ -75,7 +75,10 @@ static needle needle_new(const uint8_t *bytes, int64_t n_bytes)
     return ret;
 }
 
-/* Returns the first occurrence in text[0..n_bytes-1] that begins at `at` or later, or -1. */
+/* Returns the first occurrence in text[0..n_bytes-1] that begins at `at` or later, or -1.
+ *
+ * 1. Compare the right part forwards. A mismatch at k shifts its start past k. 2. Compare the
+ * left part backwards. A mismatch shifts by the period. */
 static int64_t needle_find(const needle *x, const uint8_t *text, int64_t n_bytes, int64_t at)
 {
     int64_t known = 0;
@@ -103,6 +106,7 @@ static int64_t needle_find(const needle *x, const uint8_t *text, int64_t n_bytes
     return -1;
 }
 
+/* Documents move to the left, over the separators, so the text needs no second buffer. */
 int64_t unitok_split_documents(uint8_t *text, int64_t n_bytes, const uint8_t *separator,
                                int64_t n_separator_bytes, int64_t *offsets, int64_t max_docs,
                                int64_t *ret_n_consumed)

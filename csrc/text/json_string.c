@@ -31,7 +31,12 @@ INLINE int32_t hex4(const uint8_t *p)
 }
 
 /* Reads the escape that begins p[0..n-1] with a backslash. Returns its length, or 0 if it is
- * invalid. *ret_code is the character, or a lone surrogate. */
+ * invalid. *ret_code is the character, or a lone surrogate.
+ *
+ *     \n              2 bytes
+ *     \u00e9          6 bytes
+ *     \ud83d\ude00    12 bytes: a high and a low surrogate are one character, U+1F600
+ */
 INLINE int64_t escape_read(const uint8_t *p, int64_t n, int32_t *ret_code)
 {
     if (n < 2) return 0;
@@ -48,6 +53,8 @@ INLINE int64_t escape_read(const uint8_t *p, int64_t n, int32_t *ret_code)
     return 12;
 }
 
+/* Escapes often come in runs, as in text that was written in ASCII only, so this reads a run at
+ * once. */
 int64_t json_escapes_take(const uint8_t *p, int64_t n, int64_t i, uint8_t *out, json_string *ret)
 {
     int64_t at = 0, o = 0;
@@ -73,6 +80,8 @@ int64_t json_escapes_take(const uint8_t *p, int64_t n, int64_t i, uint8_t *out, 
     return at;
 }
 
+/* A string ends at a newline, which JSON does not allow in it, so that a missing quote spoils
+ * one line. */
 void json_string_fail(const uint8_t *in, int64_t n, int64_t i, json_string *ret)
 {
     ret->n_bytes = 0;
@@ -95,6 +104,7 @@ INLINE uint64_t specials_portable(const uint8_t *in, uint8_t *out, uint64_t *hig
     return ((x - ONES * 0x20) | quotes | backslashes) & ~x & HIGHS;
 }
 
+/* Eight ASCII bytes at a time; other characters one by one. */
 static int check_portable(const uint8_t *text, int64_t n)
 {
     int64_t i = 0;

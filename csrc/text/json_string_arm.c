@@ -8,6 +8,7 @@
 #include "text/json.h"
 #include "text/utf8_check.h"
 
+/* Four vectors make one mask of 64 bits, because NEON's way to a mask is long (neon.h). */
 INLINE uint64_t specials_neon(const uint8_t *in, uint8_t *out, uint64_t *high)
 {
     uint8x16_t special[4], any = vdupq_n_u8(0);
@@ -29,7 +30,7 @@ INLINE uint64_t specials_neon(const uint8_t *in, uint8_t *out, uint64_t *high)
 #define FIRST(specials) lowest_bit(specials)
 #include "text/json_string_run.h"
 
-/* Returns nonzero bytes where x, which follows `before`, is invalid UTF-8. */
+/* Returns nonzero bytes where x, which follows `before`, is invalid UTF-8: see utf8_check.h. */
 INLINE uint8x16_t faults_neon(uint8x16_t x, uint8x16_t before)
 {
     uint8x16_t first = vextq_u8(before, x, 15), second = vextq_u8(before, x, 14),

@@ -19,6 +19,8 @@
  *     FIRST(specials)               the index of the first of those
  */
 
+/* A block is stored before it is known whether all of it is text; what follows overwrites the
+ * rest. The usual escapes of two bytes are replaced here; json_escapes_take reads the others. */
 LEVEL_TARGET static void LEVEL(take)(const uint8_t *in, int64_t n, uint8_t *out, json_string *ret)
 {
     int64_t i = 1, o = 0;
@@ -63,6 +65,7 @@ LEVEL_TARGET static void LEVEL(take)(const uint8_t *in, int64_t n, uint8_t *out,
     json_string_fail(in, n, i, ret);
 }
 
+/* Like take, but writes nothing, so escapes need not be replaced. They are still checked. */
 LEVEL_TARGET static void LEVEL(skip)(const uint8_t *in, int64_t n, json_string *ret)
 {
     int64_t i = 1;

@@ -12,6 +12,7 @@
 
 /* ------------------------------------------------------------------------------------ SSE2 ---- */
 
+/* SSE2 compares signed bytes only, so "below 0x20" is: the smaller of x and 0x1F is x. */
 INLINE uint64_t specials_sse2(const uint8_t *in, uint8_t *out, uint64_t *high)
 {
     uint64_t specials = 0;
@@ -80,7 +81,10 @@ AVX2 INLINE __m256i table_avx2(const uint8_t table[16])
 #define BEFORE_AVX2(x, before, n)                                                                  \
     _mm256_alignr_epi8(x, _mm256_permute2x128_si256(before, x, 0x21), 16 - (n))
 
-/* Returns nonzero bytes where x, which follows `before`, is invalid UTF-8. */
+/* Returns nonzero bytes where x, which follows `before`, is invalid UTF-8. The three lookups
+ * find pairs of bytes that must not be neighbours, and mark two continuations in a row; XOR with
+ * the positions where a third or fourth byte must be a continuation leaves the errors
+ * (utf8_check.h). */
 AVX2 INLINE __m256i faults_avx2(__m256i x, __m256i before)
 {
     const __m256i low = _mm256_set1_epi8(0x0F);
@@ -98,6 +102,8 @@ AVX2 INLINE __m256i faults_avx2(__m256i x, __m256i before)
     return _mm256_xor_si256(must, _mm256_and_si256(_mm256_and_si256(a, b), c));
 }
 
+/* A block of ASCII that follows ASCII cannot be wrong, and is skipped. The last block is padded
+ * with zeros, so a character that the text truncates shows as an error. */
 AVX2 static int check_avx2(const uint8_t *text, int64_t n)
 {
     const __m256i zero = _mm256_setzero_si256();

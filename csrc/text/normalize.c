@@ -31,7 +31,9 @@ typedef struct item {
     int64_t n_taken; /* of the text */
 } item;
 
-/* Returns the item that begins text[0..n_bytes-1], n_bytes >= 1. */
+/* Returns the item that begins text[0..n_bytes-1], n_bytes >= 1. Symbols come before keys, keys
+ * before characters, and the longest of each kind: this is the reference's order. A byte that
+ * begins no character becomes U+FFFD by itself. */
 static item next_item(const unitok_normalizer *n, const uint8_t *text, int64_t n_bytes)
 {
     const uint8_t *replacement = NULL;
@@ -85,7 +87,8 @@ INLINE void write_at(sink *s, int64_t at, uint8_t byte, int64_t from)
     if (s->norm_to_orig) s->norm_to_orig[at] = from;
 }
 
-/* Writes the first n_bytes of the held bytes: complete symbols, or all. */
+/* Writes the first n_bytes of the held bytes: complete symbols, or all. With writes_held they
+ * are in `out` already, with their offsets, and only the count changes. */
 static void release(sink *s, int64_t n_bytes)
 {
     for (int64_t i = 0; i < n_bytes && !s->writes_held; i++) {
@@ -95,6 +98,7 @@ static void release(sink *s, int64_t n_bytes)
     s->n_held_bytes -= n_bytes;
 }
 
+/* Holds one more byte of a space symbol: rule 5 drops them if the text ends here. */
 static void hold(sink *s, uint8_t byte, int64_t from)
 {
     if (!s->n_held_bytes) s->held_from = from;
@@ -145,7 +149,8 @@ static void put_item(sink *s, item it, int64_t from)
     s->is_after_space = s->removes && it.bytes[it.n_bytes - 1] == ' ';
 }
 
-/* Returns whether the item ends the held bytes; then all of them are written before it. */
+/* Returns whether the item ends the held bytes; then all of them are written before it. An item
+ * that only continues them, such as one more space, adds to the count. */
 static int ends_held(const sink *s, item it)
 {
     int64_t phase = s->n_held_bytes % s->n_symbol_bytes;
@@ -189,6 +194,9 @@ static int64_t put_end(const unitok_normalizer *n, sink *s, int64_t from)
     return from;
 }
 
+/* The complete text at once, with the offset of every byte. Bytes beyond the capacity are only
+ * counted, so a caller can ask for the size first. The plain path is not used, because it yields
+ * no offsets. */
 int64_t unitok_normalize(const unitok_normalizer *normalizer, const uint8_t *text, int64_t n_bytes,
                          int32_t compact, uint8_t *out, int64_t *norm_to_orig, int64_t capacity)
 {
@@ -256,6 +264,9 @@ static int64_t advance(const unitok_normalizer *n, sink *s, const uint8_t *text,
     return n_taken ? n_taken : step(n, s, text, n_bytes);
 }
 
+/* Each step needs a capacity of max_step_bytes, the most that one item can become, so nothing
+ * inside a step checks for space. The state between calls is only what the sink knows: how many
+ * bytes are held, and whether a text has begun or follows a space. */
 int64_t unitok_normalize_some(const unitok_normalizer *normalizer, unitok_normalize_state *state,
                               const uint8_t *text, int64_t n_bytes, int64_t *io_consumed,
                               int32_t last, uint8_t *out, int64_t capacity)

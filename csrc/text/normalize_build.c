@@ -10,6 +10,7 @@
 
 /* --------------------------------------------------------------------------------- Classes ---- */
 
+/* Where the class of a code point is stored: by itself below U+10000, for 64 together above. */
 static uint8_t *class_at(unitok_normalizer *n, uint32_t code_point)
 {
     return code_point < 0x10000 ? &n->classes[code_point]
@@ -50,6 +51,8 @@ static void class_pair(unitok_normalizer *n, uint32_t first, const uint8_t *text
     if (length == 1) n->plain.kinds[first < 0x80 ? first : text[0]] = BYTE_LOOK;
 }
 
+/* A symbol of one character becomes itself, like most characters, so it needs no class. If it is
+ * a key of the charsmap too, it is STOP already. */
 static void class_symbol(classing *w, const uint8_t *symbol, int64_t n_bytes)
 {
     int length = utf8_length(symbol, n_bytes);
@@ -108,6 +111,7 @@ static void class_firsts(classing *w, uint32_t at, uint8_t *bytes, int n_bytes)
     if (c < 0x10000) class_seconds(w, c, base, second, 0);
 }
 
+/* Visits the first characters of all keys from the root of the charsmap. */
 static void class_charsmap(classing *w)
 {
     const charsmap *m = &w->n->map;
@@ -120,7 +124,8 @@ static void class_charsmap(classing *w)
 }
 
 /* Finds characters that are a key, begin no longer key or symbol, and become one ASCII
- * character. */
+ * character, such as a full-width letter. Their class is the result itself, so text with many of
+ * them stays on the fast path. */
 static void class_items(unitok_normalizer *n)
 {
     uint8_t *end = n->classes + sizeof n->classes, *class = n->blob ? n->classes : end;

@@ -40,6 +40,7 @@ INLINE void look_at_word(const plain_tables *t, const uint8_t *p, int k, masks *
     h->lead_4 |= mask_8(three & word << 3, k);
 }
 
+/* The masks of 64 bytes, from eight words. Text of ASCII has no high bytes to check. */
 INLINE masks look_at_block(const plain_tables *t, const uint8_t *block)
 {
     masks m = {0, 0, 0};
@@ -90,6 +91,7 @@ static void find_spaces(unitok_normalizer *n)
     }
 }
 
+/* Whether the first byte alone cannot show that a character is plain: see plain_tables. */
 static int needs_look(const unitok_normalizer *n, int byte)
 {
     if (byte == ' ' && n->plain.kinds[byte] & BYTE_SPACE) return 0;
@@ -101,6 +103,7 @@ static int needs_look(const unitok_normalizer *n, int byte)
     return !begins_only_whole || !are_calm(n, (byte & 0xF) << 12, 1 << 12);
 }
 
+/* The byte tables repeat kinds[] for AVX2, in sets of half bytes. */
 void plain_build(unitok_normalizer *n)
 {
     plain_tables *t = &n->plain;

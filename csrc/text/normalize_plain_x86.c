@@ -10,6 +10,7 @@
 
 #define AVX2 TARGET("avx2,bmi,bmi2,popcnt")
 
+/* A set of bytes, repeated in both halves of a register, because the shuffle works on halves. */
 AVX2 INLINE __m256i load_set(const uint8_t *set)
 {
     return _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(const void *)set));
@@ -20,6 +21,13 @@ AVX2 INLINE uint64_t mask_32(__m256i x, int shift)
     return (uint64_t)(uint32_t)_mm256_movemask_epi8(x) << shift;
 }
 
+/* A byte is in a set if bit (upper half & 7) of the set's entry for its lower half is set:
+ *
+ *     byte 6E     lower half E: set[E] = 01010000        upper half 6: bit 6 is 1: in the set
+ *
+ * The shuffle gives 0 for bytes from 0x80 on, so one lookup serves ASCII, and another, with the
+ * highest bit inverted, all others. Leads and continuations are only looked for if the block has
+ * high bytes. */
 AVX2 INLINE masks look_at_block_avx2(const plain_tables *t, const uint8_t *block)
 {
     const __m256i zero = _mm256_setzero_si256(),

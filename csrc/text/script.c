@@ -4,6 +4,7 @@
 
 #include "text/script_table.h"
 
+/* One byte for each code point makes a lookup a single load; trainers fill the megabyte once. */
 void script_fill(uint8_t *scripts)
 {
     for (int i = 0; i < SCRIPT_RUNS; i++) {
