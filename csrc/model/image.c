@@ -148,7 +148,7 @@ static int32_t open_heads(longest_model *state, const image_header *h, unitok_er
 }
 
 /* First each unit by itself, so that every base stays within the array; then the heads, which read
- * units; then the trie as a whole: each node has one parent, and no path is longer than the longest
+ * units; then the complete trie: each node has one parent, and no path is longer than the longest
  * piece. The two arrays for that are freed at once. */
 static int32_t check_trie(unitok_model *m, const image_header *h, unitok_error *error)
 {
@@ -189,8 +189,8 @@ static int32_t open_hat(unitok_model *m, unitok_error *error)
     return status;
 }
 
-/* What the image does not store is computed here. memory_bytes counts the image, which is shared by
- * all processes that map the file. */
+/* The image does not store these facts, so they are computed here. memory_bytes counts the image,
+ * which is shared by all processes that map the file. */
 static void fill_info(unitok_model *m, const image_header *h, int32_t engine, int32_t cpu)
 {
     unitok_model_info *info = &m->info;

@@ -13,8 +13,8 @@
 #include "model/image.h"
 #include "model/run.h"
 
-/* What one thread needs besides the memo: the search for pieces longer than LONG_PIECE_BYTES, the
- * turns of the lanes, and their work. The last is most of it: 96 KB. */
+/* The memory of one thread besides the memo: the search for pieces longer than LONG_PIECE_BYTES,
+ * the turns of the lanes, and their work. The last is most of it: 96 KB. */
 typedef struct longest_scratch {
     long_window window;
     lanes_turn turn;

@@ -73,7 +73,7 @@ static void free_scratch(void *state)
 /* ------------------------------------------------------------------------------- paths ---- */
 
 /* Chooses the walk by characters for Japanese and Chinese: see charwise.h. Once chosen, it keeps
- * its turn for some bytes without a look at the cuts, which it does not need. */
+ * its turn for some bytes without computing the cuts, which it does not need. */
 static int charwise_takes(run *r, chunk *c)
 {
     charwise_work *work = &((unigram_scratch *)r->s->state)->charwise;

@@ -9,7 +9,7 @@
  * varints that are longer than necessary. As in protobuf, the last occurrence of a field in a piece
  * counts, and a piece without a type is NORMAL.
  *
- * Only the pieces are read here, which are nearly all of the file. What remains is written to
+ * Only the pieces are read here, which are nearly all of the file. Everything else is written to
  * `rest`, without pieces and charsmap, as a small protobuf message for the general parser. So all
  * other fields are read by one implementation, and this one may refuse whatever is unusual: then
  * protobuf parses the complete file.

@@ -6,9 +6,9 @@
  *     encode_normalized    some kilobytes of normalized text at a time; not for models without a normalizer
  *     encode_run           4 KB chunks of that text, each by the first path that wants it
  *
- * Only the middle loop writes text. What could not be encoded, because the last segment has no end
- * yet, stays at the front of its buffer. So a part of a document may end anywhere, and the ids do
- * not depend on where it does.
+ * Only the middle loop writes text. Text that could not be encoded, because the last segment has no
+ * end yet, stays at the front of the buffer. So a part of a document may end anywhere, and the ids
+ * do not depend on where it does.
  *
  * Sampling takes the same way down to encode_run, where sample_run replaces it: a sample depends on
  * the position in the document, so nothing of it can come from the memo. */
@@ -260,8 +260,8 @@ static int64_t encode_normalized(run *r, unitok_normalize_state *state, const en
         is_closed = job->last ? state->is_ended : consumed == job->n_bytes;
         if (job->capacity - n_ids < 3 * held + UNITOK_ENCODE_SLACK) return ENCODE_CAPACITY;
         void *ids = id_at(m, job->ids, n_ids);
-        /* What is encoded leaves the buffer. Its ids are merged at once, because the sum must be
-         * taken before ids disappear. */
+        /* Encoded text leaves the buffer. Its ids are merged at once, because the sum must be taken
+         * before ids disappear. */
         int64_t used = encode_text(r, s->buffer, held, held + CUT_READ_BEYOND, is_closed, plain,
                                    ids, &n);
         if (m->flags & UNITOK_MERGE_UNKNOWN) n = m->width->merge_unknown(r, ids, n);

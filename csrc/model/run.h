@@ -74,9 +74,9 @@ struct chunk {
 /* The number of cuts in the chunk, computed at the first call. */
 int64_t chunk_cuts(const run *r, chunk *c);
 
-/* A path is chosen and run in two calls, so that the choice can be cheap: is_next looks at the
- * chunk and at what the path has learned from earlier ones, and encode does the work. A path that
- * declines leaves no trace, and the router asks the next one. */
+/* A path is chosen and run in two calls, so that the choice can be cheap: is_next examines the
+ * chunk and the state that earlier chunks have left, and encode does the work. A path that declines
+ * leaves no trace, and the router asks the next one. */
 struct encode_path {
     /* Whether this path should encode the chunk. */
     int (*is_next)(run *r, chunk *c);

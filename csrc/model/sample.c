@@ -170,8 +170,7 @@ static int find_best(const unitok_model *m, unitok_scratch *s, const document *d
     return 1;
 }
 
-/* For n = 1 the encoder is used, because sentencepiece does so, too, and because it is faster than
- * a search. */
+/* For n = 1 the encoder is used, as sentencepiece does, and because it is faster than a search. */
 int32_t unitok_nbest(const unitok_model *m, unitok_scratch *s, const uint8_t *text, int64_t n_bytes,
                      int64_t n, unitok_paths **ret, unitok_error *error)
 {

@@ -1,8 +1,8 @@
 /* spans.c - encodes one document with the span of every token, without cuts and memo
  *
- * Spans are wanted for single documents and by people who look at them, so this path is simple
- * rather than fast. The document is normalized at once, encoded as one text, and every token is
- * mapped back to the bytes that it came from.
+ * Spans are usually requested for single documents, so this path is simple rather than fast. The
+ * document is normalized at once, encoded as one text, and every token is mapped back to the bytes
+ * that it came from.
  *
  *     document      "Ａ b"                    bytes of the caller
  *     verbatim      "▁A▁b"  to_source[]       one entry a byte, with U+2581 in three bytes

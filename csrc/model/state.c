@@ -10,8 +10,8 @@
  *     26  u8  last_byte
  *
  * The state is saved with checkpoints, which later versions must read, so its layout is fixed and
- * has a version of its own. What the normalizer has held back is stored as a number of bytes only:
- * these are spaces, and the caller gives the text from there on again. */
+ * has a version of its own. Text that the normalizer has held back is stored as a number of bytes
+ * only: these are spaces, and the caller gives the text from there on again. */
 
 #include <math.h>
 

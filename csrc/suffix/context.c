@@ -46,7 +46,7 @@ static int64_t last_characters(const uint8_t *text, int64_t n, int64_t n_charact
     return at;
 }
 
-/* Tokens that are decoded one by one: only those around a hit are ever looked at. */
+/* Tokens that are decoded one by one: only those around a hit are ever read. */
 typedef struct decoded_text {
     const uint16_t *ids;
     const uint8_t *data;

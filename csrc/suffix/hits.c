@@ -6,7 +6,7 @@
  *     documents       the tokens must belong to one document, before its eod
  *     the space       at the start of a document, decoding drops a space, so a hit cannot begin with it
  *
- * None of them is made where it cannot fail, which is the common case: whole intervals are then
+ * None of them is made where it cannot fail, which is the common case: complete intervals are then
  * added to the total without reading one suffix.
  *
  * If Q begins within a token, the token before each suffix must end with Q[0..i). There are three
@@ -296,7 +296,7 @@ void text_settle_anchored(text_search *t, int64_t c)
 
 /* ---------------------------------------------------------------------------- public calls ---- */
 
-/* What depends on the shard alone is decided here, once for all queries. */
+/* Decides everything that depends on the shard alone, once for all queries. */
 static void text_open(text_search *t, const pieces *p, const shard *s)
 {
     memset(t, 0, sizeof *t);

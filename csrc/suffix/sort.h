@@ -7,8 +7,7 @@
 #include "suffix/widths.h"
 #include "unitok_search.h"
 
-/* The passes over the text and its suffix array, in order: see sort_text.h. What each reads and
- * writes, in order of time:
+/* The passes over the text and its suffix array, in order: see sort_text.h. They read and write:
  *
  *     COUNT, PLACE          the text, right to left          ──▶ counts; LMS positions in the array
  *     LEFT, RIGHT           the array, up and down           ──▶ LMS positions by their substrings

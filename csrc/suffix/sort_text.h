@@ -355,7 +355,7 @@ INLINE int64_t SUFFIX(bucket_size)(const struct unitok_suffix *s, int64_t c)
 
 /* Moves the sorted LMS positions, sa[0..m-1], to the ends of their buckets. They move from the last
  * one down. A position never moves to a smaller index, so none is overwritten before it has moved.
- * What lies between them is not cleared: the next pass knows from the counts which entries are
+ * The entries between them are not cleared: the next pass knows from the counts which entries are
  * written and never reads the others. */
 static void SUFFIX(spread)(struct unitok_suffix *s, int64_t *budget)
 {

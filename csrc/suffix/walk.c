@@ -101,8 +101,8 @@ static void scan_ends(text_search *t, interval in, int32_t depth, int64_t pos, r
     }
 }
 
-/* If the pieces have neighbouring ranks, one search finds all of them. Otherwise it is one search
- * for each, or a look at each suffix, whichever is less work. */
+/* If the pieces have neighbouring ranks, one search finds all of them. Otherwise each piece is
+ * searched for, or each suffix is read, whichever is less work. */
 void text_walk_ends(text_search *t, interval in, int32_t depth, int64_t pos, range ends,
                     int32_t left_id)
 {
@@ -169,7 +169,7 @@ static void follow_children(text_search *t, const text_frame *f, const text_node
 }
 
 /* Takes a path from the stack, emits the hits that end in its next token, and pushes its
- * continuations. t->path is overwritten from the depth of the frame on. That is right because the
+ * continuations. t->path is overwritten from the depth of the frame on. This is right because the
  * stack is last in, first out: the tokens before it still belong to this path. */
 void text_walk(text_search *t, interval in, int64_t pos, int32_t depth)
 {

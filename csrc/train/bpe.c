@@ -216,8 +216,8 @@ static int push_pairs(unitok_bpe_trainer *t, uint32_t begin)
     return 1;
 }
 
-/* Called by one thread after all workers are done. What cannot be shared is small: names for the
- * characters, places for the levels, and the sums of the tables. */
+/* Called by one thread after all workers are done. The work that cannot be shared is small: names
+ * for the characters, places for the levels, and the sums of the tables. */
 int32_t unitok_bpe_trainer_join(unitok_bpe_trainer *t, unitok_error *error)
 {
     int state = 1;
@@ -342,7 +342,7 @@ static int64_t make(unitok_bpe_trainer *t, uint32_t left, uint32_t right, uint64
 }
 
 /* Merges from a checkpoint are checked like any other input: their symbols must exist by then, and
- * no piece may be made twice. That is all that the replay relies on. */
+ * no piece may be made twice. The replay relies on nothing else. */
 int32_t unitok_bpe_trainer_resume(unitok_bpe_trainer *t, const uint32_t *symbols,
                                   const uint64_t *counts, int64_t n, unitok_error *error)
 {
@@ -415,7 +415,7 @@ int64_t unitok_bpe_trainer_step(unitok_bpe_trainer *t, int64_t n_pieces, uint64_
     return t->n_merged;
 }
 
-/* What a checkpoint stores: enough to make all merges again. */
+/* Gives a checkpoint enough to make all merges again. */
 void unitok_bpe_trainer_merges(const unitok_bpe_trainer *t, int64_t begin, int64_t end,
                                uint32_t *symbols, uint64_t *counts)
 {

@@ -28,7 +28,7 @@ static int piece_less(const pair *p, const pair *q, const symbol_list *symbols)
 }
 
 /* The order in which sentencepiece merges. Nearly all comparisons end at the count; the first eight
- * bytes decide most of the others without a look at the symbols. */
+ * bytes decide most of the others without reading the symbols. */
 INLINE int comes_before(const bpe_state *state, const heap_entry *x, const heap_entry *y)
 {
     if (x->count != y->count) return x->count > y->count;

@@ -26,8 +26,8 @@ static int64_t plain_bytes(const uint8_t *text, int64_t n_bytes)
     return at;
 }
 
-/* Like plain_bytes, but stops before the first digit too, which makes it look at every character. A
- * digit at the very start gives 0, and the caller takes it as a chunk of its own. */
+/* Like plain_bytes, but stops before the first digit too, so it reads every character. A digit at
+ * the very start gives 0, and the caller takes it as a chunk of its own. */
 static int64_t bytes_before_digit(const uint8_t *text, int64_t n_bytes, const uint8_t *is_digit)
 {
     int64_t at = 0;

@@ -16,7 +16,8 @@
 #include "ground/alloc.h"
 #include "ground/error.h"
 
-/* What is sorted: 16 bytes instead of the entry of 24, with the bytes that comparisons need. */
+/* The sort moves these items of 16 bytes instead of entries of 24. They hold the bytes that
+ * comparisons need. */
 struct item {
     uint64_t head;
     uint32_t entry;

@@ -85,7 +85,7 @@ int32_t unitok_greedy_allows(const unitok_greedy_rules *rules, const uint8_t *pi
     if (n_bytes > (is_run(piece, n_bytes) ? rules->max_run_bytes : rules->max_piece_bytes))
         return 0;
     if (!is_complete_or_part(piece, n_bytes)) return 0;
-    /* What has been seen so far: words begun, digits in a row, and newlines since the last word. */
+    /* Counts so far: words begun, digits in a row, and newlines since the last word. */
     int64_t n_words = 0, n_digits = 0, n_newlines = 0;
     int in_word = 0, has_blank_line = 0;
     for (int64_t i = 0; i < n_bytes; i++) {

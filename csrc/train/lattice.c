@@ -1,7 +1,7 @@
 /* lattice.c - filling lattices, and recording their edges: see lattice.h
  *
- * A lattice is used for one unit after another. What depends on the length of a unit is reserved
- * before it is filled, and what depends on the number of edges grows while it is filled.
+ * A lattice is used for one unit after another. Arrays by position are reserved before it is
+ * filled, and arrays of edges grow while it is filled.
  *
  * The record of edges spares later passes the walks through the trie. For the units "the" and
  * "them", in order:

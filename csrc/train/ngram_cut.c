@@ -33,8 +33,8 @@
 #define STATES_MAX UNITOK_NGRAM_MAX_ORDER
 #define FROM_LAST 8 /* flag of a route: the last state comes from itself */
 
-/* What one thread needs to cut chunks. The routes of the longest possible chunk are a part of it: a
- * byte for each byte of text is all that Viterbi has to remember. */
+/* The memory of one thread that cuts chunks. The routes of the longest possible chunk are a part of
+ * it: a byte for each byte of text is all that Viterbi has to remember. */
 struct unitok_ngram_cutter {
     const unitok_ngram_model *model;
     unitok_counter *counter;
@@ -114,8 +114,8 @@ INLINE void find_counts(const unitok_ngram_model *model, int order, const uint8_
     s->n_known = n_known;
 }
 
-/* The last round: logarithms, and differences of them. Bytes and pairs are always looked up; what
- * is unknown has the value -INFINITY, which no path takes. */
+/* The last round: logarithms, and differences of them. Bytes and pairs are always looked up; an
+ * unknown n-gram has the value -INFINITY, which no path takes. */
 INLINE void find_values(const unitok_ngram_model *model, int order, const uint8_t *text,
                         int64_t n_before, uint64_t bytes, stretch *s)
 {

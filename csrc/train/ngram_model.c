@@ -353,8 +353,8 @@ static int are_tables(const unitok_ngram_tables *tables, int order)
     return n_empty > 0 && tables->n_large_slots <= SLOTS_MAX;
 }
 
-/* A damaged file can give any tables. What matters is that every search ends; a wrong count only
- * gives wrong probabilities. */
+/* A damaged file can give any tables. Only the end of every search must be sure; a wrong count
+ * gives wrong probabilities and nothing worse. */
 int32_t unitok_ngram_model_load(int32_t order, const unitok_ngram_tables *tables, double log_total,
                                 const double *logs, unitok_ngram_model **ret, unitok_error *error)
 {

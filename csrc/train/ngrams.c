@@ -233,8 +233,8 @@ static int count_chunk(unitok_ngrams *ngrams, const uint8_t *text, int64_t n_byt
     return 1;
 }
 
-/* Counts chunks until about max_bytes are done. What waits is counted before the function returns,
- * so between calls the tables are complete. */
+/* Counts chunks until about max_bytes are done. Waiting n-grams are counted before the function
+ * returns, so between calls the tables are complete. */
 int32_t unitok_ngrams_add(unitok_ngrams *ngrams, const uint8_t *data, const int64_t *offsets,
                           int64_t n_docs, int64_t max_bytes, unitok_cursor *cursor,
                           unitok_error *error)

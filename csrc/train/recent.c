@@ -25,7 +25,7 @@ int recent_open(recent *r, unitok_counter *counter, int is_compact)
     return r->units != NULL;
 }
 
-/* What has not been flushed is dropped. */
+/* Units that have not been flushed are dropped. */
 void recent_close(recent *r)
 {
     mem_free(r->units);

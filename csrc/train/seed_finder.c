@@ -103,8 +103,8 @@ INLINE uint64_t high_bits_of_zeros(uint64_t v)
     return (v - UINT64_C(0x0101010101010101)) & ~v & UINT64_C(0x8080808080808080);
 }
 
-/* Inverting the bytes turns an 0xFF into 0, which the trick above finds. What follows it belongs to
- * other units and is set to 0, so that it does not count. */
+/* Inverting the bytes turns an 0xFF into 0, which the trick above finds. The bytes after it belong
+ * to other units and are set to 0, so that they do not count. */
 INLINE uint64_t head_at(const uint8_t *text)
 {
     uint64_t bytes = load_u64(text), ends = high_bits_of_zeros(~bytes);
@@ -246,7 +246,7 @@ static int reserve_found(unitok_seed_finder *f)
 
 /* Keeps text[begin..begin+n_bytes) if it may be a seed; returns 0 when memory is short. The cheap
  * tests come first. A repeat of this weight could not be worth more if it were as long as a piece
- * can be; most are dropped here without a look at their bytes. */
+ * can be; most are dropped here before their bytes are read. */
 static int propose(unitok_seed_finder *f, int64_t begin, int64_t n_bytes, uint64_t weight)
 {
     if (weight < 2 || (float)weight * (float)rules_max_symbols(f->seeds->rules) < f->least)

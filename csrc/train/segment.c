@@ -220,7 +220,7 @@ static const uint8_t *replace_symbols(unitok_segmenter *s, const uint8_t *text, 
             i += found;
             continue;
         }
-        /* A symbol begins at a character, so the others are copied as a whole. */
+        /* A symbol begins at a character, so other characters are copied completely. */
         for (int length = char_bytes(text[i]); length > 0 && i < n; length--)
             out[n_out++] = text[i++];
     }

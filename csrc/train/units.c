@@ -15,8 +15,8 @@
 #include "train/rules.h"
 #include "train/segment.h"
 
-/* Only the units themselves must be valid UTF-8. What follows a mark is checked by the functions
- * that use it. */
+/* Only the units themselves must be valid UTF-8. Bytes after a mark are checked by the functions
+ * that use them. */
 const char *check_units(const unitok_units *units)
 {
     const char *problem = check_offsets(units->offsets, units->n);
