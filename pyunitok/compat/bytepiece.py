@@ -149,18 +149,18 @@ class Trainer:
         )  # fmt: skip
         job = trainer.BytePieceJob(options, threads=max(1, workers))
         models = job.run(SuppliedBatches(batched(_checked(texts), max(1, batch_size)), whole=False))
-        self.pieces = [dict(zip(model.items(), model.counts.tolist(), strict=True)) for model in models]
+        self.pieces = list(map(trainer.counts_of, models))
 
     def dump(self, pieces: Mapping[bytes, int]) -> dict[str, list[Any]]:
         """The JSON of a .model file with these pieces and counts."""
-        return format_.to_json(_numbered(pieces))
+        return format_.to_json(trainer.entries(pieces))
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model to `path`, or several models to PATH.SIZE."""
         several = len(self.pieces) > 1
         for pieces, size in zip(self.pieces, self.max_vocab_size, strict=False):
             name = f"{os.fspath(path)}.{size}" if several else path
-            convert.write(name, format_.write(_numbered(pieces)))
+            convert.write(name, format_.write(trainer.entries(pieces)))
 
 
 def _checked(texts: Iterable[str]) -> Iterator[str]:
@@ -185,9 +185,4 @@ def convert_to_bytepiece(pieces: Mapping[bytes | str, int], path: str | os.PathL
     units = Units.pack(kept, [counts[piece] for piece in kept])
     vocabulary = trainer.WeightedPieces(units, 1, lambda done, total: None)
     vocabulary.drop_unused()
-    convert.write(path, format_.write(trainer.entries(vocabulary.pieces())))
-
-
-def _numbered(counts: Mapping[bytes, int]) -> format_.Entries:
-    ordered = sorted(counts.items(), key=lambda item: (len(item[0]), item[0]))
-    return {piece: (i + _N_SPECIAL, count) for i, (piece, count) in enumerate(ordered)}
+    convert.write(path, format_.write(trainer.entries(trainer.counts_of(vocabulary.pieces()))))

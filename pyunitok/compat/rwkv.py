@@ -16,7 +16,7 @@ import numpy as np
 
 from pyunitok.errors import IdError
 from pyunitok.model.tokenizer import Tokenizer
-from pyunitok.vocab import rwkv
+from pyunitok.vocab import rwkv, utf8
 
 _NUL = 1  # its id in every RWKV World vocabulary
 
@@ -120,14 +120,8 @@ class WorldTokenizer:
 
     def get_vocab(self) -> dict[str, int]:
         """{token: id} of the tokens that are valid UTF-8."""
-        ret = {}
-        for id_, piece in enumerate(self.tokenizer.pieces()):
-            try:
-                ret[piece.tobytes().decode()] = id_
-            except UnicodeDecodeError:
-                continue
-        ret.pop("", None)
-        return ret
+        pieces = (piece.tobytes() for piece in self.tokenizer.pieces())
+        return {piece.decode(): id_ for id_, piece in enumerate(pieces) if piece and utf8.is_valid(piece)}
 
 
 class RWKVTokenizer:

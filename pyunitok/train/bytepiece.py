@@ -10,7 +10,7 @@ compat, only the character is cut into bytes.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import cast
@@ -270,8 +270,11 @@ class WeightedPieces:
         return ret
 
 
-def entries(pieces: Units) -> format_.Entries:
-    """The pieces with ids: the shortest first, then by bytes."""
-    items, order = pieces.items(), np.argsort(np.diff(pieces.offsets), kind="stable")
-    counts = pieces.counts.tolist()
-    return {items[k]: (i + N_SPECIAL, counts[k]) for i, k in enumerate(order.tolist())}
+def counts_of(pieces: Units) -> dict[bytes, int]:
+    return dict(zip(pieces.items(), pieces.counts.tolist(), strict=True))
+
+
+def entries(counts: Mapping[bytes, int]) -> format_.Entries:
+    """Pieces and counts, with ids: the shortest piece first, then by bytes."""
+    ordered = sorted(counts, key=lambda piece: (len(piece), piece))
+    return {piece: (i + N_SPECIAL, counts[piece]) for i, piece in enumerate(ordered)}

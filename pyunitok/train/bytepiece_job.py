@@ -33,7 +33,7 @@ def _run(training: Training, given: dict[str, Any]) -> Trained:
     source = training.source(hold=not chosen.compat, split=nfc.split)
     models = job.run(source)
     training.clock("save", 0, 0)
-    entries = [bytepiece.entries(model) for model in models]
+    entries = [bytepiece.entries(bytepiece.counts_of(model)) for model in models]
     paths = [] if training.out is None else _files(training.out, training.sizes, given)
     files = {path: format_.write(model) for path, model in zip(paths, entries, strict=False)}
     write_models(files, training.checkpoint.record)

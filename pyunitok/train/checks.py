@@ -18,39 +18,36 @@ _RANGES = {
 def check(specs: Specs, *, has_pretokenizer: bool = False, auto_coverage_in_unigram: bool = False) -> None:
     """TrainingOptionError names an invalid option and its valid values."""
     spec, kind = specs.trainer, specs.kind
-    if spec.vocab_size <= 0:
-        raise TrainingOptionError(f"vocab_size is {spec.vocab_size}; it must be positive")
-    if kind.is_subword and spec.use_all_vocab:
-        raise TrainingOptionError("use_all_vocab is for word and char models only")
-    if spec.seed_sentencepieces_file and not kind.has_scores:
-        raise TrainingOptionError("seed_sentencepieces_file is for unigram models only")
+    _require(spec.vocab_size > 0, f"vocab_size is {spec.vocab_size}; it must be positive")
+    _require(not (kind.is_subword and spec.use_all_vocab), "use_all_vocab is for word and char models only")
+    if spec.seed_sentencepieces_file:
+        _require(kind.has_scores, "seed_sentencepieces_file is for unigram models only")
     for name, (low, high) in _RANGES.items():
         value = getattr(spec, name)
-        if not low <= (round(value, 6) if isinstance(value, float) else value) <= high:
-            raise TrainingOptionError(f"{name} is {value:g}; it must be within {low}..{high}")
-    if 0 < spec.input_sentence_size <= 100:
-        raise TrainingOptionError(f"input_sentence_size is {spec.input_sentence_size}; it must be 0 or over 100")
+        is_within = low <= (round(value, 6) if isinstance(value, float) else value) <= high
+        _require(is_within, f"{name} is {value:g}; it must be within {low}..{high}")
+    n = spec.input_sentence_size
+    _require(not 0 < n <= 100, f"input_sentence_size is {n}; it must be 0 or over 100")
     for name in ("unk_piece", "bos_piece", "eos_piece", "pad_piece"):
-        if not getattr(spec, name):
-            raise TrainingOptionError(f"{name} must not be empty")
-    if spec.input_format not in (b"", b"text", b"tsv"):
-        raise TrainingOptionError(f"input_format is {spec.input_format.decode()!r}; it must be text or tsv")
+        _require(bool(getattr(spec, name)), f"{name} must not be empty")
+    is_known = spec.input_format in (b"", b"text", b"tsv")
+    _require(is_known, f"input_format is {spec.input_format.decode()!r}; it must be text or tsv")
     if has_pretokenizer or spec.pretokenization_delimiter:
-        if not kind.is_subword:
-            raise TrainingOptionError("a pretokenizer is for unigram and bpe models only")
-        if has_pretokenizer and spec.pretokenization_delimiter:
-            raise TrainingOptionError("give a pretokenizer or a pretokenization_delimiter, not both")
+        _require(kind.is_subword, "a pretokenizer is for unigram and bpe models only")
+        is_one = not (has_pretokenizer and spec.pretokenization_delimiter)
+        _require(is_one, "give a pretokenizer or a pretokenization_delimiter, not both")
     if spec.auto_character_coverage:
-        if not kind.is_subword:
-            raise TrainingOptionError("auto_character_coverage is for unigram and bpe models only")
-        if kind.has_scores and not auto_coverage_in_unigram:
-            raise TrainingOptionError("auto_character_coverage in unigram models requires prune=sparse, without compat")
-        if not spec.byte_fallback:
-            raise TrainingOptionError("auto_character_coverage requires byte_fallback")
-        if spec.required_chars:
-            raise TrainingOptionError("auto_character_coverage and required_chars cannot be combined")
-    if not specs.normalizer.escape_whitespaces:
-        raise TrainingOptionError("escape_whitespaces must be on to train a model")
+        _require(kind.is_subword, "auto_character_coverage is for unigram and bpe models only")
+        is_possible = auto_coverage_in_unigram or not kind.has_scores
+        _require(is_possible, "auto_character_coverage in unigram models requires prune=sparse, without compat")
+        _require(spec.byte_fallback, "auto_character_coverage requires byte_fallback")
+        _require(not spec.required_chars, "auto_character_coverage and required_chars cannot be combined")
+    _require(specs.normalizer.escape_whitespaces, "escape_whitespaces must be on to train a model")
+
+
+def _require(condition: bool, message: str) -> None:
+    if not condition:
+        raise TrainingOptionError(message)
 
 
 class MetaPieces(dict[int, tuple[bytes, int]]):

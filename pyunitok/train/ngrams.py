@@ -9,6 +9,7 @@ import numpy as np
 from pyunitok._c.train import Counter, SegmentStats
 from pyunitok._c.train_ngrams import NgramCutter, NgramModel, NgramTable
 from pyunitok.packed import Bytes, Offsets
+from pyunitok.train.counting import Table
 from pyunitok.vocab import nfc
 
 
@@ -23,6 +24,8 @@ def decimal_digits() -> Bytes:
 class _Reader:
     """Counts packed documents in `counter` by add() of `sink`."""
 
+    counter: Table
+
     def __init__(self, sink: NgramTable | NgramCutter) -> None:
         self._sink, self._stats = sink, SegmentStats()
 
@@ -35,6 +38,10 @@ class _Reader:
         """n_bytes, and n_lines: documents, or parts of them."""
         return self._stats
 
+    @property
+    def memory_bytes(self) -> int:
+        return self.counter.memory_bytes
+
 
 class NgramReader(_Reader):
     """Counts n-grams in `counter`."""
@@ -42,10 +49,6 @@ class NgramReader(_Reader):
     def __init__(self, order: int, is_digit: Bytes | None) -> None:
         self.counter = NgramTable(order, is_digit)
         super().__init__(self.counter)
-
-    @property
-    def memory_bytes(self) -> int:
-        return self.counter.memory_bytes
 
 
 class PieceReader(_Reader):
@@ -56,7 +59,3 @@ class PieceReader(_Reader):
     ) -> None:
         super().__init__(NgramCutter(model, is_digit, counter, ensure_unicode=ensure_unicode, lenient=lenient))
         self.counter = counter
-
-    @property
-    def memory_bytes(self) -> int:
-        return self.counter.memory_bytes

@@ -42,21 +42,17 @@ class TextSource(Protocol):
 
     def batches(self) -> Iterator[Batch]:
         """All documents in order, in this thread."""
-        ...
 
     def feed(self, counter: Adder, progress: Progress, threads: int = 1) -> None:
         """Count all documents. threads: ignored by sources that have their own."""
-        ...
 
     @property
     def may_reread(self) -> bool:
         """Whether it can be fed again."""
-        ...
 
     @property
     def is_held_back(self) -> bool:
         """Whether the sample is left out of the counts."""
-        ...
 
 
 @dataclass

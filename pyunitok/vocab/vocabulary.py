@@ -12,7 +12,7 @@ import numpy as np
 
 from pyunitok._c import model as c_model
 from pyunitok.errors import VocabularyError
-from pyunitok.packed import Bytes, Offsets, Scores
+from pyunitok.packed import Bytes, Offsets, Packed, Scores
 
 NORMAL, UNKNOWN, CONTROL, USER_DEFINED, UNUSED, BYTE = 1, 2, 3, 4, 5, 6  # types of pieces, as in csrc/unitok.h
 PREPARE_NFC = {"nfc": True}  # the About.prepare of models whose texts are normalized by nfc.py
@@ -21,9 +21,8 @@ PackedPieces = tuple[Bytes, Offsets]  # piece i is data[offsets[i]:offsets[i + 1
 
 
 def pack(pieces: Sequence[bytes]) -> PackedPieces:
-    offsets = np.zeros(len(pieces) + 1, np.int64)
-    np.cumsum(np.fromiter(map(len, pieces), np.int64, len(pieces)), out=offsets[1:])
-    return np.frombuffer(b"".join(pieces), np.uint8), offsets
+    packed = Packed.from_documents(pieces)
+    return packed.data, packed.offsets
 
 
 def split(data: Bytes, offsets: Offsets) -> list[bytes]:
