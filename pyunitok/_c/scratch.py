@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from pyunitok._c.library import ENCODE_SLACK, allocate, call, copied, ffi, lib, optional, pointer
+from pyunitok._c.library import ENCODE_SLACK, CapacityError, allocate, call, copied, ffi, lib, optional, pointer
 from pyunitok._c.model import Model
 from pyunitok.errors import UnitokError
 from pyunitok.packed import Bytes, Ids, Offsets
@@ -183,6 +183,19 @@ class Scratch:
             sampling.documents = optional(documents)
             call(lib.unitok_sample_batch, *head, sampling, *tail)
         return int(id_offsets[n_docs])
+
+    def encode_documents(self, data: Bytes, offsets: Offsets, *, sampling: Any = None) -> tuple[Ids, Offsets]:
+        """Like encode_batch(), but returns new arrays: the ids and int64[n + 1], their offsets."""
+        capacity, id_offsets = capacity_for(int(offsets[-1] - offsets[0])), np.empty(len(offsets), np.int64)
+        while True:
+            ids: Ids = np.empty(capacity, self._model.dtype)
+            try:
+                n = self.encode_batch(data, offsets, ids, id_offsets, sampling=sampling)
+            except CapacityError:
+                capacity *= 2
+                continue
+            ids.resize(n, refcheck=False)
+            return ids, id_offsets
 
     def nbest(self, text: bytes, n: int) -> list[Path]:
         """The n best paths, best first."""

@@ -1,8 +1,7 @@
 """encode_batch() encodes many documents in threads into one packed list of ids.
 
     documents   | d0 d1 d2 d3 | d4 d5 | d6 … |    each thread takes consecutive documents, about equally many bytes
-    arrays      | ids ···     | ids ··| ids · |   one per thread, doubled until the ids fit
-    result      | ids | ids | ids |
+    groups      | g | g | g | g | g   | g | g |   of about a MiB, each encoded into an array of its own
 """
 
 from __future__ import annotations
@@ -10,12 +9,11 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
+from itertools import chain
 from typing import Protocol
 
 import numpy as np
 
-from pyunitok._c import library
-from pyunitok._c import scratch as c_scratch
 from pyunitok.errors import OptionError
 from pyunitok.model.codec import Codec
 from pyunitok.packed import Bytes, Ids, Offsets, Packed, as_bytes, ranges
@@ -81,39 +79,23 @@ def encode_batch(codec: Codec, documents: BatchDocuments, threads: int | None) -
     n_parts = max(1, min(wanted, n_docs))
     cuts = [int(np.searchsorted(starts, n_bytes * part // n_parts)) for part in range(n_parts)] + [n_docs]
 
-    def encode_part(part: int) -> tuple[Ids, Offsets]:
-        return _encode_part(codec, documents, starts, cuts[part], cuts[part + 1])
+    def encode_part(part: int) -> list[tuple[Ids, Offsets]]:
+        begin, end = cuts[part], cuts[part + 1]
+        groups = ranges(starts[begin : end + 1], GROUP_BYTES)  # Python checks for Ctrl-C between groups
+        with codec.scratch() as scratch:
+            return [scratch.encode_documents(*documents.packed(begin + a, begin + b)) for a, b in groups]
 
     if n_parts == 1:
         parts = [encode_part(0)]
     else:
         with ThreadPoolExecutor(n_parts) as pool:
             parts = list(pool.map(encode_part, range(n_parts)))
-    offsets, end = [np.zeros(1, np.int64)], 0
-    for ids, ends in parts:
-        offsets.append(ends[1:] + end)
-        end += len(ids)
-    return Packed(np.concatenate([ids for ids, _ in parts]), np.concatenate(offsets))
-
-
-def _encode_part(
-    codec: Codec, documents: BatchDocuments, starts: Offsets, begin: int, end: int
-) -> tuple[Ids, Offsets]:
-    """The ids of documents begin..end-1 and int64[end - begin + 1], their offsets."""
-    capacity = c_scratch.capacity_for(int(starts[end] - starts[begin]))
-    offsets = np.zeros(end - begin + 1, np.int64)
-    with codec.scratch() as scratch:
-        while True:
-            ids: Ids = np.empty(capacity, codec.dtype)
-            try:
-                for first, stop in ranges(starts[begin : end + 1], GROUP_BYTES):  # Python checks for Ctrl-C in between
-                    own = offsets[first : stop + 1]
-                    done = int(own[0])
-                    scratch.encode_batch(*documents.packed(begin + first, begin + stop), ids[done:], own)
-                    own += done
-                return ids[: offsets[-1]], offsets
-            except library.CapacityError:
-                capacity *= 2
+    all_ids, offsets, n_ids = [np.empty(0, codec.dtype)], [np.zeros(1, np.int64)], 0
+    for ids, ends in chain.from_iterable(parts):
+        all_ids.append(ids)
+        offsets.append(ends[1:] + n_ids)
+        n_ids += len(ids)
+    return Packed(np.concatenate(all_ids), np.concatenate(offsets))
 
 
 def documents_of(docs: Iterable[str | bytes] | Packed) -> BatchDocuments:

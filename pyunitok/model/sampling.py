@@ -7,13 +7,10 @@ import os
 from dataclasses import asdict, dataclass
 from typing import Any
 
-import numpy as np
-
-from pyunitok._c import library
 from pyunitok._c import scratch as c_scratch
 from pyunitok.errors import OptionError
 from pyunitok.model.codec import Codec
-from pyunitok.packed import Ids, as_bytes
+from pyunitok.packed import Ids, Packed, as_bytes
 
 NBEST_MAX = 1024
 
@@ -126,18 +123,10 @@ class TokenizerSampling:
         codec = self.codec
         if nbest in (0, 1):
             return codec.encode(data)
-        offsets, id_offsets = np.array([0, len(data)], np.int64), np.empty(2, np.int64)
         drawing = how(codec, alpha, seed, nbest=nbest, method=method, source=source, document=document)
-        capacity = c_scratch.capacity_for(len(data))
+        packed = Packed.from_documents([data])
         with codec.scratch() as scratch:
-            while True:
-                ids: Ids = np.empty(capacity, codec.dtype)
-                try:
-                    n = scratch.encode_batch(np.frombuffer(data, np.uint8), offsets, ids, id_offsets, sampling=drawing)
-                    sampled: Ids = ids[:n].copy()
-                    return sampled
-                except library.CapacityError:
-                    capacity *= 2
+            return scratch.encode_documents(packed.data, packed.offsets, sampling=drawing)[0]
 
     def nbest(self, text: str | bytes, n: int, *, scores: bool = False) -> list[Any]:
         """The ids of the n best ways to cut the text into pieces, best first; with `scores`, pairs (ids, score).
