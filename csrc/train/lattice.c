@@ -30,8 +30,8 @@ static void fill_logs(struct log_terms *logs)
     }
 }
 
-/* The tables are part of every lattice, so there is no global state to initialize. They take a few
- * microseconds to fill. */
+/* The tables are part of every lattice, so there is no global state to initialize. They are small
+ * and quick to fill. */
 unitok_lattice *unitok_lattice_new(void)
 {
     unitok_lattice *lattice = mem_zalloc(1, sizeof *lattice);

@@ -296,7 +296,7 @@ int32_t unitok_ngram_model_scan_tables(unitok_ngram_model *model,
 }
 
 /* Ends the sums that are still open. After the second pass every byte has a count of at least 1, so
- * that no byte has probability 0, and `total` is the number of all bytes. */
+ * that no byte has probability 0, and `total` is the sum of these counts. */
 int32_t unitok_ngram_model_end_pass(unitok_ngram_model *model, unitok_error *error)
 {
     if (model->n_passes > 1) return fail(error, UNITOK_ERROR_ARGUMENT, -1, -1, "a third pass");

@@ -97,8 +97,8 @@ static int is_part_of_char(const uint8_t *bytes, int64_t n)
 }
 
 /* At byte level a piece consists of characters that each stand for a byte. They are turned back
- * into the bytes, and the rules apply to the text that these are. Bytes that are no text may be a
- * part of one character. */
+ * into the bytes, and the rules apply to the text that these are. Bytes that are invalid UTF-8 may
+ * still be a part of one character. */
 static int allow_byte_level(const unitok_rules *rules, const uint8_t *piece, int64_t n_bytes)
 {
     uint8_t bytes[4 * BYTE_LEVEL_CHARS_MAX], text[4 * BYTE_LEVEL_CHARS_MAX + 3];
