@@ -256,8 +256,8 @@ int32_t build_model(unitok_model *m, int32_t cpu, unitok_error *error)
     if (!status && !(m->flags & UNITOK_BYTES))
         status = unitok_normalizer_new(&m->spec, cpu, &m->normalizer, error);
     if (status) return status;
-    /* Texts are compact only if the normalizer can produce that form, because a rule of the
-     * charsmap may produce a space of its own. */
+    /* Texts are compact only if the normalizer can produce that form, for which all replacements
+     * and symbols must be valid UTF-8 (settle_form in text/normalize_build.c). */
     m->compact = m->normalizer && m->flags & UNITOK_ESCAPE_WHITESPACES && m->normalizer->is_compact;
     m->scan = cut_scan_for(cpu);
     if (m->normalizer) {
