@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from oracle import longest as oracle
 
 from pyunitok.corpus import jsonl
-from pyunitok.corpus.jsonl import JsonlReader, key_path
+from pyunitok.corpus.json_text import key_path
+from pyunitok.corpus.jsonl import JsonlReader
 from pyunitok.errors import InputError
 
 MAX_LINE = 1 << 20

@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
@@ -48,7 +49,7 @@ def made(tmp_path_factory):
     array = tokenfiles.write(folder / "ids", [[1, 2], [3], []], eod=300, inputs=inputs)
     manifest = array.manifest
     manifest.model["sha256"] = toy.sha256
-    manifest.shard = RunShard(0, 2, 0, "x", (0, 5)).to_json()
+    manifest.shard = asdict(RunShard(0, 2, 0, "x", (0, 5)))
     manifest.run = {"eod": 300, "shard": "0/2"}
     manifest.sample = {"alpha": 0.1, "seed": 1}
     manifest.exported = {"wanted": {"format": "npy"}, "files": {"ids.npy": 3}}

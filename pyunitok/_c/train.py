@@ -69,9 +69,7 @@ class Units:
 
     def take(self, order: Offsets) -> Units:
         """The units with these numbers, in this order."""
-        sizes = np.diff(self.offsets)[order]
-        offsets = np.zeros(len(order) + 1, np.int64)
-        np.cumsum(sizes, out=offsets[1:])
+        offsets = np.concatenate(([0], np.cumsum(np.diff(self.offsets)[order])))
         starts, data = self.offsets[:-1][order], np.empty(int(offsets[-1]), np.uint8)
         lib.unitok_gather(pointer(self.data), pointer(starts), pointer(offsets), len(order), pointer(data))
         return Units(data, offsets, self.counts[order])

@@ -26,8 +26,6 @@ from pyunitok.corpus.pushback import Pushback
 from pyunitok.corpus.text import MAX_DOCS
 from pyunitok.errors import InputError
 
-__all__ = ["JsonlReader", "key_path"]
-
 LINE_BYTES = 1 << 20  # maximum to read of a first line to infer the format
 BATCH_BYTES = 1 << 18  # read at once from a line longer than a block
 

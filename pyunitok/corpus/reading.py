@@ -104,16 +104,12 @@ class Reading:
     result_bytes: int = 1
 
     @property
-    def threads(self) -> int:
-        return self.options.n_threads
-
-    @property
     def useful_threads(self) -> int:
         """The number of threads, or 1 if the corpus is a single block."""
         if len(self.sources) != 1 or not self.sources[0].is_plain:
-            return self.threads
+            return self.options.n_threads
         n_bytes = self.sources[0].size_bytes
-        return self.threads if n_bytes is None or n_bytes > self.options.block_bytes else 1
+        return self.options.n_threads if n_bytes is None or n_bytes > self.options.block_bytes else 1
 
 
 @dataclass(frozen=True)
@@ -136,7 +132,7 @@ class MemoryBudget:
     @classmethod
     def of(cls, reading: Reading) -> MemoryBudget:
         """LimitError if max_memory_bytes is too low for the number of threads and the block size."""
-        threads, limit = reading.threads, reading.options.max_memory_bytes
+        threads, limit = reading.options.n_threads, reading.options.max_memory_bytes
         block = max(reading.options.block_bytes, MIN_BLOCK_BYTES)
         result = block * reading.result_bytes
         formats = [FORMATS[source.format] for source in reading.sources]
@@ -178,13 +174,15 @@ class Ending:
 class InputBlocks:
     """All inputs as one sequence of blocks, from `start` on. Earlier inputs are not opened.
 
+    source  the number of the input that is being read or was read last
+
     Not thread-safe: only one thread at a time may call fill(). Any thread may run tasks from readahead.claim().
     """
 
     def __init__(self, reading: Reading, start: Position | None = None) -> None:
         self._reading = reading
         self.start = start or BEGINNING
-        self._source = self.start.source - 1
+        self.source = self.start.source - 1
         self._stream: Any = None  # a ByteStream, or a reader of a seekable file
         self._reader: DocumentReader | None = None
         self._compressed_before = sum(source.size_bytes or 0 for source in reading.sources[: self.start.source])
@@ -194,11 +192,6 @@ class InputBlocks:
         self.readahead = ReadAhead(
             self.budget.readahead_bytes, READAHEAD_BYTES, len(reading.sources), self._open_readahead, self.start.source
         )
-
-    @property
-    def source(self) -> int:
-        """The number of the input that is being read or was read last."""
-        return self._source
 
     def blocks(self) -> Iterator[Block]:
         """All blocks, completed. They share one buffer, so each is valid only until the next."""
@@ -218,18 +211,18 @@ class InputBlocks:
         """
         while True:
             if self._reader is None:
-                if self._source + 1 >= len(self._reading.sources):
+                if self.source + 1 >= len(self._reading.sources):
                     block.clear()
-                    block.source, block.after = self._source + 1, Position(self._source + 1)
+                    block.source, block.after = self.source + 1, Position(self.source + 1)
                     return False
-                self._source += 1
-                self._open(self._reading.sources[self._source])
+                self.source += 1
+                self._open(self._reading.sources[self.source])
             assert self._reader is not None
-            block.source = self._source
+            block.source = self.source
             more = self._reader.fill(block)
             if not more or self._reader.finished:
                 self._finish(0 if more else block.source_bytes, block.after)
-                block.after = Position(self._source + 1)
+                block.after = Position(self.source + 1)
             elif isinstance(self._stream, ReadAheadStream):
                 file_at, file_bytes = self._stream.place(block.after.bytes)
                 block.after = replace(block.after, file_at=file_at, file_bytes=file_bytes)
@@ -264,8 +257,8 @@ class InputBlocks:
         )  # fmt: skip
 
     def _open(self, source: Source) -> None:
-        reading, format_, start = self._reading, FORMATS[source.format], self._start_of(self._source)
-        self._stream = self.readahead.take(self._source) or source.opened
+        reading, format_, start = self._reading, FORMATS[source.format], self._start_of(self.source)
+        self._stream = self.readahead.take(self.source) or source.opened
         check_start = None if source.is_forced else self._check_start
         budget_bytes = self.budget.seekable_bytes
         if not format_.seekable:
@@ -276,7 +269,7 @@ class InputBlocks:
 
     def _check_start(self, start: bytes) -> None:
         """InputError if the current file is not text. Warns if much of it is invalid UTF-8."""
-        name, why, share = self._reading.sources[self._source].name, why_not_text(start), share_invalid(start)
+        name, why, share = self._reading.sources[self.source].name, why_not_text(start), share_invalid(start)
         if why is not None:
             raise not_text(name, why)
         if share > MUCH:
@@ -291,7 +284,7 @@ class InputBlocks:
 
     def _finish(self, unseen_bytes: int, at: Position) -> None:
         assert self._reader is not None
-        self._endings.append(Ending(self._source, unseen_bytes, self._reader.ends_with_separator, at))
+        self._endings.append(Ending(self.source, unseen_bytes, self._reader.ends_with_separator, at))
         self._finish_stream()
 
     def _finish_stream(self) -> None:

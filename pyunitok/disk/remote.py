@@ -67,14 +67,15 @@ def canonical(url: str) -> str:
     return str(fs.unstrip_protocol(path))
 
 
-def check_protocol(url: str) -> None:
-    """InputError if the protocol is not supported, or the URL chains several ("zip://a::s3://b")."""
+def check_protocol(url: str) -> str:
+    """The protocol. InputError if it is not supported, or the URL chains several ("zip://a::s3://b")."""
     protocol = url.partition("://")[0].lower()
     if protocol not in PROTOCOLS:
         names = ", ".join(f"{name}://" for name in PROTOCOLS)
         raise InputError(f"{shown(url)}: {protocol}:// is not supported; use {names}")
     if re.search(r"::[A-Za-z][A-Za-z0-9+.-]*://", url):
         raise InputError(f"{shown(url)}: chained URLs are not supported; name one file")
+    return protocol
 
 
 def file_system(url: str) -> tuple[Any, str]:
@@ -82,12 +83,11 @@ def file_system(url: str) -> tuple[Any, str]:
 
     InputError if the protocol is not supported, its package is not installed, or the store cannot be opened.
     """
-    check_protocol(url)
+    protocol = check_protocol(url)
     try:
         import fsspec
     except ImportError as error:
         raise InputError(f"{shown(url)}: URLs require fsspec: pip install 'pyunitok[remote]'") from error
-    protocol = url.partition("://")[0].lower()
     try:
         # Not url_to_fs, which would parse "::" in a key as a chain of file systems.
         cls = fsspec.get_filesystem_class(protocol)

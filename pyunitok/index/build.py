@@ -172,7 +172,7 @@ def _begin(
     """Write the plan, or find that it is there already. OutputError if another command's is."""
     path = partial_name(folder / PLAN_NAME)
     if path.exists():
-        if _same_plan(IndexManifest.read_file(path), plan):
+        if _same_plan(IndexManifest.parse(path.read_bytes(), str(path)), plan):
             return
         if not (overwrite and existing):
             raise OutputError(
@@ -211,7 +211,7 @@ def _clean_up(folder: Path) -> None:
     path = partial_name(folder / PLAN_NAME)
     if not path.exists() or not (folder / INDEX_NAME).exists():
         return
-    if _same_plan(IndexManifest.read(folder), IndexManifest.read_file(path)):
+    if _same_plan(IndexManifest.read(folder), IndexManifest.parse(path.read_bytes(), str(path))):
         for record in folder.glob("*.json.partial"):
             if record != path:
                 record.unlink()

@@ -26,13 +26,10 @@ class Context:
         before, match, after = (part.decode("utf-8", "backslashreplace") for part in parts)
         return before, match, after
 
-    def words_after(self) -> list[str]:
-        """The sort key of order "R1"."""
-        return self.after.decode("utf-8", "backslashreplace").casefold().split()
-
-    def words_before(self) -> list[str]:
-        """The sort key of order "L1", nearest word first."""
-        return self.before.decode("utf-8", "backslashreplace").casefold().split()[::-1]
+    def words(self, order: str) -> list[str]:
+        """The sort key of order "R1" or "L1": the words after or before the hit, nearest word first."""
+        side, step = (self.after, 1) if order == "R1" else (self.before, -1)
+        return side.decode("utf-8", "backslashreplace").casefold().split()[::step]
 
 
 @dataclass

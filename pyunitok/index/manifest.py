@@ -89,15 +89,11 @@ class IndexManifest:
     @classmethod
     def read(cls, folder: Path) -> IndexManifest:
         """OutputError if the folder holds no index, or one that is damaged or written by a newer release."""
+        path = folder / INDEX_NAME
         try:
-            return cls.read_file(folder / INDEX_NAME)
+            return cls.parse(path.read_bytes(), str(path))
         except (FileNotFoundError, NotADirectoryError):
             raise OutputError(f"{folder} is not an index: it has no {INDEX_NAME}") from None
-
-    @classmethod
-    def read_file(cls, path: Path) -> IndexManifest:
-        """Like read, but for the path of the manifest."""
-        return cls.parse(path.read_bytes(), str(path))
 
     @classmethod
     def parse(cls, data: bytes, name: str) -> IndexManifest:

@@ -11,6 +11,7 @@ from pyunitok.errors import IdError
 from pyunitok.index.order import SPACE_SYMBOL, token_bytes
 from pyunitok.index.suffix import suffix_array
 from pyunitok.model.tokenizer import Tokenizer
+from pyunitok.packed import Packed
 
 N_IDS = 65536
 
@@ -49,9 +50,8 @@ class PieceTables:
         self.sizes[:n] = [len(text) for text in self.decoded]
         self.decoded_data = np.frombuffer(b"".join(self.decoded), np.uint8)
         self.decoded_offsets = np.concatenate(([0], np.cumsum(self.sizes, dtype=np.int64)))
-        offsets = np.zeros(n + 1, np.int64)
-        np.cumsum([len(text) for text in self.texts], out=offsets[1:])
-        data = np.frombuffer(b"".join(self.texts), np.uint8)
+        packed = Packed.from_documents(self.texts)
+        data, offsets = packed.data, packed.offsets
         symbols = np.zeros(len(data) + n, np.uint16)  # byte + 1, a 0 after each piece
         owner = np.repeat(np.arange(n), np.diff(offsets))
         symbols[np.arange(len(data)) + owner] = data.astype(np.uint16) + 1

@@ -238,7 +238,7 @@ class TextSearch:
         if order in SIDE_ORDERS:
             places = found.places(np.arange(min(found.total, MAX_SORTED), dtype=np.int64))
             contexts = self.context_batch(self.hits_at(places, n_bytes, len(places.tokens)), SORT_CHARS, SORT_CHARS)
-            words = [context.words_after() if order == "R1" else context.words_before() for context in contexts]
+            words = [context.words(order) for context in contexts]
             chosen = sorted(range(len(words)), key=words.__getitem__)[offset : offset + limit]
             return Places(places.shards[chosen], places.tokens[chosen], places.skips[chosen])
         return found.places(shuffled(numbers, found.total, seed) if order == "random" and len(numbers) else numbers)

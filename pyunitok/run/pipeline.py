@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import json
-from dataclasses import replace
+from dataclasses import asdict, replace
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -227,5 +227,5 @@ def _manifest(plan: Plan, model: dict[str, Any], tally: Tally) -> Manifest:
         algorithm=plan.tokenizer.algorithm,
         sample=plan.options.sample.to_json() if plan.options.sample else None,
         run=plan.identity().options,
-        shard=plan.shard.to_json() | {LIMIT: tally.longest_line} if plan.shard else None,
+        shard=asdict(plan.shard) | {LIMIT: tally.longest_line} if plan.shard else None,
     )

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
 
 import xxhash
 
@@ -42,9 +41,6 @@ class RunShard:
     def options(self) -> dict[str, str]:
         """The options that distinguish this part from others and from the undivided run."""
         return dict(zip(SHARD_OPTIONS, (str(self), self.all_inputs), strict=True))
-
-    def to_json(self) -> dict[str, Any]:
-        return asdict(self)
 
 
 def take(sources: Sequence[Source], index: int, count: int) -> tuple[list[Source], RunShard]:

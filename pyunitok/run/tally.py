@@ -8,6 +8,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, replace
 from typing import Any
 
+import msgspec
+
 from pyunitok.corpus.formats import FORMATS
 from pyunitok.corpus.pipe import PipeStream
 from pyunitok.corpus.position import Position
@@ -209,11 +211,6 @@ def _sums(records: Sequence[InputRecord]) -> Progress:
 
 def _checked(values: list[Any]) -> dict[str, Any]:
     """The fields of a record from the journal. ValueError or TypeError if they are invalid."""
-    if not all(type(count) is int and 0 <= count < 1 << 60 for count in values[:5]):
-        raise ValueError("the counts of an input are not integers from 0 to 2^60")
     fields = dict(zip(JOURNAL_FIELDS, values, strict=True))
-    if fields["ends_with_separator"] not in (None, True, False):
-        raise ValueError("ends_with_separator of an input is not a boolean")
-    if not isinstance(fields["error"], str | None):
-        raise ValueError("the error of an input is not a string")
+    msgspec.convert(asdict(REMOVED) | fields, InputRecord)
     return fields

@@ -153,8 +153,7 @@ class TokenArray(Documents):
 
     def _many(self, documents: Ints) -> Packed:
         begins, ends = self.bounds(documents)
-        offsets = np.zeros(len(documents) + 1, np.int64)
-        np.cumsum(ends - begins, out=offsets[1:])
+        offsets = np.concatenate(([0], np.cumsum(ends - begins)))
         if not len(documents):
             return Packed(self._ids[:0], offsets)
         if np.array_equal(begins[1:], ends[:-1]):

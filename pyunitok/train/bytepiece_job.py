@@ -29,7 +29,9 @@ def _run(training: Training, given: dict[str, Any]) -> Trained:
     COMPAT.check(compat)
     given |= {"max_vocab_size": training.sizes, "compat": compat is not None}
     chosen = options.read(BytePieceOptions, given, "bytepiece")
-    job = BytePieceJob(chosen, training.reading.threads, training.max_memory, training.clock, training.checkpoint)
+    job = BytePieceJob(
+        chosen, training.reading.options.n_threads, training.max_memory, training.clock, training.checkpoint
+    )
     source = training.source(hold=not chosen.compat, split=nfc.split)
     models = job.run(source)
     training.clock("save", 0, 0)

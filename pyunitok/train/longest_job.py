@@ -107,9 +107,9 @@ def _run(training: Training, given: dict[str, Any]) -> Trained:
     state, steps = _load(training.checkpoint)
     pieces = longest.train_longest(
         text.texts(weights, equal=chosen.equal_bytes, damping=chosen.damping), vocab_size - 1, rules=chosen.rules(),
-        required=required, min_sources=chosen.min_sources, threads=training.reading.threads, on_step=steps.append,
-        state=state, after_round=lambda state: _store(training.checkpoint, state, steps), progress=training.clock,
-    )  # fmt: skip
+        required=required, min_sources=chosen.min_sources, threads=training.reading.options.n_threads,
+        on_step=steps.append, state=state, after_round=lambda state: _store(training.checkpoint, state, steps),
+    progress=training.clock, )  # fmt: skip
     training.clock("save", 0, 0)
     tokenizer = _save(pieces, training, chosen.to)
     notes = [("text", f"{text.n_bytes:,} bytes")]

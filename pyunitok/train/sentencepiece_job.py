@@ -134,7 +134,7 @@ def _job(
     if byte_level and compat:
         raise OptionError("byte_level cannot be combined with compat: sentencepiece has no such models")
     own = {item.name: given.pop(item.name) for item in OWN if item.name in given}
-    threads = training.reading.threads
+    threads = training.reading.options.n_threads
     specs = Specs.parse({"num_threads": threads, **given, "model_type": kind, "vocab_size": training.sizes[0]})
     if own and (compat is not None or not specs.kind.has_scores):
         raise OptionError(f"{min(own)} is for unigram models without compat only")

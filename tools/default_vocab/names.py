@@ -24,9 +24,8 @@ MIN_LETTERS = 4  # shorter names are syllables of other words
 ORDINARY_SHARE = 0.1  # a word is ordinary if a larger share of its uses is in lower case
 LONGER = 3  # a name is ordinary if it begins longer words more than this many times as often as it stands alone
 _WORD = re.compile(r"[^\W\d_]+")
-_PARTS = re.compile(
-    r"[^\W\d_a-z]+(?![a-z])|[^\W\d_]?[a-z]+|[^\W\d_]+"
-)  # GtkWidget → Gtk, Widget; GLSLCode → GLSL, Code
+# GtkWidget → Gtk, Widget; GLSLCode → GLSL, Code
+_PARTS = re.compile(r"[^\W\d_a-z]+(?![a-z])|[^\W\d_]?[a-z]+|[^\W\d_]+")
 _ASSIGNED = re.compile(r"(first|last|middle)_?names?", re.I)
 
 

