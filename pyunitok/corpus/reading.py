@@ -27,7 +27,7 @@ from pyunitok.corpus.block import Block, DocumentReader, Split, whole
 from pyunitok.corpus.formats import FORMATS
 from pyunitok.corpus.position import BEGINNING, Position
 from pyunitok.corpus.readahead import ReadAhead, ReadAheadStream
-from pyunitok.corpus.sniff import MUCH, not_text, share_invalid, why_not_text
+from pyunitok.corpus.sniff import MAX_INVALID, not_text, share_invalid, why_not_text
 from pyunitok.corpus.source import Source
 from pyunitok.corpus.text import MAX_DOCS
 from pyunitok.errors import InputWarning, LimitError
@@ -272,7 +272,7 @@ class InputBlocks:
         name, why, share = self._reading.sources[self.source].name, why_not_text(start), share_invalid(start)
         if why is not None:
             raise not_text(name, why)
-        if share > MUCH:
+        if share > MAX_INVALID:
             self._n_warnings += 1
             if self._n_warnings <= MAX_WARNINGS:
                 last = "; other files like this are not reported" if self._n_warnings == MAX_WARNINGS else ""

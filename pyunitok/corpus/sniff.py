@@ -6,7 +6,7 @@ from pyunitok.corpus import compressions
 from pyunitok.errors import InputError
 
 SNIFF_BYTES = 1 << 16  # enough for why_not_text and share_invalid
-MUCH = 0.05  # share of invalid UTF-8 above which to warn
+MAX_INVALID = 0.05  # the share of invalid UTF-8 above which to warn
 
 _STARTS = {
     b"\xff\xfe\0\0": "UTF-32 text",

@@ -224,7 +224,7 @@ class OutFile:
     OutputError, naming file and byte, if the file cannot be opened or written (a full disk, another writer), or does
     not match `state`.
 
-        flushed: a whole number of buffers ─┐        ┌─ n_bytes
+        flushed in full buffers ────────────┐        ┌─ n_bytes
         [ BUFFER_BYTES | BUFFER_BYTES | ... | buffer ]
     """
 

@@ -33,8 +33,8 @@ def rows_of_hits(answer: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def cut(metadata: dict[str, Any]) -> dict[str, Any]:
-    """Metadata of which each field has at most FIELD_BYTES, and all together DOCUMENT_BYTES; "truncated": true if some
-    of it is missing. A field that is cut becomes a string: the beginning of its JSON."""
+    """Metadata cut to FIELD_BYTES per field and DOCUMENT_BYTES in total, with "truncated": true if anything is missing.
+    A field that is cut becomes a string: the beginning of its JSON."""
     fields = metadata.get("metadata")
     outer = {name: value for name, value in metadata.items() if name != "metadata"}
     kept, is_cut = _cut_fields(outer)

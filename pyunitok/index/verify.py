@@ -22,7 +22,7 @@ from pyunitok.tokens.verify import hash_checks
 from pyunitok.tokens.verify import verify as verify_tokens
 from pyunitok.tokens.verify_text import sources_of, verify_text
 
-MAX_FAULTS = 20
+MAX_PROBLEMS = 20
 
 
 def verify(
@@ -41,12 +41,12 @@ def verify(
 
     OutputError if the file or its manifest is missing; InputError if an input cannot be read.
 
-        if faults := pyunitok.verify("ids.u16", inputs=True):
-            raise SystemExit("\\n".join(faults))
+        if problems := pyunitok.verify("ids.u16", inputs=True):
+            raise SystemExit("\\n".join(problems))
     """
     for check in checks(path, inputs, model=model, threads=threads):
-        if faults := check.run(lambda _: None):
-            return faults
+        if problems := check.run(lambda _: None):
+            return problems
     return []
 
 
@@ -101,8 +101,8 @@ def checks(
     sources = sources_of(array.manifest.inputs, found)
 
     def compare(on_bytes: Callable[[int], None]) -> list[str]:
-        fault = verify_text(array, tokenizer, sources, threads=threads, on_bytes=on_bytes)
-        return [fault] if fault else []
+        problem = verify_text(array, tokenizer, sources, threads=threads, on_bytes=on_bytes)
+        return [problem] if problem else []
 
     n_abridged = sum(record.abridged for record in array.manifest.inputs)
     yield Check(
@@ -112,18 +112,18 @@ def checks(
 
 
 def verify_index(index: OpenIndex, *, on_bytes: Callable[[int], None] = lambda _: None) -> list[str]:
-    """The problems of an open index, one sentence each, at most MAX_FAULTS; an empty list if it is intact.
+    """The problems of an open index, one sentence each, at most MAX_PROBLEMS; an empty list if it is intact.
 
     Each suffix array is checked completely. The check reads the tokens in random order, so it takes as long as sorting
     if they are not in memory.
     """
-    faults = list[str]()
+    problems = list[str]()
     for shard, record in zip(index.shards, index.manifest.shards, strict=True):
-        for fault in _faults(index.folder, shard, record, on_bytes):
-            faults.append(fault)
-            if len(faults) == MAX_FAULTS:
-                return faults
-    return faults
+        for problem in _problems(index.folder, shard, record, on_bytes):
+            problems.append(problem)
+            if len(problems) == MAX_PROBLEMS:
+                return problems
+    return problems
 
 
 def _arrays(shard: IndexShard) -> dict[str, np.ndarray[Any, Any]]:
@@ -131,13 +131,13 @@ def _arrays(shard: IndexShard) -> dict[str, np.ndarray[Any, Any]]:
     return ret if shard.left is None else ret | {".left": shard.left}
 
 
-def _faults(folder: Path, shard: IndexShard, record: ShardRecord, on_bytes: Callable[[int], None]) -> Iterator[str]:
+def _problems(folder: Path, shard: IndexShard, record: ShardRecord, on_bytes: Callable[[int], None]) -> Iterator[str]:
     hashes_agree = True
     for suffix, array in _arrays(shard).items():
         for task in hash_checks(_name(folder, shard, suffix), array, record.hash.get(suffix)):
-            for fault in task.check():
+            for problem in task.check():
                 hashes_agree = False
-                yield fault
+                yield problem
             on_bytes(task.n_bytes)
     if not hashes_agree:
         return  # the order of damaged files carries no information
@@ -148,14 +148,14 @@ def _faults(folder: Path, shard: IndexShard, record: ShardRecord, on_bytes: Call
     if not np.array_equal(top_of(shard.ids, shard.sa, shard.rank), shard.top):
         yield f"{_name(folder, shard, '.top')}: differs from every {TOP_STEP}th suffix of its shard"
     if shard.left is not None:
-        yield from _left_faults(_name(folder, shard, ".left"), shard, shard.left)
+        yield from _left_problems(_name(folder, shard, ".left"), shard, shard.left)
 
 
 def _name(folder: Path, shard: IndexShard, suffix: str) -> str:
     return f"the tokens of shard {shard.number}" if suffix == "ids" else str(folder / shard_name(shard.number, suffix))
 
 
-def _left_faults(name: str, shard: IndexShard, left: np.ndarray[Any, Any]) -> Iterator[str]:
+def _left_problems(name: str, shard: IndexShard, left: np.ndarray[Any, Any]) -> Iterator[str]:
     for at in range(0, len(left), CHUNK):
         before = shard.ids[shard.sa[at : at + CHUNK].astype(np.int64) - 1]
         wrong = np.flatnonzero(before != left[at : at + CHUNK])

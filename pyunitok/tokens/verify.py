@@ -22,7 +22,7 @@ from pyunitok.tokens.manifest import Manifest, sidecars
 from pyunitok.tokens.metadata import Metadata, metadata_path
 
 CHUNK_DOCS = 1 << 20
-MAX_FAULTS = 20  # reported per token file
+MAX_PROBLEMS = 20  # reported per token file
 
 
 @dataclass
@@ -37,7 +37,7 @@ def verify(
     array: TokenArray, tokenizer: Tokenizer | None, *, threads: int | None = None,
     on_bytes: Callable[[int], None] = lambda _: None,
 ) -> list[str]:  # fmt: skip
-    """The problems of a token file, one sentence each, at most MAX_FAULTS; an empty list if it is intact.
+    """The problems of a token file, one sentence each, at most MAX_PROBLEMS; an empty list if it is intact.
 
     tokenizer  the model to check ids against; None skips this check
     on_bytes   receives the number of bytes of OUT and OUT.ends checked, from any thread
@@ -48,7 +48,7 @@ def verify(
     manifest, n_threads = array.manifest, threads_or_cores(threads)
     if manifest is None:
         raise OutputError(f"{array.path} has no manifest to check it against")
-    faults = list(_consistency(array, manifest))
+    problems = list(_consistency(array, manifest))
     tasks = [*hash_checks(array.path, array.ids, manifest.hash.get("tokens"), _id_check(array, tokenizer))]
     tasks += hash_checks(sidecars(array.path)[0], array.ends, manifest.hash.get("ends"))
     tasks.append(_Task(0, lambda: _metadata(array)))
@@ -56,17 +56,17 @@ def verify(
 
     def work(task: _Task) -> list[str]:
         found = []
-        for fault in task.check():
-            found.append(fault)
-            if len(found) == MAX_FAULTS:
+        for problem in task.check():
+            found.append(problem)
+            if len(found) == MAX_PROBLEMS:
                 break
         on_bytes(task.n_bytes)
         return found
 
     with ThreadPoolExecutor(n_threads) as pool:
         for found in pool.map(work, tasks):
-            faults += found
-    return faults[:MAX_FAULTS]
+            problems += found
+    return problems[:MAX_PROBLEMS]
 
 
 def _consistency(array: TokenArray, manifest: Manifest) -> Iterator[str]:
@@ -134,7 +134,7 @@ def _id_check(array: TokenArray, tokenizer: Tokenizer | None) -> Callable[[int, 
                 wrong &= part != foreign_eod
             if len(holes):
                 wrong |= ~known[np.minimum(part, len(known) - 1)] & (part < len(known))
-            for k in np.flatnonzero(wrong)[:MAX_FAULTS].tolist():
+            for k in np.flatnonzero(wrong)[:MAX_PROBLEMS].tolist():
                 d = int(np.searchsorted(array.ends, np.uint64(at + k), "right"))
                 yield f"{array.path}: document {d}, token {at + k}: id {part[k]} is not in {tokenizer.name}"
 
@@ -164,12 +164,12 @@ def _ends(array: TokenArray, first: int) -> Iterator[str]:
     ends = array.ends[first : first + CHUNK_DOCS].astype(np.int64)
     before = np.concatenate((array.ends[first - 1 : first].astype(np.int64) if first else [0], ends[:-1]))
     wrong = (ends < before + (eod is not None)) | (ends > len(array.ids)) | (ends < 0)
-    for k in np.flatnonzero(wrong)[:MAX_FAULTS].tolist():
+    for k in np.flatnonzero(wrong)[:MAX_PROBLEMS].tolist():
         yield f"{path}: document {first + k} spans tokens {before[k]} to {ends[k]} of {len(array.ids)}"
     if eod is None:
         return
     last = np.flatnonzero(~wrong)
     found = array.ids[ends[last] - 1]
-    for k in np.flatnonzero(found != eod)[:MAX_FAULTS].tolist():
+    for k in np.flatnonzero(found != eod)[:MAX_PROBLEMS].tolist():
         d, at = first + int(last[k]), int(ends[last[k]]) - 1
         yield f"{array.path}: document {d} ends with id {found[k]} at token {at}, not with the eod {eod}"

@@ -119,9 +119,9 @@ def verify_text(
             place = _Place(array, tokenizer, [records[k] for k in numbers], [source.name for source in read], first)
             with Workers(reading, _copy) as readers:
                 texts = _texts((result.value for result in readers.results()), tokenizer)
-                fault = _compare(texts, _decoded(array, tokenizer, first, stop, pool, threads), place, on_bytes)
-            if fault:
-                return fault
+                problem = _compare(texts, _decoded(array, tokenizer, first, stop, pool, threads), place, on_bytes)
+            if problem:
+                return problem
             first = stop
     return None
 

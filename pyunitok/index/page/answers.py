@@ -110,7 +110,7 @@ def _with_name(index: Index, record: Answer, key: str = "source") -> Answer:
     return record | {key: index.inputs.name_of(record[key])} if isinstance(record.get(key), str) else record
 
 
-def _beside(name: str) -> Callable[[Index, Parameters], Answer]:
+def _neighbours(name: str) -> Callable[[Index, Parameters], Answer]:
     def answer(index: Index, parameters: Parameters) -> Answer:
         found = getattr(index, name)(text_of(parameters))
         first = found.first(number(parameters, "limit", 30, MAX_LIMIT))
@@ -196,7 +196,7 @@ def _seek(index: Index, ids: Any, at: int) -> tuple[int, int, int]:
 def _readable(parts: list[dict[str, Any]], begin: int, end: int) -> list[dict[str, Any]]:
     """Tokens as text, split at the hit. A character that spans several tokens goes to the first of them."""
     ret: list[dict[str, Any]] = []
-    owed = b""  # the bytes of an incomplete character
+    incomplete = b""  # the bytes of a character that continues in the next token
     for part in parts:
         size = len(part["bytes"])
         inside = [x - part["begin"] for x in (begin, end) if 0 < x - part["begin"] < size]
@@ -204,14 +204,14 @@ def _readable(parts: list[dict[str, Any]], begin: int, end: int) -> list[dict[st
             data, place = part["bytes"][low:high], part["begin"] + low
             is_hit = begin <= place < end
             is_last = part is parts[-1] or is_hit != (begin <= place + len(data) < end)
-            text, owed = _complete(owed, data, is_last)
+            text, incomplete = _complete(incomplete, data, is_last)
             ret.append({"id": part["id"], "text": text, "hit": is_hit, "begins": low == 0})
     return ret
 
 
-def _complete(owed: bytes, data: bytes, is_last: bool) -> tuple[str, bytes]:
-    """Returns the text of owed + data without an incomplete character at its end, and that character's bytes."""
-    data = owed + data
+def _complete(incomplete: bytes, data: bytes, is_last: bool) -> tuple[str, bytes]:
+    """Returns the text of incomplete + data, without an incomplete character at its end, and that character's bytes."""
+    data = incomplete + data
     for n in range(1, 4):
         if not is_last and len(data) >= n and data[-n] >= 0xC0:
             needed = 2 if data[-n] < 0xE0 else 3 if data[-n] < 0xF0 else 4
@@ -221,7 +221,7 @@ def _complete(owed: bytes, data: bytes, is_last: bool) -> tuple[str, bytes]:
 
 
 ANSWERS: dict[str, Callable[[Index, Parameters], Answer]] = {
-    "info": info, "count": count, "hits": hits, "next": _beside("next"), "previous": _beside("previous"),
+    "info": info, "count": count, "hits": hits, "next": _neighbours("next"), "previous": _neighbours("previous"),
     "sources": sources, "document": document,
 }  # fmt: skip
 
