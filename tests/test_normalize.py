@@ -144,7 +144,7 @@ def test_part_by_part(case: Case, text: bytes, cuts: list[int], capacity: int, v
     parts = [text[i:j] for i, j in pairwise(bounds)]
     expected = normalizer.normalize(text, compact=not verbatim)
     for feed in (parts, [bytes([byte]) for byte in text], [text]):
-        assert b"".join(normalizer.normalize_parts(feed, compact=not verbatim, room=capacity)) == expected
+        assert b"".join(normalizer.normalize_parts(feed, compact=not verbatim, capacity=capacity)) == expected
 
 
 @given(CASES, TEXTS)
@@ -176,7 +176,8 @@ def check_parts(charsmap: bytes, symbols: list[bytes], flags: int, text: bytes, 
     escape = bool(flags & library.MODEL_FLAGS["escape_whitespaces"])
     for cpu in CPUS:
         normalizer = c_text.Normalizer(charsmap, symbols, flags, cpu)
-        assert b"".join(normalizer.normalize_parts([text], compact=True, room=1000)) == compact(expected, escape), cpu
+        data = b"".join(normalizer.normalize_parts([text], compact=True, capacity=1000))
+        assert data == compact(expected, escape), cpu
     assert b"".join(normalizer.normalize_parts([text], compact=False)) == expected
 
 
@@ -196,7 +197,7 @@ def test_corpora_against_the_reference(path: Path) -> None:
         for i, text in enumerate(slices_of(corpus)):
             expected = reference.normalize(text)
             assert normalizer.normalize(text) == expected, corpus
-            assert b"".join(normalizer.normalize_parts([text], room=1000)) == compact(expected, escape), corpus
+            assert b"".join(normalizer.normalize_parts([text], capacity=1000)) == compact(expected, escape), corpus
             if i % 50 < 2:
                 ours = normalizer.normalize_with_offsets(text)
                 assert (ours[0], ours[1].tolist()) == reference.normalize(text, with_offsets=True), corpus
@@ -335,7 +336,7 @@ def test_damaged_charsmap(case: Case, text: bytes, changes: list[tuple[int, int]
     expected, offsets = reference.normalize(text, with_offsets=True)
     out, found = normalizer.normalize_with_offsets(text)
     assert (out, found.tolist()) == (expected, offsets)
-    assert b"".join(normalizer.normalize_parts([text], compact=False, room=1)) == expected
+    assert b"".join(normalizer.normalize_parts([text], compact=False, capacity=1)) == expected
 
 
 @given(st.lists(st.sampled_from(LABELS), min_size=1, max_size=9), TEXTS, st.integers(1, 6))
@@ -344,7 +345,7 @@ def test_shared_nodes(labels: list[int], text: bytes, first_leaf: int) -> None:
     out, found = c_text.Normalizer(blob, [], 7).normalize_with_offsets(text)
     expected, offsets = load_normalizer(blob).normalize(text, with_offsets=True)
     assert (out, found.tolist()) == (expected, offsets)
-    assert b"".join(c_text.Normalizer(blob, [], 7).normalize_parts([text], compact=False, room=1)) == expected
+    assert b"".join(c_text.Normalizer(blob, [], 7).normalize_parts([text], compact=False, capacity=1)) == expected
 
 
 def test_more_keys_than_can_be_counted() -> None:

@@ -51,15 +51,15 @@ class Normalizer:
             out, offsets = np.empty(n, np.uint8), None if offsets is None else np.empty(n + 1, np.int64)
 
     def normalize_parts(
-        self, parts: Iterable[bytes], *, compact: bool = True, room: int = 1 << 16
+        self, parts: Iterable[bytes], *, compact: bool = True, capacity: int = 1 << 16
     ) -> Iterator[bytes]:
-        """Normalize a text that arrives in parts. The results have at most step_bytes + `room` bytes each.
+        """Normalize a text that arrives in parts. The results have at most step_bytes + `capacity` bytes each.
 
         Text whose normalization depends on later parts is buffered: at most a part and the longest key or symbol.
         """
         state, consumed = ffi.new("unitok_normalize_state *"), ffi.new("int64_t *")
         state.is_verbatim = not compact
-        out = np.empty(self.step_bytes + room, np.uint8)
+        out = np.empty(self.step_bytes + capacity, np.uint8)
 
         def take(text: bytes, n_bytes: int, last: bool) -> Iterator[bytes]:
             consumed[0] = 0
