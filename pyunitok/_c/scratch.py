@@ -13,7 +13,6 @@ from pyunitok.packed import Bytes, Ids, Offsets
 
 METHODS = {"lattice": 0, "nbest": 1, "viterbi": 2, "dropout": 3}
 _encode, _unpack = lib.unitok_encode, ffi.unpack
-_new_undefined = ffi.new_allocator(should_clear_after_alloc=False)
 _SMALL_BYTES = 4096  # texts up to this size are encoded into a reused buffer
 _NO_CAPACITY, _TOO_LONG = -2, -3
 
@@ -145,15 +144,6 @@ class Scratch:
             if n != _NO_CAPACITY:
                 raise _failed(n, text)
             capacity *= 2
-
-    def places(self, text: bytes, tokens: list[int]) -> list[tuple[int, int]]:
-        """The begin and end of these tokens in the normalized text. `tokens` ascend."""
-        capacity = capacity_for(len(text))
-        spans = _new_undefined("unitok_span[]", capacity)
-        if lib.unitok_encode_spans(self._model_handle, self.handle, text, len(text), spans, capacity) >= 0:
-            return [(spans[k - 1].piece_end if k else 0, spans[k].piece_end) for k in tokens]
-        ends = self.encode_spans(text)[:, 3].tolist()
-        return [(ends[k - 1] if k else 0, ends[k]) for k in tokens]
 
     def encode_batch(
         self, data: Bytes, offsets: Offsets, ids: Ids, id_offsets: Offsets, *,

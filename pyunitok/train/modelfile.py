@@ -9,7 +9,6 @@ from pyunitok.errors import TrainingError
 from pyunitok.train.checks import MetaPieces
 from pyunitok.train.specs import Specs
 from pyunitok.vocab import sentencepiece_proto
-from pyunitok.vocab.vocabulary import NORMAL
 
 Piece = tuple[bytes, float]
 
@@ -66,8 +65,3 @@ def vocabulary_text(proto: Any) -> bytes:
     with_scores = proto.trainer_spec.vocabulary_output_piece_score
     lines = [piece.piece + (b"\t%b" % f"{piece.score:g}".encode() if with_scores else b"") for piece in proto.pieces]
     return b"".join(line + b"\n" for line in lines)
-
-
-def learned(proto: Any) -> list[Piece]:
-    """The pieces that were trained, best first."""
-    return [(piece.piece, piece.score) for piece in proto.pieces if piece.type == NORMAL]

@@ -149,9 +149,9 @@ class Engine:
         unknown, codec = self.model.unknown_id, self.tokenizer.codec
         tokens = [k for k, id_ in enumerate(ids) if id_ == unknown]
         with codec.scratch() as scratch:
-            places = scratch.places(text, tokens)
+            bounds = [0, *scratch.encode_spans(text)[:, 3].tolist()]
         normalized = codec.model.normalize(text)
-        return [(k, normalized[begin:end]) for k, (begin, end) in zip(tokens, places, strict=True)]
+        return [(k, normalized[bounds[k] : bounds[k + 1]]) for k in tokens]
 
     def text_of(self, items: list[Any]) -> str | None:
         """Decode a short list of ids or pieces. None if this requires the general decoder, or fails."""
@@ -299,10 +299,6 @@ class Engine:
         return float(np.float32(self.tokenizer.entropy(text, alpha=alpha)))
 
     # ----------------------------------------------------------------------------------------------- decoding ---
-
-    def with_pieces(self, ids: Iterable[Any]) -> list[tuple[bytes, int]]:
-        """(piece, id) for each of these valid ids."""
-        return [(self.model.pieces[id_], int(id_)) for id_ in ids]
 
     def denormalize(self, text: bytes) -> bytes:
         return self.tokenizer.codec.denormalize(text)

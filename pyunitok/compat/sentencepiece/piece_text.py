@@ -27,7 +27,7 @@ def _unspace(piece: bytes) -> bytes:
 def decode_ids(engine: Engine, sequences: Sequence[Offsets]) -> list[bytes]:
     """The texts of sequences of valid ids."""
     if not engine.is_text:
-        return [_decode(engine, engine.with_pieces(ids)) for ids in sequences]
+        return [_decode(engine, [(engine.model.pieces[id_], id_) for id_ in ids.tolist()]) for ids in sequences]
     offsets = np.concatenate(([0], np.cumsum([len(ids) for ids in sequences], dtype=np.int64)))
     data = np.concatenate(sequences) if sequences else np.empty(0, np.int64)
     ids = data.astype(engine.tokenizer.dtype)
