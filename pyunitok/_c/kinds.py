@@ -58,9 +58,5 @@ KINDS = {
 }  # fmt: skip
 
 
-def by_number(number: int) -> Kind:
-    return next(kind for kind in KINDS.values() if kind.number == number)
-
-
 def by_model_type(model_type: int) -> Kind:
     return next(kind for kind in KINDS.values() if kind.model_type == model_type)

@@ -43,7 +43,7 @@ class Model:
     def __init__(self, handle: Any, keep: Any = None) -> None:
         info = _info_of(handle)
         self.info: Any = info
-        self.kind = kinds.by_number(info.kind)
+        self.kind = next(kind for kind in kinds.KINDS.values() if kind.number == info.kind)
         self.id_code = "H" if info.id_bytes == 2 else "I"
         self.handle: Any = handle
         self._keep = keep
