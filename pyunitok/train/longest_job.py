@@ -153,7 +153,8 @@ def _store(checkpoint: Checkpoint, state: LongestState, steps: list[Step]) -> No
 
 
 def _load(checkpoint: Checkpoint) -> tuple[LongestState | None, list[Step]]:
-    if (saved := checkpoint.load("longest")) is None:
+    saved = checkpoint.load("longest")
+    if saved is None:
         return None, []
     arrays, (phase, n_rounds, swap, n_settled, steps) = saved
     dropped = dict(zip(arrays["dropped"].items(), arrays["dropped"].counts.tolist(), strict=True))
