@@ -4,6 +4,7 @@
 
 #include "ground/alloc.h"
 
+/* Units and ids are in the same allocation, so one mem_free frees them all. */
 compact_trie *compact_new(const trie *t)
 {
     size_t n_bytes = sizeof(compact_trie) + (size_t)t->n_units * 6;

@@ -33,11 +33,15 @@ typedef struct memo_use {
     int64_t tried_bytes, missed_bytes;
 } memo_use;
 
+/* Each half of a key is multiplied by its own odd constant: two independent multiplications that
+ * the processor overlaps. The index of an entry is taken from the upper bits, which depend on
+ * all others. */
 INLINE uint64_t mix(uint64_t a, uint64_t b)
 {
     return a * 0x9E3779B97F4A7C15u ^ b * 0xC2B2AE3D27D4EB4Fu;
 }
 
+/* The halves are combined with a rotation, so that equal halves do not cancel. */
 INLINE uint64_t memo_long_hash(const uint64_t key[4])
 {
     uint64_t half = mix(key[0], key[1]), other = mix(key[2], key[3]);

@@ -81,6 +81,7 @@ static void find_best(nbest *s, const lattice_model *m)
     }
 }
 
+/* The lattice with the best path to every node. */
 static int build(nbest *s, const lattice_model *m, const uint8_t *text, int64_t n_bytes)
 {
     if (n_bytes >= 1 << 30 || !add_nodes(s, m, text, n_bytes) || !sort_nodes(s, n_bytes)) return 0;
@@ -275,6 +276,7 @@ static int add_path(const nbest *s, const lattice_model *m, nbest_hypothesis top
     return 1;
 }
 
+/* Adds the Viterbi path, from the links that find_best has set. */
 static int add_best(const nbest *s, const lattice_model *m, lattice_paths *ret)
 {
     const nbest_node *end = &s->nodes[s->n_nodes - 1];
@@ -338,6 +340,8 @@ int nbest_find(nbest *s, const lattice_model *model, const uint8_t *text, int64_
     return n <= 1 ? add_best(s, model, ret) : search(s, model, clamp_n(n), NULL, ret);
 }
 
+/* Weights are relative to the best path, so that exp does not overflow. Rounding can leave a
+ * little of the sum at the end; then the answer is the best path. */
 int64_t nbest_choose(const lattice_paths *paths, double alpha, uint64_t key)
 {
     double best = -INFINITY, sum = 0;
@@ -393,6 +397,7 @@ static double log_inclusion(double x)
     return x > -10 ? log(-expm1(-y)) : x - y / 2 + y * y / 24 - y * y * y * y / 2880;
 }
 
+/* One path more than asked for is drawn: its priority is the threshold that all others exceed. */
 int nbest_draw_distinct(nbest *s, const lattice_model *model, const uint8_t *text, int64_t n_bytes,
                         int64_t n, double alpha, int include_best, uint64_t key, lattice_paths *ret)
 {

@@ -207,6 +207,8 @@ INLINE int64_t exponent_of(double x)
     return (int64_t)(bits >> 52) - 1023;
 }
 
+/* One comparison for both bounds: below the minimum the difference wraps around to a large
+ * number. */
 INLINE int is_within(double x, int64_t exponent_min, int64_t exponent_max)
 {
     return (uint64_t)(exponent_of(x) - exponent_min) <= (uint64_t)(exponent_max - exponent_min);
@@ -295,6 +297,7 @@ INLINE int run_mode(const sampler *s, window *w, int mode, int is_ragged)
     return mode == LINEAR && scale_pending(s, at, at) == 0 ? OUT_OF_RANGE : AT_END;
 }
 
+/* Each mode is compiled by itself, so that its inner loop has no test of the mode. */
 static NOINLINE int run_linear(const sampler *s, window *w) { return run_mode(s, w, LINEAR, 0); }
 
 static NOINLINE int run_log(const sampler *s, window *w) { return run_mode(s, w, LOG, 0); }
@@ -416,6 +419,8 @@ int64_t sampler_draw_viterbi(sampler *s, const uint8_t *text, int64_t n_bytes, u
     return draw(s, VITERBI, text, n_bytes, key, begin, tokens);
 }
 
+/* Each stretch between cuts is a factor of the sum over paths, so logarithms and entropies add
+ * up. The window ends at every cut for that reason. */
 int sampler_entropy(sampler *s, const uint8_t *text, int64_t n_bytes, double *ret_entropy,
                     double *ret_log_sum)
 {
@@ -434,6 +439,8 @@ int sampler_entropy(sampler *s, const uint8_t *text, int64_t n_bytes, double *re
     return 1;
 }
 
+/* A path's log probability is the sum of alpha * score over its pieces, less the logarithm of
+ * the sum over all paths. */
 int sampler_draw_scored(sampler *s, const uint8_t *text, int64_t n_bytes, int64_t n_samples,
                         uint64_t key, lattice_paths *ret)
 {

@@ -430,6 +430,13 @@ static NOINLINE uint32_t NAME(limit_of)(const NAME(lattice) *l, const token *tok
     return 0;
 }
 
+/* Three attempts, from cheap to thorough:
+ *
+ * 1. Without storing arcs. If the best path leads the second best by more than the errors can be
+ * at
+ *      every position on it, and scores are usual, the limit follows from the largest level.
+ * 2. With arcs, the largest score of this segment replaces that of the model. 3. If the lead is
+ * too small, condition (1) is checked arc by arc, for smaller and smaller levels. */
 static int64_t NAME(exact)(const unigram *m, const uint8_t *text, int64_t n_bytes, token *tokens,
                            uint32_t *ret_limit)
 {

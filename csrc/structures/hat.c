@@ -61,6 +61,8 @@ int64_t unitok_hat_count(const unitok_hat *hat) { return hat->n_keys; }
 
 int64_t unitok_hat_memory_bytes(const unitok_hat *hat) { return hat->memory_bytes; }
 
+/* Its own range is stored in a container, so that it can be found and replaced in all its
+ * places. */
 void hat_put_container(unitok_hat *hat, struct branch *parent, int low, int high,
                        struct array_hash *container)
 {

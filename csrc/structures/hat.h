@@ -50,6 +50,8 @@ struct unitok_hat {
     int64_t memory_bytes;
 };
 
+/* A node begins every branch and every container, so a pointer to it is a pointer to either;
+ * is_branch says to which. */
 INLINE struct array_hash *as_container(const struct node *node)
 {
     return (struct array_hash *)(uintptr_t)node;
@@ -65,11 +67,13 @@ INLINE size_t branch_bytes(const struct branch *branch)
     return sizeof *branch + branch->n_prefix_bytes;
 }
 
+/* A container is the child of all bytes of its range, so a lookup needs no search for the range. */
 INLINE void set_children(struct branch *parent, int low, int high, struct node *child)
 {
     for (int i = low; i <= high; i++) parent->children[i] = child;
 }
 
+/* A container of one key cannot be divided, however long the key is. */
 INLINE int hat_is_full(const struct array_hash *container)
 {
     if (container->n_keys < 2) return 0; /* nothing to separate */

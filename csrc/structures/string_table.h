@@ -84,11 +84,15 @@ int32_t string_table_build(string_table *t, const uint8_t *data, const int64_t *
                            const uint8_t *take, int64_t *ret_twice, unitok_error *error);
 void string_table_free(string_table *t);
 
+/* The upper bits of a product depend on all bits of the hash; the tag is the lower 32 bits of
+ * the hash itself, so place and tag are nearly independent. */
 INLINE uint32_t string_table_place(const string_table *t, uint64_t hash)
 {
     return (uint32_t)(hash * UINT64_C(0x9E3779B97F4A7C15) >> (64 - t->n_bits));
 }
 
+/* Whether a slot holds this string. The tag rejects nearly all others without a look at their
+ * bytes. */
 INLINE int string_table_is(const string_table *t, uint64_t slot, const uint8_t *bytes,
                            int64_t n_bytes, uint64_t hash)
 {

@@ -162,6 +162,9 @@ static int lay_out(builder *b, range node)
     return 1;
 }
 
+/* Nodes are laid out in the order of a queue. Block 0 stays empty, because units 0..255 are
+ * those that a walk meets at the base 0; the root's children come right after it, at
+ * TRIE_ROOT_BASE. */
 static int32_t build(const uint8_t *data, const int64_t *offsets, const int64_t *ids,
                      int64_t n_pieces, int is_part, trie_parts *ret, unitok_error *error)
 {

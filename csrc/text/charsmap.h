@@ -37,6 +37,8 @@ typedef struct charsmap {
     int32_t is_utf8; /* every replacement consists of complete characters */
 } charsmap;
 
+/* Where the children of a unit are. An offset has 21 bits; if bit 9 is set, it counts in steps
+ * of 256. */
 INLINE uint32_t charsmap_base(uint32_t at, uint32_t unit)
 {
     return at ^ ((unit >> 10) << ((unit & 0x200) >> 6));

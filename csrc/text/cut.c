@@ -157,6 +157,7 @@ static int merge_rows(row *rows, int n, uint32_t *costs, int plane, int32_t flag
     return n;
 }
 
+/* Rectangle k is bit k: its bytes before go to left[], its bytes after to right[]. */
 static void write_plane(cut_table *t, int plane, const row *rows, int n)
 {
     for (int k = 0; k < n; k++) {
@@ -169,6 +170,8 @@ static void write_plane(cut_table *t, int plane, const row *rows, int n)
     }
 }
 
+/* Plane 0 has the pairs of ASCII bytes, plane 1 all others. 256 rows take too much space for the
+ * stack. */
 static int build_planes(cut_table *t, int32_t flags)
 {
     row *rows = mem_alloc(256 * sizeof(row));
@@ -203,6 +206,8 @@ static void build_look(cut_table *t, const int32_t n_windows[256])
 
 /* ----------------------------------------------------------------------------------- kinds ---- */
 
+/* The kind of an ASCII byte. Seven kinds are as many as SSE2 can compare at little cost; an
+ * apostrophe and a hyphen have their own because pieces join them to letters. */
 static int kind_of(int byte)
 {
     if ((byte | 0x20) >= 'a' && (byte | 0x20) <= 'z') return KIND_LETTER;
@@ -258,6 +263,9 @@ int cut_build(const uint8_t *data, const int64_t *offsets, int64_t n_pieces, int
 
 /* ----------------------------------------------------------------------------------- scans ---- */
 
+/* The definition of every scan: the exact answer at each position. The others differ from it
+ * only where they say joined for a position that is not, which makes segments longer and changes
+ * no id. */
 static int64_t cut_scan_portable(const cut_table *t, const uint8_t *text, int64_t n_bytes,
                                  uint16_t *cuts)
 {
@@ -283,6 +291,7 @@ cut_scan cut_scan_for(int32_t cpu)
     return cut_scan_portable;
 }
 
+/* Checks each position by itself, which is slow: only rare long segments need it. */
 int64_t cut_next(const cut_table *t, const uint8_t *text, int64_t begin, int64_t n_bytes)
 {
     int64_t i = begin + 1;

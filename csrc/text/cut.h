@@ -101,6 +101,8 @@ cut_scan cut_scan_for(int32_t cpu);
 int64_t cut_next(const cut_table *table, const uint8_t *text, int64_t begin, int64_t n_bytes);
 int64_t cut_last(const cut_table *table, const uint8_t *text, int64_t n_bytes);
 
+/* The bit of a window in windows[]: 2^CUT_WINDOW_BITS bits are 64 KiB. Two windows that share a
+ * bit only make one of them joined too often. */
 INLINE uint32_t window_hash(uint64_t window)
 {
     return (uint32_t)(window * 0x9E3779B97F4A7C15u >> (64 - CUT_WINDOW_BITS));

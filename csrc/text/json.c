@@ -111,6 +111,8 @@ static int line_skip_digits(line *l)
     return l->i > begin ? 1 : line_fail(l, UNITOK_JSON_NUMBER);
 }
 
+/* A number as in RFC 8259: no leading zeros, and digits on both sides of a point. "-Infinity"
+ * begins like one. */
 static int line_skip_number(line *l)
 {
     if (line_peek(l) == '-') {
@@ -201,6 +203,7 @@ typedef struct nesting {
     int64_t matched;
 } nesting;
 
+/* Opens an object or an array; returns 0 if too many are open. */
 static int nesting_open(nesting *open, int is_object)
 {
     if (open->depth == MAX_DEPTH) return 0;
@@ -209,11 +212,14 @@ static int nesting_open(nesting *open, int is_object)
     return 1;
 }
 
+/* Whether the innermost open bracket is an object's; one must be open. */
 static int nesting_is_object(const nesting *open)
 {
     return open->objects[(open->depth - 1) >> 6] >> ((open->depth - 1) & 63) & 1;
 }
 
+/* Closes the innermost bracket. If it is that of an object on the path, its name no longer
+ * counts. */
 static void nesting_close(nesting *open)
 {
     if (open->depth == open->matched + 1 && open->matched > 0) open->matched--;
@@ -328,6 +334,8 @@ INLINE int is_too_long(const uint8_t *p, int64_t begin, int64_t end, int64_t max
     return end - begin - (p[end - 1] == '\n') > max_line_bytes;
 }
 
+/* A line with an error ends the call, so that Python can report it; the next call skips that
+ * line. A line that is blank is no document and no error. */
 int32_t unitok_json_read(int32_t cpu, const uint8_t *lines, int64_t n_bytes, const uint8_t *names,
                          const int64_t *name_offsets, int64_t n_names, int64_t max_line_bytes,
                          uint8_t *out, int64_t *offsets, int64_t max_docs, unitok_json_place *place)
@@ -371,6 +379,8 @@ int32_t unitok_json_read(int32_t cpu, const uint8_t *lines, int64_t n_bytes, con
     return at < n_bytes ? 0 : 1;
 }
 
+/* Counts lines and documents without parsing them. It counts as unitok_json_read does: lines
+ * that are not blank, and those that are too long. */
 void unitok_json_count(const uint8_t *lines, int64_t n_bytes, int64_t max_line_bytes,
                        int32_t at_end, unitok_json_place *ret)
 {

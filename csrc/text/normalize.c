@@ -66,6 +66,7 @@ typedef struct sink {
     uint8_t is_after_space; /* rule 3 */
 } sink;
 
+/* A sink for one text. Only escaped spaces in the verbatim form have a symbol of three bytes. */
 static sink new_sink(const unitok_normalizer *n, int compact, uint8_t *out, int64_t capacity)
 {
     int escapes = (n->flags & UNITOK_ESCAPE_WHITESPACES) != 0,
@@ -80,6 +81,7 @@ static sink new_sink(const unitok_normalizer *n, int compact, uint8_t *out, int6
     };
 }
 
+/* Bytes beyond the capacity are dropped here, and counted by the caller. */
 INLINE void write_at(sink *s, int64_t at, uint8_t byte, int64_t from)
 {
     if (at >= s->capacity) return;

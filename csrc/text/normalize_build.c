@@ -178,6 +178,7 @@ static int32_t sort_symbols(const unitok_spec *spec, sorted_pieces *ret, unitok_
     return status;
 }
 
+/* Whether symbol k begins with the symbol `prefix`. */
 static int begins_with(const sorted_pieces *s, int64_t k, int64_t prefix)
 {
     int64_t n_bytes = s->offsets[prefix + 1] - s->offsets[prefix];
@@ -203,6 +204,8 @@ static void drop_unmatched(sorted_pieces *s)
     s->n = n_kept;
 }
 
+/* User-defined symbols match before any key of the charsmap, so their first characters need
+ * classes too. Symbols of invalid UTF-8 exclude the compact form: see settle_form. */
 static int32_t add_symbols(classing *w, const unitok_spec *spec, unitok_error *error)
 {
     unitok_normalizer *n = w->n;

@@ -137,7 +137,21 @@ INLINE int first_zero(uint64_t bits, int k)
 
 INLINE uint64_t bits_from(int k) { return k < 64 ? ~0ULL << k : 0; }
 
-/* Consumes a block, or the rest of the text, with the masks m. */
+/* Consumes a block, or the rest of the text, with the masks m.
+ *
+ * The complete block is copied first, as if nothing in it would change: most blocks then are
+ * done. The loop visits the bytes that may need more, in order. Whenever the output stops being
+ * a plain copy, the rest of the block is copied again, from byte k on, to where it now belongs:
+ *
+ *     block     t h e _ _ c a f                 `again`: the second space
+ *     to        t h e _ _ c a f                 first copy
+ *     to        t h e _ c a f                   the second one is left out; k is the byte after it
+ *
+ * So every copy has a constant size, and byte j of the block, from k on, is always at to[j - k].
+ * A run of spaces becomes one (rule 3 of normalize.c), or none if a space came before it.
+ *
+ * A character that BECOMES another is written by itself. One that must be looked up ends the run
+ * there, or one character before it if that begins a longer item. */
 INLINE void take_block(run *r, const uint8_t *block, masks m)
 {
     int64_t n_left = r->n_bytes - r->at;
@@ -181,6 +195,7 @@ INLINE void take_block(run *r, const uint8_t *block, masks m)
     r->is_after_space = m.spaces >> (n_block - 1) & 1;
 }
 
+/* The fields are set one by one: an initializer would also clear r->tail, 128 bytes. */
 INLINE void begin_run(run *r, const unitok_normalizer *n, const uint8_t *text, int64_t n_bytes,
                       int is_after_space, uint8_t *out, int64_t room)
 {
@@ -194,6 +209,7 @@ INLINE void begin_run(run *r, const unitok_normalizer *n, const uint8_t *text, i
     r->is_item = 0;
 }
 
+/* A block is consumed only if two fit, so that its copies never need a check. */
 INLINE int continues(const run *r)
 {
     return !r->is_item && r->at < r->n_bytes && r->to_end - r->to >= PLAIN_ROOM_BYTES;
