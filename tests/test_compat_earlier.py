@@ -180,11 +180,8 @@ def test_immutable_protos() -> None:
     ]  # fmt: skip
     assert text.text == "日a é" and text.text_as_bytes == "日a é".encode() and text.score == 0
     assert text == sp.EncodeAsImmutableProto(["日a é"])[0] and hash(text) == hash(sp.encode_as_immutable_proto("日a é"))
-    assert (
-        len(text.pieces) == 5
-        and text.pieces[-1].id == sp["é"]
-        and [p.id for p in text.pieces[3:]] == sp.encode("a é")[1:]
-    )
+    assert len(text.pieces) == 5 and text.pieces[-1].id == sp["é"]
+    assert [p.id for p in text.pieces[3:]] == sp.encode("a é")[1:]
     with pytest.raises(IndexError):
         text.pieces[5]
     assert str(text.pieces[1]) == f'piece: "日"\nid: {sp["日"]}\nsurface: "日"\nbegin: 0\nend: 1\n'

@@ -66,13 +66,8 @@ def test_decode(name: str, data: Any) -> None:
 def test_nbest_and_parallel(name: str, data: Any) -> None:
     kwargs = {**data.draw(flags_of()), "return_type": data.draw(st.sampled_from(TEXT_TYPES))}
     n = data.draw(st.sampled_from([None, -1, 0, 1, 2, 3, 10, 513]))
-    agree(
-        PAIRS[name],
-        data.draw(st.sampled_from(["nbest_encode", "NBestEncode"])),
-        data.draw(INPUTS),
-        nbest_size=n,
-        **kwargs,
-    )
+    method = data.draw(st.sampled_from(["nbest_encode", "NBestEncode"]))
+    agree(PAIRS[name], method, data.draw(INPUTS), nbest_size=n, **kwargs)
     chunk_len = data.draw(st.sampled_from([1000, 1000, 0, None, "a"]))
     agree(PAIRS[name], "parallel_encode", data.draw(INPUTS), chunk_len=chunk_len, **kwargs)
 
@@ -92,11 +87,9 @@ def test_vocabulary(name: str) -> None:
     odd = [3, np.int64(3), True, -1, n, 2**40, [1, 2], (1, 2), {1}, range(3), [], [n], [True], [np.int64(1)], [2**40],
            np.array([1, 2], np.int64), np.array([1, 2], np.uint8), np.array([2**40]), np.array([1.0]), np.array([[1]]),
            np.array(1), np.array([2**63], np.uint64), np.array([True]), [1.0], ["a"], "a", 3.0, None, {1: 2},
-           bytearray(b"\1"),
-           memoryview(b"\1"), [[1]]]  # fmt: skip
-    for method in [
-        "id_to_piece", "get_score", "is_unknown", "is_control", "is_unused", "is_byte", "IsByte", "IdToPiece"
-    ]:
+           bytearray(b"\1"), memoryview(b"\1"), [[1]]]  # fmt: skip
+    for method in ["id_to_piece", "get_score", "is_unknown", "is_control", "is_unused", "is_byte", "IsByte",
+                   "IdToPiece"]:  # fmt: skip
         agree(pair, method, list(range(n)))
         for ids in odd:
             agree(pair, method, ids)

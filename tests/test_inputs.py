@@ -97,15 +97,10 @@ def test_deep_tree(tree):
 
 
 NAMES = {
-    "a.jsonl": ("none", "jsonl"),
-    "a.NDJSON.zst": ("zst", "jsonl"),
-    "a.jsonl.gz": ("gz", "jsonl"),
-    "a.txt": ("none", "text"),
-    "a.md.zstd": ("zst", "text"),
-    "a.jsonl.bz2": ("bz2", "jsonl"),
-    "a.txt.xz": ("xz", "text"),
-    "a.jsonl.txt": ("none", "text"),
-}
+    "a.jsonl": ("none", "jsonl"), "a.NDJSON.zst": ("zst", "jsonl"), "a.jsonl.gz": ("gz", "jsonl"),
+    "a.txt": ("none", "text"), "a.md.zstd": ("zst", "text"), "a.jsonl.bz2": ("bz2", "jsonl"),
+    "a.txt.xz": ("xz", "text"), "a.jsonl.txt": ("none", "text"),
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -118,12 +113,9 @@ def test_by_name(tree, name):
 
 
 PACK = {
-    "": bytes,
-    ".gz": gzip.compress,
-    ".zst": zstandard.ZstdCompressor().compress,
-    ".bz2": bz2.compress,
+    "": bytes, ".gz": gzip.compress, ".zst": zstandard.ZstdCompressor().compress, ".bz2": bz2.compress,
     ".xz": lzma.compress,
-}
+}  # fmt: skip
 CONTENTS = {
     LINE: "jsonl",
     b"\xef\xbb\xbf\r\n \n" + LINE + b"rubbish": "jsonl",

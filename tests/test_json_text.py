@@ -198,10 +198,8 @@ def test_lines_that_are_too_long_are_skipped(block_bytes):
 
 RESTS = {
     (b'{"text":"a"}', "text"): {},
-    (b'{"id": 1, "text": "a", "meta": {"x": [1, 2], "text": "b"}}', "text"): {
-        "id": 1,
-        "meta": {"x": [1, 2], "text": "b"},
-    },
+    (b'{"id": 1, "text": "a", "meta": {"x": [1, 2], "text": "b"}}', "text"):
+        {"id": 1, "meta": {"x": [1, 2], "text": "b"}},
     (b'{"a": {"b": "t", "c": 1}, "d": 2}', "a.b"): {"a": {"c": 1}, "d": 2},
     (b'{"a": {"b": "t"}, "d": 2}', "a.b"): {"d": 2},
     (rb'{"a.b": "t", "d": "\u00e9"}', r"a\.b"): {"d": "é"},
@@ -212,7 +210,7 @@ RESTS = {
     (b'{"text": "t", "x": "\xff"}', "text"): {"x": "\ufffd"},
     (b'{"text": "t", "\xff": "NaN", "y": [NaN, -Infinity]}', "text"): {"\ufffd": "NaN", "y": [None, None]},
     (rb'{"text": "t", "\ud800": "\\ud800\ud800\ud800\udc00"}', "text"): {"\ud800": "\\ud800\ud800\U00010000"},
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize(("line", "key"), RESTS)

@@ -10,6 +10,7 @@ from conftest import CPUS
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from oracle import longest as oracle
+from toys.models import BYTES
 
 from pyunitok import Packed, Tokenizer
 
@@ -18,7 +19,7 @@ WORDS = ["of", "the", "a", "ab", "did", "not", "猫", "は", "é", "\n", "  ", "
 
 def vocabulary(rng: random.Random) -> dict[bytes, int]:
     """Pieces that begin and end anywhere in and between words, so that pieces span most positions."""
-    pieces = [bytes([byte]) for byte in range(256)]
+    pieces = BYTES.copy()
     for _ in range(rng.randrange(1, 200)):
         phrase = " ".join(rng.choices(WORDS, k=4)).encode()
         begin = rng.randrange(len(phrase))
@@ -63,7 +64,7 @@ def test_long_text() -> None:
 def test_switches_between_memo_and_lanes(n_words: int) -> None:
     """Segments of medium length use the memo if they recur, and the lanes if they do not."""
     rng = random.Random(n_words)
-    pieces = [bytes([byte]) for byte in range(256)]
+    pieces = BYTES.copy()
     pieces += [bytes(pair) for pair in itertools.product(b" bcdfg", b"aeiou")] + [b" ba", b" bado", b"cafe", b"gub"]
     words = [
         bytes(itertools.chain(*zip(rng.choices(b"bcdfg", k=3), rng.choices(b"aeiou", k=3), strict=True)))
@@ -80,7 +81,7 @@ def test_characters() -> None:
     """Encodes text beyond ASCII, with stray bytes and with characters that are not pieces."""
     rng = random.Random(3)
     words = ["は", "です", "猫", "ねこ", "。", "犬", " the ", "é", "я", "\n", "😀", "鬱"]
-    pieces = [bytes([byte]) for byte in range(256)] + [word.encode() for word in words[:-1]]
+    pieces = BYTES + [word.encode() for word in words[:-1]]
     pieces += [("".join(rng.choices(words, k=rng.randrange(2, 5)))).encode() for _ in range(200)]
     pieces = list(dict.fromkeys(pieces))
     alone, tok = Tokenizer.from_pieces(pieces, engine="hat"), Tokenizer.from_pieces(pieces)

@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from oracle import longest as oracle
 from test_native import file_of, refused, sign, small
+from toys.models import BYTES
 
 from pyunitok import Tokenizer
 
-BYTES = [bytes([byte]) for byte in range(256)]
 LENGTHS = [2, 3, 7, 255, 256, 257, 258, 300, 511, 900, 3000]
 
 

@@ -16,6 +16,7 @@ from conftest import ENGINES, fewer
 from hypothesis import given
 from hypothesis import strategies as st
 from oracle import longest as oracle
+from toys.models import BYTES
 from toys.vocabularies import Case, cases
 
 from pyunitok import CpuError, IdError, ModelFormatError, Tokenizer, VocabularyError
@@ -24,7 +25,6 @@ from pyunitok._c import model as c_model
 from pyunitok.vocab import native
 from pyunitok.vocab.vocabulary import About
 
-BYTES = [bytes([b]) for b in range(256)]
 TEXT = "the cat 猫である aaaab \0".encode() * 3
 HEADER_BYTES = 64
 

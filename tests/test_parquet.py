@@ -198,13 +198,9 @@ def test_metadata(monkeypatch):
     monkeypatch.setattr(parquet, "MAX_ROWS", 3)
     moment = datetime.datetime(2026, 11, 20, 1, 2, 3, tzinfo=datetime.timezone.utc)
     others = {
-        "id": [*range(8)],
-        "when": pa.array([moment] * 8, pa.timestamp("ns", "UTC")),
-        "day": [moment.date()] * 8,
-        "price": [decimal.Decimal("1.50")] * 8,
-        "tags": [["x", None]] * 8,
-        "raw": [b"\xff"] * 8,
-    }
+        "id": [*range(8)], "when": pa.array([moment] * 8, pa.timestamp("ns", "UTC")), "day": [moment.date()] * 8,
+        "price": [decimal.Decimal("1.50")] * 8, "tags": [["x", None]] * 8, "raw": [b"\xff"] * 8,
+    }  # fmt: skip
     inner = [{"text": f"text {k} " * k, "n": k} if k != 4 else None for k in range(8)]
     table = pa.table({**others, "a": pa.array(inner), "text": [None if k == 5 else "t" for k in range(8)]})
     for key, gone in (("a.text", 4), ("text", 5)):
@@ -222,12 +218,9 @@ def test_metadata(monkeypatch):
         assert "text" not in found[0] if key == "text" else found[0]["text"] == "t"
         first = {name: found[0][name] for name in ("when", "day", "price", "tags", "raw")}
         assert first == {
-            "when": "2026-11-20 01:02:03.000000000Z",
-            "day": "2026-11-20",
-            "price": "1.50",
-            "tags": ["x", None],
+            "when": "2026-11-20 01:02:03.000000000Z", "day": "2026-11-20", "price": "1.50", "tags": ["x", None],
             "raw": "/w==",
-        }
+        }  # fmt: skip
 
 
 def test_null_is_an_error():

@@ -74,11 +74,9 @@ def test_lines_and_ends_of_inputs(toy, tmp_path, end):
 @settings(deadline=None, max_examples=60)
 @given(
     st.lists(st.text(st.sampled_from("a| thé\nで\x00"), max_size=200).map(str.encode), max_size=4),
-    st.sampled_from([None, b"\n", b"|", b"aa", b"||"]),
-    st.integers(1, 4),
-    st.integers(1, 300),
+    st.sampled_from([None, b"\n", b"|", b"aa", b"||"]), st.integers(1, 4), st.integers(1, 300),
     st.sampled_from([None, 300, 97]),
-)
+)  # fmt: skip
 def test_any_text_comes_back(toy, tmp_path_factory, texts, separator, threads, block_bytes, eod_id):
     # With many NULs a text looks like UTF-16, which folders skip, and the first read may be any part of a block.
     assume(not any(why_not_text(text[:n]) for text in texts for n in range(len(text) + 1)))

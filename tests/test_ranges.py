@@ -43,13 +43,9 @@ def check(path, separator, n_bytes, want):
 
 
 @given(
-    st.text("ab\n", max_size=200).map(str.encode),
-    st.text("ab\n", min_size=1, max_size=4).map(str.encode),
-    st.integers(1, 100),
-    st.integers(1, 40),
-    st.sampled_from(["none", "zst"]),
-    st.integers(1, 9),
-)
+    st.text("ab\n", max_size=200).map(str.encode), st.text("ab\n", min_size=1, max_size=4).map(str.encode),
+    st.integers(1, 100), st.integers(1, 40), st.sampled_from(["none", "zst"]), st.integers(1, 9),
+)  # fmt: skip
 def test_text(tmp_path_factory, data, separator, n_bytes, frame_bytes, compression, chunk_bytes):
     path = tmp_path_factory.mktemp("ranges") / ("a.txt" if compression == "none" else "a.txt.zst")
     parts = [data[k : k + frame_bytes] for k in range(0, len(data), frame_bytes)] or [b""]

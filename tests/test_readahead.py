@@ -88,11 +88,9 @@ def file_of(frames, text):
 
 
 @given(
-    st.lists(FRAMES, min_size=1, max_size=4),
-    st.integers(1, 3000),
-    st.integers(0, 2**30),
+    st.lists(FRAMES, min_size=1, max_size=4), st.integers(1, 3000), st.integers(0, 2**30),
     st.sampled_from([1, 50_000, 1 << 20]),
-)
+)  # fmt: skip
 def test_any_frames_and_any_order_of_work(tmp_path_factory, files, size, seed, limit_bytes):
     folder = tmp_path_factory.mktemp("frames")
     paths, want = [], []

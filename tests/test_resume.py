@@ -344,9 +344,8 @@ def test_another_command_is_rejected_with_a_reason(folder):
         'text key: "text" then, "body" now': ["--text-key", "body"],
     }
     for said, options in changes.items():
-        assert f"ids is unfinished, and was begun by another command ({said}" in finish(
-            folder, *TOKENIZE, *options, code=1
-        )
+        found = finish(folder, *TOKENIZE, *options, code=1)
+        assert f"ids is unfinished, and was begun by another command ({said}" in found
     finish(folder)
     check_outputs(folder)
 

@@ -17,12 +17,12 @@ import pytest
 from conftest import find_shared
 from hypothesis import example, given
 from hypothesis import strategies as st
+from toys.models import BYTES
 
 from pyunitok.errors import ModelWarning, VocabularyError
 from pyunitok.vocab import rwkv
 from pyunitok.vocab.vocabulary import Vocabulary
 
-BYTES = [bytes([b]) for b in range(256)]
 WORDS = ["the", " the", "  ", "\t\n", "it's", '"', "'\"", "\\n", "日本", "é", "\u2028", "\U0001f600", "\x00\x7f"]
 PIECES = BYTES + [w.encode() for w in WORDS if len(w.encode()) > 1] + [b"\xe6\x97", b"'\xff\"\\", b" " * 128]
 

@@ -12,6 +12,7 @@ import pytest
 from conftest import find_shared
 from oracle import search as oracle
 from toys import indexes, text_models
+from toys.models import BYTES
 
 from pyunitok import Tokenizer
 from pyunitok.errors import VocabularyError
@@ -24,7 +25,7 @@ def toy_tokenizers(rng: random.Random) -> tuple[Tokenizer, str]:
     """A model of a random kind, and the characters of its pieces."""
     kind = rng.choice(["longest", *text_models.KINDS])
     if kind == "longest":
-        pieces = [bytes([byte]) for byte in range(256)]
+        pieces = BYTES.copy()
         pieces += ["".join(rng.choices("ab c日", k=rng.randrange(2, 5))).encode() for _ in range(30)]
         return Tokenizer.from_pieces(list(dict.fromkeys(pieces))), "ab c日"
     while True:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from toys import indexes
+from toys.models import BYTES
 
 from pyunitok import Packed, Tokenizer
 from pyunitok.index.hits import Hits
@@ -15,7 +16,7 @@ EOD = 300
 TEXTS = ["the cat sat", "", "the the cat, the end", "日本語の日本", "a cat", "sat"]
 QUERIES = ["the", "cat", "absent", "", " ", "日", b"\xe6", "t"]
 SEQUENCES = [[256], [], [32, 99], [1, 2], [259, 259], [EOD], [97]]
-PIECES = [*(bytes([byte]) for byte in range(256)), b"the", b" the", b"at", b" cat", "日本".encode()]
+PIECES = [*BYTES, b"the", b" the", b"at", b" cat", "日本".encode()]
 
 
 @pytest.fixture(scope="module", params=[EOD, None])

@@ -15,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from oracle import search as oracle
 from toys import indexes
+from toys.models import BYTES
 
 import pyunitok
 from pyunitok import Tokenizer
@@ -25,7 +26,7 @@ from pyunitok.index.hits import Hits
 from pyunitok.index.opened import Index
 
 EOD = 300
-PIECES = [*(bytes([byte]) for byte in range(256)), b"the", b" the", "日本".encode(), b"\xe6\x97", b"\xa5\xe6x"]
+PIECES = [*BYTES, b"the", b" the", "日本".encode(), b"\xe6\x97", b"\xa5\xe6x"]
 TEXTS = [
     "the cat of the 日本語の日本, é and 👍🏽!".encode(), b"", b"\xff\xfe the \xe6\x97 \x80\x80\x80\x80\x80 the",
     b"\x80" * 9 + "日".encode() * 9, b"the", b" the the",

@@ -19,6 +19,7 @@ from unittest import mock
 
 import commands
 import pytest
+from toys.models import BYTES
 
 pytest.importorskip("starlette", reason="pip install 'pyunitok[serve]'")
 pytest.importorskip("httpx")
@@ -45,7 +46,6 @@ TEXTS = {
     "d.txt": "עולם גדול: שלום לכל האנשים".encode(),
     "e.txt": "An English line with ברוך in its middle".encode(),
 }
-BYTES = [bytes([byte]) for byte in range(256)]
 PIECES = [*BYTES, b"the", b" the", b" cat", b"<script>", "日本".encode(), b"\xe6\x97", b"<eod>"]
 
 

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from test_cli import pyunitok as command
 from test_pipeline import run
 from toys import tokenfiles
+from toys.models import BYTES
 
 import pyunitok
 from pyunitok.errors import OutputError
@@ -20,7 +21,7 @@ from pyunitok.tokens import counting, stats_page
 from pyunitok.tokens.counting import count_ids
 from pyunitok.tokens.stats import EXAMPLES, bins, stats
 
-PIECES = [*(bytes([b]) for b in range(256)), b"the", b" the"]
+PIECES = [*BYTES, b"the", b" the"]
 
 
 @given(st.lists(st.integers(0, 70000), max_size=60), st.integers(1, 3), st.integers(1, 9), st.booleans())

@@ -36,13 +36,9 @@ def test_split_documents(data, separator, max_docs):
 def test_split_documents_checks_its_arrays():
     text, offsets = np.zeros(4, np.uint8), np.zeros(4, np.int64)
     for arguments in (
-        (text, 5, b"x", offsets),
-        (text, 4, b"", offsets),
-        (text, 4, b"x", offsets[:2]),
-        (text[::2], 2, b"x", offsets),
-        (text.astype(np.int8), 4, b"x", offsets),
-        (text, 4, b"x", offsets.astype(np.int32)),
-    ):
+        (text, 5, b"x", offsets), (text, 4, b"", offsets), (text, 4, b"x", offsets[:2]), (text[::2], 2, b"x", offsets),
+        (text.astype(np.int8), 4, b"x", offsets), (text, 4, b"x", offsets.astype(np.int32)),
+    ):  # fmt: skip
         with pytest.raises(ValueError):
             c_text.split_documents(*arguments)
 

@@ -53,6 +53,13 @@ def text_of(seed: int, n_bytes: int) -> bytes:
     return bytes(out[:n_bytes])
 
 
+def restored(folder: Path, name: str = "back.txt") -> bytes:
+    """The text of the token file "ids", which verify accepts."""
+    command(folder, "verify", "ids", "-m", "toy.model")
+    command(folder, "detokenize", "ids", "-m", "toy.model", "-o", name)
+    return (folder / name).read_bytes()
+
+
 def ids_in(path: Path, dtype: str = "<u2") -> list[int]:
     return np.fromfile(path, dtype).tolist()
 
@@ -93,9 +100,7 @@ def test_one_long_document(kind: str, tmp_path: Path) -> None:
         command(tmp_path, "tokenize", "a.txt", "-m", "toy.model", "-o", "ids", "--threads", threads, "--block", block,
                 "--overwrite")  # fmt: skip
         assert ids_in(tmp_path / "ids") == expected
-    command(tmp_path, "verify", "ids", "-m", "toy.model")
-    command(tmp_path, "detokenize", "ids", "-m", "toy.model", "-o", "back.txt")
-    assert (tmp_path / "back.txt").read_bytes() == tok.decode_bytes(expected[:-1])
+    assert restored(tmp_path) == tok.decode_bytes(expected[:-1])
 
 
 @pytest.mark.parametrize("kind", list(KINDS))
@@ -123,9 +128,7 @@ def test_json_lines(tmp_path: Path) -> None:
         command(tmp_path, "tokenize", "a.jsonl", "-m", "toy.model", "-o", "ids", "--threads", threads, "--block", block,
                 "--overwrite", "--verify")  # fmt: skip
         assert ids_in(tmp_path / "ids") == expected
-    command(tmp_path, "verify", "ids", "-m", "toy.model")
-    command(tmp_path, "detokenize", "ids", "-m", "toy.model", "-o", "back.jsonl")
-    back = [json.loads(line)["text"] for line in (tmp_path / "back.jsonl").read_text().splitlines()]
+    back = [json.loads(line)["text"] for line in restored(tmp_path, "back.jsonl").splitlines()]
     assert back == [tok.decode(tok.encode(doc)) for doc in docs]
 
 
@@ -177,9 +180,7 @@ def test_ids_over_65535(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
     assert ids_in(tmp_path / "ids", "<u4") == [id_ for ids in expected for id_ in ids]
     array = pyunitok.open(tmp_path / "ids", model=tok)
     assert array.ids.dtype == np.uint32 and [ids.tolist() for ids in array] == expected
-    command(tmp_path, "verify", "ids", "-m", "toy.model")
-    command(tmp_path, "detokenize", "ids", "-m", "toy.model", "-o", "back.txt")
-    assert (tmp_path / "back.txt").read_bytes() == b"".join(tok.decode_bytes(tok.encode(doc)) for doc in docs)
+    assert restored(tmp_path) == b"".join(tok.decode_bytes(tok.encode(doc)) for doc in docs)
     command(tmp_path, "export", "ids", "--to", "npy", "-o", "exported")
     exported = np.load(tmp_path / "exported/ids.npy")
     assert exported.dtype == np.uint32 and exported.tolist() == array.ids.tolist()
@@ -192,6 +193,4 @@ def test_uint32_of_a_small_model(tmp_path: Path) -> None:
     line = ["tokenize", "a.txt", "-m", "toy.model", "-o", "ids", "--dtype", "uint32", "--block", "2K"]
     command(tmp_path, *line, "--verify")
     assert ids_in(tmp_path / "ids", "<u4") == [*tok.encode(text).tolist(), tok.eod_id]
-    command(tmp_path, "verify", "ids", "-m", "toy.model")
-    command(tmp_path, "detokenize", "ids", "-m", "toy.model", "-o", "back.txt")
-    assert (tmp_path / "back.txt").read_bytes() == tok.decode_bytes(tok.encode(text))
+    assert restored(tmp_path) == tok.decode_bytes(tok.encode(text))

@@ -7,13 +7,12 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 from test_pipeline import run
+from toys.models import BYTES
 
 import pyunitok
 from pyunitok.cli import cli
 from pyunitok.errors import ModelFormatError, OutputError
 from pyunitok.model.tokenizer import Tokenizer
-
-BYTES = [bytes([b]) for b in range(256)]
 
 
 @pytest.fixture

@@ -11,13 +11,13 @@ from conftest import fewer
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from oracle import greedy as oracle
+from toys.models import BYTES
 
 from pyunitok import Tokenizer
 from pyunitok._c.train_greedy import PAIRS, VALUES, GreedyCounts, GreedyRound, GreedyRules
 from pyunitok.packed import Packed
 from pyunitok.train.longest import WeightedText, train_longest
 
-BYTES = [bytes([byte]) for byte in range(256)]
 TEXTS = st.one_of(
     st.lists(st.sampled_from([b"a", b"b", b"ab", b" ", b"ba ", "é".encode(), b"\n"]), max_size=30).map(b"".join),
     st.binary(max_size=20),

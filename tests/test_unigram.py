@@ -17,13 +17,9 @@ from toys.sentencepieces import NORMAL, UNKNOWN, UNUSED, USER_DEFINED, load_refe
 
 SEEDS = st.integers(0, 2**32)
 SCORES = [
-    lambda rng: -1.0,
-    lambda rng: -float(rng.randint(1, 4)),
-    lambda rng: -0.1 * rng.randint(1, 20),
-    lambda rng: rng.uniform(-12, -2),
-    lambda rng: rng.uniform(-110_000, 40_000),
-    lambda rng: rng.uniform(-9_000, -8_000),
-]
+    lambda rng: -1.0, lambda rng: -float(rng.randint(1, 4)), lambda rng: -0.1 * rng.randint(1, 20),
+    *(lambda rng, ends=ends: rng.uniform(*ends) for ends in [(-12, -2), (-110_000, 40_000), (-9_000, -8_000)]),
+]  # fmt: skip
 
 
 def random_pieces(rng: random.Random, alphabet: str) -> list[tuple[str, float]]:

@@ -32,26 +32,25 @@ def corpus(tmp_path):
     tok = models.greedy("the", " the")
     (tmp_path / "a.txt").write_bytes(b"the cat and the dog\n" * 500)
 
-    def run(url=URL, **options):
-        spool = Spool(url, tmp_path / "spool")
-        sources = inputs.find([str(tmp_path / "a.txt")])
+    def plan(out, **options):
         options = {"eod": 300, "threads": 1, "separator": b"\n"} | options
-        plan = make_plan(sources, spool.out, tok, **options)
-        starts = []
-        tokenize_to(spool, plan, Callbacks(on_start=starts.append))
+        return make_plan(inputs.find([str(tmp_path / "a.txt")]), out, tok, **options)
+
+    def run(url=URL, **options):
+        spool, starts = Spool(url, tmp_path / "spool"), []
+        tokenize_to(spool, plan(spool.out, **options), Callbacks(on_start=starts.append))
         return starts[0].complete
 
     def want(**options):
         out = tmp_path / "want"
-        plan = make_plan(inputs.find([str(tmp_path / "a.txt")]), out, tok, **{"eod": 300, "separator": b"\n"} | options)
-        tokenize(plan)
+        tokenize(plan(out, **options))
         files = [out, Path(f"{out}.ends")]
         contents = [file.read_bytes() for file in files]
         for file in [*files, Path(f"{out}.json")]:
             file.unlink()
         return contents
 
-    run.folder, run.want = tmp_path, want
+    run.folder, run.plan, run.want = tmp_path, plan, want
     return run
 
 
@@ -144,19 +143,12 @@ def test_a_failed_upload_is_resumed(corpus, n_arrived, overwrite, monkeypatch):
 
 def test_interrupted_work_is_resumed_in_the_spool(corpus):
     """After an input error, the output stays in the spool, and other commands are rejected."""
-    (corpus.folder / "a.txt").unlink()
-    (corpus.folder / "a.txt").write_bytes(b"the cat and the dog\n" * 500)
-
     def stop(_):
         raise KeyboardInterrupt
 
-    tok = models.greedy("the", " the")
     spool = Spool(URL, corpus.folder / "spool")
-    plan = make_plan(
-        inputs.find([str(corpus.folder / "a.txt")]), spool.out, tok, 300, b"\n", threads=1, block_bytes=1000
-    )
     with pytest.raises(KeyboardInterrupt):
-        tokenize_to(spool, plan, Callbacks(on_progress=stop))
+        tokenize_to(spool, corpus.plan(spool.out, block_bytes=1000), Callbacks(on_progress=stop))
     assert far() == {}
     with pytest.raises(OutputError, match="unfinished, and was begun by another command"):
         corpus(separator=None)

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from test_cli import pyunitok as command
 from test_pipeline import run
 from toys import tokenfiles
+from toys.models import BYTES
 
 import pyunitok
 from pyunitok._c import scratch as c_scratch
@@ -23,7 +24,7 @@ from pyunitok.tokens import verify_text as module
 from pyunitok.tokens.verify import verify
 from pyunitok.tokens.verify_text import sources_of, verify_text
 
-PIECES = [*(bytes([b]) for b in range(256)), b"the", b" the", b"aa", b"\n\n"]
+PIECES = [*BYTES, b"the", b" the", b"aa", b"\n\n"]
 
 
 @pytest.fixture(scope="module")
