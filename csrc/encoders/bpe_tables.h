@@ -88,11 +88,14 @@ struct bpe {
     words pieces;            /* all pieces, kept only if BPE_IGNORE_MERGES needs them */
 };
 
+/* A pair as one number of 42 bits, the form that slots hold above the merge. */
 INLINE uint64_t bpe_pair_key(uint32_t left, uint32_t right)
 {
     return (uint64_t)left << BPE_SYMBOL_BITS | right;
 }
 
+/* Where the search for a pair begins: the upper bits of the product depend on all bits of the
+ * key. */
 INLINE uint32_t bpe_pair_place(const bpe_pairs *pairs, uint64_t key)
 {
     return (uint32_t)(key * pairs->factor >> (64 - pairs->n_bits));
@@ -132,6 +135,8 @@ INLINE bpe_direct bpe_direct_key(const uint8_t *text, int64_t n_bytes)
     return key;
 }
 
+/* The upper bits choose the slot, and BPE_FILTER_BITS more choose the bit of the filter. So the
+ * filter has eight bits for each slot, where the table has 128, and mostly stays in the cache. */
 INLINE uint64_t bpe_direct_hash(const bpe *m, bpe_direct key)
 {
     return (key.low ^ key.high * m->direct_factor) * UINT64_C(0x9E3779B97F4A7C15);
@@ -154,6 +159,7 @@ INLINE uint64_t bpe_filter_bit(const bpe *m, bpe_direct key)
     return bpe_direct_hash(m, key) >> (64 - m->direct_bits - BPE_FILTER_BITS);
 }
 
+/* Whether the filter has the key's bit. It errs only to "yes"; then the table decides. */
 INLINE int bpe_may_be_direct(const bpe *m, bpe_direct key)
 {
     uint64_t bit = bpe_filter_bit(m, key);

@@ -188,6 +188,8 @@ static int align_lists(endings *a)
     return 1;
 }
 
+/* Filters and root come first, because every other node copies from them; then all nodes by
+ * ascending depth. */
 int endings_new(const trie *t, const endings_pieces *pieces, endings **ret)
 {
     int64_t max_piece_bytes;
@@ -255,6 +257,7 @@ INLINE void lane_step(const endings_node *nodes, const uint8_t *text, lane *x,
     PREFETCH(&nodes[x->next]);
 }
 
+/* One state, one byte after the other: for short texts and for what the lanes leave. */
 static void follow_alone(const endings_node *nodes, uint32_t state, const uint8_t *text,
                          int64_t begin, int64_t end, endings_place *places)
 {

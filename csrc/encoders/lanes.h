@@ -119,6 +119,7 @@ INLINE int lanes_are_wide(const uint8_t *text, int64_t n_bytes, int were_last)
     return n_wide * 4 * (were_last ? LANES_WIDE_STILL : LANES_WIDE) > n_seen;
 }
 
+/* Samples one byte in 128: the leads EA to ED begin the Hangul syllables. */
 INLINE int lanes_are_korean(const uint8_t *text, int64_t n_bytes)
 {
     int64_t n_leads = 0;

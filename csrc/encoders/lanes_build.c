@@ -35,6 +35,8 @@ typedef struct builder {
     int64_t n_nodes, n_slots;
 } builder;
 
+/* The unit from which this one is reached: a base has one owner, and the label leads back to the
+ * base. */
 INLINE uint32_t unit_above(const builder *b, uint32_t at)
 {
     return b->owners[at ^ (uint8_t)b->trie->units[at]];
@@ -44,6 +46,7 @@ INLINE int is_used(uint64_t unit) { return (unit & 0x100) != 0; }
 
 /* ------------------------------------------------------------------------ 1. fit, 2. nodes ---- */
 
+/* Inverts the trie: notes for every base the unit that has it. */
 static void find_owners(builder *b)
 {
     const trie *t = b->trie;
@@ -144,6 +147,8 @@ static uint32_t climb(const builder *b, uint32_t at, uint16_t *ret_symbol)
     return unit_above(b, first);
 }
 
+/* Climbs from every unit in which a piece ends, up to a node that is known. So each node is
+ * counted once, as a child of its parent. */
 static void find_nodes(builder *b)
 {
     const trie *t = b->trie;

@@ -51,11 +51,14 @@ int symbols_settle(symbols *t);
 int32_t symbols_add_user(symbols *t, const unitok_spec *spec, const uint8_t *take,
                          const uint32_t *numbers, unitok_error *error);
 
+/* The upper bits of the product. The factor was chosen when the table was laid out (probing.h). */
 INLINE uint32_t symbols_place(const symbols *t, uint64_t key)
 {
     return (uint32_t)(key * t->factor >> (64 - t->n_bits));
 }
 
+/* Compares the 40 bits of the length and the bytes; the symbol is above them. The search ends at
+ * a free slot, and at most half of the slots are taken. */
 INLINE uint32_t symbols_find_key(const symbols *t, uint64_t key)
 {
     uint32_t mask = (UINT32_C(1) << t->n_bits) - 1;

@@ -139,6 +139,7 @@ int64_t unigram_segment(const unigram *m, const uint8_t *text, int64_t n_bytes, 
                          : segment32(m, text, n_bytes, io_sum, tokens);
 }
 
+/* There has been no restart yet: `restarted` is far before any position. */
 void unigram_begin(unigram_path *path, double sum)
 {
     path->sum = sum;

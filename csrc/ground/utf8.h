@@ -13,6 +13,7 @@
 
 #include "ground/common.h"
 
+/* Bytes 80..BF: they never begin a character, so a border can be found from any place. */
 INLINE int is_continuation(uint8_t byte) { return (byte & 0xC0) == 0x80; }
 
 /* The length of the character whose first byte is `lead`. A continuation byte counts as one

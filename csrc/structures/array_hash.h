@@ -92,6 +92,8 @@ INLINE uint64_t array_hash_step(uint64_t hash, uint8_t byte)
  * equal. */
 #define ARRAY_HASH_SEED UINT64_C(0x51ED270B0A5F1D27)
 
+/* Keys that agree in their first LONG_BYTES bytes have the same hash, as the head of this file
+ * explains. */
 INLINE uint64_t array_hash_of(const uint8_t *key, size_t n_bytes)
 {
     uint64_t hash = ARRAY_HASH_SEED;

@@ -108,6 +108,8 @@ static int seek(unitok_hat_walk *walk, const struct branch *branch, const uint8_
     return 1;
 }
 
+/* The walk begins at the subtree of the prefix, so listing the keys of a prefix does not pass
+ * others. */
 int32_t unitok_hat_walk_new(const unitok_hat *hat, const uint8_t *prefix, int64_t n_prefix_bytes,
                             unitok_hat_walk **ret, unitok_error *error)
 {

@@ -5,6 +5,7 @@
 #include "ground/alloc.h"
 #include "ground/error.h"
 
+/* One pass over the pieces; the first that is invalid is named. */
 int32_t vocabulary_check(const unitok_spec *spec, int64_t *ret_n_ids, int64_t *ret_max_piece_bytes,
                          unitok_error *error)
 {
@@ -38,6 +39,7 @@ static int hex_digit(uint8_t c)
     return c >= '0' && c <= '9' ? c - '0' : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
 }
 
+/* Capital digits only, as SentencePiece writes them. */
 int vocabulary_byte(const uint8_t *piece, int64_t n_bytes)
 {
     if (n_bytes != 6 || memcmp(piece, "<0x", 3) || piece[5] != '>') return -1;
@@ -112,6 +114,7 @@ int32_t vocabulary_sort(const uint8_t *data, const int64_t *offsets, const int64
     return status;
 }
 
+/* A counting sort: the ids are small numbers, and each has at most one piece. */
 int32_t vocabulary_by_id(const unitok_spec *spec, int64_t n_ids, uint32_t *piece_offsets,
                          uint8_t *pieces, unitok_error *error)
 {
