@@ -149,7 +149,7 @@ def test_threads_that_encode_first_at_once(tmp_path: Path) -> None:
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
 def test_a_fork_while_another_thread_completes_a_model(tmp_path: Path) -> None:
     tok = opened(tmp_path, BPE)
-    with c_model._completing.lock:  # held as if by another thread
+    with c_model._completing["lock"]:  # held as if by another thread
         child = os.fork()
         if not child:
             os._exit(0 if tok.count("ab") else 1)  # the child has a lock of its own and does not block
