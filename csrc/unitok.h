@@ -8,7 +8,7 @@
  *              belongs to    │      └──▶ unitok_decode_batch: ids ──▶ text
  *                            │
  *                     unitok_scratch ──▶ unitok_encode_batch: text ──▶ ids
- *                      one a thread         │      ▲
+ *                      one per thread       │      ▲
  *                                           ▼      │
  *                                         unitok_state: what the next part of a document needs
  *

@@ -47,7 +47,7 @@ class Packed:
     def __getitem__(self, index: int) -> np.ndarray[Any, Any]:
         n, index = len(self), operator.index(index)
         if not -n <= index < n:
-            raise IndexError(f"item {index} of {n}")
+            raise IndexError(f"item {index} is out of range: there are {n}")
         index %= n
         return self.data[self.offsets[index] : self.offsets[index + 1]]
 

@@ -41,7 +41,7 @@ def test_longest() -> None:
 
 def test_longest_again() -> None:
     report = bench("encode", "--model", "longest", "--again", "2")
-    assert "0 different" in report["notes"][0] and "half a corpus 2 times over" in report["notes"][1]
+    assert "0 different" in report["notes"][0] and "2 copies of half a corpus" in report["notes"][1]
 
 
 def test_single() -> None:
@@ -83,7 +83,7 @@ def test_models(model_type: int, tmp_path: Path) -> None:
 
 
 def test_missing_models() -> None:
-    """A missing file of the table is left out with a note; an unknown name is an error."""
+    """A model of the table whose file is missing is skipped with a note; an unknown name is an error."""
     report = bench("encode", "--shared", str(ROOT / "tests"), "--model", "t5_base")
     assert report["rows"] == [] and "left out" in report["notes"][1]
     with pytest.raises(AssertionError, match="no model nonsense"):
@@ -117,9 +117,9 @@ def test_bytepiece(tmp_path: Path) -> None:
 
 def test_different_ids_are_named(bench_encode: Any) -> None:
     bench_encode.check_ids("toy", 10, 4, [[1], [1, 2]], [[1], [1, 2]], "peer")
-    with pytest.raises(ClickException, match="toy, document 14, position 1: 2 here, 3 of peer"):
+    with pytest.raises(ClickException, match="toy, document 14, position 1: 2, but 3 from peer"):
         bench_encode.check_ids("toy", 10, 4, [[1], [1, 2]], [[1], [1, 3]], "peer")
-    with pytest.raises(ClickException, match="document 10, position 1: the end here, 2 of peer"):
+    with pytest.raises(ClickException, match="document 10, position 1: the end, but 2 from peer"):
         bench_encode.check_ids("toy", 10, 4, [[1]], [[1, 2]], "peer")
 
 
@@ -212,4 +212,4 @@ def test_vocabularies_means(monkeypatch: pytest.MonkeyPatch) -> None:
     mean = report.rows[-1]
     assert [mean[name] for name in ("ratio", "MB/s", "other MB/s")] == pytest.approx([1, 80000**0.5, 80000**0.5])
     assert [mean[name] for name in ("bytes per token", "other", "denser")] == pytest.approx([8 / 3, 16 / 9, 1.5])
-    assert report.notes == ["slowest beside the other: a, 0.50; least dense beside it: b, 0.500"]
+    assert report.notes == ["slowest relative to the other: a, 0.50; least dense: b, 0.500"]

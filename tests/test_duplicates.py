@@ -43,7 +43,7 @@ def test_spans_cover_all_repeated_windows(seed: int, tokenizer: Tokenizer, tmp_p
     eod = rng.choice([EOD, None])
     index = indexes.make(
         tmp_path, tokenizer, [documents[:5], documents[5:]], eod=eod, order=rng.choice(["id", "bytes"]),
-        documents_a_shard=rng.choice([1, 2, 100]),
+        documents_per_shard=rng.choice([1, 2, 100]),
     )  # fmt: skip
     for n in (1, 3, 8):
         places = {where: starts for starts in windows(documents, n).values() if len(starts) > 1 for where in starts}
@@ -71,7 +71,7 @@ def test_the_rest_has_no_repeated_window(seed: int, tokenizer: Tokenizer, tmp_pa
     eod = rng.choice([EOD, None])
     files = [("a.txt", 3), ("b.txt", len(documents) - 3)]
     index = indexes.make(
-        tmp_path, tokenizer, [documents], eod=eod, inputs=files, documents_a_shard=rng.choice([1, 2, 100])
+        tmp_path, tokenizer, [documents], eod=eod, inputs=files, documents_per_shard=rng.choice([1, 2, 100])
     )
     n = rng.choice([1, 3, 8])
     manifest, gone = duplicates.drop_repeats(index, tmp_path / "out.u16", n)

@@ -1,4 +1,4 @@
-"""The command encode on and off a terminal, and errors without tracebacks."""
+"""The `encode` command on and off a terminal, and errors without tracebacks."""
 
 from __future__ import annotations
 

@@ -245,7 +245,7 @@ def test_damaged_ends_are_rejected(tmp_path, to):
     array = tokenfiles.write(tmp_path / "ids", [[1], [2, 3], [4]], eod=0)
     np.array([2, 9, 7], "<u8").tofile(tmp_path / "ids.ends")
     array = pyunitok.open(tmp_path / "ids")
-    with pytest.raises(OutputError, match=r"document 1 spans tokens 2 to 9: a damaged \.ends"):
+    with pytest.raises(OutputError, match=r"document 1 spans tokens 2 to 9: the \.ends file is damaged"):
         export(array, to, tmp_path / "to")
 
 
@@ -373,7 +373,7 @@ def test_files_of_another_index(tmp_path):
     array = tokenfiles.write(tmp_path / "ids", [[1, 2], [3], [4]], eod=0)
     export(array, "infini-gram", tmp_path / "to", Options("x", shards=2))
     (tmp_path / "to/table.0").write_bytes(b"of other tokens")
-    with pytest.raises(OutputError, match=r"exists|belongs to an index of other tokens"):
+    with pytest.raises(OutputError, match=r"exists|belongs to the index of another token file"):
         export(array, "infini-gram", tmp_path / "to")
     export(array, "infini-gram", tmp_path / "to", overwrite=True)
     assert {path.name for path in (tmp_path / "to").iterdir()} == set(infini_gram.names(Options("x")))

@@ -289,7 +289,7 @@ def test_changes_that_are_rejected(toy, corpus):
     with pytest.raises(KeyboardInterrupt):
         in_parts(plan, failing_after(3, KeyboardInterrupt()), unit_bytes=UNIT)
     for options, message in [
-        ({"eod": 301}, r"ids\.parts was begun by another command \(eod: 300 then, 301 now\); --overwrite"),
+        ({"eod": 301}, r"ids\.parts was started by another command \(eod: 300 then, 301 now\); --overwrite"),
         ({"separator": b"x"}, 'separator: "\\\\n\\\\n" then, "x" now'),
     ]:
         with pytest.raises(OutputError, match=message):
@@ -315,7 +315,7 @@ def test_changes_that_are_rejected(toy, corpus):
     assert not parts_folder(corpus / "x").exists()
 
 
-def test_begun_on_one_machine(toy, corpus, monkeypatch):
+def test_started_on_one_machine(toy, corpus, monkeypatch):
     monkeypatch.setattr("pyunitok.run.output.CHECKPOINT_BYTES", 1)
     monkeypatch.setattr("pyunitok.run.output.CHECKPOINT_SHARE", 0)
 
@@ -326,7 +326,7 @@ def test_begun_on_one_machine(toy, corpus, monkeypatch):
     plan = plan_of(toy, corpus, "ids", block_bytes=500)
     with pytest.raises(KeyboardInterrupt):
         tokenize(plan, Callbacks(on_progress=stop))
-    with pytest.raises(OutputError, match="ids was begun on one machine; the same command without --ray resumes it"):
+    with pytest.raises(OutputError, match="ids was started on one machine; the same command without --ray resumes it"):
         in_parts(plan, unit_bytes=UNIT)
 
 

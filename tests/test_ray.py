@@ -186,7 +186,7 @@ def test_errors_keep_their_type_and_message(toy, corpus, connected):  # noqa: F8
     with pytest.raises(InputError, match=rf"^{path}: line 71: ") as found:
         on_cluster(plan_of(toy, corpus, "ids"), unit_bytes=UNIT)
     assert type(found.value) is InputError
-    with pytest.raises(OutputError, match=r"ids\.parts was begun by another command"):
+    with pytest.raises(OutputError, match=r"ids\.parts was started by another command"):
         on_cluster(plan_of(toy, corpus, "ids", eod=None), unit_bytes=UNIT)
 
 

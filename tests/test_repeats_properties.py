@@ -37,7 +37,7 @@ class Corpus:
     files: list[list[str]]
     eod: int | None
     order: str
-    documents_a_shard: int
+    documents_per_shard: int
 
     @property
     def ids(self) -> list[list[int]]:
@@ -54,7 +54,7 @@ class Corpus:
             encoded = [indexes.encode(TOKENIZER, [text.encode() for text in file]) for file in self.files]
             yield indexes.make(
                 Path(name), TOKENIZER, encoded, eod=self.eod, order=self.order, left=False,
-                documents_a_shard=self.documents_a_shard,
+                documents_per_shard=self.documents_per_shard,
             ), Path(name)  # fmt: skip
 
 # The texts may contain invalid UTF-8 and parts of characters.
@@ -136,7 +136,7 @@ def test_repeated_spans_match_every_window(corpus: Corpus, n: int) -> None:
 
 @fewer(2)
 @given(corpora(EOD, None), st.integers(1, 5))
-def test_the_rest_has_the_first_occurrence_of_everything(corpus: Corpus, n: int) -> None:
+def test_the_first_occurrence_of_every_window_is_kept(corpus: Corpus, n: int) -> None:
     documents = corpus.ids
     expected = oracle.without_repeats(documents, n, IS_INNER)
     with corpus.indexed() as (index, folder):

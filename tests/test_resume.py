@@ -345,7 +345,7 @@ def test_another_command_is_rejected_with_a_reason(folder):
     }
     for said, options in changes.items():
         found = finish(folder, *TOKENIZE, *options, code=1)
-        assert f"ids is unfinished, and was begun by another command ({said}" in found
+        assert f"ids is unfinished, and was started by another command ({said}" in found
     finish(folder)
     check_outputs(folder)
 

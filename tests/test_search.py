@@ -72,7 +72,7 @@ def small(tmp_path_factory: pytest.TempPathFactory, rwkv: Tokenizer) -> Any:
     words = WORDS.split(" ")
     documents = [" ".join(rng.choices(words, k=rng.choice([0, 1, 5, 80]))).encode() for _ in range(20)]
     ids = indexes.encode(rwkv, [WORDS.encode(), *documents])
-    return indexes.make(tmp_path_factory.mktemp("small"), rwkv, [ids[:8], ids[8:]], eod=0, documents_a_shard=3)
+    return indexes.make(tmp_path_factory.mktemp("small"), rwkv, [ids[:8], ids[8:]], eod=0, documents_per_shard=3)
 
 
 @pytest.mark.parametrize("seed", [*range(10), *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(10, 150))])
@@ -83,7 +83,7 @@ def test_toy_models_of_every_kind(seed: int, tmp_path: Path) -> None:
     eods = [None, tokenizer.vocab_size, rng.randrange(tokenizer.vocab_size)]
     index = indexes.make(
         tmp_path, tokenizer, [indexes.encode(tokenizer, documents)], eod=rng.choice(eods),
-        order=rng.choice(["id", "bytes"]), left=rng.random() < 0.5, documents_a_shard=rng.choice([1, 3, 100]),
+        order=rng.choice(["id", "bytes"]), left=rng.random() < 0.5, documents_per_shard=rng.choice([1, 3, 100]),
     )  # fmt: skip
     parts = decoded(index)
     texts = [index.text_bytes(d) for d in range(len(documents))]
@@ -203,7 +203,7 @@ def test_real_models_count_their_decoded_text(path: str | None, tmp_path: Path, 
     text = find_shared("README.md").read_bytes()
     documents = [text[at : at + 700] for at in range(0, len(text), 700)] + [WORDS.encode(), b" lead", b""]
     index = indexes.make(
-        tmp_path, tokenizer, [indexes.encode(tokenizer, documents)], eod=tokenizer.eos_id or 0, documents_a_shard=5
+        tmp_path, tokenizer, [indexes.encode(tokenizer, documents)], eod=tokenizer.eos_id or 0, documents_per_shard=5
     )
     texts = [index.text_bytes(d).replace(" \u2047 ".encode(), b"\xff") for d in range(len(documents))]
     for _ in range(300):

@@ -23,7 +23,7 @@ PIECES = [*BYTES, b"the", b" the", b"at", b" cat", "日本".encode()]
 def index(request: Any, tmp_path_factory: pytest.TempPathFactory) -> Any:
     ids = indexes.encode(tokenizer := Tokenizer.from_pieces(PIECES), [text.encode() for text in TEXTS])
     return indexes.make(
-        tmp_path_factory.mktemp("batches"), tokenizer, [ids[:3], ids[3:]], eod=request.param, documents_a_shard=2
+        tmp_path_factory.mktemp("batches"), tokenizer, [ids[:3], ids[3:]], eod=request.param, documents_per_shard=2
     )
 
 

@@ -38,7 +38,7 @@ def index(tmp_path_factory: pytest.TempPathFactory) -> Any:
     tokenizer = Tokenizer.from_pieces(PIECES)
     ids = indexes.encode(tokenizer, TEXTS)
     return indexes.make(
-        tmp_path_factory.mktemp("context"), tokenizer, [ids[:4], ids[4:]], eod=EOD, documents_a_shard=3,
+        tmp_path_factory.mktemp("context"), tokenizer, [ids[:4], ids[4:]], eod=EOD, documents_per_shard=3,
         inputs=None,
     )  # fmt: skip
 
@@ -93,7 +93,7 @@ def test_documents_name_their_inputs(tmp_path: Path) -> None:
     tokenizer = Tokenizer.from_pieces(PIECES)
     documents = indexes.encode(tokenizer, [b"a"] * 6)
     inputs = [("empty", 0), ("one", 1), ("none", 0), ("four", 4), ("last", 1), ("end", 0)]
-    index = indexes.make(tmp_path, tokenizer, [documents, documents], eod=EOD, inputs=inputs, documents_a_shard=2)
+    index = indexes.make(tmp_path, tokenizer, [documents, documents], eod=EOD, inputs=inputs, documents_per_shard=2)
     expected = ["one", "four", "four", "four", "four", "last"] * 2
     assert [index.source(d) for d in range(12)] == expected
     found = [(source.file, source.path, source.hits, source.documents) for source in index.by_source("a")]

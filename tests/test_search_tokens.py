@@ -35,7 +35,7 @@ def case(request: Any, tokenizer: Tokenizer, tmp_path_factory: Any) -> tuple[Any
     ids = indexes.encode(tokenizer, [*texts, texts[3] * 2])
     index = indexes.make(
         tmp_path_factory.mktemp("tokens"), tokenizer, [ids[:7], ids[7:]], eod=EOD, order=rng.choice(["id", "bytes"]),
-        left=rng.random() < 0.5, documents_a_shard=rng.choice([2, 100]),
+        left=rng.random() < 0.5, documents_per_shard=rng.choice([2, 100]),
     )  # fmt: skip
     return index, [shard.ids.tolist() for shard in index.shards], rng
 

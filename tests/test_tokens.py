@@ -36,7 +36,7 @@ def test_documents(made):
     assert docs.text(1, errors="replace") == "\ufffd"
     with pytest.raises(UnicodeDecodeError):
         docs.text(1)
-    with pytest.raises(IndexError, match="document 2 of 2"):
+    with pytest.raises(IndexError, match=r"document 2 is out of range: .* has 2"):
         docs[2]
     assert isinstance(docs.ids, np.memmap)
     assert (docs.ids.dtype, docs.ends.dtype) == (np.uint16, np.uint64)

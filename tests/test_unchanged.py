@@ -71,7 +71,7 @@ def test_changed_while_read(tmp_path, suffix, change):
     path.write_bytes(PACKED[suffix])
     (source,) = inputs.find([str(path)])
     read_to_end(source, lambda: None)
-    with pytest.raises(InputError, match=f"{path}: (changed|deleted or replaced) while it was read"):
+    with pytest.raises(InputError, match=f"{path}: (changed|deleted or replaced) while it was being read"):
         read_to_end(source, lambda: change(path))
 
 
@@ -81,7 +81,7 @@ def test_changed_before_it_was_opened(tmp_path, change):
     path.write_bytes(TEXT)
     (source,) = inputs.find([str(path)])
     change(path)
-    with pytest.raises(InputError, match=f"{path}: (changed while it was read|cannot be opened)"):
+    with pytest.raises(InputError, match=f"{path}: (changed while it was being read|cannot be opened)"):
         stream.open(source)
 
 
@@ -100,7 +100,7 @@ def test_changed_parquet(tmp_path):
         corpus._open(found[0])
         change(path)
         if change is touch:
-            with pytest.raises(InputError, match=f"{path}: changed while it was read: it was written to"):
+            with pytest.raises(InputError, match=f"{path}: changed while it was being read: it was modified"):
                 corpus._reader.fill(block)
         else:
             corpus._reader.fill(block)

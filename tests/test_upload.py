@@ -150,7 +150,7 @@ def test_interrupted_work_is_resumed_in_the_spool(corpus):
     with pytest.raises(KeyboardInterrupt):
         tokenize_to(spool, corpus.plan(spool.out, block_bytes=1000), Callbacks(on_progress=stop))
     assert far() == {}
-    with pytest.raises(OutputError, match="unfinished, and was begun by another command"):
+    with pytest.raises(OutputError, match="unfinished, and was started by another command"):
         corpus(separator=None)
     assert corpus() is False
     assert [far()[name] for name in NAMES[:2]] == corpus.want()

@@ -29,7 +29,7 @@ from pyunitok.run import output
 WORLD, N_FILES = "rwkv-world", 4
 TOKENIZE_TARGET, CHECKPOINTS_TARGET = 1.25, 1.02
 RSS_TARGET_MB, RSS_SAME = 300, 1.1
-STREAM_TARGET = 0.05  # the last quarter beside the second
+STREAM_TARGET = 0.05  # the last quarter compared with the second
 BLOCK_BYTES = 1 << 20
 WINDOW_LOG = 23  # 8 MiB
 CHECKED_SLICES, UNSURE_IDS, SLICES_PER_SAMPLE = 40, 1000, 16

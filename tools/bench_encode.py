@@ -1,8 +1,8 @@
-"""bench.py encode and vocabularies: models beside the libraries that they were made for, and two models side by side.
+"""bench.py encode and vocabularies: compares models with the libraries they were made for, and two models.
 
     a corpus in documents             |  first half  | second half |
     cold                               memo emptied >  timed
-    warm                 memo emptied >  encoded     >  timed         as in the middle of a corpus; targets are for it
+    warm                 memo emptied >  encoded     >  timed         as in the middle of a corpus; for the targets
 
 The ids of every timed document are compared before a model is timed on a corpus.
 """
@@ -41,7 +41,7 @@ BYTEPIECE: Targets = {"en_prose": 25, "en_web": 25, "zh": 35}
 
 @dataclass(frozen=True)
 class Model:
-    """A file (relative to data/models) or a built-in name, and the peers to measure beside it, with their targets."""
+    """A file (relative to data/models) or a built-in name, and the peers to compare it with, with their targets."""
 
     kind: str
     path: str
@@ -74,14 +74,14 @@ models_option = click.option(
 )  # fmt: skip
 docs_options = (
     click.option("--doc-bytes", type=click.IntRange(1), default=8192, show_default=True, help="Size of documents."),
-    click.option("--megabytes", type=float, help="Use at most the first MB of a corpus."),
+    click.option("--megabytes", type=float, metavar="MB", help="Use only the first MB megabytes of each corpus."),
     click.option("--share", type=click.IntRange(1), default=8, show_default=True,
                  help="Time slow peers on one document in SHARE."),
 )  # fmt: skip
 
 
 def chosen(bench: Bench, models: Iterable[str], table: Sequence[Model] = MODELS) -> Iterator[Model]:
-    """The rows of the table with these kinds or names, and rows for files. Their paths are complete."""
+    """The rows of the table with these kinds or names, and rows for files, all with complete paths."""
     placed = [replace(row, path=str(bench.models / row.path)) if "/" in row.path else row for row in table]
     for name in models or dict.fromkeys(row.kind for row in table):
         rows = [row for row in placed if name in (row.kind, row.name)]
@@ -118,7 +118,7 @@ def warm_up(tokenizer: Tokenizer, docs: Sequence[bytes | str]) -> None:
 
 
 def check_ids(where: str, first: int, step: int, ours: Iterable[Any], theirs: Iterable[Any], peer: str) -> None:
-    """Fail if ids differ, and name the document (they are numbered first, first + step, …) and the position."""
+    """Fail if ids differ, and name the document (numbered first, first + step, …) and the position."""
     for k, (mine, other) in enumerate(zip(ours, theirs, strict=True)):
         a, b = np.asarray(mine, np.int64), np.asarray(other, np.int64)
         if np.array_equal(a, b):
@@ -126,7 +126,7 @@ def check_ids(where: str, first: int, step: int, ours: Iterable[Any], theirs: It
         n = min(len(a), len(b))
         at = int(np.argmax(np.append(a[:n] != b[:n], True)))
         here, there = (str(ids[at]) if at < len(ids) else "the end" for ids in (a, b))
-        raise fail(f"{where}, document {first + k * step}, position {at}: {here} here, {there} of {peer}")
+        raise fail(f"{where}, document {first + k * step}, position {at}: {here}, but {there} from {peer}")
 
 
 @dataclass(frozen=True)
@@ -149,7 +149,7 @@ class Work:
         return self.share if peer.is_slow else 1
 
     def check(self, name: str, peer: Encoder, ours: Iterable[Packed]) -> None:
-        """Fail unless all results of ours, and those of every call of the peer, are the same."""
+        """Fail unless all our results and those of every call of the peer are equal."""
         texts, step = decoded(self.timed), self.step(peer)
         first, *others = peer.calls.values()
         expected = first(texts)
@@ -179,7 +179,7 @@ def per_byte(seconds: Iterable[float], docs: Iterable[bytes]) -> list[float]:
 
 
 def measure(bench: Bench, work: Work, peers: Mapping[str, Encoder], report: Report) -> None:
-    """A row for each peer."""
+    """Add a row for each peer."""
     tokenizer, text = work.tokenizer, b"".join(work.timed)
     ours = partial(tokenizer.encode_batch, work.timed, threads=1)
     texts, before_texts = decoded(work.timed), decoded(work.before)
@@ -233,12 +233,12 @@ def add_notes(report: Report, share: int) -> None:
 
 @benchmark(
     5, models_option, *docs_options,
-    click.option("--levels", is_flag=True, help="Measure every instruction set that this processor has."),
+    click.option("--levels", is_flag=True, help="Measure every instruction set that this processor supports."),
     click.option("--cold", is_flag=True, help="Time the complete corpus, starting with an empty memo."),
-    click.option("--again", type=int, default=0, help="Time AGAIN copies of text seen before in one call."),
+    click.option("--again", type=int, default=0, help="In one call, encode AGAIN copies of text seen before."),
 )  # fmt: skip
 def encode(bench: Bench, models: tuple[str, ...], levels: bool, cold: bool, again: int, **docs: Any) -> Report:
-    """Encode documents on one core beside the libraries of the models, and beside zstd decompression.
+    """Compare encoding on one core with the models' own libraries and with zstd decompression.
 
     The second half of each corpus is timed: cold with an empty memo, warm after the first half. Peers with a cache
     also encode the first half.
@@ -254,7 +254,7 @@ def encode(bench: Bench, models: tuple[str, ...], levels: bool, cold: bool, agai
     n_models = len({row["model"] for row in report.rows})
     report.notes.insert(0, f"ids: {n_documents:,} documents of {n_models} models, 0 different from the peers'")
     if n_models:
-        seen = f"{'a complete' if cold else 'half a'} corpus {again} times over, seen before" if again else \
+        seen = f"{again} copies of {'a complete' if cold else 'half a'} corpus, seen before" if again else \
             "from an empty memo" if cold else "the second half of a corpus; warm: after the first half"  # fmt: skip
         report.notes.insert(1, f"timed: {seen}")
     add_notes(report, docs["share"])
@@ -283,7 +283,7 @@ def vocabularies(bench: Bench, names: tuple[str, ...]) -> Report:
     worst, mean = (WORST, MEAN) if len(names) < 2 else (None, None)
     names += DEFAULTS[len(names) :]
     models = [Tokenizer.from_file(name) for name in names]
-    report = bench.report(f"vocabularies: {models[0].name} beside {models[1].name}, one core")
+    report = bench.report(f"vocabularies: {models[0].name} compared with {models[1].name}, one core")
 
     pin_to_one_core()
     for name in bench_texts.names(bench):
@@ -306,7 +306,7 @@ def vocabularies(bench: Bench, names: tuple[str, ...]) -> Report:
 
 def add(report: Report, name: str, speeds: Sequence[float], part: float, rates: Sequence[float],
         target: float | None) -> None:  # fmt: skip
-    """A row with MB/s and bytes per token of both, and the ratios of the first to the second."""
+    """Add a row with the MB/s and bytes per token of both models, and the ratios of the first to the second."""
     report.add(
         corpus=name, MBps=speeds[0], other_MBps=speeds[1], ratio=part, **at_least(part, target),
         bytes_per_token=rates[0], other=rates[1], denser=rates[0] / rates[1],
@@ -322,6 +322,6 @@ def summarize(report: Report, target: float | None) -> None:
     add(report, f"mean of {len(rows)}", speeds, part, rates, target)
     slow, sparse = (min(rows, key=itemgetter(name)) for name in ("ratio", "denser"))
     report.notes.append(
-        f"slowest beside the other: {slow['corpus']}, {slow['ratio']:.2f}; "
-        f"least dense beside it: {sparse['corpus']}, {sparse['denser']:.3f}"
+        f"slowest relative to the other: {slow['corpus']}, {slow['ratio']:.2f}; "
+        f"least dense: {sparse['corpus']}, {sparse['denser']:.3f}"
     )

@@ -15,7 +15,7 @@ import click
 
 
 def command() -> list[str]:
-    """The command pyunitok: the script installed for this Python, or the module of the checkout."""
+    """The `pyunitok` command: the script installed for this Python, or the module of the checkout."""
     script = Path(sys.executable).parent / "pyunitok"
     return [str(script)] if script.exists() else [sys.executable, "-m", "pyunitok"]
 

@@ -1,4 +1,4 @@
-"""bench.py suffix: sorting suffixes beside the peers, on larger and on hard texts; `pyunitok index` as a command."""
+"""bench.py suffix: compares suffix sorting with the peers on larger and hard texts; `pyunitok index` as a command."""
 
 from __future__ import annotations
 
@@ -146,7 +146,7 @@ def index_part(bench: Bench, report: Report, n: int, folder: Path) -> None:
     click.option("--libsais", type=click.Path(exists=True, path_type=Path), help="Shared library with libsais16()."),
 )  # fmt: skip
 def suffix(bench: Bench, part: tuple[str, ...], tokens: float, sizes: str, libsais: Path | None) -> Report:
-    """Sort suffixes of mixed text beside the peers, at two sizes, and of hard inputs; run `pyunitok index`.
+    """Compare suffix sorting with the peers on mixed text of two sizes and on hard inputs; run `pyunitok index`.
 
     One thread unless stated otherwise. Every suffix array is checked.
     """

@@ -111,7 +111,7 @@ static int put_state(void *context, const suffix_link *x)
     return 1;
 }
 
-/* Fills all tables; 0 when memory is short. */
+/* Fills all tables; 0 if allocation fails. */
 static int put_all(automaton *a, const automaton_source *from)
 {
     builder b = {a, from, mem_alloc((size_t)(from->n_pieces + 1) * sizeof *b.shorter)};

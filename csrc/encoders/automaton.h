@@ -83,7 +83,7 @@ typedef struct automaton_source {
  * restarts. */
 int automaton_fits(const automaton_source *from, int restarts);
 
-/* Requires automaton_fits. Returns NULL when memory is short. O(bytes of pieces). */
+/* Requires automaton_fits. Returns NULL if allocation fails. O(bytes of pieces). */
 automaton *automaton_new(const automaton_source *from);
 void automaton_free(automaton *a);
 

@@ -63,7 +63,7 @@ INLINE void put_token(output *out, uint32_t symbol, uint32_t start, uint32_t end
     t->end = end;
 }
 
-/* Allocates the splits and starts a new call; 0 when memory is short. Splits carry the number of
+/* Allocates the splits and starts a new call; 0 if allocation fails. Splits carry the number of
  * their call, so those of earlier calls need not be cleared. When the number would overflow,
  * they are. */
 static int begin_splits(const bpe *m, bpe_scratch *s)
@@ -276,7 +276,7 @@ typedef struct long_text {
     int64_t n, n_heap, n_skipped;
 } long_text;
 
-/* Divides the scratch's memory into the arrays of a text of n symbols; 0 when memory is short. */
+/* Divides the scratch's memory into the arrays of a text of n symbols; 0 if allocation fails. */
 static int begin_long(bpe_scratch *s, long_text *t, int64_t n)
 {
     size_t need = (size_t)n * (2 * sizeof *t->heap + 5 * sizeof *t->symbols);

@@ -78,7 +78,7 @@ enum bpe_traits {
 int32_t bpe_traits(const bpe *m);
 
 /* Encodes a segment, 0 <= n_bytes < 2^31, into at most n_bytes tokens (three times as many with
- * BPE_COMPACT). Returns their number, or -1 when memory is short. Each unknown character is one
+ * BPE_COMPACT). Returns their number, or -1 if allocation fails. Each unknown character is one
  * TOKEN_UNKNOWN. Models of bpe_new_merges apply byte fallback and fuse unknown characters
  * themselves (across segments, the caller does); without an unknown id they drop such characters,
  * and the ends of tokens count the remaining text only. O(n log n). */

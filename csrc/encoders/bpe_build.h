@@ -44,15 +44,15 @@ int32_t bpe_build_start(bpe_builder *b, const unitok_spec *spec, int has_merges,
                         unitok_error *error);
 int32_t bpe_build_finish(bpe_builder *b, int32_t status, bpe **ret, int *ret_all);
 
-/* Add a symbol, or the symbol of a character; return SYMBOL_NONE when memory is short. */
+/* Add a symbol, or the symbol of a character; return SYMBOL_NONE if allocation fails. */
 uint32_t bpe_add_symbol(bpe_builder *b, int64_t id, int64_t n_bytes, int is_unused);
 uint32_t bpe_add_character(bpe_builder *b, const uint8_t *text, int64_t n_bytes, int64_t id,
                            int is_unused);
 
-/* Allocate n merges, each with its own rank, and add a pair that makes one of them. Return 0 when
- * memory is short. */
+/* Allocate n merges, each with its own rank, and add a pair that makes one of them. Return 0 if
+ * allocation fails. */
 int bpe_begin_merges(bpe *m, int64_t n);
 int bpe_add_pair(bpe_builder *b, uint32_t left, uint32_t right, int64_t merge);
 
-/* Builds the tables derived from all pieces and pairs; 0 when memory is short. */
+/* Builds the tables derived from all pieces and pairs; 0 if allocation fails. */
 int bpe_build_tables(bpe_builder *b, int *ret_all);

@@ -5,7 +5,7 @@
 #include "ground/alloc.h"
 #include "ground/error.h"
 
-/* Maps each id to its piece + 1, or 0; NULL when memory is short. *ret_twice: a piece whose id
+/* Maps each id to its piece + 1, or 0; NULL if allocation fails. *ret_twice: a piece whose id
  * occurs twice. */
 static uint32_t *pieces_by_id(const unitok_spec *spec, int64_t *ret_twice)
 {

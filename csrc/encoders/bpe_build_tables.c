@@ -6,7 +6,7 @@
 #include "structures/probing.h"
 
 /* Builds a table of n pairs: all pairs, or those whose is_wanted[place] is `wanted`, by their
- * place in `all`. Of equal pairs the last counts. 0 when memory is short.
+ * place in `all`. Of equal pairs the last counts. 0 if allocation fails.
  *
  * Each turn tries another factor, and after PROBING_FACTORS of them twice the slots. A turn ends
  * as soon as a pair is too far from its place, so a hostile file costs a few turns, not O(n^2). */
@@ -109,7 +109,7 @@ static void drop_unused(bpe *m)
 }
 
 /* Enters the pieces with is_direct[k] into m->direct and its filter. If they are too crowded with
- * every factor, the model has none, since they only save time. 0 when memory is short. */
+ * every factor, the model has none, since they only save time. 0 if allocation fails. */
 static int fill_direct(bpe *m, const unitok_spec *spec, const uint8_t *is_direct)
 {
     m->direct_bits = 4;

@@ -69,7 +69,7 @@ static int more_frequent(const void *a, const void *b)
     return (x < y) - (x > y);
 }
 
-/* Numbers the characters, frequent ones first; 0 when memory is short, -1 if there are too many. */
+/* Numbers the characters, frequent ones first; 0 if allocation fails, -1 if there are too many. */
 static int number_chars(charwise *c, const uint32_t *counts)
 {
     int64_t n = 0;
@@ -128,7 +128,7 @@ static group next_group(const builder *b, const inner *node, int64_t at)
 }
 
 /* Lists the nodes with children and their labels, the root first, parents before children, in the
- * order of the pieces; 0 when memory is short. */
+ * order of the pieces; 0 if allocation fails. */
 static int list_inners(builder *b)
 {
     if (!grow(&b->inners, b->n_inners, &b->inners_capacity, sizeof *b->inners)) return 0;
@@ -170,7 +170,7 @@ static int place(builder *b)
     return 1;
 }
 
-/* Fills the nodes and the table of first characters; 0 when memory is short.
+/* Fills the nodes and the table of first characters; 0 if allocation fails.
  *
  * Inner nodes were listed breadth first, so a second walk in the same order meets their parents'
  * groups in the order of the list: `child` counts along. A first character that is no piece
@@ -300,7 +300,7 @@ INLINE void offer(charwise_cell *best, float sum, const charwise_node *node)
 }
 
 /* Returns the child by this number, or node 0. The filter of children is tested first: without it,
- * every mismatch would load a node of another parent, which usually is in no cache. */
+ * every mismatch would load a node of another parent, which is usually not cached. */
 INLINE const charwise_node *child_of(const charwise_node *nodes, const charwise_node *node,
                                      uint32_t number)
 {

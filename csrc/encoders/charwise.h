@@ -66,7 +66,7 @@ typedef struct charwise_pieces {
 
 /* Sets *ret to NULL if the tables would not help (few pieces join characters of three bytes) or
  * cannot be built (a piece is not UTF-8 or has too many characters, or there are too many
- * characters or ids). Returns 0 when memory is short. O(bytes of pieces), plus the search for free
+ * characters or ids). Returns 0 if allocation fails. O(bytes of pieces), plus the search for free
  * nodes. */
 int charwise_new(const charwise_pieces *pieces, charwise **ret);
 void charwise_free(charwise *c);

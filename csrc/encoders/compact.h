@@ -27,7 +27,7 @@ typedef struct compact_trie {
 INLINE int compact_fits(const trie *t) { return t->n_units <= 1 << (32 - COMPACT_BASE_SHIFT); }
 
 /* Converts a trie with 16-bit ids for which compact_fits; the trie must outlive the result. Free it
- * with mem_free. NULL when memory is short. O(n_units). */
+ * with mem_free. NULL if allocation fails. O(n_units). */
 compact_trie *compact_new(const trie *t);
 
 /* The id and the length of the token at the start of the text, the same as from trie_longest.

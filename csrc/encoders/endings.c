@@ -94,7 +94,7 @@ static int64_t get_list(const endings *a, uint32_t list, float *scores, uint32_t
 
 /* Gives nodes[at] a list: the piece that ends there, followed by the list of `suffix`. A piece
  * of one ASCII byte goes to `singles` instead, so that lists hold only pieces that few positions
- * have. Returns 1; 0 when memory is short; -1 if the list is too long. */
+ * have. Returns 1; 0 if allocation fails; -1 if the list is too long. */
 static int put_piece(builder *b, uint32_t at, uint32_t value, uint32_t suffix)
 {
     endings *a = b->endings;
@@ -174,7 +174,7 @@ static int fits(const trie *t, const endings_pieces *pieces, int64_t *ret_max_pi
 }
 
 /* Moves the records to a multiple of their size, so that each lies in one cache line; a record
- * is 32 bytes, half a line. Returns 0 when memory is short. */
+ * is 32 bytes, half a line. Returns 0 if allocation fails. */
 static int align_lists(endings *a)
 {
     size_t n_bytes = (size_t)a->n_lists * sizeof *a->lists;
@@ -284,7 +284,7 @@ static void join(const endings_node *nodes, uint32_t state, const uint8_t *text,
 /* Follows n_lanes parts in turn, then joins them. n_left steps cannot move any lane past the end of
  * its part, so the inner loop needs no check. Lanes that finish are removed.
  *
- * A lane first follows the last bytes of the part before its own and may write wrong places there.
+ * A lane first follows the last bytes of the previous part and may write wrong places there.
  * It leaves that stretch within three steps per byte, since a suffix shortens the state and takes
  * two steps. The lane before it takes more steps to get there, and overwrites them. */
 static NOINLINE void follow_together(const endings *a, uint32_t state, const uint8_t *text,

@@ -4,7 +4,7 @@
  * state follows the text: the longest suffix of the text read so far that is a prefix of a piece.
  *
  *     pieces  "she" "he" "h" "ers"          text   s  h  e  r  s
- *                                           state  s sh she er ers      "her" begins no piece, "er" does
+ *                                           state  s sh she er ers      no piece begins with "her"
  *     she   base of its children, as in the trie (trie.h)
  *           fail: he, the longest shorter suffix; its children are tried if no child of "she" matches
  *           list: "she", "he"
@@ -13,10 +13,10 @@
  * node 0, and its child by byte c is node c. A byte that begins no piece also has such a node,
  * equivalent to the root, so the root has a child for every byte. A leaf copies the base and the
  * fail link of its longest suffix that has children, which saves a failing step. A node at which no
- * piece ends shares the list of its suffix. Pieces of one ASCII byte, like "h" here, have a table
- * instead of list entries.
+ * piece ends shares the list of its suffix. Pieces of one ASCII byte, like "h" here, are in a table
+ * and not in the lists.
  *
- * Most of the time is spent waiting for nodes that are in no cache. So 64 lanes, each with its own
+ * Most of the time is spent waiting for nodes that are not cached. So 64 lanes, each with its own
  * part of the text, take branch-free steps in turn. Each step prefetches the one node that the
  * lane's next step reads:
  *
@@ -24,8 +24,8 @@
  *     otherwise, or after a mismatch, the suffix
  *
  * Every lane but the first begins at the root, EARLY bytes before its part, which is usually enough
- * to reach the correct state. The parts are then joined: starting from the final state of the part
- * before, places are corrected until one is already correct. */
+ * to reach the correct state. The parts are then joined: starting from the final state of the
+ * previous part, places are corrected until one is already correct. */
 #pragma once
 
 #include "structures/trie.h"
@@ -75,8 +75,8 @@ typedef struct endings_pieces {
 } endings_pieces;
 
 /* Sets *ret to NULL if a piece has more than ENDINGS_PIECE_BYTES or begins with a NUL byte, if the
- * trie or an id is too large, or if too many pieces end at one position. Returns 0 when memory is
- * short. O(bytes of pieces). */
+ * trie or an id is too large, or if too many pieces end at one position. Returns 0 if allocation
+ * fails. O(bytes of pieces). */
 int endings_new(const trie *t, const endings_pieces *pieces, endings **ret);
 void endings_free(endings *a);
 int64_t endings_memory_bytes(const endings *a);
@@ -86,7 +86,7 @@ typedef struct endings_place {
     uint32_t state, list;
 } endings_place;
 
-/* Sets places[i] to the place after text[i], 0 <= i < n_bytes. `state` is the one before text[0]; a
- * text begins with 0. */
+/* Sets places[i] to the place after text[i], 0 <= i < n_bytes. `state` is the state before text[0],
+ * 0 at the beginning of a text. */
 void endings_follow(const endings *a, uint32_t state, const uint8_t *text, int64_t n_bytes,
                     endings_place *places);

@@ -69,7 +69,7 @@ typedef struct lanes_work {
 
 /* Builds the lanes of a trie with 16-bit ids, which must outlive them, for the instruction set
  * `cpu` (a value of unitok_cpu_supported). Free them with lanes_free. *ret is NULL if lanes cannot
- * walk the vocabulary. Returns 0 when memory is short. Takes about 10 ms for 65,536 pieces. */
+ * walk the vocabulary. Returns 0 if allocation fails. Takes about 10 ms for 65,536 pieces. */
 int lanes_new(const trie *t, int32_t cpu, lanes **ret);
 void lanes_free(lanes *l);
 
@@ -86,7 +86,7 @@ void lanes_free(lanes *l);
  * Other text uses the memo if it has more than one cut in LANES_SHORT_SEGMENT bytes, and the lanes
  * if it has fewer than one in LANES_LONG_SEGMENT. In between, the memo encodes LANES_TRIAL_BYTES on
  * trial; if it misses more than one byte in LANES_MISSED, the lanes get a turn. Each turn is twice
- * as long as the one before, because the memo learns nothing during a turn. The limit favours the
+ * as long as the previous one, because the memo learns nothing during a turn. The limit favours the
  * memo, whose first trials miss up to twice as much as later ones. */
 #define LANES_WIDE 4
 #define LANES_WIDE_STILL 8

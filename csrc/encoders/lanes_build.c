@@ -264,7 +264,7 @@ static lanes *write_all(const builder *b, int32_t cpu, uint16_t no_id)
     return l;
 }
 
-/* Steps 3 and 4, after the nodes have been counted; 0 when memory is short. */
+/* Steps 3 and 4, after the nodes have been counted; 0 if allocation fails. */
 static int build(builder *b, int32_t cpu, uint16_t no_id, lanes **ret)
 {
     put_children(b);

@@ -86,7 +86,7 @@ typedef struct lattice_paths {
 
 INLINE void lattice_paths_clear(lattice_paths *paths) { paths->n_paths = 0; }
 
-/* Adds a path of n_tokens tokens and returns them for the caller to fill; NULL when memory is
- * short. */
+/* Adds a path of n_tokens tokens and returns them for the caller to fill; NULL if allocation
+ * fails. */
 token *lattice_paths_add(lattice_paths *paths, int64_t n_tokens, double score);
 void lattice_paths_free(lattice_paths *paths);

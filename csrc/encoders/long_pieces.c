@@ -111,7 +111,7 @@ void long_window_free(long_window *w)
 
 /* Fills the window from `at` on. A piece that begins in it can extend max_piece_bytes - 1 bytes
  * past its end, and those bytes are read too. So a window is twice as large as that, and every byte
- * is read at most one and a half times. 0 when memory is short. */
+ * is read at most one and a half times. 0 if allocation fails. */
 static int fill(const long_pieces *p, long_window *w, const uint8_t *text, int64_t n_bytes,
                 int64_t at)
 {

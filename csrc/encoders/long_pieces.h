@@ -42,7 +42,7 @@ int32_t long_pieces_new(const uint8_t *pieces, const uint32_t *offsets, int64_t 
 void long_pieces_free(long_pieces *p);
 
 /* Returns the length of the longest of these pieces that begins at text[at], and its id; 0 if none
- * begins there, -1 when memory is short. A window belongs to one text: set its end to 0 before
+ * begins there, -1 if allocation fails. A window belongs to one text: set its end to 0 before
  * using it for another. `at` must not decrease. O(n_bytes) over all calls. */
 int64_t long_pieces_at(const long_pieces *p, long_window *w, const uint8_t *text, int64_t n_bytes,
                        int64_t at, int32_t *ret_id);

@@ -33,7 +33,7 @@ INLINE int32_t longest_next(const longest *m, const uint8_t *text, int64_t n_byt
     return (int32_t)(trie_longest(&m->trie, text, n_bytes, ret_n_bytes) - 1);
 }
 
-/* Returns the id of the token at text[at] for any model, or -1 when memory is short. See
+/* Returns the id of the token at text[at] for any model, or -1 if allocation fails. See
  * long_pieces_at. */
 INLINE int32_t longest_at(const longest *m, long_window *w, const uint8_t *text, int64_t n_bytes,
                           int64_t at, int64_t *ret_n_bytes)
@@ -50,7 +50,7 @@ INLINE int32_t longest_at(const longest *m, long_window *w, const uint8_t *text,
 
 /* How much of text[0..n_bytes-1] is settled without a cut: up to the last token boundary that no
  * further text can move. A token is settled if no piece that begins with it can extend past the
- * available bytes. Returns 0 when memory is short. */
+ * available bytes. Returns 0 if allocation fails. */
 INLINE int64_t longest_settled(const longest *m, const uint8_t *text, int64_t n_bytes)
 {
     long_window w = {0};

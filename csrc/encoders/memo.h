@@ -1,18 +1,18 @@
-/* memo.h - the keys of the memo, which maps segments encoded before to their ids
+/* memo.h - the keys of the memo, which maps previously encoded segments to their ids
  *
- * Texts repeat themselves: about 97 % of English segments occurred shortly before. The memo has two
+ * Text is repetitive: about 97 % of English segments have occurred shortly before. The memo has two
  * tables of fixed size. In the first, a segment of up to 15 bytes is its own key: the bytes,
- * zero-padded, and their number in byte 15. The second holds segments of up to 31 bytes likewise. A
- * lookup compares the complete key, so a hit is exact. Both are direct-mapped, and a new segment
- * replaces the old one; sets of two ways were measured and were slower.
+ * zero-padded, and their number in byte 15. The second holds segments of up to 31 bytes in the same
+ * way. A lookup compares the complete key, so a hit is exact. Both are direct-mapped, and a new
+ * segment replaces the old one; two-way sets were measured and are slower.
  *
  *     short entry    | 15 bytes of segment .......... n | 7 ids .................................. word |
  *     long entry     | 31 bytes of segment ........................................ n |
  *                    | 15 ids ........................................................ word |
  *
  * Ids are 16 or 32 bits wide, and so is `word`: its low 4 bits count the ids; the others belong to
- * model/segments.h, which declares the entries. An empty entry has n = 0, which no segment has. A
- * hit copies all 7 or 15 ids and the word, whatever the count, and advances the output by the
+ * model/segments.h, which declares the entries. n = 0 marks an empty entry, as no segment is empty.
+ * A hit copies all 7 or 15 ids and the word, whatever the count, and advances the output by the
  * count; a copy of fixed size needs no branch. UNITOK_ENCODE_SLACK reserves the space for it. */
 #pragma once
 

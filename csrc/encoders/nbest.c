@@ -14,15 +14,15 @@
 #define MAX_TOTAL 500000
 #define MAX_SHRINKS 10
 
-#define FAILED (-1) /* memory is short */
+#define FAILED (-1) /* an allocation failed */
 
-/* Reserves space for n items; 0 when memory is short. */
+/* Reserves space for n items; 0 if allocation fails. */
 #define RESERVE(s, items, capacity, n)                                                             \
     grow(&(s)->items, (n) - 1, &(s)->capacity, sizeof *(s)->items)
 
 /* --------------------------------------------------------------------------------- Lattice ---- */
 
-/* Adds a node; 0 when memory is short or there are too many. */
+/* Adds a node; 0 if allocation fails or there are too many. */
 static int add_node(nbest *s, double score, int64_t begin, int64_t end, uint32_t value)
 {
     if (s->n_nodes == INT32_MAX || !RESERVE(s, nodes, nodes_capacity, s->n_nodes + 1)) return 0;
@@ -179,8 +179,8 @@ static int32_t keep(nbest *s, int64_t *n_kept, int32_t hypothesis)
     return first;
 }
 
-/* Keeps the best n_best hypotheses of the heap and those that they extend; 0 when memory is
- * short. The kept ones are copied to a second array, which then changes places with the first,
+/* Keeps the best n_best hypotheses of the heap and those that they extend; 0 if allocation
+ * fails. The kept ones are copied to a second array, which then changes places with the first,
  * so that chains of extensions stay intact while they are renamed. */
 static int shrink(nbest *s, int64_t n_best)
 {

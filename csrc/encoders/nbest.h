@@ -61,8 +61,8 @@ typedef struct nbest {
 void nbest_free(nbest *s);
 
 /* Finds the n best paths of text[0..n_bytes-1], best first, with their scores, or all paths if
- * there are fewer. n_bytes < 2^30. An empty text has one empty path of score 0. Returns 0 when
- * memory is short. O(n_bytes) nodes, O(log) per hypothesis. */
+ * there are fewer. n_bytes < 2^30. An empty text has one empty path of score 0. Returns 0 if
+ * allocation fails. O(n_bytes) nodes, O(log) per hypothesis. */
 int nbest_find(nbest *s, const lattice_model *model, const uint8_t *text, int64_t n_bytes,
                int64_t n, lattice_paths *ret);
 
@@ -74,7 +74,7 @@ int64_t nbest_choose(const lattice_paths *paths, double alpha, uint64_t key);
  * or all paths if there are fewer. scores[k] is the log probability that path k is drawn at all,
  * given the threshold set by the first path not drawn (SentencePiece 0.1.9x's
  * SampleEncodeAndScore(wor=true)); 0 if all paths were drawn. With include_best the first path is
- * the best one, with score 0, and the others are drawn as above. Returns 0 when memory is short. */
+ * the best one, with score 0, and the others are drawn as above. Returns 0 if allocation fails. */
 int nbest_draw_distinct(nbest *s, const lattice_model *model, const uint8_t *text, int64_t n_bytes,
                         int64_t n, double alpha, int include_best, uint64_t key,
                         lattice_paths *ret);

@@ -323,7 +323,7 @@ static int run(const sampler *s, window *w, int mode)
 
 /* -------------------------------------------------------------------------------- The text ---- */
 
-/* Grows the cells to n_cells, the new ones zeroed; 0 when memory is short. */
+/* Grows the cells to n_cells, the new ones zeroed; 0 if allocation fails. */
 static int reserve_cells(sampler *s, int64_t n_cells)
 {
     if (n_cells <= s->n_cells) return 1;
@@ -344,7 +344,7 @@ static void clear_cells(sampler *s, int64_t first, int64_t frontier)
 
 /* Runs to the end of the text or to the cut at which the window stops, growing the cells as needed.
  * If weights get out of range, the window ends at its last cut, and the next window uses logarithms
- * up to its first cut. *io_mode is the mode of the next window. Returns 0 when memory is short. */
+ * up to its first cut. *io_mode is the mode of the next window. Returns 0 if allocation fails. */
 static int run_window(sampler *s, window *w, int *io_mode)
 {
     int reason, mode = *io_mode;

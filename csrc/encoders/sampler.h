@@ -52,7 +52,7 @@ int32_t sampler_prepare(sampler *s, const lattice_model *model, double alpha, un
 void sampler_free(sampler *s);
 
 /* Draws a path of text[0..n_bytes-1] with p(path) ~ exp(alpha * score) into tokens[0..result-1],
- * which has space for n_bytes. Returns -1 when memory is short. `key` belongs to the document;
+ * which has space for n_bytes. Returns -1 if allocation fails. `key` belongs to the document;
  * `begin` is the position of the text in it. O(n_bytes * edges per position); takes 16 bytes of
  * memory for each byte of the longest stretch without a cut. */
 int64_t sampler_draw(sampler *s, const uint8_t *text, int64_t n_bytes, uint64_t key, int64_t begin,
@@ -67,12 +67,12 @@ int64_t sampler_draw_viterbi(sampler *s, const uint8_t *text, int64_t n_bytes, u
 
 /* Computes the entropy of p(path) ~ exp(alpha * score), in nats, and the logarithm of the sum of
  * exp(alpha * score) over all paths. A sample's alpha * score minus that logarithm is its log
- * probability. Returns 0 when memory is short. */
+ * probability. Returns 0 if allocation fails. */
 int sampler_entropy(sampler *s, const uint8_t *text, int64_t n_bytes, double *ret_entropy,
                     double *ret_log_sum);
 
 /* Draws n_samples independent paths, the j-th with rng_key(key, j), like SentencePiece's
- * SampleEncodeAndScore(wor=false). scores[k] is the log probability of path k. Returns 0 when
- * memory is short. */
+ * SampleEncodeAndScore(wor=false). scores[k] is the log probability of path k. Returns 0 if
+ * allocation fails. */
 int sampler_draw_scored(sampler *s, const uint8_t *text, int64_t n_bytes, int64_t n_samples,
                         uint64_t key, lattice_paths *ret);

@@ -59,7 +59,7 @@ static int put(symbols *t, uint64_t slot)
 }
 
 /* Moves everything into 1 << n_bits new slots, with factor `turn`. If that puts a slot too far
- * from its place, tries the following factors, and then more slots. When memory is short,
+ * from its place, tries the following factors, and then more slots. If allocation fails,
  * returns 0 and changes nothing. Which factor is used depends on the characters alone, so equal
  * models have equal tables. */
 static int lay_out_again(symbols *t, int n_bits, int turn)

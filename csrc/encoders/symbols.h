@@ -41,9 +41,9 @@ void symbols_free(symbols *t);
 /* The symbol of a character of 1 to 4 bytes, or SYMBOL_NONE if it was not added. */
 uint32_t symbols_find(const symbols *t, const uint8_t *character, int64_t n_bytes);
 
-/* Adds a character that was not added before; returns 0 when memory is short. Call symbols_settle
+/* Adds a character that was not added before; returns 0 if allocation fails. Call symbols_settle
  * after the last one: it bounds the length of every lookup, whatever the characters are. It also
- * returns 0 when memory is short. */
+ * returns 0 if allocation fails. */
 int symbols_add(symbols *t, const uint8_t *character, int64_t n_bytes, uint32_t symbol);
 int symbols_settle(symbols *t);
 

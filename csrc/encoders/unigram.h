@@ -143,7 +143,7 @@ typedef struct unigram_path {
 void unigram_begin(unigram_path *path, double sum);
 
 /* Encodes part of text[0..n_bytes-1], which continues where the last call stopped, and returns how
- * many bytes it consumed, or -1 when memory is short. Call it again with the rest, to which more
+ * many bytes it consumed, or -1 if allocation fails. Call it again with the rest, to which more
  * text can be appended, until everything is consumed. `is_last` says that the text ends after
  * n_bytes > 0; without it, the last max_piece_bytes are not consumed. After each call path->tokens
  * holds the tokens that were settled. After the last one, path->sum is the final sum, and the state

@@ -25,7 +25,7 @@ typedef struct text_pieces {
 } text_pieces;
 
 /* Fills *ret with all pieces, or only those that can match in a text, and *ret_spec with the
- * model's spec for these pieces. Free *ret even after a failure. Returns 0 when memory is short. */
+ * model's spec for these pieces. Free *ret even after a failure. Returns 0 if allocation fails. */
 int text_pieces_of(const unitok_model *m, int only_matching, text_pieces *ret,
                    unitok_spec *ret_spec);
 void text_pieces_free(text_pieces *p);

@@ -72,7 +72,7 @@ struct model_kind {
     const cutter *cutter; /* divides its texts into segments */
 
     /* Encodes a complete text, 0 < n_bytes <= TEXT_BYTES_MAX. Returns the number of tokens, or -1
-     * when memory is short. */
+     * if allocation fails. */
     int64_t (*encode)(const unitok_model *m, unitok_scratch *s, const uint8_t *text,
                       int64_t n_bytes, token *tokens);
 

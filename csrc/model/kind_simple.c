@@ -11,12 +11,12 @@
 #include "model/image.h"
 #include "model/run.h"
 
-/* Counts nothing of its own: the tables of characters or words are small beside the pieces, which
- * fill_info counts. */
+/* Counts nothing of its own: the tables of characters or words are small compared with the pieces,
+ * which fill_info counts. */
 static int64_t memory_bytes(const unitok_model *m)
 {
     (void)m;
-    return 0; /* negligible beside the pieces */
+    return 0; /* negligible compared with the pieces */
 }
 
 /* -------------------------------------------------------------------------- characters ---- */

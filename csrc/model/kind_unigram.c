@@ -234,7 +234,7 @@ static int64_t solve(const unitok_model *m, const uint8_t *segment, int64_t n_by
 
 /* Encodes a text of any length, part by part, from the running sum `sum`, and leaves the sum after
  * it in *path. The tokens go to `tokens`, or as ids to `ids` if `tokens` is NULL: so a long segment
- * never has all of its tokens in memory. Returns their number, or -1 when memory is short. */
+ * never has all of its tokens in memory. Returns their number, or -1 if allocation fails. */
 INLINE int64_t encode_parts(const unitok_model *m, unigram_path *path, double sum,
                             const uint8_t *text, int64_t n_bytes, token *tokens, void *ids)
 {

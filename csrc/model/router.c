@@ -111,8 +111,8 @@ static token *tokens_for(run *r, int64_t n_bytes)
     return tokens;
 }
 
-/* Emits the n tokens of a text as ids; n < 0 says that memory was short. Returns the number of
- * ids. */
+/* Emits the n tokens of a text as ids; n < 0 means that allocation failed. Returns the number
+ * of ids. */
 static int64_t emit_tokens(run *r, const uint8_t *text, const token *tokens, int64_t n, void *ids)
 {
     if (n < 0) r->failed = ENCODE_NO_MEMORY;

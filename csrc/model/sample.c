@@ -101,7 +101,7 @@ static int64_t spans_capacity(const lattice_paths *found)
     return capacity;
 }
 
-/* Converts paths to the public form; NULL when memory is short. Spans refer to the document as the
+/* Converts paths to the public form; NULL if allocation fails. Spans refer to the document as the
  * caller has it, while tokens refer to the normalized text. */
 static unitok_paths *make_paths(const unitok_model *m, const document *d,
                                 const lattice_paths *found)
@@ -147,7 +147,7 @@ static int32_t open_lattice(const unitok_model *m, unitok_scratch *s, const uint
 }
 
 /* The common end of these functions: converts what was found, and frees the document in every case.
- * `ok` is 0 if memory was short while searching. */
+ * `ok` is 0 if allocation failed during the search. */
 static int32_t close_lattice(const unitok_model *m, lattice_work *work, document *d, int ok,
                              unitok_paths **ret, unitok_error *error)
 {

@@ -28,9 +28,9 @@ struct unitok_scratch {
     void *state; /* private to the kind; NULL if it needs none */
 };
 
-/* Grows s->buffer for `held` bytes of normalized text and at least as many more; 0 when memory is
- * short. */
+/* Grows s->buffer for `held` bytes of normalized text and at least as many more; 0 if allocation
+ * fails. */
 int scratch_buffer(unitok_scratch *s, const unitok_normalizer *normalizer, int64_t held);
 
-/* Returns an array of at least n tokens; NULL when memory is short. */
+/* Returns an array of at least n tokens; NULL if allocation fails. */
 token *scratch_tokens(unitok_scratch *s, int64_t n);

@@ -5,7 +5,7 @@
  * that it came from.
  *
  *     document      "Ａ b"                    bytes of the caller
- *     verbatim      "▁A▁b"  to_source[]       one entry a byte, with U+2581 in three bytes
+ *     verbatim      "▁A▁b"  to_source[]       one entry per byte, with U+2581 in three bytes
  *     text          " A b"                    compact: what the encoder reads
  *
  * `at` counts in the third and `piece_at` in the second, so a compact space advances the first by

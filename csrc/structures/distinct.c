@@ -26,7 +26,7 @@ typedef struct table {
     int n_bits;
 } table;
 
-/* Hashes eight bytes at a time. The last step overlaps the one before, so that no loop over
+/* Hashes eight bytes at a time. The last step overlaps the previous one, so that no loop over
  * single bytes is needed; the length is in the hash, so overlapping cannot make two strings
  * alike. */
 static uint64_t hash_of(const uint8_t *bytes, int64_t n_bytes)

@@ -14,7 +14,7 @@ typedef struct placing {
     int64_t n_reserved, max_slots;
 } placing;
 
-/* Grows the bit sets so that all slots of the bases in word w exist; 0 when memory is short. */
+/* Grows the bit sets so that all slots of the bases in word w exist; 0 if allocation fails. */
 static int reserve(placing *p, int64_t w)
 {
     int64_t wanted = w + 2 + LABELS / BITS, n_words = wanted + wanted / 2;
@@ -53,7 +53,7 @@ INLINE uint64_t bits_from(const uint64_t *bits, int64_t at)
  * makes walks 10 % faster than filling every hole would. It also bounds the time, since a class passes
  * over the array once.
  *
- * Returns the base; 0 when memory is short, -1 if there is no space. */
+ * Returns the base; 0 if allocation fails, -1 if there is no space. */
 static int64_t place_node(placing *p, const uint16_t *labels, int64_t n)
 {
     int64_t lowest = UINT16_MAX;

@@ -25,7 +25,7 @@
  * different and above 0. Slots below n_reserved are left free. *ret_n_slots is 1 + the last slot in
  * use, at least n_reserved.
  *
- * Returns 1, or 0 when memory is short, or -1 if max_slots slots are not enough, which happens only
+ * Returns 1, or 0 if allocation fails, or -1 if max_slots slots are not enough, which happens only
  * for trees that were chosen to waste space. O(n_nodes + labels * 1024) in the worst case. */
 int double_array_place(const uint16_t *labels, const int64_t *offsets, int64_t n_nodes,
                        int64_t n_reserved, int64_t max_slots, uint32_t *bases,

@@ -141,7 +141,7 @@ static void prefetch_group(const unitok_hat *hat, const uint8_t *data, const int
  *
  *     parent -> "abcd"            parent -> "ab" -> "cd"       common = 2
  *
- * Returns the upper branch. When memory is short it returns NULL and nothing has changed. */
+ * Returns the upper branch. If allocation fails it returns NULL and nothing has changed. */
 static struct branch *split_prefix(unitok_hat *hat, struct branch *parent, struct branch *branch,
                                    size_t common)
 {

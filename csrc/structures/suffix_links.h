@@ -1,8 +1,8 @@
 /* suffix_links.h - the failure links of Aho and Corasick's automaton, for the nodes of a trie
  *
- * The suffix of a node is the longest proper suffix of its string that is a node too; where no child
- * of a node fits the next byte of a text, the search goes on at its suffix. It is found through the
- * suffix of the parent, which is shorter, so nodes are visited by ascending depth:
+ * The suffix of a node is the longest proper suffix of its string that is a node too; where no
+ * child of a node fits the next byte of a text, the search continues at its suffix. It is found
+ * through the suffix of the parent, which is shorter, so nodes are visited by ascending depth:
  *
  *     pieces  "she" "he" "ers"       visited   s h e | sh he er | she ers
  *                                    suffix    . . .   h  e  .    he  s          . is the root
@@ -36,6 +36,6 @@ INLINE uint32_t suffix_links_next(const uint64_t *units, const uint32_t *suffixe
 
 /* Calls put(context, link) for every node of the trie of these sorted pieces but the root, until
  * it returns 0 or less. Returns what the last call
- * returned, else 1; 0 when memory is short. O(bytes of pieces). */
+ * returned, else 1; 0 if allocation fails. O(bytes of pieces). */
 int suffix_links_visit(const trie *t, const uint8_t *data, const int64_t *offsets, int64_t n_pieces,
                        int (*put)(void *, const suffix_link *), void *context);

@@ -6,7 +6,7 @@
 #define PIECE_BYTES_MAX (1 << 28)
 
 /* Checks ids, lengths and special ids. *ret_n_ids is 1 + the largest id, *ret_max_piece_bytes the
- * longest piece. The functions below find out whether two pieces share an id or their bytes. */
+ * longest piece. The functions below detect pieces that share an id or their bytes. */
 int32_t vocabulary_check(const unitok_spec *spec, int64_t *ret_n_ids, int64_t *ret_max_piece_bytes,
                          unitok_error *error);
 
@@ -24,24 +24,24 @@ INLINE const uint8_t *piece_at(const unitok_spec *spec, int64_t k, int64_t *ret_
     return spec->data + spec->offsets[k];
 }
 
-/* Pieces in byte order, a packed list with an id for each. Starts zeroed; must be freed whatever
- * the functions below returned. */
+/* Pieces in byte order, a packed list with an id for each. Starts zeroed; must be freed even if
+ * a function below fails. */
 typedef struct sorted_pieces {
     uint8_t *data;
     int64_t *offsets, *ids;
     int64_t n;
 } sorted_pieces;
 
-/* Lists the keys of a HAT-trie, whose values are the ids. They have at most n_bytes in all. */
+/* Lists the keys of a HAT-trie, whose values are the ids. They have at most n_bytes in total. */
 int32_t sorted_pieces_list(const unitok_hat *hat, int64_t n_bytes, sorted_pieces *ret,
                            unitok_error *error);
 
-/* Sorts n_pieces pieces, all different. UNITOK_ERROR_VOCABULARY names one that occurs twice. */
+/* Sorts n_pieces pieces. UNITOK_ERROR_VOCABULARY, which names the piece, if one occurs twice. */
 int32_t vocabulary_sort(const uint8_t *data, const int64_t *offsets, const int64_t *ids,
                         int64_t n_pieces, sorted_pieces *ret, unitok_error *error);
 void sorted_pieces_free(sorted_pieces *s);
 
-/* Fills piece_offsets[0..n_ids], all zeros before, and pieces: piece `id` begins at
+/* Fills piece_offsets[0..n_ids], zeros on entry, and pieces: piece `id` begins at
  * pieces[piece_offsets[id]]. */
 int32_t vocabulary_by_id(const unitok_spec *spec, int64_t n_ids, uint32_t *piece_offsets,
                          uint8_t *pieces, unitok_error *error);

@@ -1,10 +1,10 @@
 /* repeats.c - all sequences of m tokens that occur more than once, in any number of shards
  *
- *     shard 0    sa ──▶ ... a b c | a b d | b ...          a heap holds the next suffix of each shard, the smallest first,
- *     shard 1    sa ──▶ ... a b d | a b d | c ...          by m tokens; equal ones are a group:
+ *     shard 0    sa ──▶ ... a b c | a b d | b ...          a heap holds the next suffix of each shard, smallest first,
+ *     shard 1    sa ──▶ ... a b d | a b d | c ...          compared by m tokens; equal suffixes form a group:
  *
- *     group a b d:   shard 0, its suffixes [4, 5)          one record a shard, all with the group's size (3) and its
- *                    shard 1, its suffixes [9, 11)         first place in the text
+ *     group a b d:   shard 0, its suffixes [4, 5)          one record per shard, with the group's size (3) and its
+ *                    shard 1, its suffixes [9, 11)         first position in the text
  *
  * Each suffix array is read once from front to back. A suffix is compared with the one before it,
  * and where a run of equal ones ends, the next one enters the heap: O(n log shards) comparisons,
@@ -32,14 +32,14 @@ struct unitok_repeats {
 
 enum { AHEAD = 24 };
 
-/* The place in the text of the suffix that shard k has in the heap. */
+/* The text position of the suffix of shard k that is in the heap. */
 INLINE uint64_t position_at(const unitok_repeats *f, int32_t k)
 {
     return f->shards[k]->sa[f->next[k]];
 }
 
-/* Compares the m tokens at two places by rank: negative, 0 or positive. What ends earlier is
- * smaller. Ids are compared by rank, because that is the order of the suffix arrays. */
+/* Compares the m tokens at two places by rank: negative, 0 or positive. The one that ends
+ * first is smaller. Ids are compared by rank, because that is the order of the suffix arrays. */
 static int compare(const unitok_repeats *f, int32_t a, uint64_t at_a, int32_t b, uint64_t at_b)
 {
     const shard *sa = f->shards[a], *sb = f->shards[b];
@@ -51,15 +51,15 @@ static int compare(const unitok_repeats *f, int32_t a, uint64_t at_a, int32_t b,
     return 0;
 }
 
-/* The order of the merge: smaller tokens first, of equal ones the earlier shard. */
+/* The order of the merge: smaller tokens first; ties go to the earlier shard. */
 static int is_before(const unitok_repeats *f, int32_t a, int32_t b)
 {
     int order = compare(f, a, position_at(f, a), b, position_at(f, b));
     return order < 0 || (order == 0 && a < b);
 }
 
-/* A binary heap of shard numbers. There are few shards, so it stays small, and the comparisons of
- * tokens are its cost. */
+/* A binary heap of shard numbers. There are few shards, so it stays small, and most of its cost is
+ * comparing tokens. */
 static void sift_down(unitok_repeats *f, int32_t at)
 {
     for (;;) {
@@ -83,7 +83,7 @@ static int is_window(const unitok_repeats *f, const shard *s, uint64_t position)
 }
 
 /* Equal ids have equal ranks, so bytes are compared instead of ranks. Windows that reach past the
- * end of a shard are equal to none. */
+ * end of a shard equal no other window. */
 static int same_window(const unitok_repeats *f, const shard *a, uint64_t at_a, const shard *b,
                        uint64_t at_b)
 {
@@ -124,8 +124,8 @@ static int64_t count_windows(const unitok_repeats *f, int32_t k, int64_t lo, int
 }
 
 /* Takes the next group out of the heap. Returns its number of records, or 0 if it is a single
- * suffix. A record keeps the interval of its shard, so a group takes memory for each shard and not
- * for each suffix. */
+ * suffix. A record stores an interval of suffixes, so the memory of a group depends on the number
+ * of shards and not on the number of suffixes. */
 static int32_t next_group(unitok_repeats *f)
 {
     /* The smallest suffix of all shards leads the group, and everything that equals it follows
@@ -148,9 +148,9 @@ static int32_t next_group(unitok_repeats *f)
     return n_records == 1 && f->group[0].hi - f->group[0].lo == 1 ? 0 : n_records;
 }
 
-/* Completes the records of a group: those without windows are removed, and the others get its size
- * and its first place. Returns how many are left. The first window of the first shard that has one
- * is the first in the corpus, because shards are numbered in its order. */
+/* Completes the records of a group: those without windows are removed, and the others get the
+ * group's size and first position. Returns how many are left. The first window of the first shard
+ * that has one is the first in the corpus, because shards are numbered in corpus order. */
 static int32_t settle_group(unitok_repeats *f, int32_t n_records)
 {
     int64_t total = 0;
@@ -175,7 +175,7 @@ static int32_t settle_group(unitok_repeats *f, int32_t n_records)
     return n_kept;
 }
 
-/* The shards are the caller's. */
+/* The shards belong to the caller. */
 void unitok_repeats_free(unitok_repeats *f)
 {
     if (!f) return;
@@ -212,8 +212,8 @@ int32_t unitok_repeats_new(const shard *const *shards, int32_t n_shards, int64_t
     return UNITOK_OK;
 }
 
-/* A group has at most one record a shard, so a call stops when fewer places are left. Groups are
- * never divided between two calls. */
+/* A group has at most one record per shard, so a call stops when `out` has space for fewer. Groups
+ * are never split across two calls. */
 int64_t unitok_repeats_step(unitok_repeats *f, int64_t n_suffixes, record *out, int64_t capacity,
                             int64_t *ret_done)
 {
@@ -227,9 +227,9 @@ int64_t unitok_repeats_step(unitok_repeats *f, int64_t n_suffixes, record *out, 
     return n;
 }
 
-/* Marks every place of one shard that begins a repeated sequence with how often it occurs. `later`
- * says that an earlier occurrence exists that does not overlap this one: of several copies the
- * first is the one to keep. */
+/* At each position of one shard where a repeated sequence begins, stores how often the sequence
+ * occurs. `later` is 1 if an earlier occurrence does not overlap this one: the first of several
+ * copies is the one to keep. */
 void unitok_repeats_mark(const shard *s, int32_t number, int64_t n_tokens, const record *records,
                          int64_t n, uint32_t *counts, uint8_t *later)
 {

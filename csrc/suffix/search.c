@@ -331,7 +331,7 @@ INLINE int same_tokens(const shard *s, uint64_t a, uint64_t b, int64_t n)
 }
 
 /* Equal n-grams are neighbours, so one pass over the array finds them all. A call does a part of
- * the work: it goes on from *io_rank, and ends when n_suffixes have been passed or the arrays are
+ * the work: it continues from *io_rank, and ends when n_suffixes have been passed or the arrays are
  * full. */
 int64_t unitok_search_ngrams(const shard *s, int64_t n_tokens, int64_t min_count,
                              int64_t n_suffixes, int64_t *io_rank, uint32_t *positions,

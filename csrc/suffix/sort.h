@@ -36,7 +36,7 @@ enum suffix_kind { L_THEN_L, L_THEN_S, LMS, S_THEN_S };
 enum reduce_pass {
     REDUCE_CLEAR,     /* clear the space for names */
     REDUCE_NAME,      /* write each name at its position */
-    REDUCE_LOOK,      /* count the names that need no sorting, where memory is short */
+    REDUCE_LOOK,      /* count the names that need no sorting, if memory is scarce */
     REDUCE_COMPACT,   /* gather the other names in text order */
     REDUCE_RENAME,    /* give dense numbers to the names that are left */
     REDUCE_REPLACE,   /* write these numbers in place of the names */
@@ -50,7 +50,7 @@ enum reduce_pass {
 
 /* LMS suffixes on the way from the order of their substrings to their own order. It outlives the
  * passes that make names: the level below sorts in between, and then the second half of the passes
- * goes on from the same record. */
+ * continues from the same record. */
 typedef struct reduction {
     int32_t pass;
     int32_t status;   /* enum unitok_status */
@@ -149,7 +149,7 @@ INLINE int bit_is_set(const uint64_t *bits, int64_t k)
 }
 
 /* Where a pass that reads the entries at..end-1 upwards stops, for now; takes what it reads from
- * the budget. Every pass is a loop that may stop at any entry and go on from there. */
+ * the budget. Every pass is a loop that may stop at any entry and resume there. */
 INLINE int64_t step_up(int64_t at, int64_t end, int64_t *budget)
 {
     int64_t n = end - at < *budget ? end - at : *budget;

@@ -1,26 +1,26 @@
 /* sort_tight.h - template: buckets without a table of buckets, for a level of names that has no
- * memory for one
+ * memory for a table
  *
  * A level is tight if nearly every other suffix of the level above is LMS, nearly all of their
  * names are kept and many of them differ. That is rare, but a table of buckets would then take
- * another quarter of the suffix array. Without a table, a name says itself where its bucket is: the
- * name of an L suffix is the place where the bucket begins, that of an S suffix the place where it
- * ends. What the bucket already holds shows where the next entry goes:
+ * another quarter of the suffix array. Without a table, the name itself gives the bucket: the
+ * name of an L suffix is the place where its bucket begins, that of an S suffix the place where it
+ * ends. The entries already in a bucket show where the next one goes:
  *
  *     bucket of c      | L  L  L  .  .  .  .  S  S |         L suffixes, whose name is c: the run that begins here;
  *                       ^ c           c | FLAG ^             S suffixes, whose name is c | FLAG: the run that ends here
  *
- * The end of a run is found by steps that double, and then by halving. Runs longer than RUN keep
- * their length in `tight_runs`, so that every entry takes constant time: one of the first RUN + 1
- * places of such a run is a multiple of RUN that no other run has, and it numbers the run.
+ * The end of a run is found by doubling steps and then by binary search. The lengths of runs longer
+ * than RUN are stored in `tight_runs`, so that every entry takes constant time: the first RUN + 1
+ * places of such a run include a multiple of RUN, which is in no other run and so numbers the run.
  *
- * The search needs every entry of a run to be there, so entries stay where they are after something
- * was induced from them, and a pass of its own clears the S suffixes before they are induced again.
+ * The search requires runs without gaps, so entries stay in place after suffixes have been induced
+ * from them, and a separate pass clears the S suffixes before they are induced again.
  */
 
 #define RUN 1024
 
-/* Goes on to `pass`, whose buckets are not counted yet. */
+/* Starts `pass`, whose buckets have not been counted yet. */
 INLINE void LEVEL(go)(sort_level *level, int32_t pass, int64_t at)
 {
     level->pass = pass;
@@ -29,7 +29,7 @@ INLINE void LEVEL(go)(sort_level *level, int32_t pass, int64_t at)
     level->is_counted = 0;
 }
 
-/* By the flags of two names: suffix i is S, and the one before it is L. */
+/* Whether suffix i is S and the one before it is L, by the flags of their names. */
 INLINE int LEVEL(is_lms)(const POSITION *text, int64_t i)
 {
     return i > 0 && text[i] & FLAG && !(text[i - 1] & FLAG);
@@ -66,7 +66,7 @@ static int64_t TIGHT(place)(const POSITION *sa, int64_t n, const POSITION *text,
     return first + step * low;
 }
 
-/* Counts each name at the place of its bucket's beginning, which is the name itself. */
+/* Counts each name in the first place of its bucket, which is the name itself. */
 static void TIGHT(count)(struct unitok_suffix *s, sort_level *level, int64_t *budget)
 {
     POSITION *sa = s->sa, *text = sa + level->text;
@@ -79,8 +79,8 @@ static void TIGHT(count)(struct unitok_suffix *s, sort_level *level, int64_t *bu
     if (i == level->n) LEVEL(go)(level, TIGHT_ENDS, 0);
 }
 
-/* Turns the names of S suffixes into the ends of their buckets. The count of a bucket stands at its
- * beginning, so its end is that place plus the count, minus 1. */
+/* Turns the names of S suffixes into the ends of their buckets. The count of a bucket is stored at
+ * its beginning, so its end is that place plus the count, minus 1. */
 static void TIGHT(ends)(struct unitok_suffix *s, sort_level *level, int64_t *budget)
 {
     POSITION *sa = s->sa, *text = sa + level->text;
@@ -95,8 +95,8 @@ static void TIGHT(ends)(struct unitok_suffix *s, sort_level *level, int64_t *bud
     LEVEL(go)(level, LEVEL_PLACE, level->n - 1);
 }
 
-/* Without this, the search for the end of a run of S suffixes would find those of the pass before.
- */
+/* Without this, the search for the end of a run of S suffixes would find those of the previous
+ * pass. */
 static void TIGHT(clear)(struct unitok_suffix *s, sort_level *level, int64_t *budget)
 {
     POSITION *sa = s->sa, *text = sa + level->text;
@@ -108,8 +108,8 @@ static void TIGHT(clear)(struct unitok_suffix *s, sort_level *level, int64_t *bu
         LEVEL(go)(level, level->pass == TIGHT_CLEAR ? LEVEL_RIGHT : LEVEL_FINAL_RIGHT, level->n);
 }
 
-/* Empty lengths of long runs, for one pass. Only runs of more than RUN entries have one, so n / RUN
- * numbers suffice. */
+/* Clears the lengths of long runs before a pass. Only runs of more than RUN entries have one, so
+ * n / RUN numbers suffice. */
 static void TIGHT(start_runs)(struct unitok_suffix *s, sort_level *level)
 {
     mem_free(s->tight_runs);

@@ -8,7 +8,7 @@
  *
  * where | are borders of tokens. The occurrences inside are a sum over pieces. For the others, a
  * walk starts at each i with the complete suffix array. It narrows the interval by every token that
- * Q[i..] begins with, and goes on from the end of each such token. Where the rest of Q begins a
+ * Q[i..] begins with, and continues from the end of each such token. Where the rest of Q begins a
  * token, the suffixes are hits; for i > 0, those of them that have a token ending with Q[0..i) to
  * their left. Each occurrence is met once, at its first border. Nothing is assumed about how the
  * text was cut into tokens: paths that the tokenizer does not take have an empty interval.
@@ -109,7 +109,7 @@ enum {
     WORK_RUN = 25      /* a run of hits that is stored, which bounds their memory: 24 bytes each */
 };
 
-/* A search ends early when its budget is used up, when memory is short, or when there are enough
+/* A search ends early when its budget is used up, if allocation fails, or when there are enough
  * hits. */
 INLINE int text_is_over(const text_search *t)
 {
@@ -136,7 +136,7 @@ void text_settle_anchored(text_search *t, int64_t c);
  * (walk.c, like the next three) */
 void text_walk(text_search *t, interval in, int64_t pos, int32_t depth);
 
-/* The tokens that begin at Q[pos..]; NULL when memory is short. */
+/* The tokens that begin at Q[pos..]; NULL if allocation fails. */
 const text_node *text_node_at(text_search *t, int64_t pos);
 
 /* Narrows `in` to the suffixes that continue after `depth` tokens with one of the pieces `ends`,
@@ -145,7 +145,7 @@ const text_node *text_node_at(text_search *t, int64_t pos);
 void text_walk_ends(text_search *t, interval in, int32_t depth, int64_t pos, range ends,
                     int32_t left_id);
 
-/* Like grow in ground/grow.h; sets out_of_memory when memory is short. */
+/* Like grow in ground/grow.h; sets out_of_memory if allocation fails. */
 int text_grow(text_search *t, void *items, int64_t n, int64_t *io_capacity, size_t item_bytes);
 
 /* Searches for Q in all of these ways. */

@@ -197,8 +197,8 @@ void text_walk(text_search *t, interval in, int64_t pos, int32_t depth)
 
 /* ------------------------------------------------------------------------------ the search ---- */
 
-/* The end of the longest piece that Q has at `pos`; m if it may reach past the end of Q; -1 when
- * memory is short. Children are listed by length, so the last one is the longest. */
+/* The end of the longest piece that Q has at `pos`; m if it may reach past the end of Q; -1 if
+ * allocation fails. Children are listed by length, so the last one is the longest. */
 static int64_t reach_from(text_search *t, int64_t pos)
 {
     const text_node *node = text_node_at(t, pos);

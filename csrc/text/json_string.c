@@ -1,4 +1,4 @@
-/* json_string.c - strings of JSON: escapes, the causes of errors, and the portable level */
+/* json_string.c - JSON strings: escapes, causes of errors, and the portable level */
 
 #include "text/json.h"
 #include "ground/cpu.h"
@@ -23,15 +23,15 @@ static const uint8_t digits[256] = {
 #undef X
 };
 
-/* Returns the number that four hexadecimal digits write, or -1. */
+/* Returns the value of four hexadecimal digits, or -1. */
 INLINE int32_t hex4(const uint8_t *p)
 {
     int32_t a = digits[p[0]], b = digits[p[1]], c = digits[p[2]], d = digits[p[3]];
     return (a | b | c | d) & 16 ? -1 : a << 12 | b << 8 | c << 4 | d;
 }
 
-/* Reads the escape that begins p[0..n-1] with a backslash. Returns its length, or 0 if it is
- * invalid. *ret_code is the character, or a lone surrogate.
+/* Reads the escape at the beginning of p[0..n-1]; p[0] is its backslash. Returns its length, or 0
+ * if it is invalid. *ret_code is the character, or a lone surrogate.
  *
  *     \n              2 bytes
  *     \u00e9          6 bytes
@@ -80,8 +80,8 @@ int64_t json_escapes_take(const uint8_t *p, int64_t n, int64_t i, uint8_t *out, 
     return at;
 }
 
-/* A string ends at a newline, which JSON does not allow in it, so that a missing quote spoils
- * one line. */
+/* JSON does not allow newlines in strings, so a newline ends the string, and a missing quote
+ * invalidates only one line. */
 void json_string_fail(const uint8_t *in, int64_t n, int64_t i, json_string *ret)
 {
     ret->n_bytes = 0;
@@ -92,9 +92,9 @@ void json_string_fail(const uint8_t *in, int64_t n, int64_t i, json_string *ret)
 /* -------------------------------------------------------------------------------- Portable ---- */
 
 /* Returns a word that is nonzero in the lowest byte that is a quote, a backslash or below 0x20, and
- * perhaps in bytes above it. A byte of x ^ c is 0 where c stands; subtracting 1 then borrows into
- * its high bit. A borrow can also mark the byte above, but never misses one, and bytes above 0x7F
- * are excluded. */
+ * perhaps in bytes above it. A byte of x ^ c is 0 if that byte of x is c; subtracting 1 then
+ * borrows into its high bit. A borrow can also mark the byte above, but never misses one, and bytes
+ * above 0x7F are excluded. */
 INLINE uint64_t specials_portable(const uint8_t *in, uint8_t *out, uint64_t *high)
 {
     uint64_t x = load_u64(in);

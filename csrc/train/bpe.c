@@ -19,14 +19,14 @@
  * A resumed training makes the saved merges again, which needs no pairs, and then counts the pairs
  * as if the floor had just been lowered.
  *
- * The text takes 4 bytes a character, and a kept pair 4 bytes for each of its positions: at most 16
- * bytes a character in all.
+ * The text takes 4 bytes per character, and a kept pair 4 bytes for each of its positions: at most
+ * 16 bytes per character in total.
  *
  * An example with four units and their counts:
  *
  *     units      low 5, lower 2, newest 6, widest 3
  *     merge 0    (e, s) 9         (s, t) occurs 9 times as well, but "es" has smaller bytes
- *     merge 1    (es, t) 9        born in merge 0, in which (s, t) fell to 0
+ *     merge 1    (es, t) 9        created by merge 0, in which (s, t) fell to 0
  *     merge 2    (l, o) 7         before (o, w), which also occurs 7 times
  *     merge 3    (lo, w) 7        now the units are low, low e r, n e w est, w i d est */
 
@@ -160,7 +160,7 @@ int32_t unitok_bpe_trainer_is_shared(const unitok_bpe_trainer *t) { return t->ph
 
 /* Every phase divides its work in the same way: a worker does a part of its share and says whether
  * more is left. Workers write to disjoint memory, so they need no locks. The state is 1 when the
- * share is done, 0 when it is not, -1 when memory is short, and -2 for an invalid unit. */
+ * share is done, 0 when it is not, -1 if allocation fails, and -2 for an invalid unit. */
 int32_t unitok_bpe_trainer_work(unitok_bpe_trainer *t, int32_t worker, int64_t max_work,
                                 int32_t *ret_is_done, unitok_error *error)
 {
@@ -192,8 +192,8 @@ int32_t unitok_bpe_trainer_work(unitok_bpe_trainer *t, int32_t worker, int64_t m
     return state < 0 ? fail_memory(error) : UNITOK_OK;
 }
 
-/* Discards all pairs and starts to count those of the units as merged so far; returns 0 when memory
- * is short. */
+/* Discards all pairs and starts to count those of the units as merged so far; returns 0 if
+ * allocation fails. */
 static int start_counting(unitok_bpe_trainer *t)
 {
     pair_table_clear(&t->state.pairs);
@@ -208,7 +208,7 @@ static int start_counting(unitok_bpe_trainer *t)
     return 1;
 }
 
-/* Ranks the pairs from `begin` on; returns 0 when memory is short. */
+/* Ranks the pairs from `begin` on; returns 0 if allocation fails. */
 static int push_pairs(unitok_bpe_trainer *t, uint32_t begin)
 {
     for (uint32_t i = begin; i < t->state.pairs.n; i++)
@@ -276,8 +276,8 @@ static uint64_t guess_floor(const unitok_bpe_trainer *t, int64_t n_pieces, uint6
     return guess > LEAST_FLOOR ? guess : LEAST_FLOOR;
 }
 
-/* Writes the characters of every symbol back into its slots, and forgets all merges. Returns 0 when
- * memory is short. The slots inside a symbol are not readable, but its bytes are those of its
+/* Writes the characters of every symbol back into its slots, and forgets all merges. Returns 0 if
+ * allocation fails. The slots inside a symbol are not readable, but its bytes are those of its
  * characters, so these are looked up by code point. Characters keep their symbols, because these
  * depend on the code points alone. */
 static int undo_merges(unitok_bpe_trainer *t)
@@ -305,7 +305,7 @@ static int undo_merges(unitok_bpe_trainer *t)
     return 1;
 }
 
-/* Counts all pairs again with a lower floor; returns 0 when memory is short. With min_count 0 even
+/* Counts all pairs again with a lower floor; returns 0 if allocation fails. With min_count 0 even
  * pairs that no longer occur are merged, and a count cannot find these: so a floor of 1 becomes 0,
  * and training starts again. */
 static int lower_floor(unitok_bpe_trainer *t, uint64_t min_count)
@@ -326,7 +326,7 @@ static int lower_floor(unitok_bpe_trainer *t, uint64_t min_count)
 #define MADE_BEFORE (-2)
 
 /* Adds the symbol of a new merge. Returns MADE_BEFORE if another pair has made its piece already,
- * which sentencepiece then ignores, or -1 when memory is short. */
+ * which sentencepiece then ignores, or -1 if allocation fails. */
 static int64_t make(unitok_bpe_trainer *t, uint32_t left, uint32_t right, uint64_t count)
 {
     symbol_list *symbols = &t->state.symbols;
@@ -374,7 +374,7 @@ int32_t unitok_bpe_trainer_resume(unitok_bpe_trainer *t, const uint32_t *symbols
     return UNITOK_OK;
 }
 
-/* Merges a pair if its piece is new; returns 0 when memory is short. The pairs that are born in the
+/* Merges a pair if its piece is new; returns 0 if allocation fails. The pairs that are born in the
  * merge are at the end of the table, and enter the heap afterwards, when their counts are final. */
 static int merge_best(unitok_bpe_trainer *t, uint32_t best)
 {

@@ -131,7 +131,7 @@ int pair_counter_place(pair_counter *counter, const bpe_state *state, int64_t wo
 }
 
 /* Adds up a pair that counter `first` has and the counters before it have not, so that every pair
- * is added up once, and keeps it if it is frequent enough. Returns 0 when memory is short. The
+ * is added up once, and keeps it if it is frequent enough. Returns 0 if allocation fails. The
  * tables of the others are read at nearly the same fraction of their size, so these reads follow
  * the loop through all of them. */
 static int keep_pair(pair_counter *counters, int first, int n, const counted_pair *p,

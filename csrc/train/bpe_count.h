@@ -36,15 +36,15 @@ typedef struct pair_counter {
     int64_t level;
 } pair_counter;
 
-/* Opens the counter of share k of n; returns 0 when memory is short. */
+/* Opens the counter of share k of n; returns 0 if allocation fails. */
 int pair_counter_open(pair_counter *counter, const bpe_text *text, int k, int n);
 void pair_counter_close(pair_counter *counter);
 
-/* Runs step 1 for `work` slots. Returns 1 when it is done, 0 when it is not, -1 when memory is
- * short. A share can be counted in any number of calls. */
+/* Runs step 1 for `work` slots. Returns 1 when it is done, 0 when it is not, -1 if allocation
+ * fails. A share can be counted in any number of calls. */
 int pair_counter_count(pair_counter *counter, const bpe_state *state, int64_t work);
 /* Runs step 2: fills the state's pairs and positions, which are empty, with the pairs that the
- * rules allow and that occur at least `floor` times. Returns 0 when memory is short. */
+ * rules allow and that occur at least `floor` times. Returns 0 if allocation fails. */
 int counters_join(pair_counter *counters, int n, bpe_state *state);
 /* Runs step 3 for `work` slots. Returns 1 when it is done, else 0. */
 int pair_counter_place(pair_counter *counter, const bpe_state *state, int64_t work);

@@ -33,7 +33,7 @@ typedef struct pair_heap {
     int64_t n, capacity;
 } pair_heap;
 
-/* Adds a pair of the state; returns 0 when memory is short. */
+/* Adds a pair of the state; returns 0 if allocation fails. */
 int pair_heap_push(pair_heap *heap, const bpe_state *state, uint32_t index);
 /* Removes and returns the best pair; NO_PAIR if none occurs min_count times. */
 uint32_t pair_heap_take(pair_heap *heap, const bpe_state *state, uint64_t min_count);

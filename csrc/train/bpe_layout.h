@@ -40,15 +40,15 @@ typedef struct bpe_layout {
     uint32_t *ids; /* [SCRIPT_CODE_POINTS] symbol + 1 */
 } bpe_layout;
 
-/* 0 when memory is short */
+/* 0 if allocation fails */
 int layout_open(bpe_layout *layout, int64_t n_units, int n_shares);
 void layout_close(bpe_layout *layout);
 
 /* Runs step 1 of a share for `work` bytes of units. Returns 1 when it is done, 0 when it is not, -1
- * when memory is short, -2 when unit *ret_unit is invalid UTF-8. Steps 1 and 3 read the units in
+ * if allocation fails, -2 when unit *ret_unit is invalid UTF-8. Steps 1 and 3 read the units in
  * the same order, so the levels that step 1 has measured come in the same order in step 3. */
 int layout_measure(bpe_layout *layout, int share, int64_t work, int64_t *ret_unit);
-/* Runs step 2. Returns 1 when it is done, -1 when memory is short, -2 when there are too many
+/* Runs step 2. Returns 1 when it is done, -1 if allocation fails, -2 when there are too many
  * slots. */
 int layout_join(bpe_layout *layout, symbol_list *symbols, bpe_text *text);
 /* Runs step 3 of a share for `work` bytes of units. Returns 1 when it is done, else 0. */

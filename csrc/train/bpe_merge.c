@@ -21,7 +21,7 @@ int64_t births_memory(const births *b)
 }
 
 /* Makes space for the numbers of n symbols, and for two events at each of n_positions; returns 0
- * when memory is short. The numbers are all 0 between merges: keep_born clears those that were
+ * if allocation fails. The numbers are all 0 between merges: keep_born clears those that were
  * used, which are few, instead of the complete array. */
 static int births_reserve(births *b, int64_t n_symbols, int64_t n_positions)
 {
@@ -38,7 +38,7 @@ static int births_reserve(births *b, int64_t n_symbols, int64_t n_positions)
 }
 
 /* Notes that the new symbol has the neighbour `other`, in a pair that begins at `slot`; returns 0
- * when memory is short. `is_right` says on which side of the new symbol the other one stands. */
+ * if allocation fails. `is_right` says on which side of the new symbol the other one stands. */
 INLINE int note(births *b, uint32_t is_right, uint32_t other, uint32_t slot, uint64_t count)
 {
     uint32_t number = b->numbers[is_right][other];
@@ -53,7 +53,7 @@ INLINE int note(births *b, uint32_t is_right, uint32_t other, uint32_t slot, uin
     return 1;
 }
 
-/* Steps 1 to 3 at all positions; returns 0 when memory is short. A position is prefetched AHEAD
+/* Steps 1 to 3 at all positions; returns 0 if allocation fails. A position is prefetched AHEAD
  * positions early. A position is stale if another merge took one of its symbols, or, in a run such
  * as "aaa", this merge itself at the position before. */
 static int rewrite(births *b, bpe_state *s, const pair *best, uint32_t made)
@@ -105,8 +105,8 @@ static void lower_counts(births *b, pair_table *pairs, const pair *best, uint32_
     }
 }
 
-/* Adds the born pairs that may be merged, with space for their positions; returns 0 when memory is
- * short. born->positions becomes the place where the next position is written. */
+/* Adds the born pairs that may be merged, with space for their positions; returns 0 if allocation
+ * fails. born->positions becomes the place where the next position is written. */
 static int keep_born(births *b, bpe_state *state, uint32_t made)
 {
     for (int64_t i = 0; i < b->n; i++) {

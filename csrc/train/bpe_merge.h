@@ -58,5 +58,5 @@ void births_free(births *births);
 int64_t births_memory(const births *births);
 
 /* Merges the pair `best` into the symbol `made`. New pairs that the rules allow and that occur at
- * least `floor` times are added at the end of the pairs. Returns 0 when memory is short. */
+ * least `floor` times are added at the end of the pairs. Returns 0 if allocation fails. */
 int merge_pair(births *births, bpe_state *state, uint32_t best, uint32_t made);

@@ -12,13 +12,13 @@
 /* 32 bytes. `positions` are not kept up to date: a merge tests each of them against the slots. */
 typedef struct pair {
     uint64_t count;
-    uint32_t *positions; /* the slots where it began when it was born; some are stale */
+    uint32_t *positions; /* the slots where the pair began when it was created; some are stale */
     uint32_t n_positions;
     uint32_t left, right; /* symbols */
 } pair;
 
 /* Pairs by (left, right), in an open-addressed table. A slot holds the hash of a pair and its index
- * + 1, so the pair itself, a cache miss, is read only if the hash is the same.
+ * + 1, so the pair itself, which costs a cache miss, is read only if the hashes are equal.
  *
  *     slots    | hash 32 | index + 1 32 |        0: free
  *     pairs    in the order in which they were added
@@ -45,8 +45,8 @@ INLINE void pair_table_fetch(const pair_table *table, uint32_t hash)
     PREFETCH(&table->slots[hash & ((UINT32_C(1) << table->bits) - 1)]);
 }
 
-/* Returns the pair's index, or NO_PAIR. Different pairs may have the same hash, so the pair itself
- * decides. */
+/* Returns the pair's index, or NO_PAIR. Different pairs may have the same hash, so the pairs
+ * themselves are compared. */
 INLINE uint32_t pair_table_find(const pair_table *table, uint32_t left, uint32_t right)
 {
     uint32_t mask = (UINT32_C(1) << table->bits) - 1, hash = pair_hash(left, right);
@@ -59,14 +59,14 @@ INLINE uint32_t pair_table_find(const pair_table *table, uint32_t left, uint32_t
     }
 }
 
-int pair_table_init(pair_table *table); /* 0 when memory is short */
+int pair_table_init(pair_table *table); /* 0 if allocation fails */
 void pair_table_free(pair_table *table);
 int64_t pair_table_memory(const pair_table *table);
-/* Adds a pair that is not in the table; returns NO_PAIR when memory is short. */
+/* Adds a pair that is not in the table; returns NO_PAIR if allocation fails. */
 uint32_t pair_table_add(pair_table *table, uint32_t left, uint32_t right);
 void pair_table_clear(pair_table *table);
 
-/* Positions are allocated in blocks that are freed all together: a trainer makes at most three a
+/* Positions are allocated in blocks that are freed all together: a trainer makes at most three per
  * character. */
 typedef struct position_block {
     struct position_block *next;
@@ -80,15 +80,15 @@ typedef struct position_store {
     int64_t memory_bytes;
 } position_store;
 
-/* Space for n positions; NULL when memory is short. */
+/* Space for n positions; NULL if allocation fails. */
 uint32_t *position_store_take(position_store *store, uint32_t n);
-/* Frees all blocks. The store is empty then, and can be used again. */
+/* Frees all blocks. The store is then empty and can be reused. */
 void position_store_free(position_store *store);
 
-/* The state of a training that all phases share. */
+/* The state that all phases of a training run share. */
 typedef struct bpe_state {
     const unitok_rules *rules;
-    uint64_t floor; /* pairs that occurred less often when they were born are dropped */
+    uint64_t floor; /* a pair with a smaller count at its creation is dropped */
     bpe_text text;
     symbol_list symbols;
     pair_table pairs;
@@ -96,6 +96,6 @@ typedef struct bpe_state {
 } bpe_state;
 
 /* Adds a pair that is not in the table if the rules allow its piece. Returns 1, with space for
- * n_positions in *ret_positions; 0 if the rules do not allow it; -1 when memory is short. */
+ * n_positions in *ret_positions; 0 if the rules do not allow it; -1 if allocation fails. */
 int bpe_state_add(bpe_state *state, uint32_t left, uint32_t right, uint64_t count,
                   uint32_t n_positions, uint32_t **ret_positions);

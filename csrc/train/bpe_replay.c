@@ -39,7 +39,7 @@ int bpe_replay_add(bpe_replay *r, uint32_t left, uint32_t right)
 /* ---------------------------------------------------------------------- The heap of a unit ---- */
 
 /* Puts the merge of two symbols, given as symbol + 1, into the heap, if there is one; returns 0
- * when memory is short. An entry is merge << 32 | slot, so the smallest one is the earliest merge,
+ * if allocation fails. An entry is merge << 32 | slot, so the smallest one is the earliest merge,
  * and of several places of that the leftmost. */
 static int offer(const bpe_replay *r, replay_share *share, uint32_t left, uint32_t right,
                  uint32_t slot)
@@ -53,7 +53,7 @@ static int offer(const bpe_replay *r, replay_share *share, uint32_t left, uint32
 
 /* ----------------------------------------------------------------------------------- Units ---- */
 
-/* Replays the merges of one unit; returns 0 when memory is short. An entry of the heap may be
+/* Replays the merges of one unit; returns 0 if allocation fails. An entry of the heap may be
  * stale: then another merge has taken one of its two symbols. */
 static int replay_unit(const bpe_replay *r, replay_share *share, uint32_t *slots, int64_t begin,
                        int64_t end)

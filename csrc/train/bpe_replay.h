@@ -27,10 +27,10 @@ typedef struct replay_share {
     int64_t at, end; /* the slot where the next unit begins; where the share ends */
 } replay_share;
 
-int bpe_replay_init(bpe_replay *replay, uint32_t n_characters); /* 0 when memory is short */
+int bpe_replay_init(bpe_replay *replay, uint32_t n_characters); /* 0 if allocation fails */
 void bpe_replay_free(bpe_replay *replay);
-/* Adds the next merge, of two symbols that exist and that were not merged before; returns 0 when
- * memory is short. */
+/* Adds the next merge, of two symbols that exist and that were not merged before; returns 0 if
+ * allocation fails. */
 int bpe_replay_add(bpe_replay *replay, uint32_t left, uint32_t right);
 
 /* The characters of a symbol. */
@@ -40,5 +40,5 @@ INLINE uint32_t bpe_replay_chars(const bpe_replay *replay, uint32_t symbol)
 }
 
 /* Replays the merges in the next `work` slots of the share. Returns 1 when the share is done, 0
- * when it is not, -1 when memory is short. */
+ * when it is not, -1 if allocation fails. */
 int bpe_replay_run(const bpe_replay *replay, replay_share *share, uint32_t *slots, int64_t work);

@@ -1,7 +1,7 @@
-/* bpe_slots.h - the units of the BPE trainer, in 4 bytes a character
+/* bpe_slots.h - the units of the BPE trainer, in 4 bytes per character
  *
- * All units are in one array of slots, one slot a character, with a 0 between units. A symbol of n
- * characters has its id in the first of its n slots and, if n > 1, TAIL | n in the last, so both
+ * All units are in one array of slots, one slot per character, with a 0 between units. A symbol of
+ * n characters has its id in the first of its n slots and, if n > 1, TAIL | n in the last, so both
  * neighbours of a symbol are found in one step, and a merge moves nothing:
  *
  *     slots   0 | 'l' 'o' 'w' | 0 | [lo] TAIL|2 'w' 'e' 'r' | 0 |           ids are symbol + 1

@@ -27,10 +27,10 @@ typedef struct symbol_list {
 
 void symbol_list_free(symbol_list *list);
 int64_t symbol_list_memory(const symbol_list *list);
-/* Adds a symbol of these bytes; returns its number, or -1 when memory is short. */
+/* Adds a symbol of these bytes; returns its number, or -1 if allocation fails. */
 int64_t symbol_list_add(symbol_list *list, const uint8_t *bytes, int64_t n_bytes, uint32_t n_chars);
-/* Joins the bytes of two symbols in list->piece; returns their number, or -1 when memory is
- * short. */
+/* Joins the bytes of two symbols in list->piece; returns their number, or -1 if allocation
+ * fails. */
 int64_t symbol_list_join(symbol_list *list, uint32_t left, uint32_t right);
 /* Removes all symbols but the first n. */
 void symbol_list_cut(symbol_list *list, int64_t n);

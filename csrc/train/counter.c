@@ -131,7 +131,7 @@ static int rebuild_slots(unitok_counter *counter, int bits)
     return 1;
 }
 
-/* Copies a key into the chunks; returns NULL when memory is short. The rest of a block stays unused
+/* Copies a key into the chunks; returns NULL if allocation fails. The rest of a block stays unused
  * when the next one is opened; it is small compared with the block. */
 static const uint8_t *keep_key(unitok_counter *counter, const uint8_t *key, size_t n_bytes)
 {

@@ -41,9 +41,10 @@ struct unitok_counter {
     int is_moved; /* entries were moved, so the slots must be rebuilt before their next use */
 };
 
-/* Adds `count` to a key of at most UNITOK_KEY_MAX_BYTES bytes. Returns its entry, or -1 when memory
- * is short; then nothing has changed. The key is copied, so it may be overwritten afterwards.
- * Entries keep their numbers until the counter is sorted or absorbed entries are dropped. */
+/* Adds `count` to a key of at most UNITOK_KEY_MAX_BYTES bytes. Returns its entry, or -1 if
+ * allocation fails; then nothing has changed. The key is copied, so it may be overwritten
+ * afterwards. Entries keep their numbers until the counter is sorted or absorbed entries are
+ * dropped. */
 int64_t counter_add(unitok_counter *counter, const uint8_t *key, int64_t n_bytes, uint64_t count);
 
 /* counter_add in steps, so that the memory for many keys can be prefetched together: hash all keys,
@@ -67,7 +68,7 @@ INLINE void counter_fetch_entry(const unitok_counter *counter, uint32_t hash)
     if (slot && (slot = counter->slots[(hash + 1) & mask])) PREFETCH(&counter->entries[slot - 1]);
 }
 
-/* Adds all keys of another counter; returns 0 when memory is short, after a part of them. */
+/* Adds all keys of another counter; returns 0 if allocation fails, after a part of them. */
 int counter_merge(unitok_counter *counter, const unitok_counter *other);
 
 /* The entry of a key, or -1. Not for ordered counters, nor between a sort and the next addition. */

@@ -15,8 +15,8 @@
  *   the last bit. It needs log(exp a + exp b) for each edge. Polynomials give these functions with
  *   a known error, and libm is called only if that error leaves open which float32 is nearest.
  *
- * alpha is kept for the bytes that a unit shares with the unit before. The backward pass links the
- * edges that start at each position, nearest end first; only unknown edges come last, as in
+ * alpha is kept for the bytes that a unit shares with the previous unit. The backward pass links
+ * the edges that start at each position, nearest end first; only unknown edges come last, as in
  * sentencepiece.
  *
  * The unit "aba" with p(a) = 0.4, p(b) = 0.2, p(ab) = 0.3 and p(ba) = 0.1:
@@ -73,7 +73,7 @@ static int scale_beta(cell *cells, int64_t at, int64_t n_bytes, int64_t window)
 }
 
 /* Fills alpha after the first `shared` bytes; returns log(alpha(end)). The alphas before that are
- * those of the unit before, which has the same edges there. The exponent of a position says how
+ * those of the previous unit, which has the same edges there. The exponent of a position says how
  * often its alpha has been scaled, so the logarithm at the end can add what scaling has taken
  * out. */
 static double forward(const unitok_lattice *lattice, int64_t shared, int64_t window)

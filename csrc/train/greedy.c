@@ -200,7 +200,7 @@ static int grow_pairs(greedy_pairs *pairs)
     return 1;
 }
 
-/* Adds to a pair; returns 0 when memory is short. The table grows before it is two thirds full, and
+/* Adds to a pair; returns 0 if allocation fails. The table grows before it is two thirds full, and
  * then the place must be searched again. */
 static int add_pair(greedy_pairs *pairs, uint64_t key, int64_t gain, int64_t n_sources)
 {

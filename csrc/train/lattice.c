@@ -87,7 +87,7 @@ static NOINLINE int grow_edges(unitok_lattice *lattice, int64_t n_walks, int64_t
     return 1;
 }
 
-/* How many first bytes a unit shares with the unit before. */
+/* The number of first bytes that a unit shares with the previous unit. */
 static int64_t common_bytes(const unitok_lattice *lattice, const uint8_t *unit, int64_t n_bytes)
 {
     int64_t n = n_bytes < lattice->n_bytes ? n_bytes : lattice->n_bytes, i = 0;
@@ -147,7 +147,7 @@ void unitok_edges_renumber(unitok_edges *record, const int64_t *numbers)
 }
 
 /* Makes space for n edges at one more position. Gives up recording if that is more than max_bytes,
- * or memory is short. */
+ * or allocation fails. */
 static NOINLINE int reserve_edges(unitok_edges *record, int64_t n)
 {
     int64_t positions_capacity = record->positions_capacity, capacity = record->capacity;

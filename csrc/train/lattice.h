@@ -12,9 +12,9 @@
  *                                 1 ─b──▶ 2 ─?──▶    no piece is this character alone: an unknown edge
  *     edge_begin[]    0   0       1       3       5  edges that end at position i: edge_begin[i]..edge_begin[i + 1] - 1
  *
- * So the lattice of a prefix is a prefix of the lattice, and a unit reuses the lattice of what it
- * shares with the unit before. Units come in the order of their bytes, at least those of one count,
- * and share half of their bytes.
+ * So the lattice of a prefix is a prefix of the lattice, and a unit reuses the lattice of the bytes
+ * that it shares with the previous unit. Units come in the order of their bytes, at least those of
+ * one count, and share half of their bytes.
  *
  * The trie is larger than the caches, and walks mostly wait for memory. So the edges of all units
  * can be recorded in the second pass over the units, and read in later ones: see unitok_edges.
@@ -53,8 +53,8 @@ struct log_terms {
     double of[5]; /* coefficients of 1, t, t^2, ... */
 };
 
-/* The recorded edges of a list of units: of each unit those that end after what it shares with the
- * unit before, without unknown edges.
+/* The recorded edges of a list of units: of each unit those that end after the bytes that it
+ * shares with the previous unit, without unknown edges.
  *
  *     n_edges[]             for each byte that is not shared: how many edges end after it
  *     pieces[], lengths[]   of these edges, in order; lengths in bytes
@@ -100,7 +100,7 @@ struct unitok_lattice {
 
 #define CELL_BYTES 24
 
-/* Makes space for a unit of n_bytes. Cells keep their contents. Returns 0 when memory is short.
+/* Makes space for a unit of n_bytes. Cells keep their contents. Returns 0 if allocation fails.
  * Cells are bytes to this file; each algorithm has a type of its own for them. */
 int lattice_reserve(unitok_lattice *lattice, int64_t n_bytes);
 
@@ -110,8 +110,8 @@ void lattice_begin(unitok_lattice *lattice, unitok_edges *record, const unitok_l
 void lattice_end(unitok_lattice *lattice);
 
 /* Fills the lattice with all edges of unit[0..n_bytes), of pieces whose score is not `dead`, and
- * makes space for the cells. Returns how many bytes the unit shares with the one before, whose
- * bytes must still be readable, or -1 when memory is short. Edges and cells up to there are
+ * makes space for the cells. Returns how many bytes the unit shares with the previous one, whose
+ * bytes must still be readable, or -1 if allocation fails. Edges and cells up to there are
  * unchanged. */
 int64_t lattice_fill_f32(unitok_lattice *lattice, const unitok_lexicon *lexicon,
                          const float *scores, float dead, float unknown_score, const uint8_t *unit,

@@ -4,8 +4,8 @@
  *   NAME(x)  x with a suffix for the type
  */
 
-/* What filling needs, in local variables: the compiler must not reload it after each write to the
- * lattice. */
+/* The data that filling uses, copied to local variables so that the compiler need not reload it
+ * after each write to the lattice. */
 struct NAME(filling) {
     const uint64_t *units;
     const REAL *scores; /* of pieces */
@@ -18,7 +18,7 @@ struct NAME(filling) {
 
 /* Follows a walk by one byte. It has no branch, because the outcome of a step is hard to predict:
  * the walk and the edge are always written, and the counters advance only if they exist. A base of
- * 0 says that nothing follows, after a step that fails as after a leaf, so the walk ends. */
+ * 0 means that nothing follows, both after a failed step and after a leaf, so the walk ends. */
 INLINE void NAME(follow)(struct NAME(filling) *f, uint32_t start, uint32_t base, uint32_t end,
                          uint8_t byte)
 {
@@ -33,8 +33,8 @@ INLINE void NAME(follow)(struct NAME(filling) *f, uint32_t start, uint32_t base,
     f->n_edges += is_piece & (score != f->dead);
 }
 
-/* Takes the edges that end at `end` from the record, and removes those of dropped pieces from it. A
- * length of at most 255 bytes tells where the edge starts. */
+/* Takes the edges that end at `end` from the record, and removes those of dropped pieces from it.
+ * An edge starts its length, at most 255 bytes, before its end. */
 INLINE void NAME(recall)(struct NAME(filling) *f, unitok_edges *record, uint32_t end)
 {
     int64_t n = record->n, at = record->at, stop = at + record->n_edges[record->position];
@@ -54,10 +54,11 @@ INLINE void NAME(recall)(struct NAME(filling) *f, unitok_edges *record, uint32_t
     record->at = at;
 }
 
-/* Extends the lattice byte by byte after what the unit shares with the one before. At each byte
+/* Extends the lattice byte by byte after the bytes that the unit shares with the previous one. At
+ * each byte,
  *
- * 1. all walks take the byte: those that find a node go on, and those that find a piece leave an
- *    edge that ends here;
+ * 1. all walks take the byte: those that find a node continue, and those that find a piece leave
+ *    an edge that ends here;
  * 2. a new walk begins if a character begins here;
  * 3. if a character ends here and no piece is just this character, an unknown edge is added.
  *
@@ -84,8 +85,8 @@ int64_t NAME(lattice_fill)(unitok_lattice *lattice, const unitok_lexicon *lexico
         walk_begin[shared + 1],
         edge_begin[shared + 1],
     };
-    /* The shared bytes may end inside a character, of which this unit has another ending: find
-     * where it begins. */
+    /* The shared bytes may end inside a character that ends differently in this unit: find where
+     * it begins. */
     while (begin > 0 && begin < n_bytes && is_continuation(unit[begin])) begin--;
     if (begin < shared) end = begin + char_bytes(unit[begin]);
     for (int64_t i = shared; i < n_bytes; i++) {

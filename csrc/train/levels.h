@@ -21,11 +21,11 @@ typedef struct levels {
 } levels;
 
 /* The numbers 0..n-1 by descending counts, equal counts in ascending order. The caller frees the
- * array; NULL when memory is short. */
+ * array; NULL if allocation fails. */
 int64_t *levels_order(const uint64_t *counts, int64_t n);
 
 /* Opens the level of a unit that is laid out next, if its count is new; the caller then sets
- * end[n - 1]. Returns 0 when memory is short. */
+ * end[n - 1]. Returns 0 if allocation fails. */
 int levels_open(levels *l, uint64_t count);
 void levels_free(levels *l);
 

@@ -237,7 +237,7 @@ static int cut_by_6(unitok_ngram_cutter *cutter, const uint8_t *text, int64_t n_
     return cut_chunk(cutter, 6, text, n_bytes);
 }
 
-/* Texts are cut chunk by chunk until about max_bytes are done; the cursor says where to go on. */
+/* Texts are cut chunk by chunk until about max_bytes are done; the cursor says where to resume. */
 int32_t unitok_ngram_cutter_add(unitok_ngram_cutter *cutter, const uint8_t *data,
                                 const int64_t *offsets, int64_t n_docs, int64_t max_bytes,
                                 unitok_cursor *cursor, unitok_error *error)

@@ -78,7 +78,7 @@ int64_t unitok_ngram_model_memory_bytes(const unitok_ngram_model *model)
                      (size_t)n_large_slots * sizeof *model->large);
 }
 
-/* Allocates empty tables of the sizes in n_slots; returns 0 when memory is short. */
+/* Allocates empty tables of the sizes in n_slots; returns 0 if allocation fails. */
 static int allocate(unitok_ngram_model *model, const int64_t *n_slots, int64_t n_large_slots)
 {
     int64_t n = 0;
@@ -250,7 +250,7 @@ static uint64_t least_of(const struct table_head *heads, int64_t n_tables)
 }
 
 /* Reads ahead by one, so that the least of the heads is known without taking it. The place is moved
- * only when the n-gram is used, so a caller can go on from `places`. */
+ * only when the n-gram is used, so a caller can continue from `places`. */
 INLINE void read_head(struct table_head *head, const unitok_ngrams *table,
                       const unitok_ngram_place *place)
 {

@@ -18,7 +18,7 @@
 /* The largest count of a slot. */
 INLINE uint64_t most_of(int order) { return (UINT64_C(1) << (64 - 8 * order)) - 1; }
 
-/* Replaces the tables by empty ones of the smallest size. Returns 0 when memory is short; then
+/* Replaces the tables by empty ones of the smallest size. Returns 0 if allocation fails; then
  * nothing has changed. */
 static int open_tables(unitok_ngrams *ngrams)
 {
@@ -79,7 +79,7 @@ int32_t unitok_ngrams_clear(unitok_ngrams *ngrams, unitok_error *error)
 /* n_others includes n-grams whose counts have left their slots, so n_short is added instead. */
 int64_t unitok_ngrams_count(const unitok_ngrams *ngrams) { return ngrams->n + ngrams->n_short; }
 
-/* The two tables; the list of sorted numbers is small beside them. */
+/* The two tables; the list of sorted numbers is small in comparison. */
 int64_t unitok_ngrams_memory_bytes(const unitok_ngrams *ngrams)
 {
     int64_t n_bytes = (int64_t)sizeof *ngrams + ngrams->n_slots * (int64_t)sizeof *ngrams->slots;
@@ -155,8 +155,8 @@ static int grow_others(unitok_ngrams *ngrams)
 }
 
 /* Grows by a half or by a third in turn: with 2, 3, 4, 6, 8, ... slots the table is at least half
- * full and at most three quarters, where doubling would leave it three eighths full. Returns 0 when
- * memory is short. Every slot is hashed again, because the place in the new table depends on its
+ * full and at most three quarters, where doubling would leave it three eighths full. Returns 0 if
+ * allocation fails. Every slot is hashed again, because the place in the new table depends on its
  * size. */
 static int grow(unitok_ngrams *ngrams)
 {
@@ -181,7 +181,7 @@ static int grow(unitok_ngrams *ngrams)
     return 1;
 }
 
-/* Makes space for AT_ONCE more in each table; returns 0 when memory is short. */
+/* Makes space for AT_ONCE more in each table; returns 0 if allocation fails. */
 static int reserve(unitok_ngrams *ngrams)
 {
     if (4 * (ngrams->n + AT_ONCE) > 3 * ngrams->n_slots && !grow(ngrams)) return 0;
@@ -213,7 +213,7 @@ static int flush(unitok_ngrams *ngrams, batch *waiting)
     return 1;
 }
 
-/* Counts one n-gram for each byte, the longest that begins there; returns 0 when memory is short.
+/* Counts one n-gram for each byte, the longest that begins there; returns 0 if allocation fails.
  * At the end of the chunk fewer bytes remain than the order has, so the n-grams there are shorter:
  * one of each length. */
 static int count_chunk(unitok_ngrams *ngrams, const uint8_t *text, int64_t n_bytes, batch *waiting)

@@ -1,11 +1,11 @@
-/* recent.h - units seen shortly before are counted without a visit to the counter
+/* recent.h - recently seen units are counted without a visit to the counter
  *
  *     a unit of up to 15 bytes ──▶ units[hash]   the same unit: its count grows
  *                                                another one: that one leaves ─┐
  *     a longer unit ───────────────────────────────────────────────────────────┴─▶ waiting ──32 at a time──▶ counter
  *
  * Most units of a text are found here, in a table that fits the second-level cache. A counter of
- * millions of keys fits no cache, and each visit waits for memory three times: for the slot, the
+ * millions of keys fits in no cache, and each visit waits for memory three times: for the slot, the
  * entry and the key. So units on their way to the counter wait until there are 32, whose slots and
  * then entries are prefetched together. The table itself is visited a few units late as well, after
  * its line has come from the third-level cache.
@@ -58,22 +58,22 @@ typedef struct recent {
     int64_t long_capacity;
 } recent;
 
-/* 0 when memory is short. */
+/* 0 if allocation fails. */
 int recent_open(recent *r, unitok_counter *counter, int is_compact);
 void recent_close(recent *r);
 int64_t recent_memory_bytes(const recent *r);
 
-/* Hands everything over to the counter; returns 0 when memory is short. */
+/* Hands everything over to the counter; returns 0 if allocation fails. */
 int recent_flush(recent *r);
 
-/* Lets a unit wait for the counter, or counts it at once; returns 0 when memory is short. */
+/* Lets a unit wait for the counter, or counts it at once; returns 0 if allocation fails. */
 int recent_pass_on(recent *r, const uint8_t *unit, int64_t n_bytes, uint64_t count);
 
-/* Counts a unit at once, without the table. Returns its entry in the counter, or -1 when memory is
- * short. */
+/* Counts a unit at once, without the table. Returns its entry in the counter, or -1 if allocation
+ * fails. */
 int64_t recent_count_now(recent *r, const uint8_t *unit, int64_t n_bytes, uint64_t count);
 
-/* Passes on what units[i] holds, and makes it hold `key`; returns 0 when memory is short. */
+/* Passes on what units[i] holds, and makes it hold `key`; returns 0 if allocation fails. */
 int recent_replace(recent *r, struct recent_unit *held, const uint64_t key[2], uint64_t count);
 
 /* Compares both halves of the key with one branch, which is nearly always the same. */
@@ -86,8 +86,8 @@ INLINE int recent_count(recent *r, const struct ahead_unit *unit)
     return 1;
 }
 
-/* Adds to a unit, n_bytes > 0, of which MEMO_SHORT_BYTES + 1 bytes must be readable; returns 0 when
- * memory is short. */
+/* Adds to a unit, n_bytes > 0, of which MEMO_SHORT_BYTES + 1 bytes must be readable; returns 0 if
+ * allocation fails. */
 INLINE int recent_add(recent *r, const uint8_t *unit, int64_t n_bytes, uint64_t count)
 {
     if (UNLIKELY(n_bytes > r->max_bytes)) return recent_pass_on(r, unit, n_bytes, count);

@@ -199,7 +199,7 @@ INLINE uint32_t bin_of(float worth)
 }
 
 /* Drops what max_seeds others surpass, found by counting worths in bins instead of sorting; returns
- * 0 when memory is short. Counting in bins is enough: the bin in which the max_seeds-th worth lies
+ * 0 if allocation fails. Counting in bins is enough: the bin in which the max_seeds-th worth lies
  * is kept completely, so some more than max_seeds remain. `least` rises with every call, and so
  * ever fewer repeats are kept at all. */
 static int drop_worst(unitok_seed_finder *f)
@@ -233,7 +233,7 @@ static int hand_over(unitok_seed_finder *f, unitok_counter *counter)
     return 1;
 }
 
-/* Makes space in `found`, by dropping, handing over or growing; returns 0 when memory is short.
+/* Makes space in `found`, by dropping, handing over or growing; returns 0 if allocation fails.
  * With max_seeds the list is cut down when it has twice that number; without, it is emptied into a
  * counter from time to time. */
 static int reserve_found(unitok_seed_finder *f)
@@ -244,7 +244,7 @@ static int reserve_found(unitok_seed_finder *f)
     return grow(&f->found, f->found_capacity, &f->found_capacity, sizeof *f->found);
 }
 
-/* Keeps text[begin..begin+n_bytes) if it may be a seed; returns 0 when memory is short. The cheap
+/* Keeps text[begin..begin+n_bytes) if it may be a seed; returns 0 if allocation fails. The cheap
  * tests come first. A repeat of this weight could not be worth more if it were as long as a piece
  * can be; most are dropped here before their bytes are read. */
 static int propose(unitok_seed_finder *f, int64_t begin, int64_t n_bytes, uint64_t weight)
@@ -271,7 +271,7 @@ static int push(unitok_seed_finder *f, int64_t depth, uint64_t weight)
 }
 
 /* Closes the intervals deeper than `depth`, all of which end with the suffix at `last`, and opens
- * one of that depth if there is none. Returns 0 when memory is short. Intervals are closed from the
+ * one of that depth if there is none. Returns 0 if allocation fails. Intervals are closed from the
  * deepest on. The weight of those that are closed is carried to the one that stays open. */
 static int close_to(unitok_seed_finder *f, int64_t depth, int64_t last)
 {
@@ -292,7 +292,7 @@ static int close_to(unitok_seed_finder *f, int64_t depth, int64_t last)
 
 /* Visits suffix by suffix. The top of the stack is the deepest interval that holds the suffix
  * before. The weight of a suffix goes into the deeper of the two intervals that it shares with its
- * neighbours. Returns 0 when memory is short. */
+ * neighbours. Returns 0 if allocation fails. */
 static int walk(unitok_seed_finder *f, const struct suffix *suffixes, int64_t n)
 {
     f->n_stack = 0;

@@ -206,8 +206,8 @@ static int is_known(unitok_counter *const *counters, int64_t n_counters, const u
     return 0;
 }
 
-/* Adds a unit that is not a seed yet, or as much of it as a piece can hold; returns 0 when memory
- * is short. A long unit is shortened from the end until it can be a piece: what is left is still a
+/* Adds a unit that is not a seed yet, or as much of it as a piece can hold; returns 0 if allocation
+ * fails. A long unit is shortened from the end until it can be a piece: what is left is still a
  * string that occurs as often as the unit. */
 static int add_leaf(const unitok_seeds *s, int64_t begin, int64_t end, uint64_t min_leaf,
                     unitok_counter *const *counters, int64_t n_counters)

@@ -54,8 +54,8 @@ static int32_t take_symbols(unitok_segmenter *s, const unitok_segment_spec *spec
     return status;
 }
 
-/* Stores the delimiter in the form of the text in which it is searched; returns 0 when memory is
- * short. */
+/* Stores the delimiter in the form of the text in which it is searched; returns 0 if allocation
+ * fails. */
 static int take_delimiter(unitok_segmenter *s, const uint8_t *delimiter, int64_t n_bytes)
 {
     if (n_bytes == 0) return 1;
@@ -158,7 +158,7 @@ static int reserve(struct buffer *buffer, int64_t n_bytes)
 
 /* ---------------------------------------------------------------------------------- A line ---- */
 
-/* Normalizes text[0..*io_n) into a buffer of the segmenter; NULL when memory is short. A line is
+/* Normalizes text[0..*io_n) into a buffer of the segmenter; NULL if allocation fails. A line is
  * complete, so the normalizer is told that the text ends with it. */
 static const uint8_t *normalize_line(unitok_segmenter *s, const uint8_t *text, int64_t *io_n)
 {
@@ -199,8 +199,8 @@ static int64_t symbol_bytes(const unitok_segmenter *s, const uint8_t *text, int6
     return longest;
 }
 
-/* Replaces symbols by boundaries. Returns the text itself if it has none; NULL when memory is
- * short. */
+/* Replaces symbols by boundaries. Returns the text itself if it has none; NULL if allocation
+ * fails. */
 static const uint8_t *replace_symbols(unitok_segmenter *s, const uint8_t *text, int64_t *io_n)
 {
     int64_t i = 0, n = *io_n;
@@ -229,7 +229,7 @@ static const uint8_t *replace_symbols(unitok_segmenter *s, const uint8_t *text, 
 }
 
 /* Replaces delimiters by boundaries. A boundary is one byte, and no delimiter is shorter, so this
- * works in place. NULL when memory is short. */
+ * works in place. NULL if allocation fails. */
 static const uint8_t *replace_delimiters(unitok_segmenter *s, const uint8_t *text, int64_t *io_n)
 {
     if (!reserve(&s->replaced, *io_n)) return NULL;
@@ -257,7 +257,7 @@ INLINE uint32_t open_char_at(const unitok_segmenter *s, const uint8_t *text, int
 }
 
 /* Writes a unit into s->key, followed by n_marks marks, by a NUL at the end of a line, and by the
- * follower. Returns its length, or -1 when memory is short. */
+ * follower. Returns its length, or -1 if allocation fails. */
 static int64_t followed(unitok_segmenter *s, const uint8_t *unit, int64_t n_unit, int n_marks,
                         int is_end, const uint8_t *follower, int64_t n_follower)
 {
@@ -389,7 +389,7 @@ static uint64_t read_weight(const uint8_t *line, int64_t *io_n)
     return weight;
 }
 
-/* Counts a line. Returns 1; 0 when memory is short; -1 if it is not "text TAB count"; -2 if it is
+/* Counts a line. Returns 1; 0 if allocation fails; -1 if it is not "text TAB count"; -2 if it is
  * invalid UTF-8. A line that is skipped is counted in the statistics, so that a report can show how
  * many there were. */
 static int count_line(unitok_segmenter *s, const uint8_t *line, int64_t n_bytes)
@@ -455,13 +455,13 @@ static int64_t drop_empty(struct line_end *ends, int64_t n)
     return n;
 }
 
-/* Called before the counter is read. The segmenter can go on afterwards. */
+/* Called before the counter is read. The segmenter can be used afterwards. */
 int32_t unitok_segmenter_flush(unitok_segmenter *s, unitok_error *error)
 {
     return recent_flush(&s->recent) ? UNITOK_OK : fail_memory(error);
 }
 
-/* Counts the last unit of a line, followed by the next line; returns 0 when memory is short. */
+/* Counts the last unit of a line, followed by the next line; returns 0 if allocation fails. */
 static int count_end(unitok_segmenter *s, const struct line_end *end, int n_marks,
                      const struct line_end *next, uint64_t count)
 {

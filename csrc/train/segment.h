@@ -13,8 +13,8 @@
  * For the E-step of an ordered counter it is one line of weight w: unitok_units_fold() adds these
  * units up again.
  *
- * What follows the last unit of a line is known only when the next line comes, so these units wait
- * in `ends`.
+ * The symbol after the last unit of a line is known only when the next line comes, so these units
+ * wait in `ends`.
  *
  * If the normalizer can give compact text (ground/space.h), which is much faster, text is cut in
  * that form, and a space becomes U+2581 on the way to the counter.

@@ -40,7 +40,7 @@ INLINE NAME(cell) NAME(best_edge)(const unitok_lattice *lattice, int64_t at, uin
     return best;
 }
 
-/* Fills the lattice of a unit and its cells; returns 0 when memory is short. */
+/* Fills the lattice of a unit and its cells; returns 0 if allocation fails. */
 static int NAME(best_paths)(const unitok_lexicon *lexicon, unitok_lattice *lattice,
                             const REAL *scores, REAL unknown_score, const uint8_t *unit,
                             int64_t n_bytes)
@@ -87,7 +87,7 @@ int32_t NAME(unitok_unigram_paths)(const unitok_lexicon *lexicon, unitok_lattice
 }
 
 /* The best path that spells a piece without using it, into alternatives[0..result). Returns 0 if
- * there is none, -1 if it is better than the piece itself, -2 when memory is short. The best paths
+ * there is none, -1 if it is better than the piece itself, -2 if allocation fails. The best paths
  * to all positions inside the piece cannot use the piece itself, which ends only at its end. So it
  * is enough to leave it out in the last step. The path is found from its end, and turned around. */
 static int64_t NAME(alternative)(const unitok_lexicon *lexicon, unitok_lattice *lattice,

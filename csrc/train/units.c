@@ -75,7 +75,7 @@ static int64_t replace_rare(const uint8_t *unit, int64_t n_bytes, const uint8_t 
     return n_out;
 }
 
-/* Counts the parts between characters that no piece can contain; returns 0 when memory is short.
+/* Counts the parts between characters that no piece can contain; returns 0 if allocation fails.
  * Parts of the same text that occur in several units are added up by the counter. */
 static int count_parts(unitok_counter *counter, const uint8_t *unit, int64_t n_bytes,
                        uint64_t count)

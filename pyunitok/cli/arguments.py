@@ -20,7 +20,7 @@ else:
 
 
 class Parsed(AnyType):
-    """The type of an argument that a function parses. The function raises ValueError."""
+    """The type of an argument that a function parses. The function raises ValueError for invalid text."""
 
     def __init__(self, parse: Callable[[str], Any], name: str = "value") -> None:
         self._parse, self.name = parse, name

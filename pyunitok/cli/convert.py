@@ -1,4 +1,4 @@
-"""The command convert."""
+"""The `convert` command."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The command detokenize."""
+"""The `detokenize` command."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The command duplicates."""
+"""The `duplicates` command."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The commands encode and decode."""
+"""The `encode` and `decode` commands."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The command export."""
+"""The `export` command."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The command index."""
+"""The `index` command."""
 
 from __future__ import annotations
 

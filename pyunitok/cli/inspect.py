@@ -1,4 +1,4 @@
-"""The command inspect."""
+"""The `inspect` command."""
 
 from __future__ import annotations
 

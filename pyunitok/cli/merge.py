@@ -1,4 +1,4 @@
-"""The command merge."""
+"""The `merge` command."""
 
 from __future__ import annotations
 

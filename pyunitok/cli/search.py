@@ -1,4 +1,4 @@
-"""The command search."""
+"""The `search` command."""
 
 from __future__ import annotations
 

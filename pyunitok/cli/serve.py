@@ -1,4 +1,4 @@
-"""The command serve."""
+"""The `serve` command."""
 
 from __future__ import annotations
 

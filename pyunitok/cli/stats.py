@@ -1,4 +1,4 @@
-"""The command stats."""
+"""The `stats` command."""
 
 from __future__ import annotations
 

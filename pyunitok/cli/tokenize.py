@@ -1,4 +1,4 @@
-"""The command tokenize."""
+"""The `tokenize` command."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The command train. The table of trainers defines its subcommands, with their options and help."""
+"""The `train` command. The table of trainers defines its subcommands, with their options and help."""
 
 from __future__ import annotations
 

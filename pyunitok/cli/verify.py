@@ -1,4 +1,4 @@
-"""The command verify."""
+"""The `verify` command."""
 
 from __future__ import annotations
 

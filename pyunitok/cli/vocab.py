@@ -1,4 +1,4 @@
-"""The command vocab."""
+"""The `vocab` command."""
 
 from __future__ import annotations
 

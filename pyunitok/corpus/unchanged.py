@@ -2,8 +2,8 @@
 
     found (size, time) ──▶ opened (size, time, links) ──▶ read ──▶ at the end: all unchanged, and all bytes read
 
-Otherwise a file that shrinks, grows or is deleted meanwhile would appear complete. Pipes, devices and URLs are not
-checked.
+Without this check, a file that shrinks, grows or is deleted while it is being read would appear complete. Pipes,
+devices and URLs are not checked.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 
 from pyunitok.errors import InputError
 
-_AGAIN = "; run the command again when no program writes to it"
+_AGAIN = "; run the command again when no program is writing to it"
 
 
 class Unchanged:
@@ -38,7 +38,7 @@ class Unchanged:
         if n_bytes is not None and opened.st_size != n_bytes:
             raise self._changed(f"it had {n_bytes} bytes when it was found and {opened.st_size} when it was opened")
         if mtime_ns is not None and opened.st_mtime_ns != mtime_ns:
-            raise self._changed("it was written to after it was found")
+            raise self._changed("it was modified after it was found")
 
     def check(self, n_read: int | None = None) -> None:
         """InputError if the file has changed since it was opened, or is longer than n_read bytes, where reading ended.
@@ -51,9 +51,9 @@ class Unchanged:
         if n_read is not None and n_read < opened.st_size:
             raise self._changed(f"it had {opened.st_size} bytes when it was opened and ended after {n_read}")
         if opened.st_nlink and not now.st_nlink:
-            raise InputError(f"{self._name}: deleted or replaced while it was read{_AGAIN}")
+            raise InputError(f"{self._name}: deleted or replaced while it was being read{_AGAIN}")
         if now.st_mtime_ns != opened.st_mtime_ns:
-            raise self._changed("it was written to")
+            raise self._changed("it was modified")
 
     def _status(self) -> os.stat_result | None:
         """The status of a regular file, otherwise None."""
@@ -64,4 +64,4 @@ class Unchanged:
         return status if stat.S_ISREG(status.st_mode) else None
 
     def _changed(self, how: str) -> InputError:
-        return InputError(f"{self._name}: changed while it was read: {how}{_AGAIN}")
+        return InputError(f"{self._name}: changed while it was being read: {how}{_AGAIN}")

@@ -98,7 +98,7 @@ def open_own(path: Path, *, create: bool = True) -> int:
 def open_locked(path: Path, named: Path, *, create: bool = True) -> int:
     """Like open_own, and lock the file until it is closed, if the system supports locks.
 
-    A renamed file keeps its lock; a killed process loses it. OutputError, with the name `named`, if another process
+    A renamed file keeps its lock; a killed process loses it. OutputError, which names `named`, if another process
     holds the lock.
     """
     while True:
@@ -176,7 +176,7 @@ def write_whole(path: Path, data: bytes | bytearray) -> None:
 
 
 def standard_stream(path: Path) -> int | None:
-    """The descriptor, if the path is this process's stdout or stderr: /dev/stdout, or the file that it goes to."""
+    """The descriptor, if the path is this process's stdout or stderr: /dev/stdout, or the file it is redirected to."""
     for fd in (1, 2):
         with contextlib.suppress(OSError):
             if os.path.samestat(path.stat(), os.fstat(fd)):
@@ -278,18 +278,18 @@ class OutFile:
         return self._hash.state()
 
     def sync(self) -> None:
-        """Put everything that save() or a full buffer has written on disk. Another thread may write meanwhile."""
+        """Sync to disk everything that save() or a full buffer has written. Another thread may write meanwhile."""
         try:
             os.fsync(self._sync_fd)
         except OSError as error:
             raise OutputError(f"{self.path}: cannot be synced to disk: {error.strerror}") from error
 
     def finish(self, path: Path | None = None) -> list[str]:
-        """Write the rest, sync and close. Returns the XXH64 of each HASH_CHUNK_BYTES.
+        """Write the rest, sync and close. Returns the XXH64 of each chunk of HASH_CHUNK_BYTES bytes.
 
         path  NAME, if this file is NAME.partial and is to be renamed
         """
-        self._set_direct(False)  # the size of the rest is not a multiple of a block
+        self._set_direct(False)  # the size of the rest is not a multiple of the block size
         self._flush()
         self.sync()
         if path is not None and fcntl is not None:  # while it is locked
@@ -309,7 +309,7 @@ class OutFile:
         self._fd = self._sync_fd = -1
 
     def state_at(self, n_bytes: int) -> Hashed:
-        """The state of the file when it had n_bytes, at most as many as now. Reads at most one chunk."""
+        """The state of the file when it had n_bytes, at most its current size. Reads at most one chunk."""
         self.save()
         hashed = ChunkHash(tuple(self._hash.digests[: n_bytes // hashing.HASH_CHUNK_BYTES]))
         self._hash_range(hashed, hashed.n_bytes, n_bytes)
@@ -339,7 +339,7 @@ class OutFile:
 
     def _differs(self, begin: int, end: int) -> OutputError:
         return OutputError(
-            f"{self.path}: bytes {begin} to {end} are not those that were written (their XXH64 differs); "
+            f"{self.path}: bytes {begin} to {end} are not those that were written (their XXH64 does not match); "
             "--overwrite starts again"
         )
 

@@ -30,7 +30,7 @@ _SECRET = re.compile(
 _USER = re.compile(r"(?<=://)[^/?#\s<>]*@")
 _QUERY = re.compile(r"[?#][^?#\s'\"<>]*")  # in a message; a fragment has the same form
 _QUERY_OF_URL = re.compile(r"[?#][^?#]*")
-_PAIRS = re.compile("&(?:amp;)?|;(?=[^&;]*=)")  # some values have semicolons
+_PAIRS = re.compile("&(?:amp;)?|;(?=[^&;]*=)")  # some values contain semicolons
 
 
 def is_url(path: str) -> bool:

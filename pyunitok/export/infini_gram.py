@@ -84,7 +84,7 @@ def export(array: TokenArray, folder: Folder, options: Options) -> list[str]:
     dtype = np.dtype({"uint16": "<u2", "uint32": "<u4"}.get(options.token_dtype or "", array.ids.dtype.str))
     if dtype.itemsize < array.ids.dtype.itemsize:
         raise OutputError(f"{array.path} has 4-byte ids, so --token-dtype must be uint32")
-    folder.discard(_left_over(folder.path, options), "belongs to an index of other tokens")
+    folder.discard(_left_over(folder.path, options), "belongs to the index of another token file")
     for _ in array.runs():
         pass
     table = None

@@ -176,7 +176,7 @@ def _begin(
             return
         if not (overwrite and existing):
             raise OutputError(
-                f"{folder} is unfinished, and was begun for other files or with other options; "
+                f"{folder} is unfinished, and was started for other files or with other options; "
                 "the first command resumes it, --overwrite starts again"
             )
     for found in folder.iterdir():

@@ -150,7 +150,7 @@ class TextSearch:
     def locate(self, document: int) -> tuple[TokenArray, int]:
         """The token file that contains a document of the index, and the document's number there."""
         if not 0 <= document < self.n_documents:
-            raise IndexError(f"document {document} of {self.n_documents} in {self.folder}")
+            raise IndexError(f"document {document} is out of range: {self.folder} has {self.n_documents}")
         file = int(np.searchsorted(self._file_bounds, document, "right")) - 1
         return self.arrays[file], document - int(self._file_bounds[file])
 

@@ -191,7 +191,7 @@ def open_rank(folder: Path, manifest: IndexManifest) -> U16 | None:
     path = folder / RANK_NAME
     rank = np.array(_map(path, np.dtype("<u2"), N_RANKS))
     if xxhash.xxh64_hexdigest(rank.tobytes()) != manifest.rank_hash:
-        raise OutputError(f"{path}: these are not the ranks that the index was sorted by (the XXH64 differs)")
+        raise OutputError(f"{path}: these are not the ranks that the index was sorted by (the XXH64 does not match)")
     if not np.array_equal(np.bincount(rank, minlength=N_RANKS), np.ones(N_RANKS)):
         raise OutputError(f"{path}: a rank occurs twice")
     return rank

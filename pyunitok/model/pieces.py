@@ -88,7 +88,7 @@ class TokenizerPieces:
         raise NotImplementedError
 
     def id_to_piece(self, id_: int) -> str:
-        """The piece as text; invalid UTF-8 shows as <0xE3>. IdError if the id has no meaning."""
+        """The piece as text; invalid UTF-8 is shown as <0xE3>. IdError if the id has no meaning."""
         shown = self.codec.shown.get(id_) if id_.__class__ is int else None
         if shown is not None:
             return shown

@@ -52,7 +52,7 @@ class Tokenizer(TokenizerSampling, TokenizerPieces):
         """Called by from_file, from_pieces and default only; use these to make a Tokenizer."""
         if not isinstance(model, c_model.Model) or about is None:
             raise TypeError(
-                "a Tokenizer is made by Tokenizer.default(), Tokenizer.from_file(path) or Tokenizer.from_pieces(pieces)"
+                "make a Tokenizer with Tokenizer.default(), Tokenizer.from_file(path) or Tokenizer.from_pieces(pieces)"
             )
         self.codec = Codec(model, about)
         self.name = about.name
@@ -65,8 +65,8 @@ class Tokenizer(TokenizerSampling, TokenizerPieces):
         cls, path: str | os.PathLike[str], *, engine: Engine = "double-array", cpu: str | None = None
     ) -> Tokenizer:
         """Open a model file: native, RWKV World text or JSON, SentencePiece, BytePiece, or Hugging Face's
-        tokenizer.json. The format is recognised by the content. Unless there is a file of that name, "unitok-v1" is
-        default(), and "rwkv-world" is the vocabulary of the distribution pyrwkv-tokenizer.
+        tokenizer.json. The format is detected from the content. If no file has that name, "unitok-v1" means
+        default(), and "rwkv-world" the vocabulary of the package pyrwkv-tokenizer.
 
         engine  "double-array" (the default) or, for greedy longest prefix, "hat"; the ids do not depend on it
         cpu     the instruction set: "portable", "sse2", "avx2", "avx512" or "neon"; None: the best that this processor
@@ -135,7 +135,7 @@ class Tokenizer(TokenizerSampling, TokenizerPieces):
         return cls(vocabulary.build(engine=engine, cpu=cpu), vocabulary.about(name))
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write a native file, which opens by memory-mapping and needs no building."""
+        """Write a native file, which is memory-mapped when opened, without building tables."""
         native.save(path, self.codec.model, self.codec.about)
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -145,7 +145,7 @@ class Tokenizer(TokenizerSampling, TokenizerPieces):
     # ----------------------------------------------------------------------------------------------- encoding ---
 
     def encode(self, text: str | bytes, *, special: bool = True, add_special: bool = False) -> Ids:
-        """dtype[n]: the ids of one document. Any bytes encode; a str with a lone surrogate raises UnicodeEncodeError.
+        """dtype[n]: the ids of one document. Accepts any bytes; a str with a lone surrogate raises UnicodeEncodeError.
 
         They equal those of the reference for the model's format: RWKV's TRIE_TOKENIZER, sentencepiece, bytepiece or
         tokenizers. O(n). Only for Hugging Face models:
@@ -168,7 +168,7 @@ class Tokenizer(TokenizerSampling, TokenizerPieces):
         return self.encode(text) if isinstance(text, str | bytes) else self.encode_batch(text)
 
     def count(self, text: str | bytes) -> int:
-        """len(encode(text)), without making the array. Raises as encode."""
+        """len(encode(text)), without making the array. Raises the same errors as encode."""
         with self.codec.scratch() as scratch:
             return scratch.count(as_bytes(text))
 
@@ -176,9 +176,9 @@ class Tokenizer(TokenizerSampling, TokenizerPieces):
         """The ids of many documents: item i equals encode(docs[i]).
 
         docs     an iterable of str or bytes, or a Packed of uint8
-        threads  the maximum; None: one per MiB of text, up to the available cores
+        threads  the maximum number; None: one per MiB of text, up to the available cores
 
-        Raises UnicodeEncodeError as encode, and TypeError for anything but text; both name the document.
+        Raises UnicodeEncodeError like encode, and TypeError for anything but text; both name the document.
         """
         batch.check_threads(threads)
         if isinstance(docs, str | bytes):
@@ -186,8 +186,8 @@ class Tokenizer(TokenizerSampling, TokenizerPieces):
         return batch.encode_batch(self.codec, batch.documents_of(docs), threads)
 
     def encode_as_pieces(self, text: str | bytes) -> list[str]:
-        """The pieces of a text. Invalid UTF-8 shows as <0xE3>; an unknown character shows as itself. Hugging Face: the
-        `tokens` of tokenizers, where BPE shows the unknown piece."""
+        """The pieces of a text. Invalid UTF-8 is shown as <0xE3>, and an unknown character as itself. Hugging Face:
+        the `tokens` of tokenizers, where BPE shows the unknown piece."""
         codec, data = self.codec, as_bytes(text)
         if codec.rules is not None:
             with codec.scratch() as scratch:
@@ -210,7 +210,7 @@ class Tokenizer(TokenizerSampling, TokenizerPieces):
 
         Spans count bytes if the text is bytes, and characters if it is str; the span of a token that begins or ends
         inside a character includes the complete character. SentencePiece models return sentencepiece's spans: some are
-        empty, and of the byte pieces of a character only the last has a span. Models of tokenizer.json return those of
+        empty, and only the last byte piece of a character has a nonempty span. Models of tokenizer.json return those of
         tokenizers, which must be installed. Slower than encode, with O(n) memory.
         """
         data = as_bytes(text)
@@ -233,7 +233,7 @@ class Tokenizer(TokenizerSampling, TokenizerPieces):
     # ----------------------------------------------------------------------------------------------- decoding ---
 
     def decode(self, ids: Iterable[int], errors: Errors = "strict", *, skip_special: bool = True) -> str:
-        """The text of any sequence, array or tensor of integers. Raises IdError as decode_bytes. For invalid UTF-8,
+        """The text of any sequence, array or tensor of integers. Raises IdError like decode_bytes. For invalid UTF-8,
         "strict" raises UnicodeDecodeError and "replace" inserts U+FFFD (for SentencePiece models one per byte, like
         sentencepiece).
 
@@ -262,12 +262,12 @@ class Tokenizer(TokenizerSampling, TokenizerPieces):
     def decode_batch(
         self, batch: Packed | Iterable[Iterable[int]], errors: Errors = "strict", *, skip_special: bool = True
     ) -> list[str]:
-        """The texts of many sequences of ids: a Packed of dtype, or lists or arrays. Arguments and errors as decode."""
+        """The texts of many sequences of ids: a Packed of dtype, lists or arrays. Arguments and errors as in decode."""
         items = as_batch(batch, self.dtype)
         return [self.codec.decode_text(np.ascontiguousarray(ids), errors, skip_special) for ids in items]
 
     def decode_bytes_batch(self, batch: Packed | Iterable[Iterable[int]]) -> Packed:
-        """Like decode_batch, as bytes: a Packed of uint8. IdError as decode_bytes; its position counts over all ids."""
+        """Like decode_batch, as bytes: a Packed of uint8. IdError like decode_bytes; its position counts all ids."""
         items = as_batch(batch, self.dtype)
         return Packed(*self.codec.decode_documents(items.data, items.offsets))
 

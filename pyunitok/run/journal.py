@@ -75,7 +75,7 @@ class Journal:
                 " finish the run with the pyunitok that began it, or start again with --overwrite"
             )
         if head != _head(body):
-            raise OutputError(f"{path}: damaged (its XXH64 differs); --overwrite starts again")
+            raise OutputError(f"{path}: damaged (its XXH64 does not match); --overwrite starts again")
         try:
             run, state = map(json.loads, body.splitlines())
             files = {suffix: to_hashed(values) for suffix, values in state["files"].items()}

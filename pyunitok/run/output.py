@@ -91,7 +91,7 @@ def find(
     journal = Journal.read(journal_path(out))
     if journal is not None:
         differs = changes.differences(journal, run, partial_name(_named(out, ERRORS_SUFFIX)))
-        _refuse(differs, f"{out} is unfinished, and was begun by another command")
+        _refuse(differs, f"{out} is unfinished, and was started by another command")
     elif out.exists():
         return _check_finished(out, differences or (lambda finished: _differences_of_runs(finished, run, out)))
     if journal is None or not (journal.replaces or journal.manifest):

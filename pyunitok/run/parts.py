@@ -72,7 +72,7 @@ class Planned:
         try:
             values = json.loads((folder / PLAN_NAME).read_bytes())
             if values.pop("xxh64", None) != _digest(values):
-                raise ValueError("its XXH64 differs")
+                raise ValueError("its XXH64 does not match")
             run = Identity.from_json(values)
             units = [Unit.from_json(index, item) for index, item in enumerate(values["units"])]
             check_units(units, len(run.inputs))
@@ -92,9 +92,9 @@ def _digest(values: dict[str, Any]) -> str:
 def tokenize_in_parts(plan: Plan, each: Each = each, callbacks: Callbacks = SILENT) -> Manifest:
     """Like pipeline.tokenize, but `each` runs the units, with options.n_threads threads for each.
 
-    options.unit_bytes: see units.plan_units; None: chosen by the sizes of the inputs. With options.keep_parts the parts
-    stay, each a token file, and the manifest has no hashes. on_merge is called while the last parts are joined, after
-    all have been made.
+    options.unit_bytes: see units.plan_units; None: chosen from the sizes of the inputs. With options.keep_parts the
+    parts, each a token file, are kept, and the manifest has no hashes. on_merge is called while the last parts are
+    joined, after all have been made.
 
     InputError also if an input is a pipe. OutputError also if OUT.parts belongs to another run or is in use by another
     driver.
@@ -161,14 +161,14 @@ def _finished(out: Path, run: Identity, replaces: bool) -> Manifest | None:
         return found
     if found.manifest is None:
         raise OutputError(
-            f"{out} was begun on one machine; the same command without --ray resumes it, --overwrite starts again"
+            f"{out} was started on one machine; the same command without --ray resumes it, --overwrite starts again"
         )
     with Output(out, run) as output:  # finishes a commit that was killed
         return output.finished
 
 
 def _planned(plan: Plan, folder: Path, planned: Planned | None, each: Each) -> Planned:
-    """The plan that exists, or a new one. OutputError if another run is in progress."""
+    """The existing plan, or a new one. OutputError if another run is in progress."""
     unit_bytes = plan.options.unit_bytes or default_unit_bytes(plan.sources)
     run = plan.identity()
     run = Identity(run.options | {"unit": unit_bytes}, run.inputs)
@@ -176,7 +176,7 @@ def _planned(plan: Plan, folder: Path, planned: Planned | None, each: Each) -> P
         differences = changes.with_options_of(planned.run, run).differences(run)
         if differences:
             raise OutputError(
-                f"{folder} was begun by another command ({'; '.join(differences)}); --overwrite starts again"
+                f"{folder} was started by another command ({'; '.join(differences)}); --overwrite starts again"
             )
         if planned.run.differences(run):
             planned = _replanned(planned, plan, run, unit_bytes, each)
@@ -192,7 +192,7 @@ def _planned(plan: Plan, folder: Path, planned: Planned | None, each: Each) -> P
 
 
 def _replanned(planned: Planned, plan: Plan, run: Identity, unit_bytes: int, each: Each) -> Planned:
-    """Plan the same units for changed options (see changes.py), because skipping lines requires line numbers.
+    """Plan the units again, because changed options (see changes.py) may require the line numbers of the units.
     find_part() rejects parts that the new options would have changed."""
     units = plan_units(plan, unit_bytes, each)
     then, now = ([(unit.first, unit.end, unit.part) for unit in some] for some in (planned.units, units))

@@ -31,7 +31,7 @@ from pyunitok.tokens.manifest import Manifest, sidecars
 
 # These stores upload atomically. In other stores a file is uploaded under a temporary name and then renamed.
 ATOMIC_STORES = {"s3", "s3a", "gs", "gcs", "abfs", "az", "adl", "oss", "oci", "hf", "memory"}
-REPLACES = "replaces"  # a file in the spool folder: the run was begun with --overwrite
+REPLACES = "replaces"  # a file in the spool folder: the run was started with --overwrite
 
 
 class Spool:

@@ -85,7 +85,7 @@ class TokenArray(Documents):
     def locate(self, positions: Any) -> Any:
         if isinstance(positions, int | np.integer):
             if not 0 <= positions < self.n_tokens:
-                raise IndexError(f"token {positions} of {self.n_tokens} in {self.path}")
+                raise IndexError(f"token {positions} is out of range: {self.path} has {self.n_tokens}")
             return int(self._ends.searchsorted(np.uint64(positions), "right"))
         wanted = checked(positions, 0, self.n_tokens, "token")
         return self._ends.searchsorted(wanted.astype(np.uint64), "right").astype(np.int64)
@@ -167,7 +167,7 @@ class TokenArray(Documents):
     def _bounds(self, document: int) -> tuple[int, int]:
         n = len(self._ends)
         if not -n <= document < n:
-            raise IndexError(f"document {document} of {n} in {self.path}")
+            raise IndexError(f"document {document} is out of range: {self.path} has {n}")
         document %= n
         begin, end = int(self._ends[document - 1]) if document else 0, int(self._ends[document])
         if not begin <= end - (self.eod_id is not None) <= end <= self.n_tokens:
@@ -176,7 +176,7 @@ class TokenArray(Documents):
 
     def _damaged(self, document: int, begin: int, end: int) -> OutputError:
         ends = sidecars(self.path)[0]
-        return OutputError(f"{ends}: document {document} spans tokens {begin} to {end}: a damaged .ends file")
+        return OutputError(f"{ends}: document {document} spans tokens {begin} to {end}: the .ends file is damaged")
 
     def __repr__(self) -> str:
         return f"TokenArray({str(self.path)!r}, {len(self)} documents, {self.dtype}[{self.n_tokens}])"

@@ -222,7 +222,7 @@ def checked(numbers: Any, low: int, high: int, what: str) -> Ints:
         raise TypeError(f"{what}s must be ints, not {numbers.dtype}")
     wrong = (numbers < low) | (numbers >= high)
     if wrong.any():
-        raise IndexError(f"{what} {numbers[wrong].flat[0]} of {high}")
+        raise IndexError(f"{what} {numbers[wrong].flat[0]} is out of range: there are {high}")
     ret: Ints = numbers.astype(np.int64)
     return ret
 

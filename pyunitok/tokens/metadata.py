@@ -173,7 +173,7 @@ class Metadata(Sequence[dict[str, Any]]):
         """The stored line of document i, without its newline."""
         i = operator.index(i)
         if not -len(self) <= i < len(self):
-            raise IndexError(f"document {i} of {len(self)}")
+            raise IndexError(f"document {i} is out of range: there are {len(self)}")
         i %= len(self)
         frame = bisect_right(self._firsts, i) - 1
         if frame != self._frame:

@@ -34,7 +34,7 @@ class TokenArrays(Documents):
             for what, of_first, of_other in zip(("dtype", "eod", "model"), _kind(first), _kind(other), strict=True):
                 if of_first != of_other:
                     raise OutputError(
-                        f"{other.path} does not fit {first.path}: {what} {of_other} here, {of_first} there"
+                        f"{other.path} does not match {first.path}: its {what} is {of_other}, not {of_first}"
                     )
         self.dtype = first.dtype
         self._docs_before = np.cumsum([0, *map(len, self.files)])
@@ -100,7 +100,7 @@ class TokenArrays(Documents):
     def _place(self, document: int) -> tuple[TokenArray, int]:
         n, document = len(self), operator.index(document)
         if not -n <= document < n:
-            raise IndexError(f"document {document} of {n}")
+            raise IndexError(f"document {document} is out of range: there are {n}")
         document %= n
         k = int(np.searchsorted(self._docs_before, document, "right")) - 1
         return self.files[k], document - int(self._docs_before[k])

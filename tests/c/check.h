@@ -1,11 +1,11 @@
 /* check.h - CHECK and RUN: conditions, and the tests that main runs
  *
  *     CHECK(n == 3);              aborts if that is false, and prints the test and the round
- *     RUN(test_pieces(300));      runs a test, checks that no memory of the library is left, and prints "ok"
+ *     RUN(test_pieces(300));      runs a test, checks that the library freed all memory, and prints "ok"
  *
  * `python tools/check.py c` builds and runs every test_*.c with sanitizers, on each compiler that
  * it finds, and `python tools/check.py fuzz` every fuzz_*.c. A test prints its random seed first;
- * SEED=7 chooses another one, and ROUNDS=100 makes tests with rounds a hundred times as long. */
+ * SEED=7 chooses another one. ROUNDS=100 multiplies the number of rounds of each test by 100. */
 #pragma once
 
 #include <stdint.h>

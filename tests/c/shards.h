@@ -9,7 +9,7 @@
 
 enum { TOY_IDS = 24, TOY_TOKENS = 160, TOY_PIECE_BYTES = 6 };
 
-/* A stream of bytes that ends in zeros. */
+/* A stream of bytes, followed by an endless run of zeros. */
 struct bytes {
     const uint8_t *p;
     size_t n;

@@ -109,7 +109,7 @@ static int32_t share(unitok_bpe_trainer *bpe, int32_t n_workers)
     return status;
 }
 
-/* Merges up to 200 pieces; -1 when memory is short. */
+/* Merges up to 200 pieces; -1 if allocation fails. */
 static int64_t merge(unitok_bpe_trainer *bpe, int32_t n_workers, int64_t max_work)
 {
     int32_t done = 0;
@@ -163,7 +163,7 @@ static int32_t make_lexicon(const uint8_t *pieces, const int64_t *bounds, int64_
     return status;
 }
 
-/* Trains every kind of model from lines to pieces. Each step can fail when memory is short, and
+/* Trains every kind of model from lines to pieces. Each step can fail to allocate memory, and
  * then everything is freed. */
 static int32_t train(int32_t flags, int is_compatible)
 {

@@ -154,7 +154,7 @@ static inline int64_t encode_halves(const unitok_model *m, unitok_scratch *s, co
     return done;
 }
 
-/* Calls every function on a model. Returns 0 if memory was short at some point, or 1 if all calls
+/* Calls every function on a model. Returns 0 if an allocation failed, or 1 if all calls
  * succeeded and agreed. */
 static inline int use_text_model(const unitok_model *m, const uint8_t *text, int64_t n_bytes)
 {

@@ -31,7 +31,7 @@ def encode(tokenizer: Tokenizer, documents: list[bytes]) -> list[list[int]]:
 
 def make(
     folder: Path, tokenizer: Tokenizer, files: list[list[list[int]]], *, eod: int | None, order: str = "bytes",
-    left: bool = True, documents_a_shard: int = 1 << 30, inputs: Any = None, index: type[Any] = opened.Index,
+    left: bool = True, documents_per_shard: int = 1 << 30, inputs: Any = None, index: type[Any] = opened.Index,
 ) -> Any:  # fmt: skip
     """An open Index over token files, one for each list of documents."""
     rank = byte_rank(tokenizer) if order == "bytes" else None
@@ -43,8 +43,8 @@ def make(
         array._tokenizer = tokenizer
         arrays.append(array)
         ends = array.ends
-        for first in range(0, len(documents), documents_a_shard):
-            last = min(first + documents_a_shard, len(documents))
+        for first in range(0, len(documents), documents_per_shard):
+            last = min(first + documents_per_shard, len(documents))
             begin, end = int(ends[first - 1]) if first else 0, int(ends[last - 1])
             if begin == end:  # `pyunitok index` skips empty shards, too
                 continue

@@ -1,4 +1,4 @@
-"""tokenizer.json: C encodes texts if it provably gives the ids of Hugging Face `tokenizers`, else that library does.
+"""tokenizer.json: C encodes text if its ids are provably those of Hugging Face `tokenizers`; else `tokenizers` is used.
 
     text ─▶ split at added tokens ─▶ C ─▶ ids     direct.py: spaces become U+2581, or the symbols are bytes
     text ─▶ tokenizers ─▶ ids                     delegate.py: every other file; requires the extra `huggingface`
