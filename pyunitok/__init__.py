@@ -1,5 +1,5 @@
-"""pyunitok turns terabytes of text into uint16 token arrays, exactly and fast. This module has only the public
-names."""
+"""pyunitok turns terabytes of text into uint16 token arrays, exactly and fast. This module only exports the
+public names."""
 
 from __future__ import annotations
 

@@ -168,7 +168,7 @@ def test_a_source_that_is_not_a_file(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     for name in ("missing", "pipe", "."):
         done = run(tmp_path / name, tmp_path / "out")
-        assert isinstance(done.exception, ModelFormatError) and "there is no model file" in str(done.exception)
+        assert isinstance(done.exception, ModelFormatError) and "the model file" in str(done.exception)
     assert not (tmp_path / "out").exists()
 
 

@@ -92,7 +92,7 @@ def test_conflicting_options(folder, toy):
     none = models.greedy(eod=None)
     with pytest.raises(OptionError, match="no eod"):
         pyunitok.tokenize("in", "ids", none)
-    with pytest.raises(pyunitok.ModelFormatError, match="no model file 'gone'"):
+    with pytest.raises(pyunitok.ModelFormatError, match="the model file 'gone' does not exist"):
         pyunitok.tokenize("in", "ids", "gone")
     assert pyunitok.tokenize("in/a.txt", "ids", none, eod=None).eod is None
 
@@ -135,7 +135,7 @@ def test_a_format_makes_its_folder(folder, toy):
 def test_a_report_that_cannot_be_written_fails_before_the_work(folder):
     """(The error came after days of work.)"""
     done = run("tokenize", "in/a.txt", "-o", "ids", "-m", "toy", "--stats-json", "gone/stats.json", code=1)
-    assert b"there is no folder gone" in done.stderr
+    assert b"the folder gone does not exist" in done.stderr
     assert not list(folder.glob("ids*"))
     run("tokenize", "in/a.txt", "-o", "ids", "-m", "toy", "--stats-json", "stats.json")
     stats = json.loads((folder / "stats.json").read_bytes())

@@ -159,8 +159,8 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_sampling_from_a_damaged_index_ends(written: Path, tmp_path: Path) -> None:
-    """Regression: it did not end if no occurrence was followed by a token."""
+def test_sampling_from_a_damaged_index_terminates(written: Path, tmp_path: Path) -> None:
+    """Regression: it never terminated if no occurrence was followed by a token."""
     shutil.copytree(written, tmp_path, dirs_exist_ok=True)
     for path in (tmp_path / "idx").glob("*.sa"):
         suffixes = np.fromfile(path, "<u4")

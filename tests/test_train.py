@@ -58,7 +58,7 @@ def test_jsonl_as_text(tmp_path: Path) -> None:
     assert pieces(a) == pieces(b)
 
 
-def test_a_sample_is_held_back(tmp_path: Path) -> None:
+def test_a_sample_is_held_out(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text(TEXT)
     trained = run(tmp_path / "a.txt", kind="bpe", vocab_size=300)
     held = b"".join(trained.sample)

@@ -289,7 +289,7 @@ def test_files_iterators_and_pipes(tmp_path: Path, threads: int) -> None:
     writer.join()
 
 
-def test_a_sample_is_held_back_in_both_readings(tmp_path: Path) -> None:
+def test_a_sample_is_held_out_in_both_readings(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text(TEXT)
     result = run(tmp_path / "a.txt", kind="bytepiece", vocab_size=300)
     held = b"".join(result.sample)

@@ -331,7 +331,7 @@ def state_of(names: list[str]) -> list[tuple[int, bytes]]:
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_a_finished_training_is_repeated(folder: Path, name: str) -> None:
-    """Regression: it failed with "exists". Only another training fails."""
+    """Regression: it failed with "exists". Only another training run fails."""
     words, written = COMMANDS[name], WRITTEN[name]
     run_command(words)
     assert {path.name for path in folder.iterdir()} - {"0.txt", "1.txt", "2.txt"} == {
@@ -342,9 +342,9 @@ def test_a_finished_training_is_repeated(folder: Path, name: str) -> None:
         assert run_command(words, *more) == f"already complete: {' and '.join(written)}\n"
     assert state_of(written) == before and not Path("c").exists()
     size = words.replace("--vocab-size 1", "--vocab-size 2") if name == "unigram" else f"{words} --text-key t"
-    assert "is the result of another training: " in run_command(size, code=1)
+    assert "is the result of another training run: " in run_command(size, code=1)
     Path("0.txt").touch()
-    assert "another training: the input 0.txt was" in run_command(words, code=1)
+    assert "another training run: the input 0.txt was" in run_command(words, code=1)
     assert state_of(written) == before
     run_command(words, "--overwrite")
     assert [data for _, data in state_of(written)] == [data for _, data in before]
@@ -405,8 +405,8 @@ def test_killed_while_the_report_is_written(folder: Path, monkeypatch: pytest.Mo
     assert child(lambda: run_command(words, "--report", "r.html")) == signal.SIGKILL
     before = state_of(WRITTEN["unigram"])
     assert Path("c/training.json").exists() and not Path("r.html").exists()
-    assert "checkpoint of another training" in run_command(words.replace("190", "191"), "--overwrite", code=1)
-    assert "m.model is the result of another training" in run_command(words.replace("190", "191"), code=1)
+    assert "checkpoint of another training run" in run_command(words.replace("190", "191"), "--overwrite", code=1)
+    assert "m.model is the result of another training run" in run_command(words.replace("190", "191"), code=1)
     Path("m.model").write_bytes(b"mine")
     assert "m.model has changed since" in run_command(words, code=1)
     Path("m.model").write_bytes(before[0][1])
@@ -455,7 +455,7 @@ def test_a_repeated_call(folder: Path) -> None:
     assert again.vocab_size == first.vocab_size and Path("m.model").stat().st_ino == made
     pyunitok.train("0.txt", **options, overwrite=True)
     assert Path("m.model").stat().st_ino != made
-    with pytest.raises(OutputError, match="another training: vocab_size was 300 and is 301"):
+    with pytest.raises(OutputError, match="another training run: vocab_size was 300 and is 301"):
         pyunitok.train("0.txt", **{**options, "vocab_size": 301}, overwrite=False)
     with pytest.raises(OutputError, match=r"m\.model exists"):
         pyunitok.train("0.txt", out="m.model", overwrite=False, **KINDS["bpe"])

@@ -42,7 +42,7 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureF
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_no_text(run: Any, tmp_path: Path, kind: str) -> None:
-    """Regression: `train longest` wrote a vocabulary of no text, with exit code 0."""
+    """Regression: `train longest` wrote a vocabulary trained on no text, with exit code 0."""
     code, printed = run("train", kind, "empty.txt", "-o", "m.model", "--vocab-size", "300")
     assert code == 1 and printed.startswith("error: empty.txt: there is no text to train on")
     assert not (tmp_path / "m.model").exists()
@@ -53,19 +53,19 @@ def test_no_text(run: Any, tmp_path: Path, kind: str) -> None:
 @pytest.mark.parametrize("kind", KINDS)
 def test_fewer_pieces_than_requested(run: Any, kind: str) -> None:
     code, printed = run("train", kind, "t.txt", "-o", "m.model", "--vocab-size", "90000")
-    assert code == 0 and "90,000 were requested; the text gives no more" in printed
+    assert code == 0 and "90,000 were requested; the text yields no more" in printed
     code, printed = run("train", kind, "t.txt", "-o", "n.model", "--vocab-size", "280")
-    assert code == 0 and ("were asked for" not in printed or kind in ("unigram", "char", "word"))
+    assert code == 0 and ("were requested" not in printed or kind in ("unigram", "char", "word"))
 
 
 def test_folders_are_checked_before_training(run: Any, tmp_path: Path) -> None:
     code, printed = run("train", "bpe", "t.txt", "-o", "none/m.model", "--vocab-size", "300")
-    assert code == 1 and "none/m.model: cannot be written: there is no folder none; create it first" in printed
+    assert code == 1 and "none/m.model: cannot be written: the folder none does not exist; create it first" in printed
     pytest.importorskip("matplotlib")
     code, printed = run("train", "bpe", "t.txt", "-o", "m.model", "--vocab-size", "300", "--report", "none/r.html")
-    assert code == 1 and "there is no folder none" in printed and not (tmp_path / "m.model").exists()
+    assert code == 1 and "the folder none does not exist" in printed and not (tmp_path / "m.model").exists()
     code, printed = run("vocab", "edit", "unitok-v1", "-o", "none/v.txt")
-    assert code == 1 and "there is no folder none" in printed
+    assert code == 1 and "the folder none does not exist" in printed
 
 
 @pytest.mark.parametrize("arguments", [
@@ -110,7 +110,7 @@ def test_tsv_is_read_by_the_command(run: Any, tmp_path: Path) -> None:
     assert [ours.id_to_piece(k) for k in range(300)] == [theirs.id_to_piece(k) for k in range(300)]
 
 
-def test_a_model_names_only_the_options_given(run: Any) -> None:
+def test_a_model_records_only_the_options_given(run: Any) -> None:
     assert run("train", "bpe", "t.txt", "-o", "m.model", "--vocab-size", "300")[0] == 0
     from pyunitok.vocab import sentencepiece_proto
 
@@ -123,12 +123,12 @@ def test_the_number_of_pieces(run: Any) -> None:
     assert code == 2 and "--vocab-size" in printed
     with pytest.raises(OptionError, match="vocab_size must be 1 to 16,777,216"):
         pyunitok.train(iter(LINES), kind="bpe", vocab_size=(1 << 24) + 1)
-    with pytest.warns(UserWarning, match=r"the model has \d+ pieces, not 30,000: the text has too few that repeat"):
+    with pytest.warns(UserWarning, match=r"has \d+ pieces, not 30,000: the text has too few repeated substrings"):
         pyunitok.train(iter(LINES), kind="bpe", vocab_size=30_000)
 
 
 def test_include_and_exclude(run: Any, tmp_path: Path) -> None:
-    """The message about binary data advises these options."""
+    """The message about binary data suggests these options."""
     (tmp_path / "corpus").mkdir()
     (tmp_path / "corpus/a.txt").write_text("\n".join(LINES))
     (tmp_path / "corpus/b.dat").write_bytes(bytes(range(256)) * 40)
@@ -142,7 +142,7 @@ def test_include_and_exclude(run: Any, tmp_path: Path) -> None:
 
 
 def test_a_device_is_not_replaced(run: Any, tmp_path: Path) -> None:
-    """Regression: it was replaced if the user had the right to do so."""
+    """Regression: it was replaced if the user had permission."""
     (tmp_path / "target").mkdir()
     os.mkfifo(tmp_path / "pipe")
     for name in ("pipe", "target"):
@@ -155,9 +155,10 @@ def test_a_device_is_not_replaced(run: Any, tmp_path: Path) -> None:
 
 def test_vocab(run: Any) -> None:
     code, printed = run("vocab", "edit", "nofile", "-o", "v.txt")
-    assert code == 1 and "there is no model file 'nofile'; name a file, unitok-v1 or rwkv-world" in printed
+    expected = "the model file 'nofile' does not exist; pass a file or one of the names unitok-v1 and rwkv-world"
+    assert code == 1 and expected in printed
     code, printed = run("vocab", "edit", "unitok-v1", "-o", "v.utk", "--remove-unused", "empty.txt")
-    assert code == 1 and "empty.txt: there is no text" in printed and not Path("v.utk").exists()
+    assert code == 1 and "empty.txt: contains no text" in printed and not Path("v.utk").exists()
     code, printed = run("vocab", "edit", "unitok-v1", "-o", "v.utk", "--script", "Latin")
     assert code == 2 and "--add-words, --script" in printed
 
@@ -174,7 +175,7 @@ def test_help_lists_only_options_with_an_effect(run: Any) -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_full_disk_leaves_nothing(run: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
-    """No part of the model and no .vocab is left, which would stop the next attempt."""
+    """Neither a partial model nor a .vocab file is left, because either would block the next attempt."""
     fsync, partial = os.fsync, tmp_path / "m.model.partial"
 
     def full(fd: int) -> None:

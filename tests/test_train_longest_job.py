@@ -39,7 +39,7 @@ def test_command(tmp_path: Path, name: str) -> None:
     arguments = ["longest", str(tmp_path / "a.txt"), "-o", str(out), "--vocab-size", "300"]
     done = CliRunner().invoke(command, arguments, catch_exceptions=False)
     assert done.exit_code == 0, done.output
-    assert "300: 43 learned, 256 byte, 1 end of document" in done.output and "held back" in done.output
+    assert "300: 43 learned, 256 byte, 1 end of document" in done.output and "held out" in done.output
     assert sorted(path.name for path in tmp_path.iterdir()) == sorted(["a.txt", name])
     tokenizer = Tokenizer.from_file(out)
     assert tokenizer.vocab_size == 300 and tokenizer.eod_id == 0

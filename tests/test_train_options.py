@@ -78,7 +78,7 @@ def test_models_match_the_oracle(options: dict[str, Any]) -> None:
 
 
 def test_rounds_of_sparse_pruning_resume() -> None:
-    """The threshold is part of the state, so that a training may resume after any round."""
+    """The threshold is part of the state, so that training may resume after any round."""
     words = {"abcabc": 90, "bcab": 51, "cab": 34, "aabb": 17, "ccc": 8}
     names = sorted(seeds_of(words))
     pieces = c_train.Units.pack([name.encode() for name in names], [0] * len(names))

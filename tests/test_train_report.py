@@ -1,4 +1,4 @@
-"""The summary of a training, and its page."""
+"""The summary of a training run, and its page."""
 
 from __future__ import annotations
 

@@ -168,7 +168,7 @@ def test_traditional_characters() -> None:
     assert list(lists.traditional(words, tables, ["爲\t為\n"])) == [("頭髮", 2.0), ("發", 1.0), ("為了", 1.0)]
 
 
-def test_every_language_of_wordfreq_once() -> None:
+def test_each_wordfreq_language_is_read_once() -> None:
     rules = next(source.rules for source in sources.read_table() if source.package == "wordfreq")
     lists_there = ("large_de", "small_de", "small_vi", "large_nb", "small_fil")
     names = [f"/wordfreq/data/{name}.msgpack.gz" for name in lists_there]
@@ -177,7 +177,7 @@ def test_every_language_of_wordfreq_once() -> None:
     assert lists.is_whole("words-de") and lists.is_whole("proper-de") and not lists.is_whole("de")
 
 
-def test_shuffled_words_depend_only_on_the_seed() -> None:
+def test_prose_does_not_use_the_global_random_state() -> None:
     state = random.getstate()
     prose.prose(WORDS, 1000, "en")
     assert random.getstate() == state

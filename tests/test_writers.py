@@ -302,7 +302,7 @@ def test_reports_go_into_pipes_and_devices(tmp_path: Path) -> None:
     write_report(Path("/dev/null"), b"x")
     with pytest.raises(OutputError, match=r"/dev/full: cannot be written: No space left"):
         write_report(Path("/dev/full"), b"x")
-    with pytest.raises(OutputError, match=r"no folder .*missing"):
+    with pytest.raises(OutputError, match=r"the folder .*missing does not exist"):
         check_report(tmp_path / "missing/file")
 
 

@@ -37,11 +37,11 @@ CHECKED_SLICES, UNSURE_IDS, SLICES_PER_SAMPLE = 40, 1000, 16
 
 @benchmark(3, *volume(2))
 def tokenize(bench: Bench, gigabytes: float, threads: int) -> Report:
-    """Tokenize mixed .zst files, beside decompression alone and encoding alone with as many threads.
+    """Tokenize mixed .zst files, compared with decompression alone and encoding alone on as many threads.
 
-    All corpora in slices of 1 MB, repeated, in four files of one document each. The time of an empty input is
-    subtracted. Encoding alone reads blocks in memory that end at cuts. Both parts keep all threads busy, so the command
-    can hardly take less time than their sum.
+    The input is slices of 1 MB of all corpora, repeated, in four files of one document each. The time of an empty input
+    is subtracted. Encoding alone uses in-memory blocks that end at cuts. Both parts keep all threads busy, so the
+    command can hardly take less time than their sum.
     """
     tokenizer = Tokenizer.from_file(WORLD)
     blocks, n_blocks = cycle(_blocks(tokenizer, mixed(bench))), max(1, round(gigabytes * 1e9 / BLOCK_BYTES / N_FILES))
@@ -70,13 +70,13 @@ def tokenize(bench: Bench, gigabytes: float, threads: int) -> Report:
     wall = less(seconds["command"], seconds["start"])
     both = [a + b for a, b in zip(seconds["decompress"], seconds["encode"], strict=True)]
     report = bench.report(f"tokenize: {n_bytes / 1e9:.2f} GB of text, {threads} threads")
-    rows = {"command less start-up": wall, "start-up": seconds["start"], "decompression alone": seconds["decompress"],
-            "encoding alone": seconds["encode"], "the two added": both}  # fmt: skip
+    rows = {"command minus start-up": wall, "start-up": seconds["start"], "decompression alone": seconds["decompress"],
+            "encoding alone": seconds["encode"], "both combined": both}  # fmt: skip
     for what, times in rows.items():
         part, target = ratio(wall, times), TOKENIZE_TARGET if times is both else None
-        report.add(what=what, s=statistics.median(times), MBps=speed(n_bytes, times), command_to_it=part,
+        report.add(what=what, s=statistics.median(times), MBps=speed(n_bytes, times), command_ratio=part,
                    **at_most(part, target))  # fmt: skip
-    report.notes.append(f"tokens: {n_tokens:,} and {N_FILES} eods, as the command counts; same bytes and first ids")
+    report.notes.append(f"tokens: {n_tokens:,} and {N_FILES} eods; verified: tokens, bytes, first ids")
     return report
 
 
@@ -110,7 +110,7 @@ def _on_threads(threads: int, function: Callable[[Any], int], items: Sequence[An
 @benchmark(1, click.option("--megabytes", default="200,2000", show_default=True, help="Sizes of the document."),
            click.option("--threads", type=click.IntRange(1), default=2, show_default=True))  # fmt: skip
 def rss(bench: Bench, megabytes: str, threads: int) -> Report:
-    """Measure the peak memory for one document, in zstd with a window of 8 MiB; it should not depend on the size."""
+    """Measure the peak memory for one document, compressed with a window of 8 MiB; it should not depend on the size."""
     text, tokenizer, peaks = mixed(bench), Tokenizer.from_file(WORLD), list[float]()
     sizes = [int(float(size) * 1e6) for size in megabytes.split(",")]
     report = bench.report(f"rss: pyunitok tokenize, one document, window 8 MiB, {threads} threads")
@@ -144,8 +144,8 @@ def rss(bench: Bench, megabytes: str, threads: int) -> Report:
 def stream(bench: Bench, gigabytes: float, threads: int, model: str, doc: str) -> Report:
     """Measure memory over a stream (Linux only): it should not grow from the second quarter to the last.
 
-    The text is generated while the command reads it: slices of 64 KB of all corpora in random order, each after a
-    number. VmRSS is sampled.
+    The text is generated while the command reads it: slices of 64 KB of all corpora in random order, each preceded
+    by a number. VmRSS is sampled.
     """
     tokenizer, n_bytes = Tokenizer.from_file(model), int(gigabytes * 1e9)
     slices = documents(mixed(bench), 1 << 16)
@@ -193,7 +193,7 @@ def _feed(argv: list[str], parts: Iterable[bytes], errors: Path) -> list[tuple[i
 
 
 def _check_beginning(tokenizer: Tokenizer, out: Path, doc: str, text: bytes) -> None:
-    """Compare the first ids of OUT with those of the beginning of the text, without the last: more text follows."""
+    """Compare the first ids of OUT with those of the beginning of the text, but not the last, which may differ."""
     eod = [] if manifest(out)["eod"] is None else [manifest(out)["eod"]]
     packed = tokenizer.encode_batch(text.split(b"\n") if doc == "line" else [text], threads=1)
     expected = np.concatenate([part for ids in packed for part in (ids, eod)])[:-UNSURE_IDS]
@@ -213,7 +213,7 @@ cli.cli.main(sys.argv[1:], standalone_mode=False)
 
 @benchmark(4, *volume(4))
 def checkpoints(bench: Bench, gigabytes: float, threads: int) -> Report:
-    """Tokenize with checkpoints and without; the outputs must have the same hash."""
+    """Tokenize with and without checkpoints; the outputs must have the same hash."""
     usual = f"{output.CHECKPOINT_BYTES}, {output.CHECKPOINT_SECONDS}, {output.CHECKPOINT_SHARE}"
     text, hashes, kinds = mixed(bench), set[str](), {"none": "1 << 60, 1e18, 0", "usual": usual}
     with bench.folder(gigabytes * 1.2e9) as folder:

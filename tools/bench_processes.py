@@ -21,7 +21,7 @@ def command() -> list[str]:
 
 
 def environment() -> dict[str, str]:
-    """Child processes import the pyunitok of this process, and write bytecode, which an installed package has."""
+    """Child processes import the pyunitok of this process, and write bytecode, because an installed package has it."""
     import pyunitok
 
     path = {"PYTHONPATH": str(Path(pyunitok.__file__).parent.parent)}

@@ -5,18 +5,17 @@
 #include "structures/string_table.h"
 #include "encoders/words.h"
 
-/* A pair that can merge. It takes 8 bytes, so the table of a typical model fits the second-level
- * cache:
+/* A pair that can merge. It takes 8 bytes, so the table of a typical model fits in the L2 cache:
  *
  *     63 .... 43 | 42 .... 22 | 21 .... 0
  *     left       | right      | merge          all ones: a free slot
  *
  * Merges are numbered best first; separate tables map them to their results and ranks.
  *
- * Of all ways to divide a piece in two, merging from characters reaches at most one: the result
- * inside a piece does not depend on its neighbours, so it is always the pair that merges last when
- * the piece is encoded alone. Only these pairs, about half of SentencePiece's, are in the main
- * table. Dropout can reach the others, which have a second table. */
+ * Of all ways to split a piece in two, merging from characters reaches at most one. The merges
+ * inside a piece do not depend on its neighbours, so the last of them always joins the same pair as
+ * when the piece is encoded alone. Only these pairs, about half of SentencePiece's, are in the main
+ * table. Dropout can reach the others, which are in a second table. */
 #define BPE_SYMBOL_BITS 21
 #define BPE_MERGE_BITS 22
 #define BPE_SYMBOLS_MAX (1 << BPE_SYMBOL_BITS)
@@ -25,7 +24,7 @@
 #define BPE_PAIR_BITS_MAX 28 /* the largest table of pairs */
 
 /* The result of a merge, and a filter of the symbols that can merge with it. Most neighbours
- * cannot, and the filter spares their lookup. */
+ * cannot, so the filter avoids most lookups. */
 typedef struct bpe_made {
     uint32_t symbol;
     uint32_t rank; /* the first merge with the same priority */
@@ -34,13 +33,12 @@ typedef struct bpe_made {
     uint32_t rights; /* likewise for symbols that can be the right side */
 } bpe_made;
 
-/* Symbols below BPE_DENSE are the characters of the best merges (bpe_build_pieces.c numbers them
- * so). Their pairs are in a square table; those of letters touch only a few lines of the
- * first-level cache. */
+/* Symbols below BPE_DENSE are the characters of the best merges (see bpe_build_pieces.c). Their
+ * pairs are in a square table; those of letters touch only a few lines of the L1 cache. */
 #define BPE_DENSE 256
 
-/* A piece of up to BPE_DIRECT_BYTES that its own text merges to. A segment equal to it needs no
- * merging.
+/* A piece of up to BPE_DIRECT_BYTES bytes whose own text merges into it. A segment equal to it
+ * needs no merging.
  *
  *     low    the first 8 bytes, zero-padded
  *     high   63 .... 36 | 35 .. 32 | 31 .... 0
@@ -88,7 +86,7 @@ struct bpe {
     words pieces;            /* all pieces, kept only if BPE_IGNORE_MERGES needs them */
 };
 
-/* A pair as one number of 42 bits, the form that slots hold above the merge. */
+/* A pair as a number of 42 bits, as stored above the merge in a slot. */
 INLINE uint64_t bpe_pair_key(uint32_t left, uint32_t right)
 {
     return (uint64_t)left << BPE_SYMBOL_BITS | right;
@@ -136,7 +134,7 @@ INLINE bpe_direct bpe_direct_key(const uint8_t *text, int64_t n_bytes)
 }
 
 /* The upper bits choose the slot, and BPE_FILTER_BITS more choose the bit of the filter. So the
- * filter has eight bits for each slot, where the table has 128, and mostly stays in the cache. */
+ * filter has eight bits per slot, compared with 128 in the table, and mostly stays in the cache. */
 INLINE uint64_t bpe_direct_hash(const bpe *m, bpe_direct key)
 {
     return (key.low ^ key.high * m->direct_factor) * UINT64_C(0x9E3779B97F4A7C15);
@@ -159,7 +157,8 @@ INLINE uint64_t bpe_filter_bit(const bpe *m, bpe_direct key)
     return bpe_direct_hash(m, key) >> (64 - m->direct_bits - BPE_FILTER_BITS);
 }
 
-/* Whether the filter has the key's bit. It errs only to "yes"; then the table decides. */
+/* Whether the filter has the key's bit. False positives are possible; the table detects
+ * them. */
 INLINE int bpe_may_be_direct(const bpe *m, bpe_direct key)
 {
     uint64_t bit = bpe_filter_bit(m, key);

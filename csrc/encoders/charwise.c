@@ -153,8 +153,8 @@ static int list_inners(builder *b)
     return 1;
 }
 
-/* Assigns bases to the inner nodes but the root, whose children have a table of their own. Returns
- * the same values as double_array_place. */
+/* Assigns bases to the inner nodes except the root, whose children have a table of their own.
+ * Returns the same values as double_array_place. */
 static int place(builder *b)
 {
     int64_t max_slots = SLOTS_PER_NODE * b->n_labels + 2 * UINT16_MAX, n_slots, highest = 0;
@@ -165,16 +165,16 @@ static int place(builder *b)
     if (status <= 0) return status;
     for (int64_t k = 0; k < b->n_inners; k++)
         if (b->bases[k] > highest) highest = b->bases[k];
-    /* every number is valid after every base */
+    /* base + number is always an index */
     b->charwise->n_nodes = highest + b->charwise->n_numbers;
     return 1;
 }
 
 /* Fills the nodes and the table of first characters; 0 if allocation fails.
  *
- * Inner nodes were listed breadth first, so a second walk in the same order meets their parents'
- * groups in the order of the list: `child` counts along. A first character that is no piece
- * keeps the score and id of an unknown character, so a path always exists. */
+ * Inner nodes were listed breadth first, so a second walk in the same order reaches them in list
+ * order, and `child` is the next one. A first character that is not a piece keeps the score and id
+ * of an unknown character, so a path always exists. */
 static int fill(builder *b)
 {
     const charwise_pieces *p = b->pieces;
@@ -310,15 +310,15 @@ INLINE const charwise_node *child_of(const charwise_node *nodes, const charwise_
 }
 
 /* Subtracts the offset from all open cells, as the reference does when a sum passes
- * CHARWISE_RESTART_ABOVE; the other two cells are in registers. It is rare, hence not inlined. */
+ * CHARWISE_RESTART_ABOVE; the other two cells are in registers. Not inlined, because it is rare. */
 static NOINLINE void restart(charwise_cell *cells, int64_t n_cells, float offset)
 {
     for (int64_t k = 0; k < n_cells; k++) cells[k].sum -= offset;
 }
 
 /* Invariant of the loop: `near` and `next` are the cells i + 1 and i + 2, and every later open cell
- * is in memory. cells[i + 1].piece is written when it is final, because only pieces are traced
- * back. Nodes are prefetched in two steps: a node of two characters CHARWISE_AHEAD characters
+ * is in memory. cells[i + 1].piece is written when it is final, because tracing back reads only
+ * pieces. Nodes are prefetched in two steps: a node of two characters CHARWISE_AHEAD characters
  * early, and one of three characters three characters early, when its parent has arrived. */
 int64_t charwise_path(const charwise *c, const uint8_t *text, int64_t n_bytes, float *io_sum,
                       charwise_work *work)

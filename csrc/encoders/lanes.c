@@ -109,7 +109,7 @@ INLINE int32_t walk_alone(const uint64_t *units, const uint16_t *symbols, int64_
 
 /* Writes the ids of the bytes of a character that is not a piece, and returns the new end of the
  * ids. `next` is the symbol after it. Two of its bytes can be a piece together; all three
- * cannot, as the character is no piece. A stray continuation byte after it could extend the
+ * cannot, as the character is not a piece. A stray continuation byte after it could extend the
  * piece of its last bytes (rule 3), so the span is then encoded by bytes. */
 static NOINLINE uint16_t *put_bytes(const trie *t, uint16_t symbol, uint16_t next, uint16_t *ids,
                                     lanes_work *work)

@@ -1,6 +1,6 @@
 /* lanes_build.c - converts the double array of trie.h to that of lanes.h
  *
- * 1. Check that the vocabulary follows the rules and that an id is unused.
+ * 1. Check that the vocabulary follows the rules of lanes.h and leaves an id unused.
  * 2. From each unit in which a piece ends, climb to the root by characters. Every unit on the way
  *    is a node.
  * 3. Store the children of each node next to each other, and place them (double_array.h).
@@ -27,16 +27,16 @@ typedef struct builder {
     /* [n_units]: where the children of a node are placed; 0: it has none */
     uint32_t *bases;
     /* [n_units + 2]: the children of a node are children[offsets[node]..offsets[node + 1]), and
-     * their symbols are at the same places. While nodes are counted, a node's count is two places
-     * later; see put_children. */
+     * their symbols are at the same places. During counting, the count of a node is in
+     * offsets[node + 2]; see put_children. */
     int64_t *offsets;
     uint32_t *children;
     uint16_t *symbols;
     int64_t n_nodes, n_slots;
 } builder;
 
-/* The unit from which this one is reached: a base has one owner, and the label leads back to the
- * base. */
+/* The unit above this one: the index of a unit XOR its label is its base, and each base has one
+ * owner. */
 INLINE uint32_t unit_above(const builder *b, uint32_t at)
 {
     return b->owners[at ^ (uint8_t)b->trie->units[at]];
@@ -46,7 +46,7 @@ INLINE int is_used(uint64_t unit) { return (unit & 0x100) != 0; }
 
 /* ------------------------------------------------------------------------ 1. fit, 2. nodes ---- */
 
-/* Inverts the trie: notes for every base the unit that has it. */
+/* Inverts the trie: records the owner of every base. */
 static void find_owners(builder *b)
 {
     const trie *t = b->trie;
@@ -69,16 +69,16 @@ static int ends_inside(const builder *b, uint32_t at)
 {
     uint8_t byte = (uint8_t)b->trie->units[at];
     uint32_t above = unit_above(b, at);
-    if (above <= ROOT) return 0; /* of one byte */
+    if (above <= ROOT) return 0; /* the piece has one byte */
     if (byte >= 0xC2 && byte < 0xF0) return 1;
     if (!is_continuation(byte) || !is_second_of_three((uint8_t)b->trie->units[above], byte))
         return 0;
     return unit_above(b, above) != ROOT;
 }
 
-/* Whether the piece breaks rule 2 of lanes.h with this unit: it begins with continuation bytes,
- * and this unit adds a byte that is none. Climbs over the continuation bytes before; if they
- * reach up to the root, the piece begins inside a character. */
+/* Whether this unit makes its piece break rule 2 of lanes.h: the piece begins with continuation
+ * bytes, and this unit adds a byte that is not one. Climbs past the preceding continuation bytes;
+ * if they reach the root, the piece begins inside a character. */
 static int leaves_inside(const builder *b, uint32_t at)
 {
     const uint64_t *units = b->trie->units;
@@ -97,8 +97,8 @@ static int is_too_long(const builder *b, uint32_t at)
     return n_bytes > LANES_PIECE_BYTES;
 }
 
-/* Rule 2 is checked for every unit, also for those in which no piece ends, because some piece
- * always ends below. */
+/* Rule 2 is checked for every unit, even if no piece ends in it, because a piece always ends
+ * further down. */
 static int is_fit(const builder *b)
 {
     const trie *t = b->trie;
@@ -111,8 +111,8 @@ static int is_fit(const builder *b)
     return 1;
 }
 
-/* Finds an id that no piece and no byte uses, to mark the characters that are no pieces; returns
- * -1 if there is none. is_id[0..65535] is scratch. */
+/* Finds an id that no piece and no byte uses, to mark the characters that are not pieces;
+ * returns -1 if there is none. is_id[0..65535] is scratch. */
 static int32_t find_spare_id(const builder *b, uint8_t *is_id)
 {
     memset(is_id, 0, 65536);
@@ -127,7 +127,7 @@ static int32_t find_spare_id(const builder *b, uint8_t *is_id)
 
 /* Climbs by one character: returns the parent node, and the symbol that leads from it to this
  * unit; 0 if the unit is not reachable from the root. Up to three units are one step if their
- * bytes are a character; a byte that belongs to none is a symbol by itself, as in code_points.h.
+ * bytes form a character; a byte outside any character is a symbol by itself, as in code_points.h.
  *
  *     units     ... ── E3 ── 81 ── AB          climb from AB: symbol U+306B, parent: the unit before E3
  */
@@ -147,7 +147,7 @@ static uint32_t climb(const builder *b, uint32_t at, uint16_t *ret_symbol)
     return unit_above(b, first);
 }
 
-/* Climbs from every unit in which a piece ends, up to a node that is known. So each node is
+/* Climbs from every unit in which a piece ends until it reaches a known node, so each node is
  * counted once, as a child of its parent. */
 static void find_nodes(builder *b)
 {
@@ -172,8 +172,8 @@ INLINE int64_t n_children(const builder *b, uint32_t at)
     return b->offsets[at + 1] - b->offsets[at];
 }
 
-/* Turns counts into offsets. offsets[node + 1] begins as the first place of the node's children and
- * moves to the place after the last, where those of the next node begin. */
+/* Turns counts into offsets. offsets[node + 1] starts at the first child of the node and ends one
+ * past the last, where the children of the next node begin. */
 static void put_children(builder *b)
 {
     int64_t n_units = b->trie->n_units;
@@ -211,10 +211,10 @@ static uint64_t unit_of(const builder *b, uint32_t at, uint64_t above)
     return (uint64_t)b->bases[at] << CHAR_BASE_SHIFT | longest | b->nodes[at].symbol;
 }
 
-/* Writes the root's children: a unit for every symbol, pieces or not, so that walks can start
- * with any. A symbol of one byte has the id of that byte; a character that is no piece gets
- * no_id. Their own symbol is NO_SYMBOL, so that no walk from elsewhere takes a root's child for
- * its own. */
+/* Writes the root's children: a unit for every symbol, whether or not it is a piece, so that a walk
+ * can start with any symbol. A symbol of one byte has the id of that byte; a character that is not
+ * a piece gets no_id. The symbol stored in them is NO_SYMBOL, so that a walk from another node
+ * never mistakes one of them for a child of that node. */
 static void write_first(const builder *b, lanes *l)
 {
     for (uint32_t symbol = 0; symbol < CHAR_SYMBOLS; symbol++) {
@@ -250,7 +250,7 @@ static void write_units(const builder *b, lanes *l)
 
 static lanes *write_all(const builder *b, int32_t cpu, uint16_t no_id)
 {
-    int64_t n_units = b->n_slots + CHAR_SYMBOLS; /* every symbol is valid after every base */
+    int64_t n_units = b->n_slots + CHAR_SYMBOLS; /* base + symbol is always an index */
     lanes *l = mem_alloc(sizeof *l + (size_t)n_units * sizeof *l->units);
     if (!l) return NULL;
     l->trie = b->trie;

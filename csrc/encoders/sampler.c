@@ -19,7 +19,7 @@ enum {
 enum { GO_ON, AT_END, AT_CUT, CELLS_FULL, OUT_OF_RANGE };
 
 /* Tokens are written at the first cut after this many bytes, so that the cells (16 KiB) stay in the
- * first-level cache. */
+ * L1 cache. */
 #define WINDOW_BYTES 1024
 
 /* When edges leave a position, its sum is in 2^-400..2^400, or is scaled to 1 together with all

@@ -17,7 +17,7 @@
 /* the score of a byte without a piece, which is used only if no path of pieces exists */
 #define UNKNOWN_BYTE_SCORE (-1e200)
 
-/* the text of one step of unigram_advance: its cells stay in the first-level cache */
+/* the text of one step of unigram_advance: its cells stay in the L1 cache */
 #define PART_BYTES 4096
 #define CHAR_BYTES_MAX 4
 /* models with endings: one piece in 16 must cross a space */

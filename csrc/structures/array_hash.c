@@ -337,7 +337,7 @@ static void merge_runs(const struct array_item *from, struct array_item *to, siz
     }
 }
 
-/* Insertion sort: faster than merging for a few items, which stay in the first-level cache. */
+/* Insertion sort: faster than merging for a few items, which stay in the L1 cache. */
 static void sort_run(struct array_item *items, size_t n_items)
 {
     for (size_t i = 1; i < n_items; i++) {

@@ -5,7 +5,7 @@
 #include "ground/alloc.h"
 #include "ground/error.h"
 
-/* One pass over the pieces; the first that is invalid is named. */
+/* One pass over the pieces; the error names the first invalid one. */
 int32_t vocabulary_check(const unitok_spec *spec, int64_t *ret_n_ids, int64_t *ret_max_piece_bytes,
                          unitok_error *error)
 {
@@ -96,8 +96,8 @@ static int32_t put_sorted(const struct array_item *items, const int64_t *ids, in
     return UNITOK_OK;
 }
 
-/* Sorts by merging, O(bytes log n) for any pieces. Quicksort is not bounded, and inserting into
- * a HAT-trie takes longer. */
+/* A merge sort: O(bytes log n) for any pieces, which quicksort does not guarantee. Inserting into a
+ * HAT-trie takes longer. */
 int32_t vocabulary_sort(const uint8_t *data, const int64_t *offsets, const int64_t *ids,
                         int64_t n_pieces, sorted_pieces *ret, unitok_error *error)
 {
@@ -118,7 +118,7 @@ int32_t vocabulary_sort(const uint8_t *data, const int64_t *offsets, const int64
 int32_t vocabulary_by_id(const unitok_spec *spec, int64_t n_ids, uint32_t *piece_offsets,
                          uint8_t *pieces, unitok_error *error)
 {
-    for (int64_t k = 0; k < spec->n_pieces; k++) { /* lengths first, one place later */
+    for (int64_t k = 0; k < spec->n_pieces; k++) { /* first the lengths, shifted by one id */
         uint32_t *length = &piece_offsets[spec->ids[k] + 1];
         if (*length)
             return fail(error, UNITOK_ERROR_VOCABULARY, k, -1, "another piece has the same id");

@@ -127,7 +127,7 @@ static int32_t follow_left(const text_search *t, uint64_t position, int64_t c, i
 
 /* --------------------------------------------------------------------------- the left side ---- */
 
-/* A set of ids as 65,536 bits: 8 KB, which stays in the first-level cache. */
+/* A set of ids as 65,536 bits: 8 KB, which stays in the L1 cache. */
 INLINE int has_bit(const uint64_t *bits, uint16_t id)
 {
     return (int)(bits[id >> 6] >> (id & 63) & 1);

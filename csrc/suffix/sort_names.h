@@ -6,14 +6,14 @@
  *
  * The induction is that of sort_text.h in its plain form. There may be as many names as suffixes,
  * so a bucket is one counter, and the type of a suffix is stored as the flag of its name in the
- * text: set for S. LMS substrings are compared symbol by symbol. The level below has its text where
- * this one's capacity ends, and its suffix array where this one has its own.
+ * text: set for S. LMS substrings are compared symbol by symbol. The level below keeps its text
+ * at the end of this level's capacity, and its suffix array in the place of this level's.
  *
- * A tight level has no buckets; is_tight chooses how next_place finds a place, and nothing else
- * differs but what is said at each pass.
+ * A tight level has no buckets; is_tight chooses how next_place finds a place. The other
+ * differences are described at each pass.
  *
- * A level is done when the suffixes of its names fill sa[0..n-1] in order; it then gives control
- * back to the level above. Levels are records in an array instead of calls of a function, so a step
+ * A level is done when the suffixes of its names fill sa[0..n-1] in order; it then returns control
+ * to the level above. Levels are records in an array instead of calls of a function, so a step
  * can end in the middle of any level:
  *
  *     level 0    names of the LMS substrings of the text          at most n / 2
@@ -26,8 +26,8 @@ INLINE POSITION *LEVEL(buckets)(const struct unitok_suffix *s, const sort_level 
     return (POSITION *)s->sa + level->n;
 }
 
-/* What next_place needs, in local variables: a pass writes to the suffix array, and the compiler
- * must not reload these after each write. */
+/* The fields that next_place needs, copied to local variables: a pass writes to the suffix array,
+ * and the compiler must not reload them after each write. */
 struct LEVEL(places) {
     POSITION *sa, *text, *buckets, *runs;
     int64_t n;
@@ -94,7 +94,7 @@ static void LEVEL(count)(struct unitok_suffix *s, sort_level *level, int64_t *bu
 
 /* As in the text, the type follows from two symbols and the type of the next suffix. Here it is
  * stored in the flag of the name, because names are read in random order later, and the flag saves
- * the second symbol. */
+ * reading the second symbol. */
 static void LEVEL(types)(struct unitok_suffix *s, sort_level *level, int64_t *budget)
 {
     POSITION *text = (POSITION *)s->sa + level->text, type = (POSITION)level->type;
@@ -114,8 +114,8 @@ static void LEVEL(types)(struct unitok_suffix *s, sort_level *level, int64_t *bu
               level->is_tight ? 0 : level->n - 1);
 }
 
-/* The LMS positions of the next block of the text, right to left, without a branch for each; how
- * many there are. */
+/* Collects the LMS positions of the next block of the text, right to left, without a branch for
+ * each. Returns their number. */
 INLINE int64_t LEVEL(gather_lms)(const struct unitok_suffix *s, sort_level *level, int64_t *found,
                                  int64_t *budget)
 {
@@ -148,8 +148,8 @@ static void LEVEL(place)(struct unitok_suffix *s, sort_level *level, int64_t *bu
 
 /* ------------------------------------------------------------------------------- induction ---- */
 
-/* The place in the text just before the suffix of an entry; 0, which can be read as well, if the
- * entry is not written yet. The value is only prefetched, so a wrong one costs time but no
+/* The place in the text just before the suffix of an entry; 0, which is also safe to read, if the
+ * entry is not written yet. The place is only prefetched, so a wrong one costs time, not
  * correctness. */
 INLINE POSITION LEVEL(before)(POSITION entry, int64_t n)
 {
@@ -163,7 +163,7 @@ INLINE POSITION LEVEL(entry_of)(const POSITION *text, POSITION i)
     return i | (i > 0 ? text[i - 1] & FLAG : 0);
 }
 
-/* Induces the L suffixes. The first time only LMS positions are wanted in the end, so entries from
+/* Induces the L suffixes. The first round needs only LMS positions as its result, so entries from
  * which something was induced become 0, except on a tight level. */
 static void LEVEL(left)(struct unitok_suffix *s, sort_level *level, int64_t *budget)
 {
@@ -188,7 +188,7 @@ static void LEVEL(left)(struct unitok_suffix *s, sort_level *level, int64_t *bud
     else LEVEL(go)(level, is_first ? LEVEL_RIGHT : LEVEL_FINAL_RIGHT, n);
 }
 
-/* Induces the S suffixes, likewise. */
+/* Induces the S suffixes in the same way. */
 static void LEVEL(right)(struct unitok_suffix *s, sort_level *level, int64_t *budget)
 {
     const struct LEVEL(places) p = LEVEL(places_of)(s, level);
@@ -213,8 +213,8 @@ static void LEVEL(right)(struct unitok_suffix *s, sort_level *level, int64_t *bu
 
 /* ----------------------------------------------------------------------------------- names ---- */
 
-/* Moves the LMS positions to the front. They are all that is left, except on a tight level, where
- * all suffixes are there. Every entry is written to sa[to], and `to` advances only past those that
+/* Moves the LMS positions to the front. Nothing else is left, except on a tight level, which keeps
+ * all suffixes. Every entry is written to sa[to], and `to` advances only past those that
  * are LMS positions. */
 static void LEVEL(gather)(struct unitok_suffix *s, sort_level *level, int64_t *budget)
 {
@@ -230,9 +230,9 @@ static void LEVEL(gather)(struct unitok_suffix *s, sort_level *level, int64_t *b
     if (r == level->n) LEVEL(go)(level, LEVEL_COMPARE, 1);
 }
 
-/* Compares the LMS substrings at i and j; takes the symbols compared from the budget. Both
- * substrings end at their next LMS position, inclusive. They are equal only if all symbols are and
- * if both end at the same length. Their lengths add up to at most twice n, so all comparisons of a
+/* Compares the LMS substrings at i and j; subtracts the number of symbols compared from the budget.
+ * Both substrings end at their next LMS position, inclusive. They are equal only if their lengths
+ * and all their symbols are equal. Their lengths add up to at most twice n, so all comparisons of a
  * level are O(n). */
 static int LEVEL(same)(const POSITION *text, int64_t n, int64_t i, int64_t j, int64_t *budget)
 {
@@ -280,8 +280,7 @@ static void LEVEL(start)(struct unitok_suffix *s, sort_level *level, const reduc
 }
 
 /* Like the pass of the text: down to the names, and, once the level below is done, up again. The
- * buckets of this level lie where the level below has its own, so their starts must be counted
- * again. */
+ * level below overwrites the buckets of this level, so their starts must be counted again. */
 static void LEVEL(reduce_names)(struct unitok_suffix *s, sort_level *level, int64_t *budget)
 {
     if (level->names.pass == REDUCE_SORTED) {
@@ -298,8 +297,7 @@ static void LEVEL(reduce_names)(struct unitok_suffix *s, sort_level *level, int6
     }
 }
 
-/* Marks the LMS positions that were left out, if any were, and collects the others in text order.
- */
+/* Marks any LMS positions that were left out, and collects the others in text order. */
 static void LEVEL(positions)(struct unitok_suffix *s, sort_level *level, int64_t *budget)
 {
     int64_t found[BLOCK + 1];
@@ -340,9 +338,9 @@ static void LEVEL(spread)(struct unitok_suffix *s, sort_level *level, int64_t *b
 
 /* -------------------------------------------------------------------------------- one step ---- */
 
-/* Sorts the levels of names as far as the budget goes; when all is done, s->depth is 0. The passes
- * are a table with what each needs in the buckets. Counting is a pass of its own, which runs first
- * where a pass needs it. */
+/* Sorts the levels of names as far as the budget allows; when all are done, s->depth is 0. A table
+ * lists the passes and what each needs in the buckets. Counting is a separate pass, which runs
+ * first where a pass needs it. */
 static void LEVEL(sort_levels)(struct unitok_suffix *s, int64_t *budget)
 {
     static const struct {

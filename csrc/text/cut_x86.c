@@ -9,7 +9,7 @@
 
 /* ------------------------------------------------------------------------------------ SSE2 ---- */
 
-/* SSE2 has no byte lookup, so bytes have kinds, found by comparing, and sets of kinds are bits:
+/* SSE2 has no byte lookup, so comparisons assign a kind to each byte. A set of kinds is a mask:
  *
  *     text      t  h  e  SP c             own       bit of the byte's kind
  *     own       L  L  L  S  L             before    the kinds that may be joined to the byte
@@ -19,8 +19,8 @@ typedef struct kinds_sse2 {
     __m128i own, before; /* a byte's kind bit; the kinds that may precede it */
 } kinds_sse2;
 
-/* Computes kinds by comparison (see kind_of in cut.c). Bytes from 0x80 on get any kind: their words
- * are checked one position at a time. */
+/* Computes kinds by comparison (see kind_of in cut.c). Bytes from 0x80 on get an arbitrary kind:
+ * the positions beside them are checked one at a time. */
 INLINE kinds_sse2 kinds_of_sse2(__m128i x, const __m128i own[N_KINDS],
                                 const __m128i before[N_KINDS])
 {
@@ -34,8 +34,8 @@ INLINE kinds_sse2 kinds_of_sse2(__m128i x, const __m128i own[N_KINDS],
     is[KIND_CONTROL] = _mm_cmplt_epi8(x, _mm_set1_epi8(' '));
     is[KIND_QUOTE] = _mm_cmpeq_epi8(x, _mm_set1_epi8('\''));
     is[KIND_HYPHEN] = _mm_cmpeq_epi8(x, _mm_set1_epi8('-'));
-    /* own[k] and before[k] hold the difference to KIND_OTHER, the kind of all bytes that match no
-     * other. */
+    /* own[k] and before[k] hold the XOR with the value of KIND_OTHER, the kind of all bytes that
+     * match no other. */
     kinds_sse2 r = {own[KIND_OTHER], before[KIND_OTHER]};
     for (int k = KIND_OTHER + 1; k < N_KINDS; k++) {
         r.own = _mm_xor_si128(r.own, _mm_and_si128(is[k], own[k]));
@@ -44,8 +44,8 @@ INLINE kinds_sse2 kinds_of_sse2(__m128i x, const __m128i own[N_KINDS],
     return r;
 }
 
-/* XOR of the differences to KIND_OTHER selects the kind without a blend, which SSE2 lacks too.
- * Each byte is of at most one other kind. */
+/* XORing the differences from KIND_OTHER selects the kind without a blend, which SSE2 also lacks.
+ * Each byte matches at most one other kind. */
 int64_t cut_scan_sse2(const cut_table *t, const uint8_t *text, int64_t n_bytes, uint16_t *cuts)
 {
     __m128i own[N_KINDS], before[N_KINDS];
@@ -84,8 +84,8 @@ int64_t cut_scan_sse2(const cut_table *t, const uint8_t *text, int64_t n_bytes, 
 
 /* ------------------------------------------------------------------------------------ AVX2 ---- */
 
-/* table[x] for ASCII bytes; 0 for the others. Row r of the table answers for bytes 16 r to 16 r +
- * 15: adding 0x70 with saturation to x XOR 16 r leaves bit 7 clear for these alone, and the shuffle
+/* table[x] for ASCII bytes; 0 for the others. Row r of the table covers the bytes 16 r to 16 r +
+ * 15: adding 0x70 with saturation to x XOR 16 r leaves bit 7 clear only for these, and the shuffle
  * gives 0 where bit 7 is set. */
 TARGET("avx2,bmi,bmi2,popcnt") INLINE __m256i look_up_avx2(__m256i x, const __m256i rows[8])
 {
@@ -98,7 +98,8 @@ TARGET("avx2,bmi,bmi2,popcnt") INLINE __m256i look_up_avx2(__m256i x, const __m2
     return r;
 }
 
-/* Like the scan for NEON: plane 0 decides between ASCII bytes, the exact check elsewhere. */
+/* Like the scan for NEON: plane 0 decides between two ASCII bytes, and the exact check everywhere
+ * else. */
 TARGET("avx2,bmi,bmi2,popcnt")
 int64_t cut_scan_avx2(const cut_table *t, const uint8_t *text, int64_t n_bytes, uint16_t *cuts)
 {
@@ -169,9 +170,9 @@ INLINE int64_t write_positions_avx512(uint64_t bits, int64_t i, __m512i numbers,
     return count;
 }
 
-/* Returns the cuts among up to 64 `candidates` for which the window decides. Eight at a time:
- * select their windows from text[i - 3 .. i + 68], hash them, and look up the bits, in lanes of 64
- * bits. */
+/* Of up to 64 `candidates`, which their windows decide, returns those that are cuts. Handles eight
+ * at a time in lanes of 64 bits: selects their windows from text[i - 3 .. i + 68], hashes them, and
+ * looks up the bits. */
 TARGET(AVX512)
 INLINE uint64_t window_cuts_avx512(const cut_table *t, const uint8_t *text, int64_t i,
                                    __m512i numbers, uint64_t candidates)
@@ -206,7 +207,7 @@ INLINE uint64_t window_cuts_avx512(const cut_table *t, const uint8_t *text, int6
 }
 
 /* Both planes are looked up here, so text beyond ASCII needs the exact check only where `look`
- * says that it pays; eight windows are then checked at once. */
+ * requests it; windows are checked eight at a time. */
 TARGET(AVX512)
 int64_t cut_scan_avx512(const cut_table *t, const uint8_t *text, int64_t n_bytes, uint16_t *cuts)
 {

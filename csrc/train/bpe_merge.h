@@ -1,22 +1,22 @@
-/* bpe_merge.h - one merge of the BPE trainer: rewriting its positions, and the pairs that are born
- * in it
+/* bpe_merge.h - performs one merge of the BPE trainer and counts the pairs that it creates
  *
- * A pair of symbols is born when all pairs are counted, or while one of its two symbols is made,
- * and at no other time. So all its positions are known then, and are stored together. Later merges
- * only make positions stale, which shows when they are read, and lower the count of the pair.
+ * A pair is born, that is, created, either by the initial count or by the merge that makes one of
+ * its symbols, never later. So all its positions are known at once and are stored together. Later
+ * merges can only lower the count of the pair and make positions stale; a stale position is
+ * detected when it is read.
  *
- * A merge of (l, r) into s does at each position, in order:
+ * To merge (l, r) into s, do the following at each position, in order:
  *
  * 1. skip the position if the slots there no longer hold l and r;
  * 2. write s;
- * 3. note a position of (before, s) and of (s, after), and add the count of the unit to both.
+ * 3. record a position of (before, s) and of (s, after), and add the count of the unit to both.
  *
  *     before   ... b  l  r  a ...        (b, l) and (r, a) lose the count of this unit,
  *     after    ... b  s     a ...        (b, s) and (s, a) gain it
  *
- * A new pair (b, s) stands wherever (b, l) no longer does. So after the last position, the counts
- * of the old pairs (b, l) and (r, a) fall by the counts of the new ones: one lookup for each new
- * pair instead of two for each position. */
+ * (b, s) replaces (b, l) at exactly the positions that are merged. So after the last position, the
+ * counts of the old pairs (b, l) and (r, a) fall by the counts of the new ones: one lookup for each
+ * new pair instead of two for each position. */
 #pragma once
 
 #include "train/bpe_pairs.h"
@@ -46,11 +46,12 @@ typedef struct born_at {
 typedef struct births {
     born_pair *items;
     int64_t n, capacity;
-    /* By symbol, for is_right 0 and 1: its index in items + 1. All pairs born in a merge have one
-     * symbol in common, so the other one finds a pair without a hash table. */
+    /* numbers[is_right][other] - 1 is the index of the pair in `items`; 0 means that it is not born
+     * yet. All pairs born in a merge share one symbol, so the other symbol identifies the pair, and
+     * no hash table is needed. */
     uint32_t *numbers[2];
     int64_t n_numbers;
-    born_at *events; /* positions of all of them, in the order of the text */
+    born_at *events; /* positions of all items, in text order */
     int64_t n_events, events_capacity;
 } births;
 
@@ -58,5 +59,5 @@ void births_free(births *births);
 int64_t births_memory(const births *births);
 
 /* Merges the pair `best` into the symbol `made`. New pairs that the rules allow and that occur at
- * least `floor` times are added at the end of the pairs. Returns 0 if allocation fails. */
+ * least `floor` times are appended to the pairs. Returns 0 if allocation fails. */
 int merge_pair(births *births, bpe_state *state, uint32_t best, uint32_t made);

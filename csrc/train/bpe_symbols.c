@@ -15,14 +15,14 @@ void symbol_list_free(symbol_list *list)
     mem_free(list->piece);
 }
 
-/* By capacity, because that is what is allocated. */
+/* Counts all allocated memory, not only the used part. */
 int64_t symbol_list_memory(const symbol_list *list)
 {
     return list->capacity * (int64_t)sizeof *list->items + list->bytes_capacity +
            list->piece_capacity;
 }
 
-/* The bytes of all symbols lie end to end, so a symbol takes 16 bytes and the size of its piece. */
+/* The bytes of all symbols lie end to end: a symbol takes 16 bytes plus the size of its piece. */
 int64_t symbol_list_add(symbol_list *list, const uint8_t *bytes, int64_t n_bytes, uint32_t n_chars)
 {
     if (!grow(&list->items, list->n, &list->capacity, sizeof *list->items)) return -1;
@@ -34,7 +34,7 @@ int64_t symbol_list_add(symbol_list *list, const uint8_t *bytes, int64_t n_bytes
 }
 
 /* Pairs are tested against the rules far more often than they are merged, so the bytes are joined
- * in a buffer that is used again. */
+ * in a reused buffer. */
 int64_t symbol_list_join(symbol_list *list, uint32_t left, uint32_t right)
 {
     const symbol *a = &list->items[left], *b = &list->items[right];

@@ -100,7 +100,7 @@ static double forward(const unitok_lattice *lattice, int64_t shared, int64_t win
 /* Fills beta from the end, and adds to expected[] how often each edge is expected. alpha and beta
  * are scaled on their own. `off` is the difference between what their product has and what
  * alpha(end) has, and is 0 unless the unit is long or its pieces improbable. Unknown edges add to
- * beta but to no count, because they are no pieces. */
+ * beta but to no count, because they are not pieces. */
 static void backward(unitok_lattice *lattice, int64_t window, double weight, uint64_t *expected)
 {
     cell *cells = lattice->cells;

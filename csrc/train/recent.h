@@ -4,11 +4,11 @@
  *                                                another one: that one leaves ─┐
  *     a longer unit ───────────────────────────────────────────────────────────┴─▶ waiting ──32 at a time──▶ counter
  *
- * Most units of a text are found here, in a table that fits the second-level cache. A counter of
+ * Most units of a text are found here, in a table that fits in the L2 cache. A counter of
  * millions of keys fits in no cache, and each visit waits for memory three times: for the slot, the
  * entry and the key. So units on their way to the counter wait until there are 32, whose slots and
  * then entries are prefetched together. The table itself is visited a few units late as well, after
- * its line has come from the third-level cache.
+ * its line has come from the L3 cache.
  *
  * If is_compact, a space stands for U+2581 (ground/space.h), and the counter gets U+2581. */
 #pragma once

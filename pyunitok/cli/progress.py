@@ -127,7 +127,7 @@ def _clock(seconds: float) -> str:
 
 
 class PhaseBar:
-    """Shows the current phase of a training or an edit and its progress."""
+    """Shows the current phase of a training run or an edit and its progress."""
 
     def __enter__(self) -> PhaseBar:
         self._phase, self._shown = "", 0.0

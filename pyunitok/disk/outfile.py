@@ -56,7 +56,7 @@ def check_target(path: Path, *, overwrite: bool) -> None:
 def check_folder(path: Path) -> None:
     """OutputError, before any work, if the folder of this file does not exist."""
     if not path.parent.is_dir():
-        raise OutputError(f"{path}: cannot be written: there is no folder {path.parent}; create it first")
+        raise OutputError(f"{path}: cannot be written: the folder {path.parent} does not exist; create it first")
 
 
 def make_folder(path: Path, *, parents: bool = False) -> None:

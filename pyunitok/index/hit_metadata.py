@@ -8,8 +8,8 @@ from typing import Any
 
 from pyunitok.index.opened import Index
 
-FIELD_BYTES = 4 << 10  # of one field
-DOCUMENT_BYTES = 16 << 10  # of all fields: a list may name a thousand documents
+FIELD_BYTES = 4 << 10  # per field
+DOCUMENT_BYTES = 16 << 10  # for all fields, because a list can include a thousand documents
 
 
 def metadata_of(index: Index, documents: Iterable[int]) -> dict[str, dict[str, Any]]:
@@ -69,7 +69,7 @@ def _bytes(text: str) -> bytes:
 
 
 def _text(data: bytes) -> str:
-    """Decodes `data` without an incomplete character at its end."""
+    """Decode `data`, dropping an incomplete character at its end."""
     end = len(data)
     while end and data[end - 1] & 0xC0 == 0x80:
         end -= 1

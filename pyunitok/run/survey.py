@@ -17,7 +17,7 @@ from pyunitok.run.plan import Plan
 from pyunitok.tokens.manifest import Manifest
 
 MAX_SAMPLES = 8  # inputs to read per format and compression
-SAMPLE_BYTES = 4 << 20  # to read of each input, decompressed
+SAMPLE_BYTES = 4 << 20  # decompressed bytes to read from each input
 READ_BYTES = 1 << 16
 
 
@@ -26,7 +26,7 @@ class Survey:
     """An estimate of a run.
 
     begins      "from the start", "already complete", or where the run would resume
-    text_bytes  of the documents' text; None if unknown, for example with a pipe
+    text_bytes  the size of the documents' text; None if unknown, for example with a pipe
     """
 
     begins: str
@@ -58,7 +58,7 @@ def survey(plan: Plan) -> Survey:
 
 
 def _sample(plan: Plan, alike: Sequence[Source]) -> tuple[float, float]:
-    """Bytes of text and tokens per byte of files of one format and compression."""
+    """(bytes of text, tokens) per byte of the files, which share a format and compression."""
     file_bytes = 0.0
     text_bytes = tokens = 0
     options = replace(plan.options, threads=1)

@@ -20,8 +20,10 @@ def open_model(model: Model) -> Tokenizer:
     if model is None:
         return Tokenizer.default()
     if model not in known.NAMES and not Path(model).is_file():
-        names = " or ".join(known.NAMES)
-        raise ModelFormatError(f"there is no model file {os.fspath(model)!r}; name a file, {names}")
+        names = " and ".join(known.NAMES)
+        raise ModelFormatError(
+            f"the model file {os.fspath(model)!r} does not exist; pass a file or one of the names {names}"
+        )
     return Tokenizer.from_file(model)
 
 

@@ -52,7 +52,7 @@ def train(texts: Texts, *, kind: str, vocab_size: int | Sequence[int], **options
     checkpoint   a folder for the result of each phase, from which an interrupted training resumes. It is removed at
                  the end. Other options and changed inputs are refused. OUT.training.json records the training, so
                  that a repeated call only opens OUT
-    overwrite    True: train even if OUT is complete. False: OutputError if OUT exists and is another training's model.
+    overwrite    True: train even if OUT is complete. False: OutputError if OUT is the model of another training run.
                  None replaces OUT
     progress     called with (phase, done, of how many)
     settings     options of spm_train under its names, str as on its command line; input_format "tsv" reads lines of a
@@ -66,7 +66,8 @@ def train(texts: Texts, *, kind: str, vocab_size: int | Sequence[int], **options
         return Tokenizer.from_file(outputs(kind, options["out"], vocab_size)[0])
     if trained.n_pieces < trained.n_wanted:
         warnings.warn(
-            f"the model has {trained.n_pieces:,} pieces, not {trained.n_wanted:,}: the text has too few that repeat",
+            f"the model has {trained.n_pieces:,} pieces, not {trained.n_wanted:,}: "
+            "the text has too few repeated substrings",
             stacklevel=3,  # the package imports this function late
         )
     return trained.tokenizer

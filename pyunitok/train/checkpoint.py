@@ -1,6 +1,6 @@
-"""Checkpoints: a folder with the result of each finished phase of a training, from which an interrupted one resumes.
+"""Checkpoints: a folder with the result of each finished phase of a training run, so that it can be resumed.
 
-    DIR/training.json   options and inputs; another training is refused
+    DIR/training.json   options and inputs; another training run is refused
     DIR/NAME.npz        the arrays of a phase: counts, seeds, rounds, merges, longest, ngrams; replaced atomically
 
 The folder is removed once the model is written. result.py keeps a record beside the model.
@@ -34,10 +34,11 @@ Array = np.ndarray[Any, Any]
 
 
 class Checkpoint:
-    """A context manager. TrainingError if the folder belongs to another training; OutputError if it cannot be written.
+    """A context manager. TrainingError if the folder belongs to another training run; OutputError if it cannot be
+    written.
 
     folder  None: nothing is saved
-    record  of the files that the training writes
+    record  of the files that the run writes
     """
 
     def __init__(
@@ -125,13 +126,13 @@ def _check(folder: Path, what: dict[str, Any]) -> None:
         raise TrainingError(f"{path} is damaged: remove {folder} to start again") from None
     if different := difference(before, json.loads(json.dumps(what))):
         raise TrainingError(
-            f"{folder} is the checkpoint of another training: {different}; resume that one, name another"
+            f"{folder} is the checkpoint of another training run: {different}; resume that one, name another"
             " folder, or remove this one"
         )
 
 
 def tidy(folder: str | os.PathLike[str], what: Mapping[str, Any]) -> None:
-    """Remove the checkpoint of a complete training that was killed in remove(); leave that of another training."""
+    """Remove the checkpoint of a complete run that was killed in remove(); leave that of another training run."""
     if Path(folder, "training.json").exists():
         with contextlib.suppress(TrainingError, OutputError):
             Checkpoint(folder, what).remove()
@@ -140,7 +141,7 @@ def tidy(folder: str | os.PathLike[str], what: Mapping[str, Any]) -> None:
 def description(
     kind: str, vocab_size: int | Sequence[int], sources: Iterable[Source], options: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """The options and inputs, which identify a training. OptionError for an input that can be read only once."""
+    """The options and inputs, which identify a training run. OptionError for an input that can be read only once."""
     ret: dict[str, Any] = {"version of the checkpoint": VERSION, "kind": kind, "vocab_size": vocab_size}
     for name, value in sorted(options.items()):
         ret[name] = redacted(repr(value))

@@ -93,7 +93,7 @@ def edit_vocabulary(
     if remove_unused:
         uses = count_uses(reading(remove_unused), before, shown("uses"))
         if not uses.any():
-            raise InputError(f"{', '.join(remove_unused)}: there is no text, so all pieces would be unused")
+            raise InputError(f"{', '.join(remove_unused)}: contains no text, so all pieces would be unused")
         removals.append(PieceList("unused", _unused(before, uses)))
     report = Report(edit.edit(vocabulary, add=lists, remove=removals, max_id=max_id), words, [])
     after = report.tokenizer()

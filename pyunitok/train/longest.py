@@ -60,7 +60,7 @@ class Step(NamedTuple):
 
 @dataclass
 class LongestState:
-    """The state of a training between two rounds.
+    """The state of a training run between two rounds.
 
     pieces     the vocabulary
     dropped    piece → the round in which it was dropped

@@ -1,4 +1,4 @@
-"""The report of a training as a page of HTML: the summary, charts, the most frequent and the longest pieces."""
+"""The report of a training run as an HTML page: the summary, charts, the most frequent and the longest pieces."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Write the files of a training and, with a checkpoint, a record of them, by which a repeated training knows that
+"""Write the files of a training run and, with a checkpoint, a record of them, by which a repeated run knows that
 there is nothing to do.
 
     NAME.training.json   options, inputs, the SHA-256 of each file, and whether the training is complete
@@ -43,7 +43,7 @@ class Record:
         if not before:
             problem = f"{there[0]} exists; --overwrite replaces it"
         elif different := difference(before["what"], self._what):
-            problem = f"{there[0]} is the result of another training: {different}; --overwrite replaces it"
+            problem = f"{there[0]} is the result of another training run: {different}; --overwrite replaces it"
         else:
             expected = there if not is_done else self._files if report is None else [*self._files, report]
             problem = next(filter(None, (self._problem(path, before["files"]) for path in expected)), "")

@@ -21,9 +21,9 @@ from pyunitok.packed import Offsets
 from pyunitok.train.lines import Batch
 
 NOTED_BYTES = 1 << 15  # of a line noted from a batch
-HELD_SHARE = 32  # at most 1 / this of a block is held back
+HELD_SHARE = 32  # at most 1 / this of a block is held out
 HELD_BYTES = 1 << 20  # in total, at least, if the text is large enough
-HELD_INTERVAL = 16  # blocks between those with lines held back, after the first HELD_SHARE, if the size is unknown
+HELD_INTERVAL = 16  # blocks between those with lines held out, after the first HELD_SHARE, if the size is unknown
 FEW_INPUTS = 64  # up to this many inputs are all in the sample
 Progress = Callable[[int, int], None]  # bytes done, of how many (0: unknown)
 
@@ -35,7 +35,7 @@ class Adder(Protocol):
 
 
 class TextSource(Protocol):
-    """Texts. whole: each document is one line; sample: after feed(), lines that were held back or noted."""
+    """Texts. whole: each document is one line; sample: after feed(), lines that were held out or noted."""
 
     whole: bool
     sample: list[bytes]
@@ -51,7 +51,7 @@ class TextSource(Protocol):
         """Whether it can be fed again."""
 
     @property
-    def is_held_back(self) -> bool:
+    def is_held_out(self) -> bool:
         """Whether the sample is left out of the counts."""
 
 
@@ -70,7 +70,7 @@ class SuppliedBatches:
                 self.sample.append(data[offsets[0] : min(offsets[1], offsets[0] + NOTED_BYTES)].tobytes())
             yield data, offsets
 
-    may_reread = is_held_back = False
+    may_reread = is_held_out = False
 
     def feed(self, counter: Adder, progress: Progress, threads: int = 1) -> None:
         def batches() -> Iterator[Batch]:
@@ -107,7 +107,7 @@ class Corpus:
         self.reading = replace(self.reading, split=self.split)
 
     @property
-    def is_held_back(self) -> bool:
+    def is_held_out(self) -> bool:
         return self.hold
 
     @property
@@ -118,7 +118,7 @@ class Corpus:
         return ((block.data, offsets) for block, offsets in self.blocks())
 
     def blocks(self) -> Iterator[tuple[Block, Offsets]]:
-        """All blocks in order, in this thread, with the offsets of the documents that are not held back."""
+        """All blocks in order, in this thread, with the offsets of the documents that are not held out."""
         with closing(InputBlocks(self.reading)) as corpus:
             for number, block in enumerate(corpus.blocks()):
                 block.number = number
@@ -140,7 +140,7 @@ class Corpus:
                 progress(result.compressed, self._n_bytes)
 
     def _is_held(self, block: Block) -> bool:
-        """Whether part of this block is held back: of every block of a small text, of regular blocks of a large one."""
+        """Whether part of this block is held out: of every block of a small text, of regular blocks of a large one."""
         is_first = block.first_document == 0 and block.inside == 0
         if is_first and len(self.reading.sources) <= FEW_INPUTS:
             return True

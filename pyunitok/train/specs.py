@@ -67,7 +67,7 @@ def _new(message: str) -> Callable[[], Any]:
 
 @dataclass
 class Specs:
-    """The options of a training, as messages of vocab/sentencepiece_proto.py, whose strings are bytes."""
+    """The options of a training run, as messages of vocab/sentencepiece_proto.py, whose strings are bytes."""
 
     trainer: Any = field(default_factory=_new("TrainerSpec"))
     normalizer: Any = field(default_factory=_new("NormalizerSpec"))

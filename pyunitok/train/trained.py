@@ -1,4 +1,4 @@
-"""The result of a training: the model, its density on text held back, and the time and memory of each phase."""
+"""The result of a training run: the model, its density on held-out text, and the time and memory of each phase."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ def silent(phase: str, done: int, total: int) -> None:
 
 @dataclass(frozen=True)
 class Phase:
-    """A part of a training. peak_bytes: the peak memory of the process within it, sampled 20 times a second, and exact
-    if it is the highest so far."""
+    """A part of a training run. peak_bytes: the peak memory of the process within it, sampled 20 times a second, and
+    exact if it is the highest so far."""
 
     name: str
     seconds: float
@@ -64,7 +64,7 @@ class Trained:
     notes    about the text: its size, and what was left out
     sizes    intermediate vocabularies, if training measured any on its text
     n_bytes  the size of that text
-    sample   texts to measure density on: held back from training if possible
+    sample   texts to measure density on: held out from training if possible
     normalize     normalizes a line; None for byte-level models, to which no character is unknown
     first_merges  BPE: returns the model after the first n merges, which a smaller vocab_size would give
     n_merges      BPE: the number of merges
@@ -78,7 +78,7 @@ class Trained:
     sizes: list[MeasuredSize]
     n_bytes: int
     sample: list[bytes]
-    is_held_back: bool
+    is_held_out: bool
     proto: Any = None  # the ModelProto, if there is one
     job: Any = None  # the SentencePieceJob that made it, if one did
     normalize: Callable[[bytes], bytes] | None = None
@@ -128,7 +128,7 @@ class Trained:
         types = ", ".join(f"{count:,} {name}" for name, count in self.types.items() if count)
         ret = [("pieces", f"{self.n_pieces:,}: {types}"), *self.notes]
         if self.n_pieces < self.n_wanted:
-            ret.insert(1, ("fewer", f"{self.n_wanted:,} were requested; the text gives no more"))
+            ret.insert(1, ("fewer", f"{self.n_wanted:,} were requested; the text yields no more"))
         if self.in_sample.n_tokens:
             density = self.in_sample.n_bytes / self.in_sample.n_tokens
             of = self.sample_name()
@@ -136,7 +136,7 @@ class Trained:
         return ret
 
     def sample_name(self) -> str:
-        return f"{self.in_sample.n_bytes:,} bytes {'held back' if self.is_held_back else 'of the text itself'}"
+        return f"{self.in_sample.n_bytes:,} bytes {'held out' if self.is_held_out else 'of the text itself'}"
 
     def all_phases(self) -> list[Phase]:
         """The phases and their sum."""

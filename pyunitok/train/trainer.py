@@ -60,7 +60,7 @@ class Training:
         """The result, at the end of the training: see Trained."""
         self.clock.end()
         return Trained(
-            tokenizer, pieces, types, notes, self.clock.phases(), sizes, n_bytes, source.sample, source.is_held_back,
+            tokenizer, pieces, types, notes, self.clock.phases(), sizes, n_bytes, source.sample, source.is_held_out,
             n_wanted=self.sizes[0], **more,
         )  # fmt: skip
 

@@ -16,9 +16,9 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
-Run = tuple[str, int]  # kanji or katakana with the hiragana after them, or only hiragana; and its count
+Run = tuple[str, int]  # (text, count): kanji or katakana with the hiragana after them, or only hiragana
 
-RUNS = (  # a pattern for the package regex; long vowels are Common in Unicode
+RUNS = (  # a pattern for the regex package; the script of long-vowel marks is Common
     r"(?:\p{Script=Han}[\p{Script=Han}\p{Script=Inherited}]*+"
     r"|\p{Script=Katakana}[\p{Script=Katakana}\p{Script=Inherited}\u30fc\uff70]*+)"
     r"\p{Script=Hiragana}*+|\p{Script=Hiragana}[\p{Script=Hiragana}\p{Script=Inherited}\u30fc]*+"

@@ -28,5 +28,8 @@ def locate(model: str | os.PathLike[str]) -> Path:
     """The file of a model that is given by path or by one of NAMES. ModelFormatError if it does not exist."""
     path = find(model) or Path(model)
     if not path.is_file():
-        raise ModelFormatError(f"there is no model file {os.fspath(model)!r}; name a file, {' or '.join(NAMES)}")
+        names = " and ".join(NAMES)
+        raise ModelFormatError(
+            f"the model file {os.fspath(model)!r} does not exist; pass a file or one of the names {names}"
+        )
     return path

@@ -20,7 +20,7 @@ def select(
     """(id, piece) for the Tokenizer.pieces() that pass all filters, in the order of their ids.
 
     longest    return only the n longest pieces, longest first
-    pattern    the piece matches this regular expression of the package regex; invalid UTF-8 is matched as U+FFFD
+    pattern    the piece matches this regular expression of the regex package; invalid UTF-8 is matched as U+FFFD
     script     the piece has a character of one of these Unicode scripts
     min_bytes  the piece has at least n bytes
     not_utf8   the piece is not valid UTF-8

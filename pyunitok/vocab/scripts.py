@@ -60,9 +60,9 @@ def characters(names: Sequence[str]) -> Any:
 
 
 def regex() -> Any:
-    """The optional package regex."""
+    """The optional regex package."""
     try:
         import regex
     except ImportError:
-        raise OptionError("the package regex is not installed: pip install 'pyunitok[vocab]'") from None
+        raise OptionError("the regex package is not installed: pip install 'pyunitok[vocab]'") from None
     return regex

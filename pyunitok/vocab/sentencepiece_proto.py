@@ -118,7 +118,7 @@ def _classes() -> Callable[[str], Any]:
 def classes(package: str, fields: Fields, *, closed: tuple[str, ...] = ()) -> Callable[[str], Any]:
     """A function from the name of a message to its class, with a new descriptor pool.
 
-    package  of the messages; A.B is a message nested in A
+    package  the protobuf package of the messages; A.B is a message nested in A
     fields   an enum of ENUMS is nested in the message that has a field of that type
     closed   messages without extensions
     """
@@ -212,7 +212,7 @@ def _wire_type(type_name: str) -> int:
 
 
 def _skip_value(data: bytes, at: int, wire_type: int) -> int:
-    """The end of the value. It lies far after the data for groups and invalid wire types, which no model has."""
+    """The end of the value. For groups and invalid wire types, which no model contains, it is far beyond the data."""
     if wire_type == _VARINT:
         return _read_varint(data, at)[1]
     if wire_type == _BYTES:

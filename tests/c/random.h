@@ -1,4 +1,5 @@
-/* random.h - random numbers for the C tests: a xorshift, seeded by SEED= in the environment */
+/* random.h - random numbers for the C tests: an xorshift generator, seeded by SEED= in the
+ * environment */
 #pragma once
 
 #include <stdint.h>
@@ -15,15 +16,15 @@ static inline uint64_t random_u64(void)
     return random_state * UINT64_C(0x2545F4914F6CDD1D);
 }
 
-/* What to multiply numbers of rounds by: ROUNDS, or 1. */
+/* The factor for numbers of rounds: ROUNDS in the environment, or 1. */
 static inline int64_t rounds_factor(void)
 {
     const char *factor = getenv("ROUNDS");
     return factor ? strtoll(factor, NULL, 10) : 1;
 }
 
-/* Seeds from SEED or else from `usual`, and prints the seed, so that a failure can be
- * reproduced. */
+/* Seeds from SEED, or from `usual` if SEED is not set, and prints the seed, so that a failure can
+ * be reproduced. */
 static inline void random_start(uint64_t usual)
 {
     const char *seed = getenv("SEED");

@@ -1,5 +1,5 @@
-/* test_automaton.c - the automaton's paths and sums against Viterbi over the trie, with ties and
- * from any sum */
+/* test_automaton.c - compares the automaton's paths and sums with Viterbi over the trie, with ties
+ * and any initial sum */
 #define _DEFAULT_SOURCE
 
 #include "test_alloc.h"
@@ -124,7 +124,7 @@ static void test_texts(void)
     free(work);
 }
 
-/* Encodes the lines of one chunk, each from its own sum. */
+/* Encodes the lines of one chunk, each with its own initial sum. */
 static void test_lines(void)
 {
     unigram_path path = {0};

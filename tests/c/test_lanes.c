@@ -1,5 +1,5 @@
-/* test_lanes.c - eight interleaved walks against one, for vocabularies and texts with complete,
- * partial and stray characters; and texts read as code points */
+/* test_lanes.c - compares eight interleaved walks with a single one, for vocabularies and texts
+ * with complete, partial and stray characters; tests reading text as code points */
 #define _DEFAULT_SOURCE
 
 #include "test_alloc.h"
@@ -87,7 +87,7 @@ static void check_lengths(const lanes *l, int set)
     }
 }
 
-/* Symbols convert back to the text, and every instruction set gives the same ones. */
+/* Symbols convert back to the text, and all instruction sets produce the same symbols. */
 static void check_code_points(int set)
 {
     static uint16_t symbols[4096 + CODE_POINTS_BEYOND], same[4096 + CODE_POINTS_BEYOND];
@@ -111,7 +111,7 @@ static void check_code_points(int set)
     }
 }
 
-/* One walk with units of half the size. */
+/* Checks the compact trie: a single walk with units of half the size. */
 static void check_compact(const trie *t, int set)
 {
     int64_t n_bytes = 1500, at = 0, token_bytes;
@@ -154,7 +154,7 @@ static void check_set(int set, uint64_t *heads, uint32_t *singles)
     unitok_test_free(parts.units);
 }
 
-/* Walks from different places of a period that never meet, up to the end of a span. */
+/* Walks that start at different offsets in a period and never meet, up to the end of a span. */
 static void check_periods(uint64_t *heads, uint32_t *singles)
 {
     uint8_t period[120];
@@ -176,7 +176,7 @@ static void check_periods(uint64_t *heads, uint32_t *singles)
     unitok_test_free(parts.units);
 }
 
-/* A piece that is too long for a unit. */
+/* The longest piece that fits a unit, and one that is a byte too long. */
 static void check_long_piece(uint64_t *heads, uint32_t *singles)
 {
     for (int64_t n = LANES_PIECE_BYTES; n <= LANES_PIECE_BYTES + 1; n++) {
@@ -195,7 +195,7 @@ static void check_long_piece(uint64_t *heads, uint32_t *singles)
 }
 
 /* After a trial in which the memo missed one byte in `missed` (0: none), returns whether the lanes
- * take a chunk that only trials decide. */
+ * take a chunk for which only the trial decides. */
 static int try_memo(lanes_turn *turn, int64_t missed)
 {
     memo_use trial = {LANES_TRIAL_BYTES, missed ? LANES_TRIAL_BYTES / missed : 0};
@@ -211,7 +211,7 @@ static void check_turns(void)
     CHECK(!lanes_take(&turn, &none, 6000, 3000) && lanes_take(&turn, &none, 6000, 10) &&
           !lanes_take(&turn, &none, 6000, 1000));
     CHECK(!try_memo(&turn, 9) && try_memo(&turn, 6) && turn.left_bytes == LANES_TURN_BYTES);
-    turn.left_bytes = -100; /* the last span of a turn rarely ends with it */
+    turn.left_bytes = -100; /* the last span usually extends past the turn */
     CHECK(!lanes_take(&turn, &none, 6000, 1000));
     CHECK(try_memo(&turn, 4) && turn.left_bytes == 2 * LANES_TURN_BYTES);
     turn.left_bytes = -100;

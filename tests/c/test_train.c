@@ -83,7 +83,7 @@ static void test_counter(void)
     unitok_counter_free(counter);
 }
 
-/* ------------------------------------------------------------------------------ A training ---- */
+/* -------------------------------------------------------------------------- A training run ---- */
 
 static const char TEXT[] =
     "\xE2\x96\x81the\xE2\x96\x81other\xE2\x96\x81there\xE2\x96\x81the\xE2\x96\x81mother\xE2\x96\x81"

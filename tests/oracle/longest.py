@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 
 def longest_prefix(pieces: Mapping[bytes, int], text: bytes, fallback: int | None = None) -> list[int]:
-    """The longest piece at every position. A byte at which no piece begins becomes `fallback`."""
+    """The ids of the longest pieces, from left to right. A byte at which no piece begins becomes `fallback`."""
     lengths = sorted(set(map(len, pieces)), reverse=True)
     ids, i = [], 0
     while i < len(text):

@@ -14,7 +14,7 @@ RESTART_ABOVE = 100_000  # sentencepiece 0.2.3
 
 
 def character(text: bytes, at: int) -> int:
-    """The length of the character at `at`, inferred from its first byte alone, within the text."""
+    """The length of the character at `at`, inferred from its first byte alone but never past the end of the text."""
     return min(character_bytes(text[at]), len(text) - at)
 
 
@@ -26,10 +26,11 @@ def best_path(
     pieces: Mapping[bytes, tuple[int, Any]], unknown: Any, text: bytes, *, restart_above: float | None = None,
     step: Callable[[bytes, int], int] = character,
 ) -> list[tuple[int, bytes]]:  # fmt: skip
-    """The ids and bytes of the tokens. The scores in `pieces` have the type in which sums are computed.
+    """The ids and bytes of the tokens. Sums are computed in the type of the scores in `pieces`.
 
-    Candidates come by ascending start, and a candidate wins a position if its sum is larger. Where the absolute value
-    of a sum exceeds restart_above, it is subtracted at that position and at all later ones that a piece has reached.
+    Candidates are tried in ascending order of start. A candidate replaces the best one that ends at the same position
+    only if its sum is larger. If the absolute value of the sum at a position exceeds restart_above, the sum is
+    subtracted there and at all later positions that a piece has reached.
     """
     number = type(unknown)
     sums, starts, ids = [number(0)] * (len(text) + 1), [-1] * (len(text) + 1), [UNKNOWN] * (len(text) + 1)
@@ -58,7 +59,7 @@ def best_path(
 
 
 def sentencepiece(pieces: list[tuple[str, float, int]], text: str) -> list[tuple[int, bytes]]:
-    """Encode normalized text like sentencepiece 0.2.3. The pieces are (text, score, type), by id."""
+    """Encode normalized text as sentencepiece 0.2.3 does. The pieces are (text, score, type), indexed by id."""
     number = np.float32
     matching = {}
     for id_, (piece, score, kind) in enumerate(pieces):
@@ -70,11 +71,11 @@ def sentencepiece(pieces: list[tuple[str, float, int]], text: str) -> list[tuple
 
 
 def tokenizers(pieces: list[tuple[str, float]], text: str) -> list[tuple[int, bytes]]:
-    """Encode one pre-token like the Unigram model of tokenizers 0.23.3. The pieces are (text, score), by id."""
+    """Encode one pre-token as the Unigram model of tokenizers 0.23.3 does. The pieces are (text, score), by id."""
     matching = {piece.encode(): (id_, float(score)) for id_, (piece, score) in enumerate(pieces)}
     return best_path(matching, float(min(score for _, score in pieces) - 10), text.encode())
 
 
 def bytepiece(pieces: Mapping[bytes, tuple[int, float]], text: bytes) -> list[tuple[int, bytes]]:
-    """Encode one part of a text like bytepiece 0.6.3. Every byte is a piece."""
+    """Encode one part of a text as bytepiece 0.6.3 does. Every byte is a piece."""
     return best_path(pieces, float("-inf"), text, step=one_byte)

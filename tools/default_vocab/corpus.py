@@ -225,7 +225,7 @@ def group(name: str, parts: dict[str, list[Document]]) -> Iterator[Named]:
 
 
 def generated(folder: Path) -> Iterator[tuple[str, Iterable[str]]]:
-    """The kinds of generated text: logs, data files, mails, chats, patches."""
+    """The kinds of generated text: logs, data files, emails, chats, patches."""
     r = random.Random(1)
     emoji, faces = (texts_of(folder, kind)[0].split("\n") for kind in ("emoji", "kaomoji"))
     code = {kind: texts_of(folder, f"code-{kind}")[:300] for kind in ("c", "python", "javascript")}

@@ -7,7 +7,7 @@ CORPORA is a folder of KIND.txt.zst. A model is a file, a name, or a folder with
 "HEADING=". The package tokenizers, on one thread, opens files that pyunitok does not support. Ratios compare the first
 model to the second. --languages prints a second table for the files LANGUAGE.txt.zst in its FOLDER. --without skips
 lines of 40 bytes or more that are in the training text in its FOLDER, prints their share, and also measures the
-packages that were held back for validation.
+packages that were held out for validation.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ class Counter:
 
 
 def other(file: str) -> Any:
-    """Open a tokenizer.json, or a folder with encoder.json and vocab.bpe, with the package tokenizers."""
+    """Open a tokenizer.json, or a folder with encoder.json and vocab.bpe, with the tokenizers package."""
     os.environ.setdefault("RAYON_NUM_THREADS", "1")
     import tokenizers
     from tokenizers import decoders, models, pre_tokenizers
@@ -125,7 +125,7 @@ def main() -> None:
         print()
         table(options.languages, "language", models, seen)
     if options.without:
-        print("\nheld back for validation, KB:\n")
+        print("\nheld out for validation, KB:\n")
         for kind in corpus.kinds(options.without, "valid"):
             texts = [document.text for document in corpus.load(options.without, "valid", kind)]
             row, size = [model.rate(texts) for model in models], sum(map(len, texts))

@@ -3,15 +3,15 @@
     npm pack cldr-core@48.2.0 cldr-misc-full@48.2.0     # Unicode-3.0
     python tools/default_vocab/exemplars.py cldr-core-48.2.0.tgz cldr-misc-full-48.2.0.tgz
 
-CLDR records how many people of each country use and write a language, and lists the characters of each language: its
+CLDR records how many people in each country use and write a language, and lists the characters of each language: its
 main set, its punctuation and its digits. The rules:
 
 - A script is included if more than a million people write it. Han, Hangul and Yi are excluded, because their thousands
   of characters enter by frequency.
 - Alphabets and abugidas get the letters, with upper case, of each language with more than 100,000 writers. Ethiopic, a
   syllabary of several hundred signs, gets those of each language with more than a million.
-- Cherokee and Canadian syllables are included with fewer writers: they are official scripts, so texts in many languages
-  contain them. Small Cherokee letters, which are very rare, are excluded.
+- Cherokee and Canadian syllables are included despite fewer writers: they are official scripts, so texts in many
+  languages contain them. Small Cherokee letters, which are very rare, are excluded.
 - Punctuation and digits are those of languages with more than a million writers.
 """
 
@@ -28,17 +28,17 @@ from pathlib import Path
 from typing import Any
 
 TABLE = Path(__file__).with_name("exemplars.tsv")
-MIN_WRITERS = 1_000_000  # of a script; of a language, for punctuation and in scripts of LARGE
-MIN_LETTER_WRITERS = 100_000  # of a language, for its letters
+MIN_WRITERS = 1_000_000  # per script; per language, for punctuation and for letters of LARGE
+MIN_LETTER_WRITERS = 100_000  # per language, for other letters
 LARGE = {"Ethi"}  # syllabaries with rare signs
 OFFICIAL = {"Cans", "Cher"}
 BY_FREQUENCY = {"Hans", "Hant", "Kore", "Yiii"}
-# CLDR counts all writers of Hmong for Nyiakeng Puachue Hmong, though nearly all use Latin letters, and all Copts for
+# CLDR attributes all writers of Hmong to Nyiakeng Puachue Hmong, though nearly all use Latin letters, and all Copts to
 # Coptic, the language of their liturgy.
 EXCLUDED = {"Hmnp", "Copt"}
 # Scripts for which CLDR has no exemplars, no writers, or an incomplete set (the vowel signs of Malayalam). Schools
 # teach Pular in Adlam, Javanese in its own script, and bopomofo in Taiwan; Meetei Mayek has been official in Manipur
-# since 2021. For Korean, only the letters. A range is given by its first and last code point.
+# since 2021. Korean gets only its letters, no syllables. A range is given by its first and last code point.
 ADDED = {
     "Adlm": [(0x1E900, 0x1E94B), (0x1E950, 0x1E959), (0x1E95E, 0x1E95F)],
     "Arab": [(0x06D3, 0x06D3)],

@@ -1,5 +1,5 @@
 # ruff: noqa: E501 - a template, a line
-"""Generates text that no package contains: mails, chats and diffs. generate_logs.py and generate_data.py add the rest.
+"""Generates text that no package contains: emails, chats and diffs. generate_logs.py and generate_data.py add the rest.
 
 Nothing is copied from other text. The formats follow specifications and manuals; words, messages and sentences were
 written for this purpose. The output depends only on the random number generator.

@@ -1,4 +1,4 @@
-"""Reads word lists, with frequencies or of proper nouns, and other small data files. The results are tables:
+"""Reads word lists (with frequencies, or of proper nouns) and other small data files. The results are tables:
 
     words-LANG      word TAB frequency, most frequent first; the unit differs between documents
     proper-LANG     words that are always capitalized, one per line
@@ -36,7 +36,7 @@ def rows(table: str) -> list[tuple[str, float]]:
 
 
 def wordfreq(data: bytes) -> str:
-    """A list of wordfreq: a header and bins of words; bin n has the frequency 10^(-n / 100)."""
+    """A wordfreq list: a header and bins of words; bin n has the frequency 10^(-n / 100)."""
     import msgspec
 
     bins = msgspec.msgpack.decode(gzip.decompress(data))[1:]
@@ -50,7 +50,7 @@ def counts(data: bytes) -> str:
 
 
 def proper(data: bytes) -> str:
-    """A list of words, one per line: those that are always capitalized."""
+    """The words in a list, one per line, that are always capitalized."""
     try:
         text = data.decode("utf-8")
     except UnicodeDecodeError:
@@ -66,7 +66,7 @@ def proper_nouns(words: Iterable[str]) -> set[str]:
 
 
 def opencc(data: bytes) -> str:
-    """A table of OpenCC: a word in simplified characters TAB its traditional forms, the usual one first."""
+    """An OpenCC table: a word in simplified characters TAB its traditional forms, the usual one first."""
     fields = (line.split("\t") for line in data.decode("utf-8").splitlines() if not line.startswith("#"))
     return "".join(f"{row[0]}\t{row[1].split(' ')[0]}\n" for row in fields if len(row) == 2)
 

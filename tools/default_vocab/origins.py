@@ -49,7 +49,7 @@ def main() -> None:
         examples = (ids[(2 * k + 1) * len(ids) // (2 * N_EXAMPLES)] for k in range(N_EXAMPLES))
         print(f"| {kind} | {len(ids):,} | {' '.join(f'`{escape(tok.id_to_bytes(id_))}`' for id_ in examples)} |")
     print(f"| {', '.join(sorted(rest))} | {sum(len(groups[kind]) for kind in rest):,} | |")
-    print(f"\n{len(required(folder)):,} pieces are required.")
+    print(f"\n{len(required(folder)):,} pieces are always in the vocabulary, however rarely the text uses them.")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Sentences for generated mails, chats, subtitles and comments, which were all written for this purpose.
+"""Sentences for generated emails, chats, subtitles and comments, which were all written for this purpose.
 
 sentences.txt has four lists, separated by blank lines, with one entry per line.
 """

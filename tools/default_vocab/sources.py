@@ -3,7 +3,7 @@
     python tools/default_vocab/sources.py FOLDER        download missing packages, verify every SHA-256
 
 A line of sources.tsv has the registry, the package, its version and SHA-256, the licence (an SPDX expression for the
-files that are read), the split (train, or valid for a package held back), and the files to read: rules
+files that are read), the split (train, or valid for a package held out), and the files to read: rules
 `pattern:reader:kind`, separated by spaces. A pattern matches paths inside the package; `a.zip!b` is a file in an
 archive. If a rule has no kind, the kind is the language in the named group `lang`; `*` in a kind stands for that
 language.

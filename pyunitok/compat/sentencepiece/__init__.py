@@ -1,4 +1,4 @@
-"""pyunitok.compat.sentencepiece: a replacement for the package sentencepiece, version 0.2.3.
+"""pyunitok.compat.sentencepiece: a replacement for the sentencepiece package, version 0.2.3.
 
     import pyunitok.compat.sentencepiece as spm
 
