@@ -386,7 +386,7 @@ def test_the_command_lists_partial_files_and_says_how_to_resume(folder, toy):
 
     cut("in/3.jsonl.zst")
     code, text = said()
-    assert code == 1 and "progress is kept in ids.*partial; run the same command to resume, or delete these" in text
+    assert code == 1 and "progress is kept in ids.*partial; run the same command to resume, or delete them" in text
     assert sorted(path.name for path in folder.glob("ids*")) == [
         "ids.ends.partial", "ids.errors.jsonl.partial", "ids.journal.partial", "ids.partial"
     ]  # fmt: skip

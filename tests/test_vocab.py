@@ -418,7 +418,7 @@ def test_edit_command(tmp_path: Path) -> None:
         "pieces           258 before, 258 after; 0 ids up to 257 are free",
         f"added            1 ( cat), ids 257: {add}",
         "removed          1 (dog)",
-        f"already there    2 (the  \\x80): {add}",
+        f"already existed  2 (the  \\x80): {add}",
         f"listed twice     1 ( cat): {add}",
         f"did not fit      2 ( mat   on): {add}",
         "not removable    1 (a)",
@@ -471,10 +471,10 @@ def test_diff_command(tmp_path: Path) -> None:
     (tmp_path / "text.txt").write_text(TEXTS[1])
     shown = run("diff", a, b, "--text", tmp_path / "text.txt", "--limit", "2").stdout.splitlines()
     assert shown == [
-        "pieces           256 the same, 2 only in A, 3 only in B, 1 with other ids",
+        "pieces           256 identical, 2 only in A, 3 only in B, 1 with different ids",
         "only in A           301  x\\n", "only in A           302  cat", "only in B           300   cat",
         "only in B           302  dog", "                 and 1 more; --limit and --json show them",
-        "other id         300 -> 301  the",
+        "different id     300 -> 301  the",
         f"tokens           16 before, 15 after (-1, -6.25%): {tmp_path / 'text.txt'}",
     ]  # fmt: skip
     run("diff", a, b, "--json", tmp_path / "d.json")

@@ -21,7 +21,7 @@ from pyunitok.errors import ClusterWarning, InputWarning, ModelWarning, OptionEr
 EXIT_ERROR, EXIT_USAGE, EXIT_SIGINT, EXIT_SIGPIPE, EXIT_SIGTERM = 1, 2, 130, 141, 143
 
 
-# Lets `pyunitok --help` list the commands without importing them. A test compares these with the commands' own help.
+# Lets `pyunitok --help` list the commands without importing them. A test compares these texts with each command's help.
 COMMANDS = {
     "convert": "Convert a model to another file format.",
     "decode": "Decode IDS, or each line of stdin, and print the text.",
@@ -69,7 +69,7 @@ class Commands(click.Group):
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(__version__, prog_name="pyunitok", message="pyunitok %(version)s")
 def cli() -> None:
-    """Turn text corpora into uint16 token arrays, exactly and fast.
+    """Turn text corpora into arrays of uint16 token ids, quickly and exactly.
 
     \b
     Example:
@@ -79,7 +79,7 @@ def cli() -> None:
 
 
 class Terminated(BaseException):
-    """SIGTERM arrived."""
+    """Raised on SIGTERM."""
 
 
 def _on_sigterm(*_: object) -> None:
@@ -105,7 +105,7 @@ class ClosedPipe(BaseException):
 
 
 class _Stdout(io.FileIO):
-    """Standard output with its name in errors, because "No space left on device" alone does not say where."""
+    """Adds the name of standard output to errors, because "No space left on device" alone does not say where."""
 
     def write(self, data: Any) -> int | None:  # type: ignore[override]
         try:
@@ -136,7 +136,7 @@ def main() -> None:
     Exit codes: 0 success, 1 error, 2 usage, 3 finished but skipped bad records, 130 SIGINT, 141 broken pipe, 143
     SIGTERM.
     """
-    # No command uses NumPy's linear algebra, but OpenBLAS would start one thread per core, and each spins for 40 ms.
+    # OpenBLAS would start one thread per core, each of which spins for 40 ms. No command uses linear algebra.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     signal.signal(signal.SIGTERM, _on_sigterm)
     warnings.showwarning = _show_warning
@@ -178,7 +178,7 @@ def main() -> None:
             raise
         what = printable(redacted(str(error)), lines=True)
         click.echo(f"error: {type(error).__name__}: {what}", err=True)
-        click.echo("This is a bug in pyunitok. Set PYUNITOK_TRACEBACK=1 for a traceback and report it.", err=True)
+        click.echo("This is a bug in pyunitok. Set PYUNITOK_TRACEBACK=1 to get a traceback for a bug report.", err=True)
         sys.exit(EXIT_ERROR)
     finally:
-        gc.freeze()  # skips the final garbage collection, which takes a fifth of a short run
+        gc.freeze()  # skips the final garbage collection, which takes a fifth of the time of a short run

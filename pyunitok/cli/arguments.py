@@ -20,7 +20,7 @@ else:
 
 
 class Parsed(AnyType):
-    """The type of an argument that a function parses. The function raises ValueError for invalid text."""
+    """An argument type whose values are parsed by a function, which raises ValueError for invalid text."""
 
     def __init__(self, parse: Callable[[str], Any], name: str = "value") -> None:
         self._parse, self.name = parse, name
@@ -72,10 +72,10 @@ SAMPLE = Parsed(_parse_sample, "sample")  # alpha=A,seed=S[,nbest=N][,method=NAM
 
 model_option = click.option(
     "-m", "--model", metavar="MODEL",
-    help="A model file, unitok-v1 (the default) or rwkv-world. Many tokenizer.json files need"
-    " pip install 'pyunitok[huggingface]'.",
+    help="A model file, unitok-v1 (the default) or rwkv-world. Many tokenizer.json files"
+    " require `pip install 'pyunitok[huggingface]'`.",
 )
-# Commands that read token files get a Tokenizer, or None for the model that the manifest names.
+# For commands that read token files. The value is a Tokenizer, or None for the model named in the manifest.
 model_override_option = click.option(
     "-m", "--model", metavar="MODEL", callback=lambda _context, _option, name: open_model(name) if name else None,
     help="Use this model instead of the one named in the manifest.",
@@ -83,7 +83,7 @@ model_override_option = click.option(
 
 
 def stdin() -> Any:
-    """Standard input as an iterable of byte lines."""
+    """Return standard input as an iterable of byte lines."""
     if sys.stdin is None:
         raise click.UsageError("stdin is closed; pass the input as an argument")
     return sys.stdin.buffer

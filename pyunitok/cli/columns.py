@@ -19,7 +19,7 @@ _ESCAPES = {"\n": "\\n", "\r": "\\r", "\t": "\\t", "\\": "\\\\"}
 
 
 def columns(ids: list[str], pieces: list[str]) -> Iterator[str]:
-    """Yield a line of ids, then a line of pieces, wrapped to the terminal's width if there is a terminal."""
+    """Yield a line of ids, then a line of pieces, wrapped to the terminal's width if stdout is a terminal."""
     on_terminal = sys.stdout.isatty()
     width = shutil.get_terminal_size().columns if on_terminal else 1 << 62
     coloured = on_terminal and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
@@ -65,5 +65,5 @@ def _shown(piece: str) -> str:
 
 
 def _width(text: str) -> int:
-    """Terminal columns: two for a wide character, none for a combining mark."""
+    """Return the number of terminal columns: two per wide character, none per combining mark."""
     return sum(2 if unicodedata.east_asian_width(c) in "WF" else 0 if unicodedata.combining(c) else 1 for c in text)

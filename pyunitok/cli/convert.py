@@ -16,7 +16,7 @@ from pyunitok.vocab.convert import convert as convert_file
 def convert(source: str, target: str, to: str, overwrite: bool) -> None:
     """Convert a model to another file format. IN is a model file, unitok-v1 or rwkv-world.
 
-    Fails if the format cannot represent the model, and prints a note for each minor loss.
+    Fails if the format cannot represent the model, and prints a note for each minor loss of information.
 
     \b
     Example:

@@ -37,12 +37,12 @@ def detokenize(tokens: str, out: str, model: Any, overwrite: bool) -> None:
         check_target(target, overwrite=overwrite)
         own = [path for path in (Path(tokens), *sidecars(tokens)) if path.exists()]
         if target.exists() and any(map(target.samefile, own)):
-            raise click.UsageError(f"{out} belongs to the token file itself; name another file")
-    # A raw file of ids has no manifest and needs -m.
+            raise click.UsageError(f"{out} is part of the token file; choose another OUT")
+    # A raw file of ids has no manifest, so it requires -m.
     array = pyunitok.open(tokens, dtype="uint16" if model else None, model=model)
     tokenizer = array.tokenizer
     if not tokenizer.lossless:
-        click.echo("note: the model is lossy: normalized text and unknown characters are not restored", err=True)
+        click.echo("note: the model is lossy: the output is normalized, and unknown characters are lost", err=True)
     if out == "-":
         write_documents(array, tokenizer, sys.stdout.buffer, lambda _: None)
         sys.stdout.buffer.flush()

@@ -18,7 +18,7 @@ from pyunitok.index.opened import open_index
 @click.argument("folder", metavar="DIR", type=click.Path(exists=True, file_okay=False))
 @click.option(
     "-o", "--out", metavar="OUT", required=True, type=click.Path(),
-    help="The list of spans, or with --drop the token file, to write.",
+    help="The list of spans to write or, with --drop, the token file.",
 )  # fmt: skip
 @click.option("--min-tokens", type=click.IntRange(1), default=50, show_default=True, help="Minimum span length.")
 @click.option("--drop", is_flag=True, help="Write a token file that keeps only the first occurrence of each span.")

@@ -51,5 +51,5 @@ def decode(ids: tuple[str, ...], model: str | None) -> None:
         try:
             numbers = [int(word) for word in (part for item in line for part in item.replace(",", " ").split())]
         except ValueError:
-            raise click.UsageError(f"not an id in {' '.join(map(str, line))!r}") from None
+            raise click.UsageError(f"{' '.join(map(str, line))!r} is not a list of ids") from None
         click.echo(tokenizer.decode_bytes(numbers))

@@ -21,18 +21,18 @@ def _option(name: str, text: str, **settings: Any) -> Any:
 def export_options(command: Any) -> Any:
     """Add the options that `export` and `tokenize --format` share."""
     for option in reversed((
-        click.option("--name", help="Base name of the files; by default the token file's."),
+        click.option("--name", help="Base name of the files; by default, that of the token file."),
         click.option("--copy", is_flag=True, help="Copy tokens even if a link is possible."),
         _option("val_fraction", "put the last documents, with this share of the tokens, into val.bin.",
                 type=click.FloatRange(0, 1, max_open=True), metavar="SHARE"),
-        _option("shard_tokens", "maximum tokens per file; by default 2^31 - 1.",
+        _option("shard_tokens", "maximum tokens per file; by default, 2^31 - 1.",
                 type=click.IntRange(1, MAX_SHARD_TOKENS), metavar="N"),
         _option("eot", "id to write before each document if the token file has no eod.",
                 type=click.IntRange(0), metavar="ID"),
         _option("shards", "number of shards.", type=click.IntRange(1), metavar="N"),
         _option("token_dtype", "uint32 avoids false separators and takes 2 more bytes per token.",
                 type=click.Choice(["uint16", "uint32"])),
-        _option("rename_ids", "avoid false separators; renamed.npy translates queries and results.", is_flag=True),
+        _option("rename_ids", "avoid false separators; renamed.npy maps the ids in queries and results.", is_flag=True),
     )):  # fmt: skip
         command = option(command)
     return command
@@ -43,12 +43,12 @@ def export_options(command: Any) -> Any:
 @click.option("--to", "to", type=click.Choice(list(FORMATS)), required=True, help="The tool that will read the files.")
 @click.option("-o", "--out", "folder", metavar="DIR", required=True, help="The folder for the files.")
 @export_options
-@click.option("--overwrite", is_flag=True, help="Replace files that exist.")
+@click.option("--overwrite", is_flag=True, help="Replace existing files.")
 def export(tokens: str, to: str, folder: str, **options: Any) -> None:
     """Export a token file in another tool's format.
 
     If the tool's file has the same bytes as TOKENS, it becomes a hard link or a reflink, or a copy if neither is
-    possible. The files appear when all of them are complete.
+    possible. The files appear only when all of them are complete.
 
     \b
     Example:

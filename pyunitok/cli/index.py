@@ -27,17 +27,17 @@ from pyunitok.index.plan import Limits
 )  # fmt: skip
 @click.option("--left", is_flag=True, help="Also store the token before each suffix, 2 bytes per token.")
 @click.option(
-    "--max-memory", "max_memory_bytes", type=SIZE, help="Memory limit, such as 8G; by default half of the memory.",
+    "--max-memory", "max_memory_bytes", type=SIZE, help="Memory limit, such as 8G; by default, half of the machine's.",
 )  # fmt: skip
-@click.option("--shard-tokens", type=SIZE, help="Maximum shard size; by default two shards fit in memory.")
-@click.option("--threads", type=click.IntRange(1), help="Number of shards sorted in parallel; by default one per core.")
+@click.option("--shard-tokens", type=SIZE, help="Maximum shard size; by default, half of what fits in memory.")
+@click.option("--threads", type=click.IntRange(1), help="Maximum shards sorted in parallel; by default, one per core.")
 @click.option("--add", is_flag=True, help="Add TOKENS to the index in DIR without changing its shards.")
 @click.option("--overwrite", is_flag=True, help="Replace the index in DIR.")
 @model_override_option
 @click.option("--ray", metavar="ADDRESS", help="Build the shards on a Ray cluster: auto, local or HOST:PORT.")
 @click.option(
     "--format", "to", type=click.Choice(list(ENGINES)),
-    help="Write one token file's index for another engine instead.",
+    help="Write an index for another search engine instead, from one token file.",
 )  # fmt: skip
 def index(tokens: tuple[str, ...], folder: str, to: str | None, model: Any, **options: Any) -> None:
     """Build a search index (sharded suffix arrays) over token files.
@@ -66,7 +66,7 @@ def index(tokens: tuple[str, ...], folder: str, to: str | None, model: Any, **op
 
 def _write_format(to: str, tokens: tuple[str, ...], folder: Path, model: Any, options: dict[str, Any]) -> None:
     if len(tokens) != 1:
-        raise click.UsageError("--format takes one token file")
+        raise click.UsageError("--format accepts only one token file")
     array = pyunitok.open(tokens[0], dtype="uint16", model=model)
     limits = Limits(options["max_memory_bytes"], options["shard_tokens"])
     with IndexMeter() as meter:
@@ -79,7 +79,7 @@ def _write_format(to: str, tokens: tuple[str, ...], folder: Path, model: Any, op
 
 
 class IndexMeter(Meter):
-    """Shows a progress bar on a terminal, and reports how much an earlier run had finished."""
+    """Shows a progress bar on a terminal, and reports how many shards an earlier run finished."""
 
     def __init__(self) -> None:
         super().__init__("indexing", "tokens")
@@ -90,7 +90,7 @@ class IndexMeter(Meter):
         self.close()
         if kind is not None and self._last is not None:
             click.echo(
-                f"{self._last.shards} of {self._last.n_shards} shards are done; run the same command to resume",
+                f"{self._last.shards} of {self._last.n_shards} shards are done; run the same command again to resume",
                 err=True,
             )
 

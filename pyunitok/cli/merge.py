@@ -13,14 +13,14 @@ from pyunitok.run.merge import join, parts_of
 
 @click.command()
 @click.argument("parts", metavar="PART...", nargs=-1, required=True, type=click.Path())
-@click.option("-o", "--out", metavar="OUT", required=True, help="The token file; also writes OUT.ends and OUT.json.")
+@click.option("-o", "--out", metavar="OUT", required=True, help="The token file to write, with OUT.ends and OUT.json.")
 @click.option("--overwrite", is_flag=True, help="Replace OUT if it exists.")
 def merge(parts: tuple[str, ...], out: str, overwrite: bool) -> None:
     """Concatenate finished token files in the given order.
 
     All parts must have the same model, eod and dtype. The shards of `tokenize --shard`, in order, give the same output
-    as an unsharded run. A folder OUT.parts left by `tokenize --ray` stands for all parts in it. The hashes of the parts
-    are verified, and the parts are not deleted.
+    as an unsharded run. A folder OUT.parts left by `tokenize --ray` means all parts in it. The hashes of the parts are
+    verified, and the parts are not deleted.
 
     \b
     Example:

@@ -47,7 +47,7 @@ class Meter:
         self.close()
 
     def begin(self, start: Any) -> None:
-        """Start the clock; for plan.Callbacks."""
+        """Start the clock. This is a callback of plan.Callbacks."""
         self._started = time.monotonic()
         self._before, self._compressed_before = start.bytes, start.compressed
 
@@ -82,13 +82,13 @@ class Meter:
         self._bar.update(progress.compressed - self._bar.n)
 
     def _left(self, seconds: float, done: int, total: int) -> str:
-        """Estimate from the mean rate of this run; tqdm's estimate would include the work of the earlier run."""
+        """Estimate the time left from the mean rate of this run; tqdm would include the work of the earlier run."""
         new = done - self._compressed_before
         return _clock(seconds * (total - done) / new) if new > 0 else "?"
 
 
 class ByteMeter(Meter):
-    """A Meter of bytes, which several threads may add."""
+    """A Meter that counts bytes. Several threads may call add()."""
 
     def __init__(self, label: str, total: int | None, what: str = "text") -> None:
         super().__init__(label, what)
@@ -103,7 +103,7 @@ class ByteMeter(Meter):
 
 
 def make_bar(**options: Any) -> Any:
-    """Make a tqdm bar that clears itself when closed. Its size is explicit because tqdm shows nothing on 0 columns."""
+    """Make a tqdm bar that clears itself when closed. tqdm needs the size, as it shows nothing on 0 columns."""
     from tqdm import tqdm
 
     columns, lines = terminal_size()
@@ -111,7 +111,7 @@ def make_bar(**options: Any) -> Any:
 
 
 def terminal_size() -> tuple[int, int]:
-    """Return columns and lines, by default 80 and 24: serial consoles and some containers report 0."""
+    """Return columns and lines; 80 and 24 if the terminal reports 0, as serial consoles and some containers do."""
     try:
         columns, lines = os.get_terminal_size(sys.stderr.fileno())  # stdout may be a file
     except OSError:
@@ -127,7 +127,7 @@ def _clock(seconds: float) -> str:
 
 
 class PhaseBar:
-    """Shows the current phase of a training run or an edit and its progress."""
+    """Shows the current phase of training or editing, and its progress."""
 
     def __enter__(self) -> PhaseBar:
         self._phase, self._shown = "", 0.0
@@ -139,7 +139,7 @@ class PhaseBar:
             self._bar.close()
 
     def show(self, phase: str, done: int, total: int) -> None:
-        """See train.trained.Progress."""
+        """Update the bar. This is a train.trained.Progress."""
         now = time.monotonic()
         if phase == self._phase and now - self._shown < 0.1:
             return

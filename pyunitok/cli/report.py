@@ -27,7 +27,7 @@ def report_left_out(left_out: Any) -> None:
 
 
 def report_formats(sources: Any) -> None:
-    """Print one line for each format and the reason it was chosen, with the first file concerned."""
+    """Print one line per format and reason for choosing it, with the first file that it applies to."""
     if not sources:
         click.echo("this shard is empty: there are more shards than inputs", err=True)
     decided: dict[tuple[str, str], list[str]] = {}
@@ -49,7 +49,7 @@ def report_survey(job: Job) -> None:
     sizes = [source.size_bytes for source in plan.sources]
     total = "of unknown size" if None in sizes else f"of {sum(n or 0 for n in sizes):,} bytes"
     click.echo(f"would read {count(len(sizes), 'input')} {total}")
-    click.echo(f"would write {', '.join(map(printable, job.outputs()))}, beginning: {found.begins}")
+    click.echo(f"would write {', '.join(map(printable, job.outputs()))} ({found.begins})")
     if found.text_bytes is not None and found.tokens is not None:
         n_bytes = found.tokens * plan.id_bytes
         click.echo(f"about {found.text_bytes:,} bytes of text, {found.tokens:,} tokens, {n_bytes:,} bytes of output")
@@ -134,7 +134,7 @@ class Listener:
             click.echo(f"finished parts are kept in {printable(parts)}; run {command} to resume", err=True)
         elif journal_path(out).exists():
             files = f"{printable(out)}.*partial"
-            click.echo(f"progress is kept in {files}; run {command} to resume, or delete these files", err=True)
+            click.echo(f"progress is kept in {files}; run {command} to resume, or delete them to start over", err=True)
         elif job.spool and out.exists() and not issubclass(kind, Exception):
             click.echo(job.spool.advice(), err=True)
 

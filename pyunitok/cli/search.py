@@ -43,7 +43,7 @@ class _Quoting(Sectioned):
                 raise
             words = [arg for arg in given if not arg.startswith("-")]
             text = f"pyunitok search {shlex.quote(words[0])} {shlex.quote(' '.join(words[1:]))}"
-            raise click.UsageError(f"TEXT is one argument; quote it: {text}", ctx) from None
+            raise click.UsageError(f"TEXT must be one argument; quote it: {text}", ctx) from None
 
 
 @click.command(cls=_Quoting, sections=SECTIONS)
@@ -55,20 +55,22 @@ class _Quoting(Sectioned):
 @click.option("--next", "next_", is_flag=True, help="List the tokens that follow TEXT.")
 @click.option("--previous", is_flag=True, help="List the tokens that precede TEXT.")
 @click.option("--prob", metavar="TOKEN", type=int, help="Show the count and probability of this id after TEXT.")
-@click.option("--infgram", metavar="TOKEN", type=int, help="Like --prob, but for the longest indexed suffix of TEXT.")
-@click.option("--infgram-next", is_flag=True, help="Like --next, but for the longest indexed suffix of TEXT.")
-@click.option("--all-of", metavar="A|B", multiple=True, help="Count places that match A or B; repeat to mean AND.")
+@click.option("--infgram", metavar="TOKEN", type=int, help="Like --prob, for the longest suffix of TEXT in the index.")
+@click.option("--infgram-next", is_flag=True, help="Like --next, for the longest suffix of TEXT in the index.")
+@click.option(
+    "--all-of", metavar="A|B", multiple=True, help="Count places that match A or B. May be repeated; all must match."
+)
 @click.option("--within", type=click.IntRange(0), help="With --all-of: maximum distance of the matches in tokens.")
 @click.option("--ngrams", metavar="N", type=click.IntRange(1), help="List the most frequent sequences of N tokens.")
 @click.option("--min-count", type=click.IntRange(1), default=2, show_default=True, help="With --ngrams: minimum count.")
 @click.option("--sample", metavar="N", type=click.IntRange(1), help="Continue TEXT with N sampled tokens.")
-@click.option("--overlap", metavar="FILE", type=FILE, help="For each line of FILE, count its windows in the index.")
+@click.option("--overlap", metavar="FILE", type=FILE, help="For each line of FILE, count the windows in the index.")
 @click.option("--window", type=click.IntRange(1), default=13, show_default=True, help="With --overlap: window size.")
 @click.option(
     "--unit", type=click.Choice(["words", "bytes", "tokens"]), default="words", show_default=True,
     help="With --overlap: unit of --window.",
 )
-@click.option("--spans", metavar="FILE", type=FILE, help="List the longest spans of FILE in the index.")
+@click.option("--spans", metavar="FILE", type=FILE, help="List the longest spans of FILE that are in the index.")
 @click.option(
     "--span-bytes", type=click.IntRange(1), default=24, show_default=True, help="With --spans: minimum length in bytes."
 )
@@ -84,7 +86,7 @@ class _Quoting(Sectioned):
 @click.option("--after", type=click.IntRange(0), default=40, show_default=True, help="Characters shown after a hit.")
 @click.option("--ids", "is_ids", is_flag=True, help="Read TEXT as token ids: '13866 17799' is ' of the'.")
 @click.option("--escapes", is_flag=True, help=r"Interpret \n, \t, \\ and \xNN in TEXT.")
-@click.option("--queries", metavar="FILE", type=FILE, help="Read one TEXT per line of FILE and answer in JSON lines.")
+@click.option("--queries", metavar="FILE", type=FILE, help="Read one TEXT per line of FILE, and write JSON lines.")
 @click.option("--json", "as_json", is_flag=True, help="Write JSON.")
 @click.option("--csv", "as_csv", is_flag=True, help="Write comma-separated values with a header line.")
 @model_override_option
@@ -106,7 +108,7 @@ def search(
     if options["within"] is not None and not options["all_of"]:
         raise click.UsageError("--within requires --all-of")
     if options["all_of"]:
-        options["count"] = False  # --all-of counts anyway
+        options["count"] = False  # --all-of always counts
     given = [name for name in ANSWERS if options.get(name) not in (False, None, ())]
     flags = [f"--{name.replace('_', '-')}" for name in given] + ["--json"] * as_json + ["--csv"] * as_csv
     if len(given) > 1 or (as_json and as_csv):
@@ -116,7 +118,7 @@ def search(
     if queries and (text is not None or as_csv or query in WITHOUT_TEXT):
         raise click.UsageError("--queries cannot be combined with TEXT, --csv or a query without TEXT")
     if (text is None and not queries) != (query in WITHOUT_TEXT):
-        raise click.UsageError("TEXT is missing" if text is None else f"{flags[0]} takes no TEXT")
+        raise click.UsageError("TEXT is missing" if text is None else f"{flags[0]} does not accept TEXT")
     index = open_index(folder, model=model)
     if queries:
         for line in Path(queries).read_bytes().splitlines():

@@ -1,4 +1,4 @@
-"""Help in sections, for commands with many options. The common options come first."""
+"""Help texts in sections, for commands with many options. The common options come first."""
 
 from __future__ import annotations
 

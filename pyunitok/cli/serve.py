@@ -12,7 +12,7 @@ from pyunitok.cli.arguments import model_override_option
 from pyunitok.errors import count
 from pyunitok.index.opened import open_index
 
-MAX_WORK = 2_000_000_000  # per search over all shards: about two seconds and 2 GB
+MAX_WORK = 2_000_000_000  # for one search of all shards: about two seconds and 2 GB
 
 
 @click.command()
@@ -21,7 +21,7 @@ MAX_WORK = 2_000_000_000  # per search over all shards: about two seconds and 2 
 @click.option("--port", type=click.IntRange(0, 65535), default=8765, show_default=True, help="0 picks a free port.")
 @click.option(
     "--allow-host", multiple=True, metavar="NAME",
-    help="Accept requests for this host name, too; other names are rejected.",
+    help="Also accept requests for this host name; requests for other names are rejected.",
 )
 @model_override_option
 def serve(folder: str, host: str, port: int, allow_host: tuple[str, ...], model: Any) -> None:

@@ -26,7 +26,7 @@ MAX_INPUTS = 20  # number of inputs listed on the terminal
 @click.option("--html", "html_path", metavar="FILE", help="Write a page with histograms (requires the plot extra).")
 @click.option("--png", "png_path", metavar="FILE", help="Write only the histograms (requires the plot extra).")
 @model_override_option
-@click.option("--threads", type=click.IntRange(1), help="Number of threads; by default one per core.")
+@click.option("--threads", type=click.IntRange(1), help="Number of threads; by default, one per core.")
 def stats(
     tokens: str, top: int, json_path: str | None, html_path: str | None, png_path: str | None, model: Any,
     threads: int | None,

@@ -35,7 +35,7 @@ SECTIONS = {
 @click.argument("inputs", metavar="IN...", nargs=-1, required=True)
 @click.option(
     "-o", "--out", metavar="OUT", required=True,
-    help="The path or URL of the token file; also writes OUT.ends and OUT.json.",
+    help="The path or URL of the token file to write, with OUT.ends and OUT.json.",
 )  # fmt: skip
 @model_option
 @click.option(
@@ -44,14 +44,14 @@ SECTIONS = {
 )  # fmt: skip
 @click.option(
     "--text-key", default="text", show_default=True,
-    help="JSONL, Parquet: the field with the text; a.b is nested, a\\.b is not.",
+    help="JSONL, Parquet: the field with the text; a.b is field b of a; a\\.b is the field 'a.b'.",
 )  # fmt: skip
 @click.option(
     "--doc", "separator", default="file", show_default=True, metavar="file|line|SEPARATOR",
     callback=lambda _context, _option, doc: parse_separator(doc),
     help="Text: how to split files into documents; a separator may contain \\n, \\t, \\xHH, ….",
 )  # fmt: skip
-@click.option("--threads", type=click.IntRange(1), help="Number of threads; by default one per core.")
+@click.option("--threads", type=click.IntRange(1), help="Number of threads; by default, one per core.")
 @click.option(
     "--max-memory", "max_memory_bytes", type=SIZE, default="1G", show_default=True,
     help="Memory for text, decompressed frames and unwritten ids.",
@@ -60,11 +60,11 @@ SECTIONS = {
 @click.option("--dry-run", is_flag=True, help="Show what would be read and written without writing anything.")
 @click.option(
     "--include", metavar="PATTERN", multiple=True,
-    help="In directories, read only files that match, such as '*.md'. May be repeated.",
+    help="In directories, read only files matching PATTERN, such as '*.md'. May be repeated.",
 )  # fmt: skip
 @click.option(
     "--exclude", metavar="PATTERN", multiple=True,
-    help="In directories, skip files whose name or path suffix matches, such as 'tests/*.txt'. May be repeated.",
+    help="In directories, skip files matching PATTERN by name or path suffix, such as 'tests/*.txt'. May be repeated.",
 )  # fmt: skip
 @click.option(
     "--max-line", "max_line_bytes", type=SIZE, default="256M", show_default=True, help="JSONL: maximum line length."
@@ -76,7 +76,7 @@ SECTIONS = {
 )  # fmt: skip
 @click.option("--metadata", is_flag=True, help="Save each document's file, line and JSON fields in OUT.meta.jsonl.zst.")
 @click.option(
-    "--eod", metavar="ID|none", help="The id after each document; by default the model's eod.",
+    "--eod", metavar="ID|none", help="The id after each document; by default, the model's eod.",
     callback=lambda _context, _option, eod: parse_eod(eod),
 )  # fmt: skip
 @click.option(
@@ -94,7 +94,7 @@ SECTIONS = {
 )  # fmt: skip
 @click.option(
     "--ray", metavar="auto|local|ADDRESS",
-    help="Run on a Ray cluster whose machines share IN and OUT. --threads is per task, by default 1.",
+    help="Run on a Ray cluster whose machines share IN and OUT. --threads is per task; by default, 1.",
 )  # fmt: skip
 @click.option("--unit", "unit_bytes", type=SIZE, help="With --ray: bytes of input per task.")
 @click.option("--keep-parts", is_flag=True, help="With --ray: leave the parts in OUT.parts, for `pyunitok merge`.")
@@ -113,7 +113,7 @@ SECTIONS = {
 )  # fmt: skip
 @click.option(
     "--spool", metavar="FOLDER", type=click.Path(file_okay=False),
-    help="Folder for OUT until it is uploaded to its URL; by default the temporary folder.",
+    help="Folder for OUT until it is uploaded to its URL; by default, the temporary folder.",
 )  # fmt: skip
 @click.option("--stats-json", metavar="FILE", help="Write bytes, documents, tokens and seconds of each input to FILE.")
 def tokenize(

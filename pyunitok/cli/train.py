@@ -75,14 +75,16 @@ def _common(row: Trainer) -> list[click.Parameter]:
             ["--text-key"], default="text", show_default=True, help="JSONL, Parquet: the field with the text."
         ),
         click.Option(
-            ["--include"], metavar="PATTERN", multiple=True, help="In directories, read only files that match."
+            ["--include"], metavar="PATTERN", multiple=True, help="In directories, read only files matching PATTERN."
         ),
-        click.Option(["--exclude"], metavar="PATTERN", multiple=True, help="In directories, skip files that match."),
+        click.Option(
+            ["--exclude"], metavar="PATTERN", multiple=True, help="In directories, skip files matching PATTERN."
+        ),
         click.Option(
             ["--doc"], default="file", show_default=True, metavar="file|line|SEPARATOR",
             help="Text: how to split files into documents.",
         ),
-        click.Option(["--threads"], type=click.IntRange(1), help="Number of threads; by default one per core."),
+        click.Option(["--threads"], type=click.IntRange(1), help="Number of threads; by default, one per core."),
         click.Option(["--max-memory"], type=SIZE, default="2G", show_default=True, help=row.memory_help),
         click.Option(["--overwrite"], is_flag=True, help="Replace the model if it exists."),
         click.Option(
@@ -94,12 +96,12 @@ def _common(row: Trainer) -> list[click.Parameter]:
     if row.takes_sizes:
         ret.append(click.Option(
             ["--also-size", "also"], type=click.IntRange(1), multiple=True, metavar="N",
-            help="Also make a model of this size. May be repeated; names the models NAME.N.",
+            help="Also make a model of this size. May be repeated. The models are then named NAME.N.",
         ))  # fmt: skip
     if row.takes_settings:
         ret.append(click.Option(
             ["--set", "more"], multiple=True, metavar="NAME=VALUE",
-            help="Set another spm_train option, as in unk_id=3. input_format=tsv reads lines of TEXT, tab, COUNT.",
+            help="Set another spm_train option, as in unk_id=3. input_format=tsv reads lines of TEXT<tab>COUNT.",
         ))  # fmt: skip
     return ret
 

@@ -17,15 +17,15 @@ from pyunitok.index.verify import checks
 @click.argument("inputs", metavar="[IN]...", nargs=-1)
 @click.option("--inputs", "named", is_flag=True, help="Also compare with the inputs named in the manifest.")
 @model_override_option
-@click.option("--threads", type=click.IntRange(1), help="Number of threads; by default one per core.")
+@click.option("--threads", type=click.IntRange(1), help="Number of threads; by default, one per core.")
 def verify(tokens: str, inputs: tuple[str, ...], named: bool, model: Any, threads: int | None) -> None:
     """Check the integrity of a token file or an index.
 
     For a token file, checks hashes, document ends, ids and counts; for an index, hashes, order and tables.
 
-    With IN or --inputs, each document is also decoded and compared with its input byte by byte. IN are the tokenized
-    files in the original order; they may have moved. --inputs reads them from the paths in the manifest. The output of
-    `duplicates --drop` cannot be compared because it lacks some of the text.
+    With IN or --inputs, each document is also decoded and compared with its input byte by byte. Pass the
+    tokenized files as IN in their original order; they may have moved. --inputs reads them from the paths in the
+    manifest. The output of `duplicates --drop` cannot be compared because it lacks some of the text.
 
     \b
     Example:

@@ -28,7 +28,7 @@ SHOWN = 5  # number of pieces shown per line
 
 
 class Vocab(click.Group):
-    """Rephrases the errors about inputs, because these commands lack the --input-format that they suggest."""
+    """Rewords errors that suggest --exclude or --input-format, because these commands lack those options."""
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
@@ -55,21 +55,26 @@ json_option = click.option("--json", "json_path", metavar="FILE", help="Write th
 @vocab.command()
 @click.argument("base", metavar="BASE")
 @click.option("-o", "--out", metavar="OUT", help="NAME.txt (RWKV text), NAME.json (RWKV JSON) or NAME.utk (native).")
-@click.option("--to", type=click.Choice(["rwkv", "rwkv-json", "native"]), help="The format of OUT, if not by its name.")
+@click.option(
+    "--to", type=click.Choice(["rwkv", "rwkv-json", "native"]),
+    help="The format of OUT; by default, inferred from its name.",
+)  # fmt: skip
 @click.option("--add", "add", multiple=True, metavar="FILE", help="Add the pieces in FILE, one per line.")
-@click.option("--add-emoji", is_flag=True, help="Add every emoji (package emoji).")
-@click.option("--add-kaomoji", is_flag=True, help="Add kaomoji (package kaomoji-dataset, CC BY 4.0).")
-@click.option("--max-kaomoji", type=click.IntRange(1), help="Maximum kaomoji; by default all.")
+@click.option("--add-emoji", is_flag=True, help="Add every emoji (requires the emoji package).")
+@click.option("--add-kaomoji", is_flag=True, help="Add kaomoji (requires the kaomoji-dataset package, CC BY 4.0).")
+@click.option("--max-kaomoji", type=click.IntRange(1), help="Maximum number of kaomoji; by default, all.")
 @click.option("--add-words", multiple=True, metavar="CORPUS", help="Add words of CORPUS, a file or a folder.")
 @click.option("--script", multiple=True, metavar="NAME", help="With --add-words: Latin, Cyrillic, Japanese, …")
-@click.option("--max", "max_words", type=click.IntRange(1), default=1000, show_default=True, help="Maximum words.")
+@click.option(
+    "--max", "max_words", type=click.IntRange(1), default=1000, show_default=True, help="Maximum number of words."
+)
 @click.option("--remove", multiple=True, metavar="FILE", help="Remove the pieces in FILE.")
 @click.option("--remove-unused", multiple=True, metavar="CORPUS", help="Remove pieces that CORPUS never uses.")
 @click.option("--max-id", type=click.IntRange(0), default=65535, show_default=True, help="Maximum id of new pieces.")
 @click.option("--no-escapes", is_flag=True, help="Read backslashes in FILE literally.")
 @click.option("--text", "texts", multiple=True, metavar="FILE", help="Count the tokens of FILE before and after.")
 @click.option("--text-key", default="text", show_default=True, help="JSONL, Parquet: the field with the text.")
-@click.option("--threads", type=click.IntRange(1), help="Number of threads; by default one per core.")
+@click.option("--threads", type=click.IntRange(1), help="Number of threads; by default, one per core.")
 @click.option(
     "--max-memory", type=SIZE, default="2G", show_default=True, help="Memory for word counts; the rest goes to disk."
 )
@@ -126,13 +131,13 @@ def _edit_rows(edited: Any) -> list[tuple[str, str]]:
         rows.append(("added", f"{_sample(pieces)}, ids {_ids(ids)}: {origin}"))
     if edited.removed:
         rows.append(("removed", _sample([piece for piece, _ in edited.removed])))
-    for name, what in (("existing", "already there"), ("repeated", "listed twice"), ("no_room", "did not fit")):
+    for name, what in (("existing", "already existed"), ("repeated", "listed twice"), ("no_room", "did not fit")):
         pairs = getattr(edited, name)
         for origin in dict.fromkeys(origin for _, origin in pairs):
             rows.append((what, f"{_sample([piece for piece, where in pairs if where == origin])}: {origin}"))
     for name, what in (("kept", "not removable"), ("wanted", "not removed"), ("not_found", "not found")):
         if pieces := getattr(edited, name):
-            rows.append((what, _sample(pieces) + " (to be added, too)" * (name == "wanted")))
+            rows.append((what, _sample(pieces) + " (also listed to be added)" * (name == "wanted")))
     return rows
 
 
@@ -178,8 +183,8 @@ def _write_json(path: str | None, values: Any) -> bool:
 @click.argument("b", metavar="B")
 @click.option("--text", "texts", multiple=True, metavar="FILE", help="Count the tokens of FILE with both models.")
 @click.option("--text-key", default="text", show_default=True, help="JSONL, Parquet: the field with the text.")
-@click.option("--threads", type=click.IntRange(1), help="Number of threads; by default one per core.")
-@click.option("--limit", type=click.IntRange(0), default=20, show_default=True, help="Lines per list; 0 is all.")
+@click.option("--threads", type=click.IntRange(1), help="Number of threads; by default, one per core.")
+@click.option("--limit", type=click.IntRange(0), default=20, show_default=True, help="Lines per list; 0 means all.")
 @json_option
 def diff(
     a: str, b: str, texts: Sequence[str], text_key: str, threads: int | None, limit: int, json_path: str | None
@@ -200,12 +205,13 @@ def diff(
             counts = count_files(reading, models, lambda done, total: bar.show("texts", done, total))
     if _write_json(json_path, {**found.to_json(), "texts": [count.to_json() for count in counts]}):
         return
-    numbers = f"{len(found.only_a):,} only in A, {len(found.only_b):,} only in B, {len(found.changed):,} with other ids"
-    _show([("pieces", f"{found.n_same:,} the same, {numbers}")])
+    numbers = f"{len(found.only_a):,} only in A, {len(found.only_b):,} only in B"
+    _show([("pieces", f"{found.n_same:,} identical, {numbers}, {len(found.changed):,} with different ids")])
     for name, pairs in (("only in A", found.only_a), ("only in B", found.only_b)):
         _show_limited([(name, f"{id_:>6}  {escape(piece)}") for piece, id_ in pairs], limit)
     changed = [
-        ("other id", f"{_joined(ids_a)} -> {_joined(ids_b)}  {escape(piece)}") for piece, ids_a, ids_b in found.changed
+        ("different id", f"{_joined(ids_a)} -> {_joined(ids_b)}  {escape(piece)}")
+        for piece, ids_a, ids_b in found.changed
     ]
     _show_limited(changed, limit)
     _show_texts(counts)

@@ -25,7 +25,7 @@ READ_BYTES = 1 << 16
 class Survey:
     """An estimate of a run.
 
-    begins      "from the start", "already complete", or where the run would resume
+    begins      "from the start", "already complete", or "resuming after … bytes of input"
     text_bytes  the size of the documents' text; None if unknown, for example with a pipe
     """
 
@@ -44,7 +44,7 @@ def survey(plan: Plan) -> Survey:
     if isinstance(found, Manifest) or (isinstance(found, Journal) and found.manifest is not None):
         begins = "already complete"
     elif isinstance(found, Journal):
-        begins = f"where an earlier run was interrupted, after {found.progress['bytes']:,} bytes of input"
+        begins = f"resuming after {found.progress['bytes']:,} bytes of input"
     if any(source.size_bytes is None for source in plan.sources):
         return Survey(begins, None, None)
     text_bytes = tokens = 0
