@@ -47,7 +47,7 @@ class Meter:
         self.close()
 
     def begin(self, start: Any) -> None:
-        """Start the clock. This is a callback of plan.Callbacks."""
+        """Start the clock. The job calls this through plan.Callbacks."""
         self._started = time.monotonic()
         self._before, self._compressed_before = start.bytes, start.compressed
 
@@ -139,7 +139,7 @@ class PhaseBar:
             self._bar.close()
 
     def show(self, phase: str, done: int, total: int) -> None:
-        """Update the bar. This is a train.trained.Progress."""
+        """Update the bar; a callback of the type train.trained.Progress."""
         now = time.monotonic()
         if phase == self._phase and now - self._shown < 0.1:
             return

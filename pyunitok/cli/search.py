@@ -55,8 +55,10 @@ class _Quoting(Sectioned):
 @click.option("--next", "next_", is_flag=True, help="List the tokens that follow TEXT.")
 @click.option("--previous", is_flag=True, help="List the tokens that precede TEXT.")
 @click.option("--prob", metavar="TOKEN", type=int, help="Show the count and probability of this id after TEXT.")
-@click.option("--infgram", metavar="TOKEN", type=int, help="Like --prob, for the longest suffix of TEXT in the index.")
-@click.option("--infgram-next", is_flag=True, help="Like --next, for the longest suffix of TEXT in the index.")
+@click.option(
+    "--infgram", metavar="TOKEN", type=int, help="Like --prob, but for the longest suffix of TEXT in the index."
+)
+@click.option("--infgram-next", is_flag=True, help="Like --next, but for the longest suffix of TEXT in the index.")
 @click.option(
     "--all-of", metavar="A|B", multiple=True, help="Count places that match A or B. May be repeated; all must match."
 )
@@ -64,13 +66,15 @@ class _Quoting(Sectioned):
 @click.option("--ngrams", metavar="N", type=click.IntRange(1), help="List the most frequent sequences of N tokens.")
 @click.option("--min-count", type=click.IntRange(1), default=2, show_default=True, help="With --ngrams: minimum count.")
 @click.option("--sample", metavar="N", type=click.IntRange(1), help="Continue TEXT with N sampled tokens.")
-@click.option("--overlap", metavar="FILE", type=FILE, help="For each line of FILE, count the windows in the index.")
+@click.option(
+    "--overlap", metavar="FILE", type=FILE, help="For each line of FILE, count the windows that occur in the index."
+)
 @click.option("--window", type=click.IntRange(1), default=13, show_default=True, help="With --overlap: window size.")
 @click.option(
     "--unit", type=click.Choice(["words", "bytes", "tokens"]), default="words", show_default=True,
     help="With --overlap: unit of --window.",
 )
-@click.option("--spans", metavar="FILE", type=FILE, help="List the longest spans of FILE that are in the index.")
+@click.option("--spans", metavar="FILE", type=FILE, help="List the longest spans of FILE that occur in the index.")
 @click.option(
     "--span-bytes", type=click.IntRange(1), default=24, show_default=True, help="With --spans: minimum length in bytes."
 )
