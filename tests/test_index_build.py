@@ -147,7 +147,7 @@ def test_finished_shards_are_not_built_again(tokens: Path, tmp_path: Path, monke
     monkeypatch.setattr(build_module, "write_shard", write_two)
     with pytest.raises(OutputError, match="no space"):
         build_index([tokens], tmp_path / "idx", shard_tokens=700, threads=1)
-    with pytest.raises(OutputError, match="started for other files or with other options"):
+    with pytest.raises(OutputError, match="unfinished index of other files or with other options"):
         build_index([tokens], tmp_path / "idx", shard_tokens=800, threads=1)
     first = list(built)
     monkeypatch.setattr(build_module, "write_shard", lambda *a: (built.append(a[1]), real(*a))[1])
@@ -234,7 +234,7 @@ def test_documents_and_shards(tokens: Path, tmp_path: Path) -> None:
 def test_limits() -> None:
     assert Limits(max_memory=1 << 30).tokens == ((1 << 30) - (100 << 20)) * 10 // 124
     assert Limits(max_memory=1 << 40).tokens == 2**31 - 1
-    with pytest.raises(LimitError, match="indexing needs at least"):
+    with pytest.raises(LimitError, match="indexing requires at least"):
         _ = Limits(max_memory=1 << 20).tokens
     with pytest.raises(LimitError, match="shard_tokens must be 1 to"):
         _ = Limits(shard_tokens=2**31).tokens

@@ -192,7 +192,7 @@ def test_the_parts_of_a_document_are_its_text(client, number, begin, end):
 
 def test_a_window_of_a_document(client, monkeypatch):
     monkeypatch.setattr(answers, "WINDOW_BYTES", 100)
-    monkeypatch.setattr(answers, "TOKENS_A_STEP", 7)
+    monkeypatch.setattr(answers, "TOKENS_PER_STEP", 7)
     text, shown, at = TEXTS["c.txt"], "", 0
     while at < len(text):
         answer = client.get("/api/document.json", params={"n": 2, "at": at}).json()
@@ -470,7 +470,7 @@ def test_the_letters_beside_a_match(page, address, query, is_right):
 @pytest.mark.slow
 def test_a_view_that_does_not_exist(page, address):
     open_hits(page, address, "sat&view=zzz")
-    assert "no view zzz" in page.inner_text("#problem")
+    assert "no view named zzz" in page.inner_text("#problem")
 
 
 @pytest.mark.slow
@@ -490,7 +490,7 @@ def test_a_browser_without_javascript(browser, address):
     with browser.new_context(java_script_enabled=False) as context:
         page = context.new_page()
         page.goto(address)
-        assert "needs JavaScript" in page.inner_text("main")
+        assert "requires JavaScript" in page.inner_text("main")
 
 
 @pytest.mark.slow

@@ -23,7 +23,7 @@ Queries = Iterable[Query] | Packed
 class HitsBatch:
     """The hits of many queries. Query k has hits[offsets[k]:offsets[k + 1]].
 
-    hits     the hits of all queries, as context_batch accepts them
+    hits     the hits of all queries, in the form that context_batch accepts
     offsets  int64[n + 1]
     totals   int64[n]: the number of occurrences of each query
     approx   bool[n]: True if the search was cut short, as in Hits
@@ -117,7 +117,7 @@ class ProbabilityBatch:
 
 class BatchSearch(Overlaps):
     """Each method does for many queries what the method without _batch does for one. Queries are an iterable, or a
-    Packed of uint8 (texts) or uint16 (ids). See also count_batch, count_tokens_batch, context_batch and overlap."""
+    Packed of uint8 (text) or uint16 (ids). See also count_batch, count_tokens_batch, context_batch and overlap."""
 
     def find_batch(
         self, queries: Iterable[Text] | Packed, limit: int = 10, order: Order = "rank", seed: int = 0, *,
@@ -160,15 +160,15 @@ class BatchSearch(Overlaps):
         return SourcesBatch(_offsets(len(one[0]) for one in counted), inputs, hits, documents, approx)
 
     def next_batch(self, queries: Queries, limit: int | None = None) -> DistributionBatch:
-        """All queries are text, or all are ids."""
+        """The queries must be all text or all ids."""
         return _distributions([self.next(query, limit) for query in _each(queries)])
 
     def previous_batch(self, queries: Queries, limit: int | None = None) -> DistributionBatch:
-        """All queries are text, or all are ids."""
+        """The queries must be all text or all ids."""
         return _distributions([self.previous(query, limit) for query in _each(queries)])
 
     def prob_batch(self, prompts: Queries, tokens: Sequence[int] | U16) -> ProbabilityBatch:
-        """The probability of tokens[k] after prompt k. A few µs per prompt."""
+        """The probability of tokens[k] after prompt k. Takes a few µs per prompt."""
         packed = self._packed(prompts)
         return self._probabilities(packed, tokens, packed.offsets[:-1])
 
@@ -179,7 +179,7 @@ class BatchSearch(Overlaps):
         return self._probabilities(packed, tokens, packed.offsets[1:] - contexts)
 
     def _probabilities(self, prompts: Packed, tokens: Any, begins: Int64s) -> ProbabilityBatch:
-        """Uses prompt k from begins[k] on."""
+        """Uses only the tokens of prompt k from begins[k] on."""
         wanted, ends = self.ids(tokens), prompts.offsets[1:]
         if len(wanted) != len(prompts):
             raise ValueError(f"expected one token per prompt, got {len(wanted)} tokens for {len(prompts)} prompts")
@@ -193,7 +193,7 @@ class BatchSearch(Overlaps):
         return ProbabilityBatch(p, count, total, ends - begins)
 
     def infgram_next_batch(self, prompts: Queries, limit: int | None = None) -> tuple[Int64s, DistributionBatch]:
-        """Returns (int64[n] tokens of context, the distribution after each prompt)."""
+        """Returns (int64[n] context lengths in tokens, the distribution after each prompt)."""
         found = [self.infgram_next(prompt, limit) for prompt in _each(prompts)]
         return np.array([n for n, _ in found], np.int64), _distributions([one for _, one in found])
 
@@ -206,7 +206,7 @@ class BatchSearch(Overlaps):
     def count_all_of_batch(
         self, all_of: Iterable[Sequence[Sequence[Query]]], within: int | None = None
     ) -> tuple[Int64s, Bools]:
-        """Returns int64[n] counts, and bool[n]: True if the count is a lower bound."""
+        """Returns the counts, int64[n], and whether each count is a lower bound, bool[n]."""
         found = [self.count_all_of(clauses, within) for clauses in all_of]
         return np.array(found, np.int64), np.array([count.approx for count in found], np.bool_)
 
@@ -223,7 +223,7 @@ def _texts(queries: Iterable[Text] | Packed) -> list[bytes]:
 
 
 def _each(queries: Queries) -> Iterator[Query]:
-    """The queries of an iterable or a Packed, each text or ids."""
+    """The queries of an iterable or a Packed, each as text or ids."""
     is_text = isinstance(queries, Packed) and queries.data.dtype == np.uint8
     return (query.tobytes() if is_text else query for query in queries)  # type: ignore[union-attr]
 

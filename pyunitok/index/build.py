@@ -1,11 +1,11 @@
-"""build_index(): suffix arrays of token files on disk, shard by shard, on several threads, resumable.
+"""build_index() builds suffix arrays of token files on disk, shard by shard, on several threads, and can be resumed.
 
     plan ──▶ plan.json.partial ──▶ each shard: read, sort, write │ sync, rename, NNNNN.json.partial ──▶ index.json
                                                                  └ while the next shard is sorted
 
-A shard is done when its NNNNN.json.partial exists, which is written after the shard's files have been synced and
-renamed. Rerunning the command skips shards that are done. index.json is written when all shards are done, and only then
-are the working files removed. The contents of a shard depend only on its tokens and the order.
+A shard is done once its NNNNN.json.partial exists, which is written after the shard's files have been synced and
+renamed. Rerunning the command skips shards that are done. After the last shard, index.json is written, and then the
+working files are removed. The contents of a shard depend only on its tokens and the order.
 """
 
 from __future__ import annotations
@@ -48,8 +48,8 @@ Array = np.ndarray[Any, Any]
 
 @dataclass
 class IndexProgress:
-    """`tokens` of `total` are sorted and written, and `shards` of `n_shards` are done, `resumed` of them by an earlier
-    run."""
+    """`tokens` of `total` tokens are sorted and written; `shards` of `n_shards` shards are done, including `resumed`
+    shards of an earlier run."""
 
     tokens: float
     total: int
@@ -68,7 +68,7 @@ def build_index(
     add: bool = False, overwrite: bool = False, model: Model = None, ray: str | None = None,
     on_progress: Callable[[IndexProgress], None] | None = None,
 ) -> IndexManifest:  # fmt: skip
-    """Index token files for search, as `pyunitok index` does; open_index() opens the folder. Returns index.json.
+    """Index token files for search, as `pyunitok index` does; open_index() opens the folder. Returns the manifest.
 
     tokens            one or more token files; the index refers to them by their paths
     folder            the folder of the index; it takes 4 bytes per token, or 6 with left
@@ -77,7 +77,7 @@ def build_index(
     max_memory_bytes  memory for sorting; by default half of the machine's memory
     shard_tokens      maximum size of a shard; by default, two shards fit in memory at once
     threads           maximum number of shards to sort at the same time; all cores by default
-    add               add the files to the index in the folder; its shards, order and columns do not change
+    add               add the files to the index in the folder; its existing shards, order and columns do not change
     overwrite         replace the index in the folder
     model             replaces the model that the token files name
     ray               the address of a Ray cluster that builds the shards: "auto", "local" or HOST:PORT
@@ -85,7 +85,7 @@ def build_index(
 
     Repeating the call resumes an interrupted build and does not change a finished index. With add, repeating the last
     addition has no effect. OutputError if the token files are incompatible or the folder holds another index;
-    LimitError if there is too little memory, or a document does not fit into a shard.
+    LimitError if there is too little memory, or a document does not fit in a shard.
 
         pyunitok.build_index(["a.u16", "b.u16"], "idx")
     """
@@ -119,9 +119,10 @@ def build_index(
 
 
 def _existing(folder: Path, add: bool, overwrite: bool) -> IndexManifest | None:
-    """Returns the index to add to. With overwrite, removes the index to replace."""
+    """Returns the manifest of the index to add to; None without add. With overwrite instead of add, removes the old
+    index."""
     if overwrite and not add:
-        (folder / INDEX_NAME).unlink(missing_ok=True)  # before anything it names changes
+        (folder / INDEX_NAME).unlink(missing_ok=True)  # before the files that it names change
         sync_folder(folder)
         for path in folder.iterdir():
             if OWN_FILE.fullmatch(path.name):
@@ -153,8 +154,8 @@ def _already_there(folder: Path, plan: IndexManifest) -> IndexManifest:
 def _was_added(
     found: IndexManifest, paths: Sequence[StrPath], folder: Path, limits: Limits, model: Any
 ) -> bool:
-    """Whether an earlier call has added these token files: the index ends with them, unchanged and in the shards that
-    adding them now would produce."""
+    """Whether an earlier call added these token files, that is, whether the index ends with them, unchanged, in the
+    shards that adding them now would produce."""
     n = len(found.files) - len(paths)
     last = [resolved_path(file.path, folder) for file in found.files[max(n, 0) :]]
     if n < 1 or last != [Path(path).resolve() for path in paths]:
@@ -169,21 +170,21 @@ def _was_added(
 def _begin(
     folder: Path, plan: IndexManifest, rank: Array | None, existing: IndexManifest | None, overwrite: bool
 ) -> None:
-    """Write the plan, or find that it is there already. OutputError if another command's is."""
+    """Write the plan unless it already exists. OutputError if the folder holds the plan of another command."""
     path = partial_name(folder / PLAN_NAME)
     if path.exists():
         if _same_plan(IndexManifest.parse(path.read_bytes(), str(path)), plan):
             return
         if not (overwrite and existing):
             raise OutputError(
-                f"{folder} is unfinished, and was started for other files or with other options; "
-                "the first command resumes it, --overwrite starts again"
+                f"{folder} holds an unfinished index of other files or with other options; repeat the first command to "
+                "resume it, or use --overwrite to start over"
             )
     for found in folder.iterdir():
         if existing is None and SHARD_FILE.fullmatch(found.name):
             raise OutputError(f"{found} exists; --overwrite removes the files of an index")
         if found.match("*.json.partial"):
-            found.unlink()  # of an earlier --add, which is started again
+            found.unlink()  # left by an earlier --add, which starts over
     if rank is not None and existing is None:
         write_whole(folder / RANK_NAME, rank.astype("<u2").tobytes())
     write_whole(path, plan.to_json())  # last, because the plan makes the run resumable
@@ -207,7 +208,7 @@ def _commit(folder: Path, plan: IndexManifest) -> IndexManifest:
 
 
 def _clean_up(folder: Path) -> None:
-    """Remove the working files of a complete index, including those left by a run that was killed while removing."""
+    """Remove the working files of a complete index, also after a run that was killed while removing them."""
     path = partial_name(folder / PLAN_NAME)
     if not path.exists() or not (folder / INDEX_NAME).exists():
         return
@@ -239,7 +240,7 @@ def _build_shards(
 ) -> None:  # fmt: skip
     new = range(n_kept, len(plan.shards))
     waiting = [number for number in new if not _record_path(folder, number).exists()]
-    waiting.sort(key=lambda number: -plan.shards[number].tokens)  # largest first, so that threads finish together
+    waiting.sort(key=lambda number: -plan.shards[number].tokens)  # largest first, to keep all threads busy to the end
     done = sum(plan.shards[number].tokens for number in new if number not in set(waiting))
     total, resumed = sum(plan.shards[number].tokens for number in new), len(new) - len(waiting)
     progress = IndexProgress(done, total, resumed, len(new), resumed)
@@ -262,7 +263,7 @@ def _build_shards(
 
 @dataclass
 class BuildContext:
-    """The data shared by all shards. It is pickled for other machines."""
+    """The data that all shards share. It is pickled to be sent to other machines."""
 
     folder: Path
     plan: IndexManifest
@@ -272,12 +273,13 @@ def on_threads(
     function: Callable[[int, Callable[[float], None]], Callable[[], None] | None], sizes: dict[int, int], at_once: int,
     progress: IndexProgress, on_progress: Callable[[IndexProgress], None],
 ) -> None:  # fmt: skip
-    """Call function(number, on_share) for each number of `sizes`, at_once of them at a time.
+    """Call function(number, on_share) for each number in `sizes`, on at_once threads.
 
-    sizes     the tokens of each number, for progress; function reports the share that is done by on_share(0 to 1)
-    function  may return a function that waits for the disk; it runs while the thread starts its next number
+    sizes     the tokens to process for each number, for progress
+    function  reports its completed share by calling on_share(0 to 1); may return a function that waits for the disk,
+              which runs while the thread starts its next call
 
-    An exception in one call, or Ctrl-C, stops the others at their next on_share.
+    An exception in one call, or Ctrl-C, stops the others at their next call of on_share.
     """
     stop, resumed, shares, local = threading.Event(), progress.tokens, dict.fromkeys(sizes, 0.0), threading.local()
 
@@ -316,7 +318,7 @@ def on_threads(
 
 
 def build_shard(work: BuildContext, number: int) -> None:
-    """Sort one shard and write its files. Idempotent: any machine may repeat it, with identical files."""
+    """Sort one shard and write its files. Idempotent: repeating it on any machine produces identical files."""
     write_shard(work, number).finish()
 
 
@@ -346,7 +348,7 @@ class WrittenShard:
 
 
 def write_shard(work: BuildContext, number: int, on_share: Callable[[float], None] = lambda _: None) -> WrittenShard:
-    """Sort one shard and write its files, under partial names."""
+    """Sort one shard and write its files under partial names."""
     folder, record = work.folder, replace(work.plan.shards[number])
     rank = open_rank(folder, work.plan)
     path = resolved_path(work.plan.files[record.file].path, folder)
@@ -368,9 +370,10 @@ def write_shard(work: BuildContext, number: int, on_share: Callable[[float], Non
 
 
 def read_ranks(path: Path, begin: int, n: int, rank: Array | None) -> tuple[Array, Array, list[str]]:
-    """Returns (the ranks of tokens begin to begin + n - 1, the number of tokens below each rank, XXH64 of the tokens).
+    """Returns (the ranks of tokens begin to begin + n - 1, for each rank the number of tokens with a lower rank, the
+    XXH64 of each 64 MiB of the tokens).
 
-    The file is read instead of mapped, because mapped pages would count as memory of this process.
+    The file is read rather than mapped, because mapped pages would count towards the memory of this process.
     """
     ranks, counts, digest = np.empty(n, np.uint16), np.zeros(N_RANKS, np.uint64), ChunkHash()
     with path.open("rb", buffering=0) as file:
@@ -400,7 +403,7 @@ def _left_chunks(ranks: Array, sa: Array, rank: Array | None) -> Iterator[Array]
 
 
 def _write(file: OutFile, chunks: Iterator[Array]) -> list[str]:
-    """Returns the XXH64 of every 64 MiB."""
+    """Returns the XXH64 of each 64 MiB of the file."""
     for chunk in chunks:
         file.write(np.ascontiguousarray(chunk).view(np.uint8).data)
     return file.save().all_digests()

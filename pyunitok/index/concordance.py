@@ -1,4 +1,4 @@
-"""A concordance: one line per hit with its context, sorted by the context on either side."""
+"""A concordance: one line per hit, with the text before and after it."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ def concordance(
     index: Index, query: Any, *, limit: int = 20, offset: int = 0, sort: Order = "rank", seed: int = 0,
     before: int = 40, after: int = 40,
 ) -> tuple[list[Line], int, bool]:  # fmt: skip
-    """Returns (lines, number of all occurrences, whether that number is a lower bound).
+    """Returns (lines, the total number of occurrences, whether that number is a lower bound).
 
     query  text, or a sequence of ids
-    sort   the order of Index.find
+    sort   the order, as in Index.find
     """
     find = index.find if isinstance(query, str | bytes) else index.find_tokens
     hits = find(query, limit, offset, sort, seed)
@@ -52,7 +52,7 @@ def as_record(index: Index, line: Line) -> dict[str, Any]:
 
 def spreadsheet_cell(value: Any) -> Any:
     """A value for a CSV file. Text that a spreadsheet would treat as a formula is prefixed with an apostrophe, and
-    control characters, which a terminal would execute, are escaped."""
+    control characters, which a terminal would interpret, are escaped."""
     if isinstance(value, dict | list):
         value = json.dumps(value, ensure_ascii=False)
     if not isinstance(value, str):
@@ -66,7 +66,7 @@ _CONTROLS = re.compile(r"[\0-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")  # except ta
 
 def aligned(lines: Sequence[Line], before: int, width: int | None = None) -> list[tuple[str, str, str, str]]:
     """(place, before, match, after) of each line, padded so that all matches begin in the same terminal column. The
-    text after the match is cut at column `width`."""
+    text after the match is truncated at column `width`."""
     texts = [tuple(map(_flat, (line.before, line.match, line.after))) for line in lines]
     shown = [(f"{line.hit.document}:{line.hit.begin}", *text) for line, text in zip(lines, texts, strict=True)]
     margin = max((len(place) for place, *_ in shown), default=0)
@@ -88,7 +88,7 @@ def _flat(text: str) -> str:
 
 
 def _columns(text: str) -> int:
-    """The number of terminal columns that a text takes."""
+    """The number of terminal columns that a text takes up."""
     return sum(
         0 if unicodedata.combining(c) or unicodedata.category(c) in ("Mn", "Me", "Cf")
         else 2 if unicodedata.east_asian_width(c) in "WF" else 1

@@ -1,4 +1,4 @@
-"""Context and Contexts: the text around hits, cut between characters."""
+"""Context and Contexts: the text around hits, cut at character boundaries."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ from pyunitok.index.hits import Int64s
 
 @dataclass(frozen=True)
 class Context:
-    """The bytes of a document around a hit, cut between characters. The hit itself can begin and end inside one."""
+    """The bytes of a document around a hit, cut at character boundaries. The hit itself can begin or end inside a
+    character."""
 
     before: bytes
     match: bytes
@@ -37,7 +38,7 @@ class Contexts:
     """The text around many hits, as arrays and as a sequence of Context.
 
     data    uint8: the text of all hits
-    bounds  int64[n, 4]: with a, b, c, d = bounds[k], data[a:b] is before hit k, data[b:c] the hit, data[c:d] after it
+    bounds  int64[n, 4]: with a, b, c, d = bounds[k], hit k is data[b:c], between data[a:b] and data[c:d]
     """
 
     data: np.ndarray[Any, np.dtype[np.uint8]]

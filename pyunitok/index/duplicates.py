@@ -1,15 +1,15 @@
 """Find the repeated spans of an index, or write a token file without them.
 
-    shard 0 ─┐  merge of the suffix    a temporary file of       each shard in turn         spans ─▶ dups.jsonl.zst
-    shard 1 ─┼───────────────────────▶ records (40 bytes ──────▶ back into the text's ───┬─▶
-    shard 2 ─┘  arrays (repeats.c)     each)                     order                   └─▶ other tokens ─▶ OUT
+    shard 0 ─┐  merge of the suffix    a temporary file of       marks in text order,       spans ─▶ dups.jsonl.zst
+    shard 1 ─┼───────────────────────▶ records (40 bytes ──────▶ one shard at a time ────┬─▶
+    shard 2 ─┘  arrays (repeats.c)     each)                                             └─▶ other tokens ─▶ OUT
 
-A window is min_tokens tokens of one document, without its eod. It is repeated if the same tokens are another window of
-any document. Repeated windows that overlap or touch form a span.
+A window is min_tokens consecutive tokens of one document, excluding its eod. It is repeated if the same tokens form
+another window, in any document. Repeated windows that overlap or touch form a span.
 
-Memory: 5 bytes per token of the largest shard and about 10 MB. With the pages of the index and of the records, measured
-memory is about 21 bytes per token (5.1 GB for 242 million tokens). Temporary disk space next to the output: at most 40
-bytes per repeated window.
+Memory: 5 bytes per token of the largest shard, and about 10 MB. Including the pages of the index and of the records,
+measured memory is about 21 bytes per token (5.1 GB for 242 million tokens). Temporary disk space next to the output: at
+most 40 bytes per repeated window.
 """
 
 from __future__ import annotations
@@ -67,13 +67,13 @@ def duplicates(
 
     index        the folder of an index, or an open Index
     out          the JSON Lines file to write, one object per repeated span; compressed if its name ends in .zst
-    min_tokens   the length of the shortest span
-    drop         instead write a token file to `out`: all documents without tokens that repeat earlier text
-    overwrite    replace OUT if it exists
+    min_tokens   the minimum length of a span
+    drop         write a token file to `out` instead: all documents, except for tokens that repeat earlier text
+    overwrite    replace `out` if it exists
     model        replaces the model that the token files name
     on_progress  called with the completed share, from the calling thread
 
-    Memory: about 21 bytes per token of the index. OutputError if OUT exists.
+    Memory: about 21 bytes per token of the index. OutputError if `out` exists.
 
         pyunitok.duplicates("idx", "unique.u16", drop=True).manifest
     """
@@ -92,7 +92,7 @@ class RepeatedSpans:
     begins, ends            token ranges within the documents
     byte_begins, byte_ends  byte ranges within the decoded documents
     occurrences             the count of the most frequent window in the span
-    later                   the number of its tokens in windows that repeat earlier text without overlapping it
+    later                   the number of tokens of the span in windows that repeat earlier text without overlapping it
     """
 
     documents: Int64s
@@ -107,7 +107,7 @@ class RepeatedSpans:
         return len(self.documents)
 
     def records(self) -> Iterator[dict[str, Any]]:
-        """As JSON objects."""
+        """Yields the spans as JSON objects."""
         columns = (column.tolist() for column in vars(self).values())
         for document, begin, end, a, b, n, later in zip(*columns, strict=True):
             where = {"document": document, "tokens": [begin, end], "bytes": [a, b]}
@@ -129,7 +129,7 @@ def repeated_spans(
 ) -> Iterator[RepeatedSpans]:
     """All repeated spans of at least min_tokens tokens, shard by shard.
 
-    scratch      the folder for temporary files; by default the system's
+    scratch      the folder for temporary files; by default that of the system
     on_progress  called with the completed share, 0 to 1
     """
     for marks in _marks(index, min_tokens, scratch, on_progress):
@@ -140,7 +140,7 @@ def write_repeats(
     index: Index, out: Path, min_tokens: int = 50, *, overwrite: bool = False, on_progress: OnProgress | None = None
 ) -> tuple[int, int]:
     """Write all repeated spans to a JSON Lines file, compressed if its name ends in .zst. Returns the number of spans
-    and of their tokens. OutputError if the file exists."""
+    and of the tokens in them. OutputError if the file exists."""
     n_spans = n_tokens = 0
     with new_file(out, overwrite=overwrite) as file:
         is_zst = out.suffix == ".zst"
@@ -158,14 +158,14 @@ def write_repeats(
 def drop_repeats(
     index: Index, out: Path, min_tokens: int = 50, *, overwrite: bool = False, on_progress: OnProgress | None = None
 ) -> tuple[Manifest, int]:
-    """Write a token file of all documents of the index without windows that repeat earlier text. Returns its manifest
+    """Write a token file of all documents of the index, dropping windows that repeat earlier text. Returns its manifest
     and the number of tokens dropped.
 
-    An earlier copy of every dropped token remains. A window that begins or ends inside a character leaves that
-    character intact. Documents keep their order, number and metadata; a document that consists of repeats becomes
-    empty. Metadata is kept if all token files have it. An interrupted run starts again.
+    An earlier copy of every dropped token remains. If a window begins or ends inside a character, that character is
+    kept. Documents keep their order, number and metadata; a document that consists of repeats becomes empty. Metadata
+    is kept if all token files have it. An interrupted run starts over.
 
-    OutputError if OUT exists and other options made it, or if a token file has no manifest.
+    OutputError if `out` exists and was written with other options, or if a token file has no manifest.
     """
     expected = 0
     for number, shard in enumerate(index.shards):
@@ -175,7 +175,7 @@ def drop_repeats(
     parts = [array.manifest for array in index.arrays]
     manifests = [part for part in parts if part is not None]
     if len(manifests) != len(parts) or not manifests:
-        raise OutputError(f"{index.folder}: a token file has no manifest; create it with `pyunitok tokenize`")
+        raise OutputError(f"{index.folder}: a token file has no manifest; recreate the file with `pyunitok tokenize`")
     has_metadata = all(metadata_path(array.path).exists() for array in index.arrays)
     run = {"command": "duplicates", "min_tokens": min_tokens, "index_tokens": index.n_tokens}
     inputs = [record for manifest in manifests for record in manifest.inputs]
@@ -224,7 +224,7 @@ def _marks(
 
 
 class _Spilled:
-    """The records of all shards in one unnamed temporary file, which disappears with the process.
+    """The records of all shards in one unnamed temporary file, which cannot outlive the process.
 
     The file is a sequence of chunks, each of one shard:
 
@@ -257,7 +257,7 @@ class _Spilled:
         self._last[shard] = begin
 
     def of(self, shard: int) -> Iterator[Records]:
-        """All records of a shard, last chunk first; the marks do not depend on the order."""
+        """Yields all records of a shard, last chunk first; the order does not affect the marks."""
         begin = self._last[shard]
         while begin >= 0:
             self._file.seek(begin)
@@ -269,7 +269,7 @@ class _Spilled:
 
 
 def _ranges(starts: Int64s, documents: Int64s, n: int) -> tuple[Int64s, Int64s, Int64s]:
-    """Joins windows of n tokens that overlap or touch within one document. Returns the begins and ends of the ranges,
+    """Merges windows of n tokens that overlap or touch within one document. Returns the begins and ends of the ranges,
     and the index in `starts` of each range's first window."""
     is_new = np.ones(len(starts), np.bool_)
     is_new[1:] = (starts[1:] > starts[:-1] + n) | (documents[1:] != documents[:-1])
@@ -303,11 +303,11 @@ def _spans_of(index: Index, marks: _Marks, n: int) -> RepeatedSpans:
 def _write_kept(
     index: Index, output: Output, n: int, scratch: Path, on_progress: OnProgress | None
 ) -> tuple[Int64s, Int64s]:
-    """Write the remaining tokens. Returns int64[documents + 1] document ends, in tokens and in bytes of text."""
+    """Write the remaining tokens. Returns the document ends, int64[documents + 1], in tokens and in bytes of text."""
     ends, bytes_, done = [np.zeros(1, np.int64)], [np.zeros(1, np.int64)], 0
 
     def write_ends(tokens: Int64s, n_bytes: Int64s) -> None:
-        """Append documents that end at these offsets from the end of the previous document."""
+        """Append documents whose ends are given relative to the end of the last document written."""
         if not len(tokens):
             return
         ends.append(ends[-1][-1] + tokens)
@@ -319,7 +319,7 @@ def _write_kept(
 
     for marks in _marks(index, n, scratch, on_progress):
         shard, first = index.shards[marks.number], index.first_document(marks.number)
-        write_empty(first - done)  # documents without tokens may belong to no shard
+        write_empty(first - done)  # documents without tokens may not belong to any shard
         done = first + len(shard.ends)
         kept = _kept(index, marks, n)
         bounds = np.concatenate(([0], shard.ends.astype(np.int64) - shard.begin))
@@ -356,7 +356,7 @@ def _kept(index: Index, marks: _Marks, n: int) -> np.ndarray[Any, np.dtype[np.bo
 
 
 def _records(inputs: list[InputRecord], sizes: tuple[Int64s, Int64s]) -> list[InputRecord]:
-    """The input records with the tokens and text bytes that remain of each."""
+    """The input records, updated to the tokens and text bytes that remain of each input."""
     ret, at = [], 0
     for record in inputs:
         tokens, n_bytes = (int(bounds[at + record.documents] - bounds[at]) for bounds in sizes)

@@ -13,7 +13,7 @@ DOCUMENT_BYTES = 16 << 10  # for all fields, because a list can include a thousa
 
 
 def metadata_of(index: Index, documents: Iterable[int]) -> dict[str, dict[str, Any]]:
-    """The truncated metadata of the documents that have any, keyed by document number as a string, as in JSON."""
+    """The truncated metadata of the documents that have any, keyed by the document number as a string, as in JSON."""
     ret = {}
     for document in dict.fromkeys(documents):
         metadata = index.metadata(document)
@@ -45,7 +45,7 @@ def cut(metadata: dict[str, Any]) -> dict[str, Any]:
 
 
 def _cut_fields(fields: dict[str, Any]) -> tuple[dict[str, Any], bool]:
-    """(the fields that fit, whether anything is missing)."""
+    """Returns (the fields that fit, whether anything is missing)."""
     kept: dict[str, Any] = {}
     n_left, is_cut = DOCUMENT_BYTES, False
     for name, value in fields.items():
@@ -65,7 +65,7 @@ def _json(value: Any) -> str:
 
 
 def _bytes(text: str) -> bytes:
-    return text.encode("utf-8", "surrogatepass")  # metadata of JSON lines can contain lone surrogates
+    return text.encode("utf-8", "surrogatepass")  # metadata from JSON Lines can contain lone surrogates
 
 
 def _text(data: bytes) -> str:

@@ -1,4 +1,4 @@
-"""Hits: the occurrences that a search returns, as arrays, and the orders in which they can be paged."""
+"""Hits: the occurrences that a search returns, as arrays, and the orders in which they can be listed."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ Int64s = np.ndarray[Any, np.dtype[np.int64]]
 
 ORDERS = ("rank", "text", "random", "R1", "L1")
 SIDE_ORDERS = ("R1", "L1")  # sort by the words next to the hits
-MAX_SORTED = 10_000  # hits that SIDE_ORDERS sort
-SKIP_BITS = 24  # of the sort key (token << SKIP_BITS) + byte in the token
+MAX_SORTED = 10_000  # the number of hits that SIDE_ORDERS sort
+SKIP_BITS = 24  # in the sort key (token << SKIP_BITS) + byte in the token
 CHUNK = 1 << 20
 
 
 class Count(int):
-    """A number of occurrences. approx is True if the search was cut short, so that the number is a lower bound."""
+    """A number of occurrences. approx is True if the search was cut short; the number is then a lower bound."""
 
     approx: bool
 
@@ -57,10 +57,10 @@ class Hit:
 
 @dataclass
 class Hits:
-    """A page of occurrences, as a sequence of Hit and as arrays of int64[n] that are named like the fields of Hit.
+    """A page of occurrences: a sequence of Hit, and an int64[n] array for each field of Hit.
 
     total   the number of occurrences in the index
-    approx  True if the search was cut short, so that total is a lower bound
+    approx  True if the search was cut short; total is then a lower bound
     """
 
     shards: Int64s
@@ -94,7 +94,7 @@ class Places:
 
 
 class Occurrences:
-    """All occurrences of a query, as the runs of each shard, with random access to occurrence k."""
+    """All occurrences of a query, stored as runs for each shard, with random access by number."""
 
     def __init__(self, runs: list[Runs], shards: list[IndexShard], approx: bool = False) -> None:
         self.runs = runs
@@ -107,7 +107,7 @@ class Occurrences:
         return int(self.bounds[-1])
 
     def places(self, numbers: Int64s) -> Places:
-        """The places of the occurrences with these numbers, 0 to total - 1 in the order of the runs."""
+        """The places of the occurrences with these numbers: 0 to total - 1, in the order of the runs."""
         shards = np.searchsorted(self.bounds, numbers, "right") - 1
         tokens, skips = np.empty(len(numbers), np.int64), np.empty(len(numbers), np.int64)
         for shard in np.unique(shards).tolist():
@@ -124,13 +124,13 @@ class Occurrences:
         return self._shards[shard].checked(tokens), runs["skip"][k].astype(np.int64)
 
     def chunks(self, shard: int) -> Iterator[tuple[Int64s, Int64s]]:
-        """(tokens, skips) of all occurrences in a shard, at most CHUNK at a time."""
+        """Yields (tokens, skips) of all occurrences in a shard, at most CHUNK at a time."""
         n = int(self.bounds[shard + 1] - self.bounds[shard])
         for at in range(0, n, CHUNK):
             yield self._in_shard(shard, np.arange(at, min(at + CHUNK, n), dtype=np.int64))
 
     def first_in_text(self, offset: int, limit: int) -> Places:
-        """Occurrences number offset to offset + limit - 1 in text order. O(total) time, O(offset + limit) memory."""
+        """Occurrences offset to offset + limit - 1 in text order, in O(total) time and O(offset + limit) memory."""
         columns: list[tuple[Int64s, Int64s]] = []
         for shard in range(len(self.runs)):
             n = int(self.bounds[shard + 1] - self.bounds[shard])
@@ -152,9 +152,10 @@ class Occurrences:
 
 
 def shuffled(numbers: Int64s, n: int, seed: int) -> Int64s:
-    """The entries at `numbers` of a permutation of 0..n-1 given by `seed`, without computing the other entries.
+    """Entries `numbers` of the permutation of 0..n-1 that `seed` determines, without computing the other entries.
 
-    A Feistel network permutes the next power of four; it is applied again to results that are not below n.
+    A Feistel network permutes the numbers below a power of four that exceeds n. It is applied again to each result
+    until the result is below n.
     """
     half = max(1, (n - 1).bit_length() + 1) // 2 + 1
     mask = np.uint64((1 << half) - 1)

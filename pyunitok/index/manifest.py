@@ -1,7 +1,7 @@
 """The manifest of an index: DIR/index.json names its token files, shards, order and hashes.
 
     DIR/index.json       this record
-    DIR/rank.u16         order "bytes": uint16[65536], the rank of each id; order "id" has none
+    DIR/rank.u16         only with order "bytes": the rank of each id, uint16[65536]
     DIR/00000.sa         shard 0: its suffix array, uint32
     DIR/00000.first      bucket starts, uint64[65537]
     DIR/00000.top        every 4,096th suffix: records of a position and 8 ranks, 20 bytes each
@@ -40,14 +40,14 @@ class IndexedFile:
     path: str  # relative to the folder of the index, or absolute
     tokens: Count
     documents: Count
-    digest: str | None = None  # XXH64 of the hashes in its manifest; None for a bare file
+    digest: str | None = None  # XXH64 of the hashes in its manifest; None for a file without a manifest
 
 
 @dataclass
 class ShardRecord:
     """A range of complete documents of one token file, and the hashes of the files that index it.
 
-    hash  the XXH64 of every 64 MiB of each file, keyed by suffix (".sa", ".first", ".top", ".left"), and of the tokens,
+    hash  the XXH64 of each 64 MiB of each file, keyed by suffix (".sa", ".first", ".top", ".left"), and of the tokens,
           keyed by "ids"
     """
 
@@ -65,7 +65,7 @@ class IndexManifest:
 
     order: Annotated[str, Meta(pattern="^(id|bytes)$")]  # suffixes compare by id, or by the bytes of the tokens
     left: bool  # whether each shard has a .left file
-    model: dict[str, Any]  # name, path and sha256 of the vocabulary, as in the token files; {} for bare files
+    model: dict[str, Any]  # name, path and sha256 of the vocabulary, as in the token files; may be {}
     eod: Count | None  # the id at the end of each document
     files: list[IndexedFile]
     shards: list[ShardRecord]
@@ -97,7 +97,7 @@ class IndexManifest:
 
     @classmethod
     def parse(cls, data: bytes, name: str) -> IndexManifest:
-        """Like read, but for the contents of a manifest; errors mention `name`."""
+        """Parse the contents of a manifest, with the same errors as read; they mention `name`."""
         try:
             values = json.loads(data)
             if values["format"] != FORMAT:
@@ -116,14 +116,14 @@ class IndexManifest:
         """ValueError if the shards do not match the files."""
         for k, shard in enumerate(self.shards):
             if shard.file >= len(self.files):
-                raise ValueError(f"shard {k} is in file {shard.file} of {len(self.files)}")
+                raise ValueError(f"shard {k} refers to file {shard.file}, but there are only {len(self.files)} files")
             file = self.files[shard.file]
             if shard.first_document + shard.documents > file.documents or shard.begin + shard.tokens > file.tokens:
-                raise ValueError(f"shard {k} reaches past the end of {file.path}")
+                raise ValueError(f"shard {k} extends past the end of {file.path}")
 
 
 def shard_name(number: int, suffix: str) -> str:
-    """The name of one of a shard's files; suffix ".sa", ".first", ".top" or ".left"."""
+    """The name of the file of a shard with suffix ".sa", ".first", ".top" or ".left"."""
     return f"{number:05}{suffix}"
 
 

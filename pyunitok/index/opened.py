@@ -1,4 +1,4 @@
-"""Index and open_index(): open an index of token files for queries."""
+"""Index, and open_index(), which opens an index of token files for queries."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from pyunitok.index.shard import open_shards
 from pyunitok.tokens import page
 from pyunitok.tokens.manifest import StrPath
 
-PREFETCH_BYTES = 16 << 20  # per request to the system
+PREFETCH_BYTES = 16 << 20  # per request to the operating system
 
 
 class Index(BatchSearch):
-    """An open index. Make it with open_index(); safe to use from several threads.
+    """An open index, returned by open_index(). All methods are thread-safe.
 
     Text queries (search.py): count, find, context, documents, by_source, next, previous
     Token queries (sequences.py): count_tokens, find_tokens, next, previous, prob, infgram_prob, infgram_next, ngrams,
@@ -31,7 +31,7 @@ class Index(BatchSearch):
     Many queries per call (batches.py): count_batch, find_batch, next_batch, ...
     Properties and documents: n_tokens, n_documents, text_bytes, locate, source, inputs, metadata, tokenizer, prefetch
 
-    A pickle holds the path, the given model and max_work; unpickling opens the folder again.
+    A pickle contains the path, the `model` argument and max_work; unpickling opens the folder again.
     """
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -56,8 +56,8 @@ class Index(BatchSearch):
         self, query: Text | None = None, *, all_of: Sequence[Sequence[Query]] | None = None, within: int | None = None,
         max_work: int | None = None,
     ) -> Count:  # fmt: skip
-        """Count the occurrences of a text, see TextSearch.count; or with all_of, the places where several terms occur
-        together, see TokenSearch.count_all_of."""
+        """Count the occurrences of a text (see TextSearch.count) or, with all_of, the places where several terms occur
+        together (see TokenSearch.count_all_of)."""
         if (query is None) == (all_of is None) or (within is not None and all_of is None):
             raise LimitError("count takes either a text or all_of=; within= requires all_of=")
         if all_of is not None:
@@ -66,12 +66,12 @@ class Index(BatchSearch):
         return super().count(query, max_work=max_work)
 
     def prefetch(self, max_bytes: int | None = None) -> int:
-        """Ask the system to read the index into memory: the small tables, then one shard after another while they fit
-        into max_bytes, by default half of this machine's memory. Returns the number of bytes requested, or 0 if the
-        system does not support prefetching.
+        """Ask the system to read the index into memory: the small tables, then one shard after another, up to max_bytes
+        (by default, half of this machine's memory). Returns the number of bytes requested, or 0 if the system does not
+        support prefetching.
 
-        Without a prefetch, the first searches wait for the disk. The call takes as long as reading, so run it in a
-        thread.
+        Without prefetching, the first searches wait for the disk. The call can take as long as reading the index, so
+        run it in a thread.
         """
         if not hasattr(os, "posix_fadvise"):
             return 0
@@ -98,7 +98,7 @@ class Index(BatchSearch):
 
 
 def open_index(folder: StrPath, *, model: Any = None, max_work: int = MAX_WORK) -> Index:
-    """Open an index that `pyunitok index` made. All files are memory-mapped and read on demand.
+    """Open an index that `pyunitok index` built. All files are memory-mapped and read on demand.
 
     model     a Tokenizer or the path of its file; replaces the model that the token files name
     max_work  the budget of one query in one shard, in units of about a nanosecond; a search that exceeds it stops and

@@ -1,4 +1,4 @@
-"""The order of an index: the bytes of each id in decoded text, and the rank of each id in order of its bytes."""
+"""The order of an index: the bytes of each id in decoded text, and the rank of each id when sorted by its bytes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ BYTE_PIECE = re.compile(rb"<0x[0-9A-F]{2}>")
 def token_bytes(tokenizer: Tokenizer) -> list[bytes]:
     """The bytes that each id adds to the decoded text; b"" for ids that add nothing or are unknown.
 
-    SentencePiece's U+2581 is a space, even in the first piece of a document, where decoding drops it.
+    SentencePiece's U+2581 becomes a space, even in the first piece of a document, where decoding drops it.
     """
     pieces, model = tokenizer.pieces(), tokenizer.codec.model
     data, bounds = pieces.data.tobytes(), pieces.offsets.tolist()
@@ -43,8 +43,8 @@ def token_bytes(tokenizer: Tokenizer) -> list[bytes]:
 
 
 def byte_rank(tokenizer: Tokenizer) -> np.ndarray[Any, np.dtype[np.uint16]]:
-    """uint16[65536]: the rank of each id by (its bytes, its number). Ids without bytes, such as the eod, come first;
-    ids outside the vocabulary come last."""
+    """uint16[65536]: the rank of each id, sorted by (its bytes, its number). Ids without bytes, such as the eod, come
+    first; ids outside the vocabulary come last."""
     known = token_bytes(tokenizer)
     if tokenizer.eod_id is not None and tokenizer.eod_id < len(known):
         known[tokenizer.eod_id] = b""  # it separates documents and is not text, even if it has a piece

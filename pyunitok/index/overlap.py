@@ -27,13 +27,13 @@ class Overlap:
     """Which windows of n units of some texts occur in the corpus, and how often.
 
     n, unit       the size of a window
-    offsets       int64[texts + 1]: the windows of text k are numbers offsets[k] to offsets[k + 1] - 1
+    offsets       int64[texts + 1]: text k has windows offsets[k] to offsets[k + 1] - 1
     begins, ends  int64[windows]: the byte range of a window in its text, which is normalized if the model normalizes
     counts        int64[windows]: how often each window occurs
-    documents     int64[texts]: a document of the index that has the text's most frequent window; -1 if none occurs
-    share         float64[texts]: the share of a text's units that are in windows that occur
+    documents     int64[texts]: a document of the index that contains the text's most frequent window; -1 if none occurs
+    share         float64[texts]: the share of the text's units that are covered by windows that occur
     is_short      bool[texts]: True if the text has fewer than n units, so that nothing was compared
-    approx        True if max_work cut a search short; its count is a lower bound and can be 0
+    approx        True if max_work cut a search short; the count of its window is a lower bound and can be 0
     """
 
     n: int
@@ -59,7 +59,7 @@ class Overlap:
 
 @dataclass
 class Spans:
-    """The longest parts of a text that occur in the corpus, none within another; int64[n] each.
+    """The longest parts of a text that occur in the corpus, none of them within another; int64[n] each.
 
     begins, ends  byte ranges in `text`
     counts        how often each span occurs
@@ -80,18 +80,18 @@ class Spans:
 
 
 class Overlaps(TokenSearch):
-    """Compares texts with the corpus. Models that normalize compare the normalized text, as count does."""
+    """Compares texts with the corpus. For models that normalize, the normalized text is compared, as in count."""
 
     def overlap(self, texts: Iterable[Text], n: int = 13, unit: Unit = "words") -> Overlap:
         """Count every window of n words, bytes or tokens of each text in the corpus, for example to measure the
         contamination of a test set.
 
         A window extends from the first byte of its first unit to the last byte of its last unit, including the
-        punctuation and spaces between them. It occurs if these bytes occur within one document. index/words.py defines
-        words. A window takes typically 2 to 20 µs per shard.
+        punctuation and spaces between them. It occurs if these bytes occur within one document. See index/words.py
+        for the definition of a word. A window typically takes 2 to 20 µs per shard.
         """
         if n < 1:
-            raise LimitError(f"a window must have at least one unit, not {n}")
+            raise LimitError(f"n must be at least 1, not {n}")
         if unit not in UNITS:
             raise LimitError(f"unit must be one of {', '.join(UNITS)}, not {unit!r}")
         parts = [self._windows(self._as_indexed(as_bytes(text)), n, unit) for text in texts]
@@ -117,8 +117,8 @@ class Overlaps(TokenSearch):
         max_count    omit parts that occur more often
         whole_words  parts begin and end at word boundaries; otherwise at character boundaries
 
-        This takes about 50 searches for each span, and for every 10 to 20 bytes of text without one. A search takes a
-        few µs and 1 to 10 ns per byte.
+        This takes about 20 to 50 searches per span, and 6 to 8 for every 10 to 20 bytes of text between spans. A search
+        takes a few µs, and 1 to 10 ns per byte.
         """
         if min_bytes < 1:
             raise LimitError(f"min_bytes must be at least 1, not {min_bytes}")
@@ -135,7 +135,7 @@ class Overlaps(TokenSearch):
         return Spans(begins, ends, counts, np.array(documents, np.int64), data, approx)
 
     def _as_indexed(self, text: bytes) -> bytes:
-        """The text as its tokens decode."""
+        """The text as the index contains it: after encoding and decoding."""
         return self.tokenizer.decode_bytes(self.tokenizer.encode(text)) if self.normalizes else text
 
     def _windows(self, text: bytes, n: int, unit: Unit) -> _Windows:
@@ -163,7 +163,7 @@ class Overlaps(TokenSearch):
         return self.tokenizer.encode_with_offsets(text)[1].astype(np.int64)
 
     def _document_with(self, text: bytes) -> int:
-        """A document of the index that has the text, or -1."""
+        """A document of the index that contains the text, or -1."""
         found = self.find_all(text, max_hits=1)
         if not found.total:
             return -1
@@ -186,7 +186,7 @@ class _Windows:
 
 
 def joined(columns: Iterable[Int64s]) -> Int64s:
-    """The concatenation, which is int64 even without columns."""
+    """The concatenation, which is int64 even if there are no columns."""
     return np.concatenate([np.empty(0, np.int64), *columns])
 
 
@@ -208,9 +208,9 @@ def _longest_ranges(bounds: Int64s, min_bytes: int, occurs: Callable[[int, int],
     """int64[n, 2]: the ranges [first, last) of units, at least min_bytes long, that occur and are not within a longer
     one.
 
-    Every part of a range that occurs also occurs. So an exponential search finds the last unit of the range that begins
+    If a range occurs, so does every part of it, so an exponential search finds the last unit of the range that begins
     at `first`. The next range must contain the unit after that one; an exponential search backwards finds its first
-    unit. A text that occurs completely costs a few searches, not one per unit.
+    unit. If the complete text occurs, this takes a few searches, not one per unit.
     """
     n, found = len(bounds), []
     begins, ends = bounds[:, 0], bounds[:, 1]
@@ -233,17 +233,18 @@ def _longest_ranges(bounds: Int64s, min_bytes: int, occurs: Callable[[int, int],
 
 
 def _last_end(first: int, last: int, n: int, occurs: Callable[[int, int], bool]) -> int:
-    """The greatest end of a range from `first` that occurs. The range to `last` occurs."""
+    """The greatest end of a range from `first` that occurs. The range from `first` to `last` must occur."""
     return last + _farthest(n - last, lambda step: occurs(first, last + step))
 
 
 def _first_start(first: int, last: int, occurs: Callable[[int, int], bool]) -> int:
-    """The least start of a range to `last` that occurs, or `last` if none occurs. The range from `first` does not."""
+    """The least start of a range to `last` that occurs, or `last` if none occurs. The range from `first` to `last` must
+    not occur."""
     return last - _farthest(last - first - 1, lambda step: occurs(last - step, last))
 
 
 def _farthest(most: int, holds: Callable[[int], bool]) -> int:
-    """The last of 0..most up to which `holds` is true, found by an exponential search from 0 and then a binary
+    """The largest of 0..most up to which `holds` is true, found by an exponential search from 0 and then a binary
     search."""
     good, step = 0, 1
     while good + step <= most and holds(good + step):

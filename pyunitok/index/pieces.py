@@ -19,8 +19,8 @@ N_IDS = 65536
 class PieceTables:
     """Tables of one model and one suffix order, shared by shards and threads.
 
-    texts            list[bytes]: the searchable text of each id; b"" for ids that no text matches (eod, control
-                     symbols, unknown characters)
+    texts            list[bytes]: the searchable text of each id; b"" for ids that match no text (eod, control symbols,
+                     unknown characters)
     lengths          uint32[65536]: len(texts[id])
     decoded          list[bytes]: the bytes that each id adds to a decoded document: texts[id], except for unknown
                      characters
@@ -52,7 +52,7 @@ class PieceTables:
         self.decoded_offsets = np.concatenate(([0], np.cumsum(self.sizes, dtype=np.int64)))
         packed = Packed.from_documents(self.texts)
         data, offsets = packed.data, packed.offsets
-        symbols = np.zeros(len(data) + n, np.uint16)  # byte + 1, a 0 after each piece
+        symbols = np.zeros(len(data) + n, np.uint16)  # each byte + 1, with a 0 after each piece
         owner = np.repeat(np.arange(n), np.diff(offsets))
         symbols[np.arange(len(data)) + owner] = data.astype(np.uint16) + 1
         order = suffix_array(symbols)

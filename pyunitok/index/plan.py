@@ -1,4 +1,4 @@
-"""Plan an index: its token files, shards and order. Nothing is written here."""
+"""Plan an index: its token files, shards and order. This module writes nothing."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from pyunitok.index.order import byte_rank
 from pyunitok.index.shard import digest_of, open_indexable
 from pyunitok.tokens.array import TokenArray
 
-BYTES_A_TOKEN = 6.2  # memory for sorting a shard: tokens, positions, bits
+BYTES_PER_TOKEN = 6.2  # memory for sorting a shard: tokens, positions, bits
 FIXED_BYTES = 100 << 20  # Python, the library, buffers
 MIN_SHARD_TOKENS = 1 << 16
 
@@ -36,7 +36,7 @@ class Limits:
     """The limits on the size of shards.
 
     max_memory    memory for indexing in bytes; None means half of this machine's memory
-    shard_tokens  maximum tokens of a shard; None means the most that max_memory allows for two shards at a time
+    shard_tokens  maximum tokens per shard; None means the most that max_memory allows for sorting two shards at a time
     """
 
     max_memory: int | None = None
@@ -50,25 +50,25 @@ class Limits:
 
     @property
     def tokens(self) -> int:
-        """The maximum tokens of a shard. It does not depend on the number of threads, so neither does the output."""
+        """The maximum tokens per shard. It does not depend on the number of threads, so neither does the output."""
         if self.shard_tokens is not None:
             if not 1 <= self.shard_tokens <= MAX_SHARD_TOKENS:
                 raise LimitError(f"shard_tokens must be 1 to {MAX_SHARD_TOKENS}, not {self.shard_tokens}")
             return self.shard_tokens
-        fitting = int((self.memory - FIXED_BYTES) / 2 / BYTES_A_TOKEN)
+        fitting = int((self.memory - FIXED_BYTES) / 2 / BYTES_PER_TOKEN)
         if fitting < MIN_SHARD_TOKENS:
-            least = int(FIXED_BYTES + 2 * BYTES_A_TOKEN * MIN_SHARD_TOKENS) // 1000**2 + 1
-            raise LimitError(f"indexing needs at least {least} MB of memory, not {self.memory:,} bytes")
+            least = int(FIXED_BYTES + 2 * BYTES_PER_TOKEN * MIN_SHARD_TOKENS) // 1000**2 + 1
+            raise LimitError(f"indexing requires at least {least} MB of memory; the limit is {self.memory:,} bytes")
         return min(fitting, MAX_SHARD_TOKENS)
 
     def at_once(self, largest: int, threads: int) -> int:
         """How many shards to sort at the same time if the largest has `largest` tokens."""
-        fitting = (self.memory - FIXED_BYTES) / max(1.0, BYTES_A_TOKEN * largest)
+        fitting = (self.memory - FIXED_BYTES) / max(1.0, BYTES_PER_TOKEN * largest)
         if fitting < 1:
-            need = int(FIXED_BYTES + BYTES_A_TOKEN * largest) // 1000**2 + 1
+            need = int(FIXED_BYTES + BYTES_PER_TOKEN * largest) // 1000**2 + 1
             raise LimitError(
-                f"sorting a shard of {largest:,} tokens takes {need:,} MB, more than {self.memory // 1000**2:,} MB; "
-                "allow more memory with --max-memory"
+                f"sorting a shard of {largest:,} tokens takes {need:,} MB, but the limit is {self.memory // 1000**2:,} "
+                "MB; raise it with --max-memory"
             )
         return max(1, min(threads, int(fitting)))
 
@@ -77,7 +77,7 @@ def plan_index(
     paths: Sequence[str | os.PathLike[str]], folder: Path, *, order: str, left: bool, limits: Limits, model: Any = None,
     existing: IndexManifest | None = None,
 ) -> tuple[IndexManifest, Array | None]:  # fmt: skip
-    """Returns the manifest of the index without the hashes of shards, and the ranks for order "bytes".
+    """Returns the manifest of the index without the hashes of shards, and the ranks (None for order "id").
 
     existing  the manifest of the index to add to
 
@@ -111,7 +111,7 @@ def _check_fits(array: TokenArray, first: IndexManifest) -> None:
 
 
 def cut(array: TokenArray, file: int, limit: int) -> list[ShardRecord]:
-    """Divide a token file into shards of complete documents, about equally large, of at most `limit` tokens.
+    """Divide a token file into shards of complete documents, of about equal size and at most `limit` tokens each.
     OutputError or LimitError if a document is longer than a shard."""
     n_tokens, n_documents = len(array.ids), len(array)
     count, shards, document, begin = -(-n_tokens // limit), list[ShardRecord](), 0, 0
@@ -119,13 +119,14 @@ def cut(array: TokenArray, file: int, limit: int) -> list[ShardRecord]:
     while document < n_documents:
         left = max(1, count - len(shards))
         target = begin + min(limit, -(-(n_tokens - begin) // left))
-        last = max(int(np.searchsorted(ends, np.uint64(target), "right")), document)  # documents that end by the target
+        # The first document that ends after the target.
+        last = max(int(np.searchsorted(ends, np.uint64(target), "right")), document)
         if last < n_documents and _is_closer(ends, last, begin, target, limit):
             last += 1
         if last == document:
             _refuse(array, document, begin, limit)
         end = int(ends[last - 1])
-        if end > begin:  # empty documents at the end make no shard
+        if end > begin:  # empty documents at the end do not form a shard
             shards.append(ShardRecord(file, document, last - document, begin, end - begin))
         elif shards:
             shards[-1].documents += last - document

@@ -27,7 +27,7 @@ Order = Literal["rank", "text", "random", "R1", "L1"]
 
 MAX_WORK = 2_000_000_000  # per query and shard, in units of about a nanosecond
 MAX_RUNS = 1 << 60
-SORT_CHARS = 40  # "R1" and "L1" sort by this much text next to a hit
+SORT_CHARS = 40  # the characters next to a hit that "R1" and "L1" sort by
 MAX_SCANNED = 1_000_000  # sample size of next, previous and by_source
 
 
@@ -56,7 +56,7 @@ class DocumentCount:
 
 @dataclass
 class DocumentHits:
-    """The documents that contain a query: int64[n] ascending numbers and int64[n] counts. Also a sequence of
+    """The documents that contain a query: ascending numbers and counts, int64[n] each. Also a sequence of
     DocumentCount, which pandas.DataFrame() accepts."""
 
     documents: Int64s
@@ -77,12 +77,12 @@ class DocumentHits:
 class TextSearch:
     """The part of Index that answers queries about text.
 
-    A query is str (as UTF-8) or bytes. All occurrences within documents count, including those that overlap each other
-    and those that begin or end inside a token. For models that normalize (SentencePiece), answers are about the
-    normalized text, as decoding returns it; see `normalizes`. Unknown characters match no query.
+    A query is bytes, or str, which is encoded as UTF-8. All occurrences within documents count, including those that
+    overlap each other and those that begin or end inside a token. For models that normalize (SentencePiece), results
+    refer to the normalized text, as decoding returns it; see `normalizes`. Unknown characters do not match any query.
 
-    A result with `approx` was cut short by max_work and is a lower bound. max_work is the budget of one query in one
-    shard, in units of about a nanosecond. All methods are thread-safe.
+    If `approx` is set, max_work cut the search short, and the result is a lower bound. max_work is the budget of one
+    query in one shard, in units of about a nanosecond. All methods are thread-safe.
     """
 
     shards: list[IndexShard]
@@ -110,17 +110,17 @@ class TextSearch:
 
     @property
     def n_documents(self) -> int:
-        """The number of documents. They are numbered consecutively over all token files."""
+        """The number of documents. They are numbered consecutively across all token files."""
         return int(self._file_bounds[-1])
 
     @property
     def tokenizer(self) -> Tokenizer:
-        """The model that made the token files."""
+        """The model of the token files."""
         return self.arrays[0].tokenizer
 
     @property
     def normalizes(self) -> bool:
-        """Whether answers are about normalized text, which can differ from the original text."""
+        """Whether results refer to normalized text, which can differ from the original text."""
         return not self.tokenizer.lossless
 
     @property
@@ -130,7 +130,7 @@ class TextSearch:
 
     @property
     def tables(self) -> PieceTables:
-        """The text of each id, built lazily in a few tenths of a second."""
+        """The text of each id, built on first use in a few tenths of a second."""
         if self._tables is None:
             with self._lock:
                 if self._tables is None:
@@ -143,8 +143,8 @@ class TextSearch:
         return self._tables
 
     def _only_separates(self) -> bool:
-        """Whether the eod occurs only at the ends of documents. Some models have a piece for it, so a text can encode
-        to it."""
+        """Whether the eod occurs only at the ends of documents. Some models have a piece for it, so encoding a text
+        can produce it."""
         return self.eod is not None and all(shard.frequency(self.eod) == len(shard.ends) for shard in self.shards)
 
     def locate(self, document: int) -> tuple[TokenArray, int]:
@@ -165,7 +165,7 @@ class TextSearch:
         return self.inputs.paths[int(self.inputs.of(np.array([document]))[0])]
 
     def metadata(self, document: int) -> dict[str, Any] | None:
-        """The document's metadata if `tokenize --metadata` stored it, as in tokens.metadata.Metadata; or None."""
+        """The document's metadata, as in tokens.metadata.Metadata; None unless `tokenize --metadata` stored it."""
         array, number = self.locate(document)
         try:
             with self._lock:  # Metadata is not thread-safe
@@ -176,7 +176,7 @@ class TextSearch:
     # ------------------------------------------------------------------------------------------------- counting ---
 
     def count(self, query: Text, *, max_work: int | None = None) -> Count:
-        """How often a text occurs; 0 for the empty text. Takes typically 10 to 100 µs per shard in memory."""
+        """How often a text occurs; 0 for the empty text. Typically takes 10 to 100 µs per shard in memory."""
         text, tables, work = as_bytes(query), self.tables.c, self.max_work if max_work is None else max_work
         if len(self.c) == 1:
             return Count(*self.c[0].count_one(tables, text, work))
@@ -186,7 +186,7 @@ class TextSearch:
     def count_batch(
         self, queries: Iterable[Text] | Packed, *, max_work: int | None = None
     ) -> tuple[Int64s, np.ndarray[Any, np.dtype[np.bool_]]]:
-        """Returns int64[n] counts of many texts, and bool[n]: True if the count is a lower bound."""
+        """Returns the counts of many texts, int64[n], and whether each count is a lower bound, bool[n]."""
         packed = queries if isinstance(queries, Packed) else Packed.from_documents(map(as_bytes, queries))
         work, tables = self.max_work if max_work is None else max_work, self.tables.c
         counts, approx = np.zeros(len(packed), np.int64), np.zeros(len(packed), np.uint8)
@@ -202,14 +202,14 @@ class TextSearch:
         self, query: Text, limit: int = 10, offset: int = 0, order: Order = "rank", seed: int = 0, *,
         max_work: int | None = None,
     ) -> Hits:  # fmt: skip
-        """Occurrences number offset to offset + limit - 1 of a text.
+        """Occurrences offset to offset + limit - 1 of a text, in the given order.
 
-        order  "rank"      the order of the index, the fastest; hits on a page are often similar, because neighbours in
-                           the index are followed by the same text
+        order  "rank"      the order of the index, the fastest; hits on a page are often similar, because occurrences
+                           that are adjacent in the index are followed by similar text
                "text"      by document and byte; reads all occurrences
                "random"    shuffled by `seed`; every occurrence appears once over all pages
                "R1", "L1"  by the words after or before the hit, nearest word first; only the first 10,000 occurrences
-                           in "rank" order are sorted and shown
+                           in "rank" order are sorted and returned
         """
         self._check_page(limit, offset, order)
         text = as_bytes(query)
@@ -231,7 +231,7 @@ class TextSearch:
         return self._page_of(found, len(text), limit, offset, order, seed), total, approx
 
     def _page_of(self, found: Occurrences, n_bytes: int, limit: int, offset: int, order: Order, seed: int) -> Places:
-        """The places of occurrences number offset to offset + limit - 1 in the given order."""
+        """The places of occurrences offset to offset + limit - 1 in the given order."""
         numbers = np.arange(offset, max(offset, min(offset + limit, found.total)), dtype=np.int64)
         if order == "text":
             return found.first_in_text(offset, len(numbers))
@@ -256,14 +256,14 @@ class TextSearch:
         return Occurrences(runs, self.shards, approx)
 
     def hits_at(self, places: Places, n_bytes: int | Int64s, total: int, approx: bool = False) -> Hits:
-        """Hits of n_bytes (or n_bytes[k]) at these places, with documents and byte ranges. Linear in the number of
-        tokens before the hits in their documents."""
+        """The hits at these places, n_bytes (or n_bytes[k]) long, with their documents and byte ranges. Takes time
+        linear in the number of tokens that precede the hits in their documents."""
         documents, begins = np.empty(len(places.tokens), np.int64), np.empty(len(places.tokens), np.int64)
         for number in np.unique(places.shards).tolist():
             mask = places.shards == number
             documents[mask], begins[mask] = self._bytes_at(number, places.tokens[mask], places.skips[mask])
         ends = begins + n_bytes
-        begins = np.maximum(begins, 0)  # -1 at the start of a document whose first space decoding drops
+        begins = np.maximum(begins, 0)  # -1 at the start of a document if decoding drops its first space
         return Hits(places.shards, places.tokens, places.skips, documents, begins, ends, total, approx)
 
     def _documents_at(self, number: int, tokens: Int64s) -> Int64s:
@@ -292,7 +292,7 @@ class TextSearch:
         return int(self._file_bounds[shard.file]) + shard.first_document
 
     def _bytes_at(self, number: int, tokens: Int64s, skips: Int64s) -> tuple[Int64s, Int64s]:
-        """int64[n] each: the documents of places in a shard, numbered in the index, and the byte offsets in them."""
+        """int64[n] each: the document of each place in a shard, numbered in the index, and the byte offset in it."""
         shard, tables = self.shards[number], self.tables
         documents, begins, _ = self._bounds_at(number, tokens)
         dropped = tables.drops_space[shard.ids[begins]]
@@ -319,13 +319,14 @@ class TextSearch:
     # ------------------------------------------------------------------------------------------------- around hits ---
 
     def context(self, hit: Hit, before: int = 40, after: int = 40) -> Context:
-        """The hit with up to `before` and `after` characters of its document on either side. O(before + after)."""
+        """The hit with up to `before` and `after` characters of its document on either side, in O(before + after)
+        time."""
         row = np.array([[hit.shard], [hit.token], [hit.skip], [hit.document], [hit.begin], [hit.end]])
         hits = Hits(row[0], row[1], row[2], row[3], row[4], row[5], 1, False)
         return self.context_batch(hits, before, after)[0]
 
     def context_batch(self, hits: Hits, before: int = 40, after: int = 40) -> Contexts:
-        """The contexts of many hits, a few µs each."""
+        """The contexts of many hits. Takes a few µs per hit."""
         if before < 0 or after < 0:
             raise LimitError(f"before and after must be at least 0, not {before} and {after}")
         tables, parts = self.tables, [np.empty(0, np.uint8)]
@@ -352,7 +353,7 @@ class TextSearch:
         return decoded[id_] if id_ < len(decoded) else b""
 
     def documents(self, query: Text, *, max_work: int | None = None) -> DocumentHits:
-        """The documents that a text occurs in, with counts. Reads all occurrences."""
+        """The documents in which a text occurs, with counts. Reads all occurrences."""
         return self._documents_of(self.find_all(query, max_work=max_work))
 
     def _documents_of(self, found: Occurrences, n_sampled: int | None = None) -> DocumentHits:
@@ -376,10 +377,10 @@ class TextSearch:
     def by_source(
         self, query: Text, *, max_work: int | None = None, max_hits: int | None = None
     ) -> list[SourceCount]:  # fmt: skip
-        """How often a text occurs in each input of the token files, in input order; inputs without it are omitted.
+        """How often a text occurs in each input of the token files, in input order, omitting inputs without it.
 
-        If there are more than max_hits occurrences, at most a million of them are sampled. Then hits are estimates,
-        documents are those of the sample, and approx is True.
+        If there are more than max_hits occurrences, a sample of at most a million is counted. In this case, hits are
+        estimates, documents counts only the sample, and approx is True.
         """
         inputs, hits, documents, approx = self._sources(query, max_work, max_hits)
         paths, files = self.inputs.paths, self.inputs.files
@@ -391,7 +392,7 @@ class TextSearch:
     def _sources(
         self, query: Text, max_work: int | None, max_hits: int | None = None
     ) -> tuple[Int64s, Int64s, Int64s, bool]:
-        """Returns int64[n] each of inputs, occurrences in them and documents with occurrences; and approx."""
+        """Returns int64[n] each: inputs, their occurrences and their documents with occurrences; and approx."""
         runs = self.find_all(query, max_work=max_work)
         is_sample = max_hits is not None and runs.total > max_hits
         found = self._documents_of(runs, min(max_hits or 0, MAX_SCANNED) if is_sample else None)

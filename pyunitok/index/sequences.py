@@ -20,13 +20,13 @@ Query = Text | Sequence[int] | U16
 
 MAX_CONTEXT = 256  # maximum tokens of the context of an ∞-gram
 MAX_DRAWS = 64  # attempts to draw an occurrence that is followed by a token
-SUFFIXES_A_STEP = 1 << 22  # of ngrams, between checks for Ctrl-C
+SUFFIXES_PER_STEP = 1 << 22  # suffixes that ngrams reads between checks for Ctrl-C
 NGRAM_CAPACITY = 1 << 16
 
 
 @dataclass
 class Distribution:
-    """The distribution of what follows or precedes a query, most frequent first.
+    """The tokens or texts that follow or precede a query, most frequent first.
 
     texts   list[bytes]; b"" stands for the end or start of a document
     ids     uint16[n] if the query was tokens; None if it was text
@@ -76,9 +76,9 @@ class Ngrams:
 
 
 class TokenSearch(TextSearch):
-    """Queries are sequences of ids, or text, which the model encodes first; only next and previous search for the text
-    itself. Sequences can contain the eod of the token files. Without an eod, sequences continue into the next
-    document."""
+    """Queries are sequences of ids, or text, which the model encodes first; only next, previous and count_all_of search
+    for the text itself. Sequences can contain the eod of the token files. Without an eod, sequences continue into the
+    next document."""
 
     def ids(self, query: Query) -> U16:
         """uint16[n]: the tokens of a query. IdError for ids outside uint16."""
@@ -89,12 +89,12 @@ class TokenSearch(TextSearch):
     # ------------------------------------------------------------------------------------------ counting, finding ---
 
     def count_tokens(self, query: Query) -> int:
-        """How often a sequence of tokens occurs; n_tokens for the empty one. Takes a few µs per shard."""
+        """How often a sequence of tokens occurs; n_tokens for the empty sequence. Takes a few µs per shard."""
         ids = self.ids(query)
         return sum(hi - lo for lo, hi in (shard.tokens_of(ids) for shard in self.c))
 
     def count_tokens_batch(self, queries: Iterable[Query] | Packed) -> Int64s:
-        """int64[n]: how often each sequence of an iterable or a Packed of uint16 occurs. About 2 µs each."""
+        """int64[n]: how often each sequence of an iterable or a Packed of uint16 occurs. Takes about 2 µs each."""
         packed = self._packed(queries)
         return self._count_windows(packed.data, packed.offsets[:-1].copy(), packed.offsets[1:].copy())
 
@@ -138,11 +138,11 @@ class TokenSearch(TextSearch):
         most `within` tokens before or after.
 
         all_of  clauses of alternative terms: [["cat", "dog"], ["house"]] means (cat or dog) and house. A term is text,
-                which is found inside tokens too, or a sequence of ids
+                which is also found inside tokens, or a sequence of ids
 
         Reads all occurrences of every term, which take 8 bytes of memory each. infini-gram's count_cnf returns the same
-        count for two clauses in a single document, but can miss occurrences in several documents: it rejects an
-        occurrence if the nearest matches on both sides are within range but one is in another document.
+        count for two clauses in a single document, but can miss occurrences if there are several documents: it rejects
+        an occurrence if the nearest matches on both sides are within range, but one is in another document.
         """
         if not all_of or not all(all_of):
             raise LimitError("all_of needs at least one clause, and every clause at least one term")
@@ -176,11 +176,12 @@ class TokenSearch(TextSearch):
     # -------------------------------------------------------------------------------------------------- neighbours ---
 
     def next(self, query: Query, limit: int | None = None) -> Distribution:
-        """The distribution of what follows a query. For ids, these are the next tokens, exactly, in time linear in the
-        number of distinct ones. For text, it is the rest of the token in which the query ends, or the next token if it
-        ends at a token boundary; more than a million occurrences are sampled."""
+        """The distribution of the text that follows a query. For ids, this is the exact distribution of the next token,
+        in time linear in the number of distinct next tokens. For text, it is the distribution of the rest of the token
+        in which an occurrence ends, or of the next token if it ends at a token boundary; if there are more than a
+        million occurrences, it is estimated from a sample."""
         if isinstance(query, str | bytes):
-            return self._around(as_bytes(query), self._behind).first(limit)
+            return self._around(as_bytes(query), self._after).first(limit)
         ids = self.ids(query)
         counts = np.zeros(65536, np.int64)
         for shard in self.c:
@@ -189,8 +190,8 @@ class TokenSearch(TextSearch):
         return self._distribution(counts).first(limit)
 
     def previous(self, query: Query, limit: int | None = None) -> Distribution:
-        """Like next, but before the query. For ids, the time is linear in the number of occurrences; an index with the
-        column `left` is fast."""
+        """Like next, but before the query. For ids, the time is linear in the number of occurrences; the column `left`
+        of the index makes this fast."""
         if isinstance(query, str | bytes):
             return self._around(as_bytes(query), self._before).first(limit)
         ids = self.ids(query)
@@ -222,9 +223,9 @@ class TokenSearch(TextSearch):
         counts = np.array([round(count * scale) for _, count in items], np.int64)
         return Distribution([item for item, _ in items], None, counts, found.total, found.approx or n < found.total)
 
-    def _behind(self, number: int, tokens: Int64s, skips: Int64s, n_bytes: int) -> Int64s:
-        """int64[n, 3]: for each hit (id, begin, end), the bytes of the id that follow it; id -1 means the end of the
-        document, and end 0 the end of the id."""
+    def _after(self, number: int, tokens: Int64s, skips: Int64s, n_bytes: int) -> Int64s:
+        """int64[n, 3]: the bytes after each hit, as (id, begin, end). An id of -1 means the end of the document, and an
+        end of 0 the end of the id."""
         shard, tables = self.shards[number], self.tables
         last, used = self.c[number].ends_of(tables.c, tokens, skips, n_bytes)
         ends = self._bounds_at(number, tokens)[2] - (self.eod is not None)
@@ -236,7 +237,7 @@ class TokenSearch(TextSearch):
         return np.stack((ids, begins, np.zeros_like(ids)), axis=1)
 
     def _before(self, number: int, tokens: Int64s, skips: Int64s, n_bytes: int) -> Int64s:
-        """Like _behind, but for the bytes before the hit."""
+        """Like _after, but for the bytes before the hit."""
         shard = self.shards[number]
         firsts = self._bounds_at(number, tokens)[1]
         at = tokens - (skips == 0)
@@ -253,13 +254,13 @@ class TokenSearch(TextSearch):
         return self._probability(ids, token, len(ids))
 
     def infgram_prob(self, prompt: Query, token: int) -> Probability:
-        """Like prob, after the longest suffix of the prompt that occurs with anything after it (an ∞-gram)."""
+        """Like prob, but after the longest suffix of the prompt that occurs with a token after it (an ∞-gram)."""
         ids = self.ids(prompt)
         return self._probability(ids, token, self.longest_context(ids))
 
     def infgram_next(self, prompt: Query, limit: int | None = None) -> tuple[int, Distribution]:
-        """Returns (tokens of context, distribution): like next, but after the longest suffix of the prompt that occurs
-        with a token after it."""
+        """Returns (context length in tokens, distribution): like next, but after the longest suffix of the prompt that
+        occurs with a token after it."""
         ids = self.ids(prompt)
         n = self.longest_context(ids)
         return n, self.next(ids[len(ids) - n :], limit)
@@ -325,8 +326,8 @@ class TokenSearch(TextSearch):
         self, n: int, min_count: int = 2, limit: int | None = None, *,
         on_progress: Callable[[float], None] | None = None,
     ) -> Ngrams:  # fmt: skip
-        """All sequences of n tokens within documents that occur at least min_count times. One scan over the suffix
-        arrays reads tens of millions of suffixes per second; the result is held in memory."""
+        """All sequences of n tokens within documents that occur at least min_count times. Scans the suffix
+        arrays once, at tens of millions of suffixes per second, and holds the result in memory."""
         if n < 1 or min_count < 1:
             raise LimitError(f"n and min_count must be at least 1, not {n} and {min_count}")
         least = -(-min_count // max(1, len(self.c)))  # at least one shard has the average count or more
@@ -334,7 +335,7 @@ class TokenSearch(TextSearch):
         for number, shard in enumerate(self.shards):
             at = 0
             while at < len(shard):
-                at, positions, _ = self.c[number].ngrams(n, least, at, SUFFIXES_A_STEP, NGRAM_CAPACITY)
+                at, positions, _ = self.c[number].ngrams(n, least, at, SUFFIXES_PER_STEP, NGRAM_CAPACITY)
                 grams = shard.ids[shard.checked(positions.astype(np.int64) + n - 1)[:, None] + np.arange(1 - n, 1)]
                 parts.append(grams if self.eod is None else grams[(grams != self.eod).all(axis=1)])
                 if on_progress:

@@ -1,15 +1,15 @@
-"""IndexShard: a suffix array over consecutive documents, and its small tables; open_shards() maps those of an index.
+"""IndexShard: a suffix array over consecutive documents, and its small tables. open_shards() maps an index.
 
     ids     the n tokens of the shard's documents, as in the token file
     sa      sa[r] is the start of the r-th smallest suffix of `ids`
-    first   first[k] suffixes begin with a token of rank < k; sa[first[k]:first[k + 1]] begin with rank k
+    first   first[k] suffixes begin with a token of rank < k; the suffixes sa[first[k]:first[k + 1]] begin with rank k
     top     top[j] describes suffix r = 4096 * j: its position and the ranks of its first 8 tokens (0 past the end)
     left    left[r] is the token before suffix r: ids[sa[r] - 1], or ids[n - 1] if sa[r] is 0
     ends    document ends in the token file: document first_document + d is
             ids[ends[d - 1] - begin : ends[d] - begin], and ids[: ends[0] - begin] for d = 0
 
-Suffixes compare token by token by the rank of each id, which is the id itself in order "id". A prefix of another suffix
-is smaller. Suffixes extend across document ends to the end of the shard.
+Suffixes compare token by token, by the rank of each id; in order "id", the rank is the id itself. A prefix of another
+suffix is smaller. Suffixes extend across document ends to the end of the shard.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ class IndexShard:
         return self.checked(ret)
 
     def checked(self, tokens: np.ndarray[Any, np.dtype[np.int64]]) -> np.ndarray[Any, np.dtype[np.int64]]:
-        """Returns `tokens`. OutputError if one is not a token of the shard; searches must not trust the files."""
+        """Returns `tokens`. OutputError if one is not in the shard, because searches must not trust the files."""
         if len(tokens) and not 0 <= int(tokens.min()) <= int(tokens.max()) < len(self.ids):
             raise self.damaged()
         return tokens
@@ -88,7 +88,7 @@ class IndexShard:
 
     @cached_property
     def ranks(self) -> U16:
-        """The rank of each id: `rank`, or the identity."""
+        """The rank of each id: `rank`, or the identity if it is None."""
         return np.arange(N_RANKS, dtype=np.uint16) if self.rank is None else self.rank
 
     @classmethod
@@ -246,6 +246,6 @@ def _map(path: Path, dtype: np.dtype[Any], count: int) -> np.ndarray[Any, Any]:
         raise OutputError(f"{path} is missing from the index") from None
     if size != count * dtype.itemsize:
         raise OutputError(
-            f"{path} has {size} bytes, not {count * dtype.itemsize}; it is truncated or from another index"
+            f"{path} has {size} bytes, not {count * dtype.itemsize}; it is truncated or belongs to another index"
         )
     return np.memmap(path, dtype, "r") if size else np.empty(0, dtype)

@@ -46,7 +46,7 @@ def suffix_array(
 
 def _text(ids: Any, rank: Any) -> tuple[Array, int]:
     """Returns the symbols to sort by, contiguous and of a dtype that C accepts, and an exclusive upper bound on them
-    (0 for the bound of the dtype)."""
+    (0 means the bound of the dtype)."""
     text = np.asarray(ids)
     if text.ndim != 1 or (text.dtype.kind not in "ui" and len(text)):
         raise ValueError(f"expected a vector of integers, not {text.dtype}{text.shape}")
@@ -71,7 +71,7 @@ def lcp_array(ids: Any, sa: Array) -> Array:
 
     ids, sa  the argument and the result of suffix_array(), with any rank
 
-    ValueError if a position in sa is out of range. Time is linear; memory is two arrays of the size of sa.
+    ValueError if a position in sa is out of range. Time is linear. Memory: two arrays of the size of sa.
     """
     text, _ = _text(ids, None)
     sa = _positions(sa, len(text))
@@ -105,7 +105,7 @@ def first_mismatch(
 ) -> int | None:
     """The first r at which the check of `sa` as the suffix array of `text` fails; None if it passes.
 
-    rank    uint16[65536] to compare a text of uint16 by rank
+    rank    uint16[65536] to compare uint16 text by rank, or None
     starts  uint64: for each symbol or rank, the number of suffixes that begin with a smaller one
     """
     heads, n = np.array(starts[:-1]), len(text)

@@ -29,14 +29,14 @@ def verify(
     path: StrPath, inputs: StrPath | Sequence[StrPath] | bool = False, *, model: Model = None,
     threads: int | None = None,
 ) -> list[str]:  # fmt: skip
-    """Check a token file or an index, as `pyunitok verify` does. Returns a sentence for each problem, [] if intact.
+    """Check a token file or an index, as `pyunitok verify` does. Returns a sentence for each problem; [] if intact.
 
     path     a token file, whose hashes, document ends, ids and counts are checked; or the folder of an index, whose
              hashes, order and tables are checked
-    inputs   the tokenized files in the same order, or True for those that the manifest names, which must be local
-             files: also decode every document and compare it with its input, except inputs abridged by
-             duplicates(drop=True)
-    model    replaces the model that the manifest names; without either, ids are not checked
+    inputs   also decode every document and compare it with its input: the tokenized files in the same order, or True
+             for those that the manifest names, which must be local files. Inputs abridged by duplicates(drop=True) are
+             skipped
+    model    replaces the model that the manifest names; if there is neither, ids are not checked
     threads  all cores by default
 
     OutputError if the file or its manifest is missing; InputError if an input cannot be read.
@@ -54,10 +54,10 @@ class Check(NamedTuple):
     """A step of a verification.
 
     label    names the step, for a progress bar
-    n_bytes  the sum of all calls to on_bytes
+    n_bytes  the sum of the arguments of all calls to on_bytes
     run      run(on_bytes) returns a sentence for each problem
     summary  what was checked, with the fields {bytes} and {rate} (MB/s)
-    note     what is left out; may be empty
+    note     what was not checked; may be empty
     """
 
     label: str
@@ -70,7 +70,7 @@ class Check(NamedTuple):
 def checks(
     path: StrPath, inputs: StrPath | Sequence[StrPath] | bool, *, model: Model, threads: int | None
 ) -> Iterator[Check]:
-    """The steps of verify(). Each requires that those before it found no problems."""
+    """The steps of verify(). Each step requires that the earlier ones found no problems."""
     if Path(path).is_dir():
         if inputs:
             raise OutputError(f"{path} is an index, which has no inputs to compare; verify its token files instead")
@@ -114,8 +114,8 @@ def checks(
 def verify_index(index: OpenIndex, *, on_bytes: Callable[[int], None] = lambda _: None) -> list[str]:
     """The problems of an open index, one sentence each, at most MAX_PROBLEMS; an empty list if it is intact.
 
-    Each suffix array is checked completely. The check reads the tokens in random order, so it takes as long as sorting
-    if they are not in memory.
+    Each suffix array is checked completely. The check reads the tokens in random order, so if they are not in memory,
+    it takes as long as sorting.
     """
     problems = list[str]()
     for shard, record in zip(index.shards, index.manifest.shards, strict=True):
@@ -140,13 +140,13 @@ def _problems(folder: Path, shard: IndexShard, record: ShardRecord, on_bytes: Ca
                 yield problem
             on_bytes(task.n_bytes)
     if not hashes_agree:
-        return  # the order of damaged files carries no information
+        return  # checking the order of damaged files would add no information
     entry = first_mismatch(shard.ids, shard.rank, shard.sa, np.array(shard.first))
     if entry is not None:
-        yield f"{_name(folder, shard, '.sa')}: not the suffix array of its tokens (entry {entry})"
+        yield f"{_name(folder, shard, '.sa')}: not the suffix array of its tokens (entry {entry} is wrong)"
         return
     if not np.array_equal(top_of(shard.ids, shard.sa, shard.rank), shard.top):
-        yield f"{_name(folder, shard, '.top')}: differs from every {TOP_STEP}th suffix of its shard"
+        yield f"{_name(folder, shard, '.top')}: not the table of every {TOP_STEP}th suffix of its shard"
     if shard.left is not None:
         yield from _left_problems(_name(folder, shard, ".left"), shard, shard.left)
 

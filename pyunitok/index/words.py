@@ -26,7 +26,7 @@ _WITHOUT_SPACES = (
 
 
 def word_bounds(text: bytes) -> Int64s:
-    """int64[n, 2]: the byte ranges of the words of a text. Invalid UTF-8 belongs to no word."""
+    """int64[n, 2]: the byte ranges of the words of a text. Invalid UTF-8 is not part of any word."""
     characters = text.decode("utf-8", "surrogateescape")
     found = [match.span() for match in _words().finditer(characters)]
     return byte_places(characters)[np.array(found, np.int64).reshape(-1, 2)]

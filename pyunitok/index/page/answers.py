@@ -1,4 +1,4 @@
-"""The API of the search page: functions from an open index and request parameters to a JSON object or CSV rows."""
+"""The API of the search page: functions that answer a request to an open index with a JSON object or CSV rows."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ MAX_QUERY_BYTES = 10_000
 MAX_QUERIES = 10  # compared at once
 MAX_LIMIT = 1_000
 MAX_CONTEXT = 500  # characters on either side of a hit
-MAX_SCANNED = 5_000_000  # hits that one request sorts or counts by source, in about a second
-WINDOW_BYTES = 20_000  # of a document, per request
-TOKENS_A_STEP = 1 << 16  # C counts the bytes of a step; only the step that contains the target is searched by token
+MAX_SCANNED = 5_000_000  # the maximum hits that a request sorts or counts by source, which takes about a second
+WINDOW_BYTES = 20_000  # maximum bytes of a document per request
+TOKENS_PER_STEP = 1 << 16  # C adds up the bytes of each step; only the step with the target is searched in Python
 
 Parameters = Mapping[str, Sequence[str]]
 Answer = dict[str, Any]
 
 
 class BadRequest(Exception):
-    """A request parameter is invalid; the message explains which and why."""
+    """A request parameter is invalid; the message says which one and why."""
 
 
 def text_of(parameters: Parameters, name: str = "q") -> bytes:
     values = parameters.get(name, [])
     if len(values) != 1:
-        raise BadRequest(f"expected exactly one {name}")
+        raise BadRequest(f"expected exactly one {name} parameter")
     data = values[0].encode("utf-8", "surrogatepass")
     if len(data) > MAX_QUERY_BYTES:
         raise BadRequest(f"{name} has {len(data):,} bytes; the limit is {MAX_QUERY_BYTES:,}")
@@ -57,7 +57,7 @@ def shown(text: bytes) -> str:
 
 
 def info(index: Index, _: Parameters) -> Answer:
-    """Describes the index."""
+    """Describe the index."""
     sources = [record for array in index.arrays if array.manifest for record in array.manifest.inputs]
     return {
         "folder": index.folder.name, "tokens": index.n_tokens, "documents": index.n_documents,
@@ -106,7 +106,7 @@ def hits(index: Index, parameters: Parameters) -> Answer:
 
 
 def _with_name(index: Index, record: Answer, key: str = "source") -> Answer:
-    """A record in which IndexInputs.name_of has replaced the path of an input."""
+    """The record, with the path of its input replaced by IndexInputs.name_of."""
     return record | {key: index.inputs.name_of(record[key])} if isinstance(record.get(key), str) else record
 
 
@@ -124,7 +124,7 @@ def _neighbours(name: str) -> Callable[[Index, Parameters], Answer]:
 
 
 def _is_utf8(text: bytes) -> bool:
-    """Whether a text can go into the search box: valid UTF-8, and not the end of a document."""
+    """Whether a text can be put in the search box: it is valid UTF-8, and not empty (the end of a document)."""
     try:
         return bool(text.decode())
     except UnicodeDecodeError:
@@ -145,10 +145,10 @@ def sources(index: Index, parameters: Parameters) -> Answer:
 
 
 def document(index: Index, parameters: Parameters) -> Answer:
-    """A window of a document around the bytes begin to end, as tokens {text, id}. A token in which the hit begins or
+    """A window of a document around bytes begin to end - 1, as a list of tokens. A token in which the hit begins or
     ends is split there."""
     if "n" not in parameters:
-        raise BadRequest("expected n, the document's number")
+        raise BadRequest("expected n, the number of the document")
     n = number(parameters, "n", 0, max(0, index.n_documents - 1))
     begin = number(parameters, "begin", 0, 1 << 50)
     end = number(parameters, "end", begin, 1 << 50, begin)
@@ -176,25 +176,26 @@ def document(index: Index, parameters: Parameters) -> Answer:
 
 
 def _seek(index: Index, ids: Any, at: int) -> tuple[int, int, int]:
-    """Returns (token, its first byte, bytes of the document) for the token that contains byte `at`, or the last one."""
+    """Returns (the token that contains byte `at`, or the last one; the offset of its first byte; the size of the
+    document in bytes)."""
     if not len(ids):
         return 0, 0, 0
     sizes, dropped = index.tables.sizes, int(index.tables.drops_space[ids[0]])
-    begins = np.arange(0, len(ids), TOKENS_A_STEP)
-    ends = np.minimum(begins + TOKENS_A_STEP, len(ids))
+    begins = np.arange(0, len(ids), TOKENS_PER_STEP)
+    ends = np.minimum(begins + TOKENS_PER_STEP, len(ids))
     step_ends = np.cumsum(c_search.sizes_of(ids, sizes, begins, ends)) - dropped
     n_bytes = max(0, int(step_ends[-1]))
     if at <= 0:
         return 0, 0, n_bytes
     step = min(int(np.searchsorted(step_ends, at, "right")), len(begins) - 1)
-    inside = sizes[ids[begins[step] :][:TOKENS_A_STEP]].astype(np.int64)
+    inside = sizes[ids[begins[step] :][:TOKENS_PER_STEP]].astype(np.int64)
     ends = step_ends[step] - int(inside.sum()) + np.cumsum(inside)
     k = min(int(np.searchsorted(ends, at, "right")), len(ends) - 1)
     return int(begins[step]) + k, max(0, int(ends[k] - inside[k])), n_bytes
 
 
 def _readable(parts: list[dict[str, Any]], begin: int, end: int) -> list[dict[str, Any]]:
-    """Tokens as text, split at the hit. A character that spans several tokens goes to the first of them."""
+    """Tokens as text, split at the hit. A character that spans several tokens is shown in the last of them."""
     ret: list[dict[str, Any]] = []
     incomplete = b""  # the bytes of a character that continues in the next token
     for part in parts:
@@ -210,7 +211,8 @@ def _readable(parts: list[dict[str, Any]], begin: int, end: int) -> list[dict[st
 
 
 def _complete(incomplete: bytes, data: bytes, is_last: bool) -> tuple[str, bytes]:
-    """Returns the text of incomplete + data, without an incomplete character at its end, and that character's bytes."""
+    """Returns the text of incomplete + data, and the bytes of an incomplete character at its end, which is not part of
+    the text. If is_last, the text includes it."""
     data = incomplete + data
     for n in range(1, 4):
         if not is_last and len(data) >= n and data[-n] >= 0xC0:
@@ -225,7 +227,7 @@ ANSWERS: dict[str, Callable[[Index, Parameters], Answer]] = {
     "sources": sources, "document": document,
 }  # fmt: skip
 
-# The CSV columns of tables without rows.
+# The CSV columns of an answer without rows.
 COLUMNS: dict[str, tuple[str, ...]] = {
     "hits": ("document", "begin", "end", "source", "before", "match", "after"),
     "next": ("text", "is_text", "count", "share"), "previous": ("text", "is_text", "count", "share"),
@@ -234,7 +236,7 @@ COLUMNS: dict[str, tuple[str, ...]] = {
 
 
 def rows_of(answer: Answer) -> list[dict[str, Any]]:
-    """The CSV rows of an answer: its list of records, or the record itself."""
+    """The CSV rows of an answer: its list of records, or the answer itself if it has no list."""
     if "hits" in answer:
         return rows_of_hits(answer)
     for value in answer.values():

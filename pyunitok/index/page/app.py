@@ -44,7 +44,7 @@ HEADERS = {
 
 
 def make_app(index: Index, hosts: Iterable[str]) -> Starlette:
-    """The application for an open index.
+    """Returns the application for an open index.
 
     hosts  allowed values of the Host header, without port; other requests are rejected as protection against DNS
            rebinding
@@ -103,7 +103,7 @@ def _csv(name: str, rows: list[dict[str, Any]]) -> Response:
 
 
 class _Headers:
-    """Security headers on every response."""
+    """Middleware that adds the security headers to every response."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app

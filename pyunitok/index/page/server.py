@@ -8,18 +8,18 @@ from typing import Any
 import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-MAX_CONNECTIONS = 256  # further connections are closed at once
-REQUEST_SECONDS = 20.0  # to receive a request, from the start of the connection or the previous response
+MAX_CONNECTIONS = 256  # further connections are closed immediately
+REQUEST_SECONDS = 20.0  # time to receive a request, from the start of the connection or the end of the last response
 CONNECTION_SECONDS = 600.0
 
 
 def config(app: Any) -> uvicorn.Config:
-    """The configuration of uvicorn.Server."""
+    """The configuration for uvicorn.Server."""
     return uvicorn.Config(app, log_level="warning", access_log=False, server_header=False, http=Connection, ws="none")
 
 
 class Connection(H11Protocol):
-    """A connection with timeouts. uvicorn alone waits forever for the first request."""
+    """A connection with timeouts. By itself, uvicorn waits forever for the first request."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
@@ -40,8 +40,8 @@ class Connection(H11Protocol):
     def _wait_for_request(self) -> None:
         for timer in self._timers[1:]:
             timer.cancel()
-        self._timers[1:] = [self.loop.call_later(REQUEST_SECONDS, self._close_unless_asked)]
+        self._timers[1:] = [self.loop.call_later(REQUEST_SECONDS, self._close_if_idle)]
 
-    def _close_unless_asked(self) -> None:
+    def _close_if_idle(self) -> None:
         if self.cycle is None or self.cycle.response_complete:
             self.transport.abort()

@@ -1,17 +1,17 @@
-// The search page. The URL is the state, and every change of it redraws the page. Text is always set as text, never as HTML.
+// The search page. The URL holds the state, and every change to it redraws the page. Text is never inserted as HTML.
 "use strict";
 
-const VIEWS = [["hits", "Hits"], ["next", "Next"], ["previous", "Before"], ["sources", "Sources"], ["compare", "Compare"]];
-const SORTS = [["rank", "as in the index"], ["text", "by place in the text"], ["random", "random"], ["R1", "by what follows"], ["L1", "by what precedes"]];
+const VIEWS = [["hits", "Hits"], ["next", "After"], ["previous", "Before"], ["sources", "Sources"], ["compare", "Compare"]];
+const SORTS = [["rank", "index order"], ["text", "text order"], ["random", "random order"], ["R1", "following words"], ["L1", "preceding words"]];
 const PAGE = 50;
-const CUT_SHORT = "The search took too long and was cut short; a longer text is found sooner.";
-const NO_SERVER = "The server does not answer. Start pyunitok serve again, then reload this page.";
-const MOST_AT_ONCE = 1000; // hits of one request
+const CUT_SHORT = "The search took too long and was cut short. Longer queries are faster.";
+const NO_SERVER = "The server is not responding. Restart pyunitok serve, then reload this page.";
+const MAX_HITS = 1000; // maximum hits per request
 const at = (id) => document.getElementById(id);
 const number = new Intl.NumberFormat("en-US");
-let running = null; // the AbortController of the requests under way
+let running = null; // the AbortController of the current requests
 
-// An element: make("a", {href: "…", class: "x"}, child, "text", …)
+// Creates an element: make("a", {href: "…", class: "x"}, child, "text", …)
 function make(name, attributes = {}, ...children) {
   const element = document.createElement(name);
   for (const [key, value] of Object.entries(attributes)) {
@@ -22,7 +22,7 @@ function make(name, attributes = {}, ...children) {
   return element;
 }
 
-// ---- the state: what is in the URL ----
+// ---- the state, which is stored in the URL ----
 
 function state() {
   const parameters = new URLSearchParams(location.search);
@@ -31,7 +31,7 @@ function state() {
     view: VIEWS.some(([name]) => name === parameters.get("view")) ? parameters.get("view") : "hits",
     sort: parameters.get("sort") || "rank",
     seed: parameters.get("seed") || "0",
-    shown: Math.min(MOST_AT_ONCE, Number(parameters.get("shown")) || PAGE),
+    shown: Math.min(MAX_HITS, Number(parameters.get("shown")) || PAGE),
     document: parameters.get("document"),
     begin: parameters.get("begin") || "0",
     end: parameters.get("end") || "0",
@@ -68,7 +68,7 @@ function go(changes) {
   draw();
 }
 
-// A link that changes the state without loading the page.
+// A link that changes the state without reloading the page.
 function link(changes, attributes, ...children) {
   const follow = (event) => {
     if (event.metaKey || event.ctrlKey || event.shiftKey || event.button) return;
@@ -91,7 +91,7 @@ async function ask(name, parameters) {
   const response = await fetch(api(name, parameters), { signal: running.signal }).catch((error) => {
     throw error.name === "AbortError" ? error : new Error(NO_SERVER);
   });
-  const answer = await response.json().catch(() => ({ error: `The server answered with status ${response.status}.` }));
+  const answer = await response.json().catch(() => ({ error: `The server returned status ${response.status}.` }));
   if (!response.ok) throw new Error(answer.error);
   return answer;
 }
@@ -115,14 +115,14 @@ async function drawHits(place, s) {
   const more = make("p", {});
   const again = s.sort === "random" ? link({ seed: String(Number(s.seed) + 1) }, {}, "shuffle again") : null;
   const note = make("span", { class: "quiet" });
-  place.append(make("div", { class: "tools" }, make("label", { for: "sort" }, "Order "), select, again, note, downloads("hits", { ...parameters, limit: MOST_AT_ONCE })), list, more);
+  place.append(make("div", { class: "tools" }, make("label", { for: "sort" }, "Sort by "), select, again, note, downloads("hits", { ...parameters, limit: MAX_HITS })), list, more);
   let shown = 0;
   const load = async (limit = PAGE) => {
     const answer = await ask("hits", { ...parameters, offset: shown, limit, metadata: 0 });
     for (const hit of answer.hits) list.append(make("li", {}, hitLine(hit)));
     shown += answer.hits.length;
-    if (shown > PAGE && shown <= MOST_AT_ONCE) history.replaceState(history.state, "", address({ shown }));
-    if (answer.reachable < answer.count) note.textContent = `of ${number.format(answer.reachable)} hits`;
+    if (shown > PAGE && shown <= MAX_HITS) history.replaceState(history.state, "", address({ shown }));
+    if (answer.reachable < answer.count) note.textContent = `only the first ${number.format(answer.reachable)} hits are sorted`;
     more.replaceChildren();
     if (shown < answer.reachable && answer.hits.length) {
       const button = make("button", { type: "button", onclick: () => { button.disabled = true; load().catch(complain); } }, `Show more (${number.format(shown)} of ${number.format(answer.count)})`);
@@ -133,11 +133,11 @@ async function drawHits(place, s) {
         if (!button.disabled) button.click();
       }, { rootMargin: "400px" }).observe(button);
     } else if (shown) {
-      more.append(make("span", { class: "quiet" }, shown < answer.count ? `The first ${number.format(shown)} hits in this order.` : answer.approx ? CUT_SHORT : "These are all."));
+      more.append(make("span", { class: "quiet" }, shown < answer.count ? `These are the first ${number.format(shown)} hits in this order.` : answer.approx ? CUT_SHORT : "All hits are shown."));
     } else if (answer.approx) {
       more.append(make("span", { class: "quiet" }, CUT_SHORT));
     } else if (!answer.count) {
-      more.append(make("span", { class: "quiet" }, "This text does not occur. Capitals and spaces count as written."));
+      more.append(make("span", { class: "quiet" }, "This text does not occur. The search is case-sensitive, and spaces must match."));
     }
   };
   await load(s.shown);
@@ -147,8 +147,8 @@ const LETTERS = /\p{L}/gu;
 const RIGHT_TO_LEFT = /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufeff]/g;
 const n_of = (letters, text) => (text.match(letters) || []).length;
 
-// The direction of a line is that of most of its letters. The texts on both sides of the match get the same direction,
-// so that the letters next to the match are those before and after it.
+// A line gets the direction of most of its letters. The text on either side of the match gets the same direction, so that
+// the letters next to the match are the ones that precede and follow it in the document.
 function hitLine(hit) {
   const source = hit.source ? hit.source.split("/").pop() : "";
   const text = hit.before + hit.match + hit.after;
@@ -161,18 +161,18 @@ function hitLine(hit) {
     make("span", { class: "after" }, make("bdi", { dir }, flat(hit.after))));
 }
 
-function drawBeside(name) {
+function drawNeighbours(name) {
   return async (place, s) => {
     const query = s.queries[0];
     const answer = await ask(name, { q: query });
     const body = make("tbody");
     for (const row of answer.rows) {
-      const label = row.text === "" ? (name === "next" ? "(end of the document)" : "(start of the document)") : flat(row.text).replace(/ /g, "␣");
+      const label = row.text === "" ? (name === "next" ? "(end of document)" : "(start of document)") : flat(row.text).replace(/ /g, "␣");
       const extend = () => go({ queries: [name === "next" ? query + row.text : row.text + query] });
-      const text = row.is_text && row.text !== "" ? make("button", { type: "button", onclick: extend, title: "Search for it", dir: "auto" }, label) : make("span", { class: "quiet", dir: "auto" }, label);
+      const text = row.is_text && row.text !== "" ? make("button", { type: "button", onclick: extend, title: "Extend the query", dir: "auto" }, label) : make("span", { class: "quiet", dir: "auto" }, label);
       body.append(make("tr", {}, make("td", { class: "text" }, text), make("td", { class: "wide" }, bar(row.count, answer.rows[0].count)), make("td", { class: "number" }, number.format(row.count)), make("td", { class: "number" }, percent(row.share))));
     }
-    place.append(make("div", { class: "tools" }, make("span", {}, `${number.format(answer.distinct)} different${answer.approx ? ", from a sample" : ""}; choose one to extend the query`), downloads(name, { q: query, limit: 1000 })), table(["", "", "count", "share"], body));
+    place.append(make("div", { class: "tools" }, make("span", {}, `${number.format(answer.distinct)} distinct${answer.approx ? ", from a sample" : ""}; select one to extend the query`), downloads(name, { q: query, limit: 1000 })), table(["", "", "count", "share"], body));
   };
 }
 
@@ -181,7 +181,7 @@ async function drawSources(place, s) {
   const body = make("tbody");
   for (const row of answer.rows)
     body.append(make("tr", {}, make("td", { class: "path" }, make("bdi", {}, row.source || "(unknown)")), make("td", { class: "wide" }, bar(row.count, answer.rows[0].count)), make("td", { class: "number" }, number.format(row.count)), make("td", { class: "number", title: "documents" }, number.format(row.documents))));
-  const note = answer.approx ? make("span", {}, "estimated from a part of the hits") : null;
+  const note = answer.approx ? make("span", {}, "based on a subset of the hits") : null;
   place.append(make("div", { class: "tools" }, note, downloads("sources", { q: s.queries[0], limit: 1000 })), table(["source", "", "count", "documents"], body, "sources"));
 }
 
@@ -197,7 +197,7 @@ async function drawCompare(place, s) {
   const body = make("tbody");
   answer.counts.forEach((row, i) => {
     const without = () => go({ queries: queries.filter((_, k) => k !== i) });
-    body.append(make("tr", {}, make("td", { class: "text" }, link({ queries: [row.query], view: "hits" }, { dir: "auto" }, flat(row.query).replace(/ /g, "␣"))), make("td", { class: "wide" }, bar(row.count, most)), make("td", { class: "number" }, (row.approx ? "≥ " : "") + number.format(row.count)), make("td", { class: "number" }, queries.length > 1 ? make("button", { type: "button", onclick: without, "aria-label": `Leave out ${row.query}` }, "×") : "")));
+    body.append(make("tr", {}, make("td", { class: "text" }, link({ queries: [row.query], view: "hits" }, { dir: "auto" }, flat(row.query).replace(/ /g, "␣"))), make("td", { class: "wide" }, bar(row.count, most)), make("td", { class: "number" }, (row.approx ? "≥ " : "") + number.format(row.count)), make("td", { class: "number" }, queries.length > 1 ? make("button", { type: "button", onclick: without, "aria-label": `Remove ${row.query}` }, "×") : "")));
   });
   place.append(make("form", { class: "tools", onsubmit: add }, make("label", { for: "other" }, "Compare with"), input, make("button", { type: "submit" }, "Add"), downloads("count", { q: queries })), table(["phrase", "", "count", ""], body));
 }
@@ -253,7 +253,7 @@ function complain(error) {
   at("problem").hidden = false;
 }
 
-const DRAW = { hits: drawHits, next: drawBeside("next"), previous: drawBeside("previous"), sources: drawSources, compare: drawCompare };
+const DRAW = { hits: drawHits, next: drawNeighbours("next"), previous: drawNeighbours("previous"), sources: drawSources, compare: drawCompare };
 
 function showQuery(query) {
   const box = at("q");
@@ -273,7 +273,7 @@ async function draw() {
   document.title = query ? `${flat(query)} – pyunitok search` : "pyunitok search";
   const asked = new URLSearchParams(location.search).get("view");
   at("problem").hidden = true;
-  if (asked !== null && asked !== s.view) complain(new Error(`There is no view ${asked}. These are the hits.`));
+  if (asked !== null && asked !== s.view) complain(new Error(`There is no view named ${asked}; showing the hits instead.`));
   at("welcome").hidden = query !== "" || s.document !== null;
   at("summary").hidden = query === "" || s.document !== null;
   const view = make("div");
@@ -309,7 +309,7 @@ at("search").addEventListener("submit", (event) => {
 });
 at("home").addEventListener("click", (event) => { event.preventDefault(); go({ queries: [], view: "hits", sort: "rank", seed: "0", ...NO_DOCUMENT }); at("q").focus(); });
 at("q").addEventListener("keydown", (event) => {
-  if (event.key !== "Enter" || event.shiftKey || event.isComposing) return; // in an input method, Enter selects a character
+  if (event.key !== "Enter" || event.shiftKey || event.isComposing) return; // in an input method, Enter confirms the composition
   event.preventDefault();
   at("search").requestSubmit();
 });
