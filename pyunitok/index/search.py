@@ -316,7 +316,7 @@ class TextSearch:
         if order not in ORDERS:
             raise LimitError(f"order must be one of {', '.join(ORDERS)}, not {order!r}")
 
-    # ------------------------------------------------------------------------------------------------- around hits ---
+    # ---------------------------------------------------------------------------------------------------- context ---
 
     def context(self, hit: Hit, before: int = 40, after: int = 40) -> Context:
         """The hit with up to `before` and `after` characters of its document on either side, in O(before + after)

@@ -39,7 +39,7 @@ def character_bounds(text: bytes) -> Int64s:
 
 
 def byte_places(characters: str) -> Int64s:
-    """int64[len + 1]: the byte offset of each character and of the end. Surrogates stand for single bytes."""
+    """int64[len + 1]: the byte offset of each character and of the end. A surrogate is one invalid byte."""
     codes = np.frombuffer(characters.encode("utf-32-le", "surrogatepass"), "<u4")
     sizes = 1 + (codes >= 0x80).astype(np.int64) + (codes >= 0x800) + (codes >= 0x10000)
     sizes[(codes >= 0xDC80) & (codes <= 0xDCFF)] = 1
