@@ -1,4 +1,4 @@
-"""A step for datatrove pipelines: writes a token file for each rank and passes the documents on.
+"""A datatrove pipeline step that writes a token file for each rank and passes the documents on.
 
     from datatrove.executor import LocalPipelineExecutor
     from datatrove.pipeline.readers import ParquetReader

@@ -10,7 +10,7 @@ _CONTROLS = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066
 
 
 def printable(text: object, *, lines: bool = False) -> str:
-    r"""A text that is safe to print: control characters, including those that change the text direction, and invalid
+    r"""Make a text safe to print: control characters, including those that change the text direction, and invalid
     UTF-8 in file names become escapes such as \x1b or \xff. `lines` keeps newlines.
 
     Use this for every message that contains a file name or other external data.

@@ -1,4 +1,4 @@
-"""Interrupts: delay SIGINT and SIGTERM during work that must not be interrupted."""
+"""Interrupts delays SIGINT and SIGTERM during work that must not be interrupted."""
 
 from __future__ import annotations
 

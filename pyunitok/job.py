@@ -1,4 +1,4 @@
-"""tokenize() turns corpus files into a token file, with every option of the command. Job checks first and then works.
+"""tokenize() turns corpus files into a token file, with every option of the command. Job checks the arguments first.
 
     Options ──▶ Job: model opened, inputs found, outputs checked ──▶ run(): one machine, a URL, or a cluster
                                                                             └─▶ export, if a format was given
@@ -47,7 +47,7 @@ def tokenize(
 ) -> Manifest:  # fmt: skip
     """Tokenize files into `out`, a token file, as `pyunitok tokenize` does. Returns the manifest (OUT.json).
 
-    inputs            files, directories, glob patterns or URLs, or one of them; "-" is stdin
+    inputs            a file, directory, glob pattern or URL, or several of them; "-" is stdin
     out               OUT, with OUT.ends and OUT.json beside it; if OUT is a URL, the finished files are uploaded
     model             a model file, a Tokenizer, or None for the vocabulary unitok-v1
     input_format      "text", "jsonl", "parquet", or "auto" to infer it from names and first bytes
@@ -57,12 +57,12 @@ def tokenize(
     dtype             the type of the ids in the file: "uint16" or "uint32"
     sample            sample a segmentation of each document, see sampling.Sample
     threads           cores to use; None: all, or one per task on a cluster
-    block_bytes       text read at a time, for each thread
+    block_bytes       bytes of text per block; each thread encodes one block at a time
     max_line_bytes    JSON lines: the longest line accepted
     max_memory_bytes  the memory budget for reading and for unwritten ids
     on_error          what to do with a document that cannot be read: "raise" InputError; "skip" it and list it in
                       OUT.errors.jsonl; "skip-file" also skips and lists damaged files
-    metadata          keep file, line and JSON fields of each document in OUT.meta.jsonl.zst
+    metadata          keep each document's file, line and JSON fields in OUT.meta.jsonl.zst
     verify            decode each block and compare it with its text
     shard             (i, n): only the i-th of n contiguous ranges of the inputs, into OUT.i-of-n; see run.merge
     ray               run on the Ray cluster at this address, "auto" or "local"; each task reads `unit_bytes` of the
@@ -72,15 +72,15 @@ def tokenize(
     overwrite         start again, and replace OUT if it exists
     verify_resume     when resuming, verify the hashes of everything written, not only of the last 64 MiB of each file
     spool             the local folder for an OUT at a URL; by default in the system's temporary folder
-    include, exclude  patterns of the files in directories to read, and of files to skip; see inputs.find
-    on_progress       called after each block, from this thread
+    include, exclude  patterns for the files to read in directories, and for files to skip; see inputs.find
+    on_progress       called after each block, in the calling thread
     on_start          called once before the first block
 
     Repeating the call resumes an interrupted run; the output is byte-identical. A finished run is not repeated.
 
     OptionError if options conflict or a value is invalid. InputError names the file and the line or byte where an
     input is broken or has changed; the output so far is kept, and the same call resumes there. OutputError names the
-    file that is in the way. LimitError if max_memory_bytes is too low.
+    file that cannot be written or replaced. LimitError if max_memory_bytes is too low.
 
         manifest = pyunitok.tokenize("corpus/*.jsonl.zst", "ids.u16", "m.model", metadata=True)
         print(manifest.tokens, manifest.bytes_per_token)
@@ -98,7 +98,7 @@ class Job:
     """Checks the arguments of tokenize() without writing anything; run() does the work.
 
     plan      the plan, with the inputs that were found
-    left_out  files in directories that are not read
+    left_out  files that were found in directories but are not read
     spool     the local folder for OUT, if OUT is a URL
     exported  another tool's files, after run()
     """
@@ -121,7 +121,7 @@ class Job:
         self._direct = _checked_export(target, options)
         mine = own_files(target)
         others = _files_of_shards(name, options.shard[1]) if options.shard else []
-        # The inputs may include a token file of an earlier run; any other file must not be overwritten.
+        # The files of an earlier run are skipped as inputs; any other file with such a name must not be overwritten.
         is_ours = is_token_file(target) or journal_path(target).exists()
         own = [*mine.unfinished, *files_of_parts(target), *others, *own_urls(this)]
         sources = corpus_inputs.find(

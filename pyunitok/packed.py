@@ -67,7 +67,7 @@ class Packed:
 
 
 def ranges(offsets: Offsets, n_bytes: int) -> Iterator[tuple[int, int]]:
-    """Divide items into ranges (begin, end) of at most n_bytes, or of one item that is longer."""
+    """Divide items into ranges (begin, end) of at most n_bytes, or of one longer item."""
     begin, n = 0, len(offsets) - 1
     while begin < n:
         end = int(np.searchsorted(offsets, offsets[begin] + n_bytes, "right")) - 1
@@ -77,8 +77,7 @@ def ranges(offsets: Offsets, n_bytes: int) -> Iterator[tuple[int, int]]:
 
 
 def as_bytes(text: str | bytes) -> bytes:
-    """A text as bytes; str is encoded as UTF-8. UnicodeEncodeError for a lone surrogate, TypeError if it is not a
-    text."""
+    """Text as bytes; str is encoded as UTF-8. UnicodeEncodeError for a lone surrogate, TypeError for other types."""
     if isinstance(text, str):
         return text.encode()
     if isinstance(text, bytes):

@@ -1,6 +1,6 @@
 """pyunitok on a Ray cluster: tokenize(), index(), and TokenizeBatch for Ray Data.
 
-Requires `pip install 'pyunitok[ray]'` here and on all machines of the cluster.
+Requires `pip install 'pyunitok[ray]'` on this machine and on all machines of the cluster.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def tokenize(
     address  the address of the cluster; "auto": the cluster of this machine; "local": start one here
     options  other options of pyunitok.tokenize(); `threads` is for each task, by default 1
 
-    Repeating the call resumes an interrupted run. UnitokError if there is no cluster, or a unit was lost too often;
+    Repeating the call resumes an interrupted run. UnitokError if there is no cluster, or if a unit is lost too often;
     other errors are those of pyunitok.tokenize().
 
         manifest = pyunitok.ray.tokenize("/shared/crawl/", "/shared/ids.u16", metadata=True)
@@ -44,7 +44,7 @@ def index(
 ) -> IndexManifest:  # fmt: skip
     """pyunitok.build_index() on a Ray cluster, with a task for each shard. Returns the manifest.
 
-    All machines must see the token files and `folder` by the same paths. A task uses one core and 6.2 bytes of memory
+    All machines must see the token files and `folder` at the same paths. A task uses one core and 6.2 bytes of memory
     for each token of its shard: choose `limits`, or max_memory_bytes and shard_tokens, to fit the machines.
     """
     if limits is not None:

@@ -115,7 +115,7 @@ def test_metadata_and_lists_of_bad_lines_are_joined(toy, corpus):
     assert errors == errors_path(corpus / "whole").read_bytes()
     assert errors.count(b"\n") == 2
     plain = make(toy, corpus, "plain", on_error="skip")
-    with pytest.raises(OutputError, match=r"plain does not match .*whole: metadata True there, False here"):
+    with pytest.raises(OutputError, match=r"plain does not match .*whole: metadata False instead of True"):
         merge([corpus / "whole", plain], corpus / "x")
 
 
@@ -126,7 +126,7 @@ def test_incomplete_sets_of_shards(toy, corpus):
         ([0, 1, 3], r"shards are missing \(of 4\): 2"),
         ([3], r"shards are missing \(of 4\): 0, 1, 2"),
         ([0, 1, 2, 2, 3], "part.2-of-4 and .*part.2-of-4 are both shard 2/4"),
-        ([0, 2, 1, 3], "part.2-of-4 is shard 2/4, in place 1; give the shards in order"),
+        ([0, 2, 1, 3], "part.2-of-4 is shard 2/4, but in position 1; list shards in order"),
     ]:
         with pytest.raises(OutputError, match=message):
             merge([parts[k] for k in wrong], ids)
@@ -134,9 +134,9 @@ def test_incomplete_sets_of_shards(toy, corpus):
     with pytest.raises(OutputError, match=r"other.3-of-4 does not match .*part.0-of-4: options "):
         merge([*parts[:3], other], ids)
     fifth = make(toy, corpus, "part", (3, 5))
-    with pytest.raises(OutputError, match=r"part.3-of-5 does not match .*: number of shards 4 there, 5 here"):
+    with pytest.raises(OutputError, match=r"part.3-of-5 does not match .*: number of shards 5 instead of 4"):
         merge([*parts[:3], fifth], ids)
-    with pytest.raises(OutputError, match=r"number of shards 4 there, None here"):
+    with pytest.raises(OutputError, match=r"number of shards None instead of 4"):
         merge([*parts, make(toy, corpus, "whole")], ids)
     (corpus / "in/1.txt").write_bytes(b"more")
     late = make(toy, corpus, "late", (3, 4))
@@ -148,7 +148,7 @@ def test_incomplete_sets_of_shards(toy, corpus):
 def test_parts_that_do_not_fit(toy, corpus):
     part, ids = make(toy, corpus, "part"), corpus / "ids"
     other_model = Tokenizer.from_pieces(PIECES[:-1], eod=300)
-    for options, message in [({"eod": None}, "eod 300 there, None here"), ({"toy": other_model}, "model sha256 ")]:
+    for options, message in [({"eod": None}, "eod None instead of 300"), ({"toy": other_model}, "model sha256 ")]:
         other = make(options.pop("toy", toy), corpus, "other", **options, overwrite=True)
         with pytest.raises(OutputError, match=rf"other does not match .*part: {message}"):
             merge([part, other], ids)
@@ -169,7 +169,7 @@ def test_damaged_parts(toy, corpus):
         path = corpus / f"part{suffix}"
         data = path.read_bytes()
         path.write_bytes(data[:-9] + bytes([data[-9] ^ 1]) + data[-8:])
-        with pytest.raises(OutputError, match=rf"part{suffix}: damaged: the XXH64 of bytes 0 to {len(data)} differs"):
+        with pytest.raises(OutputError, match=rf"part{suffix}: damaged: the XXH64 of bytes 0 to {len(data)} does not"):
             merge([part, part], corpus / "ids")
         path.write_bytes(data[:-8])
         message = rf"part{suffix} does not have the size in its manifest, {len(data)} bytes"

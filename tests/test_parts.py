@@ -289,12 +289,12 @@ def test_changes_that_are_rejected(toy, corpus):
     with pytest.raises(KeyboardInterrupt):
         in_parts(plan, failing_after(3, KeyboardInterrupt()), unit_bytes=UNIT)
     for options, message in [
-        ({"eod": 301}, r"ids\.parts was started by another command \(eod: 300 then, 301 now\); --overwrite"),
-        ({"separator": b"x"}, 'separator: "\\\\n\\\\n" then, "x" now'),
+        ({"eod": 301}, r"ids\.parts was started by another command \(eod: was 300, now 301\); --overwrite"),
+        ({"separator": b"x"}, 'separator: was "\\\\n\\\\n", now "x"'),
     ]:
         with pytest.raises(OutputError, match=message):
             in_parts(plan_of(toy, corpus, "ids", **options), unit_bytes=UNIT)
-    with pytest.raises(OutputError, match="unit: 300 then, 301 now"):
+    with pytest.raises(OutputError, match="unit: was 300, now 301"):
         in_parts(plan, unit_bytes=UNIT + 1)
     lock = OutputLock(parts_folder(corpus / "ids"))
     with pytest.raises(OutputError, match=r"ids\.parts: another process is writing it"):
@@ -302,7 +302,7 @@ def test_changes_that_are_rejected(toy, corpus):
     lock.release()
     with (corpus / "in/8.txt").open("ab") as file:
         file.write(b"!")
-    with pytest.raises(OutputError, match=r"input 9: .*8\.txt \(text, compression none, 3 bytes, .* then"):
+    with pytest.raises(OutputError, match=r"input 9: .*8\.txt \(text, compression none, 3 bytes, .*, now "):
         in_parts(plan_of(toy, corpus, "ids"), unit_bytes=UNIT)
     (parts_folder(corpus / "ids") / "plan.json").write_bytes(b"{")
     with pytest.raises(OutputError, match=r"plan\.json: damaged .*; --overwrite starts again"):
@@ -326,7 +326,7 @@ def test_started_on_one_machine(toy, corpus, monkeypatch):
     plan = plan_of(toy, corpus, "ids", block_bytes=500)
     with pytest.raises(KeyboardInterrupt):
         tokenize(plan, Callbacks(on_progress=stop))
-    with pytest.raises(OutputError, match="ids was started on one machine; the same command without --ray resumes it"):
+    with pytest.raises(OutputError, match="ids was started on one machine; run the same command without --ray"):
         in_parts(plan, unit_bytes=UNIT)
 
 

@@ -219,7 +219,7 @@ def test_a_file_that_a_machine_does_not_see(toy, corpus, connected, unit):  # no
     plan = plan_of(toy, corpus, "ids")
     path = corpus / "in/0.jsonl.zst"
     path.rename(corpus / "elsewhere")
-    where = rf" \(on {re.escape(socket.gethostname())}; all machines must see inputs and outputs by the same paths\)$"
+    where = rf" \(on {re.escape(socket.gethostname())}; all machines must see inputs and outputs at the same paths\)$"
     with pytest.raises(InputError, match=rf"^{path}: cannot be .*: No such file or directory{where}"):
         on_cluster(plan, unit_bytes=unit)
     with pytest.raises(UnitokError, match=rf"^/no/such: No such file or directory{where}"):
@@ -240,7 +240,7 @@ def test_more_threads_than_any_machine_has(monkeypatch):
     node["Resources"] = {"CPU": 2}
     monkeypatch.setattr(cluster_module, "_ray", lambda: SimpleNamespace(nodes=lambda: [node]))
     machines = cluster_module._Machines(3)
-    with pytest.warns(ClusterWarning, match=r"^no machine of the Ray cluster has 3 cores: the run waits for one"):
+    with pytest.warns(ClusterWarning, match=r"^no machine in the Ray cluster has 3 cores: the run waits for one"):
         assert machines.n_tasks() == 1
     node["Resources"] = {"CPU": 8}
     machines._update()
@@ -341,11 +341,11 @@ def test_invalid_options_of_the_command(invoke, rwkv_path):
     common = ["in", "-m", str(rwkv_path)]
     for options, message in [
         (["-o", "ids", "--unit", "1K"], "--unit and --keep-parts require --ray"),
-        (["-o", "ids", "--ray", "auto", "--shard", "0/2"], "--ray divides the run itself; remove --shard"),
+        (["-o", "ids", "--ray", "auto", "--shard", "0/2"], "--ray itself divides the run; remove --shard"),
         (["-o", "memory://a/ids", "--ray", "auto"], "--ray requires an OUT on a file system that all machines see"),
         (["-o", "ids", "--ray", "auto", "--keep-parts", "--format", "npy"], "--format converts OUT, but --keep-parts"),
-        (["-o", "ids", "--ray", "127.0.0.1:1"], "no Ray cluster answers at 127.0.0.1:1"),
-        (["-o", "ids", "--ray", ""], "the address of the Ray cluster is empty; give auto, local or HOST:PORT"),
+        (["-o", "ids", "--ray", "127.0.0.1:1"], "no Ray cluster responds at 127.0.0.1:1"),
+        (["-o", "ids", "--ray", ""], "the address of the Ray cluster is empty; use auto, local or HOST:PORT"),
     ]:
         done = invoke(*common, *options)
         assert message in done.output + str(done.exception), (options, done.output, done.exception)

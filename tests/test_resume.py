@@ -264,7 +264,7 @@ def test_a_bad_line_is_skipped_on_resume(folder):
     begun = (folder / "ids.partial").read_bytes()
     stop_half_way(folder, command=skips)
     assert (folder / "ids.partial").read_bytes().startswith(begun)
-    assert "on error: skip then, raise now, and " in finish(folder, *raises, code=1)
+    assert "on error: was skip, now raise, and " in finish(folder, *raises, code=1)
     assert "resuming after" in finish(folder, *skips, code=3)
     assert {suffix: (folder / f"ids{suffix}").read_bytes() for suffix in whole} == whole
     found = crash.timeless(folder / "ids.json")
@@ -324,7 +324,7 @@ def test_a_finished_output(folder):
     assert "already complete" in finish(folder, *TOKENIZE, "--threads", "1", "--block", "1M")
     assert times == {path.name: path.stat().st_mtime_ns for path in folder.glob("ids*")}
     said = finish(folder, *TOKENIZE, "--eod", "7", code=1)
-    assert "ids exists, and was made by another command (eod: 300 then, 7 now); --overwrite" in said
+    assert "ids exists, and was made by another command (eod: was 300, now 7); --overwrite" in said
     with (folder / "ids.ends").open("ab") as file:
         file.write(b"12345678")
     assert "ids.ends does not have" in finish(folder, code=1)
@@ -339,9 +339,9 @@ def test_another_command_is_rejected_with_a_reason(folder):
     models.greedy().save(folder / "other-toy")
     changes = {
         "model sha256: ": ["-m", "other-toy"],
-        "eod: 300 then, none now": ["--eod", "none"],
-        'separator: "\\n" then, none now': ["--doc", "file"],
-        'text key: "text" then, "body" now': ["--text-key", "body"],
+        "eod: was 300, now none": ["--eod", "none"],
+        'separator: was "\\n", now none': ["--doc", "file"],
+        'text key: was "text", now "body"': ["--text-key", "body"],
     }
     for said, options in changes.items():
         found = finish(folder, *TOKENIZE, *options, code=1)

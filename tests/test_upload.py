@@ -85,7 +85,7 @@ def test_a_complete_output_is_recognised_without_the_spool(corpus):
     before, Unreliable.log[:] = far(), []
     assert corpus() is True
     assert (far(), puts()) == (before, [])
-    another = rf"^{URL} exists, and was made by another command \(eod: 300 then, none now\)"
+    another = rf"^{URL} exists, and was made by another command \(eod: was 300, now none\)"
     with pytest.raises(OutputError, match=another):
         corpus(eod=None)
     assert list((corpus.folder / "spool").iterdir()) == []
@@ -112,7 +112,7 @@ def test_foreign_files_are_not_replaced(corpus):
 def test_a_damaged_upload(corpus):
     corpus()
     Unreliable().pipe("/bucket/ids.u16.ends", b"12345678")
-    with pytest.raises(OutputError, match=r"ids\.u16\.ends does not have the 4000 bytes of its manifest"):
+    with pytest.raises(OutputError, match=r"ids\.u16\.ends does not have the 4000 bytes that its manifest records"):
         corpus()
 
 
@@ -129,7 +129,7 @@ def test_a_failed_upload_is_resumed(corpus, n_arrived, overwrite, monkeypatch):
     if overwrite:
         Unreliable().pipe("/bucket/ids.u16", b"old")
     Unreliable.failures["put"] = [None] * n_arrived + [OSError(5, "reset")] * 5
-    with pytest.raises(OutputError, match=r"reset; the finished files are in .*spool.*: the same command"):
+    with pytest.raises(OutputError, match=r"reset; the finished files are in .*spool.*: run the same command"):
         corpus(overwrite=overwrite)
     assert "/bucket/ids.u16" not in far(), "neither the old one nor half of the new one"
     (folder,) = (corpus.folder / "spool").iterdir()

@@ -2,14 +2,14 @@
 
     OutFile       appends terabytes, hashes them, and resumes
     new_file()    writes any other file sequentially; write_whole() if its content is in memory
-    OutputLock    prevents two processes from writing the same OUT and its sidecars
+    OutputLock    prevents two processes from writing the same OUT and its sidecars at once
 
 A file is written as NAME.partial, under a lock, and renamed when it is complete and on disk. A link at NAME.partial is
 never followed.
 
 Writing through the page cache takes a second or more of CPU time for every 1.5 GB, time that the encoder needs, and
-fills pages that will not be read soon. So large files are written directly to the disk (O_DIRECT). Small files are
-written through the cache, because the next program will read them.
+fills the cache with data that will not be read soon. So large files are written directly to the disk (O_DIRECT). Small
+files are written through the cache, because the next program will read them.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def check_target(path: Path, *, overwrite: bool) -> None:
     if path.exists() and not path.is_file():
         raise OutputError(f"{path} is not a regular file and cannot be replaced")
     if standard_stream(path) is not None:
-        raise OutputError(f"{path} is the file that this command's own output goes to; name another file")
+        raise OutputError(f"{path} is this command's own stdout or stderr; name another file")
     if path.exists() and not overwrite:
         raise OutputError(f"{path} exists; --overwrite replaces it")
 
@@ -78,10 +78,10 @@ def sync_folder(folder: Path) -> None:
 
 
 def open_own(path: Path, *, create: bool = True) -> int:
-    """Open a file that only this process writes, for reading and writing, without truncating it. Returns a descriptor.
+    """Open a file that only this process writes, for reading and writing. Does not truncate it. Returns a descriptor.
 
-    OutputError if the path is a link, because writing would destroy the file that it leads to. OSError if the file
-    cannot be opened.
+    OutputError if the path is a link, because writing would destroy its target. OSError if the file cannot be
+    opened.
     """
     flags = os.O_RDWR | (os.O_CREAT if create else 0) | getattr(os, "O_BINARY", 0)
     if path.is_symlink():  # O_NOFOLLOW, if the system supports it, closes the gap between this check and opening
@@ -96,7 +96,7 @@ def open_own(path: Path, *, create: bool = True) -> int:
 
 
 def open_locked(path: Path, named: Path, *, create: bool = True) -> int:
-    """Like open_own, and lock the file until it is closed, if the system supports locks.
+    """Like open_own, but also lock the file until it is closed, if the system supports locks.
 
     A renamed file keeps its lock; a killed process loses it. OutputError, which names `named`, if another process
     holds the lock.
@@ -109,7 +109,7 @@ def open_locked(path: Path, named: Path, *, create: bool = True) -> int:
         except BaseException:
             os.close(fd)
             raise
-        os.close(fd)  # the process before us has renamed or removed it between our open and our lock
+        os.close(fd)  # its last owner has renamed or removed it between our open and our lock
 
 
 def _lock(fd: int, named: Path) -> bool:
@@ -140,7 +140,7 @@ def give_name(path: Path) -> None:
 @contextlib.contextmanager
 def new_file(path: Path, *, overwrite: bool = True, keep_partial: bool = False) -> Iterator[IO[bytes]]:
     """Open a file to be written sequentially. When the context ends, the file is complete and on disk; after an
-    exception, the path is unchanged. OutputError as from check_target, or if the file cannot be written.
+    exception, the path is unchanged. OutputError like check_target, or if the file cannot be written.
 
     keep_partial  leave the file as NAME.partial; the caller calls give_name() later
     """
@@ -159,13 +159,13 @@ def new_file(path: Path, *, overwrite: bool = True, keep_partial: bool = False) 
                     give_name(path)
             except BaseException:
                 with contextlib.suppress(OSError):
-                    partial.unlink()  # the disk may be full
+                    partial.unlink()  # to free space, if the disk is full
                 raise
         if not keep_partial:
             sync_folder(path.parent)
     except OSError as error:
         if error.filename is not None and Path(os.fsdecode(error.filename)) not in (path, partial):
-            raise  # an error of another file
+            raise  # the error is about another file
         raise OutputError(f"{path}: cannot be written: {error.strerror or error}") from error
 
 
@@ -191,7 +191,7 @@ def lock_path(out: Path) -> Path:
 class OutputLock:
     """A lock on OUT and its sidecars, held from the first byte until the last rename.
 
-    It is a separate file, because the locked files are renamed, and uses flock, so that a killed process loses it.
+    It is on a separate file, because OUT is renamed, and uses flock, so that a killed process loses it.
     OutputError if another process holds it. Does nothing if the system does not support locks.
     """
 
@@ -221,8 +221,8 @@ class OutFile:
     An existing file is truncated. With `state`, it is truncated to the recorded length, its last chunk is verified, and
     writing continues there.
 
-    OutputError, naming file and byte, if the file cannot be opened or written (a full disk, another writer), or does
-    not match `state`.
+    OutputError, naming the file and byte, if the file cannot be opened or written (a full disk, another writer), or
+    does not match `state`.
 
         flushed in full buffers ────────────┐        ┌─ n_bytes
         [ BUFFER_BYTES | BUFFER_BYTES | ... | buffer ]

@@ -8,7 +8,7 @@ fsspec's caches are not used, because a file is read only once, in ranges that a
     ───────────────┤ range │ range │ range │ range │         read-ahead: as much as was read without a seek, at most
                    position                                  AHEAD_BYTES
 
-So a reader that seeks, as for the footer and one column of a Parquet file, fetches little that it does not use.
+So a reader that seeks, for example to the footer and one column of a Parquet file, fetches little unused data.
 """
 
 from __future__ import annotations
@@ -122,12 +122,12 @@ def _may_be_temporary(error: Exception) -> bool:
 
 
 def said(error: BaseException) -> str:
-    """The message of an error, or its type if it has none, without secrets of URLs."""
+    """The message of an error, or its type if it has none, without the secrets in URLs."""
     return redacted(str(error)) or type(error).__name__
 
 
 def cause(error: BaseException) -> BaseException | None:
-    """The error, for `raise … from`; None if its traceback would show secrets of URLs."""
+    """The error, for `raise … from`; None if its traceback would show secrets in URLs."""
     link: BaseException | None = error
     seen: set[int] = set()  # the chain may be circular, as aiohttp's is if a connection is refused
     while link is not None and id(link) not in seen:
@@ -199,7 +199,7 @@ def _glob(fs: Any, pattern: str) -> list[RemoteFile]:
 
 
 def _found(url: str, info: dict[str, Any]) -> RemoteFile:
-    """Convert the information of a store. The same field has different names in different stores."""
+    """Convert what a store reports about a file. Stores use different names for the same field."""
     etags = (info.get(key) for key in ("ETag", "etag", "blob_id", "md5Hash", "content_md5", "version_id"))
     times = (info.get(key) for key in ("LastModified", "last_modified", "mtime", "updated", "modified", "created"))
     etag, time = next(filter(None, etags), None), next(filter(None, times), None)
@@ -330,7 +330,7 @@ class RangeFile(SeekableFile):
     def _fetch_once(self, begin: int, end: int) -> bytes:
         data: bytes = self._fs.cat_file(self._path, start=begin, end=end)
         if len(data) != end - begin:
-            raise OSError(errno.EIO, f"{len(data)} bytes came instead of {end - begin}; has the file changed?")
+            raise OSError(errno.EIO, f"received {len(data)} bytes instead of {end - begin}; the file may have changed")
         return data
 
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 import hashlib
 import re
 
-# Signature schemes: the parameter that identifies the scheme, and all its query parameters. They say nothing about the
+# Signature schemes: the parameter that identifies the scheme, and all its query parameters. They do not identify the
 # file and differ between URLs of the same file, so they are removed. In order: AWS v4; GCS v4; AWS v2, CloudFront,
 # GCS v2 and OSS; Azure; COS.
 _SIGNED = {
@@ -83,7 +83,7 @@ def _without_secrets_in_query(query: str) -> str:
 
 
 def _pairs(query: str) -> list[tuple[str, bool]]:
-    """("name=value", whether the value is a secret) of each parameter of a query, except its signature."""
+    """("name=value", whether the value is a secret) for each parameter of a query, except a signature."""
     pairs = _PAIRS.split(query[1:])
     names = [re.sub("%2[dD]", "-", pair.partition("=")[0]).lower() for pair in pairs]
     signs = [names_of for marker, names_of in _SIGNED.items() if marker in names]

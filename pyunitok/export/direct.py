@@ -75,7 +75,7 @@ class Direct:
             return None
         done = manifest.exported or {}
         differences = Identity.of_manifest(manifest).differences(run)
-        differences += [] if done["wanted"] == self._wanted() else [f"{done['wanted']} then, {self._wanted()} now"]
+        differences += [] if done["wanted"] == self._wanted() else [f"was {done['wanted']}, now {self._wanted()}"]
         if differences:
             what = f"{sidecars(self.out)[1]} was written by another command ({'; '.join(differences)})"
             raise OutputError(f"{what}; --overwrite starts again")

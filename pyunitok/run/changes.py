@@ -1,8 +1,8 @@
-"""A resumed run may change --on-error and --max-line unless that would have changed the output so far.
+"""A resumed run may change --on-error and --max-line unless this could have affected the output so far.
 
-    raise ──▶ skip ◀──▶ skip-file      a bad line ends a run with "raise"; the resumed run may skip it
+    raise ──▶ skip ◀──▶ skip-file      with "raise" a bad line ends the run; the resumed run may skip it
       ▲         │            │
-      └─────────┴────────────┘         to "raise" only if nothing was skipped, to "skip" if no file was
+      └─────────┴────────────┘         to "raise" only if nothing was skipped; to "skip" only if no file was skipped
 
 --max-line may be raised unless a line was skipped because of its length. It may not be lowered, because a longer line
 may have been written.
@@ -44,7 +44,7 @@ def differences(journal: Journal, now: Identity, errors: Path) -> list[str]:
 
 
 def differences_of_part(finished: Manifest, now: Identity, errors: Path) -> list[str]:
-    """Like differences(), for a finished shard. Empty if the changed options would have given the same output."""
+    """Like differences(), but for a finished shard. Empty if the new options would have produced the same output."""
     before = Identity.of_manifest(finished)
     if not can_change(before, now):
         return before.differences(now)
@@ -57,7 +57,7 @@ def differences_of_options(finished: Manifest, options: dict[str, Any], errors: 
 
 
 def common(all_options: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """The options of the undivided run; its shards may have been made with different values of MAY_CHANGE."""
+    """The options of the undivided run; its shards may have different values of the options in MAY_CHANGE."""
     if all([one.get(name) for name in MAY_CHANGE] == [all_options[0].get(name) for name in MAY_CHANGE]
            for one in all_options):  # fmt: skip
         return all_options[0]
@@ -72,7 +72,7 @@ def can_change(before: Identity, now: Identity) -> bool:
 
 
 def with_options_of(before: Identity, now: Identity) -> Identity:
-    """The earlier run with the new values of MAY_CHANGE."""
+    """The earlier run with the new values of the options in MAY_CHANGE."""
     return replace(before, options=before.options | {name: now.options.get(name) for name in MAY_CHANGE})
 
 
@@ -122,18 +122,18 @@ class _Written:
                    n_listed)  # fmt: skip
 
     def differences(self, options: dict[str, Any]) -> list[str]:
-        """The reasons why these options might have given another output."""
+        """The reasons why these options might have produced a different output."""
         is_, limit = options.get(ON_ERROR), options.get(LONGEST)
         found = []
         if self.on_error != is_ and (self.n_files or (self.n_lines and is_ == "raise")):
             left_out = f"{self.n_files} files were skipped" if self.n_files else f"{self.n_lines} lines were skipped"
-            found.append(f"{ON_ERROR}: {self.on_error} then, {is_} now, and {left_out}")
+            found.append(f"{ON_ERROR}: was {self.on_error}, now {is_}, and {left_out}")
         if limit not in (None, self.limit, self.longest) and self.limit:
             if limit < self.limit:
                 why = "longer lines may have been written"
-                found.append(f"--max-line: {self.limit} then, {limit} now, and {why}")
+                found.append(f"--max-line: was {self.limit}, now {limit}, and {why}")
             elif self._any_too_long():
-                found.append(f"--max-line: {self.limit} then, {limit} now, and longer lines were skipped")
+                found.append(f"--max-line: was {self.limit}, now {limit}, and longer lines were skipped")
         return found
 
     def _any_too_long(self) -> bool:

@@ -1,12 +1,12 @@
-"""run(): tokenize_in_parts on a Ray cluster.
+"""run() runs tokenize_in_parts() on a Ray cluster.
 
-    driver: plan ──▶ a task for each unit (units.py) ──▶ parts on a file system that all machines see ──▶ driver: merge
+    driver: plan ──▶ a task for each unit (units.py) ──▶ parts on a shared file system ──▶ driver: merge
                       └ model and options: once in the object store, opened once by each worker process
 
-If a machine is lost, other machines repeat its tasks. The driver keeps the plan and the counts. parts.py describes its
-work before and after the tasks, and how a run is resumed after its driver was killed.
+If a machine is lost, other machines repeat its tasks. The driver keeps the plan and the counts. parts.py describes the
+driver's work before and after the tasks, and how a run is resumed after the driver is killed.
 
-Ray sends a module's function by name, and a nested function by its code. The task is a nested function and takes its
+Ray pickles a module-level function by name, but a nested function by value. The task is a nested function and takes its
 item as bytes, so that a machine without pyunitok can report the problem.
 """
 
@@ -29,18 +29,18 @@ from pyunitok.run.parts import tokenize_in_parts
 from pyunitok.run.plan import SILENT, Callbacks, Plan
 from pyunitok.tokens.manifest import Manifest
 
-RETRIES = 10  # of a unit whose worker or machine is lost
-TASKS_PER_CORE = 2  # submitted at a time, so that no core waits for the driver
+RETRIES = 10  # per unit, if its worker or machine is lost
+TASKS_PER_CORE = 2  # running or queued, so that no core waits for the driver
 WAIT_SECONDS = 0.5
 CONNECT_SECONDS = 10
-MAX_DONE = 1000  # results taken at a time
+MAX_DONE = 1000  # results per call of ray.wait
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 
 def run(plan: Plan, callbacks: Callbacks = SILENT) -> Manifest:
-    """parts.tokenize_in_parts() on the cluster at options.ray, or the one that this process is connected to."""
+    """parts.tokenize_in_parts() on the cluster at options.ray, or on the one that this process is connected to."""
     assert plan.options.ray is not None
     with connected(plan.options.ray):
         return tokenize_in_parts(plan, Cluster(plan.options.n_threads), callbacks)
@@ -51,7 +51,7 @@ def run(plan: Plan, callbacks: Callbacks = SILENT) -> Manifest:
 
 @contextlib.contextmanager
 def connected(address: str) -> Iterator[None]:
-    """Connect to a cluster. UnitokError if Ray is not installed, there is no cluster, or it rejects us."""
+    """Connect to a cluster. UnitokError if Ray is not installed, there is no cluster, or it rejects the connection."""
     check_address(address)
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # send no telemetry
     try:
@@ -86,7 +86,7 @@ def _quiet() -> Iterator[None]:
 
 
 def _not_connected(address: str, error: BaseException) -> UnitokError:
-    """The reason for Ray's error is in one of its causes."""
+    """The error to raise. A cause of Ray's error, not the error itself, may say that a token is required."""
     reason: BaseException | None = error
     while reason is not None:
         if "authentication token" in str(reason).lower():
@@ -95,11 +95,11 @@ def _not_connected(address: str, error: BaseException) -> UnitokError:
                 " from its head node to this machine or set RAY_AUTH_TOKEN"
             )
         reason = reason.__cause__
-    return UnitokError(f"no Ray cluster answers at {address}: {error}; --ray local starts one here")
+    return UnitokError(f"no Ray cluster responds at {address}: {error}; --ray local starts one here")
 
 
 def _ray() -> Any:
-    """The optional package, imported late."""
+    """The optional package, imported on first use."""
     return importlib.import_module("ray")
 
 
@@ -121,7 +121,7 @@ class Cluster:
     ) -> Iterator[tuple[int, Result]]:
         ray = _ray()
         task = ray.remote(num_cpus=self._cores, max_retries=RETRIES, name="pyunitok")(_task(pyunitok.__version__))
-        shared_at = [ray.put((function, shared))]  # in a list: Ray would fetch it for every task
+        shared_at = [ray.put((function, shared))]  # in a list, because Ray would fetch a bare reference for every task
         waiting = iter(enumerate(items))
         running: dict[Any, int] = {}
         machines = _Machines(self._cores)
@@ -151,7 +151,7 @@ class Cluster:
                 raise UnitokError(str(error.cause)) from None
             raise error.cause from None
         except ray.exceptions.RayError as error:
-            raise UnitokError(f"a unit was lost {RETRIES + 1} times, the last time with: {error}") from error
+            raise UnitokError(f"a unit was lost {RETRIES + 1} times; last error: {error}") from error
 
 
 class _Machines:
@@ -178,7 +178,7 @@ class _Machines:
         self._alive = alive
         n_tasks = sum(int(node["Resources"].get("CPU", 0)) // self._cores for node in nodes)
         if n_tasks == 0 and self._n_tasks > 0:
-            message = f"no machine of the Ray cluster has {count(self._cores, 'core')}: the run waits for one that does"
+            message = f"no machine in the Ray cluster has {count(self._cores, 'core')}: the run waits for one that does"
             warnings.warn(ClusterWarning(message), stacklevel=1)
         self._n_tasks = n_tasks
 
@@ -227,4 +227,4 @@ def _with_machine(error: Exception) -> UnitokError:
         kind = type(error)
     elif isinstance(error, OSError) and error.filename is not None:
         what = f"{os.fsdecode(error.filename)}: {error.strerror}"
-    return kind(f"{what} (on {socket.gethostname()}; all machines must see inputs and outputs by the same paths)")
+    return kind(f"{what} (on {socket.gethostname()}; all machines must see inputs and outputs at the same paths)")

@@ -44,8 +44,8 @@ class Encoded:
 
 
 class Encoder:
-    """Thread-safe. Scratches outlive a run, because a scratch learns from its first 16 MB of text, and a unit of a run
-    on a cluster is not much larger.
+    """Thread-safe. Scratches are kept for later runs, because a scratch takes about 16 MB of text to warm up, and a
+    unit of a run on a cluster is not much larger.
 
     carry  the encoder's state between two parts of a document, in hexadecimal, for Workers
     """
@@ -114,7 +114,7 @@ class Encoder:
         if n_bytes > limit:
             raise LimitError(
                 f"{self._name_of(block, int(sizes.argmax()))} has {sizes.max():,} bytes, and encoding it takes about"
-                f" {n_bytes:,} bytes of memory, more than half of --max-memory; raise it to {2 * n_bytes}, or divide"
+                f" {n_bytes:,} bytes of memory, more than half of --max-memory; raise it to {2 * n_bytes}, or split"
                 " the document"
             )
         with self._changed:

@@ -56,13 +56,13 @@ class Identity:
         return cls(values["options"], [without_secrets(file) for file in files])
 
     def differences(self, now: Identity, n_inputs: int | None = None) -> list[str]:
-        """Describes each difference from `now`; empty if the runs are equal.
+        """A description of each difference from `now`; empty if the runs are equal.
 
         n_inputs  compare only the first n_inputs inputs
         """
         names = dict.fromkeys([*self.options, *now.options])
         found = [
-            f"{name}: {_shown(before)} then, {_shown(now.options.get(name))} now{_advice(before)}"
+            f"{name}: was {_shown(before)}, now {_shown(now.options.get(name))}{_advice(before)}"
             for name in names
             if (before := self.options.get(name)) != now.options.get(name)
         ]
@@ -74,15 +74,15 @@ class Identity:
 
     def _changed_inputs(self, now: Identity, n_inputs: int | None) -> Iterator[str]:
         if n_inputs is None and len(self.inputs) != len(now.inputs):
-            yield f"{len(self.inputs)} inputs then, {len(now.inputs)} now"
+            yield f"number of inputs: was {len(self.inputs)}, now {len(now.inputs)}"
         for k, (old, new) in enumerate(zip_longest(self.inputs[:n_inputs], now.inputs[:n_inputs])):
             if old != new:
                 was, is_ = (file.description() if file else "none" for file in (old, new))
-                yield f"input {k + 1}: {was} then, {is_} now"
+                yield f"input {k + 1}: was {was}, now {is_}"
 
 
 def _known(file: InputFile) -> InputFile:
-    """Drop the number from the path of a <(command), which changes from call to call."""
+    """Drop the number from the path of a <(command), because it changes from call to call."""
     if "/fd/" not in file.path:
         return file
     return replace(file, path=re.sub(r"^/(dev|proc/self)/fd/\d+$", "/dev/fd", file.path))

@@ -4,8 +4,8 @@
                             line 2   the run: its options and inputs                      (JSON, never changes)
                             line 3   the state: files, progress; at the end the manifest  (JSON)
 
-The journal is replaced atomically, after the data it describes is on disk. Data written later is cut off when the run
-resumes.
+The journal is replaced atomically, after the data it describes is on disk. When the run resumes, later data is
+truncated.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Journal:
 
     run       the run that writes this output
     replaces  the run may replace an older OUT (--overwrite)
-    files     the length and hashes on disk of each output file, by suffix ("" is OUT itself)
+    files     the length on disk and the hashes of each output file, by suffix ("" is OUT itself)
     progress  JSON values that the run needs to resume
     manifest  the text of OUT.json, once all files are complete and only renames remain
     """
@@ -72,7 +72,7 @@ class Journal:
         if int(found[1]) != VERSION:
             raise OutputError(
                 f"{path}: the journal has version {int(found[1])}, but this pyunitok resumes only version {VERSION};"
-                " finish the run with the pyunitok that began it, or start again with --overwrite"
+                " finish the run with the pyunitok version that started it, or start again with --overwrite"
             )
         if head != _head(body):
             raise OutputError(f"{path}: damaged (its XXH64 does not match); --overwrite starts again")
@@ -87,7 +87,7 @@ class Journal:
 
     @property
     def n_inputs_read(self) -> int | None:
-        """The number of inputs that are completely in the output; later inputs may change. None: no input may."""
+        """The number of inputs that are completely in the output; later ones may change. None: no input may change."""
         position = self.progress.get("position")
         n_read = position.get("source") if isinstance(position, dict) else None
         return n_read if self.manifest is None and type(n_read) is int and n_read >= 0 else None
@@ -97,7 +97,7 @@ class Journal:
         if not isinstance(self.replaces, bool) or not isinstance(self.progress, dict):
             raise ValueError("a field has the wrong type")
         if self.manifest is None and (type(self.progress.get("bytes")) is not int or self.progress["bytes"] < 0):
-            raise ValueError("the number of bytes done is missing or invalid")
+            raise ValueError("the number of bytes read is missing or invalid")
         if self.manifest is not None and not isinstance(self.manifest, str):
             raise ValueError("the manifest is not a string")
 

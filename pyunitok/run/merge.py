@@ -56,7 +56,7 @@ def merge(
                  A folder OUT.parts, left by tokenize(ray=..., keep_parts=True), stands for the parts in it
     out          OUT, with OUT.ends and OUT.json beside it
     overwrite    replace OUT if it exists
-    on_progress  called after each 4 MiB, from this thread
+    on_progress  called after each 4 MiB, in the calling thread
 
     The parts' hashes are verified as they are read. The parts are not removed. Repeating the call does nothing if OUT
     is finished. OutputError, before anything is written, if a part is not finished or the parts do not match.
@@ -150,14 +150,14 @@ def open_part(path: Path, out: Path) -> Part:
     if path.exists() and out.exists() and path.samefile(out):
         raise OutputError(f"{path} is both an input and the output; name another output")
     if journal_path(path).exists():
-        raise OutputError(f"{path} is not finished; run the command that was writing it again, and it resumes")
+        raise OutputError(f"{path} is not finished; repeat the command that was writing it to resume")
     manifest_path = sidecars(path)[1]
     if not path.exists() or not manifest_path.exists():
         raise OutputError(f"{path}: not a finished token file; it and {manifest_path.name} must exist")
     part = Part(path, Manifest.read(manifest_path), metadata_path(path).exists())
     part.manifest.check_sizes(path)
     if part.manifest.hash.get("chunk_bytes") != HASH_CHUNK_BYTES:
-        raise OutputError(f"{manifest_path}: the hash chunks are not of {HASH_CHUNK_BYTES} bytes")
+        raise OutputError(f"{manifest_path}: the hash chunks do not have {HASH_CHUNK_BYTES} bytes")
     return part
 
 
@@ -180,7 +180,7 @@ _OF_SHARDS: dict[str, Callable[[Part], Any]] = {
 def _check_match(first: Part, part: Part) -> None:
     common = _OF_PARTS | (_OF_SHARDS if first.manifest.shard else {})
     differ = [
-        f"{name} {value_of(first)} there, {value_of(part)} here"
+        f"{name} {value_of(part)} instead of {value_of(first)}"
         for name, value_of in common.items()
         if value_of(first) != value_of(part)
     ]
@@ -205,7 +205,7 @@ def _check_shards(parts: Sequence[Part]) -> None:
         raise OutputError(f"shards are missing (of {count}): {', '.join(missing[:9])}{more}")
     for place, (index, part) in enumerate(seen.items()):
         if index != place:
-            raise OutputError(f"{part.path} is shard {index}/{count}, in place {place}; give the shards in order")
+            raise OutputError(f"{part.path} is shard {index}/{count}, but in position {place}; list shards in order")
 
 
 def _whole_run(manifests: Sequence[Manifest]) -> dict[str, Any] | None:
@@ -227,7 +227,7 @@ def _check_changes(parts: Sequence[Part]) -> None:
         if not part.manifest.run:
             continue
         if differ := changes.differences_of_options(part.manifest, options, errors_path(part.path)):
-            raise OutputError(f"{part.path} does not match the other shards: {'; '.join(differ)}; make it again")
+            raise OutputError(f"{part.path} does not match the other shards: {'; '.join(differ)}; recreate it")
 
 
 def combined(manifests: Sequence[Manifest]) -> Manifest:
@@ -276,7 +276,7 @@ def _identity(part: Part) -> InputFile:
 def _differences(finished: Manifest, merged: Manifest) -> list[str]:
     """How a finished OUT differs from the join of these parts."""
     names = ("model", "eod", "dtype", "algorithm", "tokens", "documents", "bytes", "run")
-    differ = [f"{name}: {getattr(finished, name)} there, {getattr(merged, name)} here" for name in names
+    differ = [f"{name}: {getattr(finished, name)} instead of {getattr(merged, name)}" for name in names
               if getattr(finished, name) != getattr(merged, name)]  # fmt: skip
     return differ or ([] if finished.inputs == merged.inputs else ["inputs"])
 
@@ -312,7 +312,7 @@ def _pieces(path: Path, digests: list[str]) -> Iterator[memoryview]:
         for k in range(n_checked, max(len(found), n_checked)):
             if found[k : k + 1] != digests[k : k + 1]:
                 begin, end = k * HASH_CHUNK_BYTES, min((k + 1) * HASH_CHUNK_BYTES, hashed.n_bytes)
-                raise OutputError(f"{path}: damaged: the XXH64 of bytes {begin} to {end} differs; make the part again")
+                raise OutputError(f"{path}: damaged: the XXH64 of bytes {begin} to {end} does not match; recreate it")
         return len(found)
 
     with path.open("rb", buffering=0) as file:

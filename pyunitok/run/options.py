@@ -1,4 +1,4 @@
-"""All options of a tokenizing run, declared once. pyunitok.tokenize() explains them."""
+"""All options of a tokenizing run, declared once. pyunitok.tokenize() documents them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ CHOICES = {
 
 @dataclass(frozen=True, kw_only=True)
 class TokenizeOptions(ReadingOptions):
-    """The options of tokenize(). The separator is in bytes."""
+    """The options of tokenize(). The separator is bytes."""
 
     input_format: str = "auto"
     include: tuple[str, ...] = ()
@@ -48,12 +48,12 @@ class TokenizeOptions(ReadingOptions):
 
     @property
     def n_threads(self) -> int:
-        """The number of threads; on a cluster, of each task."""
+        """The number of threads; on a cluster, per task."""
         return self.threads or (1 if self.ray else available_cores())
 
     @property
     def skip_files(self) -> bool:
-        """Skip damaged files completely."""
+        """Whether damaged files are skipped completely."""
         return self.on_error == "skip-file"
 
     def check(self, out: str) -> None:
@@ -84,7 +84,7 @@ class TokenizeOptions(ReadingOptions):
             return
         check_address(self.ray)
         if self.shard:
-            raise OptionError("--ray divides the run itself; remove --shard")
+            raise OptionError("--ray itself divides the run; remove --shard")
         if self.skip_files:
             raise OptionError("--on-error skip-file requires a run on one machine, because a cluster may divide files")
         if is_url(out):
@@ -96,4 +96,4 @@ class TokenizeOptions(ReadingOptions):
 def check_address(address: str) -> None:
     """OptionError for an empty address, which Ray would treat as "any cluster"."""
     if not address.strip():
-        raise OptionError("the address of the Ray cluster is empty; give auto, local or HOST:PORT")
+        raise OptionError("the address of the Ray cluster is empty; use auto, local or HOST:PORT")

@@ -102,7 +102,7 @@ def find(
 
 def _differences_of_runs(finished: Manifest, run: Identity, out: Path) -> list[str]:
     if finished.run is None:
-        return ["its manifest does not record it"]
+        return ["its manifest does not record the command"]
     if finished.shard:
         return changes.differences_of_part(finished, run, _named(out, ERRORS_SUFFIX))
     return Identity.of_manifest(finished).differences(run)
@@ -131,7 +131,7 @@ class Output:
     if a failed run cannot be resumed.
 
     ids, ends   OutFile
-    finished    the manifest, if this run was finished before; then there is nothing to do
+    finished    the manifest, if this run was already finished; then nothing is left to do
     progress    the `progress` of this run's last checkpoint, if there is one
     safe_bytes  bytes of text covered by the last checkpoint
     is_stale    the input that was being read at the last checkpoint has changed since
@@ -190,7 +190,7 @@ class Output:
 
     def _start(self, found: Journal | Manifest | None) -> None:
         if self._overwrite and journal_path(self.out).exists():
-            journal_path(self.out).unlink()  # before anything it describes changes
+            journal_path(self.out).unlink()  # before the files that it describes change
             sync_folder(self.out.parent)
         if isinstance(found, Manifest):
             self.finished = found
@@ -242,7 +242,7 @@ class Output:
     def checkpoint(self, progress: dict[str, Any], *, wait: bool = False) -> None:
         """Sync everything written so far to disk and record it, in another thread unless `wait` is set.
 
-        progress["bytes"] counts the text that is done; the other values are the caller's.
+        progress["bytes"] is the number of bytes read; the other values belong to the caller.
 
         OutputError if the previous checkpoint failed or, with `wait`, this one.
         """
@@ -297,7 +297,7 @@ class Output:
         """Do the remaining renames of a commit. OUT appears last, so it is complete once it exists."""
         partial = self.partial("")
         if partial.exists() and self.out.exists():
-            self.out.unlink()  # an older OUT must never stand beside new files
+            self.out.unlink()  # an older OUT must never exist beside new files
             self._sync_folder()
         for suffix in (".ends", *EXTRA):
             if suffix not in suffixes:  # empty, or from an older run

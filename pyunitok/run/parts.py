@@ -1,4 +1,4 @@
-"""A run in parts, on many machines: plans the units, finds the parts that exist, and joins all parts.
+"""tokenize_in_parts() divides a run among machines: it plans units, finds existing parts, and joins all parts.
 
     OUT.parts/plan.json                 the run's identity and its units (units.py)
     OUT.parts/0/OUT.0-of-5              a finished part; OUT.0-of-5.ends, .json … beside it
@@ -6,8 +6,9 @@
 
          plan ──▶ parts, on any machine ──▶ join ──▶ OUT, OUT.ends, OUT.json …; OUT.parts is removed
 
-The driver reads only names, sizes and counts. One of its threads joins finished parts, in order, while others are made.
-It may be killed at any time: the next driver finds the plan and the parts, and starts joining from the first part.
+Of the inputs, the driver reads only names and sizes. One of its threads joins finished parts, in order, while others
+are being made. A driver may be killed at any time: the next one finds the plan and the parts, and joins again from the
+first part.
 """
 
 from __future__ import annotations
@@ -90,14 +91,14 @@ def _digest(values: dict[str, Any]) -> str:
 
 
 def tokenize_in_parts(plan: Plan, each: Each = each, callbacks: Callbacks = SILENT) -> Manifest:
-    """Like pipeline.tokenize, but `each` runs the units, with options.n_threads threads for each.
+    """Like pipeline.tokenize, but `each` runs the units, with options.n_threads threads per unit.
 
-    options.unit_bytes: see units.plan_units; None: chosen from the sizes of the inputs. With options.keep_parts the
-    parts, each a token file, are kept, and the manifest has no hashes. on_merge is called while the last parts are
-    joined, after all have been made.
+    If options.unit_bytes is None, it is chosen from the sizes of the inputs; see units.plan_units. With
+    options.keep_parts, the parts, each a token file, are kept, and the manifest has no hashes. After all parts have
+    been made, on_merge is called while the last ones are joined.
 
-    InputError also if an input is a pipe. OutputError also if OUT.parts belongs to another run or is in use by another
-    driver.
+    Also raises InputError if an input is a pipe, and OutputError if OUT.parts belongs to another run or another driver
+    is using it.
     """
     _check(plan)
     plan = replace(plan, out=plan.out.absolute(), model=plan.model or describe_model(plan.tokenizer))
@@ -139,14 +140,14 @@ def _check(plan: Plan) -> None:
 
 
 def _check_folder(folder: Path, overwrite: bool) -> None:
-    """OutputError if OUT.parts is a link, or holds files but no plan and therefore may be the user's."""
+    """OutputError if OUT.parts is a link, or holds files but no plan and therefore may belong to the user."""
     for path in (folder, folder / ATTEMPTS, folder / PLAN_NAME):
         if path.is_symlink():
             raise OutputError(f"{path} is a symbolic link, and its target would be overwritten; remove it")
     if overwrite or not folder.exists() or (folder / PLAN_NAME).exists():
         return
     if not folder.is_dir():
-        raise OutputError(f"{folder} is not a folder, but the run's parts need this name; move it away")
+        raise OutputError(f"{folder} is not a folder, but the run needs this name for its parts; move it")
     if any(path.name != partial_name(folder / PLAN_NAME).name for path in folder.iterdir()):
         raise OutputError(
             f"{folder} holds files but no {PLAN_NAME}, so they may be yours; move the folder away, or use --overwrite,"
@@ -161,7 +162,8 @@ def _finished(out: Path, run: Identity, replaces: bool) -> Manifest | None:
         return found
     if found.manifest is None:
         raise OutputError(
-            f"{out} was started on one machine; the same command without --ray resumes it, --overwrite starts again"
+            f"{out} was started on one machine; run the same command without --ray to resume it, or use --overwrite"
+            " to start again"
         )
     with Output(out, run) as output:  # finishes a commit that was killed
         return output.finished
@@ -204,7 +206,7 @@ def _replanned(planned: Planned, plan: Plan, run: Identity, unit_bytes: int, eac
 def _remove(folder: Path, out: Path) -> None:
     """Remove the parts and the plan from OUT.parts, and the folder itself unless other files are there.
 
-    The plan is removed last, because a folder with files but no plan may be the user's.
+    The plan is removed last, because a folder with files but no plan may belong to the user.
     """
     if folder.is_symlink() or not folder.is_dir():
         return
@@ -278,7 +280,7 @@ def _manifest(work: UnitContext, run: Identity) -> Manifest:
 
 
 class _Join:
-    """Joins parts in order, in a thread. A context manager that cancels queued parts at the end."""
+    """Joins parts in order, in a thread. A context manager that cancels queued parts on exit."""
 
     def __init__(self, work: UnitContext, output: Output) -> None:
         self._work = work

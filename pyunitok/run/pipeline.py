@@ -3,7 +3,7 @@
     corpus/workers.py ──▶ blocks, encoded in threads, in order ──▶ output.py: ids, ends, hashes ──▶ commit
         (encoding.py)                                                  └─▶ journal.py, at checkpoints
 
-corpus/reading.py describes the memory budget, output.py how an interrupted run is resumed.
+corpus/reading.py describes the memory budget, and output.py how an interrupted run is resumed.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ from pyunitok.tokens.metadata import MetadataFile
 def tokenize(plan: Plan, callbacks: Callbacks = SILENT) -> Manifest:
     """Execute the plan, or resume it. Returns the token file's manifest.
 
-    An interrupted run is resumed, and the output is byte-identical. Unfinished inputs may have changed since; the
-    output of such an input is made again. A finished run is not repeated. options.overwrite starts again.
+    An interrupted run is resumed, and the output is byte-identical. Unfinished inputs may have changed since; if
+    one has, its output is rewritten. A finished run is not repeated. options.overwrite starts again.
 
     InputError names the file and the line or byte where an input is broken or has changed; the output so far is kept,
     and the next run resumes there. With options.skip_files such an input is skipped completely instead. OutputError if
@@ -107,7 +107,7 @@ class Writer:
             self._checkpoint()
 
     def last_checkpoint(self) -> None:
-        """Before an unfinished run ends: make a checkpoint if anything was written since the previous one."""
+        """Make a checkpoint before an unfinished run ends, if anything was written since the previous one."""
         is_new = self.tally.consistent and self.tally.progress.bytes > self._output.safe_bytes
         if is_new and self._plan.resumable:
             self._checkpoint(wait=True)
@@ -133,8 +133,8 @@ class Writer:
         self.tally.leave_out(error.source, str(error))
 
     def roll_back(self, number: int) -> None:
-        """Return to the beginning of this input. Metadata is cut between frames; the lines between the cut and the
-        input go into the journal."""
+        """Return to the beginning of this input. Metadata is truncated between frames; the lines from there to
+        the input go into the journal."""
         output, tally = self._output, self.tally
         for file in output.files.values():
             file.save()
@@ -195,7 +195,7 @@ def _n_bytes_of_lines(path: Path, n_lines: int) -> int:
 
 
 def _write_blocks(plan: Plan, writer: Writer, interrupts: Interrupts, callbacks: Callbacks) -> bool:
-    """Write all blocks from the tally's position on. False if an input was skipped: call again for the next inputs."""
+    """Write all blocks from the tally's position on. Returns False if an input was skipped; then call it again."""
     tally = writer.tally
     encoder = Encoder(plan, tally.position)
     reading = replace(plan.reading, sources=tally.sources)

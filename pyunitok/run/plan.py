@@ -1,4 +1,4 @@
-"""Plan holds everything a tokenizing run needs. Start, Progress and Callbacks report how far it is."""
+"""Plan holds everything a tokenizing run needs. Start, Progress and Callbacks report its progress."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Plan:
     sources    the inputs, or those of this shard
     shard      the shard, if this is a part of a larger run
     before     where the first source starts, if it is a range of its file
-    resumable  keep a journal; without one, an unfinished OUT cannot be resumed, but a small one is finished sooner
+    resumable  keep a journal; without one, an unfinished OUT cannot be resumed, but a small OUT is finished sooner
     model      the manifest's description of the model; None: made from the tokenizer
     """
 
@@ -56,11 +56,11 @@ class Plan:
 
     @property
     def eod_id(self) -> int | None:
-        """The id after each document. OptionError if the model's own is requested and it has none."""
+        """The id after each document. OptionError if the model's own is requested but the model has none."""
         if not isinstance(self.options.eod, str):
             return self.options.eod
         if self.tokenizer.eod_id is None:
-            raise OptionError("this model has no eod id; choose one (--eod ID) or give --eod none")
+            raise OptionError("this model has no eod id; choose one (--eod ID) or use --eod none")
         return int(self.tokenizer.eod_id)
 
     @property
@@ -70,7 +70,7 @@ class Plan:
 
     @property
     def memory_factor(self) -> int:
-        """Bytes of memory per byte of a document being encoded, not counting the C library's."""
+        """Bytes of memory per byte of a document being encoded, not counting the memory of the C library."""
         rules = self.tokenizer.codec.rules
         return rules.memory_factor if rules else 0
 
@@ -86,7 +86,7 @@ class Plan:
 
     @property
     def separator_text(self) -> str | None:
-        """The separator in JSON."""
+        """The separator as a string for JSON."""
         separator = self.options.separator
         return None if separator is None else separator.decode("utf-8", "surrogateescape")
 
@@ -96,7 +96,7 @@ class Plan:
         return self.shard.first_input if self.shard else 0
 
     def sampling_of(self, source: int, document: int) -> Any:
-        """The encoder's parameters to sample the documents of a source from this number on; None: do not sample."""
+        """The encoder's parameters for sampling documents of a source, from this number on; None: do not sample."""
         sample = self.options.sample
         return sample and sample.of(self.tokenizer, self.first_input + source, document)
 
@@ -133,7 +133,7 @@ class Plan:
         largest = min(largest, 256 ** int(self.tokenizer.codec.model.info.id_bytes) - 1)
         eod_id = self.eod_id
         if eod_id is not None and not 0 <= eod_id <= largest:
-            raise OptionError(f"the eod id {eod_id} is not within 0..{largest}, the ids that the file can hold")
+            raise OptionError(f"the eod id {eod_id} is outside 0..{largest}, the ids that the file can hold")
         try:
             if self.options.sample:
                 self.tokenizer.sample(b"a", **self.options.sample.to_json())
@@ -157,11 +157,11 @@ class Start:
 
 @dataclass
 class Progress:
-    """How far a run is.
+    """The progress of a run.
 
     bytes              bytes of the decompressed inputs
     text_bytes         bytes of the documents' text
-    tokens, documents  written
+    tokens, documents  written so far
     compressed         bytes of the stored files
     compressed_total   the total size of the stored files; None: unknown, for example with a pipe
     """
@@ -181,7 +181,7 @@ class Progress:
 
 @dataclass(frozen=True)
 class Callbacks:
-    """Functions that a run calls, all from the thread that started it.
+    """Functions that a run calls, all in the thread that started it.
 
     on_start     once before the first block
     on_progress  after each block

@@ -46,7 +46,7 @@ class RunShard:
 def take(sources: Sequence[Source], index: int, count: int) -> tuple[list[Source], RunShard]:
     """The inputs of shard `index` of `count`, perhaps none. They depend only on the names and sizes of all inputs.
 
-    InputError if an input's size is unknown, for example a pipe's.
+    InputError if the size of an input is unknown, as for a pipe.
     """
     sizes = []
     for source in sources:
@@ -60,7 +60,7 @@ def take(sources: Sequence[Source], index: int, count: int) -> tuple[list[Source
 
 def ranges(sizes: Sequence[int], count: int) -> list[tuple[int, int]]:
     """Where each of `count` shards begins and ends among inputs of these sizes."""
-    weights = [size + 1 for size in sizes]  # so that empty files are divided too
+    weights = [size + 1 for size in sizes]  # so that empty files are distributed too
     total, before = sum(weights), 0
     bounds = [0] * (count + 1)
     for weight in weights:

@@ -37,7 +37,7 @@ class Survey:
 def survey(plan: Plan) -> Survey:
     """Survey a plan. Reads the beginnings of a few inputs, but not of pipes.
 
-    OutputError if tokenize() would raise it at the start, InputError if the beginning of an input is broken.
+    OutputError if tokenize() would raise it at the start, InputError if the beginning of an input is invalid.
     """
     found = find(plan.out, plan.identity(), overwrite=plan.options.overwrite)
     begins = "from the start"

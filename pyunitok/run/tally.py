@@ -1,4 +1,4 @@
-"""Tally counts what a run has done of each input. The journal stores these counts so that the run can be resumed."""
+"""Tally counts what a run has read and written for each input. The journal stores the counts for a resumed run."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from pyunitok.tokens.manifest import InputRecord, Manifest
 
 # The fields of an input's record in the journal, in this order.
 JOURNAL_FIELDS = ("bytes", "text_bytes", "documents", "tokens", "skipped", "ends_with_separator", "error")
-REMOVED = InputRecord("", "text", "none")  # stands for an input that was removed when it had been read in part
+REMOVED = InputRecord("", "text", "none")  # stands for an input that was removed after it had been read in part
 
 
 class Tally:
@@ -35,7 +35,7 @@ class Tally:
     progress      sums over all inputs
     sources       the plan's sources, with pipes hashed as they are read
     longest_line  the highest limit for a line so far
-    consistent    False while a block is being added, and after an error there
+    consistent    False while a block is being added, and after an error while adding one
     """
 
     def __init__(self, plan: Plan) -> None:
@@ -105,14 +105,14 @@ class Tally:
     def restore(self, values: dict[str, Any], *, is_stale: bool = False) -> None:
         """Restore the state from to_json().
 
-        is_stale  the input at that position has changed since
+        is_stale  the input at that position has changed since then
 
         InputError if a pipe that was read to its end has changed; ValueError, TypeError or KeyError if the values do
         not match this run.
         """
         position, counts, n_sources = Position.from_json(values["position"]), values["counts"], len(self._records)
         if position.source > n_sources or not position.source <= len(counts) <= position.source + 1:
-            raise ValueError("its position is not in the inputs")
+            raise ValueError("its position is outside the inputs")
         known = {int(k): to_hashed(hashed) for k, hashed in values["pipes"].items()}
         restored = [
             replace(record, seconds=None, **_checked(fields))  # the time of the earlier run is unknown
@@ -140,7 +140,7 @@ class Tally:
                 pipe.drain()
 
     def _check_place(self, position: Position) -> None:
-        """ValueError if this position is impossible in its input."""
+        """ValueError if this position cannot exist in its input."""
         source = self._plan.sources[position.source] if position.source < len(self._plan.sources) else None
         if source is None or source.size_bytes is None:
             return
@@ -148,7 +148,7 @@ class Tally:
         if position.file_at > source.size_bytes or (is_plain and position.bytes > source.size_bytes):
             raise ValueError("its position is past the end of an input")
         if position.file_bytes > position.bytes or position.inside > position.bytes:
-            raise ValueError("its position contradicts itself")
+            raise ValueError("its position is inconsistent")
 
     def before_input(self, number: int) -> Progress:
         """The sums over the inputs before this one."""

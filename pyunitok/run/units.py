@@ -42,7 +42,7 @@ from pyunitok.run.plan import Plan, Progress
 from pyunitok.run.shard import RunShard, shard_suffix
 from pyunitok.tokens.manifest import Manifest
 
-# The default number of units. Units are large enough that their start-up is negligible, and small enough to repeat.
+# The default number of units. Units are large enough that their startup time is negligible, and small enough to repeat.
 N_UNITS = 4096
 MIN_UNIT_BYTES, MAX_UNIT_BYTES = 64 << 20, 4 << 30
 ATTEMPTS = "attempts"  # the folder for parts being written
@@ -72,7 +72,7 @@ def each(function: Callable[[Any, Item], Result], shared: Any, items: Sequence[I
 
 @dataclass(frozen=True)
 class Unit:
-    """sources[first:end], or a range of the one source.
+    """sources[first:end], or a range of sources[first].
 
     index   from 0, in the order of the output
     before  where that range starts, or UNCOUNTED
@@ -220,8 +220,8 @@ def find_part(work: UnitContext, item: tuple[Unit, Sequence[Source]]) -> Progres
 def make_part(work: UnitContext, item: tuple[Unit, Sequence[Source]]) -> Progress:
     """Make a unit's part. Several workers may make the same part at once, because they write the same bytes.
 
-    The part is written under a unique name and renamed when complete, so a worker that is wrongly believed lost does no
-    harm. Raises InputError and OutputError like pipeline.tokenize.
+    The part is written under a unique name and renamed when complete, so a worker that was wrongly presumed lost does
+    no harm. Raises InputError and OutputError like pipeline.tokenize.
     """
     unit, sources = item
     found = find_part(work, item)

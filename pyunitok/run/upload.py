@@ -80,13 +80,14 @@ class Spool:
             raise OutputError(f"{exists}; --overwrite replaces it")
         manifest = Manifest.parse(self._retried(lambda: self._fs.cat_file(self._path + ".json")), self.url + ".json")
         made_by = Identity.of_manifest(manifest)
-        differences = ["its manifest does not record it"] if manifest.run is None else made_by.differences(run)
+        unknown = ["its manifest does not record the command"]
+        differences = unknown if manifest.run is None else made_by.differences(run)
         if differences:
             what = "; ".join(differences)
             raise OutputError(f"{exists}, and was made by another command ({what}); --overwrite replaces it")
         for suffix, n_bytes in manifest.sizes().items():
             if self._size(suffix) != n_bytes:
-                wrong = f"{self.url}{suffix} does not have the {n_bytes} bytes of its manifest"
+                wrong = f"{self.url}{suffix} does not have the {n_bytes} bytes that its manifest records"
                 raise OutputError(f"{wrong}; --overwrite starts again")
         self.remove()
         return manifest
@@ -97,7 +98,7 @@ class Spool:
         OutputError if one of them fails remote.ATTEMPTS times; the local files are then kept.
         """
         try:
-            if self._size("") is not None:  # an older OUT must never stand beside new files
+            if self._size("") is not None:  # an older OUT must never exist beside new files
                 self._retried(lambda: self._fs.rm_file(self._path))
             for path in self._finished_files():
                 suffix = path.name.removeprefix(self.out.name)
@@ -105,7 +106,7 @@ class Spool:
                 on_upload(self.url + suffix, n_bytes)
                 self._put(path, self._path + suffix)
                 if self._size(suffix) != n_bytes:
-                    raise OutputError(f"{self.url}{suffix} does not have its {n_bytes} bytes after the upload")
+                    raise OutputError(f"{self.url}{suffix} does not have {n_bytes} bytes after the upload")
         except OutputError as error:
             raise OutputError(f"{error}; {self.advice()}") from error
         self.remove()
@@ -113,7 +114,7 @@ class Spool:
     def advice(self) -> str:
         """How to resume an upload that was interrupted."""
         but = " without --overwrite" if (self.folder / REPLACES).exists() else ""
-        return f"the finished files are in {self.folder}: the same command{but} only uploads them"
+        return f"the finished files are in {self.folder}: run the same command{but} to resume the upload"
 
     def remove(self) -> None:
         shutil.rmtree(self.folder, ignore_errors=True)
@@ -139,7 +140,7 @@ class Spool:
         return None if info is None else int(info["size"])
 
     def _try_writing(self) -> None:
-        """OutputError, before days of work, if the URL is not writable. Skipped where every write makes a commit."""
+        """OutputError, before days of work, if the URL is not writable. Skipped if every write creates a commit."""
         if "hf" in remote.protocols(self._fs):
             return
         self._retried(lambda: self._fs.pipe_file(self._path + ".probe", b""))
@@ -169,7 +170,7 @@ def own_urls(out: str) -> list[str]:
 
 
 def tokenize_to(spool: Spool, plan: Plan, callbacks: Callbacks = SILENT) -> Manifest:
-    """Like pipeline.tokenize, with plan.out = spool.out, and then spool.upload()."""
+    """Like pipeline.tokenize, with plan.out = spool.out, followed by spool.upload()."""
     with spool.locked():
         tally = Tally(plan)
         manifest = spool.begin(plan.identity(), overwrite=plan.options.overwrite)
