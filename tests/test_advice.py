@@ -59,7 +59,7 @@ def test_one_document(corpus: Path) -> None:
 def test_utf16(tmp_path: Path) -> None:
     (tmp_path / "a b.txt").write_bytes("hello there\n".encode("utf-16"))
     printed = said(tmp_path, "tokenize", "a b.txt", "-o", "ids.u16")
-    assert "a b.txt: UTF-16 text, not text in UTF-8; convert it first: iconv" in printed
+    assert "a b.txt: UTF-16 text, not UTF-8 text; convert it first: iconv" in printed
     assert "--input-format" not in printed
     assert "iconv" not in str(sniff.not_text("a", "a PNG image"))
 

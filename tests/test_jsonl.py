@@ -106,7 +106,7 @@ BAD = {
     b'{"text":"a\tb"}': "byte 10: a control character",
     b'{"text":"a\\xb"}': "byte 10: this backslash",
     b'{"x":"a\\u12g4","text":""}': "byte 7: this backslash",
-    b'{"x":' + b"[" * 100_000 + b"]" * 100_000 + b',"text":"a"}': "byte 516: more than 512 objects and arrays",
+    b'{"x":' + b"[" * 100_000 + b"]" * 100_000 + b',"text":"a"}': "byte 516: more than 512 nested objects and arrays",
     b'{"text":': "byte 8: the line ends inside the object",
 }
 

@@ -232,8 +232,8 @@ def test_null_is_an_error():
 @pytest.mark.parametrize(
     ("key", "message"),
     [
-        ("txt", r"^test: no column 'txt' \(of 'txt'\); there are: id, text, a$"),
-        ("a.c", r"^test: no column 'c' \(of 'a.c'\); there are: id, b$"),
+        ("txt", r"^test: no column 'txt' \(of 'txt'\); found: id, text, a$"),
+        ("a.c", r"^test: no column 'c' \(of 'a.c'\); found: id, b$"),
         ("text.b", "'b' of 'text.b' cannot be a field of a column of string, which has no fields"),
         ("id", "the column 'id' holds int64, not strings"),
         ("a", "the column 'a' holds struct"),

@@ -395,7 +395,7 @@ def test_stdin_is_compared_and_skipped(folder, pack):
         assert (folder / f"ids{suffix}").read_bytes() == (folder / f"piped{suffix}").read_bytes()
     assert "already complete" in finish(folder, *command, stdin=pack(text))
     assert "its bytes 0 to 131072 differ" in finish(folder, *command, stdin=pack(b"x" + text[1:]), code=1)
-    assert f"it is longer than {len(text)}" in finish(folder, *command, stdin=pack(text + b"x"), code=1)
+    assert f"it is longer than before ({len(text)} bytes)" in finish(folder, *command, stdin=pack(text + b"x"), code=1)
     assert f"it ends at byte {len(text) - 1}" in finish(folder, *command, stdin=pack(text[:-1]), code=1)
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from pyunitok.corpus.position import BEGINNING, Position
 from pyunitok.packed import Bytes, Offsets
 
-# Maps an unfinished document to the number of its bytes that may be processed now; 0: read more. See unitok_split in
+# Returns how many bytes of an unfinished document may be processed now; 0 means read more. See unitok_split in
 # csrc/unitok.h.
 Split = Callable[[memoryview], int]
 
@@ -23,7 +23,7 @@ def whole(text: memoryview) -> int:
 
 
 def anywhere(text: memoryview) -> int:
-    """A Split for workers that accept documents divided anywhere."""
+    """A Split for workers that accept documents split anywhere."""
     return len(text)
 
 
@@ -37,22 +37,22 @@ class BadDocument:
 
 @dataclass
 class Block:
-    """Documents of one input, in order. Reused: a reader's fill() overwrites everything.
+    """Documents of one input, in order. Blocks are reused: a reader's fill() overwrites all fields.
 
     data            uint8[>= offsets[n_docs]]; grows only if one indivisible piece of a document is longer
     offsets         int64[>= n_docs + 1], offsets[0] = 0; document i is data[offsets[i]:offsets[i + 1]]
     open_end        the last document continues in the next block (of the same input)
     source_bytes    decompressed bytes of the input in this block, including separators
-    number          of the block in a run of Workers, from 0
-    source          number of the input, from 0
-    first_document  number in its input of the first document, which may have begun in an earlier block
-    inside          bytes of the first document in earlier blocks
+    number          the block's number in a run of Workers, from 0
+    source          the input's number, from 0
+    first_document  the first document's number in the input; it may have begun in an earlier block
+    inside          bytes of the first document that are in earlier blocks
     numbers         int64[n_docs], the number of each document if some were skipped; otherwise they are consecutive
     after           where the next block begins
     bad             skipped documents
     metadata        optional: a line of JSON, without its newline, for each document that ends in this block
     lines           uint8[], a memoryview for the reader's own use
-    work            work left for finish(); the fields above are valid only after it
+    work            work left for finish(); until it is done, the fields above are not valid
     """
 
     data: Bytes
@@ -76,7 +76,7 @@ class Block:
         self.data = np.concatenate((self.data, np.empty(n_bytes, np.uint8)))
 
     def have_offsets(self, n: int) -> None:
-        """Provide capacity for n offsets. clear() must have been called before."""
+        """Ensure capacity for n offsets. Call clear() first."""
         if len(self.offsets) < n:
             self.offsets = np.zeros(n, np.int64)
 
@@ -105,7 +105,7 @@ class ByteStream(Protocol):
     name: str  # for messages: the path as given, or "<stdin>"
 
     def readinto(self, buffer: memoryview) -> int:
-        """Fill the buffer, short only at the end of the file; returns the number of bytes. Releases the GIL."""
+        """Fill the buffer unless the file ends first. Returns the number of bytes. Releases the GIL."""
 
     def compressed_position(self) -> int:
         """The number of stored bytes read so far, for progress."""
@@ -116,7 +116,7 @@ class ByteStream(Protocol):
 class DocumentReader(Protocol):
     """Divides a ByteStream into blocks.
 
-    finished             no documents are left; may become true only after one more call of fill()
+    finished             no documents are left; may become true only after one more call to fill()
     ends_with_separator  valid once finished; None if there is no separator
     """
 

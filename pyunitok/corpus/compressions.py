@@ -1,4 +1,4 @@
-"""The table of compressions. A new compression is a row here, and a module if no library reads complete files."""
+"""The table of compressions. To add a compression, add a row, and a module if no library reads its files to the end."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ MISSING = "this Python was built without {}; use another Python, or decompress t
 class Compression:
     """A compression of files.
 
-    name      in manifests
-    title     in messages
+    name      the name in manifests
+    title     the name in messages
     producer  (file, max_frame_bytes, max_memory_bytes) → Producer of its text. Several threads decompress frames of up
               to max_frame_bytes; max_memory_bytes limits the dictionary of an xz file
-    suffixes  of file names
-    magic     matches the first bytes of files with this compression; takes precedence over the name
-    divide    (path, size_bytes, n_bytes) → beginnings of independent ranges of at least n_bytes; None: files cannot be
-              divided
-    needs     (a module that some Pythons lack, what to do if it is missing)
+    suffixes  file name suffixes
+    magic     matches the first bytes of files with this compression; takes precedence over the file name
+    divide    (path, size_bytes, n_bytes) → offsets where independent ranges begin, each of at least n_bytes except the
+              last; None if files cannot be divided
+    needs     (a module that some Python builds lack, what to do if it is missing)
     """
 
     name: str
@@ -51,7 +51,7 @@ COMPRESSIONS = {
             re.compile(rb"\x28\xb5\x2f\xfd|[\x50-\x5f]\x2a\x4d\x18"), frame_index.divide,
         ),
         Compression("gz", "gzip", lambda raw, *_: Streamed(members.gzip(raw)), (".gz",), re.compile(rb"\x1f\x8b\x08")),
-        # A text may begin with "BZh" and a digit, but not with the block header or end mark that follows in bzip2.
+        # Text may begin with "BZh" and a digit; in bzip2, a block header or an end marker follows.
         Compression(
             "bz2", "bzip2", lambda raw, *_: Streamed(members.bzip2(raw)), (".bz2",),
             re.compile(rb"BZh[1-9](1AY&SY|\x17rE8P\x90)"), needs=("bz2", MISSING.format("bz2")),

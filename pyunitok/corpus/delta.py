@@ -1,20 +1,20 @@
 """Checks the number of lengths in a delta-encoded Parquet page, because pyarrow decodes as many as the page claims.
 
-    lengths   varint values in a block, varint miniblocks in a block, varint values, varint first;  block, block, …
+    lengths   varint values per block, varint miniblocks per block, varint values, varint first;  block, block, …
     block     varint smallest step, u8 bits[miniblocks], miniblocks of `bits` for each value
 
-    DELTA_LENGTH_BYTE_ARRAY   lengths, texts           DELTA_BYTE_ARRAY   lengths of prefixes, lengths of rests, rests
+    DELTA_LENGTH_BYTE_ARRAY   lengths, texts           DELTA_BYTE_ARRAY   prefix lengths, suffix lengths, suffixes
 """
 
 from __future__ import annotations
 
 from pyunitok.corpus.thrift import ThriftReader
 
-MAX_BLOCK_VALUES = 1 << 20  # writers use 128 to some thousands
+MAX_BLOCK_VALUES = 1 << 20  # writers use 128 to a few thousand
 
 
 def check_lengths(data: bytes, at: int, n_values: int, *, with_prefixes: bool) -> None:
-    """ValueError if there are more than n_values lengths from data[at] on; IndexError if they end too early."""
+    """ValueError if data[at:] has more than n_values lengths; IndexError if the data ends too early."""
     reader = ThriftReader(data, at)
     if with_prefixes:
         _skip_blocks(reader, *_head(reader, n_values))
@@ -22,7 +22,7 @@ def check_lengths(data: bytes, at: int, n_values: int, *, with_prefixes: bool) -
 
 
 def _head(reader: ThriftReader, most: int) -> tuple[int, int, int]:
-    """(values in a miniblock, miniblocks in a block, values)"""
+    """(values per miniblock, miniblocks per block, values)"""
     in_block, n_mini, n_values = reader.varint(), reader.varint(), reader.varint()
     reader.varint()
     if not 0 < n_mini <= in_block <= MAX_BLOCK_VALUES or in_block % n_mini or in_block // n_mini % 32:

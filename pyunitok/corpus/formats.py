@@ -1,4 +1,4 @@
-"""The table of input formats. A new format is a module and a row here; no other module compares format names."""
+"""The table of input formats. To add a format, write a module and add a row; no other module compares format names."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from pyunitok.corpus.text import TextReader
 class Format:
     """A file format for documents.
 
-    name          in manifests and for --input-format
-    title         in messages
-    suffixes      of file names, not counting a compression's
+    name          the name in manifests and for --input-format
+    title         the name in messages
+    suffixes      file name suffixes, ignoring the suffix of a compression
     reader        (opened, source, reading, start, check_start, budget_bytes) → reader of a ByteStream or, if
                   `seekable`, of a file. check_start(bytes) rejects files that are not text; budget_bytes is the memory
                   budget for seekable files
     magics        first bytes that identify the format; empty for text formats
     sniff         (first line, text_key) → whether the file has this format, and why or why not
-    has_text_key  --text-key applies; otherwise the separator (--doc) does
+    has_text_key  whether --text-key applies; if not, the separator (--doc) applies
     seekable      the reader requires the stored file, not a stream, and also has compressed_position() and close();
                   such files can be neither compressed nor divided
-    separator     between documents, if the format defines it
-    n_buffers     buffers of a block's size for each reading thread
+    separator     the separator between documents, if the format defines one
+    n_buffers     block-sized buffers per reading thread
     needs         (an optional module, what to do if it is missing)
     """
 
@@ -88,7 +88,7 @@ def by_magic(start: bytes) -> Format | None:
 
 
 def by_first_line(start: bytes, text_key: str) -> tuple[Format, str]:
-    """The format of a file with this first line, and the reason; by default text."""
+    """The format of a file with this first line, and the reason; text by default."""
     if row := by_magic(start):
         return row, f"it begins with {start[:4].decode('latin-1')}"
     why = ""

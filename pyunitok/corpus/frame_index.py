@@ -14,12 +14,12 @@ from pyunitok.errors import InputError
 _TABLE_MAGIC = 0x8F92EAB1
 _TABLE_FRAME_MAGIC = 0x184D2A5E
 _FOOTER_BYTES = 9
-_HEADER_BYTES = 18  # the longest of a frame
+_HEADER_BYTES = 18  # the longest frame header
 
 
 def divide(path: str, _size_bytes: int, n_bytes: int) -> list[int]:
-    """The beginnings of ranges of complete frames, each of at least n_bytes. A file at a URL is one range, because
-    finding its frames would download most of it."""
+    """The offsets where ranges of complete frames begin, each of at least n_bytes except the last. A file at a URL is
+    one range, because finding its frames would download most of it."""
     begins = [0]
     for at in [] if is_url(path) else frame_begins(path):
         if at - begins[-1] >= n_bytes:
@@ -28,8 +28,8 @@ def divide(path: str, _size_bytes: int, n_bytes: int) -> list[int]:
 
 
 def frame_begins(path: str) -> list[int]:
-    """Where the zstd frames of a file begin, without skippable ones. InputError if it is not a sequence of complete
-    frames."""
+    """The offsets where the zstd frames of a file begin, except skippable frames. InputError if the file is not a
+    sequence of complete frames."""
     try:
         with open(path, "rb") as file:  # noqa: PTH123
             table = read_table(file)
@@ -39,8 +39,8 @@ def frame_begins(path: str) -> list[int]:
 
 
 def read_table(file: BinaryIO) -> list[int] | None:
-    """Where the frames begin according to the seek table; None if there is no table, or if it contradicts the frame
-    headers."""
+    """The offsets where frames begin according to the seek table; None if there is no table, or if it contradicts the
+    frame headers."""
     n_file = file.seek(0, 2)
     if n_file < _FOOTER_BYTES + 8:
         return None
@@ -68,7 +68,7 @@ def read_table(file: BinaryIO) -> list[int] | None:
 
 
 def _agrees(file: BinaryIO, at: int, n_decompressed: int) -> bool | None:
-    """Whether the frame at this byte is skippable; None if there is no frame, or its size differs."""
+    """Whether the frame at this byte is skippable; None if there is no frame, or if its size differs."""
     file.seek(at)
     start = file.read(_HEADER_BYTES)
     try:
@@ -83,7 +83,7 @@ def _agrees(file: BinaryIO, at: int, n_decompressed: int) -> bool | None:
 
 
 def scan(file: BinaryIO, name: str) -> list[int]:
-    """Where the frames of a file begin according to the headers of frames and blocks."""
+    """The offsets where frames begin according to the frame and block headers."""
     n_file = file.seek(0, 2)
     begins, frame_at = list[int](), 0
     n_ahead = CHUNK_BYTES

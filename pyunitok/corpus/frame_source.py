@@ -15,13 +15,13 @@ from pyunitok.errors import InputError
 
 
 def window_bytes(header: FrameHeader | None) -> int:
-    """Memory of a decoder besides the output: the window, if the frame does not state its content size."""
+    """The memory of a decoder in addition to its output: the window, unless the frame states its content size."""
     return header.window_bytes if header is not None and header.content_bytes is None else 0
 
 
 @dataclass(frozen=True)
 class Frame:
-    """A complete frame: its bytes, its offset in the file, and an upper bound for its decompressed size."""
+    """A complete frame: its bytes, its offset in the file, and an upper bound on its decompressed size."""
 
     data: bytes
     at: int
@@ -69,11 +69,11 @@ class FrameSource:
         self._chunk = b""  # read from the file; scanned up to _at
         self._at = 0
         self._scanner = FrameScanner()
-        self._checked = False  # the header of the current frame
+        self._checked = False  # whether the header of the current frame has been checked
 
     @property
     def frame_done(self) -> bool:
-        """The last byte of the current frame has been returned."""
+        """Whether the last byte of the current frame has been returned."""
         return self._scanner.done
 
     @property
@@ -83,12 +83,12 @@ class FrameSource:
 
     @property
     def most_bytes(self) -> int:
-        """An upper bound for the decompressed size of the returned part of the current frame."""
+        """An upper bound on the decompressed size of the returned part of the current frame."""
         return self._scanner.header.most_bytes(self._scanner.n_blocks) if self._scanner.header else 0
 
     @property
     def at_chunk_end(self) -> bool:
-        """All bytes read from the file have been returned."""
+        """Whether all bytes read from the file have been returned."""
         return self._at == len(self._chunk)
 
     @property
@@ -99,7 +99,7 @@ class FrameSource:
     def read(self, n_bytes: int) -> bytes:
         """The next bytes of the current frame or, after its end, of the next one; empty at the end of the file.
 
-        n_bytes is a hint. Raises InputError if the file is not a sequence of complete, supported frames.
+        n_bytes is ignored. Raises InputError if the file is not a sequence of complete, supported frames.
         """
         if self._scanner.done:
             self._scanner = FrameScanner()
@@ -121,7 +121,7 @@ class FrameSource:
         return self._chunk[begin : self._at]
 
     def take_small(self, max_bytes: int) -> Group | None:
-        """The next small frames among the bytes read from the file; None if there are none."""
+        """The next small frames among the bytes already read from the file; None if there are none."""
         if not self._scanner.done:
             return None
         base, found = self.position - self._at, follow(self._chunk, self._at, max_bytes)
@@ -133,7 +133,7 @@ class FrameSource:
     def _check_header(self, header: FrameHeader) -> None:
         where = f"{self._raw.name}: byte {self.frame_at}: the zstd frame that begins here needs"
         if header.dictionary_id:
-            raise InputError(f"{where} dictionary {header.dictionary_id}; decompress it first: zstd -d -D DICTIONARY")
+            raise InputError(f"{where} dictionary {header.dictionary_id}; run zstd -d -D DICTIONARY on the file")
         if header.window_bytes > MAX_WINDOW_BYTES:
             raise InputError(f"{where} a window of {header.window_bytes} bytes; the limit is 2 GiB")
         self._checked = True

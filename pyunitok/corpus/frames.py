@@ -5,8 +5,8 @@
                     | checksum 0 or 4
     skippable frame magic 5x 2A 4D 18 | size 4 | content
 
-A zstd decoder that needs input cannot tell a complete frame from a truncated file; FrameScanner can. It parses 3 bytes
-of each block (at most 128 KiB decompressed) and does no I/O.
+When a zstd decoder runs out of input, it cannot tell whether the last frame is complete; FrameScanner can. It parses 3
+bytes of each block (at most 128 KiB decompressed) and does no I/O.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
 SKIPPABLE_MAGICS = tuple(bytes([0x50 + low]) + b"\x2a\x4d\x18" for low in range(16))
-MAX_WINDOW_BYTES = 1 << 31  # `zstd --long=31`; decoders support no more
+MAX_WINDOW_BYTES = 1 << 31  # `zstd --long=31`; the maximum that decoders support
 
 MAX_BLOCK_BYTES = 1 << 17  # decompressed
 
@@ -37,20 +37,20 @@ class FrameHeader:
 
     skippable: bool
     window_bytes: int = 0
-    content_bytes: int | None = None  # decompressed; None if the frame does not say
+    content_bytes: int | None = None  # decompressed; None if the header does not state it
     dictionary_id: int = 0
     has_checksum: bool = False
-    skip_bytes: int = 0  # content of a skippable frame
+    skip_bytes: int = 0  # content size of a skippable frame
 
     def most_bytes(self, n_blocks: int) -> int:
-        """An upper bound for the decompressed size of a frame of n_blocks."""
+        """An upper bound on the decompressed size of a frame of n_blocks blocks."""
         if self.content_bytes is not None:
             return self.content_bytes
         return n_blocks * min(MAX_BLOCK_BYTES, self.window_bytes)
 
 
 def header_size(start: bytes) -> int:
-    """The size of the header that begins with `start`, or more than len(start) if that depends on further bytes.
+    """The size of the header that begins with `start`, or a number above len(start) if that depends on more bytes.
 
     Raises FrameError if no frame begins with `start`.
     """
@@ -86,20 +86,20 @@ def parse_header(start: bytes) -> FrameHeader:
     id_end = at + _DICTIONARY_ID_BYTES[descriptor & 3]
     content = None
     if size > id_end:
-        # Sizes below 256 take one byte, so the two-byte field counts from 256.
+        # Sizes below 256 take one byte, so the two-byte field stores the size minus 256.
         content = int.from_bytes(start[id_end:size], "little") + (256 if size - id_end == 2 else 0)
     window = content or 0 if window is None else window
     return FrameHeader(False, window, content, int.from_bytes(start[at:id_end], "little"), bool(descriptor & 4))
 
 
 class FrameScanner:
-    """Follows one frame through chunks of any size.
+    """Scans one frame, fed in chunks of any size.
 
     header    the FrameHeader, once all its bytes have been fed
-    done      the last byte of the frame has been fed
+    done      whether the last byte of the frame has been fed
     n_bytes   bytes of the frame fed so far
     n_blocks  block headers fed so far
-    block_at  offset in the frame of the block with the next byte, or of the next byte if it is not in a block
+    block_at  offset in the frame of the block that contains the next byte, or of that byte if it is not in a block
     """
 
     def __init__(self) -> None:
@@ -107,7 +107,7 @@ class FrameScanner:
         self.done = False
         self.n_bytes = self.n_blocks = self._block_at = 0
         self._skip = 0  # bytes of content to skip
-        self._part = b""  # of a header divided between chunks
+        self._part = b""  # the beginning of a header that is split across chunks
         self._last = False  # the frame ends after the skipped bytes
 
     @property
@@ -116,9 +116,9 @@ class FrameScanner:
         return self._block_at if inside else self.n_bytes
 
     def feed(self, chunk: bytes, at: int = 0, n_wanted: int | None = None) -> int:
-        """Scan chunk[at:], the next bytes of the file. Returns where the frame ends in it, or len(chunk).
+        """Scan chunk[at:], the next bytes of the file. Returns the index in chunk where the frame ends, or len(chunk).
 
-        n_wanted: stop at the first end of a block after this many bytes. Raises FrameError.
+        n_wanted: also stop at the first block boundary after this many bytes. Raises FrameError.
         """
         begin = at
         stop = len(chunk) if n_wanted is None else min(len(chunk), at + n_wanted)
@@ -145,14 +145,14 @@ class FrameScanner:
         return at
 
     def skip_content(self) -> int:
-        """Skip content. Returns how many of the next bytes need not be read; they count as fed."""
+        """Skip content. Returns the number of bytes that the caller need not read; they count as fed."""
         n_bytes, self._skip = self._skip, 0
         self.n_bytes += n_bytes
         self.done |= self._last
         return n_bytes
 
     def _blocks(self, chunk: bytes, at: int, stop: int, base: int) -> int:
-        """Skip the blocks that begin before `stop` and whose headers are complete in chunk; the hot loop. chunk[i] is
+        """Skip the blocks that begin before `stop` and whose headers are complete in chunk. The hot loop. chunk[i] is
         byte base + i of the frame. Returns where to continue."""
         end = min(len(chunk) - 3, stop - 1)
         block_at = at
@@ -176,7 +176,7 @@ class FrameScanner:
         return at
 
     def _header_piece(self, chunk: bytes, at: int, base: int) -> int:
-        """Complete and parse a frame header, or a block header that is divided between chunks."""
+        """Complete and parse a frame header, or a block header that is split across chunks."""
         part = self._part
         start = at - len(part)
         try:

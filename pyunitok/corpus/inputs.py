@@ -4,8 +4,8 @@
     -                   stdin, once
     a file              itself, whatever its name
     a directory         its regular files, recursively, sorted by the bytes of their paths
-    a glob pattern      its matches, sorted the same way, and directories as above; ** matches any number of folders
-    a URL               file:// is a path; others (s3://…) name a file, directory or pattern: see remote.py
+    a glob pattern      its matches, sorted the same way; directories as above; ** matches any number of folders
+    a URL               a file:// URL is a path; others (s3://…) name a file, directory or pattern: see remote.py
 
 In directories and patterns, names that begin with "." are skipped. Symbolic links to files are followed, but not links
 to directories, so there are no cycles. Files that are not text are skipped and listed (sniff.py). A command never reads
@@ -43,8 +43,8 @@ BINARY_SUFFIXES = {".lz4", ".lzma", ".zip", ".7z", ".tar", ".tgz", ".arrow", ".n
 BINARY_SUFFIXES |= {".u16", ".u32", ".ends", ".utk", ".partial", ".pkl", ".pt", ".safetensors", ".so", ".exe", ".dll"}
 BINARY_SUFFIXES |= {".png", ".jpg", ".jpeg", ".gif", ".webp", ".pdf", ".mp3", ".mp4", ".wav", ".woff", ".ttf", ".pyc"}
 REMOTE_THREADS = 16  # to fetch the first bytes of files at URLs
-START_BYTES = 1 << 12  # read from every file; small because there may be many
-PIECE_BYTES = 1 << 16  # read at once to find the first line
+START_BYTES = 1 << 12  # read from every file; small because there may be many files
+PIECE_BYTES = 1 << 16  # read at a time to find the first line
 MANIFEST_BYTES = 1 << 20
 
 
@@ -63,14 +63,14 @@ def find(
     """The files that `arguments` name.
 
     input_format  one of FORMATS, or "auto" to infer the format from each file's name or first line
-    text_key      of JSON lines and Parquet: see json_text.key_path
-    include       patterns: of the files found in directories and by globs, read only these
-    exclude       patterns: files that are never read
+    text_key      the field or column with the text of JSON lines or Parquet: see json_text.key_path
+    include       patterns: among files found in directories and by globs, read only those that match
+    exclude       patterns: never read files that match
     own           paths and URLs that the command writes and therefore does not read
     refuse        paths that must not be among the files, because the command would overwrite them
     left_out      receives the files of directories and globs that are not read: token files, dangling links, and files
                   that are not text
-    allow_damaged treat a file whose beginning cannot be decompressed as text, so that reading it fails later
+    allow_damaged if a file's beginning cannot be decompressed, assume that it is text, so that reading it fails later
 
     A pattern must match the file's name or, if it has a slash, the end of its path.
 
@@ -143,16 +143,16 @@ def _canonical(url: str) -> str:
 
 
 def _nothing(argument: str, n_found: int, n_kept: int, left_out: list[LeftOut]) -> str:
-    """The reason why an argument has no file to read."""
+    """Why an argument yields no file to read."""
     if n_found and not n_kept:
         return "is an output of this command"
     if left_out:
         more = f", and {len(left_out) - 1} more" if len(left_out) > 1 else ""
         return f"no text to read; left out: {left_out[0].path} ({left_out[0].reason}){more}"
     if n_found:
-        return "--include and --exclude leave no file"
+        return "--include and --exclude leave no files"
     is_folder = not is_url(argument) and Path(argument).is_dir()
-    return "contains no file" if is_folder else "no such file, and no file matches it as a pattern"
+    return "contains no files" if is_folder else "no such file, and no file matches it as a pattern"
 
 
 # --------------------------------------------------------------------------------- path → compression, format
@@ -180,7 +180,7 @@ class _Chooser:
 
     @staticmethod
     def _is_unclear(item: FoundFile) -> bool:
-        """Whether this is a file at a URL whose name shows neither a compression nor a binary format."""
+        """Whether this is a file at a URL whose name indicates neither a compression nor a binary format."""
         suffix = os.path.splitext(without_query(item.path).lower())[1]  # noqa: PTH122
         named = formats.by_suffix(suffix)
         is_clear = compressions.by_suffix(suffix) is not NONE or (named and named.seekable) or suffix in BINARY_SUFFIXES
@@ -229,7 +229,7 @@ class _Chooser:
         format_, reason, stream = self._decide(found, suffix, compression, stream)
         if format_.seekable and (compression is not NONE or stream):
             raise InputError(
-                f"{path}: {format_.title} files cannot be read from a compressed file or pipe; decompress it to a file"
+                f"{path}: a {format_.title} file cannot be read from a compressed file or pipe; decompress it to a file"
             )
         _check_module(path, format_.needs)
         etag = found.far.etag if found.far else None
@@ -240,8 +240,8 @@ class _Chooser:
         return without_secrets(source)
 
     def _start(self, found: FoundFile) -> tuple[bytes, RawFile | None]:
-        """A file's first bytes; empty if they were not fetched from a URL. A pipe stays open, because its bytes cannot
-        be read again."""
+        """A file's first bytes; empty if a URL's were not fetched. A pipe stays open, because its bytes cannot be read
+        again."""
         if found.far:
             return self._starts[found.address].result() if found.address in self._starts else b"", None
         if found.is_pipe:
@@ -252,9 +252,10 @@ class _Chooser:
     def _decide(
         self, found: FoundFile, suffix: str, compression: Compression, stream: ByteStream | None
     ) -> tuple[Format, str, ByteStream | None]:
-        """The format, the reason, and the stream of a pipe. The option decides, or else the name or the first line."""
+        """The format, the reason, and the stream of a pipe. The option takes precedence, then the name, then the first
+        line."""
         if self._format in FORMATS:
-            return FORMATS[self._format], "as told", stream
+            return FORMATS[self._format], "as requested", stream
         if by_suffix := formats.by_suffix(suffix):
             return by_suffix, f"its name ends in {suffix}", stream
         try:
@@ -303,7 +304,7 @@ def _matches(path: str, patterns: list[str]) -> bool:
 
 
 def _token_files(found: list[FoundFile]) -> dict[str, str]:
-    """The files of earlier runs: path → a description."""
+    """The output files of earlier runs: path → a description."""
     paths = {item.path for item in found if item.far is None}
     outs = [path for path in paths if f"{path}.ends" in paths and f"{path}.json" in paths and _is_manifest(path)]
     return {

@@ -3,7 +3,8 @@
     {"id": 1, "text": "…", "score": NaN, "title": "\\ud800"}  ──▶  {"id":1,"score":null,"title":"\\ud800"}
 
 msgspec removes the text and the white space between values without parsing the values, so numbers keep their spelling.
-It rejects some lines that json_text.py accepts; these are rewritten before, and restored afterwards.
+It rejects some lines that json_text.py accepts; these are rewritten first, and lone surrogates are restored
+afterwards.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import secrets
 
 import msgspec
 
-# A string, or a constant outside strings that JSON does not allow.
+# A string, or outside strings a constant that JSON does not allow.
 _TOKENS = re.compile(rb'"(?:[^"\\]+|\\.)*"|-?Infinity|NaN', re.DOTALL)
 _ESCAPES = re.compile(rb"\\u([dD][89abAB]..)\\u([dD][c-fC-F]..)|\\u([dD][89a-fA-F]..)|\\.", re.DOTALL)
 
@@ -48,7 +49,7 @@ def _compact(value: bytes) -> bytes:
 
 
 def _marked(line: bytes, mark: bytes) -> bytes:
-    """Replace the \\u of lone surrogates by `mark`, which is unique, and NaN and Infinity by null."""
+    """Replace the \\u of lone surrogates with `mark`, which is unique, and NaN and Infinity with null."""
 
     def escape(found: re.Match[bytes]) -> bytes:
         return found[0] if found[3] is None else mark + found[3]

@@ -1,4 +1,4 @@
-"""TextField extracts one string field from JSON lines as UTF-8, with error messages. The parser is in C.
+"""TextField extracts one string field from JSON lines as UTF-8, and formats error messages. The parser is in C.
 
     block.lines: {"id": 1, "text": "caf\\u00e9"}⏎ {…}⏎ …  ──▶ unitok_json_read ──▶ block.data: documents, packed
 
@@ -31,9 +31,9 @@ _MESSAGES = {
     _E["COLON"]: "expected a colon after the field name",
     _E["COMMA"]: "expected a comma or a closing bracket after the value",
     _E["TRAILING"]: "trailing characters after the object; each line must hold one object",
-    _E["DEPTH"]: "more than 512 objects and arrays are nested",
+    _E["DEPTH"]: "more than 512 nested objects and arrays",
     _E["NO_OBJECT"]: "expected an object, {…}",
-    _E["UTF8"]: "the text is not valid UTF-8 (utf-8) here",
+    _E["UTF8"]: "the text is not valid UTF-8 here",
 }
 _KINDS = {b"n": "null", b"t": "a boolean", b"f": "a boolean", b"[": "an array", b"{": "an object", b'"': "a string"}
 
@@ -75,10 +75,10 @@ class TextField(c_text.JsonLines):
         if error == _E["MISSING"]:
             return f"the object has no field {self._key!r} (--text-key)"
         if error == _E["NOT_STRING"]:
-            return f"the field {self._key!r} is {_KINDS.get(start, 'a number')}, not a string (str)"
+            return f"the field {self._key!r} is {_KINDS.get(start, 'a number')}, not a string"
         if error == _E["NOT_OBJECT"]:
             name = ".".join(self.path[: detail + 1])
             return f"the field {name!r} is {_KINDS.get(start, 'a number')}, not an object with {self._key!r}"
         if error == _E["SURROGATE"]:
-            return f"the text has a lone surrogate (\\u{detail:04x}), which UTF-8 cannot express"
+            return f"the text has a lone surrogate (\\u{detail:04x}), which UTF-8 cannot encode"
         return _MESSAGES[error]

@@ -1,11 +1,11 @@
-"""JsonlReader reads one string field of each line of a JSON lines file. Each is a document.
+"""JsonlReader reads one string field of each line of a JSON lines file. Each string is a document.
 
 The thread with the reading turn collects and counts complete lines. The worker of the block then parses them
 (json_text.py):
 
     stream ──▶ block.lines: complete lines │ incomplete: returned      block.finish(): lines ──▶ block.data: documents
 
-A line longer than a block is parsed during the turn, and its text is divided among blocks of its own.
+A line longer than a block is parsed during the turn, and its text is split across blocks of its own.
 """
 
 from __future__ import annotations
@@ -26,22 +26,22 @@ from pyunitok.corpus.pushback import Pushback
 from pyunitok.corpus.text import MAX_DOCS
 from pyunitok.errors import InputError
 
-LINE_BYTES = 1 << 20  # maximum to read of a first line to infer the format
-BATCH_BYTES = 1 << 18  # read at once from a line longer than a block
+LINE_BYTES = 1 << 20  # maximum read of the first line to infer the format
+BATCH_BYTES = 1 << 18  # read at a time from a line longer than a block
 
 
 def sniff(start: bytes, text_key: str) -> tuple[bool, str]:
     """Whether a file is JSON lines, and the reason. `start` is its first non-blank line, or LINE_BYTES of it.
 
     A longer first line is assumed to be JSON if it begins with "{" and contains the last name of text_key as the name
-    of a string. If the guess is wrong, the reader reports an error.
+    of a string field. If the guess is wrong, the reader reports an error.
     """
     line, newline, _ = start.removeprefix(BOM).lstrip(BLANK).partition(b"\n")
     if len(start) >= LINE_BYTES and not newline:
         name = re.escape(key_path(text_key)[-1].encode())
         if line.startswith(b"{") and re.search(b'"' + name + rb'"\s*:\s*"', line):
-            return True, f"its first line, of more than 1 MiB, begins an object with {text_key!r}"
-        return False, f"its first line, of more than 1 MiB, shows no {text_key!r} at its beginning"
+            return True, f"its first line is longer than 1 MiB and begins an object with {text_key!r}"
+        return False, f"the first 1 MiB of its first line shows no object with {text_key!r}"
     try:
         TextField(text_key).of_line(line)
     except ValueError:
@@ -52,17 +52,17 @@ def sniff(start: bytes, text_key: str) -> tuple[bool, str]:
 class JsonlReader:
     """Reads the texts of a JSON lines file into blocks.
 
-    stream          the bytes of the file; lines end in LF or CRLF, optional after the last line; a BOM is skipped
+    stream          the bytes of the file; lines end in LF or CRLF, which the last line may lack; a BOM is skipped
     text_key        the field with the text: see key_path
     split           where a piece of a document may end: see block.Split
-    max_line_bytes  a longer line, without its newline, is bad
+    max_line_bytes  a longer line, not counting its newline, is bad
     start           position of the stream; by default the beginning of the file
     skip            skip bad lines and list them in block.bad; otherwise they raise InputError
     metadata        put each document's line number and other fields into block.metadata
 
-    Blank lines are skipped; those at the end of the file are in source_bytes of the call that returns False. A line is
-    bad if it is invalid JSON, has no string under the key, or is too long.
-    Memory: twice a block's lines or, if a line is longer, the line and its text.
+    Blank lines are skipped; the fill() that returns False counts those at the end of the file in source_bytes. A line
+    is bad if it is invalid JSON, has no string under the key, or is too long.
+    Memory: twice a block's lines or, if a line is longer than a block, the line and its text.
     """
 
     ends_with_separator: bool | None = None
@@ -83,11 +83,11 @@ class JsonlReader:
         self._inside = start.inside  # bytes of the first line's text in earlier blocks
         self._long: PendingDocuments | None = None  # the text of a line longer than a block
         self._long_metadata = b""
-        self._long_bytes = 0  # of the line
+        self._long_bytes = 0  # the size of that line
 
     @property
     def finished(self) -> bool:
-        """No lines are left."""
+        """Whether no lines are left."""
         return self._stream.at_end and self._long is None
 
     def fill(self, block: Block) -> bool:
@@ -131,7 +131,7 @@ class JsonlReader:
             return
         if self._position.bytes == 0 and block.lines[: len(BOM)].tobytes() == BOM:
             block.lines[: len(BOM)] = BLANK[:1] * len(BOM)
-            n_docs = int(self._field.count(block.lines[:end], at_end=True).n_docs)  # the line may be blank now
+            n_docs = int(self._field.count(block.lines[:end], at_end=True).n_docs)  # the first line may now be blank
         if n_docs:
             first_line = self._position.lines + 1
             block.n_docs = n_docs
@@ -196,7 +196,7 @@ class JsonlReader:
         self._long_metadata = self._metadata_of(number, stripped) if self._rest is not None else b""
 
     def _read_line(self) -> tuple[bytes, int]:
-        """The next line without its newline, and its size with it. A line that is too long is truncated."""
+        """The next line without its newline, and its size with the newline. A line that is too long is truncated."""
         line, n_bytes, limit, piece = bytearray(), 0, self._max_line_bytes + 1, bytearray(BATCH_BYTES)
         while n := self._stream.readinto(memoryview(piece)):
             end = piece.find(b"\n", 0, n)
@@ -210,7 +210,7 @@ class JsonlReader:
         return bytes(line), n_bytes
 
     def _put_piece(self, block: Block) -> None:
-        """Put the next or last piece of the long line's text into the block."""
+        """Put the next piece of the long line's text into the block."""
         assert self._long is not None
         while self._long.put(block, self._split):
             pass

@@ -21,9 +21,9 @@ class MemberStream:
 
     form, member  the names of the format and of its members, for messages
     new_decoder   returns an object with eof, unused_data and decompress(data, max_length). Input that it does not use
-                  at once is in unconsumed_tail, or is buffered and needs_input is False
+                  at once is left in unconsumed_tail, or is buffered while needs_input is False
     padding       the number of zero bytes after a member must be a multiple of this number
-    max_memory_bytes  of a decoder, for messages
+    max_memory_bytes  the memory limit of a decoder, for messages
 
     Anything else after a member is an error, as in gzip and xz, because it may be the damaged start of a member.
     """
@@ -36,8 +36,8 @@ class MemberStream:
         self._raw, self._form, self._member, self._padding = raw, form, member, padding
         self._max_memory_bytes = max_memory_bytes
         self._new_decoder = new_decoder
-        self._chunk = b""  # read, not yet consumed by a decoder
-        self._decoder: Any = None  # of the current member
+        self._chunk = b""  # read from the file, not yet consumed by a decoder
+        self._decoder: Any = None  # for the current member
         self._member_at = 0
         self._n_members = 0
 
@@ -84,7 +84,7 @@ class MemberStream:
         decoder = self._decoder
         hungry = getattr(decoder, "needs_input", True)
         if hungry and not self._chunk:
-            # zlib may still have buffered output when it has used all input, so the end of the file alone is no error.
+            # zlib may still have buffered output after using all input, so the end of the file alone is not an error.
             self._chunk = self._raw.read(CHUNK_BYTES)
         at_end = hungry and not self._chunk
         try:
@@ -123,7 +123,7 @@ def gzip(raw: RawFile) -> MemberStream:
 
 
 def bzip2(raw: RawFile) -> MemberStream:
-    """A bzip2 file, which may have several streams (pbzip2 writes such). The CRC of each block is verified."""
+    """A bzip2 file, which may contain several streams (as pbzip2 writes). The CRC of each block is verified."""
     import bz2  # some Pythons are built without it
 
     return MemberStream(raw, "bzip2", "stream", bz2.BZ2Decompressor)

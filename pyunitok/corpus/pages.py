@@ -1,11 +1,11 @@
-"""Pages computes an upper bound for the memory to read rows of a Parquet file from its page headers.
+"""Pages uses the page headers of a Parquet file to bound the memory needed to read its rows.
 
     column chunk   │ header │ dictionary │ header │ page │ header │ page │ …
                      └ sizes, number of values    └ sizes, number of values
 
-The footer has only the sizes that the writer claims. The page headers have the sizes that pyarrow allocates: 2.5 KB can
-become a page of 2.5 GB, and a value stored once in the dictionary can be the value of every row. This module does not
-use pyarrow, which aborts the process on some damaged column metadata.
+The footer holds only the sizes that the writer claims. The page headers hold the sizes that pyarrow allocates: 2.5 KB
+can become a page of 2.5 GB, and a value stored once in the dictionary can be the value of every row. This module does
+not use pyarrow, which aborts the process on some damaged column metadata.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ FOOTER_SHARE = 32  # pyarrow's objects for the footer take up to about 30 times 
 CACHE_BYTES = 64 << 20
 HEADER_BYTES = 1 << 10  # read first; headers with statistics may be longer
 MAX_HEADER_BYTES = 16 << 20  # as in pyarrow
-FIXED_BYTES = 16  # memory of a value of fixed size in pyarrow
-VALUE_BYTES = 16  # memory of a value besides its bytes: its offset, null bit and levels
+FIXED_BYTES = 16  # memory of a fixed-size value in pyarrow
+VALUE_BYTES = 16  # memory of a value in addition to its bytes: its offset, null bit and levels
 OBJECT_BYTES = 128  # memory of a value as a Python object and as JSON, without its text
 PAGE_BYTES = 256  # memory of a row in Leaf.pages while it is built
-COPIES = 3  # of a batch: pyarrow's, its growth, and a cast
-COPIES_METADATA = 12  # also as objects and JSON
+COPIES = 3  # of a batch: pyarrow's own, one while it grows, and a cast
+COPIES_METADATA = 12  # also Python objects and JSON
 _DATA, _DICTIONARY, _DATA_2 = 0, 2, 3
-_HEADERS = {_DATA: 5, _DICTIONARY: 7, _DATA_2: 8}  # page type: field with its own header
+_HEADERS = {_DATA: 5, _DICTIONARY: 7, _DATA_2: 8}  # page type: the field with the header of this type
 _PLAIN_DICTIONARY, _RLE, _DELTA_LENGTH, _DELTA, _RLE_DICTIONARY = 2, 3, 6, 7, 8  # encodings
 _CODECS = {0: None, 1: "snappy", 2: "gzip", 4: "brotli", 6: "zstd", 7: "lz4_raw"}
 _BYTE_ARRAY, _FIXED_LEN = 6, 7  # physical types
@@ -42,7 +42,7 @@ _unpack_size = struct.Struct("<I").unpack_from
 
 
 class Column(NamedTuple):
-    """A leaf of the schema. The levels count the lists and the optional fields around a value."""
+    """A leaf of the schema. The levels count the lists and optional fields that enclose a value."""
 
     number: int
     name: str
@@ -63,12 +63,12 @@ class ColumnChunk:
 
 @dataclass
 class Leaf:
-    """Bounds for the pages of a column chunk.
+    """Bounds on the pages of a column chunk.
 
-    largest     upper bound for the bytes of a dictionary value; exact once _measure_dictionary has read it
-    page_bytes  of the dictionary and of the largest page, compressed and decompressed
-    dictionary  (beginning, compressed bytes, bytes, codec) of a dictionary of values of variable length
-    pages       float64[5, n]: for each page the number of its first value, the number of values, upper bounds for the
+    largest     bytes of the largest dictionary value: an upper bound, exact after _measure_dictionary
+    page_bytes  bytes of the dictionary and of the largest page, each both compressed and decompressed
+    dictionary  (offset, compressed bytes, bytes, codec) of a dictionary of variable-length values
+    pages       float64[5, n]: for each page the index of its first value, the number of values, upper bounds on the
                 bytes of all values and of one value, and whether values are indexes into the dictionary
     """
 
@@ -80,7 +80,7 @@ class Leaf:
     pages: Any = None
 
     def bound(self, n_rows: int, per_value: int) -> int:
-        """An upper bound for the bytes of n_rows consecutive rows; for lists, of all rows, because one row may hold all
+        """An upper bound on the bytes of n_rows consecutive rows; for lists, of all rows, because one row may hold all
         values."""
         starts, counts, totals, each, is_index = self.pages
         in_window = np.minimum(counts, n_rows) if self.is_flat else counts
@@ -88,7 +88,7 @@ class Leaf:
         most = np.where(is_index, most, np.minimum(most, totals + in_window * per_value))
         if not self.is_flat:
             return int(most.sum())
-        # Of all windows that begin in page i, the one at its last row covers the most pages.
+        # Of all windows that begin in page i, the one that begins at its last row covers the most pages.
         behind = np.searchsorted(starts, starts + counts - 1 + n_rows, side="left")
         sums = np.concatenate(([0.0], np.cumsum(most)))
         first = np.arange(len(starts))
@@ -98,11 +98,11 @@ class Leaf:
 class Pages:
     """The pages of one Parquet file.
 
-    file              seekable; a RangeCache caches small row groups, so that they are fetched once
+    file              seekable; a RangeCache caches small row groups, so that each is fetched once
     name              for messages
     budget_bytes      memory budget for reading, a part of max_memory_bytes
     max_memory_bytes  for messages
-    metadata          rows are also converted to Python objects and JSON
+    metadata          whether rows are also converted to Python objects and JSON
     """
 
     def __init__(
@@ -139,7 +139,7 @@ class Pages:
         return n_rows
 
     def _load(self, group: int, numbers: list[int]) -> int:
-        """Load the columns into a RangeCache if they are small. Returns the number of bytes."""
+        """Load the columns into a RangeCache if they are small. Returns the number of bytes loaded."""
         if not isinstance(self._file, RangeCache) or group >= len(self._groups):
             return 0
         chunks = [self._groups[group][k] for k in numbers if k < len(self._groups[group])]
@@ -151,7 +151,7 @@ class Pages:
         return end - begin
 
     def _bound(self, leaves: list[Leaf], n_rows: int, enough: int) -> int:
-        """An upper bound for the bytes of n_rows rows. Reads dictionaries only while the bound exceeds `enough`."""
+        """An upper bound on the bytes of n_rows rows. Reads dictionaries only while the bound exceeds `enough`."""
         per_value = VALUE_BYTES + (OBJECT_BYTES if self._metadata else 0)
         most = sum(leaf.bound(n_rows, per_value) for leaf in leaves)
         for leaf in leaves:
@@ -181,10 +181,10 @@ class Pages:
         tail = self._read(max(0, self._n_bytes - 8), 8)
         n = int.from_bytes(tail[:4], "little")
         if tail[4:] != b"PAR1" or n > self._n_bytes - 8:
-            return b"\0"  # pyarrow has a better error message
+            return b"\0"  # pyarrow reports a better error
         if n > self._budget_bytes // FOOTER_SHARE:
             raise InputError(
-                f"{self._name}: reading the footer of {n} bytes exceeds --max-memory;"
+                f"{self._name}: reading the footer of {n} bytes takes more than --max-memory;"
                 f" {self._advice(n * FOOTER_SHARE)}"
             )
         return self._read(self._n_bytes - 8 - n, n)
@@ -267,17 +267,17 @@ class Pages:
                 return reader.struct(), reader.at
             except IndexError:
                 if len(reader.data) < n_bytes or n_bytes >= MAX_HEADER_BYTES:
-                    raise ValueError(f"byte {at}: the page header does not end") from None
+                    raise ValueError(f"byte {at}: the page header is truncated or too long") from None
             n_bytes *= 8
 
     def _measure_dictionary(self, leaf: Leaf) -> None:
-        """Find the largest value of a dictionary: n × (u32 length, text)."""
+        """Find the largest value of a dictionary, which is n × (u32 length, text)."""
         assert leaf.dictionary is not None
         (at, compressed, n_bytes, codec), leaf.dictionary = leaf.dictionary, None
         try:
             data = _decompress(self._read(at, compressed), n_bytes, codec)
         except ValueError:
-            return  # the bound stays; pyarrow will report the error
+            return  # keep the bound; pyarrow will report the error
         at, largest, end = 0, 0, len(data) - 4
         while at <= end:
             (size,) = _unpack_size(data, at)
@@ -302,7 +302,7 @@ def _decompress(data: bytes, n_bytes: int, codec: int) -> bytes:
 
 
 def _structs(reader: ThriftReader, field: int, what: str) -> Iterator[ThriftReader]:
-    """Yields the reader at each struct of the list in this field. The caller must read each struct before the next."""
+    """Yield the reader at each struct of the list in this field. The caller must read each struct before the next."""
     for number, kind in reader.fields():
         if (number, kind) != (field, LIST):
             reader.skip(kind)
@@ -315,7 +315,7 @@ def _structs(reader: ThriftReader, field: int, what: str) -> Iterator[ThriftRead
 
 
 def _row_groups(reader: ThriftReader) -> list[list[ColumnChunk]]:
-    """FileMetaData: field 4 is a list of row groups, of which field 1 is a list of column chunks."""
+    """Parse FileMetaData: field 4 is a list of row groups, and field 1 of each is a list of column chunks."""
     return [
         [_chunk(ThriftReader.get_struct(chunk.struct(), 3)) for chunk in _structs(group, 1, "column chunks")]
         for group in _structs(reader, 4, "row groups")

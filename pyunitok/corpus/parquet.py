@@ -5,7 +5,7 @@ pyarrow reads only this column, a few rows at a time, whatever the size of the r
     row group 0        row group 1
     │ batch │ batch │  │ batch │ …       batch ──▶ PendingDocuments ──▶ blocks
 
-Bytes are passed on unchanged, because a column of strings may contain invalid UTF-8.
+Bytes are not changed, because a column of strings may contain invalid UTF-8.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ NEEDS_PYARROW = "Parquet requires pyarrow: pip install 'pyunitok[parquet]'"
 BATCH_BYTES = 1 << 18
 MAX_ROWS = 4096  # in a batch
 FIRST_ROWS = 1  # in the first batch, because rows may be huge
-GROWTH = 8  # of the number of rows from batch to batch, at most
+GROWTH = 8  # the maximum factor by which the number of rows grows from one batch to the next
 SKIPPED_ROWS = 16  # in the first batch, if rows are skipped before it
 READ_BYTES = 1 << 20
 BUDGET_BYTES = 256 << 20
@@ -47,8 +47,8 @@ _NOTHING = PendingDocuments(np.empty(0, np.uint8), np.zeros(1, np.int64))
 class _Batch:
     """Rows begin..end-1 of the file, as pending documents.
 
-    rows    int64[n], the row of each document; the other rows are bad
-    others  with metadata: n lines of JSON
+    rows    int64[n], the row number of each document; other rows are bad
+    others  n lines of JSON, if metadata was requested
     """
 
     pending: PendingDocuments
@@ -80,8 +80,8 @@ class ParquetReader:
     max_memory_bytes  for messages
 
     Each row is a document. Rows are counted from 1, like lines. InputError if the column is missing or is not text, if
-    a value is null, if reading may exceed budget_bytes, and for all errors of pyarrow. It names the file and, if known,
-    the row. Memory: a batch, and its pages and dictionaries.
+    a value is null, if reading may exceed budget_bytes, and for all errors of pyarrow. The message names the file
+    and, if known, the row. Memory: a batch, and its pages and dictionaries.
     """
 
     ends_with_separator: bool | None = None
@@ -98,7 +98,7 @@ class ParquetReader:
         self._key = text_key
         self._path = key_path(text_key)
         self._skip, self._metadata = skip, metadata
-        self._bad: deque[int] = deque()  # skipped rows not listed in a block yet; numbered from 0 in this class
+        self._bad: deque[int] = deque()  # skipped rows that no block lists yet; numbered from 0 here
         self._position = start
         self._inside = start.inside  # bytes of the first document in earlier blocks
         self._batch = _Batch(_NOTHING, np.empty(0, np.int64), start.documents, start.documents, [])
@@ -188,13 +188,13 @@ class ParquetReader:
         return True
 
     def _metadata_of(self, batch: Any, begin: int) -> list[bytes]:
-        """A line for block.metadata for each row."""
+        """One line per row for block.metadata."""
         file = json.dumps(self.name).encode()
         others = enumerate(_other_columns(batch, self._path), begin + 1)
         return [b'{"file":%b,"line":%d,"metadata":%b}' % (file, row, other) for row, other in others]
 
     def _read_batches(self, first_row: int) -> Generator[Any, None, None]:
-        """Record batches from first_row on.
+        """Yield record batches, starting at first_row.
 
         The number of rows per batch is estimated from previous batches, because the sizes in the file are useless if
         values are stored once and repeated, and pyarrow crashes on some damaged column metadata. If rows are much
@@ -215,7 +215,7 @@ class ParquetReader:
                         break
                 else:
                     if row != end:
-                        raise InputError(f"{self.name}: row {row}: row group {group} ends here, not with row {end}")
+                        raise InputError(f"{self.name}: row {row}: row group {group} ends here, not at row {end}")
                 n_rows = fitting
             begin = end
 
@@ -254,7 +254,7 @@ class ParquetReader:
 
 
 def _check_column(schema: Any, path: list[str], key: str) -> None:
-    """ValueError unless there is exactly one column of text at `path`."""
+    """ValueError unless there is exactly one text column at `path`."""
     import pyarrow
 
     fields, kind = list(schema), None
@@ -266,10 +266,10 @@ def _check_column(schema: Any, path: list[str], key: str) -> None:
         found = [field.type for field in fields if field.name == name]
         if len(found) != 1:
             names = ", ".join(field.name for field in fields)
-            raise ValueError(f"{'several columns' if found else 'no column'} {name!r} (of {key!r}); there are: {names}")
+            raise ValueError(f"{'several columns' if found else 'no column'} {name!r} (of {key!r}); found: {names}")
         kind = found[0]
     types = pyarrow.types
-    stored: Any = getattr(kind, "storage_type", kind)  # of an extension type such as arrow.json
+    stored: Any = getattr(kind, "storage_type", kind)  # the storage of an extension type such as arrow.json
     value = stored.value_type if types.is_dictionary(stored) else stored
     if not any(test(value) for test in (types.is_string, types.is_large_string, types.is_string_view, types.is_binary,
                                         types.is_large_binary, types.is_binary_view)):  # fmt: skip
@@ -277,7 +277,7 @@ def _check_column(schema: Any, path: list[str], key: str) -> None:
 
 
 def _column(batch: Any, path: list[str]) -> Any:
-    """The array at `path` of a record batch; null if a struct around it is null."""
+    """The array at `path` of a record batch; null where an enclosing struct is null."""
     import pyarrow
     import pyarrow.compute
 
@@ -292,13 +292,13 @@ def _column(batch: Any, path: list[str]) -> Any:
 
 
 def _other_columns(batch: Any, path: list[str]) -> list[bytes]:
-    """Each row, without the value at `path`, as a JSON object. Values that JSON cannot express become strings."""
+    """Each row, without the value at `path`, as a JSON object. Values that JSON cannot represent become strings."""
     import pyarrow
 
     columns = []
     for name, column in zip(batch.schema.names, batch.columns, strict=True):
         if [name] != path:
-            has_ns = getattr(column.type, "unit", None) == "ns"  # not supported by Python's times
+            has_ns = getattr(column.type, "unit", None) == "ns"  # Python's datetime does not support nanoseconds
             columns.append((name, (column.cast(pyarrow.string()) if has_ns else column).to_pylist()))
     others = []
     for k in range(len(batch)):
@@ -317,7 +317,7 @@ def _remove(row: Any, path: list[str]) -> None:
 
 
 def _packed(column: Any) -> tuple[Bytes, Offsets]:
-    """The bytes of an array of strings without nulls, without a copy, and the end of each string."""
+    """The bytes of an array of strings without nulls, not copied, and the offsets of the strings."""
     import pyarrow
 
     if len(column) == 0:

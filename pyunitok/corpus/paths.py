@@ -18,7 +18,7 @@ from pyunitok.errors import InputError
 
 @dataclass(frozen=True)
 class LeftOut:
-    """A file in a folder that is not read, and the reason."""
+    """A file that was found but is not read, and the reason."""
 
     path: str
     reason: str
@@ -26,10 +26,10 @@ class LeftOut:
 
 @dataclass(frozen=True)
 class FoundFile:
-    """A file of an argument: stdin, a local file with its status, or a file at a URL.
+    """A file that an argument names or matches: stdin, a local file with its status, or a file at a URL.
 
     path   as stored and shown; a URL's secrets are only in far.url
-    named  the argument names this file, not a folder or pattern
+    named  whether the argument is the name of this file, not of a folder or a pattern
     """
 
     path: str
@@ -77,7 +77,7 @@ def expand(argument: str, left_out: list[LeftOut]) -> list[FoundFile]:
             return [FoundFile(argument, status, named=True)]
         found = dict(_walk(argument, left_out))
     files = sorted(found.items(), key=lambda item: os.fsencode(item[0]))
-    return [FoundFile("./-" if path == STDIN else path, status) for path, status in files]  # a file named "-" is a file
+    return [FoundFile("./-" if path == STDIN else path, status) for path, status in files]  # "-" is stdin
 
 
 def _is_wild(text: str) -> bool:
@@ -93,7 +93,7 @@ def _entries(folder: str) -> list[os.DirEntry[str]]:
 
 
 def _walk(folder: str, left_out: list[LeftOut]) -> Iterator[tuple[str, os.stat_result]]:
-    """The regular files below a directory, unordered. Not recursive: a tree can be deeper than Python's stack."""
+    """The regular files below a directory, in any order. Not recursive: a tree can be deeper than Python's stack."""
     folders = [folder]
     while folders:
         folder = folders.pop()

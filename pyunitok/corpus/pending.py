@@ -13,12 +13,12 @@ class PendingDocuments:
     """Adjacent documents, some of which are already in blocks:
 
         data   [ o u t f o x b r o w n l a z y ]        next     the next document
-                 0     3     6         11      15        inside   bytes of it that are in blocks
+                 0     3     6         11      15        inside   how many of its bytes are in blocks
                  ends
 
     data    uint8[]
     ends    int64[n + 1]; ends[0] is the beginning of the first document
-    inside  the initial value
+    inside  the initial value of `inside`
     """
 
     def __init__(self, data: Bytes, ends: Offsets, inside: int = 0) -> None:
@@ -26,15 +26,15 @@ class PendingDocuments:
         self.next, self.inside = 0, inside
 
     def __len__(self) -> int:
-        """The number of documents that are not completely in blocks."""
+        """The number of documents that are not yet completely in blocks."""
         return len(self._ends) - 1 - self.next
 
     def put(self, block: Block, split: Split) -> bool:
-        """Put more documents into the block, which has MAX_DOCS + 1 offsets; False once the block is complete."""
+        """Put more documents into the block, which has MAX_DOCS + 1 offsets; False if nothing more fits or is left."""
         return bool(len(self)) and (self._put_complete(block) or self._put_piece(block, split))
 
     def _put_complete(self, block: Block) -> bool:
-        """Put the documents that fit completely, or the rest of the current one; False if there are none."""
+        """Put the documents that fit completely, or the rest of the current one; False if nothing fits."""
         first, at = self.next, int(block.offsets[block.n_docs])
         begin = int(self._ends[first]) + self.inside
         behind = int(np.searchsorted(self._ends, begin + len(block.data) - at, side="right")) - 1

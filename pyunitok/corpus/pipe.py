@@ -1,7 +1,7 @@
 """PipeStream hashes a pipe as it is read, so that a resumed run can verify that its input has not changed.
 
-A file is identified by its size and modification time. A pipe can only be read from its beginning and identified by its
-bytes: when a run resumes, they are read again, verified against the hash, and discarded.
+A file is identified by its size and modification time. A pipe can be read only from its beginning and identified only
+by its bytes: when a run resumes, they are read again, verified against the hash, and discarded.
 
     resuming:      [ verified, discarded        | verified, then returned   | returned ...   ]
                    0                          start                   known.n_bytes
@@ -21,7 +21,7 @@ PIECE_BYTES = 1 << 18
 class PipeStream:
     """Wraps a ByteStream.
 
-    known  the hash of the bytes that an earlier run has read; the caller needs those from `start` on again
+    known  the hash of the bytes that an earlier run read; the caller needs the bytes from `start` on again
 
     If the pipe does not begin with the known bytes, readinto raises InputError before it returns bytes from `start` on.
     """
@@ -63,7 +63,7 @@ class PipeStream:
         piece = memoryview(bytearray(PIECE_BYTES))
         self._check()
         if self._stream.readinto(piece[:1]):
-            raise self._differs(f"it is longer than {self._known.n_bytes} bytes, its length before")
+            raise self._differs(f"it is longer than before ({self._known.n_bytes} bytes)")
 
     def _read(self, buffer: memoryview) -> int:
         n_read = self._stream.readinto(buffer)
@@ -86,7 +86,7 @@ class PipeStream:
         self._ahead, self._checked = memoryview(held), True
 
     def _compare(self) -> None:
-        """InputError if a chunk read so far, or at the end the last partial chunk, has changed."""
+        """InputError if a chunk read so far has changed, or the partial chunk at the end."""
         known, end = self._known, self._hash.n_bytes
         for k in range(self._n_compared, min(len(self._hash.digests), len(known.digests))):
             if self._hash.digests[k] != known.digests[k]:

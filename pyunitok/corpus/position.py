@@ -15,11 +15,11 @@ Count = Annotated[int, Meta(ge=0, le=(1 << 63) - 1)]
 class Position:
     """A place between two blocks, where reading can resume with the same result.
 
-    source      number of the input, from 0; the number of inputs when all have been read
+    source      the input's number, from 0; the number of inputs once all have been read
     bytes       decompressed bytes of the input before this place
     documents   documents of the input that end before this place, including skipped ones
     lines       lines of the input before this place, for JSON lines; otherwise 0
-    inside      bytes of the current document in earlier blocks; 0 between documents
+    inside      bytes of the current document that are in earlier blocks; 0 between documents
     state       the encoder's state inside the current document, in hexadecimal; "" if it has none
     file_at     offset in the stored file where decompression can start to reach this place
     file_bytes  decompressed bytes before file_at

@@ -12,13 +12,13 @@ class Pushback:
         self.name = stream.name
         self.compressed_position, self.close = stream.compressed_position, stream.close
         self._stream = stream
-        self._held = memoryview(bytearray())  # _held[_begin:] comes before the rest of the stream
+        self._held = memoryview(bytearray())  # _held[_begin:] precedes the rest of the stream
         self._begin = 0
-        self._has_ended = False  # the stream
+        self._has_ended = False  # whether the stream has ended
 
     @property
     def at_end(self) -> bool:
-        """A read has reached the end, and no bytes were returned since."""
+        """Whether a read has reached the end and no returned bytes are left."""
         return self._has_ended and self._begin == len(self._held)
 
     def readinto(self, buffer: memoryview) -> int:
@@ -32,7 +32,7 @@ class Pushback:
         return n
 
     def unread(self, data: memoryview | bytearray) -> None:
-        """Return the bytes that were read last; they are read next."""
+        """Return the bytes that were read last, so that they are read again."""
         if len(data) > self._begin:
             held = memoryview(bytearray(len(data) + len(self._held) - self._begin))
             held[len(data) :] = self._held[self._begin :]

@@ -22,7 +22,7 @@ class RangeCache(SeekableFile):
         self._begin, self._loaded = begin, self._file.read(max(0, end - begin))
 
     def readinto(self, buffer: Any) -> int:
-        """Fill the buffer, short only at the end of the file, because pyarrow treats a short read as the end."""
+        """Fill the buffer unless the file ends first, because pyarrow treats a short read as the end."""
         view, inside, n = memoryview(buffer), self._at - self._begin, 0
         if 0 <= inside < len(self._loaded):
             n = min(len(view), len(self._loaded) - inside)

@@ -1,11 +1,11 @@
-"""Ranges divide a large file into parts that can be read independently. A document belongs to the range it begins in.
+"""Ranges divide a large file into parts that are read independently. A document belongs to the range where it begins.
 
     frames     │ 0         │ 1        │ 2         │ 3       │        of a .zst file; without compression, any bytes
     documents   a a a|b b b b b|c c|d d d d d d d d d d d|e e
     ranges     │ a b: continues into 1│ c d: continues into 3       │ e
 
 The text of a range starts after the first separator at or after its first byte, and ends where the text of the next
-range starts. Both depend only on the bytes nearby, so ranges are independent and together cover the file. If a
+range starts. Both places depend only on nearby bytes, so ranges are independent and together cover the file. If a
 separator can overlap itself ("\\n\\n" in "\\n\\n\\n"), its matches depend on earlier bytes. Therefore a range starts
 only at an occurrence that does not overlap an earlier one.
 """
@@ -35,11 +35,11 @@ class Range:
 
 
 def plan_ranges(source: Source, separator: bytes | None, n_bytes: int) -> list[Range]:
-    """Divide a file into ranges of at least n_bytes, if its format and compression support that.
+    """Divide a file into ranges of at least n_bytes, except the last, if its format and compression support that.
 
-    separator  between documents, see separator_of(); None: the file is one document, and one range
+    separator  the separator between documents, see separator_of(); None: the file is one document and one range
 
-    Raises InputError. Reads a few bytes of each frame of a .zst file. Does not read files of up to n_bytes.
+    Raises InputError. Reads a few bytes of each frame of a .zst file. Does not read files of up to n_bytes bytes.
     """
     divide, size_bytes = COMPRESSIONS[source.compression].divide, source.size_bytes
     if separator is None or size_bytes is None or divide is None or FORMATS[source.format].seekable:
@@ -49,8 +49,8 @@ def plan_ranges(source: Source, separator: bytes | None, n_bytes: int) -> list[R
 
 
 def open_range(source: Source, part: Range, separator: bytes | None) -> Source:
-    """A source with only the documents of this range. It can be read once. To number its lines, start the reader at the
-    position that followed_by() and counted() compute; otherwise at UNCOUNTED."""
+    """A source with only the documents of this range. It can be read only once. To number its lines, start the reader
+    at the position that followed_by() and counted() compute; otherwise at UNCOUNTED."""
     if part == Range():
         return source
     assert separator is not None
@@ -96,7 +96,7 @@ def followed_by(before: Position, more: Position) -> Position:
 
 
 class _RangeStream:
-    """A ByteStream of a range's documents, from its first separator to the first one after its end; see Search."""
+    """A ByteStream of a range's documents, from its first separator to the first one beyond its end; see Search."""
 
     def __init__(self, source: Source, part: Range, separator: bytes) -> None:
         self.name = source.name

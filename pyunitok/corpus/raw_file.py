@@ -22,7 +22,7 @@ class RawFile:
     """A ByteStream of the stored bytes of a file, a pipe or a URL. Errors are InputErrors that name the file.
 
     name      the path as shown in messages, or "<stdin>"
-    position  bytes read so far
+    position  the offset of the next byte in the file
     """
 
     def __init__(self, path: str) -> None:
@@ -45,13 +45,13 @@ class RawFile:
         except OSError as error:
             raise InputError(f"{self.name}: cannot be opened: {error.strerror}") from error
         self._unchanged = None if path == STDIN or is_url(path) else Unchanged(self._file, self.name)
-        # A parent process may have made a pipe non-blocking; a read without data would look like the end of the file.
+        # A parent process may have made a pipe non-blocking; a read that finds no data would look like the end.
         with contextlib.suppress(OSError, ValueError):
             os.set_blocking(self._file.fileno(), True)
 
     @property
     def n_bytes(self) -> int | None:
-        """The size of a regular file, else None."""
+        """The size of a regular file; otherwise None."""
         try:
             status = os.fstat(self._file.fileno())
         except OSError:
@@ -71,7 +71,7 @@ class RawFile:
             raise self._failed(error) from error
 
     def end_at(self, position: int | None) -> None:
-        """Treat this as the end of the file."""
+        """Treat this position as the end of the file."""
         self._end = position
 
     def peek(self, n_bytes: int) -> bytes:
@@ -94,7 +94,7 @@ class RawFile:
         return chunk
 
     def readinto(self, buffer: memoryview) -> int:
-        """Fill the buffer, short only at the end of the file."""
+        """Fill the buffer unless the file ends first."""
         buffer = buffer[: self._up_to_end(len(buffer))]
         n = 0
         while self._ahead and n < len(buffer):

@@ -1,4 +1,4 @@
-"""ReadAhead and ReadAheadStream: idle threads decompress ahead of the reader.
+"""ReadAhead and ReadAheadStream let idle threads decompress ahead of the reader.
 
     producer (one thread at a time)          idle threads                 reader (holds the reading turn)
     reads the file, finds frames   ──▶ queue: │ done │ running │ waiting │ ──▶ copies from the first chunk when done
@@ -25,9 +25,9 @@ Task = Callable[[], None]
 Bytes = bytes | memoryview
 
 MIN_CHUNK_COST = 1 << 14  # for the Python objects of a chunk
-STREAM_BYTES = 1 << 20  # decompressed at once if a file is one stream
+STREAM_BYTES = 1 << 20  # decompressed at a time if a file is one stream
 ENOUGH_CHUNKS = 3  # of any size
-MAX_SPARE_BYTES = 16 << 20  # of buffers for reuse
+MAX_SPARE_BYTES = 16 << 20  # total size of buffers kept for reuse
 
 
 @dataclass(eq=False)
@@ -37,7 +37,7 @@ class Chunk:
     cost      bytes of memory that it uses or will use
     frame_at  offset of its first frame in the file; None if it continues a frame
     data      set when the work is done
-    work      returns (data, error after the data or None, buffer); None once a thread has taken it
+    work      returns (data, an error that follows the data or None, buffer); None once a thread has taken it
     error     raised after the data has been read
     buffer    a reusable buffer that holds the data, or None
     """
@@ -73,10 +73,11 @@ class ReadAhead:
     """State shared by the streams of one run: the lock, the memory limit, and the next stream.
 
     lock          protects all shared state
-    changed       a condition of that lock, notified of every change that a thread may wait for
-    limit_bytes   of unread chunks; no further chunk is started above this limit
-    enough_bytes  no further chunk is started while the reader has this many bytes in ENOUGH_CHUNKS without a gap
-    n_streams     opened in order by open_stream(number), which returns None for a stream that only the reader may open
+    changed       a condition on this lock, notified of every change that a thread may wait for
+    limit_bytes   memory for unread chunks; above this limit no further chunk is started
+    enough_bytes  no further chunk is started while this many bytes, in ENOUGH_CHUNKS or more, are ready without a gap
+    n_streams     number of streams; open_stream(number) opens them in order, and returns None for a stream that only
+                  the reader may open
     first         number of the first stream
     """
 
@@ -98,7 +99,7 @@ class ReadAhead:
         self._failures: dict[int, BaseException] = {}  # from opening a stream; raised when the reader takes it
 
     def claim(self) -> Task | None:
-        """A task for an idle thread, or None. Call this with the lock held, and the task without."""
+        """A task for an idle thread, or None. Call this with the lock held, but run the task without it."""
         for stream in self._streams.values():
             if (task := stream.claim_chunk()) is not None:
                 return task
@@ -149,7 +150,7 @@ class ReadAhead:
             self.changed.notify_all()
 
     def close(self) -> None:
-        """Close all streams. No more are opened."""
+        """Close all streams, and open no more."""
         self._n_streams, self._open_stream = 0, lambda _: None
         for stream in list(self._streams.values()):
             stream.close()
@@ -227,7 +228,7 @@ class ReadAheadStream:
         return n
 
     def close(self) -> None:
-        """Must not be called while another thread produces."""
+        """Must not be called while another thread runs the producer."""
         with self._shared.changed:
             self._shared.held -= sum(chunk.cost for chunk in self.queue) + (self._chunk.cost if self._chunk else 0)
             self.queue.clear()
@@ -246,7 +247,7 @@ class ReadAheadStream:
         return None
 
     def claim_production(self) -> Task | None:
-        """A task that makes the next chunk, unless another thread is doing so or there are no more."""
+        """A task that produces the next chunk, unless another thread is doing so or there are no more."""
         if self._producing or self.ended:
             return None
         self._producing = True
@@ -278,7 +279,7 @@ class ReadAheadStream:
         try:
             chunk = self._producer.produce(self._shared.spare)
             if chunk is None:
-                self._producer.close()  # at once, because many files may be open before the reader gets here
+                self._producer.close()  # now, because many files may be open before the reader gets here
         except BaseException as error:
             chunk = Chunk(0, data=b"", error=error)
         with self._shared.changed:

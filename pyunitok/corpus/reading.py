@@ -37,25 +37,24 @@ BLOCK_BYTES = 1 << 20
 MAX_LINE_BYTES = 256 << 20
 MAX_MEMORY_BYTES = 1 << 30
 
-# Text of unfinished blocks, besides two blocks per thread, so that a slow consumer such as a disk does not stop the
-# workers.
+# Text of unfinished blocks beyond two per thread, so that a slow consumer such as a disk does not stall the workers.
 WAITING_BYTES = 16 << 20
 READAHEAD_BYTES = 32 << 20  # decompressed ahead, if memory allows
-MIN_BLOCK_BYTES = 1 << 16  # the memory budget treats smaller blocks as this large
+MIN_BLOCK_BYTES = 1 << 16  # the memory budget counts smaller blocks as this large
 MAX_FRAME_BYTES = 64 << 20  # largest frame that is decompressed at once, if memory allows
 MIN_READAHEAD_BYTES = 2 << 20
 MAX_WARNINGS = 3  # about files that are not UTF-8
-WRITING_BYTES = 16 << 20  # buffers of the output
+WRITING_BYTES = 16 << 20  # output buffers
 
 
 @dataclass(frozen=True, kw_only=True)
 class ReadingOptions:
     """The user's options for reading a corpus.
 
-    separator         between the documents of text files; None: each file is one document
+    separator         the separator between documents in text files; None: each file is one document
     text_key          the field or column with the text of JSON lines and Parquet files: see json_text.key_path
-    on_error          for a JSON line or row without a text: "raise" InputError; "skip" it and list it in block.bad; or
-                      "skip-file", with which tokenizing also skips damaged files
+    on_error          for a JSON line or row without text: "raise" InputError; "skip" it and list it in block.bad; or
+                      "skip-file", which does the same and makes tokenizing skip damaged files
     metadata          fill block.metadata
     threads           number of workers; None: one per core
     block_bytes       approximate size of a block's text
@@ -81,7 +80,7 @@ class ReadingOptions:
 
     @property
     def skip_bad(self) -> bool:
-        """Skip lines and rows without a text."""
+        """Whether to skip lines and rows without text."""
         return self.on_error != "raise"
 
 
@@ -94,7 +93,7 @@ class Reading:
 
     sources       its files, in order: see inputs.find
     split         where a document longer than a block may be divided: see block.Split. By default documents are never
-                  divided, so a long document needs as much memory
+                  divided, so each must fit in memory
     result_bytes  memory of a worker's result per byte of text
     """
 
@@ -116,10 +115,10 @@ class Reading:
 class MemoryBudget:
     """Divides max_memory_bytes.
 
-    n_unfinished     number of blocks that have been read and whose results have not been taken
-    readahead_bytes  for text decompressed ahead, and its frames
+    n_unfinished     maximum number of blocks that have been read but whose results have not been taken
+    readahead_bytes  for text decompressed ahead, and the frames that it comes from
     max_frame_bytes  largest zstd frame that is decompressed at once, in parallel with others; larger ones are streamed
-    seekable_bytes   for readers of seekable files such as Parquet, if there are any
+    seekable_bytes   for readers of seekable files such as Parquet, if the corpus has any
 
     Not counted: the model, the window of a streamed zstd frame, and documents or lines longer than a block.
     """
@@ -150,7 +149,7 @@ class MemoryBudget:
         kinds = {format_.seekable for format_ in formats}
         seekable = ahead if kinds == {True} else ahead // 2 if True in kinds else 0
         ahead = max(MIN_READAHEAD_BYTES, ahead - seekable)
-        # Just below the limit, one more frame of this size may be started, which needs memory twice.
+        # Just below the limit, one more frame of this size may be started: its bytes, compressed and decompressed.
         max_frame = min(ahead // (2 * threads + 4), MAX_FRAME_BYTES)
         if threads == 1:
             max_frame = min(max_frame, stream.ALONE_FRAME_BYTES)  # stream larger frames: no other thread would help
@@ -161,7 +160,7 @@ class MemoryBudget:
 class Ending:
     """The end of an input.
 
-    source_bytes  not counted in any block: blank lines at the end
+    source_bytes  bytes not counted in any block: blank lines at the end
     at            the position of the end
     """
 
@@ -230,7 +229,7 @@ class InputBlocks:
                 return True
 
     def endings(self) -> list[Ending]:
-        """The endings of inputs since the last call."""
+        """The endings of the inputs that ended since the last call."""
         endings, self._endings = self._endings, []
         return endings
 
@@ -275,7 +274,7 @@ class InputBlocks:
         if share > MAX_INVALID:
             self._n_warnings += 1
             if self._n_warnings <= MAX_WARNINGS:
-                last = "; other files like this are not reported" if self._n_warnings == MAX_WARNINGS else ""
+                last = "; further files like this are not reported" if self._n_warnings == MAX_WARNINGS else ""
                 warnings.warn(
                     f"{name}: {share:.0%} of the first {len(start)} bytes are not valid UTF-8; is the text in another"
                     f" encoding? `iconv -f LATIN1 -t UTF-8` converts it{last}",

@@ -1,9 +1,9 @@
-"""Finds runs of small zstd frames, because a file may have millions of them, one for each document.
+"""Finds runs of small zstd frames, because a file may have millions of them, one per document.
 
     chunk   … │ frame │ frame │ empty │ skippable │ frame │ a frame of two blocks …
               ╰ span ─┴ span ─╯                   ╰ span ─╯ end
 
-Three bytes determine the end of a frame of one block, so one loop finds such frames without an object for each.
+Three bytes determine the end of a frame of one block, so one loop finds such frames without creating objects.
 FrameScanner (frames.py) handles unusual and invalid frames. Empty and skippable frames are not decompressed; their
 headers, and the checksums of empty frames, are checked here.
 """
@@ -21,7 +21,7 @@ _EMPTY_CHECKSUM = b"\x99\xe9\xd8\x51"  # the low half of the XXH64 of an empty s
 
 
 def _window_byte(n_bytes: int) -> int:
-    """The largest window descriptor of at most n_bytes, a power of two."""
+    """The descriptor of the largest window of at most n_bytes, which is a power of two."""
     return (n_bytes.bit_length() - 11) << 3
 
 
@@ -37,10 +37,10 @@ _HEADER_SIZES = [0 if d & 0b1011 else header_size(ZSTD_MAGIC + bytes([d])) for d
 class SmallFrames:
     """The result of follow(). All offsets are in the chunk.
 
-    begins      the beginning of each frame that is not skippable
+    begins      the start of each frame that is not skippable
     spans       (begin, end) of each frame that is neither skippable nor empty
     end         the end of the last frame
-    most_bytes  an upper bound for the decompressed size of the spans
+    most_bytes  an upper bound on the decompressed size of the spans
     """
 
     begins: list[int]
@@ -50,7 +50,7 @@ class SmallFrames:
 
 
 def follow(chunk: bytes, at: int, max_bytes: int) -> SmallFrames:
-    """The complete small frames in chunk[at:], up to the first other frame or to max_bytes decompressed."""
+    """The complete small frames in chunk[at:], up to the first other frame or about max_bytes of decompressed data."""
     begins: list[int] = []
     spans: list[tuple[int, int]] = []
     n, most_bytes, sizes = len(chunk), 0, _HEADER_SIZES

@@ -1,4 +1,4 @@
-"""Sniffs whether a file is text, and names other types ("a PNG image"), from its first bytes."""
+"""Sniffs from the first bytes of a file whether it is text and, if not, what it is ("a PNG image")."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _STARTS = {
     b"GIF87a": "a GIF image",
     b"GIF89a": "a GIF image",
     b"%PDF-": "a PDF document",
-    b"PK\x03\x04": "a ZIP archive (as .docx, .xlsx, .epub and .npz are)",
+    b"PK\x03\x04": "a ZIP archive (such as .docx, .xlsx, .epub or .npz)",
     b"PK\x05\x06": "an empty ZIP archive",
     b"7z\xbc\xaf\x27\x1c": "a 7z archive",
     b"Rar!\x1a\x07": "a RAR archive",
@@ -37,7 +37,7 @@ _STARTS = {
     b"wOF2": "a font",
 }
 _TAR_AT = 257
-# Control characters that text files do not contain. NUL is not one, because it may separate documents.
+# Control characters that text files do not contain. NUL is not among them, because it may separate documents.
 _CONTROLS = bytes(byte for byte in [*range(1, 32), 127] if byte not in b"\b\t\n\v\f\r\x1b")
 
 
@@ -62,7 +62,7 @@ def why_not_text(start: bytes) -> str | None:
 
 
 class NotTextError(InputError):
-    """A file is not text. `plain` is the message without advice, for commands that lack these options."""
+    """A file is not text. `plain` is the message without advice, for commands without these options."""
 
     def __init__(self, plain: str, advice: str) -> None:
         super().__init__(f"{plain}; {advice}")
@@ -71,8 +71,8 @@ class NotTextError(InputError):
 
 def not_text(name: str, what: str) -> NotTextError:
     if what.startswith("UTF-16"):
-        return NotTextError(f"{name}: {what}, not text in UTF-8", "convert it first: iconv -f UTF-16 -t UTF-8")
-    advice = "--exclude skips it, --input-format text reads it anyway"
+        return NotTextError(f"{name}: {what}, not UTF-8 text", "convert it first: iconv -f UTF-16 -t UTF-8")
+    advice = "--exclude skips it; --input-format text reads it anyway"
     return NotTextError(f"{name}: {what}, not text", advice)
 
 

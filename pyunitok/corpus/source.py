@@ -27,9 +27,9 @@ class InputFile:
     """An input file: its name, its storage, and the values that detect changes.
 
     path            as given or found; "-" is stdin; URLs are without secrets (see disk/url.py)
-    format          one of FORMATS, or "documents" if another program supplied them
+    format          one of FORMATS, or "documents" if the caller supplied the documents
     compression     one of COMPRESSIONS
-    size_bytes      of the stored file; None for pipes, or if a server does not send it
+    size_bytes      size of the stored file; None for pipes, or if a server does not send it
     mtime_ns        time of the last change, in nanoseconds since 1970; None if unknown
     etag            the store's identifier of this version of the file; None for local files
     secrets_sha256  hash of the secrets removed from `path`, if neither a time nor an etag identifies the file
@@ -88,12 +88,12 @@ class Source(InputFile):
 
     reason     how the format was determined, for messages
     opened     the stream of a pipe, which cannot be opened again, or of a range
-    is_range   this is a range of a file (see ranges.py), which can be opened again
-    is_forced  the user chose the format, so do not check that the file is text
+    is_range   whether this is a range of a file (see ranges.py), which can be opened again
+    is_forced  whether the user chose the format; if so, nothing checks that the file is text
     url        the URL with its secrets, if `path` is a URL
     """
 
-    reason: str = "as told"
+    reason: str = "as requested"
     opened: ByteStream | None = field(default=None, compare=False, repr=False)
     is_range: bool = False
     is_forced: bool = False
@@ -111,6 +111,6 @@ class Source(InputFile):
 
 
 def total_bytes(files: Iterable[InputFile]) -> int | None:
-    """The size of all stored files; None if one is unknown."""
+    """The total size of the stored files; None if any size is unknown."""
     sizes = [file.size_bytes for file in files]
     return None if None in sizes else sum(size for size in sizes if size is not None)

@@ -2,12 +2,13 @@
 
 A block after fill(), with the separator "|":
 
-    returned before     read from the stream
+    returned earlier    read from the stream
     [ o u t | f o x | b r o w n | l a z y |  j u m p s  o v e r ]
       doc 0   doc 1   doc 2       doc 3      unfinished: returned to the stream or, if long, divided
 
-Separators are matched from left to right, without overlap, over the complete file. Matches do not depend on the blocks,
-because the last len(separator) - 1 bytes of an unfinished document are returned: a separator may begin in them.
+Separators are matched from left to right, without overlap, over the complete file. Matches do not depend on block
+boundaries, because the last len(separator) - 1 bytes of an unfinished document are returned: a separator may begin in
+them.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from pyunitok.corpus.position import BEGINNING, Position
 from pyunitok.corpus.pushback import Pushback
 from pyunitok.corpus.sniff import SNIFF_BYTES
 
-MAX_DOCS = 1 << 16  # in a block; limits its offsets to 512 KiB if lines are empty
+MAX_DOCS = 1 << 16  # in a block; limits its offsets to 512 KiB even if all lines are empty
 CARRY_SHARE = 4  # an unfinished document of at most 1/4 of a block is not divided
 MIN_FILL_BYTES = 1 << 16
 
@@ -33,10 +34,10 @@ class TextReader:
     """Reads the documents of a text into blocks.
 
     stream       the bytes of the text
-    separator    between documents, at least 1 byte, not part of them; None: the file is one document
+    separator    at least 1 byte, between documents and not part of them; None: the file is one document
     split        where a piece of a document may end: see block.Split
     start        position of the stream; by default the beginning of the file
-    metadata     put the beginning of each document into block.metadata
+    metadata     put the position of each document into block.metadata
     check_start  called with the first SNIFF_BYTES bytes of a file that is read from its beginning
 
     Without a separator, an empty file is one empty document. With a separator, an empty file has no documents,
@@ -57,8 +58,8 @@ class TextReader:
         self._stream = Pushback(stream)
         self._separator = separator
         self._split = split
-        self._limit: int | None = None  # bytes of the next block, if its offsets are the limit
-        self._inside = start.inside  # bytes of the current document in earlier blocks
+        self._limit: int | None = None  # bytes to read into the next block, if its offsets run out first
+        self._inside = start.inside  # bytes of the current document that are in earlier blocks
         self._separated = separator is not None and start.documents > 0  # a separator precedes the current document
         self._position = start
         self._file = json.dumps(stream.name).encode() if metadata else None

@@ -1,4 +1,4 @@
-"""Unchanged checks that a regular file does not change from its discovery until it has been read.
+"""Unchanged checks that a regular file does not change between its discovery and the end of reading.
 
     found (size, time) ──▶ opened (size, time, links) ──▶ read ──▶ at the end: all unchanged, and all bytes read
 

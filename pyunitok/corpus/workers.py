@@ -5,8 +5,8 @@
     main:    ◀─ results in the order of their blocks ◀──────────────────────────────────────────────────────────┘
 
 A thread without the turn and without a block decompresses ahead (readahead.py), so the thread with the turn only
-copies. Each worker processes the block that it has just read, while the bytes are in its core's cache. No thread idles
-while there is work.
+has to copy. Each worker processes the block that it has just read, while the bytes are in its core's cache. No thread
+idles while there is work.
 
 To count the words of a corpus:
 
@@ -18,8 +18,8 @@ To count the words of a corpus:
         for result in workers.results():
             total += result.value
 
-Several threads call `count` at once. They run in parallel only in C code that releases the GIL; all calls of the C
-library do.
+Several threads call `count` at once. They run in parallel only in C code that releases the GIL, as all calls to the
+C library do.
 """
 
 from __future__ import annotations
@@ -46,13 +46,13 @@ class Result(Generic[T]):
     value         the return value of the worker's function
     source        number of the block's input, from 0
     n_ended       documents that end in the block
-    text_bytes    of its documents and pieces
+    text_bytes    bytes of its documents and pieces
     source_bytes  see Block
     compressed    stored bytes of all files read so far, for progress
     after         where reading resumes once this block and all earlier blocks are done
     bad           skipped documents
     metadata      see Block
-    endings       inputs that ended with this block or after the previous one
+    endings       the inputs that ended with this block, or between it and the previous block
     """
 
     value: T
@@ -89,7 +89,7 @@ class Carry(Generic[T]):
             self._changed.notify_all()
 
     def take(self, number: int) -> T:
-        """Wait for the value for the block with this number. Raises Stopped if the run stops before."""
+        """Wait for the value for the block with this number. Raises Stopped if the run stops first."""
         with self._changed:
             self._changed.wait_for(lambda: number in self._values or number >= self._end)
             if number not in self._values:
@@ -122,7 +122,7 @@ class Workers(Generic[T]):
         self._do = work
         self._carry = carry
         self._changed = self._inputs.readahead.changed
-        self._delivered = threading.Condition(self._inputs.readahead.lock)  # notified of the next result
+        self._delivered = threading.Condition(self._inputs.readahead.lock)  # notified when the next result is ready
         self._turn_taken = False
         self._results: dict[int, Result[T] | BaseException | None] = {}
         self._failure: BaseException | None = None  # of a worker without a block
@@ -234,7 +234,7 @@ class Workers(Generic[T]):
         )  # fmt: skip
 
     def _take_turn(self) -> int | None:
-        """Wait for the reading turn, and decompress ahead meanwhile. Returns the number of the block to fill; None at
+        """Wait for the reading turn, decompressing ahead meanwhile. Returns the number of the block to fill; None at
         the end."""
         while True:
             with self._changed:

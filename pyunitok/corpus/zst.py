@@ -1,14 +1,14 @@
 """ZstdFrames reads a .zst file to its end, in independent chunks.
 
-python-zstandard decompresses, but its reader does not distinguish the end of a file from a truncated file. A
-FrameScanner follows the bytes and does:
+python-zstandard does the decompression, but its reader does not detect a truncated file, so a FrameScanner follows
+the bytes:
 
-    RawFile ──▶ FrameSource (returns the bytes of one frame at a time) ─┬─▶ complete frames, several to a chunk
+    RawFile ──▶ FrameSource (returns the bytes of one frame at a time) ─┬─▶ complete frames, several per chunk
                                                                         └─▶ a frame too large for memory: a stream
 
-The decoder reads more input only after using all it has, and zstd consumes the last byte of a frame only after all
-output and the checksum. So an error is in the current frame, and when the decoder reads past the last byte of a frame,
-that frame is complete.
+The decoder reads more input only after using all that it has, and zstd consumes the last byte of a frame only after it
+has returned all output and verified the checksum. So an error is always in the current frame, and when the decoder
+reads past the last byte of a frame, that frame is complete.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from pyunitok.corpus.readahead import STREAM_BYTES, Bytes, Chunk, spare_buffer
 from pyunitok.corpus.small_frames import REUSED_WINDOW_BYTES
 from pyunitok.errors import InputError
 
-ONLY_FRAME_BYTES = 1 << 22  # a file of one larger frame is streamed
+ONLY_FRAME_BYTES = 1 << 22  # a file that consists of one larger frame is streamed
 GROUP_BYTES = 1 << 19  # maximum size of the frames in one chunk
 STEP_BYTES = 1 << 12  # fed to the decoder of a large frame at a time
 
@@ -33,7 +33,7 @@ class ZstdFrames:
     """Produces chunks of one or more frames; verifies checksums and sizes.
 
     A frame larger than max_frame_bytes, compressed or decompressed, is streamed, and so is a file of one long frame,
-    which several threads cannot share. Windows may have up to 2 GiB.
+    which several threads cannot share. Windows of up to 2 GiB are supported.
     Memory: max_frame_bytes or, for a stream, the window of the frame.
     """
 
@@ -44,8 +44,8 @@ class ZstdFrames:
         self._source = FrameSource(raw)
         self._large: _LargeFrame | None = None
         self._large_at: int | None = None  # the offset of the large frame, until its first chunk has been made
-        self._error: InputError | None = None  # raised after the chunks so far
-        self._contexts: list[zstandard.ZstdDecompressor] = []  # idle; one for each thread
+        self._error: InputError | None = None  # raised after the chunks before it
+        self._contexts: list[zstandard.ZstdDecompressor] = []  # idle; at most one per thread
 
     def produce(self, spare: list[bytearray]) -> Chunk | None:
         """Some complete frames, not yet decompressed, or the next bytes of a large frame."""
@@ -180,7 +180,7 @@ class ZstdFrames:
 
     def _decompress_group(self, context: zstandard.ZstdDecompressor, group: Group, parts: list[Bytes]) -> None:
         """Append the bytes of the frames of a group to `parts`. InputError at the first corrupt frame."""
-        buffer = memoryview(bytearray(group.most_bytes + 1))  # one byte more, so that all frames are read to the end
+        buffer = memoryview(bytearray(group.most_bytes + 1))  # one extra byte, so that all frames are read to the end
         try:
             n_bytes = context.stream_reader(group.data, read_across_frames=True).readinto(buffer)
         except zstandard.ZstdError:
@@ -196,8 +196,8 @@ def _new_context() -> zstandard.ZstdDecompressor:
 
 
 def _decompress_into(buffer: bytearray, context: zstandard.ZstdDecompressor, frame: Frame) -> memoryview | None:
-    """The bytes of a frame of known size; None if it is corrupt. The buffer must be at least 1 byte larger, because the
-    decoder checks the end of the frame only then."""
+    """The bytes of a frame of known size; None if it is corrupt. The buffer must be at least 1 byte larger; otherwise
+    the decoder does not check the end of the frame."""
     try:
         n_bytes = context.stream_reader(frame.data).readinto(buffer)
     except zstandard.ZstdError:
@@ -284,7 +284,7 @@ class _LargeFrame:
         )
 
     def readinto(self, buffer: memoryview) -> int:
-        """Fill the buffer, short only at the end of the frame."""
+        """Fill the buffer unless the frame ends first."""
         n = 0
         while n < len(buffer):
             try:
@@ -306,9 +306,9 @@ class _LargeFrame:
 
 
 def _check_size(name: str, frame_at: int, header: FrameHeader, n_bytes: int) -> None:
-    """Check the content size, which the decoder does not do if the last block is empty."""
+    """Check the content size, because the decoder does not check it if the last block is empty."""
     if header.content_bytes not in (None, n_bytes):
-        raise _corrupt(name, frame_at, frame_at, f"its header states {header.content_bytes} bytes, not {n_bytes}")
+        raise _corrupt(name, frame_at, frame_at, f"its header states {header.content_bytes} bytes; it has {n_bytes}")
 
 
 def _corrupt(name: str, at: int, frame_at: int, reason: str) -> InputError:
