@@ -197,7 +197,7 @@ def test_a_run_resumes_with_a_new_signature(server: str, model: Path, tmp_path: 
     check_no_secret(tmp_path, stopped)
     Signed.files["/b.jsonl"] = LINES
     other = run(tmp_path, "tokenize", signed(server, "c", 2), signed(server, "b.jsonl", 2), *inputs[2:], "-o", "ids")
-    assert other.returncode == 1 and b"begun by another command" in other.stderr
+    assert other.returncode == 1 and b"started by another command" in other.stderr
     again = [signed(server, "a.jsonl", 2), signed(server, "b.jsonl", 2), *inputs[2:]]
     done = run(tmp_path, "tokenize", *again, "-o", "ids")
     assert done.returncode == 0 and b"resuming after 200 documents" in done.stderr, done.stderr
