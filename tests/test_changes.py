@@ -89,7 +89,7 @@ def test_allowed(folder, toy, changes):
 @pytest.mark.parametrize(
     ("was", "now", "message"),
     [
-        (("skip", 1 << 20, BAD), ("raise", 1 << 20), "on error: was skip, now raise, and 1 lines were skipped"),
+        (("skip", 1 << 20, BAD), ("raise", 1 << 20), "on error: was skip, now raise, but the output omits 1 line"),
         (("skip", 1 << 20, GOOD), ("skip", 1 << 19), "--max-line: was 1048576, now 524288"),
         (("raise", 1 << 20, GOOD), ("skip", 1 << 19), "--max-line: was 1048576, now 524288"),
         (("skip", 1000, 2 * BAD), ("skip", 1 << 19), "--max-line: .*longer lines were skipped"),
@@ -148,9 +148,9 @@ def test_shards(folder, toy, again):
 
 def test_shards_that_are_rejected(folder, toy):
     run_shards(toy, "skip", 1000)
-    with pytest.raises(OutputError, match=r"ids\.1-of-3 exists.*on error: was skip, now raise, and 1 lines were"):
+    with pytest.raises(OutputError, match=r"ids\.1-of-3 exists.*on error: was skip, now raise, but the output omits"):
         run(toy, "ids", "raise", 1000, shard=(1, N_SHARDS))
-    with pytest.raises(OutputError, match=r"ids\.2-of-3 exists.*--max-line: was 1000, now 2000, and longer lines"):
+    with pytest.raises(OutputError, match=r"ids\.2-of-3 exists.*--max-line: was 1000, now 2000, but longer lines"):
         run(toy, "ids", "skip", 2000, shard=(2, N_SHARDS))
     run(toy, "ids", "skip", 2000, shard=(1, N_SHARDS))
     run(toy, "ids", "raise", 500, shard=(0, N_SHARDS))
@@ -189,7 +189,7 @@ def test_parts(folder, toy):
 
     with pytest.raises(KeyboardInterrupt):
         made_in_parts(toy, "skip", 1 << 20, stopping)
-    with pytest.raises(OutputError, match="on error: was skip, now raise, and 1 lines were skipped"):
+    with pytest.raises(OutputError, match="on error: was skip, now raise, but the output omits 1 line"):
         made_in_parts(toy, "raise", 1 << 20)
     assert {path: path.stat().st_mtime_ns for path in killed} == there
     made_in_parts(toy, "skip", 1 << 20)

@@ -264,7 +264,7 @@ def test_a_bad_line_is_skipped_on_resume(folder):
     begun = (folder / "ids.partial").read_bytes()
     stop_half_way(folder, command=skips)
     assert (folder / "ids.partial").read_bytes().startswith(begun)
-    assert "on error: was skip, now raise, and " in finish(folder, *raises, code=1)
+    assert "on error: was skip, now raise, but " in finish(folder, *raises, code=1)
     assert "resuming after" in finish(folder, *skips, code=3)
     assert {suffix: (folder / f"ids{suffix}").read_bytes() for suffix in whole} == whole
     found = crash.timeless(folder / "ids.json")

@@ -1,4 +1,4 @@
-"""ChunkHash: the XXH64 of every 64 MiB of a stream, so that parts can be verified and another process can continue."""
+"""ChunkHash: the XXH64 of every 64 MiB of a stream, so that ranges can be verified and hashing can be resumed."""
 
 from __future__ import annotations
 

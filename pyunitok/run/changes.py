@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from pyunitok.corpus.reading import MAX_LINE_BYTES
-from pyunitok.errors import OutputError
+from pyunitok.errors import OutputError, count
 from pyunitok.run.identity import Identity
 from pyunitok.run.journal import Journal
 from pyunitok.tokens.manifest import ERRORS_SUFFIX, Manifest
@@ -126,14 +126,14 @@ class _Written:
         is_, limit = options.get(ON_ERROR), options.get(LONGEST)
         found = []
         if self.on_error != is_ and (self.n_files or (self.n_lines and is_ == "raise")):
-            left_out = f"{self.n_files} files were skipped" if self.n_files else f"{self.n_lines} lines were skipped"
-            found.append(f"{ON_ERROR}: was {self.on_error}, now {is_}, and {left_out}")
+            left_out = count(self.n_files, "file") if self.n_files else count(self.n_lines, "line")
+            found.append(f"{ON_ERROR}: was {self.on_error}, now {is_}, but the output omits {left_out}")
         if limit not in (None, self.limit, self.longest) and self.limit:
             if limit < self.limit:
                 why = "longer lines may have been written"
-                found.append(f"--max-line: was {self.limit}, now {limit}, and {why}")
+                found.append(f"--max-line: was {self.limit}, now {limit}, but {why}")
             elif self._any_too_long():
-                found.append(f"--max-line: was {self.limit}, now {limit}, and longer lines were skipped")
+                found.append(f"--max-line: was {self.limit}, now {limit}, but longer lines were skipped")
         return found
 
     def _any_too_long(self) -> bool:

@@ -107,8 +107,8 @@ class Encoder:
 
     @contextmanager
     def _memory_for(self, block: Block) -> Iterator[None]:
-        """Wait until the other threads leave enough memory for the longest document. LimitError if it exceeds the
-        budget."""
+        """Wait until the other threads leave enough memory for the longest document. LimitError if the document
+        exceeds the budget."""
         limit, sizes = self._plan.rules_memory_bytes, np.diff(block.offsets[: block.n_docs + 1])
         n_bytes = self._plan.memory_factor * int(sizes.max(initial=0))
         if n_bytes > limit:

@@ -3,7 +3,7 @@
     part 0   [ ids ][ ends ]  ─▶  OUT       [ ids of part 0 | ids of part 1 | … ]
     part 1   [ ids ][ ends ]  ─▶  OUT.ends  [ ends of part 0 | ends of part 1 + tokens of part 0 | … ]
 
-The parts' hashes are verified as they are read. If the parts are all shards of a run, the output is byte-identical to
+Each part's hashes are verified while it is read. If the parts are all shards of a run, the output is byte-identical to
 that of the undivided run.
 """
 
@@ -58,7 +58,7 @@ def merge(
     overwrite    replace OUT if it exists
     on_progress  called after each 4 MiB, in the calling thread
 
-    The parts' hashes are verified as they are read. The parts are not removed. Repeating the call does nothing if OUT
+    Each part's hashes are verified while it is read. The parts are not removed. Repeating the call does nothing if OUT
     is finished. OutputError, before anything is written, if a part is not finished or the parts do not match.
 
         pyunitok.merge(["ids.u16.0-of-2", "ids.u16.1-of-2"], "ids.u16")
@@ -67,7 +67,7 @@ def merge(
 
 
 def parts_of(arguments: Iterable[StrPath]) -> list[Path]:
-    """The parts that merge()'s arguments name."""
+    """The parts named by the arguments of merge()."""
     return [path for part in map(Path, arguments) for path in (finished_parts(part) if part.is_dir() else [part])]
 
 
@@ -81,7 +81,7 @@ def join(
     paths: Sequence[Path], out: Path, *, overwrite: bool = False,
     on_progress: Callable[[Progress], None] | None = None,
 ) -> tuple[Manifest, bool]:  # fmt: skip
-    """Join the parts in this order. Returns the manifest of OUT, and whether OUT existed already.
+    """Join the parts in this order. Returns the manifest of OUT, and whether it already existed.
 
     OutputError, before anything is written, if a part is not finished, the parts do not match, or they are not all
     shards of a run in order; it names the part and the difference. OutputError also if a part's bytes do not match its
@@ -109,7 +109,7 @@ def join(
 
 
 def open_parts(paths: Sequence[Path], out: Path) -> list[Part]:
-    """Open the parts. OutputError if they cannot be joined in this order, see join()."""
+    """Open the parts. OutputError if they cannot be joined in this order; see join()."""
     if not paths:
         raise OutputError("there are no parts to merge")
     parts = [open_part(path, out) for path in paths]
@@ -221,7 +221,7 @@ def _fixed_options(manifest: Manifest) -> dict[str, Any]:
 
 
 def _check_changes(parts: Sequence[Part]) -> None:
-    """OutputError if the options of the whole run might have changed a shard's output, see changes.py."""
+    """OutputError if the options of the whole run might have changed a shard's output; see changes.py."""
     options = changes.common([part.manifest.run or {} for part in parts])
     for part in parts:
         if not part.manifest.run:

@@ -1,4 +1,4 @@
-"""Output: writes OUT and the files beside it, with checkpoints, an atomic commit, and resuming.
+"""Output writes OUT and the files beside it, with checkpoints and an atomic commit, and resumes interrupted runs.
 
     new ──▶ growing ──▶ complete ──▶ committed       on disk:  OUT.partial, OUT.ends.partial    growing
              │   ▲        │  ▲                                 … and OUT.journal.partial        + checkpoint
@@ -78,11 +78,11 @@ def files_of_parts(out: Path) -> list[Path]:
 def find(
     out: Path, run: Identity, *, overwrite: bool = False, differences: Callable[[Manifest], list[str]] | None = None
 ) -> Journal | Manifest | None:
-    """The journal or, if OUT is finished, the manifest of an earlier call of this run. Writes nothing.
+    """The journal or, if OUT is finished, the manifest that an earlier call left. Writes nothing.
 
     differences  how a finished OUT differs from the output of this run; by default, how the runs differ
 
-    OutputError if a file exists that must not be replaced, such as another run's; it lists the differences.
+    OutputError if a file exists that must not be replaced, such as that of another run; it lists the differences.
     """
     for target in own_files(out).finished:
         check_target(target, overwrite=True)
@@ -256,7 +256,7 @@ class Output:
             self._wait()
 
     def roll_back(self, sizes: dict[str, int], progress: dict[str, Any]) -> None:
-        """Truncate each file to the given size. A run killed meanwhile resumes before or after the truncation."""
+        """Truncate each file to the given size. A run killed meanwhile resumes from the old or the new state."""
         self._wait()
         states = {suffix: file.state_at(sizes[suffix]) for suffix, file in self.files.items()}
         for file in self.files.values():

@@ -37,7 +37,7 @@ def tokenize(plan: Plan, callbacks: Callbacks = SILENT) -> Manifest:
 
     InputError names the file and the line or byte where an input is broken or has changed; the output so far is kept,
     and the next run resumes there. With options.skip_files such an input is skipped completely instead. OutputError if
-    OUT cannot be written or belongs to another run, with the differences. LimitError if max_memory_bytes is too low.
+    OUT cannot be written or belongs to another run, listing the differences. LimitError if max_memory_bytes is too low.
     """
     options = plan.options
     plan.check()

@@ -23,7 +23,7 @@ from pyunitok.run.shard import RunShard
 class Plan:
     """A tokenizing run, planned before anything is read.
 
-    sources    the inputs, or those of this shard
+    sources    the inputs of the run or of this shard
     shard      the shard, if this is a part of a larger run
     before     where the first source starts, if it is a range of its file
     resumable  keep a journal; without one, an unfinished OUT cannot be resumed, but a small OUT is finished sooner
@@ -121,8 +121,8 @@ class Plan:
     def check(self) -> None:
         """Check everything that can be checked before anything is written.
 
-        OutputError if the model's ids do not fit the dtype, OptionError if the eod does not or the model does not
-        support this sampling, LimitError if max_memory_bytes is too low.
+        OutputError if the model's ids do not fit the dtype, OptionError if the eod id does not fit or the model
+        does not support this sampling, LimitError if max_memory_bytes is too low.
         """
         largest = 256**self.id_bytes - 1
         if self.tokenizer.vocab_size - 1 > largest:
@@ -144,7 +144,7 @@ class Plan:
 
 @dataclass(frozen=True)
 class Start:
-    """How much of the work an earlier call of this run has done. `complete`: all of it.
+    """How much of the run earlier calls have already done. `complete`: all of it.
 
     compressed  bytes of the stored files that need not be read again
     """

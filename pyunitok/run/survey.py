@@ -1,4 +1,4 @@
-"""survey() estimates what a run would read and write from the beginnings of its inputs. It writes nothing."""
+"""survey() estimates, from the beginnings of the inputs, what a run would read and write. It writes nothing."""
 
 from __future__ import annotations
 
