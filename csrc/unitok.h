@@ -58,7 +58,9 @@ enum unitok_status {
     /* The array for ids is too small; `item` is the document. */
     UNITOK_ERROR_CAPACITY = 7,
     /* A document is longer than this model supports; `item` is the document. */
-    UNITOK_ERROR_LENGTH = 8
+    UNITOK_ERROR_LENGTH = 8,
+    /* A pattern is invalid or not supported; `item` is its part, `position` a byte of the regex. */
+    UNITOK_ERROR_PATTERN = 9
 };
 
 typedef struct unitok_error {
@@ -445,6 +447,21 @@ int32_t unitok_json_read(int32_t cpu, const uint8_t *lines, int64_t n_bytes, con
  * O(n_bytes). */
 void unitok_json_count(const uint8_t *lines, int64_t n_bytes, int64_t max_line_bytes,
                        int32_t at_end, unitok_json_place *ret);
+
+/* A pre-tokenizer pattern: regular expressions that divide a text into pieces. */
+typedef struct unitok_pattern unitok_pattern;
+
+/* Compiles parts[0..n_bytes-1], as csrc/text/pattern.h explains. Takes less than 100 ms for any
+ * parts. */
+int32_t unitok_pattern_new(const uint8_t *parts, int64_t n_bytes, unitok_pattern **ret,
+                           unitok_error *error);
+void unitok_pattern_free(unitok_pattern *pattern);
+int64_t unitok_pattern_memory_bytes(const unitok_pattern *pattern);
+
+/* Divides a text of any bytes into pieces: piece i is text[offsets[i]..offsets[i + 1]). Returns the
+ * number of pieces. Of the offsets, only [0..capacity-1] are written. O(n_bytes). */
+int64_t unitok_pattern_split(const unitok_pattern *pattern, const uint8_t *text, int64_t n_bytes,
+                             int64_t *offsets, int64_t capacity);
 
 /* ------------------------------------------------------------------- Encoding and sampling ---- */
 

@@ -48,6 +48,10 @@ class ModelFormatError(UnitokError, ValueError):
     """A model file has an unknown format, is damaged, or was made by a newer version."""
 
 
+class PatternError(VocabularyError):
+    """A pre-tokenizer pattern is invalid, or C does not support it; the message names the byte."""
+
+
 class IdError(UnitokError, IndexError, ValueError):
     """An id has no piece. The message names the id and its position."""
 

@@ -15,7 +15,7 @@ except ModuleNotFoundError as error:
         "the C library of pyunitok is not built in this folder; run `pip install -e .` here, or start Python in another"
         " folder"
     ) from error
-from pyunitok.errors import CpuError, IdError, ModelFormatError, UnitokError, VocabularyError
+from pyunitok.errors import CpuError, IdError, ModelFormatError, PatternError, UnitokError, VocabularyError
 
 CPUS = {"portable": 0, "sse2": 1, "avx2": 2, "avx512": 3, "neon": 4}
 ENGINES = {"double-array": 0, "hat": 1}
@@ -50,6 +50,7 @@ _ERRORS: dict[int, type[Exception]] = {
     lib.UNITOK_ERROR_ID: IdError,
     lib.UNITOK_ERROR_CPU: CpuError,
     lib.UNITOK_ERROR_CAPACITY: CapacityError,
+    lib.UNITOK_ERROR_PATTERN: PatternError,
 }
 
 

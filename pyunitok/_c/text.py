@@ -81,6 +81,28 @@ class Normalizer:
         return int(lib.unitok_normalize_split(self.handle, text, len(text)))
 
 
+class Pattern:
+    """An immutable pre-tokenizer pattern.
+
+    parts   the dialect and the regex of each level, separated by NUL: see csrc/text/pattern.h
+    """
+
+    __slots__ = ("handle", "memory_bytes")
+
+    def __init__(self, parts: bytes) -> None:
+        self.handle: Any = create("pattern", parts, len(parts))
+        self.memory_bytes = int(lib.unitok_pattern_memory_bytes(self.handle))
+
+    def split(self, text: bytes) -> Offsets:
+        """int64[n + 1]: piece i is text[offsets[i]:offsets[i + 1]]."""
+        offsets = np.empty(len(text) // 2 + 2, np.int64)
+        while True:
+            n = lib.unitok_pattern_split(self.handle, text, len(text), pointer(offsets), len(offsets))
+            if n < len(offsets):
+                return offsets[: n + 1].copy()
+            offsets = np.empty(n + 1, np.int64)
+
+
 def split_documents(text: Bytes, n_bytes: int, separator: bytes, offsets: Offsets) -> tuple[int, int]:
     """Cut text[:n_bytes] at `separator` in place. Returns the number of documents, and of bytes consumed."""
     if not 0 <= n_bytes <= len(text) or not separator or len(offsets) < 3 or offsets.itemsize != 8:

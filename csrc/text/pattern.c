@@ -1,0 +1,81 @@
+/* pattern.c - finding the pieces of a text */
+
+#include "text/pattern.h"
+
+#include "ground/utf8.h"
+
+/* The class of the character at text[0..n_bytes-1], and its length. */
+INLINE uint8_t read_class(const pattern *p, const uint8_t *text, int64_t n_bytes, int *ret_length)
+{
+    int length = utf8_length(text, n_bytes);
+    *ret_length = length ? length : 1;
+    return pattern_class_of(p, length ? utf8_code_point(text, length) : 0xFFFD);
+}
+
+/* The end of the match of a level that begins at text[begin], or -1. */
+static int64_t find_match(const pattern *p, const pattern_automaton *a, const uint8_t *text,
+                          int64_t begin, int64_t end)
+{
+    int64_t at = begin, match = -1;
+    uint32_t state = STATE_START;
+    while (state != STATE_DEAD && at < end) {
+        int length;
+        uint8_t class = read_class(p, text + at, end - at, &length);
+        uint32_t cell = a->next[(int32_t)state * a->n_columns + class];
+        if (cell & CELL_MATCH) match = at;
+        state = cell & CELL_STATE;
+        at += length;
+    }
+    if (state != STATE_DEAD && a->next[(int32_t)(state + 1) * a->n_columns - 1] & CELL_MATCH)
+        match = end;
+    return match;
+}
+
+/* The end of the piece of a level that begins at text[begin]: of a match, or of the gap before the
+ * next one. */
+static int64_t find_end(const pattern *p, const pattern_automaton *a, const uint8_t *text,
+                        int64_t begin, int64_t end)
+{
+    int64_t match = find_match(p, a, text, begin, end), at = begin;
+    if (match >= 0) return match;
+    do {
+        int length;
+        read_class(p, text + at, end - at, &length);
+        at += length;
+    } while (at < end && find_match(p, a, text, at, end) < 0);
+    return at;
+}
+
+int64_t pattern_next(const pattern *p, pattern_state *s, const uint8_t *text, int64_t begin,
+                     int64_t n_bytes)
+{
+    int64_t end = n_bytes;
+    for (int32_t k = 0; k < p->n_levels; k++) {
+        if (s->ends[k] <= begin) s->ends[k] = find_end(p, &p->levels[k], text, begin, end);
+        end = s->ends[k];
+    }
+    return end;
+}
+
+int32_t unitok_pattern_new(const uint8_t *parts, int64_t n_bytes, unitok_pattern **ret,
+                           unitok_error *error)
+{
+    return pattern_new(parts, n_bytes, ret, error);
+}
+
+void unitok_pattern_free(unitok_pattern *p) { pattern_free(p); }
+
+int64_t unitok_pattern_memory_bytes(const unitok_pattern *p) { return pattern_memory_bytes(p); }
+
+int64_t unitok_pattern_split(const unitok_pattern *p, const uint8_t *text, int64_t n_bytes,
+                             int64_t *offsets, int64_t capacity)
+{
+    pattern_state state = {{0}};
+    int64_t n = 0;
+    if (capacity > 0) offsets[0] = 0;
+    for (int64_t at = 0; at < n_bytes;) {
+        at = pattern_next(p, &state, text, at, n_bytes);
+        if (++n < capacity) offsets[n] = at;
+    }
+    return n;
+}

@@ -1,0 +1,92 @@
+/* pattern.h - pre-tokenizer patterns: regular expressions that divide a text into pieces
+ *
+ * A pattern has levels. The first one divides the text; each further one divides the pieces of the
+ * level before it, as a chain of Split pre-tokenizers with behaviour Isolated does. Within a text,
+ * matches are found from left to right as a backtracking engine finds them. Matches are pieces, and
+ * so are the gaps between them.
+ *
+ *     level 0  \p{N}{1,3}   a b c d · 1 2 3 · 4 5 · e . f
+ *     level 1  \p{L}+       a b c d | 1 2 3 | 4 5 | e | . | f
+ *
+ * A level is an automaton over classes of characters, which all levels share. It reads one character
+ * beyond a match before it knows of it. Each byte that is no part of a valid UTF-8 character is a
+ * character of the class of U+FFFD.
+ */
+#pragma once
+
+#include "ground/common.h"
+
+#define PATTERN_LEVELS_MAX 8
+#define PATTERN_CLASSES_MAX 255
+
+typedef struct pattern_classes {
+    uint16_t *pages;  /* [0x110000 / 256]: which page has the classes of 256 code points */
+    uint8_t *classes; /* the distinct pages */
+    int64_t n_pages;
+    int32_t n; /* classes */
+} pattern_classes;
+
+/* next[state * n_columns + class] for every class, and for the end of the text, the last column: the
+ * state after this character, with CELL_MATCH if a match ends before it. */
+typedef struct pattern_automaton {
+    uint16_t *next;
+    int32_t n_states;
+    int32_t n_columns; /* classes and the end of the text */
+} pattern_automaton;
+
+#define STATE_DEAD 0
+#define STATE_START 1
+#define CELL_MATCH 0x8000
+#define CELL_STATE 0x7FFF
+
+typedef struct unitok_pattern {
+    pattern_classes classes;
+    int32_t n_levels;
+    pattern_automaton levels[PATTERN_LEVELS_MAX];
+    uint8_t *between; /* [before * classes.n + after]: of enum pattern_border */
+} pattern;
+
+/* Compiles parts[0..n_bytes-1]: one part for each level, separated by NUL. The first byte of a part is
+ * its dialect, and the rest its regex in UTF-8:
+ *   'o'  onig, as in a tokenizer.json
+ *   'i'  the same with the behaviour Removed and invert: the regex may leave no gaps
+ *   't'  Rust's fancy-regex, as in tiktoken
+ * UNITOK_ERROR_PATTERN: `item` is the level, `position` a byte of its regex, or -1. Takes less than
+ * 100 ms for any parts. */
+int32_t pattern_new(const uint8_t *parts, int64_t n_bytes, pattern **ret, unitok_error *error);
+void pattern_free(pattern *p);
+int64_t pattern_memory_bytes(const pattern *p);
+
+/* Where the current piece of each level ends. All zeros at the start of a text. */
+typedef struct pattern_state {
+    int64_t ends[PATTERN_LEVELS_MAX];
+} pattern_state;
+
+/* Returns the end of the piece that begins at text[begin], begin < n_bytes, the end of the text. The
+ * first call for a text begins at its start, and each further one where the last piece ended. O(bytes
+ * of the text) for all calls together. */
+int64_t pattern_next(const pattern *p, pattern_state *s, const uint8_t *text, int64_t begin,
+                     int64_t n_bytes);
+
+/* The class of a code point, 0..classes.n-1. */
+INLINE uint8_t pattern_class_of(const pattern *p, uint32_t code_point)
+{
+    const pattern_classes *c = &p->classes;
+    return c->classes[c->pages[code_point >> 8] << 8 | (code_point & 0xFF)];
+}
+
+/* Whether a text may be divided between two characters. */
+enum pattern_border {
+    /* Dividing it there may change the pieces. */
+    PATTERN_BOUND,
+    /* The pieces of both sides are those of the text, but the last one of the left side and the first
+     * one of the right side may be parts of one piece. */
+    PATTERN_FREE,
+    /* A piece ends there in any text, and the pieces of both sides are those of the text. */
+    PATTERN_CUT
+};
+
+INLINE int pattern_between(const pattern *p, uint8_t before, uint8_t after)
+{
+    return p->between[before * p->classes.n + after];
+}

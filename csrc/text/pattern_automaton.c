@@ -1,0 +1,185 @@
+/* pattern_automaton.c - program to automaton
+ *
+ * A state is an ordered list of instructions: where a backtracking engine would try to go on, the
+ * preferred place first. Only sets, assertions and MATCH are in it; splits and jumps are followed at
+ * once. An assertion needs the next character, so it waits in the list for one. Reading a character
+ *
+ *     1. follows the assertions that it fulfils, in their place in the list;
+ *     2. reports a match if it comes to MATCH, and drops all places after that;
+ *     3. moves the places whose set it is in.
+ *
+ * So a match is reported with the character after it, or with the end of the text.
+ */
+
+#include "ground/grow.h"
+#include "text/pattern_build.h"
+
+typedef struct determinizer {
+    pattern_build *b;
+    const pattern_program *program;
+    int32_t n_classes;
+    const uint8_t *member;
+    int32_t *lists; /* the lists of all states, one after another */
+    int64_t n_lists, lists_capacity;
+    int64_t *offsets; /* state s is lists[offsets[s]..offsets[s + 1] - 1] */
+    int64_t n_states, offsets_capacity;
+    int32_t *slots; /* a hash table of the states, -1: empty */
+    int32_t n_slots;
+    int32_t *stack;  /* of instructions to follow; each is there at most twice */
+    uint32_t *seen;  /* by instruction: the last walk that came there */
+    uint32_t *moved; /* the same, for the list that is being made */
+    uint32_t walk;
+} determinizer;
+
+/* Appends what follows from `op` without a character to the list that is being made. Returns 1 once
+ * that ends with MATCH: nothing after it can matter. -1: a failure. */
+static int follow(determinizer *d, int32_t op)
+{
+    int32_t n = 0;
+    d->stack[n++] = op;
+    while (n > 0) {
+        int32_t at = d->stack[--n];
+        const pattern_op *o = &d->program->ops[at];
+        if (!pattern_spend(d->b, 4)) return -1;
+        if (d->moved[at] == d->walk) continue;
+        d->moved[at] = d->walk;
+        if (o->op == OP_JUMP) {
+            d->stack[n++] = o->x;
+        } else if (o->op == OP_SPLIT) {
+            d->stack[n++] = o->y;
+            d->stack[n++] = o->x;
+        } else {
+            if (!grow(&d->lists, d->n_lists, &d->lists_capacity, sizeof *d->lists))
+                return pattern_no_memory(d->b) - 1;
+            d->lists[d->n_lists++] = at;
+            if (o->op == OP_MATCH) return 1;
+        }
+    }
+    return 0;
+}
+
+/* Walks from an instruction of a state's list with the next character's class, or `n` at the end of
+ * the text, and adds to the next list. Returns 1 at MATCH, -1 after a failure. */
+static int step(determinizer *d, int32_t op, int32_t class, int *is_done)
+{
+    int32_t n = 0;
+    d->stack[n++] = op;
+    while (n > 0) {
+        int32_t at = d->stack[--n];
+        const pattern_op *o = &d->program->ops[at];
+        if (!pattern_spend(d->b, 4)) return -1;
+        if (d->seen[at] == d->walk) continue;
+        d->seen[at] = d->walk;
+        int is_end = class == d->n_classes;
+        int has = (o->op == OP_SET || o->op == OP_ASSERT) &&
+                  (is_end ? o->op == OP_ASSERT && o->x : d->member[o->set * d->n_classes + class]);
+        if (o->op == OP_MATCH) return 1;
+        if (o->op == OP_JUMP) {
+            d->stack[n++] = o->x;
+        } else if (o->op == OP_SPLIT) {
+            d->stack[n++] = o->y;
+            d->stack[n++] = o->x;
+        } else if (has && o->op == OP_ASSERT) {
+            d->stack[n++] = at + 1;
+        } else if (has && !*is_done) {
+            /* `follow` has a stack of its own above this one */
+            int32_t *stack = d->stack;
+            d->stack += n;
+            int found = follow(d, at + 1);
+            d->stack = stack;
+            if (found < 0) return -1;
+            *is_done = found;
+        }
+    }
+    return 0;
+}
+
+static uint32_t hash_list(const int32_t *list, int64_t n)
+{
+    uint32_t h = 2166136261u;
+    for (int64_t i = 0; i < n; i++) h = (h ^ (uint32_t)list[i]) * 16777619u;
+    return h ^ h >> 15;
+}
+
+/* The number of the state whose list was just made, lists[offsets[n_states]..n_lists - 1], which
+ * becomes a new state unless there is one. -1 after a failure. */
+static int32_t find_state(determinizer *d)
+{
+    int64_t begin = d->offsets[d->n_states], n = d->n_lists - begin;
+    uint32_t mask = (uint32_t)d->n_slots - 1, slot = hash_list(d->lists + begin, n) & mask;
+    if (!pattern_spend(d->b, n + 4)) return -1;
+    for (; d->slots[slot] >= 0; slot = (slot + 1) & mask) {
+        int64_t other = d->offsets[d->slots[slot]];
+        if (d->offsets[d->slots[slot] + 1] - other != n ||
+            (n && memcmp(d->lists + other, d->lists + begin, (size_t)n * sizeof *d->lists) != 0))
+            continue;
+        d->n_lists = begin;
+        return d->slots[slot];
+    }
+    if (d->n_states >= PATTERN_STATES_MAX || d->n_states * (d->n_classes + 1) >= PATTERN_CELLS_MAX)
+        return pattern_refuse(d->b, -1, "the pattern is too complex") - 1;
+    d->slots[slot] = (int32_t)d->n_states++;
+    if (!grow(&d->offsets, d->n_states, &d->offsets_capacity, sizeof *d->offsets))
+        return pattern_no_memory(d->b) - 1;
+    d->offsets[d->n_states] = d->n_lists;
+    return d->slots[slot];
+}
+
+/* The cell of a state and a class. -1 after a failure. */
+static int32_t find_cell(determinizer *d, int64_t state, int32_t class)
+{
+    int found = 0, is_done = 0;
+    d->walk++;
+    for (int64_t i = d->offsets[state]; i < d->offsets[state + 1] && found == 0; i++)
+        found = step(d, d->lists[i], class, &is_done);
+    int32_t next = found < 0 ? -1 : find_state(d);
+    return next < 0 ? -1 : next | (found ? CELL_MATCH : 0);
+}
+
+static int start(determinizer *d)
+{
+    size_t n_ops = (size_t)d->program->n_ops;
+    d->n_slots = 2 * PATTERN_STATES_MAX;
+    d->slots = mem_alloc((size_t)d->n_slots * sizeof *d->slots);
+    d->stack = mem_alloc((4 * n_ops + 4) * sizeof *d->stack);
+    d->seen = mem_zalloc(n_ops, sizeof *d->seen);
+    d->moved = mem_zalloc(n_ops, sizeof *d->moved);
+    if (!d->slots || !d->stack || !d->seen || !d->moved ||
+        !grow(&d->offsets, 1, &d->offsets_capacity, sizeof *d->offsets))
+        return pattern_no_memory(d->b);
+    memset(d->slots, 0xFF, (size_t)d->n_slots * sizeof *d->slots);
+    d->offsets[0] = 0;
+    if (find_state(d) != STATE_DEAD) return 0; /* the empty list */
+    d->walk++;
+    if (follow(d, 0) < 0) return 0;
+    int32_t first = find_state(d);
+    ASSERT(first < 0 || first == STATE_START);
+    return first >= 0;
+}
+
+int pattern_determinize(pattern_build *b, const pattern_program *program, int32_t n_classes,
+                        const uint8_t *member, pattern_automaton *ret)
+{
+    determinizer d = {.b = b, .program = program, .n_classes = n_classes, .member = member};
+    int64_t capacity = 0;
+    ret->n_columns = n_classes + 1;
+    int ok = start(&d);
+    for (int64_t s = 0; ok && s < d.n_states; s++) {
+        for (int32_t c = 0; ok && c < ret->n_columns; c++) {
+            int32_t cell = find_cell(&d, s, c);
+            if (cell < 0) ok = 0;
+            else
+                ok = grow(&ret->next, s * ret->n_columns + c, &capacity, sizeof *ret->next) ||
+                     pattern_no_memory(b);
+            if (ok) ret->next[s * ret->n_columns + c] = (uint16_t)cell;
+        }
+    }
+    ret->n_states = (int32_t)d.n_states;
+    mem_free(d.moved);
+    mem_free(d.seen);
+    mem_free(d.stack);
+    mem_free(d.slots);
+    mem_free(d.offsets);
+    mem_free(d.lists);
+    return ok;
+}

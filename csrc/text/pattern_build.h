@@ -1,0 +1,158 @@
+/* pattern_build.h - the steps that compile one level of a pattern, and what they pass on
+ *
+ *     regex ──parse──▶ tree ──emit──▶ program ──determinize──▶ automaton ──check──▶ between
+ *               │                        │                        ▲
+ *               └──────▶ sets ───────────┴──partition──▶ classes ─┘
+ *
+ * All functions return 0 after a failure, which is recorded in the pattern_build. Every loop whose
+ * length a pattern can choose is paid for with `work`, so that no pattern compiles for long.
+ */
+#pragma once
+
+#include "text/char_set.h"
+#include "text/pattern.h"
+
+#define PATTERN_BYTES_MAX 16384
+#define PATTERN_SETS_MAX 512
+#define PATTERN_PROGRAM_MAX 8192
+#define PATTERN_STATES_MAX 8192
+#define PATTERN_CELLS_MAX 262144 /* of one automaton: states times classes */
+#define PATTERN_DEPTH_MAX 100    /* of groups and brackets */
+
+typedef struct pattern_build {
+    unitok_error *error;
+    int32_t status;
+    int64_t item;   /* the level that is being compiled */
+    int64_t n_work; /* steps left */
+    char_set *sets; /* the distinct sets of all levels */
+    int64_t n_sets, sets_capacity;
+} pattern_build;
+
+/* Record the first failure and return 0. `position` is a byte of the level's regex, or -1. */
+int pattern_refuse(pattern_build *b, int64_t position, const char *message);
+int pattern_no_memory(pattern_build *b);
+
+/* Pays for n steps. */
+INLINE int pattern_spend(pattern_build *b, int64_t n)
+{
+    b->n_work -= n;
+    if (LIKELY(b->n_work >= 0)) return 1;
+    return pattern_refuse(b, -1, "the pattern is too complex");
+}
+
+/* Moves *set into b->sets, unless an equal one is there, and writes its index. */
+int pattern_add_set(pattern_build *b, char_set *set, int32_t *ret);
+
+/* ------------------------------------------------------------------------------------ Tree ---- */
+
+enum {
+    TREE_SET,      /* one character of `set` */
+    TREE_SEQUENCE, /* all children */
+    TREE_CHOICE,   /* the first child that leads to a match */
+    TREE_REPEAT,   /* the child min to max times */
+    TREE_ASSERT    /* the next character is in `set`, or, with at_end, the text ends here */
+};
+enum { GREEDY, LAZY, POSSESSIVE };
+
+typedef struct pattern_node {
+    uint8_t kind;
+    uint8_t greed;       /* REPEAT; POSSESSIVE only if the child is a SET */
+    uint8_t at_end;      /* ASSERT */
+    uint8_t is_nullable; /* it can match nothing */
+    int32_t set;
+    int32_t child, next; /* the first child and the next sibling, or -1 */
+    int32_t min, max;    /* REPEAT; max is -1 without a limit */
+} pattern_node;
+
+typedef struct pattern_tree {
+    pattern_node *nodes;
+    int64_t n_nodes, capacity;
+    int32_t root;
+} pattern_tree;
+
+enum { DIALECT_ONIG, DIALECT_TIKTOKEN };
+
+/* Parses regex[0..n_bytes-1]. The caller frees tree->nodes, also after a failure. */
+int pattern_parse(pattern_build *b, int dialect, const uint8_t *regex, int64_t n_bytes,
+                  pattern_tree *tree);
+
+/* Where parsing is. */
+typedef struct pattern_parser {
+    pattern_build *b;
+    const uint8_t *text;
+    int64_t n_bytes, at;
+    pattern_tree *tree;
+    int dialect;
+    int ignore_case;
+    int depth;
+    uint32_t last; /* the literal just before `at`, for what (?i) must not fold, or 0 */
+} pattern_parser;
+
+INLINE int parser_sees(const pattern_parser *p, const char *text)
+{
+    int64_t n = (int64_t)strlen(text);
+    return p->n_bytes - p->at >= n && !memcmp(p->text + p->at, text, (size_t)n);
+}
+
+/* What an escape stands for. */
+enum { ESCAPE_ERROR, ESCAPE_CODE, ESCAPE_SET, ESCAPE_END };
+
+/* Parse what follows a backslash, or an opening bracket. *set is empty before. */
+int pattern_parse_escape(pattern_parser *p, char_set *set, uint32_t *code);
+int pattern_parse_bracket(pattern_parser *p, char_set *set);
+
+/* Reads a literal character. */
+uint32_t pattern_parse_literal(pattern_parser *p);
+
+/* Adds the other case of each letter of an ASCII set. */
+int pattern_fold(pattern_parser *p, char_set *set);
+
+/* --------------------------------------------------------------------------------- Program ---- */
+
+/* An instruction passes control to the next one, unless it says otherwise. */
+enum {
+    OP_SET,    /* reads a character of `set` */
+    OP_SPLIT,  /* goes to x, and if that leads to no match, to y */
+    OP_JUMP,   /* goes to x */
+    OP_ASSERT, /* goes on if the next character is in `set`, or the text ends here and x is 1 */
+    OP_MATCH
+};
+
+typedef struct pattern_op {
+    int32_t op, set, x, y;
+} pattern_op;
+
+typedef struct pattern_program {
+    pattern_op *ops;
+    int64_t n_ops, capacity;
+} pattern_program;
+
+/* The caller frees program->ops, also after a failure. */
+int pattern_emit(pattern_build *b, const pattern_tree *tree, pattern_program *program);
+
+/* --------------------------------------------------------------------------------- Classes ---- */
+
+/* Fills *ret from the sets of all levels, and *ret_member, which the caller frees, also after a
+ * failure: member[set * n_classes + class] says whether the class is in the set. */
+int pattern_partition(pattern_build *b, pattern_classes *ret, uint8_t **ret_member);
+
+/* ------------------------------------------------------------------------------- Automaton ---- */
+
+/* The caller frees automaton->next, also after a failure. */
+int pattern_determinize(pattern_build *b, const pattern_program *program, int32_t n_classes,
+                        const uint8_t *member, pattern_automaton *ret);
+/* Merges states that no text tells apart. */
+int pattern_minimize(pattern_build *b, pattern_automaton *a);
+
+/* ---------------------------------------------------------------------------------- Checks ---- */
+
+/* Refuses automata that match the empty string. */
+int pattern_check_nonempty(pattern_build *b, const pattern_automaton *a);
+/* Fills can_fail[0..n_states-1]: from this state on, an attempt may report no match. */
+int pattern_find_failing(pattern_build *b, const pattern_automaton *a, uint8_t *can_fail);
+/* Refuses automata whose matches leave gaps. */
+int pattern_check_total(pattern_build *b, const pattern_automaton *a);
+/* Refuses automata that read some texts again and again. */
+int pattern_check_linear(pattern_build *b, const pattern_automaton *a);
+/* Fills between[before * n_classes + after] with what pattern_between returns for this level. */
+int pattern_find_cuts(pattern_build *b, const pattern_automaton *a, uint8_t *between);

@@ -1,0 +1,171 @@
+/* pattern_linear.c - refuses patterns that read some texts again and again
+ *
+ * An attempt may read far beyond the end of its match. The next attempt begins at that end and reads
+ * the same characters, so a pattern like a*b|a needs time n * n for a^n. Reading is linear if no
+ * number of late attempts (pattern_check.c) can pass the same place:
+ *
+ *     text       a a a a a a a a a a
+ *     attempt 0  █▒▒▒▒▒▒▒▒▒▒          █ its match   ▒ late
+ *     attempt 1    █▒▒▒▒▒▒▒▒▒
+ *     attempt 2      █▒▒▒▒▒▒▒
+ *
+ * Late attempts that die within a few characters cost a few characters each. Of the others, the long
+ * ones, more than n_states at one place would mean that two are in the same state. So it suffices to
+ * try all pairs of a long attempt and one after it, on all texts: first while the second one is on its
+ * way to its own match or to the attempts after it ("live"), then once it is long as well.
+ */
+
+#include "ground/grow.h"
+#include "text/pattern_build.h"
+
+/* Late attempts that read at most so many characters more are not long. */
+#define LATE_SHORT 32
+
+/* The second attempt of a pair; bits of search.seen. */
+enum { LIVE = 1, LATE = 2 };
+
+typedef struct pair {
+    int32_t first, second, mark;
+} pair;
+
+typedef struct search {
+    pattern_build *b;
+    const pattern_automaton *a;
+    uint8_t *can_fail, *is_long;
+    int32_t *number; /* of a long state, from 0, or -1 */
+    int32_t n_long;
+    uint8_t *seen; /* [number[first] * n_states + second]: the marks that were pushed */
+    pair *stack;
+    int64_t n_stack, capacity;
+    int is_found; /* two long attempts in one state */
+} search;
+
+INLINE uint16_t cell_at(const pattern_automaton *a, int32_t state, int32_t class)
+{
+    return a->next[state * a->n_columns + class];
+}
+
+/* Marks the states from which more than LATE_SHORT silent cells in a row are possible. */
+static int find_long(search *s)
+{
+    const pattern_automaton *a = s->a;
+    uint8_t *before = mem_alloc((size_t)a->n_states);
+    if (!before) return pattern_no_memory(s->b);
+    int ok = 1;
+    memcpy(s->is_long, s->can_fail, (size_t)a->n_states);
+    s->is_long[STATE_DEAD] = 0;
+    for (int round = 0; ok && round < LATE_SHORT; round++) {
+        ok = pattern_spend(s->b, (int64_t)a->n_states * a->n_columns);
+        memcpy(before, s->is_long, (size_t)a->n_states);
+        for (int32_t state = STATE_START; state < a->n_states; state++) {
+            int can = 0;
+            for (int32_t c = 0; before[state] && !can && c < a->n_columns - 1; c++) {
+                uint16_t cell = cell_at(a, state, c);
+                can = !(cell & CELL_MATCH) && before[cell & CELL_STATE];
+            }
+            s->is_long[state] = (uint8_t)can;
+        }
+    }
+    mem_free(before);
+    return ok;
+}
+
+static int push(search *s, int32_t first, int32_t second, int mark)
+{
+    uint8_t *seen = &s->seen[(int64_t)s->number[first] * s->a->n_states + second];
+    if (*seen & mark) return 1;
+    *seen |= (uint8_t)mark;
+    s->is_found |= mark == LATE && first == second;
+    if (!grow(&s->stack, s->n_stack, &s->capacity, sizeof *s->stack))
+        return pattern_no_memory(s->b);
+    s->stack[s->n_stack++] = (pair){first, second, mark};
+    return 1;
+}
+
+/* The second attempt is late from here on. */
+static int push_late(search *s, int32_t first, int32_t second)
+{
+    return !s->is_long[second] || push(s, first, second, LATE);
+}
+
+/* An attempt begins with a character of class c. If it can fail, another one begins after that. */
+static int push_fresh(search *s, int32_t first, int32_t c)
+{
+    int32_t next = cell_at(s->a, STATE_START, c) & CELL_STATE;
+    if (next != STATE_DEAD && !push(s, first, next, LIVE)) return 0;
+    return !s->can_fail[next] || (push(s, first, STATE_START, LIVE) && push_late(s, first, next));
+}
+
+/* Where a live attempt can be after a character of class c. */
+static int push_live(search *s, int32_t first, int32_t second, int32_t c)
+{
+    uint16_t cell = cell_at(s->a, second, c);
+    int32_t next = cell & CELL_STATE;
+    if (second == STATE_START) return push_fresh(s, first, c);
+    if (next != STATE_DEAD && !push(s, first, next, LIVE)) return 0;
+    return !(cell & CELL_MATCH) || (push_fresh(s, first, c) && push_late(s, first, next));
+}
+
+/* Every attempt may become late at a match, or at its first character. */
+static int push_first(search *s)
+{
+    for (int32_t state = STATE_START; state < s->a->n_states; state++) {
+        for (int32_t c = 0; c < s->a->n_columns - 1; c++) {
+            uint16_t cell = cell_at(s->a, state, c);
+            int32_t next = cell & CELL_STATE;
+            if (!s->is_long[next]) continue;
+            if (cell & CELL_MATCH && !push_fresh(s, next, c)) return 0;
+            if (state == STATE_START && !push(s, next, STATE_START, LIVE)) return 0;
+        }
+    }
+    return pattern_spend(s->b, (int64_t)s->a->n_states * s->a->n_columns);
+}
+
+static int walk_pairs(search *s)
+{
+    while (s->n_stack > 0 && !s->is_found) {
+        pair p = s->stack[--s->n_stack];
+        if (!pattern_spend(s->b, 4 * s->a->n_columns)) return 0;
+        for (int32_t c = 0; c < s->a->n_columns - 1; c++) {
+            uint16_t cell = cell_at(s->a, p.first, c), other = cell_at(s->a, p.second, c);
+            int32_t first = cell & CELL_STATE;
+            if (cell & CELL_MATCH || !s->is_long[first]) continue;
+            int ok = p.mark == LIVE       ? push_live(s, first, p.second, c)
+                     : other & CELL_MATCH ? 1
+                                          : push_late(s, first, other & CELL_STATE);
+            if (!ok) return 0;
+        }
+    }
+    return 1;
+}
+
+/* Numbers the long states and makes the table of pairs. */
+static int start(search *s)
+{
+    for (int32_t state = 0; state < s->a->n_states; state++)
+        s->number[state] = s->is_long[state] ? s->n_long++ : -1;
+    int64_t n_pairs = (int64_t)s->n_long * s->a->n_states;
+    if (!pattern_spend(s->b, n_pairs / 4)) return 0;
+    s->seen = mem_zalloc((size_t)n_pairs + 1, 1);
+    return s->seen != NULL || pattern_no_memory(s->b);
+}
+
+int pattern_check_linear(pattern_build *b, const pattern_automaton *a)
+{
+    search s = {.b = b, .a = a};
+    size_t n_states = (size_t)a->n_states;
+    s.can_fail = mem_alloc(n_states);
+    s.is_long = mem_alloc(n_states);
+    s.number = mem_alloc(n_states * sizeof *s.number);
+    int ok = (s.can_fail && s.is_long && s.number) || pattern_no_memory(b);
+    ok = ok && pattern_find_failing(b, a, s.can_fail) && find_long(&s) && start(&s) &&
+         push_first(&s) && walk_pairs(&s);
+    if (ok && s.is_found)
+        ok = pattern_refuse(b, -1, "the pattern takes quadratic time on some texts");
+    mem_free(s.stack);
+    mem_free(s.seen);
+    mem_free(s.number);
+    mem_free(s.is_long);
+    mem_free(s.can_fail);
+    return ok;
+}

@@ -1,0 +1,18 @@
+/* unicode.h - the properties of Unicode 16 that patterns name */
+#pragma once
+
+#include "text/char_set.h"
+
+enum unicode_status { UNICODE_OK, UNICODE_NO_MEMORY, UNICODE_NO_PROPERTY };
+
+/* Fills *ret, an empty set, with the property called name[0..n-1]: a general category ("Lu", "L",
+ * "Uppercase_Letter"), a script ("Han"), "White_Space", or the classes of Hugging Face's
+ * pre-tokenizers ("HfNumeric" of Digits, "HfPunctuation" of Punctuation). Case, spaces, '_' and '-'
+ * do not matter. */
+enum unicode_status unicode_property(const uint8_t *name, int64_t n, char_set *ret);
+
+/* Fills *ret, an empty set, with \s (White_Space), \d (Nd) or \w; with_joiners as Rust's regex has
+ * it, which counts U+200C and U+200D as \w. */
+int unicode_white_space(char_set *ret);
+int unicode_digits(char_set *ret);
+int unicode_word(int with_joiners, char_set *ret);
