@@ -21,8 +21,11 @@ from tokenizers import Regex, pre_tokenizers
 TARGET = Path(__file__).resolve().parent.parent / "csrc" / "text" / "unicode_table.h"
 END = 0x110000
 SURROGATES = range(0xD800, 0xE000)
-# In the order of enum unicode_category.
-CATEGORIES = "Lu Ll Lt Lm Lo Mn Mc Me Nd Nl No Pc Pd Ps Pe Pi Pf Po Sm Sc Sk So Zs Zl Zp Cc Cf Cs Co Cn".split()
+# In the order of CATEGORIES in csrc/text/unicode.c.
+CATEGORIES = [
+    "Lu", "Ll", "Lt", "Lm", "Lo", "Mn", "Mc", "Me", "Nd", "Nl", "No", "Pc", "Pd", "Ps", "Pe", "Pi", "Pf", "Po", "Sm",
+    "Sc", "Sk", "So", "Zs", "Zl", "Zp", "Cc", "Cf", "Cs", "Co", "Cn",
+]  # fmt: skip
 SCRIPTS = [
     "Han", "Hiragana", "Katakana", "Hangul", "Latin", "Greek", "Cyrillic", "Arabic", "Hebrew", "Devanagari", "Thai",
 ]  # fmt: skip
@@ -81,9 +84,10 @@ def render() -> str:
         "",
         "#include <stdint.h>",
         "",
-        "/* The first code point of a run of one general category, shifted left by 5, and the category:",
-        " * its index in unicode_categories. */",
-        f'static const char unicode_categories[][3] = {{{", ".join(f"{chr(34)}{c}{chr(34)}" for c in CATEGORIES)}}};',
+        "/* clang-format off */",
+        "",
+        "/* The first code point of a run of one general category, shifted left by 5, and the number of",
+        " * the category. */",
         "static const uint32_t category_runs[] = {",
         *wrapped(categories()),
         "};",

@@ -17,33 +17,59 @@ static int64_t find_match(const pattern *p, const pattern_automaton *a, const ui
                           int64_t begin, int64_t end)
 {
     int64_t at = begin, match = -1;
-    uint32_t state = STATE_START;
+    int32_t state = STATE_START;
     while (state != STATE_DEAD && at < end) {
         int length;
         uint8_t class = read_class(p, text + at, end - at, &length);
-        uint32_t cell = a->next[(int32_t)state * a->n_columns + class];
+        uint16_t cell = a->next[state * a->n_columns + class];
         if (cell & CELL_MATCH) match = at;
         state = cell & CELL_STATE;
         at += length;
     }
-    if (state != STATE_DEAD && a->next[(int32_t)(state + 1) * a->n_columns - 1] & CELL_MATCH)
-        match = end;
+    if (state != STATE_DEAD && a->next[(state + 1) * a->n_columns - 1] & CELL_MATCH) match = end;
+    return match;
+}
+
+/* Like find_match, but stops where an attempt in the loop state failed. */
+static int64_t find_match_once(const pattern *p, const pattern_automaton *a, const uint8_t *text,
+                               int64_t begin, int64_t end, struct pattern_run *failed)
+{
+    int64_t at = begin, match = -1;
+    int32_t state = STATE_START;
+    struct pattern_run run = {0, 0}; /* in the loop state since the last match */
+    while (state != STATE_DEAD && at < end) {
+        int length;
+        uint8_t class = read_class(p, text + at, end - at, &length);
+        uint16_t cell = a->next[state * a->n_columns + class];
+        if (state == a->loop) {
+            if (at >= failed->begin && at < failed->end) return match;
+            if (run.end == 0) run.begin = at;
+            run.end = at + 1;
+        }
+        if (cell & CELL_MATCH) match = at, run.end = 0;
+        state = cell & CELL_STATE;
+        at += length;
+    }
+    if (state != STATE_DEAD && a->next[(state + 1) * a->n_columns - 1] & CELL_MATCH) return end;
+    if (run.end > 0) *failed = run;
     return match;
 }
 
 /* The end of the piece of a level that begins at text[begin]: of a match, or of the gap before the
  * next one. */
-static int64_t find_end(const pattern *p, const pattern_automaton *a, const uint8_t *text,
-                        int64_t begin, int64_t end)
+static int64_t find_end(const pattern *p, int32_t level, const uint8_t *text, int64_t begin,
+                        int64_t end, struct pattern_run *failed)
 {
-    int64_t match = find_match(p, a, text, begin, end), at = begin;
-    if (match >= 0) return match;
-    do {
+    const pattern_automaton *a = &p->levels[level];
+    for (int64_t at = begin; at < end;) {
+        int64_t match = a->loop == STATE_DEAD ? find_match(p, a, text, at, end)
+                                              : find_match_once(p, a, text, at, end, failed);
+        if (match >= 0) return at == begin ? match : at;
         int length;
         read_class(p, text + at, end - at, &length);
         at += length;
-    } while (at < end && find_match(p, a, text, at, end) < 0);
-    return at;
+    }
+    return end;
 }
 
 int64_t pattern_next(const pattern *p, pattern_state *s, const uint8_t *text, int64_t begin,
@@ -51,7 +77,7 @@ int64_t pattern_next(const pattern *p, pattern_state *s, const uint8_t *text, in
 {
     int64_t end = n_bytes;
     for (int32_t k = 0; k < p->n_levels; k++) {
-        if (s->ends[k] <= begin) s->ends[k] = find_end(p, &p->levels[k], text, begin, end);
+        if (s->ends[k] <= begin) s->ends[k] = find_end(p, k, text, begin, end, &s->failed[k]);
         end = s->ends[k];
     }
     return end;
@@ -70,7 +96,7 @@ int64_t unitok_pattern_memory_bytes(const unitok_pattern *p) { return pattern_me
 int64_t unitok_pattern_split(const unitok_pattern *p, const uint8_t *text, int64_t n_bytes,
                              int64_t *offsets, int64_t capacity)
 {
-    pattern_state state = {{0}};
+    pattern_state state = {.ends = {0}};
     int64_t n = 0;
     if (capacity > 0) offsets[0] = 0;
     for (int64_t at = 0; at < n_bytes;) {

@@ -32,6 +32,7 @@ typedef struct pattern_automaton {
     uint16_t *next;
     int32_t n_states;
     int32_t n_columns; /* classes and the end of the text */
+    int32_t loop;      /* the state in which attempts may read the same text, or STATE_DEAD */
 } pattern_automaton;
 
 #define STATE_DEAD 0
@@ -57,9 +58,13 @@ int32_t pattern_new(const uint8_t *parts, int64_t n_bytes, pattern **ret, unitok
 void pattern_free(pattern *p);
 int64_t pattern_memory_bytes(const pattern *p);
 
-/* Where the current piece of each level ends. All zeros at the start of a text. */
+/* Where the current piece of each level ends, and where an attempt was in the automaton's loop state
+ * without a match after that: others that come there can stop. All zeros at the start of a text. */
 typedef struct pattern_state {
     int64_t ends[PATTERN_LEVELS_MAX];
+    struct pattern_run {
+        int64_t begin, end;
+    } failed[PATTERN_LEVELS_MAX];
 } pattern_state;
 
 /* Returns the end of the piece that begins at text[begin], begin < n_bytes, the end of the text. The

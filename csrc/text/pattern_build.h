@@ -85,7 +85,8 @@ typedef struct pattern_parser {
     int dialect;
     int ignore_case;
     int depth;
-    uint32_t last; /* the literal just before `at`, for what (?i) must not fold, or 0 */
+    int n_brackets; /* of these, brackets */
+    uint32_t last;  /* the literal just before `at`, for what (?i) must not fold, or 0 */
 } pattern_parser;
 
 INLINE int parser_sees(const pattern_parser *p, const char *text)
@@ -152,7 +153,7 @@ int pattern_check_nonempty(pattern_build *b, const pattern_automaton *a);
 int pattern_find_failing(pattern_build *b, const pattern_automaton *a, uint8_t *can_fail);
 /* Refuses automata whose matches leave gaps. */
 int pattern_check_total(pattern_build *b, const pattern_automaton *a);
-/* Refuses automata that read some texts again and again. */
-int pattern_check_linear(pattern_build *b, const pattern_automaton *a);
+/* Sets a->loop. Refuses automata that read some texts again and again. */
+int pattern_check_linear(pattern_build *b, pattern_automaton *a);
 /* Fills between[before * n_classes + after] with what pattern_between returns for this level. */
 int pattern_find_cuts(pattern_build *b, const pattern_automaton *a, uint8_t *between);

@@ -122,10 +122,13 @@ static int parse_hex(pattern_parser *p, int n_digits, uint32_t *code)
 static int parse_shorthand(pattern_parser *p, uint8_t letter, char_set *set)
 {
     uint8_t small = letter | 0x20;
+    enum unicode_word word = p->dialect == DIALECT_TIKTOKEN ? WORD_RUST
+                             : p->n_brackets                ? WORD_ONIG_BRACKETS
+                                                            : WORD_ONIG;
     if (!pattern_spend(p->b, 4000)) return ESCAPE_ERROR;
     int ok = small == 'd'   ? unicode_digits(set)
              : small == 's' ? unicode_white_space(set)
-                            : unicode_word(p->dialect == DIALECT_TIKTOKEN, set);
+                            : unicode_word(word, set);
     if (!ok) return pattern_no_memory(p->b);
     return letter == small || negate(p, set) ? ESCAPE_SET : ESCAPE_ERROR;
 }
@@ -333,10 +336,12 @@ int pattern_parse_bracket(pattern_parser *p, char_set *set)
     bracket br = {0};
     int is_negative = parser_sees(p, "^");
     p->at += is_negative;
+    p->n_brackets++;
     if (++p->depth > PATTERN_DEPTH_MAX)
         return pattern_refuse(p->b, p->at, "brackets are nested too deeply");
     int ok = parse_items(p, &br) && (!p->ignore_case || pattern_fold(p, &br.whole)) &&
              (!is_negative || negate(p, &br.whole));
+    p->n_brackets--;
     p->depth--;
     p->at++;
     char_set_free(&br.part);

@@ -1,8 +1,8 @@
 /* pattern_linear.c - refuses patterns that read some texts again and again
  *
  * An attempt may read far beyond the end of its match. The next attempt begins at that end and reads
- * the same characters, so a pattern like a*b|a needs time n * n for a^n. Reading is linear if no
- * number of late attempts (pattern_check.c) can pass the same place:
+ * the same characters, so a pattern like [ab]*c|a needs time n * n for a^n. Reading is linear if only a
+ * limited number of late attempts (pattern_check.c) can pass the same place:
  *
  *     text       a a a a a a a a a a
  *     attempt 0  █▒▒▒▒▒▒▒▒▒▒          █ its match   ▒ late
@@ -13,6 +13,10 @@
  * ones, more than n_states at one place would mean that two are in the same state. So it suffices to
  * try all pairs of a long attempt and one after it, on all texts: first while the second one is on its
  * way to its own match or to the attempts after it ("live"), then once it is long as well.
+ *
+ * Two may share a state that a long attempt never leaves for another long one, such as the state of
+ * \s+$ after a space. pattern_next remembers where the last late attempt was in that state, and stops
+ * the next one that comes there. One such state is supported for each level.
  */
 
 #include "ground/grow.h"
@@ -30,7 +34,7 @@ typedef struct pair {
 
 typedef struct search {
     pattern_build *b;
-    const pattern_automaton *a;
+    pattern_automaton *a;
     uint8_t *can_fail, *is_long;
     int32_t *number; /* of a long state, from 0, or -1 */
     int32_t n_long;
@@ -70,12 +74,33 @@ static int find_long(search *s)
     return ok;
 }
 
+/* Whether long attempts never leave this state for another long one. */
+static int is_loop(const search *s, int32_t state)
+{
+    for (int32_t c = 0; c < s->a->n_columns - 1; c++) {
+        uint16_t cell = cell_at(s->a, state, c);
+        if (s->is_long[cell & CELL_STATE] && cell != state && !(cell & CELL_MATCH)) return 0;
+    }
+    return 1;
+}
+
+/* Two long attempts are in the same state at the same place. */
+static void meet(search *s, int32_t state)
+{
+    int is_first = s->a->loop == STATE_DEAD && is_loop(s, state);
+    if (is_first) s->a->loop = state;
+    s->is_found |= s->a->loop != state;
+}
+
 static int push(search *s, int32_t first, int32_t second, int mark)
 {
     uint8_t *seen = &s->seen[(int64_t)s->number[first] * s->a->n_states + second];
     if (*seen & mark) return 1;
     *seen |= (uint8_t)mark;
-    s->is_found |= mark == LATE && first == second;
+    if (mark == LATE && first == second) {
+        meet(s, first);
+        return 1;
+    }
     if (!grow(&s->stack, s->n_stack, &s->capacity, sizeof *s->stack))
         return pattern_no_memory(s->b);
     s->stack[s->n_stack++] = (pair){first, second, mark};
@@ -150,7 +175,7 @@ static int start(search *s)
     return s->seen != NULL || pattern_no_memory(s->b);
 }
 
-int pattern_check_linear(pattern_build *b, const pattern_automaton *a)
+int pattern_check_linear(pattern_build *b, pattern_automaton *a)
 {
     search s = {.b = b, .a = a};
     size_t n_states = (size_t)a->n_states;

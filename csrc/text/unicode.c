@@ -5,10 +5,15 @@
 #include "ground/alloc.h"
 #include "text/unicode_table.h"
 
-enum { N_CATEGORIES = sizeof unicode_categories / sizeof *unicode_categories };
+/* The general categories, in the order of the numbers in category_runs. */
+static const char CATEGORIES[][3] = {
+    "Lu", "Ll", "Lt", "Lm", "Lo", "Mn", "Mc", "Me", "Nd", "Nl", "No", "Pc", "Pd", "Ps", "Pe",
+    "Pi", "Pf", "Po", "Sm", "Sc", "Sk", "So", "Zs", "Zl", "Zp", "Cc", "Cf", "Cs", "Co", "Cn",
+};
+enum { N_CATEGORIES = sizeof CATEGORIES / sizeof *CATEGORIES };
 enum { N_RUNS = sizeof category_runs / sizeof *category_runs };
 
-/* The long names; the short ones are those of unicode_categories, or their first letters. */
+/* The long names; the short ones are those of CATEGORIES, or their first letters. */
 static const struct {
     const char *name, *categories;
 } LONG_NAMES[] = {
@@ -70,7 +75,7 @@ static uint32_t category_mask(const char *name)
 {
     uint32_t mask = 0;
     for (int k = 0; k < N_CATEGORIES; k++) {
-        const char *category = unicode_categories[k];
+        const char *category = CATEGORIES[k];
         int is_first = (name[0] | 0x20) == (category[0] | 0x20);
         if (is_first && (!name[1] || (name[1] == category[1] && !name[2]))) mask |= 1u << k;
     }
@@ -105,15 +110,20 @@ int unicode_white_space(char_set *ret)
 
 int unicode_digits(char_set *ret) { return add_categories(ret, category_mask("Nd")); }
 
-/* Alphabetic, marks, Nd and Pc. Alphabetic is L, Nl, marks, and the circled letters. */
-int unicode_word(int with_joiners, char_set *ret)
+/* Alphabetic is L, Nl, the circled letters, and marks. */
+int unicode_word(enum unicode_word which, char_set *ret)
 {
+    static const uint32_t LATIN_1[] = {0xB2, 0xB4, 0xB9, 0xBA, 0xBC, 0xBF},
+                          JOINERS[] = {0x200C, 0x200E},
+                          CIRCLED[] = {0x24B6,  0x24EA,  0x1F130, 0x1F14A,
+                                       0x1F150, 0x1F16A, 0x1F170, 0x1F18A};
+    char_set circled = char_set_over(BORDERS(CIRCLED)), more = {0};
+    if (which == WORD_ONIG) more = char_set_over(BORDERS(LATIN_1));
+    if (which == WORD_RUST) more = char_set_over(BORDERS(JOINERS));
     uint32_t mask = category_mask("L") | category_mask("M") | category_mask("Nd") |
                     category_mask("Nl") | category_mask("Pc");
-    return add_categories(ret, mask) && char_set_add(ret, 0x24B6, 0x24E9) &&
-           char_set_add(ret, 0x1F130, 0x1F149) && char_set_add(ret, 0x1F150, 0x1F169) &&
-           char_set_add(ret, 0x1F170, 0x1F189) &&
-           (!with_joiners || char_set_add(ret, 0x200C, 0x200D));
+    return add_categories(ret, mask) && char_set_combine(ret, &circled, CHAR_SET_UNION) &&
+           char_set_combine(ret, &more, CHAR_SET_UNION);
 }
 
 /* is_numeric of Rust's standard library counts digits that onig's N does not know. */

@@ -99,8 +99,9 @@ class Pattern:
         while True:
             n = lib.unitok_pattern_split(self.handle, text, len(text), pointer(offsets), len(offsets))
             if n < len(offsets):
-                return offsets[: n + 1].copy()
+                break
             offsets = np.empty(n + 1, np.int64)
+        return np.resize(offsets, n + 1)
 
 
 def split_documents(text: Bytes, n_bytes: int, separator: bytes, offsets: Offsets) -> tuple[int, int]:
