@@ -5,8 +5,8 @@
 #include "ground/error.h"
 #include "ground/grow.h"
 
-/* Steps of all levels together: about 50 ms. */
-#define WORK_MAX 40000000
+/* Steps of all levels together: at most about 50 ms. */
+#define WORK_MAX 25000000
 
 int pattern_refuse(pattern_build *b, int64_t position, const char *message)
 {

@@ -52,8 +52,9 @@ int pattern_check_total(pattern_build *b, const pattern_automaton *a)
     uint8_t *can_fail = mem_alloc((size_t)a->n_states);
     if (!can_fail) return pattern_no_memory(b);
     int ok = pattern_find_failing(b, a, can_fail);
-    if (ok && can_fail[STATE_START])
-        ok = pattern_refuse(b, -1, "the pattern removes the text between its matches");
+    for (int32_t c = 0; ok && c < a->n_columns - 1; c++)
+        if (can_fail[state_of(cell_at(a, STATE_START, c))])
+            ok = pattern_refuse(b, -1, "the pattern removes the text between its matches");
     mem_free(can_fail);
     return ok;
 }
@@ -63,13 +64,13 @@ int pattern_check_total(pattern_build *b, const pattern_automaton *a)
 /* What an attempt in state s, after the character before the border, does at the border. */
 enum { ENDS = 1, FAILS = 2, JOINS = 4, DIFFERS = 8 };
 
-static int at_border(const pattern_automaton *a, const uint8_t *always, int32_t s, int32_t after)
+static int at_border(const pattern_automaton *a, const uint8_t *can_fail, int32_t s, int32_t after)
 {
     uint16_t cell = cell_at(a, s, after);
     int32_t next = state_of(cell);
     if (next == STATE_DEAD && is_match(cell) == at_end(a, s)) return is_match(cell) ? ENDS : FAILS;
     int is_restarted = next != STATE_DEAD && next == state_of(cell_at(a, STATE_START, after));
-    return is_restarted && always[next] && at_end(a, s) ? JOINS : DIFFERS;
+    return is_restarted && !can_fail[next] && at_end(a, s) ? JOINS : DIFFERS;
 }
 
 /* The states in which attempts are after a character of class `before`, without DEAD. */
@@ -89,16 +90,15 @@ static int32_t states_after(const pattern_automaton *a, int32_t before, uint8_t 
 
 /* If every attempt that reads the character before the border ends or fails there, so does the piece
  * around it, unless that is a gap which the character after the border may continue. */
-static int border_between(const pattern_automaton *a, const uint8_t *always,
-                          const uint8_t *can_fail, const int32_t *states, int32_t n, int32_t before,
-                          int32_t after)
+static int border_between(const pattern_automaton *a, const uint8_t *can_fail,
+                          const int32_t *states, int32_t n, int32_t before, int32_t after)
 {
     int found = 0;
     for (int32_t i = 0; i < n && !(found & DIFFERS); i++)
-        found |= at_border(a, always, states[i], after);
+        found |= at_border(a, can_fail, states[i], after);
     if (found & DIFFERS) return PATTERN_BOUND;
     int32_t first = state_of(cell_at(a, STATE_START, before));
-    int is_gap = first == STATE_DEAD || at_border(a, always, first, after) == FAILS;
+    int is_gap = first == STATE_DEAD || at_border(a, can_fail, first, after) == FAILS;
     int may_go_on = can_fail[state_of(cell_at(a, STATE_START, after))];
     return found & JOINS || (is_gap && may_go_on) ? PATTERN_FREE : PATTERN_CUT;
 }
@@ -107,26 +107,19 @@ int pattern_find_cuts(pattern_build *b, const pattern_automaton *a, uint8_t *bet
 {
     int32_t n_classes = a->n_columns - 1;
     size_t n_states = (size_t)a->n_states;
-    uint8_t *can_fail = mem_alloc(n_states), *always = mem_alloc(n_states),
-            *is_seen = mem_alloc(n_states);
+    uint8_t *can_fail = mem_alloc(n_states), *is_seen = mem_alloc(n_states);
     int32_t *states = mem_alloc(n_states * sizeof *states);
-    int ok = (can_fail && always && is_seen && states) || pattern_no_memory(b);
+    int ok = (can_fail && is_seen && states) || pattern_no_memory(b);
     ok = ok && pattern_find_failing(b, a, can_fail);
-    for (int32_t s = 0; ok && s < a->n_states; s++) {
-        always[s] = 1;
-        for (int32_t c = 0; c < a->n_columns; c++)
-            if (!is_match(cell_at(a, s, c))) always[s] = 0;
-    }
     for (int32_t before = 0; ok && before < n_classes; before++) {
         int32_t n = states_after(a, before, is_seen, states);
         ok = pattern_spend(b, a->n_states + (int64_t)n * n_classes);
         for (int32_t after = 0; ok && after < n_classes; after++)
-            between[before * n_classes + after] = (uint8_t)border_between(a, always, can_fail,
-                                                                          states, n, before, after);
+            between[before * n_classes + after] = (uint8_t)border_between(a, can_fail, states, n,
+                                                                          before, after);
     }
     mem_free(states);
     mem_free(is_seen);
-    mem_free(always);
     mem_free(can_fail);
     return ok;
 }
