@@ -50,8 +50,8 @@ typedef struct unitok_pattern {
 /* Compiles parts[0..n_bytes-1]: one part for each level, separated by NUL. The first byte of a part is
  * its dialect, and the rest its regex in UTF-8:
  *   'o'  onig, as in a tokenizer.json
- *   'i'  the same with the behaviour Removed and invert: the regex may leave no gaps
- *   't'  Rust's fancy-regex, as in tiktoken
+ *   'i'  onig with the behaviour Removed and invert, which drops the gaps: there may be none
+ *   't'  Rust's fancy-regex, as in tiktoken, which drops the gaps too
  * UNITOK_ERROR_PATTERN: `item` is the level, `position` a byte of its regex, or -1. Takes less than
  * 100 ms for any parts. */
 int32_t pattern_new(const uint8_t *parts, int64_t n_bytes, pattern **ret, unitok_error *error);

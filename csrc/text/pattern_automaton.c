@@ -111,7 +111,7 @@ static int32_t find_state(determinizer *d)
     for (; d->slots[slot] >= 0; slot = (slot + 1) & mask) {
         int64_t other = d->offsets[d->slots[slot]];
         if (d->offsets[d->slots[slot] + 1] - other != n ||
-            (n && memcmp(d->lists + other, d->lists + begin, (size_t)n * sizeof *d->lists) != 0))
+            memcmp(d->lists + other, d->lists + begin, (size_t)n * sizeof *d->lists) != 0)
             continue;
         d->n_lists = begin;
         return d->slots[slot];
@@ -145,7 +145,8 @@ static int start(determinizer *d)
     d->seen = mem_zalloc(n_ops, sizeof *d->seen);
     d->moved = mem_zalloc(n_ops, sizeof *d->moved);
     if (!d->slots || !d->stack || !d->seen || !d->moved ||
-        !grow(&d->offsets, 1, &d->offsets_capacity, sizeof *d->offsets))
+        !grow(&d->offsets, 1, &d->offsets_capacity, sizeof *d->offsets) ||
+        !grow(&d->lists, 0, &d->lists_capacity, sizeof *d->lists))
         return pattern_no_memory(d->b);
     memset(d->slots, 0xFF, (size_t)d->n_slots * sizeof *d->slots);
     d->offsets[0] = 0;

@@ -61,7 +61,7 @@ static int compile_part(pattern_build *b, const uint8_t *part, int64_t n_bytes,
     return ok;
 }
 
-static int compile_level(pattern_build *b, const pattern_program *program, int is_inverted,
+static int compile_level(pattern_build *b, const pattern_program *program, int is_total,
                          const uint8_t *member, pattern *p)
 {
     pattern_automaton *a = &p->levels[b->item];
@@ -69,7 +69,7 @@ static int compile_level(pattern_build *b, const pattern_program *program, int i
     uint8_t *between = mem_alloc((size_t)(n_classes * n_classes));
     int ok = between != NULL || pattern_no_memory(b);
     ok = ok && pattern_determinize(b, program, n_classes, member, a) && pattern_minimize(b, a) &&
-         pattern_check_nonempty(b, a) && (!is_inverted || pattern_check_total(b, a)) &&
+         pattern_check_nonempty(b, a) && (!is_total || pattern_check_total(b, a)) &&
          pattern_check_linear(b, a) && pattern_find_cuts(b, a, between);
     /* A later level matters only where the levels before it may be divided without a border. */
     for (int32_t k = 0; ok && k < n_classes * n_classes; k++)
@@ -78,11 +78,11 @@ static int compile_level(pattern_build *b, const pattern_program *program, int i
     return ok;
 }
 
-/* Compiles all parts; is_inverted and programs have one item for each. */
+/* Compiles all parts; is_total and programs have one item for each. */
 static int compile(pattern_build *b, const uint8_t *parts, int64_t n_bytes,
                    pattern_program *programs, pattern *p)
 {
-    int is_inverted[PATTERN_LEVELS_MAX];
+    int is_total[PATTERN_LEVELS_MAX];
     uint8_t *member = NULL;
     int ok = 1;
     for (int64_t at = 0; ok && at <= n_bytes; p->n_levels++) {
@@ -92,7 +92,7 @@ static int compile(pattern_build *b, const uint8_t *parts, int64_t n_bytes,
         if (b->item == PATTERN_LEVELS_MAX)
             return pattern_refuse(b, -1, "the pattern has too many parts");
         ok = compile_part(b, parts + at, n, &programs[b->item]);
-        is_inverted[b->item] = n > 0 && parts[at] == 'i';
+        is_total[b->item] = n > 0 && parts[at] != 'o';
         at += n + 1;
     }
     ok = ok && pattern_partition(b, &p->classes, &member);
@@ -101,7 +101,7 @@ static int compile(pattern_build *b, const uint8_t *parts, int64_t n_bytes,
         ok = p->between != NULL || pattern_no_memory(b);
     }
     for (b->item = 0; ok && b->item < p->n_levels; b->item++)
-        ok = compile_level(b, &programs[b->item], is_inverted[b->item], member, p);
+        ok = compile_level(b, &programs[b->item], is_total[b->item], member, p);
     mem_free(member);
     return ok;
 }

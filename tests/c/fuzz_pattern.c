@@ -1,0 +1,37 @@
+/* fuzz_pattern.c - a libFuzzer target: the input is a pattern, the byte FF, and a text; dividing the text
+ * where the pattern allows that must not change the pieces
+ *
+ *   clang -std=c11 -g -O2 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all -I csrc -I tests/c \
+ *       tests/c/fuzz_pattern.c csrc/[a-z]*.c -o fuzz_pattern
+ *   ./fuzz_pattern -max_len=2000 -max_total_time=300 [corpus folder]
+ *
+ * Without a text, one of all atoms is divided. */
+#include "patterns.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *input, size_t n_input_bytes);
+
+#define TEXT_MAX 300 /* each border divides the text again */
+
+int LLVMFuzzerTestOneInput(const uint8_t *input, size_t n_input_bytes)
+{
+    const uint8_t *end = n_input_bytes ? memchr(input, 0xFF, n_input_bytes) : NULL;
+    size_t n_pattern = end ? (size_t)(end - input) : n_input_bytes,
+           n_text = end ? n_input_bytes - n_pattern - 1 : 0;
+    uint8_t *parts = malloc(n_pattern + 1), text[TEXT_MAX];
+    if (n_pattern) memcpy(parts, input, n_pattern);
+    if (n_text > TEXT_MAX) n_text = TEXT_MAX;
+    if (n_text) memcpy(text, end + 1, n_text);
+    for (size_t k = 0; !end && k < sizeof PATTERN_ATOMS / sizeof *PATTERN_ATOMS; k++) {
+        memcpy(text + n_text, PATTERN_ATOMS[k], strlen(PATTERN_ATOMS[k]));
+        n_text += strlen(PATTERN_ATOMS[k]);
+    }
+    pattern *p = NULL;
+    unitok_error error = {0};
+    int64_t counts[3] = {0};
+    int32_t status = pattern_new(parts, (int64_t)n_pattern, &p, &error);
+    CHECK(status ? p == NULL && error.message && error.position <= (int64_t)n_pattern : p != NULL);
+    if (p) check_borders(p, text, (int64_t)n_text, counts);
+    pattern_free(p);
+    free(parts);
+    return 0;
+}
