@@ -65,7 +65,9 @@ def assert_equal(got: list[bytes], wanted: list[bytes], text: str) -> None:
 QUICK_CLASSES = [r"\p{L}", r"\p{N}", r"\p{M}", r"\p{P}", r"\p{Han}", r"\s", r"\w", r"[\w]"]
 CLASSES = [
     r"\p{S}", r"\p{Z}", r"\p{C}", r"\p{Lu}", r"\p{Ll}", r"\p{Lt}", r"\p{Lm}", r"\p{Lo}", r"\p{Mn}", r"\p{Mc}",
-    r"\p{Me}", r"\p{Nd}", r"\p{Nl}", r"\p{No}", r"\p{Pc}", r"\p{Pd}", r"\p{Ps}", r"\p{Pe}", r"\p{Pi}", r"\p{Pf}", r"\p{Po}",
+    r"\p{Me}", r"\p{Nd}", r"\p{Nl}", r"\p{No}",
+    r"\p{Pc}", r"\p{Pd}", r"\p{Ps}", r"\p{Pe}", r"\p{Pi}",
+    r"\p{Pf}", r"\p{Po}",
     r"\p{Sm}", r"\p{Sc}", r"\p{Sk}", r"\p{So}", r"\p{Zs}", r"\p{Zl}", r"\p{Zp}", r"\p{Cc}", r"\p{Cf}", r"\p{Co}",
     r"\p{Cn}", r"\d", r"[\d]", r"[\s]", r"\W", r"\S", r"\D", r"[^\w]", r"\P{L}", r"\p{^L}", r"\p{Letter}",
     r"\p{uppercase letter}", r"\p{Decimal_Number}", r"\p{White_Space}", r"\p{Space}", r"\p{Digit}",

@@ -5,7 +5,7 @@
  *     classes    111000022300000────0     one for each combination of sets that occurs
  */
 
-#include "ground/alloc.h"
+#include "ground/grow.h"
 #include "text/pattern_build.h"
 
 /* The code points from `begin` to the next run's have this class. */
@@ -82,6 +82,7 @@ static int fill_pages(pattern_build *b, const runs *r, pattern_classes *c)
         }
         c->pages[page] = (uint16_t)number_of_page(c, uniform);
     }
+    if (!resize(&c->classes, c->n_pages * 256, 1)) return pattern_no_memory(b);
     return pattern_spend(b, c->n_pages * 64 + N_PAGES * 8);
 }
 

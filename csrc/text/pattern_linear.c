@@ -170,7 +170,7 @@ static int start(search *s)
     for (int32_t state = 0; state < s->a->n_states; state++)
         s->number[state] = s->is_long[state] ? s->n_long++ : -1;
     int64_t n_pairs = (int64_t)s->n_long * s->a->n_states;
-    if (!pattern_spend(s->b, n_pairs / 4)) return 0;
+    if (!pattern_spend(s->b, n_pairs)) return 0;
     s->seen = mem_zalloc((size_t)n_pairs + 1, 1);
     return s->seen != NULL || pattern_no_memory(s->b);
 }

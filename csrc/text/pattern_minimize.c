@@ -4,7 +4,7 @@
  * in whether they match, or lead to different blocks, until none do.
  */
 
-#include "ground/alloc.h"
+#include "ground/grow.h"
 #include "text/pattern_build.h"
 
 typedef struct minimizer {
@@ -59,7 +59,7 @@ static int32_t divide(minimizer *m)
 }
 
 /* Makes each block one state. The first state of a block is not before it, so rows move down. */
-static void merge(const minimizer *m, pattern_automaton *a, int32_t n_blocks)
+static int merge(const minimizer *m, pattern_automaton *a, int32_t n_blocks)
 {
     int32_t n = 0;
     for (int32_t s = 0; s < a->n_states; s++) {
@@ -69,6 +69,7 @@ static void merge(const minimizer *m, pattern_automaton *a, int32_t n_blocks)
         n++;
     }
     a->n_states = n_blocks;
+    return resize(&a->next, (int64_t)n_blocks * a->n_columns, sizeof *a->next);
 }
 
 int pattern_minimize(pattern_build *b, pattern_automaton *a)
@@ -87,7 +88,7 @@ int pattern_minimize(pattern_build *b, pattern_automaton *a)
     }
     if (ok && m.block[STATE_START] == STATE_DEAD)
         ok = pattern_refuse(b, -1, "the pattern matches nothing");
-    if (ok) merge(&m, a, n);
+    ok = ok && (merge(&m, a, n) || pattern_no_memory(b));
     mem_free(m.slots);
     mem_free(m.next_block);
     mem_free(m.block);

@@ -345,7 +345,6 @@ static int32_t parse_sequence(pattern_parser *p)
         }
         if (atom >= 0 && is_quantifier(p)) atom = parse_quantifier(p, atom);
         if (atom < 0) return -1;
-        /* The child of a group may have siblings of its own; a sequence around it hides them. */
         add_child(p, sequence, atom, &last);
     }
     if (sequence < 0) return -1;
