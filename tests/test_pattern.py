@@ -105,7 +105,8 @@ def test_classes_of_all_characters(regex: str) -> None:
     ],
 )
 def test_classes_of_other_pre_tokenizers(pre_tokenizer: Any, regex: str) -> None:
-    assert_equal(pieces(compiled("o" + regex), SCALARS.encode()), reference_pieces(pre_tokenizer, SCALARS), regex)
+    text = MOST_SCALARS
+    assert_equal(pieces(compiled("o" + regex), text.encode()), reference_pieces(pre_tokenizer, text), regex)
 
 
 def test_byte_level_is_a_chain_of_one() -> None:
@@ -174,6 +175,12 @@ def tiktoken_pieces(regex: str, text: str, vocabulary: list[bytes]) -> list[byte
 def check_tiktoken(regex: str, text: str) -> None:
     got = pieces(compiled("t" + regex), text.encode())
     assert_equal(got, tiktoken_pieces(regex, text, got), text)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["w", "s", "d", *(rf"p{{{name}}}" for name in (*"LNMPSZC", "Lu", "Lt", "Lo", "Han"))])
+def test_tiktoken_classes(name: str) -> None:
+    check_tiktoken(rf"\{name}+|\{name[0].upper()}{name[1:]}+", SCALARS)
 
 
 @pytest.mark.parametrize("name", TIKTOKEN)

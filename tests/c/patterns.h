@@ -34,6 +34,8 @@ static const char *const PATTERNS[] = {
     "\\s++$|\\s*[\\r\\n]|\\s+(?!\\S)|\\s\0",
     "o<a:[0-9]+>\0o(ab|a){1,3}b\0o([\\t\\n]|    |  )\0o(?=[^x])[a-z&&[^q]]{2,}?(?!a)\0",
     "o\\s{16}(?!\\S)|\\s{4}(?!\\S)|\\s{1,2}(?!\\S)|\\s\0",
+    "o[\\p{Han}]+|[^\\r\\n\\p{L}\\p{N}]?[\\p{Lu}\\p{Lm}&&[^\\p{Han}]]*[\\p{Ll}\\p{Lm}&&[^\\p{Han}]]"
+    "+|" SPACES "\0",
     "oa(?:\\p{L}\\p{M}*(?: \\p{L}\\p{M}*)*)+\0",
 };
 enum { N_PATTERNS = sizeof PATTERNS / sizeof *PATTERNS };
