@@ -90,7 +90,13 @@ def test_classes(regex: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("regex", [*QUICK_CLASSES, *CLASSES])
+@pytest.mark.parametrize("regex", CLASSES)
+def test_more_classes(regex: str) -> None:
+    check_class(regex, MOST_SCALARS)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("regex", QUICK_CLASSES)
 def test_classes_of_all_characters(regex: str) -> None:
     check_class(regex, SCALARS)
 

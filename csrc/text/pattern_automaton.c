@@ -25,41 +25,53 @@ typedef struct determinizer {
     int64_t n_states, offsets_capacity;
     int32_t *slots; /* a hash table of the states, -1: empty */
     int32_t n_slots;
-    int32_t *stack;  /* of instructions to follow; each is there at most twice */
+    int32_t *stack;  /* of instructions: each is pushed once for each way to it */
     uint32_t *seen;  /* by instruction: the last walk that came there */
     uint32_t *moved; /* the same, for the list that is being made */
     uint32_t walk;
 } determinizer;
 
-/* Appends what follows from `op` without a character to the list that is being made. Returns 1 once
- * that ends with MATCH: nothing after it can matter. -1: a failure. */
-static int follow(determinizer *d, int32_t op)
+/* Pushes the targets of a jump or split, the preferred one on top. Returns 0 for other ops. */
+static int push_targets(determinizer *d, const pattern_op *o, int32_t *io_n)
 {
-    int32_t n = 0;
+    if (o->op != OP_JUMP && o->op != OP_SPLIT) return 0;
+    if (o->op == OP_SPLIT) d->stack[(*io_n)++] = o->y;
+    d->stack[(*io_n)++] = o->x;
+    return 1;
+}
+
+/* Appends what follows from `op` without a character to the list that is being made, using the stack
+ * from `bottom` on. Returns 1 once that ends with MATCH: nothing after it can matter. -1: a failure.
+ */
+static int follow(determinizer *d, int32_t bottom, int32_t op)
+{
+    int32_t n = bottom;
     d->stack[n++] = op;
-    while (n > 0) {
+    while (n > bottom) {
         int32_t at = d->stack[--n];
         const pattern_op *o = &d->program->ops[at];
         if (!pattern_spend(d->b, 4)) return -1;
         if (d->moved[at] == d->walk) continue;
         d->moved[at] = d->walk;
-        if (o->op == OP_JUMP) {
-            d->stack[n++] = o->x;
-        } else if (o->op == OP_SPLIT) {
-            d->stack[n++] = o->y;
-            d->stack[n++] = o->x;
-        } else {
-            if (!grow(&d->lists, d->n_lists, &d->lists_capacity, sizeof *d->lists))
-                return pattern_no_memory(d->b) - 1;
-            d->lists[d->n_lists++] = at;
-            if (o->op == OP_MATCH) return 1;
-        }
+        if (push_targets(d, o, &n)) continue;
+        if (!grow(&d->lists, d->n_lists, &d->lists_capacity, sizeof *d->lists))
+            return pattern_no_memory(d->b) - 1;
+        d->lists[d->n_lists++] = at;
+        if (o->op == OP_MATCH) return 1;
     }
     return 0;
 }
 
-/* Walks from an instruction of a state's list with the next character's class, or `n` at the end of
- * the text, and adds to the next list. Returns 1 at MATCH, -1 after a failure. */
+/* Whether the next character, or the end of the text (class n_classes), fulfils a set or assertion.
+ */
+static int is_fulfilled(const determinizer *d, const pattern_op *o, int32_t class)
+{
+    if (class == d->n_classes) return o->op == OP_ASSERT && o->x;
+    return d->member[o->set * d->n_classes + class];
+}
+
+/* Walks from an instruction of a state's list with the next class, and adds to the next list, which
+ * is_done once it ends with MATCH. Returns 1 at MATCH, -1 after a failure. */
 static int step(determinizer *d, int32_t op, int32_t class, int *is_done)
 {
     int32_t n = 0;
@@ -70,26 +82,12 @@ static int step(determinizer *d, int32_t op, int32_t class, int *is_done)
         if (!pattern_spend(d->b, 4)) return -1;
         if (d->seen[at] == d->walk) continue;
         d->seen[at] = d->walk;
-        int is_end = class == d->n_classes;
-        int has = (o->op == OP_SET || o->op == OP_ASSERT) &&
-                  (is_end ? o->op == OP_ASSERT && o->x : d->member[o->set * d->n_classes + class]);
+        if (push_targets(d, o, &n)) continue;
         if (o->op == OP_MATCH) return 1;
-        if (o->op == OP_JUMP) {
-            d->stack[n++] = o->x;
-        } else if (o->op == OP_SPLIT) {
-            d->stack[n++] = o->y;
-            d->stack[n++] = o->x;
-        } else if (has && o->op == OP_ASSERT) {
-            d->stack[n++] = at + 1;
-        } else if (has && !*is_done) {
-            /* `follow` has a stack of its own above this one */
-            int32_t *stack = d->stack;
-            d->stack += n;
-            int found = follow(d, at + 1);
-            d->stack = stack;
-            if (found < 0) return -1;
-            *is_done = found;
-        }
+        if (!is_fulfilled(d, o, class)) continue;
+        if (o->op == OP_ASSERT) d->stack[n++] = at + 1;
+        else if (!*is_done) *is_done = follow(d, n, at + 1);
+        if (*is_done < 0) return -1;
     }
     return 0;
 }
@@ -152,7 +150,7 @@ static int start(determinizer *d)
     d->offsets[0] = 0;
     if (find_state(d) != STATE_DEAD) return 0; /* the empty list */
     d->walk++;
-    if (follow(d, 0) < 0) return 0;
+    if (follow(d, 0, 0) < 0) return 0;
     int32_t first = find_state(d);
     ASSERT(first < 0 || first == STATE_START);
     return first >= 0;

@@ -208,46 +208,49 @@ static int finish_part(pattern_parser *p, bracket *br)
     return 1;
 }
 
-/* Adds [:name:] from the brackets of POSIX, and moves behind it. Only those names whose meaning both
- * dialects share, or that stay within ASCII. */
+/* Brackets of POSIX: only those whose meaning both dialects share, or that stay within ASCII. */
+static const struct posix {
+    const char *name;
+    int dialects;         /* bits */
+    const char *property; /* or: */
+    uint32_t ranges[8];   /* first and last, until 0 */
+} POSIX[] = {
+    {"[:ascii:]", 3, NULL, {0, 0x7F}},
+    {"[:xdigit:]", 3, NULL, {'0', '9', 'A', 'F', 'a', 'f'}},
+    {"[:digit:]", 1, "Nd", {0}},
+    {"[:space:]", 1, "White_Space", {0}},
+    {"[:cntrl:]", 1, "Cc", {0}},
+    {"[:digit:]", 2, NULL, {'0', '9'}},
+    {"[:space:]", 2, NULL, {'\t', '\r', ' ', ' '}},
+    {"[:cntrl:]", 2, NULL, {0, 0x1F, 0x7F, 0x7F}},
+    {"[:alpha:]", 2, NULL, {'A', 'Z', 'a', 'z'}},
+    {"[:alnum:]", 2, NULL, {'0', '9', 'A', 'Z', 'a', 'z'}},
+    {"[:upper:]", 2, NULL, {'A', 'Z'}},
+    {"[:lower:]", 2, NULL, {'a', 'z'}},
+    {"[:punct:]", 2, NULL, {'!', '/', ':', '@', '[', '`', '{', '~'}},
+};
+
+static int add_posix(pattern_parser *p, const struct posix *posix, char_set *part)
+{
+    for (int i = 0; i < 8 && posix->ranges[i + 1]; i += 2)
+        if (!add_range(p, part, posix->ranges[i], posix->ranges[i + 1])) return 0;
+    const char *name = posix->property;
+    if (!name) return 1;
+    char_set set = {0};
+    int status = unicode_property((const uint8_t *)name, (int64_t)strlen(name), &set);
+    int ok = (status == UNICODE_OK || pattern_no_memory(p->b)) && pattern_spend(p->b, 4000) &&
+             combine(p, part, &set, CHAR_SET_UNION);
+    char_set_free(&set);
+    return ok;
+}
+
+/* Adds [:name:], and moves behind it. */
 static int parse_posix(pattern_parser *p, char_set *part)
 {
-    static const struct {
-        const char *name;
-        int dialects;         /* bits */
-        const char *property; /* or: */
-        uint32_t ranges[8];
-    } NAMES[] = {
-        {"[:ascii:]", 3, NULL, {0, 0x7F}},
-        {"[:xdigit:]", 3, NULL, {'0', '9', 'A', 'F', 'a', 'f'}},
-        {"[:digit:]", 1, "Nd", {0}},
-        {"[:space:]", 1, "White_Space", {0}},
-        {"[:cntrl:]", 1, "Cc", {0}},
-        {"[:digit:]", 2, NULL, {'0', '9'}},
-        {"[:space:]", 2, NULL, {'\t', '\r', ' ', ' '}},
-        {"[:cntrl:]", 2, NULL, {0, 0x1F, 0x7F, 0x7F}},
-        {"[:alpha:]", 2, NULL, {'A', 'Z', 'a', 'z'}},
-        {"[:alnum:]", 2, NULL, {'0', '9', 'A', 'Z', 'a', 'z'}},
-        {"[:upper:]", 2, NULL, {'A', 'Z'}},
-        {"[:lower:]", 2, NULL, {'a', 'z'}},
-        {"[:punct:]", 2, NULL, {'!', '/', ':', '@', '[', '`', '{', '~'}},
-    };
-    for (size_t k = 0; k < sizeof NAMES / sizeof *NAMES && !p->ignore_case; k++) {
-        if (!parser_sees(p, NAMES[k].name) || !(NAMES[k].dialects >> p->dialect & 1)) continue;
-        p->at += (int64_t)strlen(NAMES[k].name);
-        const uint32_t *ranges = NAMES[k].ranges;
-        for (int i = 0; i < 8 && ranges[i + 1]; i += 2)
-            if (!add_range(p, part, ranges[i], ranges[i + 1])) return 0;
-        if (!NAMES[k].property) return 1;
-        char_set set = {0};
-        const char *name = NAMES[k].property;
-        int ok = pattern_spend(p->b, 4000) &&
-                 (unicode_property((const uint8_t *)name, (int64_t)strlen(name), &set) ==
-                      UNICODE_OK ||
-                  pattern_no_memory(p->b)) &&
-                 combine(p, part, &set, CHAR_SET_UNION);
-        char_set_free(&set);
-        return ok;
+    for (size_t k = 0; k < sizeof POSIX / sizeof *POSIX && !p->ignore_case; k++) {
+        if (!parser_sees(p, POSIX[k].name) || !(POSIX[k].dialects >> p->dialect & 1)) continue;
+        p->at += (int64_t)strlen(POSIX[k].name);
+        return add_posix(p, &POSIX[k], part);
     }
     return pattern_refuse(p->b, p->at, "this bracket of POSIX is not supported");
 }
