@@ -269,7 +269,11 @@ def compiled_or_skipped(part: str) -> Pattern:
 @example("(?:ab|a){1,3}b", ["aababb"])
 @example(r"\s+$", ["   a  ", "a  \n b"])
 def test_random_patterns_equal_tokenizers(regex: str, texts: list[str]) -> None:
-    pattern, wanted = compiled_or_skipped("o" + regex), reference([regex])
+    pattern = compiled_or_skipped("o" + regex)
+    try:
+        wanted = reference([regex])
+    except Exception:  # onig also refuses to repeat some lookaheads
+        assume(False)
     for text in texts:
         assert_equal(pieces(pattern, text.encode()), reference_pieces(wanted, text), text)
 

@@ -55,18 +55,25 @@ static int64_t find_match_once(const pattern *p, const pattern_automaton *a, con
     return match;
 }
 
-/* The end of the piece of a level that begins at text[begin]: of a match, or of the gap before the
- * next one. */
-static int64_t find_end(const pattern *p, int32_t level, const uint8_t *text, int64_t begin,
-                        int64_t end, struct pattern_run *failed)
+static int64_t find_any_match(const pattern *p, const pattern_automaton *a, const uint8_t *text,
+                              int64_t begin, int64_t end, struct pattern_run *failed)
 {
-    const pattern_automaton *a = &p->levels[level];
-    for (int64_t at = begin; at < end;) {
-        int64_t match = a->loop == STATE_DEAD ? find_match(p, a, text, at, end)
-                                              : find_match_once(p, a, text, at, end, failed);
-        if (match >= 0) return at == begin ? match : at;
+    return a->loop == STATE_DEAD ? find_match(p, a, text, begin, end)
+                                 : find_match_once(p, a, text, begin, end, failed);
+}
+
+/* The end of the piece of a level that begins at text[begin]: of a match, or of the gap before the
+ * next one. Most characters of a gap begin no match, which one look-up shows. */
+static int64_t find_end(const pattern *p, const pattern_automaton *a, const uint8_t *text,
+                        int64_t begin, int64_t end, struct pattern_run *failed)
+{
+    int64_t at = begin, match = find_any_match(p, a, text, begin, end, failed);
+    if (match >= 0) return match;
+    while (at < end) {
         int length;
-        read_class(p, text + at, end - at, &length);
+        uint8_t class = read_class(p, text + at, end - at, &length);
+        int may_match = at > begin && a->next[STATE_START * a->n_columns + class] != STATE_DEAD;
+        if (may_match && find_any_match(p, a, text, at, end, failed) >= 0) return at;
         at += length;
     }
     return end;
@@ -77,7 +84,8 @@ int64_t pattern_next(const pattern *p, pattern_state *s, const uint8_t *text, in
 {
     int64_t end = n_bytes;
     for (int32_t k = 0; k < p->n_levels; k++) {
-        if (s->ends[k] <= begin) s->ends[k] = find_end(p, k, text, begin, end, &s->failed[k]);
+        if (s->ends[k] <= begin)
+            s->ends[k] = find_end(p, &p->levels[k], text, begin, end, &s->failed[k]);
         end = s->ends[k];
     }
     return end;
