@@ -144,13 +144,15 @@ enum unitok_model_flags {
     /* The text "<0x41>" matches the byte piece of that name (Hugging Face). */
     UNITOK_BYTE_PIECES_MATCH = 1024,
     /* BPE with a list of merges (Hugging Face): all pieces but CONTROL match, BYTE_FALLBACK does
-     * not require all 256 byte pieces, and without an unknown piece unknown characters are dropped.
-     * MERGE_UNKNOWN is its fuse_unk. */
+     * not require all 256 byte pieces, and without an unknown piece unknown characters are dropped
+     * (with BYTES, bytes that are no piece). MERGE_UNKNOWN is its fuse_unk. */
     UNITOK_LISTED_MERGES = 2048,
-    /* With LISTED_MERGES: a text that is itself a piece becomes that piece. */
-    UNITOK_IGNORE_MERGES = 4096
+    /* With LISTED_MERGES or BYTES: a text that is itself a piece becomes that piece. */
+    UNITOK_IGNORE_MERGES = 4096,
+    /* With BYTES: a pattern divides texts before they are encoded. */
+    UNITOK_PATTERN = 8192
 };
-#define UNITOK_FLAGS_ALL 8191
+#define UNITOK_FLAGS_ALL 16383
 
 /* Everything that defines a model. Piece k is data[offsets[k]..offsets[k + 1]), with ids[k],
  * scores[k] and types[k]. csrc/model/spec.c lists the flags that each kind supports, and their
@@ -173,6 +175,8 @@ typedef struct unitok_spec {
     /* LISTED_MERGES, ids: merge k joins merges[k] and merges[n + k] into merges[2 * n + k] */
     const int64_t *merges;
     int64_t n_merges; /* n; merge k has rank k */
+    const uint8_t *pattern; /* PATTERN: see unitok_pattern_new */
+    int64_t n_pattern_bytes;
 } unitok_spec;
 
 typedef struct unitok_model unitok_model;

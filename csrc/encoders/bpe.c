@@ -120,16 +120,10 @@ INLINE uint32_t rank_of(const bpe *m, uint32_t merge)
                                                                        : merge;
 }
 
-/* Whether the symbol `left` can merge with the result of a merge after it, by the filter; and
- * may_precede likewise for the symbol after. The filters know only the pairs without dropout. */
-INLINE int may_follow(finder f, const bpe_made *made, uint32_t left)
+/* The symbol that a merge makes; with dropout, it need not be in the main table. */
+INLINE uint32_t symbol_of(finder f, uint32_t merge)
 {
-    return f.drops || made->lefts >> (left & 31) & 1;
-}
-
-INLINE int may_precede(finder f, const bpe_made *made, uint32_t right)
-{
-    return f.drops || made->rights >> (right & 31) & 1;
+    return LIKELY(f.m->first_made && !f.drops) ? f.m->first_made + merge : f.m->made[merge].symbol;
 }
 
 /* ----------------------------------------------------------------------------- Few symbols ---- */
@@ -164,7 +158,6 @@ INLINE uint64_t short_key(const bpe *m, uint32_t merge, int at)
 INLINE void set_key(finder f, short_text *t, int left, int right)
 {
     uint32_t merge = look_up(f, t->symbols[left], t->symbols[right], 0);
-    if (LIKELY(merge != BPE_NO_MERGE)) PREFETCH(&f.m->made[merge]);
     t->keys[left] = short_key(f.m, merge, left);
 }
 
@@ -230,17 +223,14 @@ INLINE uint64_t merge_short(finder f, short_text *t, int n, int is_dense, double
         int gone = lowest_bit(after);
         alive ^= UINT64_C(1) << gone;
         after &= after - 1;
-        const bpe_made *made = &f.m->made[best & BPE_NO_MERGE];
         if (ret_last) *ret_last = bpe_pair_key(t->symbols[at], t->symbols[gone]);
-        t->symbols[at] = made->symbol;
+        t->symbols[at] = symbol_of(f, (uint32_t)best & BPE_NO_MERGE);
         t->keys[gone] = SHORT_NO_KEY;
         if (before) {
             int left = highest_bit(before);
-            t->keys[left] = SHORT_NO_KEY;
-            if (may_follow(f, made, t->symbols[left])) set_key(f, t, left, at);
+            set_key(f, t, left, at);
         }
-        if (after && may_precede(f, made, t->symbols[lowest_bit(after)]))
-            set_key(f, t, at, lowest_bit(after));
+        if (after) set_key(f, t, at, lowest_bit(after));
     }
     return alive;
 }
@@ -355,7 +345,7 @@ static uint64_t merge_long(finder f, long_text *t, double dropout, uint64_t *str
         if (f.drops && !skips && rng_unit(stream) < dropout) continue;
         uint32_t gone = t->next[at], after = t->next[gone], before = t->before[at];
         last = bpe_pair_key(t->symbols[at], t->symbols[gone]);
-        t->symbols[at] = f.m->made[merge].symbol;
+        t->symbols[at] = symbol_of(f, merge);
         t->merges[gone] = BPE_NO_MERGE;
         t->next[at] = after;
         if (after < n) t->before[after] = at;
@@ -417,11 +407,27 @@ static void cut_merges_text(const bpe *m, const uint8_t *text, int64_t n_bytes, 
     if (n_waiting) put_symbol(out, m->unknown, n_waiting);
 }
 
+/* Every byte is a symbol. */
+static void cut_bytes(const bpe *m, const uint8_t *text, int64_t n_bytes, cut_output *out)
+{
+    for (int64_t i = 0; i < n_bytes && out->symbols; i++) {
+        out->symbols[i] = m->symbols.singles[text[i]];
+        out->starts[i] = (uint32_t)i;
+        out->any |= out->symbols[i];
+    }
+    out->n = n_bytes;
+    out->start = (uint32_t)n_bytes;
+}
+
 /* Divides a text into symbols. SentencePiece has one symbol for each character or user-defined
  * piece; Hugging Face's order and byte fallback need a slower loop. */
 static void cut_text(const bpe *m, const uint8_t *text, int64_t n_bytes, cut_output *out)
 {
     int64_t n;
+    if (m->has_all_bytes) {
+        cut_bytes(m, text, n_bytes, out);
+        return;
+    }
     if (UNLIKELY(m->has_merges)) {
         cut_merges_text(m, text, n_bytes, out);
         return;
@@ -491,8 +497,8 @@ int64_t bpe_last_pair(const bpe *m, bpe_scratch *s, const uint8_t *text, int64_t
 }
 
 /* Two lookups come before merging, both exact. In m->direct are pieces that were proven, when
- * the model was built, to be the result of merging their own text. In m->pieces are all pieces
- * of a model that looks up complete segments first by definition (BPE_IGNORE_MERGES). */
+ * the model was built, to be the result of merging their own text. In m->pieces are the others,
+ * if the model looks up complete segments first by definition (BPE_IGNORE_MERGES). */
 int64_t bpe_segment(const bpe *m, bpe_scratch *s, const uint8_t *text, int64_t n_bytes,
                     token *tokens)
 {
@@ -521,11 +527,19 @@ int64_t bpe_segment_dropout(const bpe *m, bpe_scratch *s, const uint8_t *text, i
 
 int32_t bpe_traits(const bpe *m) { return m->traits; }
 
+int64_t bpe_unmerged(const bpe *m, const uint8_t **ret_data, const int64_t **ret_offsets)
+{
+    *ret_data = m->pieces.data;
+    *ret_offsets = m->pieces.offsets;
+    return m->n_unmerged;
+}
+
 int64_t bpe_memory_bytes(const bpe *m)
 {
-    size_t n_bytes = sizeof *m + (sizeof *m->pairs.slots << m->pairs.n_bits) +
-                     (sizeof(uint64_t) << m->symbols.n_bits);
-    if (m->rest.slots) n_bytes += sizeof *m->rest.slots << m->rest.n_bits;
+    size_t slots = (size_t)1 << m->pairs.n_bits, n_bytes = sizeof *m;
+    if (m->rest.slots) slots += (size_t)1 << m->rest.n_bits;
+    n_bytes += slots * sizeof *m->pairs.slots + (slots << BPE_FILTER_BITS >> 3);
+    n_bytes += sizeof(uint64_t) << m->symbols.n_bits;
     n_bytes += BPE_DENSE * BPE_DENSE * sizeof *m->dense + m->n_merges * sizeof *m->made;
     n_bytes += m->n_symbols * (sizeof *m->ids + (m->lengths ? sizeof *m->lengths + 1 : 0));
     if (m->direct) n_bytes += sizeof *m->direct << m->direct_bits;

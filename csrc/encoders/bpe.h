@@ -30,7 +30,7 @@ typedef struct bpe_scratch {
 
 void bpe_scratch_free(bpe_scratch *s);
 
-/* Builds a SentencePiece model. Pieces are in the form that texts have (space.h). A piece "\0" of
+/* Builds a SentencePiece model, or with UNITOK_BYTES one of tiktoken. Pieces are in the form that texts have (space.h). A piece "\0" of
  * type UNUSED is ignored, as in the reference. The spec has passed vocabulary_check.
  * UNITOK_ERROR_VOCABULARY: a piece occurs twice (`item`), or there are too many pieces. */
 int32_t bpe_new(const unitok_spec *spec, bpe **ret, unitok_error *error);
@@ -76,6 +76,10 @@ enum bpe_traits {
     BPE_WHOLE = 1
 };
 int32_t bpe_traits(const bpe *m);
+
+/* The pieces that a text becomes only because of BPE_IGNORE_MERGES, owned by the model. Returns
+ * their number. */
+int64_t bpe_unmerged(const bpe *m, const uint8_t **ret_data, const int64_t **ret_offsets);
 
 /* Encodes a segment, 0 <= n_bytes < 2^31, into at most n_bytes tokens (three times as many with
  * BPE_COMPACT). Returns their number, or -1 if allocation fails. Each unknown character is one

@@ -79,10 +79,11 @@ int32_t bpe_build_start(bpe_builder *b, const unitok_spec *spec, int has_merges,
     b->error = error;
     b->take = mem_zalloc((size_t)spec->n_pieces + 1, sizeof *b->take);
     b->numbers = mem_zalloc((size_t)spec->n_pieces + 1, sizeof *b->numbers);
+    b->is_direct = mem_zalloc((size_t)spec->n_pieces + 1, sizeof *b->is_direct);
     b->hashes = mem_alloc((size_t)(longest + 1) * sizeof *b->hashes);
     b->powers = mem_alloc((size_t)(longest + 1) * sizeof *b->powers);
     b->m = mem_zalloc(1, sizeof *b->m);
-    if (!b->take || !b->numbers || !b->hashes || !b->powers || !b->m ||
+    if (!b->take || !b->numbers || !b->is_direct || !b->hashes || !b->powers || !b->m ||
         !symbols_new(&b->m->symbols, (spec->flags & UNITOK_BYTES) != 0) ||
         bpe_add_symbol(b, TOKEN_UNKNOWN, 0, 0) != SYMBOL_NONE || b->m->n_symbols == 0)
         return fail_memory(error);
@@ -102,13 +103,28 @@ int32_t bpe_build_start(bpe_builder *b, const unitok_spec *spec, int has_merges,
     return UNITOK_OK;
 }
 
-/* The pieces and pairs are known; what remains are the tables for speed. */
-int32_t bpe_build_finish(bpe_builder *b, int32_t status, bpe **ret, int *ret_all)
+/* Keeps the pieces that only BPE_IGNORE_MERGES produces. */
+static int32_t keep_unmerged(bpe_builder *b)
 {
-    *ret_all = 1;
-    if (status == UNITOK_OK && !bpe_build_tables(b, ret_all)) status = fail_memory(b->error);
+    unitok_spec unmerged = *b->spec;
+    unmerged.types = b->is_direct; /* words_new takes the pieces of type NORMAL */
+    for (int64_t k = 0; k < b->spec->n_pieces; k++) {
+        b->m->n_unmerged += !b->is_direct[k];
+        b->is_direct[k] = b->is_direct[k] ? UNITOK_PIECE_CONTROL : UNITOK_PIECE_NORMAL;
+    }
+    if (!b->m->n_unmerged) return UNITOK_OK;
+    b->m->traits |= BPE_WHOLE;
+    return words_new(&unmerged, &b->m->pieces, b->error);
+}
+
+/* The pieces and pairs are known; what remains are the tables for speed. */
+int32_t bpe_build_finish(bpe_builder *b, int32_t status, bpe **ret)
+{
+    if (status == UNITOK_OK && !bpe_build_tables(b)) status = fail_memory(b->error);
+    if (status == UNITOK_OK && b->m->flags & BPE_IGNORE_MERGES) status = keep_unmerged(b);
     mem_free(b->take);
     mem_free(b->numbers);
+    mem_free(b->is_direct);
     mem_free(b->hashes);
     mem_free(b->powers);
     mem_free(b->pairs);
@@ -124,7 +140,9 @@ void bpe_free(bpe *m)
     symbols_free(&m->symbols);
     words_free(&m->pieces);
     mem_free(m->pairs.slots);
+    mem_free(m->pairs.filter);
     mem_free(m->rest.slots);
+    mem_free(m->rest.filter);
     mem_free(m->dense);
     mem_free(m->direct);
     mem_free(m->direct_filter);

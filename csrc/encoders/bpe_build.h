@@ -19,6 +19,7 @@ typedef struct bpe_builder {
     uint64_t *pairs;      /* in the order found, as table slots */
     uint64_t *hashes;     /* of the prefixes of a piece */
     uint64_t *powers;     /* powers of the hash factor of `strings` */
+    uint8_t *is_direct;   /* [piece]: whether its text merges to it */
     int64_t n_pairs, pairs_capacity, symbols_capacity;
     unitok_error *error;
 } bpe_builder;
@@ -39,10 +40,10 @@ INLINE int64_t first_bytes(const unitok_spec *spec, const uint8_t *text, int64_t
 int64_t bpe_longest_bytes(const unitok_spec *spec);
 
 /* Starts a model of the pieces of a spec. Call bpe_build_finish even after a failure; it frees the
- * builder and sets *ret_all to whether every piece encodes to itself. */
+ * builder. */
 int32_t bpe_build_start(bpe_builder *b, const unitok_spec *spec, int has_merges,
                         unitok_error *error);
-int32_t bpe_build_finish(bpe_builder *b, int32_t status, bpe **ret, int *ret_all);
+int32_t bpe_build_finish(bpe_builder *b, int32_t status, bpe **ret);
 
 /* Add a symbol, or the symbol of a character; return SYMBOL_NONE if allocation fails. */
 uint32_t bpe_add_symbol(bpe_builder *b, int64_t id, int64_t n_bytes, int is_unused);
@@ -54,5 +55,5 @@ uint32_t bpe_add_character(bpe_builder *b, const uint8_t *text, int64_t n_bytes,
 int bpe_begin_merges(bpe *m, int64_t n);
 int bpe_add_pair(bpe_builder *b, uint32_t left, uint32_t right, int64_t merge);
 
-/* Builds the tables derived from all pieces and pairs; 0 if allocation fails. */
-int bpe_build_tables(bpe_builder *b, int *ret_all);
+/* Builds the tables derived from all pieces and pairs; 0 when memory is short. */
+int bpe_build_tables(bpe_builder *b);

@@ -108,7 +108,9 @@ static void set_merges_traits(bpe_builder *b)
 {
     bpe *m = b->m;
     int n_bytes_known = 0;
-    if (b->spec->flags & UNITOK_BYTES) return; /* texts have no unknown characters */
+    for (int byte = 0; byte < 256 && b->spec->flags & UNITOK_BYTES; byte++)
+        if (!m->symbols.singles[byte]) m->traits |= BPE_WHOLE;
+    if (b->spec->flags & UNITOK_BYTES) return; /* no byte fallback */
     for (int byte = 0; byte < 256; byte++) n_bytes_known += m->bytes[byte] != SYMBOL_NONE;
     if (n_bytes_known != 256 && (n_bytes_known || !m->unknown)) m->traits |= BPE_WHOLE;
     for (int64_t k = 0; k < b->n_pairs; k++) {
@@ -130,8 +132,6 @@ int32_t bpe_new_merges(const unitok_spec *spec, const int64_t *left, const int64
     bpe_builder b;
     int64_t twice = -1;
     uint32_t *pieces = NULL;
-    bpe *m = NULL;
-    int all;
     int32_t status = bpe_build_start(&b, spec, 1, error);
     if (status == UNITOK_OK) {
         b.m->flags = flags;
@@ -145,14 +145,5 @@ int32_t bpe_new_merges(const unitok_spec *spec, const int64_t *left, const int64
     if (status == UNITOK_OK) status = add_merges(&b, pieces, left, right, merged, n_merges);
     if (status == UNITOK_OK) set_merges_traits(&b);
     mem_free(pieces);
-    status = bpe_build_finish(&b, status, &m, &all);
-    if (status == UNITOK_OK && flags & BPE_IGNORE_MERGES && !all) {
-        m->traits |= BPE_WHOLE;
-        unitok_spec plain = *spec;
-        plain.types = NULL;
-        status = words_new(&plain, &m->pieces, error);
-    }
-    if (status == UNITOK_OK) *ret = m;
-    else bpe_free(m);
-    return status;
+    return bpe_build_finish(&b, status, ret);
 }

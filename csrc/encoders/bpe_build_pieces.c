@@ -150,9 +150,9 @@ static int add_all_splits(bpe_builder *b)
 int32_t bpe_new(const unitok_spec *spec, bpe **ret, unitok_error *error)
 {
     bpe_builder b;
-    int all;
     int32_t status = bpe_build_start(&b, spec, 0, error);
+    if (status == UNITOK_OK && spec->flags & UNITOK_IGNORE_MERGES) b.m->flags = BPE_IGNORE_MERGES;
     if (status == UNITOK_OK) status = add_pieces(&b);
     if (status == UNITOK_OK && !add_all_splits(&b)) status = fail_memory(error);
-    return bpe_build_finish(&b, status, ret, &all);
+    return bpe_build_finish(&b, status, ret);
 }

@@ -5,30 +5,43 @@
 #include "ground/alloc.h"
 #include "structures/probing.h"
 
-/* Builds a table of n pairs: all pairs, or those whose is_wanted[place] is `wanted`, by their
- * place in `all`. Of equal pairs the last counts. 0 if allocation fails.
+static void free_pairs(bpe_pairs *pairs)
+{
+    mem_free(pairs->slots);
+    mem_free(pairs->filter);
+    pairs->slots = pairs->filter = NULL;
+}
+
+/* Builds a table of n pairs, all or those with is_wanted[k] == `wanted`. Of equal pairs the last
+ * counts. 0 when memory is short.
  *
  * Each turn tries another factor, and after PROBING_FACTORS of them twice the slots. A turn ends
  * as soon as a pair is too far from its place, so a hostile file costs a few turns, not O(n^2). */
-static int fill_pairs(const bpe_builder *b, bpe_pairs *pairs, int64_t n, const bpe_pairs *all,
-                      const uint8_t *is_wanted, int wanted)
+static int fill_pairs(const bpe_builder *b, bpe_pairs *pairs, int64_t n, const uint8_t *is_wanted,
+                      int wanted)
 {
     pairs->n_bits = 4;
     while (INT64_C(1) << pairs->n_bits < 2 * n) pairs->n_bits++;
     for (int turn = 0; pairs->n_bits <= BPE_PAIR_BITS_MAX; turn++) {
         int64_t n_slots = INT64_C(1) << pairs->n_bits;
-        if (turn % PROBING_FACTORS == 0) mem_free(pairs->slots);
-        if (turn % PROBING_FACTORS == 0)
+        size_t n_filter_bytes = (size_t)n_slots << BPE_FILTER_BITS >> 3;
+        if (turn % PROBING_FACTORS == 0) {
+            free_pairs(pairs);
             pairs->slots = mem_alloc((size_t)n_slots * sizeof *pairs->slots);
-        if (!pairs->slots) return 0;
+            pairs->filter = mem_alloc(n_filter_bytes);
+        }
+        if (!pairs->slots || !pairs->filter) return 0;
         memset(pairs->slots, 0xFF, (size_t)n_slots * sizeof *pairs->slots);
+        memset(pairs->filter, 0, n_filter_bytes);
         pairs->factor = probing_factor(turn % PROBING_FACTORS);
         int is_crowded = 0;
         for (int64_t k = 0; k < b->n_pairs && !is_crowded; k++) {
             uint64_t key = b->pairs[k] >> BPE_MERGE_BITS, place;
-            if (is_wanted && is_wanted[bpe_find_pair(all, key) - all->slots] != wanted) continue;
+            if (is_wanted && is_wanted[k] != wanted) continue;
             uint64_t *slot = bpe_find_pair(pairs, key);
             *slot = b->pairs[k];
+            uint64_t bit = bpe_pair_bit(pairs, key);
+            pairs->filter[bit >> 6] |= UINT64_C(1) << (bit & 63);
             place = (uint64_t)(slot - pairs->slots);
             is_crowded = ((place - bpe_pair_place(pairs, key)) & (uint64_t)(n_slots - 1)) >
                          PROBING_RUN_MAX;
@@ -44,7 +57,7 @@ static int lay_out_pairs(bpe_builder *b)
 {
     bpe *m = b->m;
     m->dense = mem_alloc(BPE_DENSE * BPE_DENSE * sizeof *m->dense);
-    if (!m->dense || !fill_pairs(b, &m->pairs, b->n_pairs, NULL, NULL, 0)) return 0;
+    if (!m->dense || !fill_pairs(b, &m->pairs, b->n_pairs, NULL, 0)) return 0;
     for (int k = 0; k < BPE_DENSE * BPE_DENSE; k++) m->dense[k] = BPE_NO_MERGE;
     for (int64_t k = 0; k < b->n_pairs; k++) {
         uint64_t key = b->pairs[k] >> BPE_MERGE_BITS;
@@ -56,44 +69,60 @@ static int lay_out_pairs(bpe_builder *b)
     return 1;
 }
 
+/* Numbers the symbols that merges of the main table make anew, in the order of the merges, so that
+ * merging need not look them up. Their old numbers are no longer used. Only if there are too many
+ * numbers, nothing changes. 0 when memory is short. */
+static int number_made(bpe_builder *b, const uint8_t *met)
+{
+    bpe *m = b->m;
+    uint32_t first = m->n_symbols;
+    if ((int64_t)first + m->n_merges >= BPE_SYMBOLS_MAX) return 1;
+    uint32_t *numbers = mem_alloc(first * sizeof *numbers);
+    int32_t *ids = mem_zalloc((size_t)first + m->n_merges, sizeof *ids);
+    if (!numbers || !ids) goto failed;
+    memcpy(ids, m->ids, first * sizeof *ids);
+    for (uint32_t k = 0; k < first; k++) numbers[k] = k;
+    for (int64_t at = 0; at < INT64_C(1) << m->pairs.n_bits; at++) {
+        uint32_t merge = (uint32_t)m->pairs.slots[at] & BPE_NO_MERGE;
+        if (!met[at]) continue;
+        numbers[m->made[merge].symbol] = first + merge;
+        ids[first + merge] = m->ids[m->made[merge].symbol];
+    }
+    for (uint32_t k = 0; k < m->n_merges; k++) m->made[k].symbol = numbers[m->made[k].symbol];
+    for (int64_t k = 0; k < b->n_pairs; k++) {
+        uint64_t key = b->pairs[k] >> BPE_MERGE_BITS;
+        key = bpe_pair_key(numbers[key >> BPE_SYMBOL_BITS], numbers[key & (BPE_SYMBOLS_MAX - 1)]);
+        b->pairs[k] = key << BPE_MERGE_BITS | (b->pairs[k] & BPE_NO_MERGE);
+    }
+    mem_free(m->ids);
+    mem_free(numbers);
+    m->ids = ids;
+    m->n_symbols = first + m->n_merges;
+    m->first_made = first;
+    return 1;
+failed:
+    mem_free(numbers);
+    mem_free(ids);
+    return 0;
+}
+
 /* Keeps the pairs in m->pairs whose slots are set in `met`, and moves the others to m->rest.
  * Without dropout the others can never occur: see bpe_tables.h. A smaller table has fewer cache
  * misses. */
 static int divide_pairs(bpe_builder *b, const uint8_t *met)
 {
     bpe *m = b->m;
-    bpe_pairs all = m->pairs;
     int64_t n_met = 0;
-    m->pairs.slots = NULL;
-    for (int64_t at = 0; at < INT64_C(1) << all.n_bits; at++) n_met += met[at];
-    int ok = fill_pairs(b, &m->pairs, n_met, &all, met, 1) &&
-             fill_pairs(b, &m->rest, b->n_pairs - n_met, &all, met, 0);
-    mem_free(all.slots);
+    uint8_t *is_met = mem_alloc((size_t)b->n_pairs + 1);
+    if (!is_met) return 0;
+    for (int64_t k = 0; k < b->n_pairs; k++) {
+        is_met[k] = met[bpe_find_pair(&m->pairs, b->pairs[k] >> BPE_MERGE_BITS) - m->pairs.slots];
+        n_met += is_met[k];
+    }
+    int ok = (m->is_unused || number_made(b, met)) && fill_pairs(b, &m->pairs, n_met, is_met, 1) &&
+             fill_pairs(b, &m->rest, b->n_pairs - n_met, is_met, 0);
+    mem_free(is_met);
     return ok;
-}
-
-/* Computes which symbols can merge with the result of each merge, first by symbol. A filter has
- * 32 bits, and bit s & 31 stands for all symbols of that remainder, so it errs only to "may
- * merge". */
-static int set_neighbours(bpe *m)
-{
-    uint32_t *lefts = mem_zalloc((size_t)2 * m->n_symbols, sizeof *lefts), *rights;
-    if (!lefts) return 0;
-    rights = lefts + m->n_symbols;
-    for (int64_t at = 0; at < INT64_C(1) << m->pairs.n_bits; at++) {
-        uint64_t key = m->pairs.slots[at] >> BPE_MERGE_BITS;
-        uint32_t left = (uint32_t)(key >> BPE_SYMBOL_BITS),
-                 right = (uint32_t)key & (BPE_SYMBOLS_MAX - 1);
-        if (m->pairs.slots[at] == BPE_FREE) continue;
-        rights[left] |= UINT32_C(1) << (right & 31);
-        lefts[right] |= UINT32_C(1) << (left & 31);
-    }
-    for (uint32_t k = 0; k < m->n_merges; k++) {
-        m->made[k].lefts = lefts[m->made[k].symbol];
-        m->made[k].rights = rights[m->made[k].symbol];
-    }
-    mem_free(lefts);
-    return 1;
 }
 
 /* Lengths are used only if there are unused pieces, which are split again. Without any, both
@@ -145,26 +174,22 @@ static int fill_direct(bpe *m, const unitok_spec *spec, const uint8_t *is_direct
     return 1;
 }
 
-/* Encodes every piece. Pieces that encode to themselves go to m->direct; *ret_all says whether all
- * of them did. This is valid because the ids of a segment depend on its bytes alone, unless m has
+/* Encodes every piece. Pieces that encode to themselves go to m->direct. This is valid because the ids of a segment depend on its bytes alone, unless m has
  * unused pieces. Sets met[at] = 1 for the slots of the pairs that merged last. */
-static int find_direct(bpe *m, const unitok_spec *spec, uint8_t *met, int *ret_all)
+static int find_direct(bpe *m, const unitok_spec *spec, uint8_t *met, uint8_t *is_direct)
 {
     bpe_scratch scratch = {0};
     token *tokens = mem_alloc((size_t)(3 * bpe_longest_bytes(spec) + 1) * sizeof *tokens);
-    uint8_t *is_direct = mem_zalloc((size_t)spec->n_pieces + 1, 1);
     int64_t n = 0;
-    for (int64_t k = 0; tokens && is_direct && n >= 0 && k < spec->n_pieces; k++) {
+    for (int64_t k = 0; tokens && n >= 0 && k < spec->n_pieces; k++) {
         int64_t n_bytes;
         const uint8_t *piece = piece_at(spec, k, &n_bytes);
         uint64_t last;
         n = bpe_last_pair(m, &scratch, piece, n_bytes, tokens, &last);
         if (last != BPE_FREE) met[bpe_find_pair(&m->pairs, last) - m->pairs.slots] = 1;
         is_direct[k] = n == 1 && tokens[0].id == spec->ids[k];
-        if (!is_direct[k]) *ret_all = 0;
     }
-    int ok = tokens && is_direct && n >= 0 && fill_direct(m, spec, is_direct);
-    mem_free(is_direct);
+    int ok = tokens && n >= 0 && fill_direct(m, spec, is_direct);
     mem_free(tokens);
     bpe_scratch_free(&scratch);
     return ok;
@@ -172,16 +197,18 @@ static int find_direct(bpe *m, const unitok_spec *spec, uint8_t *met, int *ret_a
 
 /* Builds the tables derived from all pieces and pairs. With BPE_WHOLE, the pairs are not divided,
  * since encoding pieces alone does not meet every pair that texts can. */
-int bpe_build_tables(bpe_builder *b, int *ret_all)
+int bpe_build_tables(bpe_builder *b)
 {
     bpe *m = b->m;
     int ok = lay_out_pairs(b);
+    m->has_all_bytes = (b->spec->flags & UNITOK_BYTES) != 0;
+    for (int byte = 0; byte < 256; byte++) m->has_all_bytes &= m->symbols.singles[byte] != 0;
     drop_unused(m);
     if (ok && !m->is_unused) {
         uint8_t *met = mem_zalloc((size_t)1 << m->pairs.n_bits, 1);
-        ok = met && set_neighbours(m) && find_direct(m, b->spec, met, ret_all);
+        ok = met && find_direct(m, b->spec, met, b->is_direct);
         if (ok && !(m->traits & BPE_WHOLE)) ok = divide_pairs(b, met);
         mem_free(met);
     }
-    return ok && set_neighbours(m);
+    return ok;
 }

@@ -23,14 +23,10 @@
 #define BPE_FREE UINT64_MAX
 #define BPE_PAIR_BITS_MAX 28 /* the largest table of pairs */
 
-/* The result of a merge, and a filter of the symbols that can merge with it. Most neighbours
- * cannot, so the filter avoids most lookups. */
+/* The result of a merge. */
 typedef struct bpe_made {
     uint32_t symbol;
     uint32_t rank; /* the first merge with the same priority */
-    /* bit s & 31 is set if some symbol s can be the left side of a merge with this symbol */
-    uint32_t lefts;
-    uint32_t rights; /* likewise for symbols that can be the right side */
 } bpe_made;
 
 /* Symbols below BPE_DENSE are the characters of the best merges (see bpe_build_pieces.c). Their
@@ -46,8 +42,9 @@ typedef struct bpe_made {
  */
 #define BPE_DIRECT_BYTES 12
 
-/* A small filter of hash bits rejects most segments that are not such a piece. At most one bit in
- * sixteen is set. */
+/* Small filters of hash bits, 1 << BPE_FILTER_BITS for each slot, reject most segments that are not
+ * such a piece, and most neighbours that do not merge: the tables themselves do not fit the
+ * second-level cache. At most one bit in sixteen is set. */
 #define BPE_FILTER_BITS 3
 
 typedef struct bpe_direct {
@@ -56,6 +53,7 @@ typedef struct bpe_direct {
 
 typedef struct bpe_pairs {
     uint64_t *slots; /* [0..1 << n_bits), at most half full; NULL if empty */
+    uint64_t *filter;
     uint64_t factor; /* see probing.h */
     int n_bits;
 } bpe_pairs;
@@ -70,6 +68,8 @@ struct bpe {
     /* lower merges have a unique rank, equal to their number */
     uint32_t tied_from;
     bpe_made *made; /* [0..n_merges) */
+    /* unless 0: merge k of the main table makes symbol first_made + k, so `made` is not read */
+    uint32_t first_made;
     uint32_t n_symbols;
     bpe_direct *direct; /* [0..1 << direct_bits), at most half full; NULL: none */
     int direct_bits;
@@ -80,10 +80,13 @@ struct bpe {
     uint8_t *is_unused;      /* [0..n_symbols); NULL without unused pieces */
     int32_t traits;          /* enum bpe_traits */
     int has_merges;          /* built by bpe_new_merges */
+    int has_all_bytes;       /* UNITOK_BYTES, and every byte has a symbol */
     int32_t flags;           /* enum bpe_merges_flags */
     uint32_t unknown;        /* the symbol of an unknown character; SYMBOL_NONE: dropped */
     uint32_t bytes[256];     /* the symbols of bytes, or SYMBOL_NONE */
-    words pieces;            /* all pieces, kept only if BPE_IGNORE_MERGES needs them */
+    /* with BPE_IGNORE_MERGES: the pieces that their own text does not merge to */
+    words pieces;
+    int64_t n_unmerged;
 };
 
 /* A pair as a number of 42 bits, as stored above the merge in a slot. */
@@ -109,9 +112,17 @@ INLINE uint64_t *bpe_find_pair(const bpe_pairs *pairs, uint64_t key)
     }
 }
 
+/* The index of a pair's bit in pairs->filter. */
+INLINE uint64_t bpe_pair_bit(const bpe_pairs *pairs, uint64_t key)
+{
+    return key * pairs->factor >> (64 - pairs->n_bits - BPE_FILTER_BITS);
+}
+
 /* The merge of two neighbours, or BPE_NO_MERGE. */
 INLINE uint32_t bpe_find_merge(const bpe_pairs *pairs, uint32_t left, uint32_t right)
 {
+    uint64_t bit = bpe_pair_bit(pairs, bpe_pair_key(left, right));
+    if (!(pairs->filter[bit >> 6] >> (bit & 63) & 1)) return BPE_NO_MERGE;
     return (uint32_t)*bpe_find_pair(pairs, bpe_pair_key(left, right)) & BPE_NO_MERGE;
 }
 

@@ -35,6 +35,7 @@ void text_pieces_free(text_pieces *p)
 static int can_match(uint8_t type, int32_t flags)
 {
     if (flags & UNITOK_LISTED_MERGES) return type != UNITOK_PIECE_CONTROL;
+    if (flags & UNITOK_PATTERN) return type == UNITOK_PIECE_NORMAL;
     if (type == UNITOK_PIECE_BYTE) return (flags & UNITOK_BYTE_PIECES_MATCH) != 0;
     return type == UNITOK_PIECE_NORMAL || type == UNITOK_PIECE_USER_DEFINED ||
            type == UNITOK_PIECE_UNUSED;
@@ -93,16 +94,19 @@ int text_pieces_of(const unitok_model *m, int only_matching, text_pieces *ret,
 
 /* Only pieces that can match take part, because any other piece would join bytes that no token
  * joins. The cuts that flags add hold whatever the pieces are. */
-static int build_cuts(unitok_model *m)
+int build_cuts(unitok_model *m, cut_pieces unmerged)
 {
     text_pieces pieces;
     unitok_spec spec;
     int32_t flags = m->kind->cut_flags;
     if (m->flags & UNITOK_RESTART_AT_SPACE) flags |= CUT_BEFORE_SPACE;
     if (m->flags & UNITOK_RESTART_AFTER_NEWLINE) flags |= CUT_AFTER_NEWLINE;
-    m->own_cuts = mem_alloc(sizeof *m->own_cuts);
-    int ok = text_pieces_of(m, 1, &pieces, &spec) && m->own_cuts &&
-             cut_build(pieces.data, pieces.offsets, pieces.n, flags, m->own_cuts);
+    cut_pattern *with_pattern = m->pattern ? mem_alloc(sizeof *with_pattern) : NULL;
+    m->own_cuts = m->pattern ? &with_pattern->table : mem_alloc(sizeof *m->own_cuts);
+    int ok = text_pieces_of(m, 1, &pieces, &spec) && m->own_cuts;
+    cut_pieces all = {pieces.data, pieces.offsets, pieces.n};
+    if (ok && m->pattern) ok = cut_build_pattern(all, unmerged, m->pattern, with_pattern);
+    else if (ok) ok = cut_build(pieces.data, pieces.offsets, pieces.n, flags, m->own_cuts);
     text_pieces_free(&pieces);
     if (!ok) {
         mem_free(m->own_cuts);
@@ -131,11 +135,12 @@ static int32_t index_pieces(unitok_model *m, unitok_error *error)
     return status;
 }
 
-/* With UNITOK_BYTES, requires a piece for every byte, so that no byte is unknown. The encoder of
- * such a model has no rule for an unknown byte. */
+/* With UNITOK_BYTES, requires a piece for every byte, so that no byte is unknown. Only listed merges
+ * have a rule for an unknown byte: it is dropped. */
 static int32_t check_all_bytes_match(const unitok_spec *spec, unitok_error *error)
 {
     uint8_t found[256] = {0};
+    if (spec->flags & UNITOK_LISTED_MERGES) return UNITOK_OK;
     for (int64_t k = 0; k < spec->n_pieces; k++)
         if (spec->offsets[k + 1] - spec->offsets[k] == 1 && spec->types[k] == UNITOK_PIECE_NORMAL)
             found[spec->data[spec->offsets[k]]] = 1;
@@ -207,7 +212,8 @@ static void fill_info(unitok_model *m, int64_t n_ids, int64_t max_piece_bytes, i
  * last, so after a failure the call can be repeated. */
 int32_t build_encoder(unitok_model *m, unitok_error *error)
 {
-    if (!m->cuts && !build_cuts(m)) return fail_memory(error);
+    cut_pieces none = {NULL, NULL, 0};
+    if (!m->pattern && !m->cuts && !build_cuts(m, none)) return fail_memory(error);
     m->paths = paths_by_memo;
     int32_t status = m->kind->build(m, error);
     if (status) return status;
@@ -255,6 +261,8 @@ int32_t build_model(unitok_model *m, int32_t cpu, unitok_error *error)
     if (!status) status = find_special(m, error);
     if (!status && !(m->flags & UNITOK_BYTES))
         status = unitok_normalizer_new(&m->spec, cpu, &m->normalizer, error);
+    if (!status && m->flags & UNITOK_PATTERN)
+        status = pattern_new(m->spec.pattern, m->spec.n_pattern_bytes, &m->pattern, error);
     if (status) return status;
     /* Texts are compact only if the normalizer can produce that form, for which all replacements
      * and symbols must be valid UTF-8 (settle_form in text/normalize_build.c). */
@@ -265,6 +273,9 @@ int32_t build_model(unitok_model *m, int32_t cpu, unitok_error *error)
         unitok_normalizer_get_info(m->normalizer, &info);
         m->info.memory_bytes += info.memory_bytes;
     }
+    if (m->pattern)
+        m->info.memory_bytes += pattern_memory_bytes(m->pattern) +
+                                (int64_t)(sizeof(cut_pattern) - sizeof(cut_table));
     m->info.unknown_id = m->unknown_id;
     m->info.is_compact = m->compact;
     if (!is_sound(&m->spec)) return build_encoder(m, error);
@@ -290,4 +301,5 @@ void build_free(unitok_model *m)
     mem_free(m->own_pieces);
     mem_free(m->own_piece_offsets);
     mem_free(m->own_cuts);
+    pattern_free(m->pattern);
 }

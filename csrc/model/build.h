@@ -14,6 +14,10 @@ int32_t build_encoder(unitok_model *m, unitok_error *error);
 /* Frees everything that is not specific to a kind. */
 void build_free(unitok_model *m);
 
+/* Builds m->cuts. With a pattern, the kind calls this, as it alone knows the `unmerged` pieces of
+ * cut_build_pattern. 0 when memory is short. */
+int build_cuts(unitok_model *m, cut_pieces unmerged);
+
 /* The id of the piece with exactly these bytes, or -1. Compares every piece. */
 int64_t build_find(const unitok_model *m, const uint8_t *piece, int64_t n_bytes);
 

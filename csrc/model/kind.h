@@ -32,6 +32,11 @@ typedef struct lattice_work {
     lattice_paths paths;
 } lattice_work;
 
+/* Encodes text[0..n_bytes-1], 0 < n_bytes <= TEXT_BYTES_MAX. Returns the number of tokens, or -1
+ * when memory is short. */
+typedef int64_t token_encoder(const unitok_model *m, unitok_scratch *s, const uint8_t *text,
+                              int64_t n_bytes, token *tokens);
+
 /* A kind is a table of facts and of functions, in the order in which they are used:
  *
  *     facts      flags, rules, cut_flags, methods, ...            what the kind allows
@@ -71,10 +76,7 @@ struct model_kind {
 
     const cutter *cutter; /* divides its texts into segments */
 
-    /* Encodes a complete text, 0 < n_bytes <= TEXT_BYTES_MAX. Returns the number of tokens, or -1
-     * if allocation fails. */
-    int64_t (*encode)(const unitok_model *m, unitok_scratch *s, const uint8_t *text,
-                      int64_t n_bytes, token *tokens);
+    token_encoder *encode; /* of a complete text */
 
     /* Encodes a segment of any length at the run's position. Returns the number of ids; sets
      * r->failed. */

@@ -147,7 +147,7 @@ const model_kind kind_longest = {
     .free_scratch = free_scratch,
     .cutter = &cuts_by_table,
     .encode = encode,
-    .walk = walk_tokens,
+    .walk = walk_encode,
     .settled = settled,
     .find = find,
 };

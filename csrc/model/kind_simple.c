@@ -59,7 +59,7 @@ const model_kind kind_characters = {
     .free = free_characters,
     .cutter = &cuts_by_table,
     .encode = encode_characters,
-    .walk = walk_tokens,
+    .walk = walk_encode,
     .find = build_find,
 };
 
@@ -124,6 +124,6 @@ const model_kind kind_words = {
     .free = free_words,
     .cutter = &cuts_by_table,
     .encode = encode_words,
-    .walk = walk_tokens,
+    .walk = walk_encode,
     .find = build_find,
 };

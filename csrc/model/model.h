@@ -47,7 +47,8 @@ struct unitok_model {
      * arrays are in the image. */
     unitok_spec spec;
     unitok_normalizer *normalizer; /* NULL: texts are encoded unchanged */
-    cut_table *own_cuts;
+    pattern *pattern;              /* NULL: a text is not divided before it is encoded */
+    cut_table *own_cuts;           /* with a pattern, the start of a cut_pattern */
     uint32_t *own_piece_offsets;
     uint8_t *own_pieces;
     uint8_t *types;        /* [n_ids] an enum unitok_piece_type; 0: an id without a piece */

@@ -121,12 +121,18 @@ static int64_t emit_tokens(run *r, const uint8_t *text, const token *tokens, int
 
 /* Segments that miss the memo have at most MEMO_LONG_BYTES, and these are nearly all; their tokens
  * fit the stack. Only longer ones use the scratch. */
-int64_t walk_tokens(run *r, const uint8_t *segment, int64_t n_bytes, void *ids)
+int64_t walk_tokens(run *r, token_encoder *encode, const uint8_t *segment, int64_t n_bytes,
+                    void *ids)
 {
     token few[TOKENS_PER_BYTE_MAX * MEMO_LONG_BYTES], *tokens = few;
     if (n_bytes > MEMO_LONG_BYTES) tokens = tokens_for(r, n_bytes);
-    int64_t n = tokens ? r->m->kind->encode(r->m, r->s, segment, n_bytes, tokens) : 0;
+    int64_t n = tokens ? encode(r->m, r->s, segment, n_bytes, tokens) : 0;
     return emit_tokens(r, segment, tokens, n, ids);
+}
+
+int64_t walk_encode(run *r, const uint8_t *segment, int64_t n_bytes, void *ids)
+{
+    return walk_tokens(r, r->m->kind->encode, segment, n_bytes, ids);
 }
 
 /* ------------------------------------------------------------------------------- texts ---- */

@@ -142,5 +142,9 @@ INLINE void run_restart(run *r, uint8_t first, const void *out)
 /* Encodes the next segment of the run, of any length, with kind->walk instead of the memo. */
 int64_t run_walk(run *r, const uint8_t *segment, int64_t n_bytes, void *ids);
 
+/* Emits the tokens of an encoder for a segment; returns the number of ids. */
+int64_t walk_tokens(run *r, token_encoder *encode, const uint8_t *segment, int64_t n_bytes,
+                    void *ids);
+
 /* `walk` for kinds without a running sum: emits the tokens of kind->encode. */
-int64_t walk_tokens(run *r, const uint8_t *segment, int64_t n_bytes, void *ids);
+int64_t walk_encode(run *r, const uint8_t *segment, int64_t n_bytes, void *ids);

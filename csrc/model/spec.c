@@ -14,7 +14,7 @@ const char *spec_check_flags(int32_t kind, int32_t flags)
     if (flags & ~UNITOK_FLAGS_ALL) return "unknown flag";
     if (flags & ~kind_of(kind)->flags) return "this kind of model does not support these flags";
     for (const flag_rule *r = kind_of(kind)->rules; r && r->message; r++)
-        if (flags & r->flag && ((flags & r->needs) != r->needs || flags & r->excludes))
+        if (flags & r->flag && ((r->needs && !(flags & r->needs)) || flags & r->excludes))
             return r->message;
     return NULL;
 }
@@ -31,5 +31,8 @@ const char *spec_check_sizes(const unitok_spec *spec)
     if (spec->n_merges < 0 || spec->n_merges > MERGES_MAX ||
         (spec->n_merges && !(spec->flags & UNITOK_LISTED_MERGES)))
         return "the number of merges is out of range";
+    if (spec->n_pattern_bytes < 0 || spec->n_pattern_bytes > PATTERN_BYTES_MAX ||
+        !spec->n_pattern_bytes != !(spec->flags & UNITOK_PATTERN))
+        return "the size of the pattern is out of range";
     return NULL;
 }

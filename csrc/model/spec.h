@@ -5,6 +5,7 @@
 
 #define CHARSMAP_BYTES_MAX (1 << 28)
 #define SURFACE_BYTES_MAX (1 << 24)
+#define PATTERN_BYTES_MAX (1 << 20)
 /* bpe_tables.h stores a merge in 22 bits, and all ones mean none */
 #define MERGES_MAX ((1 << 22) - 2)
 
@@ -13,7 +14,7 @@
     (UNITOK_ADD_DUMMY_PREFIX | UNITOK_REMOVE_EXTRA_WHITESPACES | UNITOK_ESCAPE_WHITESPACES |       \
      UNITOK_WHITESPACE_AS_SUFFIX | UNITOK_BYTE_FALLBACK | UNITOK_MERGE_UNKNOWN)
 
-/* If `flag` is set, all of `needs` must be set and none of `excludes`. */
+/* If `flag` is set, one of `needs` must be set, if there are any, and none of `excludes`. */
 typedef struct flag_rule {
     int32_t flag, needs, excludes;
     const char *message; /* NULL ends the list */

@@ -16,6 +16,8 @@
  *         u8[charsmap_bytes]  the normalization rules (padded to 8)
  *         u8[surface_bytes]   what the unknown id decodes to (padded to 8)
  *         i64[3][n_merges]    ids: left sides, right sides, results
+ *         u64 pattern_bytes   with UNITOK_PATTERN only, as are
+ *         u8[pattern_bytes]   the pattern (padded to 8)
  *
  * The sections of 8-byte numbers come first, so that they are aligned without padding. Opening a
  * file takes pointers into it: the spec of the model is the image itself. Building from a spec that
@@ -43,12 +45,13 @@ typedef struct spec_header {
 
 /* Where each section begins, in bytes from the start of the image. */
 typedef struct spec_layout {
-    uint64_t offsets, ids, scores, types, pieces, charsmap, surface, merges, end;
+    uint64_t offsets, ids, scores, types, pieces, charsmap, surface, merges, pattern, end;
 } spec_layout;
 
 /* As in image.c, every section begins where the one before it ends, and sizes are checked before
- * they are added up. */
-static spec_layout lay_out(const spec_header *h)
+ * they are added up.
+ * n_pattern_bytes is 0 without UNITOK_PATTERN. */
+static spec_layout lay_out(const spec_header *h, uint64_t n_pattern_bytes)
 {
     spec_layout at;
     at.offsets = sizeof *h;
@@ -59,7 +62,9 @@ static spec_layout lay_out(const spec_header *h)
     at.charsmap = at.pieces + (h->piece_bytes + 7) / 8 * 8;
     at.surface = at.charsmap + (h->charsmap_bytes + 7) / 8 * 8;
     at.merges = at.surface + ((uint64_t)h->surface_bytes + 7) / 8 * 8;
-    at.end = at.merges + h->n_merges * 3 * 8;
+    at.pattern = at.merges + h->n_merges * 3 * 8;
+    at.end = at.pattern;
+    if (h->flags & UNITOK_PATTERN) at.end += 8 + (n_pattern_bytes + 7) / 8 * 8;
     return at;
 }
 
@@ -86,7 +91,8 @@ int32_t spec_image_build(const unitok_spec *spec, uint8_t **ret, int64_t *ret_n_
     h.charsmap_bytes = spec->charsmap ? (uint64_t)spec->n_charsmap_bytes : 0;
     h.surface_bytes = spec->unknown_surface ? (uint32_t)spec->n_unknown_surface_bytes : 0;
     h.n_merges = (uint64_t)spec->n_merges;
-    spec_layout at = lay_out(&h);
+    uint64_t n_pattern_bytes = (uint64_t)spec->n_pattern_bytes;
+    spec_layout at = lay_out(&h, n_pattern_bytes);
     h.image_bytes = at.end;
     uint8_t *image = mem_zalloc(1, at.end);
     if (!image) return fail_memory(error);
@@ -102,12 +108,25 @@ int32_t spec_image_build(const unitok_spec *spec, uint8_t **ret, int64_t *ret_n_
     if (h.charsmap_bytes) memcpy(image + at.charsmap, spec->charsmap, h.charsmap_bytes);
     if (h.surface_bytes) memcpy(image + at.surface, spec->unknown_surface, h.surface_bytes);
     if (h.n_merges) memcpy(image + at.merges, spec->merges, h.n_merges * 3 * sizeof *spec->merges);
+    if (n_pattern_bytes) {
+        memcpy(image + at.pattern, &n_pattern_bytes, sizeof n_pattern_bytes);
+        memcpy(image + at.pattern + 8, spec->pattern, n_pattern_bytes);
+    }
     *ret = image;
     *ret_n_bytes = (int64_t)at.end;
     return UNITOK_OK;
 }
 
 /* --------------------------------------------------------------------------------- Opening ---- */
+
+/* The size of the pattern, or 0 if it lies beyond the image. */
+static uint64_t pattern_bytes(const spec_header *h)
+{
+    uint64_t n = 0, at = lay_out(h, 0).pattern;
+    if (h->flags & UNITOK_PATTERN && at + sizeof n <= h->image_bytes)
+        memcpy(&n, (const uint8_t *)h + at, sizeof n);
+    return n;
+}
 
 /* The flags are checked with the same rules as those of a spec, so an image cannot combine what the
  * readers of model files refuse. */
@@ -137,9 +156,14 @@ static const char *check_header(const spec_header *h, int64_t n_bytes, int64_t *
     if (h->n_merges > MERGES_MAX || (h->n_merges && !(h->flags & UNITOK_LISTED_MERGES)))
         return "the number of merges is out of range";
     *position = 24;
-    if (h->image_bytes != lay_out(h).end)
-        return "the size in the header does not match the sections";
     if (h->image_bytes > (uint64_t)n_bytes) return "the file is truncated";
+    *position = (int64_t)lay_out(h, 0).pattern;
+    uint64_t n_pattern_bytes = pattern_bytes(h);
+    if (n_pattern_bytes > PATTERN_BYTES_MAX || !n_pattern_bytes != !(h->flags & UNITOK_PATTERN))
+        return "the size of the pattern is out of range";
+    *position = 24;
+    if (h->image_bytes != lay_out(h, n_pattern_bytes).end)
+        return "the size in the header does not match the sections";
     return NULL;
 }
 
@@ -172,7 +196,7 @@ int32_t spec_image_open(const uint8_t *bytes, int64_t n_bytes, int32_t engine, i
     int64_t position;
     const char *wrong = check_header(h, n_bytes, &position);
     if (wrong) return fail(error, UNITOK_ERROR_FORMAT, -1, position, wrong);
-    spec_layout at = lay_out(h);
+    spec_layout at = lay_out(h, pattern_bytes(h));
     unitok_spec *spec = &m->spec;
     spec->kind = (int32_t)h->kind;
     spec->flags = (int32_t)h->flags;
@@ -190,6 +214,8 @@ int32_t spec_image_open(const uint8_t *bytes, int64_t n_bytes, int32_t engine, i
     spec->fallback_id = -1;
     spec->merges = (const int64_t *)(bytes + at.merges);
     spec->n_merges = (int64_t)h->n_merges;
+    spec->n_pattern_bytes = (int64_t)pattern_bytes(h);
+    spec->pattern = spec->n_pattern_bytes ? bytes + at.pattern + 8 : NULL;
     m->image = bytes;
     m->image_bytes = (int64_t)h->image_bytes;
     wrong = check_sections(h, spec, bytes, &position);

@@ -187,20 +187,22 @@ static int build_planes(cut_table *t, int32_t flags)
 
 /* Chooses the bytes before which an exact check is worth its time if plane 1 says joined: those
  * for which plane 1 is often wrong, and those with few windows for the pairs they stand for, as
- * most characters then are apart. A wrong choice costs time but never changes an id. */
+ * most characters then are apart. A pattern has chosen others. A wrong choice costs time but never
+ * changes an id. */
 static void build_look(cut_table *t, const int32_t n_windows[256])
 {
     for (int b = 0; b < 256; b++) {
         int n_joined = 0, n_wrong = 0, n_never = 0;
         for (int a = 0; a < 256; a++) {
-            if (t->pair[a << 8 | b] != CUT_HERE) n_joined++;
-            else if (t->left[1][a] & t->right[1][b]) n_wrong++;
-            if (a >= 0x80 && t->pair[a << 8 | b] == CUT_NEVER) n_never++;
+            int code = t->pair[a << 8 | b];
+            if (code & ~CUT_CLASSES) n_joined++;
+            else if (t->left[1][a] & t->right[1][b] && (code == CUT_HERE || b >= 0xE0)) n_wrong++;
+            if (a >= 0x80 && t->pair[a << 8 | b] >= CUT_NEVER) n_never++;
         }
         int few_windows = b >= 0xE0 ? n_windows[b] > 0
                                     : n_windows[b] > 0 && n_windows[b] < 4 * n_joined;
         if (is_continuation((uint8_t)b) || (!few_windows && n_wrong * 4 <= n_joined)) continue;
-        t->look[b] = b >= 0xC0 && n_never == 0 ? LOOK_WINDOW : LOOK_PAIR;
+        t->look[b] |= b >= 0xC0 && n_never == 0 ? LOOK_WINDOW : LOOK_PAIR;
     }
 }
 
@@ -239,13 +241,14 @@ static void force(cut_table *t, int32_t flags)
     }
 }
 
-int cut_build(const uint8_t *data, const int64_t *offsets, int64_t n_pieces, int32_t flags,
-              cut_table *t)
+/* Starts a table with the pairs and windows of all pieces. */
+static void mark_pieces(cut_table *t, const uint8_t *data, const int64_t *offsets, int64_t n_pieces,
+                        int32_t n_windows[256])
 {
     memset(t, 0, sizeof *t);
+    memset(n_windows, 0, 256 * sizeof *n_windows);
     for (int a = 0; a < 256; a++)
         for (int b = 0x80; b < 0xC0; b++) t->pair[a << 8 | b] = CUT_NEVER;
-    int32_t n_windows[256] = {0};
     for (int64_t k = 0; k < n_pieces; k++) {
         const uint8_t *piece = data + offsets[k];
         int64_t n_bytes = offsets[k + 1] - offsets[k];
@@ -254,11 +257,33 @@ int cut_build(const uint8_t *data, const int64_t *offsets, int64_t n_pieces, int
             n_windows[piece[i]] += mark(t, piece, i, n_bytes);
         }
     }
-    force(t, flags);
+}
+
+/* Builds the layers that are derived from the pairs. */
+static int finish(cut_table *t, int32_t flags, const int32_t n_windows[256])
+{
     build_kinds(t);
     if (!build_planes(t, flags)) return 0;
     build_look(t, n_windows);
     return 1;
+}
+
+int cut_build(const uint8_t *data, const int64_t *offsets, int64_t n_pieces, int32_t flags,
+              cut_table *t)
+{
+    int32_t n_windows[256];
+    mark_pieces(t, data, offsets, n_pieces, n_windows);
+    force(t, flags);
+    return finish(t, flags, n_windows);
+}
+
+int cut_build_pattern(cut_pieces pieces, cut_pieces unmerged, const pattern *pattern,
+                      cut_pattern *cuts)
+{
+    int32_t n_windows[256];
+    mark_pieces(&cuts->table, pieces.data, pieces.offsets, pieces.n, n_windows);
+    cut_apply_pattern(pieces, unmerged, pattern, cuts);
+    return finish(&cuts->table, 0, n_windows);
 }
 
 /* ----------------------------------------------------------------------------------- scans ---- */
@@ -273,7 +298,7 @@ static int64_t cut_scan_portable(const cut_table *t, const uint8_t *text, int64_
     for (int64_t i = 1; i < n_bytes; i++) {
         /* always written, and kept if it is a cut: no branch to mispredict */
         cuts[n] = (uint16_t)i;
-        n += i < 3 ? !joined(t, text, i, n_bytes) : !joined_inside(t, text, i);
+        n += i < 3 ? !joined(t, text, i, n_bytes) : !joined_inside(t, text, i, n_bytes);
     }
     return n;
 }

@@ -28,16 +28,24 @@
  *
  *   kinds    The same for SSE2, which has no byte lookup but can compare: seven fixed kinds of ASCII bytes, and which
  *            kinds may precede each.
+ *
+ * A pre-tokenizer pattern (pattern.h) is one more reason to cut, and one more reason not to. Between two characters
+ * its pieces may always end (PATTERN_CUT), whatever the vocabulary; never certainly (PATTERN_BOUND); or they need not
+ * end, but can (PATTERN_FREE), so that the layers above decide. ASCII pairs are decided when the table is built. A byte
+ * from 0x80 on stands for many characters; if these disagree, CUT_CLASSES is added to the pair's code, and the classes
+ * of the two characters decide.
  */
 #pragma once
 
-#include "ground/common.h"
+#include "ground/utf8.h"
+#include "text/pattern.h"
 
-enum { CUT_HERE = 0, CUT_WINDOW = 1, CUT_NEVER = 2 };
+enum { CUT_HERE = 0, CUT_WINDOW = 1, CUT_NEVER = 2, CUT_CLASSES = 4 };
 
 /* Exact checks that are worth their time. LOOK_WINDOW: after a byte >= 0x80, the window alone
- * decides, as no such pair is CUT_NEVER. LOOK_PAIR: the pair table decides, then the window. */
-enum { LOOK_PAIR = 0x40, LOOK_WINDOW = 0x80 };
+ * decides, as no such pair is CUT_NEVER. LOOK_PAIR: the pair table decides, then the window.
+ * LOOK_ASCII: the same, also after ASCII. */
+enum { LOOK_ASCII = 0x20, LOOK_PAIR = 0x40, LOOK_WINDOW = 0x80 };
 
 #define CUT_PLANES 2
 
@@ -56,6 +64,7 @@ enum {
 #define AFTER_NEWLINE_AT 7
 
 #define CUT_WINDOW_BITS 19
+#define CUT_EDGES 4096
 #define CUT_WINDOW_BYTES 3 /* how far a window reaches beyond a cut */
 
 /* The layout is part of the native file format: 8-byte aligned, without padding. */
@@ -69,6 +78,14 @@ typedef struct cut_table {
     /* [k]: the kinds that may be joined to a following byte of kind k, one bit each */
     uint8_t kind_before[8];
 } cut_table;
+
+/* The table of a model with a pattern. Only such a table has the code CUT_CLASSES. */
+typedef struct cut_pattern {
+    cut_table table;
+    const pattern *pattern;
+    /* [character % CUT_EDGES]: characters beside which only PATTERN_CUT cuts, see cut_build_pattern */
+    uint8_t is_edge[CUT_EDGES];
+} cut_pattern;
 
 /* Writes the positions of the cuts in text[0..n_bytes-1] in order to cuts[0..result-1], without 0
  * and n_bytes. n_bytes <= CUT_CHUNK_BYTES; cuts must hold CUT_CHUNK_BYTES + CUT_READ_BEYOND. text
@@ -93,6 +110,20 @@ enum {
 int cut_build(const uint8_t *data, const int64_t *offsets, int64_t n_pieces, int32_t flags,
               cut_table *ret);
 
+/* A packed list of strings. */
+typedef struct cut_pieces {
+    const uint8_t *data;
+    const int64_t *offsets;
+    int64_t n;
+} cut_pieces;
+
+/* Like cut_build, for a model of bytes whose texts are divided by a pattern, which must outlive the
+ * table. If a byte is no piece, it vanishes from texts and its neighbours can merge, so there is no
+ * PATTERN_FREE cut beside it. `unmerged` are the pieces that texts become only if they are equal to
+ * them. There is no PATTERN_FREE cut beside these either: alone, a part of a text could be one. */
+int cut_build_pattern(cut_pieces pieces, cut_pieces unmerged, const pattern *pattern,
+                      cut_pattern *ret);
+
 /* Returns the scan for an instruction set that this processor supports. */
 cut_scan cut_scan_for(int32_t cpu);
 
@@ -100,6 +131,10 @@ cut_scan cut_scan_for(int32_t cpu);
  * are slow, for the rare long segments. */
 int64_t cut_next(const cut_table *table, const uint8_t *text, int64_t begin, int64_t n_bytes);
 int64_t cut_last(const cut_table *table, const uint8_t *text, int64_t n_bytes);
+
+/* For cut_build_pattern: changes the pairs of the pieces as the pattern demands. */
+void cut_apply_pattern(cut_pieces pieces, cut_pieces unmerged, const pattern *pattern,
+                       cut_pattern *ret);
 
 /* The bit of a window in windows[]: 2^CUT_WINDOW_BITS bits are 64 KiB. Two windows that share a
  * bit only make one of them joined too often. */
@@ -114,10 +149,11 @@ INLINE int window_bit(const cut_table *table, uint64_t window)
     return (int)(table->windows[bit >> 6] >> (bit & 63)) & 1;
 }
 
-/* Returns whether position i of text[0..n_bytes-1] is joined, 0 < i < n_bytes. */
-INLINE int joined(const cut_table *table, const uint8_t *text, int64_t i, int64_t n_bytes)
+/* Returns whether the pieces join position i of text[0..n_bytes-1], 0 < i < n_bytes, where the pair
+ * has this code, without CUT_CLASSES. */
+INLINE int joined_by_pieces(const cut_table *table, int code, const uint8_t *text, int64_t i,
+                            int64_t n_bytes)
 {
-    uint8_t code = table->pair[text[i - 1] << 8 | text[i]];
     int64_t reach = text[i] < 0xE0 ? 2 : 3;
     if (code != CUT_WINDOW || i < reach || i + reach > n_bytes) return code != CUT_HERE;
     uint64_t window = load_u32(text + i - reach);
@@ -125,11 +161,28 @@ INLINE int joined(const cut_table *table, const uint8_t *text, int64_t i, int64_
     return window_bit(table, window);
 }
 
-/* Like joined(), but branch-free; text[i - 3] to text[i + 4] must be readable. For a window that
- * extends beyond the document either answer is correct, because no token contains it. */
-INLINE int joined_inside(const cut_table *table, const uint8_t *text, int64_t i)
+/* The same for a code with CUT_CLASSES, whose characters also decide. A character that is not
+ * complete in text[0..n_bytes-1] is not cut off. */
+int joined_by_classes(const cut_pattern *cuts, int code, const uint8_t *text, int64_t i,
+                      int64_t n_bytes);
+
+/* Returns whether position i of text[0..n_bytes-1] is joined, 0 < i < n_bytes. */
+INLINE int joined(const cut_table *table, const uint8_t *text, int64_t i, int64_t n_bytes)
 {
     uint8_t code = table->pair[text[i - 1] << 8 | text[i]];
+    if (UNLIKELY(code & CUT_CLASSES))
+        return joined_by_classes((const cut_pattern *)table, code & ~CUT_CLASSES, text, i, n_bytes);
+    return joined_by_pieces(table, code, text, i, n_bytes);
+}
+
+/* Like joined(), but branch-free without CUT_CLASSES; text[i - 3] to text[i + 4] must be readable.
+ * For a window that extends beyond the document either answer is correct, because no token contains
+ * it. */
+INLINE int joined_inside(const cut_table *table, const uint8_t *text, int64_t i, int64_t n_bytes)
+{
+    uint8_t code = table->pair[text[i - 1] << 8 | text[i]];
+    if (UNLIKELY(code & CUT_CLASSES))
+        return joined_by_classes((const cut_pattern *)table, code & ~CUT_CLASSES, text, i, n_bytes);
     int two = text[i] < 0xE0;
     uint64_t window = two ? (load_u64(text + i - 3) >> 8) & 0xFFFFFFFF
                           : load_u64(text + i - 3) & 0xFFFFFFFFFFFF;

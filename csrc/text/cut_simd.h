@@ -21,7 +21,7 @@ INLINE uint64_t cut_bits(const cut_table *t, const uint8_t *text, int64_t i, int
     }
     for (; candidates; candidates &= candidates - 1) {
         int k = lowest_bit(candidates);
-        bits |= (uint64_t)!joined_inside(t, text, i + k) << k;
+        bits |= (uint64_t)!joined_inside(t, text, i + k, n_bytes) << k;
     }
     return bits;
 }

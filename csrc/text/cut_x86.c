@@ -219,7 +219,8 @@ int64_t cut_scan_avx512(const cut_table *t, const uint8_t *text, int64_t n_bytes
                  look = load_avx512(t->look);
     uint8_t iota[64];
     for (int k = 0; k < 64; k++) iota[k] = (uint8_t)k;
-    __m512i numbers = _mm512_loadu_si512(iota);
+    __m512i numbers = _mm512_loadu_si512(iota), pair_asked = _mm512_set1_epi8(LOOK_PAIR),
+            ascii_asked = _mm512_set1_epi8(LOOK_ASCII);
     uint16_t *out = cuts;
     for (int64_t i = 1; i < n_bytes; i += 64) {
         __m512i x = _mm512_loadu_si512(text + i), prev = _mm512_loadu_si512(text + i - 1);
@@ -235,8 +236,9 @@ int64_t cut_scan_avx512(const cut_table *t, const uint8_t *text, int64_t n_bytes
             joins = (joins & ~high) | _mm512_test_epi8_mask(l, r) | continued;
             __m512i asked = look_up_avx512(x, x_high, &look);
             __mmask64 by_window = joins & prev_high & _mm512_movepi8_mask(asked);
-            __mmask64 by_pair = joins & prev_high &
-                                _mm512_test_epi8_mask(asked, _mm512_set1_epi8(LOOK_PAIR));
+            __mmask64 by_pair = joins &
+                                ((prev_high & _mm512_test_epi8_mask(asked, pair_asked)) |
+                                 (~prev_high & _mm512_test_epi8_mask(asked, ascii_asked)));
             if (UNLIKELY(i < 3)) { /* the first windows begin before the text */
                 by_pair |= by_window;
                 by_window = 0;

@@ -54,7 +54,7 @@ class Model:
         cls, data: Bytes, offsets: Offsets, ids: Offsets, *, kind: str = "longest", flags: int = 0,
         scores: Scores | None = None, types: Bytes | None = None, charsmap: bytes = b"", unknown_surface: bytes = b"",
         eod_id: int | None, fallback_id: int | None = None, merges: Offsets | None = None,
-        engine: str = "double-array", cpu: str | None = None,
+        pattern: bytes = b"", engine: str = "double-array", cpu: str | None = None,
     ) -> Model:  # fmt: skip
         """See unitok_spec and unitok_model_new in csrc/unitok.h."""
         spec = ffi.new("unitok_spec *")
@@ -70,6 +70,8 @@ class Model:
         spec.scores, spec.types = optional(scores), optional(types)
         if merges is not None:
             spec.merges, spec.n_merges = pointer(merges), len(merges) // 3
+        pattern_ = ffi.from_buffer("uint8_t[]", pattern)
+        spec.pattern, spec.n_pattern_bytes = pattern_, len(pattern)
         spec.eod_id = -1 if eod_id is None else eod_id
         spec.fallback_id = -1 if fallback_id is None else fallback_id
         return cls(create("model", spec, engine_number(engine), cpu_number(cpu)))
@@ -144,6 +146,7 @@ class Model:
             "charsmap": bytes_of(spec.charsmap, spec.n_charsmap_bytes),
             "unknown_surface": bytes_of(spec.unknown_surface, spec.n_unknown_surface_bytes),
             "merges": copied(spec.merges, 3 * n_merges, np.int64) if n_merges else None,
+            "pattern": bytes_of(spec.pattern, spec.n_pattern_bytes),
         }
 
     def is_byte(self, id_: int) -> bool:

@@ -115,6 +115,7 @@ class Vocabulary:
     charsmap: bytes = b""
     unknown_surface: bytes = b""
     merges: Offsets | None = None  # [3 * n_merges]: left sides, right sides, results; with listed_merges
+    pattern: bytes = b""  # of the pre-tokenizer; see unitok_pattern_new in csrc/unitok.h
     special: dict[str, int] = field(default_factory=dict)
     denormalization: tuple[bytes, int] | None = None
     prepare: dict[str, Any] | None = None
@@ -159,7 +160,7 @@ class Vocabulary:
             return c_model.Model.new(
                 self.data, self.offsets, self.ids, kind=self.kind, flags=self.flags, scores=self.scores,
                 types=self.types, charsmap=self.charsmap, unknown_surface=self.unknown_surface, eod_id=self.eod_id,
-                fallback_id=self.fallback_id, merges=self.merges, engine=engine, cpu=cpu,
+                fallback_id=self.fallback_id, merges=self.merges, pattern=self.pattern, engine=engine, cpu=cpu,
             )  # fmt: skip
         except VocabularyError as error:
             item = getattr(error, "item", -1)

@@ -1,0 +1,197 @@
+/* cut_pattern.c - what a pre-tokenizer pattern says about cuts (cut.h) */
+
+#include "text/cut.h"
+
+#define INVALID 0xFFFD /* stands for a byte that belongs to no character */
+
+/* A set of character classes, one bit each. */
+typedef struct class_set {
+    uint64_t bits[4];
+} class_set;
+
+static void set_add(class_set *s, uint8_t class) { s->bits[class >> 6] |= 1ULL << (class & 63); }
+
+static int set_has(const class_set *s, int class) { return s->bits[class >> 6] >> (class & 63) & 1; }
+
+static int sets_meet(const class_set *a, const class_set *b)
+{
+    uint64_t common = 0;
+    for (int w = 0; w < 4; w++) common |= a->bits[w] & b->bits[w];
+    return common != 0;
+}
+
+/* --------------------------------------------------------------------------- One position ---- */
+
+INLINE uint32_t character_at(const uint8_t *text, int64_t n_bytes)
+{
+    int n = utf8_length(text, n_bytes);
+    return n ? utf8_code_point(text, n) : INVALID;
+}
+
+/* The character that ends before text[i]. */
+INLINE uint32_t character_before(const uint8_t *text, int64_t i)
+{
+    if (text[i - 1] < 0x80) return text[i - 1];
+    int n = 1;
+    while (n < 4 && n < i && is_continuation(text[i - n])) n++;
+    return utf8_length(text + i - n, n) == n ? utf8_code_point(text + i - n, n) : INVALID;
+}
+
+/* Whether a position between two characters is joined; by_pieces: whether the pieces say so. */
+INLINE int joined_between(const cut_pattern *cuts, uint32_t before, uint32_t after, int by_pieces)
+{
+    int between = pattern_between(cuts->pattern, pattern_class_of(cuts->pattern, before),
+                                  pattern_class_of(cuts->pattern, after));
+    by_pieces |= cuts->is_edge[before % CUT_EDGES] | cuts->is_edge[after % CUT_EDGES];
+    return (between == PATTERN_BOUND) | ((between == PATTERN_FREE) & by_pieces);
+}
+
+/* Reads three bytes at bit `at` of a word as a character. */
+INLINE uint32_t three_bytes(uint64_t word, int at)
+{
+    return (uint32_t)((word >> at & 0xF) << 12 | (word >> (at + 8) & 0x3F) << 6 |
+                      (word >> (at + 16) & 0x3F));
+}
+
+INLINE int is_three_bytes(uint32_t code_point) /* neither overlong nor a surrogate */
+{
+    return code_point >= 0x800 && code_point >> 11 != 0xD800 >> 11;
+}
+
+/* Between two characters of three bytes each, as in Chinese, this decides without a branch: nothing
+ * predicts it. */
+int joined_by_classes(const cut_pattern *cuts, int code, const uint8_t *text, int64_t i,
+                      int64_t n_bytes)
+{
+    if (i >= 3 && i + 5 <= n_bytes) {
+        uint64_t word = load_u64(text + i - 3) & 0xFFFFFFFFFFFF;
+        uint32_t before = three_bytes(word, 0), after = three_bytes(word, 24);
+        if ((word & 0xC0C0F0C0C0F0) == 0x8080E08080E0 && is_three_bytes(before) &&
+            is_three_bytes(after))
+            return joined_between(cuts, before, after,
+                                  code >> 1 | (code & window_bit(&cuts->table, word)));
+    }
+    if (i + char_bytes(text[i]) > n_bytes) return 1;
+    return joined_between(cuts, character_before(text, i), character_at(text + i, n_bytes - i),
+                          joined_by_pieces(&cuts->table, code, text, i, n_bytes));
+}
+
+/* --------------------------------------------------------------------------- All positions ---- */
+
+typedef struct classes {
+    class_set before[256], after[256]; /* of the characters that end and begin with a byte */
+    class_set between[3][256]; /* [what][before]: the classes after it with that PATTERN_ code */
+} classes;
+
+static void find_characters(const pattern *p, classes *c)
+{
+    for (uint32_t code_point = 0; code_point <= 0x10FFFF; code_point += 64) {
+        uint8_t bytes[4];
+        int n_bytes = utf8_encode(code_point, bytes);
+        for (uint32_t k = 0; k < 64; k++) {
+            uint8_t class = pattern_class_of(p, code_point + k);
+            set_add(&c->before[n_bytes == 1 ? code_point + k : 0x80 + k], class);
+            set_add(&c->after[n_bytes == 1 ? code_point + k : bytes[0]], class);
+        }
+    }
+}
+
+/* Every byte can also be invalid, unless it is ASCII. */
+static void add_invalid(const pattern *p, classes *c)
+{
+    for (int byte = 0x80; byte < 256; byte++) {
+        set_add(&c->before[byte], pattern_class_of(p, INVALID));
+        set_add(&c->after[byte], pattern_class_of(p, INVALID));
+    }
+}
+
+/* Chooses the bytes before which the characters are worth a look: those that begin one which a piece
+ * ends before if it follows a letter. */
+static void choose_looks(cut_pattern *cuts, const classes *c)
+{
+    for (int b = 0; b < 256; b++) {
+        int asks = 0;
+        for (int a = 0; a < 0x80; a++) asks |= cuts->table.pair[a << 8 | b];
+        if (asks & CUT_CLASSES) cuts->table.look[b] |= LOOK_ASCII;
+        int a = pattern_class_of(cuts->pattern, 'a');
+        if (sets_meet(&c->after[b], &c->between[PATTERN_CUT][a])) cuts->table.look[b] |= LOOK_PAIR;
+    }
+}
+
+static void find_between(const pattern *p, classes *c)
+{
+    class_set all = {{0}};
+    for (int byte = 0; byte < 256; byte++)
+        for (int w = 0; w < 4; w++) all.bits[w] |= c->after[byte].bits[w];
+    for (int before = 0; before < 256; before++)
+        for (int after = 0; after < 256 && set_has(&all, before); after++)
+            if (set_has(&all, after))
+                set_add(&c->between[pattern_between(p, (uint8_t)before, (uint8_t)after)][before],
+                        (uint8_t)after);
+}
+
+/* The code of a pair of bytes whose pieces gave it `code`. */
+static uint8_t code_of(const classes *c, int before, int after, uint8_t code, int has_edges)
+{
+    int any[3] = {0, 0, 0};
+    for (int w = 0; w < 4; w++)
+        for (uint64_t rest = c->before[before].bits[w]; rest; rest &= rest - 1)
+            for (int what = 0; what < 3; what++)
+                any[what] |= sets_meet(&c->after[after],
+                                       &c->between[what][w * 64 + lowest_bit(rest)]);
+    if (!any[PATTERN_FREE] && !any[PATTERN_CUT]) return CUT_NEVER;
+    if (!any[PATTERN_FREE] && !any[PATTERN_BOUND]) return CUT_HERE;
+    if (!any[PATTERN_CUT] && code == CUT_NEVER) return CUT_NEVER;
+    if (!any[PATTERN_BOUND] && !has_edges && (!any[PATTERN_CUT] || code == CUT_HERE)) return code;
+    return code | CUT_CLASSES;
+}
+
+/* Bytes that are no piece vanish from texts. Beside them, the pieces say nothing about cuts; and as
+ * they can interrupt a window anywhere, none is trusted. */
+static void keep_vanishing(cut_table *t, cut_pieces pieces)
+{
+    uint8_t is_piece[256] = {0};
+    int n = 0;
+    for (int64_t k = 0; k < pieces.n; k++)
+        if (pieces.offsets[k + 1] - pieces.offsets[k] == 1)
+            is_piece[pieces.data[pieces.offsets[k]]] = 1;
+    for (int byte = 0; byte < 256; byte++) n += is_piece[byte];
+    for (int a = 0; a < 256 && n < 256; a++)
+        for (int b = 0; b < 256; b++)
+            if (!is_piece[a] || !is_piece[b] || t->pair[a << 8 | b] == CUT_WINDOW)
+                t->pair[a << 8 | b] = CUT_NEVER;
+}
+
+static void mark_edges(cut_pieces unmerged, uint8_t *is_edge)
+{
+    memset(is_edge, 0, CUT_EDGES);
+    for (int64_t k = 0; k < unmerged.n; k++) {
+        const uint8_t *piece = unmerged.data + unmerged.offsets[k];
+        int64_t n_bytes = unmerged.offsets[k + 1] - unmerged.offsets[k];
+        is_edge[character_at(piece, n_bytes) % CUT_EDGES] = 1;
+        is_edge[character_before(piece, n_bytes) % CUT_EDGES] = 1;
+    }
+}
+
+void cut_apply_pattern(cut_pieces pieces, cut_pieces unmerged, const pattern *pattern,
+                       cut_pattern *ret)
+{
+    classes c, valid;
+    memset(&c, 0, sizeof c);
+    ret->pattern = pattern;
+    keep_vanishing(&ret->table, pieces);
+    mark_edges(unmerged, ret->is_edge);
+    find_characters(pattern, &c);
+    find_between(pattern, &c);
+    valid = c;
+    add_invalid(pattern, &c);
+    for (int a = 0; a < 256; a++)
+        for (int b = 0; b < 256; b++) {
+            uint8_t *code = &ret->table.pair[a << 8 | b];
+            if (is_continuation((uint8_t)b)) continue;
+            *code = code_of(&c, a, b, *code, unmerged.n > 0);
+            if (a < 0x80 && b < 0x80 && *code & CUT_CLASSES)
+                *code = ret->is_edge[a] || ret->is_edge[b] ? CUT_NEVER : *code & ~CUT_CLASSES;
+        }
+    choose_looks(ret, &valid);
+}
