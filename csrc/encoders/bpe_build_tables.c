@@ -52,12 +52,10 @@ static int fill_pairs(const bpe_builder *b, bpe_pairs *pairs, int64_t n, const u
     return 0;
 }
 
-/* Builds the table of all pairs and the square of dense ones, which repeats some of them. */
-static int lay_out_pairs(bpe_builder *b)
+/* Fills the square of dense pairs. */
+static void fill_dense(bpe_builder *b)
 {
     bpe *m = b->m;
-    m->dense = mem_alloc(BPE_DENSE * BPE_DENSE * sizeof *m->dense);
-    if (!m->dense || !fill_pairs(b, &m->pairs, b->n_pairs, NULL, 0)) return 0;
     for (int k = 0; k < BPE_DENSE * BPE_DENSE; k++) m->dense[k] = BPE_NO_MERGE;
     for (int64_t k = 0; k < b->n_pairs; k++) {
         uint64_t key = b->pairs[k] >> BPE_MERGE_BITS;
@@ -66,6 +64,14 @@ static int lay_out_pairs(bpe_builder *b)
         if ((left | right) < BPE_DENSE)
             m->dense[left * BPE_DENSE + right] = (uint32_t)b->pairs[k] & BPE_NO_MERGE;
     }
+}
+
+/* Builds the table of all pairs and the square of dense ones. */
+static int lay_out_pairs(bpe_builder *b)
+{
+    b->m->dense = mem_alloc(BPE_DENSE * BPE_DENSE * sizeof *b->m->dense);
+    if (!b->m->dense || !fill_pairs(b, &b->m->pairs, b->n_pairs, NULL, 0)) return 0;
+    fill_dense(b);
     return 1;
 }
 
@@ -99,6 +105,7 @@ static int number_made(bpe_builder *b, const uint8_t *met)
     m->ids = ids;
     m->n_symbols = first + m->n_merges;
     m->first_made = first;
+    fill_dense(b);
     return 1;
 failed:
     mem_free(numbers);
