@@ -1,0 +1,35 @@
+"""Byte-level BPE, slow and obvious: the pieces of a pattern are given, and each is merged alone.
+
+A merge is (left, right) with a rank. Without listed merges, as in tiktoken, two neighbours merge if their
+concatenation is a piece, and its id is the rank.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class ByteModel:
+    ids: Mapping[bytes, int]
+    merges: Mapping[tuple[bytes, bytes], int] | None = None  # None: as in tiktoken
+    ignore_merges: bool = False
+
+    def rank(self, left: bytes, right: bytes) -> float:
+        if self.merges is None:
+            return self.ids.get(left + right, math.inf)
+        return self.merges.get((left, right), math.inf)
+
+    def encode(self, piece: bytes) -> list[int]:
+        """The best pair of neighbours merges first, the leftmost among equals; a byte without an id vanishes."""
+        if self.ignore_merges and piece in self.ids:
+            return [self.ids[piece]]
+        symbols = [bytes([byte]) for byte in piece if bytes([byte]) in self.ids]
+        while len(symbols) > 1:
+            rank, at = min((self.rank(*symbols[k : k + 2]), k) for k in range(len(symbols) - 1))
+            if rank == math.inf:
+                break
+            symbols[at : at + 2] = [symbols[at] + symbols[at + 1]]
+        return [self.ids[symbol] for symbol in symbols]
