@@ -174,7 +174,7 @@ typedef struct unitok_spec {
     int64_t fallback_id; /* LONGEST: the id of a byte that no piece covers, or -1 */
     /* LISTED_MERGES, ids: merge k joins merges[k] and merges[n + k] into merges[2 * n + k] */
     const int64_t *merges;
-    int64_t n_merges; /* n; merge k has rank k */
+    int64_t n_merges;       /* n; merge k has rank k */
     const uint8_t *pattern; /* PATTERN: see unitok_pattern_new */
     int64_t n_pattern_bytes;
 } unitok_spec;

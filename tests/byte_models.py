@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+
 from pyunitok._c.model import Model
 from pyunitok._lib import lib
 from pyunitok.vocab.byte_level import CHARACTERS

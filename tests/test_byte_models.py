@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from itertools import pairwise
 
 import byte_models
 import numpy as np
@@ -79,7 +80,7 @@ class Toy:
 
     def expected(self, text: bytes) -> list[int]:
         bounds = Pattern(self.parts).split(text).tolist()
-        return [id_ for a, b in zip(bounds, bounds[1:], strict=False) for id_ in self.oracle.encode(text[a:b])]
+        return [id_ for a, b in pairwise(bounds) for id_ in self.oracle.encode(text[a:b])]
 
 
 TOYS = st.builds(Toy, st.integers(0, 1 << 30), st.sampled_from(list(PATTERNS)), *[st.booleans()] * 3)

@@ -11,7 +11,10 @@ typedef struct class_set {
 
 static void set_add(class_set *s, uint8_t class) { s->bits[class >> 6] |= 1ULL << (class & 63); }
 
-static int set_has(const class_set *s, int class) { return s->bits[class >> 6] >> (class & 63) & 1; }
+static int set_has(const class_set *s, int class)
+{
+    return s->bits[class >> 6] >> (class & 63) & 1;
+}
 
 static int sets_meet(const class_set *a, const class_set *b)
 {

@@ -236,9 +236,8 @@ int64_t cut_scan_avx512(const cut_table *t, const uint8_t *text, int64_t n_bytes
             joins = (joins & ~high) | _mm512_test_epi8_mask(l, r) | continued;
             __m512i asked = look_up_avx512(x, x_high, &look);
             __mmask64 by_window = joins & prev_high & _mm512_movepi8_mask(asked);
-            __mmask64 by_pair = joins &
-                                ((prev_high & _mm512_test_epi8_mask(asked, pair_asked)) |
-                                 (~prev_high & _mm512_test_epi8_mask(asked, ascii_asked)));
+            __mmask64 by_pair = joins & ((prev_high & _mm512_test_epi8_mask(asked, pair_asked)) |
+                                         (~prev_high & _mm512_test_epi8_mask(asked, ascii_asked)));
             if (UNLIKELY(i < 3)) { /* the first windows begin before the text */
                 by_pair |= by_window;
                 by_window = 0;
