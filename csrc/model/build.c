@@ -102,7 +102,7 @@ int build_cuts(unitok_model *m, cut_pieces unmerged)
     if (m->flags & UNITOK_RESTART_AT_SPACE) flags |= CUT_BEFORE_SPACE;
     if (m->flags & UNITOK_RESTART_AFTER_NEWLINE) flags |= CUT_AFTER_NEWLINE;
     cut_pattern *with_pattern = m->pattern ? mem_alloc(sizeof *with_pattern) : NULL;
-    m->own_cuts = m->pattern ? &with_pattern->table : mem_alloc(sizeof *m->own_cuts);
+    m->own_cuts = m->pattern ? (cut_table *)(void *)with_pattern : mem_alloc(sizeof *m->own_cuts);
     int ok = text_pieces_of(m, 1, &pieces, &spec) && m->own_cuts;
     cut_pieces all = {pieces.data, pieces.offsets, pieces.n};
     if (ok && m->pattern) ok = cut_build_pattern(all, unmerged, m->pattern, with_pattern);

@@ -44,7 +44,10 @@ static inline int32_t read_flags(struct bytes *in, int kind)
     if (kind == UNITOK_KIND_BPE && how & 1) {
         flags |= UNITOK_LISTED_MERGES | (more & 2 ? UNITOK_IGNORE_MERGES : 0);
         if (flags & UNITOK_ESCAPE_WHITESPACES && more & 4) flags |= UNITOK_RESTART_AT_SPACE;
-        if (how % 16 == 13) return UNITOK_BYTES | UNITOK_LISTED_MERGES;
+        int32_t bytes = UNITOK_BYTES | (more & 2 ? UNITOK_IGNORE_MERGES : 0) |
+                        (more & 4 ? UNITOK_PATTERN : 0);
+        if (how % 16 == 13) return bytes | UNITOK_LISTED_MERGES;
+        if (how % 16 == 11) return bytes;
     }
     if (kind != UNITOK_KIND_UNIGRAM || !(how & 6)) return flags;
     if (how % 16 == 14)
@@ -88,6 +91,17 @@ static inline void add_all_bytes(struct text_model *t, uint8_t type)
     }
 }
 
+static inline void choose_pattern(struct text_model *t, int seed)
+{
+    static const char gpt2[] = "o's|'t| ?\\p{L}+| ?\\p{N}+| ?[^\\s\\p{L}\\p{N}]+|\\s+(?!\\S)|\\s+",
+                      digits[] = "o\\p{N}{1,3}\0o[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\s*[\\r\\n]+",
+                      gaps[] = "oa+b?";
+    const char *all[] = {gpt2, digits, gaps};
+    const int64_t sizes[] = {sizeof gpt2, sizeof digits, sizeof gaps};
+    t->spec.pattern = (const uint8_t *)all[seed % 3];
+    t->spec.n_pattern_bytes = sizes[seed % 3] - 1;
+}
+
 static inline void text_model_read(struct text_model *t, struct bytes *in)
 {
     static const double scale[] = {0, -0.5, -1e-6, -1000.1, -33333.3, 0.25, -1, -0.1};
@@ -116,6 +130,7 @@ static inline void text_model_read(struct text_model *t, struct bytes *in)
     t->spec.unknown_surface = (const uint8_t *)" ?";
     t->spec.n_unknown_surface_bytes = more & 32 ? 2 : 0;
     if (flags & UNITOK_LISTED_MERGES) list_merges(t, more);
+    if (flags & UNITOK_PATTERN) choose_pattern(t, more >> 5);
 }
 
 static inline int64_t text_id(const unitok_model_info *info, const void *ids, int64_t k)
