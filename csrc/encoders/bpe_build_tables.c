@@ -13,7 +13,7 @@ static void free_pairs(bpe_pairs *pairs)
 }
 
 /* Builds a table of n pairs, all or those with is_wanted[k] == `wanted`. Of equal pairs the last
- * counts. 0 when memory is short.
+ * counts. 0 if allocation fails.
  *
  * Each turn tries another factor, and after PROBING_FACTORS of them twice the slots. A turn ends
  * as soon as a pair is too far from its place, so a hostile file costs a few turns, not O(n^2). */
@@ -77,7 +77,7 @@ static int lay_out_pairs(bpe_builder *b)
 
 /* Numbers the symbols that merges of the main table make anew, in the order of the merges, so that
  * merging need not look them up. Their old numbers are no longer used. Only if there are too many
- * numbers, nothing changes. 0 when memory is short. */
+ * numbers, nothing changes. 0 if allocation fails. */
 static int number_made(bpe_builder *b, const uint8_t *met)
 {
     bpe *m = b->m;

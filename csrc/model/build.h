@@ -15,7 +15,7 @@ int32_t build_encoder(unitok_model *m, unitok_error *error);
 void build_free(unitok_model *m);
 
 /* Builds m->cuts. With a pattern, the kind calls this, as it alone knows the `unmerged` pieces of
- * cut_build_pattern. 0 when memory is short. */
+ * cut_build_pattern. 0 if allocation fails. */
 int build_cuts(unitok_model *m, cut_pieces unmerged);
 
 /* The id of the piece with exactly these bytes, or -1. Compares every piece. */

@@ -33,7 +33,7 @@ typedef struct lattice_work {
 } lattice_work;
 
 /* Encodes text[0..n_bytes-1], 0 < n_bytes <= TEXT_BYTES_MAX. Returns the number of tokens, or -1
- * when memory is short. */
+ * if allocation fails. */
 typedef int64_t token_encoder(const unitok_model *m, unitok_scratch *s, const uint8_t *text,
                               int64_t n_bytes, token *tokens);
 
