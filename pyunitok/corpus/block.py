@@ -41,7 +41,7 @@ class Block:
 
     data            uint8[>= offsets[n_docs]]; grows only if one indivisible piece of a document is longer
     offsets         int64[>= n_docs + 1], offsets[0] = 0; document i is data[offsets[i]:offsets[i + 1]]
-    open_end        the last document continues in the next block (of the same input)
+    open_end        whether the last document continues in the next block (of the same input)
     source_bytes    decompressed bytes of the input in this block, including separators
     number          the block's number in a run of Workers, from 0
     source          the input's number, from 0
@@ -116,7 +116,7 @@ class ByteStream(Protocol):
 class DocumentReader(Protocol):
     """Divides a ByteStream into blocks.
 
-    finished             no documents are left; may become true only after one more call to fill()
+    finished             whether no documents are left; may become true only after one more call to fill()
     ends_with_separator  valid once finished; None if there is no separator
     """
 

@@ -16,7 +16,7 @@ MISSING = "this Python was built without {}; use another Python, or decompress t
 
 @dataclass(frozen=True)
 class Compression:
-    """A compression of files.
+    """A compression format.
 
     name      the name in manifests
     title     the name in messages

@@ -1,7 +1,7 @@
 """Checks the number of lengths in a delta-encoded Parquet page, because pyarrow decodes as many as the page claims.
 
     lengths   varint values per block, varint miniblocks per block, varint values, varint first;  block, block, …
-    block     varint smallest step, u8 bits[miniblocks], miniblocks of `bits` for each value
+    block     varint smallest step, u8 bits[miniblocks], miniblocks with `bits` bits per value
 
     DELTA_LENGTH_BYTE_ARRAY   lengths, texts           DELTA_BYTE_ARRAY   prefix lengths, suffix lengths, suffixes
 """

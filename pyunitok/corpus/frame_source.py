@@ -40,7 +40,7 @@ class Group:
         self.most_bytes = found.most_bytes
         self.data = b"".join([chunk[begin:end] for begin, end in found.spans])
         self.at = base + found.spans[0][0] if found.spans else 0
-        self._places = [(base + begin, end - begin) for begin, end in found.spans]  # in the file
+        self._places = [(base + begin, end - begin) for begin, end in found.spans]  # (offset in the file, size)
 
     @property
     def cost(self) -> int:

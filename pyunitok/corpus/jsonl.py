@@ -26,7 +26,7 @@ from pyunitok.corpus.pushback import Pushback
 from pyunitok.corpus.text import MAX_DOCS
 from pyunitok.errors import InputError
 
-LINE_BYTES = 1 << 20  # maximum read of the first line to infer the format
+LINE_BYTES = 1 << 20  # limit on reading the first line to infer the format
 BATCH_BYTES = 1 << 18  # read at a time from a line longer than a block
 
 
@@ -80,7 +80,7 @@ class JsonlReader:
         self._name = stream.name
         self._file = json.dumps(stream.name).encode()
         self._position = start
-        self._inside = start.inside  # bytes of the first line's text in earlier blocks
+        self._inside = start.inside  # bytes of the first line's text that are in earlier blocks
         self._long: PendingDocuments | None = None  # the text of a line longer than a block
         self._long_metadata = b""
         self._long_bytes = 0  # the size of that line

@@ -70,7 +70,7 @@ class ParquetReader:
     """Reads the texts of a Parquet file into blocks.
 
     file              a seekable binary file; close() closes it
-    name              of the file, for messages
+    name              the name of the file, for messages
     text_key          the column: see json_text.key_path; a.b is the field b of the struct a
     split             where a piece of a document may end: see block.Split
     start             where to begin (only `documents` and `inside` are used); by default the beginning of the file
@@ -100,7 +100,7 @@ class ParquetReader:
         self._skip, self._metadata = skip, metadata
         self._bad: deque[int] = deque()  # skipped rows that no block lists yet; numbered from 0 here
         self._position = start
-        self._inside = start.inside  # bytes of the first document in earlier blocks
+        self._inside = start.inside  # bytes of the first document that are in earlier blocks
         self._batch = _Batch(_NOTHING, np.empty(0, np.int64), start.documents, start.documents, [])
         self._file = file
         self._pages = Pages(file, name, budget_bytes, max_memory_bytes, metadata=metadata)

@@ -34,7 +34,7 @@ class PipeStream:
         self._turn = threading.Lock()  # one thread reads while another calls state()
         self._known, self._start = known or Hashed(), start
         self._checked = not self._known.n_bytes
-        self._n_compared = 0  # chunks
+        self._n_compared = 0  # chunks compared so far
         self._ahead = memoryview(b"")
         self._n_out = 0
 
@@ -86,7 +86,7 @@ class PipeStream:
         self._ahead, self._checked = memoryview(held), True
 
     def _compare(self) -> None:
-        """InputError if a chunk read so far has changed, or the partial chunk at the end."""
+        """InputError if a chunk read so far, or the partial chunk at the end, has changed."""
         known, end = self._known, self._hash.n_bytes
         for k in range(self._n_compared, min(len(self._hash.digests), len(known.digests))):
             if self._hash.digests[k] != known.digests[k]:

@@ -18,7 +18,7 @@ class Position:
     source      the input's number, from 0; the number of inputs once all have been read
     bytes       decompressed bytes of the input before this place
     documents   documents of the input that end before this place, including skipped ones
-    lines       lines of the input before this place, for JSON lines; otherwise 0
+    lines       for JSON lines, the lines of the input before this place; otherwise 0
     inside      bytes of the current document that are in earlier blocks; 0 between documents
     state       the encoder's state inside the current document, in hexadecimal; "" if it has none
     file_at     offset in the stored file where decompression can start to reach this place

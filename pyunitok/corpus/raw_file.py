@@ -15,7 +15,7 @@ from pyunitok.errors import InputError
 
 STDIN = "-"
 STDIN_NAME = "<stdin>"
-CHUNK_BYTES = 1 << 18  # compressed bytes read at once
+CHUNK_BYTES = 1 << 18  # compressed bytes read at a time
 
 
 class RawFile:

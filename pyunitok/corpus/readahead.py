@@ -353,7 +353,7 @@ def spare_buffer(spare: list[bytearray], n_bytes: int) -> bytearray:
     """A spare buffer of at least n_bytes, or a new one. Reuse matters: page faults in a new buffer take half as long as
     decompression.
 
-    A buffer that is too small is dropped, so that spare buffers have the sizes in use.
+    A buffer that is too small is dropped, so that buffers of the sizes in use replace it.
     """
     try:
         buffer = spare.pop()
@@ -365,7 +365,7 @@ def spare_buffer(spare: list[bytearray], n_bytes: int) -> bytearray:
 class Streamed:
     """A producer for a file whose text is one stream.
 
-    any_place  the text is the file itself, so reading can start at any byte
+    any_place  whether the text is the file itself, so that reading can start at any byte
     """
 
     def __init__(self, stream: ByteStream, *, any_place: bool = False) -> None:

@@ -149,7 +149,7 @@ class MemoryBudget:
         kinds = {format_.seekable for format_ in formats}
         seekable = ahead if kinds == {True} else ahead // 2 if True in kinds else 0
         ahead = max(MIN_READAHEAD_BYTES, ahead - seekable)
-        # Just below the limit, one more frame of this size may be started: its bytes, compressed and decompressed.
+        # Just below the limit, one more frame may be started, which takes this size twice: compressed and decompressed.
         max_frame = min(ahead // (2 * threads + 4), MAX_FRAME_BYTES)
         if threads == 1:
             max_frame = min(max_frame, stream.ALONE_FRAME_BYTES)  # stream larger frames: no other thread would help
@@ -277,7 +277,7 @@ class InputBlocks:
                 last = "; further files like this are not reported" if self._n_warnings == MAX_WARNINGS else ""
                 warnings.warn(
                     f"{name}: {share:.0%} of the first {len(start)} bytes are not valid UTF-8; is the text in another"
-                    f" encoding? `iconv -f LATIN1 -t UTF-8` converts it{last}",
+                    f" encoding? `iconv -f LATIN1 -t UTF-8` converts Latin-1{last}",
                     InputWarning, stacklevel=1,
                 )  # fmt: skip
 

@@ -3,7 +3,7 @@
     chunk   … │ frame │ frame │ empty │ skippable │ frame │ a frame of two blocks …
               ╰ span ─┴ span ─╯                   ╰ span ─╯ end
 
-Three bytes determine the end of a frame of one block, so one loop finds such frames without creating objects.
+Three bytes determine the end of a one-block frame, so one loop finds such frames without a FrameScanner for each.
 FrameScanner (frames.py) handles unusual and invalid frames. Empty and skippable frames are not decompressed; their
 headers, and the checksums of empty frames, are checked here.
 """

@@ -44,7 +44,7 @@ class TextReader:
     documents between two separators may be empty, and no document follows a separator at the end of the file
     (ends_with_separator is True).
 
-    A document may be divided among several blocks; its last piece may be empty. Memory: one block.
+    A document may be split across several blocks; its last piece may be empty. Memory: one block.
     """
 
     def __init__(
@@ -58,7 +58,7 @@ class TextReader:
         self._stream = Pushback(stream)
         self._separator = separator
         self._split = split
-        self._limit: int | None = None  # bytes to read into the next block, if its offsets run out first
+        self._limit: int | None = None  # bytes to read into the next block, after offsets have run out
         self._inside = start.inside  # bytes of the current document that are in earlier blocks
         self._separated = separator is not None and start.documents > 0  # a separator precedes the current document
         self._position = start
@@ -135,7 +135,7 @@ class TextReader:
         if self._stream.at_end:
             return self._finish(block, n_whole, end)
 
-        size = 0  # of the piece of the unfinished document
+        size = 0  # bytes of the unfinished document that end up in this block
         if n_whole == 0 or (end - begin) * CARRY_SHARE > len(block.data):
             usable = end - begin - hold
             size = self._split(block.data[begin : begin + usable].data) if usable > 0 else 0

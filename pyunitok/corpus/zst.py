@@ -25,7 +25,7 @@ from pyunitok.corpus.small_frames import REUSED_WINDOW_BYTES
 from pyunitok.errors import InputError
 
 ONLY_FRAME_BYTES = 1 << 22  # a file that consists of one larger frame is streamed
-GROUP_BYTES = 1 << 19  # maximum size of the frames in one chunk
+GROUP_BYTES = 1 << 19  # a chunk of this size gets no more frames
 STEP_BYTES = 1 << 12  # fed to the decoder of a large frame at a time
 
 
