@@ -1,1 +1,1 @@
-"""The only code that calls the C library: one module for each section of its headers, which explain the calls."""
+"""The only code that calls the C library: one module for each section of its headers, which document the functions."""

@@ -1,4 +1,4 @@
-"""The table of model kinds. Each kind of csrc/model/ has a row here, and no other module compares kind names."""
+"""The table of model kinds. Each kind in csrc/model/ has a row here, and no other module compares kind names."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ class Kind(NamedTuple):
     """What the rest of the package needs to know about a kind of model.
 
     number            its UNITOK_KIND_ in csrc/unitok.h
-    algorithm         the name and version of the encoding; manifests record it, because another one gives other ids
-    title             for messages
-    summary           for `pyunitok inspect`
+    algorithm         the name and version of the encoding, recorded in manifests because it determines the ids
+    title             the name in messages
+    summary           the description in `pyunitok inspect`
     sampling          sampling methods, the default first; empty if each text has only one encoding
-    model_type        its number in SentencePiece's TrainerSpec; 0 if SentencePiece has no such models
-    byte_level_flag   the flag, besides `bytes`, of models whose symbols are bytes; "" if there are none
-    has_spec          the model has scores, types and normalization, see Model.spec(); otherwise only pieces and ids
+    model_type        the value in SentencePiece's TrainerSpec; 0 if SentencePiece has no such models
+    byte_level_flag   the flag, besides `bytes`, of models whose symbols are bytes; "" if no such models exist
+    has_spec          the model has scores, types and normalization (see Model.spec()), not just pieces and ids
     carries_state     the encoder needs a State to continue within a document
-    falls_back_whole  byte pieces spell a complete unknown word instead of a character
+    falls_back_whole  byte pieces spell a complete unknown word instead of an unknown character
     """
 
     number: int
@@ -40,10 +40,10 @@ KINDS = {
     for kind in (
         Kind(
             lib.UNITOK_KIND_LONGEST, "longest", "longest-prefix 1", "greedy longest-prefix",
-            "greedy longest prefix, UTF-8 byte fallback", has_spec=False, carries_state=False,
+            "greedy longest prefix with UTF-8 byte fallback", has_spec=False, carries_state=False,
         ),
         Kind(
-            lib.UNITOK_KIND_UNIGRAM, "unigram", "unigram 1", "Unigram", "Unigram: the best path by score",
+            lib.UNITOK_KIND_UNIGRAM, "unigram", "unigram 1", "Unigram", "Unigram: the path with the best score",
             ("lattice", "nbest", "viterbi"), model_type=1, byte_level_flag="float64",
         ),
         Kind(
@@ -51,9 +51,9 @@ KINDS = {
             byte_level_flag="listed_merges",
         ),
         Kind(
-            lib.UNITOK_KIND_WORD, "word", "word 1", "word", "every word a token", model_type=3, falls_back_whole=True
+            lib.UNITOK_KIND_WORD, "word", "word 1", "word", "each word is a token", model_type=3, falls_back_whole=True
         ),
-        Kind(lib.UNITOK_KIND_CHAR, "char", "char 1", "character", "every character a token", model_type=4),
+        Kind(lib.UNITOK_KIND_CHAR, "char", "char 1", "character", "each character is a token", model_type=4),
     )
 }  # fmt: skip
 

@@ -1,4 +1,4 @@
-"""Basics: constants of the headers, pointers to buffers, and calls that turn C errors into exceptions."""
+"""Basics: constants from the headers, pointers to buffers, and calls that turn C errors into exceptions."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ try:
     from pyunitok._lib import lib as lib
 except ModuleNotFoundError as error:
     raise ImportError(
-        "the C library of pyunitok is not built in this folder; run `pip install -e .` here, or start Python in another"
-        " folder"
+        "the C library of pyunitok has not been built in this folder; run `pip install -e .` here, or start Python in"
+        " another folder"
     ) from error
 from pyunitok.errors import CpuError, IdError, ModelFormatError, PatternError, UnitokError, VocabularyError
 
@@ -39,7 +39,7 @@ CHECKED_FROM: int = lib.UNITOK_NATIVE_CHECKED_FROM
 
 
 class CapacityError(ValueError):
-    """The array for the ids is too small for these documents."""
+    """The array for the ids is too small."""
 
 
 _ERRORS: dict[int, type[Exception]] = {
@@ -70,7 +70,7 @@ def check(status: int, error: Any) -> None:
 
 
 def call(function: Any, *arguments: Any) -> None:
-    """Call a function of the library whose last argument receives the error, and raise that error."""
+    """Call a function of the library whose last argument receives an error, and raise that error, if any."""
     error = ffi.new("unitok_error *")
     check(function(*arguments, error), error)
 
@@ -83,7 +83,7 @@ def create(name: str, *arguments: Any, how: str = "new") -> Any:
 
 
 def allocate(name: str, *arguments: Any) -> Any:
-    """Like create(), for a unitok_NAME_new() that returns the result, or NULL if memory is exhausted."""
+    """Like create(), for a unitok_NAME_new() that returns the result, or NULL if out of memory."""
     handle = getattr(lib, f"unitok_{name}_new")(*arguments)
     if handle == ffi.NULL:
         raise MemoryError(f"not enough memory for the {name}")
@@ -91,7 +91,7 @@ def allocate(name: str, *arguments: Any) -> Any:
 
 
 def buffer_of(data: Any, *, writable: bool = False) -> Any:
-    """A uint8_t array over bytes or any other buffer, not copied."""
+    """A uint8_t array over bytes or any other buffer, without a copy."""
     return ffi.from_buffer("uint8_t[]", data, require_writable=writable)
 
 
@@ -105,7 +105,7 @@ def optional(array: np.ndarray[Any, Any] | None) -> Any:
     return ffi.NULL if array is None else pointer(array)
 
 
-_POINTERS = {"f": "float[]", "d": "double[]"}  # keyed by the format codes of `struct`; several may be the same type
+_POINTERS = {"f": "float[]", "d": "double[]"}  # keyed by `struct` format codes, several of which may be the same type
 _POINTERS |= {code: f"uint{8 * calcsize(code)}_t[]" for code in "BHILQ"}
 _POINTERS |= {code: f"int{8 * calcsize(code)}_t[]" for code in "ilq"}
 
@@ -118,8 +118,8 @@ def pointer(array: np.ndarray[Any, Any] | memoryview, *, writable: bool = False)
     if view.ndim != 1 or not view.c_contiguous or view.format not in _POINTERS:
         raise ValueError(f"expected a contiguous vector of numbers, not {view.format}{view.shape}")
     ret = ffi.from_buffer(_POINTERS[view.format], array, require_writable=writable)
-    # A cast releases the export of a memoryview. If one is still exported when the garbage collector clears it, Python
-    # crashes.
+    # A cast releases the buffer of a memoryview. If the garbage collector clears a memoryview whose buffer is still
+    # exported, Python crashes.
     return ffi.cast(_POINTERS[view.format].replace("[]", " *"), ret) if isinstance(array, memoryview) else ret
 
 

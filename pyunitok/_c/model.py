@@ -24,8 +24,8 @@ def _info_of(handle: Any) -> Any:
     return info
 
 
-_completing = {"lock": threading.Lock()}  # held while a model is completed
-if hasattr(os, "register_at_fork"):  # in a forked child, a thread of the parent may hold the lock
+_completing = {"lock": threading.Lock()}  # held while a model is being completed
+if hasattr(os, "register_at_fork"):  # in the child, the lock may be held by a thread that fork() did not copy
     os.register_at_fork(after_in_child=lambda: _completing.update(lock=threading.Lock()))
 
 
@@ -35,7 +35,7 @@ class Model:
     complete(), which the first Scratch calls, builds most of the tables that only encoding needs.
 
     kind      its row in kinds.py
-    id_code   the type code of its ids in the module `array`: "H", or "I" if the largest id needs more than 16 bits
+    id_code   the type code of its ids for `array.array`: "H", or "I" if the largest id needs more than 16 bits
     """
 
     __slots__ = ("_keep", "_types", "handle", "id_code", "info", "kind")
@@ -110,8 +110,8 @@ class Model:
         return None if n_bytes[0] < 0 else ffi.buffer(data, n_bytes[0])[:]
 
     def pieces(self) -> tuple[Bytes, Offsets]:
-        """Copies of all pieces in the order of their ids: uint8[...] and int64[n_ids + 1] offsets. An id without a
-        piece has an empty one."""
+        """Copies of all pieces in the order of their ids: uint8[...] and int64[n_ids + 1] offsets. The entry of an
+        id without a piece is empty."""
         data, offsets = ffi.new("uint8_t **"), ffi.new("uint32_t **")
         lib.unitok_model_pieces(self.handle, data, offsets)
         bounds = copied(offsets[0], self.info.n_ids + 1, np.uint32).astype(np.int64)
@@ -129,7 +129,7 @@ class Model:
             capacity = n
 
     def spec(self) -> dict[str, Any]:
-        """Copies of the arguments of Model.new that built the model. Not for greedy longest prefix."""
+        """Copies of the arguments of Model.new that built the model. Not available for greedy longest prefix."""
         spec = lib.unitok_model_spec(self.handle)
         n, n_merges = int(spec.n_pieces), int(spec.n_merges)
         offsets = copied(spec.offsets, n + 1, np.int64)
@@ -169,7 +169,7 @@ class Model:
         return self._types
 
     def bounds_of_runs(self, ids: Ids) -> Offsets:
-        """Where to divide `ids` so that no byte pieces become adjacent when a piece between them decodes to nothing."""
+        """Where to divide `ids` to keep byte pieces apart if a piece between them decodes to nothing."""
         cuts: list[int] = []
         if self.info.flags & lib.UNITOK_BYTE_FALLBACK:
             types = self.piece_types()[np.minimum(ids, self.info.n_ids - 1)]
@@ -187,8 +187,8 @@ class Model:
         return int(lib.unitok_split(self.handle, buffer, len(buffer)))
 
     def decode_few(self, ids: list[int]) -> bytes | None:
-        """A fast decode_batch for one document. None if the caller must use decode_batch instead: there are many ids,
-        an id is not an integer or not in this model, or a byte piece follows a control symbol."""
+        """A fast decode_batch for one document. Returns None if the caller must use decode_batch instead: the document
+        is large, an id is not an integer or not in this model, or a byte piece follows a control symbol."""
         if len(ids) > _FEW_IDS:
             return None
         try:
@@ -203,12 +203,12 @@ class Model:
         self, ids: Ids, offsets: Offsets, *, drop_last: bool = False, separator: bytes = b""
     ) -> tuple[Bytes, Offsets]:
         if int(offsets[-1]) > len(ids) or ids.dtype != self.dtype:
-            raise ValueError(f"the offsets reach past the ids, or the ids are not {self.dtype}")
+            raise ValueError(f"the offsets extend past the end of the ids, or the ids are not {self.dtype}")
         sizes = np.empty(len(offsets), np.int64)
         given = (pointer(ids), pointer(offsets), len(offsets) - 1, drop_last, separator, len(separator))
         call(lib.unitok_decode_batch, self.handle, *given, ffi.NULL, -1, pointer(sizes))
         out = np.empty(int(sizes[-1]), np.uint8)
         call(lib.unitok_decode_batch, self.handle, *given, pointer(out), len(out), pointer(sizes))
         if int(sizes[-1]) != len(out):
-            raise ValueError("the ids changed while they were decoded")
+            raise ValueError("the ids changed while they were being decoded")
         return out, sizes

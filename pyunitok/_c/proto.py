@@ -11,7 +11,7 @@ from pyunitok.packed import Bytes, Offsets
 
 
 class Proto(NamedTuple):
-    """The contents of a model file, see unitok_proto."""
+    """The contents of a model file; see unitok_proto."""
 
     pieces: Bytes
     offsets: Offsets
@@ -25,7 +25,7 @@ class Proto(NamedTuple):
 def read_proto(data: bytes) -> Proto | None:
     """The pieces of a SentencePiece model file, the normalizer's charsmap, and everything else in the file.
 
-    None if the file is unusual or invalid, see unitok_proto_read.
+    Returns None if the file is unusual or invalid; see unitok_proto_read.
     """
     capacity = len(data) // lib.UNITOK_PROTO_PIECE_BYTES_MIN
     pieces, types = np.empty(len(data), np.uint8), np.empty(capacity, np.uint8)
@@ -37,12 +37,12 @@ def read_proto(data: bytes) -> Proto | None:
         buffer_of(rest, writable=True), info,
     )  # fmt: skip
     if n == -2:
-        raise MemoryError("not enough memory for the pieces of a model")
+        raise MemoryError("not enough memory for the pieces of the model")
     if n < 0:
         return None
     n_bytes = int(offsets[n])
     arrays = (pieces[:n_bytes].copy(), offsets[: n + 1].copy(), scores[:n].copy(), types[:n].copy())
     del rest[info.n_rest_bytes :]
     charsmap_end = info.charsmap_at + info.n_charsmap_bytes
-    # protobuf before 5.27 does not accept a bytearray. Without the pieces, the copy is small.
+    # Protobuf before 5.27 does not accept a bytearray. Without the pieces, a copy is small.
     return Proto(*arrays, bytes(rest), data[info.charsmap_at : charsmap_end], info)

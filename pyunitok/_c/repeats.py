@@ -17,7 +17,7 @@ REPEAT = np.dtype(
 
 
 class RepeatFinder:
-    """Finds the sequences of n_tokens tokens that occur more than once in the shards, see unitok_repeats_new."""
+    """Finds the sequences of n_tokens tokens that occur more than once in the shards; see unitok_repeats_new."""
 
     def __init__(self, shards: list[SearchShard], n_tokens: int) -> None:
         self._keep = shards, ffi.new("unitok_search_shard *[]", [shard.handle for shard in shards])
@@ -25,7 +25,7 @@ class RepeatFinder:
         self._handle: Any = create("repeats", self._keep[1], len(shards), n_tokens)
 
     def step(self, n_suffixes: int) -> tuple[Runs, int]:
-        """An array of REPEAT, and the number of suffixes visited so far."""
+        """Visit n_suffixes more. Returns an array of REPEAT, and the number of suffixes visited so far."""
         out, done = np.empty(self._capacity, REPEAT), ffi.new("int64_t *")
         buffer = ffi.from_buffer("unitok_repeat[]", out, require_writable=True)
         n = lib.unitok_repeats_step(self._handle, n_suffixes, buffer, self._capacity, done)
@@ -33,7 +33,7 @@ class RepeatFinder:
 
 
 def mark_repeats(shard: SearchShard, number: int, n_tokens: int, records: Runs, counts: U32, later: Bytes) -> None:
-    """Mark the records of one shard in uint32[tokens] and uint8[tokens], see unitok_repeats_mark."""
+    """Mark the records of one shard in `counts` and `later`, which have an item per token; see unitok_repeats_mark."""
     assert len(counts) == len(later) == shard.n and records.dtype == REPEAT
     buffer = ffi.from_buffer("unitok_repeat[]", np.ascontiguousarray(records))
     lib.unitok_repeats_mark(

@@ -18,8 +18,8 @@ _NO_CAPACITY, _TOO_LONG = -2, -3
 
 
 def capacity_for(n_bytes: int) -> int:
-    """A capacity in ids that suffices for most texts of n_bytes, and for all texts if the model does not normalize. The
-    encoder requires three ids for each byte of the next 8 KiB."""
+    """A capacity, in ids, that suffices for most texts of n_bytes, and for all texts if the model does not normalize.
+    The encoder requires space for three ids per byte of the next 8 KiB."""
     return n_bytes + n_bytes // 8 + 3 * min(n_bytes, 9000) + ENCODE_SLACK
 
 
@@ -37,12 +37,12 @@ def sampling(method: str, alpha: float, seed: int, *, n_best: int = 0, source: i
 
 
 class State:
-    """The encoder's state between two parts of a document: a unitok_state. A new one is the start of a document."""
+    """The encoder's state between two parts of a document: a unitok_state. A new one starts a document."""
 
     __slots__ = ("handle",)
 
     def __init__(self, hexadecimal: str = "") -> None:
-        """Restore the result of hexadecimal(). ValueError if it is anything else."""
+        """Restore the result of hexadecimal(). Raises ValueError for anything else."""
         self.handle: Any = ffi.new("unitok_state *")
         if hexadecimal:
             data = bytes.fromhex(hexadecimal)
@@ -74,7 +74,7 @@ def _take_paths(handle: Any) -> list[Path]:
 def _failed(code: int, text: bytes) -> Exception:
     if code == _TOO_LONG:
         return UnitokError(
-            f"a text of {len(text):,} bytes is too long: this model encodes at most 536,870,912 bytes without a cut; "
+            f"a text of {len(text):,} bytes is too long: a part that cannot be cut exceeds 536,870,912 bytes; "
             "divide the text into shorter documents"
         )
     return MemoryError("not enough memory to encode this text")
@@ -132,7 +132,7 @@ class Scratch:
         return n if n >= 0 else len(self._encode_large(text))
 
     def encode_spans(self, text: bytes) -> Offsets:
-        """int64[n, 4]: id, begin and end in the text, end in the normalized text, see unitok_span."""
+        """int64[n, 4]: id, begin and end in the text, end in the normalized text; see unitok_span."""
         capacity = len(text) + ENCODE_SLACK
         while True:
             spans = np.empty((capacity, 4), np.int64)
@@ -151,11 +151,11 @@ class Scratch:
         sampling: Any = None, documents: Offsets | None = None, prepared: bool = False,
     ) -> int:  # fmt: skip
         """Encode documents data[offsets[i]:offsets[i + 1]] into `ids`, fill id_offsets[0..n] and return the number of
-        ids. CapacityError if `ids` may be too small; an id for each byte and eod, plus ENCODE_SLACK, usually suffices.
+        ids. CapacityError if `ids` may be too small; one id per byte and eod, plus ENCODE_SLACK, usually suffices.
 
         sampling   a result of sampling(): draw a sample of each document
         documents  with sampling: int64[n] document numbers; None if they are consecutive
-        prepared   the documents are already normalized, see UNITOK_ENCODE_PREPARED
+        prepared   the documents are already normalized; see UNITOK_ENCODE_PREPARED
         """
         n_docs = len(offsets) - 1
         if int(offsets[-1]) > len(data) or len(id_offsets) <= n_docs or ids.dtype != self._model.dtype:
@@ -175,7 +175,7 @@ class Scratch:
         return int(id_offsets[n_docs])
 
     def encode_documents(self, data: Bytes, offsets: Offsets, *, sampling: Any = None) -> tuple[Ids, Offsets]:
-        """Like encode_batch(), but returns new arrays: the ids and int64[n + 1], their offsets."""
+        """Like encode_batch(), but returns new arrays: the ids, and their int64[n + 1] offsets."""
         capacity, id_offsets = capacity_for(int(offsets[-1] - offsets[0])), np.empty(len(offsets), np.int64)
         while True:
             ids: Ids = np.empty(capacity, self._model.dtype)

@@ -15,7 +15,7 @@ U64 = np.ndarray[Any, np.dtype[np.uint64]]
 
 RUN = np.dtype([("lo", "<i8"), ("hi", "<i8"), ("back", "<i4"), ("skip", "<i4")])
 HIT = np.dtype([(name, "<i8") for name in ("token", "skip", "n_bytes", "begin", "end", "dropped")])
-Runs = np.ndarray[Any, np.dtype[np.void]]  # of dtype RUN, see unitok_search_run
+Runs = np.ndarray[Any, np.dtype[np.void]]  # of dtype RUN; see unitok_search_run
 TOP_BYTES = 20
 
 
@@ -27,7 +27,7 @@ def _borrow(kind: str, array: np.ndarray[Any, Any]) -> Any:
 
 
 class SearchShard:
-    """A unitok_search_shard. It keeps the arrays alive. ValueError if their sizes or dtypes do not match."""
+    """A unitok_search_shard. Keeps the arrays alive. Raises ValueError if their sizes or dtypes are wrong."""
 
     def __init__(
         self, *, ids: U16, sa: U32, first: U64, top: np.ndarray[Any, Any], left: U16 | None, rank: U16, ends: U64,
@@ -36,10 +36,10 @@ class SearchShard:
         n = len(ids)
         wrong = len(sa) != n or len(first) != 65537 or len(rank) != 65536 or (left is not None and len(left) != n)
         if wrong or top.dtype.itemsize != TOP_BYTES:
-            raise ValueError("the arrays of a shard have different sizes")
+            raise ValueError("an array of a shard has the wrong size")
         for array, dtype in ((ids, "<u2"), (sa, "<u4"), (first, "<u8"), (rank, "<u2"), (ends, "<u8")):
             if array.dtype != np.dtype(dtype):
-                raise ValueError(f"an array of a shard is {array.dtype}, not {dtype}")
+                raise ValueError(f"an array of a shard has dtype {array.dtype}, not {dtype}")
         self.n = n
         self.handle: Any = ffi.new("unitok_search_shard *")
         handle = self.handle
@@ -58,7 +58,7 @@ class SearchShard:
         call(lib.unitok_search_check, handle)
 
     def attach_inside(self, pieces: SearchPieces) -> None:
-        """Compute and attach the sums that make counting one or two bytes fast."""
+        """Compute and attach the sums that speed up counting texts of one or two bytes."""
         sums = np.empty(lib.unitok_search_inside(pieces.handle, self.handle, ffi.NULL) + 1, np.uint64)
         buffer = ffi.from_buffer("uint64_t[]", sums)
         lib.unitok_search_inside(pieces.handle, self.handle, buffer)
@@ -66,10 +66,10 @@ class SearchShard:
         self.handle.inside = buffer
 
     def tokens(self, ids: U16, begins: Offsets, ends: Offsets) -> tuple[Offsets, Offsets]:
-        """int64[n], int64[n]: the intervals of the sequences ids[begins[k]:ends[k]]."""
+        """The intervals lo[k]:hi[k] in the suffix array of the sequences ids[begins[k]:ends[k]]."""
         n = len(begins)
         if n and (int(begins.min()) < 0 or bool((ends < begins).any()) or int(ends.max()) > len(ids) or len(ends) != n):
-            raise ValueError("a query reaches past the ids")
+            raise ValueError("a query extends past the end of the ids")
         lo, hi = np.empty(n, np.int64), np.empty(n, np.int64)
         lib.unitok_search_tokens(
             self.handle, pointer(ids), pointer(begins), pointer(ends), n, pointer(lo), pointer(hi)
@@ -77,14 +77,14 @@ class SearchShard:
         return lo, hi
 
     def tokens_of(self, ids: U16) -> tuple[int, int]:
-        """The interval of one sequence."""
+        """The interval (lo, hi) of one sequence."""
         bounds = ffi.new("int64_t[4]", [0, len(ids), 0, 0])
         data = ffi.from_buffer("uint16_t[]", ids)
         lib.unitok_search_tokens(self.handle, data, bounds, bounds + 1, 1, bounds + 2, bounds + 3)
         return bounds[2], bounds[3]
 
     def next(self, lo: int, hi: int, depth: int) -> tuple[U16, Offsets]:
-        """uint16[k] tokens and int64[k] counts: the tokens after the first `depth` of sa[lo:hi]."""
+        """uint16[k] tokens and int64[k] counts: those that follow the first `depth` tokens of suffixes sa[lo:hi]."""
         capacity = 1024
         while True:
             ids, counts = np.empty(capacity, np.uint16), np.empty(capacity, np.int64)
@@ -94,14 +94,14 @@ class SearchShard:
             capacity = int(n)
 
     def previous(self, lo: int, hi: int, counts: Offsets) -> None:
-        """Add to counts, int64[65536], how often each token precedes sa[lo:hi]."""
+        """Add to counts, int64[65536], how often each token precedes the suffixes sa[lo:hi]."""
         assert len(counts) == 65536
         lib.unitok_search_previous(self.handle, lo, hi, pointer(counts, writable=True))
 
     def ngrams(
         self, n_tokens: int, min_count: int, rank: int, n_suffixes: int, capacity: int
     ) -> tuple[int, U32, Offsets]:
-        """Returns (where to resume, positions, counts), see unitok_search_ngrams."""
+        """Returns (where to resume, positions, counts); see unitok_search_ngrams."""
         at, positions, counts = ffi.new("int64_t *", rank), np.empty(capacity, np.uint32), np.empty(capacity, np.int64)
         n = lib.unitok_search_ngrams(
             self.handle, n_tokens, min_count, n_suffixes, at, pointer(positions), pointer(counts), capacity
@@ -113,7 +113,7 @@ class SearchShard:
         bound."""
         n = len(offsets) - 1
         if int(offsets[-1]) > len(data):
-            raise ValueError("the offsets reach past the texts")
+            raise ValueError("the offsets extend past the end of the texts")
         counts, approx, texts = np.empty(n, np.int64), np.empty(n, np.uint8), (pointer(data), pointer(offsets), n)
         found = pointer(counts), pointer(approx)
         call(lib.unitok_search_count, pieces.handle, self.handle, *texts, max_work, *found)
@@ -137,7 +137,7 @@ class SearchShard:
             lib.unitok_search_runs_free(ret[0])
 
     def ends_of(self, pieces: SearchPieces, tokens: Offsets, skips: Offsets, n_bytes: int) -> tuple[Offsets, Offsets]:
-        """int64[n]: the last token of each hit, and int64[n]: how many of its bytes belong to the hit, see
+        """The last token of each hit, and the number of its bytes that belong to the hit, as int64[n] each; see
         unitok_search_ends."""
         last, used = np.empty(len(tokens), np.int64), np.empty(len(tokens), np.int64)
         lib.unitok_search_ends(
@@ -148,12 +148,12 @@ class SearchShard:
 
 
 class SearchPieces:
-    """The sorted bytes of all ids, see unitok_search_pieces_new. Immutable, shared by threads."""
+    """The sorted bytes of all ids; see unitok_search_pieces_new. Immutable, shared by threads."""
 
     def __init__(self, data: Bytes, offsets: Offsets, drops_space: Bytes, rank: U16, order: U32) -> None:
         n_ids = len(offsets) - 1
         if len(drops_space) != n_ids or len(rank) != 65536 or len(order) != int(offsets[-1]) - int(offsets[0]) + n_ids:
-            raise ValueError("the tables of the pieces have different sizes")
+            raise ValueError("a table of the pieces has the wrong size")
         texts = (pointer(data), pointer(offsets), pointer(drops_space), n_ids)
         self.handle: Any = create("search_pieces", *texts, pointer(rank), pointer(order))
 
@@ -162,7 +162,7 @@ def sizes_of(ids: U16, sizes: U32, begins: Offsets, ends: Offsets) -> Offsets:
     """int64[n]: the sum of sizes[id] over ids[begins[k]:ends[k]]; sizes is uint32[65536]."""
     n = len(begins)
     if len(sizes) != 65536 or (n and (int(begins.min()) < 0 or int(ends.max()) > len(ids))):
-        raise ValueError("a range reaches past the ids")
+        raise ValueError("a range extends past the end of the ids")
     ret = np.empty(n, np.int64)
     lib.unitok_search_sizes(_borrow("uint16_t[]", ids), pointer(sizes), pointer(begins), pointer(ends), n, pointer(ret))
     return ret
@@ -171,12 +171,12 @@ def sizes_of(ids: U16, sizes: U32, begins: Offsets, ends: Offsets) -> Offsets:
 def contexts(
     ids: U16, data: Bytes, offsets: Offsets, hits: Runs, before: int, after: int
 ) -> tuple[Bytes, Offsets]:
-    """A text, and int64[3n + 1]: the bounds in it of the parts before, in and after each hit. `hits` is an array of
-    HIT, see unitok_search_contexts."""
+    """A text, and int64[3n + 1]: where in it the context before each hit, the hit, and the context after it begin.
+    `hits` is an array of HIT; see unitok_search_contexts."""
     n, bounds = len(hits), np.empty(3 * len(hits) + 1, np.int64)
     is_inside = (hits["begin"] >= 0) & (hits["begin"] <= hits["token"]) & (hits["token"] <= hits["end"])
     if len(offsets) != 65537 or not bool((is_inside & (hits["end"] <= len(ids)) & (hits["n_bytes"] >= 0)).all()):
-        raise ValueError("a hit reaches past the ids")
+        raise ValueError("a hit extends past the end of the ids")
     out = np.empty(int(hits["n_bytes"].sum()) + 4 * n * (before + after) + 1, np.uint8)
     buffer = ffi.from_buffer("unitok_search_hit[]", np.ascontiguousarray(hits))
     lib.unitok_search_contexts(

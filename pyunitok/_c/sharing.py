@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from typing import TypeVar
 
 T = TypeVar("T")
-PATIENCE_S = 1.0  # how long an interrupt waits for the other threads
+PATIENCE_S = 1.0  # how long to wait for each of the other threads after an exception
 
 
 def share_out(
@@ -17,8 +17,8 @@ def share_out(
 ) -> None:
     """Call work(thread, item) for every item, in any order.
 
-    The calling thread is number 0. It iterates over the items, works as well, and calls tick between items. Raises the
-    first exception after the other threads have ended.
+    The calling thread is number 0. It iterates over the items, takes a share of the work, and calls tick between items.
+    Raises the first exception, after waiting for the other threads for a limited time.
     """
     waiting: queue.Queue[T | None] = queue.Queue(2 * threads)
     errors: list[BaseException] = []
@@ -45,7 +45,7 @@ def share_out(
             except queue.Full:
                 work(0, item)
             tick()
-        with contextlib.suppress(queue.Empty):  # if there are few items, all are in the queue
+        with contextlib.suppress(queue.Empty):  # few items may all still be in the queue
             while others and not errors:
                 work(0, waiting.get_nowait())  # type: ignore[arg-type]
                 tick()

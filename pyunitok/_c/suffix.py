@@ -16,7 +16,7 @@ SUFFIX_MAX_32: int = lib.UNITOK_SUFFIX_MAX_32
 class SuffixSorter:
     """Sorts the suffixes of `text` (uint8, uint16 or uint32) into `sa` (uint32 or uint64), step by step.
 
-    n_symbols  with uint32: an exclusive upper bound on the symbols
+    n_symbols  for uint32 only: an exclusive upper bound on the symbols
     """
 
     __slots__ = ("_handle", "_keep")
@@ -29,7 +29,7 @@ class SuffixSorter:
         self._handle: Any = create("suffix", *given, self._keep[1], sa.itemsize)
 
     def step(self, budget: int) -> float:
-        """Visit `budget` suffixes; return the progress, 1 at the end."""
+        """Visit about `budget` suffixes. Returns the progress, 1 at the end."""
         progress = ffi.new("double *")
         call(lib.unitok_suffix_step, self._handle, budget, progress)
         return float(progress[0])

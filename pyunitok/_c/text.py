@@ -34,8 +34,8 @@ class Normalizer:
         return self._normalize(text, compact, None)[0]
 
     def normalize_with_offsets(self, text: bytes, *, compact: bool = False) -> tuple[bytes, Offsets]:
-        """The result, and int64[len(result) + 1]: the offset in the text of each byte. Like sentencepiece, no offsets
-        if the text consists of spaces that are removed."""
+        """The result, and int64[len(result) + 1]: the offset in the text of each of its bytes. As in sentencepiece,
+        there are no offsets if the text consists only of spaces that are removed."""
         out, offsets = self._normalize(text, compact, np.empty(2 * len(text) + 16, np.int64))
         assert offsets is not None
         return out, offsets[:0] if offsets[0] < 0 else offsets[: len(out) + 1].copy()
@@ -55,7 +55,7 @@ class Normalizer:
     ) -> Iterator[bytes]:
         """Normalize a text that arrives in parts. The results have at most step_bytes + `capacity` bytes each.
 
-        Text whose normalization depends on later parts is buffered: at most a part and the longest key or symbol.
+        Text whose normalization depends on later parts is buffered: at most one part plus the longest key or symbol.
         """
         state, consumed = ffi.new("unitok_normalize_state *"), ffi.new("int64_t *")
         state.is_verbatim = not compact
@@ -105,7 +105,7 @@ class Pattern:
 
 
 def split_documents(text: Bytes, n_bytes: int, separator: bytes, offsets: Offsets) -> tuple[int, int]:
-    """Cut text[:n_bytes] at `separator` in place. Returns the number of documents, and of bytes consumed."""
+    """Cut text[:n_bytes] at `separator` in place. Returns the numbers of documents and of bytes consumed."""
     if not 0 <= n_bytes <= len(text) or not separator or len(offsets) < 3 or offsets.itemsize != 8:
         raise ValueError("the separator is empty, a buffer is too small, or the offsets are not int64")
     consumed = ffi.new("int64_t *")
@@ -122,7 +122,7 @@ JSON_ERRORS = {
 
 
 class JsonLines:
-    """Reads the texts of JSON lines. A unitok_json_place is a position in the lines. Thread-safe.
+    """Reads the texts in JSON lines. A unitok_json_place is a position in the lines. Thread-safe.
 
     names            the field names on the path to the text
     max_line_bytes   a longer line is an error
@@ -142,17 +142,17 @@ class JsonLines:
         return ffi.new("unitok_json_place *")
 
     def count(self, lines: Any, *, at_end: bool) -> Any:
-        """The place after the complete lines, assuming that all are valid: the end of the last one (.at), the number of
-        lines (.n_lines) and of non-blank lines (.n_docs). at_end: the bytes after the last newline are a line."""
+        """The place after the complete lines, assuming that all are valid: the end of the last one (.at), and the
+        numbers of lines (.n_lines) and of non-blank lines (.n_docs). at_end: text after the last newline is a line."""
         place = self.new_place()
         lib.unitok_json_count(pointer(lines), len(lines), self._max_line_bytes, at_end, place)
         return place
 
     def read(self, lines: Any, out: Bytes, offsets: Offsets, place: Any) -> bool:
-        """Put the texts of the lines from `place` on into the packed list `out` with `offsets`. True once all lines
-        have been read. False if the line at `place` is bad (.error says why); the next call skips it.
+        """Write the texts of the lines from `place` on to the packed list (out, offsets). Returns True once all lines
+        have been read, False if the line at `place` is invalid (.error says why); the next call skips that line.
 
-        `out` must have as many bytes as the lines, and `offsets` one element more than there are texts.
+        `out` must have at least as many bytes as the lines, and `offsets` one more element than there are texts.
         """
         n_bytes, max_docs = len(lines), len(offsets) - 1
         if len(out) < n_bytes or not 0 <= place.n_docs <= max_docs or not 0 <= place.at <= n_bytes:

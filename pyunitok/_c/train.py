@@ -68,7 +68,7 @@ class Units:
         return [data[begin:end] for begin, end in pairwise(bounds)]
 
     def take(self, order: Offsets) -> Units:
-        """The units with these numbers, in this order."""
+        """The units with the numbers in `order`, in that order."""
         offsets = np.concatenate(([0], np.cumsum(np.diff(self.offsets)[order])))
         starts, data = self.offsets[:-1][order], np.empty(int(offsets[-1]), np.uint8)
         lib.unitok_gather(pointer(self.data), pointer(starts), pointer(offsets), len(order), pointer(data))
@@ -88,7 +88,7 @@ def allowed(rules: Rules, piece: bytes) -> bool:
 
 
 class Counter:
-    """Counts byte strings. ordered: keep a list instead, without merging equal strings. For one thread at a time."""
+    """Counts byte strings. ordered: keep a list, without merging equal ones. Not thread-safe except for absorb()."""
 
     def __init__(self, *, ordered: bool = False) -> None:
         self.handle: Any = create("counter", ordered)
@@ -108,12 +108,12 @@ class Counter:
         call(lib.unitok_counter_sort, self.handle)
 
     def absorb(self, other: Counter, begin: int, end: int) -> None:
-        """Take over the counts of the other counter's keys begin..end-1 that this counter has, too. Several threads may
-        call this for different keys. Not after sort()."""
+        """Move to this counter the counts of those keys begin..end-1 of `other` that it also contains. Several threads
+        may call this for different keys. Not allowed after sort()."""
         call(lib.unitok_counter_absorb, self.handle, other.handle, begin, end)
 
     def drop_absorbed(self) -> None:
-        """Drop the keys whose counts another counter has absorbed."""
+        """Drop the keys whose counts have been moved to another counter."""
         lib.unitok_counter_drop_absorbed(self.handle)
 
     def clear(self) -> None:
@@ -159,7 +159,7 @@ def _sums(sizes: list[int]) -> list[int]:
 
 
 def shares(n: int, parts: int) -> list[tuple[int, int]]:
-    """Divide 0..n-1 into parts of about equal size: (begin, end) of each."""
+    """Divide 0..n-1 into parts of about equal size. Returns the (begin, end) of each."""
     return [(n * k // parts, n * (k + 1) // parts) for k in range(parts)]
 
 
@@ -181,9 +181,9 @@ class SegmentStats:
 
 
 class Segmenter:
-    """Cuts lines into units and counts them in `counter`. For one thread at a time.
+    """Cuts lines into units and counts them in `counter`. Not thread-safe.
 
-    symbols     are boundaries, like the delimiter
+    symbols     boundaries, like the delimiter
     normalizer  None if the lines are already normalized
     """
 
@@ -210,8 +210,8 @@ class Segmenter:
         return self._counter
 
     def add(self, data: Bytes, offsets: Offsets) -> None:
-        """Count the lines of packed documents. A ModelFormatError says that byte .position of document .item is
-        invalid.
+        """Count the lines of packed documents. Raises ModelFormatError if a byte is invalid: byte .position of document
+        .item.
         """
         if len(offsets) and int(offsets[-1]) > len(data):
             raise ValueError("the offsets reach past the data")
@@ -227,7 +227,7 @@ class Segmenter:
 
     @property
     def memory_bytes(self) -> int:
-        """The memory of the segmenter and its counter."""
+        """The memory used by the segmenter and its counter."""
         return int(self._stats().memory_bytes) + self._counter.memory_bytes
 
     def _stats(self) -> Any:
@@ -255,13 +255,13 @@ FOLD_STRIP: int = lib.UNITOK_FOLD_STRIP
 
 
 def fold(units: Units, keep: Bytes | None, how: int, counter: Counter) -> None:
-    """Count the units in `counter`, with each character c that has keep[c] == 0 replaced by U+2585. See
+    """Replace each character c that has keep[c] == 0 with U+2585, and count the resulting units in `counter`. See
     unitok_units_fold."""
     call(lib.unitok_units_fold, units.part(), optional(keep), how, counter.handle)
 
 
 def fold_sorted(units: Units, keep: Bytes | None) -> Units:
-    """Like fold(units, keep, FOLD_CUT), for sorted units with a sorted result. Works in place: overwrites `units`."""
+    """Like fold(units, keep, FOLD_CUT), but takes and returns sorted units. Works in place: overwrites `units`."""
     left, counter = ffi.new("int64_t *"), Counter()
     data, offsets = np.require(units.data, requirements="W"), np.require(units.offsets, requirements="W")
     counts = np.require(units.counts, requirements="W")
@@ -276,7 +276,7 @@ def fold_sorted(units: Units, keep: Bytes | None) -> Units:
 
 
 def merge(a: Units, b: Units) -> Units:
-    """Merge two lists of units sorted by bytes. Adds the counts of equal units."""
+    """Merge two lists of units, each sorted by bytes, adding the counts of equal units."""
     data = np.empty(len(a.data) + len(b.data), np.uint8)
     offsets, counts = np.empty(len(a) + len(b) + 1, np.int64), np.empty(len(a) + len(b), np.uint64)
     n = lib.unitok_units_merge(a.part(), b.part(), pointer(data), pointer(offsets), pointer(counts))

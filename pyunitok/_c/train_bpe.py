@@ -11,7 +11,7 @@ from pyunitok._c.sharing import share_out
 from pyunitok._c.train import Counts, Rules, Units
 from pyunitok.packed import Bytes
 
-SHARED_WORK = 1 << 22  # characters visited between checks for Ctrl-C
+SHARED_WORK = 1 << 22  # the number of characters visited between checks for Ctrl-C
 
 
 class BpeTrainer:
@@ -42,7 +42,7 @@ class BpeTrainer:
         return int(lib.unitok_bpe_trainer_memory_bytes(self.handle))
 
     def step(self, n_pieces: int, *, min_count: int, max_work: int) -> bool:
-        """Continue merging. False once there are n_pieces, or if no pair is left, which sets .done."""
+        """Continue merging. Returns False once there are n_pieces pieces, or if no pair is left, which sets .done."""
         self._share()
         done = ffi.new("int32_t *")
         n = int(lib.unitok_bpe_trainer_step(self.handle, n_pieces, min_count, max_work, done))

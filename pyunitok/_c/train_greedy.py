@@ -24,7 +24,7 @@ class GreedyRules(NamedTuple):
     max_words: int = 4  # 1: white space occurs only at the start of a piece
     max_digits: int = 3
     closed_words: int = 0  # 1: a piece ends where a word or number ends, which makes encoding faster
-    leading_spaces: int = 0  # 1: only white space ends with a space, so each word has one form and pieces save more
+    leading_spaces: int = 0  # 1: a piece that ends with a space is all white space, so each word has only one form
 
     def allow(self, piece: bytes) -> bool:
         return bool(lib.unitok_greedy_allows(self._pointer(), piece, len(piece)))
@@ -66,12 +66,12 @@ class GreedyCounts:
 
     @property
     def totals(self) -> tuple[int, int]:
-        """The tokens and bytes counted, unweighted."""
+        """The unweighted numbers of tokens and bytes counted."""
         sums = self._sums()
         return int(sums.n_tokens), int(sums.n_bytes)
 
     def pieces(self) -> tuple[Array, Array, Array]:
-        """Three copies of int64[pieces]: the weighted uses of each piece, the weighted tokens that it saves, and the
+        """Three int64[pieces] arrays: the weighted uses of each piece, the weighted tokens that it saves, and the
         number of sources that use it."""
         sums, n = self._sums(), len(self._round.pieces)
         return copied(sums.uses, n, np.int64), copied(sums.values, n, np.int64), copied(sums.n_sources, n, np.int64)
@@ -82,7 +82,7 @@ class GreedyCounts:
         return ret
 
     def pairs(self) -> tuple[Array, Array, Array, Array]:
-        """The pairs that may be joined, unordered: uint32 left, uint32 right, int64 weighted uses, int64 sources."""
+        """The pairs that may be joined, in any order: uint32 left, uint32 right, int64 weighted uses, int64 sources."""
         pieces, numbers = np.empty((2, 0), np.uint32), np.empty((2, 0), np.int64)
         while True:
             rows = [pointer(row) for row in (*pieces, *numbers)]

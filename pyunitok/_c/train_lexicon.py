@@ -12,8 +12,8 @@ from pyunitok._c.sharing import share_out
 from pyunitok._c.train import Counts, Units
 from pyunitok.packed import Bytes
 
-LEXICON_PARTS = 4  # per thread
-MIN_LEXICON_PART = 1 << 10  # pieces
+LEXICON_PARTS = 4  # parts per thread
+MIN_LEXICON_PART = 1 << 10  # pieces per part
 Floats = np.ndarray[Any, np.dtype[np.float32]]
 Doubles = np.ndarray[Any, np.dtype[np.float64]]
 Numbers = np.ndarray[Any, np.dtype[np.int64]]
@@ -36,7 +36,7 @@ class Lattice:
 
 
 class KeptEdges:
-    """A cache of at most max_bytes for repeated calls with the same units, see unitok_edges."""
+    """A cache of at most max_bytes for repeated calls with the same units; see unitok_edges."""
 
     def __init__(self, max_bytes: int) -> None:
         self.handle: Any = allocate("edges", max_bytes)
@@ -52,10 +52,10 @@ class KeptEdges:
 
 @dataclass(frozen=True, eq=False)
 class Scored:
-    """A Unigram model in training. The arrays have one entry per piece.
+    """A Unigram model during training. The arrays have one entry per piece.
 
     unknown_score  the score of an unknown character
-    unknown_piece  the piece that counts unknown characters; -1 if none does
+    unknown_piece  the piece whose count includes unknown characters; -1: none
     """
 
     lattice: Lattice
@@ -71,8 +71,8 @@ class Scored:
 
 
 def _parts(pieces: Units, n: int) -> list[tuple[int, int]]:
-    """Divide the pieces into about n ranges, such that equal first bytes are in the same range. No ranges if they would
-    be small."""
+    """Divide the pieces into about n ranges. Pieces with the same first byte are in the same range. Returns no ranges
+    if they would be too small."""
     size = len(pieces) / n
     if size < MIN_LEXICON_PART:
         return []
@@ -96,10 +96,10 @@ def _lexicon_parts(pieces: Units, parts: list[tuple[int, int]], threads: int) ->
 
 
 class Lexicon:
-    """The pieces of a Unigram model in training. All arrays have one entry per piece.
+    """The pieces of a Unigram model during training. All arrays have one entry per piece.
 
     pieces   sorted by bytes, all distinct; their counts are ignored
-    threads  build the lexicon with this many threads if there are many pieces
+    threads  the number of threads to use if there are many pieces
     """
 
     def __init__(self, pieces: Units, threads: int = 1) -> None:
@@ -116,7 +116,7 @@ class Lexicon:
         self, model: Scored, p: Doubles, p_unknown: float, units: Units, begin: int, end: int, unit: float,
         expected: Counts, kept: KeptEdges | None = None,
     ) -> float:  # fmt: skip
-        """Add the expected counts for units begin..end-1 to `expected` and return their log-likelihood.
+        """Add the expected counts of the pieces in units begin..end-1 to `expected`. Returns the log-likelihood.
 
         p  the probability of each piece; 0 if it is dropped
         """
@@ -134,7 +134,7 @@ class Lexicon:
     def paths(
         self, model: Scored, units: Units, begin: int, end: int, used: Floats | Doubles, kept: KeptEdges | None = None
     ) -> tuple[float, int]:
-        """Add the pieces of the best paths of units begin..end-1 to `used`. Returns their total score and number."""
+        """Count in `used` the pieces on the best paths of units begin..end-1. Returns their total score and number."""
         score, tokens, part = ffi.new("double *"), ffi.new("int64_t *"), units.part(begin, end)
         _call("paths_" + _width(used), *self._scored(model, kept), part, pointer(used), score, tokens)
         return float(score[0]), int(tokens[0])
@@ -142,7 +142,7 @@ class Lexicon:
     def losses(
         self, model: Scored, begin: int, end: int, used: Floats | Doubles, total: float, losses: Floats | Doubles
     ) -> None:
-        """Compute how much likelihood is lost by removing each of the pieces begin..end-1."""
+        """Compute the likelihood lost by removing each of the pieces begin..end-1."""
         lexicon, lattice, _, *scores = self._scored(model, None)
         _call(
             "losses_" + _width(used), lexicon, lattice, *scores, *self._list(), begin, end, pointer(used), total,
@@ -150,7 +150,7 @@ class Lexicon:
         )  # fmt: skip
 
     def parts(self, model: Scored, begin: int, end: int, parts: np.ndarray[Any, np.dtype[np.int32]]) -> None:
-        """Count the pieces on the best path through each of the pieces begin..end-1, excluding the piece itself."""
+        """Count the pieces on the best path that spells each of the pieces begin..end-1 without that piece itself."""
         lexicon, lattice, _, *scores = self._scored(model, None)
         _call(
             "parts_" + _width(model.scores), lexicon, lattice, *scores[:2], *self._list(), begin, end, pointer(parts)
@@ -172,12 +172,12 @@ class Lexicon:
 
 
 def maximize_exact(expected: Floats, order: Numbers, alive: Bytes, scores: Floats) -> None:
-    """New scores from expected counts, as in sentencepiece. Drops pieces below 0.5."""
+    """Compute new scores from expected counts, as in sentencepiece. Drops pieces with a count below 0.5."""
     lib.unitok_unigram_maximize_f32(pointer(expected), pointer(order), len(order), pointer(alive), pointer(scores))
 
 
 def maximize(expected: Doubles, min_count: float, prior: str, alive: Bytes, scores: Doubles) -> None:
-    """New scores from expected counts. Drops pieces below min_count."""
+    """Compute new scores from expected counts. Drops pieces with a count below min_count."""
     number = lib.UNITOK_PRIOR_DIGAMMA if prior == "digamma" else lib.UNITOK_PRIOR_NONE
     lib.unitok_unigram_maximize_f64(
         pointer(expected), len(expected), min_count, number, pointer(alive), pointer(scores)

@@ -14,14 +14,14 @@ from pyunitok.packed import Bytes, Offsets
 
 MAX_ORDER: int = lib.UNITOK_NGRAM_MAX_ORDER
 KEY_BYTES = 8
-N_FEW = 256 + 65536  # n-grams of one and of two bytes
+N_FEW = 256 + 65536  # the number of n-grams of one or two bytes
 CHUNK_NGRAMS = 1 << 15
 SCANNED_AT_ONCE = 1 << 22
-STEP_BYTES = 1 << 20  # added between checks for Ctrl-C
+STEP_BYTES = 1 << 20  # bytes added between checks for Ctrl-C
 
 
 class NgramTable:
-    """A table of byte n-grams, for one thread at a time. In Units, an n-gram has 8 bytes, see csrc/train/ngrams.h."""
+    """A table of byte n-grams. Not thread-safe. In Units, an n-gram has 8 bytes; see csrc/train/ngrams.h."""
 
     def __init__(self, order: int, is_digit: Bytes | None) -> None:
         self.handle: Any = create("ngrams", order, optional(is_digit))
@@ -64,7 +64,7 @@ class NgramTable:
 class NgramModel:
     """The common n-grams and the logarithms of their counts. Immutable after finish().
 
-    Call scan() for all n-grams and then end_pass(), do both a second time, and call finish().
+    Call scan() for all n-grams and then end_pass(); repeat both once; then call finish().
     """
 
     def __init__(self, order: int, min_count: int) -> None:
@@ -118,7 +118,7 @@ class NgramModel:
 
     @classmethod
     def load(cls, order: int, arrays: Mapping[str, np.ndarray[Any, Any]], total: int) -> NgramModel:
-        """A finished model with the arrays() of another. ValueError if they are invalid."""
+        """A finished model with the arrays() of another one. Raises ValueError if they are invalid."""
         few, slots, n_slots, large = (arrays[name] for name in ("few", "slots", "n_slots", "large"))
         if len(few) != N_FEW or len(n_slots) != MAX_ORDER + 1 or n_slots.min() < 0 or n_slots.sum() != len(slots):
             raise ValueError("not the n-grams of a model")
@@ -142,7 +142,7 @@ def _logs() -> Doubles:
 
 
 def _take_logs(counts: Counts) -> None:
-    """Works in place, on contiguous parts: for other arrays, NumPy may use a function that rounds differently."""
+    """Replace counts with logarithms, computed in contiguous copies: NumPy may round differently in other arrays."""
     with np.errstate(divide="ignore"):
         for begin in range(0, len(counts), CHUNK_NGRAMS):
             part = counts[begin : begin + CHUNK_NGRAMS]
@@ -150,7 +150,7 @@ def _take_logs(counts: Counts) -> None:
 
 
 class NgramCutter:
-    """Cuts texts into pieces with a finished model and counts the pieces in `counter`. For one thread at a time."""
+    """Cuts texts into pieces with a finished model and counts the pieces in `counter`. Not thread-safe."""
 
     def __init__(
         self, model: NgramModel, is_digit: Bytes | None, counter: Counter, *, ensure_unicode: bool, lenient: bool
@@ -165,7 +165,7 @@ class NgramCutter:
 
 
 def _add(function: Any, handle: Any, data: Bytes, offsets: Offsets) -> None:
-    """Add packed documents in steps, so that Ctrl-C works between them."""
+    """Add packed documents in steps, so that Ctrl-C takes effect between steps."""
     cursor, docs = ffi.new("unitok_cursor *"), (pointer(data), pointer(offsets), len(offsets) - 1)
     while cursor.document < len(offsets) - 1:
         call(function, handle, *docs, STEP_BYTES, cursor)

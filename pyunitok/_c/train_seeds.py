@@ -10,14 +10,14 @@ from pyunitok._c.train import Counter, Rules, Units
 
 
 class Seeds:
-    """The repeated strings of some units, found part by part, see unitok_seeds."""
+    """The repeated strings in some units, found part by part; see unitok_seeds."""
 
     def __init__(self, rules: Rules, units: Units, *, compat: bool) -> None:
         self.handle: Any = create("seeds", rules.handle, units.part(), compat)
         self._keep = rules
 
     def step(self, budget: int = 1 << 23) -> float:
-        """Prepare more of the parts. Returns the progress, 1 at the end."""
+        """Continue preparing the parts. Returns the progress, 1 at the end."""
         progress = ffi.new("double *")
         call(lib.unitok_seeds_step, self.handle, budget, progress)
         return float(progress[0])
@@ -27,7 +27,7 @@ class Seeds:
         return int(lib.unitok_seeds_parts(self.handle))
 
     def add_leaves(self, min_leaf: int, counters: Sequence[Counter], budget: int = 1 << 23) -> bool:
-        """Count, in the first counter, more units that no counter has. True at the end. Not with compat."""
+        """Add more units that no counter contains to the first counter. Returns True at the end. Not with compat."""
         done = ffi.new("int32_t *")
         handles = ffi.new("unitok_counter *[]", [counter.handle for counter in counters])
         call(lib.unitok_seeds_leaves, self.handle, min_leaf, budget, handles, len(counters), done)

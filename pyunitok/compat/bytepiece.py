@@ -1,7 +1,7 @@
 """A replacement for bytepiece 0.6.3 with the same interface, pieces and ids: `from pyunitok.compat import bytepiece`.
 
-Samples have the same distribution but come from another random generator. They depend on the seed and the number of
-samples that this Tokenizer has drawn, whereas bytepiece has one generator per process.
+Samples have the same distribution but come from a different random generator. A sample depends on the seed and on how
+many samples this Tokenizer has already drawn, whereas bytepiece has one generator per process.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ _N_SPECIAL = len(format_.SPECIAL_PIECES)
 
 
 def normalize(text: str, maxlen: int = 0, isolate_digits: bool = False) -> list[bytes]:
-    """Normalize a text to NFC and split it into parts that are tokenized separately. Each ends with a run of newlines.
+    """Normalize a text to NFC and split it, after each run of newlines, into parts that are tokenized separately.
 
-    maxlen          the maximum number of characters in a part, before up to 100 newlines; 0: no limit
+    maxlen          the maximum number of characters in a part, besides up to 100 newlines at its end; 0: no limit
     isolate_digits  make each digit a separate part
     """
     most, newlines = (f"{{0,{maxlen}}}", "{1,100}") if maxlen > 0 else ("*", "+")
@@ -47,7 +47,7 @@ class Tokenizer:
     """bytepiece.Tokenizer. The attribute `tokenizer` is the underlying pyunitok.Tokenizer."""
 
     def __init__(self, pieces: str | os.PathLike[str] | Mapping[str, list[Any]], seed: int | None = None) -> None:
-        """pieces: a .model file, or its parsed JSON. Raises VocabularyError, FileNotFoundError."""
+        """pieces: a .model file, or its parsed JSON. Raises VocabularyError or FileNotFoundError."""
         if isinstance(pieces, Mapping):
             vocabulary = format_.vocabulary_of(format_.parse(dict(pieces), "pieces"), "pieces")
             self.tokenizer = engine.from_vocabulary(vocabulary)
@@ -58,7 +58,7 @@ class Tokenizer:
         self.set_seed(seed)
 
     def set_seed(self, seed: int | None) -> None:
-        """Seed the samples that follow. None has no effect."""
+        """Seed all subsequent samples. None has no effect."""
         if seed is not None:
             self._seed, self._n_samples = int(seed) % (1 << 32), 0
 
@@ -86,7 +86,7 @@ class Tokenizer:
         ).tolist()
 
     def tokenize(self, text: str, alpha: float = -1, iter: bool = False) -> list[bytes] | Iterator[bytes]:
-        """The pieces of a text: the best if alpha is negative, otherwise a sample with p ~ exp(alpha * score)."""
+        """Split a text into pieces: the best path if alpha is negative, else a sample with p ~ exp(alpha * score)."""
         pieces: Any = map(self._id2piece.__getitem__, self._ids(text, alpha))
         found: list[bytes] | Iterator[bytes] = pieces if iter else list(pieces)
         return found
@@ -94,21 +94,21 @@ class Tokenizer:
     def encode(
         self, text: str, add_bos: bool = False, add_eos: bool = False, alpha: float = -1, iter: bool = False
     ) -> list[int] | Iterator[int]:
-        """The ids of a text, optionally with <bos> and <eos>; alpha as in tokenize."""
+        """The ids of a text, optionally with <bos> and <eos>. For alpha, see tokenize."""
         ids = [1] * bool(add_bos) + self._ids(text, alpha) + [2] * bool(add_eos)
         return (id_ for id_ in ids) if iter else ids
 
     def decode(self, ids: Iterable[int]) -> str:
-        """The text of ids. Ids up to 2 and invalid UTF-8 are dropped. KeyError for an unknown id."""
+        """Decode ids, dropping ids up to 2 and invalid UTF-8. Raises KeyError for an unknown id."""
         pieces: list[bytes] = [self._id2piece[id_] for id_ in ids if id_ > 2]  # type: ignore[misc]
         return b"".join(pieces).decode(errors="ignore")
 
     def piece_to_id(self, p: bytes | str) -> int:
-        """The id of a piece: bytes, or the str "<pad>", "<bos>" or "<eos>". KeyError if it is not a piece."""
+        """The id of a piece: bytes, or the str "<pad>", "<bos>" or "<eos>". Raises KeyError for anything else."""
         return self._piece2id[p]
 
     def id_to_piece(self, i: int) -> bytes | str:
-        """KeyError if the id is unknown."""
+        """Raises KeyError if the id is unknown."""
         return self._id2piece[i]
 
     def pieces_to_ids(self, pieces: Iterable[bytes | str]) -> list[int]:
@@ -123,25 +123,26 @@ class Tokenizer:
 
 
 class Trainer:
-    """bytepiece.Trainer: gives the same pieces, ids and counts, but is faster and uses less memory.
+    """bytepiece.Trainer, with the same pieces, ids and counts, but faster and with less memory.
 
-    order must be at most 7. The texts are iterated once, and `workers` are threads. A bug of bytepiece is reproduced:
-    after a rare character, a line is split into single bytes (see pyunitok.train.bytepiece).
+    order must be at most 7. train() iterates over the texts only once, and `workers` is a number of threads. A bug in
+    bytepiece is reproduced: after a very rare character, the rest of the line is split into single bytes (see
+    pyunitok.train.bytepiece).
     """
 
     def __init__(
         self, order: int = 6, max_vocab_size: int | list[int] = 10000, max_piece_length: float = 36,
         min_count: int = 2, isolate_digits: bool = False, ensure_unicode: bool = True,
     ) -> None:  # fmt: skip
-        """Sizes include <pad>, <bos> and <eos>. A list of sizes trains a model of each size."""
+        """Sizes include <pad>, <bos> and <eos>. For a list of sizes, train() trains one model of each."""
         self.order, self.max_piece_length, self.min_count = order, max_piece_length, min_count
         self.isolate_digits, self.ensure_unicode = isolate_digits, ensure_unicode
         sizes = max_vocab_size if isinstance(max_vocab_size, list) else [max_vocab_size]
         self.max_vocab_size = sorted(sizes, reverse=True)
-        self.pieces: list[dict[bytes, int]] = []  # one for each size; empty before train()
+        self.pieces: list[dict[bytes, int]] = []  # one dict per size; empty before train()
 
     def train(self, texts: Iterable[str], workers: int = 1, batch_size: int = 1000) -> None:
-        """OptionError for sizes below 259 and orders above 7; TrainingError if there is no text."""
+        """Raises OptionError for a size below 259 or an order above 7, TrainingError if there is no text."""
         options = trainer.BytePieceOptions(
             order=self.order, max_vocab_size=tuple(self.max_vocab_size), max_piece_length=self.max_piece_length,
             min_count=self.min_count, isolate_digits=self.isolate_digits, ensure_unicode=self.ensure_unicode,
@@ -156,7 +157,7 @@ class Trainer:
         return format_.to_json(trainer.entries(pieces))
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the model to `path`, or several models to PATH.SIZE."""
+        """Write the model to `path`, or each of several models to PATH.SIZE."""
         several = len(self.pieces) > 1
         for pieces, size in zip(self.pieces, self.max_vocab_size, strict=False):
             name = f"{os.fspath(path)}.{size}" if several else path
@@ -173,7 +174,7 @@ def _checked(texts: Iterable[str]) -> Iterator[str]:
 def convert_to_bytepiece(pieces: Mapping[bytes | str, int], path: str | os.PathLike[str]) -> None:
     """Write a .model file with these pieces and counts, and add missing single bytes.
 
-    A piece that is never used, because shorter pieces score better, is dropped and its count is added to theirs.
+    A piece that is never used because shorter pieces score better is dropped, and its count is added to theirs.
     """
     counts = {piece if isinstance(piece, bytes) else piece.encode(): int(count) for piece, count in pieces.items()}
     for byte in range(256):

@@ -18,18 +18,18 @@ from pyunitok.errors import IdError
 from pyunitok.model.tokenizer import Tokenizer
 from pyunitok.vocab import rwkv, utf8
 
-_NUL = 1  # its id in every RWKV World vocabulary
+_NUL = 1  # the id of a NUL byte in every RWKV World vocabulary
 
 
 class TRIE_TOKENIZER:
-    """BlinkDL's tokenizer of the RWKV World models, which reads a vocabulary file and returns lists of int.
+    """BlinkDL's tokenizer for RWKV World models. It reads a vocabulary file and returns lists of int.
 
     idx2token, token2idx  {id: bytes} and {bytes: id}
     tokenizer             the underlying pyunitok.Tokenizer
     """
 
     def __init__(self, file_name: str | os.PathLike[str]) -> None:
-        """FileNotFoundError; VocabularyError names the line."""
+        """Raises FileNotFoundError, or VocabularyError, which names the line."""
         self.tokenizer = Tokenizer.from_file(file_name)
 
     @cached_property
@@ -49,7 +49,7 @@ class TRIE_TOKENIZER:
         return ids
 
     def decodeBytes(self, tokens: Iterable[int]) -> bytes:
-        """The bytes of any sequence of ids. KeyError for an id without a token, including 0."""
+        """Decode ids to bytes. Raises KeyError for an id without a token, including 0."""
         array = np.fromiter(tokens, np.int64)
         try:
             if self.tokenizer.eod_id is not None and (array == self.tokenizer.eod_id).any():
@@ -59,11 +59,11 @@ class TRIE_TOKENIZER:
             raise KeyError(str(error)) from None
 
     def encode(self, src: str) -> list[int]:
-        """The ids of a str. UnicodeEncodeError if it contains a lone surrogate."""
+        """The ids of a str. Raises UnicodeEncodeError if it contains a lone surrogate."""
         return self.encodeBytes(src.encode("utf-8"))
 
     def decode(self, tokens: Iterable[int]) -> str:
-        """The text of ids. As in rwkv, a single U+FFFD if an id is unknown or the bytes are not valid UTF-8."""
+        """Decode ids to text. As in rwkv, a single U+FFFD if an id is unknown or the bytes are not valid UTF-8."""
         try:
             return self.decodeBytes(tokens).decode("utf-8")
         except (UnicodeDecodeError, KeyError):
@@ -82,11 +82,11 @@ class TRIE_TOKENIZER:
 
 
 class RWKV_TOKENIZER(TRIE_TOKENIZER):
-    """The older name of TRIE_TOKENIZER."""
+    """An older name for TRIE_TOKENIZER."""
 
 
 class WorldTokenizer:
-    """pyrwkv_tokenizer's tokenizer, which reads a vocabulary file. Raises exceptions instead of panicking.
+    """pyrwkv_tokenizer's tokenizer, which reads a vocabulary file, but with exceptions instead of panics.
 
     tokenizer  the underlying pyunitok.Tokenizer
     """
@@ -102,24 +102,24 @@ class WorldTokenizer:
         return ids
 
     def encode_batch(self, word_list: Sequence[str]) -> list[list[int]]:
-        """The ids of many texts, encoded by several threads."""
+        """Encode many texts with several threads."""
         if isinstance(word_list, str) or not all(isinstance(word, str) for word in word_list):
             raise TypeError("expected a sequence of str")
         return [ids.tolist() for ids in self.tokenizer.encode_batch(word_list)]
 
     def decode(self, vec: Sequence[int]) -> str:
-        """The text of ids; id 0 becomes a NUL. IdError for an id without a token; UnicodeDecodeError."""
+        """Decode ids to text; id 0 becomes NUL. Raises IdError for an id without a token, or UnicodeDecodeError."""
         if isinstance(vec, str | bytes):
             raise TypeError("expected a sequence of ids")
         ids = np.array([_NUL if id_ == 0 else id_ for id_ in vec], object)
         return self.tokenizer.decode(ids)
 
     def vocab_size(self) -> int:
-        """1 + the largest id that has a token."""
+        """One more than the largest id that has a token."""
         return 1 + max(id_ for id_, piece in enumerate(self.tokenizer.pieces()) if len(piece))
 
     def get_vocab(self) -> dict[str, int]:
-        """{token: id} of the tokens that are valid UTF-8."""
+        """{token: id} for the tokens that are valid UTF-8."""
         pieces = (piece.tobytes() for piece in self.tokenizer.pieces())
         return {piece.decode(): id_ for id_, piece in enumerate(pieces) if piece and utf8.is_valid(piece)}
 
@@ -128,7 +128,7 @@ class RWKVTokenizer:
     """pyrwkv_tokenizer's RWKVTokenizer: a WorldTokenizer with the published vocabulary or another file."""
 
     def __init__(self, name: str = "WorldTokenizer", vocab_filepath: str | os.PathLike[str] | None = None) -> None:
-        """ValueError for another name; VocabularyError if no file is given and pyrwkv-tokenizer is not installed."""
+        """Raises ValueError for any other name, VocabularyError if no file is given and pyrwkv-tokenizer is missing."""
         if name != "WorldTokenizer":
             raise ValueError(f"The {name} is not supported.")
         if vocab_filepath is None:

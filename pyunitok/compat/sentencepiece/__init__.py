@@ -44,19 +44,19 @@ __all__ = [
 
 
 def set_random_generator_seed(seed: int) -> None:
-    """Seed (0..2**32 - 1) all following samples. With several threads, samples depend on the order of the calls."""
+    """Seed all subsequent samples; 0 <= seed < 2**32. With several threads, they depend on the order of the calls."""
     if not 0 <= number(seed, "seed") < 1 << 32:
         raise TypeError(f"seed must be in 0..{2**32 - 1}, not {seed}")
     seeds.seed(seed)
 
 
 def set_min_log_level(level: int) -> None:
-    """Ignored, because nothing is logged. TypeError if `level` is not an integer."""
+    """Has no effect, because nothing is logged. Raises TypeError if `level` is not an integer."""
     number(level, "level")
 
 
 def set_nbest_timeout(timeout_ms: int) -> None:
-    """Ignored, because n-best is limited by the number of hypotheses, not by time. TypeError for a non-integer."""
+    """Has no effect: n-best search limits the number of hypotheses, not time. Raises TypeError for a non-integer."""
     number(timeout_ms, "timeout_ms")
 
 

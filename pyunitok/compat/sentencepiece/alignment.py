@@ -13,10 +13,10 @@ from pyunitok.vocab.vocabulary import BYTE
 
 
 def align(model: SentencePieceModel, ids: Sequence[int], normalized: bytes, offsets: Sequence[int]) -> Offsets:
-    """int64[n, 4] like c_scratch.Scratch.encode_spans; `offsets` are from normalize_with_offsets.
+    """int64[n, 4], as from Scratch.encode_spans; `offsets` are from normalize_with_offsets.
 
     A known piece covers its own length, and a byte piece one byte. A run of unknown pieces extends to the first
-    occurrence of the known pieces after it, and the last run so that the remaining pieces end with the text.
+    occurrence of the known pieces that follow it or, if it is the last run, to their occurrence at the end of the text.
     """
     groups = [(is_unknown, list(items)) for is_unknown, items in groupby(ids, lambda id_: id_ == model.unknown_id)]
     ends: list[int] = []
@@ -44,7 +44,7 @@ def _text(model: SentencePieceModel, id_: int) -> bytes:
 
 
 def _narrow_bytes(model: SentencePieceModel, spans: Offsets, normalized: bytes) -> None:
-    """Let the last byte piece of a character cover the character, and the others be empty spans at its start."""
+    """Give the span of a character to its last byte piece, and empty spans at its start to the other byte pieces."""
     for k in np.flatnonzero(model.types[spans[:, 0]] == BYTE).tolist():
         begin = spans[k - 1, 3] if k else 0
         if normalized[begin] & 0xC0 == 0x80:

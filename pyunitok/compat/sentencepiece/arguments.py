@@ -1,4 +1,4 @@
-"""Convert arguments (texts, ids, pieces) from all types that sentencepiece accepts, with the same exceptions."""
+"""Convert arguments (texts, ids, pieces) of all types that sentencepiece accepts, raising the same exceptions."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _INT32 = np.iinfo(np.int32)
 
 
 def text_of(text: Any) -> bytes:
-    """TypeError if it is not text; RuntimeError if a str contains a lone surrogate."""
+    """Raises TypeError if it is not text, RuntimeError if it is a str with a lone surrogate."""
     if isinstance(text, bytes):
         return text
     if not isinstance(text, str):
@@ -26,12 +26,12 @@ def text_of(text: Any) -> bytes:
 
 
 def texts_of(texts: Iterable[Any]) -> list[bytes]:
-    """TypeError if an item is not text, or is a str with a lone surrogate."""
+    """Raises TypeError if an item is not text or is a str with a lone surrogate."""
     return [_piece_of(text, "List elements must be str or bytes") for text in texts]
 
 
 def pieces_of(pieces: Any, problem: str = "List elements must be str or bytes") -> list[bytes]:
-    """Like texts_of, but for any sequence. Calls its len() once."""
+    """Like texts_of, but for any sequence. Calls len(pieces) only once."""
     return [_piece_of(pieces[i], problem) for i in range(len(pieces))]
 
 
@@ -42,7 +42,7 @@ def _piece_of(piece: Any, problem: str) -> bytes:
         try:
             return piece.encode()
         except UnicodeEncodeError as error:
-            raise TypeError(f"{problem} that can be encoded as UTF-8: {error}") from None
+            raise TypeError(f"{problem}, and a str must be valid Unicode: {error}") from None
     raise TypeError(f"{problem}, not {type(piece).__name__}")
 
 
@@ -51,7 +51,7 @@ def is_sequence(value: Any) -> bool:
 
 
 def ids_of(ids: Any) -> Offsets:
-    """int64[n] from a flat list, tuple, array or buffer of integers. TypeError for anything else."""
+    """int64[n] from a flat list, tuple, array or buffer of integers. Raises TypeError for anything else."""
     if isinstance(ids, str | bytes | dict) or not is_sequence(ids):
         raise TypeError("Input must be an integer buffer, list of integers, or a sequence of integers.")
     if isinstance(ids, np.ndarray | memoryview):
@@ -77,14 +77,14 @@ def _outside(array: np.ndarray[Any, Any]) -> bool:
 
 
 def check_ids(ids: Offsets, n_pieces: int) -> None:
-    """IndexError for an id that is not in the model."""
+    """Raises IndexError for an id that is not in the model."""
     wrong = np.flatnonzero((ids < 0) | (ids >= n_pieces))
     if len(wrong):
-        raise IndexError(f"piece id is out of range: {ids[wrong[0]]} at position {wrong[0]}, of {n_pieces}")
+        raise IndexError(f"piece id is out of range: {ids[wrong[0]]} at position {wrong[0]}, of {n_pieces} pieces")
 
 
 def number(value: Any, name: str) -> int:
-    """TypeError if it is not an integer."""
+    """Raises TypeError if it is not an integer."""
     try:
         return operator.index(value)
     except TypeError:
@@ -92,7 +92,7 @@ def number(value: Any, name: str) -> int:
 
 
 def float32_of(value: Any, name: str) -> float:
-    """The nearest float32. TypeError if it is not a number."""
+    """Round to the nearest float32. Raises TypeError if it is not a number."""
     if isinstance(value, str | bytes) or not (hasattr(value, "__float__") or hasattr(value, "__index__")):
         raise TypeError(f"{name} must be float, not {type(value).__name__}")
     return float(np.float32(value))

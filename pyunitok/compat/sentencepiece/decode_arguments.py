@@ -1,4 +1,4 @@
-"""decode: dispatch on the many types of input that sentencepiece accepts."""
+"""decode(): dispatch on the many types of input that sentencepiece accepts."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from pyunitok.compat.sentencepiece.rewriting import apply, apply_to_pieces
 
 
 def decode_any(engine: Engine | None, input_: Any, kind: Any, options: tuple[str, ...], as_bytes: bool) -> Any:
-    """One text, or a list of them for a sequence of sequences."""
+    """Decode to one text, or to a list of texts for a sequence of sequences."""
     if input_ is None or (isinstance(input_, str | bytes) and not input_):
         input_ = []
     if not arguments.is_sequence(input_):
@@ -39,7 +39,7 @@ def decode_sequences(
     for item in ids:
         arguments.check_ids(item, engine.n_pieces if engine else 0)
     if engine is None:
-        raise RuntimeError("Model is not initialized: load one first")
+        raise RuntimeError("Model is not initialized: load a model first")
     first = next((item for item in sequences if len(item)), [""])
     are_bytes = are_pieces and isinstance(first[0], bytes)
     model = engine.model
@@ -57,7 +57,7 @@ def decode_sequences(
 
 @dataclass
 class Binding:
-    """Private methods of the C++ binding that sentencepiece's own tests call. Calls len() of the sequences once."""
+    """Private methods of the C++ binding that sentencepiece's own tests call. Each calls len(sequences) only once."""
 
     engine: Engine
     options: tuple[str, ...]

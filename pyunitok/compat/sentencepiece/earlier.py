@@ -1,4 +1,4 @@
-"""SentencePieceProcessor: the methods of sentencepiece 0.2.3, and those of 0.1 and 0.2.0 that it dropped."""
+"""SentencePieceProcessor: the methods of sentencepiece 0.2.3, and those of 0.1 and 0.2.0 that 0.2.3 dropped."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from pyunitok.compat.sentencepiece.processor import (
     nbest_encode_as,
     sample_encode_as,
 )
-from pyunitok.compat.sentencepiece.results import IMMUTABLE, computed, convert, with_places
+from pyunitok.compat.sentencepiece.results import IMMUTABLE, computed, convert, with_positions
 from pyunitok.compat.sentencepiece.rewriting import parse_options
 from pyunitok.compat.sentencepiece.spelling import in_both_spellings
 from pyunitok.vocab.vocabulary import BYTE, CONTROL, NORMAL, UNKNOWN, UNUSED, USER_DEFINED
@@ -33,22 +33,22 @@ def _sample_and_score_as(kind: Any) -> Any:
 
 @in_both_spellings
 class SentencePieceProcessor(CurrentProcessor):
-    """sentencepiece.SentencePieceProcessor with the same arguments, results and exceptions, on pyunitok.Tokenizer.
+    """sentencepiece.SentencePieceProcessor with the same arguments, results and exceptions, on top of a Tokenizer.
 
     >>> sp = SentencePieceProcessor(model_file="llama2.model")
     >>> sp.encode("Hello world", return_type=str)
     ['▁Hello', '▁world']
 
-    The constructor's arguments are the defaults for encode. Methods that 0.2.3 has behave like 0.2.3, the others like
-    0.2.0. Every method has two spellings, such as encode_as_ids and EncodeAsIds. Threads may share a processor.
+    The constructor's arguments are the defaults for encode. Methods that exist in 0.2.3 behave as in 0.2.3, the others
+    as in 0.2.0. Most methods have two spellings, such as encode_as_ids and EncodeAsIds. Threads may share a processor.
     """
 
     # ------------------------------------------------------------------------------------------- vocabularies ---
 
     def set_vocabulary(self, valid_vocab: Iterable[str | bytes]) -> bool:
-        """Encode only with these pieces, single characters, and pieces that are not NORMAL.
+        """Restrict encoding to these pieces, single characters, and unknown, control, user-defined and byte pieces.
 
-        Unlike in 0.2.0, byte pieces remain usable, and the score of unknown characters is derived from the enabled
+        Unlike in 0.2.0, byte pieces remain enabled, and the score of unknown characters is derived from the enabled
         pieces only.
         """
         if not self._loaded.model.kind.sampling:
@@ -67,7 +67,7 @@ class SentencePieceProcessor(CurrentProcessor):
         return self._retype(lambda piece, type_: NORMAL if type_ == UNUSED and piece != b"\0" else type_)
 
     def load_vocabulary(self, filename: Any, threshold: int) -> bool:
-        """Call set_vocabulary with the pieces in a file of "PIECE<tab>COUNT" lines with COUNT >= threshold."""
+        """Call set_vocabulary with the pieces of a file of "PIECE<tab>COUNT" lines whose COUNT is >= threshold."""
         valid = []
         for line in read_file(filename).decode("utf-8", "surrogateescape").splitlines():
             piece, _, frequency = line.partition("\t")
@@ -94,9 +94,9 @@ class SentencePieceProcessor(CurrentProcessor):
         def change(proto: Any) -> None:
             for name, value in kwargs.items():
                 if name not in _FLAGS:
-                    raise RuntimeError(f"{name} cannot be changed: only {', '.join(_FLAGS)} can")
+                    raise RuntimeError(f"cannot override {name}; only {', '.join(_FLAGS)} can be overridden")
                 if str(value) not in _BOOLEANS:
-                    raise RuntimeError(f"{name} is True or False, not {value!r}")
+                    raise RuntimeError(f"{name} must be True or False, not {value!r}")
                 setattr(proto.normalizer_spec, name, _BOOLEANS[str(value)])
 
         return self._change(change)
@@ -112,7 +112,7 @@ class SentencePieceProcessor(CurrentProcessor):
     # ----------------------------------------------------------------------------------------------- options ----
 
     def set_encode_extra_options(self, extra_option: str) -> bool:
-        """Set options for all following calls of encode: "bos", "eos", "reverse" and "unk", separated by ":"."""
+        """Set options for all subsequent calls of encode: "bos", "eos", "reverse" and "unk", separated by ":"."""
         self._encode_options = ()
         self._encode_options = parse_options(extra_option, self._loaded)
         return True
@@ -130,7 +130,7 @@ class SentencePieceProcessor(CurrentProcessor):
         reverse: bool | None = None, emit_unk_piece: bool | None = None, num_samples: int | None = None,
         alpha: float | None = None, wor: bool | None = None, include_best: bool | None = None,
     ) -> Any:  # fmt: skip
-        """Draw num_samples (default 1) tokenizations with p ~ exp(alpha * score), alpha 1.0 by default.
+        """Draw num_samples tokenizations (default 1) with p ~ exp(alpha * score); alpha defaults to 1.0.
 
         Returns (tokens, log probability) pairs or an NBestSentencePieceText; for a list of texts, a list of these.
 
@@ -153,7 +153,7 @@ class SentencePieceProcessor(CurrentProcessor):
             if kind in (int, str):
                 results = convert(computed(found), rewriting, kind)
                 return [(result, encoded.score) for result, encoded in zip(results, found, strict=True)]
-            encoded = with_places(computed(found), rewriting)
+            encoded = with_positions(computed(found), rewriting)
             if kind == "immutable_proto":
                 return ImmutableNBestSentencePieceText(encoded)
             if kind not in ("serialized_proto", "proto"):
@@ -181,7 +181,7 @@ class SentencePieceProcessor(CurrentProcessor):
     nbest_encode_as_serialized_proto = nbest_encode_as("serialized_proto")
     decode_ids_as_serialized_proto = decode_pieces_as_serialized_proto = decode_as("serialized_proto")
 
-    # These return an ImmutableSentencePieceText, or nbest an ImmutableNBestSentencePieceText; or a list of them.
+    # These return an ImmutableSentencePieceText (nbest: ImmutableNBestSentencePieceText), or a list for a batch.
     encode_as_immutable_proto = encode_as(IMMUTABLE)
     sample_encode_as_immutable_proto = sample_encode_as(IMMUTABLE)
     nbest_encode_as_immutable_proto = nbest_encode_as(IMMUTABLE)

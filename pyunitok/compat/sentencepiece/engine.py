@@ -30,7 +30,7 @@ seeds = random.Random()  # provides one seed per sample; SetRandomGeneratorSeed 
 
 @dataclass(frozen=True)
 class Sampling:
-    """nbest: sample from the n best tokenizations, or from all if negative. BPE ignores it and uses BPE-dropout."""
+    """nbest: sample from that many best tokenizations, or from all if negative. BPE ignores it and uses BPE-dropout."""
 
     nbest: int
     alpha: float
@@ -82,24 +82,24 @@ class Engine:
 
     @cached_property
     def pieces(self) -> list[str]:
-        """Pieces by id. UnicodeDecodeError if one is not valid UTF-8."""
+        """The pieces, indexed by id. Raises UnicodeDecodeError if one is not valid UTF-8."""
         if not self.is_text:
             return [piece.decode() for piece in self.model.pieces]
         data, offsets = self.model.packed
-        n_begun = np.cumsum((data & 0xC0) != 0x80)  # characters
+        n_begun = np.cumsum((data & 0xC0) != 0x80)  # [i]: characters that begin in bytes 0..i
         bounds = n_begun[offsets[1:] - 1].tolist() if len(data) else []
         text = data.tobytes().decode()
         return [text[begin:end] for begin, end in pairwise([0, *bounds])]
 
     @cached_property
     def scores(self) -> list[float]:
-        """Scores by id."""
+        """The scores, indexed by id."""
         scores: list[float] = self.model.scores.tolist()
         return scores
 
     @cached_property
     def ids_by_text(self) -> dict[str, int]:
-        """find() as a dict of text pieces, without unknown pieces."""
+        """find() as a dict whose keys are str, without unknown pieces."""
         if not self.is_text:
             return {}
         found = dict(zip(self.pieces, range(self.n_pieces), strict=True))
@@ -113,7 +113,7 @@ class Engine:
         return found
 
     def texts_by_ids(self, ids: list[Any]) -> list[str] | None:
-        """The pieces of ids; None if an id is invalid."""
+        """The pieces with these ids; None if an id is invalid."""
         try:
             table = self.pieces
             return [table[id_] for id_ in ids] if not ids or min(ids) >= 0 else None
@@ -130,11 +130,11 @@ class Engine:
     # ------------------------------------------------------------------------------------ one text, a few ids ----
 
     def ids_of(self, text: str) -> list[int]:
-        """The ids of one text. UnicodeEncodeError for a lone surrogate."""
+        """The ids of one text. Raises UnicodeEncodeError for a lone surrogate."""
         return self.tokenizer.codec.encode_list(text.encode())
 
     def strings_of(self, text: str) -> list[str] | None:
-        """The pieces of one text; None if not all pieces are text. UnicodeEncodeError for a lone surrogate."""
+        """The pieces of one text; None unless is_text. Raises UnicodeEncodeError for a lone surrogate."""
         if not self.is_text:
             return None
         ids, table = self.ids_of(text), self.pieces
@@ -154,7 +154,7 @@ class Engine:
         return [(k, normalized[bounds[k] : bounds[k + 1]]) for k in tokens]
 
     def text_of(self, items: list[Any]) -> str | None:
-        """Decode a short list of ids or pieces. None if this requires the general decoder, or fails."""
+        """Decode a short list of ids or pieces. Returns None if this fails or requires the general decoder."""
         codec = self.tokenizer.codec
         if not codec.decodes_few or not self.is_text:
             return None
@@ -167,7 +167,7 @@ class Engine:
         return None if data is None else replace_invalid(data).decode()
 
     def serialize(self) -> bytes:
-        """The model as a file. Pieces that sentencepiece.read() disabled are marked as UNUSED."""
+        """The contents of a model file. Pieces that sentencepiece.read() disabled are marked as UNUSED."""
         proto, types = self.model.proto, self.types
         if any(piece.type != type_ for piece, type_ in zip(proto.pieces, types, strict=True)):
             proto = type(proto).FromString(proto.SerializeToString())
@@ -179,7 +179,7 @@ class Engine:
     # ----------------------------------------------------------------------------------------------- encoding ---
 
     def ids(self, texts: Sequence[bytes], threads: int, sampling: Sampling | None = None) -> list[list[int]]:
-        """The ids of many texts. A negative number of threads chooses it automatically."""
+        """The ids of many texts. If `threads` is negative, the number of threads is chosen automatically."""
         if sampling is not None:
             return [self._sample_ids(text, sampling) for text in texts]
         if len(texts) == 1:
@@ -202,7 +202,7 @@ class Engine:
         return [self._pieces_of(text, ids) for text, ids in zip(texts, all_ids, strict=True)]
 
     def _pieces_of(self, text: bytes, ids: list[int]) -> list[bytes]:
-        """The pieces of ids, in which an unknown piece is replaced by its text."""
+        """The pieces with these ids; each unknown piece is replaced by its text."""
         table = self.model.pieces
         ret = [table[id_] for id_ in ids]
         if self.model.unknown_id in ids:
@@ -264,7 +264,7 @@ class Engine:
         return self._place(text, chosen[0])
 
     def check_lattice(self, what: str) -> None:
-        """RuntimeError for models other than Unigram, which have no lattice."""
+        """Raises RuntimeError unless this is a Unigram model, because other models have no lattice."""
         if "lattice" not in self.model.kind.sampling:
             raise _unavailable(what, self.model)
 
@@ -318,9 +318,9 @@ class Engine:
 
 
 def replace_invalid(text: bytes) -> bytes:
-    """Replace each invalid byte by U+FFFD, because byte pieces may spell invalid UTF-8."""
+    """Replace each invalid byte with U+FFFD, because byte pieces can spell invalid UTF-8."""
     return text if text.isascii() or utf8.is_valid(text) else utf8.replaced(text).encode()
 
 
 def _unavailable(what: str, model: sentencepiece.SentencePieceModel) -> RuntimeError:
-    return RuntimeError(f"{what} is not available for the current model: it is of type {model.kind.name}")
+    return RuntimeError(f"{what} is not available for the current model, which is of type {model.kind.name}")

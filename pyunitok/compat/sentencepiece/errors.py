@@ -1,4 +1,4 @@
-"""Exceptions that also derive from the types that versions of sentencepiece raise."""
+"""Exceptions that are also instances of the types that the various versions of sentencepiece raise."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class ModelError(UnitokError, ValueError, RuntimeError):
 
 
 def read_file(path: Any) -> bytes:
-    """FileError names the file; TypeError if `path` is not a path."""
+    """Raises FileError, which names the file, or TypeError if `path` is not a path."""
     try:
         return Path(os.fsdecode(path)).read_bytes()
     except OSError as error:

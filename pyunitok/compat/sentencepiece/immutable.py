@@ -1,4 +1,4 @@
-"""The read-only texts of sentencepiece 0.1.97 to 0.2.1, in which begin and end count characters."""
+"""The read-only messages of sentencepiece 0.1.97 to 0.2.1, in which begin and end count characters."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _Item = TypeVar("_Item")
 
 
 class ImmutableSentencePieceText_ImmutableSentencePiece:
-    """One token, with piece, surface, id, begin, end, piece_as_bytes and surface_as_bytes."""
+    """One token: piece, surface, id, begin, end, piece_as_bytes, surface_as_bytes."""
 
     def __init__(self, token: Token) -> None:
         self.piece_as_bytes = token.piece
@@ -54,7 +54,7 @@ class _Items(list[_Item]):
 
 
 class _Message:
-    """A base class for messages, which compare by their serialized bytes."""
+    """A base class for messages. They are compared by their serialized bytes."""
 
     _serialize: Callable[[], bytes]
 
@@ -89,7 +89,7 @@ class ImmutableSentencePieceText(_Message):
 
 
 class ImmutableNBestSentencePieceText(_Message):
-    """Tokenizations of a text, in nbests."""
+    """Several tokenizations of a text: nbests."""
 
     def __init__(self, encoded: Sequence[EncodedText] = ()) -> None:
         self._serialize = lambda: serialize_nbest([item.in_characters() for item in encoded])

@@ -1,6 +1,6 @@
-"""The protobuf messages of sentencepiece for models and encoded text, the latter with strings as bytes or str.
+"""sentencepiece's protobuf messages for models and for encoded text, whose strings can be bytes or str.
 
-They have separate descriptor pools, so they do not conflict with those of sentencepiece.
+They have separate descriptor pools, so they do not conflict with sentencepiece's own messages.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ _PACKAGE = "pyunitok.compat.sentencepiece"
 
 @functools.cache
 def text_message(name: str, string: str) -> Any:
-    """The class of SentencePieceText or NBestSentencePieceText, with strings of the type "bytes" or "string"."""
+    """The class SentencePieceText or NBestSentencePieceText. `string` is the type of strings: "bytes" or "string"."""
     return _classes(string)(name)
 
 
 @functools.cache
 def model_message(name: str) -> Any:
-    """The class of ModelProto, TrainerSpec or NormalizerSpec, with strings as str."""
+    """The class ModelProto, TrainerSpec or NormalizerSpec, with strings as str."""
     return _classes("model")(name)
 
 
@@ -38,7 +38,7 @@ def _text_fields(string: str) -> sentencepiece_proto.Fields:
 
 
 def _model_fields() -> sentencepiece_proto.Fields:
-    """The fields of vocab/sentencepiece_proto.py, but with `string` fields as in sentencepiece."""
+    """The fields in vocab/sentencepiece_proto.py, but `string` instead of `bytes` where sentencepiece has `string`."""
     renamed = {"SentencePiece": "ModelProto.SentencePiece"}
     ret: sentencepiece_proto.Fields = {}
     for message, fields in sentencepiece_proto.FIELDS.items():
@@ -56,6 +56,6 @@ def _model_fields() -> sentencepiece_proto.Fields:
 
 @functools.cache
 def _classes(kind: str) -> Callable[[str], Any]:
-    """kind: "model", or the type of strings in encoded text, "bytes" or "string"."""
+    """kind: "model" for models; "bytes" or "string", the type of strings, for encoded text."""
     fields = _model_fields() if kind == "model" else _text_fields(kind)
     return sentencepiece_proto.classes(f"{_PACKAGE}.{kind}", fields, closed=("NBestSentencePieceText",))

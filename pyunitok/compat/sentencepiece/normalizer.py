@@ -1,4 +1,4 @@
-"""SentencePieceNormalizer: normalization by the rules of a model, a NormalizerSpec, or a list of rules."""
+"""SentencePieceNormalizer: normalization with the rules of a model or a NormalizerSpec, or with a list of rules."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ _data_dir: Path | None = None
 
 @in_both_spellings
 class SentencePieceNormalizer:
-    """Created from one of these arguments. The flags override those in a model or spec.
+    """Pass one of these arguments. The Boolean arguments override the flags of a model or spec.
 
     model_file
-    model_proto, normalizer_spec  messages, or their bytes
-    rule_tsv   a file with lines of hexadecimal code points, a tab, and their replacement
+    model_proto, normalizer_spec  messages or serialized messages
+    rule_tsv   a file of lines SOURCE<tab>REPLACEMENT, both as hexadecimal code points
     rule_name  "identity", or the name of compiled rules: see set_data_dir
-    norm_map   pairs of str
+    norm_map   a list of (source, replacement), both str or bytes
     """
 
     def __init__(
@@ -82,7 +82,7 @@ class SentencePieceNormalizer:
         return [normalize(item) for item in input] if isinstance(input, list) else normalize(input)
 
     def decompile(self) -> list[tuple[str, str]]:
-        """The rules as (source, replacement). RuntimeError if there are none."""
+        """The rules, as a list of (source, replacement). Raises RuntimeError if there are none."""
         return decompile(self._spec.precompiled_charsmap)
 
     def serialized_normalizer_spec(self) -> bytes:
@@ -107,7 +107,7 @@ class SentencePieceNormalizer:
 def _serialized(message: Any) -> bytes:
     data = message.SerializeToString() if hasattr(message, "SerializeToString") else message
     if not isinstance(data, bytes):
-        raise TypeError(f"expected a message or its bytes, not {type(message).__name__}")
+        raise TypeError(f"expected a protobuf message or bytes, not {type(message).__name__}")
     return data
 
 
@@ -115,7 +115,7 @@ def _parse(name: str, data: bytes) -> Any:
     try:
         return sentencepiece_proto.parse(name, data)
     except ValueError as error:
-        raise ModelError(f"not a {name}, or damaged: {error}") from None
+        raise ModelError(f"invalid {name}: {error}") from None
 
 
 def _new_spec(charsmap: bytes) -> Any:
@@ -133,11 +133,11 @@ def _named(name: Any) -> Any:
 
 
 def _charsmap_of(name: str) -> bytes:
-    """The compiled rules of that name; see charsmap.named."""
+    """The compiled rules with this name; see charsmap.named."""
     rules = named(name, _data_dir)
     if rules is None:
         where = "" if _data_dir is None else f"{_data_dir}/"
-        raise FileError(f"{where}{name}.bin: there are no rules of that name; use set_data_dir to name their folder")
+        raise FileError(f"{where}{name}.bin: no such rules; pass the folder that contains them to set_data_dir")
     return rules
 
 
@@ -153,7 +153,7 @@ def data_dir() -> Path | None:
 
 
 def _rules_of(norm_map: Any) -> dict[str, str]:
-    """ValueError for a duplicate key or invalid UTF-8; TypeError if an item is not a pair of str or bytes."""
+    """Raises ValueError for a duplicate key or invalid UTF-8, TypeError if an item is not a pair of str or bytes."""
     ret: dict[str, str] = {}
     if not arguments.is_sequence(norm_map) or isinstance(norm_map, dict):
         raise TypeError("norm_map must be a list of pairs")

@@ -1,7 +1,7 @@
-"""Decode pieces in Python, for pieces that are not in the model and for the positions of pieces in the text.
+"""Decode pieces in Python, if some are not in the model or if their positions in the text are needed.
 
-Like sentencepiece, this module has two decoders, one for text and one for text with positions, because they strip the
-leading space of a text by different rules. C decodes ids if only the text is needed.
+As in sentencepiece, there are two decoders, one for text and one for text with positions, because they strip the
+leading space of a text by different rules. If only the text is needed, ids are decoded in C.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from pyunitok.packed import Offsets, Packed
 from pyunitok.vocab import utf8
 from pyunitok.vocab.vocabulary import BYTE, CONTROL
 
-Pieces = Sequence[tuple[bytes, int]]  # a piece and its id, which is the unknown id for other pieces
+Pieces = Sequence[tuple[bytes, int]]  # (piece, id); the id of a piece that is not in the model is the unknown id
 
 
 def _unspace(piece: bytes) -> bytes:
@@ -25,21 +25,21 @@ def _unspace(piece: bytes) -> bytes:
 
 
 def decode_ids(engine: Engine, sequences: Sequence[Offsets]) -> list[bytes]:
-    """The texts of sequences of valid ids."""
+    """Decode sequences of valid ids."""
     if not engine.is_text:
         return [_decode(engine, [(engine.model.pieces[id_], id_) for id_ in ids.tolist()]) for ids in sequences]
     offsets = np.concatenate(([0], np.cumsum([len(ids) for ids in sequences], dtype=np.int64)))
     data = np.concatenate(sequences) if sequences else np.empty(0, np.int64)
     ids = data.astype(engine.tokenizer.dtype)
     codec = engine.tokenizer.codec
-    if len(codec.model.bounds_of_runs(ids)) > 2:  # some control symbol separates byte pieces
+    if len(codec.model.bounds_of_runs(ids)) > 2:  # a control symbol separates byte pieces
         parts = (ids[begin:end] for begin, end in pairwise(offsets.tolist()))
         return [codec.decode_text(part, "replace", True).encode() for part in parts]
     return [replace_invalid(item.tobytes()) for item in engine.tokenizer.decode_bytes_batch(Packed(ids, offsets))]
 
 
 def decode_pieces(engine: Engine, pieces: Sequence[bytes]) -> bytes:
-    """The text of pieces, which need not be in the model."""
+    """Decode pieces, which need not be in the model."""
     ids = [engine.find(piece) for piece in pieces]
     if any(engine.is_unknown(id_) for id_ in ids):
         return _decode(engine, list(zip(pieces, ids, strict=True)))
@@ -47,7 +47,7 @@ def decode_pieces(engine: Engine, pieces: Sequence[bytes]) -> bytes:
 
 
 def _decode(engine: Engine, pieces: Pieces) -> bytes:
-    """The text of pieces."""
+    """Decode pieces to text."""
     text, spelled, at_start = b"", b"", True
     model, strips, removes = engine.model, engine.strips_space, engine.removes_spaces
 
@@ -70,7 +70,7 @@ def _decode(engine: Engine, pieces: Pieces) -> bytes:
 
 
 def decode_text(engine: Engine, pieces: Pieces) -> EncodedText:
-    """The text of pieces, with the position of each."""
+    """Decode pieces to a text with the position of each piece."""
     text, tokens = bytearray(), []
     spelled: list[tuple[bytes, int]] = []
     at_start, had_space = True, False

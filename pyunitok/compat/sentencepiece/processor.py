@@ -12,12 +12,12 @@ from pyunitok.compat.sentencepiece.errors import FileError, ModelError, read_fil
 from pyunitok.compat.sentencepiece.results import (
     IMMUTABLE,
     RETURN_TYPES,
-    WITH_PLACES,
+    WITH_POSITIONS,
     as_nbest,
     convert,
     nbest_of,
     of_texts,
-    with_places,
+    with_positions,
 )
 from pyunitok.compat.sentencepiece.rewriting import Rewriting
 from pyunitok.compat.sentencepiece.spelling import in_both_spellings
@@ -26,11 +26,11 @@ from pyunitok.compat.sentencepiece.threads import threads_of
 from pyunitok.compat.sentencepiece.vocabulary import ProcessorVocabulary
 from pyunitok.errors import ModelFormatError, VocabularyError
 
-KINDS = (int, str, "numpy", "proto")  # of the methods named ..._as_ids, ..._as_pieces, ..._as_numpy and ..._as_proto
+KINDS = (int, str, "numpy", "proto")  # return types of ..._as_ids, ..._as_pieces, ..._as_numpy and ..._as_proto
 
 
 def encode_as(kind: Any) -> Any:
-    """A method encode_as_...: encode() with this return type."""
+    """An encode_as_... method: calls encode() with this return type."""
     return lambda self, input, **kwargs: self.encode(input, return_type=kind, **kwargs)
 
 
@@ -79,7 +79,7 @@ class CurrentProcessor(ProcessorVocabulary):
 
     @classmethod
     def from_file(cls, model_file: Any, **kwargs: Any) -> Any:
-        """Create a processor from a model file; kwargs are other arguments of the constructor."""
+        """Create a processor from a model file; kwargs are the other arguments of the constructor."""
         processor = cls._without_model(kwargs)
         processor.load_from_file(model_file)
         return processor
@@ -98,7 +98,7 @@ class CurrentProcessor(ProcessorVocabulary):
         return cls(**kwargs)
 
     def load(self, model_file: Any = None, model_proto: Any = None) -> bool:
-        """Load a file or a proto, and return True. FileError (OSError, RuntimeError), ModelError (RuntimeError)."""
+        """Load a file or a proto, and return True. Raises FileError or ModelError, both of which are RuntimeErrors."""
         if model_file and model_proto:
             raise ValueError("model_file and model_proto must be exclusive.")
         if model_proto:
@@ -138,7 +138,7 @@ class CurrentProcessor(ProcessorVocabulary):
         return state | {"model_proto": self.serialized_model_proto()}
 
     def __setstate__(self, state: Any) -> None:
-        """`state` may be only the model, as in pickles of sentencepiece before 0.2.2."""
+        """`state` may be just the serialized model, as in pickles from sentencepiece before 0.2.2."""
         values = dict(state) if isinstance(state, dict) else {"model_proto": state}
         CurrentProcessor.__init__(self)
         model = values.pop("model_proto")
@@ -159,11 +159,11 @@ class CurrentProcessor(ProcessorVocabulary):
         return_type      int: ids; str, bytes: pieces; "numpy": int32[n]; "proto", "serialized_proto": a
                          SentencePieceText; "offset_mapping": a dict of ids, pieces and offsets
         out_type         an alias of return_type
-        add_bos, add_eos, reverse, emit_unk_piece   change the tokens; not supported for protos and mappings
+        add_bos, add_eos, reverse, emit_unk_piece   modify the tokens; not supported for protos and mappings
         enable_sampling  draw one of the nbest_size best tokenizations, or of all if negative, with
                          p ~ exp(alpha * score); BPE: skip merges with probability alpha
-        num_threads      for lists; negative: automatic. thread_pool: a ThreadPool instead
-        return_bytes     return a mapping with bytes and byte offsets instead of str; None: like the type of the text
+        num_threads      for lists; negative: automatic. thread_pool: a ThreadPool to use instead
+        return_bytes     return a mapping with bytes and byte offsets instead of str; None: if the text is bytes
         """
         is_usual = (
             input.__class__ is str and add_bos is None and add_eos is None and reverse is None
@@ -181,12 +181,12 @@ class CurrentProcessor(ProcessorVocabulary):
         nbest_size = self._nbest_size if nbest_size is None else nbest_size
         alpha = self._alpha if alpha is None else alpha
         if enable_sampling is True and (nbest_size in (None, 0, 1) or alpha is None):
-            raise ValueError("enable_sampling takes nbest_size > 1 or nbest_size = -1 (all tokenizations), and alpha")
+            raise ValueError("enable_sampling requires alpha, and nbest_size > 1 or nbest_size = -1 (sample from all)")
         is_batch = isinstance(input, list)
         num_threads = self._num_threads if num_threads is None else num_threads
         threads = threads_of(num_threads, thread_pool if is_batch else None)
         nbest, alpha = arguments.number(nbest_size, "nbest_size"), arguments.float32_of(alpha, "alpha")
-        if kind in WITH_PLACES:
+        if kind in WITH_POSITIONS:
             rewriting.check_text()
         texts = arguments.texts_of(input) if is_batch else [arguments.text_of(input)]
         if return_bytes is None:
@@ -196,7 +196,7 @@ class CurrentProcessor(ProcessorVocabulary):
         return ret if is_batch else ret[0]
 
     def _encode_usual(self, text: str, kind: Any) -> Any:
-        """A fast path for one text with default options. None if encode must use the general path."""
+        """A fast path for one text with default options. Returns None if encode must use the general path."""
         engine = self._engine
         if (
             engine is None or self._encode_options or self._enable_sampling or self._add_bos or self._add_eos
@@ -225,12 +225,12 @@ class CurrentProcessor(ProcessorVocabulary):
         def encode(text_: Any) -> Any:
             if kind == "offset_mapping":
                 raise ValueError(f"unknown return_type={kind}")
-            if kind in WITH_PLACES:
+            if kind in WITH_POSITIONS:
                 rewriting.check_text()
             found = nbest_of(rewriting.engine, arguments.text_of(text_), arguments.number(n, "nbest_size"))
-            if kind not in WITH_PLACES:
+            if kind not in WITH_POSITIONS:
                 return convert(found, rewriting, kind)
-            return as_nbest(with_places(found, rewriting), kind)
+            return as_nbest(with_positions(found, rewriting), kind)
 
         return [encode(item) for item in input] if isinstance(input, list) else encode(input)
 
@@ -239,8 +239,8 @@ class CurrentProcessor(ProcessorVocabulary):
         emit_unk_piece: bool | None = None, chunk_len: int | None = None, num_threads: int | None = None,
         thread_pool: Any = None, return_type: Any = None, out_type: Any = None,
     ) -> Any:  # fmt: skip
-        """Like encode. chunk_len, in characters, is validated but not used. sentencepiece splits texts into chunks, and
-        its tokens at chunk boundaries may differ from those of its encode."""
+        """Like encode. chunk_len, in characters, is validated but otherwise ignored. sentencepiece splits texts into
+        chunks, so its tokens at chunk boundaries may differ from those of its own encode."""
         kind = self._resolve(return_type, out_type)
         rewriting = self._rewriting(add_bos, add_eos, reverse, emit_unk_piece)
         threads = threads_of(self._num_threads if num_threads is None else num_threads, thread_pool)
@@ -276,10 +276,10 @@ class CurrentProcessor(ProcessorVocabulary):
     ) -> Any:  # fmt: skip
         """Decode an id, a piece, a sequence or array of them, or a sequence of sequences.
 
-        return_type   str (the default; invalid UTF-8 becomes U+FFFD), bytes, or as in encode
+        return_type   str (the default; invalid UTF-8 becomes U+FFFD), bytes, or a proto or mapping as in encode
         return_bytes  return a mapping with bytes and byte offsets
 
-        IndexError for an id that is not in the model. If the pieces are bytes, the result is bytes.
+        Raises IndexError for an id that is not in the model. If the pieces are bytes, the result is bytes.
         """
         is_usual = (
             input.__class__ is list and input and return_type is None and out_type is None and num_threads is None
@@ -307,9 +307,10 @@ class CurrentProcessor(ProcessorVocabulary):
     # -------------------------------------------------------------------------------------------- normalizing ---
 
     def normalize(self, input: Any, with_offsets: bool | None = None) -> Any:
-        """Normalize a text or a list of texts, as encode does it.
+        """Normalize a text or a list of texts, as encode does.
 
-        with_offsets  return (text, offsets): the source of each byte (of bytes) or character (of str), and the end
+        with_offsets  return (text, offsets): the input position of each byte (for bytes) or character (for str) of the
+                      result, and of its end
         """
 
         def normalize(value: Any) -> Any:
@@ -328,20 +329,20 @@ class CurrentProcessor(ProcessorVocabulary):
         return Binding(self._loaded, self._decode_options)
 
     def _resolve(self, return_type: Any, out_type: Any, default: Any = None) -> Any:
-        """The type to return. ValueError if it is invalid or both names are used."""
+        """The type to return. Raises ValueError if it is invalid or if both arguments are given."""
         if out_type is not None and return_type is not None:
             raise ValueError("Cannot specify both out_type and return_type. Use return_type instead.")
         kind = out_type if return_type is None else return_type
         if kind is None:
             kind = self._return_type if default is None else default
         if kind == "immutable_proto":
-            raise ValueError("immutable_proto: use return_type='proto', or methods like encode_as_immutable_proto")
+            raise ValueError("immutable_proto: use return_type='proto', or a method such as encode_as_immutable_proto")
         if kind is not IMMUTABLE and kind not in RETURN_TYPES:
             raise ValueError(f"Invalid return_type: {kind}. Must be one of {RETURN_TYPES}")
         return kind
 
     def _rewriting(self, add_bos: Any, add_eos: Any, reverse: Any, emit_unk_piece: Any) -> Rewriting:
-        """The flags of a call; None stands for the value passed to the constructor."""
+        """The Rewriting for a call; None stands for the value passed to the constructor."""
         return Rewriting(
             self._loaded, self._encode_options,
             self._add_bos if add_bos is None else add_bos,

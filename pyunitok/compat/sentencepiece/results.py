@@ -1,4 +1,4 @@
-"""Convert tokenizations to the type that the caller requests: ids, pieces, arrays, protos or offset mappings."""
+"""Convert tokenizations to the requested type: ids, pieces, arrays, protos or offset mappings."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pyunitok.compat.sentencepiece.text import EncodedText, serialize_nbest, str
 
 RETURN_TYPES = (int, str, bytes, "proto", "serialized_proto", "numpy", "offset_mapping")
 IMMUTABLE = object()  # the return type of the methods named ..._as_immutable_proto
-WITH_PLACES = ("proto", "serialized_proto", "offset_mapping", IMMUTABLE)
+WITH_POSITIONS = ("proto", "serialized_proto", "offset_mapping", IMMUTABLE)
 
 
 @dataclass(frozen=True)
@@ -47,28 +47,28 @@ def nbest_of(engine: Engine, text: bytes, n: int) -> Tokenizations:
 
 
 def computed(items: list[EncodedText]) -> Tokenizations:
-    """Tokenizations that have been computed already."""
+    """Wrap tokenizations that have already been computed."""
     return Tokenizations(lambda: [item.ids for item in items], lambda: [item.pieces for item in items], lambda: items)
 
 
-def with_places(found: Tokenizations, rewriting: Rewriting) -> list[EncodedText]:
+def with_positions(found: Tokenizations, rewriting: Rewriting) -> list[EncodedText]:
     rewriting.check_text()
     return [rewriting.text(item) for item in found.encoded()]
 
 
 def convert(found: Tokenizations, rewriting: Rewriting, kind: Any, *, as_bytes: bool = False) -> list[Any]:
-    """One result per tokenization. kind is one of RETURN_TYPES; as_bytes applies to mappings."""
+    """One result per tokenization. kind is one of RETURN_TYPES; as_bytes applies to offset mappings."""
     if kind in (int, "numpy"):
         ids = [rewriting.ids(item) for item in found.ids()]
         return ids if kind is int else [as_array(item) for item in ids]
     if kind in (str, bytes):
         pieces = [rewriting.pieces(item) for item in found.pieces()]
         return pieces if kind is bytes else [strings(item) for item in pieces]
-    return [as_kind(item, kind, as_bytes=as_bytes, with_text=False) for item in with_places(found, rewriting)]
+    return [as_kind(item, kind, as_bytes=as_bytes, with_text=False) for item in with_positions(found, rewriting)]
 
 
 def as_kind(encoded: EncodedText, kind: Any, *, as_bytes: bool, with_text: bool) -> Any:
-    """kind is one of WITH_PLACES; the other options apply to mappings."""
+    """kind is one of WITH_POSITIONS; as_bytes and with_text apply to offset mappings."""
     if kind == "offset_mapping":
         return encoded.offset_mapping(as_bytes=as_bytes, with_text=with_text)
     if kind is IMMUTABLE:
@@ -77,7 +77,7 @@ def as_kind(encoded: EncodedText, kind: Any, *, as_bytes: bool, with_text: bool)
 
 
 def as_nbest(encoded: Sequence[EncodedText], kind: Any) -> Any:
-    """One result for several tokenizations of a text. kind is one of WITH_PLACES except mappings."""
+    """One result for several tokenizations of a text. kind is one of WITH_POSITIONS except "offset_mapping"."""
     if kind is IMMUTABLE:
         return ImmutableNBestSentencePieceText(encoded)
     return to_nbest_proto(encoded) if kind == "proto" else serialize_nbest(encoded)

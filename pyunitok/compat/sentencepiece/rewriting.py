@@ -1,4 +1,4 @@
-"""Rewriting: post-process tokens: reverse them, add bos and eos, replace unknown pieces."""
+"""Rewriting: post-processes tokens (reverses them, adds bos and eos, replaces unknown pieces)."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ OPTIONS = {"bos": "bos", "eos": "eos", "reverse": "reverse", "unk": "unk", "unk_
 
 
 def parse_options(options: str, engine: Engine) -> tuple[str, ...]:
-    """Parse options like "bos:eos:reverse:unk". RuntimeError for an unknown option or a symbol without an id."""
+    """Parse options like "bos:eos:reverse:unk". Raises RuntimeError for an unknown option or a symbol without an id."""
     ret = []
     for name in options.split(":") if options else []:
         if name not in OPTIONS:
-            raise RuntimeError(f'option "{name}" is not available: there are {", ".join(OPTIONS)}')
+            raise RuntimeError(f'unknown option "{name}"; the options are {", ".join(OPTIONS)}')
         option = OPTIONS[name]
         if (option == "bos" and engine.model.bos_id < 0) or (option == "eos" and engine.model.eos_id < 0):
             raise RuntimeError(f"the model has no id for {option}")
@@ -59,7 +59,7 @@ class Rewriting:
     emit_unk_piece: bool = False
 
     def ids(self, ids: list[int]) -> list[int]:
-        """ValueError if the model lacks a symbol to add."""
+        """Raises ValueError if the model lacks a symbol to add."""
         model = self.engine.model
         ids = apply(self.options, ids, model.bos_id, model.eos_id)
         return apply(self._checked_flags(), ids, model.bos_id, model.eos_id)
@@ -76,7 +76,7 @@ class Rewriting:
         return apply(flags, pieces, self._piece(self.engine.model.bos_id), self._piece(self.engine.model.eos_id))
 
     def check_text(self) -> None:
-        """RuntimeError if a flag is set that texts with positions do not support."""
+        """Raises RuntimeError if a flag is set, because texts with positions do not support the flags."""
         if self.add_bos or self.add_eos or self.reverse or self.emit_unk_piece:
             raise RuntimeError("add_bos, add_eos, reverse, and emit_unk_piece is not supported in proto API")
 
@@ -96,7 +96,7 @@ class Rewriting:
         return self.engine.model.pieces[id_]
 
     def _checked_flags(self) -> tuple[str, ...]:
-        """The flags as options. ValueError if the model lacks a symbol."""
+        """The flags as options. Raises ValueError if the model lacks a symbol."""
         if self.add_bos and self.engine.model.bos_id < 0:
             raise ValueError("BOS token is not defined as a control symbol in this model.")
         if self.add_eos and self.engine.model.eos_id < 0:

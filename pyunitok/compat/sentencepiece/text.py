@@ -1,4 +1,4 @@
-"""EncodedText: a text with its tokens and their positions, as a protobuf message or an offset mapping."""
+"""EncodedText: a text with its tokens and their positions, convertible to a protobuf message or offset mapping."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pyunitok.compat.sentencepiece import messages
 
 
 class Token(NamedTuple):
-    """One token. surface is text[begin:end] in bytes, or None."""
+    """One token. begin and end are byte offsets in the text; surface is text[begin:end], or None."""
 
     piece: bytes
     id: int
@@ -61,7 +61,7 @@ class EncodedText:
         return data
 
     def offset_mapping(self, *, as_bytes: bool, with_text: bool) -> dict[str, Any]:
-        """A dict of ids, pieces, offsets and optionally the text. Offsets count bytes or characters."""
+        """A dict of ids, pieces, offsets and optionally the text. Offsets count bytes if as_bytes, else characters."""
         ret: dict[str, Any] = {"text": self.text if as_bytes else self.text.decode()} if with_text else {}
         ret["ids"] = self.ids
         if as_bytes:
@@ -73,14 +73,14 @@ class EncodedText:
         return ret | {"pieces": strings(self.pieces), "offsets": offsets}
 
     def in_characters(self) -> EncodedText:
-        """A copy in which begin and end count characters."""
+        """A copy whose positions count characters."""
         at = character_offsets(self.text)
-        begins, ends = ([at[min(place, len(at) - 1)] for place in places] for places in (self.begins, self.ends))
+        begins, ends = ([at[min(offset, len(at) - 1)] for offset in offsets] for offsets in (self.begins, self.ends))
         return replace(self, begins=begins, ends=ends)
 
 
 def strings(pieces: list[bytes]) -> list[str]:
-    """Decode all pieces at once. UnicodeDecodeError if one is not valid UTF-8."""
+    """Decode all pieces at once. Raises UnicodeDecodeError if one is not valid UTF-8."""
     joined = b"\0".join(pieces)
     if joined.count(b"\0") + 1 != len(pieces):  # the list is empty, or a piece contains a NUL
         return [piece.decode() for piece in pieces]
@@ -88,7 +88,7 @@ def strings(pieces: list[bytes]) -> list[str]:
 
 
 def to_proto(encoded: EncodedText) -> Any:
-    """A SentencePieceText with strings as str; DecodeError if they are not valid UTF-8."""
+    """A SentencePieceText with strings as str. Raises DecodeError if they are not valid UTF-8."""
     return messages.text_message("SentencePieceText", "string").FromString(encoded.serialize())
 
 
@@ -106,7 +106,7 @@ def to_nbest_proto(encoded: Iterable[EncodedText]) -> Any:
 
 
 def character_offsets(text: bytes) -> list[int]:
-    """[i]: the index of the character that contains byte i; the last item is the number of characters.
+    """Item i is the index of the character that contains byte i; the last item is the number of characters.
 
     In invalid UTF-8, the first byte of a character determines its length, as in sentencepiece.
     """
@@ -141,7 +141,7 @@ def align_characters(text: bytes, normalized: bytes, offsets: list[int]) -> list
 
 
 def normalized_as(value: str | bytes, data: bytes, normalize: Any) -> Any:
-    """normalize(data), a text or (text, offsets), converted to the type of `value`."""
+    """Convert normalize(data), which is a text or (text, offsets), to the type of `value`."""
     found = normalize(data)
     if isinstance(value, bytes):
         return found

@@ -11,7 +11,7 @@ _THREADS_MAX = 1024
 
 
 class ThreadPool:
-    """A number of threads to pass as thread_pool; a negative number means one per core. Threads start on use."""
+    """A number of threads, for the argument thread_pool; negative: one per core. Starts no threads itself."""
 
     def __init__(self, num_threads: int) -> None:
         n = number(num_threads, "num_threads")
@@ -22,7 +22,7 @@ class ThreadPool:
 
 
 def threads_of(num_threads: Any, thread_pool: Any) -> int:
-    """The number of threads to use; negative: automatic. TypeError for a non-integer, RuntimeError for another pool."""
+    """The number of threads; negative: automatic. Raises TypeError or RuntimeError if an argument has a wrong type."""
     if not isinstance(num_threads, int):
         raise TypeError("num_threads must be int")
     if thread_pool is None:

@@ -1,8 +1,9 @@
 """SentencePieceTrainer: trains the same model as sentencepiece 0.2.3 with num_threads=1, byte for byte.
 
-There are two exceptions. A shuffled sample (input_sentence_size) is the same in every run, whereas sentencepiece 0.2.3
-draws another sample in every process, regardless of set_random_generator_seed(). And if character_coverage excludes
-U+2581, which requires add_dummy_prefix=False, sentencepiece does not split at spaces.
+There are two exceptions. First, a shuffled sample (input_sentence_size) is the same in every run, whereas sentencepiece
+0.2.3 draws a different sample in every process, regardless of set_random_generator_seed(). Second, if
+character_coverage excludes U+2581 (which requires add_dummy_prefix=False), sentencepiece does not split at spaces, but
+this trainer does.
 """
 
 from __future__ import annotations
@@ -28,18 +29,18 @@ _NOT_FLAGS = {
 
 
 class SentencePieceTrainer:
-    """Call the static method train()."""
+    """A namespace for the static method train()."""
 
     @staticmethod
     def train(arg: Any = None, logstream: Any = None, **kwargs: Any) -> None:
         """Train a model with the options of spm_train, as a string ("--input=a.txt --model_prefix=m") or keywords.
 
-        input, sentence_iterator   files; or an iterator of str or bytes (sentence_reader is an alias)
-        model_prefix, model_writer write PREFIX.model and PREFIX.vocab; or call model_writer.write(bytes)
-        pretokenizer               splits each normalized line
-        allow_inconsistent_pretokenization   accept parts that do not spell the line
+        input, sentence_iterator   files, or an iterator of str or bytes (sentence_reader is an alias)
+        model_prefix, model_writer write PREFIX.model and PREFIX.vocab, or call model_writer.write(bytes)
+        pretokenizer               a function that splits each normalized line
+        allow_inconsistent_pretokenization   accept parts that differ from the line when joined
         normalizer                 a SentencePieceNormalizer to use instead of the normalization options
-        logstream                  receives a line for each phase
+        logstream                  a stream that receives one line per phase
         """
         values = parse_arguments(arg) if isinstance(arg, str) else {}
         values.pop("minloglevel", None)
@@ -67,9 +68,9 @@ class SentencePieceTrainer:
 
 def _check_ends(specs: Specs, items: Any, writer: Any) -> None:
     if (items is None) == (not specs.trainer.input):
-        raise TrainingError("give either input files or a sentence_iterator")
+        raise TrainingError("pass either input files or a sentence_iterator")
     if (writer is None) == (not specs.trainer.model_prefix):
-        raise TrainingError("give either a model_prefix or a model_writer")
+        raise TrainingError("pass either a model_prefix or a model_writer")
 
 
 def _batches(specs: Specs, items: Iterable[str | bytes] | None) -> Iterator[Batch]:

@@ -14,7 +14,7 @@ from pyunitok.vocab.vocabulary import BYTE, CONTROL, UNUSED
 
 
 def _of_id(value_of: Callable[[Engine, int], Any]) -> Any:
-    """A method that returns this value of an id, or a list of the values of a sequence of ids."""
+    """A method that returns this value for an id, or a list of the values for a sequence of ids."""
 
     def method(self: ProcessorVocabulary, id: Any) -> Any:
         engine = self._engine
@@ -34,7 +34,7 @@ class ProcessorVocabulary:
     @property
     def _loaded(self) -> Engine:
         if self._engine is None:
-            raise RuntimeError("Model is not initialized: load one first")
+            raise RuntimeError("Model is not initialized: load a model first")
         return self._engine
 
     def get_piece_size(self) -> int:
@@ -44,8 +44,8 @@ class ProcessorVocabulary:
     piece_size = vocab_size = __len__ = get_piece_size
 
     def piece_to_id(self, piece: Any) -> Any:
-        """The id of a piece, or the ids of a sequence of pieces. Other strings have the unknown id."""
-        if piece.__class__ is str and self._engine is not None:  # fast paths, here and in the methods below
+        """The id of a piece, or the ids of a sequence of pieces. Strings that are not pieces have the unknown id."""
+        if piece.__class__ is str and self._engine is not None:  # fast paths, as in some methods below
             id_ = self._engine.ids_by_text.get(piece)
             if id_ is not None:
                 return id_
@@ -57,14 +57,14 @@ class ProcessorVocabulary:
             (data,) = arguments.pieces_of([piece], "Sequence elements must be str or bytes")
             return self._engine.find(data) if self._engine else 0
         if not arguments.is_sequence(piece) or not hasattr(piece, "__getitem__") or isinstance(piece, dict):
-            raise TypeError(f"expected a piece, str or bytes, or a sequence of them, not {type(piece).__name__}")
+            raise TypeError(f"expected a piece (str or bytes) or a sequence of pieces, not {type(piece).__name__}")
         items = arguments.pieces_of(piece, "Sequence elements must be str or bytes")
         return [self._engine.find(item) if self._engine else 0 for item in items]
 
     __getitem__ = piece_to_id
 
     def id_to_piece(self, id: Any) -> Any:
-        """The piece of an id, or the pieces of a sequence of ids. IndexError, also in the next five methods."""
+        """The piece of an id, or the pieces of a sequence of ids. This and the next five methods raise IndexError."""
         engine = self._engine
         if id.__class__ is int and engine is not None and 0 <= id < engine.n_pieces:
             return engine.pieces[id]
@@ -86,7 +86,7 @@ class ProcessorVocabulary:
         return ret[0] if is_one else ret
 
     def unk_id(self) -> int:
-        """The id of the unknown piece; -1 if there is none or no model is loaded, also in the next three methods."""
+        """The id of the unknown piece. This and the next three methods return -1 if there is no such id or model."""
         return self._engine.model.unk_id if self._engine else -1
 
     def bos_id(self) -> int:
