@@ -452,6 +452,11 @@ int32_t unitok_json_read(int32_t cpu, const uint8_t *lines, int64_t n_bytes, con
 void unitok_json_count(const uint8_t *lines, int64_t n_bytes, int64_t max_line_bytes,
                        int32_t at_end, unitok_json_place *ret);
 
+/* Returns 1 if text[0..n_bytes-1] is in NFC of Unicode 9, or with_compatibility in NFKC; otherwise 0,
+ * and also for texts with Hangul jamo that might compose. Bytes that are no part of a valid UTF-8
+ * character combine with nothing. O(n_bytes). */
+int32_t unitok_is_normal(const uint8_t *text, int64_t n_bytes, int32_t with_compatibility);
+
 /* A pre-tokenizer pattern: regular expressions that divide a text into pieces. */
 typedef struct unitok_pattern unitok_pattern;
 

@@ -104,6 +104,11 @@ class Pattern:
         return np.resize(offsets, n + 1)
 
 
+def is_normal(text: Any, form: str) -> bool:
+    """Whether a text is known to be in "NFC" or "NFKC" of Unicode 9: see unitok_is_normal."""
+    return bool(lib.unitok_is_normal(ffi.from_buffer("uint8_t[]", text), len(text), form == "NFKC"))
+
+
 def split_documents(text: Bytes, n_bytes: int, separator: bytes, offsets: Offsets) -> tuple[int, int]:
     """Cut text[:n_bytes] at `separator` in place. Returns the numbers of documents and of bytes consumed."""
     if not 0 <= n_bytes <= len(text) or not separator or len(offsets) < 3 or offsets.itemsize != 8:

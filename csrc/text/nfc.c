@@ -1,0 +1,98 @@
+/* nfc.c - a check whether a text is in NFC or NFKC of Unicode 9
+ *
+ * Each character has a kind: its combining class, and whether it decomposes or can be the second of
+ * a pair that composes. A text is in NFC if no character decomposes, the classes within a run of
+ * marks do not decrease, and no character composes with the starter before it:
+ *
+ *     text     a    U+0323   U+0301   b     U+0301
+ *     class    0    220      230      0     230
+ *                   └ never after a smaller class than the one before it, except 0
+ *     pairs    (a, 0323) composes: no NFC      (b, 0301) does not
+ *
+ * Between a starter and a mark only marks of smaller classes may stand, or the two do not meet.
+ * Jamo count as characters that decompose, so texts with them are left to the caller. */
+
+#include "ground/utf8.h"
+#include "text/nfc_table.h"
+
+enum { NFC_NO = 1, NFC_SECOND = 2, NFC_COMPAT = 4, NFC_MARK = 8 };
+
+static const uint8_t *kind_of(uint32_t code_point)
+{
+    uint32_t page = code_point >> 7;
+    page = nfc_index[page < NFC_INDEX_MAX ? page : NFC_INDEX_MAX];
+    return nfc_kinds[nfc_pages[page][code_point & 127]];
+}
+
+static int composes(uint32_t first, uint32_t second)
+{
+    uint64_t pair = (uint64_t)first << 21 | second;
+    size_t low = 0, high = sizeof nfc_pairs / sizeof *nfc_pairs;
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        if (nfc_pairs[middle] < pair) low = middle + 1;
+        else high = middle;
+    }
+    return low < sizeof nfc_pairs / sizeof *nfc_pairs && nfc_pairs[low] == pair;
+}
+
+/* The character that ends before text[at], U+FFFD if that is an invalid byte. */
+static uint32_t character_before(const uint8_t *text, int64_t at)
+{
+    for (int length = 1; length <= 4 && length <= at; length++)
+        if (utf8_length(text + at - length, length) == length)
+            return utf8_code_point(text + at - length, length);
+    return 0xFFFD;
+}
+
+/* Whether the character of 2 or 3 bytes that seems to begin at text[0] is inert for NFC. */
+INLINE int seems_inert(const uint8_t *text, int64_t n_bytes)
+{
+    if (n_bytes < 3 || text[0] >= 0xF0) return 0;
+    int is_short = text[0] < 0xE0;
+    int row = is_short ? text[0] & 31 : 32 + ((text[0] & 15) << 6 | (text[1] & 63));
+    return !(nfc_masks[row] >> (text[is_short ? 1 : 2] & 63) & 1);
+}
+
+/* Returns the first i >= at such that text[i] begins a character that is not inert, or n_bytes.
+ * Continuation bytes are inert: they belong to an inert character, or are invalid. */
+INLINE int64_t skip_inert(const uint8_t *text, int64_t at, int64_t n_bytes, uint8_t lively)
+{
+    for (; at < n_bytes; at++) {
+        while (n_bytes - at >= 8) {
+            const uint8_t *t = text + at;
+            if (load_u64(t) & UINT64_C(0x8080808080808080) &&
+                (nfc_leads[t[0]] | nfc_leads[t[1]] | nfc_leads[t[2]] | nfc_leads[t[3]] |
+                 nfc_leads[t[4]] | nfc_leads[t[5]] | nfc_leads[t[6]] | nfc_leads[t[7]]) &
+                    lively)
+                break;
+            at += 8;
+        }
+        while (at < n_bytes && !(nfc_leads[text[at]] & lively)) at++;
+        if (at == n_bytes || lively & NFC_COMPAT || !seems_inert(text + at, n_bytes - at)) break;
+    }
+    return at;
+}
+
+int32_t unitok_is_normal(const uint8_t *text, int64_t n_bytes, int32_t with_compatibility)
+{
+    uint8_t wrong = NFC_NO | (with_compatibility ? NFC_COMPAT : 0);
+    uint32_t starter = 0; /* before the marks that end at `done` */
+    uint8_t last = 0;     /* the class of the mark that ends there, 0 if none does */
+    int64_t done = 0, i;
+    while ((i = skip_inert(text, done, n_bytes, wrong | NFC_SECOND | NFC_MARK)) < n_bytes) {
+        int length = utf8_length(text + i, n_bytes - i);
+        uint32_t code_point = length ? utf8_code_point(text + i, length) : 0xFFFD;
+        const uint8_t *kind = kind_of(code_point);
+        if (i > done) last = 0;
+        if (kind[0] | kind[1]) {
+            if (last == 0) starter = character_before(text, i);
+            int meets = last == 0 || kind[0] > last;
+            if (kind[1] & wrong || (kind[0] && kind[0] < last)) return 0;
+            if (kind[1] & NFC_SECOND && meets && composes(starter, code_point)) return 0;
+        }
+        last = kind[0];
+        done = i + (length ? length : 1);
+    }
+    return 1;
+}
