@@ -457,6 +457,41 @@ void unitok_json_count(const uint8_t *lines, int64_t n_bytes, int64_t max_line_b
  * character combine with nothing. O(n_bytes). */
 int32_t unitok_is_normal(const uint8_t *text, int64_t n_bytes, int32_t with_compatibility);
 
+enum unitok_token_flags {
+    UNITOK_TOKEN_SINGLE_WORD = 1, /* no match beside a word character */
+    UNITOK_TOKEN_LSTRIP = 2,      /* a match includes the white space before it */
+    UNITOK_TOKEN_RSTRIP = 4,      /* a match includes the white space after it */
+    UNITOK_TOKEN_SPECIAL = 8      /* a match does not count with hide_special */
+};
+
+/* Finds added tokens in texts; see csrc/text/added_tokens.c. */
+typedef struct unitok_finder unitok_finder;
+
+/* Makes a finder of n_tokens distinct tokens, none empty: a packed list, with the id and the enum
+ * unitok_token_flags of each. O(bytes of tokens), and 600 KB of memory. */
+int32_t unitok_finder_new(const uint8_t *data, const int64_t *offsets, const int64_t *ids,
+                          const uint8_t *flags, int64_t n_tokens, unitok_finder **ret,
+                          unitok_error *error);
+void unitok_finder_free(unitok_finder *finder);
+
+/* Returns 1 if a token occurs in data[0..n_bytes-1], whatever its flags; otherwise 0. */
+int32_t unitok_finder_matches(const unitok_finder *finder, const uint8_t *data, int64_t n_bytes);
+
+/* Divides a packed list of items, n_items >= 1, into sections: section k is
+ * data[ret_offsets[k]..ret_offsets[k + 1]), and ret_given[k] is the id of the token that it is, or
+ * -1. Sections of item i are [ret_starts[i]..ret_starts[i + 1]), at least one.
+ *   offsets       checked by the caller: see Conventions
+ *   given         NULL, or for each item an id if it is a token already, or -1
+ *   hide_special  1: special tokens are text
+ *   ret_offsets   [0..capacity]
+ *   ret_given     [0..capacity-1]
+ *   ret_starts    [0..n_items]
+ * Returns the number of sections. If capacity is smaller, only so many are written; call again. */
+int64_t unitok_finder_split(const unitok_finder *finder, const uint8_t *data,
+                            const int64_t *offsets, const int64_t *given, int64_t n_items,
+                            int32_t hide_special, int64_t *ret_offsets, int64_t *ret_given,
+                            int64_t *ret_starts, int64_t capacity);
+
 /* A pre-tokenizer pattern: regular expressions that divide a text into pieces. */
 typedef struct unitok_pattern unitok_pattern;
 
@@ -537,6 +572,13 @@ int32_t unitok_encode_batch(const unitok_model *model, unitok_scratch *scratch, 
                             const int64_t *offsets, int64_t n_docs, int64_t eod_id, int32_t flags,
                             unitok_state *state, void *ids, int64_t capacity, int64_t *id_offsets,
                             unitok_error *error);
+
+/* Like unitok_encode_batch for complete documents without eod, but where given[k] is not -1,
+ * document k becomes that id. */
+int32_t unitok_encode_sections(const unitok_model *model, unitok_scratch *scratch,
+                               const uint8_t *data, const int64_t *offsets, const int64_t *given,
+                               int64_t n_sections, void *ids, int64_t capacity,
+                               int64_t *id_offsets, unitok_error *error);
 
 /* How to choose at random among the ways to divide a text into pieces. Unigram models support the
  * first three methods, BPE models the last. */

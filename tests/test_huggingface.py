@@ -309,6 +309,7 @@ def test_rejected_fields_are_named(name: str) -> None:
 
 WORDS = {"[UNK]": 0, "a": 1, "##b": 2, "ab": 3, "b": 4, "[SEP]": 5, "the": 6, ",": 7}
 BYTES = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": True}
+DIGITS = {"type": "Digits", "individual_digits": False}
 SPELLED = writer.byte_level.CHARACTERS
 DELEGATED = {  # documents that C does not support, and the field that the error names
     "normalizer": ({"normalizer": {"type": "BertNormalizer", "clean_text": True, "handle_chinese_chars": True,
@@ -331,7 +332,8 @@ DELEGATED = {  # documents that C does not support, and the field that the error
                 "model": {"type": "BPE", "vocab": {"a": 0}, "merges": [], "continuing_subword_prefix": "##"}},
                "continuing_subword"),
     "GPT-2": ({"model": {"type": "BPE", "vocab": {c: k for k, c in enumerate(SPELLED)}, "merges": []},
-               "pre_tokenizer": BYTES, "decoder": BYTES}, "use_regex"),
+               "pre_tokenizer": {"type": "Sequence", "pretokenizers": [BYTES, DIGITS]}, "decoder": BYTES},
+              "pre_tokenizer"),
 }  # fmt: skip
 
 

@@ -21,7 +21,8 @@ TARGET = Path(__file__).resolve().parent.parent / "csrc" / "text" / "nfc_table.h
 END, PAGE = 0x110000, 128
 SURROGATES = range(0xD800, 0xE000)
 JAMO = {*range(0x1161, 0x1176), *range(0x11A8, 0x11C3)}  # vowels and final consonants, which compose by rule
-NO, SECOND, COMPAT, MARK = 1, 2, 4, 8  # the flags of a kind, and MARK for any class but 0
+NO, SECOND, COMPAT, COMPOSED = 1, 2, 4, 16  # the flags of a kind
+MARK = 8  # any class but 0
 
 
 def known() -> Iterable[str]:
@@ -42,21 +43,26 @@ def kind_of(char: str, seconds: set[str]) -> tuple[int, int]:
     """(combining class, flags)"""
     no = NO if unicodedata2.normalize("NFC", char) != char or ord(char) in JAMO else 0
     compat = COMPAT if unicodedata2.normalize("NFKC", char) != unicodedata2.normalize("NFC", char) else 0
-    return unicodedata2.combining(char), no | compat | (SECOND if char in seconds else 0)
+    composed = COMPOSED if not no and unicodedata2.normalize("NFD", char) != char and not is_hangul(char) else 0
+    return unicodedata2.combining(char), no | compat | composed | (SECOND if char in seconds else 0)
+
+
+def is_hangul(char: str) -> bool:
+    return 0xAC00 <= ord(char) < 0xD7A4
 
 
 def leads(by_code: dict[int, tuple[int, int]]) -> list[int]:
     found = [0] * 256
     for code, (combining, flags) in by_code.items():
         if code not in SURROGATES:
-            found[chr(code).encode()[0]] |= flags | (MARK if combining else 0)
+            found[chr(code).encode()[0]] |= flags & ~COMPOSED | (MARK if combining else 0)
     return found
 
 
 def masks(by_code: dict[int, tuple[int, int]]) -> list[int]:
     found = [0] * 1056
     for code, (combining, flags) in by_code.items():
-        if 0x80 <= code < 0x10000 and (combining or flags & ~COMPAT):
+        if 0x80 <= code < 0x10000 and (combining or flags & (NO | SECOND)):
             found[code >> 6 if code < 0x800 else 32 + (code >> 6)] |= 1 << (code & 63)
     return found
 

@@ -34,8 +34,8 @@ void text_pieces_free(text_pieces *p)
  * not by matching, unless the flag says that it matches as text. */
 static int can_match(uint8_t type, int32_t flags)
 {
-    if (flags & UNITOK_LISTED_MERGES) return type != UNITOK_PIECE_CONTROL;
     if (flags & UNITOK_PATTERN) return type == UNITOK_PIECE_NORMAL;
+    if (flags & UNITOK_LISTED_MERGES) return type != UNITOK_PIECE_CONTROL;
     if (type == UNITOK_PIECE_BYTE) return (flags & UNITOK_BYTE_PIECES_MATCH) != 0;
     return type == UNITOK_PIECE_NORMAL || type == UNITOK_PIECE_USER_DEFINED ||
            type == UNITOK_PIECE_UNUSED;

@@ -48,15 +48,17 @@ static uint64_t document_key(const unitok_sampling *sampling, int64_t k)
 }
 
 static const char too_long[] = "a part that cannot be cut is longer than 2^29 bytes";
+static const char too_small[] = "the array for ids is too small";
 
-/* Implements unitok_encode_batch and, with `sampling`, unitok_sample_batch. A document that does
+/* Implements unitok_encode_batch; with `sampling`, unitok_sample_batch; with `given`,
+ * unitok_encode_sections. A document that does
  * not fit `ids` ends the call with UNITOK_ERROR_CAPACITY and its number. The ids before it are then
  * incomplete too: the caller repeats the call with a larger array. */
 static int32_t encode_batch(const unitok_model *m, unitok_scratch *s,
-                            const unitok_sampling *sampling, const uint8_t *data,
-                            const int64_t *offsets, int64_t n_docs, int64_t eod_id, int32_t flags,
-                            unitok_state *state, void *ids, int64_t capacity, int64_t *id_offsets,
-                            unitok_error *error)
+                            const unitok_sampling *sampling, const int64_t *given,
+                            const uint8_t *data, const int64_t *offsets, int64_t n_docs,
+                            int64_t eod_id, int32_t flags, unitok_state *state, void *ids,
+                            int64_t capacity, int64_t *id_offsets, unitok_error *error)
 {
     const char *wrong = check_batch(m, s, offsets, n_docs, eod_id);
     if (wrong) return fail(error, UNITOK_ERROR_ARGUMENT, -1, -1, wrong);
@@ -68,6 +70,12 @@ static int32_t encode_batch(const unitok_model *m, unitok_scratch *s,
     int64_t done = 0;
     id_offsets[0] = 0;
     for (int64_t k = 0; k < n_docs; k++) {
+        if (given && given[k] >= 0) {
+            if (done == capacity) return fail(error, UNITOK_ERROR_CAPACITY, k, -1, too_small);
+            put_id(m, ids, done++, given[k]);
+            id_offsets[k + 1] = done;
+            continue;
+        }
         int opened = k == 0 && flags & UNITOK_ENCODE_OPEN_START,
             last = k < n_docs - 1 || !(flags & UNITOK_ENCODE_OPEN_END);
         /* A document that is complete in this batch needs no state. One that is continued begins
@@ -90,7 +98,7 @@ static int32_t encode_batch(const unitok_model *m, unitok_scratch *s,
         /* The eod id ends a document, so a part that will be continued gets none. */
         int with_eod = eod_id >= 0 && last;
         if (n == ENCODE_CAPACITY || done + n + with_eod > capacity)
-            return fail(error, UNITOK_ERROR_CAPACITY, k, -1, "the array for ids is too small");
+            return fail(error, UNITOK_ERROR_CAPACITY, k, -1, too_small);
         done += n;
         if (with_eod) put_id(m, ids, done++, eod_id);
         id_offsets[k + 1] = done;
@@ -104,7 +112,19 @@ int32_t unitok_encode_batch(const unitok_model *m, unitok_scratch *s, const uint
                             unitok_state *state, void *ids, int64_t capacity, int64_t *id_offsets,
                             unitok_error *error)
 {
-    return encode_batch(m, s, NULL, data, offsets, n_docs, eod_id, flags, state, ids, capacity,
+    return encode_batch(m, s, NULL, NULL, data, offsets, n_docs, eod_id, flags, state, ids,
+                        capacity, id_offsets, error);
+}
+
+int32_t unitok_encode_sections(const unitok_model *m, unitok_scratch *s, const uint8_t *data,
+                               const int64_t *offsets, const int64_t *given, int64_t n_sections,
+                               void *ids, int64_t capacity, int64_t *id_offsets,
+                               unitok_error *error)
+{
+    for (int64_t k = 0; k < n_sections; k++)
+        if (given[k] >= m->info.n_ids)
+            return fail(error, UNITOK_ERROR_ARGUMENT, k, -1, "a given id is out of range");
+    return encode_batch(m, s, NULL, given, data, offsets, n_sections, -1, 0, NULL, ids, capacity,
                         id_offsets, error);
 }
 
@@ -121,6 +141,6 @@ int32_t unitok_sample_batch(const unitok_model *m, unitok_scratch *s,
                     "this sampling method needs complete documents");
     int32_t status = sample_prepare(m, s, sampling, error);
     if (status) return status;
-    return encode_batch(m, s, sampling, data, offsets, n_docs, eod_id, flags, state, ids, capacity,
-                        id_offsets, error);
+    return encode_batch(m, s, sampling, NULL, data, offsets, n_docs, eod_id, flags, state, ids,
+                        capacity, id_offsets, error);
 }

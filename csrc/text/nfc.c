@@ -9,13 +9,15 @@
  *                   └ never after a smaller class than the one before it, except 0
  *     pairs    (a, 0323) composes: no NFC      (b, 0301) does not
  *
- * Between a starter and a mark only marks of smaller classes may stand, or the two do not meet.
+ * Between a starter and a mark only marks of smaller classes may stand, or the two do not meet. A
+ * starter that is composed has marks of its own, which may change places with the new one, so such
+ * texts are left to the caller.
  * Jamo count as characters that decompose, so texts with them are left to the caller. */
 
 #include "ground/utf8.h"
 #include "text/nfc_table.h"
 
-enum { NFC_NO = 1, NFC_SECOND = 2, NFC_COMPAT = 4, NFC_MARK = 8 };
+enum { NFC_NO = 1, NFC_SECOND = 2, NFC_COMPAT = 4, NFC_MARK = 8, NFC_COMPOSED = 16 };
 
 static const uint8_t *kind_of(uint32_t code_point)
 {
@@ -89,7 +91,9 @@ int32_t unitok_is_normal(const uint8_t *text, int64_t n_bytes, int32_t with_comp
             if (last == 0) starter = character_before(text, i);
             int meets = last == 0 || kind[0] > last;
             if (kind[1] & wrong || (kind[0] && kind[0] < last)) return 0;
-            if (kind[1] & NFC_SECOND && meets && composes(starter, code_point)) return 0;
+            if (kind[1] & NFC_SECOND && meets &&
+                (kind_of(starter)[1] & NFC_COMPOSED || composes(starter, code_point)))
+                return 0;
         }
         last = kind[0];
         done = i + (length ? length : 1);

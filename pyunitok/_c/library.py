@@ -27,9 +27,12 @@ MODEL_FLAGS: dict[str, int] = {
     for name in (
         "add_dummy_prefix", "remove_extra_whitespaces", "escape_whitespaces", "whitespace_as_suffix", "byte_fallback",
         "merge_unknown", "float64", "restart_at_space", "restart_after_newline", "bytes", "byte_pieces_match",
-        "listed_merges", "ignore_merges",
+        "listed_merges", "ignore_merges", "pattern",
     )
 }  # fmt: skip
+TOKEN_FLAGS: dict[str, int] = {
+    name: getattr(lib, f"UNITOK_TOKEN_{name.upper()}") for name in ("single_word", "lstrip", "rstrip", "special")
+}
 PIECE_TYPES: dict[str, int] = {
     name: getattr(lib, f"UNITOK_PIECE_{name.upper()}")
     for name in ("normal", "unknown", "control", "user_defined", "unused", "byte")

@@ -149,6 +149,11 @@ class Model:
             "pattern": bytes_of(spec.pattern, spec.n_pattern_bytes),
         }
 
+    def pattern(self) -> bytes:
+        """The pattern of the pre-tokenizer; empty if there is none."""
+        spec = lib.unitok_model_spec(self.handle)
+        return ffi.buffer(spec.pattern, spec.n_pattern_bytes)[:] if spec != ffi.NULL and spec.n_pattern_bytes else b""
+
     def is_byte(self, id_: int) -> bool:
         """Whether the id is a byte piece."""
         return bool(lib.unitok_model_piece_type(self.handle, id_) == lib.UNITOK_PIECE_BYTE)

@@ -8,6 +8,7 @@ import numpy as np
 
 from pyunitok._c.library import ENCODE_SLACK, CapacityError, allocate, call, copied, ffi, lib, optional, pointer
 from pyunitok._c.model import Model
+from pyunitok._c.text import Sections
 from pyunitok.errors import UnitokError
 from pyunitok.packed import Bytes, Ids, Offsets
 
@@ -92,6 +93,10 @@ class Scratch:
         self.handle: Any = allocate("scratch", model.handle)
         self._ids: Any = np.empty(capacity_for(_SMALL_BYTES), model.dtype)
         self._ids_pointer: Any = pointer(self._ids)
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        return self._model.dtype
 
     def encode(self, text: bytes) -> Any:
         """The ids of one document, as an array."""
@@ -186,6 +191,18 @@ class Scratch:
                 continue
             ids.resize(n, refcheck=False)
             return ids, id_offsets
+
+    def encode_sections(self, sections: Sections, ids: Ids, id_offsets: Offsets) -> int:
+        """Like encode_batch for the sections of texts."""
+        n = len(sections.given)
+        if int(sections.offsets[-1]) > len(sections.data) or len(id_offsets) <= n or ids.dtype != self._model.dtype:
+            raise ValueError("a buffer is too small for these sections, or of another dtype")
+        call(
+            lib.unitok_encode_sections, self._model_handle, self.handle, pointer(sections.data),
+            pointer(sections.offsets), pointer(sections.given), n, pointer(ids, writable=True), len(ids),
+            pointer(id_offsets, writable=True),
+        )  # fmt: skip
+        return int(id_offsets[n])
 
     def nbest(self, text: bytes, n: int) -> list[Path]:
         """The n best paths, best first."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import accumulate
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -102,6 +102,51 @@ class Pattern:
                 break
             offsets = np.empty(n + 1, np.int64)
         return np.resize(offsets, n + 1)
+
+
+class Sections(NamedTuple):
+    """Texts divided into sections: section k is data[offsets[k]:offsets[k + 1]]; item i has the sections
+    starts[i]..starts[i + 1]. given[k] is the id that section k becomes, or -1 if it is to be encoded."""
+
+    data: Bytes
+    offsets: Offsets
+    given: Offsets
+    starts: Offsets
+
+
+class Finder:
+    """An immutable finder of added tokens: see csrc/text/added_tokens.c.
+
+    flags  uint8[n]: of enum unitok_token_flags
+    """
+
+    __slots__ = ("handle",)
+
+    def __init__(self, tokens: Sequence[bytes], ids: Sequence[int], flags: Sequence[int]) -> None:
+        offsets = np.zeros(len(tokens) + 1, np.int64)
+        np.cumsum([len(token) for token in tokens], out=offsets[1:])
+        data, numbers, bits = b"".join(tokens), np.array(ids, np.int64), np.array(flags, np.uint8)
+        self.handle: Any = create("finder", data, pointer(offsets), pointer(numbers), pointer(bits), len(tokens))
+
+    def matches(self, data: Any) -> bool:
+        """Whether a token occurs in the bytes, whatever its flags."""
+        return bool(lib.unitok_finder_matches(self.handle, ffi.from_buffer("uint8_t[]", data), len(data)))
+
+    def split(self, data: Bytes, offsets: Offsets, given: Offsets | None = None, *, hide_special: bool) -> Sections:
+        """given: int64[n] as in Sections; None: all -1"""
+        n, n_sections = len(offsets) - 1, 2 * len(offsets) + 64
+        if int(offsets[-1]) > len(data) or offsets[0] < 0 or (np.diff(offsets) < 0).any():
+            raise ValueError("the offsets decrease, or reach past the data")
+        starts = np.empty(n + 1, np.int64)
+        while True:
+            capacity = n_sections
+            bounds, found = np.empty(capacity + 1, np.int64), np.empty(capacity, np.int64)
+            n_sections = lib.unitok_finder_split(
+                self.handle, pointer(data), pointer(offsets), optional(given), n, hide_special,
+                pointer(bounds, writable=True), pointer(found, writable=True), pointer(starts, writable=True), capacity,
+            )  # fmt: skip
+            if n_sections <= capacity:
+                return Sections(data, bounds[: n_sections + 1], found[:n_sections], starts)
 
 
 def is_normal(text: Any, form: str) -> bool:

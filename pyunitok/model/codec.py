@@ -24,8 +24,8 @@ from pyunitok.errors import ModelFormatError, ModelWarning, VocabularyError
 from pyunitok.model.ids import as_ids
 from pyunitok.packed import Bytes, Ids, Offsets, Packed
 from pyunitok.vocab import nfc, utf8
-from pyunitok.vocab.huggingface.direct import rules_of
-from pyunitok.vocab.huggingface.scratch import RulesScratch, TextRules
+from pyunitok.vocab.huggingface.rules import rules_of
+from pyunitok.vocab.huggingface.scratch import TextRules
 from pyunitok.vocab.vocabulary import NORMAL, PREPARE_NFC, USER_DEFINED, About, split
 
 Errors = Literal["strict", "replace"]
@@ -125,7 +125,7 @@ class Codec:
     def new_scratch(self) -> c_scratch.Scratch:
         """The working memory that a thread needs to encode."""
         if self.rules is not None:
-            return RulesScratch(self.model, self.rules)
+            return self.rules.new_scratch(self.model)
         if self.is_nfc:
             return nfc.NfcScratch(self.model)
         return c_scratch.Scratch(self.model)
@@ -162,13 +162,18 @@ class Codec:
             ids = as_ids(ids, self.model.dtype)
         if self.rules is None and self.about.denormalization is None:
             return self.model.decode_batch(ids, offsets, drop_last=drop_last, separator=separator)
-        data, bounds = self.model.decode_batch(ids, offsets, drop_last=drop_last)  # raises IdError
+        ids, offsets = ids[int(offsets[0]) : int(offsets[-1])], offsets - offsets[0]
+        if drop_last:
+            kept: Any = np.delete(ids, offsets[1:] - 1)
+            ids, offsets = kept, offsets - np.arange(len(offsets))
+        data, bounds = self.model.decode_batch(ids, offsets)  # raises IdError
         if self.rules is None:
             parts = [self.denormalize(data[a:b].tobytes()) + separator for a, b in pairwise(bounds.tolist())]
         else:
-            ends = (offsets[1:] - drop_last).tolist()
-            items = [ids[begin:end].tolist() for begin, end in zip(offsets.tolist(), ends, strict=False)]
-            parts = [utf8.unescaped(self.rules.decode(item, True)) + separator for item in items]
+            data, bounds = self.rules.decode_packed(ids, offsets, True)
+            if not separator:
+                return data, bounds
+            parts = [data[a:b].tobytes() + separator for a, b in pairwise(bounds.tolist())]
         packed = Packed.from_documents(parts)
         return packed.data, packed.offsets
 

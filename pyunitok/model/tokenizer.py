@@ -211,7 +211,7 @@ class Tokenizer(TokenizerSampling, TokenizerPieces):
         Spans count bytes if the text is bytes, and characters if it is str; the span of a token that begins or ends
         inside a character includes the complete character. SentencePiece models return sentencepiece's spans: some are
         empty, and only the last byte piece of a character has a nonempty span. Models of tokenizer.json return those of
-        tokenizers, which must be installed. Slower than encode, with O(n) memory.
+        tokenizers, which must be installed unless the model is byte-level. Slower than encode, with O(n) memory.
         """
         data = as_bytes(text)
         with self.codec.scratch() as scratch:

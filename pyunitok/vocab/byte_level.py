@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+import numpy as np
+
 from pyunitok._c import library
 from pyunitok._c.kinds import KINDS
-from pyunitok.vocab.vocabulary import PREPARE_NFC, Vocabulary
+from pyunitok.vocab.vocabulary import PREPARE_NFC, PackedPieces, Vocabulary, pack, split
 
 _PRINTABLE = {*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)}
 _OTHERS = [byte for byte in range(256) if byte not in _PRINTABLE]
 CHARACTERS = [chr(byte if byte in _PRINTABLE else 0x100 + _OTHERS.index(byte)) for byte in range(256)]
+_TABLE = np.full(ord(max(CHARACTERS)) + 2, -1, np.int16)  # the byte of a code point, or -1
+_TABLE[[ord(character) for character in CHARACTERS]] = range(256)
 _BYTES = {character: byte for byte, character in enumerate(CHARACTERS)}
 
 
@@ -20,6 +26,29 @@ def shown(piece: bytes) -> str:
 def bytes_of(text: str) -> bytes:
     """The inverse of shown(). KeyError for a character outside the table."""
     return bytes(map(_BYTES.__getitem__, text))
+
+
+def decoded(text: str) -> bytes:
+    """What the decoder of `tokenizers` makes of a token: its bytes, or its UTF-8 if a character is not in the table."""
+    try:
+        return bytes_of(text)
+    except KeyError:
+        return text.encode()
+
+
+def packed(texts: Sequence[str]) -> tuple[PackedPieces, list[int]]:
+    """The packed bytes of many texts, and the indices of those with other characters, which become UTF-8."""
+    lengths = np.fromiter(map(len, texts), np.int64, len(texts))
+    offsets = np.concatenate(([0], np.cumsum(lengths)))
+    codes = np.frombuffer("".join(texts).encode("utf-32-le"), np.uint32)
+    found = _TABLE[np.minimum(codes, len(_TABLE) - 1)]
+    wrong = np.unique(np.searchsorted(offsets, np.flatnonzero(found < 0), "right") - 1).tolist()
+    if not wrong:
+        return (found.astype(np.uint8), offsets), []
+    parts = split(found.astype(np.uint8), offsets)
+    for k in wrong:
+        parts[k] = texts[k].encode()
+    return pack(parts), wrong
 
 
 def flags_of(kind: str) -> int:

@@ -79,23 +79,58 @@ def _metaspace(first: str) -> Decoder:
 
 
 class Template(NamedTuple):
-    """The ids to add before and after a text."""
+    """The post-processor for a single text.
+
+    before, after  the ids to add
+    trims          for each step that removes white space from the ends of spans: whether a space that begins the text
+                   may be an added one, which it keeps
+    """
 
     before: tuple[int, ...] = ()
     after: tuple[int, ...] = ()
+    trims: tuple[bool, ...] = ()
 
 
 def read_template(document: Fields) -> Template:
-    """The post-processor's template for a single text."""
+    """VocabularyError names an unsupported post-processor."""
     template = Template()
     for part in document.parts("post_processor", "processors"):
-        kind = part.string("type")
+        kind = _kind(part)
+        one = Template()
         if kind == "TemplateProcessing":
             one = _template(part)
-            template = Template(one.before + template.before, template.after + one.after)
-        elif kind != "ByteLevel":  # ByteLevel changes only offsets
+        elif kind == "RobertaProcessing":
+            cls, sep = (_pair(part, key) for key in ("cls", "sep"))
+            one = Template((cls,), (sep,))
+        elif kind != "ByteLevel":
             part.refuse(f"the post-processor {kind[:40]} requires `tokenizers`")
+        trims = template.trims
+        if kind != "TemplateProcessing" and part.boolean("trim_offsets"):
+            trims += (part.boolean("add_prefix_space"),)
+        template = Template(one.before + template.before, template.after + one.after, trims)
     return template
+
+
+def _kind(part: Fields) -> str:
+    """`tokenizers` takes the first kind whose fields are all there. Only ByteLevel must also have that type."""
+    for kind, keys in _FIELDS.items():
+        if all(part.has(key) for key in keys) and (kind != "ByteLevel" or part.values.get("type") == kind):
+            return kind
+    return part.string("type")
+
+
+_FIELDS = {
+    "RobertaProcessing": ("sep", "cls", "trim_offsets", "add_prefix_space"), "BertProcessing": ("sep", "cls"),
+    "ByteLevel": ("add_prefix_space", "trim_offsets"), "TemplateProcessing": ("single", "pair", "special_tokens"),
+}  # fmt: skip
+
+
+def _pair(part: Fields, key: str) -> int:
+    """The id of a [token, id]."""
+    values = part.list(key)
+    if len(values) != 2:
+        part.refuse("expected a token and its id", key)
+    return Fields({"id": values[1]}, part.path(key)).integer("id")
 
 
 def _template(fields: Fields) -> Template:

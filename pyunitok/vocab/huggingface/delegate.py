@@ -17,13 +17,15 @@ from typing import Any
 import numpy as np
 
 from pyunitok._c import library
+from pyunitok._c import model as c_model
 from pyunitok.errors import InputError, ModelWarning, UnitokError, VocabularyError
 from pyunitok.packed import Bytes, Ids, Offsets
 from pyunitok.vocab import byte_level, utf8
+from pyunitok.vocab.huggingface import writer
 from pyunitok.vocab.huggingface.decoders import SPACE, byte_runs
 from pyunitok.vocab.huggingface.fields import Fields
-from pyunitok.vocab.huggingface.scratch import RulesScratch
-from pyunitok.vocab.vocabulary import CONTROL, NORMAL, UNKNOWN, Vocabulary
+from pyunitok.vocab.huggingface.scratch import RulesScratch, WholeTexts
+from pyunitok.vocab.vocabulary import CONTROL, NORMAL, UNKNOWN, About, Vocabulary
 
 FORMAT = "huggingface 2"
 GROWTH_MAX = 1000  # normalizers and decoders may lengthen a text by at most this factor
@@ -42,7 +44,7 @@ def guarded(call: Callable[..., Any], error: type[UnitokError], message: str, *a
         raise error(f"{message}: {str(raised)[:1000]}") from None
 
 
-class DelegatedRules:
+class DelegatedRules(WholeTexts):
     """See scratch.TextRules. VocabularyError if `tokenizers` is not installed or cannot load the document.
 
     name    of the model, for messages
@@ -59,7 +61,7 @@ class DelegatedRules:
         self._document, self._name, self._reason, self._dtype = document, name, reason, dtype
         self._open = tokenizers.Tokenizer.from_buffer
         self.algorithm = f"tokenizers {tokenizers.__version__}"
-        self.warning = f"{name}: {self.algorithm} encodes the texts, about 30 times slower than C"
+        self.warning = f"{name}: {self.algorithm} encodes the texts, about 30 times slower than C ({reason})"
         self.library = self._opened(False)
         self.kind = type(self.library.model).__name__.lower()
         self.summary = f"{type(self.library.model).__name__}, by {self.algorithm}"
@@ -152,6 +154,11 @@ def _bytes_of(token: str) -> bytes:
         return token.encode()
 
 
+def delegated(model: c_model.Model, about: About, reason: str) -> DelegatedRules:
+    """The rules of a tokenizer.json that was read for C, by the library."""
+    return DelegatedRules(writer.write(Vocabulary.of(model, about)), about.name, reason, model.dtype)
+
+
 # --------------------------------------------------------------------------------------------------- reading ----
 
 
@@ -200,7 +207,8 @@ def read(data: bytes, document: Fields, name: str, reason: str) -> Vocabulary:
         [token.encode() for token in names.values()], np.array(list(names), np.int64), eod_id=eod_id,
         eod_piece=None if eod_id is None else names[eod_id], name=name, kind="bpe",
         flags=library.MODEL_FLAGS["listed_merges"], merges=np.zeros(0, np.int64), types=np.array(types, np.uint8),
-        special=special, prepare={"format": FORMAT, "json": data.decode()},
+        special=special,
+        prepare={"format": FORMAT, "json": data.decode(), "reason": reason.removeprefix(f"{name}: ")},
     )  # fmt: skip
 
 

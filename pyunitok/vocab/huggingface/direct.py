@@ -3,12 +3,10 @@
     normalizer              pre-tokenizer               encoding in C
     Prepend ▁, Replace " "  none                        adds a dummy prefix; spaces become U+2581 (Llama 2, llm-jp)
     none                    Metaspace                   likewise; with "split", every U+2581 begins a segment
-    none                    ByteLevel without GPT-2's   symbols are bytes; ByteLevel may follow a Split at spaces, if
-                            pattern                     no piece crosses a space
 
-Added tokens are matched in the original text, leftmost and longest first. Files with other components are rejected, and
-delegate.py reads them. Two rarely used features are delegated on first use: offsets, and special=False for a text that
-contains Unigram's unknown piece.
+Added tokens are matched in the original text, leftmost and longest first. byte_rules.py is for byte-level models. Files
+with other components are rejected, and delegate.py reads them. Two rarely used features are delegated on first use:
+offsets, and special=False for a text that contains Unigram's unknown piece.
 """
 
 from __future__ import annotations
@@ -25,42 +23,29 @@ import numpy as np
 
 from pyunitok._c import library
 from pyunitok._c import model as c_model
-from pyunitok.errors import VocabularyError
 from pyunitok.packed import Bytes, Ids, Offsets
-from pyunitok.vocab import byte_level, utf8
-from pyunitok.vocab.huggingface import decoders, writer
+from pyunitok.vocab import utf8
+from pyunitok.vocab.huggingface import decoders
+from pyunitok.vocab.huggingface.added_tokens import AddedToken
 from pyunitok.vocab.huggingface.decoders import SPACE, Template
-from pyunitok.vocab.huggingface.delegate import FORMAT as DELEGATED
-from pyunitok.vocab.huggingface.delegate import DelegatedRules
+from pyunitok.vocab.huggingface.delegate import DelegatedRules, delegated
 from pyunitok.vocab.huggingface.fields import Fields
-from pyunitok.vocab.huggingface.scratch import RulesScratch
-from pyunitok.vocab.vocabulary import About, Vocabulary
+from pyunitok.vocab.huggingface.scratch import RulesScratch, WholeTexts
+from pyunitok.vocab.vocabulary import About
 
-FORMAT = "huggingface 1"
 _BEGIN = r"(?<!\n)^"  # matches the beginning of a text; a Replace of it is equivalent to Prepend
 _NEEDED = "requires `tokenizers`"
-_BYTE_LEVEL = {"add_prefix_space": False, "use_regex": False}
-
-
-@dataclass(frozen=True)
-class AddedToken:
-    content: str
-    id: int
-    special: bool
 
 
 @dataclass(frozen=True)
 class Settings:
     """A tokenizer.json without the model. VocabularyError names a component that requires `tokenizers`.
 
-    splits_bytes  whether ByteLevel follows a Split at spaces
-    prefix        when U+2581 is added before a text: "never"; "prepend" (always); "always" (unless the text begins with
-                  one); "first" (like "always", but only at the beginning of a document)
-    flags         the enum unitok_model_flags that the C model requires
+    prefix  when U+2581 is added before a text: "never"; "prepend" (always); "always" (unless the text begins with one);
+            "first" (like "always", but only at the beginning of a document)
+    flags   the enum unitok_model_flags that the C model requires
     """
 
-    is_bytes: bool
-    splits_bytes: bool
     prefix: str
     flags: int
     tokens: list[AddedToken]
@@ -70,29 +55,9 @@ class Settings:
     @classmethod
     def of(cls, document: Fields) -> Settings:
         parts = document.parts("pre_tokenizer", "pretokenizers")
-        is_bytes = bool(parts) and parts[-1].string("type") == "ByteLevel"
-        if is_bytes:
-            _check_byte_level(document, parts)
-            prefix, flags, decode = "never", library.MODEL_FLAGS["bytes"], None
-        else:
-            prefix, flags = _metaspace(document, parts) if parts else _prepended(document)
-            decode = decoders.read(document) if document.has("decoder") else None
-        tokens = list(_tokens(document, is_bytes))
-        splits_bytes, template = is_bytes and len(parts) > 1, decoders.read_template(document)
-        return cls(is_bytes, splits_bytes, prefix, flags, tokens, decode, template)
-
-
-def _check_byte_level(document: Fields, parts: list[Fields]) -> None:
-    if document.has("normalizer"):
-        document.refuse(f"a normalizer before ByteLevel {_NEEDED}", "normalizer")
-    for key, wanted in _BYTE_LEVEL.items():
-        if parts[-1].boolean(key, True) is not wanted:
-            parts[-1].refuse(f"true {_NEEDED}", key)
-    for part in parts[:-1]:
-        if part.values != writer.SPLIT:
-            part.refuse(f"this pre-tokenizer before ByteLevel {_NEEDED}")
-    if [part.string("type") for part in document.parts("decoder", "decoders")] != ["ByteLevel"]:
-        document.refuse(f"a decoder other than ByteLevel {_NEEDED}", "decoder")
+        prefix, flags = _metaspace(document, parts) if parts else _prepended(document)
+        decode = decoders.read(document) if document.has("decoder") else None
+        return cls(prefix, flags, list(_tokens(document)), decode, decoders.read_template(document))
 
 
 def _metaspace(document: Fields, parts: list[Fields]) -> tuple[str, int]:
@@ -131,18 +96,16 @@ def _prepended(document: Fields) -> tuple[str, int]:
     return "prepend" if is_prefixed else "never", library.MODEL_FLAGS["escape_whitespaces"] | dummy
 
 
-def _tokens(document: Fields, is_bytes: bool) -> Iterator[AddedToken]:
-    seen: dict[str, bool] = {}
+def _tokens(document: Fields) -> Iterator[AddedToken]:
+    seen: set[str] = set()
     for fields in document.children("added_tokens") if document.has("added_tokens") else ():
-        content, normalized = fields.string("content"), fields.boolean("normalized")
+        content = fields.string("content")
         if not content or content in seen:
             fields.refuse("the token is empty or a duplicate", "content")
-        for key in ("single_word", "lstrip", "rstrip"):
+        for key in ("single_word", "lstrip", "rstrip", "normalized"):
             if fields.boolean(key):
                 fields.refuse(f"true {_NEEDED}", key)
-        if (normalized and not is_bytes) or normalized not in (seen or {"": normalized}).values():
-            fields.refuse(f"{str(normalized).lower()} {_NEEDED}", "normalized")
-        seen[content] = normalized
+        seen.add(content)
         yield AddedToken(content, fields.integer("id"), fields.boolean("special"))
 
 
@@ -154,7 +117,7 @@ def _alternatives(texts: list[str]) -> str:
     return re.escape(common) + (f"(?:{'|'.join(groups)}){'?' * ('' in rests)}" if groups else "")
 
 
-class DirectRules:
+class DirectRules(WholeTexts):
     """See scratch.TextRules. VocabularyError if `document` is damaged or C cannot encode by its rules."""
 
     memory_factor = 0  # no more than other C models
@@ -174,7 +137,8 @@ class DirectRules:
         self._shown = {token.id: token.content for token in settings.tokens}
         self._special = {token.id for token in settings.tokens if token.special}
         self._check_model(document, int(model.info.flags))
-        for key, ids in (("added_tokens", list(self._shown)), ("post_processor", [*sum(settings.template, ())])):
+        around = [*settings.template.before, *settings.template.after]
+        for key, ids in (("added_tokens", list(self._shown)), ("post_processor", around)):
             if ids and max(ids) >= model.info.n_ids:
                 document.refuse(f"id {max(ids)} has no piece; the largest id is {model.info.n_ids - 1}", key)
 
@@ -183,17 +147,17 @@ class DirectRules:
         if flags & wanted != wanted or document.values.get("reference") or document.has("missing_unknown"):
             document.refuse(f"this model {_NEEDED}")
         restarts = wanted & known["restart_at_space"]
-        if not self._settings.is_bytes and (not info.is_compact or (restarts and info.is_whole)):
+        if not info.is_compact or (restarts and info.is_whole):
             document.refuse(f"this vocabulary {_NEEDED}")
         self._unknown: bytes | None = None  # the text of Unigram's unknown piece, which C never matches
-        if "lattice" in self._model.kind.sampling and not self._settings.is_bytes:
+        if "lattice" in self._model.kind.sampling:
             self._unknown = self._model.piece(self._about.special.get("unk", -1)) or b""
             if not flags & known["byte_fallback"] or self._unknown not in self._ids:
                 document.refuse(f"a model with unknown characters {_NEEDED}")
 
     @cached_property
     def _delegate(self) -> DelegatedRules:
-        return _delegated(self._model, self._about, f"{self._about.name}: offsets require `tokenizers`")
+        return delegated(self._model, self._about, f"{self._about.name}: offsets require `tokenizers`")
 
     # ---------------------------------------------------------------------------------------------- encoding ---
 
@@ -209,7 +173,7 @@ class DirectRules:
         if not special and self._unknown and self._unknown in data:
             return self._delegate.encode(scratch, data, special=special, add_special=add_special)
         done = 0
-        before, after = self._settings.template if add_special else ((), ())
+        before, after = self._settings.template[:2] if add_special else ((), ())
         parts: list[Any] = [before]
         for match in self._find.finditer(data):
             id_ = self._ids[match[0]]
@@ -234,27 +198,23 @@ class DirectRules:
 
     def _token(self, id_: int) -> str:
         piece = self._model.piece(id_) or b""
-        return self._shown.get(id_) or (byte_level.shown(piece) if self._settings.is_bytes else piece.decode())
+        return self._shown.get(id_) or piece.decode()
 
     def spans(self, data: bytes) -> Offsets:
         return self._delegate.spans(data)
 
     def normalize(self, text: str) -> str:
-        if self._settings.is_bytes or self._settings.prefix in ("always", "first"):
+        if self._settings.prefix in ("always", "first"):
             return text
         return (SPACE if text and self._settings.prefix == "prepend" else "") + text.replace(" ", SPACE)
 
     # ---------------------------------------------------------------------------------------------- decoding ---
 
     def bytes_of(self, piece: bytes) -> bytes:
-        return piece if self._settings.is_bytes else piece.replace(SPACE.encode(), b" ")
+        return piece.replace(SPACE.encode(), b" ")
 
     def decode(self, ids: list[int], skip_special: bool) -> str:
         kept = [id_ for id_ in ids if not (skip_special and id_ in self._special)]
-        if self._settings.is_bytes:
-            shown, piece = self._shown, self._model.piece
-            parts = [shown[id_].encode() if id_ in shown else piece(id_) or b"" for id_ in kept]
-            return utf8.escaped(b"".join(parts))
         tokens = [self._token(id_) for id_ in kept]
         if self._settings.decoders is None:
             return " ".join(tokens)
@@ -264,25 +224,3 @@ class DirectRules:
 
     def decode_replaced(self, ids: list[int], skip_special: bool) -> str:
         return utf8.replace_escapes(self.decode(ids, skip_special))
-
-
-def _delegated(model: c_model.Model, about: About, reason: str) -> DelegatedRules:
-    return DelegatedRules(writer.write(Vocabulary.of(model, about)), about.name, reason, model.dtype)
-
-
-def rules_of(about: About, model: c_model.Model) -> DirectRules | DelegatedRules:
-    """The rules in About.prepare. VocabularyError if they are damaged or `tokenizers` is required but not installed."""
-    document = Fields(about.prepare, f"{about.name}: ")
-    if document.values.get("format") == DELEGATED:
-        reason = f"{about.name}: its tokenizer.json {_NEEDED}"
-        return DelegatedRules(document.string("json").encode(), about.name, reason, model.dtype)
-    if document.values.get("format") != FORMAT:
-        document.refuse("not supported by this release", "format")
-    try:
-        return DirectRules(document, model, about)
-    except VocabularyError as reason:
-        ret = _delegated(model, about, str(reason))
-        for token in document.children("added_tokens") if document.has("added_tokens") else ():
-            if ret.library.token_to_id(token.string("content")) != token.integer("id"):
-                raise
-        return ret

@@ -11,7 +11,8 @@ from pyunitok._c import library
 from pyunitok._c import model as c_model
 from pyunitok._c import scratch as c_scratch
 from pyunitok.errors import InputError
-from pyunitok.packed import Bytes, Ids, Offsets
+from pyunitok.packed import Bytes, Ids, Offsets, Packed
+from pyunitok.vocab import utf8
 
 
 class TextRules(Protocol):
@@ -27,6 +28,8 @@ class TextRules(Protocol):
     summary: str
     memory_factor: int
     warning: str
+
+    def new_scratch(self, model: c_model.Model) -> RulesScratch: ...
 
     def is_plain(self, data: Bytes, offsets: Offsets) -> bool:
         """Whether the C model alone encodes these documents."""
@@ -48,8 +51,24 @@ class TextRules(Protocol):
     def decode(self, ids: list[int], skip_special: bool) -> str:
         """The text, with each invalid byte as the lone surrogate U+DC00 + byte."""
 
+    def decode_packed(self, ids: Ids, offsets: Offsets, skip_special: bool) -> tuple[Bytes, Offsets]:
+        """Packed ids to packed bytes."""
+
     def decode_replaced(self, ids: list[int], skip_special: bool) -> str:
         """The text, with each invalid byte as U+FFFD."""
+
+
+class WholeTexts:
+    """What rules have in common that work on one complete text at a time."""
+
+    def new_scratch(self: TextRules, model: c_model.Model) -> RulesScratch:
+        return RulesScratch(model, self)
+
+    def decode_packed(self: TextRules, ids: Ids, offsets: Offsets, skip_special: bool) -> tuple[Bytes, Offsets]:
+        items = (ids[begin:end].tolist() for begin, end in pairwise(offsets.tolist()))
+        parts = [utf8.unescaped(self.decode(item, skip_special)) for item in items]
+        packed = Packed.from_documents(parts)
+        return packed.data, packed.offsets
 
 
 class RulesScratch(c_scratch.Scratch):
@@ -96,6 +115,10 @@ class RulesScratch(c_scratch.Scratch):
             raise ValueError("this model requires complete documents")
         if self._rules.is_plain(data, offsets):
             return super().encode_batch(data, offsets, ids, id_offsets, eod_id=eod_id)
+        return self.encode_by_rules(data, offsets, ids, id_offsets, eod_id)
+
+    def encode_by_rules(self, data: Bytes, offsets: Offsets, ids: Ids, id_offsets: Offsets, eod_id: int) -> int:
+        """encode_batch where C alone does not encode the batch."""
         done = 0
         id_offsets[0] = 0
         eod: Any = np.array([eod_id] if eod_id >= 0 else [], ids.dtype)

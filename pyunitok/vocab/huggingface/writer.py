@@ -15,10 +15,11 @@ import numpy as np
 
 from pyunitok._c.library import MODEL_FLAGS
 from pyunitok.vocab import byte_level, json_text
-from pyunitok.vocab.vocabulary import CONTROL, Vocabulary
+from pyunitok.vocab.vocabulary import CONTROL, NORMAL, Vocabulary
 
 # Splits texts into words, because the BPE of `tokenizers` is slow for long segments.
-SPLIT = {"type": "Split", "pattern": {"Regex": " *[^ ]+| +"}, "behavior": "Isolated", "invert": False}
+SPLIT_REGEX = " *[^ ]+| +"
+SPLIT = {"type": "Split", "pattern": {"Regex": SPLIT_REGEX}, "behavior": "Isolated", "invert": False}
 PARTS = ("normalizer", "pre_tokenizer", "post_processor", "decoder")  # of a tokenizer.json, besides model and tokens
 _OPTIONS = {"add_prefix_space": False, "trim_offsets": True, "use_regex": False}
 _CROSSES = re.compile(rb"[^ ] ")
@@ -38,10 +39,8 @@ def write(vocabulary: Vocabulary) -> bytes:
     assert vocabulary.types is not None
     is_control = (vocabulary.types == CONTROL).tolist()
     is_bytes = _has(vocabulary, "bytes")
-    names = [
-        byte_level.shown(piece) if is_bytes and not c else piece.decode()
-        for piece, c in zip(pieces, is_control, strict=True)
-    ]
+    is_shown = (is_bytes & (vocabulary.types == NORMAL)).tolist()
+    names = [byte_level.shown(piece) if s else piece.decode() for piece, s in zip(pieces, is_shown, strict=True)]
     added = [
         {"id": id_, "content": name, "single_word": False, "lstrip": False, "rstrip": False, "normalized": False,
          "special": True}
@@ -59,7 +58,10 @@ def write(vocabulary: Vocabulary) -> bytes:
     if vocabulary.prepare is not None:
         document.update((key, prepare.get(key)) for key in PARTS)
         document["added_tokens"] = prepare.get("added_tokens") or []
-        if not is_bytes:  # omit the pieces that file._pack() added for tokens outside the model
+        if is_bytes:
+            own = {id_: name for id_, name in own.items() if id_ not in prepare.get("outside", ())}
+            own |= {prepare["empty_id"]: ""} if "empty_id" in prepare else {}
+        else:  # omit the pieces that file._pack() added for tokens outside the model
             more = {token["id"] for token in document["added_tokens"]}
             own = {id_: name for id_, name, c in zip(ids, names, is_control, strict=True) if not (c and id_ in more)}
     model = (_bpe if has_merges else _unigram)(vocabulary, own)

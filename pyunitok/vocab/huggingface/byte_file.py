@@ -1,0 +1,138 @@
+"""Read a byte-level tokenizer.json for C: the pieces, the ids of added tokens, and the settings of byte_rules.py."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from pyunitok._c.library import MODEL_FLAGS
+from pyunitok.packed import Bytes, Offsets, Scores
+from pyunitok.vocab import byte_level
+from pyunitok.vocab.huggingface import added_tokens, writer
+from pyunitok.vocab.huggingface.added_tokens import AddedToken
+from pyunitok.vocab.huggingface.byte_rules import SPLIT_PATTERN, ByteSettings
+from pyunitok.vocab.huggingface.delegate import special_ids
+from pyunitok.vocab.huggingface.fields import Fields
+from pyunitok.vocab.huggingface.models import read_merges, read_unigram
+from pyunitok.vocab.vocabulary import CONTROL, NORMAL, USER_DEFINED, PackedPieces, Vocabulary, pack, split
+
+_NEEDED = "requires `tokenizers`"
+_EMPTY = b"<empty>"  # stands for the piece "", which C cannot have; any name will do
+
+
+class _Pieces(NamedTuple):
+    kind: str
+    ids: dict[str, int]  # of its pieces
+    flags: int
+    scores: Scores | None = None
+    merges: Offsets | None = None  # as in Vocabulary
+
+
+def read(document: Fields, model: Fields, kind: str, name: str) -> Vocabulary:
+    """VocabularyError names the first unsupported field."""
+    settings = ByteSettings.of(document)
+    own = _read_bpe(model) if kind == "BPE" else _read_unigram(model)
+    tokens = added_tokens.with_ids(settings.tokens, own.ids, document)
+    packed, types = _pieces(own, tokens)
+    _check_bytes(model, own, packed, types)
+    pattern = settings.steps.pattern
+    if pattern == SPLIT_PATTERN and not _crosses_spaces(packed, types):
+        pattern = b""
+    if pattern and kind != "BPE":
+        document.refuse(f"a pre-tokenizer before a Unigram model {_NEEDED}", "pre_tokenizer")
+    outside = [token for token in tokens if token.content not in own.ids]
+    data, offsets = _extended(packed, [token.content.encode() for token in outside])
+    types = np.append(types, [_type_outside(token, pattern) for token in outside]).astype(np.uint8)
+    scores = own.scores
+    if scores is not None:
+        scores = np.append(scores, [scores.min(initial=0.0)] * len(outside))
+    shown = own.ids | {token.content: token.id for token in tokens}
+    special, after = special_ids(shown), settings.template.after
+    eod_id = special.get("eos", after[-1] if len(after) == 1 else None)
+    prepare = {key: document.values.get(key) for key in writer.PARTS}
+    prepare |= {"added_tokens": list(map(added_tokens.to_json, tokens)), "outside": [token.id for token in outside]}
+    prepare |= {"empty_id": own.ids[""]} if "" in own.ids else {}
+    return Vocabulary(
+        data, offsets, np.array([*own.ids.values(), *(token.id for token in outside)], np.int64), eod_id,
+        next((piece for piece, id_ in shown.items() if id_ == eod_id), None), None, name, own.kind,
+        own.flags | MODEL_FLAGS["bytes"] | (MODEL_FLAGS["pattern"] if pattern else 0), scores, types,
+        merges=own.merges, pattern=pattern, special=special, prepare={"format": "huggingface 1", **prepare},
+    )  # fmt: skip
+
+
+# -------------------------------------------------------------------------------------------------- models -----
+
+
+def _read_bpe(fields: Fields) -> _Pieces:
+    for key in ("continuing_subword_prefix", "end_of_word_suffix"):
+        if fields.has(key) and fields.string(key):
+            fields.refuse(f"it {_NEEDED}", key)
+    vocab: dict[str, Any] = fields.child("vocab").values
+    ids = list(vocab.values())
+    if set(map(type, ids)) - {int} or min(ids, default=0) < 0 or len(set(ids)) < len(ids):
+        fields.refuse("expected distinct integers", "vocab")
+    flags = MODEL_FLAGS["listed_merges"]
+    flags |= MODEL_FLAGS["ignore_merges"] if fields.boolean("ignore_merges", False) else 0
+    return _Pieces("bpe", vocab, flags, merges=read_merges(fields, vocab))
+
+
+def _read_unigram(fields: Fields) -> _Pieces:
+    model = read_unigram(fields, True)
+    assert model.scores is not None
+    return _Pieces("unigram", dict(zip(model.pieces, model.ids, strict=True)), model.flags, np.array(model.scores))
+
+
+def _check_bytes(fields: Fields, own: _Pieces, packed: PackedPieces, types: Bytes) -> None:
+    """Without a piece for each byte, only BPE without an unknown piece is exact: it drops the others."""
+    data, offsets = packed
+    is_byte = (np.diff(offsets) == 1) & (types == NORMAL)
+    if len(np.unique(data[offsets[:-1][is_byte]])) == 256:
+        return
+    if own.kind != "bpe" or fields.has("unk_token") or fields.boolean("byte_fallback", False):
+        fields.refuse(f"a vocabulary without all 256 bytes {_NEEDED}", "vocab")
+
+
+# -------------------------------------------------------------------------------------------------- pieces -----
+
+
+def _pieces(own: _Pieces, tokens: list[AddedToken]) -> tuple[PackedPieces, Bytes]:
+    """The pieces of the model and their types. Strings with characters that are no bytes match no text."""
+    packed, outside = byte_level.packed(list(own.ids))
+    types = np.full(len(own.ids), NORMAL, np.uint8)
+    types[outside] = CONTROL
+    numbers = {id_: k for k, id_ in enumerate(own.ids.values())}
+    if "" in own.ids:
+        pieces = split(*packed)
+        pieces[numbers[own.ids[""]]] = _EMPTY
+        packed = pack(pieces)
+        types[numbers[own.ids[""]]] = CONTROL
+    if own.kind == "unigram" or not own.flags & MODEL_FLAGS["ignore_merges"]:
+        specials = [token.id for token in tokens if token.special]
+        merged = set() if own.merges is None else {*np.intersect1d(own.merges, specials).tolist()}
+        for token in tokens:
+            k = numbers.get(token.id, -1)
+            if k >= 0 and token.special and token.id not in merged and _is_unmapped(token):
+                types[k] = CONTROL
+    return packed, types
+
+
+def _type_outside(token: AddedToken, pattern: bytes) -> int:
+    """A token that is no special one decodes to its content; C does that itself where its type cannot match."""
+    return USER_DEFINED if pattern and not token.special and _is_unmapped(token) else CONTROL
+
+
+def _is_unmapped(token: AddedToken) -> bool:
+    """Whether the characters of the token stand for its own bytes, and are more than one."""
+    return len(token.content) > 1 and byte_level.decoded(token.content) == token.content.encode()
+
+
+def _extended(packed: PackedPieces, more: list[bytes]) -> PackedPieces:
+    data, offsets = packed
+    added, bounds = pack(more)
+    return np.concatenate((data, added)), np.concatenate((offsets, offsets[-1] + bounds[1:]))
+
+
+def _crosses_spaces(packed: PackedPieces, types: Bytes) -> bool:
+    matching = (types == NORMAL).tolist()
+    return writer.crosses_spaces([piece for piece, is_it in zip(split(*packed), matching, strict=True) if is_it])

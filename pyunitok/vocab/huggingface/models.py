@@ -1,0 +1,140 @@
+"""The models of a tokenizer.json: Unigram and BPE."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+from typing import Any, NamedTuple, NoReturn
+
+import numpy as np
+
+from pyunitok._c.library import MODEL_FLAGS
+from pyunitok.packed import Offsets
+from pyunitok.vocab.huggingface.fields import Fields
+
+_SCORE_MAX = 1e30
+# If the least score is at most this, joined unknown characters never spell a piece. k unknown characters score
+# k (least - 10), and a piece scores at least `least`, which is better while (k - 1) least < 10 k.
+_LEAST_SCORE_MAX = 10.0
+BYTE_PIECES = {f"<0x{byte:02X}>" for byte in range(256)}
+
+
+class FileModel(NamedTuple):
+    """The model in the file."""
+
+    kind: str  # "unigram" or "bpe"
+    pieces: list[str]
+    ids: list[int]
+    scores: list[float] | None
+    unknown: int | None  # an id
+    flags: int
+    merges: Offsets | None  # as in Vocabulary
+    more: dict[str, Any]  # for About.prepare
+
+
+# -------------------------------------------------------------------------------------------------- Unigram ----
+
+
+def read_unigram(fields: Fields, is_bytes: bool = False) -> FileModel:
+    """Accepts only models in which no character is unknown and which C encodes identically."""
+    pieces, scores = [], []
+    for k, pair in enumerate(fields.list("vocab")):
+        piece, score = pair if isinstance(pair, list) and len(pair) == 2 else ("", "")
+        if not isinstance(score, int | float) or isinstance(score, bool) or not -_SCORE_MAX <= score <= _SCORE_MAX:
+            fields.refuse("expected a piece and a score within ±1e30", f"vocab[{k}]")
+        pieces.append(_text(piece, fields, f"vocab[{k}]"))
+        scores.append(float(score))
+    byte_fallback, ids = fields.boolean("byte_fallback", False), list(range(len(pieces)))
+    if is_bytes and not fields.has("unk_id") and not byte_fallback:
+        return FileModel("unigram", pieces, ids, scores, None, MODEL_FLAGS["float64"], None, {})
+    if not fields.has("unk_id"):
+        fields.refuse("null requires `tokenizers`", "unk_id")
+    unknown = fields.integer("unk_id")
+    if unknown >= len(pieces):
+        fields.refuse(f"{unknown} has no piece; the largest id is {len(pieces) - 1}", "unk_id")
+    if is_bytes or not byte_fallback or not set(pieces) >= BYTE_PIECES:
+        fields.refuse("unknown characters require `tokenizers`", "byte_fallback")
+    if min(scores) > _LEAST_SCORE_MAX:
+        fields.refuse("scores this large require `tokenizers`", "vocab")
+    names = ("float64", "merge_unknown", "byte_fallback", "byte_pieces_match")
+    more = {"reference": False, "byte_fallback": byte_fallback, "unknown_score": scores[unknown]}
+    return FileModel("unigram", pieces, ids, scores, unknown, sum(map(MODEL_FLAGS.__getitem__, names)), None, more)
+
+
+def _text(value: Any, fields: Fields, key: str) -> str:
+    return Fields({key: value}, fields.where).string(key) or fields.refuse("an empty piece requires `tokenizers`", key)
+
+
+# ------------------------------------------------------------------------------------------------------ BPE ----
+
+
+def read_bpe(fields: Fields) -> FileModel:
+    for key in ("continuing_subword_prefix", "end_of_word_suffix"):
+        if fields.has(key) and fields.string(key):
+            fields.refuse("it requires `tokenizers`", key)
+    vocab = fields.child("vocab")
+    ids = []
+    for k, piece in enumerate(vocab.values):
+        _text(piece, fields, f"vocab[{k}]")
+        ids.append(vocab.integer(piece))
+    if len(set(ids)) < len(ids):
+        fields.refuse("two pieces have the same id", "vocab")
+    unknown = None
+    if fields.has("unk_token"):
+        unknown = vocab.integer(fields.string("unk_token"))
+    names = ["listed_merges"]
+    for key, flag in (("byte_fallback",) * 2, ("fuse_unk", "merge_unknown"), ("ignore_merges",) * 2):
+        names += [flag] if fields.boolean(key, False) else []
+    flags = sum(MODEL_FLAGS[flag] for flag in names)
+    return FileModel("bpe", list(vocab.values), ids, None, unknown, flags, read_merges(fields, vocab.values), {})
+
+
+_BETWEEN = " \0 "
+
+
+def read_merges(fields: Fields, ids: dict[str, int]) -> Offsets:
+    """int64[3 * n]: the ids of the left sides, of the right sides, and of the results. A merge is "a b" or ["a", "b"].
+
+    ids  of the pieces
+    """
+    merges = fields.list("merges")
+    try:
+        lefts, rights = _sides_of_strings(merges) if str in set(map(type, merges)) else _sides_of_pairs(merges)
+        found = [list(map(ids.__getitem__, side)) for side in (lefts, rights, map(operator.add, lefts, rights))]
+    except (TypeError, ValueError, KeyError):
+        _refuse(fields, ids)
+    return np.array(found, np.int64).reshape(-1)
+
+
+def _sides_of_pairs(merges: list[Any]) -> tuple[Sequence[str], Sequence[str]]:
+    """ValueError or TypeError if not all have two sides."""
+    lefts, rights = zip(*merges, strict=True) if merges else ((), ())
+    return lefts, rights
+
+
+def _sides_of_strings(merges: list[Any]) -> tuple[Sequence[str], Sequence[str]]:
+    """One split for all merges makes no list for each of them, which would take five times as long."""
+    if any(map(_is_comment, merges[:1])) or "#version" in (text := _BETWEEN.join(merges)):
+        return _sides_of_pairs([merge.split(" ") for merge in merges if not _is_comment(merge)])
+    parts = text.split(" ")
+    if len(parts) != 3 * len(merges) - 1 or set(parts[2::3]) - {_BETWEEN.strip()}:
+        raise ValueError("a merge does not have two sides")
+    return parts[::3], parts[1::3]
+
+
+def _is_comment(merge: Any) -> bool:
+    return isinstance(merge, str) and merge.startswith("#version")
+
+
+def _refuse(fields: Fields, ids: dict[str, int]) -> NoReturn:
+    """Name the first wrong merge."""
+    for k, merge in enumerate(fields.list("merges")):
+        if _is_comment(merge):
+            continue
+        sides = merge.split(" ") if isinstance(merge, str) else merge
+        if not isinstance(sides, list) or len(sides) != 2 or not all(isinstance(side, str) for side in sides):
+            fields.refuse("expected two pieces", f"merges[{k}]")
+        missing = next((piece for piece in (*sides, "".join(sides)) if piece not in ids), None)
+        if missing is not None:
+            fields.refuse(f"{missing[:40]!r} is not in the vocabulary", f"merges[{k}]")
+    fields.refuse("expected pairs of pieces", "merges")
