@@ -577,8 +577,8 @@ int32_t unitok_encode_batch(const unitok_model *model, unitok_scratch *scratch, 
  * document k becomes that id. */
 int32_t unitok_encode_sections(const unitok_model *model, unitok_scratch *scratch,
                                const uint8_t *data, const int64_t *offsets, const int64_t *given,
-                               int64_t n_sections, void *ids, int64_t capacity,
-                               int64_t *id_offsets, unitok_error *error);
+                               int64_t n_sections, void *ids, int64_t capacity, int64_t *id_offsets,
+                               unitok_error *error);
 
 /* How to choose at random among the ways to divide a text into pieces. Unigram models support the
  * first three methods, BPE models the last. */

@@ -173,7 +173,7 @@ def test_corpus_and_back(path: Path, tmp_path: Path) -> None:
     text, out, back = tmp_path / "in.txt", tmp_path / "out.ids", tmp_path / "back.txt"
     text.write_text("\n".join(lines) + "\n")
     tokenizer = opened(path)
-    eod = [] if tokenizer.eod_id is not None else ["--no-eod"]
+    eod = [] if tokenizer.eod_id is not None else ["--eod", "none"]
     command = ["tokenize", str(text), "-m", str(path), "-o", str(out), "--doc", "line", "--block", "1K", "--verify"]
     result = CliRunner().invoke(cli, [*command, *eod])
     assert result.exit_code == 0, result.output

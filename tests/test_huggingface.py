@@ -360,7 +360,7 @@ def test_delegated_files(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPa
     with pytest.raises(UnitokError, match="sampl"):
         tokenizer.sample("a", alpha=1)
     monkeypatch.setitem(sys.modules, "tokenizers", None)
-    for file, reason in ((path, field), (tmp_path / "t.utk", "its tokenizer.json")):
+    for file, reason in ((path, field), (tmp_path / "t.utk", field)):
         with pytest.raises(UnitokError, match=rf"{reason}.* requires?.*: pip install 'pyunitok\[huggingface\]'"):
             Tokenizer.from_file(file)
 

@@ -91,7 +91,7 @@ static void find_pairs(unitok_finder *f, const uint8_t *data, const int64_t *off
 static int32_t build_trie(unitok_finder *f, const uint8_t *data, const int64_t *offsets, int64_t n,
                           unitok_error *error)
 {
-    sorted_pieces sorted = {NULL, NULL, NULL};
+    sorted_pieces sorted = {0};
     int64_t *numbers = mem_alloc(((size_t)n + 1) * sizeof *numbers);
     f->heads = mem_alloc(TRIE_HEADS * sizeof *f->heads);
     f->singles = mem_alloc(256 * sizeof *f->singles);
