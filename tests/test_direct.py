@@ -63,7 +63,7 @@ def test_another_command_is_rejected(folder):
     run(folder, "--format", "nanogpt", "--val-fraction", "0.3", "--overwrite")
     assert readers.nanogpt(folder / "out") == ([120, 300], [121, 300])
     (folder / "out/val.bin").write_bytes(b"")
-    assert "no longer has its 4 bytes" in run(folder, "--format", "nanogpt", "--val-fraction", "0.3", code=1)
+    assert "no longer has 4 bytes" in run(folder, "--format", "nanogpt", "--val-fraction", "0.3", code=1)
 
 
 def test_existing_files_are_detected_before_the_work(folder):

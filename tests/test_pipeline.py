@@ -287,7 +287,7 @@ def test_damaged_ends(toy, tmp_path):
         damaged = ends.copy()
         damaged[1] = wrong
         damaged.tofile(tmp_path / "ids.ends")
-        with pytest.raises(OutputError, match=r"document \d spans tokens .*: the \.ends file is damaged"):
+        with pytest.raises(OutputError, match=r"document \d spans tokens .*; the \.ends file is damaged"):
             restored(pyunitok.open(tmp_path / "ids", model=toy))
 
 

@@ -132,5 +132,5 @@ def test_the_page_shows_each_input(tmp_path):
 def test_damaged_ends(tmp_path):
     tokenfiles.write(tmp_path / "ids", [[1], [2], [3]], eod=0)
     np.array([4, 2, 6], "<u8").tofile(tmp_path / "ids.ends")
-    with pytest.raises(OutputError, match=r"document 1 spans tokens 4 to 2: the \.ends file is damaged"):
+    with pytest.raises(OutputError, match=r"document 1 spans tokens 4 to 2; the \.ends file is damaged"):
         stats(pyunitok.open(tmp_path / "ids"))

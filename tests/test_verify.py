@@ -157,7 +157,7 @@ def test_differences_are_named(folder):
     text.write_bytes(b"the cat|and tha dog||the end")
     assert compare(array) == (
         f"{text}: document 1 (document 1 of {folder}/ids): byte 6: the text continues with b'a dog', "
-        "but token 9 (id 257) with b'e dog'"
+        "but the tokens continue with b'e dog' at token 9 (id 257)"
     )
     text.write_bytes(b"the cat|and the|dog||the end")
     assert "document 1 (document 1 of" in compare(array) and "the text ends after 7 bytes" in compare(array)

@@ -2,15 +2,15 @@
 
     options     the options of all formats           files       links, reflinks, copies; all files or none
     separated   a separator before each document     origins     where documents came from
-    direct     tokenize --format                    engines     index --format
+    direct      tokenize --format                    engines     index --format
 
-FORMATS has one row for each format. Its module has
+FORMATS has one row per format. Each module defines
 
     TAKES                            the fields of Options that it uses, except the name
     names(options)                   the files that it will write
     export(array, folder, options)   writes them; returns notes for the user
 
-A tool's file that has the same bytes as the token file is linked, which takes no time and no space.
+If a tool's file has the same bytes as the token file, it is a hard link, which takes no time and no space.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ __all__ = ["FORMATS", "MAX_SHARD_TOKENS", "Exported", "Options", "default_name",
 
 @dataclass(frozen=True)
 class Exported:
-    """The files that an export made, and notes for the user."""
+    """The files that an export wrote, and notes for the user."""
 
     files: list[WrittenFile]
     notes: list[str]
@@ -70,11 +70,11 @@ def export(
     """Write `array` into `folder` in the format `to`, one of FORMATS. All files appear, or none.
 
     copy           always copy tokens; otherwise link them, or reflink them, or copy them if neither is possible
-    overwrite      replace existing files; otherwise they raise OutputError
+    overwrite      replace existing files instead of raising OutputError
     before_commit  called when all files are complete and on disk, just before they are renamed
 
-    Also raises OutputError, naming the document, if the format cannot express the documents. Time: proportional to the
-    number of documents, and of tokens unless they are linked. Memory: a few MiB.
+    Also raises OutputError, naming the document, if the format cannot represent a document. Time: proportional to the
+    number of documents, and to that of tokens unless they are linked. Memory: a few MiB.
     """
     writer = module(to)
     options = options or Options(default_name(array.path))
@@ -95,14 +95,14 @@ def export_tokens(
     "copied" or "written", and notes.
 
     tokens     a token file, or a TokenArray
-    to         one of export.FORMATS, as "megatron"
-    folder     to write into
-    name       of the files, unless the format prescribes it; by default that of the token file
+    to         one of export.FORMATS, such as "megatron"
+    folder     the folder to write into
+    name       the base name of the files, unless the format prescribes it; by default that of the token file
     copy       copy tokens even if a link is possible
-    overwrite  replace files that exist
-    options    of the format, as val_fraction=0.01; see export.Options
+    overwrite  replace existing files
+    options    the options of the format, such as val_fraction=0.01; see export.Options
 
-    The files appear once all of them are complete. OutputError names the file that exists already.
+    The files appear once all of them are complete. OutputError, naming the file, if one exists already.
 
         pyunitok.export_tokens("ids.u16", "nanogpt", "data/corpus", val_fraction=0.01)
     """

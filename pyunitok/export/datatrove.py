@@ -29,7 +29,7 @@ def export(array: TokenArray, folder: Folder, options: Options) -> list[str]:
 
 
 def humanised(n: int) -> str:
-    """A count as datatrove writes it (humanize.metric(n, unit="T")): three digits, a power of 1000."""
+    """A count as datatrove writes it (humanize.metric(n, unit="T")): three digits and a metric prefix."""
     exponent = len(str(n)) - 1
     value, digits = n / 1000 ** (exponent // 3), 2 - exponent % 3
     if round(value, digits) >= 10 ** (exponent % 3 + 1):  # 9,999 is 10.0 k

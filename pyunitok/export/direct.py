@@ -2,9 +2,9 @@
 
     tokenizing ──▶ OUT OUT.ends OUT.json ──▶ files of the format ──▶ recorded in OUT.json ──▶ OUT, OUT.ends removed
 
-OUT.json stays: it records the origin of the files and shows the same command that everything is done. Every step can be
-repeated, so a run that was killed at any point can be resumed. Existing files of the format are replaced only if
-OUT.json records that the export has begun.
+OUT.json stays: it records the origin of the files and that the export is finished, in case the command is repeated.
+Every step can be repeated, so a run that was killed at any point can be resumed. Existing files of the format are
+replaced only with --overwrite, or if OUT.json records that the export has begun.
 """
 
 from __future__ import annotations
@@ -49,13 +49,13 @@ class Direct:
         for path in self.files():
             if path in own:
                 raise OutputError(
-                    f"{self.to} also writes a file {path.name}: give OUT another name, such as one without a suffix"
+                    f"{self.to} also writes a file {path.name}; give OUT another name, such as one without a suffix"
                 )
             if not self._begun():
                 check_target(path, overwrite=self.overwrite)
 
     def files(self) -> list[Path]:
-        """The files of make(), without OUT.json."""
+        """The files that make() writes, except OUT.json."""
         return [self.out.parent / name for name in module(self.to).names(self.options)]
 
     def make_folder(self) -> None:
@@ -82,19 +82,19 @@ class Direct:
         for name, n_bytes in done["files"].items():
             path = self.out.parent / name
             if not path.is_file() or path.stat().st_size != n_bytes:
-                raise OutputError(f"{path} no longer has its {n_bytes} bytes; --overwrite starts again")
+                raise OutputError(f"{path} no longer has {n_bytes} bytes; --overwrite starts again")
         with self._locked():
             self._remove()
         return manifest
 
     def make(self) -> Exported:
-        """Export OUT, which is complete, and remove it."""
+        """Export OUT, which must be complete, and remove it."""
         with self._locked():
             manifest = self._manifest()
             assert manifest is not None
             done = (manifest.exported or {}) if self._begun() else {}
             if done.get("files") and all((self.out.parent / name).exists() for name in done["files"]):
-                files = [WrittenFile(self.out.parent / name, n, "there") for name, n in done["files"].items()]
+                files = [WrittenFile(self.out.parent / name, n, "already present") for name, n in done["files"].items()]
                 exported = Exported(files, [])
             else:
                 begin = partial(self._record, manifest, None)
@@ -107,7 +107,7 @@ class Direct:
 
     @contextlib.contextmanager
     def _locked(self) -> Iterator[None]:
-        """Keep other processes from writing OUT."""
+        """Prevent other processes from writing OUT."""
         lock = OutputLock(self.out)
         try:
             yield
@@ -127,7 +127,7 @@ class Direct:
         return manifest is not None and (manifest.exported or {}).get("wanted") == self._wanted()
 
     def _record(self, manifest: Manifest, exported: Exported | None) -> None:
-        """Record the files of the export in OUT.json; None: the export has begun."""
+        """Record in OUT.json the files of the export, or, if `exported` is None, that the export has begun."""
         files = {written.path.name: written.n_bytes for written in exported.files} if exported else None
         manifest.exported = {"wanted": self._wanted(), "files": files}
         write_whole(sidecars(self.out)[1], manifest.to_json())

@@ -1,7 +1,7 @@
 """dolma and OLMo-core: NAME.npy, which has no header despite its name, and NAME.csv.gz.
 
     NAME.csv.gz   a row for each document, CSV, CR LF, no header: start, end, id, src, loc
-                  start, end in tokens, the end exclusive; src its input; loc its line there, from 1
+                  start and end in tokens, end exclusive; src: the input; loc: the line in the input, from 1
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def export(array: TokenArray, folder: Folder, options: Options) -> list[str]:
                 packed.write(part)
     folder.share(tokens, array.path)
     dtype = array.ids.dtype.name
-    notes = [f"{tokens} has no header: numpy.memmap({tokens!r}, {dtype!r}) reads it, numpy.load does not"]
+    notes = [f"{tokens} has no header: open it with numpy.memmap({tokens!r}, {dtype!r}), not with numpy.load"]
     if array.eod_id is None:
         notes.append("the token file has no eod: OLMo-core must take boundaries from the .csv.gz")
     return notes

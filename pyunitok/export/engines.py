@@ -1,7 +1,7 @@
 """Indexes of other engines, complete with their suffix arrays: infini-gram's table.N, tokengrams' NAME.idx.
 
 infini-gram   table.N: for each suffix of tokenized.N, sorted by its raw bytes, the byte at which it begins, in the
-              fewest bytes that hold any of them; the other files are those of `pyunitok export`
+              fewest bytes that can hold any of these numbers; the other files are those of `pyunitok export`
 tokengrams    NAME.idx: uint64 for each suffix of NAME.bin, sorted by its ids: the token at which it begins
 """
 
@@ -43,9 +43,9 @@ def _token_offsets(sa: Array) -> Iterator[Array]:
 class EngineIndex:
     """The suffix arrays of one engine.
 
-    files     (tokens, suffix array) of each shard, of an export with these options
+    files     (tokens, suffix array): the names of each shard's files, in an export with these options
     sharded   the engine reads several shards
-    by_bytes  suffixes are sorted by their raw bytes, else by their ids
+    by_bytes  suffixes are sorted by their raw bytes instead of by their ids
     encode    the bytes of a suffix array's file, in parts
     """
 
@@ -77,14 +77,14 @@ def write_engine_index(
     """
     engine, n_threads = ENGINES[to], threads_or_cores(threads)
     if array.ids.dtype != np.dtype("<u2"):
-        raise OutputError(f"{array.path}: its ids are {array.ids.dtype}; an index needs uint16 ids")
+        raise OutputError(f"{array.path}: its ids are {array.ids.dtype}; an index requires uint16 ids")
     # The export may add a separator for each document.
     n_shards = -(-(len(array.ids) + len(array)) // limits.tokens) if engine.sharded else 1
     options = Options(default_name(array.path), shards=max(1, n_shards))
     sources, targets = zip(*((folder / a, folder / b) for a, b in engine.files(options)), strict=True)
     for target in targets:
         check_target(target, overwrite=overwrite)
-        target.unlink(missing_ok=True)  # an older table must not stand beside new tokens
+        target.unlink(missing_ok=True)  # an older table must not remain beside new tokens
     exported = export(array, to, folder, options, overwrite=overwrite)
     sizes = {k: path.stat().st_size // 2 for k, path in enumerate(sources)}
     progress = IndexProgress(0, sum(sizes.values()), 0, len(sizes), 0)

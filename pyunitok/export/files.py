@@ -1,6 +1,6 @@
-"""Folder: the files of one export, of which all or none appear; tokens are hard-linked, reflinked or copied.
+"""Folder: the files of one export, which appear all together or not at all. Tokens are linked, reflinked or copied.
 
-    link      a second name of the same file: no time, no space, no second copy in the page cache
+    link      a second name (hard link) of the same file: no time, no space, no second copy in the page cache
     reflink   a new file that shares the blocks of the old one until either changes (btrfs, XFS): no time, no space
     copy      inside the kernel if possible (copy_file_range), otherwise through a buffer
 
@@ -24,14 +24,14 @@ from pyunitok.errors import OutputError
 FICLONE = 0x40049409  # linux/fs.h: _IOW(0x94, 9, int)
 COPY_BYTES = 1 << 30  # by one copy_file_range
 BUFFER_BYTES = 4 << 20
-# Errors that mean "not supported here": the next method is tried.
+# Errors that mean that a method is not supported, so the next one is tried.
 CANNOT = {errno.EXDEV, errno.EPERM, errno.EACCES, errno.EMLINK, errno.ENOSYS, errno.EINVAL, errno.ENOTTY}
 CANNOT |= {errno.EOPNOTSUPP, errno.EBADF, errno.ETXTBSY}
 
 
 @dataclass(frozen=True)
 class WrittenFile:
-    """One file of an export; how: "linked", "reflinked", "copied" or "written"."""
+    """One file of an export; how: "linked", "reflinked", "copied", "written" or "already present"."""
 
     path: Path
     n_bytes: int
@@ -39,12 +39,12 @@ class WrittenFile:
 
 
 class Folder:
-    """The folder of an export, created if needed. A context: without commit(), its files are removed at the end.
+    """The folder of an export, created if needed. A context manager: without commit(), its exit removes the files.
 
     path       the folder
     overwrite  existing files may be replaced
     copy       never link
-    keep       files that must never be replaced: the token file itself
+    keep       files that must never be replaced: the token file and its sidecars
     """
 
     def __init__(self, path: Path, *, overwrite: bool = False, copy: bool = False, keep: Iterable[Path] = ()) -> None:
@@ -56,7 +56,7 @@ class Folder:
         try:
             path.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise OutputError(f"{path}: cannot be created: {error.strerror}") from error
+            raise OutputError(f"{path}: cannot create the folder: {error.strerror}") from error
 
     def __enter__(self) -> Folder:
         return self
@@ -70,18 +70,18 @@ class Folder:
         for name in names:
             path = self.path / name
             if os.path.realpath(path) in self._keep:
-                raise OutputError(f"{path} is the token file itself; name another folder, or other files (--name)")
+                raise OutputError(f"{path} belongs to the token file itself; use another folder or another --name")
             check_target(path, overwrite=self._overwrite)
 
     def discard(self, paths: Iterable[Path], why: str) -> None:
-        """Remove these files at the commit. OutputError without overwrite; `why` says why they may not stay."""
+        """Remove these files in commit(). Without overwrite, OutputError gives the reason `why`."""
         found = sorted(paths)
         if found and not self._overwrite:
             raise OutputError(f"{found[0]} {why}; use an empty folder, or --overwrite to remove it")
         self._stale += found
 
     def share(self, name: str, source: Path) -> None:
-        """Put `source` into the folder as `name`: linked, else reflinked, else copied."""
+        """Put `source` into the folder as `name`: a link if possible, or else a reflink, or else a copy."""
         self.reserve(name)
         partial = partial_name(self.path / name)
         if not self._copy:
@@ -101,7 +101,7 @@ class Folder:
 
     @contextlib.contextmanager
     def write(self, name: str, how: str = "written") -> Any:
-        """A new file to write in order; it is on disk when the context ends."""
+        """A new file to be written sequentially; it is synced to disk when the context ends."""
         self.reserve(name)
         path = self.path / name
         _remove_link(partial_name(path))
@@ -112,19 +112,19 @@ class Folder:
             self._written[at] = WrittenFile(path, file.seek(0, os.SEEK_END), how)
 
     def commit(self) -> list[WrittenFile]:
-        """Rename all files to their names. They are on disk, so a file under its name is always complete."""
+        """Rename all files to their final names. They are on disk, so a file with its final name is always complete."""
         for path in self._stale:
             path.unlink(missing_ok=True)
         for written in self._written:
             give_name(written.path)
-            partial_name(written.path).unlink(missing_ok=True)  # a rename between two links of one file does nothing
+            partial_name(written.path).unlink(missing_ok=True)  # renaming one link of a file to another does nothing
         sync_folder(self.path)
         ret, self._written = self._written, []
         return ret
 
 
 def _remove_link(partial: Path) -> None:
-    """Remove the link to a token file that a killed export has left."""
+    """Remove the link to a token file that a killed export has left behind."""
     with contextlib.suppress(FileNotFoundError):
         status = partial.lstat()
         if stat.S_ISLNK(status.st_mode) or status.st_nlink > 1:
@@ -159,7 +159,7 @@ def _reflink(source: Path, target: Path) -> bool:
 
 
 def _copy(source: Path, begin: int, n_bytes: int, file: IO[bytes]) -> None:
-    """Append bytes begin..begin + n_bytes - 1 of `source`. OutputError if it ends before."""
+    """Append bytes begin..begin + n_bytes - 1 of `source`. OutputError if it is shorter."""
     with source.open("rb") as old:
         done = _copy_in_kernel(old.fileno(), begin, n_bytes, file.fileno())
         old.seek(begin + done)
@@ -167,13 +167,13 @@ def _copy(source: Path, begin: int, n_bytes: int, file: IO[bytes]) -> None:
         while done < n_bytes:
             piece = old.read(min(BUFFER_BYTES, n_bytes - done))
             if not piece:
-                raise OutputError(f"{source}: ends at byte {begin + done}: the file has shrunk")
+                raise OutputError(f"{source}: the file has shrunk: it ends at byte {begin + done}")
             file.write(piece)
             done += len(piece)
 
 
 def _copy_in_kernel(old: int, begin: int, n_bytes: int, new: int) -> int:
-    """Returns how many bytes were copied: all, unless the kernel or the file systems do not support it."""
+    """Return the number of bytes copied: fewer than n_bytes if the source ends or the kernel does not support it."""
     done = 0
     if not hasattr(os, "copy_file_range"):
         return done

@@ -7,15 +7,16 @@
 Shards are consecutive documents with about equally many tokens, so document numbers are those of the token file
 (infini-gram sorts shards by name, so this holds for up to ten of them).
 
-The separator is not a token, so no id may be 65,535. For queries that join terms by AND, infini-gram searches for the
-separator byte by byte: an id of 65,280 or more before one whose low byte is FF looks like a separator,
+The separator is not a token, so no id may be 65,535. For queries that join terms with AND, infini-gram searches for the
+separator byte by byte: an id of 65,280 or more followed by one whose low byte is FF looks like a separator,
 
     id 65,283 = FF03   id 511 = 01FF      in the file   03 [FF  FF] 01
 
 and hits that span it are not counted. The export reports the number of such pairs. Two options avoid them:
 
---rename-ids swaps every used id from 65,280 on with an unused one below. Files do not grow, but queries and answers
-must be translated by renamed.npy, a table uint16[65536] that is its own inverse. It fails if too few ids are unused.
+--rename-ids swaps every used id from 65,280 on with an unused smaller one. Files do not grow, but queries and answers
+must be translated with renamed.npy, a table uint16[65536] that is its own inverse. It fails if too few smaller ids are
+unused.
 
 --token-dtype uint32 writes every id in four bytes. Ids do not change, and 65,535 is allowed; but tokenized.N doubles (9
 bytes per token instead of 7 with the table), and the indexing of infini-gram 2.6 takes 34 GB of memory for each of its
@@ -43,12 +44,12 @@ from pyunitok.tokens.counting import count_ids
 TAKES = ("shards", "token_dtype", "rename_ids")
 RENAMED = "renamed.npy"
 KINDS = ("tokenized", "offset", "metadata", "metaoff")
-WORDS = (*KINDS, "table", "unigram")  # infini-gram recognises files by these, anywhere in a path
+WORDS = (*KINDS, "table", "unigram")  # infini-gram recognizes files by these, anywhere in a path
 
 
 @dataclass
 class Scan:
-    """Finds ids in a stream that infini-gram may mistake for separators, chunk by chunk.
+    """Finds, chunk by chunk, the ids in a stream that infini-gram may mistake for separators.
 
     n_false  number of false separators
     """
@@ -80,7 +81,7 @@ def names(options: Options) -> list[str]:
 
 
 def export(array: TokenArray, folder: Folder, options: Options) -> list[str]:
-    """OutputError, naming document and position, for an id that is the separator's."""
+    """OutputError, naming the document and position, if an id equals the separator."""
     dtype = np.dtype({"uint16": "<u2", "uint32": "<u4"}.get(options.token_dtype or "", array.ids.dtype.str))
     if dtype.itemsize < array.ids.dtype.itemsize:
         raise OutputError(f"{array.path} has 4-byte ids, so --token-dtype must be uint32")
@@ -118,7 +119,7 @@ def export(array: TokenArray, folder: Folder, options: Options) -> list[str]:
 
 
 def renaming(array: TokenArray) -> np.ndarray[Any, np.dtype[np.uint16]]:
-    """uint16[65536], its own inverse: swaps each used id from 0xFF00 on with an unused one below."""
+    """uint16[65536], its own inverse: swaps each used id from 0xFF00 on with an unused smaller one."""
     used = count_ids(array.ids) > 0
     high = np.flatnonzero(used[0xFF00:0xFFFF]) + 0xFF00
     free = np.flatnonzero(~used[:0xFF00])[::-1]
@@ -167,15 +168,16 @@ def _notes(folder: Path, dtype: np.dtype[Any], n_false: int, options: Options) -
     width = "" if dtype.itemsize == 2 else " --token_dtype u32"
     yield (
         f"build its table: python -m infini_gram.indexing --data_dir D --save_dir D --mem GIB"
-        f" --shards {options.shards}{width}, D being {folder.resolve()}"
+        f" --shards {options.shards}{width}, where D is {folder.resolve()}"
     )
     if n_false:
         yield (
-            f"infini-gram takes {n_false:,} pairs of ids (65,280 or more, then one with the low byte FF) for separators"
-            " in AND queries, and misses hits that span them; --rename-ids or --token-dtype uint32 avoids that"
+            f"infini-gram mistakes {n_false:,} pairs of ids (65,280 or more, then one with the low byte FF)"
+            " for separators in AND queries and misses hits that span them; --rename-ids or --token-dtype uint32 avoids"
+            " this"
         )
     if options.rename_ids:
-        yield f"ids are renamed: translate queries and answers by numpy.load({RENAMED!r})[ids]"
+        yield f"ids are renamed: translate queries and answers with numpy.load({RENAMED!r})[ids]"
     found = next((word for word in WORDS if word in str(folder.resolve().parent / folder.name)), None)
     if found:
-        yield f"the folder's path contains {found!r}, by which infini-gram recognizes its files: move it before use"
+        yield f"the folder's path contains {found!r}, by which infini-gram recognizes its files; move it before use"

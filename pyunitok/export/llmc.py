@@ -2,8 +2,8 @@
 
     0  i32 magic: 20240520 (uint16), 20240801 (uint32)   4  i32 version: 1, 7   8  i32 tokens   12  zeros   1024  tokens
 
-If the eod ends each document, the id before each document only shifts the tokens by one, so a file is its header, one
-id and a range of OUT, which the kernel copies.
+If each document ends with the eod, moving it before each document only shifts the tokens by one, so a file consists of
+a header, in the first file one id, and a range of OUT, which the kernel copies.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ def names(options: Options) -> list[str]:
 
 
 def export(array: TokenArray, folder: Folder, options: Options) -> list[str]:
-    """OutputError if there is neither an eod nor an --eot, or an --eot that does not fit the ids."""
+    """OutputError if there is neither an eod nor an --eot, or if --eot does not fit in the dtype of the ids."""
     dtype, eod = array.ids.dtype, array.eod_id
     eot = eod if options.eot is None else options.eot
     if eot is None:
         raise OutputError(f"{array.path} has no eod, but llm.c requires an id before each document; use --eot ID")
     if not 0 <= eot <= np.iinfo(dtype).max:
-        raise OutputError(f"--eot {eot} does not fit {dtype.name}")
+        raise OutputError(f"--eot {eot} does not fit in {dtype.name}")
     stream = Separated(array, eot)
     shards = list(_shards(stream, len(array), options.shard_tokens))
     folder.reserve(*(_shard_name(options, k) for k in range(len(shards))))
@@ -55,7 +55,7 @@ def export(array: TokenArray, folder: Folder, options: Options) -> list[str]:
             file.write(header)
             for _, tokens, _ in stream.chunks(begin, end, dtype):
                 file.write(tokens)
-    return [f"{len(shards)} files" if len(shards) > 1 else "llm.c takes a pattern: " + f"{options.name}_*.bin"]
+    return [f"{len(shards)} files" if len(shards) > 1 else f"pass this pattern to llm.c: {options.name}_*.bin"]
 
 
 def _shard_name(options: Options, k: int) -> str:
@@ -63,12 +63,12 @@ def _shard_name(options: Options, k: int) -> str:
 
 
 def _shards(stream: Separated, n_docs: int, limit: int) -> Iterator[tuple[int, int]]:
-    """Ranges of the stream, of as many complete documents as fit; a document longer than the limit is divided."""
+    """Ranges of the stream, each of as many complete documents as fit; a document longer than the limit is divided."""
     begin = 0
     while begin < len(stream) or begin == 0:
         end = len(stream)
         if end - begin > limit:
-            d = stream.first_at(begin + limit + 1) - 1  # the last that begins within
+            d = stream.first_at(begin + limit + 1) - 1  # the last that begins in this range
             start = int(stream.starts(d, d + 1)[0])
             end = start if start > begin else begin + limit
         yield begin, end

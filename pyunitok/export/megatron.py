@@ -1,7 +1,7 @@
 """Megatron's indexed dataset (MMIDIDX), also known as RWKV's binidx: NAME.bin, the tokens, and NAME.idx.
 
     NAME.idx   0  "MMIDIDX\\0\\0"     9  u64 version = 1     17  u8 dtype: 8 uint16, 4 int32
-              18  u64 n sequences   26  u64 n + 1          34  i32[n] lengths, in tokens, the eod counted
+              18  u64 n sequences   26  u64 n + 1          34  i32[n] lengths in tokens, including the eod
                …  i64[n] offsets in NAME.bin, in bytes                 …  i64[n + 1] 0, 1, …, n: one document each
 """
 
@@ -30,7 +30,7 @@ def names(options: Options) -> list[str]:
 
 
 def export(array: TokenArray, folder: Folder, options: Options) -> list[str]:
-    """OutputError, naming the document, for one of 2^31 tokens or more, or an id above the maximum of int32."""
+    """OutputError, naming the document, if it has 2^31 tokens or more, or an id above the maximum of int32."""
     width, n_docs = array.ids.dtype.itemsize, len(array)
     bin_name, idx_name = names(options)
     with folder.write(idx_name) as file:
@@ -50,7 +50,7 @@ def export(array: TokenArray, folder: Folder, options: Options) -> list[str]:
     if width == 4:
         _check_int32(array)
     folder.share(bin_name, array.path)
-    return [f"Megatron calls this dataset {folder.path / options.name}"]
+    return [f"pass this path to Megatron: {folder.path / options.name}"]
 
 
 def _check_int32(array: TokenArray) -> None:

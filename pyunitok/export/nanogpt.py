@@ -17,7 +17,7 @@ def names(options: Options) -> list[str]:
 
 
 def export(array: TokenArray, folder: Folder, options: Options) -> list[str]:
-    """OutputError if ids take four bytes, which nanoGPT would misread, or if val.bin requires a second document."""
+    """OutputError if ids take four bytes, which nanoGPT would misread, or if val.bin requires more documents."""
     if array.ids.dtype.itemsize != 2:
         raise OutputError(f"{array.path} has 4-byte ids; nanoGPT reads only uint16")
     notes = [] if array.eod_id is not None else ["the token file has no eod: nothing separates the documents"]
@@ -28,7 +28,7 @@ def export(array: TokenArray, folder: Folder, options: Options) -> list[str]:
     cut, n = int(array.ends[d - 1]), len(array.ids)
     folder.copy("train.bin", array.path, 0, 2 * cut)
     folder.copy("val.bin", array.path, 2 * cut, 2 * n)
-    return [*notes, f"val.bin holds the last {len(array) - d:,} documents, {n - cut:,} tokens"]
+    return [*notes, f"val.bin has the last {len(array) - d:,} documents, {n - cut:,} tokens"]
 
 
 def first_of_val(array: TokenArray, fraction: float) -> int:
@@ -36,7 +36,5 @@ def first_of_val(array: TokenArray, fraction: float) -> int:
     d = int(np.searchsorted(array.ends, np.uint64((1 - fraction) * len(array.ids)), "right"))
     d = min(max(d, 1), len(array) - 1)
     if d < 1:
-        raise OutputError(
-            f"{array.path} has {len(array)} documents; --val-fraction needs at least two"
-        )
+        raise OutputError(f"{array.path}: --val-fraction requires at least two documents, not {len(array)}")
     return d

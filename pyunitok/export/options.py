@@ -1,4 +1,4 @@
-"""The options of exports, of which each format uses some."""
+"""The options of exports. Each format uses some of them."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ class Options:
     """name          the base name of the files, unless the format prescribes it
     val_fraction  nanogpt: the last documents with at least this share of the tokens become val.bin
     shards        infini-gram: the number of parts, of about equal size
-    shard_tokens  llm.c: the most tokens in a file
+    shard_tokens  llm.c: the maximum number of tokens in a file
     eot           llm.c: the id before each document, if the token file has no eod
     token_dtype   infini-gram: "uint32" writes every id in four bytes
-    rename_ids    infini-gram: replace ids from 65,280 on by unused smaller ones, and write the table
+    rename_ids    infini-gram: replace ids from 65,280 on with unused smaller ones, and write the table
     """
 
     name: str
@@ -39,6 +39,6 @@ class Options:
         if not 0 <= self.val_fraction < 1:
             raise OutputError(f"--val-fraction must be at least 0 and below 1, not {self.val_fraction}")
         if self.shards < 1 or not 1 <= self.shard_tokens <= MAX_SHARD_TOKENS:
-            raise OutputError(f"there must be at least one shard, of 1 to {MAX_SHARD_TOKENS} tokens")
+            raise OutputError(f"--shards must be at least 1, and --shard-tokens from 1 to {MAX_SHARD_TOKENS}")
         if self.token_dtype not in (None, "uint16", "uint32"):
             raise OutputError(f"ids are uint16 or uint32, not {self.token_dtype}")

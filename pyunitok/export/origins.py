@@ -1,7 +1,8 @@
 """The origins of documents, as rows of CSV (dolma) and as lines of JSON (infini-gram).
 
-The metadata file (tokenize --metadata) has a document's line and fields. Without it, only its input and its number
-there are known; then one formatting operation writes the rows of many documents: a million in a fraction of a second.
+The metadata file (tokenize --metadata) has a document's line and fields. Without it, only the document's input and its
+number in that input are known; a single formatting operation then produces the rows of many documents, a million in a
+fraction of a second.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from pyunitok.tokens.documents import Ints
 from pyunitok.tokens.manifest import InputRecord
 from pyunitok.tokens.metadata import Metadata, metadata_path
 
-PART_BYTES = 1 << 20  # returned at once
+PART_BYTES = 1 << 20  # the size of the parts yielded
 
 
 def kept_metadata(array: TokenArray) -> Metadata | None:
@@ -50,7 +51,7 @@ def by_input(array: TokenArray, first: int, stop: int) -> Iterator[tuple[str, in
 def csv_rows(array: TokenArray, first: int, b: Ints) -> Iterator[bytes]:
     """start, end, id, src, loc for documents whose bounds are b; loc counts from 1.
 
-    id is the "id" of the metadata, or else the document's number.
+    id is the "id" in the metadata or, if there is none, the document's number.
     """
     kept = kept_metadata(array)
     if kept is not None:

@@ -1,4 +1,4 @@
-"""Separated: the documents of a token file with a separator before each, as some formats require."""
+"""Separated: the documents of a token file with a separator before each one, as some formats require."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ class Separated:
         return ret + self._inserted * np.arange(i, j)
 
     def first_at(self, position: int) -> int:
-        """The first document that begins at or after `position`, or else len(documents)."""
+        """The first document that begins at or after `position`; len(documents) if there is none."""
         n = self._n_docs
         return bisect.bisect_left(range(n), position, key=lambda i: int(self.starts(i, i + 1)[0]))
 
     def read(self, begin: int, end: int, dtype: np.dtype[Any]) -> tuple[np.ndarray[Any, Any], Ints]:
-        """(dtype[end - begin], the places of separators in it)."""
+        """(dtype[end - begin], the indices of the separators in it)."""
         i, j = self.first_at(begin), self.first_at(end)
         at = self.starts(i, j) - begin
         if self._inserted:

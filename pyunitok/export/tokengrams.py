@@ -1,4 +1,4 @@
-"""tokengrams: NAME.bin, the tokens, from which it builds its index."""
+"""tokengrams: NAME.bin, the tokens, from which tokengrams builds its index."""
 
 from __future__ import annotations
 

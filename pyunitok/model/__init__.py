@@ -1,1 +1,1 @@
-"""One model in memory: texts to ids and back."""
+"""A model in memory, which converts text to ids and back."""

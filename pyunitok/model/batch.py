@@ -1,6 +1,6 @@
-"""encode_batch() encodes many documents in threads into one packed list of ids.
+"""encode_batch(): encode many documents on several threads into one packed list of ids.
 
-    documents   | d0 d1 d2 d3 | d4 d5 | d6 … |    each thread takes consecutive documents, about equally many bytes
+    documents   | d0 d1 d2 d3 | d4 d5 | d6 … |    each thread takes consecutive documents of about equal total size
     groups      | g | g | g | g | g   | g | g |   of about a MiB, each encoded into an array of its own
 """
 
@@ -19,7 +19,7 @@ from pyunitok.model.codec import Codec
 from pyunitok.packed import Bytes, Ids, Offsets, Packed, as_bytes, ranges
 
 GROUP_BYTES = 1 << 20  # documents are packed and encoded in groups of this size, which fits in a core's cache
-THREAD_BYTES = 1 << 20  # a thread is worth starting for this much text
+THREAD_BYTES = 1 << 20  # the amount of text for which starting another thread pays off
 
 
 def available_cores() -> int:
@@ -28,9 +28,9 @@ def available_cores() -> int:
 
 
 def check_threads(threads: int | None) -> None:
-    """OptionError for less than one thread. None is valid: the callee chooses the number."""
+    """OptionError if `threads` is less than 1. None is valid: the callee chooses the number."""
     if threads is not None and threads < 1:
-        raise OptionError(f"threads must be at least 1, not {threads}; leave it out to use every core")
+        raise OptionError(f"threads must be at least 1, not {threads}; omit it to use every core")
 
 
 def threads_or_cores(threads: int | None) -> int:
@@ -99,7 +99,7 @@ def encode_batch(codec: Codec, documents: BatchDocuments, threads: int | None) -
 
 
 def documents_of(docs: Iterable[str | bytes] | Packed) -> BatchDocuments:
-    """TypeError and UnicodeEncodeError name the document."""
+    """Wrap documents for encode_batch(). TypeError and UnicodeEncodeError name the document."""
     if isinstance(docs, Packed):
         return PackedDocuments(docs)
     items: list[bytes] = []

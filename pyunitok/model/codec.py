@@ -1,4 +1,4 @@
-"""Codec: encodes and decodes with one model. Tokenizer is its public face; the other packages here use it directly.
+"""Codec: encodes and decodes with one model. Tokenizer is its public interface; other packages here use it directly.
 
     text ─▶ NFC, or the rules of a tokenizer.json, if the model has them ─▶ C: ids
     ids ─▶ C: pieces to bytes ─▶ denormalizer of a SentencePiece model, if it has one ─▶ bytes ─▶ text
@@ -33,11 +33,11 @@ _SPACE = "\u2581".encode()
 
 
 class Codec:
-    """Immutable and shared by threads. Each thread that encodes takes a scratch, which holds everything that changes.
+    """Immutable and shared by threads. Each thread that encodes takes a scratch, which holds all mutable state.
 
     model        the C model
     about        its name, special ids and normalization, for Python
-    rules        how to encode and decode, for models of tokenizer.json
+    rules        the rules of a tokenizer.json for encoding and decoding, or None
     scratches    idle scratches; append and pop are atomic
     shown        {id: its piece as text}, a cache
     known        {piece, as str or bytes: id}, a cache
@@ -58,7 +58,7 @@ class Codec:
             except VocabularyError as error:
                 raise ModelFormatError(f"the model's rules for texts (`prepare`) cannot be used: {error}") from None
             if self.rules.warning:
-                # The stack level is this line, so Python shows the warning once, whoever opens the model.
+                # Stack level 1 is this line, so Python shows the warning only once, wherever models are opened.
                 warnings.warn(ModelWarning(self.rules.warning), stacklevel=1)
 
     @cached_property
@@ -72,15 +72,15 @@ class Codec:
 
     @cached_property
     def lossless(self) -> bool:
-        """Whether every text survives a round trip: greedy longest prefix if all 256 bytes are pieces; models whose
-        symbols are bytes if the text is not normalized first."""
+        """Whether every text survives a round trip. Greedy longest prefix: if all 256 bytes are pieces; models whose
+        symbols are bytes: if the text is not normalized first; all others: no."""
         if self.model.info.flags & library.MODEL_FLAGS["bytes"]:
             return self.about.prepare is None
         return not self.model.kind.has_spec and all(self.model.find(bytes([byte])) >= 0 for byte in range(256))
 
     @cached_property
     def ids_by_piece(self) -> dict[bytes, int]:
-        """Equal pieces map to the lowest id, as in c_model.Model.find, which scans all pieces."""
+        """{piece: id}. Equal pieces map to the lowest id, as in c_model.Model.find, which scans all pieces."""
         pieces = split(*self.model.pieces())
         return {piece: len(pieces) - 1 - k for k, piece in enumerate(reversed(pieces)) if piece}
 
@@ -89,7 +89,7 @@ class Codec:
         return self.ids_by_piece.get(piece, -1) if self.model.kind.has_spec else self.model.find(piece)
 
     def encode_list(self, data: bytes) -> list[int]:
-        """Like encode, but a list: a third faster than encode(data).tolist() for a sentence."""
+        """Like encode, but returns a list: a third faster than encode(data).tolist() for a sentence."""
         scratch = self.take_scratch()  # scratch() would take another microsecond
         ids = scratch.encode_list(data)
         self.scratches.append(scratch)
@@ -103,7 +103,7 @@ class Codec:
         return ids
 
     def normalize(self, data: bytes) -> str:
-        """The text that is encoded."""
+        """The text after the normalization that encoding begins with."""
         if self.rules is not None:
             return self.rules.normalize(utf8.replaced(data))
         if self.is_nfc:
@@ -111,7 +111,7 @@ class Codec:
         return (self.model.normalize(data) if self.normalizes else data).decode("utf-8", "replace")
 
     def split(self, text: bytes | bytearray | memoryview) -> int:
-        """The length of the prefix of an unfinished document that can be encoded now, whatever follows; 0 if none can.
+        """The length of the prefix of an unfinished document that can be encoded now, whatever follows; 0 if none.
 
         See unitok_split in csrc/unitok.h. For greedy longest prefix, encode(text[:k]) followed by
         encode(text[k:] + more) equals encode(text + more); other models carry a c_scratch.State between parts.
@@ -205,10 +205,10 @@ class Codec:
     # ---------------------------------------------------------------------------------------------- verifying ---
 
     def reference(self, text: bytes) -> bytes:
-        """What decode_bytes(encode(text)) must return, for verification.
+        """The expected result of decode_bytes(encode(text)), for verification.
 
-        For lossless models, the text. Otherwise its normalized form, with spaces for U+2581, if the model keeps all of
-        it. Otherwise the result of a round trip, which may, for instance, lose unknown characters.
+        Lossless models: the text. Models that keep all normalized text: the normalized text, with spaces for U+2581.
+        Other models: the result of a round trip, which may lose, for example, unknown characters.
         """
         if self.lossless:
             return text
@@ -225,11 +225,11 @@ class Codec:
 
     @cached_property
     def _keeps_normalized(self) -> bool:
-        """Whether every normalized text survives a round trip, with spaces for U+2581.
+        """Whether every normalized text survives a round trip, except that U+2581 becomes a space.
 
-        Byte pieces spell the characters that no piece covers. U+2581 spelled so does not become a space, so it must be
-        a piece, and word models, which spell complete words, do not qualify. If the model removes spaces, the decoder
-        strips one U+2581 from each of the leading pieces, so no piece may begin with two.
+        Byte pieces spell the characters that no piece covers. U+2581 spelled with bytes does not become a space, so it
+        must be a piece, and word models, which spell complete words, do not qualify. If the model removes spaces, the
+        decoder strips one U+2581 from each of the leading pieces, so no piece may begin with two.
         """
         flags, known = self.model.info.flags, library.MODEL_FLAGS
         is_plain = self.normalizes and self.rules is None and not self.model.kind.falls_back_whole

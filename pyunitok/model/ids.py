@@ -13,19 +13,19 @@ from pyunitok.packed import Ids, Packed
 
 
 def as_ids(ids: Iterable[int], dtype: np.dtype[Any]) -> Ids:
-    """dtype[n] from any sequence of integers; IdError names the first that does not fit, and its position."""
+    """dtype[n] from any sequence of integers; IdError, naming the first id that does not fit and its position."""
     is_array = hasattr(ids, "__array__")  # NumPy arrays, and tensors, whose packages need not be imported
     array = np.asarray(ids) if is_array else _array_of(ids)
     if array.dtype == dtype and array.ndim == 1:
         return np.ascontiguousarray(array)
     if is_array and (array.dtype.kind == "O" or array.size == 0):
-        array = _array_of(array.tolist())  # objects may not be integers; empty arrays are float64 by default
+        array = _array_of(array.tolist())  # objects need not be integers; empty arrays are float64 by default
     if array.ndim != 1 or array.dtype.kind not in "iuO":
         raise TypeError(f"ids must be a sequence of integers, not {array.dtype}{list(array.shape)}")
     largest = np.iinfo(dtype).max
     wrong = np.flatnonzero((array < 0) | (array > largest))
     if len(wrong):
-        raise IdError(f"id {array[wrong[0]]} at position {wrong[0]}: ids lie within 0..{largest}")
+        raise IdError(f"id {array[wrong[0]]} at position {wrong[0]} is not within 0..{largest}")
     return array.astype(dtype)
 
 
@@ -48,7 +48,7 @@ def _is_integer(item: object) -> bool:
 
 
 def as_batch(batch: Packed | Iterable[Iterable[int]], dtype: np.dtype[Any]) -> Packed:
-    """A Packed of ids from a Packed or from sequences of integers. Errors like as_ids, naming the sequence."""
+    """A Packed of ids from a Packed or from sequences of integers. Raises the errors of as_ids, naming the sequence."""
     if isinstance(batch, Packed):
         if batch.data.dtype != dtype:
             raise TypeError(f"expected a Packed of {dtype}, not of {batch.data.dtype}")

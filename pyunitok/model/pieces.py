@@ -21,13 +21,13 @@ def _id_or_none(id_: int) -> int | None:
 
 
 class TokenizerPieces:
-    """The part of Tokenizer that knows the vocabulary."""
+    """The part of Tokenizer that concerns the vocabulary."""
 
     codec: Codec
 
     @property
     def vocab_size(self) -> int:
-        """1 + the largest id, eod and fallback included: the rows that an embedding needs."""
+        """1 + the largest id, including eod and fallback: the number of rows that an embedding needs."""
         return int(self.codec.model.info.n_ids)
 
     n_vocab = vocab_size
@@ -52,27 +52,27 @@ class TokenizerPieces:
 
     @property
     def bos_id(self) -> int | None:
-        """Beginning of sentence, or None."""
+        """The id for the beginning of a sentence, or None."""
         return self.codec.about.special.get("bos")
 
     @property
     def eos_id(self) -> int | None:
-        """End of sentence, or None."""
+        """The id for the end of a sentence, or None."""
         return self.codec.about.special.get("eos")
 
     @property
     def pad_id(self) -> int | None:
-        """Padding, or None."""
+        """The id for padding, or None."""
         return self.codec.about.special.get("pad")
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """The dtype of ids: uint16, or uint32 if the largest does not fit."""
+        """The dtype of ids: uint16, or uint32 if the largest id does not fit."""
         return self.codec.dtype
 
     @property
     def max_piece_bytes(self) -> int:
-        """The length of the longest piece."""
+        """The length of the longest piece in bytes."""
         return int(self.codec.model.info.max_piece_bytes)
 
     def pieces(self) -> Packed:
@@ -103,7 +103,7 @@ class TokenizerPieces:
         return utf8.shown(self.id_to_bytes(id_))
 
     def piece_to_id(self, piece: str | bytes) -> int | None:
-        """The id of exactly this piece, or None. A str may also be what id_to_piece shows: <0xE3>, the eod's name."""
+        """The id of exactly this piece, or None. A str may also be output of id_to_piece: <0xE3>, the eod's name."""
         is_exact = piece.__class__ is str or piece.__class__ is bytes
         if is_exact and (known := self.codec.known.get(piece)) is not None:
             return known
@@ -147,7 +147,7 @@ class TokenizerPieces:
 
     @cached_property
     def _ordered(self) -> tuple[int, list[bytes]]:
-        """The first id after which all pieces have two bytes or more, and these pieces."""
+        """The first id from which on all pieces have two bytes or more, and these pieces."""
         packed = self.pieces()
         short = np.flatnonzero(np.diff(packed.offsets) < 2)
         first = int(short[-1]) + 1 if len(short) else 0
@@ -157,5 +157,5 @@ class TokenizerPieces:
         return first, ordered
 
     def __contains__(self, piece: object) -> bool:
-        """Whether it is a piece, str or bytes."""
+        """Whether `piece` is a str or bytes and in the vocabulary."""
         return isinstance(piece, str | bytes) and self.piece_to_id(piece) is not None

@@ -1,4 +1,4 @@
-"""TokenizerSampling: n-best and random encodings, which Tokenizer inherits; Sample: what `tokenize --sample` draws."""
+"""TokenizerSampling: the n-best and sampling methods of Tokenizer; Sample: the arguments of `tokenize --sample`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ NBEST_MAX = 1024
 
 @dataclass(frozen=True)
 class Sample:
-    """How `tokenize --sample` draws: the arguments of Tokenizer.sample()."""
+    """The arguments of Tokenizer.sample() that `tokenize --sample` sets."""
 
     alpha: float
     seed: int
@@ -25,7 +25,7 @@ class Sample:
     method: str | None = None
 
     def of(self, tokenizer: TokenizerSampling, source: int, document: int) -> Any:
-        """The argument `sampling` for documents of a source, from this number on. OptionError like sample()."""
+        """The argument `sampling` for the documents of a source from this one on. OptionError like sample()."""
         return how(
             tokenizer.codec, self.alpha, self.seed, nbest=self.nbest, method=self.method, source=source,
             document=document,
@@ -43,8 +43,8 @@ def check(codec: Codec) -> None:
     """OptionError for models that encode by the rules of a tokenizer.json."""
     if codec.rules is not None:
         raise OptionError(
-            "models of tokenizer.json support neither sampling nor n-best: use the SentencePiece model that they were"
-            " made from"
+            "models of tokenizer.json support neither sampling nor n-best; use the SentencePiece model that they were"
+            " converted from"
         )
 
 
@@ -59,7 +59,7 @@ def how(
 
 
 def _checked(codec: Codec, method: str | None, alpha: float, seed: int, nbest: int) -> str:
-    """The method to use."""
+    """Check the arguments and return the method to use."""
     check(codec)
     kind = codec.model.kind
     if not kind.sampling:
@@ -73,7 +73,7 @@ def _checked(codec: Codec, method: str | None, alpha: float, seed: int, nbest: i
     if not math.isfinite(alpha):
         raise OptionError(f"alpha must be a finite number, not {alpha}")
     if method == "dropout" and not 0 <= alpha <= 1:
-        raise OptionError(f"alpha must be within 0..1 for BPE, where it is a probability, not {alpha}")
+        raise OptionError(f"alpha is a probability for BPE and must be within 0..1, not {alpha}")
     if not 0 <= seed < 1 << 64:
         raise OptionError(f"seed must be within 0..2**64 - 1, not {seed}")
     if method == "nbest" and nbest > NBEST_MAX:
@@ -92,7 +92,7 @@ def sample_spans(
     codec: Codec, data: bytes, n: int, *, alpha: float, seed: int | None = None, replacement: bool = True,
     include_best: bool = False, source: int = 0, document: int = 0,
 ) -> list[c_scratch.Path]:  # fmt: skip
-    """Paths drawn as sample_and_score() explains, with spans as nbest_spans gives them."""
+    """Sampled paths: sample_and_score() explains the arguments, and nbest_spans() the result."""
     drawing = how(codec, alpha, seed, method="lattice", source=source, document=document)
     with codec.scratch() as scratch:
         return scratch.sample_paths(data, n, drawing, distinct=not replacement, include_best=include_best)
@@ -107,16 +107,16 @@ class TokenizerSampling:
         self, text: str | bytes, *, alpha: float, seed: int | None = None, nbest: int = -1,
         method: str | None = None, source: int = 0, document: int = 0,
     ) -> Ids:  # fmt: skip
-        """dtype[n]: the ids of a random way to cut the text into pieces.
+        """dtype[n]: the ids of a random segmentation of the text.
 
         alpha     Unigram: a path has the probability p ~ exp(alpha * score); BPE: the probability of skipping a merge
-        seed      a sample depends on (seed, source, document) and the text alone; None: another one each time
+        seed      a sample depends only on (seed, source, document) and the text; None: a new random seed each time
         nbest     -1: any path; n: one of the n best; 0 and 1: the best (encode)
         method    "lattice" (exact; SentencePiece, BytePiece 0.5 and later), "viterbi" (BytePiece as first published:
                   accepts with sigmoid(alpha * difference)), "dropout" (BPE); None: the default of the model
         source, document  the numbers of the input and of the document in it, as in `tokenize --sample`
 
-        OptionError if the model does not support this. O(n * pieces that match at a position).
+        OptionError if the model does not support this. Time: O(n * pieces that match at a position).
         Source: Kudo, "Subword regularization", 2018; Provilkov et al., "BPE-dropout", 2020; kexue.fm/archives/9768.
         """
         data = as_bytes(text)
@@ -129,10 +129,10 @@ class TokenizerSampling:
             return scratch.encode_documents(packed.data, packed.offsets, sampling=drawing)[0]
 
     def nbest(self, text: str | bytes, n: int, *, scores: bool = False) -> list[Any]:
-        """The ids of the n best ways to cut the text into pieces, best first; with `scores`, pairs (ids, score).
+        """The ids of the n best segmentations of the text, best first; with `scores`, pairs (ids, score).
 
-        For SentencePiece's Unigram models, equal to sentencepiece's, ties and scores included. 1 <= n <= 1024; fewer
-        are returned if the text has fewer.
+        For SentencePiece's Unigram models, the results equal those of sentencepiece, including ties and scores.
+        1 <= n <= 1024; fewer are returned if the text has fewer segmentations.
         """
         found = nbest_spans(self.codec, as_bytes(text), n)
         paths = [(spans[:, 0].astype(self.codec.dtype), score) for spans, score in found]
@@ -144,8 +144,9 @@ class TokenizerSampling:
     ) -> list[tuple[Ids, float]]:  # fmt: skip
         """n samples of a SentencePiece Unigram model as (ids, score).
 
-        With replacement, the score is the logarithm of the sample's probability. Without, the samples differ, and it is
-        the logarithm of the probability of being drawn; with include_best the first is the best path, with the score 0.
+        With replacement, the score is the logarithm of the sample's probability. Without it, the samples are distinct,
+        and the score is the logarithm of the probability of being drawn; with include_best, the first sample is the
+        best path, with score 0.
         Equals sample_encode_and_score of sentencepiece 0.1 and 0.2.0, except that without replacement, if a text has at
         most n paths, all of them are returned; sentencepiece omits one.
         """
@@ -156,7 +157,7 @@ class TokenizerSampling:
         return [(spans[:, 0].astype(self.codec.dtype), score) for spans, score in paths]
 
     def entropy(self, text: str | bytes, *, alpha: float) -> float:
-        """The entropy, in nats, of p ~ exp(alpha * score) over all ways to cut the text (SentencePiece's Unigram)."""
+        """The entropy in nats of p ~ exp(alpha * score) over all segmentations of a text (SentencePiece Unigram)."""
         check(self.codec)
         with self.codec.scratch() as scratch:
             return scratch.entropy(as_bytes(text), alpha)

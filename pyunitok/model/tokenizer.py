@@ -49,10 +49,11 @@ class Tokenizer(TokenizerSampling, TokenizerPieces):
     def __init__(
         self, model: c_model.Model | None = None, about: About | None = None, *, path: str | None = None
     ) -> None:
-        """Called by from_file, from_pieces and default only; use these to make a Tokenizer."""
+        """Called only by from_file, from_pieces and default; use these to create a Tokenizer."""
         if not isinstance(model, c_model.Model) or about is None:
             raise TypeError(
-                "make a Tokenizer with Tokenizer.default(), Tokenizer.from_file(path) or Tokenizer.from_pieces(pieces)"
+                "create a Tokenizer with Tokenizer.default(), Tokenizer.from_file(path) or "
+                "Tokenizer.from_pieces(pieces)"
             )
         self.codec = Codec(model, about)
         self.name = about.name
@@ -66,13 +67,13 @@ class Tokenizer(TokenizerSampling, TokenizerPieces):
     ) -> Tokenizer:
         """Open a model file: native, RWKV World text or JSON, SentencePiece, BytePiece, or Hugging Face's
         tokenizer.json. The format is detected from the content. If no file has that name, "unitok-v1" means
-        default(), and "rwkv-world" the vocabulary of the package pyrwkv-tokenizer.
+        default(), and "rwkv-world" the vocabulary of the pyrwkv-tokenizer package.
 
         engine  "double-array" (the default) or, for greedy longest prefix, "hat"; the ids do not depend on it
         cpu     the instruction set: "portable", "sse2", "avx2", "avx512" or "neon"; None: the best that this processor
                 supports; the ids do not depend on it
 
-        Raises FileNotFoundError, VocabularyError or ModelFormatError (naming file and line or byte), CpuError.
+        Raises FileNotFoundError; VocabularyError or ModelFormatError, naming the file and the line or byte; CpuError.
         A native file is memory-mapped: to replace it, rename a new file over it; never overwrite it in place.
         """
         found = known.find(path)
@@ -135,7 +136,7 @@ class Tokenizer(TokenizerSampling, TokenizerPieces):
         return cls(vocabulary.build(engine=engine, cpu=cpu), vocabulary.about(name))
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write a native file, which is memory-mapped when opened, without building tables."""
+        """Write a native file. Opening it maps it into memory and builds no tables."""
         native.save(path, self.codec.model, self.codec.about)
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -147,8 +148,8 @@ class Tokenizer(TokenizerSampling, TokenizerPieces):
     def encode(self, text: str | bytes, *, special: bool = True, add_special: bool = False) -> Ids:
         """dtype[n]: the ids of one document. Accepts any bytes; a str with a lone surrogate raises UnicodeEncodeError.
 
-        They equal those of the reference for the model's format: RWKV's TRIE_TOKENIZER, sentencepiece, bytepiece or
-        tokenizers. O(n). Only for Hugging Face models:
+        The ids equal those of the reference for the model's format: RWKV's TRIE_TOKENIZER, sentencepiece, bytepiece or
+        tokenizers. Time: O(n). Only for Hugging Face models:
             special      False: encode special tokens in the text as plain text (encode_special_tokens of tokenizers)
             add_special  True: apply the file's template, which adds ids before and after those of the text
         """
@@ -168,7 +169,7 @@ class Tokenizer(TokenizerSampling, TokenizerPieces):
         return self.encode(text) if isinstance(text, str | bytes) else self.encode_batch(text)
 
     def count(self, text: str | bytes) -> int:
-        """len(encode(text)), without making the array. Raises the same errors as encode."""
+        """len(encode(text)), without creating the array. Raises the same errors as encode."""
         with self.codec.scratch() as scratch:
             return scratch.count(as_bytes(text))
 
@@ -176,7 +177,7 @@ class Tokenizer(TokenizerSampling, TokenizerPieces):
         """The ids of many documents: item i equals encode(docs[i]).
 
         docs     an iterable of str or bytes, or a Packed of uint8
-        threads  the maximum number; None: one per MiB of text, up to the available cores
+        threads  the maximum number of threads; None: one per MiB of text, up to the available cores
 
         Raises UnicodeEncodeError like encode, and TypeError for anything but text; both name the document.
         """
@@ -187,7 +188,7 @@ class Tokenizer(TokenizerSampling, TokenizerPieces):
 
     def encode_as_pieces(self, text: str | bytes) -> list[str]:
         """The pieces of a text. Invalid UTF-8 is shown as <0xE3>, and an unknown character as itself. Hugging Face:
-        the `tokens` of tokenizers, where BPE shows the unknown piece."""
+        the `tokens` of tokenizers, in which BPE models show the unknown piece instead."""
         codec, data = self.codec, as_bytes(text)
         if codec.rules is not None:
             with codec.scratch() as scratch:
@@ -322,7 +323,7 @@ class Tokenizer(TokenizerSampling, TokenizerPieces):
         return digest.hexdigest()
 
     def __eq__(self, other: object) -> bool:
-        """Whether the other has the same vocabulary, and so the same ids for every text."""
+        """Whether `other` has the same vocabulary and therefore produces the same ids for every text."""
         return self is other or (isinstance(other, Tokenizer) and self.sha256 == other.sha256)
 
     def __hash__(self) -> int:

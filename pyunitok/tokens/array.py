@@ -1,10 +1,10 @@
 """TokenArray: a memory-mapped token file, which consists of OUT, OUT.ends and OUT.json.
 
     OUT        the ids, uint16 little-endian; numpy.memmap(OUT, dtype="<u2") reads it without this package
-    OUT.ends   uint64 little-endian per document: its exclusive end in tokens (the layout of datatrove's .ds.index)
+    OUT.ends   the exclusive end of each document in tokens, uint64 little-endian (the layout of datatrove's .ds.index)
     OUT.json   the manifest, which describes how the file was made and how to restore its inputs
 
-The tokens of document i are ids[ends[i - 1]:ends[i]]. The last one is the eod id, if the manifest has one.
+The tokens of document i are ids[ends[i - 1]:ends[i]]. The last token is the eod, if the manifest has one.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class TokenArray(Documents):
 
     @property
     def tokenizer(self) -> Tokenizer:
-        """The model that made the file, as named by the manifest and checked by its hash."""
+        """The model that produced the file: the one given, or else the one in the manifest, checked by its hash."""
         if self._tokenizer is None:
             if self.manifest is None:
                 raise ModelFormatError(f"{self.path} has no manifest; give its model with -m or model=")
@@ -109,8 +109,9 @@ class TokenArray(Documents):
         """Yield (d, int64[n + 1] bounds) for runs of consecutive documents in first..stop-1: document d + k is
         ids[bounds[k]:bounds[k + 1]].
 
-        A run has at most max_docs documents (by default RUN_DOCS) and max_tokens tokens, or one longer document.
-        OutputError, naming the document, if ends decrease, are after the last token, or exclude the eod.
+        A run has at most max_docs documents (by default RUN_DOCS) and max_tokens tokens; a longer document is a run of
+        its own. OutputError, naming the document, if its end is before its beginning or after the last token, or if it
+        has no token although the file has an eod.
         """
         stop = len(self) if stop is None else stop
         at = min(int(self._ends[first - 1]), self.n_tokens) if first else 0
@@ -176,7 +177,7 @@ class TokenArray(Documents):
 
     def _damaged(self, document: int, begin: int, end: int) -> OutputError:
         ends = sidecars(self.path)[0]
-        return OutputError(f"{ends}: document {document} spans tokens {begin} to {end}: the .ends file is damaged")
+        return OutputError(f"{ends}: document {document} spans tokens {begin} to {end}; the .ends file is damaged")
 
     def __repr__(self) -> str:
         return f"TokenArray({str(self.path)!r}, {len(self)} documents, {self.dtype}[{self.n_tokens}])"
@@ -222,17 +223,17 @@ def map_tokens(path: StrPath, dtype: Any, model: Tokenizer | None) -> TokenArray
         return TokenArray(path, ids, ends, None, model)
     manifest = Manifest.read(manifest_path)
     if not ends_path.exists():
-        raise MissingFileError(f"{name}: its document ends {ends_path} are missing")
+        raise MissingFileError(f"{name}: the file of its document ends, {ends_path}, is missing")
     ids, ends = _map(path, np.dtype(manifest.dtype)), _map(ends_path, np.dtype("<u8"))
     if len(ids) != manifest.tokens or len(ends) != manifest.documents:
         raise OutputError(
-            f"{name} holds {len(ids)} tokens and {len(ends)} ends, but its manifest says {manifest.tokens} and "
+            f"{name} has {len(ids)} tokens and {len(ends)} ends, but its manifest says {manifest.tokens} and "
             f"{manifest.documents}: the token file is incomplete, or its files do not belong together"
         )
     if model is not None:
         check_model(manifest, model, name)
     if len(ends) and int(ends[-1]) != len(ids):
-        raise OutputError(f"{ends_path}: the last document ends at {ends[-1]}, not at {len(ids)}")
+        raise OutputError(f"{ends_path}: the last document ends at token {ends[-1]}, but there are {len(ids)}")
     return TokenArray(path, ids, ends, manifest, model)
 
 

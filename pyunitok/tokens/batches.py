@@ -26,7 +26,8 @@ class Batch(NamedTuple):
 
 
 def batches(array: TokenArray, first: int, stop: int, tokenizer: Tokenizer, n_ids: int) -> Iterator[Batch]:
-    """Documents first..stop-1 in batches of about n_ids; longer documents are split if the model can decode parts.
+    """Divide documents first..stop-1 into batches of about n_ids ids. A longer document is split if the model can
+    decode parts, and is otherwise a batch of its own.
 
     OutputError, naming the document, if the .ends file is damaged.
     """

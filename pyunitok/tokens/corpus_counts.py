@@ -23,7 +23,7 @@ Uses = np.ndarray[Any, np.dtype[np.int64]]
 
 @dataclass(frozen=True)
 class FileCount:
-    """A file, the bytes of its text, and its number of tokens under each model."""
+    """A file, the size of its text in bytes, and its number of tokens under each model."""
 
     name: str
     n_bytes: int
@@ -34,7 +34,7 @@ class FileCount:
 
 
 def count_files(reading: Reading, tokenizers: Sequence[Tokenizer], progress: Progress) -> list[FileCount]:
-    """The tokens of each file under each model, with one pass over the files per model."""
+    """Count the tokens of each file under each model, in one pass over the files per model."""
     sizes = np.zeros(len(reading.sources), np.int64)
     columns = []
     for tokenizer in tokenizers:
@@ -54,7 +54,7 @@ def count_files(reading: Reading, tokenizers: Sequence[Tokenizer], progress: Pro
 
 
 def count_uses(reading: Reading, tokenizer: Tokenizer, progress: Progress) -> Uses:
-    """How often each id occurs in the corpus: int64[vocab_size]."""
+    """int64[vocab_size]: how often each id occurs in the corpus."""
     uses = np.zeros(tokenizer.vocab_size, np.int64)
 
     def work(block: Block) -> tuple[Uses, Uses]:

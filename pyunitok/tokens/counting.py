@@ -16,9 +16,10 @@ CHUNK_IDS = 1 << 20
 def count_ids(
     ids: np.ndarray[Any, Any], *, threads: int | None = None, on_ids: Callable[[int], None] = lambda _: None
 ) -> np.ndarray[Any, np.dtype[np.int64]]:
-    """int64[largest id + 1], or int64[65536] for uint16. on_ids receives the number of ids counted, from any thread.
+    """int64[largest id + 1], or int64[65536] for uint16.
 
-    Each thread has its own counts: 8 bytes per id up to the largest, and about 20 MiB.
+    Any thread may call on_ids, with the number of ids just counted. Each thread uses 8 bytes per id up to the largest,
+    for its own counts, and about 20 MiB.
     """
     threads = threads_or_cores(threads)
 

@@ -33,8 +33,8 @@ def detokenize(array: TokenArray, tokenizer: Tokenizer, out: Sink, on_bytes: Cal
 
     Text inputs are restored byte for byte, including separators. Inputs with a text key, and documents from another
     program, become JSON Lines with the text under that key; invalid UTF-8 is replaced, and other fields are missing. A
-    file without a manifest is a single text. The eod at the end of each document is omitted. on_bytes receives the
-    number of bytes written after each batch.
+    file without a manifest is restored as a single text. The eod at the end of each document is omitted. After each
+    batch, on_bytes is called with the number of bytes just written.
     """
     if array.manifest is None:
         records = [InputRecord("", "text", "none", documents=len(array))]
@@ -55,7 +55,7 @@ def detokenize(array: TokenArray, tokenizer: Tokenizer, out: Sink, on_bytes: Cal
 
 
 def _input_parts(array: TokenArray, tokenizer: Tokenizer, record: InputRecord, first: int) -> Iterator[Bytes]:
-    """The bytes of one input, whose documents begin at `first`."""
+    """The bytes of one input, whose first document is `first`."""
     end = first + record.documents
     row = FORMATS.get(record.format)  # None: another program supplied the documents
     if row and not row.has_text_key:

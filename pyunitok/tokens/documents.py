@@ -3,11 +3,11 @@
     ids    a b c eod d e eod f g h eod ...        positions   0 1 2 3 | 4 5 6 | 7 8 9 10      locate(5) is 1
     ends         4       7         11                                                         bounds(1) is (4, 7)
 
-A position is the index of a token among all tokens. Methods accept and return positions and document numbers as an int,
-or as arrays, which cost far less per item.
+A position is the index of a token among all tokens. Methods accept and return positions and document numbers as ints or
+as arrays, which cost far less per item.
 
 locate() avoids a trap: `numpy.searchsorted(docs.ends, position)` with an int or an int64 array first converts all ends
-from uint64 to float64. This takes 0.4 s for 50 million documents, where locate() takes microseconds.
+from uint64 to float64. This takes 0.4 s for 50 million documents, whereas locate() takes microseconds.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ Which = slice | Sequence[int] | np.ndarray[Any, Any]  # many documents: their nu
 
 
 class Documents(ABC):
-    """A sequence of documents. docs[3] is a view of the ids of document 3, its eod included; creating it reads nothing.
+    """A sequence of documents. docs[3] is a view of the ids of document 3 and its eod; creating it reads nothing.
 
     docs[10:20], docs[[5, 2, 7]] and docs[mask] are the ids of many documents as one Packed: `.data` dtype[tokens],
     `.offsets` int64[n + 1]. Slices with step 1 are views, too.
@@ -54,7 +54,7 @@ class Documents(ABC):
     @property
     @abstractmethod
     def lengths(self) -> Ints:
-        """int64[documents]: the tokens of each document, its eod included. Every access computes the array again."""
+        """int64[documents]: the number of tokens in each document and its eod. Each access recomputes the array."""
 
     @overload
     def locate(self, positions: int | np.integer[Any]) -> int: ...
@@ -65,7 +65,7 @@ class Documents(ABC):
         """The number of the document that contains the token at a position; int64[...] for an array of positions.
 
         IndexError if there is no such token. A single position takes a few microseconds; arrays take less per item,
-        sorted ones least.
+        and sorted arrays least.
         """
 
     @overload
@@ -74,13 +74,13 @@ class Documents(ABC):
     def bounds(self, documents: Which) -> tuple[Ints, Ints]: ...
     @abstractmethod
     def bounds(self, documents: Any) -> Any:
-        """(begin, end): the positions at which a document begins and ends, eod included; two int64[n] for an array."""
+        """(begin, end): the positions at which a document and its eod begin and end; two int64[n] for many."""
 
     @abstractmethod
     def chunks(self, n_tokens: int = 1 << 20) -> Iterator[tuple[int, Packed]]:
         """All documents in order, in chunks: (number of the first document, a Packed of their ids).
 
-        A chunk has at most n_tokens, or one longer document. The ids are read on demand.
+        A chunk has at most n_tokens tokens; a longer document is a chunk of its own. The ids are read on demand.
         """
 
     @abstractmethod
@@ -121,12 +121,12 @@ class Documents(ABC):
         return Packed(data, offsets)
 
     def text_bytes(self, document: int) -> bytes:
-        """The original document. Its last token is dropped if the file has an eod, whatever its value."""
+        """The text of a document. If the file has an eod, the document's last token is dropped, whatever its id."""
         ids = self._one(operator.index(document))
         return self.tokenizer.decode_bytes(ids[: len(ids) - (self.eod_id is not None)])
 
     def text(self, document: int, errors: str = "strict") -> str:
-        """text_bytes() as str; `errors` is that of bytes.decode."""
+        """text_bytes() as str; `errors` as in bytes.decode()."""
         return self.text_bytes(document).decode("utf-8", errors)
 
     def windows(self, n: int, stride: int | None = None) -> Windows:
@@ -143,7 +143,7 @@ class Documents(ABC):
             return np.empty(0, np.int64)
         if numbers.dtype == bool:
             if numbers.shape != (n_docs,):
-                raise IndexError(f"a mask of shape {numbers.shape} for {n_docs} documents")
+                raise IndexError(f"the mask has the shape {numbers.shape}, but there are {n_docs} documents")
             return np.flatnonzero(numbers)
         return counted_from_end(checked(numbers, -n_docs, n_docs, "document"), n_docs)
 
@@ -159,9 +159,9 @@ class Windows:
     windows[[5, 2, 9]]     dtype[3, n]: a batch, copied
     windows[10:20]         dtype[10, n]
 
-    Windows ignore document boundaries; their eods mark them. No window spans two token files. To predict each next
+    Windows ignore document boundaries, which eods mark. No window spans two token files. To predict each next
     token, use n = context + 1, stride = n - 1, x = batch[:, :-1] and y = batch[:, 1:]. Pickles are small, so data
-    loaders can send a Windows to their workers.
+    loaders can send a Windows object to their workers.
     """
 
     def __init__(self, docs: Documents, n: int, stride: int) -> None:
@@ -185,7 +185,7 @@ class Windows:
 
     @cached_property
     def _firsts(self) -> Ints:
-        """The number of the first window of each file, and the number of all windows."""
+        """The number of the first window of each file, and the total number of windows."""
         return np.cumsum([0, *map(len, self._views)])
 
     def __len__(self) -> int:
@@ -228,5 +228,5 @@ def checked(numbers: Any, low: int, high: int, what: str) -> Ints:
 
 
 def counted_from_end(numbers: Ints, n: int) -> Ints:
-    """Resolves negative numbers as Python does: -1 is the last of n."""
+    """Resolve negative numbers as Python does: -1 is the last of n."""
     return numbers + n * (numbers < 0)

@@ -18,8 +18,8 @@ TOKEN_SUFFIXES = {".u16", ".u32", ".bin"}  # usual suffixes of token files
 
 
 def rows(path: str | os.PathLike[str]) -> Rows:
-    """Describes a model or a token file. MissingFileError if the file is missing; the opener's error if it is neither.
-    """
+    """Describes a model or a token file. MissingFileError if the file is missing; otherwise the error from
+    opening it, if it is neither."""
     name = os.fspath(path)
     if is_token_file(path) or is_url(name):
         return token_rows(path)
@@ -29,7 +29,7 @@ def rows(path: str | os.PathLike[str]) -> Rows:
         return model_rows(Tokenizer.from_file(path))
     except (ModelFormatError, VocabularyError):
         if Path(path).suffix in TOKEN_SUFFIXES:
-            return token_rows(path)  # its error names the missing sidecar
+            return token_rows(path)  # the error names the missing sidecar
         raise
 
 
@@ -37,7 +37,7 @@ def _lossless(tokenizer: Tokenizer) -> str:
     if tokenizer.lossless:
         return "yes: decoding restores all bytes exactly"
     if (tokenizer.codec.about.prepare or {}).get("format"):
-        return "no: decoding returns normalized text, as far as the file's decoders do not reverse it"
+        return "no: decoding returns normalized text, except for changes that the file's decoders reverse"
     if tokenizer.codec.about.prepare:
         return "no: decoding returns text in Unicode NFC"
     if not tokenizer.codec.normalizes:

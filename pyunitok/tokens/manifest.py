@@ -1,7 +1,7 @@
 """OUT.json, the manifest of a token file, which describes how it was made and how to restore its inputs.
 
-A manifest may come from an untrusted source. Manifest.parse validates the type and the range of every field, so users
-of a Manifest need not.
+A manifest may come from an untrusted source. Manifest.parse validates the type and the range of every field, so code
+that uses a Manifest need not check them again.
 """
 
 from __future__ import annotations
@@ -61,14 +61,14 @@ class InputRecord(InputFile):
     bytes: Count = 0
     documents: Count = 0
     tokens: Count = 0
-    text_key: str | None = None  # jsonl, parquet: the field of the text
+    text_key: str | None = None  # jsonl, parquet: the field that contains the text
     separator: Separator | None = None  # text: the document separator (invalid UTF-8 as lone surrogates)
     ends_with_separator: bool | None = None
-    seconds: Seconds | None = None  # wall time; None if an earlier run processed a part
+    seconds: Seconds | None = None  # wall time; None if an earlier run processed part of the input
     xxh64: list[str] | None = None  # hash of each 64 MiB of decompressed text, if read from a pipe
     skipped: Count = 0  # invalid documents that were skipped
     text_bytes: Count = 0
-    error: str | None = None  # why the file was skipped as damaged, if it was
+    error: str | None = None  # the reason, if the file was skipped as damaged
     abridged: bool = False  # `duplicates --drop` removed text from its documents
 
     def to_json(self) -> dict[str, Any]:
@@ -145,7 +145,7 @@ class Manifest:
     pyunitok: str = ""
     run: dict[str, Any] | None = None  # the options that determine the output, see run.identity.Identity
     shard: dict[str, Any] | None = None  # a run.shard.RunShard if this is one part of a run
-    exported: dict[str, Any] | None = None  # the export that tokenize --format made from it
+    exported: dict[str, Any] | None = None  # the export of this file by tokenize --format
     format: str = FORMAT
     version: int = VERSION
     text_bytes: Count = 0  # size of the documents' text
@@ -155,7 +155,7 @@ class Manifest:
         cls, inputs: Sequence[InputRecord], *, model: dict[str, Any], eod: int | None, dtype: str, algorithm: str,
         sample: dict[str, Any] | None = None, run: dict[str, Any] | None = None, shard: dict[str, Any] | None = None,
     ) -> Manifest:  # fmt: skip
-        """The manifest of a token file made from these inputs now, by this version; without hashes."""
+        """A manifest without hashes, for a token file made now from these inputs by this version."""
         now = time.strftime("%Y-%m-%dT%H:%M:%S+00:00", time.gmtime())
         return cls(
             model=model,
@@ -182,14 +182,14 @@ class Manifest:
 
     @property
     def bytes_per_token(self) -> float | None:
-        """Bytes of text per token; None without tokens."""
+        """Bytes of text per token; None if there are no tokens."""
         return _ratio(self)
 
     def statistics(self) -> dict[str, Any]:
         """The totals and the counts of each input, for --stats-json.
 
-        `bytes` is the size of the decompressed files, and `text_bytes` that of their documents. `seconds` is the wall
-        time during which the run waited for blocks of an input; None if an earlier run processed a part of it.
+        `bytes` is the size of the decompressed files, and `text_bytes` that of the text in them. `seconds` is the wall
+        time during which the run waited for blocks of an input; None if an earlier run processed part of it.
         """
         inputs = [
             {"path": r.path, "format": r.format, "compression": r.compression, "file_bytes": r.size_bytes}
@@ -206,7 +206,7 @@ class Manifest:
 
     @classmethod
     def read(cls, path: Path) -> Manifest:
-        """OutputError if the file is not a manifest, or was written by a newer release."""
+        """OutputError if the file is not a manifest or has another format version."""
         return cls.parse(path.read_bytes(), str(path))
 
     @classmethod
@@ -257,7 +257,7 @@ class Manifest:
         if sum(record.text_bytes for record in self.inputs) != self.text_bytes:
             raise ValueError("the text bytes of the inputs do not add up to those of the file")
         for text in [text for one in self.inputs for text in (one.path, one.separator)]:
-            os.fsencode(text or "")  # UnicodeEncodeError if no file name and no separator can contain it
+            os.fsencode(text or "")  # UnicodeEncodeError if it cannot be a file name or a separator
 
 
 def _ratio(counted: Manifest | InputRecord) -> float | None:

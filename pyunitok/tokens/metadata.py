@@ -1,4 +1,4 @@
-"""The metadata sidecar OUT.meta.jsonl.zst, one line per document; and the path of OUT.errors.jsonl, skipped documents.
+"""The metadata sidecar OUT.meta.jsonl.zst, with one line per document; and the path of OUT.errors.jsonl.
 
     OUT.meta.jsonl.zst   head │ frame │ head │ frame │ … │ index            a zstd frame holds about 64 KiB of lines
     head     skippable frame of 16 bytes: u64 size of the next frame, u64 number of its lines (all little-endian)
@@ -6,7 +6,7 @@
 
 `zstd -dc` prints all lines in document order. Metadata looks up the frame of a document in the index at the end of the
 file and decompresses only that frame. Files only grow, so the contents at a checkpoint are a prefix of the current
-contents. The heads provide the index of an unfinished file.
+contents. The index of an unfinished file is rebuilt from the heads.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ from pyunitok.tokens.manifest import ERRORS_SUFFIX, METADATA_SUFFIX
 
 FRAME_BYTES = 1 << 16  # a frame ends with the line that reaches this size
 # A hostile frame of 48 KB can decompress to 3 GB, and parsed JSON takes up to about 40 times its size.
-MAX_FRAME_BYTES = 257 << 20  # decompressed: a line of --max-line and the name of its file
+MAX_FRAME_BYTES = 257 << 20  # decompressed: the longest line that --max-line allows, and the name of its file
 MAX_PARSED_BYTES = 96 << 20  # for the objects parsed from a line
-OBJECT_BYTES = 96  # at most, per value, without its text
-CHARACTER_BYTES = 8  # per byte of JSON: the str of a line with an emoji, and the parsed value
+OBJECT_BYTES = 96  # at most, per value, not counting its text
+CHARACTER_BYTES = 8  # per byte of JSON, if it has an emoji: 4 for the line as str, 4 for the parsed value
 LEVEL = 3
 _MAGIC = b"UTMETA1\n"
 _SKIPPABLE = 0x184D2A5D  # zstd ignores frames with this magic number
@@ -96,8 +96,8 @@ class MetadataFile:
         self._lines, self._n_waiting = [], 0
 
     def place_of(self, n_documents: int, path: Path) -> tuple[int, list[bytes]]:
-        """Returns the frame boundary at which to truncate the file at `path`, and the lines to append then, to keep the
-        first n_documents."""
+        """Return the frame boundary at which to truncate the file at `path`, and the lines to append to it, so that the
+        first n_documents remain."""
         if n_documents >= self.n_documents:
             return self._file.n_bytes, self._lines[: n_documents - self.n_documents]
         k = bisect_right(self._index, n_documents, key=lambda item: item[1]) - 1
@@ -132,7 +132,7 @@ class Metadata(Sequence[dict[str, Any]]):
     """The metadata of a token file's documents, read on demand from OUT.meta.jsonl.zst.
 
     metadata[i] has the "file" of document i and its "line" or other location in the file. For JSON Lines it also has
-    "metadata", the object without its text. The frame read last, about 64 KiB, is cached. OutputError if the file is
+    "metadata", the object without its text. The last frame read, about 64 KiB, is cached. OutputError if the file is
     damaged.
     """
 
@@ -165,7 +165,7 @@ class Metadata(Sequence[dict[str, Any]]):
         if not isinstance(ret, dict) or not isinstance(ret.get("metadata", {}), dict | None):
             raise OutputError(f"{self._path}: document {i}: the line or its metadata is not a JSON object")
         if not isinstance(ret.get("file"), str) or not isinstance(ret.get("line", 1), int):
-            raise OutputError(f"{self._path}: document {i}: the file or the line of the document is missing or invalid")
+            raise OutputError(f"{self._path}: document {i}: the file is missing or invalid, or the line is invalid")
         ret["file"] = shown(ret["file"])  # an untrusted file may contain URLs with secrets
         return ret
 
@@ -194,14 +194,14 @@ class Metadata(Sequence[dict[str, Any]]):
         where = f"{self._path}: byte {self._offsets[frame]}"
         data = _decompressed(self._frame_bytes(frame), where)
         n_lines = self._firsts[frame + 1] - self._firsts[frame]
-        # Only the last line may exceed FRAME_BYTES, which bounds the number of lines.
+        # Only the last line may extend beyond FRAME_BYTES, which bounds the number of lines.
         if data.count(b"\n") != n_lines or data.rfind(b"\n", 0, -1) >= FRAME_BYTES or not data.endswith(b"\n"):
             raise OutputError(f"{where}: the number of lines differs from the index")
         return data.split(b"\n")[:-1]
 
 
 def _decompressed(frame: bytes, where: str) -> bytes:
-    """The lines of a frame. OutputError, beginning with `where`, if it is damaged or too large."""
+    """The lines of a frame. OutputError, beginning with `where`, if the frame is damaged or too large."""
     try:
         n_bytes = zstandard.frame_content_size(frame)
         if not 0 <= n_bytes <= MAX_FRAME_BYTES:

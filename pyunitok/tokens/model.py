@@ -39,7 +39,7 @@ def find_model(manifest: Manifest, name: str) -> Tokenizer:
         tokenizer = Tokenizer.from_file(path)
         check_model(manifest, tokenizer, name)
         return tokenizer
-    for label in known.NAMES:  # a known model, or a missing file with the same content
+    for label in known.NAMES:  # a known model may have the content of the missing file
         try:
             tokenizer = Tokenizer.default() if label == known.DEFAULT else Tokenizer.from_file(label)
             check_model(manifest, tokenizer, name)
@@ -51,7 +51,7 @@ def find_model(manifest: Manifest, name: str) -> Tokenizer:
 
 
 def check_model(manifest: Manifest, tokenizer: Tokenizer, name: str) -> None:
-    """ModelFormatError unless `tokenizer` has the vocabulary that made the file."""
+    """ModelFormatError unless `tokenizer` has the vocabulary with which the file was made."""
     if tokenizer.sha256 != manifest.model.get("sha256"):
         raise ModelFormatError(
             f"{name} was made with a different vocabulary than {tokenizer.path or tokenizer.name} "

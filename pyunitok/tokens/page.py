@@ -1,4 +1,4 @@
-"""A self-contained HTML page of figures, tables and an inline SVG of matplotlib charts.
+"""A self-contained HTML page of numbers, tables and matplotlib charts as inline SVG.
 
 The SVG is inline so that its text and axes use the page's colour in light and dark mode."""
 
@@ -22,7 +22,7 @@ INKED = ("text.color", "axes.labelcolor", "axes.edgecolor", "xtick.color", "ytic
 
 
 def require_plots() -> None:
-    """OutputError if matplotlib is not installed; call it before any work."""
+    """OutputError if matplotlib is not installed; call this before any work."""
     figure([])
 
 
@@ -86,7 +86,7 @@ def per_doubling(axes: Any, edges: np.ndarray[Any, Any], counts: np.ndarray[Any,
 
 
 def by_rank(axes: Any, counts: np.ndarray[Any, Any], title: str) -> None:
-    """Draw the occurrences of pieces, most frequent first, on logarithmic axes."""
+    """Plot how often each piece occurs, the most frequent first, on logarithmic axes."""
     counts = np.sort(counts[counts > 0])[::-1]
     if len(counts):
         # A few hundred points look the same as 65,536 and keep the page small.
@@ -134,7 +134,7 @@ def picture(svg: bytes, alt: str) -> str:
 
 
 def table(cells: Table, left: Sequence[int], code: int | None = None) -> str:
-    """An HTML table. Columns `left` are text and all others numbers; column `code` is pieces, with visible spaces."""
+    """An HTML table. Columns `left` are text and all others numbers; column `code` has pieces, with visible spaces."""
 
     def row(line: tuple[str, ...], tag: str) -> str:
         marks = ["" if k in left else " class=n" for k in range(len(line))]
@@ -149,6 +149,6 @@ def table(cells: Table, left: Sequence[int], code: int | None = None) -> str:
 
 
 def summary(title: str, rows: Rows) -> str:
-    """A small table for a notebook, as `_repr_html_` returns it."""
+    """A small HTML table for a notebook, to be returned by `_repr_html_`."""
     body = "".join(f"<tr><th>{html.escape(name)}</th><td>{html.escape(value)}</td></tr>" for name, value in rows)
     return f"<table><caption>{html.escape(title)}</caption>{body}</table>"

@@ -90,7 +90,7 @@ class TokenArrays(Documents):
         first = int(np.searchsorted(self._docs_before, documents[0], "right")) - 1 if len(documents) else 0
         inside = documents - self._docs_before[first]
         if np.all((inside >= 0) & (inside < len(self.files[first]))):
-            return self.files[first]._many(inside)  # can be a view, because a single file is involved
+            return self.files[first]._many(inside)  # may be a view, because all documents are in one file
         items = [self._one(document) for document in documents.tolist()]
         return Packed(np.concatenate(items), np.cumsum([0, *map(len, items)]))
 
@@ -120,7 +120,7 @@ def _kind(file: TokenArray) -> tuple[str, int | None, str | None]:
 
 
 def _by_file(before: Ints, numbers: Ints) -> Iterator[tuple[int, Any]]:
-    """(k, mask of the `numbers` in file k) for each file k that has any."""
+    """(k, mask of the `numbers` in file k) for each file k that contains any of them."""
     files = np.searchsorted(before, numbers, "right") - 1
     for k in np.unique(files).tolist():
         yield k, files == k

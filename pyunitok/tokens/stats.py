@@ -23,7 +23,7 @@ MAX_SAMPLED = 20_000  # documents whose bytes are counted
 
 @dataclass
 class Piece:
-    """An id with its piece as text, or None without the model."""
+    """An id and its piece as text; the piece is None if the model is missing."""
 
     id: int
     piece: str | None
@@ -33,7 +33,7 @@ class Piece:
 
 @dataclass
 class InputStats:
-    """One input of the manifest. `bytes` is the size of its documents' text, if that was counted."""
+    """One input of the manifest. `bytes` is the size of its documents' text."""
 
     path: str
     format: str
@@ -47,14 +47,14 @@ class InputStats:
 class Stats:
     """Statistics of a token file. The eod counts as a token only in `tokens`, `bytes_per_token` and `inputs`.
 
-    bytes               size of the documents' text, counted with a lossless model or otherwise from the manifest
+    bytes               size of the documents' text: from the ids if the model is lossless, or else from the manifest
     bytes_per_token     text bytes per token, eods included
-    document_tokens     {quantile: tokens} of documents without the eod, and "mean"
+    document_tokens     {quantile: tokens} and "mean" of the documents, without the eod
     document_bytes      {quantile: bytes} and "mean" of up to MAX_SAMPLED documents; None without a lossless model
     entropy_bits        entropy of the distribution of ids, per token
-    used, vocabulary    number of ids that occur; number of ids in the model (None without it)
+    used, vocabulary    number of ids that occur; number of pieces in the model (None if it is missing)
     never_used          examples of unused pieces, shortest first
-    counts              int64[vocabulary or largest id + 1]: how often each id occurs
+    counts              int64[65536], or int64[largest id + 1] for uint32: how often each id occurs
     histogram_tokens    (edges, documents): how many documents have edges[k] <= tokens < edges[k + 1]
     inputs              statistics of each input
     """
@@ -79,7 +79,7 @@ class Stats:
     inputs: list[InputStats]
 
     def to_json(self) -> dict[str, Any]:
-        """All fields; `counts` is {id: count} of the ids that occur."""
+        """All fields; `counts` becomes {id: count} for the ids that occur."""
         values = asdict(self)
         values["counts"] = {str(k): int(self.counts[k]) for k in np.flatnonzero(self.counts)}
         return values
@@ -88,16 +88,15 @@ class Stats:
 def stats(
     array: TokenArray, *, top: int = 20, threads: int | None = None, on_ids: Callable[[int], None] = lambda _: None
 ) -> Stats:
-    """Read the token file once, on several threads. Memory: a few MiB per thread, the counts, at most 8 bytes per
-    document.
+    """Read the token file once, on several threads. Memory: that of count_ids(), and at most 8 bytes per document.
 
-    on_ids receives the number of tokens counted, from any thread. OutputError if the .ends file is damaged.
+    Any thread may call on_ids, with the number of tokens just counted. OutputError if the .ends file is damaged.
     """
     tokenizer = _model(array)
     manifest, eod = array.manifest, array.eod_id
     counts = count_ids(array.ids, threads=threads, on_ids=on_ids)
     if eod is not None and eod < len(counts):
-        counts[eod] -= min(len(array), counts[eod])  # one per document, which is not text
+        counts[eod] -= min(len(array), counts[eod])  # one eod per document, which is not text
     sizes = _piece_sizes(tokenizer)
     lengths = _lengths(array)
     n_bytes = manifest.text_bytes if manifest else None
@@ -152,7 +151,7 @@ def _shown(tokenizer: Tokenizer | None, id_: int) -> str | None:
 
 
 def _piece_sizes(tokenizer: Tokenizer | None) -> np.ndarray[Any, np.dtype[np.int64]] | None:
-    """int64[vocabulary]: how many bytes each id decodes to; None unless these add up to the size of a text."""
+    """int64[vocab_size]: how many bytes each id decodes to; None if there is no model or it is not lossless."""
     if tokenizer is None or not tokenizer.lossless:
         return None
     return np.diff(tokenizer.pieces().offsets)
@@ -174,7 +173,7 @@ def _never_used(tokenizer: Tokenizer | None, counts: np.ndarray[Any, Any], eod: 
 
 
 def _lengths(array: TokenArray) -> np.ndarray[Any, np.dtype[np.int64]]:
-    """int64[documents], or of a sample of up to MAX_SORTED documents: tokens without the eod."""
+    """int64[n]: the tokens, without the eod, of each document, or of each in a sample of at most MAX_SORTED."""
     lengths = [np.empty(0, np.int64)]
     step = -(-max(len(array), 1) // MAX_SORTED)
     for d, bounds in array.runs():
@@ -198,7 +197,7 @@ def _byte_lengths(array: TokenArray, sizes: np.ndarray[Any, Any]) -> np.ndarray[
 
 
 def _quantiles(lengths: np.ndarray[Any, Any]) -> dict[str, float]:
-    """The quantiles of the lengths ("0.5" is the median), without interpolation; and their "mean"."""
+    """The quantiles of the lengths, without interpolation ("0.5" is the median), and their "mean"."""
     if not len(lengths):
         return {}
     values = np.quantile(lengths, QUANTILES, method="inverted_cdf")

@@ -13,11 +13,11 @@ from pyunitok.tokens import page
 from pyunitok.tokens.page import Rows, Table
 from pyunitok.tokens.stats import Stats, bins
 
-MAX_INPUTS = 500  # inputs that the page lists
+MAX_INPUTS = 500  # listed on the page
 
 
 def rows(found: Stats) -> Rows:
-    """The figures of the token file as (name, value) rows."""
+    """The statistics as (name, value) rows."""
     out = [
         ("tokens", f"{found.tokens:,}"),
         ("documents", f"{found.documents:,}"),
@@ -105,7 +105,7 @@ def _lengths(axes: Any, found: Stats) -> None:
     empty = documents[0] if documents else 0
     if len(edges) > 2:
         page.per_doubling(axes, np.array(edges[1:]), np.array(documents[1:]))
-    note = f" (without {empty:,} empty)" if empty else ""
+    note = f" (excluding {empty:,} empty ones)" if empty else ""
     axes.set(title=f"Document lengths{note}", xlabel="tokens in a document", ylabel="documents per doubling of length")
 
 
@@ -114,7 +114,7 @@ def _frequencies(axes: Any, found: Stats) -> None:
     if len(counts):
         edges = bins(int(counts.max()))[1:]
         page.per_doubling(axes, edges, np.histogram(counts, edges)[0])
-    axes.set(title="How many pieces occur how often", xlabel="occurrences of a piece", ylabel="pieces per doubling")
+    axes.set(title="Number of pieces by frequency", xlabel="occurrences of a piece", ylabel="pieces per doubling")
 
 
 def _page(found: Stats, svg: bytes) -> str:

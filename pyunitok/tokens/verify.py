@@ -40,10 +40,9 @@ def verify(
     """The problems of a token file, one sentence each, at most MAX_PROBLEMS; an empty list if it is intact.
 
     tokenizer  the model to check ids against; None skips this check
-    on_bytes   receives the number of bytes of OUT and OUT.ends checked, from any thread
+    on_bytes   called from any thread with the number of bytes of OUT and OUT.ends just checked
 
-    OutputError if the file has no manifest. Reads every byte once; memory is a few MiB per thread besides the mapped
-    file.
+    OutputError if the file has no manifest. Reads every byte once. Memory: a few MiB per thread, and the mapped file.
     """
     manifest, n_threads = array.manifest, threads_or_cores(threads)
     if manifest is None:
@@ -72,11 +71,11 @@ def verify(
 def _consistency(array: TokenArray, manifest: Manifest) -> Iterator[str]:
     described = sidecars(array.path)[1]
     if manifest.hash.get("algorithm") != "xxh64" or manifest.hash.get("chunk_bytes") != HASH_CHUNK_BYTES:
-        yield f"{described}: the hashes are not XXH64 of every {HASH_CHUNK_BYTES} bytes"
+        yield f"{described}: the hashes are not XXH64 of chunks of {HASH_CHUNK_BYTES} bytes"
     for name in ("tokens", "documents", "bytes"):
         total, parts = getattr(manifest, name), sum(getattr(record, name) for record in manifest.inputs)
         if total != parts:
-            yield f"{described}: {total} {name}, but its inputs have {parts}"
+            yield f"{described}: the file has {total} {name}, but its inputs have {parts}"
     at = document = 0
     for record in manifest.inputs:
         document += record.documents
@@ -89,7 +88,7 @@ def _consistency(array: TokenArray, manifest: Manifest) -> Iterator[str]:
 def hash_checks(
     name: object, data: np.ndarray[Any, Any], digests: Any, check_ids: Callable[[int, int], Iterator[str]] | None = None
 ) -> Iterator[_Task]:
-    """One task per HASH_CHUNK_BYTES of a file. It also checks the ids while they are in the cache."""
+    """Tasks that check the number of hashes, and each chunk of a file together with its ids while it is cached."""
     raw = data.view(np.uint8)
     expected = digests if isinstance(digests, list) else []
     n_chunks = -(-len(raw) // HASH_CHUNK_BYTES)
@@ -113,7 +112,7 @@ def hash_checks(
 
 
 def _id_check(array: TokenArray, tokenizer: Tokenizer | None) -> Callable[[int, int], Iterator[str]] | None:
-    """A function that finds ids in a range of tokens that are not in the vocabulary."""
+    """A function that checks that the ids in a range of tokens are in the vocabulary."""
     if tokenizer is None:
         return None
     known = np.diff(tokenizer.pieces().offsets) > 0
@@ -159,7 +158,7 @@ def _metadata(array: TokenArray) -> Iterator[str]:
 
 
 def _ends(array: TokenArray, first: int) -> Iterator[str]:
-    """Check a chunk of documents from `first` on: their ends increase, and the eod precedes each end."""
+    """Check that the ends of the CHUNK_DOCS documents from `first` on increase and that the eod precedes each end."""
     path, eod = sidecars(array.path)[0], array.eod_id
     ends = array.ends[first : first + CHUNK_DOCS].astype(np.int64)
     before = np.concatenate((array.ends[first - 1 : first].astype(np.int64) if first else [0], ends[:-1]))

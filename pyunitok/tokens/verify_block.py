@@ -24,12 +24,12 @@ def reference_of(tokenizer: Tokenizer) -> Reference | None:
 def verify_block(
     tokenizer: Tokenizer, block: Block, ids: np.ndarray[Any, Any], id_offsets: Offsets, *, eod: bool, name: str
 ) -> None:
-    """Raise OutputError, naming input, document and byte, unless these ids decode to the documents of the block.
+    """Raise OutputError, naming the input, document and byte, unless these ids decode to the documents of the block.
 
-    ids, id_offsets  the ids of the block's documents; if `eod`, each document that does not continue ends with the eod
+    ids, id_offsets  the ids of the block's documents; if `eod`, each complete document ends with the eod
     name             the name of the input
 
-    If the model is not lossless, bytes in messages are offsets in the reference.
+    If the model is not lossless, byte positions in messages are those in the reference.
     """
     n_docs = block.n_docs
     whole = n_docs - block.open_end

@@ -52,12 +52,12 @@ class Stretch:
 
 
 def sources_of(records: Sequence[InputRecord], found: Sequence[Source] | None = None) -> list[Source]:
-    """The inputs of a manifest, to be read as they were when tokenized.
+    """The inputs of a manifest, to be read as for tokenizing.
 
     found  the files to read, in the order of the manifest; None means the files that the manifest names. Manifests are
-           untrusted, so only local regular files that they name are read.
+           untrusted, so of these files only local regular ones are read.
 
-    InputError if the number of files differs from that of the inputs, or one cannot be read again.
+    InputError if the number of files differs from that of the inputs, or if a file cannot be read again.
     """
     if any(record.format not in FORMATS for record in records):
         raise InputError("the documents came from another program instead of files and cannot be read again")
@@ -94,10 +94,10 @@ def verify_text(
     """The first difference between the inputs and the decoded tokens, as a sentence; None if there is none.
 
     sources   one source per input of the manifest, in order
-    on_bytes  receives the number of bytes compared
+    on_bytes  called with the number of bytes just compared
 
     Inputs that `duplicates --drop` has abridged are not compared. InputError if an input cannot be read; IdError if an
-    id is not in the vocabulary. Memory: a few blocks and batches per thread, and for models that are not lossless the
+    id is not in the vocabulary. Memory: a few blocks and batches per thread, and, for models that are not lossless, the
     longest document.
     """
     assert array.manifest is not None
@@ -165,7 +165,7 @@ def _texts(parts: Iterator[Stretch], tokenizer: Tokenizer) -> Iterator[Stretch]:
 def _decoded(
     array: TokenArray, tokenizer: Tokenizer, first: int, stop: int, pool: ThreadPoolExecutor, threads: int
 ) -> Iterator[Stretch]:
-    """Documents first..stop-1, decoded with a read-ahead of a few batches."""
+    """Decode documents first..stop-1, a few batches ahead of the consumer."""
     ahead: deque[Future[Stretch]] = deque()
     for batch in batches(array, first, stop, tokenizer, BATCH_IDS):
         ahead.append(pool.submit(_decode, array, tokenizer, batch))
@@ -207,7 +207,7 @@ class _Place:
         return f"{self.names[-1]}: document {k + self.records[-1].documents} (more than {self.array.path} has)"
 
     def token(self, d: int, byte: int) -> str:
-        """The token of document d that decodes to a byte."""
+        """The token of document d that decodes to this byte."""
         begin, end = self.array.bounds(self.first + d)
         for at in range(begin, end, BATCH_IDS):
             ids = np.ascontiguousarray(self.array.ids[at : min(at + BATCH_IDS, end)])
@@ -224,7 +224,7 @@ class _Side:
 
     data     the unread bytes of the current stretch
     n_bytes  the number of bytes consumed
-    ends     offsets in the stream of document ends in the stretches read, without those already compared
+    ends     the offsets in the stream of document ends that are read but not yet compared
     """
 
     def __init__(self, parts: Iterator[Stretch]) -> None:
@@ -252,7 +252,7 @@ class _Side:
 def _compare(
     texts: Iterator[Stretch], decoded: Iterator[Stretch], place: _Place, on_bytes: Callable[[int], None]
 ) -> str | None:
-    """The first difference, see verify_text."""
+    """The first difference; see verify_text."""
     text, own = _Side(texts), _Side(decoded)
     d = start = 0  # the current document and its start
     while True:
@@ -276,7 +276,7 @@ def _compare(
             shown = [side.data[at - side.n_bytes : side.end_after(at) - side.n_bytes].tobytes() for side in (text, own)]
             return (
                 f"{place.document(d)}: byte {at - start}: the text continues with {shown[0]!r}, "
-                f"but {place.token(d, at - start)} with {shown[1]!r}"
+                f"but the tokens continue with {shown[1]!r} at {place.token(d, at - start)}"
             )
         if not all(more):
             if not any(more):
