@@ -162,7 +162,7 @@ def test_ends_that_decrease(made, ends):
             lambda: [ids.tolist() for ids in array],
             lambda: pyunitok.export.export(array, "dolma", path.parent / "out", overwrite=True),
         ):
-            with pytest.raises(OutputError, match=r"damaged \.ends"):
+            with pytest.raises(OutputError, match=r"the \.ends file is damaged"):
                 use()
         assert verify(array, toy, threads=1)
     finally:
