@@ -1,4 +1,4 @@
-"""Models and decoding: bindings of that section of csrc/unitok.h."""
+"""Bindings for the section "Models and decoding" of csrc/unitok.h."""
 
 from __future__ import annotations
 

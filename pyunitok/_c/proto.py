@@ -1,4 +1,4 @@
-"""SentencePiece model files: bindings of that section of csrc/unitok.h."""
+"""Bindings for the section "SentencePiece's model files" of csrc/unitok.h."""
 
 from __future__ import annotations
 

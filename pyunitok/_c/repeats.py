@@ -1,4 +1,4 @@
-"""Repeats: bindings of that section of csrc/unitok_search.h."""
+"""Bindings for the section "Repeats" of csrc/unitok_search.h."""
 
 from __future__ import annotations
 

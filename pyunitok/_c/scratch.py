@@ -1,4 +1,4 @@
-"""Encoding and sampling: bindings of that section of csrc/unitok.h."""
+"""Bindings for the section "Encoding and sampling" of csrc/unitok.h."""
 
 from __future__ import annotations
 

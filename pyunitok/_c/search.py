@@ -1,4 +1,4 @@
-"""Search: bindings of that section of csrc/unitok_search.h."""
+"""Bindings for the section "Search" of csrc/unitok_search.h."""
 
 from __future__ import annotations
 

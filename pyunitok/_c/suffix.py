@@ -1,4 +1,4 @@
-"""Suffix sorting: bindings of that section of csrc/unitok_search.h."""
+"""Bindings for the section "Suffix sorting" of csrc/unitok_search.h."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Text: bindings of that section of csrc/unitok.h."""
+"""Bindings for the section "Text" of csrc/unitok.h."""
 
 from __future__ import annotations
 

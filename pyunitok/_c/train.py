@@ -1,4 +1,4 @@
-"""Counting units: bindings of that section of csrc/unitok_train.h."""
+"""Bindings for the section "Counting units" of csrc/unitok_train.h."""
 
 from __future__ import annotations
 

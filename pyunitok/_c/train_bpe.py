@@ -1,4 +1,4 @@
-"""BPE: bindings of that section of csrc/unitok_train.h."""
+"""Bindings for the section "BPE" of csrc/unitok_train.h."""
 
 from __future__ import annotations
 

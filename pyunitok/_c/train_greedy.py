@@ -1,4 +1,4 @@
-"""Greedy vocabularies: bindings of that section of csrc/unitok_train.h."""
+"""Bindings for the section "Greedy vocabularies" of csrc/unitok_train.h."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Unigram: bindings of that section of csrc/unitok_train.h."""
+"""Bindings for the section "Unigram" of csrc/unitok_train.h."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""BytePiece: bindings of that section of csrc/unitok_train.h."""
+"""Bindings for the section "BytePiece" of csrc/unitok_train.h."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Seeds: bindings of that section of csrc/unitok_train.h."""
+"""Bindings for the section "Seeds" of csrc/unitok_train.h."""
 
 from __future__ import annotations
 

@@ -64,7 +64,7 @@ class ProcessorVocabulary:
     __getitem__ = piece_to_id
 
     def id_to_piece(self, id: Any) -> Any:
-        """The piece of an id, or the pieces of a sequence of ids. This and the next five methods raise IndexError."""
+        """The piece of an id, or the pieces of a sequence of ids. Raises IndexError for an invalid id."""
         engine = self._engine
         if id.__class__ is int and engine is not None and 0 <= id < engine.n_pieces:
             return engine.pieces[id]
@@ -72,6 +72,7 @@ class ProcessorVocabulary:
             return pieces
         return self._of_ids(id, lambda engine, id_: engine.pieces[id_])
 
+    # These raise IndexError, too.
     get_score = _of_id(lambda engine, id_: engine.scores[id_])
     is_unknown = _of_id(lambda engine, id_: engine.is_unknown(id_))
     is_control = _of_id(lambda engine, id_: engine.types[id_] == CONTROL)
