@@ -6,17 +6,18 @@ import os
 import re
 import sys
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from pyunitok.model.sampling import Sample
-from pyunitok.tokens.model import open_model
+from pyunitok.tokens.model import open_model, open_stated
 
 if TYPE_CHECKING:  # ParamType cannot be subscripted before click 8.4
     AnyType = click.ParamType[Any]
 else:
     AnyType = click.ParamType
+Command = TypeVar("Command", bound=Callable[..., Any])
 
 
 class Parsed(AnyType):
@@ -70,16 +71,39 @@ SIZE = Parsed(_parse_size, "size")  # a number with an optional suffix K, M or G
 SHARD = Parsed(_parse_shard, "shard")  # I/N with 0 <= I < N
 SAMPLE = Parsed(_parse_sample, "sample")  # alpha=A,seed=S[,nbest=N][,method=NAME]
 
-model_option = click.option(
-    "-m", "--model", metavar="MODEL",
-    help="A model file, unitok-v1 (the default) or rwkv-world. Many tokenizer.json files"
+_PATTERN = "pyunitok.pattern"  # where --pattern waits for the callback of --model
+pattern_option = click.option(
+    "--pattern", metavar="NAME|REGEX", is_eager=True, expose_value=False,
+    callback=lambda context, _option, pattern: context.meta.update({_PATTERN: pattern}),
+    help="The pre-tokenizer pattern of a tiktoken file or vocab.json: gpt2, cl100k, llama3, qwen2, o200k, ... or a"
+    " regular expression. Known tiktoken files do not need it.",
+)  # fmt: skip
+
+
+def with_pattern(context: click.Context, _option: click.Parameter, name: str | None) -> Any:
+    """The model of --model; opened already if --pattern is for it."""
+    pattern = context.meta.get(_PATTERN)
+    return name if pattern is None else open_stated(name, pattern)
+
+
+def _model_option(**settings: Any) -> Callable[[Command], Command]:
+    """--model and the options for its file."""
+    option = click.option("-m", "--model", metavar="MODEL", **settings)
+    return lambda command: option(pattern_option(command))
+
+
+model_option = _model_option(
+    callback=with_pattern,
+    help="A model file or a folder that holds one, unitok-v1 (the default) or rwkv-world. Some tokenizer.json files"
     " require `pip install 'pyunitok[huggingface]'`.",
 )
-# For commands that read token files. The value is a Tokenizer, or None for the model named in the manifest.
-model_override_option = click.option(
-    "-m", "--model", metavar="MODEL", callback=lambda _context, _option, name: open_model(name) if name else None,
+# Commands that read token files get a Tokenizer, or None for the model that the manifest names.
+model_override_option = _model_option(
+    callback=lambda context, option, name: (
+        open_model(with_pattern(context, option, name)) if name or context.meta.get(_PATTERN) else None
+    ),
     help="Use this model instead of the one named in the manifest.",
-)  # fmt: skip
+)
 
 
 def stdin() -> Any:

@@ -3,4 +3,5 @@
     bytepiece      Tokenizer, Trainer, normalize, convert_to_bytepiece
     sentencepiece  SentencePieceProcessor, SentencePieceTrainer, SentencePieceNormalizer
     rwkv           RWKV_TOKENIZER, TRIE_TOKENIZER, RWKVTokenizer
+    tiktoken       Encoding, get_encoding, encoding_for_model
 """

@@ -24,8 +24,8 @@ from pyunitok.errors import ModelFormatError, ModelWarning, VocabularyError
 from pyunitok.model.ids import as_ids
 from pyunitok.packed import Bytes, Ids, Offsets, Packed
 from pyunitok.vocab import nfc, utf8
-from pyunitok.vocab.huggingface.rules import rules_of
 from pyunitok.vocab.huggingface.scratch import TextRules
+from pyunitok.vocab.rules import rules_of
 from pyunitok.vocab.vocabulary import NORMAL, PREPARE_NFC, USER_DEFINED, About, split
 
 Errors = Literal["strict", "replace"]

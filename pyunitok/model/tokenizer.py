@@ -18,7 +18,7 @@ import numpy as np
 
 from pyunitok._c import library
 from pyunitok._c import model as c_model
-from pyunitok.errors import VocabularyError
+from pyunitok.errors import ModelFormatError, VocabularyError
 from pyunitok.model import batch
 from pyunitok.model.codec import Codec, Errors
 from pyunitok.model.ids import as_batch, as_ids
@@ -27,6 +27,7 @@ from pyunitok.model.sampling import TokenizerSampling
 from pyunitok.packed import Ids, Offsets, Packed, as_bytes
 from pyunitok.vocab import known, native, open_model, utf8
 from pyunitok.vocab.huggingface.scratch import RulesScratch
+from pyunitok.vocab.patterns import NO_OPTIONS, ReadOptions
 from pyunitok.vocab.vocabulary import About, Vocabulary
 
 Engine = Literal["double-array", "hat"]
@@ -41,14 +42,16 @@ class Tokenizer(TokenizerSampling, TokenizerPieces):
     >>> tok.decode([257, 33])
     'the!'
 
-    name   the name of the vocabulary
-    path   the file that it came from, or None
-    codec  for the other modules of this package; it may change in any release
+    name          the name of the vocabulary
+    path          the file or folder that it came from, or None
+    read_options  the pattern and the special tokens that from_file was given
+    codec         for the other modules of this package; it may change in any release
     """
 
     def __init__(
-        self, model: c_model.Model | None = None, about: About | None = None, *, path: str | None = None
-    ) -> None:
+        self, model: c_model.Model | None = None, about: About | None = None, *, path: str | None = None,
+        read_options: ReadOptions = NO_OPTIONS,
+    ) -> None:  # fmt: skip
         """Called only by from_file, from_pieces and default; use these to create a Tokenizer."""
         if not isinstance(model, c_model.Model) or about is None:
             raise TypeError(
@@ -58,16 +61,24 @@ class Tokenizer(TokenizerSampling, TokenizerPieces):
         self.codec = Codec(model, about)
         self.name = about.name
         self.path = path
+        self.read_options = read_options
 
     # ------------------------------------------------------------------------------------------------- making ---
 
     @classmethod
     def from_file(
-        cls, path: str | os.PathLike[str], *, engine: Engine = "double-array", cpu: str | None = None
-    ) -> Tokenizer:
-        """Open a model file: native, RWKV World text or JSON, SentencePiece, BytePiece, or Hugging Face's
-        tokenizer.json. The format is detected from the content. If no file has that name, "unitok-v1" means
-        default(), and "rwkv-world" the vocabulary of the pyrwkv-tokenizer package.
+        cls, path: str | os.PathLike[str], *, pattern: str | None = None,
+        special_tokens: Mapping[str, int] | None = None, engine: Engine = "double-array", cpu: str | None = None,
+    ) -> Tokenizer:  # fmt: skip
+        """Open a model file: native, RWKV World text or JSON, SentencePiece, BytePiece, Hugging Face's tokenizer.json,
+        tiktoken's ranks, tekken.json, or vocab.json with merges.txt; or a folder that contains one. The format is
+        detected from the content. If no file has that name, "unitok-v1" means default(), and "rwkv-world" the
+        vocabulary of the pyrwkv-tokenizer package.
+
+        Only for files that do not state them, such as tiktoken's (known ones are recognised):
+            pattern         the pre-tokenizer: gpt2, cl100k, llama3, qwen2, o200k, … (PATTERNS in vocab/patterns.py), or
+                            a regular expression in tiktoken's dialect
+            special_tokens  {text: id}; encode() finds them in texts
 
         engine  "double-array" (the default) or, for greedy longest prefix, "hat"; the ids do not depend on it
         cpu     the instruction set: "portable", "sse2", "avx2", "avx512" or "neon"; None: the best that this processor
@@ -79,10 +90,23 @@ class Tokenizer(TokenizerSampling, TokenizerPieces):
         found = known.find(path)
         if found == known.FILE:
             return cls.default(engine=engine, cpu=cpu)
-        model, about = open_model(found or Path(path), engine=engine, cpu=cpu)
+        options = ReadOptions(pattern, special_tokens)
+        model, about = open_model(found or Path(path), options=options, engine=engine, cpu=cpu)
         if found:
             about = replace(about, name=os.fspath(path))
-        return cls(model, about, path=os.fspath(found or path))
+        return cls(model, about, path=os.fspath(found or path), read_options=options)
+
+    @classmethod
+    def from_pretrained(cls, folder: str | os.PathLike[str], **options: Any) -> Tokenizer:
+        """Open the model in a local folder; nothing is downloaded. Options and errors as from_file.
+
+        It is tokenizer.json, else tekken.json, else a file of ranks (*.tiktoken, tiktoken.model, tokenizer.model), else
+        vocab.json with merges.txt, else a SentencePiece tokenizer.model. tokenizer_config.json and its like state
+        special tokens and the pattern for files of ranks and vocab.json.
+        """
+        if not Path(folder).is_dir():
+            raise ModelFormatError(f"{os.fspath(folder)!r} is not a folder; models are read from local folders only")
+        return cls.from_file(folder, **options)
 
     @classmethod
     def default(cls, *, engine: Engine = "double-array", cpu: str | None = None) -> Tokenizer:

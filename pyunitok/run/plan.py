@@ -201,9 +201,11 @@ SILENT = Callbacks()
 def describe_model(tokenizer: Tokenizer) -> dict[str, Any]:
     """The manifest's description of the model, made at the beginning because a run may take days."""
     path = Path(tokenizer.path).resolve() if tokenizer.path else None
-    return {
+    values = {
         "name": tokenizer.name,
         "path": path and str(path),
         "sha256": tokenizer.sha256,
-        "file_sha256": path and hashlib.sha256(path.read_bytes()).hexdigest(),
+        "file_sha256": hashlib.sha256(path.read_bytes()).hexdigest() if path and path.is_file() else None,
     }
+    options = tokenizer.read_options.to_json()
+    return values | ({"read_options": options} if options else {})

@@ -12,6 +12,8 @@ from pyunitok.disk.url import is_url
 from pyunitok.errors import MissingFileError, ModelFormatError, VocabularyError, count, printable
 from pyunitok.model.tokenizer import Tokenizer
 from pyunitok.tokens.manifest import is_token_file
+from pyunitok.tokens.model import is_model_path
+from pyunitok.vocab import ranks
 
 Rows = list[tuple[str, str]]
 TOKEN_SUFFIXES = {".u16", ".u32", ".bin"}  # usual suffixes of token files
@@ -23,7 +25,7 @@ def rows(path: str | os.PathLike[str]) -> Rows:
     name = os.fspath(path)
     if is_token_file(path) or is_url(name):
         return token_rows(path)
-    if not Path(path).is_file():
+    if not is_model_path(Path(path)):
         raise MissingFileError(f"{name}: no such model or token file")
     try:
         return model_rows(Tokenizer.from_file(path))
@@ -36,6 +38,8 @@ def rows(path: str | os.PathLike[str]) -> Rows:
 def _lossless(tokenizer: Tokenizer) -> str:
     if tokenizer.lossless:
         return "yes: decoding restores all bytes exactly"
+    if ranks.is_ranks(tokenizer.codec.about):
+        return "no: decoding returns the text, in Unicode NFC if the model requires it, without special tokens"
     if (tokenizer.codec.about.prepare or {}).get("format"):
         return "no: decoding returns normalized text, except for changes that the file's decoders reverse"
     if tokenizer.codec.about.prepare:

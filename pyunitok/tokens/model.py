@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from pyunitok.errors import ModelFormatError, VocabularyError
+from pyunitok.errors import ModelFormatError, OptionError, VocabularyError
 from pyunitok.model.tokenizer import Tokenizer
 from pyunitok.tokens.manifest import Manifest, StrPath
 from pyunitok.vocab import known
+from pyunitok.vocab.patterns import ReadOptions
 
 Model = Tokenizer | StrPath | None
 
@@ -19,12 +20,26 @@ def open_model(model: Model) -> Tokenizer:
         return model
     if model is None:
         return Tokenizer.default()
-    if model not in known.NAMES and not Path(model).is_file():
+    if model not in known.NAMES and not is_model_path(Path(model)):
         names = " and ".join(known.NAMES)
         raise ModelFormatError(
             f"the model file {os.fspath(model)!r} does not exist; pass a file or one of the names {names}"
         )
     return Tokenizer.from_file(model)
+
+
+def is_model_path(path: Path) -> bool:
+    """Whether the path is a file or a folder; opening a pipe or a device could block forever."""
+    return path.is_file() or path.is_dir()
+
+
+def open_stated(model: StrPath | None, pattern: str | None) -> Tokenizer:
+    """Like open_model, with a pattern for a file that does not state it."""
+    if pattern is None:
+        return open_model(model)
+    if model is None:
+        raise OptionError("a pattern needs the file that it is for: name it with -m")
+    return Tokenizer.from_file(model, pattern=pattern)
 
 
 def given_model(model: Model) -> Tokenizer | None:
@@ -35,8 +50,9 @@ def given_model(model: Model) -> Tokenizer | None:
 def find_model(manifest: Manifest, name: str) -> Tokenizer:
     """The model that a manifest names; ModelFormatError if it is missing or has changed."""
     path = manifest.model.get("path")
-    if path and Path(path).is_file():  # opening a pipe or a device could block forever
-        tokenizer = Tokenizer.from_file(path)
+    if path and is_model_path(Path(path)):
+        stated = ReadOptions.from_json(manifest.model.get("read_options"))
+        tokenizer = Tokenizer.from_file(path, **stated.to_json())
         check_model(manifest, tokenizer, name)
         return tokenizer
     for label in known.NAMES:  # a known model may have the content of the missing file

@@ -1,42 +1,85 @@
 """Vocabulary and model files: one module and one row of READERS for each format.
 
 A reader returns a Vocabulary (vocabulary.py), which builds its model. A native file holds the model and is mapped
-into memory. convert.py turns one format into another.
+into memory. Two formats are not rows: vocab.json with merges.txt, which are two files, and a folder (folder.py).
+convert.py turns one format into another.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import NamedTuple
 
 from pyunitok._c import model as c_model
-from pyunitok.errors import ModelFormatError
-from pyunitok.vocab import bytepiece, native, rwkv, sentencepiece
+from pyunitok.errors import ModelFormatError, OptionError
+from pyunitok.vocab import bytepiece, folder, native, rwkv, sentencepiece, tekken, tiktoken, vocab_merges
 from pyunitok.vocab.huggingface import file as huggingface
+from pyunitok.vocab.patterns import NO_OPTIONS, ReadOptions
 from pyunitok.vocab.vocabulary import About, Vocabulary
 
-# (the name of the format in messages, a test of the file's bytes, the reader). The first format that matches is used.
-READERS: list[tuple[str, Callable[[bytes], bool], Callable[[bytes, str], Vocabulary]]] = [
-    ("RWKV World text", rwkv.looks_like_text, rwkv.read_text),
-    ("RWKV World JSON", rwkv.looks_like_json, rwkv.read_json),
-    ("tokenizer.json", huggingface.looks_like_json, huggingface.read),
-    ("BytePiece", bytepiece.looks_like_json, bytepiece.read),
-    ("SentencePiece", sentencepiece.looks_like_model, sentencepiece.read_vocabulary),
+
+class Reader(NamedTuple):
+    """name: of the format, for messages. recognises: tests a file's bytes. takes_options: else
+    the file states everything."""
+
+    name: str
+    recognises: Callable[[bytes], bool]
+    read: Callable[[bytes, str, ReadOptions], Vocabulary]
+    takes_options: bool = False
+
+
+def _complete(read: Callable[[bytes, str], Vocabulary]) -> Callable[[bytes, str, ReadOptions], Vocabulary]:
+    """A reader of files that state everything."""
+    return lambda data, name, _: read(data, name)
+
+
+# The first format that matches is used.
+READERS = [
+    Reader("RWKV World text", rwkv.looks_like_text, _complete(rwkv.read_text)),
+    Reader("tekken.json", tekken.looks_like_json, tekken.read, takes_options=True),
+    Reader("RWKV World JSON", rwkv.looks_like_json, _complete(rwkv.read_json)),
+    Reader("tokenizer.json", huggingface.looks_like_json, _complete(huggingface.read)),
+    Reader("BytePiece", bytepiece.looks_like_json, _complete(bytepiece.read)),
+    Reader("tiktoken", tiktoken.looks_like_ranks, tiktoken.read, takes_options=True),
+    Reader("SentencePiece", sentencepiece.looks_like_model, _complete(sentencepiece.read_vocabulary)),
 ]
 
 
-def open_model(path: Path, *, engine: str = "double-array", cpu: str | None = None) -> tuple[c_model.Model, About]:
-    """Open a model file of any format. Tokenizer.from_file lists the errors."""
+def open_model(
+    path: Path, *, options: ReadOptions = NO_OPTIONS, engine: str = "double-array", cpu: str | None = None
+) -> tuple[c_model.Model, About]:
+    """Open a model file of any format, or a folder that holds one. Tokenizer.from_file lists the errors."""
+    name = path.stem
+    if path.is_dir():
+        given, name = options, path.resolve().name
+        path, options = folder.find(path, options)
+    else:
+        given = options
+    if pair := vocab_merges.pair_of(path):
+        vocabulary = vocab_merges.read(*pair, options)
+        return vocabulary.build(engine=engine, cpu=cpu), vocabulary.about(name)
     with path.open("rb", buffering=0) as file:
         if native.looks_native(file.read(len(native.MAGIC))):
+            _check_no_options(path, "native", given)
             return native.open_file(path, engine=engine, cpu=cpu)
         file.seek(0)
         data = file.readall()
-    for _, recognises, read in READERS:
-        if recognises(data):
-            vocabulary = read(data, str(path))
-            return vocabulary.build(engine=engine, cpu=cpu), vocabulary.about(path.stem)
-    names = ", ".join(["native", *(name for name, _, _ in READERS)])
+    for reader in READERS:
+        if reader.recognises(data):
+            if not reader.takes_options:
+                _check_no_options(path, reader.name, given)
+            vocabulary = reader.read(data, str(path), options)
+            return vocabulary.build(engine=engine, cpu=cpu), vocabulary.about(name)
+    names = ", ".join(["native", *(reader.name for reader in READERS), "vocab.json with merges.txt"])
     raise ModelFormatError(
         f"{path}: not a model file in a supported format ({names}); it begins with {data[:16]!r}"
     )
+
+
+def _check_no_options(path: Path, format_: str, options: ReadOptions) -> None:
+    if options != NO_OPTIONS:
+        raise OptionError(
+            f"{path}: this file ({format_}) states its pattern and special tokens itself; they can only be given for"
+            " tiktoken, tekken.json, and vocab.json with merges.txt"
+        )

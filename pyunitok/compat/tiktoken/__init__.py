@@ -1,0 +1,23 @@
+"""A drop-in replacement for tiktoken 0.14, with the same ids.
+
+    import pyunitok.compat.tiktoken as tiktoken
+
+Differences:
+    - nothing is downloaded: get_encoding() reads the files in TIKTOKEN_CACHE_DIR, DATA_GYM_CACHE_DIR or tiktoken's
+      default cache, named as tiktoken names them or like the file (cl100k_base.tiktoken)
+    - only the encodings of OpenAI have names; plugins in tiktoken_ext are ignored
+    - of special tokens that begin at the same place, the longest matches; tiktoken chooses by the order of a hash table
+    - a pattern that the C library does not support raises PatternError, a ValueError
+    - all 256 bytes must have ranks; text that the pattern does not match is encoded, where tiktoken drops it
+    - a text of many spaces does not make it panic
+"""
+
+from __future__ import annotations
+
+from pyunitok.compat.tiktoken.core import Encoding, encoding_for_model, get_encoding
+from pyunitok.compat.tiktoken.models import encoding_name_for_model
+from pyunitok.compat.tiktoken.registry import list_encoding_names
+
+__version__ = "0.14.0"  # of the tiktoken that this package replaces
+
+__all__ = ["Encoding", "encoding_for_model", "encoding_name_for_model", "get_encoding", "list_encoding_names"]

@@ -1,0 +1,50 @@
+"""A folder that holds a model, as published: the file to read, and what the files beside it state."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pyunitok.errors import ModelFormatError
+from pyunitok.vocab import tiktoken, vocab_merges
+from pyunitok.vocab.folder_config import FolderConfig
+from pyunitok.vocab.patterns import ReadOptions
+
+_HEAD_BYTES = 4096
+_EXPECTED = (
+    "tokenizer.json, tekken.json, a file of ranks (*.tiktoken, tiktoken.model or tokenizer.model), vocab.json with"
+    " merges.txt, or tokenizer.model"
+)
+
+
+def find(folder: Path, options: ReadOptions) -> tuple[Path, ReadOptions]:
+    """The model's file, in the order of _EXPECTED, and `options` with what tokenizer_config.json states.
+
+    ModelFormatError if there is none, or several that are equally likely.
+    """
+    for name in ("tokenizer.json", "tekken.json"):
+        if (folder / name).is_file():
+            return folder / name, options
+    if ranks := _ranks(folder):
+        if len(ranks) > 1:
+            names = ", ".join(path.name for path in ranks)
+            raise ModelFormatError(f"{folder}: it has several files of ranks ({names}); name one of them")
+        config = FolderConfig.read(folder)
+        pattern = options.pattern or (None if tiktoken.is_known(ranks[0].read_bytes()) else config.pattern)
+        tokens = config.special_tokens() if options.special_tokens is None else options.special_tokens
+        return ranks[0], ReadOptions(pattern, tokens)
+    for name, _ in vocab_merges.NAMES:
+        if vocab_merges.pair_of(folder / name):
+            return folder / name, options
+    if (folder / "tokenizer.model").is_file():
+        return folder / "tokenizer.model", options
+    raise ModelFormatError(f"{folder}: there is no model in this folder; expected {_EXPECTED}")
+
+
+def _ranks(folder: Path) -> list[Path]:
+    candidates = [*sorted(folder.glob("*.tiktoken")), folder / "tiktoken.model", folder / "tokenizer.model"]
+    return [path for path in candidates if path.is_file() and tiktoken.looks_like_ranks(_head(path))]
+
+
+def _head(path: Path) -> bytes:
+    with path.open("rb") as file:
+        return file.read(_HEAD_BYTES)

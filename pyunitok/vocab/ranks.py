@@ -1,0 +1,207 @@
+"""Models by rank, as in tiktoken: neighbours merge if their bytes are a piece, and the lowest id goes first.
+
+    text ─▶ NFC? ─▶ cuts? ─▶ split at special tokens ─▶ C: pattern, merges ─▶ ids
+
+RankRules does everything before C for models with special tokens. They match the text leftmost and longest first, and
+have ids of their own. About.prepare stores the settings:
+
+    {"format": "ranks 1", "special_tokens": {"<|endoftext|>": 50256}, "nfc": false, "cuts": false}
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Mapping
+from functools import cached_property
+from itertools import groupby
+from typing import Any
+
+import numpy as np
+
+from pyunitok._c import library
+from pyunitok._c import model as c_model
+from pyunitok.errors import OptionError, VocabularyError
+from pyunitok.packed import Bytes, Ids, Offsets
+from pyunitok.vocab import nfc, utf8
+from pyunitok.vocab.huggingface.fields import Fields
+from pyunitok.vocab.huggingface.scratch import RulesScratch
+from pyunitok.vocab.vocabulary import CONTROL, NORMAL, About, Vocabulary, split
+
+FORMAT = "ranks 1"
+FLAGS = sum(library.MODEL_FLAGS[name] for name in ("bytes", "pattern", "ignore_merges"))
+# Kimi's tokenizer cuts a text after every 400,000 characters, and then each run of characters that are all spaces or
+# all not after 25,000 of them.
+CHUNK_CHARACTERS, RUN_CHARACTERS = 400_000, 25_000
+_LONG_RUN = re.compile(rf"\S{{{RUN_CHARACTERS + 1},}}|\s{{{RUN_CHARACTERS + 1},}}")
+_ROLES = {
+    "bos": ("<|begin_of_text|>", "[BOS]", "<s>"), "eos": ("<|endoftext|>", "<|end_of_text|>", "[EOS]", "</s>"),
+    "pad": ("<|finetune_right_pad_id|>", "<|finetune_right_pad|>", "[PAD]", "<pad>"), "unk": ("[UNK]", "<unk>"),
+}  # fmt: skip
+
+
+def vocabulary(
+    ranks: Mapping[bytes, int], pattern: bytes, special_tokens: Mapping[str, int], name: str, *,
+    apply_nfc: bool = False, cuts: bool = False,
+) -> Vocabulary:  # fmt: skip
+    """The vocabulary of these pieces. An empty piece, which no text contains, is left out.
+
+    VocabularyError names a repeated id, an id that is too large and a byte without a piece.
+    """
+    items = [(piece, id_) for piece, id_ in ranks.items() if piece]
+    pieces = [piece for piece, _ in items] + [token.encode() for token in special_tokens]
+    ids = [id_ for _, id_ in items] + list(special_tokens.values())
+    _check_ids(pieces, ids, name)
+    known = set(ranks)
+    if missing := [byte for byte in range(256) if bytes([byte]) not in known]:
+        raise VocabularyError(f"{name}: byte 0x{missing[0]:02x} has no piece, so some texts could not be encoded")
+    special = {
+        role: special_tokens[found] for role, names in _ROLES.items()
+        if (found := next((token for token in names if token in special_tokens), None)) is not None
+    }  # fmt: skip
+    eod_id = special.get("eos")
+    prepare = {"format": FORMAT, "special_tokens": dict(special_tokens), "nfc": apply_nfc, "cuts": cuts}
+    numbers = np.array(ids, np.int64)
+    return Vocabulary.pack(
+        pieces, numbers, eod_id=eod_id, name=name, kind="bpe", flags=FLAGS, pattern=pattern, special=special,
+        eod_piece=next((token for token, id_ in special_tokens.items() if id_ == eod_id), None),
+        scores=-numbers.astype(np.float64),
+        types=np.array([NORMAL] * len(items) + [CONTROL] * len(special_tokens), np.uint8),
+        prepare=prepare if special_tokens or apply_nfc or cuts else None,
+    )  # fmt: skip
+
+
+def _check_ids(pieces: list[bytes], ids: list[int], name: str) -> None:
+    if pieces and not 0 <= min(ids) <= max(ids) <= library.WIDE_ID_MAX:
+        wrong = max(ids) if max(ids) > library.WIDE_ID_MAX else min(ids)
+        raise VocabularyError(f"{name}: id {wrong} is not within 0..{library.WIDE_ID_MAX}")
+    if len(set(ids)) < len(ids):
+        owners: dict[int, bytes] = {}
+        for piece, id_ in zip(pieces, ids, strict=True):
+            if id_ in owners:
+                raise VocabularyError(f"{name}: {owners[id_][:64]!r} and {piece[:64]!r} have the same id, {id_}")
+            owners[id_] = piece
+
+
+def is_ranks(about: About | Vocabulary) -> bool:
+    """Whether RankRules encodes texts for this model."""
+    return (about.prepare or {}).get("format") == FORMAT
+
+
+def checked_special_tokens(tokens: Any, name: str) -> dict[str, int]:
+    """The special tokens that a caller gave. OptionError names an invalid one."""
+    if not isinstance(tokens, Mapping):
+        raise OptionError(f"{name}: special_tokens must be a mapping of texts to ids, not {type(tokens).__name__}")
+    for token, id_ in tokens.items():
+        if not isinstance(token, str) or not token or type(id_) is not int:
+            raise OptionError(f"{name}: the special token {token!r}: {id_!r} is not a text and an id")
+        try:
+            token.encode()
+        except UnicodeEncodeError:
+            raise OptionError(f"{name}: the special token {token!r} contains a lone surrogate") from None
+    return dict(tokens)
+
+
+def alternatives(texts: list[str]) -> str:
+    """A regular expression that matches the longest of these sorted texts. Common prefixes are factored out."""
+    common = os.path.commonprefix(texts)  # noqa: RUF071
+    rests = [text[len(common) :] for text in texts]
+    groups = ["".join(alternatives(list(group))) for _, group in groupby(filter(None, rests), lambda rest: rest[0])]
+    return re.escape(common) + (f"(?:{'|'.join(groups)}){'?' * ('' in rests)}" if groups else "")
+
+
+def cut(data: bytes) -> Iterator[bytes]:
+    """The parts in which Kimi's tokenizer encodes a text. Spaces are those of str.isspace()."""
+    if len(data) <= RUN_CHARACTERS:
+        yield data
+        return
+    text = utf8.escaped(data)
+    for begin in range(0, len(text), CHUNK_CHARACTERS):
+        chunk, done = text[begin : begin + CHUNK_CHARACTERS], 0
+        for run in _LONG_RUN.finditer(chunk):
+            for place in range(run.start() + RUN_CHARACTERS, run.end(), RUN_CHARACTERS):
+                yield utf8.unescaped(chunk[done:place])
+                done = place
+        yield utf8.unescaped(chunk[done:])
+
+
+class RankRules:
+    """See huggingface.scratch.TextRules."""
+
+    memory_factor = 0  # no more than other C models
+    warning = ""
+
+    def __init__(self, about: About, model: c_model.Model) -> None:
+        """VocabularyError if the settings are damaged."""
+        self._model = model
+        self.kind, self.algorithm, self.summary = model.kind.name, model.kind.algorithm, model.kind.summary
+        fields = Fields(about.prepare, f"{about.name}: ")
+        self._is_nfc, self._is_cut = fields.boolean("nfc", False), fields.boolean("cuts", False)
+        tokens = fields.child("special_tokens")
+        self._ids = {token.encode(): tokens.integer(token) for token in tokens.values if tokens.path(token)}
+        self._special = frozenset(self._ids.values())
+        if "" in tokens.values or max(self._special, default=0) >= model.info.n_ids:
+            fields.refuse("a token is empty, or its id has no piece", "special_tokens")
+        texts = sorted(tokens.values)
+        try:
+            self._find = re.compile(alternatives(texts).encode() if texts else b"(?!)")
+        except RecursionError:
+            fields.refuse("too many tokens are prefixes of each other", "special_tokens")
+
+    @cached_property
+    def _pieces(self) -> list[bytes]:
+        return split(*self._model.pieces())
+
+    # ---------------------------------------------------------------------------------------------- encoding ---
+
+    def is_plain(self, data: Bytes, offsets: Offsets) -> bool:
+        text = data[offsets[0] : offsets[-1]]
+        if self._find.search(text) is not None:  # type: ignore[call-overload]
+            return False
+        if self._is_cut and np.diff(offsets).max(initial=0) > RUN_CHARACTERS:
+            return False
+        return not self._is_nfc or not (text & 0x80).any()
+
+    def encode(self, scratch: RulesScratch, data: bytes, *, special: bool = True, add_special: bool = False) -> Ids:
+        if self._is_nfc:
+            data = nfc.normalize(data)
+        parts: list[Any] = []
+        for text in cut(data) if self._is_cut else (data,):
+            done = 0
+            for match in self._find.finditer(text) if special else ():
+                parts += [scratch.encode_by_c(text[done : match.start()]), [self._ids[match[0]]]]
+                done = match.end()
+            parts.append(scratch.encode_by_c(text[done:]))
+        if len(parts) == 1:
+            ids: Ids = parts[0]
+            return ids
+        ret: Ids = np.concatenate([np.asarray(part, self._model.dtype) for part in parts])
+        return ret
+
+    def tokens(self, scratch: RulesScratch, data: bytes) -> list[str]:
+        return [utf8.shown(self._pieces[id_]) for id_ in self.encode(scratch, data).tolist()]
+
+    def spans(self, data: bytes) -> Offsets:
+        """The pieces of a text are its bytes; if NFC changes it, those of the characters that they come from."""
+        ids = self.encode(RulesScratch(self._model, self), data).astype(np.int64)
+        ends = np.cumsum(np.fromiter((len(self._pieces[id_]) for id_ in ids.tolist()), np.int64, len(ids)))
+        begins = np.concatenate(([0], ends[:-1]))[: len(ids)]
+        if self._is_nfc and nfc.normalize(data) is not data:
+            _, first, last = nfc.normalize_with_offsets(data)
+            begins, ends = first[begins], last[ends - 1]
+        return np.column_stack((ids, begins, ends))
+
+    def normalize(self, text: str) -> str:
+        return nfc.normalize_text(text) if self._is_nfc else text
+
+    # ---------------------------------------------------------------------------------------------- decoding ---
+
+    def bytes_of(self, piece: bytes) -> bytes:
+        return piece
+
+    def decode(self, ids: list[int], skip_special: bool) -> str:
+        kept = [id_ for id_ in ids if id_ not in self._special] if skip_special else ids
+        return utf8.escaped(b"".join(map(self._pieces.__getitem__, kept)))
+
+    def decode_replaced(self, ids: list[int], skip_special: bool) -> str:
+        return utf8.unescaped(self.decode(ids, skip_special)).decode("utf-8", "replace")
