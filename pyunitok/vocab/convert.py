@@ -6,7 +6,8 @@
     bytepiece       yes         lossy: see NOTES          yes                     -
     rwkv            yes         -                         -                       text form
 
-To huggingface: a tokenizer.json (copied), native files made from one, and byte-level models.
+To huggingface: a tokenizer.json (copied), native files made from one, and byte-level models. To tiktoken and
+vocab-merges: byte-level BPE (byte_convert.py); the latter is a folder.
 """
 
 from __future__ import annotations
@@ -22,10 +23,22 @@ import numpy as np
 
 from pyunitok._c import library
 from pyunitok._c.kinds import KINDS
-from pyunitok.disk.outfile import check_target, write_whole
+from pyunitok.disk.outfile import check_target, make_folder, write_whole
 from pyunitok.errors import OutputError, VocabularyError
-from pyunitok.vocab import byte_level, bytepiece, known, native, open_model, rwkv, sentencepiece, sentencepiece_proto
+from pyunitok.vocab import (
+    byte_convert,
+    byte_level,
+    bytepiece,
+    known,
+    native,
+    open_model,
+    rwkv,
+    sentencepiece,
+    sentencepiece_proto,
+    tiktoken,
+)
 from pyunitok.vocab.huggingface import file, writer
+from pyunitok.vocab.patterns import ReadOptions
 from pyunitok.vocab.vocabulary import BYTE, CONTROL, UNKNOWN, UNUSED, Vocabulary
 
 # The differences between a BytePiece model and its SentencePiece conversion, which no SentencePiece model can avoid.
@@ -40,12 +53,13 @@ NOTES = (
 class ModelWriter(NamedTuple):
     """How to write a format.
 
-    write       returns the bytes of the file. VocabularyError if the format cannot represent the vocabulary
+    write       returns the bytes of the file, or of each file of a folder, by name. VocabularyError if the
+                format cannot represent the vocabulary
     notes       returns what is lost in the conversion
     recognises  whether a file already has this format; such a file is copied
     """
 
-    write: Callable[[Vocabulary], bytes]
+    write: Callable[[Vocabulary], bytes | dict[str, bytes]]
     notes: Callable[[Vocabulary], Sequence[str]] = lambda vocabulary: ()
     recognises: Callable[[bytes], bool] = lambda data: False
 
@@ -58,12 +72,15 @@ _SPACE = "\u2581"
 
 
 def convert(
-    source: str | os.PathLike[str], target: str | os.PathLike[str], to: str, *, overwrite: bool = False
-) -> list[str]:
+    source: str | os.PathLike[str], target: str | os.PathLike[str], to: str, *, overwrite: bool = False,
+    pattern: str | None = None,
+) -> list[str]:  # fmt: skip
     """Write the model file `source` as `target`, in one of FORMATS; returns notes on what the conversion loses.
 
-    source     a model file, or "unitok-v1" or "rwkv-world"
-    overwrite  replace an existing file, but never the source
+    source     a model file or a folder that holds one, or "unitok-v1" or "rwkv-world"
+    target     a file; a folder for vocab-merges
+    overwrite  replace existing files, but never the source
+    pattern    as in Tokenizer.from_file
 
     ModelFormatError if the source does not exist; VocabularyError if the format cannot represent the vocabulary;
     OutputError. The target appears only when complete.
@@ -71,18 +88,24 @@ def convert(
     if to not in FORMATS:
         raise ValueError(f"to must be one of {', '.join(FORMATS)}, not {to!r}")
     path = known.locate(source)
-    check_target(Path(target), overwrite=overwrite)
+    if to not in FOLDERS:
+        check_target(Path(target), overwrite=overwrite)
     if Path(target).exists() and path.samefile(target):
         raise OutputError(f"{os.fspath(target)} is also the source; name another file")
-    model, about = open_model(path)
+    model, about = open_model(path, options=ReadOptions(pattern))
     if to == "native":
         native.save(target, model, replace(about, name=os.fspath(source)) if source in known.NAMES else about)
         return []
-    if WRITERS[to].recognises(data := path.read_bytes()):  # the file may contain more than the model
+    data = path.read_bytes() if path.is_file() else b""
+    if WRITERS[to].recognises(data):  # the file may contain more than the model
         write(target, data)
         return []
     vocabulary = Vocabulary.of(model, about)
-    write(target, WRITERS[to].write(vocabulary))
+    written = WRITERS[to].write(vocabulary)
+    if isinstance(written, dict):
+        _write_folder(Path(target), written, overwrite=overwrite)
+    else:
+        write(target, written)
     return list(WRITERS[to].notes(vocabulary))
 
 
@@ -92,8 +115,21 @@ def write(target: str | os.PathLike[str], data: bytes) -> None:
     write_whole(path, data)
 
 
+def _write_folder(folder: Path, files: dict[str, bytes], *, overwrite: bool) -> None:
+    """Write files into a folder, which is created if it does not exist. OutputError before any is written."""
+    if folder.exists() and not folder.is_dir():
+        raise OutputError(f"{folder} is a file; name a folder")
+    for name in files:
+        check_target(folder / name, overwrite=overwrite)
+    make_folder(folder, parents=True)
+    for name, data in files.items():
+        write_whole(folder / name, data)
+
+
 def huggingface_json(vocabulary: Vocabulary) -> bytes:
     """VocabularyError if the model is neither byte-level nor from a tokenizer.json."""
+    if byte_convert.has_ranks(vocabulary):
+        return byte_convert.huggingface_json(vocabulary)
     if not byte_level.is_byte_level(vocabulary) and not (vocabulary.prepare or {}).get("format"):
         raise VocabularyError(
             f"{vocabulary.name} as a tokenizer.json: the model must be byte-level; train one with `pyunitok train"
@@ -231,6 +267,9 @@ WRITERS = {
     ),
     "bytepiece": ModelWriter(lambda vocabulary: bytepiece.write(bytepiece.counted(vocabulary))),
     "rwkv": ModelWriter(rwkv.write_text),
-    "huggingface": ModelWriter(huggingface_json, recognises=file.looks_like_json),
+    "huggingface": ModelWriter(huggingface_json, byte_convert.huggingface_notes, file.looks_like_json),
+    "tiktoken": ModelWriter(byte_convert.tiktoken_ranks, byte_convert.tiktoken_notes, tiktoken.looks_like_ranks),
+    "vocab-merges": ModelWriter(byte_convert.vocab_merges, byte_convert.vocab_merges_notes),
 }  # fmt: skip
 FORMATS = ("native", *WRITERS)
+FOLDERS = ("vocab-merges",)  # formats of several files

@@ -25,9 +25,9 @@ def find(name: str | os.PathLike[str]) -> Path | None:
 
 
 def locate(model: str | os.PathLike[str]) -> Path:
-    """The file of a model that is given by path or by one of NAMES. ModelFormatError if it does not exist."""
+    """The file or folder of a model that is given by path or by one of NAMES. ModelFormatError if it does not exist."""
     path = find(model) or Path(model)
-    if not path.is_file():
+    if not path.is_file() and not path.is_dir():  # opening a pipe or a device could block forever
         names = " and ".join(NAMES)
         raise ModelFormatError(
             f"the model file {os.fspath(model)!r} does not exist; pass a file or one of the names {names}"

@@ -1,0 +1,197 @@
+"""Byte-level BPE in the formats of other tools: tokenizer.json, tiktoken's ranks, vocab.json with merges.txt.
+
+    from                      to tokenizer.json      to tiktoken                     to vocab.json, merges.txt
+    ranks (ranks.py)          with last merges       yes                             with last merges
+    a list of merges          huggingface/writer.py  if the ids follow the merges    yes
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any
+
+from pyunitok._c.library import MODEL_FLAGS
+from pyunitok.errors import VocabularyError
+from pyunitok.vocab import byte_level, merges, patterns, ranks, tiktoken
+from pyunitok.vocab.huggingface import writer
+from pyunitok.vocab.vocabulary import NORMAL, Vocabulary
+
+_BYTE_LEVEL = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": False}
+_TOKEN = {"single_word": False, "lstrip": False, "rstrip": False, "normalized": False, "special": True}
+_CLASSES = {"gpt2": "GPT2Tokenizer", "qwen2": "Qwen2Tokenizer"}  # whose tokenizers have these patterns
+
+
+def has_ranks(vocabulary: Vocabulary) -> bool:
+    """Whether the merges follow from the ids, as in tiktoken."""
+    wanted = MODEL_FLAGS["bytes"] | MODEL_FLAGS["ignore_merges"] | MODEL_FLAGS["listed_merges"]
+    return vocabulary.kind == "bpe" and vocabulary.flags & wanted == wanted & ~MODEL_FLAGS["listed_merges"]
+
+
+def _special_tokens(vocabulary: Vocabulary) -> dict[str, int]:
+    """The special or added tokens by text."""
+    prepare = vocabulary.prepare or {}
+    tokens: dict[str, int] = prepare.get("special_tokens") or {
+        token["content"]: token["id"] for token in prepare.get("added_tokens") or []
+    }
+    return tokens
+
+
+def _normal_pieces(vocabulary: Vocabulary) -> dict[bytes, int]:
+    assert vocabulary.types is not None
+    rows = zip(vocabulary.pieces, vocabulary.ids.tolist(), vocabulary.types.tolist(), strict=True)
+    return {piece: id_ for piece, id_, type_ in rows if type_ == NORMAL}
+
+
+# ---------------------------------------------------------------------------------------------- tokenizer.json ----
+
+
+def huggingface_json(vocabulary: Vocabulary) -> bytes:
+    """A tokenizer.json that gives the same ids. VocabularyError if the pattern cannot be translated."""
+    if not has_ranks(vocabulary):
+        return writer.write(vocabulary)
+    try:
+        regexes = patterns.tokenizers_regexes(vocabulary.pattern)
+    except ValueError as error:
+        name = f"{vocabulary.name} as a tokenizer.json"
+        raise VocabularyError(f"{name}: its pattern cannot be translated: {error}") from None
+    pieces, special = _normal_pieces(vocabulary), _special_tokens(vocabulary)
+    shown = byte_level.shown
+    names = {shown(piece): id_ for piece, id_ in pieces.items()}
+    if clash := next((token for token in special if token in names), None):
+        raise VocabularyError(f"{vocabulary.name} as a tokenizer.json: the special token {clash!r} is also a piece")
+    steps = [
+        {"type": "Split", "pattern": {"Regex": regex}, "behavior": "Isolated", "invert": False} for regex in regexes
+    ]
+    document = {
+        "version": "1.0", "truncation": None, "padding": None,
+        "added_tokens": [{"id": id_, "content": token, **_TOKEN} for token, id_ in special.items()],
+        "normalizer": {"type": "NFC"} if (vocabulary.prepare or {}).get("nfc") else None,
+        "pre_tokenizer": {"type": "Sequence", "pretokenizers": [*steps, _BYTE_LEVEL]},
+        "post_processor": None, "decoder": _BYTE_LEVEL,
+        "model": {
+            "type": "BPE", "dropout": None, "unk_token": None, "continuing_subword_prefix": None,
+            "end_of_word_suffix": None, "fuse_unk": False, "byte_fallback": False, "ignore_merges": True,
+            "vocab": dict(sorted((names | special).items(), key=lambda item: item[1])),
+            "merges": [[shown(left), shown(right)] for left, right in merges.by_rank(pieces, pieces).values()],
+        },
+    }  # fmt: skip
+    return json.dumps(document, ensure_ascii=False, indent=1).encode()
+
+
+def huggingface_notes(vocabulary: Vocabulary) -> Sequence[str]:
+    prepare = vocabulary.prepare or {}
+    if ranks.is_ranks(vocabulary) and prepare["cuts"]:
+        return ("Kimi's cuts of very long texts and runs are lost: the format cannot express them",)
+    return ()
+
+
+# ------------------------------------------------------------------------------------------------- tiktoken ----
+
+
+def tiktoken_ranks(vocabulary: Vocabulary) -> bytes:
+    """A file of ranks. VocabularyError if tiktoken would merge in another order."""
+    name = f"{vocabulary.name} as a tiktoken file"
+    _check_bytes(vocabulary, name)
+    pieces = _normal_pieces(vocabulary)
+    if not has_ranks(vocabulary):
+        pieces = _ranks_of_list(vocabulary, pieces, name)
+    if missing := [byte for byte in range(256) if bytes([byte]) not in pieces]:
+        raise VocabularyError(f"{name}: byte 0x{missing[0]:02x} has no piece, which tiktoken requires")
+    return tiktoken.write_ranks(pieces)
+
+
+def tiktoken_notes(vocabulary: Vocabulary) -> Sequence[str]:
+    """What the file does not contain."""
+    texts = [part[1:].decode() for part in vocabulary.pattern.split(b"\0")] if vocabulary.pattern else []
+    notes = [f"the file does not contain the pattern; give it to the reader: {' then '.join(texts) or 'none'}"]
+    if special := _special_tokens(vocabulary):
+        shown = ", ".join(f"{token!r}: {id_}" for token, id_ in [*special.items()][:8])
+        more = f" and {len(special) - 8} more" if len(special) > 8 else ""
+        notes.append(f"the file does not contain the special tokens: {shown}{more}")
+    prepare = vocabulary.prepare or {}
+    if prepare.get("normalizer") or prepare.get("nfc") or prepare.get("post_processor"):
+        notes.append("the file does not contain the normalizer or the template")
+    return notes
+
+
+def _check_bytes(vocabulary: Vocabulary, name: str) -> None:
+    if vocabulary.kind != "bpe" or not vocabulary.flags & MODEL_FLAGS["bytes"]:
+        raise VocabularyError(f"{name}: the model must be byte-level BPE that C encodes, and this is {vocabulary.kind}")
+
+
+def _ranks_of_list(vocabulary: Vocabulary, pieces: dict[bytes, int], name: str) -> dict[bytes, int]:
+    """The pieces that some text contains, if their ids imply the model's merges."""
+    listed = _listed(vocabulary)
+    own = merges.by_list(listed, pieces)
+    ids = [pieces[piece] for piece in own]
+    for (before, after), piece in zip(pairwise(ids), [*own][1:], strict=False):
+        if after < before:
+            raise VocabularyError(
+                f"{name}: tiktoken merges in the order of the ids, but the merge that makes {piece!r} (id {after})"
+                f" comes after that of id {before}"
+            )
+    if not vocabulary.flags & MODEL_FLAGS["ignore_merges"]:
+        pieces = {piece: id_ for piece, id_ in pieces.items() if len(piece) == 1 or piece in own}
+    implied = merges.by_rank(pieces, pieces)
+    if implied != own:
+        piece = next(piece for piece in pieces if implied.get(piece) != own.get(piece))
+        raise VocabularyError(f"{name}: tiktoken would merge {piece!r} (id {pieces[piece]}) from other pieces")
+    return pieces
+
+
+def _listed(vocabulary: Vocabulary) -> dict[merges.Pair, int]:
+    """{(left, right): its rank}, from a list of merges; a repeated merge has its last rank."""
+    if vocabulary.merges is None:
+        return {}
+    pieces = dict(zip(vocabulary.ids.tolist(), vocabulary.pieces, strict=True))
+    lefts, rights, _ = vocabulary.merges.reshape(3, -1).tolist()
+    return {(pieces[left], pieces[right]): rank for rank, (left, right) in enumerate(zip(lefts, rights, strict=True))}
+
+
+# ------------------------------------------------------------------------------- vocab.json and merges.txt ----
+
+
+def vocab_merges(vocabulary: Vocabulary) -> dict[str, bytes]:
+    """The files of a folder: vocab.json, merges.txt and tokenizer_config.json."""
+    _check_bytes(vocabulary, f"{vocabulary.name} as vocab.json and merges.txt")
+    document = json.loads(huggingface_json(vocabulary))
+    model: dict[str, Any] = document["model"]
+    tokens = {str(token["id"]): {k: v for k, v in token.items() if k != "id"} for token in document["added_tokens"]}
+    more = {token["content"]: int(id_) for id_, token in tokens.items() if token["content"] not in model["vocab"]}
+    lines = ["#version: 0.2", *(merge if isinstance(merge, str) else " ".join(merge) for merge in model["merges"])]
+    config: dict[str, Any] = {"tokenizer_class": _class_of(vocabulary)} if _class_of(vocabulary) else {}
+    return {
+        "vocab.json": json.dumps(model["vocab"] | more, ensure_ascii=False).encode(),
+        "merges.txt": "".join(line + "\n" for line in lines).encode(),
+        "tokenizer_config.json": json.dumps(config | {"added_tokens_decoder": tokens}, indent=1).encode(),
+    }
+
+
+def vocab_merges_notes(vocabulary: Vocabulary) -> Sequence[str]:
+    """What the files do not contain."""
+    notes = [*huggingface_notes(vocabulary)]
+    if _class_of(vocabulary) is None:
+        texts = " then ".join(part[1:].decode() for part in vocabulary.pattern.split(b"\0"))
+        notes.append(f"the files do not contain the pattern; give it to the reader: {texts or 'none'}")
+    if vocabulary.flags & MODEL_FLAGS["ignore_merges"]:
+        pieces = _normal_pieces(vocabulary)
+        made = merges.by_rank(pieces, pieces) if has_ranks(vocabulary) else merges.by_list(_listed(vocabulary), pieces)
+        if lost := sum(len(piece) > 1 and piece not in made for piece in pieces):
+            notes.append(f"{lost} pieces that merges cannot make no longer match as complete texts (ignore_merges)")
+    return notes
+
+
+def _class_of(vocabulary: Vocabulary) -> str | None:
+    """The transformers class whose pattern and normalizer the model has."""
+    prepare = vocabulary.prepare or {}
+    is_nfc = bool(prepare.get("nfc")) or prepare.get("normalizer") == {"type": "NFC"}
+    if not vocabulary.pattern or (prepare.get("normalizer") and not is_nfc):
+        return None
+    try:
+        regexes = patterns.tokenizers_regexes(vocabulary.pattern)
+    except ValueError:
+        return None
+    found = next((name for name in _CLASSES if list(patterns.PATTERNS[name].parts) == regexes), None)
+    return _CLASSES[found] if found is not None and is_nfc == (found == "qwen2") else None
