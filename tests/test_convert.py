@@ -142,7 +142,7 @@ def test_unsuitable_models_are_rejected(tmp_path: Path) -> None:
         assert not (tmp_path / "out").exists()
     with pytest.raises(ValueError, match="to must be one of native, sentencepiece, bytepiece, rwkv, huggingface"):
         convert(greedy, tmp_path / "out", "json")
-    assert len(FORMATS) == 5
+    assert len(FORMATS) == 7
 
 
 def test_only_overwrite_replaces_an_existing_file(tmp_path: Path) -> None:

@@ -401,10 +401,12 @@ def test_the_public_names_are_all_that_dir_shows(tok: Tokenizer) -> None:
     assert shown == {
         "algorithm", "bos_id", "codec", "count", "cpu", "decode", "decode_batch", "decode_bytes", "decode_bytes_batch",
         "default", "dtype", "encode", "encode_as_pieces", "encode_batch", "encode_with_offsets", "engine", "entropy",
-        "eod_id", "eos_id", "fallback_id", "from_file", "from_pieces", "get_vocab", "id_to_bytes", "id_to_piece",
+        "eod_id", "eos_id", "fallback_id", "from_file", "from_pieces",
+            "from_pretrained", "get_vocab", "id_to_bytes", "id_to_piece",
         "id_to_token",
         "kind", "lossless", "max_piece_bytes", "memory_bytes", "n_vocab", "name", "nbest", "normalize", "pad_id",
-        "path", "piece_to_id", "pieces", "prefix_range", "sample", "sample_and_score", "save", "sha256", "token_to_id",
+        "path", "piece_to_id", "pieces", "prefix_range", "read_options", "sample",
+            "sample_and_score", "save", "sha256", "token_to_id",
         "unk_id", "vocab_size",
     }  # fmt: skip
 

@@ -45,12 +45,14 @@ PACKAGES = {  # of Debian, by compiler
 }
 # These test Python code. Under the sanitizers they would take minutes and reach no further C code.
 NOT_SANITIZED = [
-    "bench", "checks", "cli", "compat_bytepiece", "compat_earlier", "compat_normalizer", "compat_rwkv",
-    "compat_sentencepiece", "compat_trainer", "consumers", "convert", "damage", "datatrove", "default_vocab",
-    "direct", "duplicates",
+    "bench", "byte_convert", "checks", "cli",
+    "compat_bytepiece", "compat_earlier", "compat_normalizer", "compat_rwkv",
+    "compat_sentencepiece", "compat_tiktoken", "compat_trainer", "consumers", "convert", "damage", "datatrove",
+    "default_vocab", "direct", "duplicates",
     "encode_command", "export", "formats", "golden_run", "index_build", "inputs", "interrupts", "job",
     "manifest", "merge", "metadata", "oracle_bpe", "outfile", "output", "packaging", "parquet", "parts", "progress",
-    "ray", "readahead", "readme", "remote", "resume", "rwkv_vocab", "s3", "sample", "search_cli", "sentencepiece_model",
+    "ranks", "ray",
+    "readahead", "readme", "remote", "resume", "rwkv_vocab", "s3", "sample", "search_cli", "sentencepiece_model",
     "serve", "small_frames", "sniff", "stats", "train_sentencepiece", "train_shared", "typing", "unchanged", "unigram",
     "upload", "verify", "workers", "zst",
 ]

@@ -30,7 +30,7 @@ COMMANDS = {
     "encode": "Encode TEXT, or each line of stdin, and print the ids.",
     "export": "Export a token file in another tool's format.",
     "index": "Build a search index (sharded suffix arrays) over token files.",
-    "inspect": "Describe a model file or a token file.",
+    "inspect": "Describe a model file, a folder that holds one, or a token file.",
     "merge": "Concatenate finished token files in the given order.",
     "search": "Count and find text in an index, regardless of token boundaries.",
     "serve": "Serve a search page for an index.",

@@ -13,7 +13,7 @@ from itertools import pairwise
 from typing import Any
 
 from pyunitok._c.library import MODEL_FLAGS
-from pyunitok.errors import VocabularyError
+from pyunitok.errors import VocabularyError, count
 from pyunitok.vocab import byte_level, merges, patterns, ranks, tiktoken
 from pyunitok.vocab.huggingface import writer
 from pyunitok.vocab.vocabulary import NORMAL, Vocabulary
@@ -179,7 +179,7 @@ def vocab_merges_notes(vocabulary: Vocabulary) -> Sequence[str]:
         pieces = _normal_pieces(vocabulary)
         made = merges.by_rank(pieces, pieces) if has_ranks(vocabulary) else merges.by_list(_listed(vocabulary), pieces)
         if lost := sum(len(piece) > 1 and piece not in made for piece in pieces):
-            notes.append(f"{lost} pieces that merges cannot make no longer match as complete texts (ignore_merges)")
+            notes.append(f"ignore_merges is lost, by which {count(lost, 'piece')} matched that no merge makes")
     return notes
 
 
