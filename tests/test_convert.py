@@ -166,9 +166,9 @@ def test_only_overwrite_replaces_an_existing_file(tmp_path: Path) -> None:
 def test_a_source_that_is_not_a_file(tmp_path: Path) -> None:
     """Regression: the error was '[Errno 2]', and a pipe blocked until someone wrote to it."""
     os.mkfifo(tmp_path / "pipe")
-    for name in ("missing", "pipe", "."):
+    for name, message in ("missing", "the model file"), ("pipe", "the model file"), (".", "no model in this folder"):
         done = run(tmp_path / name, tmp_path / "out")
-        assert isinstance(done.exception, ModelFormatError) and "the model file" in str(done.exception)
+        assert isinstance(done.exception, ModelFormatError) and message in str(done.exception)
     assert not (tmp_path / "out").exists()
 
 

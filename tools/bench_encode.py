@@ -93,7 +93,7 @@ def chosen(bench: Bench, models: Iterable[str], table: Sequence[Model] = MODELS)
 
 def peer_of(path: Path) -> str:
     data = path.read_bytes()
-    return next(PEER_OF[name] for name, recognises, _ in vocab.READERS if recognises(data))
+    return next(PEER_OF[reader.name] for reader in vocab.READERS if reader.recognises(data))
 
 
 def opened(bench: Bench, models: Iterable[str], report: Report, table: Sequence[Model] = MODELS,

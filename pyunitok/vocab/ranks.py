@@ -25,7 +25,7 @@ from pyunitok.errors import OptionError, VocabularyError
 from pyunitok.packed import Bytes, Ids, Offsets
 from pyunitok.vocab import nfc, utf8
 from pyunitok.vocab.huggingface.fields import Fields
-from pyunitok.vocab.huggingface.scratch import RulesScratch
+from pyunitok.vocab.huggingface.scratch import RulesScratch, WholeTexts
 from pyunitok.vocab.vocabulary import CONTROL, NORMAL, About, Vocabulary, split
 
 FORMAT = "ranks 1"
@@ -125,7 +125,7 @@ def cut(data: bytes) -> Iterator[bytes]:
         yield utf8.unescaped(chunk[done:])
 
 
-class RankRules:
+class RankRules(WholeTexts):
     """See huggingface.scratch.TextRules."""
 
     memory_factor = 0  # no more than other C models
