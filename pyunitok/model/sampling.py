@@ -73,7 +73,7 @@ def _checked(codec: Codec, method: str | None, alpha: float, seed: int, nbest: i
     if not math.isfinite(alpha):
         raise OptionError(f"alpha must be a finite number, not {alpha}")
     if method == "dropout" and not 0 <= alpha <= 1:
-        raise OptionError(f"alpha is a probability for BPE and must be within 0..1, not {alpha}")
+        raise OptionError(f"alpha must be within 0..1 for BPE, not {alpha}: it is a probability")
     if not 0 <= seed < 1 << 64:
         raise OptionError(f"seed must be within 0..2**64 - 1, not {seed}")
     if method == "nbest" and nbest > NBEST_MAX:
