@@ -507,6 +507,11 @@ int64_t unitok_pattern_memory_bytes(const unitok_pattern *pattern);
 int64_t unitok_pattern_split(const unitok_pattern *pattern, const uint8_t *text, int64_t n_bytes,
                              int64_t *offsets, int64_t capacity);
 
+/* Returns the last position of a text where a piece ends whatever follows the text, and where both
+ * sides have the same pieces alone; 0 if there is none. O(bytes after it). */
+int64_t unitok_pattern_last_cut(const unitok_pattern *pattern, const uint8_t *text,
+                                int64_t n_bytes);
+
 /* ------------------------------------------------------------------- Encoding and sampling ---- */
 
 /* The working memory of one thread: the memo of segments already encoded, and buffers. */

@@ -154,6 +154,9 @@ typedef struct unitok_segment_spec {
     int64_t n_symbols;
     const uint8_t *delimiter; /* also becomes a boundary */
     int64_t n_delimiter_bytes;
+    /* kept; NULL: none. A document of any bytes is one text, and its units are the pieces of the
+     * pattern. Of the other fields only `counter` is used */
+    const unitok_pattern *pattern;
 } unitok_segment_spec;
 
 typedef struct unitok_segment_stats {
@@ -223,6 +226,10 @@ void unitok_log_shares(const uint64_t *counts, int64_t n, uint64_t sum, float *s
  * merged; among equals the one with fewer characters, then the one with smaller bytes. The merges
  * do not depend on the order of the units, on whether equal units are merged, or on n_workers.
  *
+ * Without rules, over bytes, as the BpeTrainer of tokenizers 0.23.3 trains it: among equals, the
+ * smaller left, then the smaller right symbol. Bytes are the first symbols, in the order of the
+ * characters that GPT-2 shows for them.
+ *
  * A trainer is always in one of two states:
  *   is_shared  each worker 0..n_workers-1 calls work() until it is done, all at once if the workers
  *              are threads. Then one thread calls join().
@@ -237,7 +244,8 @@ void unitok_log_shares(const uint64_t *counts, int64_t n, uint64_t sum, float *s
  *
  * After an error the trainer can only be freed. */
 typedef struct unitok_bpe_trainer unitok_bpe_trainer;
-/*   units      valid UTF-8; the arrays are kept as drawn above. Units of count 0 are skipped
+/*   units      valid UTF-8 if there are rules; the arrays are kept as drawn above. Units of count 0
+ *              are skipped
  *   keep       [0..0x10FFFF]: a character c with keep[c] == 0 ends a unit and belongs to none; NULL
  *              keeps all. Kept like the units
  *   n_workers  1..1024 */

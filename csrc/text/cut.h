@@ -124,6 +124,9 @@ typedef struct cut_pieces {
 int cut_build_pattern(cut_pieces pieces, cut_pieces unmerged, const pattern *pattern,
                       cut_pattern *ret);
 
+/* Fills the pairs of a table that cuts only at PATTERN_CUT; joined() and cut_next() can use it. */
+void cut_build_pattern_alone(const pattern *pattern, cut_pattern *ret);
+
 /* Returns the scan for an instruction set that this processor supports. */
 cut_scan cut_scan_for(int32_t cpu);
 

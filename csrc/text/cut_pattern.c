@@ -198,3 +198,28 @@ void cut_apply_pattern(cut_pieces pieces, cut_pieces unmerged, const pattern *pa
         }
     choose_looks(ret, &valid);
 }
+
+void cut_build_pattern_alone(const pattern *pattern, cut_pattern *ret)
+{
+    uint8_t bytes[256];
+    int64_t offsets[257] = {0};
+    for (int k = 0; k < 256; k++) {
+        bytes[k] = (uint8_t)k;
+        offsets[k + 1] = k + 1;
+    }
+    memset(ret->table.pair, CUT_NEVER, sizeof ret->table.pair);
+    cut_apply_pattern((cut_pieces){bytes, offsets, 256}, (cut_pieces){bytes, offsets, 0}, pattern,
+                      ret);
+}
+
+int64_t unitok_pattern_last_cut(const unitok_pattern *p, const uint8_t *text, int64_t n_bytes)
+{
+    for (int64_t i = n_bytes - 1; i > 0; i--) {
+        if (is_continuation(text[i]) || i + char_bytes(text[i]) > n_bytes) continue;
+        uint32_t before = character_before(text, i), after = character_at(text + i, n_bytes - i);
+        if (pattern_between(p, pattern_class_of(p, before), pattern_class_of(p, after)) ==
+            PATTERN_CUT)
+            return i;
+    }
+    return 0;
+}

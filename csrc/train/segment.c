@@ -98,11 +98,25 @@ static void fill_kinds(unitok_segmenter *s)
             if (!is_cut(s, examples[a], examples[b])) s->joins[a] |= (uint8_t)(1 << b);
 }
 
+static int32_t new_with_pattern(const unitok_segment_spec *spec, unitok_segmenter **ret,
+                                unitok_error *error)
+{
+    unitok_segmenter *s = mem_zalloc(1, sizeof *s);
+    if (s) s->splitter = splitter_new(spec->pattern, spec->counter);
+    if (!s || !s->splitter) {
+        unitok_segmenter_free(s);
+        return fail_memory(error);
+    }
+    *ret = s;
+    return UNITOK_OK;
+}
+
 /* Whether text is compact is decided by the normalizer first; a symbol or a delimiter that is not
  * valid UTF-8 can take it back. So the kinds and the table of recent units are prepared last. */
 int32_t unitok_segmenter_new(const unitok_segment_spec *spec, unitok_segmenter **ret,
                              unitok_error *error)
 {
+    if (spec->pattern && spec->counter) return new_with_pattern(spec, ret, error);
     if (!spec->rules || !spec->counter || spec->max_line_bytes < 0 ||
         spec->max_line_bytes > UNITOK_KEY_MAX_BYTES / 8)
         return fail(error, UNITOK_ERROR_ARGUMENT, -1, -1,
@@ -137,6 +151,7 @@ void unitok_segmenter_free(unitok_segmenter *s)
     mem_free(s->key.bytes);
     mem_free(s->ends);
     recent_close(&s->recent);
+    splitter_free(s->splitter);
     mem_free(s);
 }
 
@@ -146,7 +161,8 @@ void unitok_segmenter_get_stats(const unitok_segmenter *s, unitok_segment_stats 
     *ret = s->stats;
     ret->memory_bytes = s->normalized.capacity + s->replaced.capacity + s->key.capacity +
                         s->ends_capacity * (int64_t)sizeof *s->ends +
-                        recent_memory_bytes(&s->recent);
+                        recent_memory_bytes(&s->recent) +
+                        (s->splitter ? splitter_memory_bytes(s->splitter) : 0);
 }
 
 /* Buffers are padded, because recent_add reads 16 bytes from the start of a unit, however short
@@ -419,12 +435,27 @@ static int count_line(unitok_segmenter *s, const uint8_t *line, int64_t n_bytes)
                                                : 1;
 }
 
+static int32_t split(unitok_segmenter *s, const uint8_t *data, const int64_t *offsets,
+                     int64_t n_docs, unitok_error *error)
+{
+    for (int64_t k = 0; k < n_docs; k++) {
+        int64_t n_bytes = offsets[k + 1] - offsets[k];
+        int done = splitter_add(s->splitter, data + offsets[k], n_bytes, data + offsets[n_docs]);
+        if (done == 0) return fail(error, UNITOK_ERROR_MEMORY, k, -1, "not enough memory");
+        if (done < 0)
+            return fail(error, UNITOK_ERROR_FORMAT, k, -1, "a piece has more than 2^31 - 1 bytes");
+        s->stats.n_bytes += n_bytes;
+    }
+    return UNITOK_OK;
+}
+
 /* Errors name the document and the byte in it where the line begins. */
 int32_t unitok_segmenter_add(unitok_segmenter *s, const uint8_t *data, const int64_t *offsets,
                              int64_t n_docs, unitok_error *error)
 {
     const char *problem = check_offsets(offsets, n_docs);
     if (problem) return fail(error, UNITOK_ERROR_ARGUMENT, -1, -1, problem);
+    if (s->splitter) return split(s, data, offsets, n_docs, error);
     int is_one_line = s->flags & UNITOK_SEGMENT_WHOLE;
     for (int64_t k = 0; k < n_docs; k++) {
         const uint8_t *at = data + offsets[k], *end = data + offsets[k + 1];
@@ -458,7 +489,8 @@ static int64_t drop_empty(struct line_end *ends, int64_t n)
 /* Called before the counter is read. The segmenter can be used afterwards. */
 int32_t unitok_segmenter_flush(unitok_segmenter *s, unitok_error *error)
 {
-    return recent_flush(&s->recent) ? UNITOK_OK : fail_memory(error);
+    int done = s->splitter ? splitter_flush(s->splitter) : recent_flush(&s->recent);
+    return done ? UNITOK_OK : fail_memory(error);
 }
 
 /* Counts the last unit of a line, followed by the next line; returns 0 if allocation fails. */

@@ -30,6 +30,7 @@
 #include "train/counter.h"
 #include "train/recent.h"
 #include "train/rules.h"
+#include "train/splitter.h"
 
 #define FOLLOWER_MARK 0xFF /* a byte that valid UTF-8 never has */
 
@@ -74,6 +75,7 @@ struct unitok_segmenter {
     recent recent;
     struct line_end *ends;
     int64_t n_ends, ends_capacity;
+    splitter *splitter; /* with a pattern, which does all the work; otherwise NULL */
     unitok_segment_stats stats;
 };
 

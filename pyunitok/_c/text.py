@@ -103,6 +103,10 @@ class Pattern:
             offsets = np.empty(n + 1, np.int64)
         return np.resize(offsets, n + 1)
 
+    def last_cut(self, text: memoryview) -> int:
+        """The last position where the text can be divided, whatever follows it; 0 if there is none."""
+        return int(lib.unitok_pattern_last_cut(self.handle, pointer(text), len(text)))
+
 
 class Sections(NamedTuple):
     """Texts divided into sections: section k is data[offsets[k]:offsets[k + 1]]; item i has the sections

@@ -12,7 +12,7 @@ import numpy as np
 
 from pyunitok._c.library import call, create, ffi, lib, optional, pointer
 from pyunitok._c.sharing import share_out
-from pyunitok._c.text import Normalizer
+from pyunitok._c.text import Normalizer, Pattern
 from pyunitok.packed import Bytes, Offsets, Packed
 
 Counts = np.ndarray[Any, np.dtype[np.uint64]]
@@ -201,7 +201,7 @@ class Segmenter:
         spec.delimiter, spec.n_delimiter_bytes = bytes_of_delimiter, len(delimiter)
         self.handle: Any = create("segmenter", spec)
         self._counter = counter
-        self._keep = (normalizer, rules)
+        self._keep: object = (normalizer, rules)
 
     @property
     def counter(self) -> Counter:
@@ -234,6 +234,17 @@ class Segmenter:
         stats = ffi.new("unitok_segment_stats *")
         lib.unitok_segmenter_get_stats(self.handle, stats)
         return stats
+
+
+class Splitter(Segmenter):
+    """Counts the pieces of a pattern. Each document is one text, of any bytes."""
+
+    def __init__(self, pattern: Pattern, counter: Counter) -> None:
+        spec = ffi.new("unitok_segment_spec *")
+        spec.pattern, spec.counter = pattern.handle, counter.handle
+        self.handle = create("segmenter", spec)
+        self._counter = counter
+        self._keep = pattern
 
 
 def count_chars(units: Units, threads: int = 1) -> Counts:
