@@ -1,4 +1,5 @@
-/* bpe.c - training byte-pair encoding exactly as sentencepiece 0.2.3 does
+/* bpe.c - training byte-pair encoding exactly as sentencepiece 0.2.3 does, or without rules, as
+ * Hugging Face's BpeTrainer does
  *
  *     units ─measure, lay out─▶ slots ─(replay)─▶ ─count, place─▶ pairs ─▶ merges
  *             bpe_layout.h   bpe_slots.h  bpe_replay.h   bpe_count.h        bpe_merge.h
@@ -15,6 +16,11 @@
  * and all pairs are counted again in the units as merged so far. sentencepiece also merges pairs
  * that no longer occur, in their turn. If training reaches these, it undoes all merges and starts
  * again from the characters without a floor.
+ *
+ * Without rules, a piece is made by one pair only, as every occurrence of a pair is merged at once:
+ * two places that hold the same bytes between the same borders are merged alike inside, so none of
+ * them is left when the piece is made. (With rules, a limit of characters can prevent a merge.) So
+ * neither a piece nor a pair is born twice.
  *
  * A resumed training makes the saved merges again, which needs no pairs, and then counts the pairs
  * as if the floor had just been lowered.
@@ -102,6 +108,7 @@ int32_t unitok_bpe_trainer_new(const unitok_rules *rules, const unitok_units *un
     t->phase = MEASURE;
     t->layout = (bpe_layout){
         .data = units->data, .offsets = units->offsets, .counts = units->counts, .keep = keep};
+    t->layout.is_bytes = !rules;
     if (!layout_open(&t->layout, units->n, n_workers) || !pair_table_init(&t->state.pairs) ||
         unitok_counter_new(0, &t->made, NULL)) {
         unitok_bpe_trainer_free(t);
@@ -288,7 +295,8 @@ static int undo_merges(unitok_bpe_trainer *t)
     int n;
     if (!ids) return 0;
     for (int64_t i = 0; i < t->state.text.n_characters; i++)
-        ids[char_at(t->state.symbols.bytes + symbols[i].begin, &n)] = (uint32_t)i + 1;
+        ids[unit_char(!t->state.rules, t->state.symbols.bytes + symbols[i].begin, &n)] =
+            (uint32_t)i + 1;
     for (int64_t slot = 1; slot < t->state.text.n; slot = next) {
         uint32_t value = t->state.text.slots[slot];
         next = slot_after(&t->state.text, &t->state.symbols, slot);
@@ -296,7 +304,7 @@ static int undo_merges(unitok_bpe_trainer *t)
         /* A merged symbol: its characters go back to its slots, one each. */
         const uint8_t *bytes = t->state.symbols.bytes + symbols[value - 1].begin;
         for (int64_t at = slot; at < next; at++, bytes += n)
-            t->state.text.slots[at] = ids[char_at(bytes, &n)];
+            t->state.text.slots[at] = ids[unit_char(!t->state.rules, bytes, &n)];
     }
     mem_free(ids);
     symbol_list_cut(&t->state.symbols, t->state.text.n_characters);
@@ -355,7 +363,7 @@ int32_t unitok_bpe_trainer_resume(unitok_bpe_trainer *t, const uint32_t *symbols
         uint32_t left = symbols[2 * i], right = symbols[2 * i + 1];
         if (left >= t->state.symbols.n || right >= t->state.symbols.n ||
             (int64_t)t->state.symbols.items[left].n_chars + t->state.symbols.items[right].n_chars >
-                rules_max_symbols(t->state.rules))
+                (t->state.rules ? rules_max_symbols(t->state.rules) : t->state.text.n))
             return fail(error, UNITOK_ERROR_ARGUMENT, i, -1,
                         "a merge of symbols that the units do not have");
         /* The symbols are made again in the same order, so they get the same numbers. */
@@ -393,6 +401,7 @@ int64_t unitok_bpe_trainer_step(unitok_bpe_trainer *t, int64_t n_pieces, uint64_
                                 int64_t max_work, int32_t *ret_is_done)
 {
     *ret_is_done = 0;
+    if (!t->state.rules && min_count < 1) min_count = 1;
     if (t->phase != MERGE || t->n_merged >= n_pieces) return t->n_merged;
     if (!t->is_counted) {
         t->state.floor = guess_floor(t, n_pieces, min_count);

@@ -63,8 +63,9 @@ int pair_heap_push(pair_heap *heap, const bpe_state *state, uint32_t index)
     if (!grow(&heap->entries, heap->n, &heap->capacity, sizeof *heap->entries)) return 0;
     const pair *p = &state->pairs.pairs[index];
     const symbol *a = &symbols->items[p->left], *b = &symbols->items[p->right];
-    heap_entry entry = {p->count, 0, a->n_chars + b->n_chars, index};
-    for (uint32_t i = 0; i < 8; i++)
+    heap_entry entry = {p->count, (uint64_t)p->left << 32 | p->right, 0, index};
+    if (state->rules) entry.n_chars = a->n_chars + b->n_chars;
+    for (uint32_t i = 0; state->rules && i < 8; i++)
         entry.head = entry.head << 8 | (i < a->n_bytes + b->n_bytes ? pair_byte(symbols, p, i) : 0);
     int64_t at = heap->n++;
     while (at && comes_before(state, &entry, &heap->entries[(at - 1) / 4])) {

@@ -1,5 +1,5 @@
 /* bpe_heap.h - the pairs of the BPE trainer by rank: larger count, then fewer characters, then
- * smaller bytes
+ * smaller bytes; or, without rules, larger count, then smaller symbols
  *
  * The count of a pair only falls. So a pair has one entry, whose count may be too high; it is
  * corrected when the entry comes to the top, and sinks to its place. Updating entries where they
@@ -21,9 +21,10 @@
  *     | count 8 | head 8 | n_chars 4 | pair 4 | */
 typedef struct heap_entry {
     uint64_t count;
-    uint64_t
-        head; /* the first eight bytes of the piece, big-endian, so that numbers compare as bytes do */
-    uint32_t n_chars;
+    /* The first eight bytes of the piece, big-endian, so that numbers compare as bytes do. Without
+     * rules: the left and the right symbol. */
+    uint64_t head;
+    uint32_t n_chars; /* without rules: 0 */
     uint32_t pair;
 } heap_entry;
 

@@ -7,7 +7,6 @@
 #include "train/bpe_layout.h"
 
 #include "ground/alloc.h"
-#include "train/rules.h"
 
 #define AHEAD 8
 
@@ -74,7 +73,7 @@ int layout_measure(bpe_layout *layout, int k, int64_t work, int64_t *ret_unit)
         uint64_t count = layout->counts[unit];
         const uint8_t *bytes = layout->data + layout->offsets[unit];
         if (!count) break; /* the counts descend: the remaining ones are 0 too */
-        if (!utf8_is_valid(bytes, n_bytes)) {
+        if (!layout->is_bytes && !utf8_is_valid(bytes, n_bytes)) {
             *ret_unit = unit;
             return -2;
         }
@@ -82,7 +81,7 @@ int layout_measure(bpe_layout *layout, int k, int64_t work, int64_t *ret_unit)
         int64_t n_slots = 1;
         int n_char;
         for (int64_t at = 0; at < n_bytes; at += n_char, n_slots++)
-            share->seen[char_at(bytes + at, &n_char)] = 1;
+            share->seen[unit_char(layout->is_bytes, bytes + at, &n_char)] = 1;
         /* A new level begins when the count falls; its end starts where the level before ends, and
          * grows with each unit. */
         levels *own = &share->levels;
@@ -100,21 +99,42 @@ int layout_measure(bpe_layout *layout, int k, int64_t work, int64_t *ret_unit)
     return 1;
 }
 
-/* Gives each character of the units a symbol, by ascending code point, so that symbols do not
- * depend on the order of the units. The ids are those of the characters that can be in a piece; the
- * others keep the id 0. */
+static int is_seen(const layout_share *shares, int n, uint32_t c)
+{
+    int seen = 0;
+    for (int k = 0; k < n; k++) seen |= shares[k].seen[c];
+    return seen;
+}
+
+/* Gives a character of the units a symbol; returns 0 when memory is short. */
+static int name_character(bpe_layout *layout, symbol_list *symbols, uint32_t c)
+{
+    uint8_t bytes[4] = {(uint8_t)c};
+    int n = layout->is_bytes ? 1 : utf8_encode(c, bytes);
+    int64_t made = symbol_list_add(symbols, bytes, n, 1);
+    if (made >= 0) layout->ids[c] = (uint32_t)made + 1;
+    return made >= 0;
+}
+
+static int is_printable(uint32_t byte)
+{
+    return (byte > 0x20 && byte < 0x7F) || (byte > 0xA0 && byte != 0xAD);
+}
+
+/* Gives each character of the units a symbol, in an order that does not depend on that of the
+ * units. The ids are those of the characters that can be in a piece; the others keep the id 0. */
 static int name_characters(bpe_layout *layout, symbol_list *symbols)
 {
     layout->ids = mem_zalloc(SCRIPT_CODE_POINTS, sizeof *layout->ids);
     if (!layout->ids) return 0;
-    for (uint32_t c = 0; c < SCRIPT_CODE_POINTS; c++) {
-        int is_seen = 0;
-        uint8_t bytes[4];
-        for (int k = 0; k < layout->n_shares; k++) is_seen |= layout->shares[k].seen[c];
-        if (!is_seen || rules_exclude(c) || (layout->keep && !layout->keep[c])) continue;
-        int64_t made = symbol_list_add(symbols, bytes, utf8_encode(c, bytes), 1);
-        if (made < 0) return 0;
-        layout->ids[c] = (uint32_t)made + 1;
+    for (uint32_t k = 0; layout->is_bytes && k < 512; k++)
+        if (is_printable(k & 0xFF) == (k < 256) &&
+            is_seen(layout->shares, layout->n_shares, k & 0xFF) &&
+            !name_character(layout, symbols, k & 0xFF))
+            return 0;
+    for (uint32_t c = 0; !layout->is_bytes && c < SCRIPT_CODE_POINTS; c++) {
+        if (!is_seen(layout->shares, layout->n_shares, c) || rules_exclude(c)) continue;
+        if ((!layout->keep || layout->keep[c]) && !name_character(layout, symbols, c)) return 0;
     }
     return 1;
 }
@@ -189,7 +209,7 @@ int layout_write(bpe_layout *layout, int k, int64_t work, bpe_text *text)
         while (share->levels.count[share->level] != layout->counts[unit]) share->level++;
         uint32_t *slot = text->slots + share->place[share->level];
         for (int64_t at = 0; at < n_bytes; at += n_char)
-            *slot++ = ids[char_at(bytes + at, &n_char)];
+            *slot++ = ids[unit_char(layout->is_bytes, bytes + at, &n_char)];
         *slot++ = 0;
         share->place[share->level] = slot - text->slots;
         work -= n_bytes + 8;

@@ -4,7 +4,8 @@
  *
  * 1. It orders them by their counts, measures each level, and notes which characters occur.
  * 2. layout_join gives the characters their symbols, by code point, and each level of each worker
- *    its place.
+ *    its place. Bytes are ordered like the characters that GPT-2 shows for them: the printable ones
+ *    of Latin-1 first.
  * 3. The worker writes its units there.
  *
  *     slots   | level 9120: worker 0, 1, 2 | level 8001: worker 0, 2 | ... | level 1: worker 0, 1, 2 |
@@ -14,6 +15,7 @@
 #pragma once
 
 #include "train/bpe_slots.h"
+#include "train/rules.h"
 
 /* The units of one worker, and what it has measured of them. No other worker reads it before
  * layout_join. */
@@ -35,10 +37,19 @@ typedef struct bpe_layout {
     const uint64_t *counts;
     /* [SCRIPT_CODE_POINTS] 0: a character that ends units; NULL: keep all */
     const uint8_t *keep;
+    int is_bytes; /* the characters are bytes */
     layout_share *shares;
     int n_shares;
     uint32_t *ids; /* [SCRIPT_CODE_POINTS] symbol + 1 */
 } bpe_layout;
+
+/* Reads a character of a unit. */
+INLINE uint32_t unit_char(int is_bytes, const uint8_t *at, int *ret_n_bytes)
+{
+    if (!is_bytes) return char_at(at, ret_n_bytes);
+    *ret_n_bytes = 1;
+    return *at;
+}
 
 /* 0 if allocation fails */
 int layout_open(bpe_layout *layout, int64_t n_units, int n_shares);

@@ -114,9 +114,9 @@ void position_store_free(position_store *store)
 int bpe_state_add(bpe_state *s, uint32_t left, uint32_t right, uint64_t count, uint32_t n_positions,
                   uint32_t **ret_positions)
 {
-    int64_t n_bytes = symbol_list_join(&s->symbols, left, right);
+    int64_t n_bytes = s->rules ? symbol_list_join(&s->symbols, left, right) : 0;
     if (n_bytes < 0) return -1;
-    if (!rules_allow(s->rules, s->symbols.piece, n_bytes)) return 0;
+    if (s->rules && !rules_allow(s->rules, s->symbols.piece, n_bytes)) return 0;
     uint32_t index = pair_table_add(&s->pairs, left, right);
     if (index == NO_PAIR) return -1;
     *ret_positions = position_store_take(&s->positions, n_positions);

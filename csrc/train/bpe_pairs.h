@@ -87,8 +87,8 @@ void position_store_free(position_store *store);
 
 /* The state that all phases of a training run share. */
 typedef struct bpe_state {
-    const unitok_rules *rules;
-    uint64_t floor; /* a pair with a smaller count at its creation is dropped */
+    const unitok_rules *rules; /* NULL: any piece is allowed, and pairs are ranked by symbols */
+    uint64_t floor;            /* a pair with a smaller count at its creation is dropped */
     bpe_text text;
     symbol_list symbols;
     pair_table pairs;

@@ -12,12 +12,12 @@
 
 typedef struct splitter splitter;
 
-/* Counts in `counter`, which is complete after a flush; NULL when memory is short. */
+/* Counts in `counter`, which is complete after a flush; NULL if allocation fails. */
 splitter *splitter_new(const pattern *pattern, unitok_counter *counter);
 void splitter_free(splitter *s);
 int64_t splitter_memory_bytes(const splitter *s);
 
-/* Adds a text; `end` is that of the bytes that can be read. Returns 1, 0 when memory is short, or -1
+/* Adds a text; `end` is that of the bytes that can be read. Returns 1, 0 if allocation fails, or -1
  * if a piece has more than UNITOK_KEY_MAX_BYTES bytes. */
 int splitter_add(splitter *s, const uint8_t *text, int64_t n_bytes, const uint8_t *end);
-int splitter_flush(splitter *s); /* 0 when memory is short */
+int splitter_flush(splitter *s); /* 0 if allocation fails */

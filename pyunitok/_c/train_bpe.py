@@ -15,10 +15,14 @@ SHARED_WORK = 1 << 22  # the number of characters visited between checks for Ctr
 
 
 class BpeTrainer:
-    """Merges pairs of characters in a copy of the units. A character c with keep[c] == 0 ends a unit."""
+    """Merges pairs of characters in a copy of the units. A character c with keep[c] == 0 ends a unit.
 
-    def __init__(self, rules: Rules, units: Units, keep: Bytes | None = None, threads: int = 1) -> None:
-        self.handle: Any = create("bpe_trainer", rules.handle, units.part(), optional(keep), threads)
+    rules   None: the units are bytes, and are merged as Hugging Face's BpeTrainer merges them
+    """
+
+    def __init__(self, rules: Rules | None, units: Units, keep: Bytes | None = None, threads: int = 1) -> None:
+        handle = ffi.NULL if rules is None else rules.handle
+        self.handle: Any = create("bpe_trainer", handle, units.part(), optional(keep), threads)
         self._rules, self._threads = rules, threads
         self.n_pieces = 0
         self.done = False
