@@ -30,6 +30,7 @@ KINDS: dict[str, dict[str, Any]] = {
     "compat": {"kind": "unigram", "vocab_size": 190, "compat": "sentencepiece", "hard_vocab_limit": False},
     "tokens": {"kind": "unigram", "vocab_size": 190, "objective": "tokens", "split_by": "none"},
     "bytes": {"kind": "bpe", "vocab_size": 600, "byte_level": True, "to": "native"},
+    "pattern": {"kind": "bpe", "vocab_size": 600, "pattern": "gpt2", "to": "native"},
     "bpe": {"kind": "bpe", "vocab_size": 300}, "word": {"kind": "word", "vocab_size": 100},
     "longest": {"kind": "longest", "vocab_size": 400}, "bytepiece": {"kind": "bytepiece", "vocab_size": 400},
 }  # fmt: skip

@@ -18,7 +18,8 @@ from bench_timing import ROOT, Bench, Report, benchmark, fail, verdict
 
 from pyunitok import Tokenizer, train
 from pyunitok.cli.arguments import SIZE
-from pyunitok.vocab import sentencepiece_proto
+from pyunitok.vocab import patterns, sentencepiece_proto
+from pyunitok.vocab.convert import convert
 
 TEXTS = {"en": ["en_prose", "en_web"], "mixed": None, "zh": ["zh", "zh_classical"], "ja": ["ja"]}
 TARGETS = {  # by kind: times faster, part of the memory
@@ -26,6 +27,8 @@ TARGETS = {  # by kind: times faster, part of the memory
     "bytepiece": {"bytepiece": (30.0, 0.25)},
 }  # fmt: skip
 COUNTING_TARGET, THREADS_TARGET, GREEDY_TARGET = 0.5, 1.6, 1.03
+PATTERN_TARGETS = 20.0, 1.25  # times faster than BpeTrainer, part of its memory
+ALL_TEXTS = TEXTS | {"code": ["code"]}
 LONG_LINES = {"max_sentence_length": 1 << 20}
 SPM = {"hard_vocab_limit": False, "normalization_rule_name": "nmt_nfkc"}
 
@@ -35,6 +38,19 @@ from pyunitok.train.api import run
 time.monotonic = time.process_time  # for the seconds of phases
 trained = run([{path!r}], kind={kind!r}, vocab_size={size}, threads={threads}, out={out!r}, **{options!r})
 print(json.dumps([phase.seconds for phase in trained.phases]))
+"""
+BPE_TRAINER = """
+import json, os
+os.environ["RAYON_NUM_THREADS"] = "{threads}"
+from tokenizers import Regex, Tokenizer, models, pre_tokenizers, trainers
+tokenizer, byte_level = Tokenizer(models.BPE()), pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
+splits = [pre_tokenizers.Split(Regex(regex), "isolated") for regex in {options[regexes]!r}]
+tokenizer.pre_tokenizer = pre_tokenizers.Sequence([*splits, byte_level])
+trainer = trainers.BpeTrainer(vocab_size={size}, special_tokens=["<|endoftext|>"], show_progress=False,
+                              initial_alphabet=byte_level.alphabet())
+with open({path!r}, encoding="utf-8") as file:
+    tokenizer.train_from_iterator((json.loads(line)["text"] for line in file), trainer)
+tokenizer.save({out!r})
 """
 
 
@@ -51,11 +67,11 @@ def trained(script: str, path: Path, kind: str, size: int, threads: int, n: int 
 
 @benchmark(
     1,
-    click.option("--part", type=click.Choice(["peers", "greedy", "counting", "threads", "memory"]), default="peers",
-                 show_default=True),
+    click.option("--part", type=click.Choice(["peers", "greedy", "counting", "threads", "memory", "pattern"]),
+                 default="peers", show_default=True),
     click.option("--max-memory", type=SIZE, default="2G", show_default=True, help="memory: the limit."),
     click.option("--kind", "kinds", multiple=True, type=click.Choice(list(TARGETS)), help="Train only this kind."),
-    click.option("--text", "texts", multiple=True, type=click.Choice(list(TEXTS)), help="Train only on this text."),
+    click.option("--text", "texts", multiple=True, type=click.Choice(list(ALL_TEXTS)), help="Train only on this text."),
     click.option("--file", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="Train on this text."),
     click.option("--megabytes", type=click.IntRange(1), default=20, show_default=True, help="Maximum text size."),
     click.option("--vocab-size", type=click.IntRange(300), default=32000, show_default=True),
@@ -73,6 +89,8 @@ def train_command(bench: Bench, part: str, max_memory: int, kinds: tuple[str, ..
               must give the same model
     threads   wall time with one thread and with two, which must give the same model
     memory    peak memory with two threads and --max-memory
+    pattern   BPE with GPT-2's pattern beside tokenizers' BpeTrainer; the merges must be identical. Texts shorter than
+              --megabytes are repeated
     """
     compileall.compile_dir(ROOT / "pyunitok", quiet=1)  # as the installed peers are
     report, n_bytes = bench.report(f"train --part {part}: {vocab_size} pieces"), megabytes * 1_000_000
@@ -85,8 +103,11 @@ def train_command(bench: Bench, part: str, max_memory: int, kinds: tuple[str, ..
             for kind in kinds or tuple(TARGETS) * (part == "threads") or ("unigram",) * (part == "memory"):
                 limited(report, part, path, kind, vocab_size, max_memory)
             return report
-        for name in [file.name] if file else texts or TEXTS:
-            text = (file.read_bytes() if file else bench_texts.mixed(bench, defaults=TEXTS[name]))[:n_bytes]
+        for name in texts or ("en", "code", "zh") if part == "pattern" else ():
+            text = bench_texts.mixed(bench, defaults=ALL_TEXTS[name])
+            beside_bpe_trainer(report, name, text, folder, n_bytes, vocab_size, bench.n)
+        for name in () if part == "pattern" else [file.name] if file else texts or TEXTS:
+            text = (file.read_bytes() if file else bench_texts.mixed(bench, defaults=ALL_TEXTS[name]))[:n_bytes]
             path = folder / "text.txt"
             path.write_bytes(text[: text.rfind(b"\n") + 1])
             if part == "greedy":
@@ -116,6 +137,29 @@ def beside_peers(report: Report, name: str, kind: str, path: Path, size: int, n:
                 peer_s=theirs.cpu_seconds, times_faster=faster, peak_MB=run.peak_bytes / 1e6,
                 peer_MB=theirs.peak_bytes / 1e6, memory=memory, verdict=verdict(faster >= least and memory <= most),
             )  # fmt: skip
+
+
+def beside_bpe_trainer(report: Report, name: str, text: bytes, folder: Path, n_bytes: int, size: int, n: int
+                       ) -> None:  # fmt: skip
+    """A row for a training with GPT-2's pattern. Documents have 8 KB."""
+    path, whole = folder / "text.jsonl", text.decode("utf-8", "ignore")
+    docs = [json.dumps({"text": whole[at : at + 8192]}) + "\n" for at in range(0, len(whole), 8192)]
+    with path.open("w") as file:
+        file.writelines(docs[k % len(docs)] for k in range(max(1, len(docs) * n_bytes // len(text))))
+    regexes = patterns.tokenizers_regexes(patterns.parts_for_tokenizers("gpt2"))
+    theirs, expected = trained(BPE_TRAINER, path, "bpe", size, 1, n, regexes=regexes)
+    ours, _ = trained(OURS, path, "bpe", size, 1, n, pattern="gpt2", to="native")
+    convert(path.with_name("m.model"), path.with_name("m.json"), "huggingface", overwrite=True)
+    model = json.loads(path.with_name("m.json").read_bytes())["model"]
+    if any(model[key] != json.loads(expected)["model"][key] for key in ("vocab", "merges")):
+        raise fail(f"{name}: the merges are not those of BpeTrainer")
+    faster, memory = theirs.cpu_seconds / ours.cpu_seconds, ours.peak_bytes / theirs.peak_bytes
+    least, most = PATTERN_TARGETS
+    report.add(
+        text=name, MB=n_bytes / 1e6, s=ours.cpu_seconds, peer_s=theirs.cpu_seconds,
+        times_faster=faster, peak_MB=ours.peak_bytes / 1e6,
+        peer_MB=theirs.peak_bytes / 1e6, memory=memory, verdict=verdict(faster >= least and memory <= most),
+    )  # fmt: skip
 
 
 def facts(kind: str, data: bytes) -> Any:

@@ -127,11 +127,16 @@ def _type(option: Option) -> Any:
     return option.type if option.type in (str, int, float) else Parsed(option.type)
 
 
+def _naming(options: dict[str, Any]) -> dict[str, Any]:
+    """The options that decide which files are written."""
+    return {name: options[name] for name in ("byte_level", "pattern") if name in options}
+
+
 def _train(row: Trainer, also: tuple[int, ...] = (), more: tuple[str, ...] = (), **options: Any) -> None:
     out, page = Path(options["out"]), options.pop("report")
     if also:
         options["vocab_size"] = [options["vocab_size"], *also]
-    files = outputs(row.name, out, options["vocab_size"], byte_level=options.get("byte_level", False))
+    files = outputs(row.name, out, options["vocab_size"], **_naming(options))
     names = " and ".join([str(files[0]), *(file.name for file in files[1:])])
     if page is not None:
         check_report(Path(page))

@@ -49,6 +49,8 @@ def train(texts: Texts, *, kind: str, vocab_size: int | Sequence[int], **options
     min_frequency, initial_alphabet, split_by, seed    see `pyunitok train unigram --help`
     byte_level   unigram, bpe: the symbols are the 256 bytes, as in GPT-2, and texts are not normalized. out is
                  NAME.json, a tokenizer.json of Hugging Face, or NAME.utk, a native model (or what to= says)
+    pattern, special_tokens    bpe: byte-level BPE as Hugging Face's BpeTrainer trains it; special_tokens is a list or
+                 "a,b,c". See `pyunitok train bpe --help`
     checkpoint   a folder for the result of each phase, from which an interrupted training resumes. It is removed at
                  the end. Other options and changed inputs are refused. OUT.training.json records the training, so
                  that a repeated call only opens OUT

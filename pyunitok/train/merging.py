@@ -45,10 +45,10 @@ def train(
 
 
 def merge(
-    rules: Rules, counted: list[Units], n_merges: int, *, keep: Bytes | None = None, min_count: int,
+    rules: Rules | None, counted: list[Units], n_merges: int, *, keep: Bytes | None = None, min_count: int,
     progress: Progress, threads: int, checkpoint: Checkpoint,
 ) -> BpeTrainer:  # fmt: skip
-    """A trainer after its merges. Arguments as for train()."""
+    """A trainer after its merges. Arguments as for train(); rules: None as in BpeTrainer."""
     trainer = BpeTrainer(rules, counted.pop(), keep, threads)
     if (kept := checkpoint.load("merges")) is not None:
         try:

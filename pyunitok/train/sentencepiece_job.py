@@ -13,7 +13,7 @@ from typing import Any
 
 from pyunitok.errors import OptionError
 from pyunitok.model.tokenizer import Tokenizer, from_vocabulary
-from pyunitok.train import byte_level, modelfile, normalization, options
+from pyunitok.train import byte_level, modelfile, normalization, options, pattern_bpe
 from pyunitok.train.options import Option
 from pyunitok.train.sentencepiece import SentencePieceJob
 from pyunitok.train.sources import TextSource
@@ -74,6 +74,7 @@ OWN = [
     item._replace(default=None, section="Unigram", help=f"{item.help} Default: {item.default}.")
     for item in options.options_of(UnigramOptions)
 ]
+BPE = [*OPTIONS, *pattern_bpe.OPTIONS]
 UNIGRAM = [
     *OPTIONS, *OWN,
     Option("shrinking_factor", "Share of the pieces that a round keeps. Default: 0.75.", float, section="Unigram"),
@@ -82,10 +83,14 @@ UNIGRAM = [
 
 
 def _files(out: Path, sizes: tuple[int, ...], given: Mapping[str, Any]) -> list[Path]:
-    return [out] if given.get("byte_level") else [out, out.with_suffix(".vocab")]
+    is_single = given.get("byte_level") or given.get("pattern") is not None
+    return [out] if is_single else [out, out.with_suffix(".vocab")]
 
 
 def _run(kind: str, training: Training, given: dict[str, Any]) -> Trained:
+    if pattern_bpe.is_wanted(kind, given):
+        chosen = pattern_bpe.read(given, BPE, training.sizes[0])
+        return pattern_bpe.run(training, chosen, given.get("to"))
     to = given.pop("to", None)
     job = _job(kind, training, **given)
     if to is not None and not job.byte_level:
@@ -202,7 +207,8 @@ TRAINERS = [
     \b
     Example:
       pyunitok train bpe books/ -o books.model --vocab-size 16000 --byte-fallback
-    """, OPTIONS),
+      pyunitok train bpe books/ -o books.json --vocab-size 50000 --pattern gpt2 --special-tokens "<|endoftext|>,<|pad|>"
+    """, BPE),
     _trainer("word", """Train a word model (SentencePiece).
 
     \b

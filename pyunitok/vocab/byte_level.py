@@ -58,5 +58,6 @@ def flags_of(kind: str) -> int:
 
 def is_byte_level(vocabulary: Vocabulary) -> bool:
     """Whether the model is byte-level. BytePiece models are not, because they normalize texts first."""
-    is_bytes = bool(KINDS[vocabulary.kind].byte_level_flag) and vocabulary.flags == flags_of(vocabulary.kind)
+    flags = vocabulary.flags & ~library.MODEL_FLAGS["pattern"]
+    is_bytes = bool(KINDS[vocabulary.kind].byte_level_flag) and flags == flags_of(vocabulary.kind)
     return is_bytes and vocabulary.prepare != PREPARE_NFC

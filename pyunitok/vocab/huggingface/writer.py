@@ -1,6 +1,7 @@
 """Write a tokenizer.json for byte-level models and for models that were read from one. A byte-level model gets:
 
-    pre-tokenizer   ByteLevel without its pattern, after a Split at spaces if no piece crosses a space
+    pre-tokenizer   ByteLevel without its pattern, after a Split for each regex of the model's pattern; without a
+                    pattern, after a Split at spaces if no piece crosses a space
     model           BPE or Unigram; vocab/byte_level.py maps the bytes of its pieces to characters
     decoder         ByteLevel
 """
@@ -14,7 +15,8 @@ from typing import Any
 import numpy as np
 
 from pyunitok._c.library import MODEL_FLAGS
-from pyunitok.vocab import byte_level, json_text
+from pyunitok.errors import VocabularyError
+from pyunitok.vocab import byte_level, json_text, patterns
 from pyunitok.vocab.vocabulary import CONTROL, NORMAL, Vocabulary
 
 # Splits texts into words, because the BPE of `tokenizers` is slow for long segments.
@@ -48,8 +50,8 @@ def write(vocabulary: Vocabulary) -> bytes:
     ]  # fmt: skip
     pre_tokenizer: dict[str, Any] = {"type": "ByteLevel", **_OPTIONS}
     has_merges = _has(vocabulary, "listed_merges")
-    if has_merges and not crosses_spaces(pieces):
-        pre_tokenizer = {"type": "Sequence", "pretokenizers": [SPLIT, pre_tokenizer]}
+    if splits := _splits(vocabulary, pieces):
+        pre_tokenizer = {"type": "Sequence", "pretokenizers": [*splits, pre_tokenizer]}
     document: dict[str, Any] = {
         "version": "1.0", "truncation": None, "padding": None, "added_tokens": added, "normalizer": None,
         "pre_tokenizer": pre_tokenizer, "post_processor": None, "decoder": {"type": "ByteLevel", **_OPTIONS},
@@ -66,6 +68,17 @@ def write(vocabulary: Vocabulary) -> bytes:
             own = {id_: name for id_, name, c in zip(ids, names, is_control, strict=True) if not (c and id_ in more)}
     model = (_bpe if has_merges else _unigram)(vocabulary, own)
     return json_text.dump(document | {"model": model}, indent=1)
+
+
+def _splits(vocabulary: Vocabulary, pieces: list[bytes]) -> list[dict[str, Any]]:
+    """The pre-tokenizers before ByteLevel. VocabularyError if the pattern cannot be written."""
+    if vocabulary.pattern:
+        try:
+            regexes = patterns.tokenizers_regexes(vocabulary.pattern)
+        except ValueError as error:
+            raise VocabularyError(f"{vocabulary.name} as a tokenizer.json: {error}") from None
+        return [{**SPLIT, "pattern": {"Regex": regex}} for regex in regexes]
+    return [SPLIT] if _has(vocabulary, "listed_merges") and not crosses_spaces(pieces) else []
 
 
 def _has(vocabulary: Vocabulary, flag: str) -> bool:

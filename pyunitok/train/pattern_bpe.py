@@ -1,0 +1,213 @@
+"""Byte-level BPE with a pre-tokenizer pattern, merged exactly as the BpeTrainer of tokenizers 0.23.3 merges.
+
+    texts ─▶ pieces of the pattern, counted ─▶ merges of bytes ─▶ a model with the pattern
+
+Each document is one text. Documents are divided between blocks only where the pattern proves that this changes no
+piece, so neither block size nor threads change the result.
+
+    ids   the special tokens   then the 256 bytes, in the order of their characters   then the pieces, best first
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from pyunitok._c.library import MODEL_FLAGS
+from pyunitok._c.text import Pattern
+from pyunitok._c.train import Counter, SegmentStats, Splitter, Units
+from pyunitok.errors import OptionError, TrainingError
+from pyunitok.model.tokenizer import Tokenizer, from_vocabulary
+from pyunitok.packed import ranges
+from pyunitok.train import byte_level, merging
+from pyunitok.train.counting import UnitCounter
+from pyunitok.train.options import Option
+from pyunitok.train.sources import TextSource
+from pyunitok.train.trained import Rows, Trained
+from pyunitok.train.trainer import Training
+from pyunitok.vocab import byte_level as characters
+from pyunitok.vocab import patterns
+from pyunitok.vocab.vocabulary import CONTROL, NORMAL, Vocabulary
+
+END_OF_TEXT = "<|endoftext|>"
+_SECTION = "Byte-level BPE with a pattern"
+OPTIONS = [
+    Option(
+        "pattern", "Train as Hugging Face's BpeTrainer does: gpt2, cl100k, llama3, qwen2, o200k, or a regular"
+        " expression whose matches are the words. Implies --byte-level; of the options below the inputs, only"
+        " --special-tokens and --min-frequency go with it.", metavar="NAME|REGEX", section=_SECTION,
+    ),
+    Option(
+        "special_tokens", "Tokens that no text becomes, the first ids: a,b,c. They count in --vocab-size. Default:"
+        f" {END_OF_TEXT}.", metavar="TOKENS", section=_SECTION,
+    ),
+]  # fmt: skip
+_ALLOWED = {"pattern", "special_tokens", "min_frequency", "byte_level", "to"}
+_ORDER = sorted(range(256), key=characters.CHARACTERS.__getitem__)  # bytes by their symbols
+_MIN_FREQUENCY = 1
+_PART_BYTES = 1 << 18
+
+
+class PatternOptions(NamedTuple):
+    """special: the special tokens; min_frequency: merge no pair with a lower count."""
+
+    parts: bytes
+    special: list[str]
+    min_frequency: int = _MIN_FREQUENCY
+
+
+def is_wanted(kind: str, given: Mapping[str, Any]) -> bool:
+    """Whether a pattern is given. OptionError if that is for another kind, or missing."""
+    if given.get("pattern") is None:
+        if given.get("special_tokens") is not None:
+            raise OptionError("special_tokens requires pattern; control_symbols goes with byte_level alone")
+        return False
+    if kind != "bpe":
+        raise OptionError("pattern is for bpe models")
+    return True
+
+
+def read(given: Mapping[str, Any], all_options: Sequence[Option], vocab_size: int) -> PatternOptions:
+    """OptionError names an option that conflicts."""
+    defaults = {item.name: item.default for item in all_options}
+    for name, value in given.items():
+        if name not in _ALLOWED and value != defaults.get(name):
+            allowed = ", ".join(sorted(_ALLOWED - {"pattern"}))
+            raise OptionError(f"{name} cannot be given with pattern; only {allowed} can")
+    parts = patterns.check(patterns.parts_for_tokenizers(given["pattern"]), "pattern")
+    special = _names(given.get("special_tokens", END_OF_TEXT))
+    needed = 256 + len(special)
+    if vocab_size < needed:
+        raise TrainingError(f"vocab_size is {vocab_size}, but bytes and special tokens alone need {needed}")
+    return PatternOptions(parts, special, max(1, given.get("min_frequency", _MIN_FREQUENCY)))
+
+
+def _names(value: str | Sequence[str]) -> list[str]:
+    """A list, or comma-separated values in which double quotes protect commas."""
+    names = next(csv.reader([value]), []) if isinstance(value, str) else list(value)
+    for name in names:
+        if not name or len(name.encode()) == 1:
+            raise OptionError(f"the special token {name!r} must have at least two bytes")
+    return list(dict.fromkeys(names))
+
+
+def run(training: Training, options: PatternOptions, to: str | None) -> Trained:
+    if training.out is not None:
+        byte_level.format_of(training.out, to)  # raises before the work
+    pattern = Pattern(options.parts)
+    source = training.source(hold=False, split=pattern.last_cut)
+    units, stats, left_out = _counted(training, pattern, source)
+    if not len(units):
+        raise TrainingError("there is no text to train on: every text is empty")
+    _check_special(units, options.special)
+    n_words, counted = len(units), [units]
+    del units  # so that the trainer can free them
+    vocabulary = _merged(training, counted, options)
+    training.clock("save", 0, 0)
+    tokenizer = byte_level.save(vocabulary, training, to)
+    n_special = len(options.special)
+    learned = vocabulary.pieces[n_special + 256 :]
+    notes: Rows = [("text", f"{stats.n_bytes:,} bytes, {n_words:,} distinct words")]
+    if left_out[0]:
+        n_units, n, least = left_out
+        rare = f"{n_units:,} words seen fewer than {least} times ({n:,} in all) did not fit --max-memory"
+        notes.append(("rare", rare))
+    return training.trained(
+        tokenizer, learned, {"learned": len(learned), "byte": 256, "control": n_special}, notes, [], stats.n_bytes,
+        source, n_merges=len(learned), first_merges=partial(first_merges, vocabulary, n_special),
+    )  # fmt: skip
+
+
+def _counted(
+    training: Training, pattern: Pattern, source: TextSource
+) -> tuple[Units, SegmentStats, tuple[int, int, int]]:
+    """The pieces of all texts, from the checkpoint or the source."""
+    checkpoint, clock = training.checkpoint, training.clock
+    if (saved := checkpoint.load("counts")) is not None:
+        arrays, (values, left_out) = saved
+        source.sample += arrays["sample"].items()
+        return arrays["units"], SegmentStats(**values), tuple(left_out)
+
+    def make(counter: Counter) -> Splitter:
+        return Splitter(pattern, counter)
+
+    with UnitCounter(make, training.max_memory, checkpoint.folder) as counter:
+        source.feed(counter, lambda done, total: clock("count", done, total), training.reading.options.n_threads)
+        stats = counter.stats()
+        clock("sort", 0, 0)
+        units = counter.finish(sort=False)
+        left_out = counter.left_out
+    sample = Units.pack(source.sample, [0] * len(source.sample))
+    checkpoint.save("counts", (vars(stats), left_out), units=units, sample=sample)
+    return units, stats, left_out
+
+
+def _check_special(units: Units, special: Sequence[str]) -> None:
+    """TrainingError if a special token is inside a word: BpeTrainer would then merge the word into that token."""
+    tokens = [name.encode() for name in special]
+    for begin, end in ranges(units.offsets, _PART_BYTES):
+        first = int(units.offsets[begin])
+        data = units.data[first : units.offsets[end]].tobytes()
+        for token in tokens:
+            at = -1
+            while (at := data.find(token, at + 1)) >= 0:
+                unit = int(np.searchsorted(units.offsets, first + at, "right")) - 1
+                if first + at + len(token) <= units.offsets[unit + 1]:
+                    word = units.data[units.offsets[unit] : units.offsets[unit + 1]][:64].tobytes()
+                    raise TrainingError(
+                        f"the text has the special token {token.decode()!r} inside the word {word!r}, so merges could"
+                        " make it; rename the token, or remove it from the text"
+                    )
+
+
+def _seen(units: Units) -> list[int]:
+    """The bytes of the units, in the order of their symbols."""
+    total = np.zeros(256, np.int64)
+    for begin in range(0, len(units.data), _PART_BYTES):  # bincount() makes a number of 8 bytes from each
+        total += np.bincount(units.data[begin : begin + _PART_BYTES], minlength=256)
+    return [byte for byte in _ORDER if total[byte]]
+
+
+def _merged(training: Training, counted: list[Units], options: PatternOptions) -> Vocabulary:
+    """The model of the merges of these units. counted: a list of the units, which is emptied."""
+    seen = _seen(counted[0])
+    n_special = len(options.special)
+    trainer = merging.merge(
+        None, counted, training.sizes[0] - n_special - 256, min_count=options.min_frequency,
+        threads=training.reading.options.n_threads, checkpoint=training.checkpoint,
+        progress=lambda done, total: training.clock("merge", done, total),
+    )  # fmt: skip
+    learned = trainer.pieces().items()
+    pieces = [*(name.encode() for name in options.special), *(bytes([byte]) for byte in _ORDER), *learned]
+    # The first symbols are the bytes of the units, then each merge makes one.
+    ids_of_bytes = [n_special + _ORDER.index(byte) for byte in seen]
+    made = np.arange(n_special + 256, len(pieces), dtype=np.int64)
+    ids = np.concatenate((np.array(ids_of_bytes, np.int64), made))
+    sides = ids[trainer.merges()[0].astype(np.int64)]
+    merges = np.concatenate((sides[:, 0], sides[:, 1], made))
+    return _pack(pieces, n_special, merges, options.parts)
+
+
+def _pack(pieces: list[bytes], n_special: int, merges: Any, parts: bytes) -> Vocabulary:
+    names = [piece.decode() for piece in pieces[:n_special]]
+    eod_id = None if not names else names.index(END_OF_TEXT) if END_OF_TEXT in names else 0
+    types = np.array([CONTROL] * n_special + [NORMAL] * (len(pieces) - n_special), np.uint8)
+    return Vocabulary.pack(
+        pieces, np.arange(len(pieces), dtype=np.int64), eod_id=eod_id,
+        eod_piece=None if eod_id is None else names[eod_id], name="byte-level bpe", kind="bpe",
+        flags=characters.flags_of("bpe") | MODEL_FLAGS["pattern"], types=types, merges=merges, pattern=parts,
+        special={} if eod_id is None else {"eos": eod_id},
+    )  # fmt: skip
+
+
+def first_merges(vocabulary: Vocabulary, n_special: int, n_pieces: int) -> Tokenizer:
+    """The model with its first n_pieces learned pieces."""
+    assert vocabulary.merges is not None
+    end = n_special + 256 + n_pieces
+    kept = vocabulary.merges.reshape(3, -1)[:, :n_pieces].reshape(-1)
+    return from_vocabulary(_pack(vocabulary.pieces[:end], n_special, kept, vocabulary.pattern))
+
