@@ -1,4 +1,4 @@
-"""The benchmarks run and verify what they time; times are not checked."""
+"""Benchmarks run, and verify the results that they time. The times are not checked."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_single() -> None:
 
 
 def write_toy(path: Path, model_type: int) -> Path:
-    """A SentencePiece model with byte pieces and the frequent strings of the encoded text."""
+    """A SentencePiece model with byte pieces and frequent strings of the sample corpus."""
     reader = zstandard.ZstdDecompressor().stream_reader((ROOT / "tests" / "data" / "sample.jsonl.zst").read_bytes())
     text = "▁".join(json.loads(line)["text"] for line in reader.read(20_000).decode(errors="ignore").split("\n")[:-1])
     counts = Counter(text[i : i + n] for n in (1, 2, 3, 4) for i in range(len(text)))
@@ -83,7 +83,7 @@ def test_models(model_type: int, tmp_path: Path) -> None:
 
 
 def test_missing_models() -> None:
-    """A model of the table whose file is missing is skipped with a note; an unknown name is an error."""
+    """A model in the table is skipped with a note if its file is missing; an unknown name is an error."""
     report = bench("encode", "--shared", str(ROOT / "tests"), "--model", "t5_base")
     assert report["rows"] == [] and "left out" in report["notes"][1]
     with pytest.raises(AssertionError, match="no model nonsense"):
@@ -104,7 +104,7 @@ def test_bytepiece(tmp_path: Path) -> None:
     pytest.importorskip("pyunitok.vocab.bytepiece")
     pytest.importorskip("bytepiece")
     if __import__("ahocorasick").unicode:
-        pytest.skip("bytepiece needs a pyahocorasick that was built with AHOCORASICK_BYTES=1")
+        pytest.skip("bytepiece requires pyahocorasick built with AHOCORASICK_BYTES=1")
     pieces = [bytes([byte]) for byte in range(256)] + [b"th", b"the", b" the", "的".encode()]
     values = {b64encode(piece).decode(): [k + 3, "", 10 + k] for k, piece in enumerate(pieces)}
     path = tmp_path / "toy.model"
@@ -115,7 +115,7 @@ def test_bytepiece(tmp_path: Path) -> None:
     assert row["peer"] == "bytepiece" and 0.8 < row["ids of peers"] < 1.25
 
 
-def test_different_ids_are_named(bench_encode: Any) -> None:
+def test_the_first_difference_is_reported(bench_encode: Any) -> None:
     bench_encode.check_ids("toy", 10, 4, [[1], [1, 2]], [[1], [1, 2]], "peer")
     with pytest.raises(ClickException, match="toy, document 14, position 1: 2, but 3 from peer"):
         bench_encode.check_ids("toy", 10, 4, [[1], [1, 2]], [[1], [1, 3]], "peer")
@@ -128,7 +128,7 @@ def test_different_ids_are_named(bench_encode: Any) -> None:
     [([1, 2, 3], True), ([1, 0, 3], True), ([0], True), ([0, 3], True), ([1, 0], True), ([0, 2, 0], True),
      ([1, 2], False), ([2, 3], False), ([1, 2, 3, 0], False), ([0, 1, 2, 3], False), ([0, 3, 2, 0], False)],
 )  # fmt: skip
-def test_cuts_of_a_text(bench_encode: Any, ids: list[int], is_cut: bool) -> None:
+def test_is_cut_of(bench_encode: Any, ids: list[int], is_cut: bool) -> None:
     from bench_sample import UNKNOWN, is_cut_of
 
     assert is_cut_of(b"abbcc", ids, [UNKNOWN, b"a", b"bb", b"cc"]) == is_cut
@@ -160,7 +160,7 @@ MODELS = [SHARED / "data/models" / path for path in ("spm/llama2.model", "hf/kit
 @pytest.mark.slow
 @pytest.mark.skipif(not all(path.exists() for path in MODELS), reason="needs the shared models")
 def test_pipelines() -> None:
-    """With the peers that PYUNITOK_PEERS names, if it is set."""
+    """Includes the peers that the environment variable PYUNITOK_PEERS lists."""
     arguments = ["--gigabytes", "0.001", "--megabytes", "0.1", "-m", str(MODELS[0]), "--peer-model", str(MODELS[1])]
     report = bench("pipelines", *arguments)
     peers = [name for name in ("datatrove", "dolma") if not any(f"{name} left out" in note for note in report["notes"])]

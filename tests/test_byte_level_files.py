@@ -1,8 +1,7 @@
-"""Byte-level tokenizer.json files against tokenizers: real files, if the environment variable PYUNITOK_MODELS names a
-folder with them, and the small ones in golden/byte_level, whose ids never change.
+"""Byte-level tokenizer.json files compared with tokenizers: the real files in the folder that the environment variable
+PYUNITOK_MODELS names, if it is set, and the small files in golden/byte_level, whose ids never change.
 
-`PYTHONPATH=.:tests python tests/test_byte_level_files.py` adds golden files that are missing; it never changes one that
-exists.
+`PYTHONPATH=.:tests python tests/test_byte_level_files.py` adds missing golden files; it never changes existing ones.
 """
 
 from __future__ import annotations
@@ -33,11 +32,11 @@ from pyunitok.vocab.huggingface.byte_rules import ByteRules
 pytestmark = pytest.mark.filterwarnings("ignore::pyunitok.errors.ModelWarning")
 
 GOLDEN = Path(__file__).parent / "golden" / "byte_level"
-IDS = GOLDEN / "ids.jsonl"  # a line for each file: its name, and ids of byte_texts.GOLDEN
+IDS = GOLDEN / "ids.jsonl"  # a line for each file: its name and the ids of byte_texts.GOLDEN
 FOLDER = Path(os.environ.get("PYUNITOK_MODELS", "nowhere"))
 REAL = sorted(FOLDER.glob("*.json"))
 FILES = [*sorted(GOLDEN.glob("*.json")), *REAL]
-DELEGATED = {"clip_base", "falcon", "gemma3"}  # of the real files
+DELEGATED = {"clip_base", "falcon", "gemma3"}  # the real files that C does not encode
 CORPORA = sorted((SHARED / "data/corpora").glob("*.txt.zst"))
 EXPENSIVE = os.environ.get("HYPOTHESIS_PROFILE") == "expensive"
 
@@ -94,12 +93,12 @@ def test_hard_texts(path: Path, seed: int) -> None:
 
 @every_real_file
 def test_corpora(path: Path | None) -> None:
-    """A few documents of each corpus; HYPOTHESIS_PROFILE=expensive: all of them."""
+    """Encodes a few documents of each corpus, or all of them with HYPOTHESIS_PROFILE=expensive."""
     import zstandard
 
     find_shared("corpora")
     if path is None:
-        pytest.skip("PYUNITOK_MODELS names no folder with tokenizer.json files")
+        pytest.skip("PYUNITOK_MODELS is not a folder with tokenizer.json files")
     tokenizer, other = opened(path), theirs(path)
     for corpus in CORPORA:
         with corpus.open("rb") as file:
@@ -112,7 +111,7 @@ def test_corpora(path: Path | None) -> None:
 
 
 @every_file
-def test_ids_of_random_sequences_decode_alike(path: Path) -> None:
+def test_random_ids_decode_alike(path: Path) -> None:
     tokenizer, other = opened(path), theirs(path)
     rng = random.Random(1)
     known = [id_ for id_ in range(tokenizer.vocab_size) if other.id_to_token(id_) is not None]
@@ -125,7 +124,7 @@ def test_ids_of_random_sequences_decode_alike(path: Path) -> None:
 
 @every_file
 def test_invalid_utf8(path: Path) -> None:
-    """An invalid byte is its own token, or part of one; it divides texts as U+FFFD does."""
+    """An invalid byte is a token or part of one; the pattern treats it as U+FFFD."""
     tokenizer = opened(path)
     if not isinstance(tokenizer.codec.rules, ByteRules) or tokenizer.codec.rules._absent:
         pytest.skip("not all 256 bytes have a piece")
@@ -156,8 +155,8 @@ def test_saved_and_pickled(path: Path, tmp_path: Path) -> None:
 
 
 @every_file
-def test_written_again(path: Path, tmp_path: Path) -> None:
-    """tokenizers reads the file that convert writes, and gives the same ids."""
+def test_converted_files(path: Path, tmp_path: Path) -> None:
+    """tokenizers reads the file that convert writes and gives the same ids."""
     result = CliRunner().invoke(cli, ["convert", str(path), str(tmp_path / "t.json"), "--to", "huggingface"])
     assert result.exit_code == 0, result.output
     tokenizer, other = opened(path), theirs(tmp_path / "t.json")
@@ -167,7 +166,7 @@ def test_written_again(path: Path, tmp_path: Path) -> None:
 
 
 @every_file
-def test_corpus_and_back(path: Path, tmp_path: Path) -> None:
+def test_tokenize_and_detokenize(path: Path, tmp_path: Path) -> None:
     rng = random.Random(5)
     lines = [byte_texts.text(rng, added(path)).replace("\n", " ").replace("\r", " ") for _ in range(200)]
     text, out, back = tmp_path / "in.txt", tmp_path / "out.ids", tmp_path / "back.txt"
@@ -194,7 +193,7 @@ def test_corpus_and_back(path: Path, tmp_path: Path) -> None:
 
 
 def panics(other: Any, text: str) -> bool:
-    """tokenizers does where a token begins in the white space that the one before it has stripped."""
+    """Whether tokenizers panics, as it does if a token begins in whitespace that the previous token has stripped."""
     try:
         other.encode(text)
     except BaseException as error:

@@ -1,4 +1,4 @@
-"""Byte-level models with patterns: ids equal the oracle's and the references', however a text is cut."""
+"""Byte-level models with patterns: the ids match the oracle and tiktoken, in batches and streams."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ TEXTS = st.lists(
 
 
 class Toy:
-    """A random model: merges of pieces that occur in texts, and pieces that no merge makes."""
+    """A random model with merges of pieces that occur in texts, and pieces that no merge creates."""
 
     def __init__(self, seed: int, pattern: str, listed: bool, ignore_merges: bool, absent: bool) -> None:
         rng = random.Random(seed)
@@ -87,7 +87,7 @@ TOYS = st.builds(Toy, st.integers(0, 1 << 30), st.sampled_from(list(PATTERNS)), 
 
 
 def stream(model: Model, text: bytes, block: int) -> list[int]:
-    """Encode the text as it arrives, in blocks."""
+    """Encode the text in blocks, as a stream."""
     scratch, held, ids = Scratch(model), b"", []
     for at in range(0, len(text), block):
         held += text[at : at + block]
@@ -99,7 +99,7 @@ def stream(model: Model, text: bytes, block: int) -> list[int]:
 
 @fewer(2)
 @given(TOYS, TEXTS, st.integers(1, 40))
-def test_as_the_oracle(toy: Toy, text: bytes, block: int) -> None:
+def test_ids_match_the_oracle(toy: Toy, text: bytes, block: int) -> None:
     expected = toy.expected(text)
     for cpu in CPUS:
         model = toy.build(cpu)
@@ -117,7 +117,7 @@ def test_as_the_oracle(toy: Toy, text: bytes, block: int) -> None:
 @fewer(2)
 @given(TOYS, TEXTS)
 def test_batches_and_dropout(toy: Toy, text: bytes) -> None:
-    """Documents that follow each other in memory do not complete each other's characters. All pairs drop: bytes."""
+    """Adjacent documents do not complete each other's characters. With alpha = 1, no pair merges and bytes remain."""
     model = toy.build()
     scratch, cuts = Scratch(model), np.linspace(0, len(text), 4).astype(np.int64)
     ids, ends = np.empty(len(text) + ENCODE_SLACK, model.dtype), np.empty(4, np.int64)
@@ -133,8 +133,8 @@ def test_batches_and_dropout(toy: Toy, text: bytes) -> None:
 
 
 @given(TEXTS)
-def test_as_tiktoken(text: bytes) -> None:
-    """Its private function takes any bytes, but only str says how it divides: the comparison is on valid text."""
+def test_ids_match_tiktoken(text: bytes) -> None:
+    """Compares valid UTF-8 only, because tiktoken defines the split of a str, but not of arbitrary bytes."""
     string = text.decode(errors="ignore")
     toy = Toy(3, "cl100k", False, True, False)
     reference = tiktoken.Encoding("toy", pat_str=CL100K, mergeable_ranks=dict(toy.oracle.ids), special_tokens={})
@@ -143,7 +143,7 @@ def test_as_tiktoken(text: bytes) -> None:
 
 
 def test_long_texts_in_linear_time() -> None:
-    """Segments without a cut, beyond the memo and beyond a chunk."""
+    """Encodes segments without cuts that are too long for the memo and for one chunk."""
     for pattern in PATTERNS:
         toy = Toy(5, pattern, True, False, False)
         scratch = Scratch(toy.build())

@@ -1,4 +1,4 @@
-"""BytePiece's .model files: valid and invalid files, NFC, and ids compared with bytepiece."""
+"""BytePiece .model files: reading valid and invalid files, NFC, and ids compared with bytepiece."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def key(piece: bytes) -> str:
 def load_reference() -> Any:
     library = pytest.importorskip("bytepiece")
     if __import__("ahocorasick").unicode:
-        pytest.skip("bytepiece needs a pyahocorasick that was built with AHOCORASICK_BYTES=1")
+        pytest.skip("bytepiece requires pyahocorasick built with AHOCORASICK_BYTES=1")
     return library
 
 
@@ -54,13 +54,13 @@ def make(values: Values, cpu: str | None = None) -> Tokenizer:
     )
 )
 @fewer(2)
-def test_a_file_is_written_like_json_dumps(entries: bytepiece.Entries) -> None:
+def test_write_matches_json_dumps(entries: bytepiece.Entries) -> None:
     expected = json.dumps(bytepiece.to_json(entries), indent=4, ensure_ascii=False)
     assert bytepiece.write(entries) == expected.encode()
 
 
 def toy(seed: int) -> Values:
-    """A model of few letters with many ties, and newlines, spaces and characters of up to four bytes in pieces."""
+    """A model with few letters and many ties. Its pieces contain newlines, spaces and characters of up to 4 bytes."""
     draw = random.Random(seed)
     alphabet = [*"ab \n", "é", "e", "\u0301", "猫", "😀"]
     counts = {bytes([byte]): draw.choice([1, 1, 2, 8, 100]) for byte in range(256)}
@@ -105,7 +105,7 @@ ODD = {
     "no text": {key(b"ab"): [300, 5]},
     "only one number": {key(b"ab"): [300]},
     "base64 with a space": {"YW Ji": [300, "", 9]},
-    "a piece twice": {"YWI=": [300, "", 9], "YW!I=": [301, "", 70]},
+    "a repeated piece": {"YWI=": [300, "", 9], "YW!I=": [301, "", 70]},
     "gaps between ids": {key(b"ab"): [70000, "", 9]},
 }
 
@@ -119,13 +119,13 @@ def test_odd_files_match_the_reference(name: str) -> None:
         assert tokenizer.encode(text).tolist() == reference.encode(text)
 
 
-REFUSED = {
+INVALID = {
     "not a list": ({key(b"ab"): 300}, "not \\[id, text, count\\]"),
     "an empty list": ({key(b"ab"): []}, "not \\[id, text, count\\]"),
     "broken base64": ({"YWJ": [300, "", 9]}, "[Ii]ncorrect padding"),
-    "a key beyond ASCII": ({"é": [300, "", 9]}, "ASCII"),
+    "a key that is not ASCII": ({"é": [300, "", 9]}, "ASCII"),
     "an empty piece": ({"": [300, "", 9]}, "empty"),
-    "an id of another piece": ({key(b"ab"): [100, "", 9]}, "id 100 already belongs to b'a'"),
+    "an id that another piece has": ({key(b"ab"): [100, "", 9]}, "id 100 already belongs to b'a'"),
     "a special id": ({key(b"ab"): [1, "", 9]}, "<bos>"),
     "an id that is not a number": ({key(b"ab"): ["300", "", 9]}, "the id"),
     "an id that is true": ({key(b"ab"): [True, "", 9]}, "the id"),
@@ -135,14 +135,14 @@ REFUSED = {
     "an infinite count": ({key(b"ab"): [300, "", float("inf")]}, "the count"),
     "a count that is NaN": ({key(b"ab"): [300, "", float("nan")]}, "the count"),
     "a count of 2**64": ({key(b"ab"): [300, "", 2**64]}, "the count"),
-    "a sum of counts of 2**64": ({key(b"ab"): [300, "", 2**64 - 1]}, "the sum"),
-    "a byte that does not occur": ({key(b"a"): [100, "", 0]}, "byte 0x61 has count 0"),
+    "counts whose sum exceeds 2**64": ({key(b"ab"): [300, "", 2**64 - 1]}, "the sum"),
+    "a byte with count 0": ({key(b"a"): [100, "", 0]}, "byte 0x61 has count 0"),
 }
 
 
-@pytest.mark.parametrize("name", REFUSED)
+@pytest.mark.parametrize("name", INVALID)
 def test_invalid_files_are_rejected(name: str, tmp_path: Path) -> None:
-    more, words = REFUSED[name]
+    more, words = INVALID[name]
     path = tmp_path / "toy.model"
     path.write_text(json.dumps(BYTES | more))
     with pytest.raises(VocabularyError, match=words) as caught:
@@ -198,7 +198,7 @@ def _is_entry(value: Any) -> bool:
     )  # fmt: skip
 
 
-def test_a_native_file_is_the_same_model(tmp_path: Path) -> None:
+def test_native_round_trip(tmp_path: Path) -> None:
     tokenizer = make(toy(1))
     tokenizer.save(tmp_path / "toy.unitok")
     again = Tokenizer.from_file(tmp_path / "toy.unitok")
@@ -218,7 +218,7 @@ def test_a_native_file_with_another_preparation_is_rejected() -> None:
 # -------------------------------------------------------------------------------------------------------- NFC ----
 
 
-def test_characters_that_begin_anew_do_not_compose_or_reorder() -> None:
+def test_nfc_boundaries_do_not_compose_or_reorder() -> None:
     for character in map(chr, range(0xA0, sys.maxunicode + 1)):
         if nfc._begins_anew(character):
             assert unicodedata.normalize("NFC", character) == character
@@ -235,7 +235,7 @@ def test_nfc_matches_unicodedata(text: str) -> None:
 
 
 @given(st.lists(_TEXT.map(str.encode) | st.binary(max_size=2)).map(b"".join))
-def test_invalid_bytes_stay_and_separate_the_text(text: bytes) -> None:
+def test_invalid_bytes_are_kept_and_separate_the_text(text: bytes) -> None:
     expected = unicodedata.normalize("NFC", text.decode("utf-8", "surrogateescape"))
     assert nfc.normalize(text) == expected.encode("utf-8", "surrogateescape")
     normalized, begins, ends = nfc.normalize_with_offsets(text)
@@ -248,7 +248,7 @@ def test_invalid_bytes_stay_and_separate_the_text(text: bytes) -> None:
 
 
 @given(_TEXT, _TEXT)
-def test_split_is_a_border_of_both(left: str, right: str) -> None:
+def test_a_split_is_a_normalization_boundary(left: str, right: str) -> None:
     text = (left + "\n" + right).encode()
     size = nfc.split(text)
     assert nfc.normalize(text[:size]) + nfc.normalize(text[size:]) == nfc.normalize(text)
@@ -260,7 +260,7 @@ def test_split_is_a_border_of_both(left: str, right: str) -> None:
 
 
 def chunks(text: str) -> list[bytes]:
-    """The parts of a text that bytepiece encodes separately, computed slowly."""
+    """The parts of a text that bytepiece encodes separately, found one character at a time."""
     ret, chunk = [], ""
     for character in unicodedata.normalize("NFC", text):
         if chunk.endswith("\n") and character != "\n":
@@ -311,7 +311,7 @@ def test_batches_and_parts(seed: int, docs: list[str], threads: int) -> None:
         assert tokenizer.encode(data[:size]).tolist() + tokenizer.encode(data[size:]).tolist() == ids
 
 
-def test_a_newline_is_a_restart_on_every_cpu() -> None:
+def test_a_newline_restarts_on_every_cpu() -> None:
     """Regression: a newline was joined to the following text, so `##` + `#` was encoded without a restart."""
     pieces = {b"##": 100, b"\t#": 3, b"\x0b#": 3, b"a#": 3, b"\n\n": 9, b".\n\n": 9, b" macro": 9, "\t中".encode(): 2}
     pieces |= {bytes([a, b]): 2 for a in range(9, 120, 7) for b in range(32, 120, 5)}
@@ -335,16 +335,16 @@ def test_any_bytes_encode_the_same_on_every_cpu(seed: int, parts: list[bytes]) -
     assert found[0].codec.new_scratch().encode_spans(text)[:, 0].tolist() == ids[0]
 
 
-def test_text_that_grows_finds_room() -> None:
-    """U+0958 has three bytes, and six in NFC, each of which is an id here."""
+def test_text_may_become_longer_in_nfc() -> None:
+    """U+0958 has three bytes, but six in NFC, and each becomes one id."""
     tokenizer = make(BYTES)
     text = "\u0958" * 3000
     assert tokenizer.count(text) == 18000 == len(tokenizer.encode(text))
     assert len(tokenizer.encode_batch([text, text], 2).data) == 36000
 
 
-def test_a_corpus_is_the_same_for_any_block(tmp_path: Path) -> None:
-    """Documents are split after newlines, verified in NFC, and may grow."""
+def test_ids_do_not_depend_on_the_block_size(tmp_path: Path) -> None:
+    """Documents are split after newlines, verified in NFC, and may become longer."""
     path, model = tmp_path / "corpus.txt", tmp_path / "toy.model"
     model.write_text(json.dumps(toy(2)))
     text = "".join(random.Random(4).choices(["ab", " ", "\n", "e\u0301", "\u0958", "猫", "a\n\n"], k=40_000))

@@ -19,7 +19,7 @@ LONG = 5000  # bytes of the long line
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    """in/0.jsonl is good, 1.jsonl has a bad line and then a long one."""
+    """in/0.jsonl is valid, 1.jsonl has a bad line, and 2.jsonl has a long line."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("pyunitok.run.output.CHECKPOINT_BYTES", 1)
     monkeypatch.setattr("pyunitok.run.output.CHECKPOINT_SHARE", 0)
@@ -36,7 +36,7 @@ class Stopped(Exception):
 
 
 def run(toy, out="ids", on_error="raise", max_line=1 << 20, stop=None, **options):
-    """stop: the run stops after the beginning of this input."""
+    """stop: interrupt the run after this many bytes of input."""
 
     def on_progress(progress):
         if stop is not None and progress.bytes > stop:
@@ -73,7 +73,7 @@ BAD = 15_000  # bytes before the long line
         [("skip-file", 1000, BAD), ("skip", 1 << 21, BAD), ("skip", 1 << 22, None)],
     ],
 )
-def test_allowed(folder, toy, changes):
+def test_allowed_changes(folder, toy, changes):
     *_, (on_error, max_line, _) = changes
     run(toy, "whole", on_error, max_line)
     for number, (on_error, max_line, stop) in enumerate(changes):
@@ -96,8 +96,8 @@ def test_allowed(folder, toy, changes):
         (("skip", 1000, GOOD), ("skip", 1000, "text"), 'text key: was "text", now "x"'),
     ],
 )
-def test_refused(folder, toy, was, now, message):
-    """The files do not change, and the earlier command resumes."""
+def test_rejected_changes(folder, toy, was, now, message):
+    """The files do not change, and a compatible command resumes the run."""
     with pytest.raises(Stopped):
         run(toy, "ids", *was)
     there = {path: path.read_bytes() for path in Path().glob("ids*")}
@@ -116,7 +116,7 @@ N_SHARDS = 3
 
 
 def run_shards(toy, on_error, max_line, out="ids"):
-    """Run all shards; returns the number that failed."""
+    """Run all shards and return the number that failed."""
     n_failed = 0
     for k in range(N_SHARDS):
         try:
@@ -126,7 +126,7 @@ def run_shards(toy, on_error, max_line, out="ids"):
     return n_failed
 
 
-def merged(out="ids"):
+def merge_shards(out="ids"):
     merge([Path(f"{out}.{k}-of-{N_SHARDS}") for k in range(N_SHARDS)], Path(out))
 
 
@@ -141,12 +141,12 @@ def test_shards(folder, toy, again):
         run(toy, "ids", "skip", 1 << 20, shard=(1, N_SHARDS))
         run(toy, "ids", "raise", 1 << 20, shard=(2, N_SHARDS))
     assert Path("ids.0-of-3").stat().st_mtime_ns == first
-    merged()
+    merge_shards()
     run(toy, "whole", "skip", 1 << 20)
     check_equal(suffixes=SUFFIXES)
 
 
-def test_shards_that_are_rejected(folder, toy):
+def test_incompatible_shards_are_rejected(folder, toy):
     run_shards(toy, "skip", 1000)
     with pytest.raises(OutputError, match=r"ids\.1-of-3 exists.*on error: was skip, now raise, but the output omits"):
         run(toy, "ids", "raise", 1000, shard=(1, N_SHARDS))
@@ -156,14 +156,14 @@ def test_shards_that_are_rejected(folder, toy):
     run(toy, "ids", "raise", 500, shard=(0, N_SHARDS))
     run(toy, "ids", "skip", 2000, shard=(0, N_SHARDS), overwrite=True)
     with pytest.raises(OutputError, match=r"ids\.2-of-3 does not match the other shards: --max-line"):
-        merged()
+        merge_shards()
     run(toy, "ids", "skip", 2000, shard=(2, N_SHARDS), overwrite=True)
-    merged()
+    merge_shards()
     run(toy, "whole", "skip", 2000)
     check_equal(suffixes=SUFFIXES)
 
 
-def made_in_parts(toy, on_error, max_line, each=None, **options):
+def run_in_parts(toy, on_error, max_line, each=None, **options):
     plan = make_plan(
         inputs.find(["in"]), Path("ids").absolute(), toy, toy.eod_id, threads=1, block_bytes=700, metadata=True,
         on_error=on_error, max_line_bytes=max_line, **options,
@@ -172,9 +172,9 @@ def made_in_parts(toy, on_error, max_line, each=None, **options):
 
 
 def test_parts(folder, toy):
-    """A bad line and a long line, each after several parts; existing parts are not made again."""
+    """A bad line and a long line, each after several parts. Existing parts are kept."""
     with pytest.raises(InputError, match="line 201"):
-        made_in_parts(toy, "raise", 1000)
+        run_in_parts(toy, "raise", 1000)
     there = {path: path.stat().st_mtime_ns for path in parts_folder(Path("ids")).glob("0/*-of-*")}
     assert len(there) > 10
     killed = dict(there)
@@ -188,11 +188,11 @@ def test_parts(folder, toy):
                 raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        made_in_parts(toy, "skip", 1 << 20, stopping)
+        run_in_parts(toy, "skip", 1 << 20, stopping)
     with pytest.raises(OutputError, match="on error: was skip, now raise, but the output omits 1 line"):
-        made_in_parts(toy, "raise", 1 << 20)
+        run_in_parts(toy, "raise", 1 << 20)
     assert {path: path.stat().st_mtime_ns for path in killed} == there
-    made_in_parts(toy, "skip", 1 << 20)
+    run_in_parts(toy, "skip", 1 << 20)
     run(toy, "whole", "skip", 1 << 20)
     check_equal(suffixes=SUFFIXES)
-    assert made_in_parts(toy, "skip", 1 << 20).documents > 0
+    assert run_in_parts(toy, "skip", 1 << 20).documents > 0

@@ -1,4 +1,4 @@
-"""tools/check.py and tools/order.py: the problems that they find in the sources."""
+"""The problems that tools/check.py and tools/order.py find in the sources."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def test_includes_point_downwards() -> None:
 
 
 @pytest.mark.parametrize(
-    ("room", "included", "is_right"),
+    ("layer", "included", "is_right"),
     [
         ("encoders", "text/cut.h", True), ("encoders", "encoders/bpe.h", True), ("ground", "unitok.h", True),
         ("train", "suffix/sort.h", True), ("text", "encoders/bpe.h", False), ("suffix", "train/bpe.h", False),
@@ -28,20 +28,20 @@ def test_includes_point_downwards() -> None:
         ("structures", "unitok_train.h", True), ("model", "unitok_train.h", False), ("train", "unitok_search.h", False),
     ],
 )  # fmt: skip
-def test_an_include(tmp_path: Path, room: str, included: str, is_right: bool) -> None:
-    folder = tmp_path / "csrc" / room
+def test_an_include(tmp_path: Path, layer: str, included: str, is_right: bool) -> None:
+    folder = tmp_path / "csrc" / layer
     folder.mkdir(parents=True)
     (folder / "file.c").write_text(f'#include <stdint.h>\n  # include "{included}"\n')
     if is_right:
         check.check_includes(tmp_path)
     else:
-        with pytest.raises(check.Failed, match=f"{room}/file.c: .*{included}"):
+        with pytest.raises(check.Failed, match=f"{layer}/file.c: .*{included}"):
             check.check_includes(tmp_path)
 
 
 @pytest.fixture
 def root(tmp_path, monkeypatch):
-    """An empty repository, which order.py checks."""
+    """An empty repository for order.py to check."""
     monkeypatch.setattr(order, "ROOT", tmp_path)
     return tmp_path
 
@@ -83,7 +83,7 @@ def test_imports_point_downwards(root, monkeypatch, name, text, wanted):
         ("train/a.py", "from pyunitok._c import library\nlibrary.lib.unitok_encode()", False),
     ],
 )
-def test_only_c_touches_the_c_library(root, name, text, is_right):
+def test_only_the_c_package_uses_the_c_library(root, name, text, is_right):
     _package(root, {name: text})
     found = list(order.library_uses())
     assert not found if is_right else found == ["pyunitok/train/a.py:2: only pyunitok/_c uses the C library"]
@@ -134,7 +134,7 @@ def test_functions_stay_short(root, name, begin, line, end, wanted):
         ("def f():\n    import pyarrow.parquet\n    from matplotlib.figure import Figure", None),
     ],
 )
-def test_imports_stand_at_the_top(root, text, wanted):
+def test_imports_are_at_the_top(root, text, wanted):
     _package(root, {"disk/a.py": text, "__init__.py": "_LAZY = {}\ndef f():\n    import json"})
     found = list(order.late_imports())
     assert (len(found) == 1 and wanted in found[0]) if wanted else not found
@@ -156,7 +156,7 @@ def test_imports_have_no_cycle(root, files, wanted):
     assert ("in a circle" in found[0] and wanted in found[0]) if wanted else not found
 
 
-def test_class_names_occur_once(root):
+def test_class_names_are_unique(root):
     text = "class Tokenizer: pass\nclass Shard: pass\nif True:\n    class Inner: pass"
     _package(root, {"model/a.py": text, "compat/bytepiece.py": "class Tokenizer: pass", "run/b.py": "class B: ..."})
     assert not list(order.repeated_classes())
@@ -200,11 +200,11 @@ def test_files_missing_from_a_release(tmp_path, monkeypatch):
 @pytest.mark.skipif(not (order.ROOT / ".ci/run").exists(), reason="the sdist has no .ci/run")
 def test_ci_runs_every_step():
     (steps,) = re.findall(r"^tally python tools/check\.py ([a-z ]+)", (order.ROOT / ".ci/run").read_text(), re.M)
-    assert {*steps.split(), "tests"} == set(check.STEPS)  # it runs the tests by the README's command
+    assert {*steps.split(), "tests"} == set(check.STEPS)  # CI runs the tests with the README's command
 
 
 @pytest.mark.parametrize(("ci", "result"), [("1", check.Failed), ("", check.Skipped)])
-def test_the_oldest_dependencies_need_their_python(monkeypatch, ci, result):
+def test_checking_the_oldest_dependencies_requires_their_python(monkeypatch, ci, result):
     monkeypatch.setenv("CI", ci)
     monkeypatch.setenv("PATH", "")
     with pytest.raises(result, match=r"python3\.11 is not installed"):
@@ -212,5 +212,5 @@ def test_the_oldest_dependencies_need_their_python(monkeypatch, ci, result):
 
 
 @pytest.mark.skipif(not (order.ROOT / "pyunitok").exists(), reason="the package is not in this tree")
-def test_this_tree_is_in_order():
+def test_this_tree_has_no_problems():
     assert order.faults() == []

@@ -121,7 +121,7 @@ def test_eod(folder):
         (["nonsense"], 2, "unknown command 'nonsense'"),
     ],
 )
-def test_errors_name_the_place_and_the_remedy(folder, arguments, code, message):
+def test_errors_name_the_place_and_the_fix(folder, arguments, code, message):
     (folder / "bad.jsonl").write_text('{"text": "a"}\n{"text": 1}\n')
     (folder / "long.jsonl").write_text(json.dumps({"text": "a" * 2000}))
     (folder / "cut.txt.zst").write_bytes(zstandard.compress(b"the" * 1000)[:-1])
@@ -198,7 +198,7 @@ def test_out_names_only_outputs():
             assert not re.search(r"\bOUT\b", command.get_help(click.Context(command))), name
 
 
-def test_the_index_of_another_engine_takes_one_token_file(folder):
+def test_an_index_for_another_engine_accepts_one_token_file(folder):
     done = pyunitok(folder, "index", "ids", "more", "-o", "idx", "--format", "tokengrams", code=2)
     assert b"--format accepts only one token file" in done.stderr
 
@@ -302,21 +302,21 @@ def test_dry_run(folder):
     (folder / "b.jsonl.zst").write_bytes(zstandard.compress(b'{"text": "the dog"}\n' * 50_000))
     command = ["tokenize", "a.txt", "b.jsonl.zst", "-m", "toy", "-o", "ids"]
     before = sorted(path.name for path in folder.iterdir())
-    said = pyunitok(folder, *command, "--dry-run").stdout.decode()
+    printed = pyunitok(folder, *command, "--dry-run").stdout.decode()
     assert sorted(path.name for path in folder.iterdir()) == before
-    assert re.search(r" 19  text, none  a.txt  \(its name ends in .txt\)\n", said)
-    assert "would read 2 inputs of " in said
-    assert "would write ids, ids.ends, ids.json (from the start)\n" in said
+    assert re.search(r" 19  text, none  a.txt  \(its name ends in .txt\)\n", printed)
+    assert "would read 2 inputs of " in printed
+    assert "would write ids, ids.ends, ids.json (from the start)\n" in printed
     done = pyunitok(folder, *command).stderr.decode()
-    about = re.findall(r"([\d,]+) (?:bytes of text|tokens)", said)
+    estimated = re.findall(r"([\d,]+) (?:bytes of text|tokens)", printed)
     counted = re.findall(r"([\d,]+) (?:bytes of text|tokens)", done)
-    for guess, count in zip(about, counted, strict=True):
-        assert abs(int(guess.replace(",", "")) / int(count.replace(",", "")) - 1) < 0.02
+    for estimate, count in zip(estimated, counted, strict=True):
+        assert abs(int(estimate.replace(",", "")) / int(count.replace(",", "")) - 1) < 0.02
     assert "(already complete)" in pyunitok(folder, *command, "--dry-run").stdout.decode()
     assert b"made by another command" in pyunitok(folder, *command, "--eod", "7", "--dry-run", code=1).stderr
-    said = pyunitok(folder, "tokenize", "-", "-m", "toy", "-o", "x", "--dry-run", stdin=b"the").stdout.decode()
-    assert "would read 1 input of unknown size" in said
-    assert "about" not in said
+    printed = pyunitok(folder, "tokenize", "-", "-m", "toy", "-o", "x", "--dry-run", stdin=b"the").stdout.decode()
+    assert "would read 1 input of unknown size" in printed
+    assert "about" not in printed
 
 
 @pytest.mark.skipif(not Path("/proc/self/task").exists() or os.cpu_count() == 1, reason="needs /proc and two cores")
@@ -341,7 +341,7 @@ def commands_of(group: click.Group, *names: str) -> Iterator[tuple[tuple[str, ..
 
 @pytest.mark.parametrize("names, command", list(commands_of(cli)))
 def test_help_lists_each_option_once(names, command):
-    """Help of more than 60 lines must be divided into sections, each of which lists existing options."""
+    """Help longer than 60 lines must be divided into sections, and these list only existing options."""
     shown = CliRunner().invoke(cli, [*names, "--help"], terminal_width=80).output
     options = [option for option in command.params if isinstance(option, click.Option) and not option.hidden]
     for name in map(name_of, options):

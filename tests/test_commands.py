@@ -1,4 +1,4 @@
-"""The Python functions of commands: build_index, merge, verify, export_tokens, duplicates."""
+"""The Python functions behind commands: build_index, merge, verify, export_tokens, duplicates."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ NAMES = ("build_index", "duplicates", "export_tokens", "merge", "verify")
 
 @pytest.fixture(autouse=True)
 def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """a.u16 of a.txt, whose two documents have a common prefix, and b.u16 of b.txt."""
+    """a.u16, made from a.txt, whose two documents share a prefix, and b.u16, made from b.txt."""
     monkeypatch.chdir(tmp_path)
     Path("a.txt").write_text("one two three four five six\none two three four five six seven\n")
     Path("b.txt").write_text("another text\n")
@@ -27,8 +27,8 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_each_is_documented(name: str) -> None:
-    """Every parameter is in its docstring, and packages of the same name stay importable."""
+def test_each_function_is_documented(name: str) -> None:
+    """The docstring describes every parameter and contains an example."""
     function = getattr(pyunitok, name)
     doc = function.__doc__
     parameters = function.__code__.co_varnames[: function.__code__.co_argcount + function.__code__.co_kwonlyargcount]
@@ -48,7 +48,7 @@ def test_names_do_not_shadow_packages_or_import_them() -> None:
 def test_build_index_and_verify() -> None:
     manifest = pyunitok.build_index("a.u16", "idx", max_memory_bytes=1 << 30, threads=1)
     assert (manifest.documents, len(manifest.shards)) == (2, 1)
-    assert pyunitok.build_index("a.u16", "idx").created == manifest.created  # finished, so it is not written again
+    assert pyunitok.build_index("a.u16", "idx").created == manifest.created  # already finished, so not rewritten
     assert pyunitok.build_index(["b.u16"], "idx", add=True).documents == 3
     index = pyunitok.open_index("idx")
     assert index.count("text") == 1 and pyunitok.verify("idx") == []
@@ -61,11 +61,11 @@ def test_build_index_and_verify() -> None:
     assert path.name in pyunitok.verify("idx")[0]
 
 
-def test_verify_of_tokens() -> None:
+def test_verify_tokens() -> None:
     assert pyunitok.verify("a.u16") == pyunitok.verify("a.u16", inputs=True) == pyunitok.verify("a.u16", "a.txt") == []
     Path("a.txt").write_text("one two\n")
-    (fault,) = pyunitok.verify("a.u16", inputs=True)
-    assert fault.startswith("a.txt: document 0 ")
+    (problem,) = pyunitok.verify("a.u16", inputs=True)
+    assert problem.startswith("a.txt: document 0 ")
     Path("a.u16").write_bytes(bytes(Path("a.u16").stat().st_size))
     assert "have changed" in pyunitok.verify("a.u16", inputs=["a.txt"])[0]
 

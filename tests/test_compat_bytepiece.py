@@ -73,7 +73,7 @@ def test_normalize(text: str, maxlen: int, isolate_digits: bool) -> None:
     assert bytepiece.normalize(text, maxlen, isolate_digits) == theirs(text, maxlen, isolate_digits)
 
 
-def test_samples_have_their_distribution() -> None:
+def test_samples_follow_their_distribution() -> None:
     """A chi-square test over all segmentations of a text, with probabilities from the reference's scores."""
     pieces = {b"ab": 9, b"bc": 5, b"abc": 3, b"ca": 4}
     values = BYTES | {key(piece): [300 + i, "", count] for i, (piece, count) in enumerate(pieces.items())}
@@ -109,7 +109,6 @@ def test_seeds() -> None:
     first.set_seed(5)
     assert list(first.encode(TEXT, alpha=0.1, iter=True)) == drawn[0]
     assert all(b"".join(first.tokenize(TEXT, alpha=0.0)).decode() == first.decode(first.encode(TEXT)) for _ in range(9))
-
 
 
 def test_convert_to_sentencepiece_is_byte_identical(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Random samples of pyunitok.compat.sentencepiece, and its methods of sentencepiece 0.1 and 0.2.0."""
+"""Random samples from pyunitok.compat.sentencepiece, and methods that it keeps from sentencepiece 0.1 and 0.2.0."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def paths_of(sp: Any, text: str, alpha: float) -> dict[tuple[int, ...], float]:
 
 @pytest.mark.parametrize("kind", [int, str, "serialized_proto"])
 @pytest.mark.parametrize("nbest_size", [-1, 4])
-def test_samples_have_their_probabilities(kind: Any, nbest_size: int) -> None:
+def test_samples_follow_their_probabilities(kind: Any, nbest_size: int) -> None:
     sp, n = PAIRS["unigram-0"][0], 2000
     spm.set_random_generator_seed(7)
     every = paths_of(sp, "abab a", 0.5)

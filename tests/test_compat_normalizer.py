@@ -27,7 +27,7 @@ RULES = st.dictionaries(
     texts=st.lists(st.text("ab日😀 xy", max_size=9), max_size=3),
     flags=st.lists(MAYBE, min_size=3, max_size=3),
 )
-def test_normalizer_of_rules(rules: dict[str, str], texts: list[str], flags: list[bool | None]) -> None:
+def test_normalizer_with_rules(rules: dict[str, str], texts: list[str], flags: list[bool | None]) -> None:
     names = ["add_dummy_prefix", "escape_whitespaces", "remove_extra_whitespaces"]
     kwargs = {name: flag for name, flag in zip(names, flags, strict=True) if flag is not None}
     pair = tuple(m.SentencePieceNormalizer(norm_map=list(rules.items()), **kwargs) for m in (spm, reference))
@@ -36,7 +36,7 @@ def test_normalizer_of_rules(rules: dict[str, str], texts: list[str], flags: lis
     agree(pair, "decompile")
     agree(pair, "serialized_normalizer_spec")
     assert pair[0].decompile() == sorted(rules.items())
-    # Each reads the files of the other.
+    # Each library reads the other's files.
     crossed = (
         spm.SentencePieceNormalizer(model_proto=pair[1].serialized_model_proto()),
         reference.SentencePieceNormalizer(normalizer_spec=pair[0].serialized_normalizer_spec()),
@@ -56,7 +56,7 @@ def test_invalid_arguments(kwargs: dict[str, Any]) -> None:
     assert isinstance(theirs, Exception) and isinstance(ours, type(theirs))
 
 
-def test_rules_of_a_file(tmp_path: Path) -> None:
+def test_rules_from_a_file(tmp_path: Path) -> None:
     """Regression: the charsmap of one rule took 4 KB instead of 1 KB."""
     path = tmp_path / "rules.tsv"
     path.write_text("41\t61\n")
@@ -76,7 +76,7 @@ def test_rules_of_a_file(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("alphabet", ["abc", "日本語東京都かな", "".join(map(chr, range(0x100, 0xD000, 50)))])
 def test_many_rules(alphabet: str) -> None:
-    """Charsmaps have several blocks, states that many keys share, and offsets of more than 21 bits."""
+    """The charsmaps have several blocks, states shared by many keys, and offsets of more than 21 bits."""
     random = Random(alphabet)
     rules = {
         "".join(random.choices(alphabet, k=random.choice((1, 2, 2, 3, 9)))): random.choice(alphabet) + "x"
@@ -100,7 +100,7 @@ def test_named_rules(name: str) -> None:
     agree(pair, "serialized_normalizer_spec")
 
 
-def test_rules_in_a_file(tmp_path: Path) -> None:
+def test_syntax_of_a_rules_file(tmp_path: Path) -> None:
     path = tmp_path / "rules.tsv"
     path.write_text("0041\t0042\t# A\nU+61 62\t\n1F600\t78 79\n", encoding="utf-8")
     pair = tuple(m.SentencePieceNormalizer(rule_tsv=str(path)) for m in (spm, reference))

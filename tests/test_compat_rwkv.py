@@ -1,4 +1,4 @@
-"""pyunitok.compat.rwkv compared with the packages rwkv (its rwkv_tokenizer.py) and pyrwkv_tokenizer."""
+"""pyunitok.compat.rwkv compared with the rwkv package (its rwkv_tokenizer.py) and pyrwkv_tokenizer."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def trie(rwkv_path: Path) -> TRIE_TOKENIZER:
 
 @pytest.fixture(scope="module")
 def reference(rwkv_path: Path) -> Any:
-    """TRIE_TOKENIZER of the package rwkv, whose other modules need torch and are not imported."""
+    """TRIE_TOKENIZER of the rwkv package, loaded without the package's other modules, which need torch."""
     try:
         files = metadata.files("rwkv") or []
     except metadata.PackageNotFoundError:

@@ -221,21 +221,21 @@ def test_random_models(seed: int, kind: str) -> None:
 
 
 def test_unknown_words_as_bytes() -> None:
-    """A word becomes many byte pieces, three of them for its space."""
+    """An unknown word becomes byte pieces, three of them for its space."""
     for text in ["aa", "日aa ab aa", "aa " * 3]:
         agree(PAIRS["word-1"], "encode", text, return_type="serialized_proto")
 
 
 def test_protos_of_words_with_spaces_as_suffixes() -> None:
-    """The last byte piece of a word has the surface, although words begin with a space."""
+    """The last byte piece of a word has the word's surface, although words still begin with a space."""
     data = toy_proto("word", byte_fallback=True, treat_whitespace_as_suffix=True).SerializeToString()
     pair = tuple(m.SentencePieceProcessor(model_proto=data) for m in (spm, reference))
     for letters in itertools.product("a\u00e9 ", repeat=4):
         agree(pair, "encode", "".join(letters), return_type="serialized_proto")
 
 
-def test_texts_that_become_longer() -> None:
-    """Documents have more ids than bytes, because the bytes of ▁ precede each of them."""
+def test_documents_with_more_ids_than_bytes() -> None:
+    """With byte fallback, documents have more ids than bytes, because each begins with the bytes of ▁."""
     for name in PAIRS:
         agree(PAIRS[name], "encode", ["Z"] * 300)
 
@@ -268,7 +268,7 @@ def test_files_that_cannot_be_loaded(tmp_path: Path) -> None:
     ]:  # fmt: skip
         ours, theirs = (outcome(lambda m=m: m.SentencePieceProcessor(**kwargs)) for m in (spm, reference))  # noqa: B023
         assert isinstance(theirs, Exception) and isinstance(ours, type(theirs)), kwargs
-    with pytest.raises(OSError, match="missing"):  # like sentencepiece up to 0.2.1
+    with pytest.raises(OSError, match="missing"):  # as in sentencepiece up to 0.2.1
         spm.SentencePieceProcessor(model_file=str(tmp_path / "missing"))
 
 

@@ -1,4 +1,4 @@
-"""SentencePieceTrainer writes the same files as sentencepiece's for the same calls."""
+"""SentencePieceTrainer writes the same files as sentencepiece for the same calls."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def corpus(tmp_path: Path) -> Path:
 def test_files(corpus: Path, kind: str) -> None:
     made = []
     for module in (sentencepiece, compat):
-        prefix = corpus.with_name("m")  # the model contains its name
+        prefix = corpus.with_name("m")  # the same for both, because the model contains it
         module.SentencePieceTrainer.Train(
             f"--input={corpus} --model_prefix={prefix} --vocab_size=300 --model_type={kind} --num_threads=1"
             " --hard_vocab_limit=false --minloglevel=2"
@@ -53,7 +53,7 @@ def test_keywords_and_callbacks(corpus: Path) -> None:
     compat.SentencePieceProcessor(model_proto=made[1])
 
 
-def test_a_log(corpus: Path) -> None:
+def test_logstream(corpus: Path) -> None:
     log, out = io.StringIO(), io.BytesIO()
     compat.SentencePieceTrainer.train(
         input=[corpus], model_writer=out, vocab_size=300, hard_vocab_limit=False, logstream=log
@@ -79,7 +79,7 @@ def test_errors(options: dict[str, Any], message: str) -> None:
         )  # fmt: skip
 
 
-def test_a_failed_training_leaves_no_files(corpus: Path) -> None:
+def test_failed_training_leaves_no_files(corpus: Path) -> None:
     with pytest.raises(TrainingError, match="too high"):
         compat.SentencePieceTrainer.train(input=[corpus], model_prefix=corpus.with_name("m"), vocab_size=30000)
     assert [path.name for path in corpus.parent.iterdir()] == ["corpus.txt"]

@@ -1,6 +1,6 @@
-"""Exports loaded by the tools that they are for, if installed: pip install 'pyunitok[consumers]', pytest -m consumers.
+"""Exports, loaded by their target tools if installed: pip install 'pyunitok[consumers]', then pytest -m consumers.
 
-dolma requires an older NumPy than the others, and therefore a separate environment: pip install dolma.
+dolma requires an older NumPy than the others, so it needs a separate environment: pip install dolma.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ EOD = 0
 
 
 def corpus(path: Path, *, n_docs: int = 3000, high: int = 65530, dtype: str = "<u2", eod: int | None = EOD):
-    """A token file of about 200,000 ids, few of them frequent, and its documents, some of which are empty."""
+    """A token file of about 200,000 tokens, most of them a few frequent ids, and its documents, some of them empty."""
     random = np.random.default_rng(1)
     docs = []
     for n in np.minimum(random.geometric(0.015, n_docs) - 1, 1000).tolist():
@@ -53,7 +53,7 @@ def memory_bytes() -> int:
 
 
 def build_table(folder: Path, shards: int, dtype: str) -> None:
-    """Complete the index with infini-gram's own indexing, which takes 34 GB per CPU for uint32."""
+    """Build the tables with infini-gram's indexer, or with sort_suffixes() if its 34 GB per CPU for uint32 do not fit."""
     if dtype == "u32" and memory_bytes() < 80 << 30:
         sort_suffixes(folder, shards)
         return
@@ -66,7 +66,7 @@ def build_table(folder: Path, shards: int, dtype: str) -> None:
 
 
 def sort_suffixes(folder: Path, shards: int) -> None:
-    """Write table.N like infini-gram: the byte offsets of all tokens, sorted by the bytes that follow them."""
+    """Write table.N as infini-gram does: the byte offsets of all tokens, sorted by the bytes that begin there."""
     for k in range(shards):
         data = (folder / f"tokenized.{k}").read_bytes()
         order = sorted(range(0, len(data), 4), key=lambda at: data[at : at + 400])
@@ -93,10 +93,10 @@ def test_infini_gram(tmp_path, shards, token_dtype, eod):
 
 
 def test_infini_gram_and_false_separators(tmp_path):
-    """AND queries miss hits at ids from 0xFF00 before an id with the low byte FF, unless an option avoids that."""
+    """AND queries miss hits that span an id >= 0xFF00 followed by one with the low byte FF, unless an option avoids it."""
     engine = pytest.importorskip("infini_gram.engine")
     docs = [[11, 65283, 511, 12]] * 9 + [[11, 5, 5, 12]] * 20 + [[11], [12]] * 5 + [[k] * 300 for k in range(20, 420)]
-    docs = [[*doc, *[9] * 9] for doc in docs]  # so that no term is near a term of the next document
+    docs = [[*doc, *[9] * 9] for doc in docs]  # so no term is near a term of the next document
     array = tokenfiles.write(tmp_path / "ids", docs, eod=EOD)
     counts = {}
     for way, dtype in (("plain", "u16"), ("renamed", "u16"), ("wide", "u32")):
@@ -215,7 +215,7 @@ def test_dolma(tmp_path):
 
 
 def test_numpy_reads_npy(tmp_path):
-    """This test needs no tool, so that the mark always selects a test."""
+    """This test needs no tool, so the mark always selects at least one test."""
     array, _ = corpus(tmp_path / "ids")
     export(array, "npy", tmp_path / "to")
     loaded = np.load(tmp_path / "to/ids.npy", mmap_mode="r")

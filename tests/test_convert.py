@@ -1,4 +1,4 @@
-"""pyunitok convert: outputs open in the reference tool with the same ids, and unsuitable models are rejected."""
+"""pyunitok convert: the reference tools open its outputs and give the same ids; unsuitable models are rejected."""
 
 from __future__ import annotations
 
@@ -63,8 +63,8 @@ def test_a_sentencepiece_file_keeps_unknown_fields(tmp_path: Path) -> None:
     assert target.read_bytes() == path.read_bytes()
 
 
-def test_a_role_without_a_piece_stays_empty(tmp_path: Path) -> None:
-    """If bos_piece names no piece, the control piece <s> does not get its role."""
+def test_a_role_without_a_piece_stays_unset(tmp_path: Path) -> None:
+    """If bos_piece is not a piece, the control piece <s> does not take its role."""
     proto = sentencepieces.make([(b"a", -1.0, sentencepieces.NORMAL)])  # and <s>
     proto.trainer_spec.bos_piece = b"<other>"
     path = tmp_path / "toy.model"
@@ -164,7 +164,7 @@ def test_only_overwrite_replaces_an_existing_file(tmp_path: Path) -> None:
 
 
 def test_a_source_that_is_not_a_file(tmp_path: Path) -> None:
-    """Regression: the error was '[Errno 2]', and a pipe blocked until someone wrote to it."""
+    """Regression: the error was '[Errno 2]', and a pipe blocked until another process wrote to it."""
     os.mkfifo(tmp_path / "pipe")
     for name, message in ("missing", "the model file"), ("pipe", "the model file"), (".", "no model in this folder"):
         done = run(tmp_path / name, tmp_path / "out")
@@ -172,7 +172,7 @@ def test_a_source_that_is_not_a_file(tmp_path: Path) -> None:
     assert not (tmp_path / "out").exists()
 
 
-def test_the_installed_vocabulary_by_its_name(tmp_path: Path) -> None:
+def test_the_installed_vocabulary_is_converted_by_name(tmp_path: Path) -> None:
     pytest.importorskip("pyrwkv_tokenizer")
     assert run("rwkv-world", tmp_path / "a.unitok").exit_code == 0
     converted = Tokenizer.from_file(tmp_path / "a.unitok")

@@ -1,4 +1,4 @@
-"""Inputs that break during a run, outputs that change between runs, and wrong journals: finished work is kept, and
+"""Inputs damaged during a run, outputs that change between runs, and corrupt journals: finished work is kept, and
 damage is detected."""
 
 import contextlib
@@ -26,7 +26,7 @@ SUFFIXES = ("", ".ends", ".meta.jsonl.zst", ".errors.jsonl")
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    """in/0.jsonl to in/5.txt.gz"""
+    """in/0.jsonl.zst to 3.jsonl.zst, in which some lines have no text, and in/4.txt.gz and 5.txt.gz."""
     monkeypatch.chdir(tmp_path)
     rng = random.Random(5)
     Path("in").mkdir()
@@ -59,13 +59,13 @@ def run(toy, out="ids", on_error="skip", **options):
 
 
 def contents(out):
-    """The contents of all files."""
+    """The contents of all output files."""
     found = {suffix: Path(out + suffix) for suffix in SUFFIXES}
     return {suffix: path.read_bytes() for suffix, path in found.items() if path.exists()}
 
 
 def test_a_truncated_input_is_replaced(folder, toy):
-    """(The run was rejected, 'begun by another command', and some of its work had not been saved.)"""
+    """Regression: the run could not resume ('begun by another command'), and some finished work had not been saved."""
     whole, _ = run(toy, "whole")
     data = cut("in/4.txt.gz")
     with pytest.raises(InputError, match=r"in/4\.txt\.gz"):
@@ -73,7 +73,7 @@ def test_a_truncated_input_is_replaced(folder, toy):
     done = Journal.read(journal_path(Path("ids"))).progress
     assert done["position"]["source"] == 4
     Path("in/4.txt.gz").write_bytes(data)
-    Path("in/5.txt.gz").touch()  # not reached, so it may change too
+    Path("in/5.txt.gz").touch()  # not reached yet, so it may change, too
     manifest, start = run(toy)
     assert start.bytes == sum(record.bytes for record in whole.inputs[:4])
     assert contents("ids") == contents("whole")
@@ -82,7 +82,7 @@ def test_a_truncated_input_is_replaced(folder, toy):
 
 
 def test_an_input_that_has_not_changed_is_not_read_again(folder, toy, monkeypatch):
-    """After a network failure, the part of the file that was read is kept."""
+    """After a network failure, the run resumes inside the file."""
     run(toy, "whole")
     append = Writer.append
 
@@ -133,7 +133,7 @@ def test_inputs_that_change_before_the_position(folder, toy):
 @pytest.mark.parametrize("threads", [1, 4])
 @pytest.mark.parametrize("block_bytes", [700, 1 << 20])
 def test_damaged_files_are_skipped(folder, toy, threads, block_bytes):
-    """Damaged files are listed, and the output has none of their text."""
+    """Damaged files are listed, and the output contains none of their text."""
     kept = folder / "kept"
     kept.mkdir()
     for name in ("1.jsonl.zst", "3.jsonl.zst", "5.txt.gz"):
@@ -161,7 +161,7 @@ def test_damaged_files_are_skipped(folder, toy, threads, block_bytes):
 
 @contextlib.contextmanager
 def interrupted_after(is_over):
-    """Interrupt the run inside after the first block for which is_over(tally)."""
+    """Interrupt the run inside the `with` statement after the first block for which is_over(tally) is true."""
     append = Writer.append
 
     def stop(writer, result):
@@ -186,7 +186,7 @@ def test_damaged_files_in_an_interrupted_run(folder, toy):
 
 
 def test_killed_while_rolling_back(folder, toy, monkeypatch):
-    """Killed before or between writing the journal and truncating: the next run does both."""
+    """If a run is killed before it writes the journal or before it truncates the files, the next run does both."""
     cut("in/1.jsonl.zst")
     run(toy, "whole", "skip-file")
 
@@ -245,10 +245,10 @@ def interrupted(folder, toy, monkeypatch):
 
 @pytest.mark.parametrize("suffix", ["", ".ends", ".meta.jsonl.zst"])
 def test_a_byte_flipped_in_an_earlier_chunk(interrupted, toy, suffix):
-    """(Only `verify` noticed.) By default, the last chunk of each file is verified."""
+    """Regression: only `verify` detected it. By default, a resumed run checks only the last chunk of each file."""
     path = Path(f"ids{suffix}.partial")
     if path.stat().st_size < 2_000:
-        pytest.skip("it has one chunk")
+        pytest.skip("the file has only one chunk")
     data = bytearray(path.read_bytes())
     data[77] ^= 1
     path.write_bytes(data)
@@ -260,8 +260,8 @@ def test_a_byte_flipped_in_an_earlier_chunk(interrupted, toy, suffix):
     assert contents("ids") == contents("whole")
 
 
-def rewritten(change):
-    """Write the journal with another state and a valid checksum."""
+def rewrite_journal(change):
+    """Change the state in the journal, and update the checksum."""
     path = journal_path(Path("ids"))
     _, run_line, state_line = path.read_bytes().splitlines()
     state = json.loads(state_line)
@@ -299,7 +299,7 @@ def state_of_the_encoder(state):
     state["progress"]["position"] |= {"inside": 5, "state": "ff" * 40}
 
 
-def far_behind(state):
+def past_the_end(state):
     """Position and counts agree, but are past the end of a plain file; see test_a_position_past_the_end."""
     for values in (state["progress"]["position"], state["progress"]):
         values["bytes"] += 10**6
@@ -318,8 +318,8 @@ CHANGES = [
 
 @pytest.mark.parametrize("change", CHANGES)
 def test_a_rewritten_journal(interrupted, toy, change):
-    """(Some gave a wrong result without an error.)"""
-    rewritten(change)
+    """Regression: some changes led to a wrong result without an error."""
+    rewrite_journal(change)
     with pytest.raises(OutputError, match="ids"):
         run(toy)
 
@@ -328,13 +328,13 @@ def test_a_position_past_the_end(folder, toy):
     Path("in/0.txt").write_bytes(b"the cat\n" * 9000)
     with interrupted_after(lambda tally: tally.progress.bytes > 20_000):
         pyunitok.tokenize("in/0.txt", "ids", toy, separator="\n", threads=1, block_bytes=3000)
-    rewritten(far_behind)
+    rewrite_journal(past_the_end)
     with pytest.raises(OutputError, match="past the end of an input"):
         pyunitok.tokenize("in/0.txt", "ids", toy, separator="\n")
 
 
 def test_mutated_journals(interrupted, toy):
-    """With any value in any field, the run is rejected or its result is correct. (There were tracebacks.)"""
+    """Whatever value a field has, the run is rejected or its result is correct. Regression: there were tracebacks."""
     path, rng = journal_path(Path("ids")), random.Random(3)
     kept = {file: file.read_bytes() for file in interrupted.glob("ids*")}
     state = json.loads(kept[interrupted / path].splitlines()[2])
@@ -354,7 +354,7 @@ def test_mutated_journals(interrupted, toy):
                 values = values[key]
             values[place[-1]] = wrong
 
-        rewritten(change)
+        rewrite_journal(change)
         try:
             run(toy, block_bytes=1 << 20)
         except (OutputError, InputError):
@@ -376,26 +376,26 @@ def test_the_journal_of_another_version(interrupted, toy):
 
 
 def test_the_command_lists_partial_files_and_says_how_to_resume(folder, toy):
-    """(Failed runs left .partial files without a message.)"""
+    """Regression: failed runs left .partial files without a message."""
     toy.save("toy")
 
-    def said(*options):
+    def run_command(*options):
         arguments = ["tokenize", "in", "-o", "ids", "-m", "toy", "--on-error", "skip", *options]
         done = commands.run(folder, *arguments)
         return done.returncode, done.stderr.decode()
 
     cut("in/3.jsonl.zst")
-    code, text = said()
+    code, text = run_command()
     assert code == 1 and "progress is kept in ids.*partial; run the same command to resume, or delete them" in text
     assert sorted(path.name for path in folder.glob("ids*")) == [
         "ids.ends.partial", "ids.errors.jsonl.partial", "ids.journal.partial", "ids.partial"
     ]  # fmt: skip
-    code, text = said("--on-error", "skip-file", "--overwrite")
+    code, text = run_command("--on-error", "skip-file", "--overwrite")
     assert code == 3 and "skipped 18 bad lines and 1 damaged file; see ids.errors.jsonl" in text
 
 
 def test_a_file_with_a_damaged_beginning_is_skipped(toy, tmp_path, monkeypatch):
-    """If the format is inferred from the beginning of a damaged file, the run used to stop."""
+    """Regression: the run stopped if it read the damage while inferring the format."""
     monkeypatch.chdir(tmp_path)
     Path("a.txt").write_bytes(b"the")
     Path("b.zst").write_bytes(zstandard.ZstdCompressor().compress(b"the of " * 1000)[:-9])

@@ -1,4 +1,4 @@
-"""The step for datatrove pipelines, run by datatrove; skipped if it is not installed."""
+"""The datatrove pipeline step, run by datatrove; skipped if datatrove is not installed."""
 
 import pytest
 

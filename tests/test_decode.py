@@ -63,7 +63,7 @@ BYTES_OF = [list("\u00e9\u732b\U0001f600a".encode()), [0xE2, 0x96, 0x81], [0xFF,
 
 
 def test_a_long_unknown_surface_is_read() -> None:
-    """Regression: more than 64 KB was "a defect of pyunitok"; sentencepiece accepts it."""
+    """Regression: more than 64 KB raised "a defect of pyunitok"; sentencepiece accepts it."""
     surface = b"?" * 70_000
     proto = toy(dummy_prefix=False, remove_extra=False, byte_fallback=False, unknown=b"<unk>", surface=surface)
     model = sentencepiece.read(proto.SerializeToString(), "toy")
@@ -72,10 +72,10 @@ def test_a_long_unknown_surface_is_read() -> None:
 
 
 @given(TOYS, st.lists(st.lists(st.integers(0, 300), max_size=8), max_size=4), st.sampled_from([[], *BYTES_OF]))
-# The unknown piece with an empty surface separates two bytes that would spell U+0080.
+# The unknown piece with an empty surface separates two bytes that would otherwise spell U+0080.
 @example(EMPTY_UNKNOWN, [[197, 0, 131]], [])
-@example(SPACED_UNKNOWN, [[0, 259]], [])  # the unknown piece's space is the dummy prefix, although its surface is empty
-def test_against_oracle_and_reference(proto: Any, documents: list[list[int]], spelled: list[int]) -> None:
+@example(SPACED_UNKNOWN, [[0, 259]], [])  # the unknown piece has the dummy prefix, although its surface is empty
+def test_against_the_oracle_and_sentencepiece(proto: Any, documents: list[list[int]], spelled: list[int]) -> None:
     data = proto.SerializeToString()
     model = sentencepiece.read(data, "toy.model")
     if model.trainer.byte_fallback:
@@ -124,7 +124,7 @@ def test_an_id_without_a_piece_is_named() -> None:
 
 @st.composite
 def any_model(draw: st.DrawFn) -> Any:
-    """Models with and without U+2581 as a piece, pieces that begin with two, spaces as suffixes, a denormalizer."""
+    """Models with or without the piece U+2581, pieces that begin with two, spaces as suffixes, or a denormalizer."""
     kind = draw(st.sampled_from(list(KINDS.values())))
     texts = draw(st.lists(st.sampled_from([*PIECES, b"b", SPACE * 2, b"a" + SPACE]), unique=True, max_size=6))
     types = st.sampled_from([NORMAL, NORMAL, USER_DEFINED, UNUSED])
@@ -154,7 +154,7 @@ BARE_BYTES = make([(b"a", -1.0, NORMAL), (b"b", -1.0, NORMAL)], byte_fallback=Tr
 def test_all_decoding_methods_agree(proto: Any, texts: list[str]) -> None:
     """Compares every method, the expected text that verify uses, and sentencepiece.
 
-    Regression: verify rejected correct ids where byte pieces spell U+2581, and for models with a denormalizer.
+    Regression: verify rejected correct ids if byte pieces spelled U+2581 or the model had a denormalizer.
     """
     data = proto.SerializeToString()
     tokenizer, reference = build(sentencepiece.read(data, "toy")), load_reference(data)
@@ -172,7 +172,7 @@ def test_all_decoding_methods_agree(proto: Any, texts: list[str]) -> None:
 
 @pytest.mark.parametrize("text", ["a b c\n\nab", "  b", "\u2581"])
 @pytest.mark.parametrize("denormalizes", [False, True])
-def test_verify_and_detokenize_of_correct_ids(text: str, denormalizes: bool, tmp_path: Path) -> None:
+def test_verify_and_detokenize_accept_correct_ids(text: str, denormalizes: bool, tmp_path: Path) -> None:
     proto = make([(b"a", -1.0, NORMAL), (b"b", -1.0, NORMAL)], byte_fallback=True)
     if denormalizes:
         proto.denormalizer_spec.precompiled_charsmap = charsmap({b"a": b"A"})
@@ -186,8 +186,8 @@ def test_verify_and_detokenize_of_correct_ids(text: str, denormalizes: bool, tmp
     assert out.getvalue() == array.text_bytes(0) == tokenizer.decode_bytes(tokenizer.encode(text))
 
 
-def test_a_long_document_is_decoded_in_one_piece(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Regression: each part of it lost its first space."""
+def test_a_long_document_is_decoded_as_one_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Regression: each batch of its ids lost its first space."""
     monkeypatch.setattr(detokenize_module, "BATCH_IDS", 3)
     (tmp_path / "toy.model").write_bytes(make([(SPACE + b"a", -1.0, NORMAL)]).SerializeToString())
     (tmp_path / "in.txt").write_text("a a a a a a a")

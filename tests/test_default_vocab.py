@@ -44,7 +44,7 @@ def test_every_letter_of_living_alphabets() -> None:
     assert {c for text in texts for c in text if ord(c) > 0x7F} - required == set()
 
 
-def test_large_and_historic_scripts_enter_only_by_frequency() -> None:
+def test_large_and_historic_scripts_are_not_required() -> None:
     names = [unicodedata.name(piece.decode(), "") for piece in characters.characters()]
     for start in ("CJK UNIFIED", "HANGUL SYL", "YI ", "CHEROKEE SMALL", "COPTIC", "GOTHIC LETTER A"):
         assert not [name for name in names if name.startswith(start)]
@@ -59,7 +59,7 @@ def test_the_vocabulary_has_no_junk() -> None:
         assert not [piece for piece in pieces if junk(piece)]
 
 
-def test_sets_of_cldr() -> None:
+def test_cldr_sets() -> None:
     assert exemplars.parse_set(r"[a-c {ch} \- \u0301 \[ \\]") == {*"abch-[\\", "\u0301"}
     assert exemplars.with_capitals({"a", "ß"}) == {"a", "A", "ß"}
     assert exemplars.ranges({"a", "b", "c", "z"}) == "61-63 7A"
@@ -88,8 +88,8 @@ def test_generated_formats_parse() -> None:
         assert {"time", "level", "msg"} <= {*json.loads(write["Go log/slog: JSONHandler"](r))}
 
 
-def test_a_sentence_end_comes_before_a_sentence_only() -> None:
-    """Regression: a generator that capitalised random words led to pieces such as `.\\nBowl`."""
+def test_only_sentences_follow_a_sentence_end() -> None:
+    """Regression: a generator that capitalized random words led to pieces such as `.\\nBowl`."""
     text = "\n".join(text for kind, text in generate.sample() if kind in ("mail", "chat"))
     starts = {sentence.split()[0] for sentence in [*sentences.SENTENCES, *sentences.CHAT]}
     starts |= {"I", "Can", "We", "It", "See", "On", *" ".join(sentences.GREETINGS + sentences.CLOSINGS).split()}
@@ -121,7 +121,7 @@ def test_unwanted_words() -> None:
 
 @pytest.fixture
 def names_found(tmp_path: Path) -> frozenset[str]:
-    """The names in small copies of the two packages' layouts."""
+    """The names read from small imitations of the two packages."""
     faker, mimesis = tmp_path / "faker.whl", tmp_path / "mimesis.whl"
     with zipfile.ZipFile(faker, "w") as archive:
         path = "faker/providers/person/{}/__init__.py"
@@ -159,11 +159,11 @@ def test_pieces_with_projects() -> None:
         assert not names.is_project(text.encode()), text
 
 
-# ---------------------------------------------------------------------------------- text, weights, and what is allowed
+# ---------------------------------------------------------------------------------- text, weights, and allowed pieces
 
 
 def store(folder: Path, kind: str, **texts: str) -> None:
-    """A document for each source of a kind."""
+    """Store one document of a kind for each source."""
     path = folder / "text" / "train" / f"{kind}.jsonl.zst"
     path.parent.mkdir(parents=True, exist_ok=True)
     rows = [json.dumps({"source": source, "text": text}) + "\n" for source, text in texts.items()]
@@ -181,7 +181,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_the_parts_of_a_language(folder: Path) -> None:
-    """The sources share the weight of the language. A list is divided into three sources."""
+    """The sources share the weight of the language. A word list is divided into three sources."""
     found = dict(corpus.language(folder, "de", set()))
     assert {*found} == {"de/words0.0", "de/words0.1", "de/words0.2", "de.other/manuals", "de.prose/kolf"}
     weight = {name: source.weight * len(source.documents.data) / 1e6 for name, source in found.items()}
@@ -200,7 +200,7 @@ def test_languages_are_those_with_text_or_words(folder: Path) -> None:
     assert corpus.languages(folder) == ["de", "tlh", "zh", "zh_trad"]
 
 
-def test_lines_that_occur_twice_are_dropped() -> None:
+def test_repeated_lines_are_dropped() -> None:
     text = b"A line that is long enough to count\nshort\n"
     documents = [corpus.Document("a", text), corpus.Document("b", text + b"All rights reserved.\n")]
     first, second = corpus.unique(documents, set())

@@ -1,4 +1,4 @@
-"""tokenize --format: only the files of the format, written once, despite interruptions."""
+"""tokenize --format writes only the files of the format, and writes them once, despite interruptions."""
 
 import itertools
 import json
@@ -35,8 +35,8 @@ def names(folder):
 
 @pytest.mark.parametrize("to", FORMATS)
 def test_every_format(folder, to):
-    said = run(folder, "--format", to)
-    assert "2 documents" in said
+    printed = run(folder, "--format", to)
+    assert "2 documents" in printed
     assert names(folder) == {*module(to).names(Options("ids")), "ids.json"}
     before = {path: (path.read_bytes(), path.stat().st_mtime_ns) for path in (folder / "out").iterdir()}
     assert "already complete" in run(folder, "--format", to)
@@ -58,15 +58,15 @@ def test_another_command_is_rejected(folder):
     assert "exists; --overwrite" in run(folder, "--format", "nanogpt", code=1)
     assert "--overwrite starts again" in run(folder, "--format", "megatron", code=1)
     (folder / "a.txt").write_bytes(b"x|y")
-    said = run(folder, "--format", "nanogpt", "--val-fraction", "0.3", code=1)
-    assert "input 1" in said and "--overwrite starts again" in said
+    printed = run(folder, "--format", "nanogpt", "--val-fraction", "0.3", code=1)
+    assert "input 1" in printed and "--overwrite starts again" in printed
     run(folder, "--format", "nanogpt", "--val-fraction", "0.3", "--overwrite")
     assert readers.nanogpt(folder / "out") == ([120, 300], [121, 300])
     (folder / "out/val.bin").write_bytes(b"")
     assert "no longer has 4 bytes" in run(folder, "--format", "nanogpt", "--val-fraction", "0.3", code=1)
 
 
-def test_existing_files_are_detected_before_the_work(folder):
+def test_existing_files_are_detected_before_any_work(folder):
     (folder / "out/ids.idx").write_bytes(b"dear")
     assert "exists; --overwrite" in run(folder, "--format", "megatron", code=1)
     assert names(folder) == {"ids.idx"}
@@ -103,7 +103,7 @@ def killed_at(k, arguments):
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
 @pytest.mark.parametrize("to", ["megatron", "infini-gram"])
 def test_killed_anywhere_and_resumed(folder, monkeypatch, to):
-    """After dying at any step, the same command finishes the work."""
+    """If the process dies at any step, running the same command again finishes the work."""
     monkeypatch.chdir(folder)
     arguments = ["tokenize", "a.txt", "-o", "out/ids", "-m", "toy", "--doc", "|", "--format", to]
     expected = None

@@ -17,7 +17,7 @@ DOCS = st.lists(st.lists(st.integers(0, 255), max_size=6), max_size=8)
 
 
 def make(folder, files, eod):
-    """Documents over one or more token files, and the documents as lists."""
+    """Write token files; return their documents as an open object and as lists."""
     arrays = [tokenfiles.write(folder / f"ids{k}", docs, eod=eod) for k, docs in enumerate(files)]
     for k, array in enumerate(arrays):
         array.manifest.model["sha256"] = TOY.sha256
@@ -28,7 +28,7 @@ def make(folder, files, eod):
 
 
 @given(st.lists(DOCS, min_size=1, max_size=3), st.sampled_from([None, 300]), st.data())
-def test_against_lists(tmp_path_factory, files, eod, data):
+def test_documents_match_lists(tmp_path_factory, files, eod, data):
     docs, wanted = make(tmp_path_factory.mktemp("docs"), files, eod)
     assert len(docs) == len(wanted)
     assert [ids.tolist() for ids in docs] == wanted
@@ -120,7 +120,7 @@ def test_numbers_and_shapes(tmp_path):
             docs.windows(n, stride)
 
 
-def test_files_that_do_not_fit_together(tmp_path):
+def test_files_that_do_not_match(tmp_path):
     a = tokenfiles.write(tmp_path / "a", [[1]], eod=300)
     for name, options, what in (("b", {"eod": None}, "its eod is None, not 300"), ("c", {"dtype": "<u4"}, "dtype")):
         b = tokenfiles.write(tmp_path / name, [[1]], **({"eod": 300} | options))

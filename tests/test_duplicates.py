@@ -1,4 +1,4 @@
-"""Repeated spans compared with every window of every document, and token files without them."""
+"""Repeated spans, compared with all windows of all documents, and token files without the repeats."""
 
 from __future__ import annotations
 
@@ -62,9 +62,9 @@ def test_spans_cover_all_repeated_windows(seed: int, tokenizer: Tokenizer, tmp_p
 
 
 @pytest.mark.parametrize("seed", range(12))
-def test_the_rest_has_no_repeated_window(seed: int, tokenizer: Tokenizer, tmp_path: Path) -> None:
+def test_drop_removes_later_occurrences(seed: int, tokenizer: Tokenizer, tmp_path: Path) -> None:
     rng = random.Random(seed)
-    if seed % 2:  # ids 97 and on are long pieces
+    if seed % 2:  # ids from 97 on are long pieces
         pieces = [bytes([byte]) * (3 if 97 <= byte < 117 else 1) for byte in range(256)]
         tokenizer = Tokenizer.from_pieces([*pieces, *(bytes([byte]) for byte in range(97, 117))])
     documents = random_documents(rng, rng.choice([[97], [97, 98], list(range(97, 117))]))
@@ -89,7 +89,7 @@ def test_the_rest_has_no_repeated_window(seed: int, tokenizer: Tokenizer, tmp_pa
     ]  # fmt: skip
 
 
-def test_characters_stay_whole(tokenizer: Tokenizer, tmp_path: Path) -> None:
+def test_characters_are_not_cut(tokenizer: Tokenizer, tmp_path: Path) -> None:
     text = "日本語の文章は長いです。"
     documents = [f"{text}".encode(), f"あ{text}".encode(), f"本{text}x".encode()]
     index = indexes.make(tmp_path, tokenizer, [indexes.encode(tokenizer, documents)], eod=EOD)
@@ -126,8 +126,8 @@ def test_the_command_writes_lines_and_token_files(tokenizer: Tokenizer, tmp_path
     assert not list(tmp_path.glob(".pyunitok*"))
 
 
-def test_verify_and_inspect_of_the_rest(tmp_path: Path, monkeypatch: Any) -> None:
-    """Regression: `verify --inputs` called it damaged, and `inspect` reported the rest as the size of the input."""
+def test_verify_and_inspect_after_drop(tmp_path: Path, monkeypatch: Any) -> None:
+    """Regression: `verify --inputs` reported damage, and `inspect` gave the size of the kept text as the input size."""
     monkeypatch.chdir(tmp_path)
     Path("a.txt").write_text("".join(f"Line {i % 8} of a text that repeats itself and repeats\n" for i in range(40)))
     Path("b.txt").write_text("nothing here repeats\n")
@@ -142,7 +142,7 @@ def test_verify_and_inspect_of_the_rest(tmp_path: Path, monkeypatch: Any) -> Non
     assert f"from {size:,} bytes of input" in CliRunner().invoke(cli, ["inspect", "unique.u16"]).output
     verified = CliRunner().invoke(cli, ["verify", "unique.u16", "--inputs"])
     assert verified.exit_code == 0 and "skipped 1 input" in verified.output and "intact" in verified.output
-    # The other inputs of a merged file are compared.
+    # The other inputs of a merged file are still compared.
     assert CliRunner().invoke(cli, ["verify", "merged.u16", "--inputs"]).exit_code == 0
     Path("b.txt").write_text("nothing here is equal\n")
     verified = CliRunner().invoke(cli, ["verify", "merged.u16", "--inputs"])

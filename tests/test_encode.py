@@ -1,4 +1,4 @@
-"""Encoding compared with the oracle: every engine and instruction set, with and without memo, batches, threads."""
+"""Encoding compared with the oracle: every engine and instruction set, with or without memo, batches and threads."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def encode_all(model: c_model.Model, texts: list[bytes], **how: Any) -> list[lis
 
 
 def encode_plain(model: c_model.Model, texts: list[bytes]) -> list[list[int]]:
-    """Encode without cuts and memo."""
+    """Encode without cuts or the memo."""
     scratch = c_scratch.Scratch(model)
     return [scratch.encode_spans(text)[:, 0].tolist() for text in texts]
 
@@ -55,7 +55,7 @@ def check(case: Case) -> None:
         scratch = c_scratch.Scratch(model)
         for text, ids in zip(case.texts, expected, strict=True):
             assert scratch.encode(text).tolist() == ids, name
-        for text, ids in zip(case.texts, expected, strict=True):  # now the memo has the segments
+        for text, ids in zip(case.texts, expected, strict=True):  # the memo now contains the segments
             assert scratch.encode(text).tolist() == ids, name
             assert scratch.count(text) == len(ids), name
         assert encode_all(model, case.texts) == expected, name
@@ -104,7 +104,7 @@ def test_decode(case: Case) -> None:
 
 @given(st.data())
 def test_split(data: st.DataObject) -> None:
-    """Following bytes do not change the ids before a split, and a text of two pieces has a split."""
+    """Later text does not change the ids before a split, and a text twice as long as the longest piece has a split."""
     case = data.draw(vocabularies())
     text, more = data.draw(texts_of(case)), data.draw(texts_of(case))
     tok = case.tokenizer(engine=data.draw(st.sampled_from(ENGINES)))
@@ -116,7 +116,7 @@ def test_split(data: st.DataObject) -> None:
 
 @given(cases(max_texts=1))
 def test_cuts_are_boundaries(case: Case) -> None:
-    """The ids on both sides of a position that no piece can span are those of the complete text."""
+    """Dividing the text at a position that no piece can span does not change the ids."""
     text = case.texts[0][:100]
     for i in oracle.cuts(case.pieces, text):
         assert case.ids(text[:i]) + case.ids(text[i:]) == case.ids(text)
@@ -125,7 +125,7 @@ def test_cuts_are_boundaries(case: Case) -> None:
 @given(st.data())
 @fewer(3)
 def test_stream(data: st.DataObject) -> None:
-    """A document in blocks of any size, each cut by split(), has the ids of the complete document."""
+    """Encoding a document in blocks of any size, each cut by split(), gives the ids of the complete document."""
     case = data.draw(vocabularies())
     text = b"".join(data.draw(st.lists(texts_of(case), max_size=3)))
     tok, block = case.tokenizer(), data.draw(st.integers(1, 500))
@@ -165,7 +165,7 @@ def test_segments_of_edge_lengths(n_bytes: int) -> None:
     check(Case(pieces, None, [b"a"], [text, b" ".join(rng.sample(segments, len(segments)))]))
 
 
-def test_memo_evicts() -> None:
+def test_the_memo_evicts_entries() -> None:
     """Encodes more different segments than the memo has entries, and then all of them again."""
     rng = random.Random(7)
     tok = Tokenizer.from_pieces([*BYTES, b"12", b"123", b"01", b"77777"])
@@ -208,7 +208,7 @@ def test_a_packed_whose_first_offset_is_not_0() -> None:
 
 
 def test_groups_and_threads_cover_everything() -> None:
-    """Encodes several megabytes, which are divided into groups and threads."""
+    """Encodes several megabytes, which are divided into groups and among threads."""
     rng = random.Random(3)
     tok = Tokenizer.from_pieces([*BYTES, b"the", b" the", b"  ", b"ab"])
     docs = [b"the ab  " * rng.choice([0, 1, 2, 100, 5000, 150_000]) for _ in range(60)]
@@ -267,7 +267,7 @@ def rwkv_models(tok: Tokenizer) -> list[tuple[str, c_model.Model]]:
 
 @pytest.mark.parametrize("seed", range(4))
 def test_rwkv_noise(rwkv: Tokenizer, seed: int) -> None:
-    """Encodes random bytes, damaged UTF-8 and random tokens with all models, without the memo, and by the oracle."""
+    """Compares all models, with and without the memo, on random bytes, damaged UTF-8 and random tokens."""
     rng = random.Random(seed)
     pieces = rwkv_pieces(rwkv)
     salad = b"".join(rng.choices(list(pieces), k=4000))
@@ -306,7 +306,7 @@ def test_linear_rwkv(rwkv: Tokenizer, symbol: bytes) -> None:
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_linear_toy(engine: Any) -> None:
-    """Walking to the end of a long piece at every byte takes linear time, multiplied by the length of the piece."""
+    """Each walk follows a long piece to its last byte, but the time is still linear in the length of the text."""
     tok = Tokenizer.from_pieces([*BYTES, b"a" * 50 + b"b"], engine=engine)
     ids = tok.encode(b"a" * 10**6)
     assert len(ids) == 10**6 and int(ids.min()) == int(ids.max()) == 97
@@ -327,7 +327,7 @@ def test_character_spans(text: str) -> None:
     assert ids.tolist() == tok.encode(text).tolist()
     at = list(itertools.accumulate((len(c.encode()) for c in text), initial=0))  # where characters begin, in bytes
     for (begin, end), (first, last) in zip(spans.tolist(), byte_spans.tolist(), strict=True):
-        assert at[begin] <= first < at[begin + 1]  # the span is the characters that the token touches
+        assert at[begin] <= first < at[begin + 1]  # the span covers the characters that the token touches
         assert at[end - 1] < last <= at[end]
 
 
@@ -353,7 +353,7 @@ def test_wrong_type(text: Any) -> None:
 
 
 def test_ids_are_not_text() -> None:
-    """encode(ids) for decode(ids): the memory of an int64 array was taken for text."""
+    """Regression: encode(ids), in place of decode(ids), encoded the memory of an int64 array as text."""
     tok = Tokenizer.from_pieces(BYTES)
     for array in (np.array([1, 2, 3]), np.array([1, 2], np.uint16), np.array([1.0])):
         with pytest.raises(TypeError, match="uint8"):
@@ -384,8 +384,8 @@ def test_subclass_of_str() -> None:
     assert tok.encode_with_offsets(Text("é!"))[1].tolist() == [[0, 1], [1, 2]]
 
 
-def test_result_is_the_callers() -> None:
-    """Later calls and changes of the text do not change the ids that encode() returned."""
+def test_the_result_belongs_to_the_caller() -> None:
+    """Later calls, and changes to the text, do not change the ids that encode() returned."""
     tok = Tokenizer.from_pieces(BYTES)
     text = bytearray(b"abc")
     ids = tok.encode(text)
@@ -422,7 +422,7 @@ def test_fork() -> None:
     text = b"the cat and the dog" * 1000
     expected = tok.encode(text).tolist()
     pid = os.fork()
-    if pid == 0:  # a failed assertion would leave the child, which would run the other tests
+    if pid == 0:  # after a failed assertion, the child would run the remaining tests
         same = tok.encode(text).tolist() == expected
         same = same and tok.encode_batch([text] * 4, threads=2)[3].tolist() == expected
         os._exit(0 if same else 1)

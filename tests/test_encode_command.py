@@ -96,7 +96,7 @@ def test_samples_that_cannot_be_drawn(name: str, sample: str, message: str, fold
         Sample(**values).of(Tokenizer.from_file(folder / name), 0, 0)
 
 
-def test_a_defect_has_no_traceback_by_default(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_internal_error_has_no_traceback_by_default(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     code = (
         "from pyunitok import Tokenizer; Tokenizer.encode = lambda *_: int('x');"
         "from pyunitok.cli import main; main()"

@@ -1,4 +1,4 @@
-"""Exports: every format read back by an independent reader, hard links if possible, and only complete files."""
+"""Exports: independent readers read every format, tokens are linked if possible, and only complete files remain."""
 
 import errno
 import gzip
@@ -31,7 +31,7 @@ IDS32 = st.one_of(st.integers(0, 3), st.integers(0, (1 << 31) - 1))
 
 @pytest.fixture(autouse=True)
 def small_chunks(monkeypatch):
-    """Make chunks end everywhere, and do not wait for the disk."""
+    """Use small chunks, so that they end everywhere, and do not wait for the disk."""
     monkeypatch.setattr(os, "fsync", lambda _: None)
     monkeypatch.setattr(separated, "CHUNK_TOKENS", 7)
     for module_ in (token_array, infini_gram, megatron):
@@ -40,7 +40,7 @@ def small_chunks(monkeypatch):
 
 @st.composite
 def token_files(draw):
-    """(documents, eod, dtype) with empty documents or none, and with or without an eod."""
+    """(documents, eod, dtype); there may be empty documents, no documents, or no eod."""
     dtype = draw(st.sampled_from(["<u2", "<u4"]))
     ids = IDS16 if dtype == "<u2" else IDS32
     docs = draw(st.lists(st.lists(ids, max_size=12), max_size=9))
@@ -99,7 +99,7 @@ def test_llmc(tmp_path_factory, example, limit):
     assert all(len(shard) <= limit for shard in shards)
     starts = set(np.cumsum([0, *(len(doc) + 1 for doc in docs)]).tolist())
     at = 0
-    for shard in shards:  # as many complete documents as fit; only a document that is too long is cut
+    for shard in shards:  # each holds as many complete documents as fit; only a document that is too long is cut
         end = at + len(shard)
         within = [start for start in starts if at < start <= at + limit]
         assert end in starts or not within
@@ -177,7 +177,7 @@ def test_infini_gram_with_renamed_ids(tmp_path_factory, docs, eod):
     assert not any("AND queries" in note for note in exported.notes)
 
 
-def test_renaming_needs_unused_ids(tmp_path):
+def test_renaming_requires_unused_ids(tmp_path):
     array = tokenfiles.write(tmp_path / "ids", [list(range(1, 0xFF00)), [0xFF00], [0xFF01]])
     with pytest.raises(OutputError, match="uses 2 ids of 65280 or more, but only 1 smaller"):
         export(array, "infini-gram", tmp_path / "to", Options("x", rename_ids=True))
@@ -250,7 +250,7 @@ def test_damaged_ends_are_rejected(tmp_path, to):
 
 
 @pytest.mark.parametrize("n", [0, 1, 9, 10, 999, 1000, 1235, 9994, 9999, 99950, 999499, 999500, 10**9, 1234567890123])
-def test_counts_in_the_format_of_datatrove(n):
+def test_counts_are_formatted_as_in_datatrove(n):
     humanize = pytest.importorskip("humanize")
     assert humanised(n) == humanize.metric(n, unit="T")
 
@@ -258,7 +258,7 @@ def test_counts_in_the_format_of_datatrove(n):
 # ------------------------------------------------------------------------------------------------- links and copies
 
 
-def hows(exported) -> dict[str, str]:
+def methods(exported) -> dict[str, str]:
     return {written.path.name: written.how for written in exported.files}
 
 
@@ -271,11 +271,11 @@ LINKED = {
 @pytest.mark.parametrize(("to", "name"), LINKED.items())
 def test_tokens_are_linked(tmp_path, to, name):
     array = tokenfiles.write(tmp_path / "ids.u16", [[1, 2], [3]], eod=0)
-    assert hows(export(array, to, tmp_path / "to"))[name] == "linked"
+    assert methods(export(array, to, tmp_path / "to"))[name] == "linked"
     assert (tmp_path / "to" / name).stat().st_ino == (tmp_path / "ids.u16").stat().st_ino
-    export(array, to, tmp_path / "to", overwrite=True)  # a rename between links of one file has no effect
+    export(array, to, tmp_path / "to", overwrite=True)  # rename() has no effect if both names are links to one file
     assert not list((tmp_path / "to").glob("*.partial"))
-    assert hows(export(array, to, tmp_path / "to", overwrite=True, copy=True))[name] == "copied"
+    assert methods(export(array, to, tmp_path / "to", overwrite=True, copy=True))[name] == "copied"
     assert (tmp_path / "to" / name).read_bytes() == (tmp_path / "ids.u16").read_bytes()
     assert (tmp_path / "to" / name).stat().st_ino != (tmp_path / "ids.u16").stat().st_ino
 
@@ -301,10 +301,10 @@ def test_tokens_are_copied_if_links_fail(tmp_path, monkeypatch, code, kernel):
     elif kernel == "absent":
         monkeypatch.delattr(os, "copy_file_range", raising=False)
     elif kernel == "short":
-        whole = getattr(os, "copy_file_range", None) or pytest.skip("no copy_file_range here")
+        whole = getattr(os, "copy_file_range", None) or pytest.skip("os.copy_file_range is not available")
         monkeypatch.setattr(os, "copy_file_range", lambda a, b, n, **at: whole(a, b, min(n, 3), **at))
     array = tokenfiles.write(tmp_path / "ids", [[k] * 9 for k in range(9)], eod=0)
-    assert hows(export(array, "datatrove", tmp_path / "to"))["ids_00000_unshuffled.ds"] == "copied"
+    assert methods(export(array, "datatrove", tmp_path / "to"))["ids_00000_unshuffled.ds"] == "copied"
     assert readers.datatrove(tmp_path / "to", "ids")[0] == [[*[k] * 9, 0] for k in range(9)]
     export(array, "llm.c", tmp_path / "to", Options("x", shard_tokens=20))
     pairs = [[0, *[k] * 9, 0, *[k + 1] * 9] for k in (0, 2, 4, 6)]
@@ -321,7 +321,7 @@ def test_another_file_system(tmp_path):
     target = Path(tempfile.mkdtemp(dir=other))
     try:
         array = tokenfiles.write(tmp_path / "ids", [[1, 2]], eod=0)
-        assert hows(export(array, "tokengrams", target)) == {"ids.bin": "copied"}
+        assert methods(export(array, "tokengrams", target)) == {"ids.bin": "copied"}
         assert (target / "ids.bin").read_bytes() == (tmp_path / "ids").read_bytes()
     finally:
         shutil.rmtree(target)
@@ -360,7 +360,7 @@ def test_the_token_file_itself_is_never_replaced(tmp_path):
 
 
 @pytest.mark.parametrize("to", FORMATS)
-def test_an_export_that_fails_leaves_nothing(tmp_path, monkeypatch, to):
+def test_a_failed_export_leaves_no_files(tmp_path, monkeypatch, to):
     array = tokenfiles.write(tmp_path / "ids.u16", [[1, 2], [3]], eod=0)
     folder = tmp_path / "to"
     monkeypatch.setattr(files.Folder, "commit", lambda self: 1 / 0)
@@ -417,8 +417,8 @@ main()
 """
 
 
-def test_a_format_is_one_row(tmp_path):
-    """Choices, help and both commands follow from a row in FORMATS."""
+def test_one_row_adds_a_format(tmp_path):
+    """A row in FORMATS is enough for the choices, the help and both commands."""
     tokenfiles.write(tmp_path / "ids.u16", [[1, 2], [3]], eod=0)
     (tmp_path / "a.txt").write_text("a")
 
@@ -432,7 +432,7 @@ def test_a_format_is_one_row(tmp_path):
     run("tokenize", "a.txt", "-o", "b", "--format", "made-up")
     assert (tmp_path / "b.txt").exists() and not (tmp_path / "b").exists()
     for name in ("export", "tokenize"):
-        said = "".join(run(name, "--help").split())  # lines may break at the hyphen
-        assert "made-up" in said and "nanogpt,made-up:putthelastdocuments" in said
+        printed = "".join(run(name, "--help").split())  # lines may break at the hyphen
+        assert "made-up" in printed and "nanogpt,made-up:putthelastdocuments" in printed
     refused = run("export", "ids.u16", "--to", "made-up", "-o", "to", "--shards", "2", code=1)
     assert "--shards does not apply to made-up" in refused

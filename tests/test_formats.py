@@ -1,4 +1,4 @@
-"""The tables of input formats and compressions: a new format is one row."""
+"""The tables of input formats and compressions: one row adds a format."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ main()
 TEXT = "A short text\nof Two lines\n"
 
 
-def test_a_format_and_a_compression_are_one_row_each(tmp_path: Path) -> None:
+def test_one_row_adds_a_format_or_a_compression(tmp_path: Path) -> None:
     rotated = codecs.encode(TEXT, "rot13")
     (tmp_path / "a.rot13").write_text(rotated)
     (tmp_path / "b.rot13.gz").write_bytes(gzip.compress(rotated.encode()))

@@ -1,4 +1,4 @@
-"""NFC in linear time equals unicodedata's, even for long runs of marks."""
+"""NFC takes linear time and matches unicodedata, even for long runs of marks."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Native model files of every kind: every later release opens them and gives the same ids.
+"""Native model files of every kind: every later release must open them and give the same ids.
 
-`PYTHONPATH=.:tests python tests/test_golden_models.py` adds files that are missing; it never changes one that exists.
+`PYTHONPATH=.:tests python tests/test_golden_models.py` adds missing files; it never changes existing ones.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def facts_of(tok: Tokenizer) -> dict[str, Any]:
     }  # fmt: skip
 
 
-# ------------------------------------------------------------------------------------------------- making them ----
+# ------------------------------------------------------------------------------------------------- new files ----
 
 
 def pieces_of(rng: random.Random) -> list[tuple[bytes, float, int]]:

@@ -1,12 +1,12 @@
-"""Token files and interrupted runs in tests/golden/run: every later version must read and resume them, or say no.
+"""Token files and interrupted runs in tests/golden/run: every later version must read and resume them, or reject them.
 
     model.utk       a Unigram model, native
     in/             the inputs
-    whole/ids …     the token file made of them, with all its sidecars
+    whole/ids …     the token file made from them, with all its sidecars
     begun/ids …     the same run, interrupted in the middle of a long document: OUT.partial and others, and the journal
 
-`python tests/test_golden_run.py` makes the folder anew. That is right only where a format has changed on purpose; the
-old files then get a folder of their own, and a test that says how they are refused.
+`python tests/test_golden_run.py` recreates the folder. Use it only if a format has changed on purpose; then move the
+old files to a folder of their own, and test how they are rejected.
 """
 
 import json
@@ -29,7 +29,7 @@ from pyunitok.tokens.metadata import Metadata, metadata_path
 
 GOLDEN = Path(__file__).parent / "golden/run"
 OPTIONS = {"separator": "\n", "metadata": True, "on_error": "skip", "threads": 1, "block_bytes": 4000, "eod": 2}
-STAMP = 1_700_000_000_123_456_789  # the time of the last change of the inputs
+STAMP = 1_700_000_000_123_456_789  # the modification time of the inputs
 
 
 @pytest.fixture
@@ -46,7 +46,7 @@ def stamp():
 
 
 def contents(out):
-    """The bytes, metadata and skipped lines of a token file, without messages, whose wording may change."""
+    """The bytes, metadata and skipped lines of a token file, without the messages, whose wording may change."""
     left_out = [json.loads(line) for line in Path(f"{out}.errors.jsonl").read_text().splitlines()]
     data = [Path(f"{out}{suffix}").read_bytes() for suffix in ("", ".ends")]
     return *data, list(Metadata(metadata_path(out))), [(item["file"], item["line"]) for item in left_out]
@@ -88,7 +88,7 @@ def test_an_interrupted_run_is_resumed(folder):
 
 
 def make():
-    """Make the folder again."""
+    """Recreate the folder."""
     from toys import sentencepieces
 
     from pyunitok.vocab import sentencepiece

@@ -15,7 +15,7 @@ VOCABULARY = DATA / "models" / "rwkv" / "rwkv_vocab_v20230424.txt"
 
 SET, ADD, UNIQUE = lib.UNITOK_HAT_SET, lib.UNITOK_HAT_ADD, lib.UNITOK_HAT_UNIQUE
 
-# Few letters, so that keys share prefixes; lengths past 63 and 255, where the container's layout changes.
+# Few letters, so that keys share prefixes; lengths around 63 and 255, where the container's layout changes.
 short_keys = st.binary(max_size=6) | st.text("ab", max_size=10).map(str.encode)
 long_keys = st.tuples(st.sampled_from([50, 62, 63, 64, 254, 255, 256, 2000]), st.binary(max_size=3)).map(
     lambda pair: b"xyz" * (pair[0] // 3) + pair[1]
@@ -34,7 +34,7 @@ def packed(items):
 
 
 class Hat:
-    """The thinnest possible wrapper of the C functions."""
+    """A minimal wrapper of the C functions."""
 
     def __init__(self):
         ret = ffi.new("unitok_hat **")
@@ -59,7 +59,7 @@ class Hat:
         return (length, value[0]) if length >= 0 else None
 
     def walk(self, prefix, capacity, max_keys):
-        """All (key, value), in batches of max_keys. A key that does not fit is requested again with a larger buffer."""
+        """All (key, value), in batches of max_keys. A key that does not fit is read again with a larger buffer."""
         ret = ffi.new("unitok_hat_walk **")
         buffer = ffi.from_buffer("uint8_t[]", prefix)
         assert lib.unitok_hat_walk_new(self.c, buffer, len(prefix), ret, ffi.NULL) == lib.UNITOK_OK
@@ -85,7 +85,7 @@ class Hat:
 
 
 class HatMachine(RuleBasedStateMachine):
-    """Every operation in any order, compared with a dict."""
+    """All operations in random order, compared with a dict."""
 
     @initialize(shared=st.sampled_from([b"", b"q", b"p" * 70]), n_crowd=st.sampled_from([0, 0, 1200, 3000]))
     def start(self, shared, n_crowd):
@@ -136,7 +136,7 @@ TestHatMachine.settings = settings(max_examples=60, stateful_step_count=30, dead
 
 @settings(max_examples=30, deadline=None)
 @given(seed=st.integers(0, 2**32), alphabet=st.integers(1, 256), longest=st.integers(1, 12))
-def test_crowds(seed, alphabet, longest):
+def test_many_keys_at_once(seed, alphabet, longest):
     """Inserts thousands of keys at once, so that containers burst."""
     rng = np.random.default_rng(seed)
     lengths = rng.integers(0, longest + 1, 4000)

@@ -36,7 +36,7 @@ from pyunitok.vocab.huggingface.direct import DirectRules
 
 reference = pytest.importorskip("tokenizers")
 pytestmark = pytest.mark.filterwarnings("ignore::pyunitok.errors.ModelWarning")
-os.environ.setdefault("RUST_BACKTRACE", "0")  # one line for each panic of `tokenizers`
+os.environ.setdefault("RUST_BACKTRACE", "0")  # one line per panic in `tokenizers`
 
 seeds = st.integers(0, 2**32)
 MODELS = sorted((SHARED / "data/models/hf").glob("*.json"))
@@ -113,7 +113,7 @@ def test_corpora(published: tuple[Path, Tokenizer, Any]) -> None:
         assert tokenizer.encode(texts[0], add_special=True).tolist() == other.encode(texts[0]).ids
 
 
-def test_tokens_in_texts(published: tuple[Path, Tokenizer, Any]) -> None:
+def test_added_tokens_in_texts(published: tuple[Path, Tokenizer, Any]) -> None:
     path, tokenizer, other = published
     names = [token["content"] for token in json.loads(path.read_bytes())["added_tokens"]]
     parts = [*names, *toy.CHARACTERS, "the ", "日本", " ", "＜unk＞"]
@@ -155,7 +155,7 @@ def test_random(seed: int, for_c: bool) -> None:
     except VocabularyError as error:
         assert "t.json: " in str(error) and (other is None or "once normalized" in str(error))
         return
-    # C encodes a BPE model that must not be cut at spaces only if its vocabulary allows it.
+    # Some BPE models forbid cuts at spaces; C encodes these only if the vocabulary allows it.
     assert is_for_c(tokenizer) or not for_c or document["model"]["type"] == "BPE"
     texts = [toy.text(rng, document) for _ in range(6)]
     for special in (True, False):
@@ -189,7 +189,7 @@ def _check_decoding(tokenizer: Tokenizer, other: Any, ids: list[int]) -> None:
 @example(text="0.01000000000000001000")  # leading zeros do not count as digits
 @given(text=st.from_regex(r"-?(0|[1-9][0-9]{0,25})(\.[0-9]{1,25})?([eE][+-]?[0-9]{1,2})?", fullmatch=True))
 def test_numbers(text: str) -> None:
-    """Scores are parsed like in serde_json, which may be off by one unit in the last place; this decides ties."""
+    """Scores are parsed as in serde_json, which may be off by one unit in the last place, enough to decide ties."""
     other = theirs(model(model={"type": "Unigram", "unk_id": 0, "vocab": [["<unk>", 1], ["a", 0]]}))
     assert other is not None
     if not set(text) & set(".eE"):
@@ -274,7 +274,7 @@ def test_native(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("for_c", [True, False])
 def test_batches(tmp_path: Path, for_c: bool) -> None:
-    """Encodes a batch with an eod, in which C or `tokenizers` encodes the documents."""
+    """C or `tokenizers` encodes a batch with an eod."""
     more = {"model": toy.BPE} if for_c else {}
     path = save(model(pre_tokenizer=METASPACE, added_tokens=[added("[X]", 7)], **more), tmp_path / "t.json")
     tokenizer = Tokenizer.from_file(path)
@@ -289,7 +289,7 @@ def test_batches(tmp_path: Path, for_c: bool) -> None:
         tokenizer.codec.new_scratch().encode_batch(data, offsets, ids[:5], bounds, eod_id=6)
 
 
-REFUSED = {
+REJECTED = {
     "version": ({"version": "2.0"}, "version"),
     "post_processor": ({"post_processor": {"type": "Other"}}, "post_processor.*Other"),
     "dropout": ({"model": {"type": "BPE", "vocab": {"a": 0}, "merges": [], "dropout": 0.1}}, "model.dropout"),
@@ -299,9 +299,9 @@ REFUSED = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", REFUSED)
+@pytest.mark.parametrize("name", REJECTED)
 def test_rejected_fields_are_named(name: str) -> None:
-    fields, message = REFUSED[name]
+    fields, message = REJECTED[name]
     document = model(normalizer={"type": "Replace", "pattern": {"String": " "}, "content": "▁"}, **fields)
     with pytest.raises(VocabularyError, match=f"^t.json: .*{message}"):
         load(document)
@@ -365,7 +365,7 @@ def test_delegated_files(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPa
             Tokenizer.from_file(file)
 
 
-def test_files_for_c_need_no_tokenizers(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_files_for_c_do_not_need_tokenizers(monkeypatch: pytest.MonkeyPatch) -> None:
     tokens = [added("<unk>", 0, special=True)]
     tokenizer = load(model(pre_tokenizer=METASPACE, model=toy.BPE, added_tokens=tokens))
     monkeypatch.setitem(sys.modules, "tokenizers", None)
@@ -389,7 +389,7 @@ PANICS = toy.charsmap({})
 
 
 def test_a_panic_names_the_document(tmp_path: Path) -> None:
-    """Regression: a panic of Rust is not an Exception, and no handler caught it."""
+    """Regression: a Rust panic is not an Exception, so no handler caught it."""
     path, text = save(model(normalizer=PANICS), tmp_path / "t.json"), tmp_path / "in.txt"
     with pytest.raises(InputError, match=r"t.json: tokenizers .* cannot encode the text that begins with 'ab'"):
         load(model(normalizer=PANICS)).encode_batch(["", "ab"])
@@ -420,13 +420,13 @@ def test_another_version_of_tokenizers_does_not_resume(tmp_path: Path, monkeypat
 
 
 def test_indexes(tmp_path: Path) -> None:
-    """Indexes find text by the bytes of pieces, or say that pieces have none."""
+    """Indexes find text by the bytes of pieces; models whose pieces have no fixed bytes are rejected."""
     (tmp_path / "in.txt").write_text("ab the ab")
-    for name, is_refused in (("nested", False), ("GPT-2", False), ("WordPiece", True)):
+    for name, is_rejected in (("nested", False), ("GPT-2", False), ("WordPiece", True)):
         out = tmp_path / f"{name}.u16"
         path = save(model(**DELEGATED[name][0]), tmp_path / f"{name}.json")
         pyunitok.tokenize(tmp_path / "in.txt", out, model=path, eod=None)
-        if is_refused:
+        if is_rejected:
             with pytest.raises(VocabularyError, match="with its decoder WordPiece, bytes depend on adjacent pieces"):
                 build_index([out], tmp_path / f"{name}.index")
         else:
@@ -451,7 +451,7 @@ FIRST = ["", "a", "ab a", " a", "\x01a", "\u0301a", "\u0301", "  a  b", "ﬁa b"
     [{"type": "Split", "pattern": {"String": "a"}, "behavior": "MergedWithPrevious", "invert": False}],
 ])  # fmt: skip
 def test_metaspace_first(normalizers_: list[dict[str, Any]], before: list[dict[str, Any]]) -> None:
-    """Regression: "first" was rejected with normalizers that move the first character or after a pre-tokenizer."""
+    """Regression: "first" was rejected with normalizers that move the first character, or after a pre-tokenizer."""
     document = model(
         normalizer={"type": "Sequence", "normalizers": normalizers_}, added_tokens=[added("<s>", 7)],
         pre_tokenizer={"type": "Sequence", "pretokenizers": [*before, METASPACE_FIRST]},
@@ -462,7 +462,7 @@ def test_metaspace_first(normalizers_: list[dict[str, Any]], before: list[dict[s
 
 
 def test_pieces_match_tokenizers() -> None:
-    """Regression: unknown characters and whitespace beside added tokens were <unk> or missing."""
+    """Regression: unknown characters and whitespace next to added tokens were <unk> or missing."""
     tokens = [added("[M]", 7, lstrip=True, rstrip=True), added("[n]", 8, normalized=True, rstrip=True)]
     for document in [
         model(added_tokens=tokens), model(added_tokens=tokens, pre_tokenizer=METASPACE_FIRST),
@@ -500,7 +500,7 @@ def test_metaspace_with_normalizers_and_added_tokens(scheme: str, words: bool) -
 
 
 def test_limits() -> None:
-    """Documents that may take minutes or gigabytes are rejected."""
+    """Files that could make encoding take minutes or gigabytes are rejected."""
     double = {"type": "Replace", "pattern": {"String": "a"}, "content": "aa"}
     for fields in (
         {"normalizer": {"type": "Sequence", "normalizers": [double] * 40}},
@@ -520,7 +520,7 @@ def test_many_added_tokens() -> None:
 
 
 def test_tokens_with_common_prefixes() -> None:
-    """Their regular expression is nested as deeply as they share prefixes."""
+    """Their regular expression nests one level for each prefix that they share."""
     tokens = [added("x" * n, 6 + n) for n in range(1, 2000)]
     document = model(pre_tokenizer=METASPACE, model=toy.BPE, added_tokens=tokens)
     assert load(document).encode("a" + "x" * 50 + "b").tolist() == theirs(document).encode("a" + "x" * 50 + "b").ids
@@ -591,7 +591,7 @@ def paths_of(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]
 
 @given(seed=seeds)
 def test_damaged(seed: int) -> None:
-    """Changed values or damaged bytes give an error that names the file, or none."""
+    """After values are changed or bytes damaged, the file either loads or raises an error that names it."""
     rng = random.Random(seed)
     document = copy.deepcopy(toy.document(rng))
     for _ in range(rng.randrange(1, 4)):
@@ -633,7 +633,7 @@ def test_recognised(tmp_path: Path) -> None:
 
 
 def test_tokenize_and_detokenize(tmp_path: Path) -> None:
-    """The ids do not depend on blocks, and detokenize uses the decoders of the file."""
+    """The ids do not depend on the block size, and detokenize uses the decoders of the file."""
     document = model(
         normalizer={"type": "Lowercase"}, pre_tokenizer=METASPACE, decoder=METASPACE, added_tokens=[added("[X]", 7)]
     )
@@ -645,7 +645,7 @@ def test_tokenize_and_detokenize(tmp_path: Path) -> None:
     assert result.exit_code == 0, result.output
     tokenizer = Tokenizer.from_file(path)
     array = pyunitok.open(out)
-    expected = [[*tokenizer.encode(line).tolist(), 6] for line in lines]  # 6: </s>, its end of document
+    expected = [[*tokenizer.encode(line).tolist(), 6] for line in lines]  # 6 is </s>, the end of document
     assert [array[k].tolist() for k in range(len(array))] == expected
     result = CliRunner().invoke(cli, ["detokenize", str(out), "-m", str(path), "-o", str(tmp_path / "back.txt")])
     assert result.exit_code == 0, result.output

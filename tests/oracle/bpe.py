@@ -1,6 +1,6 @@
-"""BPE, character and word models as the references define them, with strings and linear searches.
+"""BPE, character and word models as the references define them, implemented with strings and linear searches.
 
-A piece is (bytes, score, type), and its id is its position. A token is (bytes, id); the id is None if it is unknown.
+A piece is (bytes, score, type), and its id is its position. A token is (bytes, id); an unknown token has the id None.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def score_order(score: float) -> int:
 
 
 def cut_symbols(pieces: Sequence[Piece], text: bytes) -> list[tuple[bytes, bool]]:
-    """Cut off the longest user-defined symbol (frozen: it never merges), otherwise one character, repeatedly."""
+    """Repeatedly cut off the longest user-defined symbol (frozen: it never merges) or, without one, a character."""
     user = [piece for piece, _, kind in pieces if kind == USER_DEFINED]
     ret = []
     while text:
@@ -42,14 +42,14 @@ def cut_symbols(pieces: Sequence[Piece], text: bytes) -> list[tuple[bytes, bool]
 def sentencepiece_bpe(
     pieces: Sequence[Piece], text: bytes, dropout: float = 0, draw: Draw | None = None
 ) -> list[Token]:
-    """Merge the pair with the best score first, the leftmost of equal ones. `dropout` may skip a pair for good."""
+    """Merge the pair with the best score first, the leftmost one on ties. `dropout` may skip a pair permanently."""
     ids = {piece: k for k, (piece, _, kind) in enumerate(pieces) if kind in (NORMAL, USER_DEFINED, UNUSED)}
     cut = cut_symbols(pieces, text)
     symbols = [symbol for symbol, _ in cut]
     frozen = [is_frozen for _, is_frozen in cut]
-    pairs: dict[int, int] = {}  # position of the left symbol -> piece that its merge with the right one makes
-    splits: dict[bytes, tuple[bytes, bytes]] = {}  # how an unused piece was made
-    positions = list(range(len(symbols)))  # of the symbols that have not been merged into another
+    pairs: dict[int, int] = {}  # position of the left symbol -> id of the merged piece
+    splits: dict[bytes, tuple[bytes, bytes]] = {}  # the symbols that were merged into an unused piece
+    positions = list(range(len(symbols)))  # of the remaining symbols
 
     def look_up(left: int, right: int) -> None:
         pairs.pop(left, None)
@@ -101,7 +101,7 @@ def words(pieces: Sequence[Piece], text: bytes, space: bytes = b"\xe2\x96\x81") 
 
 
 def sentencepiece_ids(pieces: Sequence[Piece], tokens: Sequence[Token], byte_fallback: bool) -> list[int]:
-    """The ids of tokens. Unknown ones become byte pieces, or else one id for each run of them."""
+    """The ids of tokens. Unknown tokens become byte pieces or, without byte_fallback, one unknown id per run."""
     unknown = next((k for k, (_, _, kind) in enumerate(pieces) if kind == UNKNOWN), 0)
     of_byte = {piece: k for k, (piece, _, kind) in enumerate(pieces) if kind == BYTE}
     ret: list[int] = []
@@ -120,7 +120,7 @@ def sentencepiece_ids(pieces: Sequence[Piece], tokens: Sequence[Token], byte_fal
 def huggingface_symbols(
     vocab: Mapping[str, int], word: str, unknown: int | None, byte_fallback: bool, fuse: bool
 ) -> list[int]:
-    """The ids of characters. The unknown id is emitted at the next known character; byte pieces overtake it."""
+    """The ids of characters. An unknown id is delayed until the next known character, so byte pieces can precede it."""
     ret: list[int] = []
     waiting = False
     for character in word:
@@ -146,7 +146,7 @@ def huggingface_bpe(
     byte_fallback: bool = False, fuse: bool = False, ignore_merges: bool = False, dropout: float = 0,
     draw: Draw | None = None,
 ) -> list[int]:  # fmt: skip
-    """The ids of one word. Merges go by rank, then from the left. With dropout, outdated pairs stay in the queue."""
+    """The ids of one word. Merges are applied by rank, then from the left. With dropout, stale pairs stay queued."""
     if ignore_merges and not dropout and word in vocab:
         return [vocab[word]]
     ranks = {(vocab[a], vocab[b]): (rank, vocab[a + b]) for rank, (a, b) in enumerate(merges)}

@@ -1,7 +1,7 @@
-"""Byte-level BPE, slow and obvious: the pieces of a pattern are given, and each is merged alone.
+"""Byte-level BPE, slow and obvious: encodes one piece at a time of a text that the pattern has already split.
 
-A merge is (left, right) with a rank. Without listed merges, as in tiktoken, two neighbours merge if their
-concatenation is a piece, and its id is the rank.
+A merge is (left, right) with a rank. Without listed merges, as in tiktoken, two adjacent pieces merge if their
+concatenation has an id, which is the rank.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class ByteModel:
         return self.merges.get((left, right), math.inf)
 
     def encode(self, piece: bytes) -> list[int]:
-        """The best pair of neighbours merges first, the leftmost among equals; a byte without an id vanishes."""
+        """Merge the pair with the lowest rank first, the leftmost one on ties. Bytes without an id are dropped."""
         if self.ignore_merges and piece in self.ids:
             return [self.ids[piece]]
         symbols = [bytes([byte]) for byte in piece if bytes([byte]) in self.ids]

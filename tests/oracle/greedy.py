@@ -32,7 +32,7 @@ def boundaries(tokens: Iterable[bytes], begin: int = 0) -> list[int]:
 
 
 def value(pieces: Collection[bytes], text: bytes, tokens: Sequence[bytes], k: int) -> int:
-    """How many more tokens are needed, up to the next common boundary, if the piece of token k is forbidden."""
+    """How many more tokens the text up to the next common boundary needs if the piece of token k is forbidden."""
     if len(tokens[k]) == 1:
         return 0
     ends = boundaries(tokens)
@@ -51,7 +51,7 @@ def damped(count: int, weight: int, damping: int) -> int:
 def count(pieces: Collection[bytes], sources: Iterable[tuple[Sequence[bytes], int]], damping: int = 0) -> tuple[
     Counter[bytes], Counter[bytes], Counter[tuple[bytes, bytes]]
 ]:  # fmt: skip
-    """Uses and values of pieces, and uses of pairs, in sources of (documents, weight)."""
+    """The uses and values of pieces, and the uses of pairs. A source is (documents, weight)."""
     uses: Counter[bytes] = Counter()
     values: Counter[bytes] = Counter()
     pairs: Counter[tuple[bytes, bytes]] = Counter()

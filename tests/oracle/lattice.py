@@ -23,7 +23,7 @@ Path = tuple[Edge, ...]
 
 
 def edges(scores: Mapping[str, float], unknown: float, text: str) -> list[Edge]:
-    """The edges, by start, then by length. A character that is not a piece is also an unknown edge, the last one."""
+    """The edges, ordered by start, then length. A character that is not a piece also has an unknown edge, the last."""
     ret = []
     for begin in range(len(text)):
         ends = [end for end in range(begin + 1, len(text) + 1) if text[begin:end] in scores]
@@ -96,13 +96,13 @@ class Hypothesis(NamedTuple):
 
 
 def push(heap: list[Hypothesis], item: Hypothesis) -> None:
-    """Like std::push_heap: of equal priorities, the older item stays above."""
+    """As std::push_heap does: the older of two items with equal priorities stays above."""
     heap.append(item)
     _rise(heap, len(heap) - 1, item)
 
 
 def pop(heap: list[Hypothesis]) -> Hypothesis:
-    """Like std::pop_heap: the hole sinks to a leaf, left at equal children, and the last item rises from there."""
+    """As std::pop_heap does: the hole sinks to a leaf, to the right on ties, and the last item rises from there."""
     top, last = heap[0], heap.pop()
     hole = 0
     while 2 * hole + 1 < len(heap):
@@ -123,7 +123,7 @@ def _rise(heap: list[Hypothesis], hole: int, item: Hypothesis) -> None:
 
 
 def best_sums(nodes: list[Edge]) -> list[np.float32]:
-    """The best float32 sum of a path that ends with each node; nodes[0] is the start of the text."""
+    """For each node, the best float32 sum of a path that ends with it; nodes[0] is the start of the text."""
     ret = [np.float32(0)]
     for node in nodes[1:]:
         before = [ret[k] for k in range(len(ret)) if nodes[k].end == node.begin]
@@ -132,9 +132,9 @@ def best_sums(nodes: list[Edge]) -> list[np.float32]:
 
 
 def nbest(lattice: list[Edge], length: int, n: int) -> list[tuple[Path, np.float32]]:
-    """The n >= 2 best paths as sentencepiece finds them: A* from the end in float32; its heap decides ties.
+    """The n >= 2 best paths, found as in sentencepiece: A* from the end in float32; the order of its heap decides ties.
 
-    Its limits on the number of hypotheses are left out: small lattices do not reach them.
+    sentencepiece's limits on the number of hypotheses are omitted, because small lattices do not reach them.
     """
     nodes = [Edge(0, 0, None, 0), *lattice, Edge(length, length, None, 0)]
     best = best_sums(nodes)

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 
 def longest_prefix(pieces: Mapping[bytes, int], text: bytes, fallback: int | None = None) -> list[int]:
-    """The ids of the longest pieces, from left to right. A byte at which no piece begins becomes `fallback`."""
+    """The ids of the longest piece at each position in turn. A byte at which no piece begins becomes `fallback`."""
     lengths = sorted(set(map(len, pieces)), reverse=True)
     ids, i = [], 0
     while i < len(text):
@@ -27,7 +27,7 @@ def longest_prefix(pieces: Mapping[bytes, int], text: bytes, fallback: int | Non
 
 
 def spans(pieces: Mapping[bytes, int], text: bytes, fallback: int | None = None) -> list[tuple[int, int]]:
-    """The (begin, end) of the tokens of longest_prefix(), in bytes."""
+    """The (begin, end) of each token of longest_prefix(), in bytes."""
     piece_of = {id_: piece for piece, id_ in pieces.items()}
     ret, i = [], 0
     for id_ in longest_prefix(pieces, text, fallback):
@@ -78,7 +78,7 @@ def documents_of_text(data: bytes, separator: bytes | None) -> tuple[list[bytes]
         return [data], None
     if not data:
         return [], False
-    docs = data.split(separator)  # leftmost, not overlapping
+    docs = data.split(separator)  # separators are leftmost and do not overlap
     ends = docs[-1] == b""
     return docs[:-1] if ends else docs, ends
 

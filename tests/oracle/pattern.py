@@ -1,7 +1,7 @@
 """Pre-tokenizer patterns, slow and obvious: a backtracking matcher that tries one alternative after another.
 
-Only the structure of a regex is read here. Whether one character is in a class is decided by the regular expressions
-of tokenizers, to which the class is given as it is written.
+Only the structure of a regex is parsed here. Whether a character is in a class is decided by the regex engine of
+tokenizers, which receives the class as written.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from itertools import pairwise
 
 from tokenizers import Regex, pre_tokenizers
 
-# Yields where a match that begins at text[i] can end, in the order in which they are tried.
+# Yields the positions at which a match from text[i] can end, in the order in which they are tried.
 Matcher = Callable[[str, int], Iterator[int]]
 
 CLASS = re.compile(r"\\[pP]\{[^}]*\}|\\x\{[^}]*\}|\\u.{4}|\\x..|\\.|[^\\]", re.S)
@@ -21,7 +21,7 @@ CLASS = re.compile(r"\\[pP]\{[^}]*\}|\\x\{[^}]*\}|\\u.{4}|\\x..|\\.|[^\\]", re.S
 
 @functools.cache
 def is_in(regex: str, char: str) -> bool:
-    """Whether a regex of one class matches this character."""
+    """Whether a regex that consists of one class matches this character."""
     return not pre_tokenizers.Split(Regex(regex), "removed").pre_tokenize_str(char)
 
 
@@ -30,7 +30,7 @@ class Parser:
         self.regex, self.at, self.dialect, self.ignore_case = regex, 0, dialect, False
 
     def take(self, *texts: str) -> str:
-        """The first of these texts that comes next, which is skipped; otherwise ""."""
+        """Skip and return the first of these texts that comes next; return "" if none does."""
         for text in texts:
             if self.regex.startswith(text, self.at):
                 self.at += len(text)
@@ -125,7 +125,7 @@ def first_of(body: Matcher) -> Matcher:
 
 
 def repeated(body: Matcher, least: int, most: int | None, greed: str) -> Matcher:
-    """`greed` is "", "?" for as few as possible, or "+" for as many as possible and no way back."""
+    """`greed` is "" (greedy), "?" (lazy) or "+" (possessive)."""
 
     def match(text: str, i: int, n: int = 0) -> Iterator[int]:
         more = (
@@ -145,7 +145,7 @@ def repeated(body: Matcher, least: int, most: int | None, greed: str) -> Matcher
 
 
 def characters(text: bytes) -> list[tuple[str, int]]:
-    """Characters and their lengths; each byte that is no part of a valid one counts as U+FFFD."""
+    """Characters and their lengths in bytes. Each byte outside a valid character counts as U+FFFD."""
     ret = []
     while text:
         for n in range(1, 5):
@@ -176,7 +176,7 @@ def split(match: Matcher, text: str) -> list[int]:
 
 
 def pieces(parts: Sequence[str], text: bytes) -> list[bytes]:
-    """Each part is a dialect, "o" or "t", and a regex."""
+    """Split the text with each part in turn. A part is a dialect ("o": onig, "t": tiktoken) followed by a regex."""
     ret = [characters(text)]
     for part in parts:
         match = Parser(part[1:], part[0]).choice()

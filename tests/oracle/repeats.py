@@ -1,4 +1,4 @@
-"""Repeats: every window of every document, and every part of a text, is searched for everywhere."""
+"""Repeats: every window of every document and every part of a text is searched for in all documents."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def windows(documents: Sequence[Document], n: int) -> dict[tuple[int, ...], list
 
 
 def joined(starts: Sequence[tuple[int, int]], n: int) -> list[tuple[int, int, int]]:
-    """The (document, begin, end) that cover the windows: windows that overlap or touch are joined."""
+    """The spans (document, begin, end) that the windows cover. Windows that overlap or touch are joined."""
     ret: list[tuple[int, int, int]] = []
     for d, i in sorted(starts):
         if ret and ret[-1][0] == d and i <= ret[-1][2]:
@@ -42,8 +42,8 @@ def later_starts(documents: Sequence[Document], n: int) -> list[tuple[int, int]]
 def without_repeats(documents: Sequence[Document], n: int, is_inner: Sequence[bool]) -> list[list[int]]:
     """The documents without the windows that have occurred before.
 
-    is_inner[id] says that a token begins within a character. The parts that are dropped begin and end between two
-    characters, and are as long as that allows.
+    is_inner[id] says whether a token begins inside a character. The dropped parts begin and end between characters,
+    and are as long as that allows.
     """
     kept = [list(ids) for ids in documents]
     for d, begin, end in reversed(joined(later_starts(documents, n), n)):
@@ -61,7 +61,7 @@ def count(documents: Sequence[Document], part: Document) -> int:
 
 def words(text: str) -> list[tuple[int, int]]:
     """The (begin, end) of the words of a text, in characters: runs of letters, marks and digits. In scripts without
-    spaces each letter is a word, with its marks."""
+    spaces, each letter with its marks is a word."""
     ret: list[tuple[int, int]] = []
     is_open = is_alone = False  # whether the last word may grow, and whether only by marks
     for k, character in enumerate(text):
@@ -82,7 +82,7 @@ def words(text: str) -> list[tuple[int, int]]:
 def overlap(
     documents: Sequence[bytes], text: bytes, units: Sequence[tuple[int, int]], n: int
 ) -> tuple[list[int], float]:
-    """How often each window of n units of a text occurs, and the share of its units in windows that occur."""
+    """How often each window of n units of a text occurs, and the share of the units that are in windows that occur."""
     windows = [(units[i][0], units[i + n - 1][1]) for i in range(len(units) - n + 1)]
     counts = [search.count(documents, text[begin:end]) for begin, end in windows]
     inside = {i + j for i, found in enumerate(counts) if found for j in range(n)}

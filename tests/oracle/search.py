@@ -12,7 +12,7 @@ from oracle.bpe import character_bytes
 
 
 def count(documents: Sequence[bytes], query: bytes) -> int:
-    """The number of occurrences in all documents, overlapping ones included. The empty text has none."""
+    """The number of occurrences in all documents, including overlapping ones. An empty query has none."""
     return sum(len(starts(document, query)) for document in documents)
 
 

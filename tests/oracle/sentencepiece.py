@@ -12,7 +12,7 @@ from oracle.bpe import BYTE, CONTROL, UNKNOWN
 
 SPACE_SYMBOL = "\u2581".encode()
 REPLACEMENT = "\ufffd".encode()
-MAX_KEYS, MAX_SYMBOLS = 32, 64  # only that many of the matching keys or symbols are considered, the shortest ones
+MAX_KEYS, MAX_SYMBOLS = 32, 64  # how many matching keys or symbols are considered, shortest first
 
 
 @functools.cache
@@ -54,7 +54,7 @@ class _Keys:
 
 
 class Normalizer:
-    """Replaces the keys of `rules` by their values and keeps `symbols` unchanged."""
+    """Replaces the keys of `rules` with their values and keeps `symbols` unchanged."""
 
     def __init__(
         self, rules: dict[bytes, bytes], symbols: Iterable[bytes] = (), *, dummy_prefix: bool = True,

@@ -28,13 +28,13 @@ def train(
 ) -> list[tuple[str, int]]:
     """The merged pieces with the counts of their pairs.
 
-    Each step merges the most frequent pair; of equal ones, the one with fewer characters, then the smaller bytes. A
-    pair that makes an existing piece is never merged.
+    Each step merges the most frequent pair. Ties go to the pair with fewer characters, then to the smaller bytes. A
+    pair that would create an existing piece is never merged.
     """
     texts: list[list[str]] = [list(word) for word in words]
     counts = list(words.values())
     merged: list[tuple[str, int]] = []
-    # All pairs that ever occurred, even only while one merge was applied to a text, remain candidates.
+    # All pairs that ever occurred remain candidates, even if they existed only while a merge was being applied.
     known: set[tuple[str, str]] = set()
     banned: set[tuple[str, str]] = set()
     while len(merged) < n_pieces:

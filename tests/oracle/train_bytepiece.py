@@ -1,4 +1,4 @@
-"""BytePiece's trainer, with n-grams in dictionaries and all states of all bytes."""
+"""BytePiece's trainer, with n-grams in dictionaries and all states of every byte in memory."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ NEVER = -math.inf
 
 
 def chunks(text: str, isolate_digits: bool) -> list[bytes]:
-    """Parts of up to 10,000 characters of a line and the up to 100 newlines after them; optionally, single digits."""
+    """Parts of a line, of up to 10,000 characters and up to 100 newlines after them; optionally, single digits."""
     text, ret = unicodedata.normalize("NFC", text), []
     while text:
         line = re.match(r"[^\n\d]*" if isolate_digits else r"[^\n]*", text)
@@ -79,7 +79,7 @@ def cut(text: bytes, ngrams: dict[bytes, float], order: int, *, ensure_unicode: 
 
 
 def unigram(text: bytes, scores: dict[bytes, float]) -> list[bytes]:
-    """The best path; of equal ones, the path with the longest last piece."""
+    """The best path; ties go to the path with the longest last piece."""
     paths: list[tuple[float, list[bytes]]] = [(0.0, [])]
     for end in range(1, len(text) + 1):
         best: tuple[float, list[bytes]] = (NEVER, [])

@@ -46,7 +46,7 @@ def expect(scores: Scores, unknown: float, words: Mapping[str, int]) -> tuple[Co
 
 
 def best(scores: Scores, unknown: float, word: str, without: str = "") -> Path | None:
-    """The best path; of equal ones, the one with the longest last piece, then the longest one before it, and so on."""
+    """The best path. Ties go to the path with the longest last piece, then the longest piece before it, and so on."""
     every = list(paths(scores, word, without))
     if not every:
         return None
@@ -80,7 +80,7 @@ def loss(scores: Scores, unknown: float, used: Counter[str], piece: str) -> floa
     return n / total * (math.log(n) - math.log(total) - new)
 
 
-# ------------------------------------------------------------------------------------------------ Whole trainings ----
+# ----------------------------------------------------------------------------------------------- complete training ----
 
 
 class Unclear(Exception):
@@ -102,9 +102,9 @@ def train(
     em_iterations: int = 2, em_tolerance: float = 0.0, max_rounds: int = 0, shrinking_factor: float = 0.75,
     ties: list[float] | None = None,
 ) -> tuple[dict[str, float], int]:  # fmt: skip
-    """The pieces with their scores when at most `wanted` are left, and the number of rounds.
+    """The remaining pieces with their scores, at most `wanted` if possible, and the number of rounds.
 
-    `ties` receives the thresholds of sparse pruning that several counts equal; sums in another order may break the tie.
+    `ties` receives the thresholds of sparse pruning that equal several counts; other summation orders may break ties.
     """
     scores = dict(seeds)
     if prune == "sparse":

@@ -71,7 +71,7 @@ def sentencepiece(pieces: list[tuple[str, float, int]], text: str) -> list[tuple
 
 
 def tokenizers(pieces: list[tuple[str, float]], text: str) -> list[tuple[int, bytes]]:
-    """Encode one pre-token as the Unigram model of tokenizers 0.23.3 does. The pieces are (text, score), by id."""
+    """Encode one pre-token as the Unigram model of tokenizers 0.23.3 does. Pieces are (text, score), indexed by id."""
     matching = {piece.encode(): (id_, float(score)) for id_, (piece, score) in enumerate(pieces)}
     return best_path(matching, float(min(score for _, score in pieces) - 10), text.encode())
 

@@ -1,4 +1,4 @@
-"""Edits of a vocabulary, and the words of scripts that are given as strings of their letters."""
+"""Vocabulary edits, and counts of words in scripts that are given as strings of their letters."""
 
 from __future__ import annotations
 

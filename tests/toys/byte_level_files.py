@@ -27,11 +27,11 @@ WORDS = [
     "the", " the", " hello", "world", " été", "日本", " 日本語", "ひら", "한국", "Жизнь", "    ", "\n\n", " \n", "12",
     "123", "1234", "'s", "'ll", "==", "...", " (", "</", "<|", "é", "e\u0301", "def", "\r\n", "ﬁ", "½", " a", "aa",
 ]  # fmt: skip
-RAW = ["<raw>日本", "▁raw", "<｜x｜>"]  # entries of a vocabulary with characters that stand for no byte
+RAW = ["<raw>日本", "▁raw", "<｜x｜>"]  # vocabulary entries with characters that do not represent bytes
 
 
 def merges_of(words: list[str]) -> list[tuple[str, str]]:
-    """Each word is made from left to right."""
+    """The merges that build each word from left to right."""
     found: dict[tuple[str, str], None] = {}
     for word in words:
         text = shown(word.encode())
@@ -41,7 +41,7 @@ def merges_of(words: list[str]) -> list[tuple[str, str]]:
 
 
 def bpe(*, words: list[str] = WORDS, absent: str = "", more: tuple[str, ...] = (), **fields: Any) -> dict[str, Any]:
-    """absent: characters of the alphabet that are no pieces; more: pieces that no merge makes."""
+    """absent: characters of the alphabet that are not pieces; more: pieces that no merge creates."""
     merges = [pair for pair in merges_of(words) if not set("".join(pair)) & set(absent)]
     names = [*(c for c in CHARACTERS if c not in absent), *("".join(pair) for pair in merges), *more]
     vocab = {name: k for k, name in enumerate(dict.fromkeys(names))}
@@ -95,7 +95,7 @@ def _shuffled(model: dict[str, Any]) -> dict[str, Any]:
 
 
 def _every_split(model: dict[str, Any]) -> dict[str, Any]:
-    """As Llama 3 has it: every pair that makes a piece, as lists, and pieces without one."""
+    """As in Llama 3: every pair that forms a piece, as a list, and pieces that no pair forms."""
     vocab = model["vocab"]
     pairs = [[name[:k], name[k:]] for name in vocab for k in range(1, len(name)) if {name[:k], name[k:]} <= {*vocab}]
     return {**model, "merges": pairs}
@@ -168,7 +168,7 @@ CONTENTS = [
 
 
 def random_document(rng: random.Random) -> dict[str, Any]:
-    """Most of them are for C."""
+    """C encodes most of these documents."""
     def maybe(p: float) -> bool:
         return rng.random() < p
 

@@ -1,4 +1,4 @@
-"""Hard texts for byte-level models: added tokens of the file between spaces, class borders, and all planes."""
+"""Hard texts for byte-level models: added tokens between spaces, class boundaries, and characters of all planes."""
 
 from __future__ import annotations
 

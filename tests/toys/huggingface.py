@@ -1,4 +1,4 @@
-"""Random small tokenizer.json documents with every component in any combination, for comparisons with `tokenizers`."""
+"""Small random tokenizer.json documents that combine all components, for comparisons with `tokenizers`."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def precompiled(rng: random.Random) -> dict[str, Any]:
 
 
 def charsmap(rules: dict[str, str]) -> dict[str, Any]:
-    """The normalizer that replaces the keys of `rules` by their values."""
+    """A normalizer that replaces the keys of `rules` with their values."""
     blob = sentencepieces.charsmap({key.encode(): value.encode() for key, value in rules.items()})
     encoded = base64.b64encode(blob or b"\4\0\0\0\0\0\0\0").decode()
     return {"type": "Precompiled", "precompiled_charsmap": encoded}
@@ -144,7 +144,7 @@ def added_tokens(rng: random.Random, model: dict[str, Any], contents: list[str])
 
 
 def document(rng: random.Random) -> dict[str, Any]:
-    """Any document. `tokenizers`, and therefore pyunitok, refuses some of them."""
+    """A document with random components. `tokenizers`, and therefore pyunitok, rejects some of these documents."""
     model = unigram(rng) if rng.random() < 0.5 else bpe(rng)
     usual = rng.random()
     parts: list[dict[str, Any]] = [normalizer(rng) for _ in range(rng.randrange(4))]

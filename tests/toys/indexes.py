@@ -1,4 +1,4 @@
-"""Indexes built in memory from documents of ids, which are written as token files."""
+"""Indexes built in memory from lists of ids, which are also written as token files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Greedy models, and random small models for comparisons with the references: SentencePiece, Hugging Face's BPE."""
+"""Greedy models, and small random models for comparisons with SentencePiece and Hugging Face's BPE."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ SCORES = {
 
 
 def greedy(*pieces: str | bytes, eod: int | None = 300, **options: Any) -> Tokenizer:
-    """A greedy model of all single bytes, whose ids are their values, and these pieces, from id 256 on."""
+    """A greedy model of all single bytes, with their values as ids, and these pieces, with ids from 256 on."""
     return Tokenizer.from_pieces([*BYTES, *pieces], eod=eod, **options)
 
 
 def spm_proto(rng: random.Random, kind: str) -> tuple[Any, str]:
-    """A random ModelProto that only escapes spaces, and the characters of its pieces."""
+    """A random ModelProto that normalizes only by escaping spaces, and the characters of its pieces."""
     alphabet, score = rng.choice(ALPHABETS), SCORES[rng.choice(list(SCORES))]
     pieces: dict[str, oracle_bpe.Piece] = {}
 
@@ -63,7 +63,7 @@ def spm_pieces(proto: Any) -> list[oracle_bpe.Piece]:
 
 
 def text(rng: random.Random, alphabet: str) -> str:
-    """A text of the alphabet, with spaces, unknown characters, or as a run of one character."""
+    """A text in the alphabet, possibly with spaces or unknown characters, or a run of one character."""
     n = rng.choice([0, 1, 2, 3, 5, 9, 20, 40, 70, 150])
     ret = "".join(rng.choice(alphabet + rng.choice(["", "", "Z"])) for _ in range(n))
     if ret and rng.random() < 0.2:
@@ -72,7 +72,7 @@ def text(rng: random.Random, alphabet: str) -> str:
 
 
 def hf_bpe(rng: random.Random) -> tuple[dict[str, Any], str]:
-    """Arguments of tokenizers.models.BPE, and the characters of its pieces."""
+    """Arguments for tokenizers.models.BPE, and the characters of its pieces."""
     alphabet = rng.choice(ALPHABETS)
     pieces = [character for character in alphabet if rng.random() < 0.85]
     unk_token = rng.choice([None, "<unk>", "<unk>", "?"])
@@ -88,7 +88,7 @@ def hf_bpe(rng: random.Random) -> tuple[dict[str, Any], str]:
             merges.append((left, right))
     rng.shuffle(merges)
     if merges and rng.random() < 0.1:
-        merges.append(rng.choice(merges))  # of equal merges, the last one counts
+        merges.append(rng.choice(merges))  # a repeated merge has its last rank
     pieces += ["".join(rng.choice(alphabet) for _ in range(rng.randrange(2, 5))) for _ in range(rng.choice([0, 0, 3]))]
     pieces = list(dict.fromkeys(pieces))
     rng.shuffle(pieces)

@@ -1,4 +1,4 @@
-r"""Pre-tokenizer patterns of real models, as the regexes of a chain of Splits; and texts that are hard for them."""
+r"""Pre-tokenizer patterns of real models, as chains of Split regexes, and texts that are hard to split."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def deepseek(punctuation: str) -> str:
     return rf"{ascii_punctuation}[A-Za-z]+|[^" + "\r\n" + rf"\p{{L}}\p{{P}}\p{{S}}]?[\p{{L}}\p{{M}}]+|{punctuation}"
 
 
-# The letters of DeepSeek-LLM; an editor that normalizes text would spoil them.
+# The letters of DeepSeek-LLM. An editor that normalizes text would corrupt them.
 LETTERS = (
     r"A-Za-zµÀ-ÖØ-öø-ƺƼ-ƿǄ-ʓʕ-ʯͰ-ͳͶͷͻ-ͽͿ\x{386}\x{388}-\x{38A}\x{38C}\x{38E}-ΡΣ-ϵϷ-ҁҊ-ԯԱ-ՖႠ-ჅᎠ-Ᏽᏸ-ᏽᲐ-ᲺᲽ-Ჿᴀ-ᴫ"
     r"ᵫ-ᵷᵹ-ᶚḀ-ἕἘ-Ἕἠ-ὅὈ-Ὅὐ-ὗὙὛὝ\x{1F5F}-\x{1F7D}ᾀ-ᾴᾶ-ᾼ\x{1FBE}ῂ-ῄῆ-ῌ\x{1FD0}-\x{1FD3}\x{1FD6}-\x{1FDB}Ῠ-Ῥ"
@@ -47,7 +47,7 @@ CHAINS: dict[str, list[str]] = {
     "kimi": [r"[\p{Han}]+|" + cased(r"\p{N}{1,3}", tail=r"[\r\n]*", but=r"&&[^\p{Han}]")],
     "dsv3": [r"\p{N}{1,3}", HAN_KANA, deepseek(rf" ?[\p{{P}}\p{{S}}]+[{chr(13)}{chr(10)}]*|{LINES}")],
     "digits": [r"\p{N}", GPT2],
-    # and rare ones
+    # rare ones
     "minicpm5": [r"\p{N}{1,3}", QWEN2.replace(r"\p{N}|", r"\p{N}+|")],
     "deepseek-llm": [
         "[\r\n]", rf"\s?[{LETTERS}]+", "\\s?[!-/:-~！-／：-～‘-‟\u3000-。]+", r"\s+$", HAN_HANGUL, r"\p{N}",
@@ -79,7 +79,7 @@ CHAINS: dict[str, list[str]] = {
     ],
 }  # fmt: skip
 
-# The same for tiktoken, where a text that no match covers would vanish.
+# The same for tiktoken, which drops text that no match covers.
 TIKTOKEN: dict[str, str] = {
     "r50k": r"'(?:[sdmt]|ll|ve|re)| ?\p{L}++| ?\p{N}++| ?[^\s\p{L}\p{N}]++|\s++$|\s+(?!\S)|\s",
     "cl100k": (
@@ -93,7 +93,7 @@ TIKTOKEN: dict[str, str] = {
     ),
 }
 
-# Chains that need more than one character of lookahead, and words of the reason that is given.
+# Chains that need more than one character of lookahead, and a word from the error for each.
 UNSUPPORTED = {
     "laguna": (r"(?:\r?\n)+(?!\r?\n)", "lookahead"),
     "cohere2": (r"\d{1,3}(?=(?:\d{3})*\b)", "escape"),
@@ -111,7 +111,7 @@ ATOMS = [
 
 
 def hard_text(rng: random.Random, n_atoms: int) -> str:
-    """Borders of classes, characters of all planes, and repetitions of a few."""
+    """A text with many class boundaries, characters of all planes, and repetitions of a few atoms."""
     few = rng.choices(ATOMS, k=rng.randrange(1, 8))
     ret = []
     for _ in range(n_atoms):

@@ -1,4 +1,4 @@
-"""Plans of tokenizing runs from keyword options, and runs of them in parts and on a cluster."""
+"""Plans for tokenizing, made from keyword options, and functions that run them in parts or on a cluster."""
 
 from dataclasses import replace
 

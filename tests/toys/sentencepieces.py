@@ -1,4 +1,4 @@
-"""SentencePiece models: the files of the shared data, and small models built here."""
+"""SentencePiece models: the files in the shared data, and small models built here."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from pyunitok.vocab import sentencepiece_proto
 
 UNIGRAM, BPE, WORD, CHAR = 1, 2, 3, 4
 KINDS = {"unigram": UNIGRAM, "bpe": BPE, "word": WORD, "char": CHAR}
-# The errors of sentencepiece. UnicodeDecodeError, a ValueError, replaces a message that quotes invalid UTF-8.
+# The errors of sentencepiece. If a message would quote invalid UTF-8, UnicodeDecodeError, a ValueError, replaces it.
 REFUSALS = (RuntimeError, ValueError)
 SPACE = "\u2581".encode()
 
 
 def load_reference(data: bytes) -> Any:
-    """sentencepiece's processor of a model file, or None if sentencepiece rejects the file."""
+    """sentencepiece's processor for a model file, or None if sentencepiece rejects the file."""
     spm = pytest.importorskip("sentencepiece")
-    if not data:  # its constructor takes an empty model_proto for a missing argument and loads nothing
+    if not data:  # the constructor treats an empty model_proto as a missing argument and loads nothing
         return None
     try:
         return spm.SentencePieceProcessor(model_proto=data)
@@ -33,7 +33,7 @@ def load_reference(data: bytes) -> Any:
 
 
 def shared_paths() -> list[Path]:
-    """All SentencePiece models of the shared data; empty if the data is absent."""
+    """All SentencePiece models in the shared data; empty if the data is absent."""
     folders = [SHARED / "data/models/spm", SHARED / "data/models/spm-trained"]
     return sorted(path for folder in folders for path in folder.glob("*.model"))
 

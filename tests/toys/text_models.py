@@ -1,4 +1,4 @@
-"""Random small SentencePiece models of every kind and flag, texts of their pieces, and several ways to encode them."""
+"""Small random SentencePiece models of all kinds and flags, texts of their pieces, and several ways to encode them."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ def reference(proto: Any) -> Any:
 
 
 def encode_plain(tok: Tokenizer, texts: list[bytes]) -> list[list[int]]:
-    """Encode without cuts and memo."""
+    """Encode without cuts or the memo."""
     scratch = tok.codec.new_scratch()
     return [scratch.encode_spans(text)[:, 0].tolist() for text in texts]
 
@@ -139,7 +139,7 @@ def encode(tok: Tokenizer, texts: list[bytes], *, scratch: Any = None) -> list[l
 
 
 def encode_in_parts(tok: Tokenizer, rng: random.Random, text: bytes, block: int, *, sampling: Any = None) -> list[int]:
-    """Encode block by block, like a stream: up to the last safe split; the rest is encoded with the next block."""
+    """Encode block by block, as a stream: up to the last safe split, carrying the rest over to the next block."""
     state, scratch, held, out, n_parts = c_scratch.State(), tok.codec.new_scratch(), b"", [], 0
     bounds = [0]
     while bounds[-1] < len(text):

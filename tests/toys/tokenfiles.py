@@ -12,7 +12,7 @@ from pyunitok.tokens.manifest import InputRecord, Manifest
 
 
 def write(path: Path, docs: list[list[int]], *, eod: int | None = None, dtype: str = "<u2", inputs=None):
-    """A token file of these documents, each followed by `eod`. The inputs are [(path, number of documents)]."""
+    """Write a token file of these documents, each followed by `eod`. The inputs are [(path, number of documents)]."""
     full = [[*doc, *([] if eod is None else [eod])] for doc in docs]
     ids = np.array([id_ for doc in full for id_ in doc], dtype)
     ends = np.cumsum([len(doc) for doc in full], dtype="<u8") if full else np.empty(0, "<u8")

@@ -1,4 +1,4 @@
-"""Random vocabularies and texts for comparisons with the oracle: many overlaps, halves of characters, long runs."""
+"""Random vocabularies and texts for comparisons with the oracle: many overlaps, partial characters, long runs."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def texts_of(draw: st.DrawFn, case: Case) -> bytes:
         ret = ret[:at] + draw(st.binary(max_size=3)) + ret[at + 1 :]
     elif damage == "noise":
         ret += draw(st.binary(max_size=70))
-    if draw(st.integers(0, 7)) == 0:  # put the text across the end of a chunk
+    if draw(st.integers(0, 7)) == 0:  # make the text cross the end of a chunk
         filler = draw(part)
         before = CHUNK + draw(st.integers(-70, 70)) - len(ret) // 2
         ret = (filler * (before // len(filler) + 1))[: max(0, before)] + ret
