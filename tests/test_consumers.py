@@ -53,7 +53,7 @@ def memory_bytes() -> int:
 
 
 def build_table(folder: Path, shards: int, dtype: str) -> None:
-    """Build the tables with infini-gram's indexer, or with sort_suffixes() if its 34 GB per CPU for uint32 do not fit."""
+    """Build the tables with infini-gram's indexer, or with sort_suffixes(): for uint32, the indexer takes 34 GB per CPU."""
     if dtype == "u32" and memory_bytes() < 80 << 30:
         sort_suffixes(folder, shards)
         return
@@ -93,7 +93,7 @@ def test_infini_gram(tmp_path, shards, token_dtype, eod):
 
 
 def test_infini_gram_and_false_separators(tmp_path):
-    """AND queries miss hits that span an id >= 0xFF00 followed by one with the low byte FF, unless an option avoids it."""
+    """AND queries miss hits that span an id >= 0xFF00 and then an id with low byte FF, unless an option prevents it."""
     engine = pytest.importorskip("infini_gram.engine")
     docs = [[11, 65283, 511, 12]] * 9 + [[11, 5, 5, 12]] * 20 + [[11], [12]] * 5 + [[k] * 300 for k in range(20, 420)]
     docs = [[*doc, *[9] * 9] for doc in docs]  # so no term is near a term of the next document
