@@ -53,7 +53,7 @@ def memory_bytes() -> int:
 
 
 def build_table(folder: Path, shards: int, dtype: str) -> None:
-    """Build the tables with infini-gram's indexer, or with sort_suffixes(): for uint32, the indexer takes 34 GB per CPU."""
+    """Build the tables with infini-gram's indexer or, without the 34 GB per CPU that it takes for uint32, sort here."""
     if dtype == "u32" and memory_bytes() < 80 << 30:
         sort_suffixes(folder, shards)
         return
