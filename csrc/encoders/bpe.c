@@ -361,7 +361,8 @@ static uint64_t merge_long(finder f, long_text *t, double dropout, uint64_t *str
 typedef struct cut_output {
     uint32_t *symbols, *starts;
     int64_t n;
-    uint32_t start, any; /* any: all symbols ORed */
+    uint32_t start, any;        /* any: all symbols ORed */
+    const uint64_t *characters; /* as in the model; NULL: every byte is a symbol */
 } cut_output;
 
 INLINE void put_symbol(cut_output *out, uint32_t symbol, int64_t n_bytes)
@@ -407,16 +408,33 @@ static void cut_merges_text(const bpe *m, const uint8_t *text, int64_t n_bytes, 
     if (n_waiting) put_symbol(out, m->unknown, n_waiting);
 }
 
-/* Every byte is a symbol. */
+/* Returns the character at text[i] as a symbol, if its bytes always merge to it here, and its
+ * length; else SYMBOL_NONE. */
+INLINE uint32_t whole_character(const uint64_t *characters, const uint8_t *text, int64_t i,
+                                int64_t n_bytes, int64_t *ret_n)
+{
+    int n = utf8_length(text + i, n_bytes - i);
+    if (n < 2 || n > 3 || (i + n < n_bytes && is_continuation(text[i + n]))) return SYMBOL_NONE;
+    uint64_t entry = characters[utf8_code_point(text + i, n)];
+    if (i && entry & bpe_before_bit(text[i - 1])) return SYMBOL_NONE;
+    *ret_n = n;
+    return (uint32_t)entry & (BPE_SYMBOLS_MAX - 1);
+}
+
+/* Every byte is a symbol, except in characters that it always merges to. */
 static void cut_bytes(const bpe *m, const uint8_t *text, int64_t n_bytes, cut_output *out)
 {
-    for (int64_t i = 0; i < n_bytes && out->symbols; i++) {
-        out->symbols[i] = m->symbols.singles[text[i]];
-        out->starts[i] = (uint32_t)i;
-        out->any |= out->symbols[i];
+    int64_t n;
+    for (int64_t i = 0; i < n_bytes; i += n) {
+        uint32_t symbol = SYMBOL_NONE;
+        if (text[i] >= 0xC2 && out->characters)
+            symbol = whole_character(out->characters, text, i, n_bytes, &n);
+        if (!symbol) {
+            symbol = m->symbols.singles[text[i]];
+            n = 1;
+        }
+        put_symbol(out, symbol, n);
     }
-    out->n = n_bytes;
-    out->start = (uint32_t)n_bytes;
 }
 
 /* Divides a text into symbols. SentencePiece has one symbol for each character or user-defined
@@ -449,7 +467,7 @@ static NOINLINE int64_t encode_many(finder f, bpe_scratch *s, const uint8_t *tex
 {
     long_text t;
     if (!begin_long(s, &t, n)) return -1;
-    cut_output cut = {t.symbols, t.starts, 0, 0, 0};
+    cut_output cut = {t.symbols, t.starts, 0, 0, 0, stream ? NULL : f.m->characters};
     cut_text(f.m, text, n_bytes, &cut);
     uint64_t last = merge_long(f, &t, dropout, stream);
     if (ret_last) *ret_last = last;
@@ -459,9 +477,10 @@ static NOINLINE int64_t encode_many(finder f, bpe_scratch *s, const uint8_t *tex
     return out.n;
 }
 
-static NOINLINE int64_t count_symbols(const bpe *m, const uint8_t *text, int64_t n_bytes)
+static NOINLINE int64_t count_symbols(const bpe *m, const uint8_t *text, int64_t n_bytes,
+                                      const uint64_t *characters)
 {
-    cut_output cut = {NULL, NULL, 0, 0, 0};
+    cut_output cut = {NULL, NULL, 0, 0, 0, characters};
     cut_text(m, text, n_bytes, &cut);
     return cut.n;
 }
@@ -477,12 +496,12 @@ INLINE int64_t encode(const bpe *m, bpe_scratch *s, const uint8_t *text, int64_t
     int skips = stream && m->has_merges; /* see merge_long */
     if (UNLIKELY(skips ||
                  n_bytes > ((m->flags & BPE_COMPACT) ? SHORT_SYMBOLS / 3 : SHORT_SYMBOLS))) {
-        int64_t n = count_symbols(m, text, n_bytes);
+        int64_t n = count_symbols(m, text, n_bytes, stream ? NULL : m->characters);
         if (n && (skips || n > SHORT_SYMBOLS))
             return encode_many(f, s, text, n_bytes, n, dropout, stream, tokens, ret_last);
     }
     short_text t;
-    cut_output cut = {t.symbols, t.starts, 0, 0, 0};
+    cut_output cut = {t.symbols, t.starts, 0, 0, 0, stream ? NULL : m->characters};
     cut_text(m, text, n_bytes, &cut);
     return cut.n ? merge_few(f, &t, (int)cut.n, cut.any < BPE_DENSE, cut.start, dropout, stream,
                              tokens, ret_last)
@@ -543,6 +562,7 @@ int64_t bpe_memory_bytes(const bpe *m)
     n_bytes += BPE_DENSE * BPE_DENSE * sizeof *m->dense + m->n_merges * sizeof *m->made;
     n_bytes += m->n_symbols * (sizeof *m->ids + (m->lengths ? sizeof *m->lengths + 1 : 0));
     if (m->direct) n_bytes += sizeof *m->direct << m->direct_bits;
+    if (m->characters) n_bytes += BPE_CHARACTERS * sizeof *m->characters;
     if (m->direct_filter) n_bytes += (size_t)1 << (m->direct_bits + BPE_FILTER_BITS - 3);
     return (int64_t)n_bytes;
 }

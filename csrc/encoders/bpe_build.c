@@ -146,6 +146,7 @@ void bpe_free(bpe *m)
     mem_free(m->dense);
     mem_free(m->direct);
     mem_free(m->direct_filter);
+    mem_free(m->characters);
     mem_free(m->made);
     mem_free(m->ids);
     mem_free(m->lengths);

@@ -4,6 +4,7 @@
  *     bpe_build_pieces.c  finds the symbols and pairs of a SentencePiece model
  *     bpe_build_merges.c  finds those of a Hugging Face model
  *     bpe_build_tables.c  lays out the tables
+ *     bpe_build_characters.c  finds the characters that bytes always merge to
  */
 #pragma once
 
@@ -57,3 +58,6 @@ int bpe_add_pair(bpe_builder *b, uint32_t left, uint32_t right, int64_t merge);
 
 /* Builds the tables derived from all pieces and pairs; 0 if allocation fails. */
 int bpe_build_tables(bpe_builder *b);
+
+/* Fills m->characters; 0 if allocation fails. Call it when the pairs have their final place. */
+int bpe_build_characters(bpe_builder *b);

@@ -95,6 +95,7 @@ static int number_made(bpe_builder *b, const uint8_t *met)
         ids[first + merge] = m->ids[m->made[merge].symbol];
     }
     for (uint32_t k = 0; k < m->n_merges; k++) m->made[k].symbol = numbers[m->made[k].symbol];
+    for (int64_t k = 0; k < b->spec->n_pieces; k++) b->numbers[k] = numbers[b->numbers[k]];
     for (int64_t k = 0; k < b->n_pairs; k++) {
         uint64_t key = b->pairs[k] >> BPE_MERGE_BITS;
         key = bpe_pair_key(numbers[key >> BPE_SYMBOL_BITS], numbers[key & (BPE_SYMBOLS_MAX - 1)]);
@@ -216,6 +217,7 @@ int bpe_build_tables(bpe_builder *b)
         ok = met && find_direct(m, b->spec, met, b->is_direct);
         if (ok && !(m->traits & BPE_WHOLE)) ok = divide_pairs(b, met);
         mem_free(met);
+        if (ok && m->has_all_bytes) ok = bpe_build_characters(b);
     }
     return ok;
 }

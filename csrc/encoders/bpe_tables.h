@@ -33,6 +33,15 @@ typedef struct bpe_made {
  * pairs are in a square table; those of letters touch only a few lines of the L1 cache. */
 #define BPE_DENSE 256
 
+/* With UNITOK_BYTES, characters below this code point, of at most three bytes, can be symbols
+ * before any merge (bpe_build_characters.c):
+ *
+ *     63 .... 21 | 20 .... 0
+ *     before     | symbol         0: its bytes are symbols
+ *
+ * `before` is a set of bytes, by bpe_before_bit: after these, bytes are symbols too. */
+#define BPE_CHARACTERS 0x10000
+
 /* A piece of up to BPE_DIRECT_BYTES bytes whose own text merges into it. A segment equal to it
  * needs no merging.
  *
@@ -84,10 +93,17 @@ struct bpe {
     int32_t flags;           /* enum bpe_merges_flags */
     uint32_t unknown;        /* the symbol of an unknown character; SYMBOL_NONE: dropped */
     uint32_t bytes[256];     /* the symbols of bytes, or SYMBOL_NONE */
+    uint64_t *characters;    /* [0..BPE_CHARACTERS); NULL if not every byte has a symbol */
     /* with BPE_IGNORE_MERGES: the pieces that their own text does not merge to */
     words pieces;
     int64_t n_unmerged;
 };
+
+/* The bit of a byte in the set of a character; several bytes share one. */
+INLINE uint64_t bpe_before_bit(uint8_t byte)
+{
+    return UINT64_C(1) << (BPE_SYMBOL_BITS + byte % (64 - BPE_SYMBOL_BITS));
+}
 
 /* A pair as a number of 42 bits, as stored above the merge in a slot. */
 INLINE uint64_t bpe_pair_key(uint32_t left, uint32_t right)
