@@ -10,14 +10,17 @@
 #define AHEAD_IDS 64
 #define FAR_WORD ((98304 / UNIGRAM_LIMIT_STEP) << 4)
 
-/* The short table has 2^bits entries, the long one half as many. */
-#define MEMO_BITS 16
+/* The short table has 2^bits entries, the long one half as many. Models with more than 65,536
+ * pieces divide texts into more different segments. */
 #define MEMO_BITS_SUMMING 17
 
+#define MEMO_BITS 16
 #define NAME(x) x##_16
 #define ID uint16_t
 #include "model/segments.h"
+#undef MEMO_BITS
 
+#define MEMO_BITS 17
 #define NAME(x) x##_32
 #define ID uint32_t
 #include "model/segments.h"
