@@ -1,4 +1,4 @@
-/* alloc.h - the only place where the library allocates, so that a test can make it fail */
+/* alloc.h - the only place where the library allocates, so that tests can make allocations fail */
 #pragma once
 
 #include <stdlib.h>
@@ -20,7 +20,7 @@ void unitok_test_free(void *p);
 #define mem_free free
 #endif
 
-/* Like mem_zalloc(1, n_bytes), for memory that is read in random places before it is written. A
+/* Like mem_zalloc(1, n_bytes), for memory that is read at random positions before it is written. A
  * page of fresh zeros costs one page fault when it is first read and another when it is first
  * written. Writing a byte to each page saves the first. */
 static inline void *mem_zalloc_touched(size_t n_bytes)

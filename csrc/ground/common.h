@@ -1,5 +1,4 @@
-/* common.h - the ground: fixed-width types, unaligned loads, hints to the compiler; every file
- * includes it first */
+/* common.h - fixed-width types, unaligned loads and compiler hints; every file includes it first */
 #pragma once
 
 #include <stddef.h>
@@ -44,7 +43,7 @@
 #endif
 
 /* Loads from any address. memcpy of a constant size compiles to one instruction; a cast would be
- * undefined behaviour where the address is not aligned, and would break the rules of aliasing. */
+ * undefined behaviour if the address is not aligned, and would violate the aliasing rules. */
 INLINE uint64_t load_u64(const uint8_t *p)
 {
     uint64_t v;
@@ -81,8 +80,8 @@ INLINE uint64_t swap_bytes(uint64_t v)
 #endif
 }
 
-/* The first eight of n bytes as a number, the first byte on top, so that comparing numbers compares
- * bytes; zeros after the last. */
+/* The first eight of n bytes as a big-endian number, padded with zeros, so that comparing numbers
+ * compares bytes. */
 INLINE uint64_t first_eight(const uint8_t *bytes, int64_t n)
 {
     if (n >= 8) return swap_bytes(load_u64(bytes));

@@ -1,5 +1,5 @@
-/* cpu.c - which instruction sets the processor supports; nothing is cached, as a model asks only
- * once */
+/* cpu.c - which instruction sets the processor supports; nothing is cached, because a model checks
+ * only once */
 
 #include "ground/cpu.h"
 
@@ -41,8 +41,8 @@ static int x86_has(int32_t level)
 }
 #endif
 
-/* Levels of other processors are not supported here, so a setting that names one is an error,
- * not a silent fall back. */
+/* Levels of other processors count as unsupported, so a setting that names one is an error instead
+ * of a silent fallback. */
 int32_t unitok_cpu_supported(int32_t cpu)
 {
     if (cpu == UNITOK_CPU_PORTABLE) return 1;
@@ -55,7 +55,7 @@ int32_t unitok_cpu_supported(int32_t cpu)
     return 0;
 }
 
-/* The levels from the best to the least. */
+/* Tries the levels from best to worst. */
 int32_t cpu_best(void)
 {
     static const int32_t order[] = {UNITOK_CPU_NEON, UNITOK_CPU_AVX512, UNITOK_CPU_AVX2,

@@ -18,7 +18,7 @@ static inline int resize(void *items, int64_t capacity, size_t item_bytes)
     return p != NULL;
 }
 
-/* Makes sure that an array has an item n. */
+/* Ensures that an array has space for item n. */
 static inline int grow(void *items, int64_t n, int64_t *io_capacity, size_t item_bytes)
 {
     if (LIKELY(n < *io_capacity)) return 1;

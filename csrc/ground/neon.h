@@ -5,7 +5,8 @@
 
 #include <arm_neon.h>
 
-/* table[x] for ASCII bytes; 0 for the others, as vqtbl4q_u8 gives 0 for an index beyond 63. */
+/* table[x] for ASCII bytes; 0 for the others, because vqtbl4q_u8 returns 0 for an index above
+ * 63. */
 INLINE uint8x16_t look_up_neon(uint8x16_t x, uint8x16x4_t first, uint8x16x4_t second)
 {
     return vorrq_u8(vqtbl4q_u8(first, x), vqtbl4q_u8(second, vsubq_u8(x, vdupq_n_u8(64))));

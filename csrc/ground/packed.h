@@ -1,10 +1,10 @@
-/* packed.h - the check that every packed list passes when it enters the library */
+/* packed.h - the check that every packed list must pass when it enters the library */
 #pragma once
 
 #include "ground/common.h"
 
-/* Returns NULL, or what is wrong with offsets[0..n]. Functions beyond this check trust their
- * offsets: every slice then lies between the first and the last one. */
+/* Returns NULL, or what is wrong with offsets[0..n]. Functions called after this check trust the
+ * offsets: every slice lies between the first and the last one. */
 static inline const char *check_offsets(const int64_t *offsets, int64_t n)
 {
     if (n < 0) return "the number of documents is negative";

@@ -1,21 +1,20 @@
 /* rng.h - random numbers that depend only on their purpose: a keyed hash of a counter
  *
  * A sample must not depend on threads, blocks or batches, so no generator state is kept. A document
- * has a key, made from (seed, input ordinal, document number); every number drawn in it is a
+ * has a key, derived from (seed, input ordinal, document number); every number drawn in it is a
  * function of the key and of a counter, the position in the normalized text at which the decision
  * is made:
  *
  *     key      of a document: mixed from (seed, input ordinal, document number), one after the other
- *     stream   of a counter: SplitMix64's state there, key + (counter + 1) * gamma, half mixed
- *     draws    stream = stream * 0xD1342543DE82EF95 + 1, again and again: its high 53 bits
+ *     stream   of a counter: SplitMix64's state at the counter, key + (counter + 1) * gamma, half mixed
+ *     draws    stream = stream * 0xD1342543DE82EF95 + 1 for each draw, which is its high 53 bits
  *
  * SplitMix64: Steele, Lea, Flood, "Fast splittable pseudorandom number generators", 2014, with the
  * finalizer "Mix13" of Stafford. The multiplier: Steele, Vigna, "Computationally easy, spectrally
- * good multipliers for congruential pseudorandom number generators", 2021. A stream gives the few
- * draws of one position; its low bits are weak and unused.
+ * good multipliers for congruential pseudorandom number generators", 2021. A stream provides the
+ * few draws at one position; its low bits are weak and unused.
  *
- * These numbers never change: tests/c/test_lattice.c holds some of them.
- */
+ * These numbers never change: tests/c/test_lattice.c checks some of them. */
 #pragma once
 
 #include "ground/common.h"
@@ -30,7 +29,7 @@ INLINE uint64_t rng_mix(uint64_t z)
     return (z ^ (z >> 27)) * UINT64_C(0x94D049BB133111EB);
 }
 
-/* Derives a key: for the n-th input, the n-th document in it, the n-th sample of that. */
+/* Derives a key: for the n-th input, the n-th document in it, the n-th sample of that document. */
 INLINE uint64_t rng_key(uint64_t key, uint64_t n)
 {
     uint64_t z = rng_mix(key + (n + 1) * RNG_GAMMA);
@@ -38,7 +37,7 @@ INLINE uint64_t rng_key(uint64_t key, uint64_t n)
 }
 
 /* Three inputs are mixed one after the other, not added: sums of small numbers would often be
- * equal, and two documents with one key would get the same sample. */
+ * equal, and two documents with the same key would get the same sample. */
 INLINE uint64_t rng_document_key(uint64_t seed, uint64_t input_ordinal, uint64_t document)
 {
     return rng_key(rng_key(rng_key(0, seed), input_ordinal), document);
@@ -54,7 +53,7 @@ INLINE uint64_t rng_stream_from(uint64_t origin, uint64_t i)
     return z ^ (z >> 27); /* the first draw multiplies once more */
 }
 
-/* The stream of one counter: any number of streams can be begun in any order. */
+/* The stream of one counter: any number of streams can be started, in any order. */
 INLINE uint64_t rng_stream(uint64_t key, uint64_t counter)
 {
     return rng_stream_from(rng_origin(key, counter), 0);

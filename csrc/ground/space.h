@@ -1,11 +1,10 @@
-/* space.h - U+2581, the character that SentencePiece models have in place of a space, and its
+/* space.h - U+2581, the character that SentencePiece models use in place of a space, and its
  * compact form
  *
- * In normalized text inside the library U+2581 is one byte, a space: so pieces are shorter, and
- * cuts are found by the same tables as in raw text. Normalized text has no other spaces when they
- * are escaped, so nothing is lost; where they are not escaped, U+2581 is a character like any
- * other.
- */
+ * In normalized text inside the library, U+2581 is stored as one byte, a space, so pieces are
+ * shorter, and cuts are found with the same tables as in raw text. If spaces are escaped,
+ * normalized text has no other spaces, so nothing is lost; if they are not escaped, U+2581 is a
+ * character like any other. */
 #pragma once
 
 #include "ground/common.h"
@@ -33,8 +32,8 @@ static inline int64_t space_symbols_close(const uint8_t *text, int64_t n_bytes, 
     return n;
 }
 
-/* Gives the bytes that one byte of a text stands for: itself, or U+2581 for a space of compact
- * text. Returns their number. */
+/* Sets *ret to the bytes that one byte of a text stands for: the byte itself, or U+2581 for a space
+ * in compact text. Returns their number. */
 INLINE int space_symbol_open(int is_compact, const uint8_t *byte, const uint8_t **ret)
 {
     int is_space = is_compact && *byte == SPACE_BYTE;

@@ -8,12 +8,13 @@
  *
  * These ranges leave out overlong forms, surrogates and everything above U+10FFFF. Untrusted text
  * is read with utf8_length, which checks them. Text that is known to be valid, or whose characters
- * are defined by their first bytes alone, as SentencePiece does it, is read with char_bytes. */
+ * are defined by their first bytes alone, as in SentencePiece, is read with char_bytes. */
 #pragma once
 
 #include "ground/common.h"
 
-/* Bytes 80..BF: they never begin a character, so a border can be found from any place. */
+/* Bytes 80..BF: they never begin a character, so a character boundary can be found from any
+ * position. */
 INLINE int is_continuation(uint8_t byte) { return (byte & 0xC0) == 0x80; }
 
 /* The length of the character whose first byte is `lead`. A continuation byte counts as one
@@ -57,8 +58,8 @@ INLINE uint32_t utf8_code_point(const uint8_t *text, int n_bytes)
     }
 }
 
-/* Writes any code point and returns its number of bytes. The lead byte has the bits that remain
- * above those of the continuation bytes. */
+/* Writes any code point and returns its number of bytes. The lead byte holds the bits above those
+ * of the continuation bytes. */
 INLINE int utf8_encode(uint32_t code_point, uint8_t ret[4])
 {
     static const uint8_t leads[5] = {0, 0, 0xC0, 0xE0, 0xF0};
@@ -71,7 +72,7 @@ INLINE int utf8_encode(uint32_t code_point, uint8_t ret[4])
 }
 
 /* Whether text[0..n_bytes-1] consists of complete characters, by the definition above;
- * text/utf8_check.h has a faster way. */
+ * text/utf8_check.h is faster. */
 INLINE int utf8_is_valid(const uint8_t *text, int64_t n_bytes)
 {
     for (int64_t i = 0; i < n_bytes;) {

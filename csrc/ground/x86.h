@@ -1,5 +1,5 @@
-/* x86.h - shared by the x86 files: intrinsics, and functions compiled for a better processor than
- * the build's */
+/* x86.h - shared by the x86 files: intrinsics, and functions compiled for newer processors than the
+ * build targets */
 #pragma once
 
 #include "ground/common.h"

@@ -1,5 +1,5 @@
 /* array_hash.c - a small hash table of byte strings whose slots are contiguous arrays; array_hash.h
- * draws it */
+ * shows its layout */
 
 #include "structures/array_hash.h"
 
@@ -16,15 +16,16 @@
 
 /* -------------------------------------------------------------------------------- One slot ---- */
 
-/* The bytes in use and allocated, both with the 8 of the head. They stand in the array, not in
- * the table, so that a slot takes 16 bytes in the table and four slots share a cache line. */
+/* The bytes in use and the bytes allocated, both including the 8-byte header. They are stored in
+ * the array, not in the table, so that a slot takes 16 bytes in the table and four slots share a
+ * cache line. */
 static uint32_t slot_used(const uint8_t *bytes) { return load_u32(bytes); }
 
 static uint32_t slot_capacity(const uint8_t *bytes) { return load_u32(bytes + 4); }
 
 static void slot_set_used(uint8_t *bytes, uint32_t used) { memcpy(bytes, &used, 4); }
 
-/* Keys below 255 bytes, nearly all, need one byte for their length. */
+/* Nearly all keys have fewer than 255 bytes and need one byte for their length. */
 static size_t entry_bytes(size_t n_bytes)
 {
     return (n_bytes < 255 ? 1u : 5u) + n_bytes + VALUE_BYTES;
@@ -41,8 +42,8 @@ INLINE const uint8_t *entry_key(const uint8_t *entry, size_t *ret_n_bytes)
     return entry + 5;
 }
 
-/* The upper bits of the hash, which array_hash_slot does not use: keys of one slot differ in
- * them. */
+/* The upper bits of the hash, which array_hash_slot does not use, so keys in the same slot can
+ * differ in them. */
 static uint64_t filter_bit(uint64_t hash) { return UINT64_C(1) << (hash >> 58); }
 
 /* Returns the key inside the slot, or NULL. The search reads memory in order, so it costs less
@@ -60,9 +61,9 @@ static const uint8_t *slot_find(const struct slot *slot, const uint8_t *key, siz
     return NULL;
 }
 
-/* Capacities are 8 less than a multiple of `step`, as many allocators return blocks of 16 k + 8
- * bytes. Beyond 1 KiB, which takes long keys or many with one hash, a slot grows by an eighth, so
- * that filling it takes linear time. */
+/* Capacities are 8 less than a multiple of `step`, because many allocators return blocks of 16 k +
+ * 8 bytes. Beyond 1 KiB, which only long keys or many colliding keys reach, a slot grows by an
+ * eighth, so that filling it takes linear time. */
 static uint32_t capacity_for(size_t need, size_t step)
 {
     if (need >= 1024 && need / 8 > step) need += need / 8;
@@ -84,7 +85,7 @@ static int slot_reserve(struct array_hash *table, struct slot *slot, uint32_t ca
     return 1;
 }
 
-/* Appends an entry. The slot must have the capacity. */
+/* Appends an entry. The slot must have enough capacity. */
 static void slot_put(struct slot *slot, const uint8_t *key, size_t n_bytes, uint64_t hash,
                      int64_t value)
 {
@@ -113,9 +114,8 @@ INLINE unsigned head_of(const uint8_t *key)
     return (unsigned)(key[0] * 3 ^ key[1]) & (ARRAY_HASH_HEADS - 1);
 }
 
-/* Sets the bit of the key's length in heads[]. It is never cleared, since tables never lose
- * keys. A key of one byte says nothing about the second byte of a text, so its bit is in all
- * classes. */
+/* Sets the bit of the key's length in heads[]. It is never cleared, because tables never lose keys.
+ * A key of one byte can be followed by any byte, so its bit is set in all classes. */
 static void note_length(struct array_hash *table, const uint8_t *key, size_t n_bytes)
 {
     size_t length = n_bytes < ARRAY_HASH_LONG_BYTES ? n_bytes : ARRAY_HASH_LONG_BYTES;
@@ -127,7 +127,7 @@ static void note_length(struct array_hash *table, const uint8_t *key, size_t n_b
     for (int i = 0; i < ARRAY_HASH_HEADS; i++) table->heads[i] |= 2;
 }
 
-/* A table without keys. Nodes and slots are zeros: no children, no arrays. */
+/* Creates a table without keys. Its slots are zeroed, so they have no arrays. */
 static struct array_hash *table_new(uint32_t n_slots)
 {
     size_t bytes = sizeof(struct array_hash) + n_slots * sizeof(struct slot);
@@ -163,8 +163,9 @@ static int size_slots(struct array_hash *table, struct array_item *items, size_t
     return 1;
 }
 
-/* Two passes: the first finds the size of every slot, so that each is allocated once and
- * exactly; the second fills them. Growing slots one by one would take several moves for each. */
+/* Two passes: the first computes the size of every slot, so that each is allocated once with
+ * exactly that size; the second fills them. Growing the slots entry by entry would move each
+ * several times. */
 struct array_hash *array_hash_build(struct array_item *items, size_t n_items)
 {
     uint32_t n_slots = 1;
@@ -203,8 +204,8 @@ void array_hash_items(const struct array_hash *table, struct array_item *items)
     }
 }
 
-/* Replaces the table by one with twice as many slots. The old one is freed last, because the
- * items point into it; if an allocation fails, it is still complete. */
+/* Replaces the table by one with twice as many slots. The old one is freed last, because the items
+ * point into it; it is unchanged if an allocation fails. */
 static int table_grow(struct array_hash **table)
 {
     struct array_hash *old = *table, *grown;
@@ -248,7 +249,7 @@ int array_hash_add(struct array_hash **table, const uint8_t *key, size_t n_bytes
     return 1;
 }
 
-/* ------------------------------------------------------------------ Keys that begin a text ---- */
+/* ---------------------------------------------------------------------- The longest prefix ---- */
 
 /* The set of lengths that a key at the start of the text can have: bit L for L bytes. The last
  * bit stands for ARRAY_HASH_LONG_BYTES and more. Lengths beyond the text are masked out, so that
@@ -261,8 +262,8 @@ INLINE uint64_t possible_lengths(const struct array_hash *table, const uint8_t *
     return table->heads[head_of(text)] & ((UINT64_C(2) << n_bytes) - 1);
 }
 
-/* The value of the longest key among those of ARRAY_HASH_LONG_BYTES or more that begin the text;
- * NULL if none. They have one hash, and so one slot, whatever their length. */
+/* The value of the longest key of ARRAY_HASH_LONG_BYTES or more that is a prefix of the text; NULL
+ * if there is none. Such keys all have the same hash, and so the same slot. */
 static const uint8_t *find_long(const struct slot *slot, const uint8_t *text, size_t n_bytes,
                                 size_t *ret_n_bytes)
 {
@@ -283,8 +284,8 @@ static const uint8_t *find_long(const struct slot *slot, const uint8_t *text, si
     return best;
 }
 
-/* A pass forward computes the hash at every length and asks the filters, without branches that
- * depend on the answers. Then the few remaining lengths are looked up, longest first. */
+/* A forward pass computes the hash of every length and checks the filters, without branches that
+ * depend on the results. Then the few remaining lengths are looked up, longest first. */
 size_t array_hash_longest_prefix(const struct array_hash *table, const uint8_t *text,
                                  size_t n_bytes, int64_t *ret_value)
 {

@@ -8,22 +8,21 @@
  *                                           |  filter |   empty   |
  *                     +---------------------+                     +-> ...
  *                     v
- *   slot   | used u32 | capacity u32 | entry | entry | entry | room to grow |
+ *   slot   | used u32 | capacity u32 | entry | entry | entry | free space |
  *   entry  | length: 1 byte, or 255 and a u32 | the key's bytes | value i64 |     unaligned, read by memcpy
  *
- * A slot is found by the key's hash, then read from its start: one miss of the cache for the slot
- * table, one for the array. `filter` has a bit for each key of the slot, so most absent keys never
- * touch the array.
+ * The hash of a key selects a slot, which is read from its start: one cache miss for the slot
+ * table, one for the array. `filter` has a bit for each key of the slot, so looking up an absent
+ * key seldom reads the array.
  *
- * For the longest key that begins a text, two things keep the number of probes small. heads[k] has
- * bit L set if a key of L bytes exists whose first two bytes fall in class k, so only lengths that
- * can occur are tried. And a key hashes by its first LONG_BYTES bytes at most, so one pass over the
- * text gives the hashes of all lengths, and all keys of LONG_BYTES or more that can match are in
- * one slot: a key of 1 MiB costs no more probes than one of 63 bytes.
+ * In a search for the longest key that is a prefix of a text, two things keep the number of probes
+ * small. heads[k] has bit L set if a key of L bytes exists whose first two bytes fall in class k,
+ * so only lengths that can occur are tried. And only the first LONG_BYTES bytes of a key are
+ * hashed, so one pass over the text gives the hashes of all lengths, and all keys of LONG_BYTES or
+ * more that can match are in one slot: a key of 1 MiB costs no more probes than one of 63 bytes.
  *
- * The owner bounds what one table holds, and so what colliding keys can cost. A table never holds
- * the empty key.
- */
+ * The owner limits the size of a table, and so the cost of colliding keys. A table never holds the
+ * empty key. */
 #pragma once
 
 #include "ground/common.h"
@@ -31,16 +30,16 @@
 #define ARRAY_HASH_LONG_BYTES 63
 #define ARRAY_HASH_HEADS 64
 
-/* The start of every child of a trie's branch. Tables store it but do not use it. */
+/* The beginning of every child of a branch. Tables store it but do not use it. */
 struct node {
     uint8_t is_branch;
-    /* the bytes, both included, that lead from the parent to this container */
+    /* the first and the last byte that lead from the parent to this container */
     uint8_t low, high;
 };
 
 struct slot {
     uint8_t *bytes; /* NULL while empty */
-    /* bit h >> 58 is set for each key of hash h */
+    /* bit h >> 58 is set for each key with hash h */
     uint64_t filter;
 };
 
@@ -69,7 +68,7 @@ INLINE int64_t load_i64(const uint8_t *p)
     return v;
 }
 
-/* The length of the common prefix of a and b, which both have n_bytes. */
+/* The length of the common prefix of a and b, both n_bytes long. */
 INLINE size_t common_bytes(const uint8_t *a, const uint8_t *b, size_t n_bytes)
 {
     size_t i = 0;
@@ -83,17 +82,17 @@ INLINE size_t common_bytes(const uint8_t *a, const uint8_t *b, size_t n_bytes)
 
 INLINE uint64_t array_hash_step(uint64_t hash, uint8_t byte)
 {
-    /* Like FNV-1a, but with 2^64 / phi as the multiplier. A product moves every bit upwards, so
+    /* Like FNV-1a, but with 2^64 / phi as the multiplier. A product carries bits only upwards, so
      * only the upper half is used. */
     return (hash ^ byte) * UINT64_C(0x9E3779B97F4A7C15);
 }
 
-/* Any constant without a zero byte would do. It is fixed, so that two builds of a trie are
- * equal. */
+/* Any constant without a zero byte works. It is fixed so that the same keys always give the same
+ * trie. */
 #define ARRAY_HASH_SEED UINT64_C(0x51ED270B0A5F1D27)
 
-/* Keys that agree in their first LONG_BYTES bytes have the same hash, as the head of this file
- * explains. */
+/* Keys that agree in their first LONG_BYTES bytes have the same hash: see the beginning of this
+ * file. */
 INLINE uint64_t array_hash_of(const uint8_t *key, size_t n_bytes)
 {
     uint64_t hash = ARRAY_HASH_SEED;
@@ -102,8 +101,8 @@ INLINE uint64_t array_hash_of(const uint8_t *key, size_t n_bytes)
     return hash;
 }
 
-/* Bits from 32 on choose the slot, those from 58 on the bit in its filter: no table has 2^26
- * slots. */
+/* Bits from 32 upwards select the slot, and those from 58 upwards the bit in its filter. They do
+ * not overlap, because no table has 2^26 slots. */
 INLINE size_t array_hash_slot(const struct array_hash *table, uint64_t hash)
 {
     return (size_t)(hash >> 32) & (table->n_slots - 1);
@@ -124,12 +123,14 @@ uint8_t *array_hash_find(const struct array_hash *table, const uint8_t *key, siz
 int array_hash_add(struct array_hash **table, const uint8_t *key, size_t n_bytes, uint64_t hash,
                    int64_t value);
 
-/* Returns the length of the longest key that begins text[0..n_bytes-1], n_bytes >= 1, or 0. */
+/* Returns the length of the longest key that is a prefix of text[0..n_bytes-1], n_bytes >= 1, or
+ * 0. */
 size_t array_hash_longest_prefix(const struct array_hash *table, const uint8_t *text,
                                  size_t n_bytes, int64_t *ret_value);
 
-/* Lists the keys in items[0..n_keys-1], in no order. */
+/* Lists the keys in items[0..n_keys-1], in no particular order. */
 void array_hash_items(const struct array_hash *table, struct array_item *items);
 
-/* Sorts by bytes; a key comes before the keys that it begins. buffer[0..n_items-1] is scratch. */
+/* Sorts by bytes; a key comes before the keys of which it is a prefix. buffer[0..n_items-1] is
+ * scratch. */
 void array_items_sort(struct array_item *items, struct array_item *buffer, size_t n_items);

@@ -1,4 +1,4 @@
-/* distinct.c - the function of distinct.h */
+/* distinct.c - implements distinct.h */
 
 #include "structures/distinct.h"
 
@@ -6,7 +6,7 @@
 
 #define FACTOR UINT64_C(0x9E3779B97F4A7C15)
 #define AHEAD 16    /* strings whose slots are prefetched */
-#define RUN_MAX 128 /* a longer run of taken slots: the strings were chosen to collide */
+#define RUN_MAX 128 /* a longer run of taken slots means that the strings were chosen to collide */
 
 /* Multiplying moves every bit upwards; the shift brings the upper bits back down, so that the
  * next word is mixed with all of them. */
@@ -16,9 +16,9 @@ INLINE uint64_t mix(uint64_t hash, uint64_t word)
     return hash ^ hash >> 29;
 }
 
-/* The table of distinct.h while it is filled. A string's place is the upper n_bits of its hash;
- * its lower half is kept in the slot, so that a comparison of bytes is nearly always of equal
- * strings. */
+/* The table of distinct.h while it is filled. A string's place is the upper n_bits of its hash; the
+ * lower half of the hash is stored in the slot, so that bytes are seldom compared unless the
+ * strings are equal. */
 typedef struct table {
     const uint8_t *data;
     const int64_t *offsets;
@@ -27,8 +27,8 @@ typedef struct table {
 } table;
 
 /* Hashes eight bytes at a time. The last step overlaps the previous one, so that no loop over
- * single bytes is needed; the length is in the hash, so overlapping cannot make two strings
- * alike. */
+ * single bytes is needed; the hash includes the length, so the overlap does not make strings of
+ * different lengths collide. */
 static uint64_t hash_of(const uint8_t *bytes, int64_t n_bytes)
 {
     uint64_t hash = (uint64_t)n_bytes * FACTOR, last = 0;
@@ -40,7 +40,8 @@ static uint64_t hash_of(const uint8_t *bytes, int64_t n_bytes)
     return mix(mix(hash, last), 0);
 }
 
-/* Returns the slot of the string, or the free slot where it belongs; NULL after RUN_MAX others. */
+/* Returns the slot of the string, or the free slot where it belongs; NULL after RUN_MAX other
+ * strings. */
 static uint64_t *find_slot(const table *t, const uint8_t *bytes, int64_t n_bytes, uint64_t hash)
 {
     uint64_t mask = (UINT64_C(1) << t->n_bits) - 1, at = hash >> (64 - t->n_bits);
@@ -64,8 +65,8 @@ INLINE uint64_t fetch(const table *t, int64_t k)
     return hash;
 }
 
-/* Returns whether every string gets a slot of its own. Strings are AHEAD of their lookups: the
- * hash is computed and the slot prefetched, so that the cache misses of 16 strings overlap. */
+/* Returns whether every string gets a slot of its own. Hashes are computed and slots prefetched
+ * AHEAD strings before they are needed, so that the cache misses of 16 strings overlap. */
 static int fill(const table *t, int64_t n)
 {
     uint64_t hashes[AHEAD]; /* of string k at k % AHEAD */

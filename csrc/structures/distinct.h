@@ -1,4 +1,4 @@
-/* distinct.h - whether strings all differ
+/* distinct.h - checks whether all strings of a list differ
  *
  * An open-addressed table of hashes, at most half full:
  *

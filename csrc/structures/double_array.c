@@ -1,4 +1,4 @@
-/* double_array.c - finding the bases of double_array.h */
+/* double_array.c - finds the bases of double_array.h */
 
 #include "structures/double_array.h"
 
@@ -14,7 +14,8 @@ typedef struct placing {
     int64_t n_reserved, max_slots;
 } placing;
 
-/* Grows the bit sets so that all slots of the bases in word w exist; 0 if allocation fails. */
+/* Grows the bit sets so that all slots of the bases in word w exist. Returns 0 if allocation
+ * fails. */
 static int reserve(placing *p, int64_t w)
 {
     int64_t wanted = w + 2 + LABELS / BITS, n_words = wanted + wanted / 2;
@@ -32,26 +33,26 @@ static int reserve(placing *p, int64_t w)
 
 INLINE void set_bit(uint64_t *bits, int64_t at) { bits[at / BITS] |= UINT64_C(1) << (at % BITS); }
 
-/* The 64 bits that begin at any bit. Shifting by 1 and then by 63 - shift gives 0 for a shift of 0,
- * where shifting by 64 would be undefined. */
+/* The 64 bits that begin at bit `at`. Shifting by 1 and then by 63 - shift gives 0 if shift is 0;
+ * shifting by 64 would be undefined. */
 INLINE uint64_t bits_from(const uint64_t *bits, int64_t at)
 {
     int shift = (int)(at % BITS);
     return bits[at / BITS] >> shift | (bits[at / BITS + 1] << 1) << (63 - shift);
 }
 
-/* Finds and takes a base at which all slots are free. It tests the 64 bases of a word at a time:
- * for each label, the slots of all these bases are 64 neighbouring bits.
+/* Finds and reserves a base for which the slots of all labels are free. It tests the 64 bases of a
+ * word at a time: for each label, the slots of these bases are 64 consecutive bits.
  *
  *     base     . . . 1 . . 1 .        bases of other nodes
  *     used     0 1 1 0 0 1 0 0        the slots base + c of the first label
  *     used     1 0 0 0 0 0 1 0        those of the second
  *     taken    1 1 1 1 0 1 1 0        the lowest 0 is the base
  *
- * The next search begins in the word in which this one ended. Nodes that follow each other in the
- * list, which usually are siblings, then lie together: in vocabularies of Japanese and Russian this
- * makes walks 10 % faster than filling every hole would. It also bounds the time, since a class passes
- * over the array once.
+ * The next search begins in the word in which this one ended. Nodes that are consecutive in the
+ * list, which are usually siblings, are then close together: with Japanese and Russian
+ * vocabularies, this makes walks 10 % faster than filling every hole would. It also limits the
+ * time, because each class passes over the array once.
  *
  * Returns the base; 0 if allocation fails, -1 if there is no space. */
 static int64_t place_node(placing *p, const uint16_t *labels, int64_t n)

@@ -1,21 +1,21 @@
-/* double_array.h - places the nodes of a tree in one array, so that a child is found by an addition
+/* double_array.h - places the nodes of a tree in one array, so that one addition finds a child
  *
- * Every node has a base, and its child by label c stands in slot base + c, marked with c. The slots
- * of different nodes interleave:
+ * Every node has a base, and its child with label c is in slot base + c, which is marked with c.
+ * The slots of different nodes are interleaved:
  *
  *     node A   labels 1 3 4    base 2        slot     0  1  2  3  4  5  6  7  8  9 10
  *     node B   labels 2 5      base 5        label    .  .  .  1  .  3  4  2  .  .  5
  *                                            of node           A     A  A  B        B
  *
- * No two nodes have the same base. So a slot with the label c belongs to the node whose base is
- * c less, and comparing the label proves the parent: A has no child 5, because slot 7 is marked 2.
+ * No two nodes have the same base. So a slot with the label c belongs to the node whose base is the
+ * slot minus c, and comparing the label proves the parent: A has no child 5, because slot 7 is
+ * marked 2.
  *
- * Finding good bases is a packing problem. Nodes with many children go first, while the array is
- * empty, and nodes with one child fill the holes that they leave.
+ * Finding good bases is a packing problem. Nodes with many children are placed first, while the
+ * array is empty, and nodes with one child fill the holes that they leave.
  *
- * trie.h has an XOR in place of the addition, which keeps all children of a node in one block of
- * 256 slots. Here labels have 16 bits, so such a block would be the complete array.
- */
+ * trie.h uses XOR instead of addition, which keeps all children of a node in one block of 256
+ * slots. Here labels have 16 bits, so such a block would be the complete array. */
 #pragma once
 
 #include "ground/common.h"

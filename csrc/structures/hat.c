@@ -1,5 +1,6 @@
-/* hat.c - the growable HAT-trie: insert, find, the longest key that begins a text; hat.h draws it,
- * hat_walk.c walks it, hat_burst.c divides what has grown too large */
+/* hat.c - insertion into the growable HAT-trie, and the search for the longest key that is a prefix
+ * of a text; hat.h shows the layout, hat_walk.c lists the keys, hat_burst.c divides full
+ * containers */
 
 #include "structures/hat.h"
 
@@ -61,8 +62,8 @@ int64_t unitok_hat_count(const unitok_hat *hat) { return hat->n_keys; }
 
 int64_t unitok_hat_memory_bytes(const unitok_hat *hat) { return hat->memory_bytes; }
 
-/* Its own range is stored in a container, so that it can be found and replaced in all its
- * places. */
+/* A container stores its own range, so that all entries of children[] that point to it can be
+ * replaced. */
 void hat_put_container(unitok_hat *hat, struct branch *parent, int low, int high,
                        struct array_hash *container)
 {
@@ -76,22 +77,22 @@ void hat_put_container(unitok_hat *hat, struct branch *parent, int low, int high
 
 /* ------------------------------------------------------------------------------ Going down ---- */
 
-/* Returns whether the text begins with the branch's prefix. The first byte is not compared,
- * because it led to the branch; most prefixes have no other. The root's prefix is empty. */
+/* Returns whether the text begins with the branch's prefix. The first byte is not compared, because
+ * it led to the branch; most prefixes have no other byte. The root's prefix is empty. */
 INLINE int prefix_matches(const struct branch *branch, const uint8_t *text, size_t n_bytes)
 {
     size_t n = branch->n_prefix_bytes;
     return n <= n_bytes && (n <= 1 || memcmp(branch->prefix + 1, text + 1, n - 1) == 0);
 }
 
-/* Returns the lowest branch on the path of the key, with the number of the key's bytes that the
- * branches hold in *at; NULL if the key differs from a prefix or is longer than keys can be. */
+/* Returns the lowest branch on the path of the key, and stores in *at how many of the key's bytes
+ * the branches hold. Returns NULL if the key differs from a prefix or is too long to be a key. */
 static struct branch *find_branch(const unitok_hat *hat, const uint8_t *key, size_t n_bytes,
                                   size_t *at)
 {
     struct branch *branch = hat->root;
     size_t used = 0;
-    /* also a negative length, converted to size_t */
+    /* also true of a negative length, converted to size_t */
     if (n_bytes > UNITOK_HAT_KEY_MAX_BYTES) return NULL;
     for (;;) {
         struct node *child;
@@ -105,13 +106,13 @@ static struct branch *find_branch(const unitok_hat *hat, const uint8_t *key, siz
     }
 }
 
-/* In a large trie a key costs two cache misses: one for its slot, one for the slot's array. Those
- * of a group of keys can overlap: all slots are prefetched, then all arrays, and then the keys are
- * looked up. This gains a third in keys per second in a trie of 130 MB, and costs 2 ns per key in
- * one that fits in the cache. */
+/* In a large trie a key costs two cache misses: one for its slot, one for the slot's array. The
+ * misses of a group of keys can overlap: all slots are prefetched, then all arrays, and then the
+ * keys are looked up. This handles a third more keys per second in a trie of 130 MB, and costs 2 ns
+ * per key in one that fits in the cache. */
 #define GROUP_KEYS 16
 
-/* Called before each key i of a batch; has an effect for the first key of each group. */
+/* Called before each key i of a batch; does nothing except at the first key of each group. */
 static void prefetch_group(const unitok_hat *hat, const uint8_t *data, const int64_t *offsets,
                            int64_t i, int64_t n_keys)
 {
@@ -136,8 +137,8 @@ static void prefetch_group(const unitok_hat *hat, const uint8_t *data, const int
 
 /* ------------------------------------------------------------------------------- Inserting ---- */
 
-/* Splits a branch's prefix after its first `common` bytes: a new branch above gets these, the old
- * one keeps the rest.
+/* Splits a branch's prefix after its first `common` bytes: one branch gets these, and another
+ * branch below it gets the rest.
  *
  *     parent -> "abcd"            parent -> "ab" -> "cd"       common = 2
  *
@@ -187,8 +188,9 @@ static int add_container(unitok_hat *hat, struct branch *parent, const uint8_t *
     return 1;
 }
 
-/* What inserting a key that exists does: UNITOK_HAT_SET replaces the value, UNITOK_HAT_ADD adds
- * to it (wrapping around, as signed overflow would be undefined), and UNITOK_HAT_UNIQUE fails. */
+/* Changes the value of a key that already exists: UNITOK_HAT_SET replaces it, UNITOK_HAT_ADD adds
+ * to it (wrapping around, because signed overflow would be undefined), and UNITOK_HAT_UNIQUE
+ * fails. */
 static int32_t change_value(int64_t *stored, int64_t value, int32_t mode)
 {
     if (mode == UNITOK_HAT_UNIQUE) return UNITOK_ERROR_ARGUMENT;
@@ -285,7 +287,8 @@ int32_t unitok_hat_insert(unitok_hat *hat, const uint8_t *data, const int64_t *o
                           const int64_t *values, int64_t n_keys, int32_t mode, unitok_error *error)
 {
     if (mode < UNITOK_HAT_SET || mode > UNITOK_HAT_UNIQUE) {
-        return fail(error, UNITOK_ERROR_ARGUMENT, -1, -1, "mode is not an enum unitok_hat_mode");
+        return fail(error, UNITOK_ERROR_ARGUMENT, -1, -1,
+                    "mode is not a value of enum unitok_hat_mode");
     }
     for (int64_t i = 0; i < n_keys; i++) {
         int64_t n_bytes = offsets[i + 1] - offsets[i];
@@ -303,9 +306,9 @@ int32_t unitok_hat_insert(unitok_hat *hat, const uint8_t *data, const int64_t *o
     return UNITOK_OK;
 }
 
-/* Descends as far as the text matches, and keeps the last branch with a value: its key is longer
- * than those of all branches above. A container is the end of the way; any key in it is longer
- * still. */
+/* Descends as far as the text matches, and remembers the last branch with a value: its key is
+ * longer than those of all branches above. A container ends the descent; any key found in it is
+ * longer still. */
 int64_t unitok_hat_longest_prefix(const unitok_hat *hat, const uint8_t *text, int64_t n_bytes,
                                   int64_t *ret_value)
 {

@@ -15,22 +15,21 @@
  *   - The part of a key that a child stores begins with the byte that leads to the child. So the prefix of every branch
  *     except the root is not empty and begins with that byte, and containers never hold an empty key.
  *   - A container is children[low..high] of its parent: all of these and no others.
- *   - Every key below a branch contains its prefix and is longer; the key that ends there is the branch's own value.
+ *   - Every key below a branch contains its prefix and is longer; if a key ends at the branch, the branch has its value.
  *
- * A container that is full when a key is added is burst: into two containers for ranges of first
- * bytes; or, if all its keys share their first byte, into a branch whose prefix is their longest
- * common prefix. So a burst always separates keys, and keys with a common prefix of 1 MiB store it
- * once. The number of levels is bounded by the length of a key, so nothing here recurses.
- */
+ * A container that is full when a key is added is burst: into containers for smaller ranges of
+ * first bytes; or, if all its keys share their first byte, into a branch whose prefix is their
+ * longest common prefix. So a burst always separates keys, and keys with a common prefix of 1 MiB
+ * store it once. The number of levels is bounded by the length of a key, so nothing here
+ * recurses. */
 #pragma once
 
 #include "structures/array_hash.h"
 #include "unitok_train.h"
 
-/* Limits of a container. Large containers mean few levels and fast lookups. But the number of keys
- * bounds the cost of keys chosen to collide, and a burst copies them all. Bytes are limited as
- * well, so that long keys with a common prefix do not accumulate. Speed hardly changes around these
- * values. */
+/* Limits of a container. Large containers mean few levels and fast lookups, but more keys make keys
+ * chosen to collide more expensive, and a burst copies all keys. Bytes are limited as well, so that
+ * long keys with a common prefix do not accumulate. Speed hardly changes around these values. */
 #define CONTAINER_KEYS_MAX 1024
 #define CONTAINER_BYTES_MAX 65536
 
@@ -50,8 +49,8 @@ struct unitok_hat {
     int64_t memory_bytes;
 };
 
-/* A node begins every branch and every container, so a pointer to it is a pointer to either;
- * is_branch says to which. */
+/* Every branch and every container begins with a node, so a pointer to a node points to one of
+ * them; is_branch says which. */
 INLINE struct array_hash *as_container(const struct node *node)
 {
     return (struct array_hash *)(uintptr_t)node;

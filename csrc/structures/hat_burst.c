@@ -1,4 +1,4 @@
-/* hat_burst.c - dividing a full container of the HAT-trie by first bytes, or replacing it by a
+/* hat_burst.c - divides a full container of the HAT-trie by first bytes, or replaces it by a
  * branch */
 
 #include "structures/hat.h"
@@ -17,9 +17,9 @@ static void sort_by_byte(const struct array_item *items, size_t n_items, struct 
     for (size_t i = 0; i < n_items; i++) sorted[next[items[i].key[0]]++] = items[i];
 }
 
-/* Returns the end of the range of bytes that begins at `low`: as many bytes as fill half a
- * container, but at least one. Half, because a container that is full again at once would be
- * burst again. */
+/* Returns the last byte of the range that begins at `low`: the longest one whose keys fill at most
+ * half a container, or `low` alone. Only half, because a nearly full container would soon be burst
+ * again. */
 static int range_end(const struct array_item *sorted, const size_t *starts, int low, int high)
 {
     size_t n_bytes = 0;
@@ -65,7 +65,7 @@ static int distribute(unitok_hat *hat, struct branch *parent, int low, int high,
     return 1;
 }
 
-/* Builds a branch of items that share their first byte. Its prefix is their longest common
+/* Builds a branch from items that share their first byte. Its prefix is their longest common
  * prefix. */
 static struct branch *branch_of(unitok_hat *hat, struct array_item *items, size_t n_items,
                                 struct array_item *buffer)
@@ -95,9 +95,10 @@ static struct branch *branch_of(unitok_hat *hat, struct array_item *items, size_
     return branch;
 }
 
-/* Two cases. If the keys have different first bytes, containers for ranges of them replace the
- * full one. If all have the same first byte, the range cannot be divided: a branch replaces it,
- * whose prefix is what the keys have in common, so the keys are divided by the byte after that.
+/* Two cases. If the keys have different first bytes, containers for ranges of them replace the full
+ * one. If all have the same first byte, the range cannot be divided: a branch replaces the
+ * container. Its prefix is the longest common prefix of the keys, so the keys are divided by the
+ * byte after that.
  *
  *     container { " cat", " cow", " dog" }      ->     branch " " -> containers { "cat", "cow" } { "dog" }
  *
@@ -106,7 +107,7 @@ int hat_burst(unitok_hat *hat, struct branch *parent, struct array_hash *full)
 {
     size_t n_keys = full->n_keys;
     int low = full->node.low, high = full->node.high, done;
-    /* the second half for sorting */
+    /* the second half is scratch for sorting */
     struct array_item *items = mem_alloc(2 * n_keys * sizeof *items);
     size_t n_same = 1;
     if (!items) return 0;

@@ -1,13 +1,12 @@
 /* hat_walk.c - the keys of a HAT-trie in byte order, in batches; containers are sorted as the walk
  * reaches them
  *
- *   path      "the"  " the quick"          the prefixes of the branches on the stack, one after the other
+ *   path      "the"  " the quick"          the prefixes of the branches on the stack, concatenated
  *   stack     root -> branch -> branch     each with the child to visit next, and where its prefix ends in the path
  *   items     the keys of the current container, sorted; each key continues the path of the top branch
  *
  * The walk advances only after it has returned a key: if a key does not fit or an allocation fails,
- * it stays where it was and can continue. The trie itself is only read.
- */
+ * it stays where it was and can continue. The trie itself is not modified. */
 
 #include "structures/hat.h"
 
@@ -79,9 +78,9 @@ static void begin_at_top(unitok_hat_walk *walk, int next)
     walk->n_frames = 1;
 }
 
-/* Descends to the subtree of all keys with the prefix, or leaves the stack empty if there are
- * none. The prefix can end inside a branch's own prefix, or inside the keys of a container, of
- * which then only some are listed. Returns 0 if an allocation fails. */
+/* Descends to the subtree of all keys with the prefix, or leaves the stack empty if there are none.
+ * The prefix can end inside a branch's own prefix, or inside the keys of a container, of which only
+ * those that match are then listed. Returns 0 if an allocation fails. */
 static int seek(unitok_hat_walk *walk, const struct branch *branch, const uint8_t *prefix,
                 size_t n_bytes)
 {
@@ -108,8 +107,8 @@ static int seek(unitok_hat_walk *walk, const struct branch *branch, const uint8_
     return 1;
 }
 
-/* The walk begins at the subtree of the prefix, so listing the keys of a prefix does not pass
- * others. */
+/* The walk begins at the subtree of the prefix, so listing the keys with a prefix does not visit
+ * any others. */
 int32_t unitok_hat_walk_new(const unitok_hat *hat, const uint8_t *prefix, int64_t n_prefix_bytes,
                             unitok_hat_walk **ret, unitok_error *error)
 {
@@ -138,9 +137,9 @@ void unitok_hat_walk_free(unitok_hat_walk *walk)
 /* Advances to the next key. Returns 1 if there is one, 0 at the end, -2 if an allocation fails;
  * it can then be called again.
  *
- * The order is that of bytes: the key of a branch begins all keys below it, so it comes first;
- * then the children, whose ranges of bytes ascend. A container for several bytes is visited
- * once. */
+ * Keys are listed in byte order: the key of a branch is a prefix of all keys below it, so it comes
+ * first; then come the children, whose ranges of bytes ascend. A container for several bytes is
+ * visited once. */
 static int find_next(unitok_hat_walk *walk)
 {
     while (walk->next_item == walk->n_items && walk->n_frames) {
@@ -167,7 +166,8 @@ static int find_next(unitok_hat_walk *walk)
     return walk->next_item < walk->n_items;
 }
 
-/* Gives the key that find_next has reached, as path and rest. Returns its value. */
+/* Returns the value of the key that find_next has reached, and the key itself in two parts: path
+ * and rest. */
 static int64_t current_key(const unitok_hat_walk *walk, size_t *n_path_bytes, const uint8_t **rest,
                            size_t *n_rest)
 {

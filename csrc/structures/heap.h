@@ -26,8 +26,8 @@ static inline void heap_sink(uint64_t *keys, int64_t n, int64_t at)
     keys[at] = key;
 }
 
-/* Turns any n keys into a heap: each inner node sinks, the last one first, so that the trees
- * below are heaps already. O(n), where n pushes would take O(n log n). */
+/* Turns any n keys into a heap: each inner node sinks, the last one first, so that the subtrees
+ * below it are already heaps. O(n), where n pushes would take O(n log n). */
 static inline void heap_make(uint64_t *keys, int64_t n)
 {
     for (int64_t k = (n + 2) / 4 - 1; k >= 0; k--) heap_sink(keys, n, k);

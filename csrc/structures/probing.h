@@ -1,11 +1,10 @@
-/* probing.h - open-addressed tables that stay fast although a file chooses their keys
+/* probing.h - open-addressed tables that stay fast even if a file chooses their keys
  *
- * A key is found at slot (key * factor) >> shift or in the slots after it. With a known factor,
- * keys can be chosen that all collide, and every lookup would pass all of them. So a table is laid
- * out with the first factor of a list that leaves no run of taken slots longer than PROBING_RUN_MAX:
- * the first factor of all, unless the keys were chosen against it. If no factor does, the table
- * grows. The same keys always give the same table.
- */
+ * A key is found at slot (key * factor) >> shift or in the slots after it. If the factor is known,
+ * keys can be chosen that all collide, and every lookup would pass all of them. So a table uses the
+ * first factor of a list that leaves no run of taken slots longer than PROBING_RUN_MAX. This is the
+ * first factor in the list, unless the keys were chosen to collide with it. If no factor works, the
+ * table grows. The same keys always give the same table. */
 #pragma once
 
 #include "ground/rng.h"
@@ -17,7 +16,7 @@
 INLINE uint64_t probing_factor(int k) { return rng_key(1, (uint64_t)k) | 1; }
 
 /* Returns whether a run of slots that are not `free` is too long. Slot k is slots[k * stride]; runs
- * continue from the end to the start. */
+ * wrap around from the end to the start. */
 static inline int probing_is_crowded(const uint64_t *slots, int64_t stride, int64_t n_slots,
                                      uint64_t free)
 {

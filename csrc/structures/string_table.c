@@ -1,4 +1,4 @@
-/* string_table.c - building the table of string_table.h */
+/* string_table.c - builds the table of string_table.h */
 
 #include "structures/string_table.h"
 
@@ -8,9 +8,9 @@
 
 #define FACTORS_MAX 16
 
-/* Enters the strings. Returns 0 if one would be too far from its place: lookups stop after
- * STRING_TABLE_PROBES slots, so it would not be found, and other factors must be tried. A string
- * that is there already stays the first. */
+/* Inserts the strings. Returns 0 if one would be too far from its place: lookups stop after
+ * STRING_TABLE_PROBES slots, so it would not be found, and another factor must be tried. Of equal
+ * strings, the first is stored. */
 static int enter_all(string_table *t, int64_t n, const uint8_t *take, int64_t *ret_twice)
 {
     uint32_t mask = (UINT32_C(1) << t->n_bits) - 1;
@@ -31,8 +31,8 @@ static int enter_all(string_table *t, int64_t n, const uint8_t *take, int64_t *r
 }
 
 /* The factors are a fixed list, so the same strings give the same table in every process, which
- * no seed drawn at random would. Whoever writes a hostile file would have to find strings that
- * collide for FACTORS_MAX numbers at once. */
+ * would not be true of a random seed. The author of a hostile file would have to find strings that
+ * collide for all FACTORS_MAX factors at once. */
 int32_t string_table_build(string_table *t, const uint8_t *data, const int64_t *offsets, int64_t n,
                            const uint8_t *take, int64_t *ret_twice, unitok_error *error)
 {

@@ -1,18 +1,18 @@
 /* string_table.h - the index of a byte string in a fixed set
  *
- * An open-addressed table whose hashes are chosen so that the hash of any part of a string comes
- * from those of its beginnings: all splits of a string are looked up in linear time.
+ * An open-addressed table. The hash of any part of a string follows from the hashes of two prefixes
+ * of the string, so all splits of a string are looked up in linear time.
  *
  *     slots   | - | 2 | - | 0 | 1 | - | - | 3 |      tag << 32 | index + 1 of a string, 0: free; at most half are taken
  *
  *     hash(s) = s[0] F^(n-1) + ... + s[n-1]   mod 2^61 - 1
  *     hash(s[i..j)) = hash(s[0..j)) - hash(s[0..i)) F^(j-i)
  *
- * A hash only says where to look: the bytes are always compared, where the tag, its low 32 bits, is
- * the same.
+ * A hash only says where to look: if the tag, its low 32 bits, matches, the bytes are always
+ * compared.
  *
- * F is the first of a list of numbers with which no string lies more than STRING_TABLE_PROBES slots
- * from its place: so a file whose strings were chosen to collide costs no more than any other, and
+ * F is the first number in a fixed list with which every string is within STRING_TABLE_PROBES slots
+ * of its place. So a file whose strings were chosen to collide costs no more than any other, and
  * the same strings always give the same table. (The modulus is a prime: modulo 2^64 there are
  * strings that collide for every F.) */
 #pragma once
@@ -36,7 +36,7 @@ typedef struct string_table {
 
 #define STRING_TABLE_PRIME ((UINT64_C(1) << 61) - 1)
 
-/* a * b + c modulo the prime; all are below it. */
+/* a * b + c modulo the prime; a, b and c are below it. */
 INLINE uint64_t string_table_multiply_add(uint64_t a, uint64_t b, uint64_t c)
 {
     uint64_t low, high; /* of the product, below 2^122 */
@@ -70,16 +70,16 @@ INLINE uint64_t string_table_hash(const string_table *t, const uint8_t *bytes, i
 }
 
 /* The hash of a part of a string, from the hashes of the two prefixes that end where the part
- * begins and ends. `power` is F^(its length). */
+ * begins and ends. `power` is F^(length of the part). */
 INLINE uint64_t string_table_part_hash(uint64_t before, uint64_t all, uint64_t power)
 {
     uint64_t gone = string_table_multiply_add(before, power, 0);
     return all >= gone ? all - gone : all + STRING_TABLE_PRIME - gone;
 }
 
-/* Builds a table of the strings k < n with take[k] != 0, or of all if take is NULL. If two of them are equal, the table holds
- * the first, and *ret_twice is the second; otherwise -1. UNITOK_ERROR_VOCABULARY if they collide
- * with every factor. O(bytes). */
+/* Builds a table of the strings k < n with take[k] != 0, or of all if take is NULL. Of equal
+ * strings, the table holds the first. *ret_twice is the first string that equals an earlier one, or
+ * -1. Returns UNITOK_ERROR_VOCABULARY if the strings collide with every factor. O(bytes). */
 int32_t string_table_build(string_table *t, const uint8_t *data, const int64_t *offsets, int64_t n,
                            const uint8_t *take, int64_t *ret_twice, unitok_error *error);
 void string_table_free(string_table *t);
@@ -91,7 +91,7 @@ INLINE uint32_t string_table_place(const string_table *t, uint64_t hash)
     return (uint32_t)(hash * UINT64_C(0x9E3779B97F4A7C15) >> (64 - t->n_bits));
 }
 
-/* Whether a slot holds this string. The tag rejects nearly all others without a look at their
+/* Whether a slot holds this string. The tag rejects nearly all others without comparing their
  * bytes. */
 INLINE int string_table_is(const string_table *t, uint64_t slot, const uint8_t *bytes,
                            int64_t n_bytes, uint64_t hash)

@@ -1,4 +1,4 @@
-/* suffix_links.c - visiting the nodes of a trie by ascending depth, with their suffixes */
+/* suffix_links.c - visits the nodes of a trie by ascending depth, with their suffixes */
 
 #include "structures/suffix_links.h"
 
@@ -9,8 +9,8 @@ typedef struct node {
 } node;
 
 /* Lists each node once: counts them by depth in starts[depth + 1], or, if `nodes` is given, writes
- * them where starts[depth] says. Sorted pieces share their beginnings with the piece before, whose
- * nodes are listed already. */
+ * them from index starts[depth] onwards. The pieces are sorted, so the nodes of the prefix that a
+ * piece shares with the previous one are already listed. */
 static void list_nodes(const trie *t, const uint8_t *data, const int64_t *offsets, int64_t n_pieces,
                        uint32_t *path, node *nodes, int64_t *starts)
 {
@@ -32,11 +32,11 @@ static void list_nodes(const trie *t, const uint8_t *data, const int64_t *offset
 }
 
 /* Two passes over the pieces list the nodes by depth, as a counting sort: the first counts the
- * nodes of each depth, the second writes them. A double array could not list the children of a
- * node.
+ * nodes of each depth, the second writes them. A double array cannot list the children of a node
+ * without testing all bytes.
  *
- * The suffix of a node continues the suffix of its parent, or the suffix of that, and so on:
- * always shorter strings, whose suffixes are known. Along one piece the depth of the suffix
+ * The suffix of a node continues the suffix of its parent, or the suffix of that suffix, and so on.
+ * These are all shorter strings, whose suffixes are known. Along one piece the depth of the suffix
  * grows by at most 1 with each byte, and each step to a suffix makes it smaller, so the time is
  * linear. */
 int suffix_links_visit(const trie *t, const uint8_t *data, const int64_t *offsets, int64_t n_pieces,

@@ -1,7 +1,7 @@
 /* suffix_links.h - the failure links of Aho and Corasick's automaton, for the nodes of a trie
  *
- * The suffix of a node is the longest proper suffix of its string that is a node too; where no
- * child of a node fits the next byte of a text, the search continues at its suffix. It is found
+ * The suffix of a node is the longest proper suffix of its string that is also a node; if no child
+ * of a node matches the next byte of a text, the search continues at its suffix. It is found
  * through the suffix of the parent, which is shorter, so nodes are visited by ascending depth:
  *
  *     pieces  "she" "he" "ers"       visited   s h e | sh he er | she ers
@@ -23,7 +23,7 @@ INLINE uint32_t suffix_links_base(const uint64_t *units, uint32_t unit)
 }
 
 /* The longest node that ends with `byte` and continues node `at` or one of its suffixes; 0, the
- * root, if there is none. suffixes[] are those of `at` and of all shorter nodes. */
+ * root, if there is none. suffixes[] must contain those of `at` and of all shorter nodes. */
 INLINE uint32_t suffix_links_next(const uint64_t *units, const uint32_t *suffixes, uint32_t at,
                                   uint8_t byte)
 {
@@ -34,8 +34,8 @@ INLINE uint32_t suffix_links_next(const uint64_t *units, const uint32_t *suffixe
     }
 }
 
-/* Calls put(context, link) for every node of the trie of these sorted pieces but the root, until
- * it returns 0 or less. Returns what the last call
- * returned, else 1; 0 if allocation fails. O(bytes of pieces). */
+/* Calls put(context, link) for every node except the root in the trie of these sorted pieces, until
+ * put returns 0 or less. Returns the result of the last call, or 1 if there was none; 0 if
+ * allocation fails. O(bytes of pieces). */
 int suffix_links_visit(const trie *t, const uint8_t *data, const int64_t *offsets, int64_t n_pieces,
                        int (*put)(void *, const suffix_link *), void *context);

@@ -1,19 +1,19 @@
-/* trie.c - building and checking the frozen double array of trie.h */
+/* trie.c - builds and checks the frozen double array of trie.h */
 
 #include "structures/trie.h"
 
 #include "ground/error.h"
 #include "ground/grow.h"
 
-/* Building, breadth first, so that the nodes nearest the root lie together:
+/* The array is built breadth first, so that the nodes nearest the root are close together:
  *
- *   1. A node is a range of the sorted pieces that share their first `depth` bytes. The root's range is all of them.
+ *   1. A node is a range of the sorted pieces that share their first `depth` bytes. The root's range is all pieces.
  *   2. Its labels are the bytes that follow at `depth`; each begins a child's range.
  *   3. Find a base whose slots base ^ label are all free and that no other node has, write the children's units, and
  *      queue the children that have children of their own.
  *
- * Bases are searched for only in blocks with free slots. Most nodes have one child and fit any
- * free slot, so the array fills up (to 91 % on the RWKV vocabulary) though only OPEN_BLOCKS_MAX
+ * Bases are searched for only in blocks with free slots. Most nodes have one child and fit any free
+ * slot, so the array fills up (to 91 % on the RWKV vocabulary) even though at most OPEN_BLOCKS_MAX
  * blocks are tried for each node. */
 
 #define OPEN_BLOCKS_MAX 24
@@ -27,7 +27,7 @@ typedef struct block {
 typedef struct range {
     int64_t begin, end; /* pieces */
     int32_t depth;
-    uint32_t unit; /* where this node stands; 0 for the root */
+    uint32_t unit; /* the unit of this node; 0 for the root */
 } range;
 
 typedef struct builder {
@@ -37,7 +37,7 @@ typedef struct builder {
     uint64_t *units;
     block *blocks;
     int64_t n_blocks, blocks_capacity;
-    int64_t open[OPEN_BLOCKS_MAX]; /* blocks with room, the fullest dropped first */
+    int64_t open[OPEN_BLOCKS_MAX]; /* blocks with free slots, the fullest dropped first */
     int n_open;
     range *queue; /* a ring is not needed: a trie has at most as many inner nodes as bytes */
     int64_t queue_begin, queue_end, queue_capacity;
@@ -48,7 +48,7 @@ INLINE int bit_get(const uint64_t *bits, uint32_t i) { return (int)(bits[i >> 6]
 INLINE void bit_set(uint64_t *bits, uint32_t i) { bits[i >> 6] |= 1ULL << (i & 63); }
 
 /* Adds a block to the open ones. If there are too many, it replaces the one with the fewest free
- * slots: that one would fit the fewest nodes. */
+ * slots, which would fit the fewest nodes. */
 static void open_block(builder *b, int64_t index)
 {
     int at = b->n_open;
@@ -162,9 +162,8 @@ static int lay_out(builder *b, range node)
     return 1;
 }
 
-/* Nodes are laid out in the order of a queue. Block 0 stays empty, because units 0..255 are
- * those that a walk meets at the base 0; the root's children come right after it, at
- * TRIE_ROOT_BASE. */
+/* Nodes are laid out in queue order. Block 0 stays empty, because a walk reads units 0..255 if a
+ * base is 0; the root's children come right after it, at TRIE_ROOT_BASE. */
 static int32_t build(const uint8_t *data, const int64_t *offsets, const int64_t *ids,
                      int64_t n_pieces, int is_part, trie_parts *ret, unitok_error *error)
 {
@@ -178,7 +177,7 @@ static int32_t build(const uint8_t *data, const int64_t *offsets, const int64_t 
     if (ok && n_pieces > 0) {
         range root = {0, n_pieces, 0, 0};
         ok = lay_out(&b, root);
-        /* the root's block stays closed: those of all parts become one */
+        /* the root's block gets no other nodes, because trie_join merges those of all parts */
         if (is_part) b.n_open = 0;
         while (ok && b.queue_begin < b.queue_end) ok = lay_out(&b, b.queue[b.queue_begin++]);
     } else if (ok) {
@@ -201,18 +200,17 @@ int32_t trie_build(const uint8_t *data, const int64_t *offsets, const int64_t *i
     return build(data, offsets, ids, n_pieces, 0, ret, error);
 }
 
-/* In a part the block of the root has only the root's children, because all other nodes go to
- * later blocks. Parts have no first byte in common, so their root blocks can be laid over each
- * other. */
+/* In a part, the root's block contains only the root's children, because all other nodes go to
+ * later blocks. Parts have no first byte in common, so their root blocks can be merged. */
 int32_t trie_build_part(const uint8_t *data, const int64_t *offsets, const int64_t *ids,
                         int64_t n_pieces, trie_parts *ret, unitok_error *error)
 {
     return build(data, offsets, ids, n_pieces, 1, ret, error);
 }
 
-/* Copies units begin..end-1 of a part, moving all blocks but the root's by `shift`. Labels and
- * values stay. An XOR within a block of 256 does not change when the block moves by a multiple
- * of 256. */
+/* Copies units begin..end-1 of a part, adding `shift` to their bases, because all blocks but the
+ * root's move by `shift`. Labels and values stay the same: moving a block by a multiple of 256 does
+ * not change an XOR within the block. */
 static void move_units(const trie_parts *part, int64_t begin, int64_t end, int64_t shift,
                        uint64_t *units)
 {
@@ -222,7 +220,7 @@ static void move_units(const trie_parts *part, int64_t begin, int64_t end, int64
     }
 }
 
-/* The parts follow each other behind one shared block of the root:
+/* The parts follow one another after a shared root block:
  *
  *     part 0     | empty | root 0 | A | B |
  *     part 1     | empty | root 1 | C |
@@ -235,7 +233,7 @@ int32_t trie_join(const trie_parts *parts, int64_t n_parts, trie_parts *ret, uni
     int64_t n_units = rest;
     for (int64_t i = 0; i < n_parts; i++) n_units += parts[i].n_units - rest;
     if (n_units > UINT32_MAX)
-        return fail(error, UNITOK_ERROR_ARGUMENT, -1, -1, "the pieces are too many");
+        return fail(error, UNITOK_ERROR_ARGUMENT, -1, -1, "there are too many pieces");
     uint64_t *units = mem_zalloc((size_t)n_units, sizeof *units);
     if (!units) return fail_memory(error);
     int64_t at = rest;
@@ -248,8 +246,8 @@ int32_t trie_join(const trie_parts *parts, int64_t n_parts, trie_parts *ret, uni
     return UNITOK_OK;
 }
 
-/* Answers the first two steps of every walk in advance. A missing first byte has the base 0,
- * whose units are unused, so the second step needs no test for it. */
+/* Precomputes the first two steps of every walk. A missing first byte has the base 0, whose units
+ * are unused, so the second step needs no test for it. */
 void trie_build_heads(const uint64_t *units, uint32_t fallback_value, uint64_t *heads,
                       uint32_t *singles)
 {
@@ -289,7 +287,7 @@ const char *trie_check_units(const trie *t, uint32_t max_value, const void **ret
 
 /* A unit's parent is the owner of the base that its label leads back to. So if no base has two
  * owners, no unit has two parents. Climbing from any unit must then end at one without a parent
- * within max_depth steps. depths[] marks the units already climbed, which need no second climb. */
+ * within max_depth steps. depths[] marks the units that have been checked already. */
 const char *trie_check_shape(const trie *t, int64_t max_depth, uint32_t *owners, uint32_t *depths,
                              const void **ret_at)
 {

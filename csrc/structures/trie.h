@@ -1,8 +1,8 @@
-/* trie.h - frozen double array: longest prefix and exact match, with the first two bytes answered
- * by a table
+/* trie.h - frozen double array: longest prefix and exact match, with a table for the first two
+ * bytes
  *
- * The tree of all pieces is laid into one array of 64-bit units. The child of a node by byte c is
- * at unit base(node) XOR c, if the label there says so:
+ * The tree of all pieces is stored in one array of 64-bit units. The child of a node for byte c is
+ * unit base(node) XOR c, if that unit has the label c:
  *
  *     unit    63 .............. 32 31 ......... 9  8     7 ... 0
  *             base of the children  value = id+1  used  label c
@@ -11,13 +11,13 @@
  *     "ab" -> 7:   heads['a','b'] --base--> units[base ^ 'c'] --base--> ...
  *                  = {base, value 8, length 2}
  *
- * No two nodes share a base, so a fitting label proves the parent. Units 0..255 are never used:
- * base 0 therefore leads to no child, and the walk needs no test for leaves. A base and its
- * children lie in one block of 256 units, so that checking base < n_units once, when a file is
- * opened, makes every access safe.
+ * No two nodes share a base, so a matching label proves the parent. Units 0..255 are never used, so
+ * base 0 leads to no child, and the walk needs no test for leaves. A base and its children lie in
+ * one block of 256 units, so that checking base < n_units once, when a file is opened, makes every
+ * access safe.
  *
  * Most walks are short. heads[] holds, for every pair of first bytes, the node they lead to and the
- * longest piece met so far (a one-byte piece at worst), so a walk starts at depth two with one
+ * longest piece found so far (a one-byte piece at worst), so a walk starts at depth two with one
  * load:
  *
  *     head    63 .. 56  55 ........ 32  31 .................. 0
@@ -61,9 +61,9 @@ INLINE uint32_t head_pair_value(uint64_t head)
     return head_value(head) & (0 - (uint32_t)(head >> 57));
 }
 
-/* Finds the longest piece that begins text[0..n_bytes-1], n_bytes >= 1. Returns its value, never 0,
- * and its length. The walk continues to the end of the tree and keeps the last value seen, because
- * a prefix that is not itself a piece must not stop it. */
+/* Finds the longest piece that is a prefix of text[0..n_bytes-1], n_bytes >= 1. Returns its value,
+ * never 0, and its length. The walk continues to the end of the tree and keeps the last value seen,
+ * because a prefix that is not itself a piece must not stop it. */
 INLINE uint32_t trie_longest(const trie *t, const uint8_t *text, int64_t n_bytes,
                              int64_t *ret_n_bytes)
 {
@@ -101,13 +101,13 @@ INLINE void trie_fetch_unit(const trie *t, const uint8_t *text)
 
 INLINE void trie_fetch_next_unit(const trie *t, const uint8_t *text)
 {
-    /* of another walk, if this one has no third step */
+    /* an unrelated unit if this walk has no third step */
     uint64_t unit = t->units[head_base(t->heads[text[0] | text[1] << 8]) ^ text[2]];
     PREFETCH(&t->units[unit_base(unit) ^ text[3]]);
 }
 
-/* The same for walks that start some bytes later. Measured: half the distance gains half as
- * much. */
+/* Prefetches for walks that start some bytes later. With half the distance, the measured gain was
+ * half as large. */
 INLINE void trie_fetch_ahead(const trie *t, const uint8_t *text, int64_t n_bytes)
 {
     if (n_bytes < 14) return;
@@ -122,13 +122,13 @@ typedef struct trie_parts {
     int64_t n_units;
 } trie_parts;
 
-/* Lays out a packed list of pieces, sorted by bytes, none empty, all distinct, with
- * ids[0..n_pieces-1], or 0, 1, ... if ids is NULL. O(bytes of pieces). */
+/* Lays out a packed list of distinct, nonempty pieces, sorted by bytes, with ids[0..n_pieces-1], or
+ * 0, 1, ... if ids is NULL. O(bytes of pieces). */
 int32_t trie_build(const uint8_t *data, const int64_t *offsets, const int64_t *ids,
                    int64_t n_pieces, trie_parts *ret, unitok_error *error);
 
-/* Build in parallel: threads lay out sorted lists of pieces that have no first byte in common, and
- * one joins the parts. The parts remain the caller's. */
+/* For parallel builds: each thread lays out a sorted list of pieces, and one thread joins these
+ * parts, which must have no first byte in common. The caller still owns the parts. */
 int32_t trie_build_part(const uint8_t *data, const int64_t *offsets, const int64_t *ids,
                         int64_t n_pieces, trie_parts *ret, unitok_error *error);
 int32_t trie_join(const trie_parts *parts, int64_t n_parts, trie_parts *ret, unitok_error *error);

@@ -24,8 +24,8 @@ INLINE const uint8_t *piece_at(const unitok_spec *spec, int64_t k, int64_t *ret_
     return spec->data + spec->offsets[k];
 }
 
-/* Pieces in byte order, a packed list with an id for each. Starts zeroed; must be freed even if
- * a function below fails. */
+/* Pieces in byte order, a packed list with an id for each. Initialize it to zeros, and free it even
+ * if a function below fails. */
 typedef struct sorted_pieces {
     uint8_t *data;
     int64_t *offsets, *ids;
@@ -36,7 +36,7 @@ typedef struct sorted_pieces {
 int32_t sorted_pieces_list(const unitok_hat *hat, int64_t n_bytes, sorted_pieces *ret,
                            unitok_error *error);
 
-/* Sorts n_pieces pieces. UNITOK_ERROR_VOCABULARY, which names the piece, if one occurs twice. */
+/* Sorts n_pieces pieces. Returns UNITOK_ERROR_VOCABULARY, naming the piece, if one occurs twice. */
 int32_t vocabulary_sort(const uint8_t *data, const int64_t *offsets, const int64_t *ids,
                         int64_t n_pieces, sorted_pieces *ret, unitok_error *error);
 void sorted_pieces_free(sorted_pieces *s);

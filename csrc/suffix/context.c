@@ -1,20 +1,20 @@
-/* context.c - the text around hits, cut between characters
+/* context.c - the text before and after each hit, cut at character boundaries
  *
  *     tokens      ... | the | quick | br own | fox |  jumps | ...
  *     bytes kept        <-- before --><- hit -><-- after -->
  *
- * A character is a lead byte of UTF-8 with all of its continuation bytes; any other byte is a
- * character of its own. A character has at most 4 bytes, so 4 * n bytes on either side contain the
- * n characters that are wanted.
+ * A character is a UTF-8 lead byte with all of its continuation bytes; any other byte counts as a
+ * character by itself. A character has at most 4 bytes, so 4 * n bytes on either side contain the n
+ * characters requested.
  *
- * Tokens are decoded from the hit outwards, and only as many as the characters need: a hit in a
- * document of a gigabyte costs no more than one in a line. */
+ * Tokens are decoded from the hit outwards, and only as many as are needed: a hit in a document of
+ * 1 GB costs no more than a hit in a document of one line. */
 #include "ground/utf8.h"
 #include "unitok_search.h"
 
-/* Where the character at text[at] ends, at < n. If a continuation byte is missing, the lead byte is
- * a character of its own, and so are the bytes after it. So every byte belongs to exactly one
- * character. */
+/* Returns the end of the character at text[at], at < n. If a continuation byte is missing, the lead
+ * byte is a character by itself, and so are the continuation bytes after it, so every byte belongs
+ * to exactly one character. */
 static int64_t character_end(const uint8_t *text, int64_t n, int64_t at)
 {
     int64_t size = char_bytes(text[at]);
@@ -24,7 +24,7 @@ static int64_t character_end(const uint8_t *text, int64_t n, int64_t at)
     return at + size;
 }
 
-/* Where the first n_characters of text[0..n) end. Stops at the end of the text if it has fewer. */
+/* Returns the end of the first n_characters characters of text[0..n), or n if there are fewer. */
 static int64_t first_characters(const uint8_t *text, int64_t n, int64_t n_characters)
 {
     int64_t at = 0;
@@ -32,9 +32,9 @@ static int64_t first_characters(const uint8_t *text, int64_t n, int64_t n_charac
     return at;
 }
 
-/* Where the last n_characters of text[0..n) begin. Steps back over continuation bytes to a lead
- * byte, and takes both as a character only if the character really ends where the last one began.
- * Otherwise the last byte is a character of its own. */
+/* Returns the start of the last n_characters characters of text[0..n). Steps back over continuation
+ * bytes to a lead byte, and accepts these bytes as a character only if it ends exactly where the
+ * next one begins. Otherwise the last byte is a character by itself. */
 static int64_t last_characters(const uint8_t *text, int64_t n, int64_t n_characters)
 {
     int64_t at = n;
@@ -46,16 +46,16 @@ static int64_t last_characters(const uint8_t *text, int64_t n, int64_t n_charact
     return at;
 }
 
-/* Tokens that are decoded one by one: only those around a hit are ever read. */
+/* A document whose tokens are decoded one at a time, because only those around a hit are read. */
 typedef struct decoded_text {
     const uint16_t *ids;
     const uint8_t *data;
     const int64_t *offsets;
-    /* The document: its tokens, and how many bytes of the first one are not shown. */
+    /* The document's tokens, and how many bytes of the first one are not shown. */
     int64_t begin, end, dropped;
 } decoded_text;
 
-/* The bytes of token `at`, and their number in *ret_n. */
+/* Returns the bytes of token `at`, and stores their number in *ret_n. */
 static const uint8_t *bytes_at(const decoded_text *t, int64_t at, int64_t *ret_n)
 {
     const int64_t *bounds = t->offsets + t->ids[at];
@@ -64,9 +64,9 @@ static const uint8_t *bytes_at(const decoded_text *t, int64_t at, int64_t *ret_n
     return t->data + bounds[0] + dropped;
 }
 
-/* Writes the last bytes before byte `skip` of token `at`, at most `capacity`, so that they end at
- * out[capacity]. Returns how many. Fills the space from its end, because what is nearest to the hit
- * comes first. `skip` is 0 at the border of a token: then the token before it is read in full. */
+/* Writes the bytes that precede byte `skip` of token `at`, at most `capacity` of them, so that they
+ * end at out[capacity]. Returns their number. Fills `out` from its end, because the bytes nearest
+ * to the hit are decoded first. If `skip` is 0, starts with the previous token. */
 static int64_t copy_before(const decoded_text *t, int64_t at, int64_t skip, uint8_t *out,
                            int64_t capacity)
 {
@@ -88,7 +88,8 @@ static int64_t copy_before(const decoded_text *t, int64_t at, int64_t skip, uint
     return used;
 }
 
-/* Writes the bytes from byte `skip` of token `at` on, at most `capacity`. Returns how many. */
+/* Writes the bytes from byte `skip` of token `at` onwards, at most `capacity` of them. Returns
+ * their number. */
 static int64_t copy_from(const decoded_text *t, int64_t at, int64_t skip, uint8_t *out,
                          int64_t capacity)
 {
@@ -105,9 +106,9 @@ static int64_t copy_from(const decoded_text *t, int64_t at, int64_t skip, uint8_
     return used;
 }
 
-/* Each hit gives three ranges of bytes in `out`: before, the match, after, whose borders are
- * bounds[3k..3k + 3]. A hit can be damaged, such as one that begins after its document: then the
- * ranges are short or empty. */
+/* Each hit produces three ranges of bytes in `out`: before, match and after, bounded by
+ * bounds[3k..3k + 3]. If a hit is damaged, for example because it begins after the end of its
+ * document, the ranges are short or empty. */
 void unitok_search_contexts(const uint16_t *ids, const uint8_t *data, const int64_t *offsets,
                             const unitok_search_hit *hits, int64_t n_hits, int64_t before,
                             int64_t after, uint8_t *out, int64_t *bounds)
@@ -116,13 +117,13 @@ void unitok_search_contexts(const uint16_t *ids, const uint8_t *data, const int6
     for (int64_t k = 0; k < n_hits; k++) {
         const unitok_search_hit *hit = hits + k;
         decoded_text t = {ids, data, offsets, hit->begin, hit->end, hit->dropped};
-        /* A hit from damaged files may begin past its token or its document; it is moved to where
-         * there is text. */
+        /* `skip` includes dropped bytes, which are not decoded. It is ignored if a hit from damaged
+         * files begins past the end of its document. */
         int64_t skip = hit->token < hit->end ? hit->skip : 0,
                 dropped = hit->token == hit->begin ? hit->dropped : 0;
         skip = skip > dropped ? skip - dropped : 0;
-        /* Four bytes for each character are decoded, then cut to the characters that are wanted and
-         * moved to their place. */
+        /* Decode four bytes per character, drop those before the requested characters, and move the
+         * rest into place. */
         int64_t n = copy_before(&t, hit->token, skip, p, 4 * before);
         int64_t cut = last_characters(p + 4 * before - n, n, before);
         memmove(p, p + 4 * before - n + cut, (size_t)(n - cut));

@@ -1,13 +1,13 @@
 /* hits.c - checking, counting and storing the hits of a search for text: see text.h
  *
- * A hit is counted at its first token, and three tests remain when a path has found its suffixes:
+ * A hit is counted at its first token. When a path has found its suffixes, three checks remain:
  *
- *     to the left     if Q begins within a token, that token must stand before the suffix
+ *     left side       if Q begins within a token, that token must precede the suffix
  *     documents       the tokens must belong to one document, before its eod
  *     the space       at the start of a document, decoding drops a space, so a hit cannot begin with it
  *
- * None of them is made where it cannot fail, which is the common case: complete intervals are then
- * added to the total without reading one suffix.
+ * A check that cannot fail is skipped. This is the common case: complete intervals are then added
+ * to the total without reading any suffix.
  *
  * If Q begins within a token, the token before each suffix must end with Q[0..i). There are three
  * ways to find those suffixes:
@@ -26,8 +26,8 @@
 /* --------------------------------------------------------------------------------- one hit ---- */
 
 /* Whether tokens first..first + n_tokens - 1 lie in one document, before its eod, and the hit does
- * not begin with a space that decoding drops. The document is found by a binary search in the ends,
- * which is why hits are tested only where it can matter. */
+ * not begin with a space that decoding drops. Finding the document takes a binary search over the
+ * document ends, so a hit is checked only if the check can fail. */
 static int is_within_document(const text_search *t, uint64_t first, int32_t skip, int32_t n_tokens)
 {
     const shard *s = t->s;
@@ -40,8 +40,8 @@ static int is_within_document(const text_search *t, uint64_t first, int32_t skip
     return !(drops && first == (d ? s->ends[d - 1] - s->begin : 0));
 }
 
-/* Adds suffixes to the total and, if hits are wanted, to the last run or to a new one. Two runs
- * that touch become one if they begin at the same place of their tokens. */
+/* Adds suffixes to the total and, if hits are requested, to the last run or to a new one. Adjacent
+ * runs are merged if their hits begin at the same offset, `back` and `skip`. */
 static void put_run(text_search *t, interval in, int32_t back, int32_t skip)
 {
     unitok_search_run *last = t->n_runs ? &t->runs[t->n_runs - 1] : NULL;
@@ -57,15 +57,15 @@ static void put_run(text_search *t, interval in, int32_t back, int32_t skip)
     t->runs[t->n_runs++] = run;
 }
 
-/* Adds hits to the result. Where every suffix of the interval counts, the interval is added as it
- * is. Otherwise suffixes are tested one by one, and those that pass are joined to runs again, which
+/* Adds hits to the result. If every suffix of the interval is a hit, the interval is added as it
+ * is. Otherwise suffixes are checked one by one, and those that pass are grouped into runs, which
  * take less memory than single hits. */
 void text_emit(text_search *t, interval in, int32_t back, int32_t skip, int32_t n_tokens)
 {
     if (in.lo >= in.hi) return;
-    enum { AT_ONCE = 4096 }; /* hits between checks whether there are enough */
-    /* Without an eod, one token cannot belong to two documents. Where only counts matter, hits that
-     * begin with a dropped space are subtracted at the end. */
+    enum { AT_ONCE = 4096 }; /* hits between checks of max_hits */
+    /* Without an eod, a hit within one token cannot cross documents. If only the count is
+     * requested, hits that begin with a dropped space are subtracted at the end. */
     int may_cross = t->must_check && (n_tokens > 1 || t->s->eod >= 0);
     int may_drop = (t->must_check || t->runs) && skip == 0 && t->q[0] == ' ';
     if (!may_cross && !may_drop) {
@@ -73,7 +73,7 @@ void text_emit(text_search *t, interval in, int32_t back, int32_t skip, int32_t 
         return;
     }
     t->work_left -= (in.hi - in.lo) * 5 * WORK_NO_LEFT;
-    /* `good` is the run of suffixes that have passed and are not added yet. */
+    /* The run of suffixes that have passed the checks and have not been added yet. */
     interval good = {in.lo, in.lo};
     for (int64_t r = in.lo; r < in.hi && !text_is_over(t); r++) {
         uint64_t position = t->s->sa[r];
@@ -91,8 +91,8 @@ void text_emit(text_search *t, interval in, int32_t back, int32_t skip, int32_t 
 
 /* ---------------------------------------------------------------------- in the text itself ---- */
 
-/* Compares bytes piece by piece. The last token may be longer than what is left of Q. A token
- * without bytes, such as an eod, ends the comparison: text does not continue across it. */
+/* Compares token by token. The last token may extend past the end of Q. A token without bytes, such
+ * as an eod, ends the comparison, because text does not continue across it. */
 int32_t text_follow(const text_search *t, uint64_t position, int64_t pos)
 {
     for (int32_t n_tokens = 1; position < (uint64_t)t->s->n; position++, n_tokens++) {
@@ -108,8 +108,9 @@ int32_t text_follow(const text_search *t, uint64_t position, int64_t pos)
     return 0;
 }
 
-/* How many tokens before `position` it takes to end with Q[0..c), or 0 if they do not, and where in
- * the first of them it begins. The first token may begin before Q, so only its end has to match. */
+/* Returns how many tokens before `position` spell Q[0..c), or 0 if the tokens there do not;
+ * *ret_skip is where Q begins in the first of them. The first token may begin before Q, so only its
+ * end has to match. */
 static int32_t follow_left(const text_search *t, uint64_t position, int64_t c, int32_t *ret_skip)
 {
     for (int32_t back = 1; position > 0; back++) {
@@ -127,7 +128,7 @@ static int32_t follow_left(const text_search *t, uint64_t position, int64_t c, i
 
 /* --------------------------------------------------------------------------- the left side ---- */
 
-/* A set of ids as 65,536 bits: 8 KB, which stays in the L1 cache. */
+/* A set of ids is a bitmap of 65,536 bits: 8 KB, which stays in the L1 cache. */
 INLINE int has_bit(const uint64_t *bits, uint16_t id)
 {
     return (int)(bits[id >> 6] >> (id & 63) & 1);
@@ -135,8 +136,8 @@ INLINE int has_bit(const uint64_t *bits, uint16_t id)
 
 INLINE void set_bit(uint64_t *bits, uint16_t id) { bits[id >> 6] |= UINT64_C(1) << (id & 63); }
 
-/* The token before suffix r; returns 0 if there is none. Prefetching the text is worth it only
- * without the column, whose entries lie side by side. */
+/* Stores the token before suffix r in *ret_id; returns 0 if there is none. Prefetches the text,
+ * unless the column `left` exists, whose entries are read in order. */
 INLINE int token_before(const shard *s, int64_t r, uint16_t *ret_id)
 {
     enum { AHEAD = 32 };
@@ -151,8 +152,8 @@ INLINE int token_before(const shard *s, int64_t r, uint16_t *ret_id)
     return 1;
 }
 
-/* Emits the suffixes whose token to the left is one of left_ids, by a scan of the column `left`.
- * The set is filled once for each i, and serves all paths that begin there. */
+/* Emits the suffixes whose left token is one of left_ids, by scanning the column `left`. The set is
+ * filled once for each i and reused by all paths that begin there. */
 static void scan_left(text_search *t, interval in, int32_t n_tokens)
 {
     if (t->left_bits_of != t->i) {
@@ -170,8 +171,8 @@ static void scan_left(text_search *t, interval in, int32_t n_tokens)
     }
 }
 
-/* Like scan_left for a few suffixes: compares the bytes of their left tokens instead of filling a
- * set. Few suffixes means at most a few dozen, each of which costs two cache misses. */
+/* Like scan_left, but for a few dozen suffixes at most: compares the bytes of their left tokens
+ * instead of filling a set. Each suffix costs two cache misses. */
 static void compare_left(text_search *t, interval in, int32_t n_tokens)
 {
     for (int64_t r = in.lo; r < in.hi; r++) {
@@ -186,9 +187,9 @@ static void compare_left(text_search *t, interval in, int32_t n_tokens)
     }
 }
 
-/* Searches for the path again after each of left_ids, which are fewer than the suffixes. With
- * pieces in the order of their ranks, one interval covers all tokens with which Q can end, so the
- * searches for all left tokens run together. Otherwise each is followed by itself. */
+/* Searches for the path again after each of left_ids, which are fewer than the suffixes. If the
+ * pieces are in rank order, one interval covers all tokens that Q can end with, so the searches for
+ * all left tokens are interleaved. Otherwise they run one at a time. */
 static void search_from_left(text_search *t, int32_t depth, int64_t pos, range ends)
 {
     const shard *s = t->s;
@@ -211,9 +212,9 @@ static void search_from_left(text_search *t, int32_t depth, int64_t pos, range e
         text_emit(t, t->many[k], 0, (int32_t)(piece_bytes(t->p, t->left_ids[k]) - t->i), depth + 2);
 }
 
-/* Chooses the cheapest of the three ways to find the hits of a path that begins within a token.
- * Below FEW suffixes no set pays. Above, the cost of reading every suffix is compared with that of
- * searching once for each left token. */
+/* Chooses the cheapest of the three ways to find the hits of a path that begins within a token. For
+ * up to FEW suffixes, filling a set is not worthwhile. For more, compares the cost of reading every
+ * suffix with that of one search per left token. */
 static void take_left(text_search *t, interval in, int32_t depth, int64_t pos, range ends)
 {
     enum { FEW = 64 };
@@ -223,8 +224,8 @@ static void take_left(text_search *t, interval in, int32_t depth, int64_t pos, r
     else search_from_left(t, depth, pos, ends);
 }
 
-/* At the start of documents, only pieces whose space is dropped count. These hits are subtracted
- * later: see subtract_starts in walk.c. */
+/* Counts the hits at the start of a document whose first piece begins with a space that decoding
+ * drops. They are subtracted later: see subtract_starts in walk.c. */
 static void take_at_start(text_search *t, interval in, int32_t depth, range ends)
 {
     t->n_at_start += in.hi - in.lo;
@@ -236,8 +237,7 @@ static void take_at_start(text_search *t, interval in, int32_t depth, range ends
     }
 }
 
-/* Where the hits go depends on the kind of walk: it may only collect them, count them, or emit them
- * at once. */
+/* Depending on the kind of walk, hits are collected, counted or emitted immediately. */
 void text_take(text_search *t, interval in, int32_t depth, int64_t pos, range ends)
 {
     if (t->is_anchored) {
@@ -255,9 +255,8 @@ void text_take(text_search *t, interval in, int32_t depth, int64_t pos, range en
     }
 }
 
-/* Sets in left_bits the tokens that can stand before the sure border c: those that end with
- * Q[0..c), and those that Q[0..c) ends with. The second kind consists of the children that end
- * exactly at c. */
+/* Sets in left_bits the tokens that can precede the sure border c: those that end with Q[0..c), and
+ * those that Q[0..c) ends with. The latter are the children that end exactly at c. */
 static void set_bits_before(text_search *t, int64_t c)
 {
     memset(t->left_bits, 0, sizeof t->left_bits);
@@ -273,8 +272,8 @@ static void set_bits_before(text_search *t, int64_t c)
     }
 }
 
-/* Many hits are filtered by the set before their left sides are compared byte by byte. The set
- * holds only the last token before the border, so the comparison still decides. */
+/* If there are many hits, the set filters them before their left sides are compared byte by byte.
+ * The set covers only the last token before the border, so the comparison is still needed. */
 void text_settle_anchored(text_search *t, int64_t c)
 {
     enum { FEW = 64 };
@@ -296,20 +295,20 @@ void text_settle_anchored(text_search *t, int64_t c)
 
 /* ---------------------------------------------------------------------------- public calls ---- */
 
-/* Decides everything that depends on the shard alone, once for all queries. */
+/* Computes everything that depends only on the shard, once for all queries. */
 static void text_open(text_search *t, const pieces *p, const shard *s)
 {
     memset(t, 0, sizeof *t);
     t->p = p;
     t->s = s;
-    /* Separators that have no bytes and stand nowhere else keep documents apart by themselves. */
+    /* If the eod has no bytes and occurs once per document, no hit can cross documents. */
     if (s->eod < 0) t->must_check = s->n_documents != 1;
     else
         t->must_check = piece_bytes(p, (uint16_t)s->eod) > 0 ||
                         frequency(s, (uint16_t)s->eod) != s->n_documents;
 }
 
-/* The arrays grow as needed and serve all queries of a call. */
+/* The arrays grow as needed and are reused by all queries of a call. */
 static void text_close(text_search *t)
 {
     mem_free(t->nodes);
@@ -321,7 +320,8 @@ static void text_close(text_search *t)
     mem_free(t->left);
 }
 
-/* Starts a query with empty results; capacities are kept from the query before. */
+/* Runs one query, starting with empty results. The arrays keep their capacity from the previous
+ * query. */
 static int text_run(text_search *t, const uint8_t *q, int64_t m, int64_t max_work)
 {
     t->q = q;
@@ -336,8 +336,7 @@ static int text_run(text_search *t, const uint8_t *q, int64_t m, int64_t max_wor
     return !t->out_of_memory;
 }
 
-/* The state contains a set of 8 KB, so it is allocated instead of being placed on the stack of the
- * caller's thread. */
+/* The state contains an 8 KB set, so it is allocated on the heap instead of the caller's stack. */
 int32_t unitok_search_count(const pieces *p, const shard *s, const uint8_t *data,
                             const int64_t *offsets, int64_t n, int64_t max_work, int64_t *counts,
                             uint8_t *is_approx, unitok_error *error)
@@ -360,8 +359,8 @@ int32_t unitok_search_count(const pieces *p, const shard *s, const uint8_t *data
     return has_memory ? UNITOK_OK : fail_memory(error);
 }
 
-/* runs must not be NULL even if there are no hits, because NULL says that only the total is wanted.
- */
+/* Allocates t->runs even if there are no hits, because NULL means that only the total is
+ * requested. */
 int32_t unitok_search_find(const pieces *p, const shard *s, const uint8_t *q, int64_t m,
                            int64_t max_hits, int64_t max_work, unitok_search_run **ret,
                            int64_t *ret_n, uint8_t *is_approx, unitok_error *error)
@@ -388,9 +387,9 @@ int32_t unitok_search_find(const pieces *p, const shard *s, const uint8_t *q, in
 
 void unitok_search_runs_free(unitok_search_run *runs) { mem_free(runs); }
 
-/* Sums of frequencies up to every UNITOK_SEARCH_INSIDE_STEP-th inner string. With them a range of
- * any length is added up in a few steps: see inner_frequency in walk.c. Without `sums` only their
- * number is returned. */
+/* Stores the sum of the frequencies before every UNITOK_SEARCH_INSIDE_STEP-th inner string. With
+ * these sums, a range of any length is added up in a few steps: see inner_frequency in walk.c. If
+ * `sums` is NULL, only returns their number. */
 int64_t unitok_search_inside(const pieces *p, const shard *s, uint64_t *sums)
 {
     int64_t n = (p->n_inner + UNITOK_SEARCH_INSIDE_STEP - 1) / UNITOK_SEARCH_INSIDE_STEP;
@@ -404,7 +403,7 @@ int64_t unitok_search_inside(const pieces *p, const shard *s, uint64_t *sums)
     return n;
 }
 
-/* Where each hit ends: its last token, and how many bytes of that belong to it. */
+/* Finds where each hit ends: its last token, and how many bytes of that token belong to the hit. */
 void unitok_search_ends(const pieces *p, const shard *s, const int64_t *tokens,
                         const int64_t *skips, int64_t n_hits, int64_t m, int64_t *last,
                         int64_t *used)

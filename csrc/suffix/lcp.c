@@ -1,8 +1,8 @@
-/* lcp.c - common prefixes of neighbours in a suffix array, and a check of one in linear time
+/* lcp.c - common prefixes of neighbours in a suffix array, and a linear-time check of suffix arrays
  *
- * The prefixes are computed in one array and two passes: unitok_suffix_phi writes it in the order
- * of the suffix array, and unitok_suffix_plcp replaces it in the order of the text. All functions
- * work on a range at a time, so that a caller can show progress and stop. */
+ * The lengths of the prefixes are computed in one array and two passes: unitok_suffix_phi fills it
+ * in suffix-array order, and unitok_suffix_plcp overwrites it in text order. All functions process
+ * one range per call, so that the caller can show progress and stop. */
 
 #include "ground/common.h"
 #include "unitok_search.h"
@@ -24,9 +24,9 @@ typedef int64_t check_function(const void *, int64_t, const uint16_t *, int64_t,
 static plcp_function *const plcp_functions[3][2] = ALL_WIDTHS(plcp);
 static check_function *const check_functions[3][2] = ALL_WIDTHS(check);
 
-/* Writes the neighbour of each suffix at its place in the text. The places are in no order, so this
- * pass waits for memory more than it computes. Returns the first entry that is out of range, or
- * -1. */
+/* Stores the predecessor of each suffix at the text position of the suffix. The positions are in no
+ * particular order, so this pass is bound by memory latency. Returns the first entry that is out of
+ * range, or -1. */
 int64_t unitok_suffix_phi(const void *sa, int64_t n, int32_t position_bytes, void *phi,
                           int64_t begin, int64_t end)
 {
@@ -53,8 +53,8 @@ int64_t unitok_suffix_plcp(const void *text, int64_t n, int32_t symbol_bytes, vo
     return plcp_functions[symbol_bytes >> 1][position_bytes == 8](text, n, phi, begin, end, common);
 }
 
-/* A permutation is not enough: see lcp.h for what is tested. `starts` are the bucket borders, and
- * `heads` a copy of them that the check advances. */
+/* It is not enough that `sa` is a permutation: see lcp.h for what is checked. `starts` holds the
+ * bucket boundaries, and `heads` a copy of them that the check advances. */
 int64_t unitok_suffix_check(const void *text, int64_t n, int32_t symbol_bytes, const uint16_t *rank,
                             int64_t n_symbols, const void *sa, int32_t position_bytes,
                             const uint64_t *starts, uint64_t *heads, int64_t begin, int64_t end)

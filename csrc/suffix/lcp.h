@@ -1,7 +1,8 @@
-/* lcp.h - template: common prefixes of neighbours in a suffix array, and whether an array is one
+/* lcp.h - template: common prefixes of neighbours in a suffix array, and a check that an array is a
+ * suffix array
  *
- * Both run in linear time over arrays that may be damaged: an entry that is out of range is treated
- * as "no neighbour" by plcp and reported by check.
+ * plcp and check run in linear time, and arrays may be damaged: plcp treats an entry that is out of
+ * range as "no neighbour", and check reports it.
  *
  *     phi[i]     before plcp: the suffix that precedes suffix i in the suffix array; n for the first
  *                after plcp:  how many symbols these two have in common
@@ -17,8 +18,8 @@
 
 /* Kasai, Lee, Arimura, Arikawa, Park (2001). Suffixes are visited in text order: if suffix i shares
  * `common` symbols with its neighbour, suffix i + 1 shares at least common - 1 with its own. So
- * `common` falls by at most one at each step, and the comparisons add up to O(n). A call handles
- * suffixes begin..end-1 and returns the `common` with which the next call continues. */
+ * `common` falls by at most one at each step, and there are O(n) comparisons in total. A call
+ * handles suffixes begin..end-1 and returns the `common` to pass to the next call. */
 static int64_t BY_WIDTHS(plcp)(const void *text_, int64_t n, void *phi_, int64_t begin, int64_t end,
                                int64_t common)
 {
@@ -41,14 +42,14 @@ static int64_t BY_WIDTHS(plcp)(const void *text_, int64_t n, void *phi_, int64_t
     return common;
 }
 
-/* Only 16-bit symbols have ranks: they are ids of tokens. */
+/* Only 16-bit symbols have ranks, because they are token ids. */
 INLINE int64_t BY_WIDTHS(symbol)(const SYMBOL *text, int64_t i, const uint16_t *rank)
 {
     return sizeof(SYMBOL) == 2 && rank ? (int64_t)rank[text[i]] : (int64_t)text[i];
 }
 
 /* Checks that suffix i is the next entry of its first symbol's bucket, and advances the head of
- * that bucket. A head that has reached the end of its bucket means that the bucket is too small for
+ * that bucket. If the head has already reached the end of the bucket, the bucket is too small for
  * the text. */
 INLINE int BY_WIDTHS(comes_next)(const SYMBOL *text, int64_t i, const uint16_t *rank,
                                  int64_t n_symbols, const POSITION *sa, const uint64_t *starts,
@@ -59,11 +60,11 @@ INLINE int BY_WIDTHS(comes_next)(const SYMBOL *text, int64_t i, const uint16_t *
     return sa[heads[c]++] == (POSITION)i;
 }
 
-/* A permutation is the suffix array if its buckets are right and each is in order. Entry i says
- * that suffix i - 1, which is one symbol longer, is the next in its own bucket: so one pass over
- * the entries, with a head for each bucket, checks all of them. Suffix n - 1 comes first in its
- * bucket, as if an empty suffix preceded all entries. Returns the first entry that is wrong, or -1.
- */
+/* A permutation is the suffix array if its buckets are correct and each is in order. When the pass
+ * meets suffix i, suffix i - 1, which is one symbol longer, must be the next entry of its own
+ * bucket. So one pass over the entries, with a head for each bucket, checks all of them. Suffix
+ * n - 1 comes first in its bucket, as if an empty suffix preceded all entries. Returns the first entry
+ * that is wrong, or -1. */
 static int64_t BY_WIDTHS(check)(const void *text_, int64_t n, const uint16_t *rank,
                                 int64_t n_symbols, const void *sa_, const uint64_t *starts,
                                 uint64_t *heads, int64_t begin, int64_t end)

@@ -1,10 +1,10 @@
 /* pieces.c - the sorted pieces of a model: see pieces.h
  *
- * The order is made by the suffix sorter itself, outside: it sorts the text "piece 0 0 piece 1 0
- * ...", in which the suffixes at the start of a piece and inside one are just the strings that are
- * wanted:
+ * The caller computes the order with the suffix sorter: it sorts the text
+ * "<piece 0> 0 <piece 1> 0 ...", in which the suffixes that begin at the start of a piece or inside
+ * a piece are the strings to be listed:
  *
- *     text        t h e 0 | h e 0 | a 0        bytes are one higher, so that 0 is the separator
+ *     text        t h e 0 | h e 0 | a 0        bytes are incremented, so that 0 is the separator
  *     order       the separators, then a 0, e 0 a .., e 0 h .., h e 0 a .., h e 0 h .., t h e 0 ..
  */
 
@@ -24,16 +24,16 @@ void unitok_search_pieces_free(pieces *p)
     mem_free(p);
 }
 
-/* Takes from order[], which sorts the text "piece 0 0 piece 1 0 ...", the places of complete pieces
- * and of inner strings. Returns 0 if it is not an order of that text. The order comes from a file,
- * so every entry is checked, and a list that is full too early is an error. Counts of first bytes
- * are collected one place further on, where a running sum turns them into starts. */
+/* Collects the complete pieces and the inner strings from order[], which sorts the text described
+ * above. Returns 0 if it is not an order of that text: order[] comes from a file, so every entry is
+ * checked, and a list that would overflow is an error. First bytes are counted at index c + 1, so
+ * that a running sum turns the counts into starts. */
 static int take_order(pieces *p, const uint32_t *order, int64_t n_order, const uint16_t *owner)
 {
     for (int64_t k = 0; k < n_order; k++) {
         if (order[k] >= n_order) return 0;
         uint16_t id = owner[order[k]];
-        /* in data: each piece before this one is followed by a separator */
+        /* the position in data, which has no separators */
         uint32_t at = order[k] - id;
         if (at == p->begin[id + 1]) continue; /* the separator itself */
         if (at == p->begin[id]) {
@@ -61,9 +61,9 @@ static int same_piece(const pieces *p, uint16_t a, uint16_t b)
     return piece_bytes(p, b) == n && memcmp(piece_data(p, a), piece_data(p, b), n) == 0;
 }
 
-/* Orders ids with the same bytes, such as a byte piece and a character, by their rank, and sets
- * in_order. Ties are few and short, so they are sorted by insertion. in_order is what lets a search
- * treat all pieces with a common beginning as one interval. */
+/* Sorts ids with the same bytes, such as a byte piece and a character, by rank, and sets in_order,
+ * which lets a search treat all pieces with a common prefix as one interval. Ties are few and
+ * short, so an insertion sort is fast enough. */
 static void settle_ties(pieces *p, const uint16_t *rank)
 {
     for (int64_t k = 1; k < p->n_starts; k++) {
@@ -79,8 +79,8 @@ static void settle_ties(pieces *p, const uint16_t *rank)
         if (rank[p->starts[k]] != rank[p->starts[k - 1]] + 1) p->in_order = 0;
 }
 
-/* `owner` says to which piece each symbol of the sorted text belongs. It is only needed while the
- * order is read. */
+/* owner[] maps each symbol of the sorted text to its piece. It is needed only while the order is
+ * read. */
 static int fill(pieces *p, const uint8_t *data, const int64_t *offsets, const uint8_t *drops_space,
                 int64_t n_ids, const uint16_t *rank, const uint32_t *order, uint16_t *owner)
 {
@@ -97,8 +97,8 @@ static int fill(pieces *p, const uint8_t *data, const int64_t *offsets, const ui
     return 1;
 }
 
-/* The lists get the size of all bytes, which is the most that they can hold; their sizes are known
- * only after the order is read. */
+/* The inner lists are allocated for the total number of bytes, which is an upper bound; their sizes
+ * are known only after the order is read. */
 int32_t unitok_search_pieces_new(const uint8_t *data, const int64_t *offsets,
                                  const uint8_t *drops_space, int64_t n_ids, const uint16_t *rank,
                                  const uint32_t *order, pieces **ret, unitok_error *error)
@@ -133,7 +133,7 @@ no_memory:
 
 /* ---------------------------------------------------------------------------------- ranges ---- */
 
-/* The byte at `depth` of the k-th string. The caller knows that the string is longer than that. */
+/* The byte at `depth` of the k-th string. The string must be longer than that. */
 INLINE uint8_t start_byte(const pieces *p, uint32_t k, uint32_t depth)
 {
     return p->data[p->begin[p->starts[k]] + depth];
@@ -144,8 +144,8 @@ INLINE uint8_t inner_byte(const pieces *p, uint32_t k, uint32_t depth)
     return p->data[p->inner[k] + depth];
 }
 
-/* The two lists differ only in how a byte is found, so their searches are made from one text. The
- * upper bound of a byte is the lower bound of the next one. */
+/* The two lists differ only in how a byte is read, so one macro defines both searches. The upper
+ * bound of a byte value is the lower bound of the next value. */
 #define DEFINE_NARROW(NAME, BYTE)                                                                  \
     static uint32_t NAME##_lower(const pieces *p, range in, uint32_t depth, int c)                 \
     {                                                                                              \
@@ -165,12 +165,11 @@ INLINE uint8_t inner_byte(const pieces *p, uint32_t k, uint32_t depth)
         return ret;                                                                                \
     }
 
-/* starts_narrow and inner_narrow: two binary searches each, over one byte of the strings. */
+/* starts_narrow and inner_narrow: two binary searches each, by the byte at `depth`. */
 DEFINE_NARROW(starts, start_byte)
 DEFINE_NARROW(inner, inner_byte)
 
-/* A string that ends at `depth` comes before every longer one, so the equal ones are the first of
- * the range, and a binary search finds their end. */
+/* Strings that end at `depth` precede all longer ones, so a binary search finds where they end. */
 uint32_t inner_equal_end(const pieces *p, range in, uint32_t depth)
 {
     while (in.lo < in.hi) {

@@ -1,15 +1,15 @@
-/* pieces.h - the bytes that each id stands for, sorted: which tokens begin with, equal, contain or
- * end with some bytes
+/* pieces.h - the bytes of all pieces, sorted, to find the tokens that begin with, equal, contain or
+ * end with a byte string
  *
- * Of the pieces "a" (id 7), "the" (id 3) and "he" (id 5):
+ * For the pieces "a" (id 7), "the" (id 3) and "he" (id 5):
  *
  *     starts     a  he  the           the pieces in byte order: those that begin with "h" are neighbours
- *     inner      e  e  he             what follows the first byte of each: those that begin with "h" are neighbours too,
- *                he the the           and the first of them equal "h"
+ *     inner      e  e  he             proper suffixes of the pieces in byte order, and their pieces: those that begin with
+ *                he the the           "h" are neighbours too, and those that equal "h" come first
  *
  * A piece that has Q[0..i) as a proper suffix has an inner string equal to it, and a piece that
  * contains Q[0..i) after its first byte has an inner string that begins with it. Both are found by
- * one walk, byte by byte: each byte is a binary search within the range of the byte before. */
+ * one walk, byte by byte: each byte takes a binary search within the range of the previous byte. */
 #pragma once
 
 #include "ground/common.h"
@@ -26,20 +26,20 @@ enum { PIECES_IDS = 65536 };
  *     inner    positions in data 1, 2, 4, ..., sorted by the bytes from there to the end of the piece
  */
 struct unitok_search_pieces {
-    uint8_t *data; /* the pieces end to end, by id */
-    /* The bytes of id are data[begin[id]..begin[id + 1]); none if it stands for no text. */
+    uint8_t *data; /* the pieces, concatenated by id */
+    /* The bytes of id are data[begin[id]..begin[id + 1]); empty for an id without text. */
     uint32_t begin[PIECES_IDS + 1];
     /* 1: the piece begins with a space that decoding drops at the start of a document */
     uint8_t drops_space[PIECES_IDS];
     int64_t n_starts;
-    uint16_t *starts; /* ids, by their bytes */
+    uint16_t *starts; /* ids, sorted by their bytes */
     /* starts of first byte c: [start_first[c], start_first[c + 1]) */
     uint32_t start_first[257];
     int64_t n_inner;
-    uint32_t *inner;    /* where in data an inner string begins ... */
-    uint16_t *inner_id; /* ... and whose it is */
+    uint32_t *inner;    /* where each inner string begins in data */
+    uint16_t *inner_id; /* the id of its piece */
     uint32_t inner_first[257];
-    /* The ranks of starts[] increase by one, so pieces with a common prefix have neighbouring
+    /* 1: the ranks of starts[] are consecutive, so pieces with a common prefix have consecutive
      * ranks, and one interval of the suffix array holds them all. */
     int in_order;
 };
@@ -51,7 +51,7 @@ typedef struct range {
     uint32_t lo, hi;
 } range;
 
-/* The size of a piece; 0 for an id that stands for no text. */
+/* The size of a piece in bytes; 0 for an id without text. */
 INLINE uint32_t piece_bytes(const pieces *p, uint16_t id)
 {
     return p->begin[id + 1] - p->begin[id];
@@ -72,11 +72,11 @@ INLINE range inner_with_byte(const pieces *p, uint8_t c)
     return ret;
 }
 
-/* The strings of `in` that have byte c at index `depth`. All strings of `in` share what is before
- * it and are longer than `depth`. */
+/* The strings of `in` that have byte c at index `depth`. All strings of `in` share their first
+ * `depth` bytes and are longer than that. */
 range starts_narrow(const pieces *p, range in, uint32_t depth, uint8_t c);
 range inner_narrow(const pieces *p, range in, uint32_t depth, uint8_t c);
 
-/* The end of those in the range, all of which begin with the same `depth` bytes, that have no more
- * bytes than these. */
+/* All strings of the range begin with the same `depth` bytes. Returns the end of those that have no
+ * more bytes. */
 uint32_t inner_equal_end(const pieces *p, range in, uint32_t depth);

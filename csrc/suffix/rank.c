@@ -1,11 +1,11 @@
-/* rank.c - replacing tokens by their ranks, and counting each */
+/* rank.c - replaces tokens by their ranks and counts them */
 
 #include "ground/common.h"
 #include "unitok_search.h"
 
-/* Suffixes are sorted by the ranks of their tokens instead of by ids, so that tokens which begin
- * with the same bytes become neighbours: see pieces.h. The counts are the sizes of the buckets.
- * There are two loops because the test would be made for every token. */
+/* Suffixes are sorted by token rank instead of token id, so that tokens that begin with the same
+ * bytes become neighbours: see pieces.h. The counts are the bucket sizes. There are two loops so
+ * that `rank` is not tested for every token. */
 void unitok_suffix_rank(uint16_t *text, int64_t n, const uint16_t *rank, uint64_t *counts)
 {
     if (rank)

@@ -1,4 +1,4 @@
-/* repeats.c - all sequences of m tokens that occur more than once, in any number of shards
+/* repeats.c - finds all sequences of m tokens that occur more than once, in any number of shards
  *
  *     shard 0    sa ──▶ ... a b c | a b d | b ...          a heap holds the next suffix of each shard, smallest first,
  *     shard 1    sa ──▶ ... a b d | a b d | c ...          compared by m tokens; equal suffixes form a group:
@@ -6,10 +6,10 @@
  *     group a b d:   shard 0, its suffixes [4, 5)          one record per shard, with the group's size (3) and its
  *                    shard 1, its suffixes [9, 11)         first position in the text
  *
- * Each suffix array is read once from front to back. A suffix is compared with the one before it,
- * and where a run of equal ones ends, the next one enters the heap: O(n log shards) comparisons,
- * most of which end after the few tokens that neighbours share. A second pass, one shard at a time,
- * writes the records to the positions of the text: unitok_repeats_mark. */
+ * Each suffix array is read once from front to back. A suffix is compared with the previous one;
+ * after a run of equal suffixes, the next suffix enters the heap. This takes O(n log shards)
+ * comparisons, most of which end after the few tokens that neighbours share. A second pass over
+ * each shard writes the records to text positions: see unitok_repeats_mark. */
 
 #include "ground/alloc.h"
 #include "ground/error.h"
@@ -17,17 +17,17 @@
 
 typedef unitok_repeat record;
 
-/* One merge of all shards. `group` holds the records of the group that was taken out last; no other
- * result is kept. */
+/* The merge of all shards. `group` holds the records of the group that was removed from the heap
+ * last; no other results are kept. */
 struct unitok_repeats {
     const shard *const *shards;
     int32_t n_shards;
     int64_t m;
-    int64_t *next; /* of each shard: the suffix that is in the heap, or the end of the shard */
+    int64_t *next; /* per shard: the suffix in the heap, or the end of the shard */
     int32_t *heap; /* shards, ordered by their next suffix */
     int32_t n_heap;
     record *group;  /* [0..n_shards-1]: the current group */
-    int64_t n_done; /* suffixes passed, in all shards */
+    int64_t n_done; /* suffixes processed, in all shards */
 };
 
 enum { AHEAD = 24 };
@@ -38,8 +38,9 @@ INLINE uint64_t position_at(const unitok_repeats *f, int32_t k)
     return f->shards[k]->sa[f->next[k]];
 }
 
-/* Compares the m tokens at two places by rank: negative, 0 or positive. The one that ends
- * first is smaller. Ids are compared by rank, because that is the order of the suffix arrays. */
+/* Compares the m tokens at two positions: negative, 0 or positive. Tokens are compared by rank,
+ * because that is the order of the suffix arrays. The sequence that reaches the end of its shard
+ * first is smaller. */
 static int compare(const unitok_repeats *f, int32_t a, uint64_t at_a, int32_t b, uint64_t at_b)
 {
     const shard *sa = f->shards[a], *sb = f->shards[b];
@@ -74,7 +75,7 @@ static void sift_down(unitok_repeats *f, int32_t at)
     }
 }
 
-/* Whether the m tokens at a place belong to one document, without its eod. */
+/* Whether the m tokens at a position belong to one document, without its eod. */
 static int is_window(const unitok_repeats *f, const shard *s, uint64_t position)
 {
     if (position + (uint64_t)f->m > (uint64_t)s->n) return 0;
@@ -92,9 +93,9 @@ static int same_window(const unitok_repeats *f, const shard *a, uint64_t at_a, c
            memcmp(a->ids + at_a, b->ids + at_b, (size_t)m * 2) == 0;
 }
 
-/* The end of the run of suffixes of shard k that equal its next one. Usually the next suffix
- * already differs. The tokens of later suffixes are prefetched, because the array is read from
- * front to back. */
+/* The end of the run of suffixes of shard k whose first m tokens equal those of its next suffix.
+ * Most runs have one suffix. The tokens of later suffixes are prefetched, because the array is read
+ * from front to back. */
 static int64_t run_end(const unitok_repeats *f, int32_t k)
 {
     const shard *s = f->shards[k];
@@ -108,7 +109,7 @@ static int64_t run_end(const unitok_repeats *f, int32_t k)
     return r;
 }
 
-/* How many suffixes of a run are windows, and the first window in the text. */
+/* Counts the suffixes of a run that are windows; *ret_first is the first window in the text. */
 static int64_t count_windows(const unitok_repeats *f, int32_t k, int64_t lo, int64_t hi,
                              uint32_t *ret_first)
 {
@@ -123,13 +124,13 @@ static int64_t count_windows(const unitok_repeats *f, int32_t k, int64_t lo, int
     return n;
 }
 
-/* Takes the next group out of the heap. Returns its number of records, or 0 if it is a single
+/* Removes the next group from the heap. Returns its number of records, or 0 if it is a single
  * suffix. A record stores an interval of suffixes, so the memory of a group depends on the number
  * of shards and not on the number of suffixes. */
 static int32_t next_group(unitok_repeats *f)
 {
-    /* The smallest suffix of all shards leads the group, and everything that equals it follows
-     * directly, shard by shard, because the heap orders equal suffixes by shard. */
+    /* The smallest suffix of all shards leads the group. All suffixes that equal it come next,
+     * shard by shard, because the heap orders equal suffixes by shard. */
     int32_t leader = f->heap[0], n_records = 0;
     uint64_t position = position_at(f, leader);
     do {
@@ -185,13 +186,14 @@ void unitok_repeats_free(unitok_repeats *f)
     mem_free(f);
 }
 
-/* Every shard that is not empty enters the heap with its first suffix. The heap is ordered from the
- * last parent up, which takes linear time. */
+/* Every shard that is not empty enters the heap with its first suffix. The heap is built from the
+ * bottom up, which takes linear time. */
 int32_t unitok_repeats_new(const shard *const *shards, int32_t n_shards, int64_t n_tokens,
                            unitok_repeats **ret, unitok_error *error)
 {
     if (n_shards < 0 || n_tokens < 1)
-        return fail(error, UNITOK_ERROR_ARGUMENT, -1, -1, "a sequence has at least one token");
+        return fail(error, UNITOK_ERROR_ARGUMENT, -1, -1,
+                    "a sequence must have at least one token");
     unitok_repeats *f = mem_zalloc(1, sizeof *f);
     if (!f) return fail_memory(error);
     f->shards = shards;

@@ -13,13 +13,12 @@ enum {
     TOP_STEP = 4096, /* suffixes between two records of `top` */
     TOP_TOKENS = 8,
     TOP_BYTES = 4 + 2 * TOP_TOKENS,
-    N_LANES =
-        32 /* searches under way at once: enough to keep all of a core's outstanding cache misses busy */
+    N_LANES = 32 /* interleaved searches: enough to saturate a core's outstanding cache misses */
 };
 
 /* --------------------------------------------------------------------------------- the top ---- */
 
-/* Past the end of the text the ranks in a record mean nothing. */
+/* The ranks in a record are meaningless past the end of the text. */
 INLINE int32_t top_rank(const shard *s, int64_t j, int64_t depth)
 {
     const uint8_t *record = s->top + j * TOP_BYTES;
@@ -28,9 +27,9 @@ INLINE int32_t top_rank(const shard *s, int64_t j, int64_t depth)
                : RANK_END;
 }
 
-/* The records of `top` that stand for suffixes in [lo, hi): [*ret_a, *ret_b). Returns 0 if they
- * would not narrow the interval. Intervals of at most TOP_STEP suffixes have at most one record in
- * them. */
+/* Finds the records of `top` for the suffixes in [lo, hi): [*ret_a, *ret_b). Returns 0 if they
+ * would not narrow the interval. An interval of at most TOP_STEP suffixes contains at most one
+ * record. */
 INLINE int top_covers(const shard *s, int64_t lo, int64_t hi, int64_t *ret_a, int64_t *ret_b)
 {
     *ret_a = (lo + TOP_STEP - 1) / TOP_STEP;
@@ -48,7 +47,8 @@ INLINE void between_records(int64_t j, int64_t a, int64_t b, int64_t *io_lo, int
 
 /* -------------------------------------------------------------------------- one token more ---- */
 
-/* The search in `top` leaves at most TOP_STEP suffixes, which is 12 probes of the array itself. */
+/* The search in `top` leaves at most TOP_STEP suffixes, which take 12 probes of the array
+ * itself. */
 static void top_lower(const shard *s, int64_t *io_lo, int64_t *io_hi, int64_t depth, int32_t k)
 {
     int64_t a, b;
@@ -62,8 +62,8 @@ static void top_lower(const shard *s, int64_t *io_lo, int64_t *io_hi, int64_t de
     between_records(low, a, b, io_lo, io_hi);
 }
 
-/* An ordinary binary search; each probe reads a position and then the token there, both of which
- * are usually misses. */
+/* An ordinary binary search; each probe reads a position and then the token there, and both usually
+ * miss the cache. */
 int64_t search_lower(const shard *s, int64_t lo, int64_t hi, int64_t depth, int32_t k)
 {
     top_lower(s, &lo, &hi, depth, k);
@@ -75,9 +75,9 @@ int64_t search_lower(const shard *s, int64_t lo, int64_t hi, int64_t depth, int3
     return lo;
 }
 
-/* Like search_lower, but fast if the answer is near lo: the interval that begins at lo is often
- * short. The steps double, so an answer d suffixes away takes about 2 log2(d) probes, most of them
- * close together. */
+/* Like search_lower, but fast if the answer is near lo, because intervals are often short. The
+ * steps double, so an answer d suffixes away takes about 2 log2(d) probes, most of them close
+ * together. */
 static int64_t gallop_lower(const shard *s, int64_t lo, int64_t hi, int64_t depth, int32_t k)
 {
     int64_t step = 1;
@@ -90,7 +90,7 @@ static int64_t gallop_lower(const shard *s, int64_t lo, int64_t hi, int64_t dept
     return search_lower(s, lo, hi, depth, k);
 }
 
-/* The upper bound is searched from the lower one, since most intervals are short. */
+/* The search for the upper bound starts at the lower one, because most intervals are short. */
 interval search_narrow(const shard *s, interval in, int64_t depth, int32_t k1, int32_t k2)
 {
     if (depth == 0) return bucket_range(s, k1, k2);
@@ -102,9 +102,9 @@ interval search_narrow(const shard *s, interval in, int64_t depth, int32_t k1, i
     return ret;
 }
 
-/* search_lower for n lanes lo[i], hi[i] at once; the results are in lo. Each round prefetches for
- * all lanes before it reads for the first. A lane that has ended does nothing while the others go
- * on; the number of rounds is that of the longest search. */
+/* search_lower for n interleaved lanes lo[i], hi[i]; the results are in lo. Each round prefetches
+ * for all lanes before it reads for any. A lane that has finished is idle while the others
+ * continue; the number of rounds is that of the longest search. */
 static void lower_lanes(const shard *s, int64_t *lo, int64_t *hi, int n, int64_t depth, int32_t k)
 {
     int64_t position[N_LANES];
@@ -128,8 +128,8 @@ static void lower_lanes(const shard *s, int64_t *lo, int64_t *hi, int n, int64_t
     }
 }
 
-/* Both bounds of 32 intervals are searched together; the second search begins at the results of the
- * first. */
+/* Searches for the lower bounds of 32 intervals together, and then for their upper bounds, starting
+ * at the lower ones. */
 void search_narrow_many(const shard *s, interval *io, int64_t n, int64_t depth, int32_t k1,
                         int32_t k2)
 {
@@ -153,8 +153,8 @@ void search_narrow_many(const shard *s, interval *io, int64_t n, int64_t depth, 
 /* ------------------------------------------------------------------------------- sequences ---- */
 
 /* Compares the suffix at `position` with ids[0..n-1]: negative, 0 if it begins with them, or
- * positive. The first *io_same tokens are known to be equal; on return it is the number of equal
- * ones. The end of the text compares as smaller than any token, through rank_at. */
+ * positive. On entry, the first *io_same tokens are known to be equal; on return, *io_same is the
+ * number of equal tokens. rank_at makes the end of the text smaller than any token. */
 static int compare_suffix(const shard *s, uint64_t position, const uint16_t *ids, int64_t n,
                           int64_t *io_same)
 {
@@ -168,8 +168,8 @@ static int compare_suffix(const shard *s, uint64_t position, const uint16_t *ids
     return 0;
 }
 
-/* Like compare_suffix for the suffix of record j of `top`, whose first 8 tokens are in the record.
- * Tokens after the eighth are read from the text. */
+/* Like compare_suffix, but for the suffix of record j of `top`, whose first 8 tokens are in the
+ * record. Tokens after the eighth are read from the text. */
 static int compare_top(const shard *s, int64_t j, int64_t depth, const uint16_t *ids, int64_t n)
 {
     int64_t t = 0;
@@ -181,9 +181,9 @@ static int compare_top(const shard *s, int64_t j, int64_t depth, const uint16_t 
                           &t);
 }
 
-/* The first suffix of [lo, hi) that compares as `least` or more: 0 gives the lower bound, 1 the
- * upper. Each end of the interval knows how many tokens it shares with the sequence. A probe starts
- * its comparison after the smaller of the two numbers. */
+/* The first suffix of [lo, hi) for which the comparison returns `least` or more: 0 gives the lower
+ * bound, 1 the upper. The search remembers how many tokens each end of the interval shares with the
+ * sequence. A probe starts its comparison after the smaller of the two numbers. */
 static int64_t sequence_bound(const shard *s, int64_t lo, int64_t hi, int64_t depth,
                               const uint16_t *ids, int64_t n, int least)
 {
@@ -197,7 +197,7 @@ static int64_t sequence_bound(const shard *s, int64_t lo, int64_t hi, int64_t de
         }
         between_records(low, a, b, &lo, &hi);
     }
-    /* Everything between the two ends shares with the sequence what both ends share with it, so
+    /* Every suffix between the two ends shares at least that many tokens with the sequence, so
      * these tokens are not compared again (Manber and Myers, 1990). */
     int64_t low_same = 0, high_same = 0;
     while (lo < hi) {
@@ -213,16 +213,16 @@ static int64_t sequence_bound(const shard *s, int64_t lo, int64_t hi, int64_t de
     return lo;
 }
 
-/* Compares from the first token on, because nothing is known about this suffix. */
+/* Compares all tokens, because nothing is known about this suffix. */
 static int begins_with(const shard *s, int64_t r, int64_t depth, const uint16_t *ids, int64_t n)
 {
     int64_t same = 0;
     return compare_suffix(s, (uint64_t)s->sa[r] + (uint64_t)depth, ids, n, &same) == 0;
 }
 
-/* The first token is a bucket and needs no search. The lower bound is searched first: if its suffix
- * does not begin with the sequence, none does. Then the upper bound is found near it, by steps that
- * double. */
+/* The first token selects a bucket without a search. The lower bound is found first: if the suffix
+ * there does not begin with the sequence, no suffix does. The upper bound is then found by
+ * galloping from the lower one. */
 interval search_sequence(const shard *s, interval in, int64_t depth, const uint16_t *ids, int64_t n)
 {
     if (depth == 0 && n > 0) {
@@ -246,14 +246,14 @@ interval search_sequence(const shard *s, interval in, int64_t depth, const uint1
     return ret;
 }
 
-/* A shard comes from files. The bucket starts are checked because they are used as indexes without
- * another test; entries of the suffix array are checked where they are read, because there are too
- * many to check them all. */
+/* A shard is read from files. The bucket starts are checked here, because they are used as indexes
+ * without further checks. The suffix array has too many entries to check here, so each is checked
+ * when it is read. */
 int32_t unitok_search_check(const shard *s, unitok_error *error)
 {
     if (s->n < 0 || s->n > UINT32_MAX || s->n_top < 0 || s->n_documents < 0 || s->eod < -1 ||
         s->eod > 65535)
-        return fail(error, UNITOK_ERROR_ARGUMENT, -1, -1, "a size of the shard is out of range");
+        return fail(error, UNITOK_ERROR_ARGUMENT, -1, -1, "a size in the shard is out of range");
     if (s->first[0] != 0 || s->first[65536] != (uint64_t)s->n)
         return fail(error, UNITOK_ERROR_ARGUMENT, -1, -1,
                     "the bucket starts do not span the shard's tokens");
@@ -263,7 +263,7 @@ int32_t unitok_search_check(const shard *s, unitok_error *error)
     return UNITOK_OK;
 }
 
-/* Each query gets its interval; an empty query is every suffix. */
+/* Finds the interval of each query; an empty query matches every suffix. */
 void unitok_search_tokens(const shard *s, const uint16_t *ids, const int64_t *begins,
                           const int64_t *ends, int64_t n_queries, int64_t *lo, int64_t *hi)
 {
@@ -277,16 +277,16 @@ void unitok_search_tokens(const shard *s, const uint16_t *ids, const int64_t *be
 
 /* --------------------------------------------------------------------------------- queries ---- */
 
-/* The next tokens are runs of equal ranks in the interval, since the suffixes are sorted. Each run
- * is skipped with a search, so the cost depends on the number of different tokens, not on the
- * length of the interval. Returns how many there are, even if not all fit. */
+/* The suffixes are sorted, so those with the same next token form a run. Each run is skipped with a
+ * search, so the cost depends on the number of distinct next tokens, not on the length of the
+ * interval. Returns that number, even if not all fit. */
 int64_t unitok_search_next(const shard *s, int64_t lo, int64_t hi, int64_t depth, uint16_t *ids,
                            int64_t *counts, int64_t capacity)
 {
     int64_t n = 0;
     while (lo < hi) {
-        /* The first suffix of the interval gives the next token; all that continue with it are a
-         * run from here. */
+        /* The first suffix gives the next token; the run of suffixes that continue with it starts
+         * here. */
         uint64_t position = (uint64_t)s->sa[lo] + (uint64_t)depth;
         int32_t rank = rank_at(s, position);
         int64_t end = depth == 0 ? bucket(s, rank).hi : gallop_lower(s, lo, hi, depth, rank + 1);
@@ -304,9 +304,9 @@ int64_t unitok_search_next(const shard *s, int64_t lo, int64_t hi, int64_t depth
     return n;
 }
 
-/* The tokens before the suffixes are in no order, so each is read. The column `left` stores them in
- * the order of the suffix array; without it, each costs two cache misses, which prefetching
- * overlaps. */
+/* The tokens before the suffixes are in no particular order, so every one is read. The column
+ * `left` stores them in suffix-array order; without it, each costs two cache misses, which
+ * prefetching overlaps. */
 void unitok_search_previous(const shard *s, int64_t lo, int64_t hi, int64_t *counts)
 {
     enum { AHEAD = 32 };
@@ -321,8 +321,8 @@ void unitok_search_previous(const shard *s, int64_t lo, int64_t hi, int64_t *cou
     }
 }
 
-/* Whether ids[a..a+n) and ids[b..b+n) lie within the shard and are equal. The later of the two
- * decides whether both lie within the shard. */
+/* Whether ids[a..a+n) and ids[b..b+n) lie within the shard and are equal. Both lie within the shard
+ * if the later one does. */
 INLINE int same_tokens(const shard *s, uint64_t a, uint64_t b, int64_t n)
 {
     uint64_t further = a > b ? a : b;
@@ -331,7 +331,7 @@ INLINE int same_tokens(const shard *s, uint64_t a, uint64_t b, int64_t n)
 }
 
 /* Equal n-grams are neighbours, so one pass over the array finds them all. A call does a part of
- * the work: it continues from *io_rank, and ends when n_suffixes have been passed or the arrays are
+ * the work: it continues from *io_rank, and stops after n_suffixes suffixes or when the arrays are
  * full. */
 int64_t unitok_search_ngrams(const shard *s, int64_t n_tokens, int64_t min_count,
                              int64_t n_suffixes, int64_t *io_rank, uint32_t *positions,
@@ -354,7 +354,7 @@ int64_t unitok_search_ngrams(const shard *s, int64_t n_tokens, int64_t min_count
     return n;
 }
 
-/* The bytes of stretches of tokens, by the sizes of the pieces. */
+/* Adds up the sizes in bytes of the tokens in each range. */
 void unitok_search_sizes(const uint16_t *ids, const uint32_t *sizes, const int64_t *begins,
                          const int64_t *ends, int64_t n, int64_t *ret)
 {

@@ -8,13 +8,14 @@
  *     hi-1    ...     3 5 8 ...     |
  *     hi      ...     3 6 ...
  *
- * Suffixes that begin with the same tokens are neighbours, so a sequence is an interval, and one
- * more token narrows it by two binary searches. A probe costs two cache misses, one in `sa` and one
- * in `ids`. `first` answers for the first token without a probe, and `top`, a sample of the suffix
- * array that is small enough to stay in the cache, replaces all but the last 12 probes.
+ * Suffixes that begin with the same tokens are neighbours, so a sequence corresponds to an
+ * interval, and two binary searches narrow it by one more token. A probe costs two cache misses,
+ * one in `sa` and one in `ids`. `first` gives the interval of the first token without a probe, and
+ * `top`, a sample of the suffix array that is small enough to stay in the cache, replaces all but
+ * the last 12 probes.
  *
- * Nothing here trusts the files: a position past the end reads as the end of the text, and a suffix
- * array that is not sorted gives a wrong interval within [0, n]. */
+ * Nothing here trusts the files: a position past the end is read as the end of the text, and an
+ * unsorted suffix array gives an interval that is wrong but lies within [0, n]. */
 #pragma once
 
 #include "ground/common.h"
@@ -22,21 +23,21 @@
 
 typedef unitok_search_shard shard;
 
-/* A half-open interval of ranks of suffixes. */
+/* A half-open interval of the suffix array. */
 typedef struct interval {
     int64_t lo, hi;
 } interval;
 
 enum { RANK_END = -1 }; /* the rank of the end of the text, which is smaller than any token */
 
-/* All tokens that the queries compare are read through this function, so no position leads out of
- * the text. */
+/* Queries use this function to read every token that they compare, so no position leads outside the
+ * text. */
 INLINE int32_t rank_at(const shard *s, uint64_t position)
 {
     return position < (uint64_t)s->n ? s->rank[s->ids[position]] : RANK_END;
 }
 
-/* The suffixes that begin with a token of rank k1 <= rank < k2. */
+/* The suffixes whose first token has a rank in [k1, k2). */
 INLINE interval bucket_range(const shard *s, int32_t k1, int32_t k2)
 {
     interval ret = {(int64_t)s->first[k1], (int64_t)s->first[k2]};
@@ -63,12 +64,12 @@ INLINE int64_t document_at(const shard *s, uint64_t position)
     return lo;
 }
 
-/* The first suffix in [lo, hi) whose token after the first `depth` ones, which all of them share,
- * has a rank >= k. */
+/* All suffixes in [lo, hi) share their first `depth` tokens. Returns the first whose next token has
+ * a rank >= k, or hi. */
 int64_t search_lower(const shard *s, int64_t lo, int64_t hi, int64_t depth, int32_t k);
 
-/* The suffixes of `in`, which share their first `depth` tokens, whose next token has a rank k1 <=
- * rank < k2. */
+/* All suffixes of `in` share their first `depth` tokens. Returns those whose next token has a rank
+ * in [k1, k2). */
 interval search_narrow(const shard *s, interval in, int64_t depth, int32_t k1, int32_t k2);
 
 /* Like search_narrow, for each of n intervals, in place. The cache misses of different searches
@@ -76,6 +77,7 @@ interval search_narrow(const shard *s, interval in, int64_t depth, int32_t k1, i
 void search_narrow_many(const shard *s, interval *io, int64_t n, int64_t depth, int32_t k1,
                         int32_t k2);
 
-/* The suffixes of `in`, which share their first `depth` tokens, with ids[0..n-1] after these. */
+/* All suffixes of `in` share their first `depth` tokens. Returns those that continue with
+ * ids[0..n-1]. */
 interval search_sequence(const shard *s, interval in, int64_t depth, const uint16_t *ids,
                          int64_t n);

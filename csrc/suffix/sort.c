@@ -6,13 +6,12 @@
  *     sort_text.h      sorts the LMS substrings of the text, and later all suffixes from the LMS suffixes
  *     sort_reduce.h    names the LMS substrings, and turns sorted names into sorted LMS suffixes
  *     sort_names.h     sorts the suffixes of an array of names, recursively, in the same memory
- *     sort_tight.h     finds buckets for sort_names.h where there is no memory for a table of them
+ *     sort_tight.h     finds buckets for sort_names.h if there is no memory for a bucket table
  *     widths.h         instantiates all of them
  *
- * The suffix array is the only large memory: names, their suffix arrays and their buckets all lie
- * in the part of it that is not needed yet. Work is divided into passes and passes into steps, so
- * that the caller can show progress and be interrupted after any step.
- */
+ * The suffix array is the only large block of memory: names, their suffix arrays and their buckets
+ * are all stored in the part of it that is not needed yet. Work is divided into passes and passes
+ * into steps, so that the caller can show progress and be interrupted after any step. */
 
 #include "suffix/sort.h"
 
@@ -37,8 +36,8 @@ static int symbol_width(int32_t n_bytes)
     return n_bytes == 1 ? 0 : n_bytes == 2 ? 1 : n_bytes == 4 ? 2 : -1;
 }
 
-/* Positions of 32 bits use the top bit as a flag, so the text may have at most 2^31 - 1 symbols;
- * UNITOK_SUFFIX_MAX_32 is that limit. Symbols of 8 and 16 bits need no limit, because the tables
+/* The top bit of a 32-bit position is a flag, so the text may have at most 2^31 - 1 symbols;
+ * UNITOK_SUFFIX_MAX_32 is that limit. Symbols of 8 and 16 bits are not checked, because the tables
  * have an entry for every value. */
 static const char *check_arguments(int64_t n, int32_t symbol_bytes, int64_t n_symbols,
                                    int32_t position_bytes)
@@ -52,8 +51,8 @@ static const char *check_arguments(int64_t n, int32_t symbol_bytes, int64_t n_sy
     return NULL;
 }
 
-/* Allocates everything that does not depend on the text. A text of less than two symbols has
- * nothing to sort, and the passes assume that there is a last suffix with one before it. */
+/* Allocates everything that does not depend on the text. A text of fewer than two symbols needs no
+ * sorting, and the passes require two suffixes. */
 int32_t unitok_suffix_new(const void *text, int64_t n, int32_t symbol_bytes, int64_t n_symbols,
                           void *sa, int32_t position_bytes, unitok_suffix **ret,
                           unitok_error *error)
@@ -86,11 +85,11 @@ int32_t unitok_suffix_new(const void *text, int64_t n, int32_t symbol_bytes, int
     return UNITOK_OK;
 }
 
-/* How far the sort has come, for a progress bar. It must never fall and never reach 1 before the
- * end. Levels below the first take about as long as 20 passes over the kept names. */
+/* The fraction of the sort that is done, for a progress bar. It must never decrease, nor reach 1
+ * before the end. PASS_LEVELS takes about as long as 20 passes over the kept names. */
 static double progress(const unitok_suffix *s)
 {
-    /* The share of each pass in the time that mixed text takes. */
+    /* The fraction of the time that each pass takes on mixed text. */
     static const double shares[PASS_DONE + 1] = {
         [PASS_COUNT] = 0.04,      [PASS_PLACE] = 0.06,       [PASS_LEFT] = 0.09,
         [PASS_RIGHT] = 0.08,      [PASS_REDUCE] = 0.11,      [PASS_LEVELS] = 0.34,
@@ -106,7 +105,8 @@ static double progress(const unitok_suffix *s)
     return done < 0.999 ? done : 0.999;
 }
 
-/* An error stops the sort: later steps return it again. The caller's array is then in no order. */
+/* An error stops the sort, and later steps return it again. The contents of the caller's array are
+ * then unspecified. */
 int32_t unitok_suffix_step(unitok_suffix *s, int64_t budget, double *ret_progress,
                            unitok_error *error)
 {

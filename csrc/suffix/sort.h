@@ -1,5 +1,5 @@
-/* sort.h - what the templates of the suffix sorter share: its state, and how passes are divided
- * into steps */
+/* sort.h - shared by the templates of the suffix sorter: its state, and how passes are divided into
+ * steps */
 #pragma once
 
 #include "ground/alloc.h"
@@ -22,14 +22,14 @@ enum sort_pass {
     PASS_REDUCE,      /* name the distinct LMS substrings */
     PASS_LEVELS,      /* sort the suffixes of the array of names */
     PASS_POSITIONS,   /* collect the LMS positions in text order again */
-    PASS_MERGE,       /* bring them into the order that was found */
+    PASS_MERGE,       /* put them into the order of the sorted names */
     PASS_SPREAD,      /* move the sorted LMS positions into their buckets */
     PASS_FINAL_LEFT,  /* induce all L suffixes from them, upwards, */
     PASS_FINAL_RIGHT, /* and all S suffixes from those, downwards */
     PASS_DONE
 };
 
-/* A suffix's own type and that of the suffix before it, as the number 2 * S + S_before. */
+/* The types of a suffix and of the previous one: 2 * (it is S) + (the previous one is S). */
 enum suffix_kind { L_THEN_L, L_THEN_S, LMS, S_THEN_S };
 
 /* The passes of sort_reduce.h. */
@@ -38,7 +38,7 @@ enum reduce_pass {
     REDUCE_NAME,      /* write each name at its position */
     REDUCE_LOOK,      /* count the names that need no sorting, if memory is scarce */
     REDUCE_COMPACT,   /* gather the other names in text order */
-    REDUCE_RENAME,    /* give dense numbers to the names that are left */
+    REDUCE_RENAME,    /* number the remaining names consecutively */
     REDUCE_REPLACE,   /* write these numbers in place of the names */
     REDUCE_RECURSE,   /* the caller sorts the suffixes of the array of names */
     REDUCE_MARK,      /* mark the LMS positions that were left out */
@@ -48,8 +48,8 @@ enum reduce_pass {
     REDUCE_SORTED
 };
 
-/* LMS suffixes on the way from the order of their substrings to their own order. It outlives the
- * passes that make names: the level below sorts in between, and then the second half of the passes
+/* Turns the order of the LMS substrings into the order of the LMS suffixes. The record outlives the
+ * passes that make names: the level below sorts the names, and then the second half of the passes
  * continues from the same record. */
 typedef struct reduction {
     int32_t pass;
@@ -64,9 +64,9 @@ typedef struct reduction {
     int64_t n_kept; /* LMS suffixes that are sorted by recursion; the others are left out */
     int64_t group;  /* how many of the kept ones precede the current group of equal substrings */
     int64_t bitmap_bytes; /* the most that is_left_out may take */
-    /* Bit k: the k-th LMS suffix in sorted order is left out. NULL: none is. */
+    /* Bit k: the k-th LMS suffix in sorted order is left out. NULL: all are kept. */
     uint64_t *is_left_out;
-    /* In the suffix array. Bit k: the LMS suffix at 2k or 2k + 1 is left out. */
+    /* Stored in the suffix array. Bit k: the LMS suffix at 2k or 2k + 1 is left out. */
     uint64_t *is_marked;
 } reduction;
 
@@ -74,7 +74,7 @@ typedef struct reduction {
 enum level_pass {
     LEVEL_TYPES, /* mark S suffixes in the text */
     TIGHT_COUNT, /* count each name, */
-    TIGHT_ENDS,  /* and make names of S suffixes the ends of their buckets */
+    TIGHT_ENDS,  /* and replace names of S suffixes by the ends of their buckets */
     LEVEL_PLACE, /* put LMS positions into their buckets */
     LEVEL_LEFT,  /* sort LMS substrings: induce L suffixes */
     TIGHT_CLEAR,
@@ -90,14 +90,14 @@ enum level_pass {
     LEVEL_PASSES
 };
 
-/* One level of recursion: the suffixes of an array of n names below k are sorted into sa[0..n-1].
- * All levels share one array, so each keeps where its own part ends. */
+/* One level of recursion: sorts the suffixes of an array of n names, all below k, into sa[0..n-1].
+ * All levels share one array, so each records where its own part ends. */
 typedef struct sort_level {
     int32_t pass;
     int32_t type;       /* of the suffix at `at` */
-    int32_t is_counted; /* the buckets are what the pass needs */
-    int32_t has_starts; /* the starts of all buckets lie behind the buckets */
-    int32_t is_tight;   /* there are no buckets: see sort_tight.h */
+    int32_t is_counted; /* the buckets hold what the pass needs */
+    int32_t has_starts; /* the starts of all buckets are stored after the buckets */
+    int32_t is_tight;   /* there is no bucket table: see sort_tight.h */
     int64_t text;       /* where the names begin in the suffix array of level 0 */
     int64_t n, k;
     int64_t capacity;     /* the level may use sa[0..capacity-1] */
@@ -111,11 +111,11 @@ typedef struct sort_level {
 /* LMS positions are at least two apart, so each level is at most half as long as the one above. */
 #define MAX_LEVELS 64
 
-/* The state of a sort. Its memory beside the text and the suffix array is small:
+/* The state of a sort. The memory that it needs besides the text and the suffix array is small:
  *
- *     counts, buckets    4 numbers each for a symbol
- *     names, levels      records of fixed size; their arrays lie in the suffix array
- *     is_left_out        one bitmap for each level, n / 8.5 bytes for all of them together */
+ *     counts, buckets    4 numbers each per symbol
+ *     names, levels      records of fixed size; their arrays are in the suffix array
+ *     is_left_out        one bitmap per level, n / 8.5 bytes in total */
 struct unitok_suffix {
     const void *text;
     void *sa;
@@ -127,7 +127,7 @@ struct unitok_suffix {
     int32_t type;        /* of the suffix at `at`: 1 S, 0 L */
     int32_t first_type;  /* of suffix 0 */
     int64_t at, to;      /* progress of the pass: the next entry to read, and the end of its run */
-    int64_t symbol, run; /* which symbol's run that is, and which of its two */
+    int64_t symbol, run; /* the symbol of that run, and which of its two runs it is */
     uint64_t group;      /* the current group of equal substrings */
     int64_t m;           /* LMS suffixes */
     int64_t n_active;    /* entries that PASS_LEFT reads */
@@ -148,8 +148,9 @@ INLINE int bit_is_set(const uint64_t *bits, int64_t k)
     return (int)(bits[k >> 6] >> (k & 63) & 1);
 }
 
-/* Where a pass that reads the entries at..end-1 upwards stops, for now; takes what it reads from
- * the budget. Every pass is a loop that may stop at any entry and resume there. */
+/* Returns where a pass that reads entries at..end-1 upwards must stop in this step, and subtracts
+ * the entries that it will read from the budget. Every pass is a loop that may stop at any entry
+ * and resume there. */
 INLINE int64_t step_up(int64_t at, int64_t end, int64_t *budget)
 {
     int64_t n = end - at < *budget ? end - at : *budget;
@@ -157,7 +158,7 @@ INLINE int64_t step_up(int64_t at, int64_t end, int64_t *budget)
     return at + n;
 }
 
-/* Like step_up for entries at-1 down to end. */
+/* Like step_up, but for entries at-1 down to end. */
 INLINE int64_t step_down(int64_t at, int64_t end, int64_t *budget)
 {
     return at - (step_up(end, at, budget) - end);
@@ -176,20 +177,20 @@ static inline void free_reduction(reduction *x)
 #define PREFETCH_WRITE(p) PREFETCH(p)
 #endif
 
-/* How many entries ahead memory is prefetched. An access misses the cache, which takes some 80 ns,
- * and an entry takes 2 to 4 ns of work. */
+/* How many entries ahead memory is prefetched. A cache miss takes about 80 ns, and the work for an
+ * entry takes 2 to 4 ns. */
 #define AHEAD 48
 
-/* The bitmaps of all levels together may take n / 8.5 bytes: 2 % of a text of two bytes a symbol
- * and its suffix array. A level whose bitmap would exceed that keeps all names. The first takes at
- * most n / 16 bytes. */
+/* The bitmaps of all levels together may take n / 8.5 bytes: 2 % of a text with two bytes per
+ * symbol and its suffix array. A level whose bitmap would exceed that keeps all names. The bitmap
+ * of the first level takes at most n / 16 bytes. */
 #define BITMAPS_MAX_BYTES(n) ((n) * 2 / 17 + 64)
 
-/* LMS positions are first gathered from so many symbols, without a branch for each, and then used.
- */
+/* LMS positions are gathered from this many symbols at a time, without a branch per symbol, and
+ * then used. */
 #define BLOCK 1024
 
-/* Templates mark an entry, a position or a name, by its top bit. */
+/* The top bit of an entry, which is a position or a name, is a flag. */
 #define FLAG ((POSITION)1 << (8 * sizeof(POSITION) - 1))
 #define MASK (FLAG - 1)
 #define EMPTY ((POSITION) - 1)

@@ -1,33 +1,33 @@
-/* sort_names.h - template: sorts the suffixes of an array of names, which lies at the end of the
- * suffix array itself
+/* sort_names.h - template: sorts the suffixes of an array of names, which is stored at the end of
+ * the suffix array itself
  *
  *     sa   [ suffix array: n | buckets: k | their starts: k | ... ]    [ text: n ]
  *                                                       capacity ^      ^ level->text
  *
- * The induction is that of sort_text.h in its plain form. There may be as many names as suffixes,
+ * The induction is a plain form of the one in sort_text.h. There may be as many names as suffixes,
  * so a bucket is one counter, and the type of a suffix is stored as the flag of its name in the
- * text: set for S. LMS substrings are compared symbol by symbol. The level below keeps its text
- * at the end of this level's capacity, and its suffix array in the place of this level's.
+ * text: set for S. LMS substrings are compared symbol by symbol. The level below stores its text at
+ * the end of this level's capacity, and its suffix array in place of this level's.
  *
- * A tight level has no buckets; is_tight chooses how next_place finds a place. The other
+ * A tight level has no bucket table; is_tight selects how next_place finds a place. The other
  * differences are described at each pass.
  *
  * A level is done when the suffixes of its names fill sa[0..n-1] in order; it then returns control
- * to the level above. Levels are records in an array instead of calls of a function, so a step
- * can end in the middle of any level:
+ * to the level above. Levels are records in an array instead of recursive calls, so a step can end
+ * in the middle of any level:
  *
  *     level 0    names of the LMS substrings of the text          at most n / 2
  *     level 1    names of the LMS substrings of these names       at most n / 4
  *     ...        until all names of a level are different */
 
-/* The buckets lie behind the suffix array. */
+/* The buckets are stored after the suffix array. */
 INLINE POSITION *LEVEL(buckets)(const struct unitok_suffix *s, const sort_level *level)
 {
     return (POSITION *)s->sa + level->n;
 }
 
-/* The fields that next_place needs, copied to local variables: a pass writes to the suffix array,
- * and the compiler must not reload them after each write. */
+/* The fields that next_place needs, copied to local variables so that the compiler need not reload
+ * them after each write to the suffix array. */
 struct LEVEL(places) {
     POSITION *sa, *text, *buckets, *runs;
     int64_t n;
@@ -47,8 +47,8 @@ INLINE const POSITION *LEVEL(bucket_of)(struct LEVEL(places) p, POSITION i)
     return (p.is_tight ? p.sa : p.buckets) + (p.text[i] & MASK);
 }
 
-/* The place of suffix i, which is the next entry of its bucket, from the front (step 1) or from the
- * back (step -1). Entries below sa[floor] are not placed yet. */
+/* Returns the place for suffix i, which is the next entry of its bucket, from the front (step 1) or
+ * from the back (step -1). The entries before sa[floor] have not been placed yet. */
 INLINE POSITION *LEVEL(next_place)(struct LEVEL(places) p, POSITION i, int64_t step, int64_t floor)
 {
     if (UNLIKELY(p.is_tight))
@@ -57,8 +57,8 @@ INLINE POSITION *LEVEL(next_place)(struct LEVEL(places) p, POSITION i, int64_t s
     return p.sa + (step > 0 ? (*next)++ : --*next);
 }
 
-/* Fills the buckets with their starts, or with their ends; sets is_counted when that is done. Where
- * memory allows it, the starts are kept behind the buckets, so later passes copy them instead of
+/* Fills the buckets with their starts or their ends, and sets is_counted when done. If memory
+ * allows, the starts are also stored after the buckets, so that later passes copy them instead of
  * counting again. */
 static void LEVEL(count)(struct unitok_suffix *s, sort_level *level, int64_t *budget, int ends)
 {
@@ -92,7 +92,7 @@ static void LEVEL(count)(struct unitok_suffix *s, sort_level *level, int64_t *bu
 
 /* ----------------------------------------------------------------------------------- types ---- */
 
-/* As in the text, the type follows from two symbols and the type of the next suffix. Here it is
+/* As in sort_text.h, the type follows from two symbols and the type of the next suffix. Here it is
  * stored in the flag of the name, because names are read in random order later, and the flag saves
  * reading the second symbol. */
 static void LEVEL(types)(struct unitok_suffix *s, sort_level *level, int64_t *budget)
@@ -148,8 +148,8 @@ static void LEVEL(place)(struct unitok_suffix *s, sort_level *level, int64_t *bu
 
 /* ------------------------------------------------------------------------------- induction ---- */
 
-/* The place in the text just before the suffix of an entry; 0, which is also safe to read, if the
- * entry is not written yet. The place is only prefetched, so a wrong one costs time, not
+/* The text position just before the suffix of an entry; 0, which is also safe to read, if the entry
+ * has not been written yet. The position is only prefetched, so a wrong one costs time but not
  * correctness. */
 INLINE POSITION LEVEL(before)(POSITION entry, int64_t n)
 {
@@ -157,21 +157,21 @@ INLINE POSITION LEVEL(before)(POSITION entry, int64_t n)
     return i < (POSITION)n ? i : 0;
 }
 
-/* The entry of suffix i: its flag says that the suffix before it is S. */
+/* The entry for suffix i, flagged if suffix i - 1 is S. */
 INLINE POSITION LEVEL(entry_of)(const POSITION *text, POSITION i)
 {
     return i | (i > 0 ? text[i - 1] & FLAG : 0);
 }
 
-/* Induces the L suffixes. The first round needs only LMS positions as its result, so entries from
- * which something was induced become 0, except on a tight level. */
+/* Induces the L suffixes. The first round only has to produce LMS positions, so an entry becomes 0
+ * once a suffix has been induced from it, except on a tight level. */
 static void LEVEL(left)(struct unitok_suffix *s, sort_level *level, int64_t *budget)
 {
     const struct LEVEL(places) p = LEVEL(places_of)(s, level);
     POSITION *sa = p.sa, *text = p.text, last = (POSITION)(level->n - 1);
     int64_t n = level->n, r = level->at, stop = step_up(r, n, budget);
     int is_first = level->pass == LEVEL_LEFT, keeps = !is_first || level->is_tight;
-    /* The last suffix is induced from an end that is smaller than all symbols. */
+    /* The last suffix is induced from the end of the text, which is smaller than all symbols. */
     if (r == 0) *LEVEL(next_place)(p, last, 1, 0) = LEVEL(entry_of)(text, last);
     for (; r < stop; r++) {
         POSITION later = sa[r + AHEAD < n ? r + AHEAD : r];
@@ -213,9 +213,9 @@ static void LEVEL(right)(struct unitok_suffix *s, sort_level *level, int64_t *bu
 
 /* ----------------------------------------------------------------------------------- names ---- */
 
-/* Moves the LMS positions to the front. Nothing else is left, except on a tight level, which keeps
- * all suffixes. Every entry is written to sa[to], and `to` advances only past those that
- * are LMS positions. */
+/* Moves the LMS positions to the front. All other entries are 0, except on a tight level, which
+ * keeps all suffixes. Every entry is written to sa[to], and `to` advances only past LMS
+ * positions. */
 static void LEVEL(gather)(struct unitok_suffix *s, sort_level *level, int64_t *budget)
 {
     POSITION *sa = s->sa, *text = sa + level->text;
@@ -232,8 +232,8 @@ static void LEVEL(gather)(struct unitok_suffix *s, sort_level *level, int64_t *b
 
 /* Compares the LMS substrings at i and j; subtracts the number of symbols compared from the budget.
  * Both substrings end at their next LMS position, inclusive. They are equal only if their lengths
- * and all their symbols are equal. Their lengths add up to at most twice n, so all comparisons of a
- * level are O(n). */
+ * and all their symbols are equal. The lengths of all LMS substrings add up to at most 2 n, so the
+ * comparisons of a level take O(n) in total. */
 static int LEVEL(same)(const POSITION *text, int64_t n, int64_t i, int64_t j, int64_t *budget)
 {
     for (int64_t k = 0;; k++) {
@@ -245,8 +245,8 @@ static int LEVEL(same)(const POSITION *text, int64_t n, int64_t i, int64_t j, in
     }
 }
 
-/* Flags the last of each group of equal LMS substrings. The positions are in the order of their
- * substrings, so equal ones are neighbours. */
+/* Flags the last entry of each group of equal LMS substrings. The positions are sorted by
+ * substring, so equal ones are neighbours. */
 static void LEVEL(compare)(struct unitok_suffix *s, sort_level *level, int64_t *budget)
 {
     POSITION *sa = s->sa, *text = sa + level->text;
@@ -264,8 +264,8 @@ static void LEVEL(compare)(struct unitok_suffix *s, sort_level *level, int64_t *
     LEVEL(go)(level, LEVEL_REDUCE, 0);
 }
 
-/* Starts a level with the array of names that a reduction has made. The level inherits the memory
- * between the suffix array of its own names and what the levels above have stored at the end. */
+/* Starts a level with the array of names that a reduction has made. The level may use the memory
+ * before the data that the levels above have stored at the end of the suffix array. */
 static void LEVEL(start)(struct unitok_suffix *s, sort_level *level, const reduction *names)
 {
     memset(level, 0, sizeof *level);
@@ -279,8 +279,9 @@ static void LEVEL(start)(struct unitok_suffix *s, sort_level *level, const reduc
     s->depth++;
 }
 
-/* Like the pass of the text: down to the names, and, once the level below is done, up again. The
- * level below overwrites the buckets of this level, so their starts must be counted again. */
+/* Like PASS_REDUCE and PASS_MERGE: first makes the names, and, once the level below has sorted
+ * them, sorts the LMS suffixes. The level below overwrites the buckets of this level, so their
+ * starts must be counted again. */
 static void LEVEL(reduce_names)(struct unitok_suffix *s, sort_level *level, int64_t *budget)
 {
     if (level->names.pass == REDUCE_SORTED) {
@@ -316,9 +317,9 @@ static void LEVEL(positions)(struct unitok_suffix *s, sort_level *level, int64_t
 }
 
 /* Moves the sorted LMS positions, sa[0..m-1], to the ends of their buckets, the last one first, so
- * that none is overwritten before it has moved. Here, in contrast to the text, there are no counts
- * by kind, so a pass cannot know which entries are written. Everything after the LMS positions is
- * set to EMPTY, and an entry becomes EMPTY when it moves away. */
+ * that none is overwritten before it has moved. Unlike in sort_text.h, there are no counts by kind,
+ * so a pass cannot know which entries have been written. Therefore everything after the LMS
+ * positions is set to EMPTY, and an entry becomes EMPTY when its position moves. */
 static void LEVEL(spread)(struct unitok_suffix *s, sort_level *level, int64_t *budget)
 {
     const struct LEVEL(places) p = LEVEL(places_of)(s, level);
@@ -338,9 +339,9 @@ static void LEVEL(spread)(struct unitok_suffix *s, sort_level *level, int64_t *b
 
 /* -------------------------------------------------------------------------------- one step ---- */
 
-/* Sorts the levels of names as far as the budget allows; when all are done, s->depth is 0. A table
+/* Sorts the levels of names as far as the budget allows; s->depth is 0 when all are done. The table
  * lists the passes and what each needs in the buckets. Counting is a separate pass, which runs
- * first where a pass needs it. */
+ * before each pass that needs it. */
 static void LEVEL(sort_levels)(struct unitok_suffix *s, int64_t *budget)
 {
     static const struct {

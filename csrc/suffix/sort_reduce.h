@@ -1,19 +1,19 @@
 /* sort_reduce.h - template: from sorted LMS substrings to sorted LMS suffixes
  *
- * At the start sa[0..m-1] are the LMS positions, sorted by their substrings; the last of each group
- * of equal substrings has the flag. Each group gets a name, and the text becomes the array of its
- * names in text order, whose suffixes are in the same order as the LMS suffixes. The caller sorts
- * these (sort_names.h), and then the LMS positions are brought into the order found.
+ * At the start, sa[0..m-1] holds the LMS positions, sorted by substring; the last entry of each
+ * group of equal substrings is flagged. Each group gets a name. The names in text order form a
+ * shorter text, whose suffixes are in the same order as the LMS suffixes. The caller sorts these
+ * suffixes (sort_names.h), and then the LMS positions are put into the same order.
  *
- * A group of one member is sorted already, whatever follows it. So a unique name that follows a
- * unique name is left out of the array of names: a comparison of other suffixes ends at the unique
- * name before it.
+ * A group with one member is already sorted, whatever follows it. So a unique name that follows a
+ * unique name is left out of the array of names: comparisons of other suffixes end at the unique
+ * name before it at the latest.
  *
  *     sorted LMS positions    7  2  5 | 9 | 0  4 |         groups end at |
- *     names in text order     4* 0 4 0 0 3*                2, 5 and 7 have the name 0, ...; * is unique
+ *     names in text order     4* 0 4 0 0 3*                2, 5 and 7 have the name 0, ...; * marks a unique name
  *
- * The memory, pass by pass; two LMS positions are at least two apart, so names at position / 2 do
- * not collide:
+ * The memory, pass by pass. LMS positions are at least two apart, so names stored at position / 2
+ * do not collide:
  *
  *     sa  [ positions: m | names, at position / 2: n/2 | ... ]                                CLEAR NAME LOOK
  *         [ positions: m | names kept | ...                 [ left out: m - kept | names: kept ]     COMPACT RENAME
@@ -24,8 +24,7 @@
  *                                                                                     capacity ^
  */
 
-/* EMPTY marks the places that have no name: two LMS positions need not be as close as two symbols.
- */
+/* EMPTY marks entries without a name, because LMS positions can be more than two symbols apart. */
 static void REDUCE(clear)(POSITION *sa, reduction *x, int64_t *budget)
 {
     int64_t end = x->m + x->n / 2, stop = step_up(x->at, end, budget);
@@ -34,11 +33,11 @@ static void REDUCE(clear)(POSITION *sa, reduction *x, int64_t *budget)
     if (stop < end) return;
     x->pass = REDUCE_NAME;
     x->at = x->to = 0;
-    x->bit = 1; /* whether the entry before ends a group */
+    x->bit = 1; /* whether the previous entry ends a group */
 }
 
-/* The size of the marks of text[0..n-1], in elements of the suffix array: one bit for two symbols,
- * and one element more, because a word of 64 bits may have to begin at an odd one. */
+/* The size of the marks for text[0..n-1], in elements of the suffix array: one bit per two symbols,
+ * and one more element, because aligning the 64-bit words may skip one. */
 INLINE int64_t REDUCE(marks_size)(int64_t n)
 {
     return (n / 128 + 1) * (int64_t)(sizeof(uint64_t) / sizeof(POSITION)) + 1;
@@ -55,10 +54,10 @@ static void REDUCE(start_compact)(reduction *x, int64_t n_bytes)
     if (!x->is_left_out) x->status = UNITOK_ERROR_MEMORY;
 }
 
-/* The name of a group is, for now, the place of its first entry. A unique name has the flag. A
- * place is unique and stays valid while names are only compared for equality; dense numbers follow
- * when it is known which names are kept. Whether a group has one member is known when both its
- * entry and the one before it end a group. */
+/* For now, the name of a group is the index of its first entry, with a flag if the group has one
+ * member. These names can be compared for equality; they are numbered consecutively once it is
+ * known which are kept. A group has one member if both its entry and the previous one end a
+ * group. */
 static void REDUCE(name)(POSITION *sa, reduction *x, int64_t *budget)
 {
     POSITION *names = sa + x->m, name = (POSITION)x->to, ended = (POSITION)x->bit;
@@ -89,9 +88,8 @@ static void REDUCE(name)(POSITION *sa, reduction *x, int64_t *budget)
     }
 }
 
-/* Counts the unique names that follow a unique one. They can be left out only if that frees enough
- * memory for the marks. A name is left out if it is unique and the name before it in the text is
- * unique too. */
+/* Counts the names that could be left out: unique names that follow a unique name in the text. They
+ * are left out only if that frees enough memory for the marks. */
 static void REDUCE(look)(POSITION *sa, reduction *x, int64_t *budget)
 {
     const POSITION *names = sa + x->m;
@@ -110,9 +108,9 @@ static void REDUCE(look)(POSITION *sa, reduction *x, int64_t *budget)
     REDUCE(start_compact)(x, fits ? (x->m / 64 + 1) * (int64_t)sizeof *x->is_left_out : 0);
 }
 
-/* Gathers the names that are kept, in text order, at the end of the memory. The loop has no branch:
- * every name is written, and `to` advances only past those that are kept. The bit of a name that is
- * left out is set at its place in the sorted order, where `rename` and `merge` find it. */
+/* Gathers the kept names, in text order, at the end of the memory. The loop has no branch: every
+ * name is written, and `to` advances only past those that are kept. For a name that is left out,
+ * the bit at its place in sorted order is set; `rename` and `merge` read these bits. */
 static void REDUCE(compact)(POSITION *sa, reduction *x, int64_t *budget)
 {
     POSITION *names = sa + x->m;
@@ -141,9 +139,9 @@ static void REDUCE(compact)(POSITION *sa, reduction *x, int64_t *budget)
     x->to = x->capacity - x->m;
 }
 
-/* Moves the positions that are left out to the end of the memory, and replaces the first entry of
- * every other group by its dense number; for a tight level, by the place where its bucket begins.
- * Names that are left out get no number, so the alphabet of the level below has no gaps. */
+/* Moves the positions that are left out to the end of the memory, and replaces every other entry by
+ * the number of its group; on a tight level, by the start of the group's bucket. Names that are
+ * left out get no number, so the alphabet of the level below has no gaps. */
 static void REDUCE(rename)(POSITION *sa, reduction *x, int64_t *budget)
 {
     int64_t r = x->at, stop = step_up(r, x->m, budget), to = x->to, n_names = x->n_names;
@@ -173,8 +171,8 @@ static void REDUCE(rename)(POSITION *sa, reduction *x, int64_t *budget)
     x->at = x->capacity - x->n_kept;
 }
 
-/* Replaces each name, the place of a group's first entry, by the number that `rename` wrote there.
- */
+/* Replaces each name, which is the index of its group's first entry, by the number that `rename`
+ * wrote there. */
 static void REDUCE(replace)(POSITION *sa, reduction *x, int64_t *budget)
 {
     int64_t r = x->at, stop = step_up(r, x->capacity, budget);
@@ -186,7 +184,7 @@ static void REDUCE(replace)(POSITION *sa, reduction *x, int64_t *budget)
     if (r == x->capacity) x->pass = REDUCE_RECURSE;
 }
 
-/* Called when the names are sorted. The caller then runs `mark` while that is the pass, calls
+/* Called once the names are sorted. The caller then runs `mark` while it is the current pass, calls
  * add_positions for all LMS positions, and continues with `order`. Marks are 64-bit words, but
  * positions may have 32 bits, so the marks begin at the next multiple of 8 bytes. */
 static void REDUCE(start_positions)(POSITION *sa, reduction *x)
@@ -202,8 +200,8 @@ static void REDUCE(start_positions)(POSITION *sa, reduction *x)
     memset(marks, 0, (size_t)(x->n / 128 + 1) * sizeof(uint64_t));
 }
 
-/* The positions left out are in sorted order, not in text order, so they are marked in a bitmap; a
- * list of positions could not be searched in time. */
+/* The positions that were left out are in sorted order, not in text order, so a bitmap marks them;
+ * searching a list would take too long. */
 static void REDUCE(mark)(POSITION *sa, reduction *x, int64_t *budget)
 {
     const POSITION *left_out = sa + x->capacity - x->m;
@@ -221,14 +219,14 @@ static void REDUCE(mark)(POSITION *sa, reduction *x, int64_t *budget)
 }
 
 /* Takes found[0..n-1], the next LMS positions of the text from right to left, and writes those that
- * are kept. `to` falls from the end of the memory, so the positions end up in text order. */
+ * are kept. `to` decreases from the end of the memory, so the positions end up in text order. */
 static void REDUCE(add_positions)(POSITION *sa, reduction *x, const int64_t *found, int64_t n)
 {
     int64_t to = x->to;
     const uint64_t *is_marked = x->is_marked;
     if (!is_marked)
         for (int64_t j = 0; j < n; j++) sa[--to] = (POSITION)found[j];
-    else /* The first LMS suffix is always kept, so "to - 1" never leaves the array. */
+    else /* The first LMS suffix is always kept, so `to - 1` stays within the array. */
         for (int64_t j = 0; j < n; j++) {
             sa[to - 1] = (POSITION)found[j];
             to -= !bit_is_set(is_marked, found[j] >> 1);
@@ -254,12 +252,12 @@ static void REDUCE(order)(POSITION *sa, reduction *x, int64_t *budget)
     memmove(positions, sa, (size_t)x->n_kept * sizeof(POSITION));
     x->pass = REDUCE_MERGE;
     x->at = 0;
-    x->to = x->capacity - x->m;     /* those left out */
-    x->k = x->capacity - x->n_kept; /* the others */
+    x->to = x->capacity - x->m;     /* the positions left out */
+    x->k = x->capacity - x->n_kept; /* the kept positions */
 }
 
-/* Merges the two sorted lists: is_left_out says from which one each entry comes. Nothing is
- * compared: the bitmap was filled while the names were in sorted order. */
+/* Merges the two sorted lists without comparing anything: is_left_out, which is in sorted order,
+ * says which list each entry comes from. */
 static void REDUCE(merge)(POSITION *sa, reduction *x, int64_t *budget)
 {
     int64_t r = x->at, stop = step_up(r, x->m, budget), out = x->to, kept = x->k;
@@ -276,8 +274,8 @@ static void REDUCE(merge)(POSITION *sa, reduction *x, int64_t *budget)
     if (r == x->m) x->pass = REDUCE_SORTED;
 }
 
-/* Starts with m sorted entries of a text of n symbols. With a single LMS suffix there is nothing to
- * sort. */
+/* Starts a reduction of m sorted entries of a text of n symbols. A single LMS suffix needs no
+ * sorting. */
 static void REDUCE(start)(reduction *x, int64_t m, int64_t n, int64_t capacity,
                           int64_t bitmap_bytes)
 {

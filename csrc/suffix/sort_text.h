@@ -2,19 +2,19 @@
  * sorted first
  *
  * Suffix i is S if it is smaller than suffix i + 1, else L; the last one is L. It is LMS ("leftmost
- * S") if it is S and suffix i - 1 is L. Types are never stored, because the type of the suffix
- * before follows from two symbols and the type of the suffix itself, 1 for S and 0 for L:
+ * S") if it is S and suffix i - 1 is L. Types are never stored: with 1 for S and 0 for L, the type
+ * of suffix i - 1 follows from two symbols and the type of suffix i:
  *
  *     type(i - 1) = text[i - 1] < text[i] + type(i)
  *
- * Induction: if all suffixes that begin with smaller symbols are in order, so is every L suffix,
- * because what follows its first symbol is smaller than itself and is in order already. A pass
- * upwards over the array can therefore put the L suffix i - 1 at the front of its bucket when it
- * meets suffix i. A pass downwards does the same for S suffixes and the ends of the buckets.
+ * Induction: an L suffix i - 1 is larger than suffix i, so an upward pass over the array meets
+ * suffix i first, and can then put suffix i - 1 at the front of its bucket. Suffixes are met in
+ * ascending order, so each bucket is filled in order. A downward pass does the same for S suffixes
+ * and the ends of the buckets.
  *
- * The suffixes of one first symbol fall into four kinds, by their own type and that of the suffix
- * before. The latter says which pass reads an entry: the upward one reads entries that induce an L
- * suffix, the downward one those that induce an S suffix.
+ * The suffixes with the same first symbol fall into four kinds, by their own type and that of the
+ * previous suffix. The latter determines which pass reads an entry: the upward one reads entries
+ * that induce an L suffix, the downward one those that induce an S suffix.
  *
  *                  own type   before                                  a symbol's bucket in the suffix array
  *     L_THEN_L     L          L                                       ┌──────────────────┬───────────────────┐
@@ -23,24 +23,23 @@
  *     S_THEN_S     S          S                                       └──────────────────┴───────────────────┘
  *
  * A. Sort the LMS substrings (each from one LMS position to the next, inclusive). Only the order of
- * LMS suffixes is wanted, so the kinds are kept apart, every entry that a pass reads induces
- * another, and no branch depends on the data.
+ * the LMS substrings is needed, so the kinds are stored separately: every entry that a pass reads
+ * induces another, and no branch depends on the data.
  *
  *     sa   [ L_THEN_L of symbol 0 | LMS of 0 | L_THEN_L of 1 | LMS of 1 | ... ][ L_THEN_S of 0 | S_THEN_S of 0 | ... ]
  *           LEFT reads this upwards and fills L_THEN_L and L_THEN_S              RIGHT reads this downwards
  *     sa   [ sorted LMS ............... ]                                        and fills S_THEN_S and sorted LMS
  *
- * An entry's flag says that its substring differs from that of the entry before it in its bucket,
- * in the order of writing. Two entries have equal substrings if their symbols are equal and they
- * were induced from equal ones. So each bucket keeps the number of the group that wrote into it
- * last, and no substring is ever compared.
+ * A flagged entry has a different substring from the entry that was written to its bucket before
+ * it. Two entries have equal substrings if their symbols are equal and they were induced from
+ * entries with equal substrings. So each bucket stores the number of the group that wrote to it
+ * last, and substrings are never compared.
  *
  * B. Name the LMS substrings in sorted order (sort_reduce.h). If they are not all different, sort
  * the suffixes of the array of names (sort_names.h).
  *
- * C. From the sorted LMS suffixes induce all L suffixes, and from these all S suffixes. An entry's
- * flag says that RIGHT continues from it; LEFT continues from those that have none and are not
- * position 0.
+ * C. From the sorted LMS suffixes induce all L suffixes, and from these all S suffixes. RIGHT
+ * continues from flagged entries, and LEFT from those that are not flagged and are not position 0.
  *
  * C for "mississippi", whose LMS suffixes 1, 4 and 7 have been sorted as 7 4 1:
  *
@@ -61,7 +60,7 @@ typedef struct SUFFIX(bucket) {
     POSITION next, group;
 } SUFFIX(bucket);
 
-/* Symbols compare as 64-bit numbers, so that "+ type" cannot overflow. */
+/* Symbols are compared as 64-bit numbers, so that "+ type" cannot overflow. */
 INLINE int32_t SUFFIX(type)(const SYMBOL *text, int64_t i, int32_t type_of_next)
 {
     return (int64_t)text[i] < (int64_t)text[i + 1] + type_of_next;
@@ -70,9 +69,9 @@ INLINE int32_t SUFFIX(type)(const SYMBOL *text, int64_t i, int32_t type_of_next)
 /* ----------------------------------------------------------------------- A. LMS substrings ---- */
 
 /* Counts the suffixes of each symbol by kind, from right to left, because the type of a suffix
- * follows from that of the next one. Symbols of 8 and 16 bits cannot be out of range, since the
- * tables have an entry for each; those of 32 bits are checked here, before anything uses them as an
- * index. Suffix 0 is not counted: it has no kind, because no suffix comes before it. */
+ * follows from that of the next one. Symbols of 8 and 16 bits cannot be out of range, because the
+ * tables have an entry for each; those of 32 bits are checked here, before they are used as
+ * indexes. Suffix 0 is not counted: it has no kind, because no suffix precedes it. */
 static void SUFFIX(count)(struct unitok_suffix *s, int64_t *budget)
 {
     const SYMBOL *text = s->text;
@@ -100,7 +99,7 @@ static void SUFFIX(count)(struct unitok_suffix *s, int64_t *budget)
     s->m = 0;
     SUFFIX(bucket)(*buckets)[2] = s->buckets;
     int64_t end = 0;
-    /* LMS positions lie behind the L_THEN_L suffixes of their symbol. */
+    /* LMS positions follow the L_THEN_L suffixes of their symbol. */
     for (int64_t c = 0; c < s->n_symbols; c++) {
         s->m += counts[c][LMS];
         end += counts[c][L_THEN_L];
@@ -113,10 +112,10 @@ static void SUFFIX(count)(struct unitok_suffix *s, int64_t *budget)
     s->type = 0;
 }
 
-/* The LMS positions of the next block of the text, right to left, without a branch for each; how
- * many there are. In a random text every third position is LMS, so a branch would be mispredicted
- * often. Instead every position is written and the counter advances only past those that are LMS.
- * The caller then handles the block without any test. */
+/* Collects the LMS positions of the next block of the text, right to left, and returns their
+ * number. In random text, one position in three is LMS, so a branch would often be mispredicted.
+ * Instead, every position is written, and the counter advances only past those that are LMS. The
+ * caller then handles the block without testing types. */
 INLINE int64_t SUFFIX(gather)(struct unitok_suffix *s, int64_t *found, int64_t *budget)
 {
     const SYMBOL *text = s->text;
@@ -153,7 +152,7 @@ static void SUFFIX(place)(struct unitok_suffix *s, int64_t *budget)
 }
 
 /* Sets the fronts of the runs that LEFT fills. The LMS positions are in place. The first of each
- * symbol gets the flag, which begins a new group: substrings that begin with different symbols
+ * symbol is flagged to begin a new group, because substrings that begin with different symbols
  * differ. */
 static void SUFFIX(start_left)(struct unitok_suffix *s)
 {
@@ -170,8 +169,9 @@ static void SUFFIX(start_left)(struct unitok_suffix *s)
         active += counts[c][LMS];
         turned += counts[c][L_THEN_S] + counts[c][S_THEN_S];
     }
-    s->group = 1; /* the last suffix is induced from an end that is smaller than all symbols */
-    /* The last suffix is L, and is induced by the end of the text, which no entry stands for. */
+    s->group = 1; /* the group of the end of the text */
+    /* The last suffix is L. It is induced by the end of the text, which is smaller than all symbols
+     * and has no entry. */
     SUFFIX(bucket) *bucket = &buckets[text[s->n - 1]][text[s->n - 2] < text[s->n - 1]];
     sa[bucket->next++] = (POSITION)(s->n - 1) | FLAG;
     bucket->group = 1;
@@ -181,9 +181,9 @@ static void SUFFIX(start_left)(struct unitok_suffix *s)
 
 static void SUFFIX(start_right)(struct unitok_suffix *s);
 
-/* Every entry induces the suffix before it, which is L. Whether that one goes on in this pass or in
- * the next is decided by the suffix before it in turn, and selects one of two buckets of its symbol
- * without a branch. Position 0 ends a chain: it is the start of the text. */
+/* Every entry induces the previous suffix, which is L. The suffix before that one decides whether
+ * it is read in this pass or in the next, and selects one of its symbol's two buckets without a
+ * branch. Position 0, the start of the text, ends a chain. */
 static void SUFFIX(left)(struct unitok_suffix *s, int64_t *budget)
 {
     const SYMBOL *text = s->text;
@@ -207,7 +207,7 @@ static void SUFFIX(left)(struct unitok_suffix *s, int64_t *budget)
 }
 
 /* Sets the ends of the runs that RIGHT fills from the back. LMS positions go to the front of the
- * array, whose entries LEFT has read. */
+ * array, whose entries LEFT has already read. */
 static void SUFFIX(start_right)(struct unitok_suffix *s)
 {
     POSITION(*counts)[4] = s->counts;
@@ -227,7 +227,7 @@ static void SUFFIX(start_right)(struct unitok_suffix *s)
     s->run = 0;
 }
 
-/* Goes to the next run that PASS_RIGHT reads, sa[to..at-1]; returns 0 if there is none. */
+/* Advances to the next run that PASS_RIGHT reads, sa[to..at-1]; returns 0 if there is none. */
 INLINE int SUFFIX(next_run)(struct unitok_suffix *s)
 {
     POSITION(*counts)[4] = s->counts;
@@ -282,8 +282,8 @@ static void SUFFIX(right)(struct unitok_suffix *s, int64_t *budget)
 
 static void SUFFIX(start_spread)(struct unitok_suffix *s);
 
-/* Runs the passes of sort_reduce.h: first down to the array of names, and after its suffixes are
- * sorted up again. If all LMS substrings differ, no suffixes of names have to be sorted. */
+/* Runs the passes of sort_reduce.h: first those that make the array of names, and, once its
+ * suffixes are sorted, the others. If all LMS substrings differ, the names need no sorting. */
 static void SUFFIX(reduce)(struct unitok_suffix *s, int64_t *budget)
 {
     if (s->names.pass == REDUCE_SORTED) {
@@ -299,8 +299,8 @@ static void SUFFIX(reduce)(struct unitok_suffix *s, int64_t *budget)
     }
 }
 
-/* Sorts the suffixes of the names, and then begins to collect the LMS positions again, whose place
- * in the array was needed for the names. */
+/* Sorts the suffixes of the names, and then begins to collect the LMS positions again, because the
+ * names have overwritten them. */
 static void SUFFIX(levels)(struct unitok_suffix *s, int64_t *budget)
 {
     LEVEL(sort_levels)(s, budget);
@@ -313,8 +313,8 @@ static void SUFFIX(levels)(struct unitok_suffix *s, int64_t *budget)
     s->type = 0;
 }
 
-/* The LMS positions are found by a second walk over the text instead of being kept, because there
- * is no memory for them beside the names. */
+/* A second pass over the text finds the LMS positions again. They were not kept, because there is
+ * no memory for them besides the names. */
 static void SUFFIX(positions)(struct unitok_suffix *s, int64_t *budget)
 {
     int64_t found[BLOCK + 1];
@@ -338,7 +338,7 @@ static void SUFFIX(positions)(struct unitok_suffix *s, int64_t *budget)
 static void SUFFIX(start_spread)(struct unitok_suffix *s)
 {
     POSITION(*counts)[4] = s->counts;
-    /* The suffix 0 has none before it, so `count` left it out. */
+    /* No suffix precedes suffix 0, so `count` has skipped it. */
     counts[((const SYMBOL *)s->text)[0]][s->first_type ? S_THEN_S : L_THEN_S]++;
     s->pass = PASS_SPREAD;
     s->at = s->m;
@@ -346,17 +346,17 @@ static void SUFFIX(start_spread)(struct unitok_suffix *s)
     s->symbol = s->n_symbols;
 }
 
-/* All suffixes that begin with a symbol, of the four kinds. */
+/* The number of suffixes that begin with symbol c, of all four kinds. */
 INLINE int64_t SUFFIX(bucket_size)(const struct unitok_suffix *s, int64_t c)
 {
     const POSITION *counts = ((const POSITION(*)[4])s->counts)[c];
     return (int64_t)counts[0] + (int64_t)counts[1] + (int64_t)counts[2] + (int64_t)counts[3];
 }
 
-/* Moves the sorted LMS positions, sa[0..m-1], to the ends of their buckets. They move from the last
- * one down. A position never moves to a smaller index, so none is overwritten before it has moved.
- * The entries between them are not cleared: the next pass knows from the counts which entries are
- * written and never reads the others. */
+/* Moves the sorted LMS positions, sa[0..m-1], to the ends of their buckets, the last one first. A
+ * position never moves to a smaller index, so none is overwritten before it has moved. The entries
+ * between them are not cleared: the next pass knows from the counts which entries have been written
+ * and never reads the others. */
 static void SUFFIX(spread)(struct unitok_suffix *s, int64_t *budget)
 {
     POSITION *sa = s->sa, (*counts)[4] = s->counts;
@@ -383,8 +383,8 @@ static void SUFFIX(spread)(struct unitok_suffix *s, int64_t *budget)
     s->run = 1;
 }
 
-/* PASS_FINAL_LEFT reads sa[at..to-1]: the L suffixes of a symbol (run 0), then its LMS suffixes
- * (run 1). */
+/* Advances to the next run that PASS_FINAL_LEFT reads, sa[at..to-1]: the L suffixes of a symbol
+ * (run 0), then its LMS suffixes (run 1). */
 INLINE int SUFFIX(next_run_up)(struct unitok_suffix *s)
 {
     const POSITION(*counts)[4] = s->counts;
@@ -400,8 +400,8 @@ INLINE int SUFFIX(next_run_up)(struct unitok_suffix *s)
     return 1;
 }
 
-/* Of the LMS suffixes only the L suffixes that they have induced are needed any more. The S
- * suffixes are written over them from the ends of the buckets. */
+/* The LMS entries have induced the L suffixes and are no longer needed. The S suffixes overwrite
+ * them from the ends of the buckets. */
 static void SUFFIX(start_final_right)(struct unitok_suffix *s)
 {
     POSITION *tails = s->buckets;
@@ -414,9 +414,9 @@ static void SUFFIX(start_final_right)(struct unitok_suffix *s)
     s->at = s->n;
 }
 
-/* The flag of an entry tells the last pass whether the suffix before it is S. In the run of L
- * suffixes, entries appear while it is read: those induced from an entry of the same symbol are
- * placed behind it. */
+/* The flag of an entry tells the last pass whether the previous suffix is S. A run of L suffixes
+ * grows while it is read: suffixes induced from an entry with the same symbol are placed after
+ * it. */
 static void SUFFIX(final_left)(struct unitok_suffix *s, int64_t *budget)
 {
     const SYMBOL *text = s->text;
@@ -437,8 +437,8 @@ static void SUFFIX(final_left)(struct unitok_suffix *s, int64_t *budget)
     SUFFIX(start_final_right)(s);
 }
 
-/* Takes the flags off, so that the result is the plain array of positions. Entries of the LMS
- * suffixes are overwritten before they are read, as they are S suffixes like the others. */
+/* Clears the flags, so that the result is a plain array of positions. LMS entries are overwritten
+ * before they are read, because LMS suffixes are S suffixes like the others. */
 static void SUFFIX(final_right)(struct unitok_suffix *s, int64_t *budget)
 {
     const SYMBOL *text = s->text;
@@ -459,9 +459,8 @@ static void SUFFIX(final_right)(struct unitok_suffix *s, int64_t *budget)
 
 /* -------------------------------------------------------------------------------- one step ---- */
 
-/* Runs passes until the budget is used up. A pass takes what it does from the budget, and returns
- * when it is done or when nothing is left of it. So a step takes about the same time in every
- * pass. */
+/* Runs passes until the budget is used up. A pass subtracts its work from the budget, and returns
+ * when it is done or the budget is used up. So a step takes about the same time in every pass. */
 static void SUFFIX(step)(struct unitok_suffix *s, int64_t budget)
 {
     static void (*const passes[PASS_DONE])(struct unitok_suffix *, int64_t *) = {

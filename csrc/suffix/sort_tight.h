@@ -1,11 +1,11 @@
 /* sort_tight.h - template: buckets without a table of buckets, for a level of names that has no
  * memory for a table
  *
- * A level is tight if nearly every other suffix of the level above is LMS, nearly all of their
- * names are kept and many of them differ. That is rare, but a table of buckets would then take
- * another quarter of the suffix array. Without a table, the name itself gives the bucket: the
- * name of an L suffix is the place where its bucket begins, that of an S suffix the place where it
- * ends. The entries already in a bucket show where the next one goes:
+ * A level is tight if nearly half of the suffixes of the level above are LMS, nearly all of their
+ * names are kept and many of the names differ. That is rare, but a table of buckets would then take
+ * another quarter of the suffix array. Without a table, the name itself gives the bucket: the name
+ * of an L suffix is the place where its bucket begins, that of an S suffix the place where it ends.
+ * The entries already in a bucket show where the next one goes:
  *
  *     bucket of c      | L  L  L  .  .  .  .  S  S |         L suffixes, whose name is c: the run that begins here;
  *                       ^ c           c | FLAG ^             S suffixes, whose name is c | FLAG: the run that ends here
@@ -35,15 +35,15 @@ INLINE int LEVEL(is_lms)(const POSITION *text, int64_t i)
     return i > 0 && text[i] & FLAG && !(text[i - 1] & FLAG);
 }
 
-/* Whether an entry belongs to the run of a name: two runs of different names can touch. */
+/* Whether an entry belongs to the run of a name: the runs of two names can be adjacent. */
 INLINE int TIGHT(is_there)(const POSITION *text, POSITION entry, POSITION name)
 {
     return entry != EMPTY && text[entry & MASK] == name;
 }
 
-/* The place of the next entry of the run at `name`, which grows by `step`, 1 or -1. It is at least
- * `floor`: entries below that are not placed yet. A run of up to RUN entries is measured each time,
- * which takes at most 2 log2(RUN) probes. */
+/* Returns the place of the next entry of the run at `name`, which grows by `step`, 1 or -1. The
+ * place is at least `floor`: the entries before that have not been placed yet. A run of up to RUN
+ * entries is measured each time, which takes at most 2 log2(RUN) probes. */
 static int64_t TIGHT(place)(const POSITION *sa, int64_t n, const POSITION *text, POSITION *runs,
                             POSITION name, int64_t step, int64_t floor)
 {
@@ -66,7 +66,7 @@ static int64_t TIGHT(place)(const POSITION *sa, int64_t n, const POSITION *text,
     return first + step * low;
 }
 
-/* Counts each name in the first place of its bucket, which is the name itself. */
+/* Counts each name in the first entry of its bucket, whose index is the name itself. */
 static void TIGHT(count)(struct unitok_suffix *s, sort_level *level, int64_t *budget)
 {
     POSITION *sa = s->sa, *text = sa + level->text;
@@ -95,7 +95,7 @@ static void TIGHT(ends)(struct unitok_suffix *s, sort_level *level, int64_t *bud
     LEVEL(go)(level, LEVEL_PLACE, level->n - 1);
 }
 
-/* Without this, the search for the end of a run of S suffixes would find those of the previous
+/* Without this, the search for the end of a run of S suffixes would find entries of the previous
  * pass. */
 static void TIGHT(clear)(struct unitok_suffix *s, sort_level *level, int64_t *budget)
 {
@@ -108,8 +108,8 @@ static void TIGHT(clear)(struct unitok_suffix *s, sort_level *level, int64_t *bu
         LEVEL(go)(level, level->pass == TIGHT_CLEAR ? LEVEL_RIGHT : LEVEL_FINAL_RIGHT, level->n);
 }
 
-/* Clears the lengths of long runs before a pass. Only runs of more than RUN entries have one, so
- * n / RUN numbers suffice. */
+/* Clears the lengths of long runs before a pass. Only runs of more than RUN entries store a length,
+ * so n / RUN numbers suffice. */
 static void TIGHT(start_runs)(struct unitok_suffix *s, sort_level *level)
 {
     mem_free(s->tight_runs);

@@ -1,29 +1,29 @@
 /* walk.c - the paths of tokens that spell a byte string, as intervals of the suffix array: see
  * text.h
  *
- * For example, Q is "he ca", and some of the pieces are "he", "the", " cat" and " car":
+ * For example, let Q be "he ca", and let the pieces include "he", "the", " cat" and " car":
  *
  *     i = 0     "he" begins Q, and " cat" and " car" begin with the rest:      | he | cat        | he | car
  *     i = 2     "the" ends with Q[0..2), and the rest follows as above:        | the | cat       | the | car
  *
  * If no piece has an "e" followed by a space, 2 is a sure border. Then one walk finds the suffixes
- * that begin with " cat" or " car", and the tokens before each must end with "he". That covers both
- * rows, and every other way to spell what is before the border. */
+ * that begin with " cat" or " car", and the tokens before each must end with "he". This covers both
+ * rows, and every other way to spell the part of Q before the border. */
 
 #include "suffix/text.h"
 
 #include "ground/grow.h"
 
-/* FOLLOW_MAX is about where both ways take the same time: following a suffix costs WORK_FOLLOW, and
- * a search for one token more WORK_NARROW. */
+/* At about FOLLOW_MAX suffixes, both ways take the same time: following a suffix costs WORK_FOLLOW,
+ * and narrowing by one more token costs WORK_NARROW. */
 enum {
-    FOLLOW_MAX = 16, /* intervals of at most so many suffixes are followed in the text itself */
-    /* Hits of a sure border that are checked one by one, with the column `left`, */
+    FOLLOW_MAX = 16, /* at most this many suffixes are compared with the text one by one */
+    /* The most hits of a sure border that are checked one by one with the column `left`, */
     ANCHORED_MAX = 1 << 17,
     ANCHORED_MAX_BARE = 1 << 14 /* and without it. */
 };
 
-/* A failure is also noted in the state, where text_is_over finds it. */
+/* Records a failure in the state too, so that text_is_over ends the search. */
 int text_grow(text_search *t, void *items, int64_t n, int64_t *io_capacity, size_t item_bytes)
 {
     int ok = grow(items, n, io_capacity, item_bytes);
@@ -33,7 +33,7 @@ int text_grow(text_search *t, void *items, int64_t n, int64_t *io_capacity, size
 
 /* ---------------------------------------------------------------------------------- pieces ---- */
 
-/* Tokens that never occur are left out here, so no path is followed into an empty bucket. */
+/* Skips tokens that never occur, so that no path is followed into an empty bucket. */
 static int add_child(text_search *t, text_node *node, uint16_t id)
 {
     if (frequency(t->s, id) == 0) return 1;
@@ -44,10 +44,10 @@ static int add_child(text_search *t, text_node *node, uint16_t id)
     return 1;
 }
 
-/* The pieces that begin with Q[pos..] are narrowed byte by byte. At each depth, those that end
- * there come first in the range and become children. If all of Q has been read, what is left begins
- * with all of Q[pos..], and may be the last token of a hit. A node is made once, and serves every
- * path that comes to its position. */
+/* Narrows the range of pieces byte by byte. At each depth, the pieces that end there come first in
+ * the range and become children. After the last byte of Q, the pieces that remain begin with
+ * Q[pos..], and can be the last token of a hit. A node is built once and used by every path that
+ * reaches its position. */
 const text_node *text_node_at(text_search *t, int64_t pos)
 {
     text_node *node = &t->nodes[pos];
@@ -71,7 +71,7 @@ const text_node *text_node_at(text_search *t, int64_t pos)
 
 /* -------------------------------------------------------------------------- the last token ---- */
 
-/* Hands over the suffixes of one kind of last token, if there are any. */
+/* Passes on the suffixes with a certain last token, if there are any. */
 static void take(text_search *t, interval in, int32_t depth, int64_t pos, range ends,
                  int32_t left_id)
 {
@@ -80,9 +80,9 @@ static void take(text_search *t, interval in, int32_t depth, int64_t pos, range 
     else text_emit(t, in, 0, (int32_t)(piece_bytes(t->p, (uint16_t)left_id) - t->i), depth + 1);
 }
 
-/* Checks suffix by suffix. This is for orders in which the pieces of `ends` are not neighbours, if
- * the suffixes are few in comparison. `ends` are all pieces that begin with Q[pos..], or one of
- * them. The token at `depth` of each suffix is read once and compared with the rest of Q. */
+/* Checks the suffixes one by one, which is faster if the pieces of `ends` are not neighbours and
+ * there are few suffixes in comparison. `ends` are all pieces that begin with Q[pos..], or one of
+ * them. Reads the token at `depth` of each suffix once and compares it with the rest of Q. */
 static void scan_ends(text_search *t, interval in, int32_t depth, int64_t pos, range ends,
                       int32_t left_id)
 {
@@ -129,8 +129,8 @@ void text_walk_ends(text_search *t, interval in, int32_t depth, int64_t pos, ran
 
 /* ----------------------------------------------------------------------------------- walks ---- */
 
-/* Paths wait on a stack instead of in recursion, because a query can be long and the depth of its
- * paths is not bounded by anything small. */
+/* Paths are kept on an explicit stack instead of by recursion, because a query can be long, and so
+ * can its paths. */
 static int push(text_search *t, interval in, int64_t pos, int32_t depth, uint16_t id)
 {
     text_frame frame = {in, (int32_t)pos, depth, id};
@@ -154,8 +154,8 @@ static void follow_each(text_search *t, const text_frame *f)
     }
 }
 
-/* Every token that Q continues with is a path of its own. An empty interval ends its path here:
- * this way to spell Q does not occur in the text. */
+/* Every token that Q continues with extends the path. A path with an empty interval ends here: this
+ * way to spell Q does not occur in the text. */
 static void follow_children(text_search *t, const text_frame *f, const text_node *node)
 {
     for (uint32_t k = node->first_child; k < node->first_child + node->n_children; k++) {
@@ -168,9 +168,9 @@ static void follow_children(text_search *t, const text_frame *f, const text_node
     }
 }
 
-/* Takes a path from the stack, emits the hits that end in its next token, and pushes its
- * continuations. t->path is overwritten from the depth of the frame on. This is right because the
- * stack is last in, first out: the tokens before it still belong to this path. */
+/* Pops paths from the stack, emits the hits that end in the next token of each, and pushes its
+ * continuations. t->path is overwritten from the depth of the frame onwards. The tokens before that
+ * still belong to this path, because the stack is last in, first out. */
 void text_walk(text_search *t, interval in, int64_t pos, int32_t depth)
 {
     int64_t enough = t->s->left ? ANCHORED_MAX : ANCHORED_MAX_BARE;
@@ -178,7 +178,7 @@ void text_walk(text_search *t, interval in, int64_t pos, int32_t depth)
     if (in.lo < in.hi && !push(t, in, pos, depth, 0)) return;
     while (t->n_stack > 0 && !text_is_over(t)) {
         /* With so many hits, checking the left side of each costs more than the walks from every i,
-         * so the caller gives this way up. */
+         * so the caller falls back to those walks. */
         if (t->is_anchored && t->n_anchored_suffixes > enough) return;
         text_frame f = t->stack[--t->n_stack];
         if (!text_grow(t, &t->path, f.depth, &t->path_capacity, sizeof *t->path)) return;
@@ -197,8 +197,8 @@ void text_walk(text_search *t, interval in, int64_t pos, int32_t depth)
 
 /* ------------------------------------------------------------------------------ the search ---- */
 
-/* The end of the longest piece that Q has at `pos`; m if it may reach past the end of Q; -1 if
- * allocation fails. Children are listed by length, so the last one is the longest. */
+/* Returns the end of the longest piece that begins at Q[pos]; m if a piece can extend past the end
+ * of Q; -1 if allocation fails. Children are listed by length, so the last one is the longest. */
 static int64_t reach_from(text_search *t, int64_t pos)
 {
     const text_node *node = text_node_at(t, pos);
@@ -209,9 +209,9 @@ static int64_t reach_from(text_search *t, int64_t pos)
                : pos;
 }
 
-/* The first sure border c, 0 < c < m: no token spans Q[c-1] and Q[c]. 0 if there is none nearby. No
- * token has more than Q[0..n_inner) after its first byte. `reach` is how far a token that begins at
- * or before c - 1 can extend. If it does not pass c, no token spans the border. */
+/* Returns the first sure border c, 0 < c < m: no token spans Q[c-1] and Q[c]. Returns 0 if there is
+ * none nearby. A token that begins before Q extends at most to n_inner. `reach` is how far a token
+ * that begins at or before c - 1 can extend; if it is at most c, no token spans the border. */
 static int64_t sure_border(text_search *t, int64_t n_inner)
 {
     enum { NEARBY = 1024 };
@@ -239,8 +239,8 @@ static int search_from_border(text_search *t, int64_t c)
     return 1;
 }
 
-/* How often the pieces of inner[lo..hi-1] occur, by stored sums over blocks if there are many. The
- * borders of the range that are not multiples of BLOCK are added one by one. */
+/* How often the pieces of inner[lo..hi-1] occur. If there are many, uses the stored sums over
+ * blocks and adds only the entries outside complete blocks one by one. */
 static int64_t inner_frequency(const text_search *t, range in)
 {
     enum { BLOCK = UNITOK_SEARCH_INSIDE_STEP };
@@ -256,8 +256,8 @@ static int64_t inner_frequency(const text_search *t, range in)
     return total;
 }
 
-/* If only the total is wanted and every occurrence counts, frequencies are added up and no suffix
- * is read. */
+/* If only the total is requested and every occurrence counts, adds up frequencies without reading
+ * any suffix. */
 static void search_inside(text_search *t, range in)
 {
     int is_plain = !t->runs && !(t->must_check && t->s->eod >= 0);
@@ -271,7 +271,7 @@ static void search_inside(text_search *t, range in)
 }
 
 /* Subtracts the hits that begin with the space that decoding drops at the start of a document. Only
- * counts need this. A search for hits tests each of them instead. */
+ * counts need this: a search for hits checks each hit instead. */
 static void subtract_starts(text_search *t)
 {
     if (t->q[0] != ' ' || t->runs || t->must_check || t->s->n == 0) return;
@@ -282,14 +282,15 @@ static void subtract_starts(text_search *t)
         text_walk(t, bucket(t->s, t->s->rank[t->s->eod]), 0, 1);
         t->is_at_start = 0;
     }
-    /* Subtracts as many as there can be, so that the total remains a lower bound. */
+    /* If the budget is used up, subtract as many as there can be, so that the total remains a lower
+     * bound. */
     if (t->work_left < 0) t->n_at_start = t->s->n_documents;
     t->total = t->total > t->n_at_start ? t->total - t->n_at_start : 0;
 }
 
-/* Three parts: occurrences inside one token, which the inner strings give; those found from a sure
- * border, if there is one and it has few enough hits; otherwise one walk from each place where a
- * token can end within Q. */
+/* Finds the occurrences inside one token with the inner strings. Finds the others with a walk from
+ * a sure border, if there is one and it has few enough hits; otherwise with one walk from each
+ * position where a token can end within Q. */
 void text_search_all(text_search *t)
 {
     const pieces *p = t->p;

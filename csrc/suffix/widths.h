@@ -1,9 +1,9 @@
 /* widths.h - templates over the widths of symbols and positions
  *
- * A template is a file of functions that is compiled once for each pair of widths, 8, 16 or 32 bits
- * a symbol and 32 or 64 bits a position. Its user defines TEMPLATE, the file's name, and
- * POSITION_BITS, and includes this file; without TEMPLATE it only gets the macros. In the template
- * SYMBOL and POSITION are the types, and
+ * A template is a file of functions that is compiled once for each pair of widths: 8, 16 or 32 bits
+ * per symbol and 32 or 64 bits per position. To use one, define TEMPLATE, the name of the file, and
+ * POSITION_BITS, and include this file; without TEMPLATE, this file only defines the macros. In
+ * the template, SYMBOL and POSITION are the types, and
  *
  *     BY_WIDTHS(sort)      is sort_16_32            where symbols have 16 bits and positions 32
  *     BY_POSITION(sort)    is sort_32
