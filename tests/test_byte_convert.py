@@ -1,4 +1,4 @@
-"""Byte-level BPE as tokenizer.json, tiktoken's ranks, and vocab.json with merges.txt."""
+"""Byte-level BPE converted to tokenizer.json, to tiktoken's ranks, and to vocab.json with merges.txt."""
 
 from __future__ import annotations
 
@@ -90,12 +90,12 @@ BYTES = {bytes([byte]): byte for byte in range(256)}
     [
         ([(b"a", b"b"), (b"c", b"d")], [b"cd", b"ab"], "in the order of the ids"),
         ([(b"a", b"b"), (b"ab", b"c")], [b"ab", b"abc"], None),
-        # The list has no merge for "bc", so "abc" is made of "ab" and "c"; by rank, "bc" would come first.
+        # The list has no merge for "bc", so "abc" is merged from "ab" and "c"; by rank, "bc" would come first.
         ([(b"a", b"b"), (b"ab", b"c")], [b"bc", b"ab", b"abc"], None),
         ([(b"a", b"b")], [b"ab", b"xyz"], None),
     ],
 )
-def test_ranks_of_a_list_of_merges(pairs: Any, pieces: list[bytes], message: str | None) -> None:
+def test_ranks_from_listed_merges(pairs: Any, pieces: list[bytes], message: str | None) -> None:
     vocabulary = listed(pairs, BYTES | {piece: 256 + k for k, piece in enumerate(pieces)})
     if message is not None:
         with pytest.raises(VocabularyError, match=message):
@@ -103,7 +103,7 @@ def test_ranks_of_a_list_of_merges(pairs: Any, pieces: list[bytes], message: str
         return
     lines = byte_convert.tiktoken_ranks(vocabulary).split()
     found = {b64decode(piece): int(rank) for piece, rank in zip(lines[::2], lines[1::2], strict=True)}
-    # Pieces that no text contains are left out.
+    # Pieces that no merge produces are omitted.
     assert set(found) - set(BYTES) == {left + right for left, right in pairs}
     own = Tokenizer(vocabulary.build(), vocabulary.about("toy"))
     model = ranks.vocabulary(found, vocabulary.pattern, {}, "toy")
@@ -112,14 +112,14 @@ def test_ranks_of_a_list_of_merges(pairs: Any, pieces: list[bytes], message: str
         assert own.encode(text).tolist() == other.encode(text).tolist()
 
 
-def test_ranks_that_merge_otherwise() -> None:
+def test_ranks_that_would_merge_differently() -> None:
     ids = BYTES | {b"bc": 256, b"ab": 257, b"abc": 258}
     vocabulary = listed([(b"a", b"b"), (b"ab", b"c")], ids, LISTED | MODEL_FLAGS["ignore_merges"])
     with pytest.raises(VocabularyError, match="tiktoken would merge b'bc'"):
         byte_convert.tiktoken_ranks(vocabulary)
 
 
-def test_merges_of_ranks_and_of_their_list() -> None:
+def test_ranks_survive_conversion_to_merges() -> None:
     found = merges.by_rank(RANKS, RANKS)
     vocabulary = listed([*found.values()], RANKS, LISTED | MODEL_FLAGS["ignore_merges"])
     assert len(byte_convert.tiktoken_ranks(vocabulary).splitlines()) == len(RANKS)

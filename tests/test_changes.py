@@ -48,12 +48,12 @@ def run(toy, out="ids", on_error="raise", max_line=1 << 20, stop=None, **options
     )  # fmt: skip
 
 
-def check_equal(out="ids", whole="whole", suffixes=(*SUFFIXES, ".meta.jsonl.zst")):
+def check_equal(out="ids", expected="whole", suffixes=(*SUFFIXES, ".meta.jsonl.zst")):
     for suffix in suffixes:
-        files = [Path(name + suffix) for name in (out, whole)]
+        files = [Path(name + suffix) for name in (out, expected)]
         assert files[0].exists() == files[1].exists(), suffix
         assert not files[0].exists() or files[0].read_bytes() == files[1].read_bytes(), suffix
-    assert timeless(Path(f"{out}.json")) == timeless(Path(f"{whole}.json"))
+    assert timeless(Path(f"{out}.json")) == timeless(Path(f"{expected}.json"))
     assert not list(Path().glob(f"{out}*.partial"))
 
 
@@ -100,10 +100,10 @@ def test_rejected_changes(folder, toy, was, now, message):
     """The files do not change, and a compatible command resumes the run."""
     with pytest.raises(Stopped):
         run(toy, "ids", *was)
-    there = {path: path.read_bytes() for path in Path().glob("ids*")}
+    existing = {path: path.read_bytes() for path in Path().glob("ids*")}
     with pytest.raises(OutputError, match=message):
         run(toy, "ids", *now[:2], text_key="x" if len(now) > 2 else "text")
-    assert {path: path.read_bytes() for path in Path().glob("ids*")} == there
+    assert {path: path.read_bytes() for path in Path().glob("ids*")} == existing
     was = ("skip", 1 << 20) if was[0] == "raise" else was
     run(toy, "whole", *was[:2])
     run(toy, "ids", *was[:2])
@@ -175,9 +175,9 @@ def test_parts(folder, toy):
     """A bad line and a long line, each after several parts. Existing parts are kept."""
     with pytest.raises(InputError, match="line 201"):
         run_in_parts(toy, "raise", 1000)
-    there = {path: path.stat().st_mtime_ns for path in parts_folder(Path("ids")).glob("0/*-of-*")}
-    assert len(there) > 10
-    killed = dict(there)
+    existing = {path: path.stat().st_mtime_ns for path in parts_folder(Path("ids")).glob("0/*-of-*")}
+    assert len(existing) > 10
+    killed = dict(existing)
 
     def stopping(function, shared, items):
         from pyunitok.run.units import each, make_part
@@ -191,7 +191,7 @@ def test_parts(folder, toy):
         run_in_parts(toy, "skip", 1 << 20, stopping)
     with pytest.raises(OutputError, match="on error: was skip, now raise, but the output omits 1 line"):
         run_in_parts(toy, "raise", 1 << 20)
-    assert {path: path.stat().st_mtime_ns for path in killed} == there
+    assert {path: path.stat().st_mtime_ns for path in killed} == existing
     run_in_parts(toy, "skip", 1 << 20)
     run(toy, "whole", "skip", 1 << 20)
     check_equal(suffixes=SUFFIXES)

@@ -68,9 +68,9 @@ def test_rules_from_a_file(tmp_path: Path) -> None:
         [spec.FromString(one.serialized_normalizer_spec()), model.FromString(one.serialized_model_proto())]
         for one in pair
     ]
-    for one, whole in found:
+    for one, proto in found:
         assert (one.name, one.normalization_rule_tsv) == (b"user_defined", os.fsencode(path))
-        assert whole.normalizer_spec == one
+        assert proto.normalizer_spec == one
     agree(pair, "serialized_normalizer_spec")
 
 

@@ -1,4 +1,4 @@
-"""pyunitok.compat.tiktoken against tiktoken 0.14."""
+"""pyunitok.compat.tiktoken compared with tiktoken 0.14."""
 
 from __future__ import annotations
 
@@ -151,7 +151,7 @@ def test_models() -> None:
         shim.encoding_name_for_model("x")
 
 
-def test_named_rows_are_those_of_tiktoken(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_named_encodings_match_tiktoken(monkeypatch: pytest.MonkeyPatch) -> None:
     public = pytest.importorskip("tiktoken_ext.openai_public")
     for name in ("load_tiktoken_bpe", "data_gym_to_mergeable_bpe_ranks"):
         monkeypatch.setattr(public, name, lambda *_arguments, **_options: {})
@@ -162,7 +162,7 @@ def test_named_rows_are_those_of_tiktoken(monkeypatch: pytest.MonkeyPatch) -> No
         assert (values["special_tokens"], values.get("explicit_n_vocab")) == (row.special_tokens, row.n_vocab)
 
 
-def test_files_of_ranks(tmp_path: Path) -> None:
+def test_rank_files(tmp_path: Path) -> None:
     load.dump_tiktoken_bpe(RANKS, tmp_path / "a.tiktoken")
     assert load.load_tiktoken_bpe(tmp_path / "a.tiktoken") == RANKS
     public = pytest.importorskip("tiktoken.load")

@@ -23,15 +23,15 @@ def corpus(tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize("kind", ["unigram", "bpe", "word", "char"])
 def test_files(corpus: Path, kind: str) -> None:
-    made = []
+    outputs = []
     for module in (sentencepiece, compat):
         prefix = corpus.with_name("m")  # the same for both, because the model contains it
         module.SentencePieceTrainer.Train(
             f"--input={corpus} --model_prefix={prefix} --vocab_size=300 --model_type={kind} --num_threads=1"
             " --hard_vocab_limit=false --minloglevel=2"
         )
-        made.append([prefix.with_suffix(end).read_bytes() for end in (".model", ".vocab")])
-    assert made[0] == made[1]
+        outputs.append([prefix.with_suffix(end).read_bytes() for end in (".model", ".vocab")])
+    assert outputs[0] == outputs[1]
 
 
 def test_keywords_and_callbacks(corpus: Path) -> None:
@@ -43,14 +43,14 @@ def test_keywords_and_callbacks(corpus: Path) -> None:
             "normalizer": module.SentencePieceNormalizer(rule_name="identity", add_dummy_prefix=False),
         }  # fmt: skip
 
-    made = []
+    outputs = []
     for module in (sentencepiece, compat):
         with corpus.open("rb") as file:
             out = io.BytesIO()
             module.SentencePieceTrainer.train(sentence_iterator=file, model_writer=out, **options(module))
-            made.append(out.getvalue())
-    assert made[0] == made[1]
-    compat.SentencePieceProcessor(model_proto=made[1])
+            outputs.append(out.getvalue())
+    assert outputs[0] == outputs[1]
+    compat.SentencePieceProcessor(model_proto=outputs[1])
 
 
 def test_logstream(corpus: Path) -> None:

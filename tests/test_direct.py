@@ -85,14 +85,14 @@ def killed_at(k, arguments):
     calls = 0
     try:
         for owner, name in [(Path, "replace"), (Path, "unlink"), (direct, "write_whole"), (direct, "sync_folder")]:
-            whole = getattr(owner, name)
+            original = getattr(owner, name)
 
-            def step(*args, whole=whole, **options):
+            def step(*args, original=original, **options):
                 nonlocal calls
                 calls += 1
                 if calls == k:
                     os._exit(9)
-                return whole(*args, **options)
+                return original(*args, **options)
 
             setattr(owner, name, step)
         os._exit(CliRunner().invoke(cli, arguments).exit_code)

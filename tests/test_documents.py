@@ -122,9 +122,9 @@ def test_numbers_and_shapes(tmp_path):
 
 def test_files_that_do_not_match(tmp_path):
     a = tokenfiles.write(tmp_path / "a", [[1]], eod=300)
-    for name, options, what in (("b", {"eod": None}, "its eod is None, not 300"), ("c", {"dtype": "<u4"}, "dtype")):
+    for name, options, message in (("b", {"eod": None}, "its eod is None, not 300"), ("c", {"dtype": "<u4"}, "dtype")):
         b = tokenfiles.write(tmp_path / name, [[1]], **({"eod": 300} | options))
-        with pytest.raises(OutputError, match=f"{name} does not match .*a: .*{what}"):
+        with pytest.raises(OutputError, match=f"{name} does not match .*a: .*{message}"):
             TokenArrays([a, b])
     with pytest.raises(OutputError, match="no token file given"):
         pyunitok.open([])

@@ -130,13 +130,13 @@ def test_stream(data: st.DataObject) -> None:
     text = b"".join(data.draw(st.lists(texts_of(case), max_size=3)))
     tok, block = case.tokenizer(), data.draw(st.integers(1, 500))
     ids: list[int] = []
-    held = b""
+    pending = b""
     for begin in range(0, len(text), block):
-        held += text[begin : begin + block]
-        k = tok.codec.split(held)
-        ids += tok.encode(held[:k]).tolist()
-        held = held[k:]
-    assert ids + tok.encode(held).tolist() == case.ids(text)
+        pending += text[begin : begin + block]
+        k = tok.codec.split(pending)
+        ids += tok.encode(pending[:k]).tolist()
+        pending = pending[k:]
+    assert ids + tok.encode(pending).tolist() == case.ids(text)
 
 
 @pytest.mark.parametrize("symbol", [b"a", b" ", b"\0", b"\x80", b"\xbf", b"\xe3", b"\xff", b"ab", "猫".encode(), b"a "])

@@ -47,7 +47,7 @@ def token_files(draw):
     return docs, draw(st.none() | ids), dtype
 
 
-def made(tmp_path_factory, example, **more):
+def write_example(tmp_path_factory, example, **more):
     docs, eod, dtype = example
     folder = tmp_path_factory.mktemp("export")
     return tokenfiles.write(folder / "ids", docs, eod=eod, dtype=dtype, **more), folder / "to"
@@ -63,7 +63,7 @@ def joined(docs):
 
 @given(token_files())
 def test_megatron(tmp_path_factory, example):
-    array, folder = made(tmp_path_factory, example)
+    array, folder = write_example(tmp_path_factory, example)
     export(array, "megatron", folder)
     assert readers.megatron(folder, "ids") == with_eod(*example[:2])
 
@@ -71,7 +71,7 @@ def test_megatron(tmp_path_factory, example):
 @given(token_files(), st.sampled_from([0, 0.01, 0.3, 0.5, 0.99]))
 def test_nanogpt(tmp_path_factory, example, fraction):
     docs, eod, dtype = example
-    array, folder = made(tmp_path_factory, example)
+    array, folder = write_example(tmp_path_factory, example)
     if dtype == "<u4" or (fraction and len(docs) < 2):
         with pytest.raises(OutputError, match="nanoGPT reads only uint16" if dtype == "<u4" else "at least two"):
             export(array, "nanogpt", folder, Options("x", val_fraction=fraction))
@@ -90,7 +90,7 @@ def test_nanogpt(tmp_path_factory, example, fraction):
 @given(token_files(), st.integers(1, 20))
 def test_llmc(tmp_path_factory, example, limit):
     docs, eod, _ = example
-    array, folder = made(tmp_path_factory, example)
+    array, folder = write_example(tmp_path_factory, example)
     eot = 9 if eod is None else eod
     export(array, "llm.c", folder, Options("x", shard_tokens=limit, eot=None if eod is not None else 9))
     shards = readers.llmc(folder, "x")
@@ -110,7 +110,7 @@ def test_llmc(tmp_path_factory, example, limit):
 
 @given(token_files())
 def test_datatrove(tmp_path_factory, example):
-    array, folder = made(tmp_path_factory, example)
+    array, folder = write_example(tmp_path_factory, example)
     export(array, "datatrove", folder)
     docs, lines = readers.datatrove(folder, "ids")
     assert docs == with_eod(*example[:2])
@@ -121,7 +121,7 @@ def test_datatrove(tmp_path_factory, example):
 def test_dolma(tmp_path_factory, example, cut):
     cut = min(cut, len(example[0]))
     inputs = [("a.txt", cut), ('b, "100 %d".txt', len(example[0]) - cut)]
-    array, folder = made(tmp_path_factory, example, inputs=inputs)
+    array, folder = write_example(tmp_path_factory, example, inputs=inputs)
     export(array, "dolma", folder)
     docs, rows = readers.dolma(folder, "ids", array.ids.dtype)
     assert docs == with_eod(*example[:2])
@@ -136,7 +136,7 @@ def test_infini_gram(tmp_path_factory, example, shards, wide, cut):
     docs, _, dtype = example
     cut = min(cut, len(docs))
     inputs = [("a.txt", cut), ("100 %d é.txt", len(docs) - cut)]
-    array, folder = made(tmp_path_factory, example, inputs=inputs)
+    array, folder = write_example(tmp_path_factory, example, inputs=inputs)
     wide = wide or dtype == "<u4"
     options = Options("x", shards=shards, token_dtype="uint32" if wide else None)
     exported = export(array, "infini-gram", folder, options)
@@ -157,7 +157,7 @@ def test_infini_gram_rejects_its_separator(tmp_path_factory, docs, data):
     k = data.draw(st.integers(0, len(docs[d])))
     docs[d].insert(k, 65535)
     eod = data.draw(st.sampled_from([None, 0, 65535]))  # an eod of 65535 is harmless, because the separator replaces it
-    array, folder = made(tmp_path_factory, (docs, eod, "<u2"))
+    array, folder = write_example(tmp_path_factory, (docs, eod, "<u2"))
     with pytest.raises(OutputError, match=rf"document {d}, token {k}: id 65535 is .*--token-dtype uint32"):
         export(array, "infini-gram", folder)
     assert not list(folder.iterdir())
@@ -167,7 +167,7 @@ def test_infini_gram_rejects_its_separator(tmp_path_factory, docs, data):
 
 @given(st.lists(st.lists(IDS16, max_size=9), max_size=9), st.sampled_from([None, 0, 0xFF05]))
 def test_infini_gram_with_renamed_ids(tmp_path_factory, docs, eod):
-    array, folder = made(tmp_path_factory, (docs, eod, "<u2"))
+    array, folder = write_example(tmp_path_factory, (docs, eod, "<u2"))
     exported = export(array, "infini-gram", folder, Options("x", rename_ids=True))
     table = np.load(folder / "renamed.npy")
     assert np.array_equal(table[table], np.arange(65536))
@@ -208,7 +208,7 @@ def test_metadata(tmp_path):
 
 @given(token_files())
 def test_tokengrams_and_npy(tmp_path_factory, example):
-    array, folder = made(tmp_path_factory, example)
+    array, folder = write_example(tmp_path_factory, example)
     export(array, "tokengrams", folder)
     export(array, "npy", folder)
     assert np.fromfile(folder / "ids.bin", example[2]).tolist() == joined(with_eod(*example[:2]))
@@ -301,8 +301,8 @@ def test_tokens_are_copied_if_links_fail(tmp_path, monkeypatch, code, kernel):
     elif kernel == "absent":
         monkeypatch.delattr(os, "copy_file_range", raising=False)
     elif kernel == "short":
-        whole = getattr(os, "copy_file_range", None) or pytest.skip("os.copy_file_range is not available")
-        monkeypatch.setattr(os, "copy_file_range", lambda a, b, n, **at: whole(a, b, min(n, 3), **at))
+        original = getattr(os, "copy_file_range", None) or pytest.skip("os.copy_file_range is not available")
+        monkeypatch.setattr(os, "copy_file_range", lambda a, b, n, **at: original(a, b, min(n, 3), **at))
     array = tokenfiles.write(tmp_path / "ids", [[k] * 9 for k in range(9)], eod=0)
     assert methods(export(array, "datatrove", tmp_path / "to"))["ids_00000_unshuffled.ds"] == "copied"
     assert readers.datatrove(tmp_path / "to", "ids")[0] == [[*[k] * 9, 0] for k in range(9)]
@@ -434,5 +434,5 @@ def test_one_row_adds_a_format(tmp_path):
     for name in ("export", "tokenize"):
         printed = "".join(run(name, "--help").split())  # lines may break at the hyphen
         assert "made-up" in printed and "nanogpt,made-up:putthelastdocuments" in printed
-    refused = run("export", "ids.u16", "--to", "made-up", "-o", "to", "--shards", "2", code=1)
-    assert "--shards does not apply to made-up" in refused
+    rejected = run("export", "ids.u16", "--to", "made-up", "-o", "to", "--shards", "2", code=1)
+    assert "--shards does not apply to made-up" in rejected

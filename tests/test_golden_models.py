@@ -93,7 +93,7 @@ def of_json(model: dict[str, Any]) -> Tokenizer:
     return Tokenizer(vocabulary.build(engine="double-array", cpu=None), vocabulary.about("golden"))
 
 
-def made(name: str) -> Tokenizer:
+def create(name: str) -> Tokenizer:
     single = [bytes([byte]) for byte in range(256)]
     words = [b"hello", b" the", b" cat", "日本".encode(), b"aaaa", b"\xe6\x97"]
     if name == "longest":
@@ -125,7 +125,7 @@ def main() -> None:
         path = FOLDER / f"{name}.utk.zst"
         if path.exists():
             continue
-        tok, out = made(name), io.BytesIO()
+        tok, out = create(name), io.BytesIO()
         out.write(native.write(tok.codec.model, tok.codec.about))
         path.write_bytes(zstandard.ZstdCompressor(level=19).compress(out.getvalue()))
         facts[name] = facts_of(tok)

@@ -23,7 +23,7 @@ Path = tuple[Edge, ...]
 
 
 def edges(scores: Mapping[str, float], unknown: float, text: str) -> list[Edge]:
-    """The edges, ordered by start, then length. A character that is not a piece also has an unknown edge, the last."""
+    """The edges, ordered by start, then length. A character that is not a piece also has a last, unknown edge."""
     ret = []
     for begin in range(len(text)):
         ends = [end for end in range(begin + 1, len(text) + 1) if text[begin:end] in scores]
@@ -74,18 +74,18 @@ def viterbi_probabilities(lattice: list[Edge], length: int, alpha: float) -> dic
     states: list[tuple[float, dict[int, Path]]] = [(1.0, {0: ()})]
     for edge in lattice:
         after = []
-        for p, held in states:
-            path = (*held[edge.begin], edge)
+        for p, reached in states:
+            path = (*reached[edge.begin], edge)
             accept = 1.0
-            if edge.end in held:
-                accept = 1 / (1 + math.exp(-alpha * (score(path) - score(held[edge.end]))))
-            after.append((p * accept, {**held, edge.end: path}))
+            if edge.end in reached:
+                accept = 1 / (1 + math.exp(-alpha * (score(path) - score(reached[edge.end]))))
+            after.append((p * accept, {**reached, edge.end: path}))
             if accept < 1:
-                after.append((p * (1 - accept), held))
+                after.append((p * (1 - accept), reached))
         states = after
     ret: dict[Path, float] = {}
-    for p, held in states:
-        ret[held[length]] = ret.get(held[length], 0) + p
+    for p, reached in states:
+        ret[reached[length]] = ret.get(reached[length], 0) + p
     return ret
 
 

@@ -1,4 +1,4 @@
-"""BPE as the BpeTrainer of Hugging Face's tokenizers 0.23.3 trains it, with a queue of (count, pair, words)."""
+"""BPE training as in the BpeTrainer of Hugging Face's tokenizers 0.23.3, with a queue of (count, pair, words)."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from itertools import pairwise
 Pair = tuple[int, int]
 
 
-def merged(word: list[int], pair: Pair, made: int) -> tuple[list[int], list[tuple[Pair, int]]]:
-    """The word after a merge, from left to right, and how the counts of pairs change."""
+def merged(word: list[int], pair: Pair, new_id: int) -> tuple[list[int], list[tuple[Pair, int]]]:
+    """The word after a merge, applied from left to right, and the changes to the counts of pairs."""
     changes: list[tuple[Pair, int]] = []
     out: list[int] = []
     at = 0
@@ -21,10 +21,10 @@ def merged(word: list[int], pair: Pair, made: int) -> tuple[list[int], list[tupl
             at += 1
             continue
         if out:
-            changes += [((out[-1], pair[0]), -1), ((out[-1], made), 1)]
+            changes += [((out[-1], pair[0]), -1), ((out[-1], new_id), 1)]
         if at + 2 < len(word):
-            changes += [((pair[1], word[at + 2]), -1), ((made, word[at + 2]), 1)]
-        out.append(made)
+            changes += [((pair[1], word[at + 2]), -1), ((new_id, word[at + 2]), 1)]
+        out.append(new_id)
         at += 2
     return out, changes
 
@@ -32,7 +32,7 @@ def merged(word: list[int], pair: Pair, made: int) -> tuple[list[int], list[tupl
 def train(
     words: Mapping[str, int], alphabet: Iterable[str], size: int, *, special: Iterable[str] = (), min_count: int = 0
 ) -> tuple[list[str], list[tuple[str, str]]]:
-    """The vocabulary by ids, at most `size`, and the merges by rank."""
+    """The vocabulary, ordered by id, of at most `size` pieces, and the merges, ordered by rank."""
     names = list(dict.fromkeys([*special, *sorted({*alphabet, *"".join(words)})]))
     ids = {name: id_ for id_, name in enumerate(names)}
     texts, counts = [[ids[c] for c in word] for word in words], list(words.values())
@@ -63,7 +63,7 @@ def train(
         if -count < max(1, min_count):
             break
         name = names[pair[0]] + names[pair[1]]
-        assert name not in ids  # only the limit of characters that is left out here could make a piece twice
+        assert name not in ids  # only the limit on characters, omitted here, could create a piece twice
         ids[name] = len(names)
         names.append(name)
         assert pair not in merges

@@ -207,7 +207,7 @@ def sparsely(
     words: Mapping[str, int], scores: dict[str, float], wanted: int, em: str, shrinking_factor: float,
     ties: list[float],
 ) -> tuple[dict[str, float], int]:
-    """Subtract a threshold from every count. It grows until at most `wanted` pieces remain above it."""
+    """Subtract a threshold from every count. The threshold grows until at most `wanted` pieces remain."""
     n_rounds, threshold = 0, 0.0
     while len(scores) > wanted and n_rounds < 50:
         n_rounds += 1

@@ -1,4 +1,4 @@
-"""Small models by rank: all bytes, and pieces that merges make, as in tiktoken's files."""
+"""Small models by rank, as in tiktoken's files: all bytes, and pieces that merges create."""
 
 from __future__ import annotations
 

@@ -140,25 +140,25 @@ def encode(tok: Tokenizer, texts: list[bytes], *, scratch: Any = None) -> list[l
 
 def encode_in_parts(tok: Tokenizer, rng: random.Random, text: bytes, block: int, *, sampling: Any = None) -> list[int]:
     """Encode block by block, as a stream: up to the last safe split, carrying the rest over to the next block."""
-    state, scratch, held, out, n_parts = c_scratch.State(), tok.codec.new_scratch(), b"", [], 0
+    state, scratch, pending, out, n_parts = c_scratch.State(), tok.codec.new_scratch(), b"", [], 0
     bounds = [0]
     while bounds[-1] < len(text):
         bounds.append(bounds[-1] + rng.randrange(1, 2 * block))
     blocks = [text[begin:end] for begin, end in pairwise(bounds)]
     for k, more in enumerate([*blocks, b""]):
-        held += more
+        pending += more
         last = k == len(blocks)
-        n = len(held) if last else tok.codec.split(held)
-        assert 0 <= n <= len(held)
+        n = len(pending) if last else tok.codec.split(pending)
+        assert 0 <= n <= len(pending)
         if n == 0 and not last:
             continue
         ids, ends = np.empty(40 * n + 4096, tok.dtype), np.empty(2, np.int64)
         scratch.encode_batch(
-            np.frombuffer(held[:n], np.uint8), np.array([0, n], np.int64), ids, ends, open_start=n_parts > 0,
+            np.frombuffer(pending[:n], np.uint8), np.array([0, n], np.int64), ids, ends, open_start=n_parts > 0,
             open_end=not last, state=state, sampling=sampling,
         )  # fmt: skip
         state = c_scratch.State(state.hexadecimal())
         out += ids[: ends[1]].tolist()
-        held, n_parts = held[n:], n_parts + 1
+        pending, n_parts = pending[n:], n_parts + 1
     return out
 

@@ -46,8 +46,8 @@ def vocabularies(draw: st.DrawFn) -> Case:
     piece = st.lists(st.sampled_from(symbols), min_size=1, max_size=9).map(b"".join)
     run = st.builds(lambda s, n: (s * n)[:300], st.sampled_from(symbols), st.sampled_from([*EDGES, 300]))
     drawn = draw(st.lists(piece | piece | piece | run | st.binary(min_size=1, max_size=4), max_size=40))
-    whole = draw(st.booleans())
-    if whole:
+    all_bytes = draw(st.booleans())
+    if all_bytes:
         drawn += [bytes([b]) for b in range(256)]
     unique = list(dict.fromkeys(drawn))
     start = draw(st.sampled_from([0, 1, 65535 - len(unique)]))
@@ -55,7 +55,7 @@ def vocabularies(draw: st.DrawFn) -> Case:
     pieces = dict(zip(unique, range(start, start + len(unique)), strict=True))
     pieces = dict(zip(unique[::step], pieces.values(), strict=True))
     fallback = None
-    if not whole:  # a separate id, or the id of a piece
+    if not all_bytes:  # a separate id, or the id of a piece
         fallback = draw(st.sampled_from([65535, *pieces.values()][:3]))
     return Case(pieces, fallback, symbols)
 
