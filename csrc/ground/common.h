@@ -7,8 +7,7 @@
 
 #include "unitok.h"
 
-/* Files and memory are little-endian throughout; a big-endian build would read its own files
- * wrongly. */
+/* Files and memory are little-endian throughout; a big-endian build would misread them. */
 #if defined(__BYTE_ORDER__) && __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
 #error "unitok supports little-endian processors only"
 #endif

@@ -1,4 +1,4 @@
-/* error.h - reporting a failure: fill the caller's unitok_error and return its status */
+/* error.h - reports a failure: fills the caller's unitok_error and returns its status */
 #pragma once
 
 #include "ground/common.h"

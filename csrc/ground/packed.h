@@ -3,8 +3,8 @@
 
 #include "ground/common.h"
 
-/* Returns NULL, or what is wrong with offsets[0..n]. Functions called after this check trust the
- * offsets: every slice lies between the first and the last one. */
+/* Returns NULL, or a message that says what is wrong with offsets[0..n]. Functions called after
+ * this check trust the offsets: every slice lies between the first and the last one. */
 static inline const char *check_offsets(const int64_t *offsets, int64_t n)
 {
     if (n < 0) return "the number of documents is negative";

@@ -118,7 +118,7 @@ void array_hash_free(struct array_hash *table);
 uint8_t *array_hash_find(const struct array_hash *table, const uint8_t *key, size_t n_bytes,
                          uint64_t hash);
 
-/* Adds a key that the table does not have. Returns 0, with the keys unchanged, if an allocation
+/* Adds a key that the table does not contain. Returns 0, with the keys unchanged, if an allocation
  * fails. In either case the table may have moved to *table. */
 int array_hash_add(struct array_hash **table, const uint8_t *key, size_t n_bytes, uint64_t hash,
                    int64_t value);

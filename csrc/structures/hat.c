@@ -231,7 +231,7 @@ static int32_t insert_at_branch(unitok_hat *hat, struct branch *branch, int64_t 
     return UNITOK_OK;
 }
 
-/* Adds the key to a container that does not have it and is not full. */
+/* Adds the key to a container that does not contain it and is not full. */
 static int add_to_container(unitok_hat *hat, struct branch *parent, struct array_hash *container,
                             const uint8_t *key, size_t n_bytes, uint64_t hash, int64_t value)
 {

@@ -4,7 +4,7 @@
  *   root          branch, prefix "", value of the key ""
  *    |            children[256], one for each next byte:
  *    |
- *    +- 00..1F -> container              hybrid: several bytes share one array hash; their keys keep the byte
+ *    +- 00..1F -> container              hybrid: several bytes share one array hash; the keys include the byte
  *    +- 20     -> branch " the"          all keys below begin with " the"; has the value of the key " the"
  *    |             +- 20..6D -> container { " cat", " dog", "m" }
  *    |             +- 6E     -> container { "n", "nce" }              pure: one byte of its own

@@ -8,9 +8,9 @@
  *     keys      | 0 | 1  2  3  4 | 5  6  7  8 | 9 10 11 12 | ...
  *               top  its children  those of 1   those of 2
  *
- * Four children instead of two halve the depth, and with it the cache misses; the four lie
- * together. The key itself is written once, at the end: until then its place is a hole that
- * moves down. */
+ * Four children instead of two halve the depth, and with it the cache misses; the four are
+ * adjacent. The key itself is written once, at the end: until then its place is a hole that moves
+ * down. */
 static inline void heap_sink(uint64_t *keys, int64_t n, int64_t at)
 {
     uint64_t key = keys[at];

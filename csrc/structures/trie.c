@@ -95,7 +95,7 @@ static int fit(const block *block, const uint8_t *labels, int n_labels)
     return -1;
 }
 
-/* Finds and takes a base for these labels. Returns 0 if an allocation fails. */
+/* Finds and reserves a base for these labels. Returns 0 if an allocation fails. */
 static uint32_t place(builder *b, const uint8_t *labels, int n_labels)
 {
     int64_t index = -1;
@@ -285,9 +285,9 @@ const char *trie_check_units(const trie *t, uint32_t max_value, const void **ret
     return NULL;
 }
 
-/* A unit's parent is the owner of the base that its label leads back to. So if no base has two
- * owners, no unit has two parents. Climbing from any unit must then end at one without a parent
- * within max_depth steps. depths[] marks the units that have been checked already. */
+/* The index of a unit XOR its label is a base, whose owner is the parent of the unit. So if no base
+ * has two owners, no unit has two parents. Climbing from any unit must then reach one without a
+ * parent within max_depth steps. depths[] marks the units that have been checked already. */
 const char *trie_check_shape(const trie *t, int64_t max_depth, uint32_t *owners, uint32_t *depths,
                              const void **ret_at)
 {

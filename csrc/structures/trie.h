@@ -139,11 +139,11 @@ void trie_build_heads(const uint64_t *units, uint32_t fallback_value, uint64_t *
                       uint32_t *singles);
 
 /* Returns NULL if every base lies inside the array and every value is at most max_value; otherwise
- * what is wrong, and the invalid entry in *ret_at. */
+ * a message, with the invalid entry in *ret_at. */
 const char *trie_check_units(const trie *t, uint32_t max_value, const void **ret_at);
 
 /* Returns NULL if the units are trees in which no path has more than max_depth units, so that every
- * walk ends; otherwise what is wrong. Requires trie_check_units. owners[0..n_units-1] and
+ * walk ends; otherwise a message, as above. Requires trie_check_units. owners[0..n_units-1] and
  * depths[0..n_units-1] are scratch, all zeros. O(n_units). */
 const char *trie_check_shape(const trie *t, int64_t max_depth, uint32_t *owners, uint32_t *depths,
                              const void **ret_at);

@@ -1,4 +1,4 @@
-/* vocabulary.c - the functions of vocabulary.h */
+/* vocabulary.c - implements vocabulary.h */
 
 #include "structures/vocabulary.h"
 

@@ -1,4 +1,4 @@
-/* hits.c - checking, counting and storing the hits of a search for text: see text.h
+/* hits.c - checks, counts and stores the hits of a search for text: see text.h
  *
  * A hit is counted at its first token. When a path has found its suffixes, three checks remain:
  *

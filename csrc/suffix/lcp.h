@@ -62,9 +62,9 @@ INLINE int BY_WIDTHS(comes_next)(const SYMBOL *text, int64_t i, const uint16_t *
 
 /* A permutation is the suffix array if its buckets are correct and each is in order. When the pass
  * meets suffix i, suffix i - 1, which is one symbol longer, must be the next entry of its own
- * bucket. So one pass over the entries, with a head for each bucket, checks all of them. Suffix
- * n - 1 comes first in its bucket, as if an empty suffix preceded all entries. Returns the first entry
- * that is wrong, or -1. */
+ * bucket. So one pass over the entries, with a head for each bucket, checks all of them. The last
+ * suffix must come first in its bucket, as if an empty suffix preceded all entries. Returns the
+ * first entry that is wrong, or -1. */
 static int64_t BY_WIDTHS(check)(const void *text_, int64_t n, const uint16_t *rank,
                                 int64_t n_symbols, const void *sa_, const uint64_t *starts,
                                 uint64_t *heads, int64_t begin, int64_t end)

@@ -17,8 +17,8 @@
 
 enum { PIECES_IDS = 65536 };
 
-/* The two lists are indexes into the same bytes, so a piece of n bytes takes n bytes, one entry of
- * `starts` and n - 1 entries of `inner`:
+/* The two lists are indexes into the same bytes, so a piece of n bytes takes n bytes of `data`, one
+ * entry of `starts` and n - 1 entries of `inner`:
  *
  *     data     | t h e | h e | a |           by id
  *     begin    0       3     5   6

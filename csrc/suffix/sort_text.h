@@ -55,7 +55,7 @@
  * LEFT reads 10 and writes 9, reads 7, 4, 1 and writes 6, 3, 0, reads 9 and writes 8, and so on:
  * each entry is written before it is read. */
 
-/* Where the next entry goes, and the group of the last one. */
+/* Where to write the next entry, and the group of the last one. */
 typedef struct SUFFIX(bucket) {
     POSITION next, group;
 } SUFFIX(bucket);

@@ -94,7 +94,7 @@ typedef struct text_search {
     int64_t work_left; /* below 0: the budget is used up */
     int out_of_memory;
     int64_t total;
-    unitok_search_run *runs; /* NULL: only the total is wanted */
+    unitok_search_run *runs; /* NULL: only the total is requested */
     int64_t n_runs, runs_capacity, max_hits;
     int must_check; /* each hit must be checked to lie within one document */
 } text_search;
