@@ -72,7 +72,8 @@ def test_one_signature():
         assert name == "format_options" or call[name].default == field.default, name
     exports = {"name", "val_fraction", "shards", "shard_tokens", "eot", "token_dtype", "rename_ids"}
     taken = {parameter.name for parameter in command.params} - exports
-    assert taken - {"dry_run", "stats_json"} == set(options) - {"format_options"} | {"inputs", "out", "model"}
+    of_command = {"dry_run", "stats_json", "pattern"}
+    assert taken - of_command == set(options) - {"format_options"} | {"inputs", "out", "model"}
 
 
 def test_conflicting_options(folder, toy):

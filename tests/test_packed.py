@@ -24,7 +24,7 @@ def test_is_the_list(documents: list[str | bytes]) -> None:
         assert packed == Packed.from_documents(items)
         assert packed.offsets.tolist() == [sum(map(len, items[:i])) for i in range(len(items) + 1)]
         for index in (len(items), -len(items) - 1):
-            with pytest.raises(IndexError, match=f"of {len(items)}"):
+            with pytest.raises(IndexError, match=f"there are {len(items)}"):
                 packed[index]
 
 

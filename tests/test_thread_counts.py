@@ -58,7 +58,7 @@ def ids(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize("threads", [0, -1])
 def test_calls_reject_invalid_numbers(ids: Path, name: str, threads: int) -> None:
     before = sorted(ids.parent.iterdir())
-    with pytest.raises(OptionError, match=f"threads must be at least 1, not {threads}; leave it out"):
+    with pytest.raises(OptionError, match=f"threads must be at least 1, not {threads}; omit it to use every core"):
         CALLS[name](ids, threads)
     assert sorted(ids.parent.iterdir()) == before
 

@@ -60,13 +60,16 @@ class PatternOptions(NamedTuple):
     min_frequency: int = _MIN_FREQUENCY
 
 
-def is_wanted(kind: str, given: Mapping[str, Any]) -> bool:
-    """Whether a pattern is given. OptionError if that is for another kind, or missing."""
+def is_wanted(has_merges: bool, given: Mapping[str, Any]) -> bool:
+    """Whether a pattern is given. OptionError if the model has no merges, or special tokens have no pattern.
+
+    has_merges  see specs.ModelType
+    """
     if given.get("pattern") is None:
         if given.get("special_tokens") is not None:
             raise OptionError("special_tokens requires pattern; control_symbols goes with byte_level alone")
         return False
-    if kind != "bpe":
+    if not has_merges:
         raise OptionError("pattern is for bpe models")
     return True
 

@@ -17,7 +17,7 @@ from pyunitok.train import byte_level, modelfile, normalization, options, patter
 from pyunitok.train.options import Option
 from pyunitok.train.sentencepiece import SentencePieceJob
 from pyunitok.train.sources import TextSource
-from pyunitok.train.specs import Specs
+from pyunitok.train.specs import MODEL_TYPES, Specs
 from pyunitok.train.trained import Rows, Trained
 from pyunitok.train.trainer import Trainer, Training
 from pyunitok.train.unigram import UnigramOptions
@@ -88,7 +88,7 @@ def _files(out: Path, sizes: tuple[int, ...], given: Mapping[str, Any]) -> list[
 
 
 def _run(kind: str, training: Training, given: dict[str, Any]) -> Trained:
-    if pattern_bpe.is_wanted(kind, given):
+    if pattern_bpe.is_wanted(any(item.has_merges for item in MODEL_TYPES if item.name == kind), given):
         chosen = pattern_bpe.read(given, BPE, training.sizes[0])
         return pattern_bpe.run(training, chosen, given.get("to"))
     to = given.pop("to", None)

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
+from pyunitok._c.kinds import KINDS
 from pyunitok._c.library import MODEL_FLAGS
 from pyunitok.errors import VocabularyError, count
 from pyunitok.vocab import byte_level, merges, patterns, ranks, tiktoken
@@ -26,7 +27,7 @@ _CLASSES = {"gpt2": "GPT2Tokenizer", "qwen2": "Qwen2Tokenizer"}  # whose tokeniz
 def has_ranks(vocabulary: Vocabulary) -> bool:
     """Whether the merges follow from the ids, as in tiktoken."""
     wanted = MODEL_FLAGS["bytes"] | MODEL_FLAGS["ignore_merges"] | MODEL_FLAGS["listed_merges"]
-    return vocabulary.kind == "bpe" and vocabulary.flags & wanted == wanted & ~MODEL_FLAGS["listed_merges"]
+    return vocabulary.flags & wanted == wanted & ~MODEL_FLAGS["listed_merges"]
 
 
 def _special_tokens(vocabulary: Vocabulary) -> dict[str, int]:
@@ -117,7 +118,8 @@ def tiktoken_notes(vocabulary: Vocabulary) -> Sequence[str]:
 
 
 def _check_bytes(vocabulary: Vocabulary, name: str) -> None:
-    if vocabulary.kind != "bpe" or not vocabulary.flags & MODEL_FLAGS["bytes"]:
+    is_bpe = KINDS[vocabulary.kind].byte_level_flag == "listed_merges"
+    if not is_bpe or not vocabulary.flags & MODEL_FLAGS["bytes"]:
         raise VocabularyError(f"{name}: the model must be byte-level BPE that C encodes, and this is {vocabulary.kind}")
 
 

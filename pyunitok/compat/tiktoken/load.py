@@ -7,6 +7,7 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
+from pyunitok.disk.outfile import write_whole
 from pyunitok.vocab import tiktoken
 
 
@@ -20,4 +21,4 @@ def load_tiktoken_bpe(tiktoken_bpe_file: str | os.PathLike[str], expected_hash: 
 
 def dump_tiktoken_bpe(bpe_ranks: Mapping[bytes, int], tiktoken_bpe_file: str | os.PathLike[str]) -> None:
     """Write the ranks in ascending order."""
-    Path(tiktoken_bpe_file).write_bytes(tiktoken.write_ranks(bpe_ranks))
+    write_whole(Path(tiktoken_bpe_file), tiktoken.write_ranks(bpe_ranks))

@@ -89,7 +89,7 @@ def _check_bytes(fields: Fields, own: _Pieces, packed: PackedPieces, types: Byte
     is_byte = (np.diff(offsets) == 1) & (types == NORMAL)
     if len(np.unique(data[offsets[:-1][is_byte]])) == 256:
         return
-    if own.kind != "bpe" or fields.has("unk_token") or fields.boolean("byte_fallback", False):
+    if own.merges is None or fields.has("unk_token") or fields.boolean("byte_fallback", False):
         fields.refuse(f"a vocabulary without all 256 bytes {_NEEDED}", "vocab")
 
 
@@ -107,7 +107,7 @@ def _pieces(own: _Pieces, tokens: list[AddedToken]) -> tuple[PackedPieces, Bytes
         pieces[numbers[own.ids[""]]] = _EMPTY
         packed = pack(pieces)
         types[numbers[own.ids[""]]] = CONTROL
-    if own.kind == "unigram" or not own.flags & MODEL_FLAGS["ignore_merges"]:
+    if not own.flags & MODEL_FLAGS["ignore_merges"]:
         specials = [token.id for token in tokens if token.special]
         merged = set() if own.merges is None else {*np.intersect1d(own.merges, specials).tolist()}
         for token in tokens:
