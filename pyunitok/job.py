@@ -36,7 +36,7 @@ from pyunitok.tokens.model import Model, open_model
 def tokenize(
     inputs: StrPath | Iterable[StrPath], out: StrPath, model: Model = None, *,
     input_format: str = "auto", text_key: str = "text", separator: str | bytes | None = None,
-    eod: int | str | None = "model", dtype: str = "uint16", sample: Sample | None = None,
+    eod: int | str | None = "model", dtype: str = "auto", sample: Sample | None = None,
     threads: int | None = None, block_bytes: int = BLOCK_BYTES, max_line_bytes: int = MAX_LINE_BYTES,
     max_memory_bytes: int = MAX_MEMORY_BYTES, on_error: str = "raise", metadata: bool = False, verify: bool = False,
     shard: tuple[int, int] | None = None, ray: str | None = None, unit_bytes: int | None = None,
@@ -54,7 +54,7 @@ def tokenize(
     text_key          JSON lines, Parquet: the field or column with the text; "a.b" is b inside a
     separator         text: the separator between documents; None: each file is one document
     eod               the id after each document; None: no id; "model": the model's own
-    dtype             the type of the ids in the file: "uint16" or "uint32"
+    dtype             the type of the ids in the file: "uint16", "uint32" or "auto" (uint16 if every id fits)
     sample            sample a segmentation of each document, see sampling.Sample
     threads           cores to use; None: all, or one per task on a cluster
     block_bytes       bytes of text per block; each thread encodes one block at a time

@@ -171,11 +171,13 @@ def test_ids_over_65535(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
     for k, doc in enumerate(docs):
         (tmp_path / f"{k}.txt").write_bytes(doc)
     files = [f"{k}.txt" for k in range(len(docs))]
-    refused = command(tmp_path, "tokenize", *files, "-m", "toy.model", "-o", "ids", code=1).stderr.decode()
+    line = ["tokenize", *files, "-m", "toy.model", "-o", "ids", "--block", "1K", "--threads", "3"]
+    refused = command(tmp_path, *line, "--dtype", "uint16", code=1).stderr.decode()
     assert "uint16" in refused and "--dtype uint32" in refused
     assert not list(tmp_path.glob("ids*"))
-    line = ["tokenize", *files, "-m", "toy.model", "-o", "ids", "--dtype", "uint32", "--block", "1K", "--threads", "3"]
-    command(tmp_path, *line, "--verify")
+    done = command(tmp_path, *line, "--verify").stderr.decode()
+    assert f"the ids are uint32, because toy has ids up to {tok.vocab_size - 1:,}" in done
+    assert "already complete" in command(tmp_path, *line, "--dtype", "uint32").stderr.decode()
     expected = [[*tok.encode(doc).tolist(), tok.eod_id] for doc in docs]
     assert ids_in(tmp_path / "ids", "<u4") == [id_ for ids in expected for id_ in ids]
     array = pyunitok.open(tmp_path / "ids", model=tok)

@@ -11,7 +11,7 @@ from pyunitok.errors import count, printable
 from pyunitok.job import Job
 from pyunitok.run.journal import journal_path
 from pyunitok.run.output import parts_folder
-from pyunitok.run.plan import Callbacks
+from pyunitok.run.plan import Callbacks, Plan
 from pyunitok.run.survey import survey
 from pyunitok.tokens.metadata import errors_path
 
@@ -36,6 +36,13 @@ def report_formats(sources: Any) -> None:
     for (format_, reason), paths in decided.items():
         more = f" and {len(paths) - 1:,} more" if len(paths) > 1 else ""
         click.echo(f"reading {printable(paths[0])}{more} as {format_} ({printable(reason)})", err=True)
+
+
+def report_dtype(plan: Plan) -> None:
+    """Print one line if uint32 was selected because the ids do not fit uint16."""
+    if plan.options.dtype == "auto" and plan.id_bytes > 2:
+        largest = plan.tokenizer.vocab_size - 1
+        click.echo(f"the ids are uint32, because {printable(plan.tokenizer.name)} has ids up to {largest:,}", err=True)
 
 
 def report_survey(job: Job) -> None:

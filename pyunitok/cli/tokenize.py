@@ -12,7 +12,7 @@ from click.core import ParameterSource
 
 from pyunitok.cli.arguments import SAMPLE, SHARD, SIZE, model_option, parse_separator
 from pyunitok.cli.export import export_options
-from pyunitok.cli.report import Listener, report_formats, report_left_out, report_survey
+from pyunitok.cli.report import Listener, report_dtype, report_formats, report_left_out, report_survey
 from pyunitok.cli.sections import Sectioned
 from pyunitok.disk.reports import check_report, write_report
 from pyunitok.export import FORMATS
@@ -80,8 +80,8 @@ SECTIONS = {
     callback=lambda _context, _option, eod: parse_eod(eod),
 )  # fmt: skip
 @click.option(
-    "--dtype", type=click.Choice(CHOICES["dtype"]), default="uint16", show_default=True,
-    help="Type of the ids. Models with larger ids are rejected.",
+    "--dtype", type=click.Choice(CHOICES["dtype"]), default="auto", show_default=True,
+    help="Type of the ids; auto: uint16 if every id of the model fits, otherwise uint32.",
 )  # fmt: skip
 @click.option(
     "--sample", type=SAMPLE, metavar="alpha=A,seed=S",
@@ -141,6 +141,7 @@ def tokenize(
     job = Job(inputs, out, open_model(model), TokenizeOptions(format_options=format_options, **options))
     report_left_out(job.left_out)
     report_formats(job.plan.sources)
+    report_dtype(job.plan)
     if dry_run:
         report_survey(job)
         return

@@ -18,7 +18,7 @@ from pyunitok.tokens.manifest import MAX_SHARDS
 DTYPES = {"uint16": "<u2", "uint32": "<u4"}
 CHOICES = {
     "input_format": ("auto", *FORMATS),
-    "dtype": tuple(DTYPES),
+    "dtype": ("auto", *DTYPES),
     "on_error": ("raise", "skip", "skip-file"),
 }
 
@@ -31,7 +31,7 @@ class TokenizeOptions(ReadingOptions):
     include: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
     eod: int | str | None = "model"
-    dtype: str = "uint16"
+    dtype: str = "auto"
     sample: Sample | None = None
     verify: bool = False
     shard: tuple[int, int] | None = None

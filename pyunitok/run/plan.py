@@ -65,7 +65,9 @@ class Plan:
 
     @property
     def dtype(self) -> str:
-        """The type of the ids in the file, in NumPy's notation."""
+        """The type of the ids in the file, in NumPy's notation; "auto" selects uint16 if every id fits."""
+        if self.options.dtype == "auto":
+            return DTYPES["uint16" if self.tokenizer.vocab_size <= 65_536 else "uint32"]
         return DTYPES[self.options.dtype]
 
     @property
@@ -128,7 +130,7 @@ class Plan:
         if self.tokenizer.vocab_size - 1 > largest:
             raise OutputError(
                 f"the ids of {self.tokenizer.name} go up to {self.tokenizer.vocab_size - 1} and do not fit"
-                f" uint{8 * self.id_bytes}; use --dtype uint32"
+                f" uint{8 * self.id_bytes}; omit --dtype or use --dtype uint32"
             )
         largest = min(largest, 256 ** int(self.tokenizer.codec.model.info.id_bytes) - 1)
         eod_id = self.eod_id
