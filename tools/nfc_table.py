@@ -88,6 +88,8 @@ def render() -> str:
         "",
         "#include <stdint.h>",
         "",
+        "/* clang-format off */",
+        "",
         "/* Combining class and flags of a kind of character. */",
         f"static const uint8_t nfc_kinds[{len(kinds)}][2] = {{",
         *wrapped(f"{{{combining}, {flags}}}," for combining, flags in kinds),

@@ -3,6 +3,8 @@
 
 #include <stdint.h>
 
+/* clang-format off */
+
 /* Combining class and flags of a kind of character. */
 static const uint8_t nfc_kinds[69][2] = {
     {0, 0}, {0, 1}, {0, 2}, {0, 4}, {0, 5}, {0, 16}, {0, 20}, {1, 0}, {1, 2}, {7, 0}, {7, 2}, {8, 2}, {9, 0},
