@@ -187,11 +187,12 @@ static int build_planes(cut_table *t, int32_t flags)
 
 /* Chooses the bytes before which an exact check is worth its time if plane 1 says joined: those
  * for which plane 1 is often wrong, and those with few windows for the pairs they stand for, as
- * most characters then are apart. A pattern has chosen others. A wrong choice costs time but never
- * changes an id. */
-static void build_look(cut_table *t, const int32_t n_windows[256])
+ * most characters then are apart. A pattern has chosen others, and with one only characters from
+ * first_byte on are checked here: letters of alphabets are seldom apart. A wrong choice costs time
+ * but never changes an id. */
+static void build_look(cut_table *t, const int32_t n_windows[256], int first_byte)
 {
-    for (int b = 0; b < 256; b++) {
+    for (int b = first_byte; b < 256; b++) {
         int n_joined = 0, n_wrong = 0, n_never = 0;
         for (int a = 0; a < 256; a++) {
             int code = t->pair[a << 8 | b];
@@ -260,11 +261,11 @@ static void mark_pieces(cut_table *t, const uint8_t *data, const int64_t *offset
 }
 
 /* Builds the layers that are derived from the pairs. */
-static int finish(cut_table *t, int32_t flags, const int32_t n_windows[256])
+static int finish(cut_table *t, int32_t flags, const int32_t n_windows[256], int first_look)
 {
     build_kinds(t);
     if (!build_planes(t, flags)) return 0;
-    build_look(t, n_windows);
+    build_look(t, n_windows, first_look);
     return 1;
 }
 
@@ -274,7 +275,7 @@ int cut_build(const uint8_t *data, const int64_t *offsets, int64_t n_pieces, int
     int32_t n_windows[256];
     mark_pieces(t, data, offsets, n_pieces, n_windows);
     force(t, flags);
-    return finish(t, flags, n_windows);
+    return finish(t, flags, n_windows, 0);
 }
 
 int cut_build_pattern(cut_pieces pieces, cut_pieces unmerged, const pattern *pattern,
@@ -283,7 +284,7 @@ int cut_build_pattern(cut_pieces pieces, cut_pieces unmerged, const pattern *pat
     int32_t n_windows[256];
     mark_pieces(&cuts->table, pieces.data, pieces.offsets, pieces.n, n_windows);
     cut_apply_pattern(pieces, unmerged, pattern, cuts);
-    return finish(&cuts->table, 0, n_windows);
+    return finish(&cuts->table, 0, n_windows, 0xE0);
 }
 
 /* ----------------------------------------------------------------------------------- scans ---- */

@@ -65,7 +65,9 @@ enum {
 
 #define CUT_WINDOW_BITS 19
 #define CUT_EDGES 4096
-#define CUT_WINDOW_BYTES 3 /* how far a window reaches beyond a cut */
+#define CUT_UNMERGED_BITS 16
+enum { CUT_EDGE_FIRST = 1, CUT_EDGE_LAST = 2 }; /* of an unmerged piece */
+#define CUT_WINDOW_BYTES 3                      /* how far a window reaches beyond a cut */
 
 /* The layout is part of the native file format: 8-byte aligned, without padding. */
 typedef struct cut_table {
@@ -83,8 +85,10 @@ typedef struct cut_table {
 typedef struct cut_pattern {
     cut_table table;
     const pattern *pattern;
-    /* [character % CUT_EDGES]: characters beside which only PATTERN_CUT cuts, see cut_build_pattern */
+    /* [character % CUT_EDGES]: CUT_EDGE_ bits; beside them, `unmerged` decides on PATTERN_FREE cuts */
     uint8_t is_edge[CUT_EDGES];
+    /* bits of the first two characters of unmerged pieces and of the last two, see cut_pattern.c */
+    uint64_t unmerged[1 << (CUT_UNMERGED_BITS - 6)];
 } cut_pattern;
 
 /* Writes the positions of the cuts in text[0..n_bytes-1] in order to cuts[0..result-1], without 0
@@ -120,7 +124,7 @@ typedef struct cut_pieces {
 /* Like cut_build, for a model of bytes whose texts are divided by a pattern, which must outlive the
  * table. If a byte is no piece, it vanishes from texts and its neighbours can merge, so there is no
  * PATTERN_FREE cut beside it. `unmerged` are the pieces that texts become only if they are equal to
- * them. There is no PATTERN_FREE cut beside these either: alone, a part of a text could be one. */
+ * them. There is no PATTERN_FREE cut where one can begin or end: alone, it would be that piece. */
 int cut_build_pattern(cut_pieces pieces, cut_pieces unmerged, const pattern *pattern,
                       cut_pattern *ret);
 

@@ -31,21 +31,73 @@ INLINE uint32_t character_at(const uint8_t *text, int64_t n_bytes)
     return n ? utf8_code_point(text, n) : INVALID;
 }
 
-/* The character that ends before text[i]. */
+/* The size of character_at. */
+INLINE int64_t bytes_at(const uint8_t *text, int64_t n_bytes)
+{
+    int n = utf8_length(text, n_bytes);
+    return n ? n : 1;
+}
+
+/* The size of the character that ends before text[i]; 1 for an invalid byte. */
+INLINE int64_t bytes_before(const uint8_t *text, int64_t i)
+{
+    int64_t n = 1;
+    while (n < 4 && n < i && is_continuation(text[i - n])) n++;
+    return utf8_length(text + i - n, n) == n ? n : 1;
+}
+
 INLINE uint32_t character_before(const uint8_t *text, int64_t i)
 {
     if (text[i - 1] < 0x80) return text[i - 1];
-    int n = 1;
-    while (n < 4 && n < i && is_continuation(text[i - n])) n++;
-    return utf8_length(text + i - n, n) == n ? utf8_code_point(text + i - n, n) : INVALID;
+    int64_t n = bytes_before(text, i);
+    return character_at(text + i - n, n);
 }
 
-/* Whether a position between two characters is joined; by_pieces: whether the pieces say so. */
-INLINE int joined_between(const cut_pattern *cuts, uint32_t before, uint32_t after, int by_pieces)
+/* The bit of two characters at one side of an unmerged piece: `outer` is its first or last one,
+ * `inner` the one beside it, or NOTHING if only `outer` counts.
+ *
+ *     piece      し な い        FIRST: outer し, inner な        LAST: outer い, inner な
+ */
+#define NOTHING 0x110000
+
+INLINE uint32_t unmerged_bit(int side, uint32_t outer, uint32_t inner)
+{
+    uint64_t key = (uint64_t)outer << 32 | inner << 2 | (uint32_t)side;
+    return (uint32_t)(key * 0x9E3779B97F4A7C15u >> (64 - CUT_UNMERGED_BITS));
+}
+
+INLINE int has_unmerged(const cut_pattern *cuts, int side, uint32_t outer, uint32_t inner)
+{
+    uint32_t bit = unmerged_bit(side, outer, inner);
+    return (int)(cuts->unmerged[bit >> 6] >> (bit & 63)) & 1;
+}
+
+/* Whether an unmerged piece can end or begin at position i. What follows text[n_bytes-1] is not
+ * known; a segment begins at text[0]. */
+static NOINLINE int is_beside_unmerged(const cut_pattern *cuts, const uint8_t *text, int64_t i,
+                                       int64_t n_bytes)
+{
+    uint32_t before = character_before(text, i), after = character_at(text + i, n_bytes - i);
+    int64_t begin = i - bytes_before(text, i), end = i + bytes_at(text + i, n_bytes - i);
+    if (has_unmerged(cuts, CUT_EDGE_LAST, before, NOTHING) ||
+        has_unmerged(cuts, CUT_EDGE_FIRST, after, NOTHING))
+        return 1;
+    if (begin > 0 && has_unmerged(cuts, CUT_EDGE_LAST, before, character_before(text, begin)))
+        return 1;
+    if (end >= n_bytes || end + char_bytes(text[end]) > n_bytes) return 1;
+    return has_unmerged(cuts, CUT_EDGE_FIRST, after, character_at(text + end, n_bytes - end));
+}
+
+/* Whether position i, between two characters, is joined; by_pieces: whether the pieces say so. */
+INLINE int joined_between(const cut_pattern *cuts, uint32_t before, uint32_t after, int by_pieces,
+                          const uint8_t *text, int64_t i, int64_t n_bytes)
 {
     int between = pattern_between(cuts->pattern, pattern_class_of(cuts->pattern, before),
                                   pattern_class_of(cuts->pattern, after));
-    by_pieces |= cuts->is_edge[before % CUT_EDGES] | cuts->is_edge[after % CUT_EDGES];
+    if (UNLIKELY((cuts->is_edge[before % CUT_EDGES] & CUT_EDGE_LAST) |
+                 (cuts->is_edge[after % CUT_EDGES] & CUT_EDGE_FIRST)) &&
+        between == PATTERN_FREE && !by_pieces)
+        by_pieces = is_beside_unmerged(cuts, text, i, n_bytes);
     return (between == PATTERN_BOUND) | ((between == PATTERN_FREE) & by_pieces);
 }
 
@@ -72,11 +124,12 @@ int joined_by_classes(const cut_pattern *cuts, int code, const uint8_t *text, in
         if ((word & 0xC0C0F0C0C0F0) == 0x8080E08080E0 && is_three_bytes(before) &&
             is_three_bytes(after))
             return joined_between(cuts, before, after,
-                                  code >> 1 | (code & window_bit(&cuts->table, word)));
+                                  code >> 1 | (code & window_bit(&cuts->table, word)), text, i,
+                                  n_bytes);
     }
     if (i + char_bytes(text[i]) > n_bytes) return 1;
     return joined_between(cuts, character_before(text, i), character_at(text + i, n_bytes - i),
-                          joined_by_pieces(&cuts->table, code, text, i, n_bytes));
+                          joined_by_pieces(&cuts->table, code, text, i, n_bytes), text, i, n_bytes);
 }
 
 /* --------------------------------------------------------------------------- All positions ---- */
@@ -109,15 +162,17 @@ static void add_invalid(const pattern *p, classes *c)
 }
 
 /* Chooses the bytes before which the characters are worth a look: those that begin one which a piece
- * ends before if it follows a letter. */
+ * ends before if it follows a letter. Capitals, which seldom do, are no reason. */
 static void choose_looks(cut_pattern *cuts, const classes *c)
 {
+    class_set ends = c->between[PATTERN_CUT][pattern_class_of(cuts->pattern, 'a')];
+    uint8_t capital = pattern_class_of(cuts->pattern, 'A');
+    ends.bits[capital >> 6] &= ~(1ULL << (capital & 63));
     for (int b = 0; b < 256; b++) {
         int asks = 0;
         for (int a = 0; a < 0x80; a++) asks |= cuts->table.pair[a << 8 | b];
         if (asks & CUT_CLASSES) cuts->table.look[b] |= LOOK_ASCII;
-        int a = pattern_class_of(cuts->pattern, 'a');
-        if (sets_meet(&c->after[b], &c->between[PATTERN_CUT][a])) cuts->table.look[b] |= LOOK_PAIR;
+        if (sets_meet(&c->after[b], &ends)) cuts->table.look[b] |= LOOK_PAIR;
     }
 }
 
@@ -165,14 +220,30 @@ static void keep_vanishing(cut_table *t, cut_pieces pieces)
                 t->pair[a << 8 | b] = CUT_NEVER;
 }
 
-static void mark_edges(cut_pieces unmerged, uint8_t *is_edge)
+static void mark_edge(cut_pattern *ret, int side, uint32_t outer, uint32_t inner)
 {
-    memset(is_edge, 0, CUT_EDGES);
+    uint32_t bit = unmerged_bit(side, outer, inner);
+    ret->is_edge[outer % CUT_EDGES] |= (uint8_t)side;
+    ret->unmerged[bit >> 6] |= UINT64_C(1) << (bit & 63);
+}
+
+/* Of a piece of one character, or with invalid bytes, one character at each side decides. */
+static void mark_edges(cut_pieces unmerged, cut_pattern *ret)
+{
+    memset(ret->is_edge, 0, sizeof ret->is_edge);
+    memset(ret->unmerged, 0, sizeof ret->unmerged);
     for (int64_t k = 0; k < unmerged.n; k++) {
         const uint8_t *piece = unmerged.data + unmerged.offsets[k];
         int64_t n_bytes = unmerged.offsets[k + 1] - unmerged.offsets[k];
-        is_edge[character_at(piece, n_bytes) % CUT_EDGES] = 1;
-        is_edge[character_before(piece, n_bytes) % CUT_EDGES] = 1;
+        uint32_t first = character_at(piece, n_bytes), last = character_before(piece, n_bytes),
+                 second = NOTHING, second_last = NOTHING;
+        int64_t n_first = bytes_at(piece, n_bytes);
+        if (utf8_is_valid(piece, n_bytes) && n_first < n_bytes) {
+            second = character_at(piece + n_first, n_bytes - n_first);
+            second_last = character_before(piece, n_bytes - bytes_before(piece, n_bytes));
+        }
+        mark_edge(ret, CUT_EDGE_FIRST, first, second);
+        mark_edge(ret, CUT_EDGE_LAST, last, second_last);
     }
 }
 
@@ -183,7 +254,7 @@ void cut_apply_pattern(cut_pieces pieces, cut_pieces unmerged, const pattern *pa
     memset(&c, 0, sizeof c);
     ret->pattern = pattern;
     keep_vanishing(&ret->table, pieces);
-    mark_edges(unmerged, ret->is_edge);
+    mark_edges(unmerged, ret);
     find_characters(pattern, &c);
     find_between(pattern, &c);
     valid = c;
@@ -194,7 +265,9 @@ void cut_apply_pattern(cut_pieces pieces, cut_pieces unmerged, const pattern *pa
             if (is_continuation((uint8_t)b)) continue;
             *code = code_of(&c, a, b, *code, unmerged.n > 0);
             if (a < 0x80 && b < 0x80 && *code & CUT_CLASSES)
-                *code = ret->is_edge[a] || ret->is_edge[b] ? CUT_NEVER : *code & ~CUT_CLASSES;
+                *code = ret->is_edge[a] & CUT_EDGE_LAST || ret->is_edge[b] & CUT_EDGE_FIRST
+                            ? CUT_NEVER
+                            : *code & ~CUT_CLASSES;
         }
     choose_looks(ret, &valid);
 }
