@@ -8,18 +8,15 @@ The data come from the PyPI package unicodedata2 16.0, without the characters th
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable
-from pathlib import Path
 
 import unicodedata2
-from unicode_table import wrapped
+from tables import END, SURROGATES, main, require_unicode, target, wrapped
 
 from pyunitok.vocab.unicode9 import is_later
 
-TARGET = Path(__file__).resolve().parent.parent / "csrc" / "text" / "nfc_table.h"
-END, PAGE = 0x110000, 128
-SURROGATES = range(0xD800, 0xE000)
+TARGET = target("nfc_table.h")
+PAGE = 128
 JAMO = {*range(0x1161, 0x1176), *range(0x11A8, 0x11C3)}  # vowels and final consonants, which compose by rule
 NO, SECOND, COMPAT, COMPOSED = 1, 2, 4, 16  # the flags of a kind
 MARK = 8  # any class but 0
@@ -68,8 +65,7 @@ def masks(by_code: dict[int, tuple[int, int]]) -> list[int]:
 
 
 def render() -> str:
-    if unicodedata2.unidata_version != "16.0.0":
-        raise SystemExit(f"unicodedata2 has Unicode {unicodedata2.unidata_version}; install unicodedata2==16.0.0")
+    require_unicode(unicodedata2.unidata_version)
     pairs = compositions()
     seconds = {second for _, second in pairs}
     by_code = dict.fromkeys(range(END), (0, 0)) | {ord(char): kind_of(char, seconds) for char in known()}
@@ -120,7 +116,4 @@ def render() -> str:
 
 
 if __name__ == "__main__":
-    text = render()
-    if sys.argv[1:] == ["--check"]:
-        sys.exit(TARGET.read_text() != text)
-    TARGET.write_text(text)
+    main(TARGET, render)

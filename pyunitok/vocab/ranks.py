@@ -10,11 +10,9 @@ have ids of their own. About.prepare stores the settings:
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterator, Mapping
 from functools import cached_property
-from itertools import groupby
 from typing import Any
 
 import numpy as np
@@ -24,6 +22,7 @@ from pyunitok._c import model as c_model
 from pyunitok.errors import OptionError, VocabularyError
 from pyunitok.packed import Bytes, Ids, Offsets
 from pyunitok.vocab import nfc, utf8
+from pyunitok.vocab.huggingface.added_tokens import AddedToken, finder
 from pyunitok.vocab.huggingface.fields import Fields
 from pyunitok.vocab.huggingface.scratch import RulesScratch, WholeTexts
 from pyunitok.vocab.vocabulary import CONTROL, NORMAL, About, Vocabulary, split
@@ -102,14 +101,6 @@ def checked_special_tokens(tokens: Any, name: str) -> dict[str, int]:
     return dict(tokens)
 
 
-def alternatives(texts: list[str]) -> str:
-    """A regular expression that matches the longest of these sorted texts. Common prefixes are factored out."""
-    common = os.path.commonprefix(texts)  # noqa: RUF071
-    rests = [text[len(common) :] for text in texts]
-    groups = ["".join(alternatives(list(group))) for _, group in groupby(filter(None, rests), lambda rest: rest[0])]
-    return re.escape(common) + (f"(?:{'|'.join(groups)}){'?' * ('' in rests)}" if groups else "")
-
-
 def cut(data: bytes) -> Iterator[bytes]:
     """The parts in which Kimi's tokenizer encodes a text. Spaces are those of str.isspace()."""
     if len(data) <= RUN_CHARACTERS:
@@ -138,15 +129,11 @@ class RankRules(WholeTexts):
         fields = Fields(about.prepare, f"{about.name}: ")
         self._is_nfc, self._is_cut = fields.boolean("nfc", False), fields.boolean("cuts", False)
         tokens = fields.child("special_tokens")
-        self._ids = {token.encode(): tokens.integer(token) for token in tokens.values if tokens.path(token)}
-        self._special = frozenset(self._ids.values())
+        added = [AddedToken(token, tokens.integer(token), special=True) for token in tokens.values]
+        self._special = frozenset(token.id for token in added)
         if "" in tokens.values or max(self._special, default=0) >= model.info.n_ids:
             fields.refuse("a token is empty, or its id has no piece", "special_tokens")
-        texts = sorted(tokens.values)
-        try:
-            self._find = re.compile(alternatives(texts).encode() if texts else b"(?!)")
-        except RecursionError:
-            fields.refuse("too many tokens are prefixes of each other", "special_tokens")
+        self._finder = finder(added, normalized=False)
 
     @cached_property
     def _pieces(self) -> list[bytes]:
@@ -155,8 +142,8 @@ class RankRules(WholeTexts):
     # ---------------------------------------------------------------------------------------------- encoding ---
 
     def is_plain(self, data: Bytes, offsets: Offsets) -> bool:
-        text = data[offsets[0] : offsets[-1]]
-        if self._find.search(text) is not None:  # type: ignore[call-overload]
+        text = data[int(offsets[0]) : int(offsets[-1])]
+        if self._finder and self._finder.matches(text):
             return False
         if self._is_cut and np.diff(offsets).max(initial=0) > RUN_CHARACTERS:
             return False
@@ -165,25 +152,24 @@ class RankRules(WholeTexts):
     def encode(self, scratch: RulesScratch, data: bytes, *, special: bool = True, add_special: bool = False) -> Ids:
         if self._is_nfc:
             data = nfc.normalize(data)
-        parts: list[Any] = []
-        for text in cut(data) if self._is_cut else (data,):
-            done = 0
-            for match in self._find.finditer(text) if special else ():
-                parts += [scratch.encode_by_c(text[done : match.start()]), [self._ids[match[0]]]]
-                done = match.end()
-            parts.append(scratch.encode_by_c(text[done:]))
-        if len(parts) == 1:
-            ids: Ids = parts[0]
-            return ids
-        ret: Ids = np.concatenate([np.asarray(part, self._model.dtype) for part in parts])
+        texts = list(cut(data)) if self._is_cut else [data]
+        ids: list[Any] = [self._encode_part(scratch, text, special) for text in texts]
+        ret: Ids = ids[0] if len(ids) == 1 else np.concatenate(ids)
         return ret
+
+    def _encode_part(self, scratch: RulesScratch, text: bytes, special: bool) -> Ids:
+        if not special or self._finder is None or not self._finder.matches(text):
+            return scratch.encode_by_c(text)
+        offsets = np.array([0, len(text)], np.int64)
+        found = self._finder.split(np.frombuffer(text, np.uint8), offsets, hide_special=False)
+        return scratch.encode_divided(found)[0]
 
     def tokens(self, scratch: RulesScratch, data: bytes) -> list[str]:
         return [utf8.shown(self._pieces[id_]) for id_ in self.encode(scratch, data).tolist()]
 
-    def spans(self, data: bytes) -> Offsets:
+    def spans(self, scratch: RulesScratch, data: bytes) -> Offsets:
         """The pieces of a text are its bytes; if NFC changes it, those of the characters that they come from."""
-        ids = self.encode(RulesScratch(self._model, self), data).astype(np.int64)
+        ids = self.encode(scratch, data).astype(np.int64)
         ends = np.cumsum(np.fromiter((len(self._pieces[id_]) for id_ in ids.tolist()), np.int64, len(ids)))
         begins = np.concatenate(([0], ends[:-1]))[: len(ids)]
         if self._is_nfc and nfc.normalize(data) is not data:

@@ -286,7 +286,7 @@ def _utf8(text: str) -> bytes:
 
 @lru_cache(maxsize=128)
 def _special_token_regex(tokens: frozenset[str]) -> re.Pattern[str]:
-    return re.compile(ranks.alternatives(sorted(tokens)))
+    return re.compile("|".join(map(re.escape, sorted(tokens, key=len, reverse=True))))  # the longest token matches
 
 
 def raise_disallowed_special_token(token: str) -> NoReturn:

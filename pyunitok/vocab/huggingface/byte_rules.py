@@ -19,7 +19,6 @@ import numpy as np
 
 from pyunitok._c import library
 from pyunitok._c import model as c_model
-from pyunitok._c import scratch as c_scratch
 from pyunitok._c.text import Finder, Sections, is_normal
 from pyunitok.packed import Bytes, Ids, Offsets
 from pyunitok.vocab import byte_level, unicode9, utf8
@@ -30,7 +29,7 @@ from pyunitok.vocab.huggingface.delegate import DelegatedRules, delegated
 from pyunitok.vocab.huggingface.fields import Fields
 from pyunitok.vocab.huggingface.pre_tokenizers import Steps
 from pyunitok.vocab.huggingface.scratch import RulesScratch
-from pyunitok.vocab.vocabulary import NORMAL, About, split
+from pyunitok.vocab.vocabulary import NORMAL, About, pack, split
 
 _NEEDED = "requires `tokenizers`"
 _FORMS = ("NFC", "NFKC")
@@ -143,7 +142,7 @@ class ByteRules:
         if not add_special and self.is_plain(data, offsets):
             return scratch.encode_by_c(data)
         sections = self.sections(np.frombuffer(data, np.uint8), offsets, special=special)
-        ids = _encoded(scratch, sections)[0]
+        ids = scratch.encode_divided(sections)[0]
         if not add_special:
             return ids
         before, after = (np.array(side, ids.dtype) for side in self._settings.template[:2])
@@ -151,7 +150,7 @@ class ByteRules:
 
     def tokens(self, scratch: RulesScratch, data: bytes) -> list[str]:
         sections = self.sections(np.frombuffer(data, np.uint8), np.array([0, len(data)], np.int64))
-        ids, ends = _encoded(scratch, sections)
+        ids, ends = scratch.encode_divided(sections)
         ret = [self._token(id_) for id_ in ids.tolist()]
         texts = _parts(sections)
         for k in np.flatnonzero(sections.given >= 0).tolist():
@@ -173,14 +172,11 @@ class ByteRules:
         is_byte = (np.diff(offsets) == 1) & (self._model.piece_types() == NORMAL)
         return bytes({*range(256)} - {*data[offsets[:-1][is_byte]].tolist()})
 
-    def spans(self, data: bytes) -> Offsets:
-        raise NotImplementedError  # ByteScratch computes them
-
-    def spans_with(self, scratch: ByteScratch, data: bytes) -> Offsets:
+    def spans(self, scratch: RulesScratch, data: bytes) -> Offsets:
         form = self._settings.form
         is_dropped = self._absent and data.translate(None, self._absent) != data
         if (form and not is_normal(data, form)) or (is_dropped and utf8.is_valid(data)):
-            return self._delegate.spans(data)
+            return self._delegate.spans(scratch, data)
         sections = self.sections(np.frombuffer(data, np.uint8), np.array([0, len(data)], np.int64), prefix=False)
         tables, names = [], []
         starts = sections.offsets[:-1].tolist()
@@ -193,7 +189,7 @@ class ByteRules:
                 names += map(self._token, tables[-1][:, 0].tolist())
         return spans.trimmed(np.concatenate(tables), data, names, self._settings.template.trims)
 
-    def _spans_of_part(self, scratch: ByteScratch, part: bytes) -> Offsets:
+    def _spans_of_part(self, scratch: RulesScratch, part: bytes) -> Offsets:
         """An added space counts as a part of the first character."""
         n_added = self._settings.steps.prefix_space and not part.startswith(b" ") and part != b""
         table = scratch.spans_by_c(b" " * n_added + part)[:, :3]
@@ -222,8 +218,8 @@ class ByteRules:
         parts = split(data, ends)
         for k, id_ in zip(np.searchsorted(bounds, named).tolist(), ids[named].tolist(), strict=True):
             parts[k] = byte_level.decoded(self._token(id_))
-        sizes = np.concatenate(([0], np.cumsum([len(part) for part in parts], dtype=np.int64)))
-        return np.frombuffer(b"".join(parts), np.uint8), sizes[np.searchsorted(bounds, offsets)]
+        data, ends = pack(parts)
+        return data, ends[np.searchsorted(bounds, offsets)]
 
     def _decode(self, ids: list[int], skip_special: bool) -> bytes:
         offsets = np.array([0, len(ids)], np.int64)
@@ -242,8 +238,8 @@ def _parts(sections: Sections) -> list[bytes]:
 
 def _joined(sections: Sections, parts: list[bytes]) -> Sections:
     """The sections with other texts."""
-    offsets = np.concatenate(([0], np.cumsum([len(part) for part in parts], dtype=np.int64)))
-    return sections._replace(data=np.frombuffer(b"".join(parts), np.uint8), offsets=offsets)
+    data, offsets = pack(parts)
+    return sections._replace(data=data, offsets=offsets)
 
 
 def _with_spaces(sections: Sections) -> Sections:
@@ -254,32 +250,11 @@ def _with_spaces(sections: Sections) -> Sections:
     return _joined(sections, parts)
 
 
-def _encoded(scratch: c_scratch.Scratch, sections: Sections) -> tuple[Ids, Offsets]:
-    """The ids of sections, and where each section ends in them."""
-    n = len(sections.given)
-    capacity = c_scratch.capacity_for(int(sections.offsets[-1])) + n
-    ends = np.empty(n + 1, np.int64)
-    while True:
-        ids: Ids = np.empty(capacity, scratch.dtype)
-        try:
-            n_ids = scratch.encode_sections(sections, ids, ends)
-            ids.resize(n_ids, refcheck=False)
-            return ids, ends
-        except library.CapacityError:
-            capacity *= 2
-
-
 class ByteScratch(RulesScratch):
     """Encodes by ByteRules."""
 
     __slots__ = ()
     _rules: ByteRules
-
-    def spans_by_c(self, text: bytes) -> Offsets:
-        return c_scratch.Scratch.encode_spans(self, text)
-
-    def encode_spans(self, text: bytes) -> Offsets:
-        return self._rules.spans_with(self, text)
 
     def encode_by_rules(self, data: Bytes, offsets: Offsets, ids: Ids, id_offsets: Offsets, eod_id: int) -> int:
         sections = self._rules.sections(data, offsets)

@@ -102,7 +102,7 @@ class DelegatedRules(WholeTexts):
         tokens: list[str] = self._encode(self.library.encode, text, text, add_special_tokens=False).tokens
         return tokens
 
-    def spans(self, data: bytes) -> Offsets:
+    def spans(self, scratch: RulesScratch | None, data: bytes) -> Offsets:
         escaped = utf8.escaped(data)
         text = utf8.replace_escapes(escaped)
         found = self._encode(self.library.encode, text, text, add_special_tokens=False)

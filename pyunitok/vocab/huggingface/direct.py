@@ -11,12 +11,10 @@ offsets, and special=False for a text that contains Unigram's unknown piece.
 
 from __future__ import annotations
 
-import os
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import groupby
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -25,7 +23,7 @@ from pyunitok._c import library
 from pyunitok._c import model as c_model
 from pyunitok.packed import Bytes, Ids, Offsets
 from pyunitok.vocab import utf8
-from pyunitok.vocab.huggingface import decoders
+from pyunitok.vocab.huggingface import added_tokens, decoders
 from pyunitok.vocab.huggingface.added_tokens import AddedToken
 from pyunitok.vocab.huggingface.decoders import SPACE, Template
 from pyunitok.vocab.huggingface.delegate import DelegatedRules, delegated
@@ -109,14 +107,6 @@ def _tokens(document: Fields) -> Iterator[AddedToken]:
         yield AddedToken(content, fields.integer("id"), fields.boolean("special"))
 
 
-def _alternatives(texts: list[str]) -> str:
-    """A regular expression that matches the longest of these sorted texts. Common prefixes are factored out."""
-    common = os.path.commonprefix(texts)  # noqa: RUF071
-    rests = [text[len(common) :] for text in texts]
-    groups = ["".join(_alternatives(list(group))) for _, group in groupby(filter(None, rests), lambda rest: rest[0])]
-    return re.escape(common) + (f"(?:{'|'.join(groups)}){'?' * ('' in rests)}" if groups else "")
-
-
 class DirectRules(WholeTexts):
     """See scratch.TextRules. VocabularyError if `document` is damaged or C cannot encode by its rules."""
 
@@ -128,12 +118,7 @@ class DirectRules(WholeTexts):
         self.kind, self.algorithm, self.summary = model.kind.name, model.kind.algorithm, model.kind.summary
         settings = self._settings = Settings.of(document)
         model.complete()  # computes info.is_whole
-        texts = sorted(token.content for token in settings.tokens)
-        try:
-            self._find = re.compile(_alternatives(texts).encode() if texts else b"(?!)")
-        except RecursionError:
-            document.refuse("a long chain of tokens with common prefixes requires `tokenizers`", "added_tokens")
-        self._ids = {token.content.encode(): token.id for token in settings.tokens}
+        self._finder = added_tokens.finder(settings.tokens, normalized=False)
         self._shown = {token.id: token.content for token in settings.tokens}
         self._special = {token.id for token in settings.tokens if token.special}
         self._check_model(document, int(model.info.flags))
@@ -152,7 +137,7 @@ class DirectRules(WholeTexts):
         self._unknown: bytes | None = None  # the text of Unigram's unknown piece, which C never matches
         if "lattice" in self._model.kind.sampling:
             self._unknown = self._model.piece(self._about.special.get("unk", -1)) or b""
-            if not flags & known["byte_fallback"] or self._unknown not in self._ids:
+            if not flags & known["byte_fallback"] or self._unknown.decode() not in self._shown.values():
                 document.refuse(f"a model with unknown characters {_NEEDED}")
 
     @cached_property
@@ -162,7 +147,7 @@ class DirectRules(WholeTexts):
     # ---------------------------------------------------------------------------------------------- encoding ---
 
     def is_plain(self, data: Bytes, offsets: Offsets) -> bool:
-        if self._find.search(data[offsets[0] : offsets[-1]]) is not None:  # type: ignore[call-overload]
+        if self._finder and self._finder.matches(data[int(offsets[0]) : int(offsets[-1])]):
             return False
         if self._settings.prefix not in ("always", "first"):
             return True
@@ -172,19 +157,24 @@ class DirectRules(WholeTexts):
     def encode(self, scratch: RulesScratch, data: bytes, *, special: bool = True, add_special: bool = False) -> Ids:
         if not special and self._unknown and self._unknown in data:
             return self._delegate.encode(scratch, data, special=special, add_special=add_special)
-        done = 0
-        before, after = self._settings.template[:2] if add_special else ((), ())
-        parts: list[Any] = [before]
-        for match in self._find.finditer(data):
-            id_ = self._ids[match[0]]
-            if special or id_ not in self._special:
-                parts += [self._encode_part(scratch, data[done : match.start()], done == 0), [id_]]
-                done = match.end()
-        last = self._encode_part(scratch, data[done:], done == 0)
-        if len(parts) == 1 and not add_special:
-            return last
-        ret: Ids = np.concatenate([np.asarray(part, last.dtype) for part in (*parts, last, after)])
+        parts: list[Any] = list(self._encoded(scratch, data, special))
+        if add_special:
+            parts = [self._settings.template.before, *parts, self._settings.template.after]
+        if len(parts) == 1:
+            ids: Ids = np.asarray(parts[0], scratch.dtype)
+            return ids
+        ret: Ids = np.concatenate([np.asarray(part, scratch.dtype) for part in parts])
         return ret
+
+    def _encoded(self, scratch: RulesScratch, data: bytes, special: bool) -> Iterator[Any]:
+        """The ids of the added tokens and of the texts between them."""
+        if self._finder is None or not self._finder.matches(data):
+            yield self._encode_part(scratch, data, True)
+            return
+        whole = np.array([0, len(data)], np.int64)
+        found = self._finder.split(np.frombuffer(data, np.uint8), whole, hide_special=not special)
+        for given, (begin, end) in zip(found.given.tolist(), pairwise(found.offsets.tolist()), strict=True):
+            yield [given] if given >= 0 else self._encode_part(scratch, data[begin:end], begin == 0)
 
     def _encode_part(self, scratch: RulesScratch, text: bytes, is_first: bool) -> Ids:
         prefix = self._settings.prefix
@@ -200,8 +190,8 @@ class DirectRules(WholeTexts):
         piece = self._model.piece(id_) or b""
         return self._shown.get(id_) or piece.decode()
 
-    def spans(self, data: bytes) -> Offsets:
-        return self._delegate.spans(data)
+    def spans(self, scratch: RulesScratch, data: bytes) -> Offsets:
+        return self._delegate.spans(scratch, data)
 
     def normalize(self, text: str) -> str:
         if self._settings.prefix in ("always", "first"):

@@ -16,8 +16,8 @@ from typing import NamedTuple
 from pyunitok._c.text import Pattern
 from pyunitok.errors import PatternError
 from pyunitok.vocab.huggingface.fields import Fields
+from pyunitok.vocab.patterns import PATTERNS
 
-GPT2 = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
 _CLASSES = {"Digits": r"\p{HfNumeric}", "Punctuation": r"\p{HfPunctuation}"}
 _NEEDED = "requires `tokenizers`"
 
@@ -42,7 +42,7 @@ def read(document: Fields) -> Steps:
     if prefix_space and parts:
         last.refuse(f"true after other pre-tokenizers {_NEEDED}", "add_prefix_space")
     if last.boolean("use_regex", True):
-        parts.append("o" + GPT2)
+        parts += ["o" + regex for regex in PATTERNS["gpt2"].parts]
     pattern = "\0".join(parts).encode()
     try:
         if pattern:

@@ -10,6 +10,7 @@ import numpy as np
 from pyunitok._c import library
 from pyunitok._c import model as c_model
 from pyunitok._c import scratch as c_scratch
+from pyunitok._c.text import Sections
 from pyunitok.errors import InputError
 from pyunitok.packed import Bytes, Ids, Offsets, Packed
 from pyunitok.vocab import utf8
@@ -40,7 +41,7 @@ class TextRules(Protocol):
     def tokens(self, scratch: RulesScratch, data: bytes) -> list[str]:
         """The pieces of a text as returned by `tokenizers`."""
 
-    def spans(self, data: bytes) -> Offsets:
+    def spans(self, scratch: RulesScratch, data: bytes) -> Offsets:
         """int64[n, 3]: id, begin and end of its text."""
 
     def normalize(self, text: str) -> str: ...
@@ -91,6 +92,23 @@ class RulesScratch(c_scratch.Scratch):
         ids: Ids = super().encode(text)
         return ids
 
+    def spans_by_c(self, text: bytes) -> Offsets:
+        return super().encode_spans(text)
+
+    def encode_divided(self, sections: Sections) -> tuple[Ids, Offsets]:
+        """The ids of sections, and where each section ends in them."""
+        n = len(sections.given)
+        capacity = c_scratch.capacity_for(int(sections.offsets[-1])) + n
+        ends = np.empty(n + 1, np.int64)
+        while True:
+            ids: Ids = np.empty(capacity, self.dtype)
+            try:
+                n_ids = self.encode_sections(sections, ids, ends)
+                ids.resize(n_ids, refcheck=False)
+                return ids, ends
+            except library.CapacityError:
+                capacity *= 2
+
     def encode_normalized(self, text: bytes) -> Ids:
         """dtype[n]: the ids of a normalized text, in which spaces represent U+2581."""
         ids: Ids = np.empty(3 * len(text) + library.ENCODE_SLACK, self._model.dtype)
@@ -102,7 +120,7 @@ class RulesScratch(c_scratch.Scratch):
         return len(self.encode(text))
 
     def encode_spans(self, text: bytes) -> Offsets:
-        return self._rules.spans(text)
+        return self._rules.spans(self, text)
 
     def encode_batch(
         self, data: Bytes, offsets: Offsets, ids: Ids, id_offsets: Offsets, *,
