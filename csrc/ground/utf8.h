@@ -58,6 +58,39 @@ INLINE uint32_t utf8_code_point(const uint8_t *text, int n_bytes)
     }
 }
 
+#define UTF8_INVALID 0xFFFD /* what an invalid byte counts as */
+
+/* The character at the start of text[0..n_bytes-1], n_bytes >= 1; UTF8_INVALID if its first byte
+ * belongs to none. */
+INLINE uint32_t utf8_at(const uint8_t *text, int64_t n_bytes)
+{
+    int n = utf8_length(text, n_bytes);
+    return n ? utf8_code_point(text, n) : UTF8_INVALID;
+}
+
+/* The size of that character; 1 for an invalid byte. */
+INLINE int64_t utf8_bytes_at(const uint8_t *text, int64_t n_bytes)
+{
+    int n = utf8_length(text, n_bytes);
+    return n ? n : 1;
+}
+
+/* The size of the character that ends before text[i]; 1 for an invalid byte. */
+INLINE int64_t utf8_bytes_before(const uint8_t *text, int64_t i)
+{
+    int64_t n = 1;
+    while (n < 4 && n < i && is_continuation(text[i - n])) n++;
+    return utf8_length(text + i - n, n) == n ? n : 1;
+}
+
+/* The character that ends before text[i], i >= 1; UTF8_INVALID for an invalid byte. */
+INLINE uint32_t utf8_before(const uint8_t *text, int64_t i)
+{
+    if (text[i - 1] < 0x80) return text[i - 1];
+    int64_t n = utf8_bytes_before(text, i);
+    return utf8_at(text + i - n, n);
+}
+
 /* Writes any code point and returns its number of bytes. The lead byte holds the bits above those
  * of the continuation bytes. */
 INLINE int utf8_encode(uint32_t code_point, uint8_t ret[4])

@@ -2,8 +2,6 @@
 
 #include "text/cut.h"
 
-#define INVALID 0xFFFD /* stands for a byte that belongs to no character */
-
 /* A set of character classes, one bit each. */
 typedef struct class_set {
     uint64_t bits[4];
@@ -24,34 +22,6 @@ static int sets_meet(const class_set *a, const class_set *b)
 }
 
 /* --------------------------------------------------------------------------- One position ---- */
-
-INLINE uint32_t character_at(const uint8_t *text, int64_t n_bytes)
-{
-    int n = utf8_length(text, n_bytes);
-    return n ? utf8_code_point(text, n) : INVALID;
-}
-
-/* The size of character_at. */
-INLINE int64_t bytes_at(const uint8_t *text, int64_t n_bytes)
-{
-    int n = utf8_length(text, n_bytes);
-    return n ? n : 1;
-}
-
-/* The size of the character that ends before text[i]; 1 for an invalid byte. */
-INLINE int64_t bytes_before(const uint8_t *text, int64_t i)
-{
-    int64_t n = 1;
-    while (n < 4 && n < i && is_continuation(text[i - n])) n++;
-    return utf8_length(text + i - n, n) == n ? n : 1;
-}
-
-INLINE uint32_t character_before(const uint8_t *text, int64_t i)
-{
-    if (text[i - 1] < 0x80) return text[i - 1];
-    int64_t n = bytes_before(text, i);
-    return character_at(text + i - n, n);
-}
 
 /* The bit of two characters at one side of an unmerged piece: `outer` is its first or last one,
  * `inner` the one beside it, or NOTHING if only `outer` counts.
@@ -77,15 +47,14 @@ INLINE int has_unmerged(const cut_pattern *cuts, int side, uint32_t outer, uint3
 static NOINLINE int is_beside_unmerged(const cut_pattern *cuts, const uint8_t *text, int64_t i,
                                        int64_t n_bytes)
 {
-    uint32_t before = character_before(text, i), after = character_at(text + i, n_bytes - i);
-    int64_t begin = i - bytes_before(text, i), end = i + bytes_at(text + i, n_bytes - i);
+    uint32_t before = utf8_before(text, i), after = utf8_at(text + i, n_bytes - i);
+    int64_t begin = i - utf8_bytes_before(text, i), end = i + utf8_bytes_at(text + i, n_bytes - i);
     if (has_unmerged(cuts, CUT_EDGE_LAST, before, NOTHING) ||
         has_unmerged(cuts, CUT_EDGE_FIRST, after, NOTHING))
         return 1;
-    if (begin > 0 && has_unmerged(cuts, CUT_EDGE_LAST, before, character_before(text, begin)))
-        return 1;
+    if (begin > 0 && has_unmerged(cuts, CUT_EDGE_LAST, before, utf8_before(text, begin))) return 1;
     if (end >= n_bytes || end + char_bytes(text[end]) > n_bytes) return 1;
-    return has_unmerged(cuts, CUT_EDGE_FIRST, after, character_at(text + end, n_bytes - end));
+    return has_unmerged(cuts, CUT_EDGE_FIRST, after, utf8_at(text + end, n_bytes - end));
 }
 
 /* Whether position i, between two characters, is joined; by_pieces: whether the pieces say so. */
@@ -128,7 +97,7 @@ int joined_by_classes(const cut_pattern *cuts, int code, const uint8_t *text, in
                                   n_bytes);
     }
     if (i + char_bytes(text[i]) > n_bytes) return 1;
-    return joined_between(cuts, character_before(text, i), character_at(text + i, n_bytes - i),
+    return joined_between(cuts, utf8_before(text, i), utf8_at(text + i, n_bytes - i),
                           joined_by_pieces(&cuts->table, code, text, i, n_bytes), text, i, n_bytes);
 }
 
@@ -156,8 +125,8 @@ static void find_characters(const pattern *p, classes *c)
 static void add_invalid(const pattern *p, classes *c)
 {
     for (int byte = 0x80; byte < 256; byte++) {
-        set_add(&c->before[byte], pattern_class_of(p, INVALID));
-        set_add(&c->after[byte], pattern_class_of(p, INVALID));
+        set_add(&c->before[byte], pattern_class_of(p, UTF8_INVALID));
+        set_add(&c->after[byte], pattern_class_of(p, UTF8_INVALID));
     }
 }
 
@@ -235,12 +204,12 @@ static void mark_edges(cut_pieces unmerged, cut_pattern *ret)
     for (int64_t k = 0; k < unmerged.n; k++) {
         const uint8_t *piece = unmerged.data + unmerged.offsets[k];
         int64_t n_bytes = unmerged.offsets[k + 1] - unmerged.offsets[k];
-        uint32_t first = character_at(piece, n_bytes), last = character_before(piece, n_bytes),
+        uint32_t first = utf8_at(piece, n_bytes), last = utf8_before(piece, n_bytes),
                  second = NOTHING, second_last = NOTHING;
-        int64_t n_first = bytes_at(piece, n_bytes);
+        int64_t n_first = utf8_bytes_at(piece, n_bytes);
         if (utf8_is_valid(piece, n_bytes) && n_first < n_bytes) {
-            second = character_at(piece + n_first, n_bytes - n_first);
-            second_last = character_before(piece, n_bytes - bytes_before(piece, n_bytes));
+            second = utf8_at(piece + n_first, n_bytes - n_first);
+            second_last = utf8_before(piece, n_bytes - utf8_bytes_before(piece, n_bytes));
         }
         mark_edge(ret, CUT_EDGE_FIRST, first, second);
         mark_edge(ret, CUT_EDGE_LAST, last, second_last);
@@ -289,7 +258,7 @@ int64_t unitok_pattern_last_cut(const unitok_pattern *p, const uint8_t *text, in
 {
     for (int64_t i = n_bytes - 1; i > 0; i--) {
         if (is_continuation(text[i]) || i + char_bytes(text[i]) > n_bytes) continue;
-        uint32_t before = character_before(text, i), after = character_at(text + i, n_bytes - i);
+        uint32_t before = utf8_before(text, i), after = utf8_at(text + i, n_bytes - i);
         if (pattern_between(p, pattern_class_of(p, before), pattern_class_of(p, after)) ==
             PATTERN_CUT)
             return i;

@@ -38,15 +38,6 @@ static int composes(uint32_t first, uint32_t second)
     return low < sizeof nfc_pairs / sizeof *nfc_pairs && nfc_pairs[low] == pair;
 }
 
-/* The character that ends before text[at], U+FFFD if that is an invalid byte. */
-static uint32_t character_before(const uint8_t *text, int64_t at)
-{
-    for (int length = 1; length <= 4 && length <= at; length++)
-        if (utf8_length(text + at - length, length) == length)
-            return utf8_code_point(text + at - length, length);
-    return 0xFFFD;
-}
-
 /* Whether the character of 2 or 3 bytes that seems to begin at text[0] is inert for NFC. */
 INLINE int seems_inert(const uint8_t *text, int64_t n_bytes)
 {
@@ -83,12 +74,11 @@ int32_t unitok_is_normal(const uint8_t *text, int64_t n_bytes, int32_t with_comp
     uint8_t last = 0;     /* the class of the mark that ends there, 0 if none does */
     int64_t done = 0, i;
     while ((i = skip_inert(text, done, n_bytes, wrong | NFC_SECOND | NFC_MARK)) < n_bytes) {
-        int length = utf8_length(text + i, n_bytes - i);
-        uint32_t code_point = length ? utf8_code_point(text + i, length) : 0xFFFD;
+        uint32_t code_point = utf8_at(text + i, n_bytes - i);
         const uint8_t *kind = kind_of(code_point);
         if (i > done) last = 0;
         if (kind[0] | kind[1]) {
-            if (last == 0) starter = character_before(text, i);
+            if (last == 0) starter = i ? utf8_before(text, i) : UTF8_INVALID;
             int meets = last == 0 || kind[0] > last;
             if (kind[1] & wrong || (kind[0] && kind[0] < last)) return 0;
             if (kind[1] & NFC_SECOND && meets &&
@@ -96,7 +86,7 @@ int32_t unitok_is_normal(const uint8_t *text, int64_t n_bytes, int32_t with_comp
                 return 0;
         }
         last = kind[0];
-        done = i + (length ? length : 1);
+        done = i + utf8_bytes_at(text + i, n_bytes - i);
     }
     return 1;
 }

@@ -106,7 +106,7 @@ static int is_seen(const layout_share *shares, int n, uint32_t c)
     return seen;
 }
 
-/* Gives a character of the units a symbol; returns 0 when memory is short. */
+/* Gives a character of the units a symbol; returns 0 if allocation fails. */
 static int name_character(bpe_layout *layout, symbol_list *symbols, uint32_t c)
 {
     uint8_t bytes[4] = {(uint8_t)c};

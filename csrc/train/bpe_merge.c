@@ -93,7 +93,7 @@ static void lower_counts(births *b, pair_table *pairs, const pair *best, uint32_
             pair_table_fetch(pairs, hash);
         }
         const born_pair *born = &b->items[i];
-        /* The new symbol stands beside itself: what was lost is a pair that this merge has made. */
+        /* The neighbour is the new symbol: the lost pair was one that this merge created. */
         if (born->other == made) {
             b->items[b->numbers[1][best->left] - 1].count -= born->count;
             continue;

@@ -47,7 +47,7 @@ int64_t splitter_memory_bytes(const splitter *s)
            recent_memory_bytes(&s->recent_segments) + recent_memory_bytes(&s->recent_pieces);
 }
 
-/* Counts a unit; `end` is that of the bytes that can be read. Returns 0 when memory is short. */
+/* Counts a unit; `end` is that of the bytes that can be read. Returns 0 if allocation fails. */
 INLINE int add_unit(recent *r, const uint8_t *unit, int64_t n_bytes, const uint8_t *end,
                     uint64_t count)
 {
@@ -58,7 +58,7 @@ INLINE int add_unit(recent *r, const uint8_t *unit, int64_t n_bytes, const uint8
     return recent_add(r, copy, n_bytes, count);
 }
 
-/* Divides a segment by the pattern and counts its pieces; returns 0 when memory is short, -1 if a
+/* Divides a segment by the pattern and counts its pieces; returns 0 if allocation fails, -1 if a
  * piece is too long. */
 static int divide(splitter *s, const uint8_t *segment, int64_t n_bytes, const uint8_t *end,
                   uint64_t count)

@@ -158,7 +158,7 @@ static void test_failing_allocations(void)
     CHECK(0);
 }
 
-/* The check must read no byte beyond the text, and find inert whatever is no UTF-8. */
+/* The check must read no byte beyond the text, and treat invalid UTF-8 as inert. */
 static void test_normal(void)
 {
     static const uint8_t bytes[] = {'a',  0xCC, 0x81, 0xA3, 0xC3, 0xA9, 0xE3, 0x82, 0x99,

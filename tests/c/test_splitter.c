@@ -138,7 +138,7 @@ static int32_t share(unitok_bpe_trainer *bpe)
     return status;
 }
 
-/* Counts a text and merges its pieces. Each step can fail when memory is short, and then everything
+/* Counts a text and merges its pieces. Each step can fail if allocation fails, and then everything
  * is freed. */
 static int32_t train(const unitok_pattern *pattern, const uint8_t *text, int64_t n_bytes)
 {
