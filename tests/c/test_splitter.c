@@ -1,9 +1,5 @@
 /* test_splitter.c - counting the pieces of a pattern between guard pages, and merging bytes without
- * rules, with every allocation failing in turn
- *
- *   gcc -std=c11 -g -O1 -fsanitize=address,undefined -DUNITOK_TEST_ALLOC -I csrc -I tests/c tests/c/test_splitter.c \
- *       csrc/train/[a-z]*.c csrc/suffix/[a-z]*.c csrc/structures/[a-z]*.c csrc/text/[a-z]*.c csrc/ground/cpu.c -lm
- */
+ * rules, with every allocation failing in turn */
 #define _DEFAULT_SOURCE
 
 #include "test_alloc.h"
@@ -22,7 +18,7 @@
 static const char *const PATTERNS[] = {
     "o's|'t| ?\\p{L}+| ?\\p{N}+| ?[^\\s\\p{L}\\p{N}]+|\\s+(?!\\S)|\\s+",
     "o\\p{N}{1,3}\0o[^\\r\\n\\p{L}]?\\p{L}+|\\s*[\\r\\n]+|\\s+",
-    "ta++|\\S",
+    "ta++|\\S|\\s",
 };
 
 static unitok_pattern *make_pattern(int k)
