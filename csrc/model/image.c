@@ -20,11 +20,12 @@
  *
  * The file may come from anywhere. Everything that later code uses as an index or as a size is
  * checked once, while the file is opened, so that encoding needs no test: the header first, then
- * the lengths of the pieces, then each unit of the double array, and at last the shape of the trie.
- * A failed check reports the byte at which it failed.
+ * the codes of the cut table, the lengths of the pieces, each unit of the double array, and at last
+ * the shape of the trie. A failed check reports the byte at which it failed.
  *
- * The cut table needs no check. Any bytes in it give some set of cuts: with wrong ones the ids may
- * differ, but nothing is read out of bounds. */
+ * Of the cut table only the pairs are checked, because a code could ask for a pattern, which these
+ * models do not have. Any other bytes give some set of cuts: with wrong ones the ids may differ, but
+ * nothing is read out of bounds. */
 
 #include "model/image.h"
 
@@ -86,6 +87,13 @@ static const char *check_header(const image_header *h, int64_t n_bytes, int64_t 
     if (h->image_bytes != lay_out(h).end)
         return "the size in the header does not match the sections";
     if (h->image_bytes > (uint64_t)n_bytes) return "the file is truncated";
+    return NULL;
+}
+
+static const char *check_cuts(const cut_table *cuts, int64_t *position)
+{
+    for (*position = 0; *position < (int64_t)sizeof cuts->pair; ++*position)
+        if (cuts->pair[*position] > CUT_NEVER) return "a pair of bytes has no such code";
     return NULL;
 }
 
@@ -233,6 +241,8 @@ int32_t image_open(const uint8_t *bytes, int64_t n_bytes, int32_t engine, int32_
     m->pieces = bytes + at.pieces;
     fill_info(m, h, engine, cpu);
 
+    wrong = check_cuts(m->cuts, &position);
+    if (wrong) return fail(error, UNITOK_ERROR_FORMAT, -1, (int64_t)at.cuts + position, wrong);
     int32_t status = open_lengths(m, h, bytes + at.lengths, error);
     if (status) return status;
     wrong = check_pieces(m, h, &position);

@@ -5,6 +5,7 @@
  * small vocabulary: u8 section, u24 place, u8 width (1, 2, 4, 8 bytes), the new value. An input
  * that begins with FF is a complete image, and one that begins with FE truncates the image. */
 #include "ground/common.h"
+#include "text/cut.h"
 #include "pieces.h"
 #include "models.h"
 
@@ -12,7 +13,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *input, size_t n_input_bytes);
 
 static uint8_t *good;
 static int64_t n_good;
-static int64_t sections[8]; /* their starts, and the end of the last one */
+/* The header, the double array, the cuts, the lengths, the pieces, and the end: see image.c. */
+static int64_t sections[6];
 
 static void make_image(void)
 {
@@ -31,12 +33,10 @@ static void make_image(void)
     unitok_model_save(m, good, n_good);
     unitok_model_get_info(m, &info);
     sections[1] = 64;
-    sections[2] = sections[1] + (info.trie_bytes - 65536 * 8);
-    sections[3] = sections[2] + 65536 * 8;
-    sections[4] = sections[3] + 256 * 4;
-    sections[7] = n_good;
-    sections[6] = n_good - (p.offsets[p.n] + 7) / 8 * 8;
-    sections[5] = sections[6] - ((info.n_ids + 1) * 4 + 7) / 8 * 8;
+    sections[2] = sections[1] + (info.trie_bytes - 65536 * 8); /* without the heads */
+    sections[3] = sections[2] + (int64_t)sizeof(cut_table);
+    sections[4] = n_good - (p.offsets[p.n] + 7) / 8 * 8;
+    sections[5] = n_good;
     unitok_model_free(m);
 }
 
@@ -120,7 +120,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *input, size_t n_input_bytes)
     uint8_t *image = malloc((size_t)n_bytes + !n_bytes); /* malloc aligns to 16 */
     memcpy(image, input[0] == 0xFF ? input + 1 : good, (size_t)n_bytes);
     for (size_t at = 0; input[0] < 0xFE && at + 6 <= n_input_bytes;) {
-        int section = input[at] % 7;
+        int section = input[at] % 5;
         int64_t place = input[at + 1] | input[at + 2] << 8 | input[at + 3] << 16;
         int64_t width = (int64_t)1 << input[at + 4] % 4;
         place = sections[section] +

@@ -441,6 +441,8 @@ static void test_image_tables(void)
         patch(image, n_bytes, unit, UINT64_C(0xFFFFFFFF) << 32, 8);
         patch(image, n_bytes, unit, (n_ids + 1) << 9 | 0x100, 8);
     }
+    /* the code of a pair that asks for a pattern, which the model does not have */
+    for (int k = 0; k < 3; k++) patch(image, n_bytes, units_end + random_below(65536), 4, 1);
     /* a length that is off by one moves the end of the pieces */
     for (uint64_t id = 0; id < n_ids; id++) {
         image[lengths + (int64_t)id]++;
