@@ -1,29 +1,29 @@
-/* bpe.c - training byte-pair encoding exactly as sentencepiece 0.2.3 does, or without rules, as
- * Hugging Face's BpeTrainer does
+/* bpe.c - trains byte-pair encoding exactly as sentencepiece 0.2.3 does or, without rules, exactly
+ * as Hugging Face's BpeTrainer does
  *
  *     units ─measure, lay out─▶ slots ─(replay)─▶ ─count, place─▶ pairs ─▶ merges
  *             bpe_layout.h   bpe_slots.h  bpe_replay.h   bpe_count.h        bpe_merge.h
  *
- * Workers share every phase but the merges; between two phases one thread joins their results. The
- * caller runs unitok_bpe_trainer_work for each worker while unitok_bpe_trainer_is_shared, then
- * unitok_bpe_trainer_join, and otherwise unitok_bpe_trainer_step. Merge k makes symbol n_characters
- * + k. Pairs are ranked by their counts and pieces alone, so the result does not depend on the
- * order of units, pairs or positions, nor on the number of workers.
+ * Workers share every phase except the merges; between two phases, one thread joins their results.
+ * While unitok_bpe_trainer_is_shared returns 1, the caller runs unitok_bpe_trainer_work for each
+ * worker and then unitok_bpe_trainer_join; otherwise it runs unitok_bpe_trainer_step. Merge k makes
+ * symbol n_characters + k. Pairs are ranked by their counts and pieces alone, so the result does
+ * not depend on the order of units, pairs or positions, nor on the number of workers.
  *
- * Most pairs are too rare to ever be merged, and the count of a pair only falls. So a pair that is
- * born with a count below `floor`, which is guessed from the size of the text, is dropped at once.
- * If the best remaining pair falls below the floor, the guess was too high: the floor is lowered,
- * and all pairs are counted again in the units as merged so far. sentencepiece also merges pairs
- * that no longer occur, in their turn. If training reaches these, it undoes all merges and starts
- * again from the characters without a floor.
+ * Most pairs are too rare to ever be merged, and the count of a pair only falls. So a pair whose
+ * count at its creation is below `floor`, which is guessed from the size of the text, is dropped at
+ * once. If the best remaining pair falls below the floor, the guess was too high: the floor is
+ * lowered, and all pairs are counted again in the partly merged units. sentencepiece also merges
+ * pairs that no longer occur, when it is their turn. If training gets to these, it undoes all
+ * merges and starts again from the characters without a floor.
  *
- * Without rules, a piece is made by one pair only, as every occurrence of a pair is merged at once:
- * two places that hold the same bytes between the same borders are merged alike inside, so none of
- * them is left when the piece is made. (With rules, a limit of characters can prevent a merge.) So
- * neither a piece nor a pair is born twice.
+ * Without rules, only one pair makes a given piece, because every occurrence of a pair is merged at
+ * once: two places that hold the same bytes between the same borders undergo the same merges, so
+ * no other place with these bytes is left when the piece is made. (With rules, a limit of
+ * characters can prevent a merge.) So neither a piece nor a pair is created twice.
  *
- * A resumed training makes the saved merges again, which needs no pairs, and then counts the pairs
- * as if the floor had just been lowered.
+ * A resumed run replays the saved merges, which needs no pairs, and then counts the pairs as if the
+ * floor had just been lowered.
  *
  * The text takes 4 bytes per character, and a kept pair 4 bytes for each of its positions: at most
  * 16 bytes per character in total.
@@ -32,7 +32,7 @@
  *
  *     units      low 5, lower 2, newest 6, widest 3
  *     merge 0    (e, s) 9         (s, t) occurs 9 times as well, but "es" has smaller bytes
- *     merge 1    (es, t) 9        created by merge 0, in which (s, t) fell to 0
+ *     merge 1    (es, t) 9        created by merge 0, which lowered (s, t) to 0
  *     merge 2    (l, o) 7         before (o, w), which also occurs 7 times
  *     merge 3    (lo, w) 7        now the units are low, low e r, n e w est, w i d est */
 
@@ -50,27 +50,28 @@
  * frequent. */
 #define FLOOR_SHARE 128
 #define FLOOR_FALL 4
-/* The least first floor. Half of all pairs occur once, and these are merged only in short texts. */
+/* The minimum of the first floor. Half of all pairs occur once and are merged only in short texts.
+ */
 #define LEAST_FLOOR 2
 
-/* A merge that was made: the symbols and how often their pair occurred. The new symbol needs no
- * field, because merge k makes symbol n_characters + k. */
+/* A completed merge: its two symbols and the count of their pair. The new symbol needs no field,
+ * because merge k makes symbol n_characters + k. */
 typedef struct merge_of {
     uint32_t left, right;
     uint64_t count;
 } merge_of;
 
-/* All phases but MERGE are shared by the workers. */
+/* The workers share all phases except MERGE. */
 enum phase { MERGE, MEASURE, LAY_OUT, REPLAY, COUNT, PLACE };
 
-/* The phases, in the order of an ordinary training. A lowered floor goes back to COUNT, and a
- * resumed training passes through REPLAY:
+/* The phases, in the order of an ordinary run. Lowering the floor goes back to COUNT, and a resumed
+ * run passes through REPLAY:
  *
  *     MEASURE ─▶ LAY_OUT ─▶ (resume: REPLAY) ─▶ MERGE ─▶ COUNT ─▶ PLACE ─▶ MERGE ─▶ ...
  *                                                         ▲                  │
  *                                                         └── lower_floor ◀──┘
  *
- * MERGE is the only phase that one thread runs alone, with unitok_bpe_trainer_step. */
+ * MERGE is the only phase that a single thread runs, with unitok_bpe_trainer_step. */
 struct unitok_bpe_trainer {
     enum phase phase;
     int n_workers;
@@ -80,7 +81,7 @@ struct unitok_bpe_trainer {
     pair_counter *counters; /* [n_workers] in COUNT and PLACE */
 
     bpe_state state;
-    int is_counted; /* `state` has the pairs */
+    int is_counted; /* `state` contains the pairs */
     pair_heap heap;
     births births;
 
@@ -91,8 +92,8 @@ struct unitok_bpe_trainer {
 
 /* --------------------------------------------------------------------------- Shared phases ---- */
 
-/* The units stay the caller's and must live until LAY_OUT has been joined; from then on the trainer
- * has its own copy, in slots. */
+/* The units are borrowed until LAY_OUT has been joined; from then on the trainer has its own copy,
+ * in slots. */
 int32_t unitok_bpe_trainer_new(const unitok_rules *rules, const unitok_units *units,
                                const uint8_t *keep, int32_t n_workers, unitok_bpe_trainer **ret,
                                unitok_error *error)
@@ -155,7 +156,7 @@ void unitok_bpe_trainer_free(unitok_bpe_trainer *t)
     mem_free(t);
 }
 
-/* Only what grows with the text: the caller compares it with its limit on memory. */
+/* Counts only the memory that grows with the text: the caller compares it with its memory limit. */
 int64_t unitok_bpe_trainer_memory_bytes(const unitok_bpe_trainer *t)
 {
     return t->state.text.n * 4 + symbol_list_memory(&t->state.symbols) +
@@ -165,9 +166,9 @@ int64_t unitok_bpe_trainer_memory_bytes(const unitok_bpe_trainer *t)
 
 int32_t unitok_bpe_trainer_is_shared(const unitok_bpe_trainer *t) { return t->phase != MERGE; }
 
-/* Every phase divides its work in the same way: a worker does a part of its share and says whether
- * more is left. Workers write to disjoint memory, so they need no locks. The state is 1 when the
- * share is done, 0 when it is not, -1 if allocation fails, and -2 for an invalid unit. */
+/* Every phase divides its work in the same way: a worker does a part of its share and reports
+ * whether more is left. Workers write to disjoint memory, so they need no locks. `state` is 1 if
+ * the share is done, 0 if it is not, -1 if allocation fails, and -2 if a unit is invalid. */
 int32_t unitok_bpe_trainer_work(unitok_bpe_trainer *t, int32_t worker, int64_t max_work,
                                 int32_t *ret_is_done, unitok_error *error)
 {
@@ -199,7 +200,7 @@ int32_t unitok_bpe_trainer_work(unitok_bpe_trainer *t, int32_t worker, int64_t m
     return state < 0 ? fail_memory(error) : UNITOK_OK;
 }
 
-/* Discards all pairs and starts to count those of the units as merged so far; returns 0 if
+/* Discards all pairs and starts counting the pairs of the partly merged units; returns 0 if
  * allocation fails. */
 static int start_counting(unitok_bpe_trainer *t)
 {
@@ -215,7 +216,7 @@ static int start_counting(unitok_bpe_trainer *t)
     return 1;
 }
 
-/* Ranks the pairs from `begin` on; returns 0 if allocation fails. */
+/* Adds the pairs from index `begin` on to the heap; returns 0 if allocation fails. */
 static int push_pairs(unitok_bpe_trainer *t, uint32_t begin)
 {
     for (uint32_t i = begin; i < t->state.pairs.n; i++)
@@ -223,8 +224,8 @@ static int push_pairs(unitok_bpe_trainer *t, uint32_t begin)
     return 1;
 }
 
-/* Called by one thread after all workers are done. The work that cannot be shared is small: names
- * for the characters, places for the levels, and the sums of the tables. */
+/* Called by one thread after all workers are done. Little work cannot be shared: numbering the
+ * characters, placing the levels, and adding up the tables. */
 int32_t unitok_bpe_trainer_join(unitok_bpe_trainer *t, unitok_error *error)
 {
     int state = 1;
@@ -263,9 +264,9 @@ int32_t unitok_bpe_trainer_join(unitok_bpe_trainer *t, unitok_error *error)
 
 /* The first guess at the floor. Too high a guess costs another count of all pairs; too low a guess
  * costs memory and time for pairs that are never merged. `weight` is about the number of characters
- * in the text. If each of n_pieces occurred equally often, it would occur weight / n_pieces times.
- * Real counts are far from equal: the last pieces of a vocabulary are much rarer than the average
- * one, and FLOOR_SHARE allows for that. */
+ * in the text. If all n_pieces pieces were equally frequent, each would occur weight / n_pieces
+ * times. Real counts are far from equal: the last pieces of a vocabulary are much rarer than the
+ * average piece, and FLOOR_SHARE allows for that. */
 static uint64_t guess_floor(const unitok_bpe_trainer *t, int64_t n_pieces, uint64_t min_count)
 {
     const levels *levels = &t->state.text.levels;
@@ -275,18 +276,17 @@ static uint64_t guess_floor(const unitok_bpe_trainer *t, int64_t n_pieces, uint6
         weight += (double)levels->count[k] * (double)(levels->end[k] - begin);
         begin = levels->end[k];
     }
-    /* The share as an integer, at least min_count, and at least LEAST_FLOOR unless min_count is
-     * larger. */
+    /* The share as an integer, but at least min_count and LEAST_FLOOR. */
     double share = weight / ((double)n_pieces * FLOOR_SHARE);
     uint64_t guess = share < 0x1p62 ? (uint64_t)share : UINT64_C(1) << 62;
     if (guess < min_count) return min_count;
     return guess > LEAST_FLOOR ? guess : LEAST_FLOOR;
 }
 
-/* Writes the characters of every symbol back into its slots, and forgets all merges. Returns 0 if
- * allocation fails. The slots inside a symbol are not readable, but its bytes are those of its
- * characters, so these are looked up by code point. Characters keep their symbols, because these
- * depend on the code points alone. */
+/* Writes the characters of every symbol back into its slots, and discards all merges. Returns 0 if
+ * allocation fails. The slots inside a symbol are not readable, but the bytes of a symbol are those
+ * of its characters, which are looked up by code point. Characters keep their symbols, because
+ * these depend only on the code points. */
 static int undo_merges(unitok_bpe_trainer *t)
 {
     uint32_t *ids = mem_zalloc(SCRIPT_CODE_POINTS, sizeof *ids);
@@ -301,7 +301,7 @@ static int undo_merges(unitok_bpe_trainer *t)
         uint32_t value = t->state.text.slots[slot];
         next = slot_after(&t->state.text, &t->state.symbols, slot);
         if (next == slot + 1) continue;
-        /* A merged symbol: its characters go back to its slots, one each. */
+        /* A merged symbol: each of its characters goes back to its slot. */
         const uint8_t *bytes = t->state.symbols.bytes + symbols[value - 1].begin;
         for (int64_t at = slot; at < next; at++, bytes += n)
             t->state.text.slots[at] = ids[unit_char(!t->state.rules, bytes, &n)];
@@ -313,9 +313,9 @@ static int undo_merges(unitok_bpe_trainer *t)
     return 1;
 }
 
-/* Counts all pairs again with a lower floor; returns 0 if allocation fails. With min_count 0 even
- * pairs that no longer occur are merged, and a count cannot find these: so a floor of 1 becomes 0,
- * and training starts again. */
+/* Counts all pairs again with a lower floor; returns 0 if allocation fails. With min_count 0, even
+ * pairs that no longer occur are merged, and counting does not find these. So a floor of 1 becomes
+ * 0, and training starts again. */
 static int lower_floor(unitok_bpe_trainer *t, uint64_t min_count)
 {
     t->state.floor /= FLOOR_FALL;
@@ -329,12 +329,12 @@ static int lower_floor(unitok_bpe_trainer *t, uint64_t min_count)
 
 /* ---------------------------------------------------------------------------------- Merges ---- */
 
-/* The result of `make` for a piece that exists already. Different pairs can spell the same piece:
+/* The result of `make` for a piece that already exists. Different pairs can spell the same piece:
  * "ab" + "c" and "a" + "bc". */
 #define MADE_BEFORE (-2)
 
-/* Adds the symbol of a new merge. Returns MADE_BEFORE if another pair has made its piece already,
- * which sentencepiece then ignores, or -1 if allocation fails. */
+/* Adds the symbol of a new merge. Returns MADE_BEFORE if another pair has already made its piece
+ * (sentencepiece then ignores the pair), or -1 if allocation fails. */
 static int64_t make(unitok_bpe_trainer *t, uint32_t left, uint32_t right, uint64_t count)
 {
     symbol_list *symbols = &t->state.symbols;
@@ -349,8 +349,8 @@ static int64_t make(unitok_bpe_trainer *t, uint32_t left, uint32_t right, uint64
     return made;
 }
 
-/* Merges from a checkpoint are checked like any other input: their symbols must exist by then, and
- * no piece may be made twice. The replay relies on nothing else. */
+/* Merges from a checkpoint are checked like any other input: the symbols of each merge must exist
+ * before it, and no piece may be made twice. The replay relies on nothing else. */
 int32_t unitok_bpe_trainer_resume(unitok_bpe_trainer *t, const uint32_t *symbols,
                                   const uint64_t *counts, int64_t n, unitok_error *error)
 {
@@ -382,8 +382,9 @@ int32_t unitok_bpe_trainer_resume(unitok_bpe_trainer *t, const uint32_t *symbols
     return UNITOK_OK;
 }
 
-/* Merges a pair if its piece is new; returns 0 if allocation fails. The pairs that are born in the
- * merge are at the end of the table, and enter the heap afterwards, when their counts are final. */
+/* Merges a pair if its piece is new; returns 0 if allocation fails. The pairs that the merge
+ * creates are at the end of the table, and enter the heap afterwards, when their counts are final.
+ */
 static int merge_best(unitok_bpe_trainer *t, uint32_t best)
 {
     const pair *p = &t->state.pairs.pairs[best];
@@ -394,9 +395,8 @@ static int merge_best(unitok_bpe_trainer *t, uint32_t best)
            push_pairs(t, born);
 }
 
-/* The first call only starts the count of pairs, because the floor depends on the number of pieces
- * that are wanted. The work of a merge is the number of its positions; the constant stands for the
- * heap and the table. */
+/* The first call only starts counting pairs, because the floor depends on n_pieces. The work of a
+ * merge is the number of its positions, plus a constant for the heap and the table. */
 int64_t unitok_bpe_trainer_step(unitok_bpe_trainer *t, int64_t n_pieces, uint64_t min_count,
                                 int64_t max_work, int32_t *ret_is_done)
 {
@@ -410,7 +410,7 @@ int64_t unitok_bpe_trainer_step(unitok_bpe_trainer *t, int64_t n_pieces, uint64_
     while (t->n_merged < n_pieces && max_work > 0) {
         uint32_t best = pair_heap_take(&t->heap, &t->state,
                                        t->state.floor > min_count ? t->state.floor : min_count);
-        /* The pairs that were kept are used up, but rarer ones may be wanted: lower the floor and
+        /* All pairs that were kept are used up, but rarer pairs may be needed: lower the floor and
          * count them. */
         if (best == NO_PAIR && t->state.floor > min_count)
             return lower_floor(t, min_count) ? t->n_merged : -1;
@@ -424,7 +424,7 @@ int64_t unitok_bpe_trainer_step(unitok_bpe_trainer *t, int64_t n_pieces, uint64_
     return t->n_merged;
 }
 
-/* Gives a checkpoint enough to make all merges again. */
+/* Exports merges for a checkpoint; unitok_bpe_trainer_resume replays them. */
 void unitok_bpe_trainer_merges(const unitok_bpe_trainer *t, int64_t begin, int64_t end,
                                uint32_t *symbols, uint64_t *counts)
 {
@@ -435,7 +435,7 @@ void unitok_bpe_trainer_merges(const unitok_bpe_trainer *t, int64_t begin, int64
     }
 }
 
-/* Returns how many bytes the pieces have; if that exceeds the capacity, nothing is written. */
+/* Returns the total size of the pieces in bytes; writes nothing if that exceeds the capacity. */
 int64_t unitok_bpe_trainer_pieces(const unitok_bpe_trainer *t, int64_t begin, int64_t end,
                                   uint8_t *data, int64_t capacity, int64_t *offsets,
                                   uint64_t *counts)

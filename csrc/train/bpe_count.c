@@ -1,12 +1,12 @@
 /* bpe_count.c - the steps of bpe_count.h
  *
- * The loop over the slots is the same in both steps that read the text. It hands over each pair
- * with the count of its unit, and an inlined function does what the step wants with it. */
+ * Both steps that read the text use the same loop over the slots. It passes each pair, with the
+ * count of its unit, to an inlined function that does the work of the step. */
 
 #include "train/bpe_count.h"
 
 #define FIRST_BITS 12
-#define AHEAD 16 /* pairs that wait for their prefetched slots */
+#define AHEAD 16 /* pairs that are waiting for their prefetched slots */
 
 /* A share begins at the start of a unit and ends at the start of another, so no pair belongs to two
  * shares. */
@@ -36,8 +36,8 @@ INLINE counted_pair *place_of(counted_pair *slots, int bits, uint32_t left, uint
     return &slots[at];
 }
 
-/* Hashes have 32 bits, which is why a table cannot have more slots than that. They are computed
- * again instead of being stored: a slot has 32 bytes already. */
+/* Hashes have 32 bits, so a table has fewer than 2^32 slots. Hashes are recomputed rather than
+ * stored, because a slot already takes 32 bytes. */
 static int grow_counter(pair_counter *counter)
 {
     int bits = counter->bits + 1;
@@ -53,14 +53,15 @@ static int grow_counter(pair_counter *counter)
     return 1;
 }
 
-/* A pair met in the text, on its way to the table. */
+/* A pair from the text, on its way to the table. */
 typedef struct met_pair {
     uint32_t left, right; /* symbols + 1 */
     uint32_t slot, hash;
     uint64_t count;
 } met_pair;
 
-/* Step 1. The table grows before it is two thirds full; then the place must be searched again. */
+/* Step 1. The table never gets more than two thirds full. When it grows, the slot must be searched
+ * again. */
 INLINE int count_met(pair_counter *counter, const met_pair *met)
 {
     counted_pair *p = place_of(counter->slots, counter->bits, met->left, met->right, met->hash);
@@ -78,7 +79,7 @@ INLINE int count_met(pair_counter *counter, const met_pair *met)
     return 1;
 }
 
-/* Step 3. Pairs that were not kept have no space for positions, so theirs are passed over. */
+/* Step 3. Pairs that were not kept have no space for positions, so they are skipped. */
 INLINE int place_met(pair_counter *counter, const met_pair *met)
 {
     counted_pair *p = place_of(counter->slots, counter->bits, met->left, met->right, met->hash);
@@ -86,10 +87,10 @@ INLINE int place_met(pair_counter *counter, const met_pair *met)
     return 1;
 }
 
-/* Calls `met` for the pairs at the next slots. Each pair is handed over AHEAD pairs after its slot
- * of the table was prefetched: the table is far larger than the caches, and without that every pair
- * would wait for memory. A unit ends with a 0, which is no symbol, so no pair crosses it. The pairs
- * that still wait when the work is done are handed over before the function returns. */
+/* Calls `met` for the pairs at the next slots, each AHEAD pairs after its slot of the table was
+ * prefetched: the table is far larger than the caches, and otherwise every pair would wait for
+ * memory. A unit ends with a 0, which is not a symbol, so no pair crosses units. The pairs that are
+ * still waiting when the work is done are passed to `met` before the function returns. */
 INLINE int walk(pair_counter *counter, const bpe_state *state, int64_t work,
                 int (*met)(pair_counter *, const met_pair *))
 {
@@ -104,8 +105,8 @@ INLINE int walk(pair_counter *counter, const bpe_state *state, int64_t work,
         next = slot_after(text, &state->symbols, slot);
         if (!left || !(right = text->slots[next])) continue;
         while (slot >= levels->end[counter->level]) counter->level++;
-        /* Prefetch the slot of this pair, and hand over the pair that was met AHEAD pairs ago,
-         * whose slot has arrived. */
+        /* Prefetch the slot of this pair, and process the pair from AHEAD pairs ago, whose slot
+         * has arrived. */
         uint32_t hash = pair_hash(left, right);
         PREFETCH(&counter->slots[hash >> (32 - counter->bits)]);
         met_pair due = waiting[n % AHEAD];
@@ -130,26 +131,24 @@ int pair_counter_place(pair_counter *counter, const bpe_state *state, int64_t wo
     return walk(counter, state, work, place_met);
 }
 
-/* Adds up a pair that counter `first` has and the counters before it have not, so that every pair
- * is added up once, and keeps it if it is frequent enough. Returns 0 if allocation fails. The
- * tables of the others are read at nearly the same fraction of their size, so these reads follow
- * the loop through all of them. */
+/* Adds up a pair of counter `first`, unless an earlier counter contains it too and has added it up
+ * already, and keeps the pair if it is frequent enough. Returns 0 if allocation fails. The other
+ * tables are read at nearly the same fraction of their size, so these reads are sequential too. */
 static int keep_pair(pair_counter *counters, int first, int n, const counted_pair *p,
                      bpe_state *state)
 {
     uint32_t hash = pair_hash(p->left, p->right), *positions;
     uint64_t count = 0, n_positions = 0;
-    /* A pair is added up by the first worker that has it. */
     for (int k = 0; k < first; k++)
         if (place_of(counters[k].slots, counters[k].bits, p->left, p->right, hash)->left) return 1;
     for (int k = first; k < n; k++) {
         const counted_pair *q = place_of(counters[k].slots, counters[k].bits, p->left, p->right,
                                          hash);
-        count += q->count; /* 0 in a free place */
+        count += q->count; /* 0 in a free slot */
         n_positions += q->n_positions;
     }
     if (count < state->floor) return 1;
-    /* Each worker gets its part of the space, in the order of the shares. */
+    /* Each worker gets its part of the space, in share order. */
     int added = bpe_state_add(state, p->left - 1, p->right - 1, count, (uint32_t)n_positions,
                               &positions);
     for (int k = first; k < n && added == 1; k++) {

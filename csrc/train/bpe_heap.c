@@ -1,5 +1,5 @@
-/* bpe_heap.c - a heap with four children a node, which halves the levels, and so the cache misses,
- * of a binary one: see bpe_heap.h */
+/* bpe_heap.c - a heap with four children per node, which has half the levels of a binary heap, and
+ * so half the cache misses: see bpe_heap.h */
 
 #include "train/bpe_heap.h"
 
@@ -11,10 +11,9 @@ INLINE uint8_t pair_byte(const symbol_list *symbols, const pair *p, uint32_t i)
                           : symbols->bytes[b->begin + i - a->n_bytes];
 }
 
-/* Compares the pieces of two pairs that agree in their first eight bytes. Equal pieces from
- * different parts are ordered by their left part, the shorter first; sentencepiece leaves that
- * order to chance. If both are equal in all bytes, they are the same piece from different parts, of
- * which only the first to be merged is kept. */
+/* Compares the pieces of two pairs that agree in their first eight bytes. If two different pairs
+ * make the same piece, the one with the shorter left part comes first, and only that one is merged;
+ * sentencepiece leaves this order to chance. */
 static int piece_less(const pair *p, const pair *q, const symbol_list *symbols)
 {
     uint32_t n_p = symbols->items[p->left].n_bytes + symbols->items[p->right].n_bytes;
@@ -37,7 +36,7 @@ INLINE int comes_before(const bpe_state *state, const heap_entry *x, const heap_
     return piece_less(&state->pairs.pairs[x->pair], &state->pairs.pairs[y->pair], &state->symbols);
 }
 
-/* The entry that sinks is held in a variable, and the others move up into the gap: one copy a level
+/* The sinking entry is kept in a variable, and the others move up into the gap: one copy per level
  * instead of a swap. */
 static void sift_down(pair_heap *heap, const bpe_state *state)
 {
@@ -56,7 +55,7 @@ static void sift_down(pair_heap *heap, const bpe_state *state)
     heap->entries[at] = entry;
 }
 
-/* Counts only fall while an entry waits, so the entry is right or too high, and never too low. */
+/* The count of a pair only falls, so the count in its entry is never too low. */
 int pair_heap_push(pair_heap *heap, const bpe_state *state, uint32_t index)
 {
     const symbol_list *symbols = &state->symbols;
@@ -76,8 +75,8 @@ int pair_heap_push(pair_heap *heap, const bpe_state *state, uint32_t index)
     return 1;
 }
 
-/* An entry whose count is out of date gets the true one and sinks. When the top is right, every
- * other entry is at most as high as it says, so the top is the best pair. */
+/* An entry with an outdated count gets the current count and sinks. No other pair has a larger
+ * count than its entry, so once the top entry is up to date, it is the best pair. */
 uint32_t pair_heap_take(pair_heap *heap, const bpe_state *state, uint64_t min_count)
 {
     while (heap->n) {

@@ -1,28 +1,27 @@
-/* bpe_heap.h - the pairs of the BPE trainer by rank: larger count, then fewer characters, then
- * smaller bytes; or, without rules, larger count, then smaller symbols
+/* bpe_heap.h - ranks the pairs of the BPE trainer: larger count first, then fewer characters, then
+ * smaller bytes; without rules, larger count first, then smaller symbols
  *
- * The count of a pair only falls. So a pair has one entry, whose count may be too high; it is
- * corrected when the entry comes to the top, and sinks to its place. Updating entries where they
- * are would need a table of their positions, and most pairs never come near the top.
+ * The count of a pair only falls. So each pair has one entry, whose count may be too high. When an
+ * entry reaches the top, its count is corrected, and the entry sinks to its place. Updating entries
+ * in place would need a table of their positions, and most pairs never come near the top.
  *
  * In the example of bpe.c:
  *
  *     heap              (e, s) 9    (s, t) 9    (w, e) 8    (l, o) 7 ...
- *     take              (e, s) is right, and is merged; (es, t) 9 is pushed
- *     take              the entry of (s, t) says 9, the pair 0: it is corrected and sinks
- *                       (es, t) is right, and is merged */
+ *     take              (e, s) is up to date and is merged; (es, t) 9 is pushed
+ *     take              the entry of (s, t) has 9, but the pair has 0: the entry is corrected and sinks
+ *                       (es, t) is up to date and is merged */
 #pragma once
 
 #include "train/bpe_pairs.h"
 
-/* Everything that a comparison needs in most cases is in the entry, 24 bytes, so that the heap
- * rarely reads the pairs:
+/* An entry of 24 bytes contains all that most comparisons need, so the heap rarely reads the pairs:
  *
  *     | count 8 | head 8 | n_chars 4 | pair 4 | */
 typedef struct heap_entry {
     uint64_t count;
-    /* The first eight bytes of the piece, big-endian, so that numbers compare as bytes do. Without
-     * rules: the left and the right symbol. */
+    /* The first eight bytes of the piece, big-endian, so that comparing numbers compares bytes.
+     * Without rules: the left and the right symbol. */
     uint64_t head;
     uint32_t n_chars; /* without rules: 0 */
     uint32_t pair;
@@ -36,5 +35,5 @@ typedef struct pair_heap {
 
 /* Adds a pair of the state; returns 0 if allocation fails. */
 int pair_heap_push(pair_heap *heap, const bpe_state *state, uint32_t index);
-/* Removes and returns the best pair; NO_PAIR if none occurs min_count times. */
+/* Removes and returns the best pair; NO_PAIR if no pair occurs at least min_count times. */
 uint32_t pair_heap_take(pair_heap *heap, const bpe_state *state, uint64_t min_count);

@@ -1,8 +1,8 @@
 /* bpe_layout.c - the steps of bpe_layout.h
  *
- * The slots have one order for everyone: by descending counts. Each worker orders its own units in
- * advance and knows how many slots it needs on each level, so joining is a merge of short lists,
- * and afterwards each worker writes where no other does. */
+ * All slots are ordered by descending count. Each worker first sorts its own units and counts the
+ * slots that it needs on each level, so joining merges short lists, and afterwards the workers
+ * write to disjoint slots. */
 
 #include "train/bpe_layout.h"
 
@@ -10,7 +10,7 @@
 
 #define AHEAD 8
 
-/* The last share takes what the division leaves over. */
+/* The last share includes the remainder of the division. */
 int layout_open(bpe_layout *layout, int64_t n_units, int n_shares)
 {
     layout->shares = mem_zalloc((size_t)n_shares, sizeof *layout->shares);
@@ -37,9 +37,9 @@ void layout_close(bpe_layout *layout)
     *layout = (bpe_layout){0};
 }
 
-/* The i-th unit of a share, by count. Units of similar counts come from all over the data, so those
- * that are due next are prefetched: first the offset, then the bytes. The order is a permutation,
- * so every access would miss the cache otherwise. */
+/* The i-th unit of a share, by count. Units of similar counts are scattered over the data, so
+ * almost every access would miss the cache. The next units are therefore prefetched: first the
+ * offset, then the bytes. */
 INLINE int64_t unit_at(const bpe_layout *layout, const layout_share *share, int64_t i)
 {
     if (i + 2 * AHEAD < share->end - share->begin) {
@@ -49,8 +49,8 @@ INLINE int64_t unit_at(const bpe_layout *layout, const layout_share *share, int6
     return share->begin + share->order[i];
 }
 
-/* Called at the first work on a share, in the thread of its worker, so that sorting is shared as
- * well. */
+/* Called when work on a share begins, in the thread of its worker, so that sorting is shared too.
+ */
 static int start(bpe_layout *layout, layout_share *share)
 {
     share->seen = mem_zalloc(SCRIPT_CODE_POINTS, 1);
@@ -60,8 +60,7 @@ static int start(bpe_layout *layout, layout_share *share)
     return share->order != NULL;
 }
 
-/* Units that do not occur are cut off the end of the share. Every unit takes a slot a character and
- * one for the 0 after it. */
+/* Removes units with a count of 0 from the end of the share. */
 int layout_measure(bpe_layout *layout, int k, int64_t work, int64_t *ret_unit)
 {
     layout_share *share = &layout->shares[k];
@@ -72,18 +71,18 @@ int layout_measure(bpe_layout *layout, int k, int64_t work, int64_t *ret_unit)
                 n_bytes = layout->offsets[unit + 1] - layout->offsets[unit];
         uint64_t count = layout->counts[unit];
         const uint8_t *bytes = layout->data + layout->offsets[unit];
-        if (!count) break; /* the counts descend: the remaining ones are 0 too */
+        if (!count) break; /* counts descend, so the remaining ones are 0 too */
         if (!layout->is_bytes && !utf8_is_valid(bytes, n_bytes)) {
             *ret_unit = unit;
             return -2;
         }
-        /* A slot for each character, and one for the 0 that ends the unit. */
+        /* One slot per character, and one for the 0 that ends the unit. */
         int64_t n_slots = 1;
         int n_char;
         for (int64_t at = 0; at < n_bytes; at += n_char, n_slots++)
             share->seen[unit_char(layout->is_bytes, bytes + at, &n_char)] = 1;
-        /* A new level begins when the count falls; its end starts where the level before ends, and
-         * grows with each unit. */
+        /* A new level begins when the count falls. Its end is initially that of the previous level,
+         * and grows with each unit. */
         levels *own = &share->levels;
         if (!own->n || own->count[own->n - 1] != count) {
             int64_t before = own->n ? own->end[own->n - 1] : 0;
@@ -106,7 +105,7 @@ static int is_seen(const layout_share *shares, int n, uint32_t c)
     return seen;
 }
 
-/* Gives a character of the units a symbol; returns 0 if allocation fails. */
+/* Assigns a symbol to a character of the units; returns 0 if allocation fails. */
 static int name_character(bpe_layout *layout, symbol_list *symbols, uint32_t c)
 {
     uint8_t bytes[4] = {(uint8_t)c};
@@ -121,8 +120,8 @@ static int is_printable(uint32_t byte)
     return (byte > 0x20 && byte < 0x7F) || (byte > 0xA0 && byte != 0xAD);
 }
 
-/* Gives each character of the units a symbol, in an order that does not depend on that of the
- * units. The ids are those of the characters that can be in a piece; the others keep the id 0. */
+/* Assigns a symbol to each character that can be in a piece, in an order that does not depend on
+ * the order of the units. Other characters keep the id 0. */
 static int name_characters(bpe_layout *layout, symbol_list *symbols)
 {
     layout->ids = mem_zalloc(SCRIPT_CODE_POINTS, sizeof *layout->ids);
@@ -151,9 +150,9 @@ static uint64_t next_count(const bpe_layout *layout)
     return count;
 }
 
-/* Merges the levels of all shares, which are in descending order: each level of the text gets its
- * place, and within it each share that has units of that count. Each step takes the largest count
- * that is left in any share, so every share is read once from front to back. */
+/* Merges the levels of all shares, which are in descending order: each level of the text gets a
+ * range of slots, in which each share with units of that count gets its own part. Each step takes
+ * the largest count that is left in any share, so every share is read once from front to back. */
 static int place_levels(bpe_layout *layout, bpe_text *text)
 {
     uint64_t count;
@@ -179,8 +178,8 @@ static int place_levels(bpe_layout *layout, bpe_text *text)
     return 1;
 }
 
-/* text->n counts the slots; the first is a 0 before all units, so that every unit stands between
- * two. */
+/* text->n is the number of slots. The first slot is a 0, so that every unit is between two zeros.
+ */
 int layout_join(bpe_layout *layout, symbol_list *symbols, bpe_text *text)
 {
     if (!name_characters(layout, symbols) || !place_levels(layout, text)) return -1;
@@ -194,8 +193,8 @@ int layout_join(bpe_layout *layout, symbol_list *symbols, bpe_text *text)
     return 1;
 }
 
-/* A character that no piece may contain has the id 0, and so ends the unit at its place: nothing
- * can be merged across it. */
+/* A character that no piece may contain has the id 0, so it ends the unit: nothing is merged across
+ * it. */
 int layout_write(bpe_layout *layout, int k, int64_t work, bpe_text *text)
 {
     layout_share *share = &layout->shares[k];

@@ -1,12 +1,12 @@
-/* bpe_layout.h - laying out units as slots, with any number of workers
+/* bpe_layout.h - lays out units as slots, with any number of workers
  *
  * Each worker has a share of the units:
  *
- * 1. It orders them by their counts, measures each level, and notes which characters occur.
- * 2. layout_join gives the characters their symbols, by code point, and each level of each worker
- *    its place. Bytes are ordered like the characters that GPT-2 shows for them: the printable ones
- *    of Latin-1 first.
- * 3. The worker writes its units there.
+ * 1. The worker sorts its units by count, measures each level, and records which characters occur.
+ * 2. layout_join assigns symbols to the characters, by code point, and a range of slots to each
+ *    level of each worker. Bytes are ordered by the characters that GPT-2 shows for them: those
+ *    that are printable in Latin-1 come first.
+ * 3. The worker writes its units to these slots.
  *
  *     slots   | level 9120: worker 0, 1, 2 | level 8001: worker 0, 2 | ... | level 1: worker 0, 1, 2 |
  *
@@ -17,7 +17,7 @@
 #include "train/bpe_slots.h"
 #include "train/rules.h"
 
-/* The units of one worker, and what it has measured of them. No other worker reads it before
+/* The units of one worker and their measurements. No other worker reads a share before
  * layout_join. */
 typedef struct layout_share {
     int64_t begin, end; /* of the units */
@@ -30,7 +30,7 @@ typedef struct layout_share {
     uint8_t *seen; /* [SCRIPT_CODE_POINTS] 1: the character occurs in this share */
 } layout_share;
 
-/* The units of the caller, and the shares. Both are needed only until the slots are written. */
+/* The caller's units, and the shares. Both are needed only until the slots are written. */
 typedef struct bpe_layout {
     const uint8_t *data; /* the caller's units */
     const int64_t *offsets;
@@ -51,16 +51,15 @@ INLINE uint32_t unit_char(int is_bytes, const uint8_t *at, int *ret_n_bytes)
     return *at;
 }
 
-/* 0 if allocation fails */
+/* Returns 0 if allocation fails. */
 int layout_open(bpe_layout *layout, int64_t n_units, int n_shares);
 void layout_close(bpe_layout *layout);
 
-/* Runs step 1 of a share for `work` bytes of units. Returns 1 when it is done, 0 when it is not, -1
- * if allocation fails, -2 when unit *ret_unit is invalid UTF-8. Steps 1 and 3 read the units in
- * the same order, so the levels that step 1 has measured come in the same order in step 3. */
+/* Runs step 1 of a share for `work` bytes of units. Returns 1 if the share is done, 0 if it is not,
+ * -1 if allocation fails, -2 if unit *ret_unit is invalid UTF-8. Steps 1 and 3 read the units in
+ * the same order, so step 3 encounters the levels in the order in which step 1 measured them. */
 int layout_measure(bpe_layout *layout, int share, int64_t work, int64_t *ret_unit);
-/* Runs step 2. Returns 1 when it is done, -1 if allocation fails, -2 when there are too many
- * slots. */
+/* Runs step 2. Returns 1 on success, -1 if allocation fails, -2 if there are too many slots. */
 int layout_join(bpe_layout *layout, symbol_list *symbols, bpe_text *text);
-/* Runs step 3 of a share for `work` bytes of units. Returns 1 when it is done, else 0. */
+/* Runs step 3 of a share for `work` bytes of units. Returns 1 if the share is done, else 0. */
 int layout_write(bpe_layout *layout, int share, int64_t work, bpe_text *text);

@@ -4,7 +4,7 @@
 
 #define AHEAD 24
 
-/* The arrays are kept from merge to merge and only grow. */
+/* The arrays are reused by all merges and only grow. */
 void births_free(births *b)
 {
     mem_free(b->items);
@@ -21,8 +21,8 @@ int64_t births_memory(const births *b)
 }
 
 /* Makes space for the numbers of n symbols, and for two events at each of n_positions; returns 0
- * if allocation fails. The numbers are all 0 between merges: keep_born clears those that were
- * used, which are few, instead of the complete array. */
+ * if allocation fails. The numbers are all 0 between merges: keep_born clears only the few that
+ * were used. */
 static int births_reserve(births *b, int64_t n_symbols, int64_t n_positions)
 {
     for (int side = 0; side < 2 && n_symbols > b->n_numbers; side++) {
@@ -37,8 +37,8 @@ static int births_reserve(births *b, int64_t n_symbols, int64_t n_positions)
     return grow(&b->events, 2 * n_positions, &b->events_capacity, sizeof *b->events);
 }
 
-/* Notes that the new symbol has the neighbour `other`, in a pair that begins at `slot`; returns 0
- * if allocation fails. `is_right` says on which side of the new symbol the other one stands. */
+/* Records that the new symbol has the neighbour `other`, in a pair that begins at `slot`; returns 0
+ * if allocation fails. `is_right` is 1 if `other` follows the new symbol. */
 INLINE int note(births *b, uint32_t is_right, uint32_t other, uint32_t slot, uint64_t count)
 {
     uint32_t number = b->numbers[is_right][other];
@@ -53,9 +53,9 @@ INLINE int note(births *b, uint32_t is_right, uint32_t other, uint32_t slot, uin
     return 1;
 }
 
-/* Steps 1 to 3 at all positions; returns 0 if allocation fails. A position is prefetched AHEAD
- * positions early. A position is stale if another merge took one of its symbols, or, in a run such
- * as "aaa", this merge itself at the position before. */
+/* Runs steps 1 to 3 at all positions; returns 0 if allocation fails. Slots are prefetched AHEAD
+ * positions early. A position is stale if one of its symbols was taken by another merge or, in a
+ * run such as "aaa", by this merge at the previous position. */
 static int rewrite(births *b, bpe_state *s, const pair *best, uint32_t made)
 {
     const bpe_text *text = &s->text;
@@ -80,9 +80,9 @@ static int rewrite(births *b, bpe_state *s, const pair *best, uint32_t made)
     return 1;
 }
 
-/* Lowers the counts of the pairs that the born ones replace. In "lrlr" the second position replaces
- * (s, l), which was itself born at the first one: that count is taken from the born pair. The slots
- * of the pairs are prefetched, because the table is larger than the caches. */
+/* Lowers the counts of the pairs that the born pairs replace. In "lrlr", the second position
+ * replaces (s, l), which was itself born at the first position, so the count of that born pair is
+ * lowered. The slots of the pairs are prefetched, because the table is larger than the caches. */
 static void lower_counts(births *b, pair_table *pairs, const pair *best, uint32_t made)
 {
     for (int64_t i = 0; i < b->n; i++) {
@@ -93,7 +93,7 @@ static void lower_counts(births *b, pair_table *pairs, const pair *best, uint32_
             pair_table_fetch(pairs, hash);
         }
         const born_pair *born = &b->items[i];
-        /* The neighbour is the new symbol: the lost pair was one that this merge created. */
+        /* The neighbour is the new symbol: this merge itself created the pair that is replaced. */
         if (born->other == made) {
             b->items[b->numbers[1][best->left] - 1].count -= born->count;
             continue;
@@ -106,7 +106,7 @@ static void lower_counts(births *b, pair_table *pairs, const pair *best, uint32_
 }
 
 /* Adds the born pairs that may be merged, with space for their positions; returns 0 if allocation
- * fails. born->positions becomes the place where the next position is written. */
+ * fails. born->positions then points to where the next position is written. */
 static int keep_born(births *b, bpe_state *state, uint32_t made)
 {
     for (int64_t i = 0; i < b->n; i++) {
@@ -122,8 +122,8 @@ static int keep_born(births *b, bpe_state *state, uint32_t made)
 }
 
 /* The pair is copied, because adding the born pairs may move the table. The positions are written
- * last: only then is it known which born pairs were kept and where their space is. They come out in
- * the order of the text, because the events are in that order. */
+ * last, when it is known which born pairs were kept and where their space is. They are in text
+ * order, because the events are. */
 int merge_pair(births *b, bpe_state *state, uint32_t best, uint32_t made)
 {
     const pair merged = state->pairs.pairs[best];

@@ -26,7 +26,7 @@
 typedef struct born_pair {
     uint64_t count;
     uint32_t n_positions;
-    uint32_t other;      /* the symbol beside the new one */
+    uint32_t other;      /* the neighbour of the new symbol */
     uint32_t is_right;   /* 0: (other, new), 1: (new, other) */
     uint32_t *positions; /* NULL: not kept */
 } born_pair;

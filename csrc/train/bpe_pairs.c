@@ -1,20 +1,20 @@
 /* bpe_pairs.c - the tables of bpe_pairs.h
  *
- * A pair enters the table when it is born and never leaves it; a pair that has been merged is
+ * A pair enters the table when it is created and never leaves it; a pair that has been merged is
  * simply never taken from the heap again. So nothing is ever deleted from the open-addressed slots,
- * and a search can end at the first free one.
+ * and a search can end at the first free slot.
  *
  *     pair_hash(l, r) = 9A3C0012    search from slot 9A3C0012 & mask:
- *     slots    | 41770012, 7 | 9A3C0012, 3 | 0 |        another hash: go on; equal hash: compare pairs[2]; free: absent
+ *     slots    | 41770012, 7 | 9A3C0012, 3 | 0 |        other hash: continue; equal hash: compare pairs[2]; free: absent
  *
- * Positions are stored apart, in blocks: the pairs move when their array grows, but the positions,
- * which are most of the memory, stay where they are. */
+ * Positions are stored separately, in blocks: the pairs move when their array grows, but the
+ * positions, which take most of the memory, do not. */
 
 #include "train/bpe_pairs.h"
 
 /* ----------------------------------------------------------------------------------- Pairs ---- */
 
-/* The slots exist from the start, so a search needs no test for an empty table. */
+/* The slots are allocated here, so a search need not check for an empty table. */
 int pair_table_init(pair_table *table)
 {
     table->bits = 12;
@@ -34,7 +34,7 @@ int64_t pair_table_memory(const pair_table *table)
            table->capacity * (int64_t)sizeof *table->pairs;
 }
 
-/* Writes a slot at the first free place from its hash on. The pair is known to be absent, so
+/* Writes a slot at the first free index from its hash on. The pair is known to be absent, so
  * nothing is compared. */
 static void enter(uint64_t *slots, int bits, uint64_t slot)
 {
@@ -56,8 +56,8 @@ static int grow_slots(pair_table *table)
     return 1;
 }
 
-/* The table is at most half full. A search for a pair that is absent, which most are, then ends
- * after a few slots. */
+/* The table is at most half full, so a search for an absent pair ends after a few slots. Most
+ * searches are for absent pairs. */
 uint32_t pair_table_add(pair_table *table, uint32_t left, uint32_t right)
 {
     if (table->n == NO_PAIR - 1 ||
@@ -80,8 +80,8 @@ void pair_table_clear(pair_table *table)
 
 #define BLOCK_POSITIONS ((size_t)1 << 16)
 
-/* A merge takes space for all of its born pairs, from one position to millions. Large requests get
- * a block of their own; what is left of the block before is not used again. */
+/* Requests have from one position to millions of them. A large request gets its own block; the rest
+ * of the previous block stays unused. */
 uint32_t *position_store_take(position_store *store, uint32_t n)
 {
     if (!store->blocks || store->capacity - store->n_used < n) {
@@ -109,8 +109,8 @@ void position_store_free(position_store *store)
     *store = (position_store){0};
 }
 
-/* The rules are tested here, once in the life of a pair, and not when it comes to the top of the
- * heap: pairs that can never be merged cost no memory for positions. */
+/* The rules are checked here, once per pair, and not when a pair reaches the top of the heap: pairs
+ * that can never be merged cost no memory for positions. */
 int bpe_state_add(bpe_state *s, uint32_t left, uint32_t right, uint64_t count, uint32_t n_positions,
                   uint32_t **ret_positions)
 {

@@ -9,7 +9,7 @@
 
 #define NO_PAIR UINT32_MAX
 
-/* 32 bytes. `positions` are not kept up to date: a merge tests each of them against the slots. */
+/* 32 bytes. `positions` is not kept up to date: a merge checks each position against the slots. */
 typedef struct pair {
     uint64_t count;
     uint32_t *positions; /* the slots where the pair began when it was created; some are stale */
@@ -17,8 +17,8 @@ typedef struct pair {
     uint32_t left, right; /* symbols */
 } pair;
 
-/* Pairs by (left, right), in an open-addressed table. A slot holds the hash of a pair and its index
- * + 1, so the pair itself, which costs a cache miss, is read only if the hashes are equal.
+/* Pairs by (left, right), in an open-addressed table. A slot holds the hash of a pair and 1 + its
+ * index, so the pair itself, which costs a cache miss, is read only if the hashes are equal.
  *
  *     slots    | hash 32 | index + 1 32 |        0: free
  *     pairs    in the order in which they were added
@@ -66,8 +66,8 @@ int64_t pair_table_memory(const pair_table *table);
 uint32_t pair_table_add(pair_table *table, uint32_t left, uint32_t right);
 void pair_table_clear(pair_table *table);
 
-/* Positions are allocated in blocks that are freed all together: a trainer makes at most three per
- * character. */
+/* Positions are allocated in blocks, which are all freed at once: a trainer stores at most three
+ * positions per character. */
 typedef struct position_block {
     struct position_block *next;
     uint32_t slots[];

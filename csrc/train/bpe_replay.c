@@ -1,7 +1,7 @@
-/* bpe_replay.c - merges of an earlier training, made again unit by unit
+/* bpe_replay.c - repeats the merges of an earlier training run: see bpe_replay.h
  *
- * The merges of a unit are made in the order in which they were made in training, with a heap of
- * those that are possible now:
+ * The merges of a unit are made in the same order as in training, with a heap of those that are
+ * currently possible:
  *
  *     unit     l o w e r          merges: 0 = (e, r), 1 = (l, o), 2 = (lo, w)
  *     heap     0 at 3, 1 at 0     take 0: [er]; take 1: [lo], which makes 2 possible; take 2: [low][er]
@@ -27,7 +27,7 @@ void bpe_replay_free(bpe_replay *r)
     mem_free(r->n_chars);
 }
 
-/* The table gives pairs consecutive numbers, and this relies on it. */
+/* Relies on the table numbering its pairs consecutively. */
 int bpe_replay_add(bpe_replay *r, uint32_t left, uint32_t right)
 {
     uint32_t n = r->merges.n;
@@ -38,9 +38,9 @@ int bpe_replay_add(bpe_replay *r, uint32_t left, uint32_t right)
 
 /* ---------------------------------------------------------------------- The heap of a unit ---- */
 
-/* Puts the merge of two symbols, given as symbol + 1, into the heap, if there is one; returns 0
- * if allocation fails. An entry is merge << 32 | slot, so the smallest one is the earliest merge,
- * and of several places of that the leftmost. */
+/* Pushes the merge of two symbols, given as symbol + 1, if there is one; returns 0 if allocation
+ * fails. An entry is merge << 32 | slot, so the smallest entry is the leftmost place of the
+ * earliest merge. */
 static int offer(const bpe_replay *r, replay_share *share, uint32_t left, uint32_t right,
                  uint32_t slot)
 {
@@ -53,8 +53,8 @@ static int offer(const bpe_replay *r, replay_share *share, uint32_t left, uint32
 
 /* ----------------------------------------------------------------------------------- Units ---- */
 
-/* Replays the merges of one unit; returns 0 if allocation fails. An entry of the heap may be
- * stale: then another merge has taken one of its two symbols. */
+/* Replays the merges of one unit; returns 0 if allocation fails. An entry of the heap is stale if
+ * another merge has taken one of its two symbols. */
 static int replay_unit(const bpe_replay *r, replay_share *share, uint32_t *slots, int64_t begin,
                        int64_t end)
 {

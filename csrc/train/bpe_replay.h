@@ -1,8 +1,8 @@
-/* bpe_replay.h - merges of an earlier training, made again unit by unit
+/* bpe_replay.h - repeats the merges of an earlier training run, unit by unit
  *
- * In a unit, the earliest merge that its neighbouring symbols allow is made first, and of several
- * positions the leftmost. A merge makes only later merges possible, because one of the two symbols
- * of each is new. So this has the result of making one merge after another in all units, and needs
+ * In a unit, the earliest merge that its neighbouring symbols allow is made first, at its leftmost
+ * position. A merge makes only later merges possible, because each of these has the new symbol as
+ * one of its two. So the result is that of making one merge after another in all units, but needs
  * neither counts nor positions of pairs.
  *
  * A checkpoint therefore needs only the list of merges: two numbers and a count for each. The
@@ -29,16 +29,16 @@ typedef struct replay_share {
 
 int bpe_replay_init(bpe_replay *replay, uint32_t n_characters); /* 0 if allocation fails */
 void bpe_replay_free(bpe_replay *replay);
-/* Adds the next merge, of two symbols that exist and that were not merged before; returns 0 if
- * allocation fails. */
+/* Adds the next merge. Both symbols must exist, and their pair must be new. Returns 0 if allocation
+ * fails. */
 int bpe_replay_add(bpe_replay *replay, uint32_t left, uint32_t right);
 
-/* The characters of a symbol. */
+/* The number of characters of a symbol. */
 INLINE uint32_t bpe_replay_chars(const bpe_replay *replay, uint32_t symbol)
 {
     return symbol < replay->n_characters ? 1 : replay->n_chars[symbol - replay->n_characters];
 }
 
-/* Replays the merges in the next `work` slots of the share. Returns 1 when the share is done, 0
- * when it is not, -1 if allocation fails. */
+/* Replays the merges in the next `work` slots of the share. Returns 1 if the share is done, 0 if it
+ * is not, -1 if allocation fails. */
 int bpe_replay_run(const bpe_replay *replay, replay_share *share, uint32_t *slots, int64_t work);

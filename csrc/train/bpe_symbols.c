@@ -1,8 +1,7 @@
 /* bpe_symbols.c - the lists of bpe_symbols.h
  *
- * A symbol is named by its number everywhere in the trainer, and its bytes are needed only when a
- * pair is tested against the rules, ranked, or exported. So they lie in one array that is not
- * touched in between. */
+ * The trainer refers to a symbol by its number. The bytes are needed only to check a pair against
+ * the rules, to rank it, or to export a piece, so they are stored in a separate array. */
 
 #include "train/bpe_symbols.h"
 
@@ -22,7 +21,8 @@ int64_t symbol_list_memory(const symbol_list *list)
            list->piece_capacity;
 }
 
-/* The bytes of all symbols lie end to end: a symbol takes 16 bytes plus the size of its piece. */
+/* The bytes of all symbols are stored end to end: a symbol takes 16 bytes plus the size of its
+ * piece. */
 int64_t symbol_list_add(symbol_list *list, const uint8_t *bytes, int64_t n_bytes, uint32_t n_chars)
 {
     if (!grow(&list->items, list->n, &list->capacity, sizeof *list->items)) return -1;
@@ -33,7 +33,7 @@ int64_t symbol_list_add(symbol_list *list, const uint8_t *bytes, int64_t n_bytes
     return list->n++;
 }
 
-/* Pairs are tested against the rules far more often than they are merged, so the bytes are joined
+/* Pairs are checked against the rules far more often than they are merged, so the bytes are joined
  * in a reused buffer. */
 int64_t symbol_list_join(symbol_list *list, uint32_t left, uint32_t right)
 {
@@ -45,7 +45,7 @@ int64_t symbol_list_join(symbol_list *list, uint32_t left, uint32_t right)
     return n;
 }
 
-/* The bytes of the symbols that are removed are at the end, and are cut off with them. */
+/* The bytes of the removed symbols are at the end, and are removed too. */
 void symbol_list_cut(symbol_list *list, int64_t n)
 {
     list->n = n;
