@@ -14,7 +14,7 @@
 #endif
 
 /* The fields of a unit, which automaton.h draws. (unit ^ c) & FITS is 0 only if the label is c
- * and bit 8, which marks a free unit, is clear. A base has the bits from BASE_SHIFT to
+ * and bit 8, which marks a free unit, is clear. A base occupies the bits from BASE_SHIFT up to
  * LONGEST_SHIFT, so BASE_MAX bounds the number of units. A packed piece has its length above
  * PIECE_SHIFT. */
 #define FITS 0x1FF
@@ -31,8 +31,8 @@
 
 /* A sum restarts at a byte that follows a newline and is neither a newline nor a continuation:
  * the same positions that CUT_AFTER_NEWLINE makes cuts (cut.h). A piece that crosses one would
- * join two sums that must be independent. That every byte is a piece has two uses: a path always
- * exists, and the root has a child for every byte, so lane_step always advances in the end. */
+ * join two sums that must be independent. Every byte must be a piece so that a path always exists
+ * and the root has a child for every byte, which guarantees that lane_step eventually advances. */
 int automaton_fits(const automaton_source *from, int restarts)
 {
     if (from->trie->n_units > BASE_MAX) return 0;
@@ -50,8 +50,8 @@ int automaton_fits(const automaton_source *from, int restarts)
 
 INLINE uint32_t unit_base_of(uint64_t unit) { return (uint32_t)unit >> BASE_SHIFT; }
 
-/* A missing piece has the length 256, so its sum is read from a position stored long ago. Reading a
- * sum stored just now would stall longer than the rest of a position takes. */
+/* A missing piece has length 256, so its sum is read from a position stored long ago. Reading a sum
+ * that was just stored would stall for longer than the rest of the position takes. */
 static uint32_t packed_piece(const automaton_source *from, uint32_t value)
 {
     if (!value) return 0;
@@ -59,12 +59,12 @@ static uint32_t packed_piece(const automaton_source *from, uint32_t value)
     return (uint32_t)(256 - n_bytes) << PIECE_SHIFT | (uint32_t)from->ids[value];
 }
 
-/* Writes the record of a piece, which continues with the pieces of `next`, whose record is
- * written.
+/* Writes the record of a piece. It continues with the pieces of `next`, whose record must already
+ * be written.
  *
- * `shorter` chains the pieces that end alike: "SP the" leads to "the", and that to "he". A
- * record holds the first AUTOMATON_ENDS of its chain. `more` is the first piece left out, whose
- * own record continues the list, because every record begins with its own piece. */
+ * `shorter` chains the pieces with a common ending: "SP the" leads to "the", which leads to "he". A
+ * record holds the first AUTOMATON_ENDS of its chain. `more` is the first piece left out, whose own
+ * record continues the list, because every record begins with its own piece. */
 static void put_ends(automaton *a, const automaton_source *from, uint32_t *shorter, uint32_t value,
                      uint32_t next)
 {
@@ -84,12 +84,12 @@ typedef struct builder {
     uint32_t *shorter; /* by value: the next shorter piece with the same end */
 } builder;
 
-/* Fills the unit of a node. Nodes come by ascending depth, so the unit of the suffix is
+/* Fills the unit of a node. Nodes are visited by ascending depth, so the unit of the suffix is
  * complete.
  *
  * A node without children takes over the base of its suffix; if the suffix has none either, that
- * unit already holds the base of its own suffix. Pieces of a single byte get no record, because
- * automaton_path takes them from `singles`, and so they do not take up entries of others. */
+ * unit already holds the base of its own suffix. Pieces of a single byte get no record and occupy
+ * no entries of other records, because automaton_path takes them from `singles`. */
 static int put_state(void *context, const suffix_link *x)
 {
     builder *b = context;
@@ -183,7 +183,7 @@ INLINE void lane_step(const automaton *a, const uint8_t *text, uint32_t *longest
 /* A lane begins at the root, at any position. */
 INLINE lane lane_begin(int64_t at) { return (lane){(uint64_t)at, TRIE_ROOT_BASE}; }
 
-/* Four lanes, so that the cache misses of four places overlap. The chunk is divided into
+/* Runs four lanes, so that the cache misses at four positions overlap. The chunk is divided into
  * quarters:
  *
  *     lane x   |----------|
@@ -191,10 +191,10 @@ INLINE lane lane_begin(int64_t at) { return (lane){(uint64_t)at, TRIE_ROOT_BASE}
  *     lane z                      ..|----------|   where its states can be wrong
  *     lane w                                 ..|----------|
  *
- * A state is a suffix of at most max_piece_bytes, so from the start of its quarter on a lane is
- * right. It leaves the early stretch within twice as many steps. The lane before it gets there
- * later and overwrites what it wrote: hence a quarter must be longer than three times the early
- * stretch.
+ * A state is a suffix of at most max_piece_bytes, so a lane is correct from the start of its
+ * quarter on. It leaves the early stretch within twice as many steps. The previous lane must arrive
+ * there later, to overwrite the wrong states: hence a quarter must be longer than three times the
+ * early stretch.
  *
  * The inner loop has no checks: n_left steps advance no lane by more than n_left bytes. The
  * tables are copied to a local variable, so that their addresses stay in registers while the
@@ -233,19 +233,19 @@ void automaton_find(const automaton *shared, const uint8_t *text, int64_t n_byte
 
 /* -------------------------------------------------------------------------------- The path ---- */
 
-/* Which candidate is better is unpredictable, so this has no branch. */
+/* The comparison is unpredictable, so this avoids a branch. */
 INLINE void take_better(double *best, uint32_t *piece, double sum, uint32_t other)
 {
     *piece ^= (*piece ^ other) & (0 - (uint32_t)(sum > *best));
     *best = sum > *best ? sum : *best;
 }
 
-/* The best of the record's pieces, the first of equals. sum_at points to the sum of their end. */
+/* The best of the record's pieces; ties go to the first. sum_at points to the sum of their end. */
 #if defined(UNITOK_X86)
 #define SUM_BEFORE(k) (sum_at - 256 + (ends->pieces[k] >> PIECE_SHIFT))
 INLINE uint32_t best_end(const automaton_ends *ends, const double *sum_at, double *ret)
 {
-    /* SSE2, which every x86-64 has: 5 % faster */
+    /* SSE2, which every x86-64 processor has: 5 % faster */
     __m128d two = _mm_loadh_pd(_mm_load_sd(SUM_BEFORE(0)), SUM_BEFORE(1));
     __m128d four = _mm_loadh_pd(_mm_load_sd(SUM_BEFORE(2)), SUM_BEFORE(3));
     __m128d five = _mm_add_sd(_mm_load_sd(SUM_BEFORE(4)), _mm_load_sd(ends->scores + 4));
@@ -276,11 +276,11 @@ INLINE uint32_t best_end(const automaton_ends *ends, const double *sum_at, doubl
 
 /* The sum of each position is final once it is reached, since all pieces that end there begin
  * before it. No piece crosses a cut, so candidates begin at `begin` or later. Only the missing
- * pieces of a record read an earlier sum, 256 positions back: any finite number does, plus their
- * score -INFINITY.
+ * pieces of a record read an earlier sum, 256 positions back; any finite sum works, because their
+ * score is -INFINITY.
  *
- * The sum of the position before stays in a register for the piece of one byte, which nearly
- * every position has; loading what was stored just now would cost more than the comparison. */
+ * The sum of the previous position stays in a register for the piece of one byte; loading a sum
+ * that was just stored would cost more than the comparison. */
 int64_t automaton_path(const automaton *a, const uint8_t *text, int64_t begin, int64_t end,
                        double *io_sum, automaton_work *work)
 {

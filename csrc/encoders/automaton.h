@@ -10,14 +10,14 @@
  *     state      o  of  of_  _t  _th _the     "SP the", "the", "he", "e"
  *                                   └─ has no child by the next byte? then its longest suffix, "the", is tried
  *
- * A step computes both outcomes and selects one without a branch. Four places of the text are
- * interleaved, as in lanes.h. A place can begin anywhere: after as many bytes as the longest piece
- * has, the state no longer depends on where the place began.
+ * A step computes both outcomes and selects one without a branch. Four positions of the text are
+ * interleaved, as in lanes.h. Each can begin anywhere: after as many bytes as the longest piece
+ * has, the state no longer depends on the start.
  *
  * The best path is then found from left to right in the reference's own arithmetic. At each byte,
- * it takes the piece with the best sum among the pieces that end there, the first of equals. The
+ * it takes the piece with the best sum among the pieces that end there; ties go to the first. The
  * record of the longest piece lists the first five of them and fills one cache line, which was
- * prefetched when the state was found. Pieces of a single byte have a table of their own:
+ * prefetched when the state was found. Pieces of a single byte are in a separate table:
  *
  *     record   | 5 scores ........................ | 5 pieces ............ | more |    more: the record of the sixth
  *     piece    31 .............. 24   23 ..... 0
@@ -26,8 +26,9 @@
  *     unit     63 .................... 32   31 ........ 9    8     7 ... 0
  *              longest piece that ends here   base           free   label
  *
- * A state without children stores the base of its longest suffix that has some, which saves a step.
- * States with the same base have the same continuations, so the next step needs only the base. */
+ * A state without children stores the base of its longest suffix that has children, which saves a
+ * step. States with the same base have the same continuations, so the next step needs only the
+ * base. */
 #pragma once
 
 #include "structures/trie.h"
@@ -38,8 +39,9 @@
 
 /* Chooses between automaton and memo. The automaton takes the same time for any text. The memo is
  * faster if it holds most segments, which is unlikely if they are longer than
- * AUTOMATON_LONG_SEGMENT on average. The choice is made for a window of AUTOMATON_WINDOW_BYTES from
- * the segments of the window before, because a memo that sees only every other chunk holds less. */
+ * AUTOMATON_LONG_SEGMENT on average. The segments of one window of AUTOMATON_WINDOW_BYTES decide
+ * for the next window. A choice per chunk would let the memo see only some of the chunks, and it
+ * would hold less. */
 #define AUTOMATON_LONG_SEGMENT 8
 #define AUTOMATON_WINDOW_BYTES (64 << 10)
 
@@ -56,8 +58,8 @@ typedef struct automaton_ends {
 
 typedef struct automaton {
     uint64_t *units; /* [0..n_units), at the indexes of the trie's units */
-    /* [0..n_units), by base: the base of the suffix to try if no child matches; the root's is its
-     * own */
+    /* [0..n_units), by base: the base of the suffix to try if no child matches; the root's base
+     * maps to itself */
     uint32_t *suffix_bases;
     /* [0..n_pieces], by value, for pieces of two or more bytes; ends[0] is empty */
     automaton_ends *ends;
@@ -100,7 +102,7 @@ typedef struct automaton_work {
 } automaton_work;
 
 /* Whether the automaton should encode the next n_bytes, which have n_cuts cuts. The first call
- * decides by its own text, since there is no earlier window. */
+ * decides from its own text, since there is no earlier window. */
 INLINE int automaton_is_next(automaton_turn *t, int64_t n_bytes, int64_t n_cuts)
 {
     int is_first = t->n_bytes == 0;

@@ -1,12 +1,12 @@
-/* bpe.c - merging, by a scan of all symbols if they are few, otherwise with a heap (bpe.h) */
+/* bpe.c - merges pairs: scans all symbols if they are few, otherwise uses a heap (bpe.h) */
 
 #include "ground/alloc.h"
 #include "encoders/bpe_tables.h"
 #include "ground/rng.h"
 #include "structures/heap.h"
 
-/* The most symbols whose best pair is found by a scan; one bit of a word marks each. The scan is
- * twice as fast as the heap at 64 symbols, three times at 32. */
+/* The largest number of symbols for which a scan finds the best pair; one bit of a word marks each.
+ * The scan is twice as fast as the heap at 64 symbols, three times at 32. */
 #define SHORT_SYMBOLS 64
 
 /* The pair with the smallest key merges first. */
@@ -17,14 +17,14 @@ INLINE uint64_t key_of(uint32_t merge, int64_t at) { return (uint64_t)merge << 3
 /* The two symbols that an unused piece is split into. */
 typedef struct split {
     uint32_t left, right;
-    uint32_t call; /* the call that noted this */
+    uint32_t call; /* the call that recorded this */
 } split;
 
 /* The reference's limit; below this depth an unused piece is emitted unsplit. */
 #define SPLIT_DEPTH_MAX 100
 
-/* Where tokens are written. `end` is the end of the last token, which only the parts of a split
- * piece need: other tokens have their ends from the starts of the symbols. */
+/* Where tokens are written. `end` is the end of the last token; only the parts of a split piece
+ * need it, because the ends of other tokens follow from the starts of the symbols. */
 typedef struct output {
     const bpe *m;
     const split *splits;
@@ -33,8 +33,8 @@ typedef struct output {
     uint32_t end, call;
 } output;
 
-/* Emits a symbol; an unused piece as the two symbols that made it, each split again if it is
- * unused too. Like the reference, it gives up at a depth of SPLIT_DEPTH_MAX, where the piece
+/* Emits a symbol. An unused piece is emitted as the two symbols that made it, each split again if
+ * it is unused too. Like the reference, it gives up at a depth of SPLIT_DEPTH_MAX, where the piece
  * keeps its id. An unused piece that no pair of this call made is an unknown character. */
 static void put_split(output *out, uint32_t symbol, int depth)
 {
@@ -64,8 +64,7 @@ INLINE void put_token(output *out, uint32_t symbol, uint32_t start, uint32_t end
 }
 
 /* Allocates the splits and starts a new call; 0 if allocation fails. Splits carry the number of
- * their call, so those of earlier calls need not be cleared. When the number would overflow,
- * they are. */
+ * their call, so those of earlier calls are cleared only when the number would overflow. */
 static int begin_splits(const bpe *m, bpe_scratch *s)
 {
     if (!s->splits || s->n_calls == UINT32_MAX) {
@@ -90,11 +89,10 @@ typedef struct finder {
 /* Returns the merge of two neighbours, from the square of dense symbols or from the table of
  * pairs.
  *
- * The reference notes how an unused piece can be made whenever it looks up a pair that can
- * merge, even if the pair then does not merge. So this must be called for the same pairs in the
- * same order. `try_dense` is a hint that both are likely characters; it never changes the
- * result. Only dropout needs m->rest, the pairs that merging without it never meets
- * (bpe_tables.h). */
+ * The reference records how an unused piece can be made whenever it looks up a pair that can merge,
+ * even if the pair then does not merge. So this must be called for the same pairs in the same
+ * order. `try_dense` is a hint that both are likely characters; it never changes the result.
+ * m->rest holds the pairs that occur only with dropout (bpe_tables.h). */
 INLINE uint32_t look_up(finder f, uint32_t left, uint32_t right, int try_dense)
 {
     const bpe *m = f.m;
@@ -120,7 +118,7 @@ INLINE uint32_t rank_of(const bpe *m, uint32_t merge)
                                                                        : merge;
 }
 
-/* The symbol that a merge makes; with dropout, it need not be in the main table. */
+/* The symbol that a merge makes; with dropout, the merge need not be in the main table. */
 INLINE uint32_t symbol_of(finder f, uint32_t merge)
 {
     return LIKELY(f.m->first_made && !f.drops) ? f.m->first_made + merge : f.m->made[merge].symbol;
@@ -128,8 +126,8 @@ INLINE uint32_t symbol_of(finder f, uint32_t merge)
 
 /* ----------------------------------------------------------------------------- Few symbols ---- */
 
-/* The key of a pair in a short text contains everything: rank, position and merge. Ranks can be
- * BPE_NO_MERGE, the largest.
+/* The key of a pair in a short text contains its rank, position and merge. BPE_NO_MERGE is the
+ * largest rank.
  *
  *     49 .. 28 | 27 .... 22 | 21 .. 0
  *     rank     | position   | merge
@@ -153,8 +151,7 @@ INLINE uint64_t short_key(const bpe *m, uint32_t merge, int at)
     return (uint64_t)rank_of(m, merge) << 28 | (uint64_t)at << BPE_MERGE_BITS | merge;
 }
 
-/* Looks up a pair that a merge has created. Its result is prefetched: it is needed if the pair
- * merges, which is not before the next scan of the keys. */
+/* Looks up a pair that a merge has created. */
 INLINE void set_key(finder f, short_text *t, int left, int right)
 {
     uint32_t merge = look_up(f, t->symbols[left], t->symbols[right], 0);
@@ -182,8 +179,7 @@ INLINE void set_keys(finder f, short_text *t, int n, int is_dense)
 
 INLINE uint64_t lesser(uint64_t a, uint64_t b) { return a < b ? a : b; }
 
-/* The least of the keys, by four independent minima, so that the processor computes them in
- * parallel. */
+/* The least of the keys. The processor computes the four independent minima in parallel. */
 INLINE uint64_t least_key(const short_text *t, int n)
 {
     uint64_t a = SHORT_NO_KEY, b = a, c = a, d = a;
@@ -208,8 +204,8 @@ INLINE uint64_t least_key(const short_text *t, int n)
  *     symbols    l  o  w  er .       alive 01111      (e,r) merged: place 4 is gone
  *     symbols    lo .  w  er .       alive 01101      (l,o) merged: place 1 is gone
  *
- * A place that is gone keeps SHORT_NO_KEY, so the scan for the least key can read all n places
- * without a branch. */
+ * A removed place keeps SHORT_NO_KEY, so the scan for the least key can read all n places without a
+ * branch. */
 INLINE uint64_t merge_short(finder f, short_text *t, int n, int is_dense, double dropout,
                             uint64_t *stream, uint64_t *ret_last)
 {
@@ -253,14 +249,14 @@ INLINE int64_t merge_few(finder f, short_text *t, int n, int is_dense, uint32_t 
 /* ---------------------------------------------------------------------------- Many symbols ---- */
 
 /* One allocation of 36 bytes per symbol. Keys in the heap hold ranks. A key is outdated if its pair
- * no longer has that rank: symbols only grow, so a pair that has gone never returns, and among
- * equal keys it does not matter which one merges. There are at most 2 n keys at a time, because a
- * merge removes one and adds two. The keys that Hugging Face's dropout skips are kept at the other
- * end of the heap's array. */
+ * no longer has that rank: symbols only grow, so a pair that has disappeared never reappears, and
+ * equal keys are interchangeable. There are at most 2 n keys at a time, because a merge removes one
+ * and adds two. The keys that Hugging Face's dropout skips are kept at the other end of the heap's
+ * array. */
 typedef struct long_text {
     uint64_t *heap;             /* [0..2 n): the keys, as heap.h keeps them */
-    uint32_t *symbols, *starts; /* the keys, as heap.h keeps them */
-    /* [0..n): of the pair that begins here; BPE_NO_MERGE where none may merge */
+    uint32_t *symbols, *starts; /* [0..n) */
+    /* [0..n): of the pair that begins here; BPE_NO_MERGE if it cannot merge */
     uint32_t *merges;
     uint32_t *next, *before; /* [0..n); n: none */
     int64_t n, n_heap, n_skipped;
@@ -317,7 +313,7 @@ static void fill_heap(finder f, long_text *t)
 }
 
 /* Merges with a heap. Returns the pair that merged last, or BPE_FREE. Places work as in
- * merge_short, but the neighbours are linked lists.
+ * merge_short, but linked lists give the neighbours.
  *
  * Keys are never removed from the middle of the heap. When a pair disappears, merges[] of its
  * place changes, and its key is recognized as outdated when it is popped. So each merge costs
@@ -357,7 +353,7 @@ static uint64_t merge_long(finder f, long_text *t, double dropout, uint64_t *str
 
 /* ------------------------------------------------------------------------- Text to symbols ---- */
 
-/* Where symbols are written. With `symbols` NULL they are only counted. */
+/* Where symbols are written. If `symbols` is NULL, they are only counted. */
 typedef struct cut_output {
     uint32_t *symbols, *starts;
     int64_t n;
@@ -408,8 +404,8 @@ static void cut_merges_text(const bpe *m, const uint8_t *text, int64_t n_bytes, 
     if (n_waiting) put_symbol(out, m->unknown, n_waiting);
 }
 
-/* Returns the character at text[i] as a symbol, if its bytes always merge to it here, and its
- * length; else SYMBOL_NONE. */
+/* If the bytes of the character at text[i] always merge into it here, returns its symbol and sets
+ * *ret_n to its length. Otherwise returns SYMBOL_NONE. */
 INLINE uint32_t whole_character(const uint64_t *characters, const uint8_t *text, int64_t i,
                                 int64_t n_bytes, int64_t *ret_n)
 {
@@ -421,7 +417,8 @@ INLINE uint32_t whole_character(const uint64_t *characters, const uint8_t *text,
     return (uint32_t)entry & (BPE_SYMBOLS_MAX - 1);
 }
 
-/* Every byte is a symbol, except in characters that it always merges to. */
+/* Every byte becomes a symbol, except in characters that are symbols themselves
+ * (whole_character). */
 static void cut_bytes(const bpe *m, const uint8_t *text, int64_t n_bytes, cut_output *out)
 {
     int64_t n;
@@ -459,8 +456,8 @@ static void cut_text(const bpe *m, const uint8_t *text, int64_t n_bytes, cut_out
 
 /* -------------------------------------------------------------------------------- Segments ---- */
 
-/* A segment of many symbols; the caller has counted them. In Hugging Face's dropout also one of
- * few, because only merge_long repeats the order of its draws. */
+/* Encodes a segment of many symbols, which the caller has counted. With Hugging Face's dropout it
+ * encodes short segments too, because only merge_long reproduces the order of its draws. */
 static NOINLINE int64_t encode_many(finder f, bpe_scratch *s, const uint8_t *text, int64_t n_bytes,
                                     int64_t n, double dropout, uint64_t *stream, token *tokens,
                                     uint64_t *ret_last)
@@ -485,9 +482,9 @@ static NOINLINE int64_t count_symbols(const bpe *m, const uint8_t *text, int64_t
     return cut.n;
 }
 
-/* Encodes a segment by merging. A text of at most SHORT_SYMBOLS bytes has at most as many symbols
- * (a third of that if a byte can stand for U+2581, which falls back to three), so only longer ones
- * are counted first. */
+/* Encodes a segment by merging. The symbols are counted first only if there can be more than
+ * SHORT_SYMBOLS of them: one per byte, or three if a byte can stand for U+2581, which falls back to
+ * three bytes. */
 INLINE int64_t encode(const bpe *m, bpe_scratch *s, const uint8_t *text, int64_t n_bytes,
                       double dropout, uint64_t *stream, token *tokens, uint64_t *ret_last)
 {
@@ -515,9 +512,9 @@ int64_t bpe_last_pair(const bpe *m, bpe_scratch *s, const uint8_t *text, int64_t
     return encode(m, s, text, n_bytes, 0, NULL, tokens, ret_last);
 }
 
-/* Two lookups come before merging, both exact. In m->direct are pieces that were proven, when
- * the model was built, to be the result of merging their own text. In m->pieces are the others,
- * if the model looks up complete segments first by definition (BPE_IGNORE_MERGES). */
+/* Two exact lookups come before merging. m->direct holds the pieces that were shown, when the model
+ * was built, to be the result of merging their own text. m->pieces holds the others if the model is
+ * defined to look up complete segments first (BPE_IGNORE_MERGES). */
 int64_t bpe_segment(const bpe *m, bpe_scratch *s, const uint8_t *text, int64_t n_bytes,
                     token *tokens)
 {

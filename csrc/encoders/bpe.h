@@ -1,46 +1,47 @@
 /* bpe.h - byte pair encoding: repeatedly merges the best pair of neighbours
  *
- * The text becomes symbols (symbols.h). The best pair of neighbours merges, the leftmost among
- * equals, until no pair can merge. Merging never compares strings: symbols are numbers, and a table
+ * The text becomes symbols (symbols.h). The best pair of neighbours, or the leftmost of several, is
+ * merged until no pair can merge. Merging never compares strings: symbols are numbers, and a table
  * (bpe_tables.h) holds every pair that can occur. A segment that is itself a piece is looked up
- * directly if this is proven to give the same result.
+ * directly if this provably gives the same result.
  *
  *     l o w e r   (e,r) 3  (l,o) 5  (o,w) 9        keys: rank << 32 | position; the smallest key merges
  *     l o w er             (l,o) 5  (o,w) 9
  *     lo w er              (lo,w) 7                a new symbol creates up to two new pairs
  *     low er
  *
- * There are two kinds of model. In SentencePiece's (bpe_new), two neighbours can merge if their
- * concatenation is a piece, and the score of that piece is the priority. In Hugging Face's
- * (bpe_new_merges), merges are listed. Ranks encode the order of both: equal scores have equal
- * ranks. SentencePiece's unused pieces merge too and are split again at the end, each into the last
- * pair seen anywhere in the text that can make it; see BPE_WHOLE. */
+ * There are two kinds of model. In a SentencePiece model (bpe_new), two neighbours can merge if
+ * their concatenation is a piece, and the score of that piece is the priority. A Hugging Face model
+ * (bpe_new_merges) lists its merges. Ranks encode the order of both: equal scores have equal ranks.
+ * SentencePiece's unused pieces merge too and are split again at the end, each into the last pair
+ * seen anywhere in the text that can make it; see BPE_WHOLE. */
 #pragma once
 
 #include "encoders/token.h"
 
 typedef struct bpe bpe;
 
-/* Memory for long segments and for models with unused pieces. Starts zeroed. */
+/* Memory for long segments and for models with unused pieces. Initialize to zeros. */
 typedef struct bpe_scratch {
     void *work, *splits;
     size_t n_work_bytes;
-    uint32_t n_calls; /* splits noted by earlier calls are invalid */
+    uint32_t n_calls; /* splits recorded by earlier calls are invalid */
 } bpe_scratch;
 
 void bpe_scratch_free(bpe_scratch *s);
 
-/* Builds a SentencePiece model, or with UNITOK_BYTES one of tiktoken. Pieces are in the form that texts have (space.h). A piece "\0" of
- * type UNUSED is ignored, as in the reference. The spec has passed vocabulary_check.
- * UNITOK_ERROR_VOCABULARY: a piece occurs twice (`item`), or there are too many pieces. */
+/* Builds a SentencePiece model, or a tiktoken model if the spec has UNITOK_BYTES. Pieces have the
+ * same form as texts (space.h). A piece "\0" of type UNUSED is ignored, as in the reference. The
+ * spec must have passed vocabulary_check. UNITOK_ERROR_VOCABULARY: a piece occurs twice (`item`),
+ * or there are too many pieces. */
 int32_t bpe_new(const unitok_spec *spec, bpe **ret, unitok_error *error);
 
 enum bpe_merges_flags {
     /* a character without an id becomes its bytes, "<0x41>", if all of them have ids */
     BPE_BYTE_FALLBACK = 1,
-    BPE_FUSE_UNKNOWN = 2,  /* adjacent unknown characters of a segment are one token */
+    BPE_FUSE_UNKNOWN = 2,  /* adjacent unknown characters of a segment become one token */
     BPE_IGNORE_MERGES = 4, /* a segment that is a piece is not merged */
-    BPE_COMPACT = 8        /* a space stands for U+2581; in a byte fallback it is E2 96 81 */
+    BPE_COMPACT = 8        /* a space stands for U+2581; byte fallback writes E2 96 81 */
 };
 
 /* Builds a Hugging Face model: merge k, of rank k, joins ids left[k] and right[k] to merged[k],
@@ -70,28 +71,28 @@ enum bpe_traits {
     /* The model cannot be cut, because distant text affects the result. In a SentencePiece model,
      * an unused piece can be made in two ways, and the last one seen counts. In a Hugging Face
      * model, one of these holds: a merge involves unknown characters or bytes; unknown characters
-     * are dropped or change places with bytes; or BPE_IGNORE_MERGES is set and some piece is not
-     * the result of merging its own text. A segment is then the complete text (SentencePiece) or a
+     * are dropped or swap places with bytes; or BPE_IGNORE_MERGES is set and some piece is not the
+     * result of merging its own text. A segment is then the complete text (SentencePiece) or a
      * complete word of the pre-tokenizer (Hugging Face). */
     BPE_WHOLE = 1
 };
 int32_t bpe_traits(const bpe *m);
 
-/* The pieces that a text becomes only because of BPE_IGNORE_MERGES, owned by the model. Returns
+/* The pieces that occur in results only because of BPE_IGNORE_MERGES, owned by the model. Returns
  * their number. */
 int64_t bpe_unmerged(const bpe *m, const uint8_t **ret_data, const int64_t **ret_offsets);
 
 /* Encodes a segment, 0 <= n_bytes < 2^31, into at most n_bytes tokens (three times as many with
  * BPE_COMPACT). Returns their number, or -1 if allocation fails. Each unknown character is one
- * TOKEN_UNKNOWN. Models of bpe_new_merges apply byte fallback and fuse unknown characters
- * themselves (across segments, the caller does); without an unknown id they drop such characters,
- * and the ends of tokens count the remaining text only. O(n log n). */
+ * TOKEN_UNKNOWN. Models of bpe_new_merges apply byte fallback and fuse unknown characters within a
+ * segment; the caller fuses them across segments. Without an unknown id, these models drop unknown
+ * characters, and the ends of tokens count only the remaining text. O(n log n). */
 int64_t bpe_segment(const bpe *m, bpe_scratch *s, const uint8_t *text, int64_t n_bytes,
                     token *tokens);
 
-/* Like bpe_segment, but skips each merge with probability `dropout`: in SentencePiece until one of
- * its sides changes; in Hugging Face until the next draw that skips nothing, where outdated pairs
- * draw too and BPE_IGNORE_MERGES is off. With dropout 0 it equals bpe_segment; with 1 nothing
- * merges. Draws come from *stream, which rng_stream initializes. */
+/* Like bpe_segment, but skips each merge with probability `dropout`. A SentencePiece model skips it
+ * until one of its sides changes, a Hugging Face model until the next draw that does not skip. In
+ * the latter, outdated pairs draw too, and BPE_IGNORE_MERGES is off. With dropout 0 it equals
+ * bpe_segment; with 1 nothing merges. Draws come from *stream, which rng_stream initializes. */
 int64_t bpe_segment_dropout(const bpe *m, bpe_scratch *s, const uint8_t *text, int64_t n_bytes,
                             double dropout, uint64_t *stream, token *tokens);

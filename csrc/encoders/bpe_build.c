@@ -33,7 +33,8 @@ uint32_t bpe_add_character(bpe_builder *b, const uint8_t *text, int64_t n_bytes,
 }
 
 /* Pairs are collected in a list, because the size of the table that will hold them is not known
- * yet. Of equal pairs the last counts, since the tables are filled in this order. */
+ * yet. If a pair is listed twice, the last one counts, since the tables are filled in this
+ * order. */
 int bpe_add_pair(bpe_builder *b, uint32_t left, uint32_t right, int64_t merge)
 {
     if (!grow(&b->pairs, b->n_pairs, &b->pairs_capacity, sizeof *b->pairs)) return 0;
@@ -41,8 +42,7 @@ int bpe_add_pair(bpe_builder *b, uint32_t left, uint32_t right, int64_t merge)
     return 1;
 }
 
-/* Each merge begins with a rank of its own, so that a merge and its rank are the same number;
- * see rank_of in bpe.c. */
+/* Initially, the rank of each merge is its own number; see rank_of in bpe.c. */
 int bpe_begin_merges(bpe *m, int64_t n)
 {
     m->n_merges = m->tied_from = (uint32_t)n;
@@ -60,14 +60,14 @@ int64_t bpe_longest_bytes(const unitok_spec *spec)
     return longest;
 }
 
-/* Like the reference, ignores these pieces, which can occur several times. */
+/* As in the reference, these pieces are ignored. They can occur several times. */
 static int is_nul_piece(const unitok_spec *spec, int64_t k)
 {
     return spec->offsets[k + 1] - spec->offsets[k] == 1 && spec->data[spec->offsets[k]] == 0 &&
            piece_type(spec, k) == UNITOK_PIECE_UNUSED;
 }
 
-/* Symbol 0 is SYMBOL_NONE, an unknown character. powers[] let the hash of any part of a piece be
+/* Symbol 0 is SYMBOL_NONE, an unknown character. powers[] lets the hash of any part of a piece be
  * computed from the hashes of two prefixes (string_table_part_hash), so testing every split of a
  * piece takes linear time. */
 int32_t bpe_build_start(bpe_builder *b, const unitok_spec *spec, int has_merges,
@@ -117,7 +117,7 @@ static int32_t keep_unmerged(bpe_builder *b)
     return words_new(&unmerged, &b->m->pieces, b->error);
 }
 
-/* The pieces and pairs are known; what remains are the tables for speed. */
+/* The pieces and pairs are known; only the tables for speed remain. */
 int32_t bpe_build_finish(bpe_builder *b, int32_t status, bpe **ret)
 {
     if (status == UNITOK_OK && !bpe_build_tables(b)) status = fail_memory(b->error);

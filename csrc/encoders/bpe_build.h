@@ -4,7 +4,7 @@
  *     bpe_build_pieces.c  finds the symbols and pairs of a SentencePiece model
  *     bpe_build_merges.c  finds those of a Hugging Face model
  *     bpe_build_tables.c  lays out the tables
- *     bpe_build_characters.c  finds the characters that bytes always merge to
+ *     bpe_build_characters.c  finds the characters that bytes always merge into
  */
 #pragma once
 
@@ -40,8 +40,8 @@ INLINE int64_t first_bytes(const unitok_spec *spec, const uint8_t *text, int64_t
 /* The size of the longest piece. */
 int64_t bpe_longest_bytes(const unitok_spec *spec);
 
-/* Starts a model of the pieces of a spec. Call bpe_build_finish even after a failure; it frees the
- * builder. */
+/* Starts a model with the pieces of a spec. Call bpe_build_finish even after a failure; it frees
+ * the builder. */
 int32_t bpe_build_start(bpe_builder *b, const unitok_spec *spec, int has_merges,
                         unitok_error *error);
 int32_t bpe_build_finish(bpe_builder *b, int32_t status, bpe **ret);
@@ -59,5 +59,5 @@ int bpe_add_pair(bpe_builder *b, uint32_t left, uint32_t right, int64_t merge);
 /* Builds the tables derived from all pieces and pairs; 0 if allocation fails. */
 int bpe_build_tables(bpe_builder *b);
 
-/* Fills m->characters; 0 if allocation fails. Call it when the pairs have their final place. */
+/* Fills m->characters; 0 if allocation fails. Call it after the pairs have their final places. */
 int bpe_build_characters(bpe_builder *b);

@@ -1,21 +1,22 @@
-/* bpe_build_characters.c - the characters that their bytes always merge to
+/* bpe_build_characters.c - finds the characters that their bytes always merge into
  *
- * In a model of bytes, most merges of text beyond ASCII only put characters together again. A
- * character can be a symbol from the start where that changes no result:
+ * In a byte-level model, most merges of non-ASCII text only reassemble characters. A character can
+ * be a symbol from the start if that changes no result:
  *
  *     bytes      .. x | E6 9D B1 | y ..
  *     merges            (9D,B1) rank 300, (E6,9DB1) rank 450       the character E69DB1
  *     outside    (x,E6) ranks above 450    (B1,y) above 300, (9DB1,y) above 450
  *     after      (x,E69DB1), (E69DB1,y) ranks above 450
  *
- * While its bytes are apart, the next merge inside the character has a better rank than every merge
- * of its first or last symbol with a neighbour. So the neighbours never get a byte, and the bytes
- * merge to the character. No merge of the character itself is due before it exists: merges inside
- * the character have better ranks. So all other merges take place in the same order.
+ * Until the character is complete, the next merge inside it has a better rank than every merge of
+ * its first or last symbol with a neighbour. So no neighbour takes one of its bytes, and the bytes
+ * merge into the character. Merges inside the character also have better ranks than merges of the
+ * complete character, so none of the latter is due before it is complete. All other merges
+ * therefore take place in the same order.
  *
  * y is any symbol that does not begin with a continuation byte. x often matters: many vocabularies
- * join a space to a lead byte. So each character has a set of bytes before it, the last bytes of
- * such x, after which it must be merged (bpe_tables.h). */
+ * join a space to a lead byte. So each character has a set of preceding bytes, the last bytes of
+ * such x, after which it must be merged from its bytes (bpe_tables.h). */
 
 #include "encoders/bpe_build.h"
 
@@ -23,14 +24,15 @@
 #include "ground/utf8.h"
 
 /* Characters whose first symbols can merge with more symbols than this are left out, to bound the
- * time of building. */
+ * build time. */
 #define BEFORE_MAX 4096
 
 typedef struct neighbours {
     uint8_t *first, *last; /* [symbol]: its bytes */
     uint32_t
-        *after; /* [symbol]: the best rank with a symbol after it, without continuation bytes */
-    /* with[begins[s]..begins[s + 1]): the merges of s with a symbol before it: rank << 8 | its last byte */
+        *after; /* [symbol]: its best rank with a next symbol that begins no continuation byte */
+    /* with[begins[s]..begins[s + 1]): the merges of a symbol with s: rank << 8 | the symbol's last
+     * byte */
     uint32_t *begins;
     uint64_t *with;
 } neighbours;
@@ -68,8 +70,8 @@ static void find_merges(const bpe *m, neighbours *near)
     }
 }
 
-/* Adds the last bytes of the symbols that merge with this one before `rank`, or with it; 0 if
- * there are too many. */
+/* Adds to *before the last bytes of the symbols that merge with this one at `rank` or a better
+ * rank; returns 0 if there are too many. */
 static int add_before(const neighbours *near, uint32_t symbol, uint32_t rank, uint64_t *before)
 {
     if (near->begins[symbol + 1] - near->begins[symbol] > BEFORE_MAX) return 0;
@@ -78,7 +80,7 @@ static int add_before(const neighbours *near, uint32_t symbol, uint32_t rank, ui
     return 1;
 }
 
-/* Returns the entry of the character of these bytes, or 0 if they do not always merge. */
+/* Returns the entry of the character with these bytes, or 0 if they do not always merge into it. */
 static uint64_t merge_bytes(const bpe *m, const neighbours *near, const uint8_t *bytes, int n)
 {
     uint32_t symbols[3], worst = 0;

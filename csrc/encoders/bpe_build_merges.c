@@ -24,8 +24,8 @@ static int64_t piece_of_id(const uint32_t *pieces, int64_t id)
     return id < 0 || id > UNITOK_WIDE_ID_MAX ? -1 : (int64_t)pieces[id] - 1;
 }
 
-/* Whether a merge is the concatenation of its sides. Cutting relies on it: a token covers
- * exactly the bytes of its piece. */
+/* Whether a merge is the concatenation of its sides. Cutting relies on this, because a token must
+ * cover exactly the bytes of its piece. */
 static int is_joined(const unitok_spec *spec, int64_t left, int64_t right, int64_t merged)
 {
     int64_t n_left, n_right, n_merged;
@@ -48,18 +48,18 @@ static int32_t add_merges(bpe_builder *b, const uint32_t *pieces, const int64_t 
                 m = piece_of_id(pieces, merged[k]);
         if (l < 0 || r < 0 || m < 0)
             return fail(b->error, UNITOK_ERROR_ARGUMENT, k, -1,
-                        "a merge has an id without a piece");
+                        "a merge uses an id that has no piece");
         if (!is_joined(b->spec, l, r, m))
             return fail(b->error, UNITOK_ERROR_ARGUMENT, k, -1,
-                        "a merge makes a piece that is not its two sides");
+                        "the piece that a merge makes is not the concatenation of its sides");
         b->m->made[k].symbol = b->numbers[m];
         if (!bpe_add_pair(b, b->numbers[l], b->numbers[r], k)) return fail_memory(b->error);
     }
     return UNITOK_OK;
 }
 
-/* Pieces of one character match in texts; with byte fallback, "<0x00>" to "<0xFF>" are the symbols
- * of bytes. Characters come first, ASCII before the others: see BPE_DENSE. */
+/* Pieces of one character are found in texts; with byte fallback, "<0x00>" to "<0xFF>" are the
+ * symbols of bytes. Characters come first, ASCII before the others: see BPE_DENSE. */
 static int32_t add_vocabulary(bpe_builder *b)
 {
     static const char digits[] = "0123456789ABCDEF";
@@ -99,11 +99,10 @@ static int32_t set_unknown(bpe_builder *b, const uint32_t *pieces, int64_t unkno
 }
 
 /* Finds out whether a text can be cut (BPE_WHOLE in bpe.h). It cannot
- *
- *   - if a merge involves unknown characters or fallback bytes, of which the table of cuts knows nothing;
- *   - if only some bytes have symbols, because unknown characters then change places with those bytes
+  *   - if a merge involves unknown characters or fallback bytes, which the table of cuts omits;
+ *   - if only some bytes have symbols, because unknown characters then swap places with those bytes
  *     (cut_merges_text in bpe.c);
- *   - if unknown characters are dropped, because their neighbours then meet. */
+ *   - if unknown characters are dropped, because their neighbours then become adjacent. */
 static void set_merges_traits(bpe_builder *b)
 {
     bpe *m = b->m;

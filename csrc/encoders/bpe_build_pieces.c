@@ -32,8 +32,8 @@ static int add_piece(bpe_builder *b, int64_t k)
 }
 
 /* Adds characters first, in the order of the pieces that contain them, which is nearly always best
- * first: see BPE_DENSE. User-defined symbols have numbers of their own that occur in no pair,
- * because they never merge. */
+ * first: see BPE_DENSE. User-defined symbols get separate numbers that occur in no pair, because
+ * these symbols never merge. */
 static int32_t add_pieces(bpe_builder *b)
 {
     const unitok_spec *spec = b->spec;
@@ -57,8 +57,8 @@ static int32_t add_pieces(bpe_builder *b)
     return symbols_add_user(&b->m->symbols, spec, b->take, b->numbers, b->error);
 }
 
-/* The symbol of piece[begin..end), a character or a piece that merges, or SYMBOL_NONE. b->hashes
- * belong to the piece. */
+/* The symbol of piece[begin..end) if that is a character or a piece that can merge, otherwise
+ * SYMBOL_NONE. b->hashes must be those of the piece. */
 static uint32_t part_symbol(const bpe_builder *b, const uint8_t *piece, int64_t begin, int64_t end)
 {
     int64_t n_bytes = end - begin;
@@ -77,7 +77,7 @@ static int add_splits(bpe_builder *b, int64_t k, int64_t merge)
     b->hashes[0] = 0;
     for (int64_t i = 0; i < n_bytes; i++)
         b->hashes[i + 1] = string_table_hash_step(&b->strings, b->hashes[i], piece[i]);
-    /* All lookups are prefetched first, because most of the time is spent waiting for them. */
+    /* All lookups are prefetched first, because waiting for them takes most of the time. */
     for (int64_t at = 1; at < n_bytes; at++) {
         uint64_t rest = string_table_part_hash(b->hashes[at], b->hashes[n_bytes],
                                                b->powers[n_bytes - at]);
@@ -117,9 +117,9 @@ static void sort_ranked(uint64_t *keys, uint64_t *other, int64_t n)
  *     merges    0: er     1: lo     2: low          numbers
  *     pairs     (e,r) 0   (l,o) 1   (lo,w) 2  (l,ow) 2 if "ow" is a piece too
  *
- * Pieces of equal scores have equal ranks: those of the first of them. tied_from is the first
- * number that is not its own rank's; most vocabularies have few such merges or none, since
- * trainers write scores -1, -2, -3 and so on. */
+ * Pieces with equal scores share the rank of the first of them. tied_from is the first number that
+ * is such a shared rank; most vocabularies have few of these or none, since trainers write scores
+ * -1, -2, -3 and so on. */
 static int add_all_splits(bpe_builder *b)
 {
     const unitok_spec *spec = b->spec;
@@ -129,7 +129,7 @@ static int add_all_splits(bpe_builder *b)
     int ok = keys != NULL, is_sorted = 1; /* trainers write sorted pieces */
     for (int64_t k = 0; ok && k < spec->n_pieces; k++) {
         if (!b->numbers[k] || !is_mergeable(spec, k)) continue;
-        /* lower keys merge first; of equal scores the first piece is best */
+        /* lower keys merge first; if scores are equal, the first piece is best */
         uint64_t rank = bpe_rank_of_score(spec->scores ? spec->scores[k] : 0);
         keys[n++] = rank << 32 | (uint64_t)k;
         if (n > 1 && keys[n - 2] > keys[n - 1]) is_sorted = 0;

@@ -12,11 +12,12 @@ static void free_pairs(bpe_pairs *pairs)
     pairs->slots = pairs->filter = NULL;
 }
 
-/* Builds a table of n pairs, all or those with is_wanted[k] == `wanted`. Of equal pairs the last
- * counts. 0 if allocation fails.
+/* Builds a table of n pairs, all or those with is_wanted[k] == `wanted`. If a pair is listed twice,
+ * the last one counts. Returns 0 if allocation fails.
  *
- * Each turn tries another factor, and after PROBING_FACTORS of them twice the slots. A turn ends
- * as soon as a pair is too far from its place, so a hostile file costs a few turns, not O(n^2). */
+ * Each turn tries another factor; after PROBING_FACTORS turns, the number of slots doubles. A turn
+ * ends as soon as a pair is too far from its home slot, so a hostile file costs a few turns, not
+ * O(n^2). */
 static int fill_pairs(const bpe_builder *b, bpe_pairs *pairs, int64_t n, const uint8_t *is_wanted,
                       int wanted)
 {
@@ -75,9 +76,9 @@ static int lay_out_pairs(bpe_builder *b)
     return 1;
 }
 
-/* Numbers the symbols that merges of the main table make anew, in the order of the merges, so that
- * merging need not look them up. Their old numbers are no longer used. Only if there are too many
- * numbers, nothing changes. 0 if allocation fails. */
+/* Renumbers the symbols that merges of the main table make, in the order of the merges, so that
+ * merging need not look them up. Their old numbers are no longer used. If this would need too many
+ * numbers, nothing changes. Returns 0 if allocation fails. */
 static int number_made(bpe_builder *b, const uint8_t *met)
 {
     bpe *m = b->m;
@@ -133,8 +134,8 @@ static int divide_pairs(bpe_builder *b, const uint8_t *met)
     return ok;
 }
 
-/* Lengths are used only if there are unused pieces, which are split again. Without any, both
- * arrays go, and a NULL pointer tells the encoder that no symbol has to be checked. */
+/* Lengths are used only if there are unused pieces, which are split again. Otherwise both arrays
+ * are freed, and a NULL pointer tells the encoder that no symbol has to be checked. */
 static void drop_unused(bpe *m)
 {
     for (uint32_t k = 0; k < m->n_symbols; k++)
@@ -146,7 +147,8 @@ static void drop_unused(bpe *m)
 }
 
 /* Enters the pieces with is_direct[k] into m->direct and its filter. If they are too crowded with
- * every factor, the model has none, since they only save time. 0 if allocation fails. */
+ * every factor, the model does without them, since they only save time. Returns 0 if allocation
+ * fails. */
 static int fill_direct(bpe *m, const unitok_spec *spec, const uint8_t *is_direct)
 {
     m->direct_bits = 4;
@@ -182,8 +184,9 @@ static int fill_direct(bpe *m, const unitok_spec *spec, const uint8_t *is_direct
     return 1;
 }
 
-/* Encodes every piece. Pieces that encode to themselves go to m->direct. This is valid because the ids of a segment depend on its bytes alone, unless m has
- * unused pieces. Sets met[at] = 1 for the slots of the pairs that merged last. */
+/* Encodes every piece. Pieces that encode to themselves are entered in m->direct. This is valid
+ * because the ids of a segment depend only on its bytes, unless m has unused pieces. Sets met[at] =
+ * 1 for the slots of the pairs that merged last. */
 static int find_direct(bpe *m, const unitok_spec *spec, uint8_t *met, uint8_t *is_direct)
 {
     bpe_scratch scratch = {0};
@@ -204,7 +207,7 @@ static int find_direct(bpe *m, const unitok_spec *spec, uint8_t *met, uint8_t *i
 }
 
 /* Builds the tables derived from all pieces and pairs. With BPE_WHOLE, the pairs are not divided,
- * since encoding pieces alone does not meet every pair that texts can. */
+ * since encoding only the pieces does not meet every pair that texts contain. */
 int bpe_build_tables(bpe_builder *b)
 {
     bpe *m = b->m;

@@ -39,7 +39,7 @@ typedef struct bpe_made {
  *     63 .... 21 | 20 .... 0
  *     before     | symbol         0: its bytes are symbols
  *
- * `before` is a set of bytes, by bpe_before_bit: after these, bytes are symbols too. */
+ * `before` is a set of bytes (bpe_before_bit): after one of these, too, its bytes are symbols. */
 #define BPE_CHARACTERS 0x10000
 
 /* A piece of up to BPE_DIRECT_BYTES bytes whose own text merges into it. A segment equal to it
@@ -52,8 +52,8 @@ typedef struct bpe_made {
 #define BPE_DIRECT_BYTES 12
 
 /* Small filters of hash bits, 1 << BPE_FILTER_BITS for each slot, reject most segments that are not
- * such a piece, and most neighbours that do not merge: the tables themselves do not fit the
- * second-level cache. At most one bit in sixteen is set. */
+ * such a piece, and most neighbours that do not merge: the tables themselves do not fit in the L2
+ * cache. At most one bit in sixteen is set. */
 #define BPE_FILTER_BITS 3
 
 typedef struct bpe_direct {
@@ -94,7 +94,7 @@ struct bpe {
     uint32_t unknown;        /* the symbol of an unknown character; SYMBOL_NONE: dropped */
     uint32_t bytes[256];     /* the symbols of bytes, or SYMBOL_NONE */
     uint64_t *characters;    /* [0..BPE_CHARACTERS); NULL if not every byte has a symbol */
-    /* with BPE_IGNORE_MERGES: the pieces that their own text does not merge to */
+    /* with BPE_IGNORE_MERGES: the pieces that their own text does not merge into */
     words pieces;
     int64_t n_unmerged;
 };

@@ -10,8 +10,8 @@
 #include "ground/utf8.h"
 #include "structures/double_array.h"
 
-/* The table is built only if one piece in LEAST_SHARE joins characters of three bytes, since
- * other models are faster with the memo. */
+/* The table is built only if at least one piece in LEAST_SHARE joins characters of three bytes,
+ * since other models are faster with the memo. */
 #define LEAST_SHARE 8    /* one piece in 8 must join characters of three bytes */
 #define SLOTS_PER_NODE 8 /* at most; real vocabularies need fewer than 2 */
 
@@ -69,7 +69,7 @@ static int more_frequent(const void *a, const void *b)
     return (x < y) - (x > y);
 }
 
-/* Numbers the characters, frequent ones first; 0 if allocation fails, -1 if there are too many. */
+/* Numbers the characters, most frequent first; 0 if allocation fails, -1 if there are too many. */
 static int number_chars(charwise *c, const uint32_t *counts)
 {
     int64_t n = 0;
@@ -153,8 +153,8 @@ static int list_inners(builder *b)
     return 1;
 }
 
-/* Assigns bases to the inner nodes except the root, whose children have a table of their own.
- * Returns the same values as double_array_place. */
+/* Assigns bases to the inner nodes except the root, whose children are in a separate table. Returns
+ * the same values as double_array_place. */
 static int place(builder *b)
 {
     int64_t max_slots = SLOTS_PER_NODE * b->n_labels + 2 * UINT16_MAX, n_slots, highest = 0;
@@ -291,7 +291,7 @@ static int64_t number_text(const charwise *c, const uint8_t *text, int64_t n_byt
 }
 
 /* Takes the candidate if it is better. `pick_above` and the conditional expression both compile
- * to moves without a branch: which candidate wins is as unpredictable as the text. */
+ * to moves without a branch, because the winner is as unpredictable as the text. */
 INLINE void offer(charwise_cell *best, float sum, const charwise_node *node)
 {
     float candidate = sum + node->score;
@@ -299,8 +299,8 @@ INLINE void offer(charwise_cell *best, float sum, const charwise_node *node)
     best->sum = candidate > best->sum ? candidate : best->sum;
 }
 
-/* Returns the child by this number, or node 0. The filter of children is tested first: without it,
- * every mismatch would load a node of another parent, which is usually not cached. */
+/* Returns the child with this number, or node 0. The filter of children is tested first: without
+ * it, every mismatch would load a node of another parent, which is usually not cached. */
 INLINE const charwise_node *child_of(const charwise_node *nodes, const charwise_node *node,
                                      uint32_t number)
 {
@@ -319,7 +319,7 @@ static NOINLINE void restart(charwise_cell *cells, int64_t n_cells, float offset
 /* Invariant of the loop: `near` and `next` are the cells i + 1 and i + 2, and every later open cell
  * is in memory. cells[i + 1].piece is written when it is final, because tracing back reads only
  * pieces. Nodes are prefetched in two steps: a node of two characters CHARWISE_AHEAD characters
- * early, and one of three characters three characters early, when its parent has arrived. */
+ * early, and one of three characters three characters early, when its parent has been loaded. */
 int64_t charwise_path(const charwise *c, const uint8_t *text, int64_t n_bytes, float *io_sum,
                       charwise_work *work)
 {

@@ -3,8 +3,9 @@
  *
  * A Japanese character has three bytes; in a trie of bytes each of them costs a dependent load and
  * an unpredictable branch. Here each step reads a character. The characters of pieces are numbered,
- * frequent ones first, and the child of a node by number c is node base + c if its label is c. A
- * node stores the piece that ends there and its score. The first character has a table:
+ * frequent ones first, and the child of a node for character number c is node base + c if the label
+ * there is c. A node stores the piece that ends there and its score. The first character has a
+ * table:
  *
  *     text       東        京        都        に
  *     numbers    812       95        407       3
@@ -12,7 +13,7 @@
  *                "東"                      "東京"                   "東京都"
  *
  * Invariant: no two nodes share a base, so a matching label proves the parent. A node without
- * children has the base 0.
+ * children has base 0.
  *
  * Three steps are made from every character without a branch: a mismatch leads to node 0, whose
  * score never wins. Only about one start in ten continues beyond that. The sums of the next three
@@ -21,8 +22,8 @@
  *     cells      here   +1     +2     +3     +4 ...
  *     sums       sum    near   next   far    in memory, until `far` gets there
  *
- * Sums are added, compared and restarted as in the reference (unigram_dp.h): candidates come by
- * ascending start, and the first of equals wins. */
+ * Sums are added, compared and restarted as in the reference (unigram_dp.h): candidates are tried
+ * by ascending start, and ties go to the first. */
 #pragma once
 
 #include "encoders/token.h"
@@ -49,7 +50,7 @@ typedef struct charwise {
     charwise_node *nodes; /* [0..n_nodes-1]; nodes[0] is the mismatch node */
     /* [0..n_numbers-1], by the number of the first character; unknown if it is not a piece */
     charwise_node *firsts;
-    uint16_t *numbers; /* [0..n_code_points-1]; 0: in no piece */
+    uint16_t *numbers; /* [0..n_code_points-1]; 0: not in any piece */
     int64_t n_nodes, n_numbers, n_code_points;
     int64_t max_piece_chars;
 } charwise;
@@ -104,9 +105,9 @@ INLINE int charwise_is_for(const uint8_t *text, int64_t n_bytes)
     return n_chars * CHARWISE_SHARE > n_bytes;
 }
 
-/* Whether this walk is faster than the memo for such a text with n_cuts cuts. It is not if segments
- * are so short that they recur. After a positive answer, the next CHARWISE_TURN_BYTES that satisfy
- * charwise_is_for need no scan for cuts. */
+/* Whether this walk is faster than the memo for such a text with n_cuts cuts. It is slower if
+ * segments are so short that they recur. After a positive answer, the next CHARWISE_TURN_BYTES that
+ * satisfy charwise_is_for need no scan for cuts. */
 INLINE int charwise_is_next(charwise_work *work, const uint8_t *text, int64_t n_bytes,
                             int64_t n_cuts)
 {

@@ -1,4 +1,4 @@
-/* compact.h - the double array of a trie in units of half the size, for 16-bit ids
+/* compact.h - a trie's double array with units of half the size, for 16-bit ids
  *
  * Walks of segments that missed the memo then evict less of it from the cache: English and JSON are
  * 12 to 24 % faster. Ids are stored apart from the units:
@@ -30,7 +30,7 @@ INLINE int compact_fits(const trie *t) { return t->n_units <= 1 << (32 - COMPACT
  * with mem_free. NULL if allocation fails. O(n_units). */
 compact_trie *compact_new(const trie *t);
 
-/* The id and the length of the token at the start of the text, the same as from trie_longest.
+/* The id and the length of the token at the start of the text, equal to those of trie_longest.
  * n_bytes >= 1. */
 INLINE uint16_t compact_next(const compact_trie *t, const uint8_t *text, int64_t n_bytes,
                              int64_t *ret_n_bytes)

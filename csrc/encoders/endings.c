@@ -11,7 +11,7 @@
 /* Limits of the fields of endings_node and endings_list. A list is the index of its first record
  * << 8 and the number of further records, a unit has 23 bits for a base, and the highest bit of
  * a value is VALUE_MARK in unigram.c. EARLY is how many bytes before its part a lane begins, and
- * LANES_FEW the least number of lanes that are faster than following alone. */
+ * LANES_FEW is the smallest number of lanes that is faster than follow_alone. */
 #define LISTS_MAX (1 << 24)
 #define LIST_MAX 255
 #define LABEL_BITS 9
@@ -93,8 +93,8 @@ static int64_t get_list(const endings *a, uint32_t list, float *scores, uint32_t
 }
 
 /* Gives nodes[at] a list: the piece that ends there, followed by the list of `suffix`. A piece
- * of one ASCII byte goes to `singles` instead, so that lists hold only pieces that few positions
- * have. Returns 1; 0 if allocation fails; -1 if the list is too long. */
+ * of one ASCII byte goes to `singles` instead, so that lists hold only pieces that end at few
+ * positions. Returns 1; 0 if allocation fails; -1 if the list is too long. */
 static int put_piece(builder *b, uint32_t at, uint32_t value, uint32_t suffix)
 {
     endings *a = b->endings;
@@ -127,9 +127,9 @@ INLINE uint32_t node_of(const trie *t, uint32_t unit)
     return unit == (TRIE_ROOT_BASE ^ label) ? label : unit;
 }
 
-/* Fills a node whose suffix is already filled; returns the same values as put_piece. A leaf takes
- * over base, filter and fail link of its suffix: whatever byte follows, the search would go
- * there. */
+/* Fills a node whose suffix is already filled; returns the same values as put_piece. A leaf copies
+ * the base, filter and fail link of its suffix, because the search would go there whatever byte
+ * follows. */
 static int put_node(void *context, const suffix_link *link)
 {
     builder *b = context;
@@ -145,7 +145,7 @@ static int put_node(void *context, const suffix_link *link)
     return unit_value(unit) ? put_piece(b, at, unit_value(unit), suffix) : 1;
 }
 
-/* Fills the root, its children by bytes that begin no piece, and the empty list. */
+/* Fills the root, its children for bytes with which no piece begins, and the empty list. */
 static void put_root(builder *b)
 {
     endings *a = b->endings;
@@ -160,7 +160,7 @@ static void put_root(builder *b)
 }
 
 /* A piece that begins with a NUL byte is rejected because node 0 is the root, and a child of the
- * root by byte 0 would have the same index. */
+ * root for byte 0 would have the same index. */
 static int fits(const trie *t, const endings_pieces *pieces, int64_t *ret_max_piece_bytes)
 {
     *ret_max_piece_bytes = 0;
@@ -188,7 +188,7 @@ static int align_lists(endings *a)
     return 1;
 }
 
-/* Filters and root come first, because every other node copies from them; then all nodes by
+/* Filters and root come first, because every other node copies from them. The other nodes follow by
  * ascending depth. */
 int endings_new(const trie *t, const endings_pieces *pieces, endings **ret)
 {
@@ -231,14 +231,15 @@ int64_t endings_memory_bytes(const endings *a)
 
 /* ------------------------------------------------------------------------------- Following ---- */
 
-/* `next` is read next: the child of text[at], if its label matches, or (mask 0) a suffix. */
+/* `next` is the next node to read: the child for text[at] if its label matches, or (mask 0) a
+ * suffix. */
 typedef struct lane {
     uint64_t at, end;
     uint32_t next, label, mask, fail;
 } lane;
 
-/* One step: reads node x->next, which the last step prefetched, and computes the next node for both
- * outcomes. Which outcome occurs is unpredictable, so `pick` selects without a branch. If the label
+/* One step: reads node x->next, which the previous step prefetched, and computes the next node for
+ * both outcomes. The outcome is unpredictable, so `pick` selects without a branch. If the label
  * matches, the byte is consumed; otherwise the suffix is next. */
 INLINE void lane_step(const endings_node *nodes, const uint8_t *text, lane *x,
                       endings_place *places)
@@ -257,7 +258,7 @@ INLINE void lane_step(const endings_node *nodes, const uint8_t *text, lane *x,
     PREFETCH(&nodes[x->next]);
 }
 
-/* One state, one byte after the other: for short texts and for what the lanes leave. */
+/* Follows a single state, for short texts and for the last byte after the lanes. */
 static void follow_alone(const endings_node *nodes, uint32_t state, const uint8_t *text,
                          int64_t begin, int64_t end, endings_place *places)
 {
@@ -286,7 +287,7 @@ static void join(const endings_node *nodes, uint32_t state, const uint8_t *text,
  *
  * A lane first follows the last bytes of the previous part and may write wrong places there.
  * It leaves that stretch within three steps per byte, since a suffix shortens the state and takes
- * two steps. The lane before it takes more steps to get there, and overwrites them. */
+ * two steps. The previous lane takes more steps to get there, and overwrites those places. */
 static NOINLINE void follow_together(const endings *a, uint32_t state, const uint8_t *text,
                                      int64_t n_bytes, int n_lanes, endings_place *places)
 {
@@ -316,8 +317,8 @@ static NOINLINE void follow_together(const endings *a, uint32_t state, const uin
     follow_alone(nodes, places[last - 1].state, text, last, n_bytes, places);
 }
 
-/* A part must be so long that its lane leaves the EARLY bytes before it sooner than the lane
- * before gets there: see follow_together. Short texts are followed by few lanes or alone. */
+/* A part must be so long that its lane leaves the EARLY bytes before the part sooner than the
+ * previous lane gets there: see follow_together. Short texts are followed by few lanes or alone. */
 void endings_follow(const endings *a, uint32_t state, const uint8_t *text, int64_t n_bytes,
                     endings_place *places)
 {

@@ -10,7 +10,7 @@
  *           list: "she", "he"
  *
  * Nodes have the indexes of the trie's units, except for the root and its children: the root is
- * node 0, and its child by byte c is node c. A byte that begins no piece also has such a node,
+ * node 0, and its child for byte c is node c. A byte that begins no piece also has such a node,
  * equivalent to the root, so the root has a child for every byte. A leaf copies the base and the
  * fail link of its longest suffix that has children, which saves a failing step. A node at which no
  * piece ends shares the list of its suffix. Pieces of one ASCII byte, like "h" here, are in a table
@@ -20,8 +20,8 @@
  * part of the text, take branch-free steps in turn. Each step prefetches the one node that the
  * lane's next step reads:
  *
- *     the child by the next byte, if `bytes` does not rule it out: if its label matches, the byte is consumed
- *     otherwise, or after a mismatch, the suffix
+ *     the child for the next byte, unless `bytes` rules it out: if its label matches, the byte is
+ *     consumed otherwise, or after a mismatch, the suffix
  *
  * Every lane but the first begins at the root, EARLY bytes before its part, which is usually enough
  * to reach the correct state. The parts are then joined: starting from the final state of the

@@ -20,8 +20,8 @@ INLINE lane lane_begin(const uint64_t *units, const uint16_t *symbols, int64_t a
 INLINE int64_t back_of(uint64_t unit) { return (int64_t)(unit >> CHAR_BACK_SHIFT & CHAR_BACK_MAX); }
 
 /* If `unit` has another symbol than c, sets *unit = head and *at = start and returns 1;
- * otherwise returns 0. No processor can predict where tokens end, and compilers make a branch of
- * the plain C. One comparison drives both moves and the result. */
+ * otherwise returns 0. No processor can predict where tokens end, and compilers turn the plain C
+ * into a branch. One comparison drives both moves and the result. */
 INLINE uint64_t lane_restart(uint64_t c, uint64_t head, uint64_t start, uint64_t *unit,
                              uint64_t *at)
 {
@@ -41,8 +41,8 @@ INLINE uint64_t lane_restart(uint64_t c, uint64_t head, uint64_t start, uint64_t
 #endif
 }
 
-/* One step; `at` grows by at most 1. The token's id and end are always written, and kept only if
- * the walk ends: then `out` moves on.
+/* One step; `at` grows by at most 1. The token's id and end are always written, but `out` advances
+ * past them only if the walk ends.
  *
  *     the token     31 .... 16 15 ..... 0
  *                   id         its end: the index of the symbol after it
@@ -68,8 +68,8 @@ INLINE int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
  * finished. The tokens of part k go to begins[k]..ret_ends[k].
  *
  * A step advances by at most one symbol, so n_left steps keep every lane inside its own part and
- * need no check. All lanes are then measured again. What the other lanes have not reached by the
- * time that one is done, lanes_encode walks alone. */
+ * need no check. All lanes are then measured again. When one lane is nearly done, the rest of the
+ * other parts is left to lanes_encode, which walks it alone. */
 static NOINLINE void walk_together(const uint64_t *units, const uint16_t *symbols,
                                    const int64_t borders[LANES + 1], uint32_t *const begins[LANES],
                                    uint32_t *ret_ends[LANES])
@@ -89,9 +89,9 @@ static NOINLINE void walk_together(const uint64_t *units, const uint16_t *symbol
     for (int k = 0; k < LANES; k++) ret_ends[k] = lanes[k].out;
 }
 
-/* The id of the token at symbols[*at], whose end becomes *at. Returns -1, without moving, if the
- * walk reaches symbols[n - 1] and the text continues there: a longer piece could match, so the
- * next span begins with this token. */
+/* Returns the id of the token at symbols[*at] and sets *at to its end. Returns -1, without moving,
+ * if the walk reaches symbols[n - 1] and the text continues there: a longer piece could match, so
+ * the next span begins with this token. */
 INLINE int32_t walk_alone(const uint64_t *units, const uint16_t *symbols, int64_t n, int continues,
                           int64_t *at)
 {

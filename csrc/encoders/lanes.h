@@ -1,5 +1,5 @@
-/* lanes.h - greedy longest prefix over eight parts of a text in turn, one character of each,
- * without a branch
+/* lanes.h - greedy longest-prefix encoding of eight parts of a text, interleaved character by
+ * character, without a branch
  *
  * Beyond ASCII, a character has two or three bytes, and most tokens are one or two characters. A
  * walk by bytes takes several steps for each, and finding cuts costs as much again. Lanes read the
@@ -23,7 +23,7 @@
  * the next one starts.
  *
  * A character that is not a piece becomes the tokens of its bytes. Its unit has an id that no piece
- * uses, which the ids of the bytes replace at the end. This is correct under three rules:
+ * uses; at the end, the ids of the bytes replace it. This is correct under three rules:
  *
  *     - no piece ends inside such a character, except a piece that is a prefix of that one character;
  *     - a piece that begins inside such a character consists of continuation bytes only;
@@ -34,7 +34,7 @@
  *
  * Only the first lane is sure to start at a token boundary. But greedy encoding soon becomes
  * independent of where it started: the tokens of a part are valid from the first boundary that the
- * tokens before it reach too. Up to that boundary, the text is walked again, by one lane:
+ * preceding tokens also reach. Up to that boundary, the text is walked again, by one lane:
  *
  *     lane 0   |of |the |qui|ck |bro
  *     lane 1                        w|n |fox |...     the part begins inside a token
@@ -48,7 +48,7 @@
 
 #define LANES 8
 #define LANES_SPAN_BYTES 16384 /* encoded at a time */
-#define LANES_LEAST_BYTES 2048 /* shorter texts are not faster */
+#define LANES_LEAST_BYTES 2048 /* lanes are no faster for shorter texts */
 /* vocabularies with longer pieces have no lanes: see `back` */
 #define LANES_PIECE_BYTES 1023
 typedef struct lanes {
@@ -78,16 +78,15 @@ void lanes_free(lanes *l);
  *
  * Wide text, in which one byte in LANES_WIDE is beyond ASCII, uses the lanes until only one byte in
  * LANES_WIDE_STILL is. A character that is not a piece costs a mispredicted branch, and Korean has
- * 11,172 syllables that are spread over the units and mostly are not pieces. So in Korean, and
- * after a span in which more than one byte in LANES_RARE begins such a character, the memo encodes
- * the next LANES_PAUSE chunks, provided that their segments are shorter than LANES_SHORT_WIDE
- * bytes.
+ * 11,172 syllables that are spread over the units and mostly not pieces. So in Korean, and after a
+ * span in which more than one byte in LANES_RARE begins such a character, the memo encodes the next
+ * LANES_PAUSE chunks, provided that their segments are shorter than LANES_SHORT_WIDE bytes.
  *
  * Other text uses the memo if it has more than one cut in LANES_SHORT_SEGMENT bytes, and the lanes
- * if it has fewer than one in LANES_LONG_SEGMENT. In between, the memo encodes LANES_TRIAL_BYTES on
- * trial; if it misses more than one byte in LANES_MISSED, the lanes get a turn. Each turn is twice
- * as long as the previous one, because the memo learns nothing during a turn. The limit favours the
- * memo, whose first trials miss up to twice as much as later ones. */
+ * if it has fewer than one in LANES_LONG_SEGMENT. In between, the memo encodes LANES_TRIAL_BYTES as
+ * a trial; if it misses more than one byte in LANES_MISSED, the lanes get a turn. Each turn is
+ * twice as long as the previous one, because the memo learns nothing during a turn. The limit
+ * favours the memo, whose first trials miss up to twice as much as later ones. */
 #define LANES_WIDE 4
 #define LANES_WIDE_STILL 8
 #define LANES_RARE 40
@@ -103,7 +102,7 @@ void lanes_free(lanes *l);
 typedef struct lanes_turn {
     int were_last;      /* the lanes encoded the chunk before this one */
     int pause;          /* chunks of wide text left to the memo */
-    int64_t left_bytes; /* what remains of the lanes' turn */
+    int64_t left_bytes; /* bytes left in the lanes' turn */
     int64_t turn_bytes; /* the length of the turn; 0 after a trial that the memo won */
 } lanes_turn;
 
@@ -127,7 +126,7 @@ INLINE int lanes_are_korean(const uint8_t *text, int64_t n_bytes)
     return n_leads * 128 * 16 > n_bytes;
 }
 
-/* Whether the lanes encode the next n_bytes, which have n_cuts cuts and are not wide. */
+/* Whether the lanes should encode the next n_bytes, which have n_cuts cuts and are not wide. */
 INLINE int lanes_take(lanes_turn *t, memo_use *trial, int64_t n_bytes, int64_t n_cuts)
 {
     if (n_cuts * LANES_SHORT_SEGMENT > n_bytes) return 0;
@@ -142,9 +141,9 @@ INLINE int lanes_take(lanes_turn *t, memo_use *trial, int64_t n_bytes, int64_t n
     return t->left_bytes > 0;
 }
 
-/* Encodes text[0..n_bytes-1], n_bytes >= LANES_LEAST_BYTES, which begins at a token boundary: all
- * of it, or about LANES_SPAN_BYTES of a longer text, up to the end of a token and at least one
- * byte. Returns the number of bytes encoded. */
+/* Encodes text[0..n_bytes-1], n_bytes >= LANES_LEAST_BYTES, which begins at a token boundary. It
+ * encodes all of it, or about LANES_SPAN_BYTES of a longer text: at least one byte, and always up
+ * to the end of a token. Returns the number of bytes encoded. */
 int64_t lanes_encode(const lanes *l, const uint8_t *text, int64_t n_bytes, lanes_work *work,
                      uint16_t *ids, int64_t *ret_n_ids);
 

@@ -1,7 +1,8 @@
 /* lanes_build.c - converts the double array of trie.h to that of lanes.h
  *
  * 1. Check that the vocabulary follows the rules of lanes.h and leaves an id unused.
- * 2. From each unit in which a piece ends, climb to the root by characters. Every unit on the way
+ * 2. From each unit in which a piece ends, climb to the root character by character. Every unit on
+ * the way
  *    is a node.
  * 3. Store the children of each node next to each other, and place them (double_array.h).
  * 4. Write the units from the root down, so that each knows the longest piece above it.
@@ -186,7 +187,7 @@ static void put_children(builder *b)
     }
 }
 
-/* Places all nodes but the root, whose children are at the start of the array. Returns the same
+/* Places all nodes except the root, whose children are at the start of the array. Returns the same
  * values as double_array_place. */
 static int place(builder *b)
 {

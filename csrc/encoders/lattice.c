@@ -8,12 +8,12 @@
 
 /* ---------------------------------------------------------------------------------- Tables ---- */
 
-/* The number of characters in piece k, and whether the last one is complete. U+2581 is one byte if
- * spaces are escaped. */
+/* The number of characters in piece k, and whether the last one is complete. U+2581 counts as one
+ * byte if spaces are escaped. */
 static int64_t count_characters(const unitok_spec *spec, int64_t k, int *ret_is_whole)
 {
     int is_escaped = (spec->flags & UNITOK_ESCAPE_WHITESPACES) != 0;
-    int64_t n_chars = 0, n_missing = 0; /* bytes that the current character still lacks */
+    int64_t n_chars = 0, n_missing = 0; /* bytes still missing from the current character */
     for (int64_t i = spec->offsets[k], end = spec->offsets[k + 1]; i < end; i++, n_missing--) {
         int is_space = is_escaped && space_symbol_begins(spec->data + i, end - i);
         if (is_space) i += 2;
@@ -26,7 +26,7 @@ static int64_t count_characters(const unitok_spec *spec, int64_t k, int *ret_is_
 }
 
 /* Sets the score of piece k in the lattice; values[id] is its value in the unigram, 0 if it can
- * never match. Also finds out whether the model is ragged. */
+ * never match. Also detects whether the model is ragged. */
 static void enter_piece(const unigram *m, const unitok_spec *spec, int64_t k,
                         const uint32_t *values, lattice_model *model)
 {
@@ -77,7 +77,7 @@ void lattice_model_free(lattice_model *model)
 /* ----------------------------------------------------------------------------------- Edges ---- */
 
 /* Walks the trie byte by byte and tracks where each character ends; a piece that ends inside a
- * character ends with it. */
+ * character is extended to the end of that character. */
 int64_t lattice_edges(const lattice_model *model, const uint8_t *text, int64_t n_bytes, int64_t at,
                       lattice_edge *edges)
 {

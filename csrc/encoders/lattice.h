@@ -1,16 +1,15 @@
-/* lattice.h - all ways to divide a text into pieces, as a graph: n-best search and the samplers use
- * it
+/* lattice.h - a graph of all ways to divide a text into pieces, for n-best search and the samplers
  *
  *     text     p       i       e
  *              0───────1───────2───────3           a position: the start of a character (of a byte, with UNITOK_BYTES)
  *              ├──"p"──┼──"i"──┼──"e"──┤           an edge: a piece that matches there, or an unknown character
  *              ├──────"pi"─────┤       │
- *              │       └──────"ie"─────┤           path: "p" "ie"; its score is the sum of its edges'
+ *              │       └──────"ie"─────┤           path: "p" "ie"; its score is the sum of those of its edges
  *
  * The text is normalized and compact (token.h). Edges leave a position in order of length. As in
  * SentencePiece, a character that is not itself a piece also has an unknown edge, after the others,
- * and a piece that ends inside a character (the model is "ragged": it has pieces of broken UTF-8)
- * ends with that character. */
+ * and a piece that ends inside a character is extended to the end of that character. (A model with
+ * such pieces, which are broken UTF-8, is "ragged".) */
 #pragma once
 
 #include <math.h>
@@ -30,9 +29,9 @@ typedef struct lattice_model {
     int32_t has_unknown;    /* a text can contain unknown characters */
 } lattice_model;
 
-/* Fills *ret from a unigram and the spec it was made from. Scores are those of the unigram, except
- * that a user-defined piece has SentencePiece's 0.1 * (length - 1), which its lattice counts in
- * characters and its Viterbi in bytes. *ret refers to the unigram, but not to the spec. */
+/* Fills *ret from a unigram and the spec it was built from. Scores are those of the unigram, except
+ * that a user-defined piece has SentencePiece's 0.1 * (length - 1), whose length counts characters
+ * in its lattice and bytes in its Viterbi. *ret refers to the unigram, but not to the spec. */
 int32_t lattice_model_init(const unigram *m, const unitok_spec *spec, lattice_model *ret,
                            unitok_error *error);
 void lattice_model_free(lattice_model *model);
@@ -76,7 +75,7 @@ INLINE double log_add(double x, double y)
 }
 
 /* A packed list of paths: path k is tokens[offsets[k]..offsets[k + 1]), with the score scores[k].
- * Starts zeroed. */
+ * Initialize to zeros. */
 typedef struct lattice_paths {
     token *tokens;
     int64_t *offsets; /* NULL until the first path is reserved */

@@ -12,7 +12,8 @@
 /* -------------------------------------------------------------------------------- Building ---- */
 
 /* Selects the long pieces of a model and sorts them as they are read, from their last byte to their
- * first. A piece longer than a HAT-trie can hold is as invalid as one that occurs twice. */
+ * first. A piece that is too long for a HAT-trie is an error, and so is a piece that occurs
+ * twice. */
 static int32_t sort_reversed(const uint8_t *pieces, const uint32_t *offsets, int64_t n_ids,
                              sorted_pieces *ret, unitok_error *error)
 {
@@ -38,7 +39,7 @@ static int32_t sort_reversed(const uint8_t *pieces, const uint32_t *offsets, int
     return status;
 }
 
-/* A node ends in its own piece or, if none ends there, in the longest piece of its suffixes,
+/* A node is assigned its own piece or, if no piece ends there, the longest piece of its suffixes,
  * which are shorter and therefore complete. */
 static int put_links(void *context, const suffix_link *link)
 {
@@ -110,8 +111,8 @@ void long_window_free(long_window *w)
 }
 
 /* Fills the window from `at` on. A piece that begins in it can extend max_piece_bytes - 1 bytes
- * past its end, and those bytes are read too. So a window is twice as large as that, and every byte
- * is read at most one and a half times. 0 if allocation fails. */
+ * past its end, and those bytes are read too. A window is at least twice as long as the longest
+ * piece, so every byte is read at most one and a half times. Returns 0 if allocation fails. */
 static int fill(const long_pieces *p, long_window *w, const uint8_t *text, int64_t n_bytes,
                 int64_t at)
 {

@@ -1,9 +1,8 @@
-/* long_pieces.h - finds where pieces of more than LONG_PIECE_BYTES match, in time linear in the
- * text
+/* long_pieces.h - finds where pieces of more than LONG_PIECE_BYTES match, in linear time
  *
  * Greedy encoding walks down the trie to find the longest piece, and continues from the end of the
- * last piece found. If a piece of a million bytes nearly matches everywhere (aaa...ab, in a text of
- * a only), every walk takes a million steps. So walks stop after LONG_PIECE_BYTES, and longer
+ * last piece found. If a piece of a million bytes nearly matches everywhere ("aaa...ab" in a text
+ * of only "a"), every walk takes a million steps. So walks stop after LONG_PIECE_BYTES, and longer
  * pieces, which real vocabularies do not have, are found by an Aho-Corasick automaton ("Efficient
  * string matching", 1975) of the reversed pieces. It reads the text backwards, so at every position
  * it knows the longest of these pieces that begins there:
@@ -29,7 +28,7 @@ typedef struct long_pieces {
 } long_pieces;
 
 /* The values of the pieces that begin at text[begin..end - 1]. The text is read window by window.
- * Starts zeroed. */
+ * Initialize to zeros. */
 typedef struct long_window {
     uint32_t *values; /* [0..end - begin) */
     int64_t begin, end, capacity;

@@ -1,5 +1,5 @@
-/* longest.h - greedy longest prefix: the longest piece at every position, or else the id of the
- * byte */
+/* longest.h - greedy longest-prefix encoding: the longest piece at every position, or the id of the
+ * byte if no piece matches */
 #pragma once
 
 #include "encoders/compact.h"
@@ -13,7 +13,7 @@ typedef struct longest {
     const unitok_hat *hat; /* used instead of the trie, if not NULL */
     int64_t max_piece_bytes;
     long_pieces *longs; /* NULL if no piece has more than LONG_PIECE_BYTES */
-    /* Both are NULL with a HAT-trie, long pieces or 32-bit ids, and if they do not fit the
+    /* Each is NULL with a HAT-trie, long pieces or 32-bit ids, and if it does not fit the
      * vocabulary. */
     compact_trie *compact;
     lanes *lanes;
@@ -48,9 +48,9 @@ INLINE int32_t longest_at(const longest *m, long_window *w, const uint8_t *text,
     return longest_next(m, text + at, n_left, ret_n_bytes);
 }
 
-/* How much of text[0..n_bytes-1] is settled without a cut: up to the last token boundary that no
- * further text can move. A token is settled if no piece that begins with it can extend past the
- * available bytes. Returns 0 if allocation fails. */
+/* Returns how many bytes of text[0..n_bytes-1] are settled without a cut: those up to the last
+ * token boundary that further text cannot move. A token is settled if no piece that begins with it
+ * can extend past the available bytes. Returns 0 if allocation fails. */
 INLINE int64_t longest_settled(const longest *m, const uint8_t *text, int64_t n_bytes)
 {
     long_window w = {0};

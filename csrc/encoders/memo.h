@@ -33,8 +33,8 @@ typedef struct memo_use {
     int64_t tried_bytes, missed_bytes;
 } memo_use;
 
-/* Each half of a key is multiplied by its own odd constant: two independent multiplications that
- * the processor overlaps. The index of an entry is taken from the upper bits, which depend on
+/* Each half of a key is multiplied by a different odd constant: two independent multiplications
+ * that the processor overlaps. The index of an entry is taken from the upper bits, which depend on
  * all others. */
 INLINE uint64_t mix(uint64_t a, uint64_t b)
 {

@@ -32,7 +32,7 @@ static int add_node(nbest *s, double score, int64_t begin, int64_t end, uint32_t
 }
 
 /* Lists all edges, by ascending start. The first and the last node are the start and the end of
- * the text, so that every path is a way between two nodes. */
+ * the text, so that every path connects these two nodes. */
 static int add_nodes(nbest *s, const lattice_model *m, const uint8_t *text, int64_t n_bytes)
 {
     s->n_nodes = 0;
@@ -47,7 +47,7 @@ static int add_nodes(nbest *s, const lattice_model *m, const uint8_t *text, int6
     return add_node(s, 0, n_bytes, n_bytes, 0);
 }
 
-/* Sorts all nodes but the last by their ends, with a stable counting sort. So the nodes before
+/* Sorts all nodes except the last by their ends, with a stable counting sort. So the nodes before
  * any node are one slice of `ending`, in the order in which the reference compares them. */
 static int sort_nodes(nbest *s, int64_t n_bytes)
 {
@@ -81,7 +81,7 @@ static void find_best(nbest *s, const lattice_model *m)
     }
 }
 
-/* The lattice with the best path to every node. */
+/* Builds the lattice and finds the best path to every node; 0 if that fails. */
 static int build(nbest *s, const lattice_model *m, const uint8_t *text, int64_t n_bytes)
 {
     if (n_bytes >= 1 << 30 || !add_nodes(s, m, text, n_bytes) || !sort_nodes(s, n_bytes)) return 0;
@@ -106,7 +106,7 @@ static int sum_paths(nbest *s, double alpha, int64_t n_bytes)
 
 /* ---------------------------------------------------------------------------------- Agenda ---- */
 
-/* Repeats the steps of libstdc++'s heap, so that equal priorities come out in the same order. */
+/* A heap with the steps of libstdc++'s, so that equal priorities are popped in the same order. */
 
 INLINE int is_less(const nbest *s, int32_t a, int32_t b)
 {
@@ -133,8 +133,8 @@ static int push(nbest *s, int32_t hypothesis)
 /* Removes and returns the top.
  *
  * The hole at the top sinks to a leaf, always to the larger child; then the last item rises from
- * there. The textbook way, which compares the last item on the way down, would pop equal
- * priorities in another order than the reference. */
+ * there. The textbook way, which compares the last item on the way down, would pop equal priorities
+ * in a different order from the reference. */
 static int32_t pop(nbest *s)
 {
     int32_t top = s->heap[0], last = s->heap[--s->n_heap];
@@ -180,8 +180,8 @@ static int32_t keep(nbest *s, int64_t *n_kept, int32_t hypothesis)
 }
 
 /* Keeps the best n_best hypotheses of the heap and those that they extend; 0 if allocation
- * fails. The kept ones are copied to a second array, which then changes places with the first,
- * so that chains of extensions stay intact while they are renamed. */
+ * fails. They are copied to a second array, which then swaps places with the first, so that chains
+ * of extensions stay intact while they are renumbered. */
 static int shrink(nbest *s, int64_t n_best)
 {
     int64_t n_kept = 0;
@@ -214,9 +214,9 @@ typedef struct noise {
 
 static double gumbel(noise *random) { return -log(-log(rng_open(&random->stream))); }
 
-/* Sets s->priorities for the hypotheses that extend `top` by ending[first..last): each draws the
- * best of its perturbed paths, given that the best of all of them is top's (the numerically stable
- * form in Kool and others, appendix B.3). */
+/* Sets s->priorities for the hypotheses that extend `top` by ending[first..last): for each, draws
+ * the best of its perturbed paths, given that the best of all of them has the priority of `top`
+ * (the numerically stable form in Kool and others, appendix B.3). */
 static int draw_priorities(nbest *s, const nbest_hypothesis *top, int32_t first, int32_t last,
                            noise *random)
 {
@@ -260,7 +260,7 @@ static int64_t extend(nbest *s, const lattice_model *m, int32_t h, noise *random
 }
 
 /* Adds the path of a hypothesis that reaches the start of the text. Hypotheses are chained from
- * the start to the end, so the tokens come in their order. */
+ * the start to the end, so the tokens are in text order. */
 static int add_path(const nbest *s, const lattice_model *m, nbest_hypothesis top,
                     lattice_paths *ret)
 {
@@ -290,9 +290,9 @@ static int add_best(const nbest *s, const lattice_model *m, lattice_paths *ret)
 }
 
 /* Runs the search, after build and, with noise, sum_paths. The scores of random paths are their
- * priorities. The limits that return the Viterbi path apply only to the n best: random paths need
- * no more hypotheses than they have tokens and edges there, and remain exact after a reduction,
- * because each of the n + 1 best paths extends one of the n + 1 best hypotheses. */
+ * priorities. The limits at which the Viterbi path is returned apply only to the n best: a random
+ * path needs one hypothesis for each edge at each of its tokens, and remains exact after a
+ * reduction, because each of the n + 1 best paths extends one of the n + 1 best hypotheses. */
 static int search(nbest *s, const lattice_model *m, int64_t n, noise *random, lattice_paths *ret)
 {
     int64_t n_least = n * 10 < MIN_AGENDA ? n * 10 : MIN_AGENDA, n_total = 1,
@@ -340,8 +340,8 @@ int nbest_find(nbest *s, const lattice_model *model, const uint8_t *text, int64_
     return n <= 1 ? add_best(s, model, ret) : search(s, model, clamp_n(n), NULL, ret);
 }
 
-/* Weights are relative to the best path, so that exp does not overflow. Rounding can leave a
- * little of the sum at the end; then the answer is the best path. */
+/* Weights are relative to the best path, so that exp does not overflow. Rounding can leave a little
+ * of the sum at the end; then the best path is chosen. */
 int64_t nbest_choose(const lattice_paths *paths, double alpha, uint64_t key)
 {
     double best = -INFINITY, sum = 0;
@@ -378,7 +378,7 @@ static void remove_path(lattice_paths *paths, int64_t k)
 }
 
 /* Removes the path that equals path 0, or else the last of n, unless there are fewer than n.
- * Path 0 is the best path; it is also among those that were drawn if it was drawn. */
+ * Path 0 is the best path, which may also have been drawn. */
 static void remove_duplicate(lattice_paths *paths, int64_t n)
 {
     for (int64_t k = 1; k < paths->n_paths; k++)
@@ -397,7 +397,7 @@ static double log_inclusion(double x)
     return x > -10 ? log(-expm1(-y)) : x - y / 2 + y * y / 24 - y * y * y * y / 2880;
 }
 
-/* One path more than asked for is drawn: its priority is the threshold that all others exceed. */
+/* One path more than requested is drawn; its priority is the threshold that all others exceed. */
 int nbest_draw_distinct(nbest *s, const lattice_model *model, const uint8_t *text, int64_t n_bytes,
                         int64_t n, double alpha, int include_best, uint64_t key, lattice_paths *ret)
 {

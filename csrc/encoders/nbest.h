@@ -13,7 +13,7 @@
  * They use its float32 sums (float64 for a float64 model) in its order, the heap algorithm of
  * libstdc++, and its limits: at MAX_AGENDA hypotheses in the heap, or after MAX_HYPOTHESES more in
  * memory, only the best few are kept; after MAX_SHRINKS such reductions, or at MAX_TOTAL
- * hypotheses, the answer is the Viterbi path alone. For n = 1, sentencepiece runs Viterbi over
+ * hypotheses, the result is the Viterbi path alone. For n = 1, sentencepiece runs Viterbi over
  * bytes instead of this lattice: use the encoder to get the same ids. */
 #pragma once
 
@@ -39,8 +39,8 @@ typedef struct nbest_hypothesis {
     int32_t next; /* the hypothesis it extends; -1 at the end of the text */
 } nbest_hypothesis;
 
-/* One thread's scratch; starts zeroed. Only one call at a time can use it. Takes O(nodes) memory,
- * plus at most about MAX_TOTAL hypotheses for the n best. */
+/* One thread's scratch; initialize to zeros. Only one call at a time can use it. Takes O(nodes)
+ * memory, plus at most about MAX_TOTAL hypotheses for the n best. */
 typedef struct nbest {
     nbest_node *nodes;
     /* nodes by their ends, in order of creation: ending[first_ending[e]..first_ending[e + 1]) */

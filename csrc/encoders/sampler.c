@@ -11,7 +11,7 @@
 enum {
     LINEAR,  /* the weight of all paths to this position */
     LOG,     /* its logarithm */
-    VITERBI, /* the score of the path held */
+    VITERBI, /* the score of the held path */
     ENTROPY  /* like LOG, with the entropy of these paths */
 };
 
@@ -22,18 +22,18 @@ enum { GO_ON, AT_END, AT_CUT, CELLS_FULL, OUT_OF_RANGE };
  * L1 cache. */
 #define WINDOW_BYTES 1024
 
-/* When edges leave a position, its sum is in 2^-400..2^400, or is scaled to 1 together with all
- * pending sums. With weights of at least 2^-500, each edge adds at least 2^-900, so nothing
- * underflows. A weight below 2^-1074 is 0 as a double. The loss, below 2^-674, is negligible beside
- * a sum of 2^-400, but not after pending sums are scaled up. So a model with a weight below 2^-500
- * is never scaled. */
+/* Before edges leave a position, its sum must be in 2^-400..2^400; otherwise it is scaled to 1..2
+ * together with all pending sums. With weights of at least 2^-500, each edge adds at least 2^-900,
+ * so nothing underflows. A weight below 2^-1074 is 0 as a double. The loss, below 2^-674, is
+ * negligible compared with a sum of 2^-400, but not after pending sums are scaled up. So a model
+ * with a weight below 2^-500 is never scaled. */
 #define SUM_EXPONENT_MAX 400
 #define SCALABLE_EXPONENT_MAX 600
 #define PENDING_EXPONENT_MIN (-900)
 #define WEIGHT_MIN 0x1p-500
 
-/* A byte that a byte model lacks has the score -1e200, and alpha can be as large. Sums of 1e290 do
- * not overflow. */
+/* In a byte model, a byte without a piece has the score -1e200, and alpha can be as large as 1e200.
+ * Sums of 1e290 do not overflow. */
 #define LOG_WEIGHT_MAX 1e290
 
 /* A part of the text that begins at a cut. Positions are relative to its start. */
@@ -43,7 +43,7 @@ typedef struct window {
     int64_t at;       /* the next position */
     int64_t frontier; /* the furthest end of an edge so far */
     int64_t cut;      /* the last cut found */
-    int64_t stop_at;  /* stop at the first cut from this position on */
+    int64_t stop_at;  /* stop at the first cut at or after this position */
     int64_t begin;    /* the start of the window in the document */
     uint64_t key;
 } window;
@@ -71,7 +71,7 @@ INLINE double log_weight(double alpha, double score)
     return x > LOG_WEIGHT_MAX ? LOG_WEIGHT_MAX : x < -LOG_WEIGHT_MAX ? -LOG_WEIGHT_MAX : x;
 }
 
-/* Adds an edge's weight to the sum of its end, and keeps it with probability x / sum. */
+/* Adds an edge's weight to the sum of its end, and keeps the edge with probability x / sum. */
 INLINE void take_linear(source *from, sampler_cell *to, uint64_t back, double weight)
 {
     double x = from->sum * weight, sum = to->sum + x;
@@ -120,7 +120,8 @@ INLINE void take_entropy(source *from, sampler_cell *to, double score)
     to->u.entropy = entropy;
 }
 
-/* One edge. `mode` is a constant wherever this is inlined, so only one of the branches remains. */
+/* Processes an edge. `mode` is a constant wherever this is inlined, so only one of the branches
+ * remains. */
 INLINE void take(source *from, int mode, uint32_t value, int64_t end)
 {
     sampler_cell *to = &from->cells[end];
@@ -141,8 +142,8 @@ INLINE void take(source *from, int mode, uint32_t value, int64_t end)
 /* ------------------------------------------------------------------------------ A position ---- */
 
 /* Processes the edges of a position in a model that is not ragged. Returns the end of the first
- * character; *ret_last is the furthest end. Begins like trie_longest: a piece of one byte, one of
- * two, then byte by byte. No piece ends inside a longer character, so its first bytes are walked
+ * character; *ret_last is the furthest end. Begins as trie_longest does: a piece of one byte, one
+ * of two, then byte by byte. No piece ends inside a longer character, so its first bytes are walked
  * without checking for a piece. */
 INLINE int64_t take_edges(source *from, int mode, int64_t *ret_last)
 {
@@ -178,9 +179,9 @@ INLINE int64_t take_edges(source *from, int mode, int64_t *ret_last)
     return char_end;
 }
 
-/* Like take_edges for any model, straight from the definition: it lists the edges first.
+/* Like take_edges, but for any model: it follows the definition and lists the edges first.
  * take_edges relies on pieces ending at character borders, which a ragged model does not
- * promise. */
+ * guarantee. */
 INLINE int64_t take_edges_ragged(source *from, int mode, int64_t *ret_last,
                                  const lattice_model *model, lattice_edge *edges)
 {
@@ -214,7 +215,8 @@ INLINE int is_within(double x, int64_t exponent_min, int64_t exponent_max)
     return (uint64_t)(exponent_of(x) - exponent_min) <= (uint64_t)(exponent_max - exponent_min);
 }
 
-/* 1 or x, without a branch: cuts follow word lengths, which are unpredictable. */
+/* Returns 1 if `condition`, otherwise x, without a branch: cuts follow word lengths, which are
+ * unpredictable. */
 INLINE double one_if(int condition, double x)
 {
     uint64_t bits;
@@ -297,7 +299,7 @@ INLINE int run_mode(const sampler *s, window *w, int mode, int is_ragged)
     return mode == LINEAR && scale_pending(s, at, at) == 0 ? OUT_OF_RANGE : AT_END;
 }
 
-/* Each mode is compiled by itself, so that its inner loop has no test of the mode. */
+/* Each mode is compiled separately, so that its inner loop does not test the mode. */
 static NOINLINE int run_linear(const sampler *s, window *w) { return run_mode(s, w, LINEAR, 0); }
 
 static NOINLINE int run_log(const sampler *s, window *w) { return run_mode(s, w, LOG, 0); }
@@ -420,7 +422,7 @@ int64_t sampler_draw_viterbi(sampler *s, const uint8_t *text, int64_t n_bytes, u
 }
 
 /* Each stretch between cuts is a factor of the sum over paths, so logarithms and entropies add
- * up. The window ends at every cut for that reason. */
+ * up. For that reason, the window ends at every cut. */
 int sampler_entropy(sampler *s, const uint8_t *text, int64_t n_bytes, double *ret_entropy,
                     double *ret_log_sum)
 {
@@ -439,8 +441,8 @@ int sampler_entropy(sampler *s, const uint8_t *text, int64_t n_bytes, double *re
     return 1;
 }
 
-/* A path's log probability is the sum of alpha * score over its pieces, less the logarithm of
- * the sum over all paths. */
+/* A path's log probability is the sum of alpha * score over its pieces, minus the logarithm of the
+ * sum over all paths. */
 int sampler_draw_scored(sampler *s, const uint8_t *text, int64_t n_bytes, int64_t n_samples,
                         uint64_t key, lattice_paths *ret)
 {

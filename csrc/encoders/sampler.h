@@ -13,13 +13,13 @@
  * filtering with backward sampling would draw from the same probabilities in a second pass; here
  * the second pass only follows back[] from the end. The choices at different positions are
  * independent, so the path is an exact sample. The cost is that of Viterbi plus one random draw per
- * edge. (BytePiece 0.5 and later does this with logarithms.)
+ * edge. (BytePiece 0.5 and later do this with logarithms.)
  *
  * At a position that no edge spans (a cut), the sum restarts at 1, because the text after a cut
  * does not depend on the text before it. Sums are doubles. In a long stretch without a cut they are
  * scaled by powers of two; a stretch in which even scaling would lose weight is computed again with
- * logarithms. Both decisions depend on that stretch alone, so a text gives the same samples when it
- * is divided at cuts.
+ * logarithms. Both decisions depend on that stretch alone, so dividing a text at cuts does not
+ * change its samples.
  *
  * Every draw is a function of the key and of the position `begin` + s in the document (rng.h). */
 #pragma once
@@ -34,7 +34,7 @@ typedef struct sampler_cell {
     } u;
 } sampler_cell;
 
-/* One thread's scratch; starts zeroed. Only one call at a time can use it. */
+/* One thread's scratch; initialize to zeros. Only one call at a time can use it. */
 typedef struct sampler {
     sampler_cell *cells; /* [0..n_cells-1], all zero between calls */
     int64_t n_cells;
@@ -46,7 +46,7 @@ typedef struct sampler {
 } sampler;
 
 /* Prepares for a model and an alpha, -SAMPLER_ALPHA_MAX..SAMPLER_ALPHA_MAX. Computes an exp for
- * each piece, unless the last preparation was for the same two. Models are compared by address. */
+ * each piece, unless the last call was for the same two. Models are compared by address. */
 #define SAMPLER_ALPHA_MAX 1e200
 int32_t sampler_prepare(sampler *s, const lattice_model *model, double alpha, unitok_error *error);
 void sampler_free(sampler *s);
@@ -58,10 +58,10 @@ void sampler_free(sampler *s);
 int64_t sampler_draw(sampler *s, const uint8_t *text, int64_t n_bytes, uint64_t key, int64_t begin,
                      token *tokens);
 
-/* Like sampler_draw, but by BytePiece's Viterbi Sampling as first published (bytepiece 0.4;
- * kexue.fm/archives/9768): candidates for e come in order of their starts, and each replaces the
- * path held there with probability 1 / (1 + exp(-alpha * (candidate - held))). This is not an exact
- * sample. alpha > 0. */
+/* Like sampler_draw, but with BytePiece's Viterbi Sampling as first published (bytepiece 0.4;
+ * kexue.fm/archives/9768): candidates for e are tried in order of their starts, and each replaces
+ * the path held there with probability 1 / (1 + exp(-alpha * (candidate - held))). This is not an
+ * exact sample. alpha > 0. */
 int64_t sampler_draw_viterbi(sampler *s, const uint8_t *text, int64_t n_bytes, uint64_t key,
                              int64_t begin, token *tokens);
 

@@ -35,7 +35,7 @@ static uint64_t key_of(const uint8_t *character, int64_t n_bytes)
 }
 
 /* Whether a character is in `singles`, which is looked up first. A lead byte truncated by the end
- * of the text has one byte but is not. */
+ * of the text has one byte, but is not in `singles`. */
 static int is_single(const symbols *t, const uint8_t *character, int64_t n_bytes)
 {
     return n_bytes == 1 && character[0] < t->first_lead;
@@ -47,7 +47,7 @@ uint32_t symbols_find(const symbols *t, const uint8_t *character, int64_t n_byte
     return symbols_find_key(t, key_of(character, n_bytes));
 }
 
-/* Enters a slot. Returns 0 if it is too far from its place, and then lookups would be slow. */
+/* Enters a slot. Returns 0 if it is too far from its place, which would make lookups slow. */
 static int put(symbols *t, uint64_t slot)
 {
     uint32_t mask = (UINT32_C(1) << t->n_bits) - 1, place = symbols_place(t, slot & 0xFFFFFFFFFF),
@@ -60,7 +60,7 @@ static int put(symbols *t, uint64_t slot)
 
 /* Moves everything into 1 << n_bits new slots, with factor `turn`. If that puts a slot too far
  * from its place, tries the following factors, and then more slots. If allocation fails,
- * returns 0 and changes nothing. Which factor is used depends on the characters alone, so equal
+ * returns 0 and changes nothing. The choice of factor depends only on the characters, so equal
  * models have equal tables. */
 static int lay_out_again(symbols *t, int n_bits, int turn)
 {

@@ -1,9 +1,9 @@
 /* symbols.h - splits a text into characters and user-defined symbols, each a number, for BPE and
  * character models
  *
- * At every position the longest user-defined symbol matches, or else one character: as many bytes
- * as its lead byte says, fewer at the end of the text, always one with UNITOK_BYTES. Characters
- * that were not added are symbol 0.
+ * At every position it takes the longest user-defined symbol that matches, or else one character:
+ * as many bytes as the lead byte indicates (fewer at the end of the text), or one with
+ * UNITOK_BYTES. Characters that were not added are symbol 0.
  *
  *     singles[256]                                    symbols of one-byte characters
  *     slots   63 .. 40 | 39 .. 32 | 31 ... 0          open-addressed, at most half full: characters of 2 to 4 bytes

@@ -1,4 +1,4 @@
-/* token.h - what encoders produce: a piece's id and where it ends */
+/* token.h - the output of encoders: the id of a piece and where it ends */
 #pragma once
 
 #include "ground/space.h"

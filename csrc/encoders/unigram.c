@@ -1,4 +1,4 @@
-/* unigram.c - builds a Unigram model, and includes Viterbi in each arithmetic (unigram_dp.h) */
+/* unigram.c - builds a Unigram model, and includes Viterbi for float and double (unigram_dp.h) */
 
 #include "encoders/unigram.h"
 
@@ -37,8 +37,8 @@
 #define RESTART_ABOVE CHARWISE_RESTART_ABOVE
 #define RESERVE (1.0 / 524288)
 
-/* The size of the first character by its lead byte, not beyond the end of the text. The sizes of
- * all leads are the nibbles of one number, so this is a shift and not a load. */
+/* The size of the first character according to its lead byte, limited by the end of the text. The
+ * sizes of all leads are the nibbles of one number, so this is a shift instead of a load. */
 INLINE int64_t first_char_bytes(const unigram *m, const uint8_t *text, int64_t n_bytes)
 {
     int64_t n_char = (int64_t)(m->char_bytes >> (text[0] >> 4) * 4) & 15;
@@ -68,8 +68,8 @@ INLINE int is_char_end(const uint8_t *text, int64_t at, int64_t n_bytes)
     return at >= n_bytes || !is_inside(text, at);
 }
 
-/* Whether no piece of two or more bytes begins at text[at], inside a character. In Chinese this is
- * true of nearly two of three positions, which then need no walk. */
+/* Whether text[at] is inside a character and no piece of two or more bytes begins there. In Chinese
+ * this holds for nearly two in three positions, which then need no walk. */
 INLINE int is_lone(const unigram *m, const uint8_t *text, int64_t at, int64_t n_bytes)
 {
     if (!is_inside(text, at) || at + 1 == n_bytes) return 0;
@@ -172,9 +172,9 @@ INLINE double piece_score(const unitok_spec *spec, int64_t k)
     return spec->scores ? spec->scores[k] : 0;
 }
 
-/* The score of a piece. A user-defined piece gets a score that beats shorter ones, by its length
- * with spaces as U+2581. The reference computes it in its own arithmetic, so the product is
- * rounded to float32 for float32 models. */
+/* The score of a piece. A user-defined piece gets a score that beats shorter ones: it depends on
+ * the length, with spaces counted as U+2581. The reference computes it in its own arithmetic, so
+ * the product is rounded to float32 for float32 models. */
 static double matching_score(const unitok_spec *spec, int64_t k)
 {
     if (piece_type(spec, k) != UNITOK_PIECE_USER_DEFINED) return piece_score(spec, k);
@@ -182,8 +182,7 @@ static double matching_score(const unitok_spec *spec, int64_t k)
     return spec->flags & UNITOK_FLOAT64 ? score : (double)(float)score;
 }
 
-/* Writes the piece in the form that compact text has and returns its size, or 0 if it can never
- * match. */
+/* Writes the piece in the form of compact text and returns its size, or 0 if it can never match. */
 static int64_t compact(const unitok_spec *spec, int64_t k, uint8_t *out)
 {
     const uint8_t *piece = spec->data + spec->offsets[k];
@@ -200,7 +199,8 @@ static int64_t compact(const unitok_spec *spec, int64_t k, uint8_t *out)
                                                       : space_symbols_close(piece, n_bytes, out);
 }
 
-/* Checks scores and lengths, without which sums could overflow and walks would not be linear. */
+/* Checks the limits of scores and lengths, without which sums could overflow and walks would not
+ * take linear time. */
 static int32_t check_pieces(const unitok_spec *spec, unitok_error *error)
 {
     for (int64_t k = 0; k < spec->n_pieces; k++) {
@@ -215,9 +215,9 @@ static int32_t check_pieces(const unitok_spec *spec, unitok_error *error)
     return UNITOK_OK;
 }
 
-/* The score of an unknown character. sentencepiece subtracts from the least score of the NORMAL
- * pieces, in float, or from the largest float if there are none; tokenizers uses all pieces, in
- * double. */
+/* The score of an unknown character. sentencepiece subtracts the penalty from the least score of
+ * the NORMAL pieces, in float, or from the largest float if there are none; tokenizers uses all
+ * pieces, in double. */
 static double unknown_score(const unitok_spec *spec)
 {
     if (spec->flags & UNITOK_BYTES) return UNKNOWN_BYTE_SCORE;
@@ -229,8 +229,8 @@ static double unknown_score(const unitok_spec *spec)
                                         : (double)((float)least - (float)UNKNOWN_PENALTY);
 }
 
-/* What the token with piece k's id adds to the sum. An unknown character that becomes byte
- * pieces adds its score once, with the piece of its first byte: a byte below 0x80 or from 0xC0
+/* The score that a token with the id of piece k adds to the sum. An unknown character that becomes
+ * byte pieces adds its score once, with the piece of its first byte: a byte below 0x80 or from 0xC0
  * on. */
 static double token_score(const unigram *m, const unitok_spec *spec, int64_t k)
 {
@@ -263,8 +263,8 @@ static int allocate(unigram *m)
            (m->is_float64 ? m->scores64 && m->id_scores64 : m->scores32 && m->id_scores32);
 }
 
-/* Whether a text can contain unknown characters; not if characters are bytes and all bytes are
- * pieces. Then their score, which is enormous, does not count as the largest of the model. */
+/* Whether a text can contain unknown characters. If characters are bytes and all bytes are pieces,
+ * it cannot, and their enormous score does not count as the largest of the model. */
 static int has_unknown(const unigram *m)
 {
     int has_all = m->char_bytes == CHAR_BYTES_ONE;
@@ -272,7 +272,7 @@ static int has_unknown(const unigram *m)
     return !has_all;
 }
 
-/* Fills all tables but the trie. */
+/* Fills all tables except the trie. */
 static void fill(unigram *m, const unitok_spec *spec, const sorted_pieces *sorted)
 {
     m->unknown_is_low = 1;
@@ -344,7 +344,7 @@ static int is_for_endings(const unigram *m, const uint8_t *packed, const int64_t
     return n * CROSSING_SHARE > m->n_pieces;
 }
 
-/* Sorts the pieces that can match, in the form that texts have. Their ids are indexes of the
+/* Sorts the pieces that can match, in the form of compact text. Their ids are indexes into the
  * spec. */
 static int32_t collect(const unitok_spec *spec, sorted_pieces *ret, unitok_error *error)
 {
@@ -369,7 +369,7 @@ static int32_t collect(const unitok_spec *spec, sorted_pieces *ret, unitok_error
     return status;
 }
 
-/* The largest id of any piece, also of those that cannot match, or -1. */
+/* The largest id of all pieces, including those that cannot match, or -1. */
 static int64_t highest_id(const unitok_spec *spec)
 {
     int64_t highest = -1;
@@ -389,8 +389,9 @@ static int add_automaton(unigram *m, const unitok_spec *spec, const uint8_t *pac
     return m->automaton != NULL;
 }
 
-/* The steps: sort the pieces that can match; lay out their trie and the tables by value; then
- * build what makes the kind of model faster, at most one of automaton, endings and charwise. */
+/* The steps: sort the pieces that can match; lay out their trie and the tables by value; then build
+ * the structure that makes this kind of model faster, at most one of automaton, endings and
+ * charwise. */
 int32_t unigram_new(const unitok_spec *spec, unigram **ret, unitok_error *error)
 {
     sorted_pieces sorted = {0};

@@ -1,4 +1,4 @@
-/* unigram.h - the best path by score: the pieces that cover a text with the largest sum
+/* unigram.h - the best path by score: the pieces that cover a text with the largest sum of scores
  * (SentencePiece, BytePiece, Hugging Face)
  *
  * Viterbi runs from left to right. The cell of each byte holds the best sum of a path that ends
@@ -6,11 +6,12 @@
  *
  *     text     t   h   e  SP   c   a   t
  *     cell   0   1   2   3   4   5   6   7        cell: | sum | value of the last piece |
- *            |---"th"--->|---"e SP"->|            candidates are offered by ascending start; the first of equals stays,
- *            |-----"the"---->|                    so of equal sums the longest last piece wins
+ *            |---"th"--->|---"e SP"->|            candidates are offered by ascending start; ties
+ *            keep the first, |-----"the"---->|                    so the longest last piece wins a
+ *            tie
  *
- * The references add floating-point scores over the complete text, so their answer can depend on
- * the running sum S before a segment. There are three ways to encode, which give the same ids:
+ * The references add floating-point scores over the complete text, so their result can depend on
+ * the running sum S before a segment. There are three ways to encode, which produce the same ids:
  *
  *     unigram_segment    a short segment from S, in the reference's own arithmetic
  *     unigram_exact      the same segment from 0, with the largest |S| for which unigram_segment finds the same path
@@ -19,9 +20,9 @@
  * unigram_dp.h proves the second.
  *
  * Text is normalized, and compact if spaces are escaped (token.h). An invalid lead byte before a
- * U+2581 therefore spans other bytes than in sentencepiece; only a user-defined piece can bring one
- * into normalized text. Positions are characters, whose sizes follow from their lead bytes alone,
- * or bytes (UNITOK_BYTES). */
+ * U+2581 therefore spans different bytes than in sentencepiece; only a user-defined piece can
+ * introduce one into normalized text. Positions are characters, whose sizes follow from their lead
+ * bytes alone, or bytes (UNITOK_BYTES). */
 #pragma once
 
 #include "encoders/automaton.h"
@@ -36,7 +37,8 @@
 #define UNIGRAM_PIECE_BYTES_MAX 4096
 #endif
 
-/* Larger scores are rejected, so that sums stay finite in float32, which restarts after each. */
+/* Larger scores are rejected, so that float32 sums, which restart after each such score, stay
+ * finite. */
 #define UNIGRAM_SCORE_MAX 1e30
 
 /* the longest segment of unigram_exact and unigram_segment */
@@ -54,11 +56,11 @@ typedef struct unigram {
     double *scores64;  /* used instead of scores32 if is_float64 */
     int32_t *ids;      /* [0..n_pieces], by value */
     uint32_t *lengths; /* [0..n_pieces], by value, in bytes of the compact piece */
-    /* What a token adds to the sum, [0..n_ids - 1] by id. An unknown character encoded as byte
-     * pieces (type BYTE) has one score, which its first byte adds; the others add 0. */
+    /* The score that a token adds to the sum, [0..n_ids - 1] by id. An unknown character encoded as
+     * byte pieces (type BYTE) has one score, which its first byte adds; the others add 0. */
     float *id_scores32;
     double *id_scores64;
-    /* The most that one id of a memo entry can change the sum, rounding included: the largest
+    /* The most that one id of a memo entry can change the sum, including rounding: the largest
      * |score| that a limit allows, plus 2^-7, which is twice half the spacing of floats below 2^17
      * (for doubles below 2^33, far less). Entries are invalid for larger sums anyway. */
     double largest_step;
@@ -85,9 +87,9 @@ typedef struct unigram {
 } unigram;
 
 /* Keeps the pieces that can match: NORMAL, USER_DEFINED, and with UNITOK_BYTE_PIECES_MATCH also
- * BYTE; pieces with a space only if spaces are not escaped. The spec has passed vocabulary_check.
- * UNITOK_ERROR_VOCABULARY: a piece occurs twice or is too long, or a score is not a number in
- * -1e30..1e30. Keeps no reference to `spec`. */
+ * BYTE; pieces with a space only if spaces are not escaped. The spec must have passed
+ * vocabulary_check. UNITOK_ERROR_VOCABULARY: a piece occurs twice or is too long, or a score is not
+ * a number in -1e30..1e30. Keeps no reference to `spec`. */
 int32_t unigram_new(const unitok_spec *spec, unigram **ret, unitok_error *error);
 void unigram_free(unigram *m);
 int64_t unigram_memory_bytes(const unigram *m);
@@ -114,19 +116,19 @@ int64_t unigram_exact(const unigram *m, const uint8_t *text, int64_t n_bytes, to
 int64_t unigram_segment(const unigram *m, const uint8_t *text, int64_t n_bytes, double *io_sum,
                         token *tokens);
 
-/* The state of a text that is encoded part by part. Starts zeroed. It belongs to one text at a
- * time, and to one model until it is freed. Memory is proportional to the text whose tokens are not
- * settled: usually some thousand bytes. If paths never meet, as in a long run of one character that
- * pieces of many lengths tile equally well, it is 10 to 20 bytes per byte (sentencepiece: 12 in
- * every text). */
+/* The state of a text that is encoded part by part. Initialize to zeros. It belongs to one text at
+ * a time, and to one model until it is freed. Memory is proportional to the text whose tokens are
+ * not settled: usually a few thousand bytes. If paths never meet, as in a long run of one character
+ * that pieces of many lengths tile equally well, it is 10 to 20 bytes per byte of text
+ * (sentencepiece: always 12). */
 typedef struct unigram_path {
     void *cells; /* cells[0] is where the last emitted token ended */
     int64_t capacity, n_filled;
     int64_t at;        /* the cell of the next position */
     int64_t reach;     /* the last cell that is set */
     int64_t settle_at; /* search for settled tokens at this position: see unigram_advance */
-    /* the tokens that the last call settled; ends count from the end of the tokens of the call
-     * before */
+    /* the tokens that the last call settled; ends count from the end of the previous call's
+     * tokens */
     token *tokens;
     int64_t n_tokens, tokens_capacity;
     /* With endings: the automaton's state and places, and the position and the sum of the last
@@ -144,7 +146,7 @@ void unigram_begin(unigram_path *path, double sum);
 
 /* Encodes part of text[0..n_bytes-1], which continues where the last call stopped, and returns how
  * many bytes it consumed, or -1 if allocation fails. Call it again with the rest, to which more
- * text can be appended, until everything is consumed. `is_last` says that the text ends after
+ * text can be appended, until everything is consumed. `is_last` means that the text ends after
  * n_bytes > 0; without it, the last max_piece_bytes are not consumed. After each call path->tokens
  * holds the tokens that were settled. After the last one, path->sum is the final sum, and the state
  * of path is that of unigram_begin(path, path->sum). O(n_bytes) over all calls that consume

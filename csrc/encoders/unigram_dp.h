@@ -1,4 +1,4 @@
-/* unigram_dp.h - template: Viterbi in one arithmetic; unigram.c includes it for float32 and for
+/* unigram_dp.h - template: Viterbi for one type of sums; unigram.c includes it for float32 and
  * float64
  *
  *     SUM        float, double
@@ -11,12 +11,13 @@
  * For which |S| the path stays the same (unigram_exact) ------------------------------------------
  *
  * P is the best path in exact sums D from 0; its positions are p[0] = 0 < p[1] < .... F are the
- * reference's rounded sums from S. Suppose that every sum the reference computes is at most 2^e in
- * size. Then rounding changes each by at most h = half the spacing of floats just below 2^e:
+ * reference's rounded sums from S. Suppose that every sum the reference computes has a magnitude of
+ * at most 2^e. Then rounding changes each by at most h = half the spacing of floats just below 2^e:
  * 2^(e-25) for float32, 2^(e-54) for float64. Binades and the sign do not matter, because floats
  * nearer to 0 are closer together.
  *
- *   Claim: at every p[i] the reference takes P's own last piece, if for each other candidate there
+ *   Claim: at every p[i], the reference takes P's own last piece if, for each other candidate
+ *   there,
  *
  *     (1)    X(start) + score + h  <  D(p[i]) - i h
  *
@@ -51,8 +52,8 @@ typedef struct NAME(cell) {
     uint32_t value; /* of the last piece; or VALUE_UNKNOWN + the size of the character */
 } NAME(cell);
 
-/* Takes a candidate if its sum is larger; of equal sums the first stays. Without a branch, since
- * the outcome is as unpredictable as the text. */
+/* Takes a candidate if its sum is larger; ties keep the first. It has no branch, since the outcome
+ * is as unpredictable as the text. */
 INLINE void NAME(offer)(NAME(cell) *cell, SUM sum, uint32_t value)
 {
     SUM old = cell->sum;
@@ -206,7 +207,7 @@ INLINE void NAME(drop_cells)(unigram_path *path, int64_t end)
     path->reach -= end;
 }
 
-/* Gives out the tokens up to cells[end], which becomes cells[0]; 0 if allocation fails. */
+/* Emits the tokens up to cells[end], which becomes cells[0]; 0 if allocation fails. */
 INLINE int NAME(emit_tokens)(const unigram *m, unigram_path *path, int64_t end)
 {
     NAME(cell) *cells = path->cells;
@@ -219,14 +220,14 @@ INLINE int NAME(emit_tokens)(const unigram *m, unigram_path *path, int64_t end)
     return 1;
 }
 
-/* One call: walks from up to PART_BYTES positions, then gives out the tokens that are settled.
+/* One call: walks from up to PART_BYTES positions, then emits the tokens that are settled.
  *
  *     cells[0]         ... at                reach
  *     |--- settled ---|--- open paths ---|--- ends of pieces that have begun ---|
  *
  * Without `is_last`, no walk starts where a piece could extend beyond the text. Finding the
- * meeting takes O(open cells), so it waits until their number has doubled: O(1) per byte, for at
- * most twice the memory. */
+ * meeting takes O(open cells), so it waits until their number has doubled: O(1) per byte, at the
+ * cost of at most twice the memory. */
 static int64_t NAME(advance)(const unigram *m, unigram_path *path, const uint8_t *text,
                              int64_t n_bytes, int is_last)
 {
@@ -341,15 +342,15 @@ INLINE int64_t NAME(arcs_from)(const unigram *m, const uint8_t *text, int64_t at
 }
 
 /* Prefetches the first units that the walks from all starts read, so that their cache misses
- * overlap: a segment that missed the memo is rare, and so are its pieces. BytePiece, Chinese: +20
- * %. */
+ * overlap: a segment that missed the memo is rare, and so are its pieces. BytePiece encodes Chinese
+ * 20 % faster with it. */
 INLINE void NAME(prefetch_starts)(const unigram *m, const uint8_t *text, int64_t n_bytes)
 {
     for (int64_t i = 0; i + 2 < n_bytes; i++) trie_fetch_unit(&m->trie, text + i);
 }
 
 /* Without `keeps`, no arcs are stored, and B uses the largest score of the model; usually the lead
- * alone, or a slightly lower limit, is enough. */
+ * alone decides, and a slightly lower limit is enough. */
 INLINE void NAME(lattice_build)(const unigram *m, const uint8_t *text, int64_t n_bytes,
                                 NAME(lattice) *l, int keeps)
 {
@@ -383,8 +384,8 @@ static NOINLINE void NAME(lattice_keep)(const unigram *m, const uint8_t *text, i
 }
 
 /* Whether (1) holds with this h. places[i] is the number of pieces on P before position i, or -1
- * off P. Comparing values identifies P's own piece, because pieces of one length that end at one
- * position are the same. The loop has no branches because they would be unpredictable. */
+ * off P. Comparing values identifies P's own piece, because pieces of the same length that end at
+ * the same position are equal. The loop has no branches because they would be unpredictable. */
 static int NAME(is_clear)(const NAME(lattice) *l, const int8_t *places, int64_t n_bytes, double h)
 {
     double x[UNIGRAM_SEGMENT_BYTES + 1];
@@ -401,7 +402,7 @@ static int NAME(is_clear)(const NAME(lattice) *l, const int8_t *places, int64_t 
     return !is_beaten;
 }
 
-/* The limit of a path that is right while all sums are at most `level`: `level` less B. */
+/* The limit of a path that is correct while all sums are at most `level`: `level` minus B. */
 static uint32_t NAME(limit_at)(double size, double level)
 {
     double bound = level * (1 - RESERVE);
@@ -430,13 +431,13 @@ static NOINLINE uint32_t NAME(limit_of)(const NAME(lattice) *l, const token *tok
     return 0;
 }
 
-/* Three attempts, from cheap to thorough:
+/* Makes three attempts, from cheap to thorough:
  *
- * 1. Without storing arcs. If the best path leads the second best by more than the errors can be
- * at
- *      every position on it, and scores are usual, the limit follows from the largest level.
- * 2. With arcs, the largest score of this segment replaces that of the model. 3. If the lead is
- * too small, condition (1) is checked arc by arc, for smaller and smaller levels. */
+ * 1. Without storing arcs. If the best path leads the second best by more than the possible errors
+ *    at every position on it, and scores are usual, the limit follows from the largest level.
+ * 2. With arcs. The largest score of this segment replaces that of the model.
+ * 3. If the lead is too small, condition (1) is checked arc by arc, for smaller and smaller
+ *    levels. */
 static int64_t NAME(exact)(const unigram *m, const uint8_t *text, int64_t n_bytes, token *tokens,
                            uint32_t *ret_limit)
 {

@@ -1,8 +1,8 @@
 /* unigram_follow.h - Viterbi in float32 over the pieces that end at each position (endings.h);
  * included by unigram.c
  *
- * A cell is final when its position is reached. Candidates come by ascending start, the order in
- * which the reference offers them, so the first of equals is the same. Only a restart makes a
+ * A cell is final when its position is reached. Candidates are tried by ascending start, the order
+ * in which the reference offers them, so ties have the same winner. Only a restart makes a
  * difference: at `restarted`, the reference subtracts from the sums already offered to later cells.
  * Here the best of the candidates from before `restarted` is found first, and the offset is
  * subtracted from it:
@@ -10,8 +10,8 @@
  *     cells   . . . . | restarted . . . . | restarted + longest piece
  *             sums as they were     candidates from both sides
  *
- * The value of a cell is that of its last piece; an unknown character has the id TOKEN_UNKNOWN, and
- * so 0 as its id + 1. */
+ * The value of a cell is that of its last piece; an unknown character has the id TOKEN_UNKNOWN, so
+ * its id + 1 is 0. */
 
 #include "ground/pick.h"
 
@@ -30,7 +30,7 @@ INLINE const cell32 *piece_begin(const cell32 *end, uint32_t value)
     return end - 255 + (value & 255);
 }
 
-/* The best of a record's pieces that end at cells[0], the first of equals. */
+/* The best of a record's pieces, which end at *end; ties go to the first. */
 #if defined(UNITOK_X86)
 #define SUM_BEFORE(k) _mm_load_ss(&piece_begin(end, list->values[k])->sum)
 INLINE cell32 best_of(const endings_list *list, const cell32 *end)
@@ -57,7 +57,7 @@ INLINE cell32 best_of(const endings_list *list, const cell32 *end)
 }
 #endif
 
-/* The better of two candidates, the first of equals, without a branch. */
+/* The better of two candidates, or the first if they tie, without a branch. */
 INLINE cell32 better(cell32 a, cell32 b)
 {
     return (cell32){b.sum > a.sum ? b.sum : a.sum, (uint32_t)pick(b.sum > a.sum, a.value, b.value)};
@@ -75,10 +75,10 @@ INLINE cell32 best_in(const endings *a, uint32_t list, const cell32 *end)
 /* The best candidate for *end if some candidates begin before cells[restarted], the last
  * restart.
  *
- * Lists have the longest piece first, so candidates come by ascending start. The reference had
+ * Lists have the longest piece first, so candidates are tried by ascending start. The reference had
  * already offered those before the restart when it subtracted the offset, so the best of them is
- * rounded in the same order: sum, comparison, subtraction. The loop notices the border by the
- * change of is_before. */
+ * rounded in the same order: sum, comparison, subtraction. A change of is_before marks the
+ * border. */
 static NOINLINE cell32 best_restarted(const endings *a, uint32_t list, const cell32 *end,
                                       const cell32 *restarted, const unigram_path *path)
 {
@@ -98,9 +98,9 @@ static NOINLINE cell32 best_restarted(const endings *a, uint32_t list, const cel
     return best;
 }
 
-/* Processes positions that are one ASCII character each and a piece, while no restart is near.
- * Returns their number. The sum before stays in a register, and no character can be unknown, so
- * this loop has less to do than follow_part for most of a text in English. */
+/* Processes positions whose character is ASCII and a piece, while no restart is near. Returns their
+ * number. The previous sum stays in a register, and no character can be unknown, so this loop does
+ * less work than follow_part on most English text. */
 INLINE int64_t follow_ascii(const endings *a, const endings_place *places, const uint8_t *text,
                             int64_t n_bytes, cell32 *cells)
 {

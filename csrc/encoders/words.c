@@ -14,8 +14,8 @@ static int matches(const unitok_spec *spec, int64_t k)
 
 /* --------------------------------------------------------------------------------- Words ---- */
 
-/* Copies the pieces that match and checks that none occurs twice. The table says which of the
- * copies is the second of two; counting those that match finds the piece of the spec. */
+/* Copies the pieces that match and checks that none occurs twice. The table reports which copy is
+ * the second of two; counting the pieces that match finds that piece in the spec. */
 static int32_t fill_words(const unitok_spec *spec, words *m, unitok_error *error)
 {
     int64_t n = 0, twice;
@@ -117,7 +117,8 @@ void characters_free(characters *m)
     memset(m, 0, sizeof *m);
 }
 
-/* User-defined symbols match first, as in BPE (symbols.h), so both kinds divide a text alike. */
+/* User-defined symbols match first, as in BPE (symbols.h), so both kinds of model divide text in
+ * the same way. */
 int64_t characters_segment(const characters *m, const uint8_t *text, int64_t n_bytes, token *tokens)
 {
     int64_t n = 0;

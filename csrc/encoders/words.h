@@ -16,8 +16,8 @@ typedef struct words {
     string_table table;
 } words;
 
-/* Both build from a spec whose pieces are in the form that texts have. Normal and user-defined
- * pieces match; all others are unknown. The spec has passed vocabulary_check.
+/* Both are built from a spec whose pieces have the same form as texts. Normal and user-defined
+ * pieces match; all others are unknown. The spec must have passed vocabulary_check.
  * UNITOK_ERROR_VOCABULARY: a piece occurs twice, or there are too many pieces. After a failure
  * there is nothing to free. */
 int32_t characters_new(const unitok_spec *spec, characters *ret, unitok_error *error);
@@ -25,12 +25,12 @@ void characters_free(characters *m);
 int32_t words_new(const unitok_spec *spec, words *ret, unitok_error *error);
 void words_free(words *m);
 
-/* Encodes a text that is not cut inside a user-defined symbol: at every position the longest
- * symbol, or else one character. Writes at most n_bytes tokens and returns their number.
+/* Encodes a text that is not cut inside a user-defined symbol: at every position, it takes the
+ * longest symbol or else one character. Writes at most n_bytes tokens and returns their number.
  * O(n_bytes). */
 int64_t characters_segment(const characters *m, const uint8_t *text, int64_t n_bytes,
                            token *tokens);
 
-/* Writes the one token of a word, n_bytes >= 1, and returns 1. Words begin at every U+2581 (or
+/* Writes the single token of a word, n_bytes >= 1, and returns 1. Words begin at every U+2581 (or
  * SPACE_BYTE) and at the start of the text: the reference's word model ignores all options. */
 int64_t words_segment(const words *m, const uint8_t *text, int64_t n_bytes, token *tokens);
