@@ -16,7 +16,7 @@ from pyunitok.vocab.byte_level import CHARACTERS
 from pyunitok.vocab.vocabulary import CONTROL, NORMAL, pack
 
 GPT2 = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
-# Rust's char::is_numeric, of a later Unicode than the patterns
+# Rust's char::is_numeric follows a later version of Unicode than the patterns
 DIGIT = r"[\p{N}\x{11DE0}-\x{11DE9}\x{16FF4}-\x{16FF6}]"
 BYTES = {character: byte for byte, character in enumerate(CHARACTERS)}
 

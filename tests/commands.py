@@ -60,7 +60,7 @@ def run(folder: Path, *arguments: str, stdin: bytes = b"") -> subprocess.Complet
 
 
 def run_forked(folder: Path, *arguments: str, stdin: bytes = b"") -> subprocess.CompletedProcess[bytes]:
-    """Like run(), but in a forked child, so that no thread that waits for stdin is left behind."""
+    """Like run(), but in a forked child, so that no thread waiting for stdin is left behind."""
     with tempfile.TemporaryFile() as file:
         pid = os.fork()
         if pid == 0:
@@ -77,7 +77,7 @@ def run_forked(folder: Path, *arguments: str, stdin: bytes = b"") -> subprocess.
 
 @contextlib.contextmanager
 def _piped(data: bytes) -> Iterator[io.TextIOWrapper]:
-    """A pipe with this data, which a thread writes because a pipe may not hold all of it."""
+    """A pipe with this data, written by a thread because the data may exceed the capacity of a pipe."""
     reading, writing = os.pipe()
 
     def write() -> None:

@@ -1,4 +1,4 @@
-"""Hypothesis profiles, the shared data, the instruction sets of this machine, and fixtures of several files.
+"""Hypothesis profiles, the shared data, the instruction sets of this machine, and fixtures that several files use.
 
 HYPOTHESIS_PROFILE=expensive pytest tests/test_encode.py    many more examples; also: ci, sanitizers, default
 PYUNITOK_SHARED=folder pytest                               the folder of the shared data, by default ../shared
@@ -83,5 +83,5 @@ def toy() -> Tokenizer:
 
 
 def heed_interrupts() -> None:
-    """For preexec_fn: makes SIGINT effective again, which a shell ignores in its background jobs and their children."""
+    """For preexec_fn: restores the SIGINT handler; shells ignore SIGINT in background jobs and their children."""
     signal.signal(signal.SIGINT, signal.default_int_handler)

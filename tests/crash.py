@@ -8,9 +8,9 @@ SPEC is a JSON object:
                  null means all
     power        also lose everything that was not synced
     kills        instead of points: the number of SIGKILLs at random times; each run resumes the one before
-    older        arguments that make an older output before each run, which must stay complete or be replaced
+    older        the arguments that create an older output before each run; it must stay complete or be replaced
     checkpoints  without points: the number of checkpoints after which the command is killed
-For each point, the outputs are removed, the command runs up to the point, and then again to its end. "wrong" lists the
+For each point, the outputs are removed, the command runs up to the point, and then again to the end. "wrong" lists the
 points after which the outputs differed from those of an uninterrupted run. Without "points" and "kills", the command
 runs once, in this process.
 
@@ -40,7 +40,7 @@ class Disk:
 
     def __init__(self, shadow: Path) -> None:
         self.shadow = shadow
-        self.kept = []  # open descriptors, so that the inode number of a removed file is not used again
+        self.kept = []  # open descriptors, so that the inode number of a removed file is not reused
         shutil.rmtree(shadow, ignore_errors=True)
         shadow.mkdir()
         for path in Path().glob("ids*"):  # earlier files count as synced
@@ -157,7 +157,7 @@ def outputs() -> list[bytes]:
     return [*(Path(name).read_bytes() for name in OUTPUTS), json.dumps(timeless(Path("ids.json"))).encode()]
 
 
-# With these sizes, a corpus of one megabyte has enough checkpoints, chunks and direct writes.
+# With these sizes, a corpus of one megabyte causes enough checkpoints, chunks and direct writes.
 TUNE = {
     "pyunitok.run.output.CHECKPOINT_BYTES": 60_000,
     "pyunitok.run.output.CHECKPOINT_SHARE": 0,
@@ -175,7 +175,7 @@ def clear() -> None:
 
 
 def make_older(spec: dict) -> list[bytes] | None:
-    """Remove all outputs, and make the older output if the spec names one."""
+    """Remove all outputs, and create the older output if the spec requests one."""
     clear()
     if not spec.get("older"):
         return None
@@ -236,7 +236,7 @@ def main() -> None:
         if spec.get("power"):
             lose_power(SHADOW)
         if Path("ids").exists() and outputs() not in (whole, older):
-            wrong.append([point, "OUT does not match the files beside it"])
+            wrong.append([point, "OUT does not match its sidecar files"])
         resumed += Path("ids.journal.partial").exists()
         code = in_child(lambda: run(spec, None))
         left = sorted(path.name for path in Path().glob("ids*"))

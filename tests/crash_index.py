@@ -4,7 +4,7 @@
 
 SPEC is a JSON object:
     kills    the number of SIGKILLs at random times; each run resumes the one before
-    limits   instead of kills: file size limits; a run with each limit is followed by a run without
+    limits   instead of kills: file size limits; a run with each limit is followed by a run without a limit
     options  the options of build_index
 The runs are forked from this process, as in crash.py.
 """

@@ -1,6 +1,6 @@
 """Readers of other tools' files, written from the published layouts that the README describes.
 
-Each reads a folder and returns the documents as lists of ids, and other contents of the files.
+Each reads a folder and returns the documents as lists of ids, and some other contents of the files.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import numpy as np
 
 
 def megatron(folder: Path, name: str) -> list[list[int]]:
-    """Read NAME.bin and NAME.idx like IndexedDataset: sequences, grouped into documents."""
+    """Read NAME.bin and NAME.idx as IndexedDataset does: sequences, grouped into documents."""
     idx, tokens = (folder / f"{name}.idx").read_bytes(), (folder / f"{name}.bin").read_bytes()
     magic, version, code, n, n_ends = struct.unpack_from("<9sQBQQ", idx)
     assert (magic, version) == (b"MMIDIDX\0\0", 1)
@@ -66,7 +66,7 @@ def datatrove(folder: Path, name: str) -> tuple[list[list[int]], list[str]]:
 
 
 def dolma(folder: Path, name: str, dtype: str) -> tuple[list[list[int]], list[list[str]]]:
-    """The documents of a headerless .npy, cut according to its .csv.gz, and the rows of the latter."""
+    """The documents of a headerless .npy, cut according to its .csv.gz, and the rows of the .csv.gz."""
     ids = np.fromfile(folder / f"{name}.npy", dtype).tolist()
     with gzip.open(folder / f"{name}.csv.gz", "rt", newline="") as file:
         rows = list(csv.reader(file))
@@ -74,7 +74,7 @@ def dolma(folder: Path, name: str, dtype: str) -> tuple[list[list[int]], list[li
 
 
 def infini_gram(folder: Path, shards: int, dtype: str) -> tuple[list[list[int]], list[dict]]:
-    """The documents and their metadata, found by offset.N and metaoff.N as in the engine."""
+    """The documents and their metadata, located by offset.N and metaoff.N as in the engine."""
     docs, lines = [], []
     separator = np.iinfo(dtype).max
     for k in range(shards):

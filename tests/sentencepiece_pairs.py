@@ -24,7 +24,7 @@ MAYBE = st.sampled_from([None, None, False, True])
 
 
 def toy_proto(kind: str, **trainer: Any) -> Any:
-    """A model with pieces of all types and normalization rules."""
+    """A model with pieces of all types and with normalization rules."""
     texts = ["▁", "a", "b", "ab", "▁a", "▁ab", "é", "aba", "x", "▁b", "日", "b▁", "abab"]
     pieces = [(text.encode(), -0.3 * i - 1, NORMAL) for i, text in enumerate(texts)]
     pieces += [(b"u!", 0.0, USER_DEFINED), (b"ba", -2.0, UNUSED), (b"<pad>", 0.0, CONTROL)]

@@ -117,11 +117,11 @@ def read_documents(reader, block_bytes: int, n_offsets: int = 5, check_pieces=No
 
 
 def split_at_multiples(k: int):
-    """A split() that allows pieces of multiples of k bytes."""
+    """A split() that returns the largest multiple of k bytes."""
     return lambda text: len(text) // k * k
 
 
 def split_sometimes(seed: int):
-    """A split() that is often 0 and otherwise random."""
+    """A split() that often returns 0 and otherwise a random position."""
     chance = random.Random(seed)
     return lambda text: chance.choice((0, chance.randint(0, len(text))))

@@ -1,6 +1,6 @@
-"""Ids in help texts, README files and docstrings are those of the default vocabulary, and their text is beside them.
+"""Ids in help texts, README files and docstrings are those of the default vocabulary and are shown with their text.
 
-Regression: they were ids of RWKV World, so that `pyunitok decode 11080 17065 ...` printed another text than shown.
+Regression: they were ids of RWKV World, so that `pyunitok decode 11080 17065 ...` printed text other than that shown.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ PATTERNS = [  # files of documentation with ids
 ]
 OTHER_MODELS = {  # lines with ids of another model, and the tests of these ids
     r"^\s*>>> ": "a model of a few pieces: test_doctests below",
-    r"decode_batch|id_to_token": "any model: tests/test_readme.py runs them with t5.model",
+    r"decode_batch|id_to_token": "any model: tests/test_readme.py runs these lines with t5.model",
     r"15043, 3186": "llama2.model: tests/test_readme.py",
     r"33155": "RWKV World: tests/test_readme.py",
     r"\(\^ o \^\)": "an edited RWKV World: tests/test_readme.py",
@@ -87,7 +87,7 @@ EXAMPLES = [
 
 
 @pytest.mark.parametrize(("line", "ids"), EXAMPLES)
-def test_ids_stand_for_the_text_beside_them(line: str, ids: list[int]) -> None:
+def test_ids_match_the_text_beside_them(line: str, ids: list[int]) -> None:
     assert is_beside(line, ids), f"{ids} is {Tokenizer.default().decode(ids, errors='replace')!r}: {line}"
 
 

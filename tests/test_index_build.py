@@ -35,7 +35,7 @@ SUFFIXES = ("sa", "first", "top", "left")
 
 @pytest.fixture(scope="module")
 def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A greedy model whose ids are not in the order of their bytes."""
+    """A greedy model whose ids are not in the order of the pieces' bytes."""
     pieces = [bytes([b]) for b in range(255, -1, -1)] + [b" the", b" cat", b" sa", b"at", "日".encode()]
     path = tmp_path_factory.mktemp("model") / "toy.model"
     Tokenizer.from_pieces(pieces, eod=300).save(path)
@@ -109,7 +109,7 @@ def test_an_index_can_be_moved_with_its_tokens(tokens: Path, tmp_path: Path, mod
 
 
 @pytest.mark.parametrize("when", range(1, 12))
-def test_a_killed_run_is_resumed_to_the_same_bytes(
+def test_a_killed_run_resumes_with_identical_output(
     tokens: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, when: int
 ) -> None:
     options: dict[str, Any] = {"left": True, "shard_tokens": 900, "threads": 1}
@@ -176,7 +176,7 @@ def test_add_leaves_old_shards_alone(tokens: Path, tmp_path: Path, model: Path) 
     assert before == {name: (folder / name).stat().st_mtime_ns for name in before}
     assert len(open_shards(folder).arrays) == 2
     check_whole(folder, "id", True)
-    # Regression: the same command failed. It finds that all is done; another command fails.
+    # Regression: the same command failed. It must report a complete index; other commands must fail.
     written = {path.name: path.stat().st_mtime_ns for path in folder.iterdir()}
     again = run("index", str(more), "-o", str(folder), "--add", "--shard-tokens", "500")
     assert "already complete" in again
@@ -192,7 +192,7 @@ def test_add_leaves_old_shards_alone(tokens: Path, tmp_path: Path, model: Path) 
 
 @pytest.mark.parametrize("damage", ["short", "other"])
 def test_add_does_not_sort_by_damaged_ranks(tokens: Path, tmp_path: Path, model: Path, damage: str) -> None:
-    """(A short file was read beyond its end; another order of ids would have given wrong answers.)"""
+    """Regression: a short file was read beyond its end, and another order of ids would have given wrong answers."""
     folder, more = tmp_path / "idx", write_tokens(tmp_path / "more.u16", model, seed=2)
     run("index", str(tokens), "-o", str(folder), "--order", "bytes")
     ranks = folder / "rank.u16"
@@ -418,9 +418,9 @@ def test_infini_gram_opens_the_index(tokens: Path, tmp_path: Path, shards: int) 
 
 
 @pytest.mark.parametrize("n_documents", [1, 80])
-def test_nearby_clauses_are_counted_like_in_infini_gram(tmp_path: Path, model: Path, n_documents: int) -> None:
-    """The counts agree in one document. In several, infini-gram leaves out the matches that infini_gram_count()
-    describes. (It measures a third clause from the range of the first two.)"""
+def test_nearby_clauses_are_counted_as_in_infini_gram(tmp_path: Path, model: Path, n_documents: int) -> None:
+    """The counts agree for one document. For several, infini-gram omits the matches that infini_gram_count()
+    describes. (It measures the distance of a third clause from the range of the first two.)"""
     engine_module = pytest.importorskip("infini_gram.engine")
     random = np.random.default_rng(1)
     lines = ["".join(random.choice(list("abcdefghijk"), 2500 // n_documents)) for _ in range(n_documents)]
@@ -439,13 +439,13 @@ def test_nearby_clauses_are_counted_like_in_infini_gram(tmp_path: Path, model: P
         ids = [index.ids(term).tolist() for term in terms]
         clauses = [ids[: int(random.integers(1, 3))], ids[3 : int(random.integers(4, 6))]]
         places = [sorted(p for term in clause for p in positions(stream, term)) for clause in clauses]
-        if len(places[0]) == len(places[1]):  # for the rare clause; here each may choose another one
+        if len(places[0]) == len(places[1]):  # the two engines may choose different rare clauses
             continue
         rare, other = sorted(places, key=len)
         within = int(random.choice([1, 2, 5, 20, 100, 10_000]))
         ours = index.count(all_of=clauses, within=within)
         theirs = engine.count_cnf(cnf=clauses, max_diff_tokens=within, max_clause_freq=10_000)["count"]
-        document = np.cumsum(np.array(stream) == 0xFFFF)  # of each token
+        document = np.cumsum(np.array(stream) == 0xFFFF)  # the document of each token
         assert ours == sum(any(document[p] == document[q] and abs(p - q) <= within for q in other) for p in rare)
         assert theirs == infini_gram_count(rare, other, within, document)
         found, n_queries, n_different = found + theirs, n_queries + 1, n_different + (ours != theirs)
@@ -453,9 +453,9 @@ def test_nearby_clauses_are_counted_like_in_infini_gram(tmp_path: Path, model: P
 
 
 def infini_gram_count(rare: list[int], other: list[int], within: int, document: Any) -> int:
-    """The count of infini-gram. At each place, the nearest matches on either side, if near enough, form one range, and
-    a place is left out if a document ends inside its range. So a match in the same document does not count if the
-    nearest match on the other side is near, but in the next document."""
+    """The count that infini-gram returns. At each position of the rare clause, the nearest match on each side, if near
+    enough, belongs to the range of the position, and a position is omitted if a document ends inside its range. So a
+    match in the same document does not count if the nearest match on the other side is near but in another document."""
     count = 0
     for p in rare:
         left = [q for q in other if q < p][-1:]
@@ -465,7 +465,7 @@ def infini_gram_count(rare: list[int], other: list[int], within: int, document: 
     return count
 
 
-def test_the_tokengrams_index_opens_in_its_reader(tokens: Path, tmp_path: Path) -> None:
+def test_tokengrams_opens_the_index(tokens: Path, tmp_path: Path) -> None:
     run("index", str(tokens), "-o", str(tmp_path / "tg"), "--format", "tokengrams")
     ids, sa = np.fromfile(tmp_path / "tg" / "ids.bin", "<u2"), np.fromfile(tmp_path / "tg" / "ids.idx", "<u8")
     assert sa.tolist() == oracle.suffix_array(ids.tolist())

@@ -1,4 +1,4 @@
-"""Indexing that is killed or cannot write resumes; its output is byte-identical to that of an uninterrupted run."""
+"""After a kill or a failed write, indexing resumes; the output is byte-identical to that of an uninterrupted run."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_killed_at_random_times(tmp_path: Path, kills: int) -> None:
 
 
 def test_writes_that_fail(tmp_path: Path) -> None:
-    """The limits of file size stop the plan, a shard's record, its tables or its suffix array."""
+    """The file size limits stop the writing of the plan, a shard's record, its tables or its suffix array."""
     limits = [0, 1, 100, 500, 1000, 9999, 10_000, 19_999, 20_000, 400_000, 524_295, 524_296]
     result = crashed(tmp_path, {"limits": limits})
     assert result == {"failed": 11, "wrong": []}

@@ -1,4 +1,4 @@
-"""Shards: the tables in memory, a written index opened again, and index files that are broken."""
+"""The tables of an index shard, and the order of ids by their bytes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Arguments to sources: order, links, patterns, exclusion; compression and format; pipes are read only once."""
+"""Finding the inputs: order, links, patterns, exclusion, compression and format; pipes are read only once."""
 
 import bz2
 import gzip
@@ -167,7 +167,7 @@ def test_binary_files_are_rejected(tree):
     assert find(["a.npy"], input_format="text")[0].format == "text"
 
 
-def test_parquet_is_recognised(tree):
+def test_parquet_is_detected(tree):
     for name in ("a.parquet", "b.PQ", "c"):
         (tree / name).write_bytes(b"PAR1")
         assert find([name])[0].format == "parquet"
@@ -244,7 +244,7 @@ def test_stdin_twice(monkeypatch):
     ],
 )
 def test_a_missing_package_is_noticed_before_any_work(tmp_path, monkeypatch, name, module, message):
-    """(The error came only after hours of work on earlier inputs.)"""
+    """Regression: the error came only after hours of work on earlier inputs."""
     import pyunitok
 
     if module.startswith("pyarrow"):

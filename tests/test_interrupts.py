@@ -1,4 +1,4 @@
-"""Signals that are held are delivered afterwards."""
+"""Held signals are delivered later."""
 
 import signal
 import threading

@@ -23,7 +23,7 @@ AFTER_VERBS = ["", "こと", "から", "と", "ので", "が"]
 
 
 def corpus() -> Counter[str]:
-    """Runs of letters as in texts: nouns with particles, verbs in all forms with following words, adverbs."""
+    """Runs of letters as they occur in text: nouns with particles, verbs in all forms with following words, adverbs."""
     runs = Counter({noun + particle: 20 for noun, particle in product(NOUNS, PARTICLES)})
     runs += Counter(dict.fromkeys(NOUNS, 30))
     for stem, endings in VERBS.items():

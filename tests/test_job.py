@@ -112,7 +112,7 @@ def test_names_of_outputs(folder, toy):
 
 
 def test_parts_of_a_run_without_its_text_inputs(folder, toy):
-    """The error lists the change. (It was: 'a separator (--doc) is for text files'.)"""
+    """The error lists the change. Regression: it was 'a separator (--doc) is for text files'."""
     options = TokenizeOptions(separator=b"\n", text_key="t.x", ray="local", keep_parts=True)
     tokenize_in_parts(Job("in", "ids", toy, options).plan)
     Path("in/a.txt").unlink()
@@ -124,8 +124,8 @@ def test_parts_of_a_run_without_its_text_inputs(folder, toy):
         Job("in", "ids", toy, options)
 
 
-def test_a_format_makes_its_folder(folder, toy):
-    """Like `export`. (It failed: 'cannot be written: No such file or directory'.)"""
+def test_exporting_creates_the_folder(folder, toy):
+    """As `export` does. Regression: it failed with 'cannot be written: No such file or directory'."""
     manifest = pyunitok.tokenize("in/a.txt", "far/away/ids", toy, format="npy")
     assert len(np.load(folder / "far/away/ids.npy")) == manifest.tokens
     assert pyunitok.tokenize("in/a.txt", "far/away/ids", toy, format="npy").tokens == manifest.tokens
@@ -134,7 +134,7 @@ def test_a_format_makes_its_folder(folder, toy):
 
 
 def test_a_report_that_cannot_be_written_fails_before_the_work(folder):
-    """(The error came after days of work.)"""
+    """Regression: the error came after days of work."""
     done = run("tokenize", "in/a.txt", "-o", "ids", "-m", "toy", "--stats-json", "gone/stats.json", code=1)
     assert b"the folder gone does not exist" in done.stderr
     assert not list(folder.glob("ids*"))
@@ -145,7 +145,7 @@ def test_a_report_that_cannot_be_written_fails_before_the_work(folder):
 
 @pytest.mark.parametrize("shard", ["0/99999999999", "5/100000000"])
 def test_too_many_shards(folder, shard):
-    """(It took 48 seconds and 7 GB, or all memory.)"""
+    """Regression: it took 48 seconds and 7 GB, or all memory."""
     done = run("tokenize", "in", "-o", "ids", "-m", "toy", "--shard", shard, code=2)
     assert b"at most 1,000,000" in done.stderr
     assert not list(folder.glob("ids*"))
@@ -162,7 +162,7 @@ def test_a_shard_does_not_read_the_others(folder, toy):
 
 
 def test_text_bytes_do_not_depend_on_the_format(folder, toy):
-    """(The same documents gave 3.508 bytes per token from JSON lines and 3.154 from Parquet.)"""
+    """Regression: the same documents gave 3.508 bytes per token from JSON lines and 3.154 from Parquet."""
     pyarrow = pytest.importorskip("pyarrow")
     from pyarrow import parquet
 

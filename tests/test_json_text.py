@@ -20,7 +20,7 @@ CPUS = [cpu for cpu in library.CPUS if library.cpu_supported(cpu)]
 
 
 def loads(line: bytes, path: list[str]) -> bytes | None:
-    """The text of a line by Python's parser; None if it has no valid text."""
+    """The text of a line according to Python's parser; None if it has no valid text."""
     try:
         value = json.loads(line.decode("utf-8", "surrogateescape"))
         if not isinstance(value, dict):
@@ -33,7 +33,7 @@ def loads(line: bytes, path: list[str]) -> bytes | None:
 
 
 def read_line(line: bytes, key: str) -> tuple[bytes | None, str]:
-    """The text and message, which are equal at every CPU level."""
+    """The text and the message, which must be equal at every CPU level."""
     got = set()
     for cpu in CPUS:
         try:
@@ -95,7 +95,7 @@ def test_damaged_objects_match_json_loads(line, key, changes):
 
 @pytest.mark.parametrize("special", ['"', "\\\\", "\\u00e9", "é", "中", "😀", "\x00", "\x1f", "\xff", "\xc3", "\ud800"])
 def test_every_position_of_a_block_boundary(special):
-    """An unusual byte is at each position in blocks of 8 to 64, and at each distance from the end of the input."""
+    """Puts a special byte at each position of blocks of 8 to 64 bytes, and at various distances from the end."""
     special = special.encode("latin-1") if special in "\xff\xc3" else special.encode("utf-8", "surrogatepass")
     for n_before in range(80):
         for n_behind in (0, 1, 7, 31, 63, 64, 70):
@@ -223,7 +223,7 @@ def test_rest_of_line(line, key):
 def test_numbers_keep_their_spelling():
     rest = RestOfLine(["text"])
     assert rest.of_line(b'{"text":"", "f": 1.50, "e": 1E999}') == b'{"f":1.50,"e":1E999}'
-    # (Beside a lone surrogate, a number of 5000 digits raised a traceback, and 1e400 became Infinity.)
+    # Regression: with a lone surrogate on the line, 5000 digits caused a traceback, and 1e400 became Infinity.
     line = b'{"text":"","n":%b,"e": 1e400,"x":"\\ud800"}' % (b"7" * 5000)
     assert rest.of_line(line) == b'{"n":%b,"e":1e400,"x":"\\ud800"}' % (b"7" * 5000)
 

@@ -121,21 +121,21 @@ def test_bad_lines_are_named(line, says, before):
     assert "--on-error skip" in str(caught.value)
 
 
-def test_an_object_over_two_lines_beside_a_line_with_two_objects():
-    # as many values as lines
+def test_an_object_on_two_lines_and_two_objects_on_one_line():
+    # The number of values equals the number of lines.
     for data in (b'{"text":"a"}{"text":"b"}\n{"text":\n"c"}\n', b'{"text":"a"}{"text":"b"}\n{"x":{}\n,"text":"c"}\n'):
         with pytest.raises(InputError, match="line 1:"):
             read(data)
 
 
 def test_constants_that_python_writes():
-    """Python's json writes NaN and Infinity, which JSON forbids. (Most lines of some corpora were rejected.)"""
+    """Python's json writes NaN and Infinity, which JSON forbids. Regression: they were rejected."""
     for value in (math.nan, math.inf, -math.inf):
         assert read(json.dumps({"score": value, "text": "a", "x": [value]}).encode()) == [b"a"]
 
 
-def test_any_character_may_be_in_a_name():
-    """(A backslash or quote in --text-key raised a traceback.)"""
+def test_a_name_may_contain_any_character():
+    """Regression: a backslash or quote in --text-key caused a traceback."""
     for name in ("\\", '"', "\n", "", "\x7f", "é", "\\n", "a\\"):
         for ensure_ascii in (True, False):
             assert read(json.dumps({"text": "b", name: "a"}, ensure_ascii=ensure_ascii).encode(), name) == [b"a"]

@@ -1,4 +1,4 @@
-"""The table of kinds: Python needs only one row for a kind of model."""
+"""The table of model kinds: one row is all that Python needs to support a kind."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from pyunitok.train.trainers import TRAINERS
 
 
 def test_a_made_up_kind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every command accepts models of a made-up kind, which is another name for a kind of the C library."""
+    """Every command accepts models of a made-up kind, which is another name for one of the C library's kinds."""
     row = KINDS["unigram"]._replace(
         name="toy", algorithm="toy 7", title="Toy", summary="Toy: made up", sampling=("lattice",)
     )
@@ -50,7 +50,7 @@ def test_a_made_up_kind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
     assert "this is toy" in run("vocab", "edit", "m.utk", "-o", "v.utk", code=1)
 
 
-def test_no_other_module_compares_a_name() -> None:
+def test_no_other_module_compares_the_name_of_a_kind() -> None:
     root = Path(pyunitok.__file__).parent
     names = {*KINDS, *TRAINERS}
     for path in sorted(root.rglob("*.py")):

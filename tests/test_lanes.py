@@ -1,4 +1,4 @@
-"""Greedy encoding with eight interleaved walks, for text with rare cuts or beyond ASCII, compared with the oracle."""
+"""Greedy encoding with eight interleaved walks (for text with few cuts and non-ASCII text) compared with the oracle."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_ids(cpu: str, seed: int) -> None:
 
 
 def test_long_text() -> None:
-    """Several spans, compared with the growable trie, which does not interleave."""
+    """Several spans, compared with the growable trie, which does not interleave walks."""
     rng = random.Random(5)
     pieces = vocabulary(rng)
     text = text_of(rng, 150_000)
@@ -78,7 +78,7 @@ def test_switches_between_memo_and_lanes(n_words: int) -> None:
 
 
 def test_characters() -> None:
-    """Encodes text beyond ASCII, with stray bytes and with characters that are not pieces."""
+    """Encodes non-ASCII text with stray bytes and with characters that are not pieces."""
     rng = random.Random(3)
     words = ["は", "です", "猫", "ねこ", "。", "犬", " the ", "é", "я", "\n", "😀", "鬱"]
     pieces = BYTES + [word.encode() for word in words[:-1]]

@@ -1,4 +1,4 @@
-"""The oracle of n-best compared with sentencepiece, ties and float32 sums included, and ours with all paths."""
+"""The n-best oracle compared with sentencepiece, ties and float32 sums included, and nbest() with all paths."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from toys.text_models import reference, tokenizer
 
 pytest.importorskip("sentencepiece")
 
-# Few letters and few scores make many paths and many ties.
+# Few letters and few scores produce many paths and many ties.
 SCORES = st.sampled_from([-1.0, -2.0, -3.0, -0.1]) | st.floats(-20, 0, width=32)
 PIECES = st.dictionaries(st.text("abc猫", min_size=1, max_size=4), SCORES, min_size=1, max_size=25)
 TEXTS = st.text("abc猫", min_size=1, max_size=12)
@@ -32,7 +32,7 @@ def model(pieces: dict[str, float], user_defined: set[str]) -> Any:
 
 
 def shown(path: oracle.Path, text: str) -> list[tuple[str, bool]]:
-    """The pieces as sentencepiece shows them, and whether they are unknown. It joins adjacent unknown characters."""
+    """The pieces as sentencepiece shows them, and whether each is unknown. Adjacent unknown characters are joined."""
     ret: list[tuple[str, bool]] = []
     for edge in path:
         here = (text[edge.begin : edge.end], edge.piece is None)
@@ -81,7 +81,7 @@ def test_paths_and_probabilities_by_brute_force(pieces: dict[str, float], text: 
 
 @given(PIECES, st.text("abc猫", max_size=7), st.floats(0, 3))
 def test_the_oracle_of_the_older_sampler(pieces: dict[str, float], text: str, alpha: float) -> None:
-    """Its probabilities, with which test_text_sampling.py compares samples, sum to 1 over existing paths."""
+    """Its probabilities, with which test_text_sampling.py compares samples, belong to existing paths and sum to 1."""
     lattice = oracle.edges(pieces, -30.0, text)
     assume(len(lattice) <= 14)
     drawn = oracle.viterbi_probabilities(lattice, len(text), alpha)

@@ -40,7 +40,7 @@ class Nowhere:
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
-    """A token file with a complete manifest; the manifest, the model, and its bytes."""
+    """The path of a token file with a complete manifest, the manifest, and the model."""
     folder = tmp_path_factory.mktemp("manifest")
     toy = models.greedy()
     inputs = [(str(folder / "a.txt"), 2), (str(folder / "b.txt"), 1)]
@@ -89,7 +89,7 @@ def _read_in_every_way(path, text, toy):
 
 @given(st.data())
 def test_mutated(made, data):
-    """Regression: ten of these ended with a traceback."""
+    """Regression: ten mutations caused a traceback."""
     path, manifest, toy = made
     manifest = json.loads(json.dumps(manifest))
     places = list(_places(manifest))
@@ -132,7 +132,7 @@ def test_a_newer_release_is_named(made):
 
 
 def test_text_bytes_that_were_not_counted(made):
-    """Bytes per token would not match the text."""
+    """Otherwise, the bytes per token would not match the text."""
     _, manifest, _ = made
     wanted = "the text bytes of the inputs do not add up to those of the file"
     with pytest.raises(OutputError, match=wanted):

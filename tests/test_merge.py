@@ -1,4 +1,4 @@
-"""Shards and merge: joined parts equal the undivided run, and mismatched parts are rejected by name."""
+"""Shards and merge: joined parts equal the undivided run, and errors name the parts that do not match."""
 
 import sys
 from pathlib import Path
@@ -145,7 +145,7 @@ def test_incomplete_sets_of_shards(toy, corpus):
     assert not list(corpus.glob("ids*"))
 
 
-def test_parts_that_do_not_fit(toy, corpus):
+def test_parts_that_do_not_match(toy, corpus):
     part, ids = make(toy, corpus, "part"), corpus / "ids"
     other_model = Tokenizer.from_pieces(PIECES[:-1], eod=300)
     for options, message in [({"eod": None}, "eod None instead of 300"), ({"toy": other_model}, "model sha256 ")]:

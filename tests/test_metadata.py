@@ -1,4 +1,4 @@
-"""Metadata: the origin of each document, stored beside the tokens; and the list of skipped lines."""
+"""Metadata: the origin of each document, stored in a sidecar file; and the list of skipped lines."""
 
 import json
 import subprocess
@@ -131,7 +131,7 @@ def _of_lines(path, *lines):
     ],
 )
 def test_invalid_lines_of_metadata(tmp_path, line, message):
-    """(They raised tracebacks in `export --to dolma` and infini-gram.)"""
+    """Regression: they caused tracebacks in `export --to dolma` and `--to infini-gram`."""
     got = _of_lines(tmp_path / "m", b'{"file": "a"}', line)
     assert got[0] == {"file": "a"}
     with pytest.raises(OutputError, match=f"document 1: .*{message}"):
@@ -139,7 +139,7 @@ def test_invalid_lines_of_metadata(tmp_path, line, message):
 
 
 def test_a_small_frame_that_expands_is_rejected(tmp_path, monkeypatch):
-    """(48 KB expanded to 3 GB.)"""
+    """Regression: 48 KB expanded to 3 GB."""
     monkeypatch.setattr(metadata_module, "MAX_FRAME_BYTES", 1 << 20)
     got = _of_lines(tmp_path / "m", b"a" * (1 << 20) + b"b")
     with pytest.raises(OutputError, match="the frame has 1,048,578 bytes; at most 1,048,576 are allowed"):
@@ -152,7 +152,7 @@ def test_a_small_frame_that_expands_is_rejected(tmp_path, monkeypatch):
     monkeypatch.undo()
     got = _of_lines(tmp_path / "m", b'{"file": "a", "metadata": {"x": [' + b"[]," * 2_000_000 + b"0]}}")
     with pytest.raises(OutputError, match=r"document 0: 6,000,\d+ bytes of JSON with about 4,000,\d+ values"):
-        got[0]  # (this took 150 MB)
+        got[0]  # Regression: this took 150 MB
     text = "x" * 10_000_000
     assert _of_lines(tmp_path / "m", json.dumps({"file": text}).encode())[0] == {"file": text}
     monkeypatch.setattr(metadata_module, "FRAME_BYTES", 1 << 20)
@@ -237,7 +237,7 @@ def test_too_little_memory_is_rejected(tmp_path, rwkv):
 
 
 def test_origins_in_parts(toy, tmp_path, monkeypatch):
-    """(The origins of a million documents were all made at once.)"""
+    """Regression: the origins of a million documents were all created at once."""
     (tmp_path / "a.jsonl").write_text("".join(json.dumps({"id": k, "text": "the"}) + "\n" for k in range(40)))
     array = run(toy, [tmp_path / "a.jsonl"], tmp_path / "ids", metadata=True)
     bounds = np.arange(41)

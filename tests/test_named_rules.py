@@ -1,4 +1,4 @@
-"""The named rules of normalization that come with the package."""
+"""The named normalization rules that the package includes."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def test_named_rules_match_sentencepiece(name: str) -> None:
 
 @pytest.mark.slow
 def test_named_rules_match_unicode() -> None:
-    """The rule of a character that this Python's Unicode knows is its NFKC."""
+    """The rules of characters that this Python's version of Unicode assigns are their NFKC forms."""
     rules = charsmap.decompile(charsmap.named("nfkc") or b"")
     known = [(key, value) for key, value in rules if all(unicodedata.category(c) != "Cn" for c in key)]
     assert len(known) > 200_000
@@ -37,7 +37,7 @@ def test_named_rules_match_unicode() -> None:
     assert changed <= singles | {chr(c) for c in range(0xD800, 0xE000)}
 
 
-def test_training_needs_no_sentencepiece(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_training_does_not_require_sentencepiece(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def none(name: str) -> None:
         raise metadata.PackageNotFoundError(name)
 

@@ -67,7 +67,7 @@ def test_save_and_load(tmp_path_factory: pytest.TempPathFactory, case: Case, eng
     assert again.pieces() == tok.pieces()
     for text in case.texts:
         assert again.encode(text).tolist() == case.ids(text)
-    again.save(path)  # over the file that it is mapped from
+    again.save(path)  # overwrites the mapped file
     assert again.encode(case.texts[0]).tolist() == case.ids(case.texts[0])
     assert path.read_bytes() == bytes(file_of(tok))
     assert [file.name for file in path.parent.iterdir()] == ["model.utk"]
@@ -130,7 +130,7 @@ def hostile(data: bytearray) -> None:
 
 @pytest.mark.parametrize("seed", range(10))
 def test_hostile_changes(seed: int) -> None:
-    """Damages files with a correct checksum, in all sections equally often, whatever their sizes."""
+    """Damages all sections equally often, whatever their sizes, and corrects the checksum."""
     rng = random.Random(seed)
     good = file_of(small())
     sections = list_sections(good)
@@ -187,7 +187,7 @@ def test_invalid_descriptions(about: bytes, word: str) -> None:
 
 
 def test_a_description_without_an_eod_piece() -> None:
-    """Regression: it was a KeyError."""
+    """Regression: it raised a KeyError."""
     good = bytes(file_of(small()))
     image = int.from_bytes(good[24:32], "little")
     assert read(sign(bytearray(good[:image] + b'{"name": "a", "more": 1}')))[1].eod_piece is None
@@ -288,6 +288,6 @@ def test_a_trie_that_is_not_a_tree() -> None:
         return sign(data[:64] + bytearray(changed.tobytes()) + data[64 + 8 * n_units :])
 
     refused(with_bases(aaaa=256), "same children")  # back to the root
-    refused(with_bases(aaaa=int(units[a]) >> 32), "same children")  # back to aa, which a leads to as well
-    refused(with_bases(a=0, aaaa=int(units[a]) >> 32), "cycle")  # aa, aaa, aaaa, aa …, apart from the root
+    refused(with_bases(aaaa=int(units[a]) >> 32), "same children")  # back to aa, which is already a child of a
+    refused(with_bases(a=0, aaaa=int(units[a]) >> 32), "cycle")  # aa, aaa, aaaa, aa …, not reachable from the root
     read(with_bases())

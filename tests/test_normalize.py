@@ -205,7 +205,7 @@ def test_corpora_against_the_reference(path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["spm/t5_base", "spm/marian_nmt_joint", "spm-trained/en_uni_nmt_nfkc_cf_user"])
 def test_shared_charsmaps(name: str) -> None:
-    """Normalizes a text of many keys of real charsmaps."""
+    """Normalizes a text made of many keys from real charsmaps."""
     normalizer, model, symbols = shared_case(find_shared(f"models/{name}.model"))
     rules = charsmap_rules(model.normalization.charsmap)
     keys = sorted(rules)[:: 1 + len(rules) // 5000]
@@ -298,7 +298,7 @@ LABELS = b"ab \xe6\x97\xa5\xc3\xa9\xf0\x9f\x98\x80"
 
 def shared(n_blocks: int, labels: list[int], first_leaf: int) -> bytes:
     """A charsmap whose keys are all strings of `labels` up to a length. All nodes of a level have the same children, so
-    that few units make very many keys."""
+    a few units encode very many keys."""
     units = [unit & 0xFF ^ 0xFF for unit in range(256 * n_blocks)]
     units[0] = 256 << 10
     for block in range(1, n_blocks - 1):
@@ -312,7 +312,7 @@ def shared(n_blocks: int, labels: list[int], first_leaf: int) -> bytes:
 
 
 def test_a_cycle_is_rejected() -> None:
-    """sentencepiece follows the cycle to the end of the text; here every key must end."""
+    """sentencepiece follows the cycle to the end of the text; pyunitok requires every key to end."""
     blob = bytearray(shared(4, [ord("a")], 1))
     at = 2 * 256 + ord("a")
     struct.pack_into("<I", blob, 4 + 4 * at, (at ^ 256) << 10 | ord("a"))  # a, aaa, aaaaa, …
@@ -349,7 +349,7 @@ def test_shared_nodes(labels: list[int], text: bytes, first_leaf: int) -> None:
 
 
 def test_more_keys_than_can_be_counted() -> None:
-    """Regression: opening 255^5 keys in 7 KB took a minute, because all keys were visited for every two characters."""
+    """Regression: opening 255^5 keys in 7 KB took a minute, because every key was visited per pair of characters."""
     for n_blocks in (7, 200):
         text = "hello wé 日本 😀".encode() + bytes(range(256))
         blob = shared(n_blocks, list(range(1, 256)), n_blocks - 3)
@@ -357,7 +357,7 @@ def test_more_keys_than_can_be_counted() -> None:
 
 
 def test_a_cycle_without_keys() -> None:
-    """sentencepiece's own test of reloading uses this charsmap: units of zeros, each its own child by NUL."""
+    """The reload test of sentencepiece uses this charsmap: all units are zero, so each is its own child for NUL."""
     blob = bytearray(1029)
     blob[1] = blob[5] = 4
     text = b"ab\0\0\0c  d\0"

@@ -35,8 +35,8 @@ def _count(index: Index) -> int:
 
 
 def test_an_index_is_pickled_by_its_path(index: Index, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Regression: DataLoader pickles it to start workers, which raised "cannot pickle '_thread.lock' object"."""
-    assert index.count("cat") == 3  # make the tables, which are not pickled
+    """Regression: DataLoader pickles the index to start workers, and raised "cannot pickle '_thread.lock' object"."""
+    assert index.count("cat") == 3  # builds the tables, which are not pickled
     pickled = pickle.dumps(index)
     assert len(pickled) < 1000
     monkeypatch.chdir(tmp_path.parent)  # the path is absolute
@@ -66,7 +66,7 @@ def test_notebook_tables(index: Index) -> None:
 
 
 def rows_of(value: Any) -> list[tuple[Any, ...]]:
-    """The rows that pandas.DataFrame(value) makes of an iterable of dataclasses."""
+    """The rows that pandas.DataFrame(value) creates from an iterable of dataclasses."""
     items = value if isinstance(value, Sequence) else list(value)
     assert len(items) == len(value) and is_dataclass(items[0]) and items[0] == value[0]
     return [astuple(item) for item in items]
@@ -90,7 +90,7 @@ def around(index: Index, hits: Any) -> list[tuple[str, str]]:
 
 @pytest.mark.parametrize("page", [1, 2, 100])
 def test_hits_in_the_order_of_their_neighbours(index: Index, page: int) -> None:
-    """order= accepts R1 and L1, like --sort."""
+    """order= accepts R1 and L1, as --sort does."""
     tokens = index.ids("the")
     for find, query in ((index.find, "the"), (index.find_tokens, tokens)):
         hits = around(index, find(query, 100))

@@ -1,4 +1,4 @@
-"""Opening models: C and protobuf read SentencePiece files alike, and encoders are built when they are first used."""
+"""Opening models: C and protobuf read SentencePiece files identically, and encoders are built on first use."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def equal(one: Any, other: Any) -> bool:
 
 
 def check_alike(data: bytes) -> bool:
-    """If C reads a file, assert that protobuf with checks of each piece yields the same. Returns whether C did."""
+    """If C can read a file, assert that protobuf with checks of each piece yields the same. Return whether C could."""
     usual = sentencepiece._read_usual(data, "toy")
     if usual is None:
         return False
@@ -103,7 +103,7 @@ def opened(tmp_path: Path, kind: int) -> Tokenizer:
 
 
 @pytest.mark.parametrize("kind", KINDS.values(), ids=list(KINDS))
-def test_names_and_decoding_need_no_encoder(tmp_path: Path, kind: int) -> None:
+def test_names_and_decoding_do_not_need_the_encoder(tmp_path: Path, kind: int) -> None:
     tok = opened(tmp_path, kind)
     for one in (tok, pickle.loads(pickle.dumps(tok))):
         model = one.codec.model
@@ -133,7 +133,7 @@ def test_splitting_needs_the_encoder(tmp_path: Path) -> None:
     assert tok.codec.split(text) == again.codec.split(text) > 0
 
 
-def test_threads_that_encode_first_at_once(tmp_path: Path) -> None:
+def test_several_threads_encode_first(tmp_path: Path) -> None:
     expected = opened(tmp_path, BPE).encode("ab a b").tolist()
     barrier = threading.Barrier(4)
 
@@ -152,7 +152,7 @@ def test_a_fork_while_another_thread_completes_a_model(tmp_path: Path) -> None:
     with c_model._completing["lock"]:  # held as if by another thread
         child = os.fork()
         if not child:
-            os._exit(0 if tok.count("ab") else 1)  # the child has a lock of its own and does not block
+            os._exit(0 if tok.count("ab") else 1)  # the child has its own lock and does not block
         assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
     assert tok.count("ab")
 

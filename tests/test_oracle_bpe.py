@@ -1,4 +1,4 @@
-"""The oracle of BPE, character and word models compared with the reference implementations."""
+"""The oracle for BPE, character and word models compared with the reference implementations."""
 
 from __future__ import annotations
 

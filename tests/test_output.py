@@ -1,4 +1,4 @@
-"""The times of checkpoints, and failures of checkpoints."""
+"""When checkpoints are due, and checkpoints that fail."""
 
 import time
 
@@ -87,7 +87,7 @@ def test_a_checkpoint_that_failed_ends_the_run(tmp_path, monkeypatch):
 
 
 def test_a_run_that_fails_during_its_first_checkpoint_can_be_resumed(tmp_path, monkeypatch):
-    """(The files were removed for lack of a journal, which was written a moment later.)"""
+    """Regression: the files were removed because there was no journal; it was written a moment later."""
     def fail():
         with Output(tmp_path / "ids", RUN) as out:
             out.ids.write(memoryview(b"12"))

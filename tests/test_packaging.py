@@ -43,7 +43,7 @@ def test_encodes() -> None:
 
 
 def test_help_starts_light() -> None:
-    """`pyunitok --help` imports neither a command, nor the C library, nor any dependency but click."""
+    """`pyunitok --help` imports neither commands nor the C library, and no dependency except click."""
     heavy = {"numpy", "cffi", "_cffi_backend", "pyunitok._lib", "zstandard", "msgspec", "xxhash", "tqdm"}
     heavy |= {f"pyunitok.cli.{name}" for name in COMMANDS} | {"dataclasses", "json", "pathlib"}
     out = python(
@@ -77,14 +77,14 @@ def test_short_run_starts_light(tmp_path: Path, name: str, text: str) -> None:
 
 @pytest.mark.skipif(not C_FILES, reason="no source tree")
 def test_c_files_begin_with_their_purpose() -> None:
-    """Line 1 of each file in csrc/ has its name and its purpose."""
+    """Line 1 of each file in csrc/ states its name and its purpose."""
     nameless = [path.name for path in C_FILES if not path.read_text("utf-8").startswith(f"/* {path.name} - ")]
     assert nameless == []
 
 
-@pytest.mark.skipif(not C_FILES or sys.platform == "win32", reason="no source tree, or a compiler found otherwise")
+@pytest.mark.skipif(not C_FILES or sys.platform == "win32", reason="no source tree, or a compiler that ignores CC")
 def test_building_without_a_compiler(tmp_path: Path) -> None:
-    """(It said only: No such file or directory: 'gcc', after a warning of cffi's.)"""
+    """Regression: the message was only "No such file or directory: 'gcc'", after a warning from cffi."""
     pytest.importorskip("setuptools", minversion="77")
     command = [sys.executable, "setup.py", "-q", "build_ext", "--force", "-b", str(tmp_path), "-t", str(tmp_path)]
     env = os.environ | {"CC": "no-such-compiler"}
@@ -106,7 +106,7 @@ def test_types_are_shipped() -> None:
 
 
 def test_serve_without_its_packages_says_what_to_install(tmp_path: Path) -> None:
-    """Its help works. (The module of the command imported starlette at the top.)"""
+    """Its help works. Regression: the command's module imported starlette at the top."""
     start = "import sys; sys.modules['starlette'] = None; from pyunitok.cli import main; "
     assert "Usage:" in python(f"{start}sys.argv = ['pyunitok', 'serve', '--help']; main()")
     command = [sys.executable, "-c", f"{start}sys.argv = ['pyunitok', 'serve', {str(tmp_path)!r}]; main()"]

@@ -79,7 +79,7 @@ def test_wrong_documents() -> None:
         Packed.from_documents(["a"])["0"]  # type: ignore[index]
 
 
-def test_memoryviews_may_be_garbage_with_their_pointers() -> None:
+def test_memoryviews_may_be_collected_with_their_pointers() -> None:
     """Regression: if the collector cleared an exported memoryview first, a BufferError or a crash followed."""
 
     class Holder:

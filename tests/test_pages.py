@@ -1,4 +1,4 @@
-"""The memory to read a Parquet file: pages, dictionaries, lists and delta-encoded lengths that expand."""
+"""The memory that reading a Parquet file takes: pages, dictionaries, lists and delta-encoded lengths that expand."""
 
 import io
 import random
@@ -25,7 +25,7 @@ def file_of(table, **options):
 
 
 def read(file, limit=None, **options):
-    """(number of texts, their bytes, peak memory of pyarrow) of a file."""
+    """Read a file; return the number of texts, the sum of their bytes, and pyarrow's peak memory."""
     pool = pa.default_memory_pool()
     before, most, n_docs, n_bytes = pool.bytes_allocated(), 0, 0, 0
     file = file if isinstance(file, RangeCache) else io.BytesIO(file.getvalue())  # because the reader closes it
@@ -39,8 +39,8 @@ def read(file, limit=None, **options):
     return n_docs, n_bytes, most
 
 
-def test_values_far_down_that_expand():
-    """(5,000 short rows, then 100 of 1 MB from one dictionary value: 4,096 such rows, 100 MB, were read at once.)"""
+def test_late_values_that_expand():
+    """Regression: 100 rows that share a dictionary value of 1 MB, after 5,000 short rows, were read in one batch."""
     values = pa.array([f"t{k}" for k in range(5000)] + ["x" * 1_000_000])
     rows = pa.array([*range(5000), *[5000] * 100], pa.int32())
     table = pa.table({"text": pa.DictionaryArray.from_arrays(rows, values)})
@@ -70,7 +70,7 @@ def test_many_pages_that_expand():
 
 
 def test_lists_that_expand():
-    """A row of other columns may be a list of a million nulls, which take no space in the file."""
+    """A value in another column may be a list of a million nulls, which take no space in the file."""
     long = pa.ListArray.from_arrays(pa.array([0, 0, 1_000_000], pa.int32()), pa.nulls(1_000_000, pa.string()))
     file = file_of(pa.table({"text": ["a", "b"], "others": long}))
     assert read(file, budget_bytes=16 * MIB)[0] == 2  # not read
@@ -84,7 +84,7 @@ def varint(n):
 
 @pytest.mark.parametrize("encoding", ["DELTA_LENGTH_BYTE_ARRAY", "DELTA_BYTE_ARRAY"])
 def test_forged_lengths(encoding):
-    """(A page of one value that claims 100 million lengths: pyarrow decoded all of them.)"""
+    """Regression: a page of one value claimed 100 million lengths, and pyarrow decoded all of them."""
     schema = pa.schema([pa.field("text", pa.string(), nullable=False)])
     options = {"compression": "none", "use_dictionary": False, "column_encoding": {"text": encoding}}
     data = bytearray(file_of(pa.table({"text": ["q" * 500]}, schema), **options).getvalue())
@@ -119,7 +119,7 @@ def test_large_footer():
 
 
 def test_damaged_footers_and_pages():
-    """Random bytes give an InputError or texts."""
+    """Random bytes cause an InputError or yield texts."""
     chance = random.Random(1)
     table = pa.table({"text": ["a", "bb"] * 20, "tags": [["x"], ["y", "z"]] * 20})
     good = file_of(table, compression="none", row_group_size=15).getvalue()
@@ -145,8 +145,8 @@ def test_compact():
             ThriftReader(data).struct()
 
 
-def test_kept():
-    """The same bytes, read only once if they are cached."""
+def test_range_cache():
+    """The cache returns the same bytes as the file, and cached bytes are read only once."""
     reads = []
 
     class Noting(io.BytesIO):

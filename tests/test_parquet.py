@@ -1,4 +1,4 @@
-"""ParquetReader against pyarrow: types, row groups, nulls, nesting, damage, memory."""
+"""ParquetReader compared with pyarrow: types, row groups, nulls, nesting, damage, memory."""
 
 import datetime
 import decimal
@@ -112,7 +112,7 @@ def test_types(kind, key):
         assert read(file, key, block_bytes, streams.split_at_multiples(3)) == want(file, key)
 
 
-@pytest.mark.skipif(not hasattr(pa, "json_"), reason="pyarrow 19 was the first to have it")
+@pytest.mark.skipif(not hasattr(pa, "json_"), reason="requires pyarrow 19")
 def test_extension_type():
     storage = pa.array(['{"a":1}', "[]"])
     file = file_of(pa.table({"text": pa.ExtensionArray.from_storage(pa.json_(), storage)}))
@@ -136,7 +136,7 @@ FILES = st.fixed_dictionaries(
 
 @given(FILES, st.integers(0, 2**30), st.integers(1, 90), st.integers(1, 60), st.integers(1, 9))
 def test_any(options, seed, block_bytes, batch_bytes, most_rows):
-    """Random files and blocks, from any position on; nulls are skipped and listed."""
+    """Random files and blocks, starting from any position; nulls are skipped and listed."""
     options, chance = dict(options), random.Random(seed)
     texts, kind = options.pop("texts"), options.pop("kind")
     column = array_of(texts, kind)
