@@ -271,7 +271,7 @@ def test_invalid_utf8():
 
 
 def test_cut_and_damaged():
-    """A truncated file is an error with the file's name; a damaged file is such an error or has all rows."""
+    """Reading a truncated file raises an error that names the file; a damaged file also raises one, or is read."""
     data = file_of(
         pa.table({"text": [f"{k} bottles of beer" for k in range(50)]}), row_group_size=20, write_page_checksum=True
     ).getvalue()
@@ -306,7 +306,7 @@ def test_encrypted():
 
 
 def test_a_huge_row_group_in_bounded_memory():
-    """A row group of 60 MB of text; a dictionary value of 100 KB in 20,000 rows, which are 2 GB of text."""
+    """A row group of 60 MB of text; a dictionary value of 100 KB in 2,000 rows, which are 200 MB of text."""
     chance = random.Random(1)
     plain = pa.table({"text": [chance.randbytes(5000).hex() for _ in range(6000)]})
     repeated = pa.table({"text": pa.array(["x" * 100_000, "y"]).take(pa.array([0] * 2000, pa.int32()))})
@@ -323,7 +323,7 @@ def test_a_huge_row_group_in_bounded_memory():
 
 
 def test_other_columns_are_not_read():
-    """Projection: little is read of a file with a large second column."""
+    """Projection: of a file with a large second column, only a small part is read."""
 
     class Counting(io.BytesIO):
         n_read = 0
@@ -349,7 +349,7 @@ def test_without_pyarrow(monkeypatch):
 
 
 def test_through_the_pipeline(tmp_path):
-    """The output does not depend on threads and block sizes; the manifest names format and column."""
+    """The output does not depend on threads or block sizes; the manifest records the format and the column."""
     tok = models.greedy("the", " the")
     texts = [f"the {k} " * (k % 7 * 50) for k in range(300)]
     (tmp_path / "a.parquet").write_bytes(file_of(table_of(texts), row_group_size=70).getvalue())
@@ -376,7 +376,7 @@ def test_through_the_pipeline(tmp_path):
 
 
 def test_resumes_after_an_interruption(tmp_path):
-    """Interrupted after each of its first checkpoints, the pipeline gives byte-identical output."""
+    """A run that is interrupted after every 20 progress reports resumes, and no document is lost or changed."""
     tok = models.greedy("the", " the")
     texts = [f"the {k} " * (k % 7 * 50) for k in range(300)]
     (tmp_path / "a.parquet").write_bytes(file_of(table_of(texts), row_group_size=70).getvalue())
@@ -420,7 +420,7 @@ def test_bad_rows_and_metadata_through_the_pipeline(tmp_path):
 
 
 def test_values_that_expand(monkeypatch):
-    """(A value stored once and repeated expanded from 2.5 KB to 2.5 GB in the 16 rows of a first batch.)"""
+    """Regression: a repeated value, stored once, expanded from 2.5 KB to 2.5 GB in the 16 rows of a first batch."""
     sizes, column_of = [], parquet._column
 
     def noting(batch, path):
@@ -436,7 +436,7 @@ def test_values_that_expand(monkeypatch):
 
 
 def test_nulls_in_bounded_memory():
-    """(Nulls take no space in a file; a single block listed a whole run of them.)"""
+    """Nulls take no space in a file. Regression: a single block listed all the nulls of a long run."""
     import pyarrow as pa
 
     file = file_of(pa.table({"text": pa.array([None] * 100_000 + ["text"] + [None] * 3, pa.string())}))

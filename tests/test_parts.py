@@ -47,7 +47,7 @@ def json_lines(n: int) -> bytes:
 
 @pytest.fixture
 def corpus(tmp_path) -> Path:
-    """All inputs: divided or not, empty, small; with separators and newlines at the ends and across frames."""
+    """Inputs of all kinds: divided, undivided, empty, small; with separators and newlines at ends and across frames."""
     (tmp_path / "in").mkdir()
     text = b"".join(b"the %d\n\n\naa" % k + b"\n" * (k % 5) for k in range(150))
     files = {
@@ -115,7 +115,7 @@ def test_parts_equal_the_undivided_run(toy, corpus, unit_bytes, options):
 
 @pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="no /proc")
 def test_units_cost_little(toy, corpus, monkeypatch):
-    """(Each part wrote a useless journal, synced its files nine times, and started with an empty scratch.)"""
+    """Regression: each part wrote a useless journal, synced its files nine times, and started with an empty scratch."""
     plan, synced, made = plan_of(toy, corpus, "ids"), [], []
     attempts, fsync, new_scratch = parts_folder(corpus / "ids") / "attempts", os.fsync, Codec.new_scratch
 
@@ -225,7 +225,7 @@ def test_parts_are_joined_while_others_run(toy, corpus, monkeypatch):
     monkeypatch.setattr(merge_module.Joiner, "append", lambda *given: (append(*given), joined.append(given[1].path))[0])
 
     def slow_each(function, shared, items):
-        """The last part but three takes as long as joining the parts before it."""
+        """The fourth-to-last part takes as long as joining the parts before it."""
         for k, result in each(function, shared, items):
             if function is make_part and k == len(items) - 4:
                 deadline = time.monotonic() + 30
@@ -378,8 +378,8 @@ def interrupted(plan: Plan, n: int = 3) -> Path:
 
 
 @pytest.mark.parametrize("overwrite", [False, True])
-def test_foreign_files_in_parts_stay(toy, corpus, overwrite):
-    """(A run removed any OUT.parts without a plan.)"""
+def test_foreign_files_in_parts_are_kept(toy, corpus, overwrite):
+    """Regression: a run removed any OUT.parts without a plan."""
     tokenize(plan_of(toy, corpus, "whole"))
     folder = parts_folder(corpus / "ids")
     for name in ("thesis.txt", "0/notes", "attempts/mine/1", "attempts/7.x"):
@@ -420,7 +420,7 @@ def test_links_in_parts_are_rejected(toy, corpus, name, overwrite):
 @pytest.mark.parametrize("signed", [False, True])
 @pytest.mark.parametrize("change", ["removed", "repeated", "swapped", "last", "range", "type", "replaces"])
 def test_a_changed_plan_is_rejected(toy, corpus, change, signed):
-    """(A removed or repeated unit gave 794 or 806 of 800 documents, and exit status 0.)"""
+    """Regression: with a removed or repeated unit, a run wrote 794 or 806 of 800 documents and exited with status 0."""
     folder = interrupted(plan_of(toy, corpus, "ids"), 1)
     shutil.rmtree(folder / "0")
     values = json.loads((folder / "plan.json").read_bytes())
@@ -448,7 +448,7 @@ def test_a_changed_plan_is_rejected(toy, corpus, change, signed):
 
 
 def test_killed_while_parts_are_removed(toy, corpus, monkeypatch):
-    """The plan is removed last, so that the rest of the folder is known to be ours."""
+    """The plan is removed last, because it shows that the folder belongs to the run."""
     tokenize(plan_of(toy, corpus, "whole"))
     plan = plan_of(toy, corpus, "ids")
     original, left = Path.unlink, []

@@ -1,4 +1,4 @@
-"""Pre-tokenizer patterns in C, against tokenizers, tiktoken and the oracle."""
+"""Pre-tokenizer patterns in C, compared with tokenizers, tiktoken and the oracle."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ CORPORA = [
     "ar", "code", "de", "emoji", "en_prose", "en_web", "fr", "hi", "ja", "json", "ko", "logs", "math", "multi", "ru",
     "zh", "zh_classical",
 ]  # fmt: skip
-# All scalar values, and those up to the last ideographs with some of the others.
+# All scalar values; and those up to the last ideographs, with a few of the others.
 SCALARS = "".join(chr(code) for code in range(0x110000) if not 0xD800 <= code < 0xE000)
 MOST_SCALARS = SCALARS[:0x32400] + "".join(map(chr, [*range(0xE0000, 0xE0200), 0xF0000, 0xFFFFD, 0x10FFFF]))
 
@@ -79,7 +79,7 @@ CLASSES = [
 
 
 def check_class(regex: str, text: str) -> None:
-    """Runs of characters in the class and outside of it."""
+    """Compare the runs of characters inside and outside the class."""
     runs = rf"(?:{regex})+"
     assert_equal(pieces(compiled("o" + runs), text.encode()), reference_pieces(reference([runs]), text), regex)
 
@@ -116,7 +116,7 @@ def test_classes_of_other_pre_tokenizers(pre_tokenizer: Any, regex: str) -> None
 
 
 def test_byte_level_is_a_chain_of_one() -> None:
-    """Its own regex is GPT-2's; the pieces are compared by their places, since it replaces their bytes."""
+    """ByteLevel uses GPT-2's regex. It replaces the bytes of pieces, so pieces are compared by position."""
     byte_level = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=True)
     text = hard_text(random.Random(3), 3000)
     wanted = [text[a:b].encode() for _, (a, b) in byte_level.pre_tokenize_str(text)]
@@ -169,7 +169,7 @@ def test_chain_on_more_real_texts(name: str) -> None:
 
 
 def tiktoken_pieces(regex: str, text: str, vocabulary: list[bytes]) -> list[bytes]:
-    """tiktoken shows no pieces, but it takes a piece of the vocabulary in one: others come apart into bytes."""
+    """tiktoken does not return pieces, but each piece of the vocabulary becomes one token; others become several."""
     tiktoken = pytest.importorskip("tiktoken")
     ranks = {bytes([i]): i for i in range(256)}
     for piece in vocabulary:
@@ -203,7 +203,7 @@ def test_tiktoken_on_more_texts(name: str) -> None:
 
 
 def test_tiktoken_comparison_finds_differences() -> None:
-    """Of the test above: pieces of another dialect are not what tiktoken makes."""
+    """The comparison above detects pieces that tiktoken does not produce, here those of another dialect."""
     got = pieces(compiled(r"o\p{N}{1,3}+|\D"), b"1234567")
     assert got == [b"1234567"]
     assert tiktoken_pieces(r"\p{N}{1,3}+|\D", "1234567", got) != got
@@ -236,7 +236,7 @@ FOLDED = st.sampled_from(
     ["(?i:a)", "(?i:b)", "(?i:'s)", "(?i:ab)", "(?i:[a-c])", "(?i:k)", "(?i:[^a])", "(?i)b", "(?i)k|a"]
 )
 QUANTIFIERS = st.sampled_from(["*", "+", "?", "*?", "+?", "??", "{2}", "{1,2}", "{0,2}", "{1,}", "{2,}?", "{1,2}?"])
-SEVERAL = st.sampled_from(["{1,2}+", "{2}+"])  # in onig a quantifier of a quantifier
+SEVERAL = st.sampled_from(["{1,2}+", "{2}+"])  # in Oniguruma, a quantifier of a quantifier
 LOOKAHEADS = st.sampled_from(["(?=a)", "(?!a)", r"(?!\S)", r"(?=\s|$)", "(?=a|b)", "(?!(?:a|b)+)", "$", "(?![^a])"])
 ATOMIC = st.sampled_from(["a*+", "a++", r"\s?+", "[ab]++", "(?>a+)", r"(?>\p{L}*)", "(?>b)", "(?>a{1,2})"])
 REGEXES = st.recursive(
@@ -268,18 +268,18 @@ def compiled_or_skipped(part: str) -> Pattern:
 @given(REGEXES, st.lists(TEXTS, min_size=4, max_size=8))
 @example("(?:ab|a){1,3}b", ["aababb"])
 @example(r"\s+$", ["   a  ", "a  \n b"])
-def test_random_patterns_equal_tokenizers(regex: str, texts: list[str]) -> None:
+def test_random_patterns_match_tokenizers(regex: str, texts: list[str]) -> None:
     pattern = compiled_or_skipped("o" + regex)
     try:
         wanted = reference([regex])
-    except Exception:  # onig also refuses to repeat some lookaheads
+    except Exception:  # Oniguruma also rejects some repeated lookaheads
         assume(False)
     for text in texts:
         assert_equal(pieces(pattern, text.encode()), reference_pieces(wanted, text), text)
 
 
 @given(REGEXES, TEXTS)
-def test_random_patterns_equal_tiktoken(regex: str, text: str) -> None:
+def test_random_patterns_match_tiktoken(regex: str, text: str) -> None:
     regex += r"|[\s\S]"  # no gaps
     pattern = compiled_or_skipped("t" + regex)
     got = pieces(pattern, text.encode())
@@ -287,7 +287,7 @@ def test_random_patterns_equal_tiktoken(regex: str, text: str) -> None:
 
 
 @given(st.lists(REGEXES, min_size=1, max_size=3), BYTES)
-def test_random_patterns_equal_the_oracle(regexes: list[str], text: bytes) -> None:
+def test_random_patterns_match_the_oracle(regexes: list[str], text: bytes) -> None:
     parts = ["o" + regex for regex in regexes]
     try:
         pattern = compiled(*parts)
@@ -299,7 +299,7 @@ def test_random_patterns_equal_the_oracle(regexes: list[str], text: bytes) -> No
 @given(st.lists(st.one_of(st.sampled_from(ATOMS).map(str.encode), BYTES), max_size=10).map(b"".join))
 @pytest.mark.parametrize("name", ["gpt2", "o200k", "dsv3", "deepseek-coder"])
 def test_invalid_utf8(name: str, text: bytes) -> None:
-    """Each byte that is no part of a character stands for U+FFFD."""
+    """Each byte that is not part of a character is treated as U+FFFD."""
     parts = ["o" + regex for regex in CHAINS[name]]
     assert pieces(compiled(*parts), text) == oracle.pieces(parts, text)
 
@@ -351,7 +351,7 @@ def test_oracle_knows_the_dialects() -> None:
         ("o" + "|".join(map(chr, range(0x4E00, 0x4F00))), 0, -1, "too many classes"),
     ],
 )  # fmt: skip
-def test_errors_name_the_place(parts: str, item: int | None, position: int, words: str) -> None:
+def test_errors_state_the_position(parts: str, item: int | None, position: int, words: str) -> None:
     if item is None:
         Pattern(parts.encode())
         return
@@ -376,7 +376,7 @@ def test_unsupported(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["cl100k", "qwen2", "qwen35", "o200k", "tekken", "kimi", "gpt2"])
 def test_families_leave_no_gaps(name: str) -> None:
-    """So Removed with invert is the same as Isolated."""
+    """Therefore, Removed with invert is equivalent to Isolated."""
     compiled(*("i" + regex for regex in CHAINS[name]))
 
 

@@ -77,8 +77,8 @@ def test_lines_and_ends_of_inputs(toy, tmp_path, end):
     st.sampled_from([None, b"\n", b"|", b"aa", b"||"]), st.integers(1, 4), st.integers(1, 300),
     st.sampled_from([None, 300, 97]),
 )  # fmt: skip
-def test_any_text_comes_back(toy, tmp_path_factory, texts, separator, threads, block_bytes, eod_id):
-    # With many NULs a text looks like UTF-16, which folders skip, and the first read may be any part of a block.
+def test_any_text_is_restored(toy, tmp_path_factory, texts, separator, threads, block_bytes, eod_id):
+    # Text with many NULs looks like UTF-16, which is skipped in folders; the first read may return any prefix.
     assume(not any(why_not_text(text[:n]) for text in texts for n in range(len(text) + 1)))
     folder = tmp_path_factory.mktemp("corpus")
     for k, text in enumerate(texts):
@@ -121,13 +121,13 @@ def test_jsonl_in_frames(toy, tmp_path):
     assert record.tokens == array.manifest.tokens == len(array.ids)
 
 
-def test_nested_key_comes_back_nested(toy, tmp_path):
+def test_a_nested_key_is_restored(toy, tmp_path):
     (tmp_path / "a.jsonl").write_text('{"a":{"b":"the"}}\n')
     array = run(toy, [tmp_path / "a.jsonl"], tmp_path / "ids", text_key="a.b")
     assert restored(array) == b'{"a":{"b":"the"}}\n'
 
 
-def test_compressions_mix(toy, tmp_path):
+def test_mixed_compressions(toy, tmp_path):
     (tmp_path / "a.txt.gz").write_bytes(gzip.compress(b"the gz") + gzip.compress(b" member"))
     (tmp_path / "b.txt.zst").write_bytes(zstandard.compress(b"the zst"))
     (tmp_path / "c.txt").write_bytes(b"plain")
@@ -209,8 +209,8 @@ def test_direct_writes_of_large_outputs(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("raised", [OSError(errno.ENOSPC, "No space left on device"), KeyboardInterrupt()])
-def test_errors_of_writes_are_raised(toy, tmp_path, monkeypatch, raised):
-    """(Closing the buffer that the write still used raised BufferError.)"""
+def test_write_errors_are_raised(toy, tmp_path, monkeypatch, raised):
+    """Regression: closing the buffer that the write was still using raised BufferError."""
     (tmp_path / "a.txt").write_bytes(b"the cat")
 
     def write(fd, data):

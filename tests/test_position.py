@@ -33,7 +33,7 @@ def small(monkeypatch):
 
 
 def reader_at(data, kind, separator, position, seed):
-    """A reader from this position on, over the remaining bytes."""
+    """A reader of the remaining bytes that starts at this position."""
     rest, split = streams.Bytes(data[position.bytes :]), streams.split_sometimes(seed)
     if kind == "jsonl":
         return JsonlReader(rest, "text", split, 1 << 20, position)
@@ -103,7 +103,7 @@ def test_jsonl(lines, bom, sizes):
 
 
 def test_last_line_longer_than_a_block():
-    """The reader is not finished before all pieces have been read. (The rest of the text was lost.)"""
+    """The reader is not finished before all pieces have been read. Regression: the rest of the text was lost."""
     data = b'{"text":"%b"}' % (b"ab" * 100)
     reader = reader_at(data, "jsonl", None, BEGINNING, 1)
     docs = []
@@ -174,7 +174,7 @@ def test_inputs_resume_from_every_position(toy, corpus, separator, monkeypatch, 
             assert [e.ends_with_separator for e in endings] == [e.ends_with_separator for e in whole[2]]
 
 
-def test_an_input_that_has_become_shorter(toy, corpus, tmp_path):
+def test_an_input_that_shrank(toy, corpus, tmp_path):
     sources = inputs.find([str(corpus / "e.txt")])
     plan = make_plan(sources, tmp_path / "ids", toy, 300)
     with pytest.raises(InputError, match=r"e\.txt: the text ends before byte 8"):

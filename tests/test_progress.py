@@ -1,4 +1,4 @@
-"""The bar on a terminal: what it says, how wide it is, and what a resumed run counts."""
+"""The progress bar: its contents, its width, and the bytes that a resumed run counts."""
 
 import io
 import os
@@ -19,7 +19,7 @@ class Terminal(io.StringIO):
 
 @pytest.fixture
 def shown(monkeypatch):
-    """(columns, seconds of each block, start, progress) → the last line of the bar, and how it was cleared."""
+    """(columns, start, *steps) → the last line of the bar, the seconds counted, and all output to the terminal."""
 
     def run(columns, start, *steps, what="text"):
         import tqdm.std
@@ -32,7 +32,7 @@ def shown(monkeypatch):
         monkeypatch.setattr(tqdm.std.tqdm, "_time", lambda _: now[0], raising=False)
         meter = Meter("tokenizing", what)
         with meter:
-            now[0] = 5.0  # looking for inputs is not the work
+            now[0] = 5.0  # finding the inputs is not counted
             meter.begin(start)
             for step in steps:
                 now[0] += 10
@@ -46,8 +46,8 @@ def shown(monkeypatch):
 STEPS = [Progress(n * 10**8 + 10**9, n * 10**8, n * 10**7, n, n * 10**7 + 10**8, 10**9) for n in range(1, 6)]
 
 
-def test_a_resumed_run_counts_its_own_bytes_alone(shown):
-    """(The rate and the remaining time included the work of an earlier run.)"""
+def test_a_resumed_run_counts_only_its_own_bytes(shown):
+    """Regression: the rate and the remaining time included the work of an earlier run."""
     bar, seconds, _ = shown(80, Start(10**9, 5, compressed=10**8), *STEPS)
     assert "text 10 MB/s" in bar  # 10^8 bytes in 10 seconds
     assert "150M/1.00G, 14:10 left" in bar  # 50 MB of its own in 50 seconds, and 850 MB to go
@@ -65,14 +65,14 @@ def test_it_fits_80_columns(shown):
 
 
 def test_the_first_block_of_a_resumed_run(shown):
-    """(It was said to take no time: 00:00 left.)"""
+    """Regression: the bar showed 00:00 left."""
     bar, _, _ = shown(80, Start(10**9, 5, compressed=10**8), STEPS[0])
     assert "14:50 left" in bar
     none = Progress(10**9, 0, 1, 1, 10**8, 10**9)
     assert "? left" in shown(80, Start(10**9, 5, compressed=10**8), none)[0]
 
 
-def test_few_columns_have_the_rate(shown):
+def test_a_narrow_bar_shows_the_rate(shown):
     bar, _, _ = shown(50, Start(), *STEPS)
     assert len(bar) <= 50 and bar == "tokenizing  15%, 04:43 left, text 30 MB/s"
 
@@ -80,7 +80,7 @@ def test_few_columns_have_the_rate(shown):
 @pytest.mark.skipif(sys.platform == "win32", reason="no pseudo-terminals")
 @pytest.mark.parametrize("columns", [0, 50])
 def test_on_a_terminal_of_unknown_size(columns, monkeypatch):
-    """(tqdm shows nothing on 0 columns, which serial consoles and some containers have.)"""
+    """Regression: tqdm shows nothing at 0 columns, the width that serial consoles and some containers report."""
     import fcntl
     import pty
     import struct
@@ -110,7 +110,7 @@ def test_of_unknown_length(shown):
 
 
 def test_it_is_cleared_when_it_closes(shown):
-    """(A hint that followed stuck to the bar.)"""
+    """Regression: a hint printed afterwards was appended to the bar."""
     _, _, written = shown(80, Start(), *STEPS)
     assert written == "" or written.endswith("\r")
 

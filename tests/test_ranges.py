@@ -1,4 +1,4 @@
-"""Ranges of files: together they are the file, however it is divided; and where frames begin."""
+"""Ranges of a file: however it is divided, they add up to the file; and where its frames begin."""
 
 import io
 import json
@@ -124,7 +124,7 @@ def test_scan_names_damage():
         scan(io.BytesIO(data + b"x"), "test")
 
 
-def test_tables_that_lie_or_are_broken(tmp_path):
+def test_false_and_damaged_tables(tmp_path):
     data = seekable(PARTS)
     begins = scan(io.BytesIO(data), "test")
     n_table = 3 * 12 + 9

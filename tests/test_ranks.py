@@ -1,4 +1,4 @@
-"""Models by rank: tiktoken's files, tekken.json, vocab.json with merges.txt, and folders that hold a model."""
+"""Models defined by ranks: tiktoken files, tekken.json, vocab.json with merges.txt, and folders that hold a model."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def test_without_special_tokens_the_model_is_lossless(path: Path) -> None:
     assert tokenizer.decode_bytes(tokenizer.encode(data)) == data
 
 
-def test_a_native_file_has_all_settings(tokenizer: Tokenizer, tmp_path: Path) -> None:
+def test_a_native_file_keeps_all_settings(tokenizer: Tokenizer, tmp_path: Path) -> None:
     tokenizer.save(tmp_path / "toy.utk")
     again = Tokenizer.from_file(tmp_path / "toy.utk")
     assert again == tokenizer and [again.encode(text).tolist() for text in TEXTS] == [
@@ -252,7 +252,7 @@ def test_folders(tmp_path: Path, path: Path) -> None:
 
 
 def slow_cut(text: str) -> Iterator[str]:
-    """The parts of ranks.cut(), a character at a time."""
+    """The parts that ranks.cut() returns, computed one character at a time."""
     for begin in range(0, len(text), ranks.CHUNK_CHARACTERS):
         part, run, was_space = "", 0, None
         for character in text[begin : begin + ranks.CHUNK_CHARACTERS]:
@@ -278,10 +278,10 @@ def test_cuts(monkeypatch: pytest.MonkeyPatch) -> None:
 # ----------------------------------------------------------------------------------------------------- merges ----
 
 
-def test_last_merges_make_the_pieces() -> None:
+def test_last_merges_produce_the_pieces() -> None:
     found = merges.by_rank(RANKS, RANKS)
     assert found[b" the"] == (b" ", b"the")
-    assert b"\n \n" not in found  # no two neighbours make it
+    assert b"\n \n" not in found  # no merge of two pieces produces it
     listed = {pair: rank for rank, pair in enumerate(found.values())}
     assert merges.by_list(listed, RANKS) == found
 
@@ -299,7 +299,7 @@ def test_pattern_on_the_command_line(path: Path, tmp_path: Path) -> None:
     assert run(cli, tokenize).exit_code == 0
     assert json.loads((tmp_path / "a.u16.json").read_text())["model"]["read_options"] == {"pattern": "cl100k"}
     back = tmp_path / "b.txt"
-    assert run(cli, ["detokenize", str(out), "-o", str(back)]).exit_code == 0  # the manifest has the pattern
+    assert run(cli, ["detokenize", str(out), "-o", str(back)]).exit_code == 0  # the manifest contains the pattern
     assert back.read_text() == "the the\n"
     assert "lossless  yes" in run(cli, ["inspect", str(path), "--pattern", "gpt2"]).output
     assert isinstance(run(cli, ["encode", "--pattern", "gpt2", "x"]).exception, OptionError)

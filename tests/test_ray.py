@@ -1,4 +1,4 @@
-"""Runs on a Ray cluster of several node processes, one of which is killed: output as on one machine.
+"""Runs on a Ray cluster of several node processes, one of which is killed: the output equals that of one machine.
 
 pip install 'pyunitok[ray-test]', then pytest -m ray. Skipped where Ray is not installed.
 """
@@ -60,7 +60,7 @@ def connected(cluster):
 
 
 @pytest.mark.parametrize("options", [{}, {"metadata": True, "on_error": "skip"}])
-def test_the_bytes_of_one_machine(toy, corpus, connected, options):  # noqa: F811
+def test_output_equals_that_of_one_machine(toy, corpus, connected, options):  # noqa: F811
     manifest = tokenize(plan_of(toy, corpus, "whole", **options))
     seen = []
     made = on_cluster(
@@ -89,13 +89,13 @@ def test_a_node_is_killed(toy, corpus, connected):  # noqa: F811
 
 
 def test_output_when_a_node_is_lost(cluster, capfd):
-    """(Ray printed 45 lines to stdout, among them 20 of a log.)"""
+    """Regression: Ray printed 45 lines to stdout, 20 of them from a log."""
     with cluster_module.connected(cluster.address), warnings.catch_warnings(record=True) as caught:
         results = cluster_module.Cluster(1)(lambda _, item: time.sleep(item), None, [0.2] * 2000)
         for number, _ in results:
             if number == 0:
                 cluster.remove_node(cluster.workers.pop(), allow_graceful=False)
-            if caught:  # Ray needs a quarter of a minute to notice
+            if caught:  # Ray takes about 15 seconds to notice
                 break
         results.close()
     cluster.workers.append(cluster.add_node(num_cpus=2))
@@ -215,7 +215,7 @@ def test_a_machine_with_another_version(connected, monkeypatch):
 
 
 @pytest.mark.parametrize("unit", [1, 1 << 20])
-def test_a_file_that_a_machine_does_not_see(toy, corpus, connected, unit):  # noqa: F811
+def test_a_file_that_a_machine_cannot_see(toy, corpus, connected, unit):  # noqa: F811
     plan = plan_of(toy, corpus, "ids")
     path = corpus / "in/0.jsonl.zst"
     path.rename(corpus / "elsewhere")
@@ -235,7 +235,7 @@ def test_errors_of_data_do_not_name_machines(connected):
 
 
 def test_more_threads_than_any_machine_has(monkeypatch):
-    """(It waited without a message.)"""
+    """Regression: it waited without a message."""
     node = {"NodeID": "a", "Alive": True, "NodeManagerHostname": "h", "NodeManagerAddress": "1"}
     node["Resources"] = {"CPU": 2}
     monkeypatch.setattr(cluster_module, "_ray", lambda: SimpleNamespace(nodes=lambda: [node]))
@@ -289,7 +289,7 @@ made.shutdown()
 """
 
 
-@pytest.mark.skipif(not hasattr(ray.exceptions, "AuthenticationError"), reason="this version of Ray has no tokens")
+@pytest.mark.skipif(not hasattr(ray.exceptions, "AuthenticationError"), reason="this Ray does not support tokens")
 def test_a_cluster_that_requires_a_token(tmp_path):
     (tmp_path / "in.jsonl").write_bytes(json_lines(10))
     token = {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": "t" * 40, "HOME": str(tmp_path)}

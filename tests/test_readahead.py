@@ -1,4 +1,4 @@
-"""Decompression ahead: bytes and errors do not depend on threads or timing, and memory is limited."""
+"""Read-ahead: bytes and errors do not depend on threads or timing, and memory is limited."""
 
 import gzip
 import random
@@ -45,7 +45,7 @@ def opened(paths, limit_bytes=1 << 20, enough_bytes=1 << 20, max_frame_bytes=MAX
 
 
 def do_one(ahead) -> bool:
-    """Run tasks as an idle thread does."""
+    """Run one task, if there is any, as an idle thread does."""
     with ahead.changed:
         task = ahead.claim()
     if task is not None:
@@ -149,7 +149,7 @@ def outcome(stream, size, ahead=None, chance=None):
 
 
 @pytest.mark.parametrize("kind", ["flip", "cut", "garbage"])
-def test_errors_of_damage_are_the_same_after_the_same_bytes(kind, tmp_path):
+def test_damage_causes_the_same_error_after_the_same_bytes(kind, tmp_path):
     parts = [TEXT[k : k + 300] for k in range(0, len(TEXT), 300)]
     frames = [frame_of_blocks(part, 100) if k % 3 else frame(part) for k, part in enumerate(parts)]
     data, chance = b"".join(frames), random.Random(1)
@@ -230,7 +230,7 @@ def test_a_missing_file_is_reported_in_order(tmp_path):
         streams.read_all(ahead.take(1), 100)
 
 
-def test_buffers_of_frames_are_used_again_within_a_limit(tmp_path, monkeypatch):
+def test_frame_buffers_are_reused_within_a_limit(tmp_path, monkeypatch):
     monkeypatch.setattr(readahead_module, "MAX_SPARE_BYTES", 5000)
     sizes, text = [2400, 600, 1800] * 20, TEXT * 2
     (tmp_path / "a.zst").write_bytes(b"".join(frame(text[:size]) for size in sizes))
@@ -282,7 +282,7 @@ def test_places(tmp_path_factory, frames, n_bytes, help_out):
     rest = stream_module.open_readahead(source, Position(0, file_at=file_at, file_bytes=file_bytes), again, MAX_FRAME)
     assert file_bytes <= n_bytes
     assert streams.read_all(rest, 100) == text[file_bytes:]
-    if all(kind in ("sized", "bare") for kind, _, _ in frames):  # other frames may be streamed, several to a chunk
+    if all(kind in ("sized", "bare") for kind, _, _ in frames):  # other frames may be streamed, several per chunk
         assert n_bytes - file_bytes <= zst.GROUP_BYTES + 2000
 
 

@@ -1,10 +1,10 @@
 """Runs every command line and every Python block of the README files.
 
-The commands and blocks of README.md run in order in a folder like a fresh clone.
+The commands and blocks of README.md run in order in a folder that resembles a fresh clone.
 
 In the other files, each command line and each block runs in its own copy of a folder with the files that the examples
-name (see `examples`). A Python block can use `text`, `docs`, `ids`, `packed`, `i` and `tok`. If the comment of an
-expression is a Python literal, the expression must have that value.
+name (see `examples`). A Python block can use `text`, `docs`, `ids`, `packed`, `i` and `tok`. If the comment after
+an expression is a Python literal, the expression must have that value.
 
 Mark a block that requires a cluster or a network with `<!-- not run: reason -->` on the line above it.
 """
@@ -35,7 +35,7 @@ NAMES = ["README.md", "csrc/README.md", "tools/README.md", "pyunitok/README.md"]
 FILES = [name for name in NAMES if (ROOT / name).exists()]  # the tests of an sdist run without the package folder
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```", re.M | re.S)
 MARK = re.compile(r"<!-- not run: .{5,} -->\n$")
-# Lines that are not run in any block, and why.
+# Lines that are never run, and why.
 NOT_RUN = {
     r"(\w+=\S+ )*pip install ": "installs",
     r"python -m pytest|python tools/check\.py|python setup\.py": "would run this test or rebuild the package",
@@ -259,7 +259,7 @@ def test_blocks_are_run_or_marked():
     for block in BLOCKS:
         if block.language not in ("sh", "python"):
             assert not re.search(r"^(pyunitok|python|\$) ", block.code, re.M), f"{block}: not marked as sh or python"
-            assert not block.marked, f"{block}: such blocks never run"
+            assert not block.marked, f"{block}: such blocks are never run"
     assert sum(block.marked for block in BLOCKS) <= 5, "many blocks are not run"
 
 
@@ -274,7 +274,7 @@ def test_tools_exist():
             assert (ROOT / tool).exists()
 
 
-@pytest.mark.skipif("pyunitok/README.md" not in FILES, reason="without the package's folder")
+@pytest.mark.skipif("pyunitok/README.md" not in FILES, reason="no package folder")
 def test_concordance(tmp_path: Path) -> None:
     """The concordance in the README is the output of the command above it."""
     text = (ROOT / "pyunitok/README.md").read_text(encoding="utf-8")

@@ -32,7 +32,7 @@ def tokenizers(rwkv_path: Path) -> list[Tokenizer]:
 
 
 def documents(text: str, rng: random.Random) -> list[str]:
-    """The text in documents of 1 to 10,000 characters, which end anywhere."""
+    """The text, split at random into documents of 1 to 10,000 characters."""
     ret, at = [], 0
     while at < len(text):
         n = int(10 ** rng.uniform(0, 4))
@@ -80,6 +80,6 @@ def test_any_text(tokenizers: list[Tokenizer], reference: Any, docs: list[str]) 
 
 
 def test_sample(tokenizers: list[Tokenizer], reference: Any) -> None:
-    """The corpus of the repository, which is available without the shared data."""
+    """The sample corpus of the repository, which does not require the shared data."""
     text = decompressed(Path(__file__).parent / "data/sample.jsonl.zst").decode()
     check(documents(text[:600_000], random.Random(1)), tokenizers, reference)

@@ -1,4 +1,4 @@
-"""Files at URLs: expansion of arguments, range requests, transient and permanent errors."""
+"""Files at URLs: finding files, range requests, transient and permanent errors."""
 
 import gzip
 import http.server
@@ -26,7 +26,7 @@ memory = pytest.importorskip("fsspec.implementations.memory")
 
 
 class Unreliable(memory.MemoryFileSystem):
-    """unreliable://…: a store whose requests fail as often as `failures` says, with the given error."""
+    """unreliable://…: a store whose requests raise the errors that `failures` lists, in order."""
 
     protocol = "unreliable"
     store: dict = {}  # noqa: RUF012
@@ -168,7 +168,7 @@ PACK = {"": bytes, ".gz": gzip.compress, ".zst": zstandard.ZstdCompressor().comp
 
 
 def test_compressed_under_another_name(store):
-    """(Local files were decompressed by content, but these were rejected.)"""
+    """Regression: local files were decompressed according to their content, but these were rejected."""
     store.pipe("d/a.txt", gzip.compress(b"one"))
     store.pipe("d/b.jsonl", PACK[".zst"](b'{"text":"a"}\n'))
     store.pipe("d/c.txt", b"plain")
@@ -205,8 +205,8 @@ def test_streams(store, suffix):
     st.integers(1, 200),
     st.integers(0, 600),
 )
-def test_range_file_as_a_file(n_bytes, steps, range_bytes, ahead_bytes):
-    """Random reads and seeks equal those of a file in memory; nothing beyond the file is requested."""
+def test_range_file_behaves_like_a_file(n_bytes, steps, range_bytes, ahead_bytes):
+    """Random reads and seeks match those of a file in memory; nothing beyond the file is requested."""
     data = random.Random(n_bytes).randbytes(n_bytes)
     fs = memory.MemoryFileSystem()
     fs.pipe("/range", data)
@@ -296,7 +296,7 @@ def test_file_that_shrinks(store):
         raw.read(5000)
 
 
-def test_giving_up_ends_waiting(store, monkeypatch):
+def test_closing_ends_retries(store, monkeypatch):
     """close() ends a thread that is retrying a range request."""
     monkeypatch.setattr(remote, "FIRST_DELAY_SECONDS", 1000)
     store.pipe("d/file", bytes(3000))
@@ -316,7 +316,7 @@ def test_giving_up_ends_waiting(store, monkeypatch):
 
 
 class Server(http.server.BaseHTTPRequestHandler):
-    """Serves `content`, by range if `ranges`; drops the connection in the middle `n_drops` times."""
+    """Serves `content`, by range if `ranges`; drops the connection midway `n_drops` times."""
 
     content = b""
     ranges = True
@@ -374,7 +374,7 @@ def test_http(monkeypatch, ranges):
 
 
 def test_a_cycle_of_causes_ends():
-    """(A refused connection whose errors are each other's cause looped forever.)"""
+    """Regression: a refused connection with two errors, each the cause of the other, looped forever."""
     first, second = OSError("refused"), ValueError("no host")
     first.__context__, second.__context__ = second, first
     assert remote.cause(first) is first

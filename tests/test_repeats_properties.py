@@ -57,7 +57,7 @@ class Corpus:
                 documents_per_shard=self.documents_per_shard,
             ), Path(name)  # fmt: skip
 
-# The texts may contain invalid UTF-8 and parts of characters.
+# Queries may contain invalid UTF-8 and begin inside a character.
 QUERIES = TEXTS.map(str.encode) | st.just(b"a\xffb") | st.builds(
     lambda text, k: text.encode()[k:], TEXTS, st.integers(0, 3)
 )  # fmt: skip
@@ -98,7 +98,7 @@ def test_overlap_matches_every_window(corpus: Corpus, texts: list[bytes], n: int
 
 @fewer(2)
 @given(corpora(EOD, None), QUERIES, QUERIES, st.integers(1, 9), st.none() | st.integers(1, 3), st.booleans())
-def test_spans_are_the_longest_parts(
+def test_spans_are_the_longest(
     corpus: Corpus, text: bytes, more: bytes, min_bytes: int, max_count: int | None, whole_words: bool
 ) -> None:
     text += more

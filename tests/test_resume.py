@@ -28,7 +28,7 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="signals, /proc,
 
 EXPENSIVE = settings().max_examples >= 1000
 TOKENIZE = ["tokenize", "in", "-o", "ids", "-m", "toy", "--block", "8K", "--threads", "2", "--doc", "\\n", "--metadata"]
-TOKENIZE_LINES = ["tokenize", "bad.jsonl", *TOKENIZE[2:-3], "--metadata"]  # whose records are documents
+TOKENIZE_LINES = ["tokenize", "bad.jsonl", *TOKENIZE[2:-3], "--metadata"]  # each record is a document
 WORDS = ["the", "cat", " the", "である", "a", "aaaa", "\n", " ", '"', "x" * 50]
 
 
@@ -76,7 +76,7 @@ def crashes(folder: Path, spec: dict) -> dict:
 
 
 def finish(folder: Path, *command: str, code: int = 0, stdin: bytes = b"") -> str:
-    """Run the command to its end, with checkpoints every few ms; returns its output."""
+    """Run the command to its end, with checkpoints every few ms; return its output."""
     with pytest.MonkeyPatch.context() as patched:
         for name, value in crash.TUNE.items():
             patched.setattr(name, value)
@@ -99,7 +99,7 @@ def check_outputs(folder: Path) -> None:
 
 
 def stop_half_way(folder: Path, *options: str, command: list[str] = TOKENIZE, **options_of_start) -> None:
-    """Leave the files of a run that is killed after its third checkpoint, and an earlier output."""
+    """Kill a run after its third checkpoint. Its files and any earlier output remain."""
     spec = {"command": [*command, *options], "checkpoints": 3}
     done = run_crash(folder, spec, timeout=60, **options_of_start)
     assert done.returncode == -signal.SIGKILL, done.stderr.decode()
@@ -113,7 +113,7 @@ def stop_half_way(folder: Path, *options: str, command: list[str] = TOKENIZE, **
 @pytest.mark.parametrize("overwrite", [False, True])
 @pytest.mark.parametrize("power", [False, True])
 def test_stopped_at_any_system_call(folder, power, overwrite):
-    """kill -9 between any two steps of checkpoints and of the commit, without and with loss of power."""
+    """kill -9 between any two steps of checkpoints and of the commit, with and without a power failure."""
     points = None if EXPENSIVE else [*range(-18, 0), *range(4, 80, 25 if overwrite else 6)]
     spec = {"command": TOKENIZE, "points": points, "power": power}
     if overwrite:
@@ -135,7 +135,7 @@ def test_killed_at_any_time(folder):
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
-def test_signals_keep_everything_that_was_done(folder, number, code):
+def test_no_work_is_lost_after_a_signal(folder, number, code):
     """The signal triggers a last checkpoint, so no work is repeated."""
     text = (folder / "in/a.txt").read_bytes()
     command = ["tokenize", "-", "in/c.txt", *TOKENIZE[2:], "--input-format", "text"]
@@ -199,7 +199,7 @@ def test_a_full_file_system(folder, tmp_path, kilobytes):
     check_outputs(folder)
 
 
-def test_partial_files_that_were_cut_or_changed(folder):
+def test_truncated_and_changed_partial_files(folder):
     stop_half_way(folder)
     for suffix in ("", ".ends", ".meta.jsonl.zst"):
         partial = folder / f"ids{suffix}.partial"
@@ -248,7 +248,7 @@ def test_skipped_lines_are_listed_once(folder):
 
 
 def test_a_bad_line_is_skipped_on_resume(folder):
-    """(--on-error skip was suggested and then rejected: 'begun by another command'.) Both runs are killed."""
+    """Both runs are killed. Regression: --on-error skip was suggested and then rejected: 'begun by another command'."""
     lines = [json.dumps({"text": "the cat " * 99} if k < 400 or k % 7 else {"text": k}) for k in range(700)]
     (folder / "bad.jsonl").write_text("\n".join(lines))
     raises = TOKENIZE_LINES
@@ -290,7 +290,7 @@ def test_damaged_journals(folder):
 
 
 def test_a_read_error(folder, monkeypatch):
-    """The file system disappears, as network file systems do, and repeating the command resumes."""
+    """The file system disappears, as network file systems may, and repeating the command resumes."""
     from pyunitok.cli.tokenize import tokenize
     from pyunitok.corpus.raw_file import RawFile
     from pyunitok.errors import InputError
@@ -351,7 +351,7 @@ def test_another_command_is_rejected_with_a_reason(folder):
 
 
 def test_overwriting_starts_again_and_can_be_resumed(folder):
-    """The older file stays until the new one is complete; the run resumes without --overwrite."""
+    """The older file is kept until the new one is complete; the run resumes without --overwrite."""
     finish(folder, *TOKENIZE, "--eod", "7")
     old = (folder / "ids").read_bytes()
     stop_half_way(folder, "--overwrite")
@@ -402,8 +402,8 @@ def test_stdin_is_compared_and_skipped(folder, pack):
 # --------------------------------------------------------------------------------------------------- two writers
 
 
-def test_two_processes_at_one_output(folder):
-    """The second writer is rejected until the last rename, but not if the first is dead."""
+def test_two_processes_with_one_output(folder):
+    """The second writer is rejected while the first holds the lock, but not if the first was killed."""
     from pyunitok.disk.outfile import OutputLock
     from pyunitok.errors import OutputError
 
@@ -422,7 +422,7 @@ def test_two_processes_at_one_output(folder):
 
 
 def test_the_lock_covers_the_whole_commit(folder, monkeypatch):
-    """A second run is tried at every step of the commit."""
+    """A second run is attempted at every step of the commit."""
     from pyunitok.cli.tokenize import tokenize
 
     monkeypatch.chdir(folder)

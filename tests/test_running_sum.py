@@ -1,4 +1,4 @@
-"""Texts whose running sum exceeds every limit of a cached path, compared with sentencepiece, on models with ties."""
+"""Texts whose running sum exceeds every limit of a cached path, compared with sentencepiece; models with ties."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ SCORES: dict[str, Callable[[random.Random], float]] = {
     "halves of a unit": lambda rng: -rng.randrange(1, 64) / rng.choice([4, 8, 64, 1024, 65536]),
     "large": lambda rng: -rng.choice([10, 100, 1000, 5000, 20000]) * rng.random(),
     "beyond all sums": lambda rng: rng.choice([-5 * rng.random()] * 60 + [-99999.5, -131072.0, -1e6, -2e9, -1e29]),
-    "almost as its characters": lambda rng: -15 * rng.random(),
+    "near the sum of its characters": lambda rng: -15 * rng.random(),
     "positive": lambda rng: rng.uniform(-3, 9),
     "zero": lambda rng: 0.0,
 }
@@ -32,14 +32,14 @@ SCORES: dict[str, Callable[[random.Random], float]] = {
 def random_model(rng: random.Random, alphabet: str, scores: str) -> Any:
     score = SCORES[scores]
     pieces = {character: score(rng) for character in alphabet + "\u2581" if rng.random() < 0.9}
-    crosses = rng.random() < 0.4  # spaces: csrc/encoders/endings.h
+    crosses = rng.random() < 0.4  # pieces may cross spaces: see csrc/encoders/endings.h
     for _ in range(rng.choice([5, 30, 200])):
         word = "".join(rng.choices(alphabet, k=rng.choice([2, 2, 3, 4, 6])))
         if crosses and rng.random() < 0.5:
             word += "\u2581" + rng.choice(alphabet)
         word = rng.choice(["", "\u2581"]) + word
         pieces[word] = score(rng)
-        if scores == "almost as its characters":
+        if scores == "near the sum of its characters":
             parts = [pieces.get(character, -20) for character in word]
             pieces[word] = sum(parts) + rng.choice([-1, 1]) * 2.0 ** -rng.randrange(4, 14)
     proto = make(
@@ -53,7 +53,7 @@ def random_model(rng: random.Random, alphabet: str, scores: str) -> Any:
 
 
 def with_wide_ids(proto: Any) -> Any:
-    """Add pieces that occur in no text, so that ids have 32 bits."""
+    """Add pieces that do not occur in any text, so that ids have 32 bits."""
     for i in range(1 << 16):
         proto.pieces.add(piece=(chr(0xE000 + (i >> 8)) + chr(0xE000 + (i & 255))).encode(), score=-20.0)
     return proto
@@ -70,7 +70,7 @@ def random_text(rng: random.Random, alphabet: str, n_words: int) -> str:
 @pytest.mark.parametrize("scores", SCORES)
 @fewer(4)
 @given(st.integers(0, 1 << 48))
-def test_ids_are_sentencepieces(scores: str, seed: int) -> None:
+def test_ids_match_sentencepiece(scores: str, seed: int) -> None:
     rng = random.Random(seed)
     alphabet = rng.choice(["abcdefgh", "ab", "abcé日本語", "日本語のは。", "etaoinshrdlu"])
     proto = random_model(rng, alphabet, scores)

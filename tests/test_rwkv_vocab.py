@@ -40,7 +40,7 @@ def text_file(pieces: list[bytes], end: str = "\n") -> bytes:
 
 
 def with_lines(*lines: str, end: str = "\n") -> bytes:
-    """The 256 bytes on lines 1..256, then these lines."""
+    """The 256 single bytes on lines 1..256, then these lines."""
     return text_file(BYTES, end) + "".join(line + end for line in lines).encode("utf-8", "surrogatepass")
 
 
@@ -50,7 +50,7 @@ def pieces_of(vocabulary: Vocabulary) -> list[bytes]:
 
 
 def slow_read(data: bytes) -> dict[int, bytes]:
-    """The definition of the format: each line, with ast.literal_eval."""
+    """The definition of the format: parse each line with ast.literal_eval."""
     ret = {}
     for line in data.decode().removesuffix("\n").split("\n"):
         token_id, rest = line.removesuffix("\r").split(" ", 1)
@@ -135,7 +135,7 @@ def test_any_repr(tokens: list[str | bytes]) -> None:
 @example("b", "'", ["\\u00e9"])
 @example("b", '"', ["é"])
 def test_any_literal(prefix: str, quote: str, parts: list[str]) -> None:
-    """A literal is read as in Python, or rejected for a documented reason."""
+    """A literal is read as Python reads it, or rejected for a documented reason."""
     source = prefix + quote + "ab" + "".join(parts) + quote
     try:
         token = ast.literal_eval(source)
@@ -143,7 +143,7 @@ def test_any_literal(prefix: str, quote: str, parts: list[str]) -> None:
     except (SyntaxError, ValueError):  # UnicodeEncodeError is a ValueError
         expected = b""
     if not expected or "\r" in source or next(tokenize.generate_tokens(io.StringIO(source).readline)).string != source:
-        # not a literal, more than one, one with a comment, or one of several lines
+        # not a literal, several literals, a literal with a comment, or a literal on several lines
         fails(with_lines(f"300 {source} 5"), "line 257")
         return
     data = with_lines(f"300 {source} {len(expected)}")
@@ -249,7 +249,7 @@ def test_random_lines(text: str) -> None:
 
 @given(st.data())
 def test_damaged(data: st.DataObject) -> None:
-    """A file with a changed byte or a missing end is read like by slow_read(), or rejected."""
+    """A truncated file, or one with a changed byte, is rejected or read as slow_read() reads it."""
     good = text_file(PIECES, data.draw(st.sampled_from(["\n", "\r\n"])))
     at = data.draw(st.integers(0, len(good) - 1))
     bad = good[:at] if data.draw(st.booleans()) else good[:at] + data.draw(st.binary(max_size=2)) + good[at + 1 :]
@@ -388,7 +388,7 @@ def test_write_text_is_the_inverse() -> None:
     assert rwkv.write_text(rwkv.read_text(data, "v.txt")) == data
 
 
-def test_write_text_rejects_vocabularies_that_do_not_fit() -> None:
+def test_write_text_rejects_vocabularies_that_it_cannot_represent() -> None:
     good = rwkv.read_text(text_file(PIECES), "v.txt")
     shifted = dataclasses.replace(good, ids=good.ids - 1)
     for bad, word in [

@@ -90,7 +90,7 @@ def test_output_matches_local_files(corpus, toy, tmp_path):
 
 
 def test_parquet_in_parts(bucket, toy, tmp_path, monkeypatch):
-    """Only one column is read, so that little of the 12 MB is requested."""
+    """Only one column is read, so most of the 12 MB is not requested."""
     pa = pytest.importorskip("pyarrow")
     pq = pytest.importorskip("pyarrow.parquet")
     table = pa.table({"other": [os.urandom(6000) for _ in TEXTS], "text": TEXTS})
@@ -134,7 +134,7 @@ def test_output_to_a_missing_bucket(corpus, toy, tmp_path, monkeypatch):
     plan = make_plan(inputs.find([f"{corpus}/a.jsonl"]), spool.out, toy, 300)
     with pytest.raises(OutputError, match=r"^s3://nobody-has-this/ids\.u16: cannot be written: "):
         tokenize_to(spool, plan)
-    assert not spool.out.exists(), "found out before the work"
+    assert not spool.out.exists(), "found before any work"
 
 
 def test_changed_input_is_rejected(bucket, toy, tmp_path):

@@ -15,7 +15,7 @@ def test_the_sample_is_frozen() -> None:
     assert hashlib.sha256(data).hexdigest() == "8ab209ab4561ee779cbdb674da4f007b517b6033ea1cb16f5b96aebb1d11ab8f"
 
 
-def test_the_weights_of_pairs_match_the_sample() -> None:
+def test_the_pair_weights_match_the_sample() -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.syspath_prepend(ROOT / "tools")
         import pair_weights

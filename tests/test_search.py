@@ -41,7 +41,7 @@ def random_text(rng: random.Random, alphabet: str) -> bytes:
 
 
 def decoded(index: Any) -> list[list[bytes]]:
-    """The documents, each as the parts between ids without text."""
+    """The documents, each split at the ids that have no text."""
     ret = []
     for array in index.arrays:
         for document in array:
@@ -57,8 +57,8 @@ def decoded(index: Any) -> list[list[bytes]]:
 
 
 def plain(index: Any, document: int, text: bytes) -> bool:
-    """Whether a document decodes to the joined texts of its tokens. The first pieces may be unknown and decode to
-    nothing; then decoding drops a later space."""
+    """Whether a document decodes to the joined texts of its tokens. If the first pieces are unknown and decode
+    to nothing, decoding drops a later space."""
     array, number = index.locate(document)
     ids = array[number].tolist()[: len(array[number]) - (index.eod is not None)]
     stream = b"".join(index.decoded(id_) for id_ in ids)
@@ -122,7 +122,7 @@ def test_toy_models_of_every_kind(seed: int, tmp_path: Path) -> None:
 
 
 def letters(tmp_path: Path, documents: list[bytes], **how: Any) -> Any:
-    """An index over tokens a, aa, aaaa, b and every byte, in which a run of "a" has very many tokenizations."""
+    """An index over tokens a, aa, aaaa, b and every byte, in which a run of "a" has many tokenizations."""
     tokenizer = Tokenizer.from_pieces(["aa", "aaaa", "a b", *(bytes([byte]) for byte in range(256))])
     return indexes.make(tmp_path, tokenizer, [indexes.encode(tokenizer, documents)], eod=300, **how)
 
@@ -137,7 +137,7 @@ def test_hostile_queries_take_bounded_work(tmp_path: Path, order: str, left: boo
     for query in queries:
         expected = oracle.count(documents, query)
         assert index.count(query) == expected and not index.count(query).approx
-        for work in (0, 1000, 100_000):  # cut short, and marked as a lower bound
+        for work in (0, 1000, 100_000):  # stopped early, and marked as a lower bound
             cut = index.count(query, max_work=work)
             assert cut <= expected and (cut.approx or cut == expected)
         assert index.find(query, limit=3, order="random").total == expected
@@ -181,7 +181,7 @@ def test_shuffles_are_permutations() -> None:
     assert shuffled(np.arange(99), 99, 1).tolist() != shuffled(np.arange(99), 99, 2).tolist()
 
 
-def test_contexts_end_with_characters(small: Any) -> None:
+def test_contexts_do_not_split_characters(small: Any) -> None:
     hit = small.find("吾輩", order="text")[0]
     context = small.context(hit, 2, 3)
     assert context.shown() == ("猫は", "吾輩", "である")
@@ -214,8 +214,8 @@ def test_real_models_count_their_decoded_text(path: str | None, tmp_path: Path, 
             assert index.count(query) == oracle.count(texts, query), query
 
 
-def test_an_eod_with_a_piece_is_counted_by_its_pieces(tmp_path: Path) -> None:
-    """If the eod only ends documents, they do not contain its text, and counting remains a sum over pieces."""
+def test_an_eod_with_a_piece_does_not_affect_counting(tmp_path: Path) -> None:
+    """If the eod occurs only at the ends of documents, its text is not counted, and counts are sums over pieces."""
     pieces = [b"<eod>", *(bytes([byte]) for byte in range(256)), b"a a", b"o "]
     tokenizer = Tokenizer.from_pieces(pieces, eod=0)
     documents = [[pieces.index(b"o "), pieces.index(b"a a")] * 50_000, [pieces.index(b"a a")]]

@@ -55,7 +55,7 @@ def test_a_concordance_is_aligned(run: Any) -> None:
     assert run("the").stderr == "7 occurrences\n" and run("zebra").stderr == "0 occurrences\n"
 
 
-def test_lines_end_with_the_terminal(index: Any) -> None:
+def test_lines_fit_the_terminal(index: Any) -> None:
     lines = concordance.concordance(index, "猫", before=4, after=40)[0]
     for width, expected in ((80, "は吾輩である。名前はまだ無い。"), (13, "は吾輩"), (12, "は吾"), (3, "")):
         assert [right for *_, right in concordance.aligned(lines, 4, width)] == [expected]
@@ -74,7 +74,7 @@ def test_csv_has_its_header_without_rows(run: Any, question: str) -> None:
 
 @pytest.mark.parametrize("arguments", [["--by-source"], ["--documents"], ["--documents", "--csv"], ["--csv"], []])
 def test_control_characters_are_escaped(run: Any, index: Any, arguments: list[str], monkeypatch: Any) -> None:
-    """Neither names of files nor texts print control characters."""
+    """Neither file names nor texts print control characters."""
     name = "a\x1b]0;owned\x07\x9b31m\u202etxt"
     monkeypatch.setattr(type(index), "source", lambda _, document: name)
     found = index.by_source(b"cat")
@@ -170,7 +170,7 @@ def test_questions_without_a_text(run: Any, tmp_path: Path) -> None:
     assert "cat sat on the mat" in run("--spans", str(tmp_path / "part"), "--span-bytes", "9").stdout
 
 
-def test_options_of_all_of_several_texts(run: Any) -> None:
+def test_options_of_all_of(run: Any) -> None:
     assert answer(run, "--all-of", "cat", "--all-of", "sat", "--count")["count"] == 1
     assert "--within requires --all-of" in run("cat", "--within", "3", fails=True).stderr
 
@@ -198,7 +198,7 @@ def test_conflicting_options(run: Any, arguments: tuple[str, ...]) -> None:
     assert "Error" in run(*arguments, fails=True).output
 
 
-def test_an_empty_result_is_not_an_error(tmp_path: Path) -> None:
+def test_a_folder_without_an_index_is_an_error(tmp_path: Path) -> None:
     assert CliRunner().invoke(cli, ["search", str(tmp_path), "a"]).exit_code != 0
 
 

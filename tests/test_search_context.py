@@ -71,7 +71,7 @@ def test_contexts_are_parts_of_the_documents(index: Any, query: Any, before: int
         assert context.after == oracle.first_characters(text[hit.end :], after)
 
 
-def test_the_space_that_decoding_drops_is_in_no_context(tmp_path: Path, shared: Path) -> None:
+def test_contexts_do_not_contain_the_space_that_decoding_drops(tmp_path: Path, shared: Path) -> None:
     tokenizer = Tokenizer.from_file(shared / "models/spm/llama2.model")
     index = indexes.make(tmp_path, tokenizer, [indexes.encode(tokenizer, [b"Hello there", b"the Hello"])], eod=2)
     ids = tokenizer.encode("Hello")
@@ -105,7 +105,7 @@ def test_documents_name_their_inputs(tmp_path: Path) -> None:
         with pytest.raises(IndexError):
             index.source(wrong)
     index.arrays[0].manifest.inputs.pop(0)
-    index.arrays[0].manifest.inputs.pop(0)  # the numbers of documents differ, so there is no answer
+    index.arrays[0].manifest.inputs.pop(0)  # the inputs no longer add up to the documents, so the source is unknown
     assert Index(index_of(index)).source(0) is None
 
 

@@ -17,7 +17,7 @@ ALPHABETS = [b"a", b"ab", b"abc ", " aé日".encode(), bytes([0, 255, 128]), b"a
 
 
 def random_pieces(rng: random.Random, *, twins: bool = True) -> list[bytes]:
-    """The bytes of ids 0, 1, ...; some are empty, and some are equal."""
+    """The bytes of ids 0, 1, ...; some are empty, and some are duplicates."""
     alphabet = rng.choice(ALPHABETS)
     ret = [bytes([byte]) for byte in set(alphabet)]
     for _ in range(rng.choice([0, 2, 5, 12, 40])):
@@ -33,7 +33,7 @@ def random_pieces(rng: random.Random, *, twins: bool = True) -> list[bytes]:
 
 
 def random_documents(rng: random.Random, pieces: list[bytes]) -> list[list[int]]:
-    """Documents of ids with bytes, and occasionally an id without."""
+    """Documents of ids; an id may have no bytes."""
     n_ids = len(pieces)
     docs = []
     for _ in range(rng.choice([1, 1, 2, 3, 6])):
@@ -46,7 +46,7 @@ def random_documents(rng: random.Random, pieces: list[bytes]) -> list[list[int]]
 
 
 def spell(pieces: list[bytes], document: list[int]) -> list[bytes]:
-    """The parts of the text of a document, which ids without bytes separate."""
+    """The text of a document, split at the ids that have no bytes."""
     parts = [b""]
     for id_ in document:
         if pieces[id_]:
@@ -57,7 +57,7 @@ def spell(pieces: list[bytes], document: list[int]) -> list[bytes]:
 
 
 class Case:
-    """A random vocabulary, documents, and the shard over them."""
+    """A random vocabulary, random documents, and their shard."""
 
     def __init__(
         self, rng: random.Random, *, order: str | None = None, eod: str | None = None, left: bool | None = None,
@@ -101,7 +101,7 @@ class Case:
             self.c.attach_inside(self.tables)
 
     def texts(self) -> list[bytes]:
-        """The parts of the documents in which a text can be found."""
+        """The parts of the documents in which text can be found."""
         ret = []
         for doc in self.documents:
             parts = spell(self.pieces, doc)

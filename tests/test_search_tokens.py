@@ -29,7 +29,7 @@ def tokenizer() -> Tokenizer:
 
 @pytest.fixture(scope="module", params=[1, 2, 3, 4])
 def case(request: Any, tokenizer: Tokenizer, tmp_path_factory: Any) -> tuple[Any, list[list[int]], random.Random]:
-    """An index, its shards' ids, and random numbers."""
+    """An index, the ids of its shards, and a random number generator."""
     rng = random.Random(request.param)
     texts = ["".join(rng.choices("abc a", k=rng.choice([0, 3, 20, 60]))).encode() for _ in range(12)]
     ids = indexes.encode(tokenizer, [*texts, texts[3] * 2])
@@ -148,7 +148,7 @@ def test_the_text_after_a_text_does_not_depend_on_its_tokens(case: Any) -> None:
             assert got == bytes_there
 
 
-def test_all_of_several_clauses_near_each_other(case: Any) -> None:
+def test_count_of_clauses_near_each_other(case: Any) -> None:
     index, shards, rng = case
     for _ in range(20):
         clauses = [[rng.choice([[0], [1], [3, 0], [2], [8], [4]]) for _ in range(rng.choice([1, 2]))] for _ in range(2)]
@@ -169,8 +169,8 @@ def test_all_of_several_clauses_near_each_other(case: Any) -> None:
 
 
 def test_overlap_does_not_depend_on_tokens(case: Any, tokenizer: Tokenizer) -> None:
-    """Regression: by tokens, 205 of 206 texts of 13 tokens from the corpus had no window in it, because the first word
-    of a text has other tokens than inside a document."""
+    """Regression: compared by tokens, 205 of 206 texts of 13 tokens from the corpus had no window in it, because the
+    tokens of a word differ between the start of a text and the inside of a document."""
     index, _, rng = case
     for _ in range(30):
         document = index.text_bytes(rng.randrange(index.n_documents))
@@ -187,7 +187,7 @@ def test_overlap_does_not_depend_on_tokens(case: Any, tokenizer: Tokenizer) -> N
         assert spans.counts[0] == index.count(text) > 0
 
 
-def test_a_text_that_occurs_completely_takes_few_searches(case: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_text_that_fully_occurs_takes_few_searches(case: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Regression: the time was quadratic, 16.6 s for 800 KB."""
     index = case[0]
     document = max((index.text_bytes(k) for k in range(index.n_documents)), key=len)

@@ -84,7 +84,7 @@ def test_showing_a_shown_url_changes_nothing(text: str) -> None:
 
 
 def test_values_that_may_name_a_file_are_compared() -> None:
-    """They are compared only if nothing else distinguishes the files."""
+    """Such values are compared only if nothing else distinguishes the files."""
     files = [InputFile(f"https://host/get?key={key}", "text", "none", 5) for key in ("one", "two", "one")]
     a, b, again = map(without_secrets, files)
     assert a.path == b.path == "https://host/get?key=REDACTED" and a != b and a == again
@@ -165,7 +165,7 @@ def check_no_secret(folder: Path, *done: Any) -> None:
             assert b"SECRET" not in str(path).encode()
 
 
-def test_no_output_has_a_secret(server: str, model: Path, tmp_path: Path) -> None:
+def test_no_output_contains_a_secret(server: str, model: Path, tmp_path: Path) -> None:
     """Regression: OUT.json contained the URL, and search --json and the page showed it."""
     inputs = [signed(server, "a.jsonl"), f"http://user:PASSWORD-SECRET@{server}/b.jsonl"]
     options = ["-m", str(model), "--metadata", "--on-error", "skip", "--stats-json", "stats.json", "--eod", "none"]
@@ -223,7 +223,7 @@ def test_runs_in_parts_and_shards(server: str, model: Path, tmp_path: Path, monk
     
     monkeypatch.chdir(tmp_path)
     tokenizer = pyunitok.Tokenizer.from_file(model)
-    for number in (1, 2):  # the second run finds all of it done
+    for number in (1, 2):  # the second run finds the work already done
         sources = inputs.find([signed(server, "a.jsonl", number), signed(server, "c", number)])
         plan = make_plan(sources, tmp_path / "ids", tokenizer, None, threads=1)
         in_parts(plan, unit_bytes=3000, keep_parts=True)
@@ -266,7 +266,7 @@ def test_training(server: str, tmp_path: Path) -> None:
         "hf://datasets/a/b/c?token=SECRET",
     ],
 )
-def test_no_message_has_a_secret(server: str, model: Path, tmp_path: Path, url: str) -> None:
+def test_no_message_contains_a_secret(server: str, model: Path, tmp_path: Path, url: str) -> None:
     url = url.replace("HOST", server)
     done = run(tmp_path, "tokenize", url, "-o", "ids", "-m", str(model), "--eod", "none")
     assert done.returncode == 1 and done.stderr.startswith(b"error: "), done.stderr

@@ -1,4 +1,4 @@
-"""Reading SentencePiece's .model files: fields, ids, rejected files, and a rewrite that loses nothing."""
+"""Reading SentencePiece's .model files: fields, ids, rejected files, and lossless rewriting."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_shared_models(path: Path) -> None:
     data = path.read_bytes()
     assert sentencepiece.looks_like_model(data[:4096])
     model = sentencepiece.read(data, str(path))
-    assert model.proto.SerializeToString() == data  # bytes in, bytes out
+    assert model.proto.SerializeToString() == data  # the round trip is byte-identical
     reference = load_reference(data)
     agree(model, reference)
     for id_ in range(0, len(model.pieces), 1 + len(model.pieces) // 1000):
@@ -70,7 +70,7 @@ def test_field_declarations_match_the_reference(name: str) -> None:
     assert ours.DESCRIPTOR.extension_ranges == theirs.DESCRIPTOR.extension_ranges
 
 
-def test_unknown_fields_survive() -> None:
+def test_unknown_fields_are_kept() -> None:
     data = make([TEXT]).SerializeToString()
     old_self_test = b"\x22\x0a\x0a\x08\x0a\x01a\x12\x03\xe2\x96\x81"  # field 4 of old files
     extension = b"\xc2\x0c\x05hello"  # field 200
