@@ -122,7 +122,7 @@ def test_missing_byte_pieces_are_named() -> None:
 
 
 @pytest.mark.parametrize("piece", [(b"<s>", 0.0, NORMAL), (b"a" * 7999, 0.0, NORMAL), (b"\0", 0.0, UNUSED)])
-def test_unusual_pieces_load_like_in_the_reference(piece: tuple[bytes, float, int]) -> None:
+def test_unusual_pieces_load_as_in_the_reference(piece: tuple[bytes, float, int]) -> None:
     proto = make([TEXT, piece])
     agree(read(proto), load_reference(proto.SerializeToString()))
 
@@ -179,24 +179,24 @@ def test_damaged_bytes(junk: bytes, at: int, n_lost: int) -> None:
     [b"", b"\n", b"\n\n\n\n\n\n\n\n\n\n\n\n\n", b"\n{}", b'\n{"a": 1}', b"{", b"\n  {\n    \"model\": {}\n}",
      b"1 'a' 1\n", b"\x0a", b"\x0a\x05\x0a\x05ab", b"\x89UTK", b"\n\x09text, text"],
 )  # fmt: skip
-def test_other_heads_are_not_recognised(head: bytes) -> None:
+def test_other_heads_are_not_detected(head: bytes) -> None:
     assert not sentencepiece.looks_like_model(head)
 
 
-def test_recognised_by_content() -> None:
+def test_detected_from_the_content() -> None:
     long = make([(b"a" * 7000, 0.0, NORMAL)], usual=False).SerializeToString()
     assert sentencepiece.looks_like_model(long[:4096])
     proto = make([TEXT])
     spec_first = sentencepiece_proto.message("ModelProto")()
     spec_first.trainer_spec.CopyFrom(proto.trainer_spec)
-    data = spec_first.SerializeToString() + proto.SerializeToString()  # fields in any order are the same message
+    data = spec_first.SerializeToString() + proto.SerializeToString()  # the order of fields does not change the message
     assert sentencepiece.looks_like_model(data)
     assert not rwkv.looks_like_text(data)
     assert sentencepiece.read(data, "toy.model").pieces == [b"<unk>", b"<s>", b"</s>", SPACE + b"a"]
 
 
 def field(number: int, body: bytes) -> bytes:
-    """A field of bytes in the encoding of protobuf."""
+    """A field of bytes in protobuf's encoding."""
     tag = number << 3 | 2
     head = [tag & 0x7F | 0x80, tag >> 7] if tag > 0x7F else [tag]
     return bytes([*head, len(body) & 0x7F | 0x80, len(body) >> 7]) + body
@@ -218,7 +218,7 @@ ODD_ORDERS = {
 
 
 @pytest.mark.parametrize("name", ODD_ORDERS)
-def test_recognised_in_any_order(name: str, tmp_path: Path) -> None:
+def test_detected_with_fields_in_any_order(name: str, tmp_path: Path) -> None:
     """Regression: Gemma 4's file, which begins with normalizer_spec and a field unknown to 0.2.3, was rejected."""
     path = tmp_path / "odd.model"
     path.write_bytes(ODD_ORDERS[name])

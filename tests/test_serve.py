@@ -1,4 +1,4 @@
-"""The search page: its answers, its HTTP side, and the page itself in a browser."""
+"""The search page: its answers, its HTTP behaviour, and the page in a browser."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def test_several_counts(client):
 
 
 @pytest.mark.parametrize("sort", ["rank", "text", "random", "R1", "L1"])
-def test_hits_come_in_pages(client, sort):
+def test_hits_are_paginated(client, sort):
     seen = []
     for offset in range(0, 400, 90):
         answer = client.get("/api/hits.json", params={"q": "the", "sort": sort, "limit": 90, "offset": offset}).json()
@@ -116,7 +116,7 @@ def large(tmp_path_factory) -> Path:
 
 
 def test_metadata_is_sent_once_and_cut(large):
-    """Regression: 400 hits in a document with 1 MB of metadata gave 400 MB, and took 1.2 GB of memory."""
+    """Regression: the answer for 400 hits in a document with 1 MB of metadata had 400 MB and took 1.2 GB of memory."""
     client = TestClient(make_app(open_index(large / "idx"), {"localhost"}), base_url="http://localhost:8765")
     response = client.get("/api/hits.json", params={"q": "fox", "limit": 1000})
     assert len(response.content) < 200_000
@@ -149,7 +149,7 @@ def test_the_command_sends_metadata_once(large):
     assert rows[0]["metadata"].startswith('{"file": ')
 
 
-def test_the_page_shows_no_folder(folder, large, monkeypatch):
+def test_the_page_does_not_show_folders(folder, large, monkeypatch):
     """Regression: it showed the paths of files on this machine."""
     for where, base, names in ((folder, folder, set(TEXTS)), (large, large / "in", {"a.jsonl"})):
         opened = open_index(where / "idx")
@@ -273,7 +273,7 @@ def test_other_hosts_are_rejected(client):
 
 @pytest.fixture
 def listening(folder, monkeypatch):
-    """The address of a server with three connections and a limit of one second for each request."""
+    """The address of a server with at most three connections and one second per request."""
     pytest.importorskip("uvicorn")
     from pyunitok.index.page import app, server
 
@@ -311,12 +311,12 @@ def test_a_connection_without_a_request_is_closed(listening):
         assert is_closed(idle, 5) and is_closed(slow, 5)
 
 
-def test_a_connection_may_ask_again_for_a_while(listening):
-    """A connection may send requests for longer than the limit of a request, but not of a connection."""
+def test_a_connection_may_send_several_requests(listening):
+    """A connection may send requests for longer than the limit of one request, but not than that of a connection."""
     begun = time.monotonic()
     connection = http.client.HTTPConnection(*listening, timeout=10)
     connection.connect()
-    connection.auto_open = 0  # type: ignore[assignment]  # a connection that was closed is not replaced
+    connection.auto_open = 0  # type: ignore[assignment]  # do not reopen a closed connection
     n = 0
     with contextlib.closing(connection), contextlib.suppress(ConnectionError, http.client.HTTPException):
         while time.monotonic() < begun + 30:
@@ -328,7 +328,7 @@ def test_a_connection_may_ask_again_for_a_while(listening):
     assert n >= 2 and time.monotonic() - begun < 30
 
 
-def test_connections_are_limited_in_number(listening):
+def test_the_number_of_connections_is_limited(listening):
     with contextlib.ExitStack() as stack:
         many = [stack.enter_context(socket.create_connection(listening)) for _ in range(3)]
         many[0].sendall(GET + b"\r\n")
@@ -344,7 +344,7 @@ def test_nothing_can_be_written(client):
     assert client.get("/static/%2e%2e/app.py").status_code == 404
 
 
-def test_the_page_requests_no_other_host():
+def test_the_page_does_not_contact_other_hosts():
     for path in STATIC.iterdir():
         text = path.read_text(encoding="utf-8")
         assert not re.search(r"https?://|innerHTML|outerHTML|insertAdjacentHTML|document\.write|eval\(", text), path
@@ -368,7 +368,7 @@ def address(folder):
 def browser():
     playwright = pytest.importorskip("playwright.sync_api")
     if not CHROMIUM:
-        pytest.skip("no chromium here")
+        pytest.skip("chromium is not installed")
     with playwright.sync_playwright() as p:
         browser = p.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
         yield browser
@@ -415,7 +415,7 @@ def test_searching(page, address):
 
 
 @pytest.mark.slow
-def test_a_text_that_does_not_occur(page, address):
+def test_text_that_does_not_occur(page, address):
     page.goto(address + "?q=absent")
     page.wait_for_selector("#view:not(.loading)")
     assert page.inner_text("#count").startswith("0 occurrences")
@@ -423,7 +423,7 @@ def test_a_text_that_does_not_occur(page, address):
 
 
 @pytest.mark.slow
-def test_a_document_by_the_keyboard(page, address):
+def test_opening_a_document_with_the_keyboard(page, address):
     open_hits(page, address, "sat")
     page.keyboard.press("Escape")
     page.keyboard.press("j")
@@ -437,7 +437,7 @@ def test_a_document_by_the_keyboard(page, address):
 
 
 @pytest.mark.slow
-def test_text_is_text(page, address):
+def test_markup_in_text_is_escaped(page, address):
     open_hits(page, address, "%3Cscript%3E")
     assert page.inner_text(".hits mark") == "<script>" and page.title() == "<script> – pyunitok search"
     page.click(".hits a")
@@ -445,7 +445,7 @@ def test_text_is_text(page, address):
     assert "document.title='bad'" in page.inner_text(".document") and "bad" not in page.title()
 
 
-LETTER_BESIDE = """(side) => {  // the edges of the last letter of the text before, or of the first of that after
+ADJACENT_LETTER = """(side) => {  // the edges of the last letter before the match, or of the first after it
   const text = document.querySelector(`.hits .${side} bdi`).firstChild, n = text.length, range = document.createRange();
   const letters = [...Array(n).keys()].filter((k) => text.data[k] !== " ");
   const k = side === "before" ? letters[letters.length - 1] : letters[0];
@@ -457,12 +457,12 @@ LETTER_BESIDE = """(side) => {  // the edges of the last letter of the text befo
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("query", "is_right"), [("שלום לכל", True), ("ברוך", False)])
-def test_the_letters_beside_a_match(page, address, query, is_right):
+def test_the_letters_next_to_a_match(page, address, query, is_right):
     open_hits(page, address, query)
     assert page.get_attribute(".hits a", "dir") == ("rtl" if is_right else "ltr")
     box = page.query_selector(".hits mark").bounding_box()
     mark = (box["x"], box["x"] + box["width"])
-    before, after = (page.evaluate(LETTER_BESIDE, side) for side in ("before", "after"))
+    before, after = (page.evaluate(ADJACENT_LETTER, side) for side in ("before", "after"))
     left, right = (after, before) if is_right else (before, after)
     assert 0 <= mark[0] - left[1] < 12 and 0 <= right[0] - mark[1] < 12
 
@@ -521,7 +521,7 @@ def test_errors_are_shown(page, address):
 
 
 @pytest.mark.slow
-def test_a_text_of_several_lines(page, address):
+def test_text_of_several_lines(page, address):
     page.goto(address)
     page.fill("#q", "mat")
     page.keyboard.press("Shift+Enter")
@@ -534,7 +534,7 @@ def test_a_text_of_several_lines(page, address):
 
 @pytest.fixture(scope="module")
 def cut_short(folder):
-    """A server whose searches stop at once."""
+    """A server whose searches stop immediately."""
     uvicorn = pytest.importorskip("uvicorn")
     app = make_app(open_index(folder / "idx", max_work=0), {"127.0.0.1"})
     for host, port in served(uvicorn.Config(app, log_level="error")):

@@ -1,4 +1,4 @@
-"""Fast paths for one text, a few ids or one piece: the results and errors of the general paths."""
+"""Fast paths for one text, a few ids or one piece: results and errors equal those of the general paths."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def outcome(call: Any) -> Any:
 
 
 @given(st.sampled_from([*PROCESSORS, LONGEST]), st.lists(st.one_of(ids, odd), max_size=300))
-def test_lists_decode_like_tuples(model: Any, items: list[Any]) -> None:
+def test_lists_decode_as_tuples_do(model: Any, items: list[Any]) -> None:
     """Only lists take the fast path."""
     tok = model if isinstance(model, Tokenizer) else model._engine.tokenizer
     for errors in ("strict", "replace"):
@@ -70,7 +70,7 @@ def test_lists_that_take_the_general_path() -> None:
 
 
 @given(st.sampled_from(PROCESSORS), st.text(st.sampled_from("a \u2581é<usergo>b\ud800\0"), max_size=12))
-def test_a_text_encodes_like_a_list_of_one(processor: Any, text: str) -> None:
+def test_a_text_encodes_as_in_a_list_of_one(processor: Any, text: str) -> None:
     for kind in (int, str, None):
         one = outcome(lambda kind=kind: processor.encode(text, return_type=kind))
         several = outcome(lambda kind=kind: processor.encode([text], return_type=kind)[0])

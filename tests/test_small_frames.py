@@ -1,4 +1,4 @@
-"""Many small zstd frames; errors in broken frames do not depend on grouping or threads."""
+"""Many small zstd frames; errors in damaged frames do not depend on grouping or threads."""
 
 import random
 import struct
@@ -37,7 +37,7 @@ def read(path, data, chunk_bytes=1 << 18, max_frame_bytes=1 << 26):
 
 
 def block_begins(data):
-    """Where the blocks of a frame begin."""
+    """The positions at which the blocks of a frame begin."""
     scanner, at, begins = FrameScanner(), 0, []
     while not scanner.done:
         if scanner.header is not None:
@@ -76,7 +76,7 @@ BROKEN = {
 
 
 def read_apart(path, frames):
-    """Decompress each frame alone: the bytes up to the first error, and whether there was one."""
+    """Decompress each frame alone; return the bytes up to the first error, and whether there was one."""
     out = b""
     for data in frames:
         if data[1:4] == b"\x2a\x4d\x18":
@@ -116,7 +116,7 @@ def test_small_frames(path, data):
 
 @pytest.mark.parametrize("name", BROKEN)
 def test_error_does_not_depend_on_threads(path, name):
-    """One thread streams frames that several threads decompress at once: the error is in the same frame."""
+    """One thread streams the frames that several threads decompress in one call: the error is in the same frame."""
     for before in (b"", SMALL["short"], SMALL["empty"] * 3 + SMALL["no checksum"]):
         results = [read(path, before + BROKEN[name] + SMALL["short"], 1 << 18, most) for most in (1, 1 << 20, 1 << 26)]
         for _, error in results:
@@ -125,7 +125,7 @@ def test_error_does_not_depend_on_threads(path, name):
 
 
 def test_content_size_is_compared_in_a_stream(path):
-    """(Two frames that state 9 MiB but hold 11 bytes were read as 22 bytes if frames were streamed.)"""
+    """Regression: two frames that state 9 MiB but hold 11 bytes were read as 22 bytes if frames were streamed."""
     one = b"\x28\xb5\x2f\xfd\xa0" + struct.pack("<I", 9 << 20) + b"\x58\0\0hello world\x01\0\0"
     for most in (1 << 20, 1 << 26):
         _, error = read(path, one + one, max_frame_bytes=most)
@@ -136,7 +136,7 @@ def test_content_size_is_compared_in_a_stream(path):
 
 
 def test_many_frames_with_large_windows(path):
-    """(Each empty frame was another level of recursion.)"""
+    """Regression: each empty frame added a level of recursion."""
     one = b"\x28\xb5\x2f\xfd\x00\x88" + b"\0\0\0" + b"\x01\0\0"
     assert read(path, one * 1500 + frame(b"abc")) == (b"abc", None)
 
@@ -144,7 +144,7 @@ def test_many_frames_with_large_windows(path):
 @pytest.mark.parametrize("max_frame_bytes", [1, 1 << 26])
 @pytest.mark.parametrize("sized", [True, False])
 def test_corrupt_block_is_named(path, max_frame_bytes, sized):
-    """(The error named the frame's last byte, or the end of the last read.)"""
+    """Regression: the error named the frame's last byte, or the end of the last read."""
     text = random.Random(5).randbytes(360_000).hex().encode()
     before, good = frame(b"before"), frame(text, write_content_size=sized)
     blocks = block_begins(good)

@@ -1,4 +1,4 @@
-"""Sniffing: compressed data under any name, files that are not text, and files that directories skip."""
+"""Sniffing: compressed data with any suffix, files that are not text, and files skipped in directories."""
 
 import bz2
 import gzip
@@ -84,7 +84,7 @@ def test_text(tmp_path, name):
 @pytest.mark.parametrize("name", ["plain.txt", "noname", "a.jsonl", "a.gz", "a.xz"])
 @pytest.mark.parametrize("compression", PACKED)
 def test_compression_by_content(tmp_path, compression, name):
-    """(Compressed data under another name was tokenized.)"""
+    """Regression: compressed data with another suffix was tokenized."""
     path = tmp_path / name
     path.write_bytes(PACKED[compression])
     for options in ({}, {"input_format": "text"}):
@@ -95,7 +95,7 @@ def test_compression_by_content(tmp_path, compression, name):
 
 @pytest.mark.parametrize("name", NOT_TEXT)
 def test_not_text_that_was_compressed(tmp_path, name):
-    """Detected when the file is read."""
+    """This is detected when the file is read."""
     path = tmp_path / "a.txt.zst"
     path.write_bytes(zstandard.compress(NOT_TEXT[name][0]))
     with pytest.raises(InputError, match=r"a\.txt\.zst: .*, not (UTF-8 )?text"):
@@ -103,7 +103,7 @@ def test_not_text_that_was_compressed(tmp_path, name):
     assert list(InputBlocks(Reading(find([str(path)], input_format="text"))).blocks())
 
 
-def test_directories_take_text(tmp_path, monkeypatch):
+def test_only_text_in_directories_is_read(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "d").mkdir()
     for name, (content, _) in NOT_TEXT.items():

@@ -1,4 +1,4 @@
-"""tools/default_vocab/sources.tsv: every row has a licence in SPDX terms, and readers yield text."""
+"""tools/default_vocab/sources.tsv: every row has an SPDX licence expression, and readers yield text."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def test_sources_to_credit_are_credited() -> None:
      ("/pt_BR.mo", "en", "en")],
 )  # fmt: skip
 def test_kind_of_a_file(path: str, kind: str, found: str) -> None:
-    """A `*` in a rule's kind is the language."""
+    """A `*` in a rule's kind stands for the language."""
     pattern = re.compile(r"/(?P<lang>[\w@]+)\.mo$")
     match = pattern.search(path)
     assert match and sources.Rule(pattern, "catalogue", kind).kind_of(match) == found
@@ -115,7 +115,7 @@ def test_hunspell() -> None:
 
 
 def compiled(strings: dict[str, str]) -> bytes:
-    """A gettext catalogue in the format of msgfmt."""
+    """A gettext catalogue as msgfmt writes it."""
     rows = [("", "Content-Type: text/plain; charset=UTF-8\n"), *sorted(strings.items())]
     encoded = [(key.encode(), value.encode()) for key, value in rows]
     heads, at, body = b"", 28 + 16 * len(rows), b""
@@ -127,7 +127,7 @@ def compiled(strings: dict[str, str]) -> bytes:
 
 
 def test_a_catalogue_gives_the_text_of_links() -> None:
-    """Wesnoth's help has links as `dst='place' text='words'` between tags."""
+    """Wesnoth's help contains links of the form `dst='place' text='words'` between tags."""
     data = compiled({"a <b>town</b>": "eine <b>Stadt</b>",
                      "see <ref>dst='x' text='Elves'</ref>": "siehe <ref>dst='x' text='Elfen'</ref>"})  # fmt: skip
     assert file_readers.READERS["catalogue"](data) == "eine Stadt\nsiehe Elfen"

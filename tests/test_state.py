@@ -1,4 +1,4 @@
-"""The encoder's state between two parts of a document: saved, read back, and rejected if it is invalid."""
+"""The encoder's state between two parts of a document: it is saved, loaded, and rejected if it is invalid."""
 
 from __future__ import annotations
 
@@ -57,6 +57,6 @@ def test_invalid_states(at: int, value: float) -> None:
 
 
 @pytest.mark.parametrize("text", ["00", "xyz", "01" * 28, "01" * 26, "00" * 48])
-def test_of_another_length(text: str) -> None:
+def test_invalid_lengths(text: str) -> None:
     with pytest.raises(ValueError):
         c_scratch.State(text)

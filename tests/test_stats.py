@@ -1,4 +1,4 @@
-"""stats: the same numbers as counting by hand."""
+"""stats: its numbers equal those of simple counting."""
 
 import json
 import math
@@ -106,7 +106,7 @@ def test_pictures_without_matplotlib(folder, monkeypatch):
 
 @given(st.integers(0, 10**7))
 def test_bins_never_get_narrower(largest):
-    """If they did, the heights of bars would alternate for no reason in the documents."""
+    """Otherwise, the heights of bars would alternate for no reason that lies in the documents."""
     edges = bins(largest)
     widths = np.diff(edges)
     assert edges[0] == 0 and edges[-1] > largest

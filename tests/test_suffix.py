@@ -133,7 +133,7 @@ def test_common_prefixes(ids: list[int], dtype: type, positions: type) -> None:
 
 
 @given(texts(), st.sampled_from(DTYPES), st.sampled_from([np.uint32, np.uint64]), st.booleans(), st.data())
-def test_check_accepts_the_suffix_array_alone(
+def test_check_accepts_only_the_suffix_array(
     ids: list[int], dtype: type, positions: type, by_rank: bool, data: st.DataObject
 ) -> None:
     rank = [255 - k for k in range(256)] if by_rank else None

@@ -1,4 +1,4 @@
-"""Text into documents: the C search, and TextReader at every block size against bytes.split."""
+"""Splitting text into documents: the C search, and TextReader at every block size compared with bytes.split."""
 
 import json
 
@@ -114,7 +114,7 @@ def test_empty_separator():
 
 
 @given(FEW_LETTERS, st.none() | SEPARATORS, st.integers(1, 70), st.integers(0, 9))
-def test_metadata_says_where_documents_begin(data, separator, block_bytes, seed):
+def test_metadata_contains_the_beginnings_of_documents(data, separator, block_bytes, seed):
     reader = TextReader(streams.Bytes(data), separator, streams.split_sometimes(seed), metadata=True)
     got = streams.read_documents(reader, block_bytes)
     where = [json.loads(line) for line in got.metadata]

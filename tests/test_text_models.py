@@ -49,7 +49,7 @@ def agree_on(tok: Tokenizer, want: Any, text: bytes) -> None:
         return
     got, spans = tok.encode_with_offsets(string)
     assert got.tolist() == ids and got.dtype == tok.dtype
-    if all(isinstance(piece.surface, str) for piece in proto.pieces):  # bytes: a symbol that is half a character
+    if all(isinstance(piece.surface, str) for piece in proto.pieces):  # bytes if a symbol is part of a character
         assert [string[begin:end] for begin, end in spans.tolist()] == [piece.surface for piece in proto.pieces]
 
 
@@ -61,7 +61,7 @@ def spm_normalize(want: Any, text: bytes) -> bytes:
 def decodes(tok: Tokenizer, want: Any, ids: Sequence[int]) -> None:
     try:
         expected = want.decode(list(ids))
-    except UnicodeDecodeError:  # a piece that is half a character
+    except UnicodeDecodeError:  # a piece is part of a character
         return
     assert tok.decode(ids, errors="replace") == expected
 
@@ -82,7 +82,7 @@ def corpus(path: Path) -> bytes:
 
 
 def slices(path: Path, seed: str) -> list[bytes]:
-    """Documents from random places, cut anywhere, even inside words and characters."""
+    """Documents from random positions, which may begin and end inside words and characters."""
     rng, data = random.Random(f"{path.stem} {seed}"), corpus(path)
     sizes = [40_000, 8_000, 8_000, 300, 50] * (8 if EXPENSIVE else 1) if EXPENSIVE else [3_000, 300, 40]
     return [data[at : at + n] for n in sizes for at in [rng.randrange(max(1, len(data) - n))]]
@@ -94,7 +94,7 @@ def test_shared_models(path: Path) -> None:
     assert tok.vocab_size == want.get_piece_size()
     texts = [text for corpus_path in CORPORA for text in slices(corpus_path, path.stem)]
     ids = [want.encode(text) for text in texts]
-    for _ in range(2):  # the second time, the memo answers
+    for _ in range(2):  # the second time, ids come from the memo
         assert encode(tok, texts) == ids
     assert encode_plain(tok, texts) == ids
     assert [item.tolist() for item in tok.encode_batch(texts)] == ids
@@ -147,7 +147,7 @@ def test_known_pieces() -> None:
 @given(st.integers(0, 1 << 48), st.sampled_from(list(KINDS)))
 @fewer(3)
 def test_toy_models(seed: int, kind: str) -> None:
-    """With any flags, scores and pieces, every method of encoding yields the reference's ids."""
+    """With any flags, scores and pieces, every encoding method returns the reference's ids."""
     rng = random.Random(seed)
     proto, alphabet = toy(rng, kind)
     want, tok = reference(proto), tokenizer(proto)
@@ -204,7 +204,7 @@ def test_toy_models_nbest(seed: int) -> None:
 
 @given(st.integers(0, 1 << 48), st.sampled_from(list(KINDS)), st.booleans())
 @fewer(3)
-def test_holes_between_ids(seed: int, kind: str, wide: bool) -> None:
+def test_gaps_between_ids(seed: int, kind: str, wide: bool) -> None:
     """Models with ids other than 0, 1, 2, … encode to the same pieces."""
     rng = random.Random(seed)
     proto, alphabet = toy(rng, kind)
@@ -255,7 +255,7 @@ def test_a_sum_that_restarts_at_every_position() -> None:
 
 @pytest.mark.parametrize("kind", list(KINDS))
 def test_unknown_words_become_bytes(kind: str) -> None:
-    """Regression: encode_with_offsets of a word model took other bytes for U+2581 and read past the text."""
+    """Regression: encode_with_offsets of a word model mistook other bytes for U+2581 and read past the text."""
     proto = make([(b"q", -1.0, NORMAL)], model_type=KINDS[kind], byte_fallback=True)
     want, tok = reference(proto), tokenizer(proto)
     for text in (b"x", b"xy z", " é日 ".encode(), b"  ", b"q \xff"):
@@ -274,7 +274,7 @@ def test_splitting_takes_linear_time() -> None:
 
 
 def test_texts_beyond_the_limit() -> None:
-    """Regression: the error was a lack of memory. The text consists of untouched zero pages and takes no memory."""
+    """Regression: the error was a MemoryError. The text consists of untouched zero pages and takes no memory."""
     text = bytes((1 << 29) + 1)
     unigram = tokenizer(make([(b"a", -1.0, NORMAL), (b"b", -2.0, NORMAL)]))
     codec = unigram.codec

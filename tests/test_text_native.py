@@ -1,4 +1,4 @@
-"""Native files of SentencePiece models: saved, opened, pickled; damaged files are rejected or work."""
+"""Native files of SentencePiece models: saving, opening, pickling; a damaged file is rejected, or its model works."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_save_open_pickle(tmp_path_factory: pytest.TempPathFactory, seed: int, k
 
 
 @pytest.mark.parametrize("kind", list(KINDS))
-def test_cut_short_and_changed(kind: str) -> None:
+def test_truncated_and_changed_files(kind: str) -> None:
     good = file_of(tokenizer(toy(random.Random(4), kind)[0]))
     rng = random.Random(kind)
     for _ in range(40):
@@ -93,7 +93,7 @@ def set_flags(data: bytearray, *names: str) -> bytearray:
 
 
 def test_invalid_combinations_of_flags() -> None:
-    """Regression: without float64, the score of an unknown byte was -inf; encoding did not end, or overran a buffer."""
+    """Regression: without float64, an unknown byte had the score -inf; encoding never ended or overran a buffer."""
     data, types = bytepiece_file()
     refused(set_flags(bytearray(data), "bytes"), "BYTES needs FLOAT64")
     refused(set_flags(bytearray(data), "bytes", "float64", "merge_unknown"), "BYTES needs FLOAT64 and excludes")

@@ -1,4 +1,4 @@
-"""The pipeline with SentencePiece models: documents over many blocks, resuming inside one, uint32, detokenize."""
+"""The pipeline with SentencePiece models: documents that span blocks, resuming inside one, uint32, detokenize."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ WORDS = ["the", "cat", " ", " the", "日本", "日", "Ｔhe", "e\u0301", "\t", "
 
 
 def model_file(folder: Path, kind: str, *, byte_fallback: bool = True, more: int = 0) -> Path:
-    """A model with rules, a user-defined symbol, ties, and `more` pieces that occur in no text."""
+    """A model with rules, a user-defined symbol, ties, and `more` pieces that do not occur in any text."""
     letters = [letter for symbol in SYMBOLS for letter in symbol]
     pieces = {piece.encode(): (piece.encode(), -0.5 * len(piece) - k % 3, NORMAL) for k, piece in enumerate(SYMBOLS)}
     pieces |= {letter.encode(): (letter.encode(), -7.5, NORMAL) for letter in letters if letter.encode() not in pieces}
@@ -54,7 +54,7 @@ def text_of(seed: int, n_bytes: int) -> bytes:
 
 
 def restored(folder: Path, name: str = "back.txt") -> bytes:
-    """The text of the token file "ids", which verify accepts."""
+    """The text of the token file "ids", which is verified first."""
     command(folder, "verify", "ids", "-m", "toy.model")
     command(folder, "detokenize", "ids", "-m", "toy.model", "-o", name)
     return (folder / name).read_bytes()
@@ -66,16 +66,16 @@ def ids_in(path: Path, dtype: str = "<u2") -> list[int]:
 
 @pytest.mark.parametrize("kind", list(KINDS))
 def test_a_small_buffer_does_not_change_the_state(kind: str, tmp_path: Path) -> None:
-    """Regression: after a retry with a larger buffer, the state had the spaces held by the first attempt."""
+    """Regression: after a retry with a larger buffer, the state contained the spaces held by the first attempt."""
     tok = Tokenizer.from_file(model_file(tmp_path, kind))
     for text in (text_of(2, 60_000), b"a b " * 15_000, b" a b" * 15_000, b"the a " * 10_000):
         k, state, out = tok.codec.split(text[:30_000]), c_scratch.State(), []
         for part, is_last in ((text[:k], False), (text[k:], True)):
-            out += encode_with_growing_room(tok, part, state, open_start=is_last, open_end=not is_last)
+            out += encode_with_growing_buffer(tok, part, state, open_start=is_last, open_end=not is_last)
         assert out == tok.encode(text).tolist()
 
 
-def encode_with_growing_room(tok: Tokenizer, part: bytes, state: c_scratch.State, **is_open: bool) -> list[int]:
+def encode_with_growing_buffer(tok: Tokenizer, part: bytes, state: c_scratch.State, **is_open: bool) -> list[int]:
     data, offsets, ends = np.frombuffer(part, np.uint8), np.array([0, len(part)], np.int64), np.empty(2, np.int64)
     for n_tries in range(1, 200):
         ids = np.empty(1000 * n_tries, tok.dtype)
@@ -136,7 +136,7 @@ def test_json_lines(tmp_path: Path) -> None:
 @pytest.mark.parametrize("kind", ["unigram", "word"])
 @pytest.mark.parametrize("sample", [(), ("--sample", "alpha=0.2,seed=3")])
 def test_resume_inside_a_document(kind: str, sample: tuple[str, ...], tmp_path: Path) -> None:
-    """The journal has the encoder's state: the sum of scores, the spaces, and whether the last id is unknown."""
+    """The journal contains the encoder's state: the sum of scores, the spaces, and whether the last id is unknown."""
     if kind == "word" and sample:
         pytest.skip("word models have no samples")
     tok = Tokenizer.from_file(model_file(tmp_path, kind, byte_fallback=False))

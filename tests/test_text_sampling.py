@@ -1,4 +1,4 @@
-"""Samples of SentencePiece models: their distribution by enumeration, and that they depend only on the seed."""
+"""Samples of SentencePiece models: their distribution equals an enumeration, and they depend only on the seed."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def ids_of(tok: Tokenizer, path: oracle.Path) -> tuple[int, ...]:
 
 
 def fits(drawn: Counter[Any], wanted: dict[Any, float]) -> None:
-    """A chi-square test over the outcomes that are expected at least five times, and the rest together."""
+    """A chi-square test over the outcomes expected at least five times, and all other outcomes combined."""
     n = sum(drawn.values())
     assert not set(drawn) - {key for key, p in wanted.items() if p > 0}
     assert math.isclose(math.fsum(wanted.values()), 1, rel_tol=1e-6)
@@ -110,8 +110,8 @@ def test_without_replacement(include_best: bool) -> None:
                 assert ids[0] == tuple(tok.encode(text).tolist()) and drawn[0][1] == 0
 
 
-def test_the_first_without_replacement_is_a_sample() -> None:
-    """The chance of each path to be among two drawn ones, by enumeration."""
+def test_pairs_without_replacement() -> None:
+    """The probability of each pair of paths, by enumeration."""
     tok, text = lattice_model(), "abab"
     paths = list(oracle.paths(edges(text), len(text)))
     p = dict(zip((ids_of(tok, path) for path in paths), oracle.probabilities(paths, 0.5), strict=True))
@@ -136,8 +136,8 @@ def bpe_model() -> Tokenizer:
 
 
 def dropout_probabilities(symbols: tuple[str, ...], alpha: float) -> dict[tuple[str, ...], float]:
-    """Like sentencepiece: pairs are queued by score, then position. Each is dropped for good with probability alpha
-    when it is first in the queue, and a merge adds new pairs."""
+    """As in sentencepiece, pairs are queued by score, then position. The first pair in the queue is dropped
+    permanently with probability alpha; otherwise it is merged, and the merge adds new pairs."""
     ret: Counter[tuple[str, ...]] = Counter()
 
     def go(parts: tuple[tuple[int, str], ...], queue: frozenset[tuple[int, str, str]], p: float) -> None:

@@ -1,4 +1,4 @@
-"""Numbers of threads. (Regression: threads=0 meant the default in most places, and one thread in others.)"""
+"""Invalid thread counts. Regression: threads=0 meant the default in most places, and one thread in others."""
 
 from __future__ import annotations
 

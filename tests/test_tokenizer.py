@@ -40,7 +40,7 @@ def tok() -> Tokenizer:
 # --------------------------------------------------------------------------------------------- from_pieces -----
 
 
-def test_kinds_of_pieces() -> None:
+def test_types_of_pieces() -> None:
     listed = Tokenizer.from_pieces([*BYTES, "ab", "猫"])
     same = [
         Tokenizer.from_pieces(iter([*BYTES, b"ab", "猫".encode()])),
@@ -88,7 +88,7 @@ def test_refused(engine: Any, pieces: Any, how: dict[str, Any], words: list[str]
 
 @pytest.mark.parametrize("pieces", [[1, 2, 3], b"abc", [None], {"a": 1.5}, {"a": "1"}, {"a": None}], ids=repr)
 def test_pieces_of_a_wrong_type(pieces: Any) -> None:
-    """Regression: from_pieces([3]) made a piece of three NULs, and {"a": 1.5} and {"a": "1"} meant the id 1."""
+    """Regression: from_pieces([3]) created a piece of three NULs, and {"a": 1.5} and {"a": "1"} meant the id 1."""
     with pytest.raises(TypeError):
         Tokenizer.from_pieces(pieces, fallback=9)
 
@@ -154,7 +154,7 @@ def test_eod(tok: Tokenizer) -> None:
     assert none.eod_id is None and none.piece_to_id("<eod>") is None
 
 
-def test_sha256_is_of_the_vocabulary(tmp_path: Path) -> None:
+def test_sha256_depends_on_the_vocabulary(tmp_path: Path) -> None:
     pieces = {piece: i for i, piece in enumerate([*BYTES, b"the", "猫".encode()], 1)}
     lines = "".join(f"{i} {piece!r} {len(piece)}\n" for piece, i in pieces.items())
     (tmp_path / "v.txt").write_text(lines, encoding="utf-8")
@@ -256,7 +256,7 @@ def test_decode_ranges_and_nothing(tok: Tokenizer) -> None:
     assert tok.decode(range(97, 100)) == "abc"
     for nothing in ([], (), range(0), iter(()), np.array([], np.uint16), np.array([], np.int64), np.array([]), {}):
         assert tok.decode(nothing) == "" and tok.decode_bytes(nothing) == b""
-    assert tok.decode([True, False]) == "\1\0"  # bool is an int, in Python as here
+    assert tok.decode([True, False]) == "\1\0"  # bool is a subclass of int
     read_only = np.array([97], np.uint16)
     read_only.flags.writeable = False
     assert tok.decode(read_only) == "a"
@@ -294,7 +294,7 @@ def test_decode_tensors(tok: Tokenizer, make: Any) -> None:
         assert tok.decode(kind) == "the cat 猫" and tok.decode_bytes(kind) == "the cat 猫".encode()
     assert tok.decode_batch(kinds) == ["the cat 猫"] * 3
     assert tok.decode_batch(make([[97, 98], [99, 100]])) == ["ab", "cd"]
-    assert tok.decode(make([])) == ""  # of float32, in torch
+    assert tok.decode(make([])) == ""  # torch creates a float32 tensor
     with pytest.raises(IdError, match="id 70000 at position 1"):
         tok.decode(make([97, 70000]))
     with pytest.raises(TypeError, match="ids must be a sequence of integers, not float"):
@@ -396,7 +396,7 @@ def test_equality_is_by_content(tok: Tokenizer) -> None:
     assert a != c and a != "a" and {a: 1}[b] == 1
 
 
-def test_the_public_names_are_all_that_dir_shows(tok: Tokenizer) -> None:
+def test_dir_shows_only_the_public_names(tok: Tokenizer) -> None:
     shown = {name for name in dir(tok) if not name.startswith("_")}
     assert shown == {
         "algorithm", "bos_id", "codec", "count", "cpu", "decode", "decode_batch", "decode_bytes", "decode_bytes_batch",
@@ -433,7 +433,7 @@ def test_default() -> None:
 
 
 def test_default_is_reproducible(tmp_path: Path) -> None:
-    """The file also contains tables for cuts. It is written again when these change; its ids never change."""
+    """The file also contains tables for cuts. It is regenerated when they change; its ids never change."""
     tok = Tokenizer.default()
     pieces = [tok.id_to_bytes(id_) for id_ in range(1, tok.vocab_size)]
     ids, eod, name = np.arange(1, tok.vocab_size), tok.id_to_piece(0), "unitok-v1"
@@ -443,10 +443,10 @@ def test_default_is_reproducible(tmp_path: Path) -> None:
 
 
 def test_default_pieces() -> None:
-    """Pieces of several bytes are sorted, have complete characters or a part of one, and at most three digits."""
+    """Multi-byte pieces are sorted, consist of complete characters or part of one, and have at most three digits."""
     tok = Tokenizer.default()
     pieces = [tok.id_to_bytes(id_) for id_ in range(tok.vocab_size)]
-    assert tok.id_to_piece(0) == "<|endoftext|>" and 0 not in tok.encode("a<|endoftext|>\n")  # in no text
+    assert tok.id_to_piece(0) == "<|endoftext|>" and 0 not in tok.encode("a<|endoftext|>\n")  # never encoded
     assert pieces[0] == b"" and pieces[1:257] == [bytes([byte]) for byte in range(256)]
     assert pieces[257:] == sorted(set(pieces[257:]))
     assert not any(re.search(rb"\d{4}", piece) for piece in pieces)
@@ -483,14 +483,14 @@ def test_rwkv_world_by_name(rwkv: Tokenizer) -> None:
 
 
 @pytest.mark.parametrize("spec", [None, ModuleSpec("p", None), ModuleSpec("p", None, origin="nowhere/__init__.py")])
-def test_rwkv_world_that_is_not_installed(monkeypatch: pytest.MonkeyPatch, spec: Any) -> None:
+def test_rwkv_world_is_not_installed(monkeypatch: pytest.MonkeyPatch, spec: Any) -> None:
     monkeypatch.setattr(rwkv_module, "find_spec", lambda name: spec)
     with pytest.raises(VocabularyError, match=r"pip install 'pyunitok\[rwkv\]'"):
         Tokenizer.from_file("rwkv-world")
 
 
 def test_hash_of_the_default(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The hash never changes, and another file in its place has another hash."""
+    """The hash never changes, and a different file in its place has a different hash."""
     tok = Tokenizer.default()
     assert tok.sha256 == "e5d4454747e8e6068a040beb807326bc335b3d0312288d1d8ae11969e78efc63"
     tok.save(tmp_path / "copy.utk")

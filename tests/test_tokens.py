@@ -1,4 +1,4 @@
-"""The token file: files that open() accepts and rejects, and its messages."""
+"""Token files: files that open() accepts and rejects, and its messages."""
 
 import json
 import pickle
@@ -17,7 +17,7 @@ from pyunitok.model.tokenizer import Tokenizer
 
 @pytest.fixture
 def made(tmp_path):
-    """A token file of three documents, and the model file that its manifest names."""
+    """A folder with a token file of two documents, and the model file that its manifest names."""
     Tokenizer.from_pieces([*BYTES, "the"], eod=300).save(tmp_path / "model.utk")
     toy = Tokenizer.from_file(tmp_path / "model.utk")
     (tmp_path / "a.txt").write_bytes(b"the|\xff|")
@@ -80,7 +80,7 @@ def test_an_empty_file_opens(tmp_path):
 
 
 @pytest.mark.parametrize("name", ["ids", "ids.ends"])
-def test_sidecars_that_do_not_fit(made, name):
+def test_sidecars_that_do_not_match(made, name):
     whole = (made / name).read_bytes()
     (made / name).write_bytes(whole[: -8 if name == "ids.ends" else -2])
     with pytest.raises(OutputError, match="do not belong together"):
@@ -111,7 +111,7 @@ def test_manifests_of_another_kind(made, change):
         pyunitok.open(made / "ids")
 
 
-def test_pickles_carry_the_path_and_not_the_tokens(made, tmp_path, monkeypatch):
+def test_pickles_contain_the_path_but_not_the_tokens(made, tmp_path, monkeypatch):
     """Regression: a worker that received a file of 2.3 GB took 6.7 GB of memory."""
     np.zeros(1_000_000, "<u2").tofile(tmp_path / "bare")
     bare = pyunitok.open(tmp_path / "bare", dtype="uint16")

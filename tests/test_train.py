@@ -67,8 +67,8 @@ def test_a_sample_is_held_out(tmp_path: Path) -> None:
     assert trained.in_sample.n_tokens > 0
 
 
-def test_the_sample_is_of_all_inputs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It has lines of every input, spread over large inputs, and at least HELD_BYTES."""
+def test_the_sample_covers_all_inputs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The sample contains lines of every input, spread over large inputs, and at least HELD_BYTES bytes."""
     monkeypatch.setattr(sources, "HELD_BYTES", 2000)
     for name, n_lines in (("a", 300), ("b", 20_000), ("c", 400)):
         lines = (f"{name}{k:05d} {k * 7919 % 1000} the text of this line" for k in range(n_lines))
@@ -136,7 +136,7 @@ def test_blocks_of_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     assert counted(texts, 1)[0] == whole
 
 
-def test_words_that_do_not_fit_are_reported() -> None:
+def test_dropped_words_are_reported() -> None:
     store = counting.Store(900)
     store.add(c_train.Units.pack([b"%d" % i for i in range(10)], [1 + i for i in range(10)]))
     store.add(c_train.Units.pack([b"x%d" % i for i in range(10)], [1] * 10))
@@ -166,7 +166,7 @@ def lexicon_of(words: dict[str, int], extra: list[str]) -> tuple[c_train_lexicon
 @given(WORDS, st.lists(st.text("abé", min_size=1, max_size=4), max_size=8), st.integers(0, 80))
 def test_expectations_match_the_oracle(words: dict[str, int], extra: list[str], shift: int) -> None:
     lexicon, names = lexicon_of(words, extra)
-    # Their product is far below the smallest double, so that scaling is needed.
+    # The product of the probabilities is far below the smallest double, so scaling is required.
     scores = np.array([-1.5 - shift - 0.3 * i for i in range(len(names))])
     unknown = float(scores.min() - 10)
     units = c_train.Units.pack([word.encode() for word in words], list(words.values()))
@@ -219,7 +219,7 @@ def test_options(options: dict[str, Any]) -> None:
     assert trained.tokenizer.decode(trained.tokenizer.encode("the cat sat on the mat")) == "the cat sat on the mat"
 
 
-def test_the_objective_tokens_takes_fewer_tokens() -> None:
+def test_the_objective_tokens_yields_fewer_tokens() -> None:
     random = np.random.default_rng(5)
     stems = ["".join(random.choice(list("abcdefgh"), 5)) for _ in range(60)]
     words = [stem + end for stem in stems for end in ("", "ing", "ed", "er", "s")]
