@@ -1,4 +1,4 @@
-"""Byte-level models: lossless, with the ids of Hugging Face and the merges of the slow trainer."""
+"""Byte-level models: lossless, with the ids of Hugging Face tokenizers and the merges of the oracle."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ def test_from_native_to_json_and_back(folder: str, tmp_path: Path, kind: str) ->
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_tokenizer_json_can_be_converted_back(folder: str, tmp_path: Path, kind: str) -> None:
-    """Regression: `convert --to huggingface` rejected files of `train --byte-level`, directly and by way of native."""
+    """Regression: `convert --to huggingface` rejected files of `train --byte-level`, directly and via native."""
     path = Path(folder, f"{kind}space.json")
     files(folder, kind)
     convert(path, tmp_path / "a.json", "huggingface")
@@ -122,7 +122,7 @@ def test_a_tokenizer_json_can_be_converted_back(folder: str, tmp_path: Path, kin
     convert(path, tmp_path / "b.utk", "native")
     convert(tmp_path / "b.utk", tmp_path / "b.json", "huggingface")
     before, after = (json.loads(p.read_bytes()) for p in (path, tmp_path / "b.json"))
-    if kind == "unigram":  # serde_json may read a score one unit in the last place off
+    if kind == "unigram":  # serde_json may be off by one ulp
         scores = [[score for _, score in values["model"].pop("vocab")] for values in (before, after)]
         assert scores[1] == pytest.approx(scores[0], rel=1e-15)
     assert after == before
@@ -210,7 +210,7 @@ def test_merges_match_the_oracle(words: dict[str, int]) -> None:
     assert [item.decode() for item in trainer.pieces().items()] == [piece for piece, _ in expected]
 
 
-def test_which_pieces_are_allowed() -> None:
+def test_allowed_pieces() -> None:
     rules = Rules({"split_by_whitespace", "split_by_script", "byte_level"}, 3)
     for piece, wanted in {
         " ab": True, "a b": False, "abcd": False, "日本語": True, "日本語の": False, "日": True, "a日": False,
@@ -327,7 +327,7 @@ def test_c_encodes_with_other_components(folder: str, tmp_path: Path, change: di
 
 
 def encoded_by_c(path: Path) -> None:
-    """Assert that the file opens without `tokenizers`, and the ids are the same."""
+    """Assert that the file opens without `tokenizers`, and that the ids match."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(sys.modules, "tokenizers", None)
         check_ids(path, pyunitok.Tokenizer.from_file(path))
@@ -340,7 +340,7 @@ def check_ids(path: Path, tokenizer: pyunitok.Tokenizer) -> None:
 
 
 def delegated(path: Path, message: str) -> None:
-    """Assert that `tokenizers` encodes for this file, and that opening it without `tokenizers` is this error."""
+    """Assert that `tokenizers` encodes for this file, and that opening it without `tokenizers` raises this error."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(sys.modules, "tokenizers", None)
         with pytest.raises(VocabularyError, match=message):
@@ -354,15 +354,15 @@ def test_files_with_unusual_pieces(folder: str, tmp_path: Path) -> None:
         files(folder, "bpe", split_by)
     values = json.loads(Path(folder, "bpenone.json").read_bytes())
     path = tmp_path / "a.json"
-    values["model"]["vocab"]["日"] = 400  # does not stand for bytes, so it matches nothing
+    values["model"]["vocab"]["日"] = 400  # does not represent bytes, so it never matches
     path.write_text(json.dumps(values))
     encoded_by_c(path)
-    del values["model"]["vocab"]["日"], values["model"]["vocab"]["ÿ"]  # the byte FF vanishes
+    del values["model"]["vocab"]["日"], values["model"]["vocab"]["ÿ"]  # the byte FF is dropped
     path.write_text(json.dumps(values))
     encoded_by_c(path)
     values = json.loads(Path(folder, "bpenone.json").read_bytes())
     values["pre_tokenizer"] = json.loads(Path(folder, "bpespace.json").read_bytes())["pre_tokenizer"]
-    path.write_text(json.dumps(values))  # pieces cross the spaces at which the Split divides
+    path.write_text(json.dumps(values))  # pieces cross the spaces at which Split splits
     encoded_by_c(path)
     values["model"]["byte_fallback"] = True
     path.write_text(json.dumps(values))

@@ -1,4 +1,4 @@
-"""BytePiece's trainer compared with the oracle and with bytepiece 0.6.3, with any memory limit."""
+"""BytePiece's trainer compared with the oracle and with bytepiece 0.6.3, for any memory limit."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def test_counts_that_exceed_a_slot(order: int) -> None:
     assert trained(items, **options, compat=True, threads=2, n_batches=3) == reference(items, **options)
 
 
-# ----------------------------------------------------------------------------------------------- The dead line ----
+# ----------------------------------------------------------------------------------------------- A rare character ----
 
 LINE = "many words " * 30
 RARE = f"{LINE}\u5f12{LINE}"
@@ -124,7 +124,7 @@ def test_a_rare_character_ends_the_pieces_of_its_line_with_compat_only() -> None
 def test_models_do_not_depend_on_memory_and_threads(seed: int, threads: int) -> None:
     items = texts(seed) + texts(seed + 1)
     expected = trained(items, max_vocab_size=(300,))
-    # Every batch is spilled; the memory of the model does not count here.
+    # Every batch is spilled; the memory of the model is not counted here.
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(c_ngrams.NgramModel, "memory_bytes", 0)
         spilled = trained(items, max_vocab_size=(300,), max_memory=1, threads=threads, n_batches=3)
@@ -190,7 +190,7 @@ def test_a_full_disk(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, n_before: 
         "猫" * 25000, "a" * 10000 + "1" + "b" * 10001, "\n1", "1\n" * 3, "a\r\n\x0b\x1c\u2028b",
     ],
 )  # fmt: skip
-def test_lines_are_cut_like_in_bytepiece(text: str, isolate_digits: bool) -> None:
+def test_lines_are_cut_as_in_bytepiece(text: str, isolate_digits: bool) -> None:
     items = [text, "x" + text]
     assert [c for t in items for c in oracle.chunks(t, isolate_digits)] == [
         c for t in items for c in compat.normalize(t, 10000, isolate_digits)
@@ -303,7 +303,7 @@ class Stop(Exception):
     pass
 
 
-def test_a_resumed_training_repeats_no_phase(tmp_path: Path) -> None:
+def test_a_resumed_run_does_not_repeat_phases(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text(TEXT)
     options: dict[str, Any] = {"kind": "bytepiece", "vocab_size": [300, 280], "out": tmp_path / "m.model"}
     fresh = run(tmp_path / "a.txt", **options)
@@ -427,7 +427,7 @@ CASES = [
 @pytest.mark.slow
 @pytest.mark.parametrize("corpus, k", CASES)
 def test_real_corpora(corpus: str, k: int) -> None:
-    """Trains on 200 KB of two corpora, or with PYUNITOK_ALL_CORPORA=1 on a megabyte of six, for some minutes."""
+    """Trains on 200 KB of two corpora, or for some minutes on a megabyte of six with PYUNITOK_ALL_CORPORA=1."""
     packed = find_shared(f"corpora/{corpus}.txt.zst").read_bytes()
     text = zstandard.ZstdDecompressor().decompressobj().decompress(packed)[: 1_000_000 if EVERYTHING else 200_000]
     items = text.decode(errors="ignore").splitlines(keepends=True)

@@ -1,4 +1,4 @@
-"""Checkpoints of trainings: a killed training resumes to the same model; full disks; changed inputs."""
+"""Checkpoints of training: a killed run resumes and writes an identical model; full disks; changed inputs."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ KINDS: dict[str, dict[str, Any]] = {
 
 
 def child(work: Callable[[], object]) -> int | str:
-    """Run work() in a forked process. Returns the signal that killed it, 0, or its error."""
+    """Run work() in a forked process. Return the signal that killed it, its error, or 0."""
     reader, writer = os.pipe()
     pid = os.fork()
     if pid == 0:
@@ -63,7 +63,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def train(kills: int | None = None, **options: Any) -> None:
-    """Train, and send SIGKILL after that number of calls of progress() and of renames of files."""
+    """Train, and send SIGKILL after this many calls of progress() and file renames."""
     left = [kills if kills is not None else -1]
 
     def count_down(*_: object) -> None:
@@ -90,7 +90,7 @@ QUICK = ("unigram", "bpe", "longest")
 
 @pytest.mark.parametrize("name", [k if k in QUICK else pytest.param(k, marks=pytest.mark.slow) for k in KINDS])
 def test_killed_and_resumed(folder: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
-    """Each run is killed a little later than the one before, whose files it uses."""
+    """Each run is killed a little later than the previous run, whose files it uses."""
     monkeypatch.setattr(merging, "SAVE_SECONDS", 0)
     monkeypatch.setattr(merging, "STEP_WORK", 1000)
     options = KINDS[name]
@@ -134,7 +134,7 @@ def train_bpe(progress: Any, **more: Any) -> None:
 
 @pytest.fixture
 def killed_among_merges(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The merges in the checkpoint of a killed training."""
+    """The merges in the checkpoint of a killed training run."""
     monkeypatch.setattr(merging, "SAVE_SECONDS", 0)
     monkeypatch.setattr(merging, "STEP_WORK", 100)
 
@@ -280,7 +280,7 @@ def test_a_full_disk(folder: Path, monkeypatch: pytest.MonkeyPatch, what: str, o
 @pytest.mark.parametrize("kind", ["bpe", "bytepiece"])
 @pytest.mark.parametrize("kept", [False, True])
 def test_killed_with_counts_on_disk(folder: Path, monkeypatch: pytest.MonkeyPatch, kind: str, kept: bool) -> None:
-    """Regression: `pyunitok-train-*` stayed in the temporary folder, with gigabytes of counts."""
+    """Regression: `pyunitok-train-*` files with gigabytes of counts stayed in the temporary folder."""
     Path("tmp").mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(folder / "tmp"))
     monkeypatch.setattr(counting, "RUN_BLOCK_BYTES", 64)
@@ -331,8 +331,8 @@ def state_of(names: list[str]) -> list[tuple[int, bytes]]:
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_a_finished_training_is_repeated(folder: Path, name: str) -> None:
-    """Regression: it failed with "exists". Only another training run fails."""
+def test_repeating_a_finished_run(folder: Path, name: str) -> None:
+    """Regression: it failed with "exists". Only a different training run must fail."""
     words, written = COMMANDS[name], WRITTEN[name]
     run_command(words)
     assert {path.name for path in folder.iterdir()} - {"0.txt", "1.txt", "2.txt"} == {
@@ -374,7 +374,7 @@ def test_missing_and_changed_results(folder: Path) -> None:
 
 
 def test_the_record_moves_with_its_files(folder: Path) -> None:
-    """Its names are relative to its folder."""
+    """The names in the record are relative to its folder."""
     run_command(COMMANDS["bpe"].replace("m.model", "sub/m.model"), code=1)
     Path("sub").mkdir()
     run_command(COMMANDS["bpe"].replace("m.model", "sub/m.model"))
@@ -382,7 +382,7 @@ def test_the_record_moves_with_its_files(folder: Path) -> None:
     assert "already complete" in run_command(COMMANDS["bpe"].replace("m.model", "moved/m.model"))
 
 
-def test_the_report_belongs_to_the_training(folder: Path) -> None:
+def test_the_report_belongs_to_the_run(folder: Path) -> None:
     pytest.importorskip("matplotlib")
     words = COMMANDS["bpe"]
     run_command(words, "--report", "r.html")

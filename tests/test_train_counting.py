@@ -1,4 +1,4 @@
-"""Counted units of lines, compared with a plain form of the rules; few units, and more than any cache holds."""
+"""Counting the units of lines, compared with a plain implementation of the rules; more units than a cache holds."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ LINES = st.lists(st.text("ab  \u2581\u2585é\u0301жя東カ。ﾊﾞ１09.,<s>|
 
 @given(st.lists(st.dictionaries(st.binary(max_size=3), st.integers(1, 1 << 50), max_size=30), max_size=5))
 def test_counters_joined(tables: list[dict[bytes, int]]) -> None:
-    """The sums of the counts of several threads."""
+    """The counts of several threads are added up."""
     counters = [c_train.Counter() for _ in tables]
     for counter, table in zip(counters, tables, strict=True):
         counter.add(c_train.Units.pack(list(table), list(table.values())))
@@ -53,7 +53,7 @@ def counted(lines: list[str], rules: c_train.Rules, **options: Any) -> Counter[b
 
 
 def plainly(lines: list[str], rules: c_train.Rules, symbols: tuple[bytes, ...], delimiter: bytes) -> Counter[bytes]:
-    """Cut between two characters that no piece can hold, except between a digit and a space."""
+    """Cut between two characters that no piece may contain, except between a digit and a space."""
     units: Counter[bytes] = Counter()
     for line in lines:
         text = b"" if "\u2585" in line else normalizer().normalize(line.encode())
@@ -95,7 +95,7 @@ def test_symbols_and_delimiters(lines: list[str], delimiter: str) -> None:
     assert got == plainly("\n".join(lines).split("\n"), rules, symbols, delimiter.encode())
 
 
-def test_a_symbol_of_half_a_character() -> None:
+def test_a_symbol_that_ends_inside_a_character() -> None:
     rules = c_train.Rules({*SPLIT}, 16)
     with pytest.raises(ValueError, match="invalid UTF-8 once normalized"):
         counted(["ab c"], rules, symbols=(b"b\xe2",))
@@ -158,7 +158,7 @@ def test_folding_in_place(units: dict[str, int], all_kept: bool) -> None:
 
 
 def test_first_runs_of_several_threads(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Regression: if threads spilled for the first time at once, the counts of one were lost."""
+    """Regression: if threads spilled for the first time simultaneously, the counts of one were lost."""
     write, barrier = counting.Runs.write, threading.Barrier(4, timeout=20)
 
     def write_together(runs: counting.Runs, blocks: Any) -> None:

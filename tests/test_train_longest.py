@@ -29,7 +29,7 @@ FREE = GreedyRules(256, 256, 1000, 1000)
 def counted(round_: GreedyRound, sources: list[tuple[list[bytes], int]], damping: int = 0) -> GreedyCounts:
     counts = GreedyCounts(round_)
     for documents, weight in sources:
-        for document in documents:  # a source may come in several calls
+        for document in documents:  # the documents of a source may be split across calls
             packed = Packed.from_documents([document])
             counts.count(packed.data, packed.offsets, VALUES | PAIRS)
         counts.end_source(weight, damping)
@@ -81,7 +81,7 @@ def test_rules(piece, max_piece_bytes, max_run_bytes, max_words, max_digits, clo
     assert rules.allow(piece) == oracle.allows(piece, *rules)
 
 
-def test_spaces_lead():
+def test_leading_spaces():
     """Pieces contain the space before a word, and never the space after it."""
     pieces = train_longest([WeightedText(Packed.from_documents([PROSE]))], 700, rules=GreedyRules(leading_spaces=1))
     assert not [piece for piece in pieces if piece.endswith(b" ") and piece.strip()]
@@ -140,7 +140,7 @@ def test_required_pieces_are_kept():
         train_longest(SOURCES, 256, required=[b"xyzzy"])
 
 
-def test_a_source_that_repeats_itself_is_damped():
+def test_a_repetitive_source_is_damped():
     template = Packed.from_documents([b"Permission is hereby granted" * 3000])
     language = [WeightedText(Packed.from_documents([line * 3])) for line in LINES * 3]
     plain, damped = (train_longest([WeightedText(template, 1.0, damping), *language], 275) for damping in (0, 5))
@@ -196,7 +196,7 @@ def test_any_text_can_be_trained_on(texts, n_pieces):
 
 @pytest.mark.parametrize("threads", [1, 3])
 def test_progress_and_interrupts(threads):
-    """Each round reports its bytes, and an exception of the callback ends the training at once."""
+    """Each round reports its bytes, and an exception in the callback ends the run immediately."""
     seen: dict[str, int] = {}
     total = sum(len(source.documents.data) for source in SOURCES)
 

@@ -96,7 +96,7 @@ def test_options(tmp_path: Path) -> None:
 
 
 def test_weights_and_equal_bytes(tmp_path: Path) -> None:
-    """The weights decide which of two languages gets the 60 pieces."""
+    """The weights decide which of two languages gets more of the 33 learned pieces."""
     (tmp_path / "a").mkdir()
     (tmp_path / "a/1.txt").write_bytes(PROSE * 6)
     (tmp_path / "b.txt").write_bytes(b"".join(bytes(range(65, 91))[k % 26 : k % 26 + 4] + b"." for k in range(900)))
@@ -113,7 +113,7 @@ def test_weights_and_equal_bytes(tmp_path: Path) -> None:
 
 @given(st.lists(st.lists(st.binary(max_size=9), max_size=5), max_size=6), st.integers(1, 40), st.integers(0, 3))
 def test_sampling(batches: list[list[bytes]], limit: int, seed: int) -> None:
-    """A sample fits the limit, keeps the order of the text, and does not depend on batches."""
+    """A sample fits within the limit, keeps the order of the text, and does not depend on batches."""
     documents = [document for batch in batches for document in batch]
 
     def kept(groups: list[list[bytes]]) -> tuple[list[bytes], SampledText]:

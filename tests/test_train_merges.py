@@ -20,7 +20,7 @@ from pyunitok._c.train_bpe import BpeTrainer
 from pyunitok.packed import Bytes
 
 RULES = Rules({"split_by_whitespace", "split_by_script"}, 8)
-N_PIECES = 1000  # more than any text has
+N_PIECES = 1000  # more than any text yields
 WORDS = st.dictionaries(
     st.text("ab\u2581é東", min_size=1, max_size=24), st.integers(1, 1 << 40) | st.integers(1, 3), min_size=1, max_size=9
 )
@@ -45,7 +45,7 @@ def units_of(words: dict[str, int]) -> Units:
 @given(WORDS, st.sampled_from([0, 2]), st.integers(0, 40))
 @fewer(1)
 def test_resumed_after(words: dict[str, int], min_count: int, n_merges: int) -> None:
-    """A trainer that begins with the merges of another one makes the same further merges, with the same counts."""
+    """A trainer that begins with the merges of another one performs the same further merges, with the same counts."""
     expected = trained(units_of(words), min_count=min_count)
     first = trained(units_of(words), min_count=min_count, n_pieces=n_merges)
     got = trained(units_of(words), min_count=min_count, resume=first)

@@ -26,7 +26,7 @@ LINES = text(11, 500)
 
 
 def seeds_of(words: dict[str, int]) -> dict[str, float]:
-    """Every substring, with its count times its length."""
+    """Every substring of up to 4 characters, with its count times its length."""
     found: dict[str, float] = {}
     for word, count in words.items():
         for i in range(len(word)):
@@ -45,7 +45,7 @@ def test_models_match_the_oracle(options: dict[str, Any]) -> None:
     n_compared = 0
 
     @given(WORDS, st.integers(2, 9))
-    @settings(fewer(3), derandomize=True)  # rounding decides ties in one of thousands of examples
+    @settings(fewer(3), derandomize=True)  # rounding decides ties in one of several thousand examples
     def compare(words: dict[str, int], vocab_size: int) -> None:
         nonlocal n_compared
         values = seeds_of(words)
@@ -78,7 +78,7 @@ def test_models_match_the_oracle(options: dict[str, Any]) -> None:
 
 
 def test_rounds_of_sparse_pruning_resume() -> None:
-    """The threshold is part of the state, so that training may resume after any round."""
+    """The threshold is part of the state, so training can resume after any round."""
     words = {"abcabc": 90, "bcab": 51, "cab": 34, "aabb": 17, "ccc": 8}
     names = sorted(seeds_of(words))
     pieces = c_train.Units.pack([name.encode() for name in names], [0] * len(names))

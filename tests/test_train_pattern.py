@@ -1,4 +1,4 @@
-"""Byte-level BPE with a pattern: merges and files of tokenizers' BpeTrainer; blocks, threads, memory, resuming."""
+"""Byte-level BPE with a pattern: its files match those of tokenizers' BpeTrainer; blocks, threads, memory, resuming."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ DOCS = ["\n".join(text(seed, 60)) + "  \n\n x" for seed in range(8)]
 def of_tokenizers(
     docs: Iterable[str], pattern: str, size: int, special: Sequence[str] = (END,), **options: Any
 ) -> tokenizers.Tokenizer:
-    """The model of tokenizers' BpeTrainer."""
+    """The model that tokenizers' BpeTrainer trains."""
     tokenizer = tokenizers.Tokenizer(models.BPE())
     regexes = patterns.tokenizers_regexes(patterns.parts_for_tokenizers(pattern))
     splits = [pre_tokenizers.Split(tokenizers.Regex(regex), "isolated") for regex in regexes]
@@ -98,7 +98,7 @@ def test_counts_of_pieces(texts: list[bytes], pattern: str, twice: bool) -> None
 
 @given(TEXTS, TEXTS, st.sampled_from([*NAMES, "dsv3", r"a+|\d{2}", r"\s+(?!\S)|\s|\S+"]))
 def test_last_cut(before: bytes, after: bytes, pattern: str) -> None:
-    """Whatever follows, both sides have the same pieces alone."""
+    """Whatever text follows, splitting both sides separately yields the pieces of the complete text."""
     compiled = Pattern(patterns.parts_for_tokenizers(pattern))
     at, whole = compiled.last_cut(memoryview(before)), before + after
     ends = {*compiled.split(whole[:at]).tolist(), *(compiled.split(whole[at:]) + at).tolist()}
@@ -106,7 +106,7 @@ def test_last_cut(before: bytes, after: bytes, pattern: str) -> None:
     assert sorted(ends) == compiled.split(whole).tolist() or not whole
 
 
-def test_where_the_last_cut_is() -> None:
+def test_position_of_the_last_cut() -> None:
     compiled = Pattern(patterns.parts_for_tokenizers("gpt2"))
     for one, at in {b"ab cd": 2, b"ab  ": 2, b"ab": 0, b"": 0, "日本".encode(): 0, b"ab\xe6\x97": 0, b"a1": 1}.items():
         assert compiled.last_cut(memoryview(one)) == at, one
@@ -121,7 +121,7 @@ HARD = {"abab": 1, "babab": 3, "aabb": 2, "bbbbbb": 1, "aaaaa": 2, "abcabc": 2, 
 @given(WORDS, st.sampled_from([8, 20, 400]), st.integers(0, 3))
 @example(HARD, 400, 0)
 @fewer(2)
-def test_oracle_is_the_trainer_of_tokenizers(words: dict[str, int], size: int, min_count: int) -> None:
+def test_oracle_matches_the_trainer_of_tokenizers(words: dict[str, int], size: int, min_count: int) -> None:
     tokenizer = tokenizers.Tokenizer(models.BPE())
     tokenizer.pre_tokenizer = pre_tokenizers.Split("|", "removed")  # type: ignore[assignment]
     trainer = trainers.BpeTrainer(vocab_size=size, show_progress=False, min_frequency=min_count, special_tokens=["<s>"])
@@ -136,7 +136,7 @@ def merged(
     words: dict[str, int], size: int, *, min_count: int = 0, threads: int = 1, work: int = 1 << 20,
     n_first: int = 0,
 ) -> Any:  # fmt: skip
-    """The pieces and the merges, as the oracle returns them. n_first: merges of a training that is then resumed."""
+    """The pieces and the merges, as the oracle returns them. n_first: the merges after which the run is resumed."""
     alphabet = sorted({*"".join(words)})
     units = Units.pack([bytes_of(word) for word in words], list(words.values()))
     trainer = BpeTrainer(None, units, None, threads)
@@ -162,7 +162,7 @@ HEAVY = st.dictionaries(
 )
 @example(HARD, 400, 0, 2, 1, 0)
 @example({word: 1000 * count for word, count in HARD.items()}, 30, 0, 1, 1 << 20, 3)
-def test_merges_of_the_oracle(
+def test_merges_match_the_oracle(
     words: dict[str, int], size: int, min_count: int, threads: int, work: int, n_first: int
 ) -> None:
     expected = train_bpe_ids.train(words, "", size, min_count=min_count)
@@ -175,7 +175,7 @@ def test_merges_of_the_oracle(
 
 @pytest.mark.parametrize("pattern", [*NAMES, r"\p{L}+|\p{N}{1,2}", r"[^\S\n]+|\S+|\n"])
 @pytest.mark.parametrize("size", [300, 700, 3000])
-def test_files_of_tokenizers(tmp_path: Path, pattern: str, size: int) -> None:
+def test_files_match_tokenizers(tmp_path: Path, pattern: str, size: int) -> None:
     special = [END, "<|pad|>"]
     options: dict[str, Any] = {"kind": "bpe", "pattern": pattern, "special_tokens": special}
     with pytest.warns(UserWarning) if size == 3000 else pytest.MonkeyPatch.context():
@@ -189,7 +189,7 @@ def test_files_of_tokenizers(tmp_path: Path, pattern: str, size: int) -> None:
 
 @pytest.mark.filterwarnings("ignore::pyunitok.errors.ModelWarning")
 def test_a_tokenizer_json(tmp_path: Path) -> None:
-    """It loads in `tokenizers` and here, and is what a native model is converted to."""
+    """The file loads in `tokenizers` and in pyunitok, and equals the conversion of a native model."""
     options: dict[str, Any] = {"kind": "bpe", "pattern": "o200k", "vocab_size": 500}
     ours = pyunitok.train(iter(DOCS), out=tmp_path / "a.json", **options)
     pyunitok.train(iter(DOCS), out=tmp_path / "a.utk", **options)
@@ -204,7 +204,7 @@ def test_a_tokenizer_json(tmp_path: Path) -> None:
     ("en_web", "gpt2"), ("code", "cl100k"), ("zh", "llama3"), ("ja", "o200k"), ("ru", "qwen2"), ("ar", "o200k"),
     ("emoji", "gpt2"), ("multi", "cl100k"), ("logs", "qwen2"), ("hi", "llama3"),
 ])  # fmt: skip
-def test_real_text_as_tokenizers(tmp_path: Path, name: str, pattern: str) -> None:
+def test_real_text_matches_tokenizers(tmp_path: Path, name: str, pattern: str) -> None:
     reader = zstandard.ZstdDecompressor().stream_reader(find_shared(f"corpora/{name}.txt.zst").read_bytes())
     one = reader.read(400_000).decode(errors="ignore")
     docs = [one[at : at + 5000] for at in range(0, len(one), 5000)]
@@ -215,7 +215,7 @@ def test_real_text_as_tokenizers(tmp_path: Path, name: str, pattern: str) -> Non
     assert_same(tmp_path / "a.utk", of_tokenizers(docs, pattern, 6000))
 
 
-def test_bytes_of_any_kind(tmp_path: Path) -> None:
+def test_any_bytes(tmp_path: Path) -> None:
     docs = [b"\xff\xfe ab\xc3", b"\x80\x80\x80\x80", b"ab \xf0\x9f ab\x00\x00\x00"] * 20
     tokenizer = pyunitok.train(iter(docs), kind="bpe", vocab_size=262, pattern="gpt2", out=tmp_path / "a.utk")
     assert [tokenizer.decode_bytes(tokenizer.encode(doc)) for doc in docs] == docs
@@ -226,7 +226,7 @@ def test_bytes_of_any_kind(tmp_path: Path) -> None:
 
 
 def test_blocks_threads_and_memory_change_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """One document of many blocks, without a newline where it could be divided."""
+    """One document spans many blocks, without a newline at which it could be divided."""
     one = " ".join(DOCS).replace("\n", "  ") * 3
     (tmp_path / "a.txt").write_text(one, newline="")
     expected = of_tokenizers([one], "cl100k", 600)
@@ -316,7 +316,7 @@ def test_a_special_token_inside_a_word() -> None:
     ({"vocab_size": 256}, TrainingError, "bytes and special tokens alone need 257"),
     ({"out": "a.model"}, OptionError, "name a byte-level model NAME.json"),
 ])  # fmt: skip
-def test_what_is_refused(options: dict[str, Any], error: type[Exception], message: str) -> None:
+def test_invalid_options(options: dict[str, Any], error: type[Exception], message: str) -> None:
     given: dict[str, Any] = {"kind": "bpe", "vocab_size": 400, "pattern": "gpt2", "special_tokens": [END]}
     with pytest.raises(error, match=message):
         pyunitok.train(iter(DOCS), **{**given, **options})

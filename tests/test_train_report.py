@@ -54,7 +54,7 @@ def test_options_on_the_page(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_curve(kind: str) -> None:
-    """The curve falls to the tokens of the model, or slightly below because of Unigram's last round."""
+    """The curve ends at the bytes per token of the model, or near it because of Unigram's last round."""
     options: dict[str, Any] = {} if kind == "longest" else {"normalization_rule_name": "identity"}
     got = run(iter(LINES), kind=kind, vocab_size=350, **options)
     curve = got.curve()
@@ -74,8 +74,8 @@ def test_vocabularies_worse_than_a_smaller_one_are_not_drawn() -> None:
 
 @pytest.mark.parametrize("options", [{}, {"compat": "sentencepiece"}, {"byte_level": True}], ids=str)
 def test_curve_of_merges_matches_the_models(options: dict[str, Any]) -> None:
-    """The curve is the number of tokens of a model of that many pieces, and its last point is the final model, even
-    with characters outside the alphabet, runs of equal characters and lines too long for sentencepiece."""
+    """Each point of the curve is the bytes per token of a model of that many pieces, and the last point is the final
+    model, even with characters outside the alphabet, runs of equal characters and lines too long for sentencepiece."""
     letters = "".join(map(chr, range(0x4E00, 0x4E80)))
     lines = [*LINES, *(letters[k : k + 3] for k in range(len(letters))), "aaaa aaaaaaa " * 9, "a long line " * 500]
     given = {} if "byte_level" in options else {"normalization_rule_name": "identity", "character_coverage": 0.995}
@@ -106,7 +106,7 @@ def test_the_longest_pieces_and_types() -> None:
 
 
 def test_peaks_of_phases(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each phase has its own peak, even after a higher one; a new record is exact."""
+    """Each phase has its own peak, even after a phase with a higher peak; a new record is exact."""
     in_use, highest, now = [10], [10], [0.0]
     monkeypatch.setattr(trained, "_in_use", lambda: in_use[0])
     monkeypatch.setattr(trained, "_highest", lambda: highest[0])

@@ -1,4 +1,4 @@
-"""Trainers in their compatible mode write the same models as sentencepiece 0.2.3, byte for byte."""
+"""In compatible mode, trainers write models that are byte-identical to those of sentencepiece 0.2.3."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def f(x): return x[0]  # e\u0301te\u0301 中国的猫坐在垫子上,它很高�
 
 
 def text(seed: int, n_lines: int) -> list[str]:
-    """Lines of a few languages, with words drawn by Zipf's law."""
+    """Lines in a few languages, with words drawn from a Zipf distribution."""
     random = np.random.default_rng(seed)
     words = LANGUAGES.split(" ") + ["".join(random.choice(list("abcdeéж東1"), n)) for n in random.integers(1, 9, 300)]
     ranks = np.minimum(random.zipf(1.3, 12 * n_lines), len(words)) - 1
@@ -49,7 +49,7 @@ def test_bpe_with_automatic_coverage(vocab_size: int) -> None:
 
 @pytest.mark.parametrize("corpus", [[" "], ["   ", "\t", ""], ["\u3000"], ["\x1f"], ["<s>"], [""], ["\u2585"]])
 def test_automatic_coverage_of_white_space(corpus: list[str]) -> None:
-    """sentencepiece trains a model of bytes alone, unless all lines are empty."""
+    """sentencepiece trains a model of only bytes, unless all lines are empty."""
     options = {"model_type": "bpe", "hard_vocab_limit": False, "vocab_size": 300, **AUTOMATIC}
     expected = reference(options, sentence_iterator=iter(corpus))
     if isinstance(expected, str):
@@ -74,19 +74,19 @@ def test_tiny_corpora(corpus: list[str], kind: str, name: str, vocab_size: int) 
         return
     found = trained(options, corpus)
     if kind == "bpe" and pieces(found) != pieces(expected):
-        # sentencepiece merges a random one of the pairs with the same piece and count.
+        # Of several pairs with the same piece and count, sentencepiece merges a random one.
         assert has_same_piece_twice(corpus)
         return
     assert found.SerializeToString() == expected.SerializeToString()
 
 
 def has_same_piece_twice(corpus: list[str]) -> bool:
-    """Whether a text has "xxx" or "xyxy", from which pairs of the same piece and count can come."""
+    """Whether a text contains "xxx" or "xyxy", which may lead to pairs with the same piece and count."""
     joined = "\n".join(corpus)
     return any(joined[i : i + n] == joined[i + n : i + 2 * n] for n in (1, 2, 3) for i in range(len(joined)))
 
 
-TIMES = st.integers(1, 5) | st.integers(1, 10**6)  # large counts, too: rare pairs are left out at first
+TIMES = st.integers(1, 5) | st.integers(1, 10**6)  # also large counts, because rare pairs are omitted at first
 
 
 @given(st.lists(st.tuples(st.text("abc\u2581", min_size=1, max_size=9), TIMES), min_size=1, max_size=9))
@@ -108,7 +108,7 @@ def test_bpe_matches_the_oracle(words: list[tuple[str, int]]) -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_text_with_nul(kind: str) -> None:
-    """Regression: NUL became a piece, and the model could not be opened. It is an unknown character."""
+    """Regression: NUL became a piece, and the model could not be opened. NUL is an unknown character."""
     corpus = [*["ab\0cd ab abcd\0 cab", "abc cab"] * 20, "\0\0 x"]
     check_same({"model_type": kind, "vocab_size": 30, "hard_vocab_limit": False}, corpus)
 

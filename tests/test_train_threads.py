@@ -15,7 +15,7 @@ from pyunitok._c.sharing import share_out
 
 @pytest.mark.parametrize("threads", [1, 2, 3, 8])
 def test_every_thread_has_an_item(threads: int) -> None:
-    """If there are as many items as threads, all run at once; the calling thread takes one."""
+    """If there are as many items as threads, all run simultaneously; the calling thread takes one."""
     met: list[int] = []
     meeting = threading.Barrier(threads, timeout=20)
     share_out(range(threads), threads, lambda thread, item: met.append(meeting.wait()))
@@ -41,7 +41,7 @@ def test_long_units_of_many_lengths(tmp_path: Path) -> None:
     {"max_memory": 1 << 16},
 ], ids=lambda options: " ".join(options) or "default")  # fmt: skip
 def test_bpe(options: dict[str, Any], tmp_path: Path) -> None:
-    """Each thread counts some of many files."""
+    """Each thread counts some of the files."""
     rng = random.Random(5)
     words = ["".join(rng.choices("abcde\u00e9\u6771\u4eac", k=rng.randint(1, 9))) for _ in range(400)]
     (tmp_path / "texts").mkdir()

@@ -1,4 +1,4 @@
-"""The table of trainers: train() and the command need only one row for a trainer."""
+"""The table of trainers: one row is all that train() and the command need to support a trainer."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ def test_mypy_sees_an_editable_install(tmp_path):
     shutil.copytree(ROOT / "pyunitok", source / "pyunitok", ignore=shutil.ignore_patterns("*.so", "__pycache__"))
     for name in ("pyproject.toml", "README.md", "LICENSE"):
         shutil.copy(ROOT / name, source)
-    (source / "setup.py").write_text("from setuptools import setup\nsetup()\n")  # the C library takes minutes
+    (source / "setup.py").write_text("from setuptools import setup\nsetup()\n")  # building the C library takes minutes
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", tmp_path / "venv"], check=True)
     python = tmp_path / "venv/bin/python"
     (site,) = (tmp_path / "venv").glob("lib/python*/site-packages")

@@ -108,7 +108,7 @@ def test_changed_parquet(tmp_path):
 
 
 def test_xz_dictionary(tmp_path):
-    """(A dictionary of 1.5 GiB was allocated, regardless of --max-memory.)"""
+    """Regression: a dictionary of 1.5 GiB was allocated, regardless of --max-memory."""
     data = bytearray(lzma.compress(b"abc", filters=[{"id": lzma.FILTER_LZMA2, "dict_size": 1 << 16}]))
     data[16] = 37  # the dictionary size: 1.5 GiB
     data[20:24] = struct.pack("<I", zlib.crc32(bytes(data[12:20])))
@@ -121,7 +121,7 @@ def test_xz_dictionary(tmp_path):
 
 
 def test_a_file_named_minus(tmp_path, monkeypatch):
-    """(It was read as stdin.)"""
+    """Regression: the file was read as stdin."""
     (tmp_path / "-").write_bytes(b"text")
     monkeypatch.chdir(tmp_path)
     for argument in ("*", "?", "[-]", "**", "."):
@@ -139,7 +139,7 @@ def test_printable():
 
 
 @pytest.mark.parametrize("command", [["tokenize", "-o", "ids.u16"], ["verify"], ["inspect"]])
-def test_names_do_not_reach_the_terminal_raw(tmp_path, command):
+def test_names_are_escaped_on_the_terminal(tmp_path, command):
     name = "\x1b[31mred\x07.txt"
     (tmp_path / name).write_bytes(b"text\n")
     program = [sys.executable, "-c", "from pyunitok.cli import main; main()"]

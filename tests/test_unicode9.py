@@ -1,4 +1,4 @@
-"""NFC and NFKC of Unicode 9 against tokenizers: every character between others, and random texts."""
+"""NFC and NFKC of Unicode 9 compared with tokenizers: every character between others, and random texts."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ normalizers = pytest.importorskip("tokenizers").normalizers
 THEIRS = {"NFC": normalizers.NFC(), "NFKC": normalizers.NFKC()}
 FORMS = [*THEIRS]
 SCALARS = [chr(code) for code in range(0x110000) if not 0xD800 <= code < 0xE000]
-# Characters that decompose, compose or move, and some of later versions.
+# Characters that decompose, compose or are reordered, and some from later versions of Unicode.
 LIVELY = [
     c for c in SCALARS
     if unicodedata.combining(c) or unicodedata.decomposition(c) or unicodedata.normalize("NFC", "a" + c) != "a" + c
@@ -46,7 +46,7 @@ def test_every_character(form: str) -> None:
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_nearly_all_texts_are_recognised(form: str) -> None:
+def test_nearly_all_normal_texts_are_detected(form: str) -> None:
     """The check rejects only texts that normalization changes, and texts with jamo."""
     for character in SCALARS:
         if not 0x1100 <= ord(character) < 0x1200:

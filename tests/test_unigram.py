@@ -1,4 +1,4 @@
-"""The oracle of Unigram compared with the reference implementations, on small models with ties and restarts."""
+"""The Unigram oracle compared with the reference implementations, on small models with ties and restarts."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_oracle_matches_sentencepiece(seed: int) -> None:
 
 
 def merged(tokens: list[tuple[int, bytes]]) -> list[int]:
-    """The ids of tokens, where a run of unknown characters is one 0."""
+    """The ids of tokens, with each run of unknown characters merged into one 0."""
     ret: list[int] = []
     for id_, _ in tokens:
         if id_ != oracle.UNKNOWN or ret[-1:] != [0]:

@@ -1,4 +1,4 @@
-"""Outputs at URLs: made locally, uploaded when complete, OUT last; resumed after failures of the store."""
+"""Outputs at URLs: written locally, uploaded when complete with OUT last, resumed after failures of the store."""
 
 import json
 import os
@@ -28,7 +28,7 @@ NAMES = ["/bucket/ids.u16", "/bucket/ids.u16.ends", "/bucket/ids.u16.json"]
 
 @pytest.fixture
 def corpus(tmp_path):
-    """A function that plans to tokenize the same text."""
+    """A function that tokenizes the same text to a URL and returns whether the output was already complete."""
     tok = models.greedy("the", " the")
     (tmp_path / "a.txt").write_bytes(b"the cat and the dog\n" * 500)
 
@@ -80,7 +80,7 @@ def test_stores_receive_final_names_only(corpus, monkeypatch):
     assert sorted(far()) == NAMES
 
 
-def test_a_complete_output_is_recognised_without_the_spool(corpus):
+def test_a_complete_output_is_detected_without_the_spool(corpus):
     corpus()
     before, Unreliable.log[:] = far(), []
     assert corpus() is True
@@ -125,13 +125,13 @@ def test_transient_errors(corpus):
 @pytest.mark.parametrize("n_arrived", [0, 1, 2])
 @pytest.mark.parametrize("overwrite", [False, True])
 def test_a_failed_upload_is_resumed(corpus, n_arrived, overwrite, monkeypatch):
-    """The spool stays, OUT does not exist, and repeating the command only uploads, also after --overwrite."""
+    """The spool is kept, OUT does not exist, and repeating the command only uploads, even after --overwrite."""
     if overwrite:
         Unreliable().pipe("/bucket/ids.u16", b"old")
     Unreliable.failures["put"] = [None] * n_arrived + [OSError(5, "reset")] * 5
     with pytest.raises(OutputError, match=r"reset; the finished files are in .*spool.*: run the same command"):
         corpus(overwrite=overwrite)
-    assert "/bucket/ids.u16" not in far(), "neither the old one nor half of the new one"
+    assert "/bucket/ids.u16" not in far(), "neither the old file nor a part of the new one"
     (folder,) = (corpus.folder / "spool").iterdir()
     left = {path.name for path in folder.iterdir()} - {"replaces"}
     assert left == {Path(name).name for name in NAMES}
@@ -142,7 +142,7 @@ def test_a_failed_upload_is_resumed(corpus, n_arrived, overwrite, monkeypatch):
 
 
 def test_interrupted_work_is_resumed_in_the_spool(corpus):
-    """After an input error, the output stays in the spool, and other commands are rejected."""
+    """After an interrupt, the output stays in the spool, and other commands are rejected."""
     def stop(_):
         raise KeyboardInterrupt
 
@@ -156,7 +156,7 @@ def test_interrupted_work_is_resumed_in_the_spool(corpus):
     assert [far()[name] for name in NAMES[:2]] == corpus.want()
 
 
-def test_errors_of_the_store_are_detected_before_the_work(corpus, monkeypatch):
+def test_errors_of_the_store_are_detected_before_any_work(corpus, monkeypatch):
     def refuse(self, path, *_, **__):
         raise PermissionError(f"not {path}")
 
@@ -193,7 +193,7 @@ def test_invalid_urls(tmp_path):
 
 @pytest.mark.skipif(sys.platform == "win32", reason="POSIX pipes")
 def test_a_pipe_is_compared_on_resume(corpus):
-    """A pipe is verified by its bytes, also if the run is finished at a URL."""
+    """A pipe is verified by its bytes, even if the finished output is at a URL."""
     fifo = corpus.folder / "fifo"
     os.mkfifo(fifo)
     tok = models.greedy()
@@ -219,8 +219,8 @@ def test_spools_are_separate_and_private(tmp_path, monkeypatch):
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     first, second = Spool("unreliable://a/ids"), Spool("unreliable://b/ids")
     assert first.folder != second.folder
-    assert Spool("unreliable:///a/ids").folder == first.folder, "the same file by another spelling"
-    assert not first.folder.exists(), "made when there is work to do"
+    assert Spool("unreliable:///a/ids").folder == first.folder, "another spelling of the same URL"
+    assert not first.folder.exists(), "created when there is work to do"
     if sys.platform != "win32":
         parent = first.folder.parent
         assert parent.stat().st_mode & 0o777 == 0o700
@@ -231,7 +231,7 @@ def test_spools_are_separate_and_private(tmp_path, monkeypatch):
 
 
 def test_command(tmp_path):
-    """From the command line. memory:// exists only in its process, so test the messages."""
+    """Files at memory:// exist only in the process of the command, so its messages are tested."""
     models.greedy().save(tmp_path / "toy")
     (tmp_path / "a.txt").write_bytes(b"text")
 

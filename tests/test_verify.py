@@ -1,4 +1,4 @@
-"""verify: every kind of damage is detected and its place named; intact files pass with any blocks and batches."""
+"""verify: every kind of damage is detected and located; intact files pass with blocks and batches of any size."""
 
 import gzip
 import json
@@ -142,7 +142,7 @@ def test_metadata(tmp_path, toy):
     assert verify(array, toy) == []
 
 
-def test_an_eod_that_the_model_does_not_have(tmp_path, toy):
+def test_an_eod_that_the_model_lacks(tmp_path, toy):
     (tmp_path / "a.txt").write_bytes(b"the")
     array = run(toy, [tmp_path / "a.txt"], tmp_path / "ids", eod=777)
     assert verify(array, toy) == []
@@ -189,7 +189,7 @@ texts = st.lists(st.text(st.sampled_from("a| thé\n"), max_size=40).map(str.enco
 
 @given(texts, st.sampled_from([None, b"|", b"aa"]), st.sampled_from([None, 300, 97]), st.integers(1, 9), st.data())
 def test_any_corpus(tmp_path_factory, toy, corpus, separator, eod, batch, data):
-    """An intact file passes. If one byte of an input changes, the first difference is named."""
+    """An intact file passes. If one byte of an input changes, the first difference is reported."""
     folder = tmp_path_factory.mktemp("verify")
     for k, text in enumerate(corpus):
         (folder / f"{k}.txt").write_bytes(text)
@@ -292,7 +292,7 @@ def test_stdin_cannot_be_read_again(folder):
 @pytest.mark.parametrize(
     ("path", "message"),
     [
-        ("reference://x.json", "give them on the command line"),  # fsspec would run code that x.json brings
+        ("reference://x.json", "give them on the command line"),  # fsspec would run code that x.json contains
         ("http://127.0.0.1:9/a.txt", "give them on the command line"),
         ("file:///etc/passwd", "give them on the command line"),
         ("fifo", "is not a regular file"),
@@ -313,7 +313,7 @@ def test_inputs_that_a_hostile_manifest_names(folder, monkeypatch, path, message
 
 @pytest.mark.parametrize("path", ["fifo", "/dev/zero"])
 def test_a_model_that_a_hostile_manifest_names(folder, path):
-    """Opening either of them would block or not end."""
+    """Opening either of them would block or never end."""
     os.mkfifo(folder / "fifo")
     array = pyunitok.open(folder / "ids")
     array.manifest.model["path"] = str(folder / path)
