@@ -100,7 +100,7 @@ def test_edit_matches_oracle(base: Vocabulary, add: list[bytes], remove: list[by
     assert found.n_free == len(set(range(1, max_id + 1)) - set(after.values()))
 
 
-def test_free_ids_come_before_freed_ones() -> None:
+def test_free_ids_are_used_before_freed_ones() -> None:
     base = toy({b"aa": 257, b"bb": 259, b"cc": 260})
     add = PieceList("x", [b"1x", b"2x", b"3x", b"4x", b"5x"])
     found = edit(base, add=[add], remove=[PieceList("y", [b"cc", b"aa"])], max_id=262)
@@ -160,7 +160,7 @@ def test_token_counts_match_the_oracle(
     assert opened.decode_bytes(opened.encode(text)) == text
 
 
-def test_removing_unused_pieces_changes_no_id_of_the_corpus(tmp_path: Path) -> None:
+def test_removing_unused_pieces_does_not_change_the_ids_of_the_corpus(tmp_path: Path) -> None:
     base = toy_file(
         tmp_path / "base.txt", {b"the": 300, b"th": 301, b" cat": 302, b"dog": 303, b"ab": 304, b"aba": 305}
     )
@@ -183,7 +183,7 @@ def test_uses_are_counted(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", ["unigram", "longest"])
-def test_files_are_counted_under_any_model(kind: str, tmp_path: Path) -> None:
+def test_files_are_counted_with_any_model(kind: str, tmp_path: Path) -> None:
     model = toy_file(tmp_path / "m", {b"the": 300}) if kind == "longest" else unigram_file(tmp_path / "m", b"the")
     tokenizer = Tokenizer.from_file(model)
     texts = {str(tmp_path / "a.txt"): TEXTS[1], str(tmp_path / "c.txt"): "", str(tmp_path / "b.txt"): TEXTS[3]}
@@ -221,7 +221,7 @@ def test_formats(source: str, name: str, tmp_path: Path) -> None:
     assert opened.encode("(* ^ ω ^)").tolist() == [257]
 
 
-def test_json_needs_the_usual_ids_of_bytes() -> None:
+def test_json_requires_the_usual_ids_of_bytes() -> None:
     pieces = [bytes([b]) for b in range(256)]
     base = Vocabulary.pack(pieces, np.arange(256) + 2, eod_id=0, eod_piece="e", fallback_id=None, name="toy")
     with pytest.raises(VocabularyError, match="byte 0x80 must have id 129, not 130"):
@@ -389,7 +389,7 @@ def test_words_do_not_depend_on_memory_and_threads(tmp_path: Path) -> None:
         reading = Reading(inputs.find([str(tmp_path / "a.txt")]), ReadingOptions(threads=threads, block_bytes=1000))
         found.append(rank_words(reading, tokenizer, ["Latin"], 2000, max_memory=max_memory, folder=tmp_path))
     assert found[0] == found[1]
-    for spilled in found[2:]:  # over the limit, the rarest words are left out
+    for spilled in found[2:]:  # over the limit, the rarest words are omitted
         assert spilled == [word for word in found[0] if word in spilled]
         assert spilled[:50] == found[0][:50]
 
@@ -509,7 +509,7 @@ def test_advice_names_only_options_of_the_command(tmp_path: Path, command: str) 
 
 
 def test_a_pattern_that_takes_too_long_is_rejected(monkeypatch: pytest.MonkeyPatch) -> None:
-    r"""Regression: `vocab list --regex '^(\s+)+x$'` did not end."""
+    r"""Regression: `vocab list --regex '^(\s+)+x$'` never ended."""
     pytest.importorskip("regex")
     pieces = Packed.from_documents([b"a", b" " * 100 + b"xy"])
     assert select(pieces, pattern=r"^(\s+)+x$") == []

@@ -1,4 +1,4 @@
-"""Workers: a function of blocks over a corpus, in threads, with ordered results; errors and early exits."""
+"""Workers apply a function to the blocks of a corpus in threads; ordered results, errors and early exits."""
 
 import contextlib
 import json
@@ -46,7 +46,7 @@ def test_words_of_a_corpus(corpus, threads, block_bytes):
 
 
 @pytest.mark.parametrize("threads", [1, 4])
-def test_results_come_in_order_and_account_for_every_byte(corpus, threads):
+def test_results_are_ordered_and_account_for_every_byte(corpus, threads):
     sources = find([str(corpus)])
     reading = Reading(sources, ReadingOptions(separator=b"\n", threads=threads, block_bytes=20), split=anywhere)
 
@@ -70,7 +70,7 @@ def test_results_come_in_order_and_account_for_every_byte(corpus, threads):
 
 
 @pytest.mark.parametrize(("name", "block_bytes", "n"), [("a.txt", 1531, 1), ("a.txt", 1530, 4), ("", 1 << 20, 4)])
-def test_a_file_of_one_block_needs_one_thread(corpus, name, block_bytes, n):
+def test_a_file_of_one_block_uses_one_thread(corpus, name, block_bytes, n):
     reading = Reading(find([str(corpus / name)]), ReadingOptions(threads=4, block_bytes=block_bytes))
     assert reading.useful_threads == n
     seen = results_of(reading, lambda block: threading.get_ident())
@@ -99,8 +99,8 @@ def test_an_error_follows_the_results_before_it(corpus):
 
 
 def test_an_error_does_not_drop_the_blocks_before_it(corpus):
-    """Block 1 waits for a value of block 0 while block 2 fails: 0 and 1 still finish. (1 was dropped, and the run
-    hung.)"""
+    """Block 1 waits for a value from block 0 while block 2 fails; blocks 0 and 1 still finish. Regression: block 1 was
+    dropped, and the run hung."""
     carry, failed = Carry(0), threading.Event()
 
     def work(block):

@@ -1,7 +1,7 @@
-"""Every file that the package writes goes through pyunitok/disk/outfile.py: to a name without links, locked, synced
-before it gets its final name, and complete under that name.
+"""Every file that the package writes goes through pyunitok/disk/outfile.py: links are not followed, and the file is
+locked, synced before it gets its final name, and complete under that name.
 
-The tests watch system calls, so that they do not depend on how a file is written."""
+The tests watch system calls, so they do not depend on how a file is written."""
 
 from __future__ import annotations
 
@@ -130,12 +130,12 @@ class Watch:
             source = Path(arguments[0])
             status = source.stat()
             if status.st_ino not in self.synced and status.st_nlink == 1:
-                self.faults.append(f"{source.name} was renamed, and was not on disk")
+                self.faults.append(f"{source.name} was renamed before it was synced")
 
     def _add(self, name: str) -> None:
         assert self.folder is not None
         path = self.folder / name
-        if self.folder in path.parents and not path.is_dir():  # as for files without a name
+        if self.folder in path.parents and not path.is_dir():  # O_TMPFILE opens a directory
             self.opened[str(path.relative_to(self.folder))] = None
 
 
@@ -178,15 +178,15 @@ def test_no_link_is_followed(
         assert b"defect" not in done.stderr, done.stderr
 
 
-# ------------------------------------------------------------------------------------------------ one path for all ---
+# ------------------------------------------------------------------------------------------------ all writes ---
 
 # Other places that open, rename or create files, and why.
 ALLOWED = {
-    "disk/outfile.py": {"open", "os.open", "replace"},  # the path itself
-    "disk/reports.py": {"open"},  # into pipes and devices
+    "disk/outfile.py": {"open", "os.open", "replace"},  # all writes go through this module
+    "disk/reports.py": {"open"},  # writes to pipes and devices
     "export/files.py": {"open", "os.link"},  # a reflink and a link to the token file, under a partial name
-    "run/units.py": {"replace"},  # of finished files, into the folder of the parts
-    "train/counting.py": {"TemporaryFile"},  # counts that exceed the memory
+    "run/units.py": {"replace"},  # moves finished files to the folder of the parts
+    "train/counting.py": {"TemporaryFile"},  # counts that exceed the memory limit
     "train/rereading.py": {"SpooledTemporaryFile"},  # a pipe that is read twice
     "index/duplicates.py": {"TemporaryFile"},
     "cli/__init__.py": {"os.open"},  # /dev/null
@@ -219,17 +219,17 @@ def is_writing_mode(node: ast.expr) -> bool:
     return isinstance(text, str) and set(text) <= set("rwaxbt+") and bool(set(text) & set("wax+"))
 
 
-def test_no_writer_bypasses_the_path() -> None:
+def test_no_writer_bypasses_outfile() -> None:
     found: dict[str, set[str]] = {}
     for path in sorted(PACKAGE.rglob("*.py")):
         where = path.relative_to(PACKAGE).as_posix()
         for line, name in writing_calls(ast.parse(path.read_text(encoding="utf-8"))):
             assert name in ALLOWED.get(where, ()), f"{where}:{line}: {name} writes a file: use pyunitok/disk/outfile.py"
             found.setdefault(where, set()).add(name)
-    assert found == ALLOWED, "ALLOWED names what no longer is"
+    assert found == ALLOWED, "ALLOWED lists calls that no longer exist"
 
 
-# ---------------------------------------------------------------------------------------------------- the path itself
+# ---------------------------------------------------------------------------------------------------- outfile.py
 
 
 def test_a_new_file_is_complete_or_absent(tmp_path: Path) -> None:
@@ -289,7 +289,7 @@ def test_an_error_of_another_file_names_that_file(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
-def test_reports_go_into_pipes_and_devices(tmp_path: Path) -> None:
+def test_reports_to_pipes_and_devices(tmp_path: Path) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     read: list[bytes] = []
@@ -308,13 +308,13 @@ def test_reports_go_into_pipes_and_devices(tmp_path: Path) -> None:
 
 @pytest.fixture
 def stdout(tmp_path: Path) -> Path:
-    """A link like /dev/stdout, which a failing test does not damage."""
+    """A link that replaces /dev/stdout, so that a failing test does no damage."""
     (tmp_path / "stdout").symlink_to("/proc/self/fd/1")
     return tmp_path / "stdout"
 
 
 def pyunitok_into(file: Any, *arguments: str) -> subprocess.CompletedProcess[bytes]:
-    """Run the command in a new process, with its standard output in this file."""
+    """Run the command in a new process, with its standard output redirected to this file."""
     return commands.python(Path.cwd(), "-m", "pyunitok", *arguments, stdout=file, stderr=subprocess.PIPE, timeout=60)
 
 
@@ -342,7 +342,7 @@ def test_standard_output_is_not_replaced(corpus: Path, tmp_path: Path, stdout: P
 
 @pytest.mark.parametrize("how", ["SIGINT", "SIGKILL"])
 def test_interrupted_duplicates_leave_no_folder(corpus: Path, tmp_path: Path, how: str) -> None:
-    """Regression: `.pyunitok-duplicates-*` stayed beside the output."""
+    """Regression: `.pyunitok-duplicates-*` stayed next to the output."""
     program = (
         "import os, signal\n"
         "from pyunitok.index import duplicates\n"

@@ -1,4 +1,4 @@
-"""zstd, gzip, bzip2, xz and plain streams: complete, truncated at every byte, damaged, in odd pieces; bombs."""
+"""zstd, gzip, bzip2, xz and plain streams: complete, truncated at every byte, damaged, in short reads; bombs."""
 
 import bz2
 import gzip
@@ -116,7 +116,7 @@ def test_zst_cut_at_every_byte(name):
 
 
 def check_cut(data, kind, ends, want):
-    """Assert that a stream that ends anywhere except at `ends` is an error at its last byte."""
+    """Assert that a stream truncated anywhere except at `ends` raises an error that names its end."""
     for n in range(len(data)):
         stream = stream_of(data[:n], kind, odd=n)
         if n in ends:
@@ -127,7 +127,7 @@ def check_cut(data, kind, ends, want):
 
 
 def frame_ends(data):
-    """Decompress frame by frame with zstandard alone."""
+    """The end of each frame, found by decompressing frame by frame with zstandard."""
     ends, rest = set(), data
     while rest:
         if rest[1:4] == b"\x2a\x4d\x18":

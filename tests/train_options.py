@@ -77,7 +77,7 @@ def trained(options: Mapping[str, Any], source: Path | Sequence[str], **more: An
 
 
 def check_same(options: Mapping[str, Any], corpus: Sequence[str], *, may_fail: bool = False, **more: Any) -> None:
-    """Assert that both train the same model; with may_fail, or that both reject the options."""
+    """Assert that both train the same model or, with may_fail, that both reject the options."""
     expected = reference(options, sentence_iterator=iter(corpus), **more)
     if may_fail and isinstance(expected, str):
         with pytest.raises(TrainingError):

@@ -1,6 +1,6 @@
 /* check.h - CHECK and RUN: conditions, and the tests that main runs
  *
- *     CHECK(n == 3);              aborts if that is false, and prints the test and the round
+ *     CHECK(n == 3);              aborts if it is false, and prints the test and the round
  *     RUN(test_pieces(300));      runs a test, checks that the library freed all memory, and prints "ok"
  *
  * `python tools/check.py c` builds and runs every test_*.c with sanitizers, on each compiler that
@@ -17,7 +17,7 @@ static int round_;
 
 #define CHECK(condition) check(!!(condition), #condition, __FILE__, __LINE__)
 
-/* How many blocks the library has allocated (test_alloc.h). */
+/* The number of blocks that the library has not freed (test_alloc.h). */
 int64_t unitok_test_live_blocks(void);
 
 #define RUN(test)                                                                                  \

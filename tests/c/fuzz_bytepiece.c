@@ -1,7 +1,7 @@
 /* fuzz_bytepiece.c - a libFuzzer target: BytePiece's trainer on any texts, with damaged tables and
  * with invalid n-grams and pieces
  *
- * The input: u8 order, u8 flags (1, 2: those of the cutter; 4: split digits; 8: the model's tables
+ * The input: u8 order, u8 flags (1, 2: the cutter's flags; 4: split digits; 8: the model's tables
  * are damaged; 16: the second half of the input is used as n-grams), u8 where the text is split
  * into two documents, u8 min_count, then the text. */
 #include <math.h>
@@ -51,7 +51,7 @@ static int64_t count_ngrams(const texts *t, int order, uint64_t *keys, uint64_t 
     return n;
 }
 
-/* Returns NULL unless they are n-grams in order. */
+/* Returns NULL unless the keys are n-grams in ascending order. */
 static unitok_ngram_model *make_model(int order, uint64_t min_count, const uint64_t *keys,
                                       const uint64_t *counts, int64_t n)
 {
@@ -112,7 +112,7 @@ static unitok_counter *cut(const unitok_ngram_model *model, const texts *t, int 
     return counter;
 }
 
-/* Recounts the pieces with some of them as vocabulary; without all bytes, this can be rejected. */
+/* Recounts the pieces with some of them as vocabulary, which is rejected if a byte is missing. */
 static void recount(const unitok_counter *pieces, int64_t n_text_bytes)
 {
     int64_t n = unitok_counter_count(pieces), *offsets = malloc((size_t)(n + 1) * sizeof *offsets);

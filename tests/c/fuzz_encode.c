@@ -1,9 +1,9 @@
 /* fuzz_encode.c - a libFuzzer target: the input is a vocabulary and a text; all ways to encode must
- * give the same ids
+ * return the same ids
  *
  * The input: u8 flags (1: all 256 bytes are pieces; 2: runs in the text; 4: the fallback is a
  * piece's id), u8 where to split, u8 number of pieces, and per piece a u8 length and its bytes. The
- * rest is the text; with flag 2, FE n b in it is replaced by 16 n times the byte b. */
+ * rest is the text; with flag 2, FE n b stands for 16 n copies of the byte b. */
 #include "ground/common.h"
 #include "text/cut.h"
 #include "pieces.h"

@@ -11,7 +11,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *input, size_t n_input_bytes);
 static const uint8_t names[] = "atext";
 static const int64_t name_offsets[] = {0, 1, 5};
 
-/* The texts of the lines, and checksums of the places and reasons of errors. */
+/* The texts of the lines, and a checksum of the positions and reasons of errors. */
 typedef struct result {
     uint8_t *out;
     int64_t *offsets;

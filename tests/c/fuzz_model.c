@@ -2,7 +2,7 @@
  * crash
  *
  * Random bytes never pass the header checks, so the input is a list of changes to an image of a
- * small vocabulary: u8 section, u24 place, u8 width (1, 2, 4, 8 bytes), the new value. An input
+ * small vocabulary: u8 section, u24 position, u8 width (1, 2, 4, 8 bytes), the new value. An input
  * that begins with FF is a complete image, and one that begins with FE truncates the image. */
 #include "ground/common.h"
 #include "text/cut.h"

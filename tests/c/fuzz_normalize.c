@@ -1,11 +1,11 @@
 /* fuzz_normalize.c - a libFuzzer target: the input is a charsmap, symbols and a text; normalizing
  * in parts must equal normalizing at once
  *
- * The input: u8 flags (the four of normalization; 16: a raw charsmap, otherwise one made of rules),
- * u8 where to split, u8 number of rules, and per rule a u8 of two lengths and the bytes of key and
- * replacement; u8 number of symbols, and per symbol a u8 length and its bytes. With flag 16, the
- * rules are replaced by changes to an empty charsmap, u16 unit and u32 value each. The rest is the
- * text. */
+ * The input: u8 flags (the four normalization flags; 16: a raw charsmap, not one built from rules),
+ * u8 where to split, u8 number of rules, and per rule a u8 with two lengths and the bytes of key
+ * and replacement; u8 number of symbols, and per symbol a u8 length and its bytes. With flag 16,
+ * the rules are replaced by changes to an empty charsmap, u16 unit and u32 value each. The rest is
+ * the text. */
 #include "charsmaps.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *input, size_t n_input_bytes);

@@ -1,11 +1,5 @@
-/* fuzz_pattern.c - a libFuzzer target: the input is a pattern, the byte FF, and a text; dividing the text
- * where the pattern allows that must not change the pieces
- *
- *   clang -std=c11 -g -O2 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all -I csrc -I tests/c \
- *       tests/c/fuzz_pattern.c csrc/[a-z]*.c -o fuzz_pattern
- *   ./fuzz_pattern -max_len=2000 -max_total_time=300 [corpus folder]
- *
- * Without a text, one of all atoms is divided. */
+/* fuzz_pattern.c - a libFuzzer target: the input is a pattern, the byte FF, and a text (by default,
+ * all atoms); dividing the text at a border that the pattern allows must not change the pieces */
 #include "patterns.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *input, size_t n_input_bytes);

@@ -1,5 +1,5 @@
-/* fuzz_search.c - a libFuzzer target: the input makes a shard and queries; counts must equal those
- * of a full scan
+/* fuzz_search.c - a libFuzzer target: the input defines a shard and queries; counts must equal
+ * those of a full scan
  *
  * The input: u8 which part is damaged (0: none), then the input of toy_shard, then queries: u8
  * length, letters. */

@@ -1,10 +1,10 @@
-/* fuzz_text_model.c - a libFuzzer target: any bytes as a model that encodes text, saved, opened
- * again and used by every function
+/* fuzz_text_model.c - a libFuzzer target: builds a model that encodes text from any bytes, saves
+ * it, opens it again and uses it with every function
  *
- * The input: u8 n, n changes of the image (u16 place, u8 new value), then the model's stream
- * (text_models.h). A place from 8000 hexadecimal on is in the header, which has kind, flags and
- * sizes; other places count from the image's start, modulo its size. The caller compares the
- * checksum, so a change needs no new one. The last 200 bytes of the input are also the text. */
+ * The input: u8 n, n changes of the image (u16 position, u8 new value), then the model's stream
+ * (text_models.h). A position of 0x8000 or more is in the header, which contains the kind, flags
+ * and sizes; other positions are taken modulo the image's size. The library's caller verifies the
+ * checksum, so it is not updated. The last 200 bytes of the input are also the text. */
 #include "text_models.h"
 #include "models.h"
 

@@ -39,7 +39,7 @@ static inline struct guard guard_new(size_t max_bytes)
     return guard;
 }
 
-/* Copies n_bytes to the end of the buffer, replacing the last copy. */
+/* Copies n_bytes to the end of the buffer, replacing the previous copy. */
 static inline uint8_t *guard_copy(const struct guard *guard, const void *bytes, size_t n_bytes)
 {
     uint8_t *p = guard->end - n_bytes;

@@ -1,5 +1,5 @@
-/* patterns.h - for C tests of pre-tokenizer patterns: real patterns, texts that are hard for them, and
- * whether a pattern may divide a text where it says */
+/* patterns.h - for C tests of pre-tokenizer patterns: real patterns, parts of difficult texts, and
+ * a check of the borders at which a pattern allows dividing a text */
 #pragma once
 
 #include "check.h"
@@ -109,7 +109,7 @@ static const char *const PATTERN_ATOMS[] = {
     "\0",
 };
 
-/* The pieces of a text as ends of pieces: is_end[k] for 1 <= k <= n_bytes. */
+/* Sets is_end[k], 1 <= k <= n_bytes, to whether a piece of the text ends at k. */
 static inline void find_ends(const pattern *p, const uint8_t *text, int64_t n_bytes,
                              uint8_t *is_end)
 {
@@ -132,7 +132,7 @@ static inline uint8_t class_at(const pattern *p, const uint8_t *text, int64_t n_
     return pattern_class_of(p, code);
 }
 
-/* Divides a text between two characters wherever the pattern allows that. */
+/* Divides a text between two characters wherever the pattern allows it, and checks the pieces. */
 static inline void check_borders(const pattern *p, const uint8_t *text, int64_t n_bytes,
                                  int64_t *counts)
 {

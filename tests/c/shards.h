@@ -79,7 +79,7 @@ static inline void toy_free(struct toy *toy)
     free(toy->top);
 }
 
-/* Fills everything but the tables of pieces, which toy_pieces fills. */
+/* Fills everything except the tables of pieces, which toy_pieces fills. */
 static inline void toy_shard(struct toy *toy, struct bytes *b)
 {
     memset(toy, 0, sizeof *toy);

@@ -1,9 +1,5 @@
-/* test_added_tokens.c - added tokens and the check for NFC between guard pages: against a simple search,
- * and with an allocator that can fail
- *
- *   gcc -std=c11 -g -O1 -fsanitize=address,undefined -DUNITOK_TEST_ALLOC -I csrc -I tests/c \
- *       tests/c/test_added_tokens.c csrc/[a-z]*.c -o test_added_tokens && ./test_added_tokens
- *   SEED=7 ./test_added_tokens      another seed; the one in use is printed first
+/* test_added_tokens.c - compares added tokens with a simple search, and tests the NFC check,
+ * between guard pages and with an allocator that can fail
  *
  * tests/test_byte_level_files.py and tests/test_unicode9.py compare both with tokenizers. */
 #define _DEFAULT_SOURCE
@@ -26,7 +22,7 @@ typedef struct tokens {
     uint8_t flags[TOKENS_MAX];
 } tokens;
 
-/* Bytes of a small alphabet, so that tokens overlap; with more first bytes for a larger `spread`. */
+/* A byte of a small alphabet, so that tokens overlap; a larger `spread` allows more first bytes. */
 static uint8_t random_byte(size_t spread)
 {
     static const uint8_t usual[] = {'a', '<', '|', ' ', 0xC3, 0xA9, 0xE2, 0x80};
@@ -72,7 +68,7 @@ static unitok_finder *finder_of(const tokens *t)
     return f;
 }
 
-/* Compares the sections of items with those of find_token. */
+/* Compares the sections of items with those that find_token finds. */
 static void check_sections(const tokens *t, const uint8_t *data, const int64_t *items, int64_t n,
                            int hide, const int64_t *offsets, const int64_t *given,
                            const int64_t *starts)
@@ -126,7 +122,7 @@ static void test_sections(void)
     guard_free(&guard);
 }
 
-/* Matches grow over white space, but not beyond the item or the match before. */
+/* Matches extend over white space, but not past the item or the previous match. */
 static void test_strips(void)
 {
     static const uint8_t data[] = "a \t<m>  <m>b\xC2\xA0<m>";
@@ -158,7 +154,7 @@ static void test_failing_allocations(void)
     CHECK(0);
 }
 
-/* The check must read no byte beyond the text, and treat invalid UTF-8 as inert. */
+/* The check must not read past the end of the text, and must treat invalid UTF-8 as inert. */
 static void test_normal(void)
 {
     static const uint8_t bytes[] = {'a',  0xCC, 0x81, 0xA3, 0xC3, 0xA9, 0xE3, 0x82, 0x99,

@@ -1,5 +1,5 @@
-/* test_bpe.c - BPE, character and word models against slow ones: random models of every type of
- * piece, hostile bytes between guard pages, failing allocations, very long segments */
+/* test_bpe.c - compares BPE, character and word models with slow implementations: random models
+ * with pieces of every type, hostile bytes at guard pages, failing allocations, long segments */
 #define _DEFAULT_SOURCE
 
 #include "guard.h"
@@ -28,10 +28,10 @@ static bpe *build(void)
     return m;
 }
 
-/* ---------------------------------------------------------------------------- The slow one ---- */
+/* ----------------------------------------------------------------------Slow version ---- */
 
 typedef struct slow_symbol {
-    int64_t begin, end, merge; /* merge: the piece that this symbol and the next make, or -1 */
+    int64_t begin, end, merge; /* merge: the piece that this symbol and the next form, or -1 */
     int is_frozen;
 } slow_symbol;
 
@@ -45,7 +45,7 @@ static int can_merge(int64_t k)
            types[k] == UNITOK_PIECE_USER_DEFINED;
 }
 
-/* The longest user-defined symbol, or else a character. */
+/* Cuts the longest user-defined symbol at each position, or else a character. */
 static void slow_cut(const uint8_t *text, int64_t n_bytes)
 {
     n_slow = 0;
@@ -142,7 +142,7 @@ static void random_model(int set)
     pieces_clear(&pieces);
     for (int64_t k = 0; k < n; k++) {
         int64_t n_bytes = random_text(piece, 1 + random_below(5), set);
-        if (pieces.n > 4 && random_below(2)) { /* of two others, which makes chains */
+        if (pieces.n > 4 && random_below(2)) { /* two others, for chains of merges */
             int64_t a = random_below(pieces.n), b = random_below(pieces.n);
             int64_t n_a = pieces.offsets[a + 1] - pieces.offsets[a],
                     n_b = pieces.offsets[b + 1] - pieces.offsets[b];
@@ -214,7 +214,7 @@ static void test_random(void)
     }
 }
 
-/* Makes 400 characters, more than the dense square holds: pairs of them, and pairs of pieces. */
+/* Pairs of 400 characters, more than the dense square holds, and pairs of pieces. */
 static void many_characters(void)
 {
     pieces_clear(&pieces);
@@ -264,7 +264,7 @@ static void test_many_characters(void)
     }
 }
 
-/* The slow version must draw the same; 0 equals bpe_segment, 1 gives characters. */
+/* The slow version must draw the same tokens. Dropout 0 equals bpe_segment; 1 yields characters. */
 static void test_dropout(void)
 {
     static uint8_t text[TEXT_MAX];
@@ -372,7 +372,7 @@ static void test_refused(void)
 }
 
 /* Lists of merges from the splits of random pieces. There is no slow model here (tests/oracle has
- * it), but every text size is tested against guard pages, and every allocation fails once. */
+ * one), but every text size is tested against guard pages, and every allocation fails once. */
 static int64_t random_merges(int64_t *left, int64_t *right, int64_t *merged)
 {
     int64_t n = 0;
@@ -416,7 +416,7 @@ static void compare_all_pairs(const bpe *m, int set)
     bpe_scratch scratch = {0};
     for (int k = 0; k < 20; k++) {
         int64_t n_bytes = random_text(text, random_below(k < 15 ? 20 : 300), set);
-        for (int64_t i = 0; i < n_bytes && k % 2; i++) /* in no piece: encoded as bytes */
+        for (int64_t i = 0; i < n_bytes && k % 2; i++) /* not in pieces, encoded as bytes */
             if (random_below(3)) text[i] = (uint8_t)('x' + random_below(2));
         check_all_pairs(m, &scratch, text, n_bytes);
     }

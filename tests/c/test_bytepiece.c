@@ -1,4 +1,4 @@
-/* test_bytepiece.c - BytePiece's trainer: n-grams against a simple count, every allocation failing
+/* test_bytepiece.c - BytePiece's trainer: totals and counts of n-grams, every allocation failing
  * in turn, texts that end at a guard page, invalid n-grams */
 #define _DEFAULT_SOURCE
 
@@ -48,7 +48,7 @@ static void take_logs(unitok_ngram_model *model, unitok_ngram_tables *tables)
     for (int64_t i = 0; i < tables->n_large_slots; i++) take_log(&tables->large[2 * i + 1]);
 }
 
-/* Trains from a text to recounted pieces. */
+/* Runs all steps of training on a text, up to recounting the pieces. */
 static int32_t train(const uint8_t *text, const int64_t *bounds, int order, int flags,
                      const uint8_t *digits, trained *ret)
 {
@@ -240,7 +240,7 @@ static unitok_ngram_model *scanned(int order, const unitok_ngrams *const *tables
     return model;
 }
 
-/* Several tables, scanned in steps, give the model of one table of all texts. */
+/* Several tables, scanned in steps, yield the same model as one table of all texts. */
 static void test_tables(void)
 {
     static uint8_t text[N_BYTES];

@@ -1,7 +1,5 @@
-/* test_cut.c - every scan against the pieces that could lie across a position: random vocabularies,
- * between guard pages
- *
- * NEON, on any machine (Debian: gcc-aarch64-linux-gnu, qemu-user): */
+/* test_cut.c - compares every scan with the pieces that could lie across a position, for random
+ * vocabularies, between guard pages */
 #define _DEFAULT_SOURCE
 
 #include "guard.h"
@@ -13,7 +11,7 @@ static cut_table table;
 static struct pieces pieces;
 static struct guard text_guard, cuts_guard;
 
-/* Scans text[0..n_bytes-1], which n_beyond more bytes of the document follow. Both the readable
+/* Scans text[0..n_bytes-1], followed by n_beyond more bytes of the document. Both the readable
  * bytes and the positions touch a guard page, before or after them. */
 static int64_t scan_guarded(int cpu, const uint8_t *text, int64_t n_bytes, int64_t n_beyond,
                             int at_start, uint16_t *cuts)
@@ -78,8 +76,7 @@ static void test_random(int set)
     }
 }
 
-/* Pieces of one byte join nothing: every level must cut everywhere except inside characters, or it
- * is useless. */
+/* Pieces of one byte join nothing, so every level must cut everywhere except inside characters. */
 static void test_finds_cuts(void)
 {
     static uint8_t text[CUT_CHUNK_BYTES];
@@ -97,9 +94,9 @@ static void test_finds_cuts(void)
     }
 }
 
-/* Nine sets of bytes that can follow a byte, but only eight places: two sets are merged, and some
- * pairs that no piece contains count as joined. A letter before a space must not be among them,
- * because it is frequent in every text, although it is one pair and the alternatives are
+/* There are nine sets of bytes that can follow a byte, but only eight slots, so two sets are
+ * merged, and some pairs that no piece contains count as joined. A letter before a space must not
+ * be such a pair: it is frequent in all text, although it is one pair and the alternatives are
  * several. */
 static void test_keeps_frequent_cuts(void)
 {
@@ -127,8 +124,7 @@ static void test_keeps_frequent_cuts(void)
     }
 }
 
-/* Every pair of bytes, alone in a text and in a piece, which tests every entry of every level's
- * tables. */
+/* Every pair of bytes occurs in a text, which tests every entry of every level's tables. */
 static void test_every_pair(void)
 {
     static uint8_t text[CUT_CHUNK_BYTES];
@@ -156,7 +152,7 @@ int main(void)
 {
     random_start(20261120);
     for (int cpu = 0; cpu <= UNITOK_CPU_NEON; cpu++)
-        if (unitok_cpu_supported(cpu)) printf("level %d is here\n", cpu);
+        if (unitok_cpu_supported(cpu)) printf("level %d is supported\n", cpu);
     text_guard = guard_new(2 * CUT_CHUNK_BYTES);
     cuts_guard = guard_new(4 * CUT_CHUNK_BYTES);
     RUN(test_finds_cuts());

@@ -1,4 +1,4 @@
-/* test_documents.c - unitok_split_documents against a simple version, between guard pages */
+/* test_documents.c - compares unitok_split_documents with a simple version, between guard pages */
 #define _DEFAULT_SOURCE
 #include <stdio.h>
 #include <stdlib.h>
@@ -55,7 +55,7 @@ static int64_t split_obvious(const uint8_t *text, int64_t n, const uint8_t *sepa
 #define MAX_BYTES 200
 #define MAX_SEPARATOR 24
 
-/* Random texts over few letters, so that separators occur, overlap themselves and nearly occur. */
+/* Random texts over few letters, so that separators occur, overlap themselves and almost occur. */
 static void test_random(int n_rounds)
 {
     uint8_t *texts[2] = {guarded(MAX_BYTES, 0), guarded(MAX_BYTES, 1)};

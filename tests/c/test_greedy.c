@@ -1,4 +1,5 @@
-/* test_greedy.c - rounds of greedy training on text before a guard page, with failing allocations
+/* test_greedy.c - rounds of greedy training on text that ends at a guard page, with failing
+ * allocations
  *
  * tests/test_train_longest.py compares the counts with the definition. This test checks their
  * totals, and that a failure leaks nothing. */

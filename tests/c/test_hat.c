@@ -1,4 +1,4 @@
-/* test_hat.c - the HAT-trie against a sorted array of keys, between guard pages, with failing
+/* test_hat.c - compares the HAT-trie with a sorted array of keys, between guard pages, with failing
  * allocations */
 #define _DEFAULT_SOURCE
 
@@ -106,7 +106,7 @@ static size_t key_shared_prefix(uint8_t *key)
 {
     static const size_t lengths[] = {1, 7, 8, 9, 60, 62, 63, 64, 65, 250, 254, 255, 256, 3000};
     size_t n = lengths[random_below(14)];
-    /* most keys have the complete prefix, some leave it earlier */
+    /* most keys have the complete prefix, some diverge earlier */
     size_t leaves = random_below(4) ? n : random_below(n + 1);
     size_t more = random_below(4);
     for (size_t i = 0; i < n; i++) key[i] = (uint8_t)(i * 7 + 1);
@@ -130,7 +130,7 @@ static size_t key_pairs(uint8_t *key)
     return n;
 }
 
-/* Each key leaves a long path one byte further on, so that the prefixes of branches split
+/* Each key leaves a long path at a random byte, so that the prefixes of branches split
  * everywhere. */
 static size_t key_caterpillar(uint8_t *key)
 {
@@ -174,7 +174,7 @@ static int find_one(const unitok_hat *hat, const uint8_t *key, size_t n_bytes, i
     return found;
 }
 
-/* Compares the longest prefix of a text with a trial of every length. */
+/* Compares the longest prefix of a text with the one found by trying every length. */
 static void check_text(const unitok_hat *hat, const struct oracle *oracle, const uint8_t *text,
                        size_t n_bytes)
 {
@@ -287,7 +287,7 @@ static void one_operation(unitok_hat *hat, struct oracle *oracle, const struct g
     }
 }
 
-/* Tests one shape of key, or with NULL all shapes in one trie. */
+/* Tests one shape of key or, if it is NULL, all shapes in one trie. */
 static void test_shape(const struct shape *shape, int n_operations, int64_t fail_every)
 {
     struct guard guard = guard_new(KEY_ROOM);
@@ -349,7 +349,7 @@ static void test_fail_each(const struct shape *shape)
                 if (entry) entry->value = i;
                 else oracle_put(&oracle, data + offsets[i], n, i);
             }
-            check_all(hat, &oracle); /* the walk meets the failure if building did not */
+            check_all(hat, &oracle); /* the walk fails if building did not */
             done = alloc_fail_at > 0;
             alloc_fail_at = 0;
             check_all(hat, &oracle);
@@ -366,8 +366,7 @@ static void test_fail_each(const struct shape *shape)
     }
 }
 
-/* 600 keys that share 200,000 bytes store them once, in any order of insertion, without
- * recursion. */
+/* 600 keys share 200,000 bytes, which are stored once, without recursion. */
 static void test_long_prefix(void)
 {
     enum { N_SHARED = 200000, N_KEYS = 600 };
@@ -400,7 +399,7 @@ static void test_long_prefix(void)
     free(key);
 }
 
-/* A chain a, aa, aaa ... of 4,000 keys makes thousands of nested branches, without recursion. */
+/* A chain a, aa, aaa ... of 4,000 keys creates thousands of nested branches, without recursion. */
 static void test_deep_chain(void)
 {
     enum { N_KEYS = 4000 };

@@ -1,5 +1,5 @@
-/* test_json.c - unitok_json_read on valid lines with known texts and on invalid ones, between guard
- * pages, for every instruction set */
+/* test_json.c - unitok_json_read on valid lines with known texts and on invalid lines, between
+ * guard pages, for every instruction set */
 #define _DEFAULT_SOURCE
 #include "check.h"
 #include "ground/common.h"
@@ -61,8 +61,8 @@ static const int32_t levels[] = {UNITOK_CPU_PORTABLE, UNITOK_CPU_SSE2, UNITOK_CP
 static const uint8_t names[] = "atext"; /* the path a.text */
 static const int64_t name_offsets[] = {0, 1, 5};
 
-/* Reads all lines, skipping invalid ones, from a copy that ends at a guard page into a buffer that
- * does. */
+/* Reads all lines, skipping invalid ones; both the copy that is read and the output buffer end at a
+ * guard page. */
 static unitok_json_place read_lines(struct guard *in, struct guard *out, const uint8_t *json,
                                     size_t n, int32_t cpu, int64_t first_name, int64_t *offsets,
                                     uint8_t **ret_out, int *ret_n_wrong)

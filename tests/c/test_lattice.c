@@ -1,5 +1,5 @@
-/* test_lattice.c - n-best, samplers and entropy against the enumeration of all paths through small
- * lattices
+/* test_lattice.c - compares n-best, samplers and entropy with the enumeration of all paths through
+ * small lattices
  *
  * Distributions are compared by chi-square. The bound is at least six standard deviations, so that
  * every seed passes. */
@@ -36,7 +36,7 @@ static lattice_paths paths;
 struct path {
     token tokens[TOKENS_MAX];
     int n;
-    double score; /* added from the end, like the search, and rounded like the model */
+    double score; /* summed from the end as in the search, and rounded as in the model */
     double p;
 };
 
@@ -51,7 +51,7 @@ static int64_t slow_char(const uint8_t *text, int64_t at, int64_t n_bytes)
     return n < n_bytes - at ? n : n_bytes - at;
 }
 
-/* The end of an edge to `end` if characters are not divided. */
+/* The first end of a character at or after `end`. */
 static int64_t slow_end(const uint8_t *text, int64_t at, int64_t end, int64_t n_bytes)
 {
     while (at < end) at += slow_char(text, at, n_bytes);
@@ -268,7 +268,7 @@ static void test_uniform(void)
     check_counts(across, p, 64, 64000);
 }
 
-/* Ignores rounding: the search adds from both ends, so that nearly equal paths can come in either
+/* Ignores rounding: the search adds from both ends, so that nearly equal paths can appear in either
  * order, as in the reference. */
 static int is_no_more(double a, double b) { return a <= b + 1e-5 * (1 + fabs(b)); }
 
@@ -295,7 +295,7 @@ static void test_all_paths(const uint8_t *text, int64_t n_bytes)
     CHECK(fabs(log_sum - log_all) < 1e-9 * (1 + fabs(log_all)));
 }
 
-/* In random small lattices, every path is found once, with its score; checks entropy and
+/* In random small lattices, every path is found once, with its score; also checks entropy and
  * samples. */
 static void test_enumeration(void)
 {
@@ -315,7 +315,7 @@ static void test_enumeration(void)
     }
 }
 
-/* A lattice of at least about n_least paths and at most PATHS_MAX. */
+/* A text with at least n_least and fewer than PATHS_MAX paths. */
 static const uint8_t *interesting_text(int64_t n_bytes, int n_least)
 {
     for (;;) {
@@ -391,7 +391,7 @@ static void test_out_of_range(void)
     }
 }
 
-/* The distribution of BytePiece's first form: every choice at every edge, with its probability. */
+/* The distribution of BytePiece's older sampler: every choice at every edge and its probability. */
 struct slow_edge {
     int64_t start, end;
     double score;
@@ -477,7 +477,7 @@ static void test_viterbi(void)
     }
 }
 
-/* Samples with their log probabilities; drawn among the n best. */
+/* Samples with their log probabilities, and samples among the n best. */
 static void test_scored(void)
 {
     enum { N = 20000 };
@@ -506,8 +506,8 @@ static void test_scored(void)
     }
 }
 
-/* Draws two without replacement, in order. Inclusion probabilities are correct if the sum of p /
- * inclusion is 1 on average (Horvitz and Thompson). */
+/* Draws two paths without replacement, in order. Inclusion probabilities are correct if the sum of
+ * p / inclusion is 1 on average (Horvitz and Thompson). */
 static void test_distinct(void)
 {
     enum { N = 20000 };
@@ -668,7 +668,7 @@ static void test_runs(void)
     test_run(-3, -5, 3000);
     test_run(2, 5, 3000);
     test_run(-250, -500, 2000);     /* scaled at every other position */
-    test_run(-1e5, -2e5 + 1, 2000); /* weights are 0: logarithms */
+    test_run(-1e5, -2e5 + 1, 2000); /* weights are 0, so logarithms */
     test_run(700, 1400, 2000);
 }
 
@@ -734,7 +734,7 @@ static int run_everything(const uint8_t *text, int64_t n_bytes, token *tokens)
            nbest_draw_distinct(&search, &model, text, n_bytes, 50, 1, 1, 1, &paths);
 }
 
-/* Every allocation fails once; nothing leaks, and a sampler that failed then draws as before. */
+/* Every allocation fails once; nothing leaks, and after a failure the sampler draws as before. */
 static void test_memory(void)
 {
     static token tokens[LONG_MAX], again[LONG_MAX];

@@ -1,7 +1,5 @@
 /* test_model.c - models and encoding between guard pages, with failing allocations, and from
- * damaged images
- *
- * For NEON on any machine, use the command in test_cut.c with -DUNITOK_TEST_ALLOC. */
+ * damaged images */
 #define _DEFAULT_SOURCE
 
 #include "test_alloc.h"
@@ -394,7 +392,7 @@ static void test_image_header(void)
     small_vocabulary();
     uint8_t *image = make_image(&n_bytes);
     for (int64_t at = 0; at < 64; at++) {
-        if (at >= 16 && at < 24) continue; /* the caller compares the checksum */
+        if (at >= 16 && at < 24) continue; /* the caller verifies the checksum */
         for (int bit = 0; bit < 8; bit++) {
             image[at] ^= (uint8_t)(1 << bit);
             int32_t status = load(image, n_bytes, at & 1, &m);
@@ -415,7 +413,7 @@ static void patch(uint8_t *image, int64_t n_bytes, int64_t at, uint64_t value, s
     memcpy(image + at, &value, width);
     for (int engine = 0; engine < 2; engine++)
         CHECK(load(image, n_bytes, engine, &m) == UNITOK_ERROR_FORMAT && !m);
-    /* the error has the position */
+    /* the error contains the position */
     CHECK(error.position >= at - 8 && error.position <= at + 8);
     memcpy(image + at, saved, width);
 }
@@ -441,7 +439,7 @@ static void test_image_tables(void)
         patch(image, n_bytes, unit, UINT64_C(0xFFFFFFFF) << 32, 8);
         patch(image, n_bytes, unit, (n_ids + 1) << 9 | 0x100, 8);
     }
-    /* the code of a pair that asks for a pattern, which the model does not have */
+    /* the code of a pair that requires a pattern, which the model lacks */
     for (int k = 0; k < 3; k++) patch(image, n_bytes, units_end + random_below(65536), 4, 1);
     /* a length that is off by one moves the end of the pieces */
     for (uint64_t id = 0; id < n_ids; id++) {

@@ -201,8 +201,8 @@ static void check_one(const struct guard *guards, int is_damaged)
     CHECK(alloc_live_blocks == 0);
 }
 
-/* Rules of every class for text that is copied in blocks, to be placed at every offset of a block
- * and across its edges. */
+/* Rules of every class for text that is copied in blocks; their keys are placed at every offset of
+ * a block and across its edges. */
 static const char *const RULES[][2] = {
     {"\n", " "},
     {"\t", " "},
@@ -272,8 +272,8 @@ static unitok_normalizer *block_normalizer(int32_t flags, int32_t cpu)
     return n;
 }
 
-/* Fills text[0..n_bytes-1] with one sort and puts `it` at every offset around the edges of
- * blocks. */
+/* Fills text[0..n_bytes-1] with repetitions of `sort`, and puts `it` at every offset around the
+ * edges of blocks. */
 static void check_offsets(const unitok_normalizer *n, const struct guard *guards, const char *sort,
                           int64_t n_bytes, const uint8_t *it, int64_t n_it)
 {

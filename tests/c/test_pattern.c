@@ -1,9 +1,5 @@
-/* test_pattern.c - pre-tokenizer patterns between guard pages: texts divided where the pattern allows
- * it, hostile patterns, failing allocations
- *
- *   gcc -std=c11 -g -O1 -fsanitize=address,undefined -DUNITOK_TEST_ALLOC -I csrc -I tests/c tests/c/test_pattern.c \
- *       csrc/[a-z]*.c -o test_pattern && ./test_pattern
- *   SEED=7 ./test_pattern      another seed; the one in use is printed first
+/* test_pattern.c - pre-tokenizer patterns between guard pages: texts divided where the
+ * pattern allows it, hostile patterns, failing allocations
  *
  * tests/test_pattern.py compares the pieces with tokenizers and tiktoken. */
 #define _DEFAULT_SOURCE

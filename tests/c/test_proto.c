@@ -1,7 +1,8 @@
 /* test_proto.c - reads random SentencePiece model files, complete, truncated and changed, between
  * guard pages
  *
- * A valid file must read back as written, and no input may cause an access out of bounds. */
+ * Reading a valid file must return what was written, and no input may cause an access out of
+ * bounds. */
 #define _DEFAULT_SOURCE
 
 #include <math.h>
@@ -118,7 +119,7 @@ static int64_t write_piece(uint8_t *piece, int64_t k)
     return n_bytes;
 }
 
-/* Pieces begin with their number, so that all differ. Returns how many. */
+/* Returns the number of pieces. Each begins with its number, so that all differ. */
 static int64_t write_file(void)
 {
     int64_t n = 0, wanted = random_below(40), normalizer_at = random_below(50);

@@ -1,4 +1,5 @@
-/* test_search.c - searches in small shards against a scan; hostile arrays; failing allocations */
+/* test_search.c - compares searches in small shards with a scan; hostile arrays; failing
+ * allocations */
 #include "shards.h"
 
 #include "check.h"
@@ -84,7 +85,6 @@ static void test_random(int n_rounds)
     }
 }
 
-/* Whatever the arrays contain, nothing out of bounds is read; the sanitizer would detect it. */
 /* Texts have exactly the promised size, and each context is part of its document. */
 static void test_contexts(int n_rounds)
 {
@@ -135,6 +135,7 @@ static void test_contexts(int n_rounds)
     }
 }
 
+/* Whatever the arrays contain, nothing out of bounds is read; the sanitizer would detect it. */
 static void test_hostile(int n_rounds)
 {
     for (round_ = 0; round_ < n_rounds; round_++) {

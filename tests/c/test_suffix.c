@@ -1,5 +1,5 @@
-/* test_suffix.c - the suffix sorter against qsort, between guard pages, step by step, with failing
- * allocations */
+/* test_suffix.c - compares the suffix sorter with qsort, between guard pages, step by step, with
+ * failing allocations */
 #define _DEFAULT_SOURCE
 
 #include "test_alloc.h"
@@ -166,8 +166,8 @@ static void make_dense_text(uint32_t *symbols, int64_t n, uint32_t k, int shape)
     }
 }
 
-/* Besides the tables of symbols, sorting takes at most 2 % of a text of 2-byte symbols and its
- * suffix array. */
+/* Besides the tables of symbols, sorting allocates at most 2 % of the size of a text of 2-byte
+ * symbols and its suffix array. */
 static void test_memory_is_bounded(int64_t n, int n_rounds)
 {
     static const uint32_t alphabets[] = {1, 2, 40, 5000};

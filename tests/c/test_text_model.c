@@ -1,5 +1,5 @@
-/* test_text_model.c - models that encode text, used by every function: hostile bytes before guard
- * pages, images saved and damaged, every allocation failing once */
+/* test_text_model.c - calls every function on models that encode text: hostile bytes before guard
+ * pages, saved and damaged images, every allocation failing once */
 #define _DEFAULT_SOURCE
 
 #include "test_alloc.h"
@@ -42,8 +42,8 @@ static int64_t random_text(int set)
     return n;
 }
 
-/* Completes a model. This can fail only for lack of memory and is then retried once. Returns 0,
- * with m freed, if memory is still short. */
+/* Completes a model, which can fail only if allocation fails; sometimes retries once. On failure,
+ * frees m and returns 0. */
 static int complete(unitok_model *m)
 {
     unitok_model_info info;

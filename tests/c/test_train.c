@@ -91,7 +91,7 @@ static const char TEXT[] =
     "\xE2\x96\x81mother\xE2\x96\x81the\x1Fre\xE2\x96\x81<s>the\xE2\x96\x81"
     "caf\xC3\xA9\n\n\xE2\x96\x81there";
 
-/* Gives the work of each worker in turn, a few characters at a time. */
+/* Does the work of each worker in turn, a few characters at a time. */
 static int32_t share(unitok_bpe_trainer *bpe, int32_t n_workers)
 {
     int32_t status = UNITOK_OK, done, n_left;
@@ -121,7 +121,7 @@ static int64_t merge(unitok_bpe_trainer *bpe, int32_t n_workers, int64_t max_wor
     return made;
 }
 
-/* Replays half of a trainer's merges in another one, which then makes the other half. */
+/* Replays half of a trainer's merges in another one, which then performs the other half. */
 static int32_t resume(const unitok_rules *rules, const unitok_units *units,
                       const unitok_bpe_trainer *first, int64_t n_merges)
 {
@@ -149,7 +149,7 @@ static int32_t resume(const unitok_rules *rules, const unitok_units *units,
 
 static int can_do_without; /* whether training continues without the allocation that failed */
 
-/* Builds it in two parts, as two threads do. */
+/* Builds a lexicon in two parts, as two threads would. */
 static int32_t make_lexicon(const uint8_t *pieces, const int64_t *bounds, int64_t n,
                             unitok_lexicon **ret, unitok_error *error)
 {
@@ -215,7 +215,7 @@ static int32_t train(int32_t flags, int is_compatible)
     n = unitok_counter_count(folded);
     unitok_counter_export(folded, 0, unitok_counter_count(folded), data, offsets, counts);
     if (!is_compatible) {
-        /* pairs of the others are rare */
+        /* so that pairs of the other units are rare */
         for (int64_t i = 0; i < n; i++) heavy[i] = i % 3 ? counts[i] : counts[i] << 20;
         status = unitok_bpe_trainer_new(rules, &(unitok_units){data, offsets, heavy, n}, NULL, 2,
                                         &bpe, &error);
@@ -264,7 +264,7 @@ static int32_t train(int32_t flags, int is_compatible)
         status = unitok_unigram_paths_f64(lexicon, lattice, kept, scores, -13, -1,
                                           &(unitok_units){data, offsets, counts, n}, used, &score,
                                           &tokens);
-    /* edges are kept only if there is memory */
+    /* edges are kept only if allocation succeeds */
     can_do_without = has_memory && alloc_fail_at <= 0;
     if (!status)
         status = unitok_unigram_losses_f64(lexicon, lattice, scores, -13, -1, pieces, bounds, 0,

@@ -1,5 +1,5 @@
-/* test_unigram.c - Viterbi by segments, in parts and with a memo against the plain definition over
- * the complete document */
+/* test_unigram.c - compares Viterbi by segments, in parts and with a memo with the plain definition
+ * on the complete document */
 #define _DEFAULT_SOURCE
 
 #include "test_alloc.h"
@@ -136,8 +136,8 @@ static int same(const token *a, int64_t n_a, const token *b, int64_t n_b)
 
 static double random_unit(void) { return (double)(random_u64() >> 11) / 9007199254740992.0; }
 
-/* Designed to cause ties: equal scores, small integers, tiny ones beside large ones, sums near the
- * restart. */
+/* Designed to cause ties: equal scores, small integers, tiny scores next to large ones, sums near
+ * the restart. */
 static double random_score(int style)
 {
     switch (style) {
@@ -170,7 +170,7 @@ static double random_score(int style)
     }
 }
 
-static int64_t n_endings; /* random models that have them */
+static int64_t n_endings; /* the number of random models with endings */
 
 /* Returns the set of symbols for texts. */
 static int random_model(unigram **ret)
@@ -188,7 +188,7 @@ static int random_model(unigram **ret)
         scores[k] = random_score(style);
         if (!(flags & UNITOK_FLOAT64)) scores[k] = (double)(float)scores[k];
     }
-    /* none is NORMAL */
+    /* no piece is NORMAL */
     if (pieces.n && random_below(40) == 0) memset(types, UNITOK_PIECE_USER_DEFINED, sizeof types);
     *ret = build();
     n_endings += (*ret)->endings != NULL;
@@ -209,7 +209,7 @@ static double random_sum(void)
 /* paths of unigram_exact that were valid, and those that had to be computed again */
 static int64_t n_kept, n_redone;
 
-/* Encodes a segment like the memo does. */
+/* Encodes a segment as the memo does. */
 static int64_t from_memory(const unigram *m, const uint8_t *text, int64_t n_bytes, double *io_sum,
                            token *tokens)
 {
@@ -280,7 +280,7 @@ static int64_t in_parts(const unigram *m, unigram_path *path, const uint8_t *tex
     return n;
 }
 
-/* Cuts where no piece lies across, and encodes the segments like the library. */
+/* Cuts at positions that no piece spans, and encodes the segments as the library does. */
 static int64_t by_cuts(const unigram *m, unigram_path *path, const uint8_t *text, int64_t n_bytes,
                        token *tokens)
 {
@@ -336,8 +336,8 @@ static void test_documents(int64_t rounds)
     }
 }
 
-/* Paths that meet only at the end: two ways to tile one long text, of which its last bytes choose
- * one. */
+/* Paths that meet only at the end: there are two ways to tile a long text, and its last bytes
+ * decide between them. */
 static void test_never_meeting(void)
 {
     static uint8_t text[TEXT_MAX];
@@ -378,9 +378,9 @@ static int64_t count_tokens(const unigram *m, unigram_path *path, const uint8_t 
     return n;
 }
 
-/* Where paths meet, 4 MB take a few thousand cells. Paths of one long run of a character do not
- * meet if the position of the one shorter piece makes no difference: it comes first, and the end of
- * the run decides its length. */
+/* If paths meet, 4 MB of text needs a few thousand cells. In a long run of one character, they do
+ * not meet, because the position of the only shorter piece makes no difference: it comes first, and
+ * the end of the run decides its length. */
 static void test_memory(void)
 {
     enum { N_BYTES = 1 << 22 };
@@ -545,7 +545,7 @@ static void random_letters(uint8_t *text, int64_t n_bytes)
     for (int64_t i = 0; i < n_bytes; i++) text[i] = (uint8_t)"aab "[random_below(4)];
 }
 
-/* Slices of `from`, and sometimes a character that is in no piece. */
+/* Slices of `from`, and sometimes a character that is not in any piece. */
 static void random_slices(const uint8_t *from, int64_t n_from, uint8_t *text, int64_t n_bytes)
 {
     for (int64_t at = 0; at < n_bytes;) {
@@ -557,7 +557,7 @@ static void random_slices(const uint8_t *from, int64_t n_from, uint8_t *text, in
     }
 }
 
-/* Compares lanes with one byte at a time, across borders of parts. */
+/* Compares lanes with following one byte at a time, across borders of parts. */
 static void check_following(const endings *a, const uint8_t *bytes, int64_t n_bytes)
 {
     static endings_place places[TEXT_MAX];
@@ -594,7 +594,7 @@ static void test_following(int64_t rounds)
 
 static const char *const letters[] = {"日", "本", "語", "の", "は", "。", "a",
                                       " ",  "é",  "😀", "가", "\0", "漢", "Z"};
-enum { LETTERS = 12 }; /* the others are in no piece */
+enum { LETTERS = 12 }; /* the others are not in any piece */
 
 /* Writes n_chars random letters, the first ones more often; returns their bytes. "\0" is a letter
  * too. */
@@ -690,7 +690,7 @@ static void test_charwise(int64_t rounds)
     unigram_free(m);
 }
 
-/* Sums that restart every few tokens, with pieces across the restart. */
+/* Sums that restart every few tokens, with pieces that span the restart. */
 static void test_restarts(int64_t rounds)
 {
     static uint8_t text[2000], from[60];
@@ -730,6 +730,6 @@ int main(void)
     RUN(test_restarts(200 * rounds));
     RUN(test_failing_memory(20 * rounds));
     guard_free(&text_guard);
-    printf("paths kept %lld, found again %lld: ok\n", (long long)n_kept, (long long)n_redone);
+    printf("paths kept %lld, recomputed %lld: ok\n", (long long)n_kept, (long long)n_redone);
     return 0;
 }

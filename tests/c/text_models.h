@@ -1,8 +1,7 @@
-/* text_models.h - small models of the kinds that encode text, made from bytes, for a test and a
+/* text_models.h - small models of the kinds that encode text, built from bytes, for a test and a
  * fuzzer
  *
- *     kind | flags | charsmap or none | pieces: type, score, n_bytes, bytes ...        read from a stream of any bytes
- */
+ * The stream: kind, flags, options, then the pieces: type and score, n_bytes, bytes ... */
 #pragma once
 
 #include "pieces.h"
@@ -17,7 +16,7 @@ struct text_model {
     int64_t merges[3 * MERGES_ROOM];
 };
 
-/* A stream that ends in zeros. */
+/* A stream of bytes, followed by an endless run of zeros. */
 struct bytes {
     const uint8_t *at, *end;
 };
@@ -34,7 +33,7 @@ static inline void text_model_add(struct text_model *t, const void *piece, int64
     t->scores[before] = score;
 }
 
-/* Flags of a reader, or sometimes arbitrary ones, which the library may reject. */
+/* Flags that a model reader sets, or sometimes arbitrary flags, which the library may reject. */
 static inline int32_t read_flags(struct bytes *in, int kind)
 {
     int32_t flags = next_byte(in) & 31;
@@ -56,7 +55,7 @@ static inline int32_t read_flags(struct bytes *in, int kind)
     return flags | (more & 2 && flags & UNITOK_BYTE_FALLBACK ? UNITOK_BYTE_PIECES_MATCH : 0);
 }
 
-/* All ways to make a piece of two others, by the pieces' ids, in the order of the pieces. */
+/* Most ways to form a piece from two others, as ids, in a shuffled order. */
 static inline void list_merges(struct text_model *t, uint8_t seed)
 {
     const struct pieces *p = &t->pieces;
@@ -139,7 +138,8 @@ static inline int64_t text_id(const unitok_model_info *info, const void *ids, in
                                : (int64_t)((const uint32_t *)ids)[k];
 }
 
-/* Encodes text in two parts if it can be split; returns the number of ids or -1 (no memory). */
+/* Encodes text in two parts if it can be split; returns the number of ids, or -1 if allocation
+ * fails. */
 static inline int64_t encode_halves(const unitok_model *m, unitok_scratch *s, const uint8_t *text,
                                     int64_t n_bytes, const unitok_sampling *sampling, void *ids,
                                     int64_t room)
