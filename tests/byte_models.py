@@ -1,4 +1,4 @@
-"""Byte-level models of real files, built without the package's readers: C alone is under test."""
+"""Byte-level models of real files, built without the package's readers, so that only the C library is tested."""
 
 from __future__ import annotations
 

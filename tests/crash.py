@@ -7,7 +7,7 @@ SPEC is a JSON object:
     points       the numbers of the system calls before which the command is killed; negative ones count from the end;
                  null means all
     power        also lose everything that was not synced
-    kills        instead of points: the number of SIGKILLs at random times; each run resumes the one before
+    kills        instead of points: the number of SIGKILLs at random times; each run resumes the previous one
     older        the arguments that create an older output before each run; it must stay complete or be replaced
     checkpoints  without points: the number of checkpoints after which the command is killed
 For each point, the outputs are removed, the command runs up to the point, and then again to the end. "wrong" lists the
@@ -88,7 +88,7 @@ def fork(work) -> int:
 
 
 def run(spec: dict, stop_at: int | None, count_file: Path | None = None) -> None:
-    """Run the command to its end, or up to the system call number `stop_at`."""
+    """Run the command to its end, or up to system call number `stop_at`."""
     n_calls, disk = 0, Disk(SHADOW) if spec.get("power") and stop_at is not None else None
 
     def counted(owner, name):

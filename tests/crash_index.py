@@ -3,7 +3,7 @@
     python crash_index.py SPEC        runs in a folder with ids.u16 and prints one JSON object
 
 SPEC is a JSON object:
-    kills    the number of SIGKILLs at random times; each run resumes the one before
+    kills    the number of SIGKILLs at random times; each run resumes the previous one
     limits   instead of kills: file size limits; a run with each limit is followed by a run without a limit
     options  the options of build_index
 The runs are forked from this process, as in crash.py.

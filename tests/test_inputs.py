@@ -243,7 +243,7 @@ def test_stdin_twice(monkeypatch):
         ("y.xz", "lzma", "this Python was built without lzma"),
     ],
 )
-def test_a_missing_package_is_noticed_before_any_work(tmp_path, monkeypatch, name, module, message):
+def test_a_missing_package_is_detected_before_any_work(tmp_path, monkeypatch, name, module, message):
     """Regression: the error came only after hours of work on earlier inputs."""
     import pyunitok
 

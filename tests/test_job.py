@@ -133,7 +133,7 @@ def test_exporting_creates_the_folder(folder, toy):
         pyunitok.tokenize("in/a.txt", "in/a.txt/ids", toy, format="npy")
 
 
-def test_a_report_that_cannot_be_written_fails_before_the_work(folder):
+def test_a_report_that_cannot_be_written_fails_before_any_work(folder):
     """Regression: the error came after days of work."""
     done = run("tokenize", "in/a.txt", "-o", "ids", "-m", "toy", "--stats-json", "gone/stats.json", code=1)
     assert b"the folder gone does not exist" in done.stderr

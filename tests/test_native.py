@@ -1,4 +1,4 @@
-"""Native files: a saved model opens as the same model; damaged, truncated and hostile files give a clear error."""
+"""Native files: a saved model opens as the same model; damaged, truncated and hostile files cause a clear error."""
 
 from __future__ import annotations
 

@@ -149,7 +149,7 @@ def test_part_by_part(case: Case, text: bytes, cuts: list[int], capacity: int, v
 
 @given(CASES, TEXTS)
 def test_split_points(case: Case, text: bytes) -> None:
-    """No item spans a split point, whatever follows."""
+    """No item spans a split point, whatever text follows."""
     normalizer, oracle = case.build(), case.oracle()
     k = normalizer.split(text)
     longest = max([4, *map(len, case.rules), *map(len, case.symbols)])

@@ -41,7 +41,7 @@ def reader_at(data, kind, separator, position, seed):
 
 
 def read_some(reader, block_bytes, n_blocks, docs, position):
-    """Append the documents of some blocks to `docs`; returns the position after them."""
+    """Append the documents of some blocks to `docs`; return the position after them."""
     block = Block(np.zeros(block_bytes, np.uint8), np.zeros(5, np.int64))
     for _ in range(n_blocks):
         if reader.finished or not reader.fill(block):

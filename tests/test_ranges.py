@@ -1,4 +1,4 @@
-"""Ranges of a file: however it is divided, they add up to the file; and where its frames begin."""
+"""Dividing a file into ranges, which must add up to the file, and finding where its frames begin."""
 
 import io
 import json

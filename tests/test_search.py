@@ -122,7 +122,7 @@ def test_toy_models_of_every_kind(seed: int, tmp_path: Path) -> None:
 
 
 def letters(tmp_path: Path, documents: list[bytes], **how: Any) -> Any:
-    """An index over tokens a, aa, aaaa, b and every byte, in which a run of "a" has many tokenizations."""
+    """An index with the pieces aa, aaaa, "a b" and every byte, in which a run of "a" has many tokenizations."""
     tokenizer = Tokenizer.from_pieces(["aa", "aaaa", "a b", *(bytes([byte]) for byte in range(256))])
     return indexes.make(tmp_path, tokenizer, [indexes.encode(tokenizer, documents)], eod=300, **how)
 

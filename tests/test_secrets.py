@@ -1,4 +1,4 @@
-"""Secrets in URLs are neither stored nor shown, and a file with a new signature is the same input."""
+"""Secrets in URLs are neither stored nor shown, and a URL with a new signature is the same input."""
 
 from __future__ import annotations
 

@@ -116,7 +116,7 @@ def large(tmp_path_factory) -> Path:
 
 
 def test_metadata_is_sent_once_and_cut(large):
-    """Regression: the answer for 400 hits in a document with 1 MB of metadata had 400 MB and took 1.2 GB of memory."""
+    """Regression: the answer for 400 hits in a document with 1 MB of metadata was 400 MB and took 1.2 GB of memory."""
     client = TestClient(make_app(open_index(large / "idx"), {"localhost"}), base_url="http://localhost:8765")
     response = client.get("/api/hits.json", params={"q": "fox", "limit": 1000})
     assert len(response.content) < 200_000

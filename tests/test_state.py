@@ -50,7 +50,7 @@ def test_new() -> None:
     ("at", "value"), [(0, 0), (0, 2), (1, math.inf), (1, math.nan), (2, -1), (3, -1), (3, 1 << 41), (4, 8), (4, 128)]
 )
 def test_invalid_states(at: int, value: float) -> None:
-    """Regression: a negative number of held bytes made the encoder write before its buffer."""
+    """Regression: a negative number of held bytes made the encoder write before the start of its buffer."""
     c_scratch.State(saved(*GOOD))
     with pytest.raises(ValueError, match="not the state"):
         c_scratch.State(saved(*GOOD[:at], value, *GOOD[at + 1 :]))

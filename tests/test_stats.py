@@ -106,7 +106,7 @@ def test_pictures_without_matplotlib(folder, monkeypatch):
 
 @given(st.integers(0, 10**7))
 def test_bins_never_get_narrower(largest):
-    """Otherwise, the heights of bars would alternate for no reason that lies in the documents."""
+    """Otherwise, the heights of bars would alternate, although the lengths of the documents do not."""
     edges = bins(largest)
     widths = np.diff(edges)
     assert edges[0] == 0 and edges[-1] > largest

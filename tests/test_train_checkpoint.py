@@ -186,7 +186,7 @@ def test_a_checkpoint_of_other_options_is_rejected(folder: Path) -> None:
         train(**options)
     Path("1.txt").unlink()
     Path("1.txt").write_text("\n".join(LINES[1::3]))
-    with pytest.raises(TrainingError, match=r"the input 1.txt was"):  # the size is the same, but not the time
+    with pytest.raises(TrainingError, match=r"the input 1.txt was"):  # the size is unchanged, but the time differs
         train(**options)
 
 

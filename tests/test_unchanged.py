@@ -1,4 +1,4 @@
-"""Files that change while they are read are errors; names that would confuse a terminal are escaped."""
+"""A file that changes while it is being read is an error; names that would confuse a terminal are escaped."""
 
 import gzip
 import lzma

@@ -180,7 +180,7 @@ def test_no_link_is_followed(
 
 # ------------------------------------------------------------------------------------------------ all writes ---
 
-# Other places that open, rename or create files, and why.
+# Other modules that open, rename or create files, and why.
 ALLOWED = {
     "disk/outfile.py": {"open", "os.open", "replace"},  # all writes go through this module
     "disk/reports.py": {"open"},  # writes to pipes and devices
@@ -308,7 +308,7 @@ def test_reports_to_pipes_and_devices(tmp_path: Path) -> None:
 
 @pytest.fixture
 def stdout(tmp_path: Path) -> Path:
-    """A link that replaces /dev/stdout, so that a failing test does no damage."""
+    """A substitute for /dev/stdout, so that a failing test does no damage."""
     (tmp_path / "stdout").symlink_to("/proc/self/fd/1")
     return tmp_path / "stdout"
 

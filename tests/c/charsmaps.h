@@ -12,7 +12,7 @@
 
 struct charsmap_maker {
     uint32_t units[256 * (CHARSMAP_NODES_MAX + 2)];
-    uint32_t block_of[256 * (CHARSMAP_NODES_MAX + 2)]; /* of a unit: the block of its children */
+    uint32_t block_of[256 * (CHARSMAP_NODES_MAX + 2)]; /* block_of[u]: the block of u's children */
     uint8_t strings[CHARSMAP_STRINGS_MAX];
     uint32_t n_blocks, n_string_bytes;
 };

@@ -1,7 +1,7 @@
 /* check.h - CHECK and RUN: conditions, and the tests that main runs
  *
  *     CHECK(n == 3);              aborts if it is false, and prints the test and the round
- *     RUN(test_pieces(300));      runs a test, checks that the library freed all memory, and prints "ok"
+ *     RUN(test_pieces(300));      runs a test, checks that all memory was freed, and prints "ok"
  *
  * `python tools/check.py c` builds and runs every test_*.c with sanitizers, on each compiler that
  * it finds, and `python tools/check.py fuzz` every fuzz_*.c. A test prints its random seed first;

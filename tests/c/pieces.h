@@ -108,8 +108,8 @@ static inline int64_t pieces_encode(const struct pieces *p, const uint8_t *text,
     return n;
 }
 
-/* Whether a piece could lie across position i. None does at text[0], where a segment begins. With
- * continues, one could extend past the end of the text, because any text can follow. */
+/* Whether a piece could lie across position i. None does at text[0], where a segment begins. If
+ * `continues` is set, a piece could extend past the end of the text: any text can follow. */
 static inline int pieces_span(const struct pieces *p, const uint8_t *text, int64_t n_bytes,
                               int64_t i, int continues)
 {

@@ -28,7 +28,7 @@ static bpe *build(void)
     return m;
 }
 
-/* ----------------------------------------------------------------------Slow version ---- */
+/* ---------------------------------------------------------------------- Slow version ---- */
 
 typedef struct slow_symbol {
     int64_t begin, end, merge; /* merge: the piece that this symbol and the next form, or -1 */

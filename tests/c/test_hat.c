@@ -33,7 +33,7 @@ static int compare_bytes(const uint8_t *a, size_t n_a, const uint8_t *b, size_t 
     return order ? order : (n_a > n_b) - (n_a < n_b);
 }
 
-/* The index of the first key that is not less. */
+/* The index of the first key that is not less than `key`. */
 static size_t oracle_at(const struct oracle *oracle, const uint8_t *key, size_t n_bytes)
 {
     size_t low = 0, high = oracle->n;
@@ -366,7 +366,7 @@ static void test_fail_each(const struct shape *shape)
     }
 }
 
-/* 600 keys share 200,000 bytes, which are stored once, without recursion. */
+/* Stores the 200,000 bytes that 600 keys share only once, and without recursion. */
 static void test_long_prefix(void)
 {
     enum { N_SHARED = 200000, N_KEYS = 600 };

@@ -593,7 +593,7 @@ static int is_cut(const uint8_t *text, int64_t n_bytes, int64_t i)
     return 1;
 }
 
-/* A text gives the same samples in one part and in several parts that end at cuts. */
+/* A text yields the same samples in one part and in several parts that end at cuts. */
 static void test_parts(void)
 {
     static token whole[LONG_MAX], parts[LONG_MAX];
@@ -760,7 +760,7 @@ static void test_memory(void)
     CHECK(!"more than 400 allocations");
 }
 
-/* Runs a test and forgets its model. */
+/* Runs a test and frees its model. */
 static void alone(void (*test)(void))
 {
     test();
