@@ -6,8 +6,8 @@
  *     build_model      check everything; pieces by id; types, byte pieces, the unknown id; the normalizer
  *     build_encoder    cuts, and what the kind needs to encode
  *
- * The second is left out only if it could not report an error other than a lack of memory: see
- * is_sound. So whoever opens a broken file learns it then, and not in the middle of a run. */
+ * The second is deferred only if it cannot fail except for lack of memory: see is_sound. So a
+ * broken file is reported when it is opened, not in the middle of a run. */
 
 #include "model/build.h"
 
@@ -29,9 +29,9 @@ void text_pieces_free(text_pieces *p)
     mem_free(p->data);
 }
 
-/* Which types of pieces an encoder can produce. Listed merges name their pieces themselves, so only
- * control symbols are left out there. Elsewhere a byte piece is produced for an unknown character,
- * not by matching, unless the flag says that it matches as text. */
+/* Whether an encoder can produce pieces of this type by matching. Listed merges name their pieces,
+ * so with them only control symbols are left out. Otherwise a byte piece is produced for an unknown
+ * character, not by matching, unless the flag says that it matches as text. */
 static int can_match(uint8_t type, int32_t flags)
 {
     if (flags & UNITOK_PATTERN) return type == UNITOK_PIECE_NORMAL;
@@ -59,9 +59,9 @@ static int64_t put_text_piece(const unitok_model *m, const uint8_t *piece, int64
     return space_symbols_close(out, n_bytes, out);
 }
 
-/* The arrays have the size of all pieces, whatever is left out: the size is known only at the end,
- * and the arrays live no longer than the building of an encoder. A piece that cannot match is
- * turned into a control symbol if it must stay in the list. */
+/* The arrays are large enough for all pieces, even if some are left out: the size is known only at
+ * the end, and the arrays live only while an encoder is built. A piece that cannot match is turned
+ * into a control symbol if it must stay in the list. */
 int text_pieces_of(const unitok_model *m, int only_matching, text_pieces *ret,
                    unitok_spec *ret_spec)
 {
@@ -92,8 +92,8 @@ int text_pieces_of(const unitok_model *m, int only_matching, text_pieces *ret,
     return 1;
 }
 
-/* Only pieces that can match take part, because any other piece would join bytes that no token
- * joins. The cuts that flags add hold whatever the pieces are. */
+/* Uses only pieces that can match, because any other piece would join bytes that no token joins.
+ * The cuts that flags add are valid for any pieces. */
 int build_cuts(unitok_model *m, cut_pieces unmerged)
 {
     text_pieces pieces;
@@ -135,8 +135,8 @@ static int32_t index_pieces(unitok_model *m, unitok_error *error)
     return status;
 }
 
-/* With UNITOK_BYTES, requires a piece for every byte, so that no byte is unknown. Only listed merges
- * have a rule for an unknown byte: it is dropped. */
+/* With UNITOK_BYTES, requires a piece for every byte, so that no byte is unknown. Only listed
+ * merges have a rule for an unknown byte: they drop it. */
 static int32_t check_all_bytes_match(const unitok_spec *spec, unitok_error *error)
 {
     uint8_t found[256] = {0};
@@ -151,9 +151,8 @@ static int32_t check_all_bytes_match(const unitok_spec *spec, unitok_error *erro
 }
 
 /* Finds the unknown id and the byte pieces, and requires that every unknown character can be
- * encoded. If several pieces stand for one byte, the first is used, as in the references. The flags
- * of m are those in effect: what cannot happen in this model is removed, so later code has one case
- * less. */
+ * encoded. If several pieces stand for one byte, the first is used, as in the references. Removes
+ * flags without effect in this model from m->flags, so that later code has fewer cases. */
 static int32_t find_special(unitok_model *m, unitok_error *error)
 {
     const unitok_spec *spec = &m->spec;
@@ -190,8 +189,8 @@ static int32_t find_special(unitok_model *m, unitok_error *error)
     return UNITOK_OK;
 }
 
-/* memory_bytes begins with what every model has: the image, the cuts, and 16 bytes for each id, of
- * its piece, offset, type and byte. Building adds the rest. */
+/* memory_bytes begins with the memory of every model: the image, the cuts, and 16 bytes for each id
+ * (its piece, offset, type and byte). Building adds the rest. */
 static void fill_info(unitok_model *m, int64_t n_ids, int64_t max_piece_bytes, int32_t cpu)
 {
     unitok_model_info *info = &m->info;
@@ -208,8 +207,8 @@ static void fill_info(unitok_model *m, int64_t n_ids, int64_t max_piece_bytes, i
                          n_ids * 16;
 }
 
-/* paths is set before the kind builds, which may replace it by better ones. is_complete is set
- * last, so after a failure the call can be repeated. */
+/* m->paths is set before the kind's build(), which may replace it with better paths. is_complete is
+ * set last, so the call can be repeated after a failure. */
 int32_t build_encoder(unitok_model *m, unitok_error *error)
 {
     cut_pieces none = {NULL, NULL, 0};
@@ -227,9 +226,9 @@ int32_t build_encoder(unitok_model *m, unitok_error *error)
 }
 
 /* Whether building the encoder of a checked spec can fail only for lack of memory. Listed merges
- * have rules of their own, and checking them takes as long as building. Every test here has the
- * same meaning as one in an encoder, and a model that passes all of them can be completed later.
- * Such a test may be stricter than the encoder's: then the encoder is built at once and decides. */
+ * have additional rules, and checking those takes as long as building. Each test here corresponds
+ * to one in an encoder, and a model that passes all of them can be completed later. A test here may
+ * be stricter than the encoder's: then the encoder is built immediately and decides. */
 static int is_sound(const unitok_spec *spec)
 {
     int64_t n = spec->n_pieces;
@@ -246,8 +245,8 @@ static int is_sound(const unitok_spec *spec)
 }
 
 /* The order matters: the spec is checked before its ids are used as indexes, the ids are known
- * before pieces are sorted by them, and the normalizer tells whether texts are compact, on which
- * the form of all pieces depends. */
+ * before pieces are sorted by them, and the normalizer determines whether texts are compact, which
+ * decides the form of all pieces. */
 int32_t build_model(unitok_model *m, int32_t cpu, unitok_error *error)
 {
     int64_t n_ids, max_piece_bytes;
@@ -264,8 +263,8 @@ int32_t build_model(unitok_model *m, int32_t cpu, unitok_error *error)
     if (!status && m->flags & UNITOK_PATTERN)
         status = pattern_new(m->spec.pattern, m->spec.n_pattern_bytes, &m->pattern, error);
     if (status) return status;
-    /* Texts are compact only if the normalizer can produce that form, for which all replacements
-     * and symbols must be valid UTF-8 (settle_form in text/normalize_build.c). */
+    /* Texts are compact only if the normalizer can produce that form, which requires that all
+     * replacements and symbols be valid UTF-8 (settle_form in text/normalize_build.c). */
     m->compact = m->normalizer && m->flags & UNITOK_ESCAPE_WHITESPACES && m->normalizer->is_compact;
     m->scan = cut_scan_for(cpu);
     if (m->normalizer) {

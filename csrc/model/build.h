@@ -1,10 +1,10 @@
-/* build.h - builds a model of any kind but greedy from its spec */
+/* build.h - builds a model of any kind except greedy from its spec */
 #pragma once
 
 #include "model/model.h"
 
 /* Builds everything that m->spec describes. If the encoder can fail only for lack of memory, it is
- * left to build_encoder. unitok_model_free frees the model, also after a failure. */
+ * left to build_encoder. unitok_model_free frees the model, even after a failure. */
 int32_t build_model(unitok_model *m, int32_t cpu, unitok_error *error);
 
 /* Builds the rest, which is not needed to name and decode ids. Can be called again after a
@@ -21,7 +21,7 @@ int build_cuts(unitok_model *m, cut_pieces unmerged);
 /* The id of the piece with exactly these bytes, or -1. Compares every piece. */
 int64_t build_find(const unitok_model *m, const uint8_t *piece, int64_t n_bytes);
 
-/* Pieces in the form that texts have: with U+2581 as a space if texts are compact. Encoders compare
+/* Pieces in the same form as texts: with U+2581 as a space if texts are compact. Encoders compare
  * pieces with texts byte by byte, so both must have the same form. */
 typedef struct text_pieces {
     uint8_t *data, *types;

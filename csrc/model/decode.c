@@ -4,8 +4,8 @@
  * follow SentencePiece's rules, which undo what normalization did to spaces.
  *
  * A batch is decoded in two passes over the ids. The first checks every id and adds up the sizes,
- * so the second writes without any test, and an error leaves the output untouched. With a capacity
- * that is too small only the sizes are computed, which is how callers learn them. */
+ * so the second writes without any test, and an error leaves the output unchanged. If the capacity
+ * is too small, only the sizes are computed; callers use this to find the sizes. */
 
 #include "ground/error.h"
 #include "model/model.h"
@@ -22,8 +22,8 @@ INLINE int64_t id_at(const unitok_model *m, const void *ids, int64_t i)
 /* ------------------------------------------------------------------ Concatenated pieces ---- */
 
 /* The bytes that an id decodes to; NULL if the model has no such id. Of ids without a piece, the
- * eod id decodes to nothing and the fallback id to U+FFFD. In a model with types all others decode
- * to nothing as well; in a greedy model they are errors. */
+ * eod id decodes to nothing and the fallback id to U+FFFD. In a model with types, all other ids
+ * decode to nothing as well; in a greedy model they are errors. */
 INLINE const uint8_t *decoded_bytes(const unitok_model *m, int64_t id, int64_t *ret_n_bytes)
 {
     *ret_n_bytes = 0;
@@ -37,7 +37,7 @@ INLINE const uint8_t *decoded_bytes(const unitok_model *m, int64_t id, int64_t *
     return NULL;
 }
 
-/* Called with out = NULL to measure and then again to write: one loop serves for both, so the sizes
+/* Called with out = NULL to measure, and then again to write. The same loop does both, so the sizes
  * cannot differ. */
 static int64_t decode_pieces(const unitok_model *m, const void *ids, int64_t begin, int64_t end,
                              uint8_t *out)
@@ -52,15 +52,15 @@ static int64_t decode_pieces(const unitok_model *m, const void *ids, int64_t beg
 
 /* ------------------------------------------------------------------- SentencePiece's rules ---- */
 
-/* Decodes like SentencePieceProcessor::Decode: removes a space symbol at the very beginning, hides
- * control symbols, and turns byte pieces into their bytes. Unlike it, keeps invalid UTF-8, which
- * the caller can replace by U+FFFD. `n > 0` ends the start of the document: once something has been
- * written, no space is removed. */
+/* Decodes as SentencePieceProcessor::Decode does: removes a space symbol at the very beginning,
+ * hides control symbols, and turns byte pieces into their bytes. Unlike Decode, it keeps invalid
+ * UTF-8, which the caller can replace with U+FFFD. `n > 0` ends the start of the document: once
+ * something has been written, no space is removed. */
 static int64_t decode_text(const unitok_model *m, const void *ids, int64_t begin, int64_t end,
                            uint8_t *out)
 {
     int64_t n = 0;
-    /* Normalization may have put a space at the front, which the text did not have. */
+    /* Normalization may have added a space at the front. */
     int at_start = (m->flags & (UNITOK_ADD_DUMMY_PREFIX | UNITOK_REMOVE_EXTRA_WHITESPACES)) != 0;
     for (int64_t i = begin; i < end; i++) {
         int64_t id = id_at(m, ids, i), n_bytes;
@@ -91,7 +91,7 @@ static int64_t decode_text(const unitok_model *m, const void *ids, int64_t begin
 
 /* ------------------------------------------------------------------------------- Documents ---- */
 
-/* The normalizer decides, because it is what put U+2581 in the place of spaces. */
+/* The normalizer decides, because it replaced spaces with U+2581. */
 static int64_t decode(const unitok_model *m, const void *ids, int64_t begin, int64_t end,
                       uint8_t *out)
 {
@@ -99,8 +99,8 @@ static int64_t decode(const unitok_model *m, const void *ids, int64_t begin, int
                          : decode_pieces(m, ids, begin, end, out);
 }
 
-/* The eod id of a model with a normalizer may have no piece: it ends a document and stands for no
- * text. */
+/* In a model with a normalizer, the eod id need not have a piece: it ends a document and stands for
+ * no text. */
 static int can_decode(const unitok_model *m, int64_t id)
 {
     int64_t n;
@@ -149,7 +149,7 @@ int32_t unitok_decode_batch(const unitok_model *m, const void *ids, const int64_
 
 /* Whether a byte piece follows an id that can decode to nothing. The bytes on either side of such
  * an id belong to separate characters. A caller that replaces invalid UTF-8 in the result would not
- * see the id between them, and would join the two to one character. */
+ * see the id between them, and would join the two into one character. */
 static int has_separated_bytes(const unitok_model *m, const void *ids, int64_t n_ids)
 {
     int may_be_empty = 0;
@@ -161,7 +161,7 @@ static int has_separated_bytes(const unitok_model *m, const void *ids, int64_t n
     return 0;
 }
 
-/* Its errors are -1: an id that the model does not have; -2: the array is too small; -3: see
+/* Errors: -1, an id does not exist in the model; -2, the array is too small; -3, see
  * has_separated_bytes. */
 int64_t unitok_decode(const unitok_model *m, const void *ids, int64_t n_ids, uint8_t *out,
                       int64_t capacity)

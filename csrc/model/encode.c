@@ -1,9 +1,9 @@
 /* encode.c - the public functions that encode or sample a document or a batch
  *
  * A batch is encoded document by document. A document can be shared between batches: the first one
- * of a batch may continue the last one of the batch before (OPEN_START), and the last may be
- * continued (OPEN_END). Only these two need a state, and the documents between them are encoded
- * without one. */
+ * of a batch may continue the last one of the previous batch (OPEN_START), and the last may be
+ * continued in the next (OPEN_END). Only these two need a state, and the documents between them are
+ * encoded without one. */
 
 #include "ground/error.h"
 #include "ground/packed.h"
@@ -11,7 +11,7 @@
 #include "model/run.h"
 #include "model/sample.h"
 
-/* One complete document; the number of ids or an ENCODE_ code is all that it returns. */
+/* Encodes one complete document; returns the number of ids, or an ENCODE_ code. */
 int64_t unitok_encode(const unitok_model *m, unitok_scratch *s, const uint8_t *text,
                       int64_t n_bytes, void *ids, int64_t capacity)
 {
@@ -26,8 +26,8 @@ static void put_id(const unitok_model *m, void *ids, int64_t at, int64_t id)
     else ((uint32_t *)ids)[at] = (uint32_t)id;
 }
 
-/* Checks everything that the loop then takes for granted. The eod id need not be an id of the
- * model, but it must fit the width of its ids. */
+/* Checks everything that the loop assumes. The eod id need not be an id of the model, but it must
+ * fit the width of its ids. */
 static const char *check_batch(const unitok_model *m, const unitok_scratch *s,
                                const int64_t *offsets, int64_t n_docs, int64_t eod_id)
 {
@@ -37,8 +37,8 @@ static const char *check_batch(const unitok_model *m, const unitok_scratch *s,
     return check_offsets(offsets, n_docs);
 }
 
-/* Each document has a key of its own, from its number in the input. So a sample does not depend on
- * how documents are spread over batches and threads. `documents` gives the numbers if those of a
+/* The key of a document is derived from its number in the input. So a sample does not depend on how
+ * documents are distributed over batches and threads. `documents` gives the numbers if those of a
  * batch are not consecutive. */
 static uint64_t document_key(const unitok_sampling *sampling, int64_t k)
 {
@@ -51,9 +51,9 @@ static const char too_long[] = "a part that cannot be cut is longer than 2^29 by
 static const char too_small[] = "the array for ids is too small";
 
 /* Implements unitok_encode_batch; with `sampling`, unitok_sample_batch; with `given`,
- * unitok_encode_sections. A document that does
- * not fit `ids` ends the call with UNITOK_ERROR_CAPACITY and its number. The ids before it are then
- * incomplete too: the caller repeats the call with a larger array. */
+ * unitok_encode_sections. A document whose ids do not fit in `ids` ends the call with
+ * UNITOK_ERROR_CAPACITY and its number. The ids before it are then incomplete too: the caller
+ * repeats the call with a larger array. */
 static int32_t encode_batch(const unitok_model *m, unitok_scratch *s,
                             const unitok_sampling *sampling, const int64_t *given,
                             const uint8_t *data, const int64_t *offsets, int64_t n_docs,
@@ -78,8 +78,8 @@ static int32_t encode_batch(const unitok_model *m, unitok_scratch *s,
         }
         int opened = k == 0 && flags & UNITOK_ENCODE_OPEN_START,
             last = k < n_docs - 1 || !(flags & UNITOK_ENCODE_OPEN_END);
-        /* A document that is complete in this batch needs no state. One that is continued begins
-         * with the state that is given, and any other with an empty one. */
+        /* A document that is complete in this batch needs no state. A continuation begins with the
+         * given state, and a document that will be continued with an empty one. */
         unitok_state *of_this = opened || !last ? &own : NULL;
         if (of_this && !opened) memset(&own, 0, sizeof own);
         if (sampling) draw.key = document_key(sampling, k);
@@ -128,8 +128,8 @@ int32_t unitok_encode_sections(const unitok_model *m, unitok_scratch *s, const u
                         id_offsets, error);
 }
 
-/* n-best and dropout draw for complete documents, because a path or a merge can depend on all of
- * the text. The other methods draw part by part. */
+/* n-best and dropout sample complete documents, because a path or a merge can depend on the entire
+ * text. The other methods draw part by part. */
 int32_t unitok_sample_batch(const unitok_model *m, unitok_scratch *s,
                             const unitok_sampling *sampling, const uint8_t *data,
                             const int64_t *offsets, int64_t n_docs, int64_t eod_id, int32_t flags,

@@ -1,4 +1,4 @@
-/* image.c - the native image of a greedy longest-prefix model: writes, checks and opens it in place
+/* image.c - the native image of a greedy longest-prefix model: written, checked and opened in place
  *
  * Such a model always uses its image, whether just built or mapped from a file. All numbers are
  * little-endian, and every section is 8-byte aligned:
@@ -6,10 +6,10 @@
  *      0  magic[8]            89 'U' 'T' 'K' 0D 0A 1A 0A
  *      8  u32 version = 2     12  u32 kind = 1 (greedy longest prefix)
  *     16  u64 checksum        XXH64 of every byte from 24 to the end of the file (0 as unitok_model_save writes it)
- *     24  u64 image_bytes     the library ignores any bytes after the image
- *     32  u32 n_ids           36  u32 n_pieces       40  u32 eod_id, or FFFFFFFF     44  u32 fallback_id, or FFFFFFFF
- *     48  u32 max_piece_bytes 52  u32 n_units        56  u64 piece_bytes
- *     64  u64[n_units]        the double array (trie.h)
+ *     24  u64 image_bytes     any bytes after the image are ignored 32  u32 n_ids           36  u32
+ *     n_pieces       40  u32 eod_id, or FFFFFFFF     44  u32 fallback_id, or FFFFFFFF 48  u32
+ *     max_piece_bytes 52  u32 n_units        56  u64 piece_bytes 64  u64[n_units]        the double
+ *     array (trie.h)
  *         cut_table           cut.h
  *         u8[n_ids]           the length of piece `id`, 0 for an id without one (padded to 8); u16 or u32 if max_piece_bytes
  *                             needs it
@@ -20,11 +20,11 @@
  *
  * The file may come from anywhere. Everything that later code uses as an index or as a size is
  * checked once, while the file is opened, so that encoding needs no test: the header first, then
- * the codes of the cut table, the lengths of the pieces, each unit of the double array, and at last
+ * the codes of the cut table, the lengths of the pieces, each unit of the double array, and finally
  * the shape of the trie. A failed check reports the byte at which it failed.
  *
- * Of the cut table only the pairs are checked, because a code could ask for a pattern, which these
- * models do not have. Any other bytes give some set of cuts: with wrong ones the ids may differ, but
+ * In the cut table only the pairs are checked, because a code could require a pattern, which these
+ * models do not have. All other bytes define some set of cuts: wrong cuts can change the ids, but
  * nothing is read out of bounds. */
 
 #include "model/image.h"
@@ -59,7 +59,7 @@ static image_layout lay_out(const image_header *h)
 
 /* --------------------------------------------------------------------------------- Opening ---- */
 
-/* Checks the numbers before the sum of the sections, which would not mean anything otherwise.
+/* Checks the numbers before the sum of the sections, which is meaningful only if they are valid.
  * *position is set before each test, so that an error can say where it is. */
 static const char *check_header(const image_header *h, int64_t n_bytes, int64_t *position)
 {
@@ -67,10 +67,10 @@ static const char *check_header(const image_header *h, int64_t n_bytes, int64_t 
     if (n_bytes < (int64_t)sizeof *h) return "the file is too short for a native model";
     if (memcmp(h->magic, image_magic, sizeof image_magic)) return "this is not a native model";
     *position = 12; /* checked first, because each kind numbers its versions separately */
-    if (h->kind != UNITOK_KIND_LONGEST) return "this release does not know this kind of model";
+    if (h->kind != UNITOK_KIND_LONGEST) return "this release does not support this kind of model";
     *position = 8;
     if (h->version != LONGEST_VERSION)
-        return "this release does not read this version of the native format";
+        return "this release does not support this version of the native format";
     *position = 32;
     if (h->n_ids > UNITOK_WIDE_ID_MAX + 1 || h->n_pieces > h->n_ids)
         return "the number of ids is out of range";
@@ -93,13 +93,13 @@ static const char *check_header(const image_header *h, int64_t n_bytes, int64_t 
 static const char *check_cuts(const cut_table *cuts, int64_t *position)
 {
     for (*position = 0; *position < (int64_t)sizeof cuts->pair; ++*position)
-        if (cuts->pair[*position] > CUT_NEVER) return "a pair of bytes has no such code";
+        if (cuts->pair[*position] > CUT_NEVER) return "the code of a pair of bytes is invalid";
     return NULL;
 }
 
-/* The header repeats what follows from the lengths, so that a program can show it without reading
- * them. Both must agree, and the ids must end with one that is used: n_ids decides the width of the
- * ids. */
+/* The header repeats numbers that follow from the lengths, so that a program can show them without
+ * reading the lengths. Both must agree, and the ids must end with one that is used: n_ids decides
+ * the width of the ids. */
 static const char *check_pieces(const unitok_model *m, const image_header *h, int64_t *position)
 {
     uint32_t longest_piece = 0, n_pieces = 0, ids_end = 0;
@@ -138,8 +138,7 @@ static int32_t open_lengths(unitok_model *m, const image_header *h, const uint8_
 }
 
 /* Builds the tables for the first two bytes, from units that have been checked. Every byte must
- * lead to some id, of a piece or the fallback id. This is what makes greedy encoding total: it
- * never stops. */
+ * lead to an id, either of a piece or the fallback id, so that greedy encoding never gets stuck. */
 static int32_t open_heads(longest_model *state, const image_header *h, unitok_error *error)
 {
     size_t n_bytes = TRIE_HEADS * sizeof(uint64_t);
@@ -155,9 +154,9 @@ static int32_t open_heads(longest_model *state, const image_header *h, unitok_er
     return UNITOK_OK;
 }
 
-/* First each unit by itself, so that every base stays within the array; then the heads, which read
- * units; then the complete trie: each node has one parent, and no path is longer than the longest
- * piece. The two arrays for that are freed at once. */
+/* First checks each unit by itself, so that every base stays within the array; then opens the
+ * heads, which read units; then checks the complete trie: each node has one parent, and no path is
+ * longer than the longest piece. The two arrays for the last check are freed immediately. */
 static int32_t check_trie(unitok_model *m, const image_header *h, unitok_error *error)
 {
     longest_model *state = m->state;
@@ -218,8 +217,8 @@ static void fill_info(unitok_model *m, const image_header *h, int32_t engine, in
 }
 
 /* max_piece_bytes is at least 1, although a model may have no pieces: a token takes at least one
- * byte, and longest_settled relies on that. long_pieces_new reports an error at a length, but not
- * where: its position is set here. */
+ * byte, and longest_settled relies on that. long_pieces_new reports an error in a length without
+ * its position, which is set here. */
 int32_t image_open(const uint8_t *bytes, int64_t n_bytes, int32_t engine, int32_t cpu,
                    unitok_model *m, unitok_error *error)
 {

@@ -10,7 +10,7 @@
 #define NO_ID 0xFFFFFFFFu
 
 /* As in PNG, the first byte is not ASCII, and the line ends at the end show whether a transfer has
- * changed them. */
+ * converted line ends. */
 static const uint8_t image_magic[8] = {0x89, 'U', 'T', 'K', 0x0D, 0x0A, 0x1A, 0x0A};
 
 /* The header of greedy longest prefix (image.c). That of the other kinds (spec_image.c) is the same
@@ -39,7 +39,7 @@ int32_t image_build(const unitok_spec *spec, uint8_t **ret, int64_t *ret_n_bytes
 int32_t image_open(const uint8_t *bytes, int64_t n_bytes, int32_t engine, int32_t cpu,
                    unitok_model *m, unitok_error *error);
 
-/* The same for all other kinds. Opening builds their tables. */
+/* The same functions for all other kinds. Opening builds their tables. */
 int32_t spec_image_build(const unitok_spec *spec, uint8_t **ret, int64_t *ret_n_bytes,
                          unitok_error *error);
 int32_t spec_image_open(const uint8_t *bytes, int64_t n_bytes, int32_t engine, int32_t cpu,

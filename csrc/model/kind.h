@@ -1,6 +1,6 @@
 /* kind.h - a kind of model as one table of functions, so that no other file tests the kind
  *
- * Everything else is the same for all kinds: normalizing, cutting, the memo, turning tokens into
+ * Everything else is the same for all kinds: normalizing, cutting, the memo, converting tokens to
  * ids, decoding. */
 #pragma once
 
@@ -24,7 +24,7 @@ typedef struct cutter {
 } cutter;
 
 /* A lattice of all ways to divide a text, and one thread's scratch for searching it. Sampling and
- * n-best search the same lattice, each with arrays of its own, which are kept between calls. */
+ * n-best search the same lattice, each with its own arrays, which are kept between calls. */
 typedef struct lattice_work {
     const lattice_model *model;
     sampler sampler;
@@ -50,7 +50,7 @@ typedef int64_t token_encoder(const unitok_model *m, unitok_scratch *s, const ui
 struct model_kind {
     int32_t flags;           /* the enum unitok_model_flags that it supports */
     const flag_rule *rules;  /* how flags can be combined: spec.h; NULL: in any way */
-    int32_t cut_flags;       /* cuts made whatever the pieces are: cut.h */
+    int32_t cut_flags;       /* cuts made for any pieces: cut.h */
     int32_t methods;         /* sampling methods: bits 1 << enum unitok_sample_method */
     int32_t tokens_per_byte; /* the maximum for a segment */
     int32_t has_engines;     /* supports every enum unitok_engine, not only the first */
@@ -69,8 +69,8 @@ struct model_kind {
     int64_t (*memory_bytes)(const unitok_model *m);
     void (*free)(unitok_model *m);
 
-    /* scratch->state has this size and starts zeroed. The function frees what it holds; NULL:
-     * nothing. */
+    /* scratch->state has this size and starts zeroed. The function frees the memory it holds; NULL
+     * if it holds none. */
     int64_t scratch_bytes;
     void (*free_scratch)(void *state);
 
@@ -87,7 +87,7 @@ struct model_kind {
     int64_t (*solve)(const unitok_model *m, const uint8_t *segment, int64_t n_bytes, void *ids,
                      uint32_t *ret_limit);
 
-    /* Draws one way to divide a text of the document of `key`; the text begins at `position` in it.
+    /* Draws one way to divide a text, which begins at `position` in the document of `key`.
      * Otherwise like encode. NULL without methods. */
     int64_t (*draw)(const unitok_model *m, unitok_scratch *s, const unitok_sampling *sampling,
                     uint64_t key, const uint8_t *text, int64_t n_bytes, int64_t position,
@@ -96,7 +96,7 @@ struct model_kind {
     /* NULL without UNITOK_SAMPLE_LATTICE. */
     lattice_work *(*lattice)(const unitok_model *m, unitok_scratch *s);
 
-    /* How much of a text without a cut is settled, whatever follows it. NULL: nothing. */
+    /* How many bytes of a text without a cut are settled, whatever follows it. NULL: none. */
     int64_t (*settled)(const unitok_model *m, const uint8_t *text, int64_t n_bytes);
 
     /* See unitok_model_find. */

@@ -1,8 +1,9 @@
 /* kind_bpe.c - byte pair encoding, both SentencePiece's and Hugging Face's
  *
  * Both have the same encoder (encoders/bpe.h); they differ in where the merges come from.
- * SentencePiece's follow from the pieces: two pieces that join to a third can be merged, and its
- * score is the rank. Hugging Face lists its merges, and a piece may be left out of the list. */
+ * SentencePiece's follow from the pieces: two pieces whose concatenation is a piece can be merged,
+ * and its score is the rank. Hugging Face lists its merges, and the list need not produce every
+ * piece. */
 
 #include "encoders/bpe.h"
 
@@ -14,10 +15,10 @@
 #include "model/run.h"
 
 /* Builds Hugging Face's BPE. Its encoder applies byte fallback and fuses unknown characters within
- * a segment. merge_unknown fuses those on both sides of a cut, unless merges can produce the
- * unknown piece, which is never fused. If a merge can produce the unknown piece, merge_unknown
- * cannot tell such a piece, which is never fused, from an unknown character. So these models encode
- * a document as one segment, in which the encoder fuses what it should. */
+ * a segment. merge_unknown fuses those on both sides of a cut. But if a merge can produce the
+ * unknown piece, merge_unknown cannot distinguish such a piece, which is never fused, from an
+ * unknown character. So these models encode a document as one segment, in which the encoder alone
+ * fuses. */
 static int32_t build_merges(unitok_model *m, const unitok_spec *spec, bpe **ret,
                             unitok_error *error)
 {
@@ -47,7 +48,7 @@ static int32_t build_pattern_cuts(unitok_model *m, const bpe *b, unitok_error *e
     return m->cuts || build_cuts(m, unmerged) ? UNITOK_OK : fail_memory(error);
 }
 
-/* The encoder copies what it needs, so the converted pieces are freed at once. */
+/* The encoder copies what it needs, so the converted pieces are freed immediately. */
 static int32_t build(unitok_model *m, unitok_error *error)
 {
     text_pieces pieces;
@@ -100,8 +101,8 @@ static int64_t encode(const unitok_model *m, unitok_scratch *s, const uint8_t *t
     return n;
 }
 
-/* Whether these bytes, if they are a segment, are one piece. Pieces of a longer text nearly always
- * are, but a pattern can divide them differently if it sees the end of the text after them. */
+/* Whether these bytes are one piece if they are a complete segment. Pieces of a longer text nearly
+ * always are, but a pattern can divide them differently if the text ends after them. */
 static int is_one_piece(const unitok_model *m, const uint8_t *text, int64_t n_bytes)
 {
     pattern_state state = {{0}, {{0, 0}}};
@@ -152,10 +153,10 @@ static int64_t walk(run *r, const uint8_t *segment, int64_t n_bytes, void *ids)
     return walk_tokens(r, encode_piece, segment, n_bytes, ids);
 }
 
-/* Samples a text segment by segment, or piece by piece of the pattern; they draw independently.
+/* Samples a text segment by segment, or piece by piece of the pattern; draws are independent.
  * Segments must depend only on the document, so this uses all exact cuts instead of those that a
  * scan finds, which differ between instruction sets and chunks. Each segment has its own stream of
- * random numbers, from its position. */
+ * random numbers, derived from its position. */
 static int64_t draw_tokens(const unitok_model *m, unitok_scratch *s,
                            const unitok_sampling *sampling, uint64_t key, const uint8_t *text,
                            int64_t n_bytes, int64_t position, token *tokens)

@@ -1,12 +1,13 @@
 /* kind_longest.c - greedy longest prefix
  *
- * This is the encoder of RWKV World and of vocabularies trained here: at each position the longest
- * piece is the token, and what follows is encoded without regard to what came before. It needs no
- * scores and no merges, so a model is its trie, and the image is used in place (image.c).
+ * This is the encoder of RWKV World and of vocabularies trained by this library: at each position
+ * the longest piece is the token, and the text after it is encoded independently of the text before
+ * it. It needs no scores and no merges, so a model is its trie, and the image is used in place
+ * (image.c).
  *
  * There are three ways to encode. Segments that recur come from the memo; the walk handles those
- * that miss. Wide text and text with few cuts are encoded by lanes (encoders/lanes.h), which walk
- * through eight parts of the text in turn. */
+ * that miss. Wide text and text with few cuts are encoded by lanes (encoders/lanes.h), which
+ * interleave walks through eight parts of the text. */
 
 #include "ground/alloc.h"
 #include "ground/error.h"
@@ -14,7 +15,7 @@
 #include "model/run.h"
 
 /* The memory of one thread besides the memo: the search for pieces longer than LONG_PIECE_BYTES,
- * the turns of the lanes, and their work. The last is most of it: 96 KB. */
+ * the turns of the lanes, and their work. The work takes most of it: 96 KB. */
 typedef struct longest_scratch {
     long_window window;
     lanes_turn turn;
@@ -85,8 +86,8 @@ static const encode_path path_lanes = {lanes_are_next, encode_by_lanes};
 static const encode_path *const paths_by_lanes[] = {&path_lanes, &path_memo, &path_walk, NULL};
 
 /* Lanes exist for 16-bit ids only, and neither for long pieces nor for the HAT-trie. A vocabulary
- * that either of them cannot represent is encoded without it, by the double array and by the memo
- * alone. */
+ * that the compact trie or the lanes cannot represent is encoded with the double array or the memo
+ * alone, respectively. */
 static int32_t build(unitok_model *m, unitok_error *error)
 {
     longest *l = &((longest_model *)m->state)->longest;
@@ -100,7 +101,7 @@ static int32_t build(unitok_model *m, unitok_error *error)
 
 /* ---------------------------------------------------------------------------- encoding ---- */
 
-/* The window belongs to one text: it holds what the search for long pieces has found ahead of the
+/* The window belongs to one text: it holds the results of the search for long pieces ahead of the
  * position. It is reset because this text does not continue the last one. */
 static int64_t encode(const unitok_model *m, unitok_scratch *s, const uint8_t *text,
                       int64_t n_bytes, token *tokens)
@@ -125,7 +126,8 @@ static int64_t settled(const unitok_model *m, const uint8_t *text, int64_t n_byt
     return longest_settled(longest_of(m), text, n_bytes);
 }
 
-/* The trie finds the longest piece at the start, which is the piece itself if it is as long. */
+/* The trie finds the longest piece at the start; if it is as long as `piece`, it is `piece`
+ * itself. */
 static int64_t find(const unitok_model *m, const uint8_t *piece, int64_t n_bytes)
 {
     int64_t length;

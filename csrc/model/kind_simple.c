@@ -1,7 +1,7 @@
 /* kind_simple.c - SentencePiece's character and word models
  *
  * In these models a token is a character or a word, so encoding is only a lookup. Neither has a
- * path of its own: the memo and the walk are all that they need. */
+ * special path: the memo and the walk are sufficient. */
 
 #include "encoders/words.h"
 
@@ -11,12 +11,12 @@
 #include "model/image.h"
 #include "model/run.h"
 
-/* Counts nothing of its own: the tables of characters or words are small compared with the pieces,
- * which fill_info counts. */
+/* Counts nothing: the tables of characters or words are small compared with the pieces, which
+ * fill_info counts. */
 static int64_t memory_bytes(const unitok_model *m)
 {
     (void)m;
-    return 0; /* negligible compared with the pieces */
+    return 0;
 }
 
 /* -------------------------------------------------------------------------- characters ---- */
@@ -47,8 +47,8 @@ static int64_t encode_characters(const unitok_model *m, unitok_scratch *s, const
     return characters_segment(m->state, text, n_bytes, tokens);
 }
 
-/* Without flags for float64 or restarts, and without methods: there is only one way to divide a
- * text into characters. */
+/* There are no flags for float64 or restarts, and no methods, because there is only one way to
+ * divide a text into characters. */
 const model_kind kind_characters = {
     .flags = TEXT_FLAGS,
     .tokens_per_byte = 1,
@@ -81,7 +81,7 @@ static int32_t build_words(unitok_model *m, unitok_error *error)
              (m->state = mem_zalloc(1, sizeof(words))) != NULL;
     int32_t status = ok ? words_new(&spec, m->state, error) : fail_memory(error);
     text_pieces_free(&pieces);
-    m->is_whole = !m->compact; /* U+2581 then has three bytes, and the cuts would not see it */
+    m->is_whole = !m->compact; /* U+2581 then has three bytes, and the cuts would miss it */
     if (status) free_words(m);
     return status;
 }
@@ -93,8 +93,8 @@ static int begins_word(const unitok_model *m, const uint8_t *text, int64_t n_byt
     return m->compact ? text[0] == SPACE_BYTE : space_symbol_begins(text, n_bytes);
 }
 
-/* Characters advance by the length that their lead byte announces, so an end past the text is cut
- * off: the last character may be incomplete. */
+/* Each character advances by the length that its lead byte indicates. The last character may be
+ * incomplete, so an end past the text is clipped. */
 static int64_t encode_words(const unitok_model *m, unitok_scratch *s, const uint8_t *text,
                             int64_t n_bytes, token *tokens)
 {

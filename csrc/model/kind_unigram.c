@@ -1,15 +1,15 @@
 /* kind_unigram.c - Unigram: SentencePiece's, BytePiece's and Hugging Face's
  *
- * The fastest way depends on the pieces and on the text, so a model has at most one path beside the
- * memo, chosen when it is built:
+ * The fastest way depends on the pieces and on the text, so a model has at most one path besides
+ * the memo, chosen when it is built:
  *
  *     path_charwise     pieces that join characters of three bytes: Japanese and Chinese models
  *     path_endings      pieces that cross spaces, where segments are too long for the memo
  *     path_automaton    byte models: BytePiece
- *     path_memo         every other model, and texts for which the path above is not better
+ *     path_memo         every other model, and texts for which the model's other path is not faster
  *
- * The sum of the scores runs through all of them: a path begins with the sum that the ids before it
- * give, and leaves the sum at its end. */
+ * The sum of the scores runs through all of them: a path begins with the sum of the ids before it,
+ * and leaves the sum at its end. */
 
 #include "encoders/unigram.h"
 
@@ -19,7 +19,7 @@
 #include "model/image.h"
 #include "model/run.h"
 
-_Static_assert(CUT_CHUNK_BYTES <= AUTOMATON_CHUNK_BYTES, "the automaton takes a chunk at once");
+_Static_assert(CUT_CHUNK_BYTES <= AUTOMATON_CHUNK_BYTES, "the automaton processes a chunk at once");
 _Static_assert(CUT_CHUNK_BYTES <= CHARWISE_BYTES, "and so does the walk by characters");
 
 /* If segments are longer than this on average, the memo holds few of them. Models with endings
@@ -33,7 +33,7 @@ typedef struct unigram_model {
     lattice_model lattice;
 } unigram_model;
 
-/* One member for each way to encode, of which a model uses at most two, and the lattice. */
+/* The lattice, and one member for each way to encode, of which a model uses at most two. */
 typedef struct unigram_scratch {
     unigram_path path;
     automaton_work automaton;
@@ -41,7 +41,7 @@ typedef struct unigram_scratch {
     lattice_work lattice;
 } unigram_scratch;
 
-/* The part of the state that encodes; the lattice beside it serves sampling and n-best. */
+/* The part of the state for encoding; the other part, the lattice, is for sampling and n-best. */
 static const unigram *unigram_of(const unitok_model *m)
 {
     return ((const unigram_model *)m->state)->unigram;
@@ -72,8 +72,8 @@ static void free_scratch(void *state)
 
 /* ------------------------------------------------------------------------------- paths ---- */
 
-/* Chooses the walk by characters for Japanese and Chinese: see charwise.h. Once chosen, it keeps
- * its turn for some bytes without computing the cuts, which it does not need. */
+/* Chooses the walk by characters for Japanese and Chinese: see charwise.h. Once chosen, it stays
+ * chosen for some bytes without computing the cuts, which it does not need. */
 static int charwise_takes(run *r, chunk *c)
 {
     charwise_work *work = &((unigram_scratch *)r->s->state)->charwise;
@@ -82,9 +82,9 @@ static int charwise_takes(run *r, chunk *c)
     return n_cuts > 0 && charwise_is_next(work, c->padded, r->s->cuts[n_cuts - 1], n_cuts);
 }
 
-/* Encodes from a cut to the last one in the chunk; returns 0 if the text is not UTF-8. The last cut
- * is searched from the end if the cuts have not been computed. The result stands at the end of the
- * work's tokens, because the path is traced backwards. */
+/* Encodes from a cut to the last one in the chunk; returns 0 if the text is not UTF-8. If the cuts
+ * have not been computed, it searches for the last one from the end. The result is at the end of
+ * work->tokens, because the path is traced backwards. */
 static int64_t encode_charwise(run *r, chunk *c, void *ids, int64_t *ret_n_ids)
 {
     const unitok_model *m = r->m;
@@ -112,7 +112,7 @@ static const encode_path *const paths_charwise[] = {&path_charwise, &path_memo, 
 static int endings_take(run *r, chunk *c) { return chunk_cuts(r, c) * FOLLOW_SEGMENT < c->n_bytes; }
 
 /* The span ends at a cut, because the memo may encode the text after it. FOLLOW_SPAN is several
- * chunks long, because following the automaton gains from long stretches. */
+ * chunks long, because following the automaton is faster on long stretches. */
 static int64_t encode_by_endings(run *r, chunk *c, void *ids, int64_t *ret_n_ids)
 {
     int64_t n_done = c->n_seen < FOLLOW_SPAN ? c->n_seen : FOLLOW_SPAN;
@@ -125,7 +125,7 @@ static int64_t encode_by_endings(run *r, chunk *c, void *ids, int64_t *ret_n_ids
 static const encode_path path_endings = {endings_take, encode_by_endings};
 static const encode_path *const paths_by_endings[] = {&path_endings, &path_memo, &path_walk, NULL};
 
-/* Chooses BytePiece's automaton: see automaton.h. The automaton needs a cut at which it can end. */
+/* Chooses BytePiece's automaton: see automaton.h. It needs a cut at which it can end. */
 static int automaton_takes(run *r, chunk *c)
 {
     unigram_scratch *s = r->s->state;
@@ -146,16 +146,16 @@ static int64_t line_end(const unitok_model *m, const uint8_t *text, int64_t begi
     return n_bytes;
 }
 
-/* All states of the chunk are found at once, then each line is encoded from its own sum. Ids and
- * sum are exact, so the lazy sum of segments.h must be computed before and is complete after. The
- * states are found for all lines together, because the automaton works at many places of the text
- * at once, and lines may be short. */
+/* Finds all states of the chunk at once, then encodes each line from its own sum. Ids and sum are
+ * exact, so the lazy sum of segments.h must be computed before and is complete afterwards. The
+ * states are found for all lines together, because the automaton processes several positions of the
+ * text at once, and lines may be short. */
 static int64_t encode_by_automaton(run *r, chunk *c, void *ids, int64_t *ret_n_ids)
 {
     const unitok_model *m = r->m;
     const automaton *a = unigram_of(m)->automaton;
     automaton_work *work = &((unigram_scratch *)r->s->state)->automaton;
-    /* All of the chunk up to its last cut, line by line. The ids of a line stand at the end of
+    /* Encodes the chunk up to its last cut, line by line. The ids of a line are at the end of
      * work->ids, where tracing back has left them. */
     int64_t n_done = r->s->cuts[c->n_cuts - 1], n_ids = 0;
     m->width->catch_up(r, ids);
@@ -178,8 +178,8 @@ static const encode_path path_automaton = {automaton_takes, encode_by_automaton}
 static const encode_path *const paths_by_automaton[] = {&path_automaton, &path_memo, &path_walk,
                                                         NULL};
 
-/* unigram_new converts pieces to the form that texts have. The conditions for the three better
- * paths exclude each other, so at most one of the assignments at the end is made. */
+/* unigram_new converts pieces to the form of texts. The conditions for the three faster paths
+ * exclude each other, so at most one of the assignments at the end is made. */
 static int32_t build(unitok_model *m, unitok_error *error)
 {
     unitok_spec spec = m->spec;
@@ -202,8 +202,8 @@ static int32_t build(unitok_model *m, unitok_error *error)
 /* ---------------------------------------------------------------------------- segments ---- */
 
 /* Whether the sum can be computed from the ids instead of the tokens. It cannot if a byte piece
- * matched as text, or for invalid UTF-8. In both cases an id could add another score than the token
- * did, and the lazy sum would differ from the reference's. */
+ * matched as text, or for invalid UTF-8. In both cases an id could add a different score from that
+ * of the token, and the lazy sum would differ from the reference's. */
 static int ids_tell_scores(const unitok_model *m, const uint8_t *segment, const token *tokens,
                            int64_t n)
 {
@@ -221,8 +221,8 @@ static int ids_tell_scores(const unitok_model *m, const uint8_t *segment, const 
     return 1;
 }
 
-/* Called for a segment that the memo does not hold. The limit says for which sums its path is
- * certain; a limit of 0 keeps the entry from ever being used without a new search. */
+/* Called for a segment that is not in the memo. The path is certain for sums below the limit; with
+ * a limit of 0, the entry is never used without a new search. */
 static int64_t solve(const unitok_model *m, const uint8_t *segment, int64_t n_bytes, void *ids,
                      uint32_t *ret_limit)
 {
@@ -233,8 +233,9 @@ static int64_t solve(const unitok_model *m, const uint8_t *segment, int64_t n_by
 }
 
 /* Encodes a text of any length, part by part, from the running sum `sum`, and leaves the sum after
- * it in *path. The tokens go to `tokens`, or as ids to `ids` if `tokens` is NULL: so a long segment
- * never has all of its tokens in memory. Returns their number, or -1 if allocation fails. */
+ * it in *path. The tokens go to `tokens`, or as ids to `ids` if `tokens` is NULL, so that the
+ * tokens of a long segment are never all in memory. Returns their number, or -1 if allocation
+ * fails. */
 INLINE int64_t encode_parts(const unitok_model *m, unigram_path *path, double sum,
                             const uint8_t *text, int64_t n_bytes, token *tokens, void *ids)
 {
@@ -277,7 +278,7 @@ static int64_t walk(run *r, const uint8_t *segment, int64_t n_bytes, void *ids)
     return n;
 }
 
-/* For spans and n-best: a complete text, without memo and cuts, from a sum of 0. */
+/* For spans and n-best: encodes a complete text, without memo and cuts, from a sum of 0. */
 static int64_t encode(const unitok_model *m, unitok_scratch *s, const uint8_t *text,
                       int64_t n_bytes, token *tokens)
 {
@@ -287,7 +288,8 @@ static int64_t encode(const unitok_model *m, unitok_scratch *s, const uint8_t *t
 
 /* ---------------------------------------------------------------------------- sampling ---- */
 
-/* The model of the lattice belongs to the model, and everything that changes to the scratch. */
+/* The model of the lattice belongs to the model, and everything that changes belongs to the
+ * scratch. */
 static lattice_work *lattice(const unitok_model *m, unitok_scratch *s)
 {
     lattice_work *work = &((unigram_scratch *)s->state)->lattice;
@@ -295,8 +297,8 @@ static lattice_work *lattice(const unitok_model *m, unitok_scratch *s)
     return work;
 }
 
-/* Finds the n best paths, and draws one of them by its score. The draw has no position: it is made
- * once for the document. */
+/* Finds the n best paths, and draws one of them by its score. The draw has no position because it
+ * is made once for the document. */
 static int64_t draw_nbest(lattice_work *work, const unitok_sampling *sampling, uint64_t key,
                           const uint8_t *text, int64_t n_bytes, token *tokens)
 {
@@ -309,8 +311,8 @@ static int64_t draw_nbest(lattice_work *work, const unitok_sampling *sampling, u
     return n;
 }
 
-/* Draws each part if a document is divided into several texts. The position of a part in the
- * document goes into the draw, so that the parts of a text draw independently. */
+/* Draws the parts between restarts one by one. The position of a part in the document enters the
+ * draw, so that the parts of a text are drawn independently. */
 static int64_t draw_tokens(const unitok_model *m, unitok_scratch *s,
                            const unitok_sampling *sampling, uint64_t key, const uint8_t *text,
                            int64_t n_bytes, int64_t position, token *tokens)
@@ -331,8 +333,8 @@ static int64_t draw_tokens(const unitok_model *m, unitok_scratch *s,
     return n;
 }
 
-/* The flags of byte models and of Hugging Face's Unigram exist only together with float64 sums,
- * because the references of both compute in float64. */
+/* The flags of byte models and of Hugging Face's Unigram require float64 sums, because the
+ * references of both compute in float64. */
 static const flag_rule rules[] = {
     {UNITOK_BYTES, UNITOK_FLOAT64, TEXT_FLAGS | UNITOK_RESTART_AT_SPACE | UNITOK_BYTE_PIECES_MATCH,
      "BYTES needs FLOAT64 and excludes every flag that works on characters"},
@@ -343,7 +345,7 @@ static const flag_rule rules[] = {
     {0, 0, 0, NULL},
 };
 
-/* The only kind with a running sum, and so the only one with a `walk` and a `solve` of its own. */
+/* The only kind with a running sum, and therefore the only one with its own `walk` and `solve`. */
 const model_kind kind_unigram = {
     .flags = TEXT_FLAGS | UNITOK_FLOAT64 | UNITOK_RESTART_AT_SPACE | UNITOK_RESTART_AFTER_NEWLINE |
              UNITOK_BYTES | UNITOK_BYTE_PIECES_MATCH,

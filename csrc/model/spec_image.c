@@ -137,10 +137,10 @@ static const char *check_header(const spec_header *h, int64_t n_bytes, int64_t *
     if (memcmp(h->magic, image_magic, sizeof image_magic)) return "this is not a native model";
     *position = 8;
     if (h->version != NATIVE_VERSION)
-        return "this release does not read this version of the native format";
+        return "this release does not support this version of the native format";
     *position = 12;
     if (h->kind == UNITOK_KIND_LONGEST || h->kind > INT32_MAX || !kind_of((int32_t)h->kind))
-        return "this release does not know this kind of model";
+        return "this release does not support this kind of model";
     *position = 32;
     if (h->flags > UNITOK_FLAGS_ALL)
         return "this release does not know some flags of this native model";
