@@ -1,8 +1,8 @@
 /* model.c - the public functions that build, open, save and query models
  *
- * A model always has an image, also if it was just built: building lays out the image, and opening
- * reads it, whether it came from a file or not. So there is one way to make a model, which is
- * tested by every other test.
+ * A model always has an image, even if it was just built: building lays out the image, and opening
+ * reads it, whether or not it came from a file. So there is only one way to make a model, which
+ * every test exercises.
  *
  *     unitok_model_new     spec ──▶ make_image ──▶ image ──┐
  *     unitok_model_load    a mapped file ──────────────────┴─▶ open ──▶ model ──(complete)──▶ with encoder
@@ -16,7 +16,7 @@
 #include "model/run.h"
 #include "model/spec.h"
 
-/* A file that is too short or of no known kind gets any kind, which will report the error. */
+/* If a file is too short or its kind is unknown, returns a kind that will report the error. */
 static const model_kind *kind_of_image(const uint8_t *bytes, int64_t n_bytes)
 {
     const model_kind *kind = n_bytes >= 16 ? kind_of((int32_t)load_u32(bytes + 12)) : NULL;
@@ -24,7 +24,7 @@ static const model_kind *kind_of_image(const uint8_t *bytes, int64_t n_bytes)
 }
 
 /* An engine is checked after opening, because only the kind knows whether it has more than one. The
- * table of widths is set last: it depends on the number of ids, which opening finds out. */
+ * table of widths is set last: it depends on the number of ids, which opening determines. */
 int32_t unitok_model_load(const uint8_t *bytes, int64_t n_bytes, int32_t engine, int32_t cpu,
                           unitok_model **ret, unitok_error *error)
 {
@@ -72,7 +72,8 @@ int32_t unitok_model_new(const unitok_spec *spec, int32_t engine, int32_t cpu, u
 }
 
 /* Kinds whose encoder takes long to build leave this to the first encoding, so a program that only
- * decodes never pays for it. Not safe for two threads at a time: the caller holds a lock. */
+ * decodes never pays for it. Two threads must not call this at the same time: the caller holds a
+ * lock. */
 int32_t unitok_model_complete(unitok_model *m, unitok_error *error)
 {
     return m->info.is_complete ? UNITOK_OK : build_encoder(m, error);
@@ -89,8 +90,8 @@ void unitok_model_free(unitok_model *m)
     mem_free(m);
 }
 
-/* The checksum is set to 0, because the caller computes it over what follows the image in the file
- * as well. */
+/* The checksum is set to 0, because the caller computes it over the bytes after the image in the
+ * file as well. */
 int64_t unitok_model_save(const unitok_model *m, uint8_t *out, int64_t capacity)
 {
     if (capacity < m->image_bytes) return m->image_bytes;
@@ -124,7 +125,7 @@ int32_t unitok_model_piece_type(const unitok_model *m, int64_t id)
     return m->types ? m->types[id] : UNITOK_PIECE_NORMAL;
 }
 
-/* Without a normalizer the text is copied, so callers need no second path. norm_to_orig has one
+/* Without a normalizer the text is copied, so callers need no special case. norm_to_orig has one
  * entry more than the text, for its end. */
 int64_t unitok_model_normalize(const unitok_model *m, const uint8_t *text, int64_t n_bytes,
                                uint8_t *out, int64_t *norm_to_orig, int64_t capacity)

@@ -12,16 +12,16 @@ typedef struct model_kind model_kind; /* kind.h */
 typedef struct id_width id_width;
 typedef struct encode_path encode_path;
 
-/* What an id adds to the running sum of a model whose paths depend on it, [0..n_ids - 1], as
- * float32 or float64; the other table is NULL. Both are NULL if segments are independent. */
+/* The score that an id adds to the running sum of a model whose paths depend on it, [0..n_ids - 1],
+ * as float32 or float64; the other table is NULL. Both are NULL if segments are independent. */
 typedef struct id_scores {
     const float *f32;
     const double *f64;
     double largest_step; /* the most that one id of a memo entry can change the sum */
 } id_scores;
 
-/* A model does not change once it is complete, so threads share it without locks. It owns what its
- * fields named own_* point to; other pointers lead into the image:
+/* A model does not change once it is complete, so threads share it without locks. It owns the
+ * memory that its fields named own_* point to; other pointers point into the image:
  *
  *     image     | header | trie or spec ........ | cuts | pieces |       mapped from a file, or `owned`
  *                           ▲                      ▲      ▲

@@ -9,9 +9,9 @@
  * varints that are longer than necessary. As in protobuf, the last occurrence of a field in a piece
  * counts, and a piece without a type is NORMAL.
  *
- * Only the pieces are read here, which are nearly all of the file. Everything else is written to
+ * Only the pieces, which are nearly all of the file, are read here. Everything else is written to
  * `rest`, without pieces and charsmap, as a small protobuf message for the general parser. So all
- * other fields are read by one implementation, and this one may refuse whatever is unusual: then
+ * other fields are read by one implementation, and this one may reject any unusual layout: then
  * protobuf parses the complete file.
  *
  * The piece "▁a" with the score -2, for example:
@@ -59,7 +59,7 @@ typedef struct piece_fields {
 } piece_fields;
 
 /* The tags are one byte each: field number << 3 | wire type. So 0A is field 1 with a length, 15 is
- * field 2 with four bytes, and 18 is field 3 with a varint. Any other tag is refused. */
+ * field 2 with four bytes, and 18 is field 3 with a varint. Any other tag is rejected. */
 static int read_piece(cursor c, piece_fields *ret)
 {
     *ret = (piece_fields){{c.end, c.end}, 0, UNITOK_PIECE_NORMAL};
@@ -100,8 +100,7 @@ static int count_piece(const piece_fields *piece, int64_t k, unitok_proto *ret)
 }
 
 /* Skips a field of the file other than a piece: a tag of one or two bytes, and a length. Field
- * numbers of two bytes occur in extensions. Other wire types than a length do not occur at this
- * level. */
+ * numbers of two bytes occur in extensions. No other wire type occurs at this level. */
 static int skip_field(cursor *c)
 {
     cursor value;
@@ -136,8 +135,8 @@ static int find_charsmap(cursor c, cursor *ret_field, cursor *ret)
     return 1;
 }
 
-/* Copies a range and returns where the next one goes. memcpy must not get a NULL pointer, which is
- * why empty ranges still have one. */
+/* Copies a range and returns where the next one goes. Even empty ranges have a valid pointer,
+ * because memcpy requires one. */
 static uint8_t *put(uint8_t *out, const uint8_t *begin, const uint8_t *end)
 {
     memcpy(out, begin, (size_t)(end - begin));
@@ -145,8 +144,8 @@ static uint8_t *put(uint8_t *out, const uint8_t *begin, const uint8_t *end)
 }
 
 /* Writes a normalizer_spec without its charsmap. Returns NULL if the layout is unusual. Its length
- * changes without the charsmap, so the tag and a new length are written before what is left of
- * it. */
+ * changes without the charsmap, so the tag and a new length are written before the remaining
+ * fields. */
 static uint8_t *put_normalizer(cursor spec, const uint8_t *file, uint8_t *out, unitok_proto *ret)
 {
     cursor field, charsmap;
@@ -178,7 +177,8 @@ int64_t unitok_proto_read(const uint8_t *bytes, int64_t n_bytes, uint8_t *pieces
         const uint8_t *begin = c.at;
         cursor inside;
         piece_fields piece;
-        /* Everything but a piece is copied, the normalizer's spec without its charsmap. */
+        /* Everything except pieces is copied; the normalizer's spec is copied without its
+         * charsmap. */
         if (*c.at != 0x0A) {
             int is_normalizer = *c.at == 0x1A;
             if (!skip_field(&c)) return -1;

@@ -4,14 +4,14 @@
  *
  *     router_encode        the state of the document in, the state out
  *     encode_normalized    some kilobytes of normalized text at a time; not for models without a normalizer
- *     encode_run           4 KB chunks of that text, each by the first path that wants it
+ *     encode_run           4 KB chunks of that text, each by the first path that accepts it
  *
  * Only the middle loop writes text. Text that could not be encoded, because the last segment has no
  * end yet, stays at the front of the buffer. So a part of a document may end anywhere, and the ids
  * do not depend on where it does.
  *
- * Sampling takes the same way down to encode_run, where sample_run replaces it: a sample depends on
- * the position in the document, so nothing of it can come from the memo. */
+ * Sampling takes the same route, except that sample_run replaces encode_run: a sample depends on
+ * the position in the document, so none of it can come from the memo. */
 
 #include "model/run.h"
 
@@ -37,14 +37,14 @@ static int64_t table_last(const unitok_model *m, const uint8_t *text, int64_t n_
 }
 
 /* The cutter of every kind that has a table of byte pairs. It is a table of functions so that a
- * kind whose segments come from a pattern can bring its own. */
+ * kind whose segments come from a pattern can provide its own. */
 const cutter cuts_by_table = {table_scan, table_next, table_last};
 
 /* The cuts are computed on demand, because a path may take a chunk without them: the lanes encode
  * wide text without any scan.
  *
  * A scan reports only cuts inside the chunk. If the text ends with the chunk and nothing follows,
- * its end is a cut too, which the array has space for beyond CUT_CHUNK_BYTES. */
+ * its end is a cut too; the array has space for it beyond CUT_CHUNK_BYTES. */
 int64_t chunk_cuts(const run *r, chunk *c)
 {
     if (c->n_cuts >= 0) return c->n_cuts;
@@ -68,7 +68,7 @@ static int64_t encode_by_memo(run *r, chunk *c, void *ids, int64_t *ret_n_ids)
 
 const encode_path path_memo = {has_cuts, encode_by_memo};
 
-/* The last path of every list takes whatever the others left. */
+/* The last path of every list accepts every chunk that the others declined. */
 static int is_always_next(run *r, chunk *c)
 {
     (void)r;
@@ -90,8 +90,8 @@ static int64_t encode_walk(run *r, chunk *c, void *ids, int64_t *ret_n_ids)
 const encode_path path_walk = {is_always_next, encode_walk};
 const encode_path *const paths_by_memo[] = {&path_memo, &path_walk, NULL};
 
-/* A walk begins at a cut or where the text begins, which is why the sum may restart there, and it
- * leaves last_byte as the next segment needs it. */
+/* A walk begins at a cut or where the text begins, so the sum may restart there. It sets last_byte
+ * for the next segment. */
 int64_t run_walk(run *r, const uint8_t *segment, int64_t n_bytes, void *ids)
 {
     run_restart(r, segment[0], ids);
@@ -119,8 +119,8 @@ static int64_t emit_tokens(run *r, const uint8_t *text, const token *tokens, int
     return n <= 0 ? 0 : r->m->width->emit(r->m, text, tokens, n, ids);
 }
 
-/* Segments that miss the memo have at most MEMO_LONG_BYTES, and these are nearly all; their tokens
- * fit the stack. Only longer ones use the scratch. */
+/* Nearly all segments have at most MEMO_LONG_BYTES, and their tokens fit on the stack. Only longer
+ * ones use the scratch. */
 int64_t walk_tokens(run *r, token_encoder *encode, const uint8_t *segment, int64_t n_bytes,
                     void *ids)
 {
@@ -138,7 +138,7 @@ int64_t walk_encode(run *r, const uint8_t *segment, int64_t n_bytes, void *ids)
 /* ------------------------------------------------------------------------------- texts ---- */
 
 /* The next chunk of text[0..n_bytes-1], which can be cut up to text[n_seen-1]. Only the last chunk
- * of a text is copied, and only if what follows may not be read. */
+ * of a text is copied, and only if the bytes after it may not be read. */
 static chunk next_chunk(unitok_scratch *s, const uint8_t *text, int64_t n_bytes, int64_t n_seen,
                         int64_t n_readable, int is_closed)
 {
@@ -202,8 +202,8 @@ static int64_t sample_run(run *r, const uint8_t *text, int64_t n_bytes, int is_c
     const cutter *cutter = m->kind->cutter;
     int64_t done = 0, n_ids = 0, n_seen = is_closed ? n_bytes : n_bytes - CUT_WINDOW_BYTES;
     while (done < n_seen && !r->failed) {
-        /* A short rest of a closed text is one part. Otherwise the part ends at the last cut within
-         * reach, or, if there is none, at the first one after it. */
+        /* A short remainder of a closed text is one part. Otherwise the part ends at the last cut
+         * within 2 * CUT_CHUNK_BYTES or, if there is none, at the next one. */
         int64_t end = n_seen, n_near = 2 * CUT_CHUNK_BYTES;
         if (n_seen - done > n_near || !is_closed) {
             if (n_near > n_seen - done) n_near = n_seen - done;
@@ -219,8 +219,8 @@ static int64_t sample_run(run *r, const uint8_t *text, int64_t n_bytes, int is_c
     return done;
 }
 
-/* Encodes a text that is one segment, without cuts and memo. Parts that restart the sum are texts
- * of their own, so each of them is walked separately. */
+/* Encodes a text that is one segment, without cuts and memo. Parts that restart the sum are
+ * independent texts, so each is walked separately. */
 static int64_t encode_plain(run *r, const uint8_t *text, int64_t n_bytes, void *ids)
 {
     int64_t n = 0;
@@ -233,7 +233,7 @@ static int64_t encode_plain(run *r, const uint8_t *text, int64_t n_bytes, void *
 }
 
 /* Encodes or samples text that needs no normalization. Returns the number of bytes encoded. `plain`
- * text cannot be divided, so nothing is encoded before all of it is there. */
+ * text cannot be divided, so nothing is encoded before all of it is available. */
 static int64_t encode_text(run *r, const uint8_t *text, int64_t n_bytes, int64_t n_readable,
                            int is_closed, int plain, void *ids, int64_t *ret_n_ids)
 {
@@ -266,8 +266,8 @@ static int64_t encode_normalized(run *r, unitok_normalize_state *state, const en
         is_closed = job->last ? state->is_ended : consumed == job->n_bytes;
         if (job->capacity - n_ids < 3 * held + UNITOK_ENCODE_SLACK) return ENCODE_CAPACITY;
         void *ids = id_at(m, job->ids, n_ids);
-        /* Encoded text leaves the buffer. Its ids are merged at once, because the sum must be taken
-         * before ids disappear. */
+        /* Encoded text leaves the buffer. Its ids are merged immediately, because the sum must be
+         * computed before ids are removed. */
         int64_t used = encode_text(r, s->buffer, held, held + CUT_READ_BEYOND, is_closed, plain,
                                    ids, &n);
         if (m->flags & UNITOK_MERGE_UNKNOWN) n = m->width->merge_unknown(r, ids, n);
@@ -291,9 +291,9 @@ static int64_t encode_prepared(run *r, const encode_job *job, int plain)
     return m->flags & UNITOK_MERGE_UNKNOWN ? m->width->merge_unknown(r, job->ids, n) : n;
 }
 
-/* A complete document needs no state: it begins with an empty one, and what is left of it is
- * dropped. For a part of a document the sum is brought up to date at the end, because the ids from
- * which it would be computed belong to the caller afterwards. */
+/* A complete document needs no state: it begins with an empty one, which is dropped at the end. For
+ * a part of a document, the sum is updated at the end, because the ids from which it would be
+ * computed belong to the caller afterwards. */
 int64_t router_encode(const unitok_model *m, unitok_scratch *s, const encode_job *job)
 {
     ASSERT(s->model == m);

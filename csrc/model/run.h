@@ -44,7 +44,7 @@ INLINE int sample_is_whole(const unitok_sampling *sampling)
     return sampling->method == UNITOK_SAMPLE_NBEST || sampling->method == UNITOK_SAMPLE_DROPOUT;
 }
 
-/* The state of one document. */
+/* The state of encoding one document. */
 struct run {
     const unitok_model *m;
     unitok_scratch *s;
@@ -53,7 +53,7 @@ struct run {
     int64_t position;
     double sum;           /* of scores, rounded to float for float32 models: see segments.h */
     const void *summed;   /* `sum` includes the ids before this one */
-    int32_t last_unknown; /* the last id was the unknown id, with which the next can merge */
+    int32_t last_unknown; /* the last id was the unknown id, and the next can merge with it */
     uint8_t last_byte;    /* before the next segment */
     int failed;           /* an ENCODE_ code, or 0 */
 };
@@ -75,8 +75,8 @@ struct chunk {
 int64_t chunk_cuts(const run *r, chunk *c);
 
 /* A path is chosen and run in two calls, so that the choice can be cheap: is_next examines the
- * chunk and the state that earlier chunks have left, and encode does the work. A path that declines
- * leaves no trace, and the router asks the next one. */
+ * chunk and the state after earlier chunks, and encode does the work. If a path declines, the
+ * router asks the next one. */
 struct encode_path {
     /* Whether this path should encode the chunk. */
     int (*is_next)(run *r, chunk *c);

@@ -2,7 +2,7 @@
  *
  * The functions that return paths work on one complete document, whose paths are all in one
  * lattice. A model that restarts its sum divides a document into several texts, which have no
- * common lattice, so these functions refuse it.
+ * common lattice, so these functions reject it.
  *
  *     unitok_nbest           the n best paths, best first
  *     unitok_sample_paths    n paths, drawn independently or all different
@@ -65,7 +65,7 @@ struct unitok_paths {
     unitok_span *spans;
 };
 
-/* Paths are complete copies: they stay valid when the scratch is used again or freed. */
+/* Paths are complete copies, so they stay valid after the scratch is reused or freed. */
 void unitok_paths_free(unitok_paths *paths)
 {
     if (!paths) return;
@@ -117,7 +117,7 @@ static unitok_paths *make_paths(const unitok_model *m, const document *d,
         return NULL;
     }
     for (int64_t k = 0; k < found->n_paths; k++) {
-        /* Each path is written behind the one before it, and its end is the start of the next. */
+        /* Each path is written after the previous one, and its end is the start of the next. */
         int64_t at = paths->offsets[k];
         const token *tokens = found->tokens + found->offsets[k];
         at += spans_of_tokens(m, d, tokens, found->offsets[k + 1] - found->offsets[k],
@@ -146,8 +146,8 @@ static int32_t open_lattice(const unitok_model *m, unitok_scratch *s, const uint
     return code ? fail_memory(error) : UNITOK_OK;
 }
 
-/* The common end of these functions: converts what was found, and frees the document in every case.
- * `ok` is 0 if allocation failed during the search. */
+/* The common end of these functions: converts the paths that were found, and always frees the
+ * document. `ok` is 0 if allocation failed during the search. */
 static int32_t close_lattice(const unitok_model *m, lattice_work *work, document *d, int ok,
                              unitok_paths **ret, unitok_error *error)
 {
@@ -170,7 +170,7 @@ static int find_best(const unitok_model *m, unitok_scratch *s, const document *d
     return 1;
 }
 
-/* For n = 1 the encoder is used, as sentencepiece does, and because it is faster than a search. */
+/* For n = 1 the encoder is used, as in sentencepiece; it is also faster than a search. */
 int32_t unitok_nbest(const unitok_model *m, unitok_scratch *s, const uint8_t *text, int64_t n_bytes,
                      int64_t n, unitok_paths **ret, unitok_error *error)
 {
@@ -186,8 +186,7 @@ int32_t unitok_nbest(const unitok_model *m, unitok_scratch *s, const uint8_t *te
 }
 
 /* Distinct samples come from a search backwards through the lattice (encoders/nbest.h), and
- * independent ones from the sampler. Only among distinct samples does the best path have a place of
- * its own, so only these can include it. */
+ * independent ones from the sampler. Only distinct samples can include the best path. */
 int32_t unitok_sample_paths(const unitok_model *m, unitok_scratch *s,
                             const unitok_sampling *sampling, const uint8_t *text, int64_t n_bytes,
                             int64_t n, int32_t flags, unitok_paths **ret, unitok_error *error)
@@ -201,8 +200,7 @@ int32_t unitok_sample_paths(const unitok_model *m, unitok_scratch *s,
                     "the number of samples, alpha or the flags are out of range");
     int32_t status = open_lattice(m, s, text, n_bytes, &d, &work, error);
     if (status) return status;
-    /* The key depends on the seed and the document, so a call can be repeated, and gives the same
-     * paths. */
+    /* The key depends on the seed and the document, so repeating a call gives the same paths. */
     uint64_t key = rng_document_key(sampling->seed, sampling->input, sampling->document);
     if (!distinct) status = sampler_prepare(&work->sampler, work->model, sampling->alpha, error);
     if (status) {

@@ -2,8 +2,8 @@
  *
  * A scratch is made for one model and used by one thread at a time. The memo is its largest part,
  * and is allocated zeroed: a slot of zeros holds no segment, because the length of a segment is
- * part of its key. The operating system gives out zeroed pages only as they are touched, so a
- * scratch for one short text costs little. */
+ * part of its key. The operating system provides zeroed pages only when they are first touched, so
+ * a scratch for one short text costs little. */
 
 #include "model/scratch.h"
 
@@ -11,9 +11,9 @@
 #include "model/run.h"
 #include "text/normalize.h"
 
-/* The buffer must have space for what is held, for one step of the normalizer, and for reads past
- * the end. At least as many bytes as are held are added, so that a text without any cut, which is
- * held completely, is copied a number of times that grows with the logarithm of its size. */
+/* The buffer must have space for the held text, for one step of the normalizer, and for reads past
+ * the end. At least as many bytes as are held are added, so a text without any cut, which is held
+ * completely, is copied only O(log n) times. */
 int scratch_buffer(unitok_scratch *s, const unitok_normalizer *normalizer, int64_t held)
 {
     int64_t more = held > 2 * CUT_CHUNK_BYTES ? held : 2 * CUT_CHUNK_BYTES;

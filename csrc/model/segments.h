@@ -6,9 +6,9 @@
  *     ID           uint16_t or uint32_t
  *
  * Unigram adds scores over a complete text and rounds at every step, so the path through a segment
- * can depend on the sum S before it. Bits 4..15 of a memo entry's word therefore store for which S
- * its path is certain: all with a smaller unigram_steps(S) (unigram_dp.h has the proof). For other
- * sums the segment is encoded again from S.
+ * can depend on the sum S before it. Bits 4..15 of a memo entry's word therefore store a limit: its
+ * path is certain for every S with a smaller unigram_steps(S) (unigram_dp.h has the proof). For
+ * other sums the segment is encoded again from S.
  *
  * S itself is computed lazily, from the ids written so far, whose scores are known:
  *
@@ -21,7 +21,7 @@
  * in the reference. If every hit added its scores, the branches of the loop would wait for the sum:
  * 25 to 40 % of the time for English.
  *
- * A segment takes one of five ways. The first is by far the most frequent, and the loop contains
+ * There are five cases for a segment. The first is by far the most frequent, and the loop contains
  * nothing else:
  *
  *     key found, word >= least             copy the ids                                      encode_between
@@ -38,8 +38,8 @@ typedef struct NAME(short_entry) {
     ID ids[MEMO_SHORT_IDS + 1]; /* the last element is the word */
 } NAME(short_entry);
 
-/* Like a short entry. A segment of 16 to 31 bytes seldom has more than 15 tokens; those that have
- * are not stored. */
+/* Like a short entry. A segment of 16 to 31 bytes seldom has more than 15 tokens; segments with
+ * more are not stored. */
 typedef struct NAME(long_entry) {
     uint64_t key[4];
     ID ids[MEMO_LONG_IDS + 1];
@@ -75,7 +75,7 @@ static void NAME(put)(const uint32_t *from, int64_t n, void *ids)
 /* ----------------------------------------------------------------------------- the sum ---- */
 
 /* Adds the scores of all ids from r->summed to `out` in the order of the text and in the precision
- * of the reference, since another order would round differently. The sum is a float for float32
+ * of the reference, since a different order would round differently. The sum is a float for float32
  * models, so each addition rounds as in the reference. */
 static void NAME(catch_up)(run *r, const void *out)
 {
@@ -93,7 +93,7 @@ static void NAME(catch_up)(run *r, const void *out)
     r->summed = out;
 }
 
-/* The least word with which an entry is valid at `out` and for the next n_ahead ids. An entry is
+/* The smallest word of an entry that is valid at `out` and for the next n_ahead ids. An entry is
  * valid if unigram_steps(|S|) < limit. The limit is in bits 4 and up of the word, so a word of at
  * least (steps + 1) << 4 is valid, whatever its lowest four bits are, which count the ids. */
 INLINE uint32_t NAME(least_word)(const run *r, const ID *out, int64_t n_ahead)
@@ -103,9 +103,9 @@ INLINE uint32_t NAME(least_word)(const run *r, const ID *out, int64_t n_ahead)
     return (unigram_steps(size) + 1) << 4;
 }
 
-/* Whether an entry with this word is valid at `out`. The bound on the sum decides nearly always;
- * only if it fails is the sum itself computed. After catch_up the bound is the sum itself, so the
- * second comparison is exact. */
+/* Whether an entry with this word is valid at `out`. The bound on the sum is nearly always
+ * sufficient; the sum itself is computed only if it is not. After catch_up the bound is the sum
+ * itself, so the second comparison is exact. */
 static int NAME(is_valid)(run *r, uint32_t word, const ID *out)
 {
     if (word >= NAME(least_word)(r, out, 0)) return 1;
@@ -114,7 +114,7 @@ static int NAME(is_valid)(run *r, uint32_t word, const ID *out)
 }
 
 /* least_word for the next AHEAD_IDS ids. Computes the sum itself if the bound has become too large
- * to validate entries. FAR_WORD keeps a bound that has grown for a long time from sending every
+ * to validate entries. FAR_WORD prevents a bound that has grown for a long time from sending every
  * segment to encode_short. */
 static uint32_t NAME(look_ahead)(run *r, const ID *out)
 {
@@ -148,7 +148,7 @@ static int64_t NAME(merge_unknown)(run *r, void *all, int64_t n)
 /* ---------------------------------------------------------------------------- the memo ---- */
 
 /* Encodes a segment of up to MEMO_LONG_BYTES that missed the memo, and fills `held`, the ids of an
- * entry, whose word is held[max_ids]. *ret_holds says whether the ids fit the entry. Not inlined,
+ * entry, whose word is held[max_ids]. *ret_holds is whether the ids fit in the entry. Not inlined,
  * to keep the loop of hits small. A model with scores solves the segment for a sum of 0 first,
  * because that path is valid for most sums; the true sum decides whether it is used here. Other
  * kinds encode it once. */
@@ -198,8 +198,8 @@ static NOINLINE int64_t NAME(encode_long)(run *r, NAME(long_entry) *longs, int b
 }
 
 /* Encodes a segment of up to MEMO_SHORT_BYTES that its slot does not hold, or not for this running
- * sum. A model without scores comes here only with a key that differs, because it uses every key
- * that is found. */
+ * sum. A model without scores calls this only if the key differs, because it uses every key that is
+ * found. */
 static NOINLINE int64_t NAME(encode_short)(run *r, NAME(short_entry) *slot, memo_short_key key,
                                            const uint8_t *segment, int64_t n_bytes, ID *ids)
 {
@@ -217,7 +217,7 @@ static NOINLINE int64_t NAME(encode_short)(run *r, NAME(short_entry) *slot, memo
 
 /* `sums`: the model has scores. `can_restart`: their sum can restart. `bits`: the logarithm of the
  * number of short entries; there are half as many long ones. `least` is updated whenever the sum
- * may have changed, or more than AHEAD_IDS ids have been written since. A hit takes the short way:
+ * may have changed, or more than AHEAD_IDS ids have been written since. A hit takes the fast path:
  * compute the key, load the slot, compare, copy a fixed number of ids, advance by the count.
  * Everything else is behind a branch that is seldom taken, in functions that are not inlined. */
 INLINE int64_t NAME(encode_between)(run *r, const uint8_t *text, const uint16_t *cuts,
@@ -232,7 +232,7 @@ INLINE int64_t NAME(encode_between)(run *r, const uint8_t *text, const uint16_t 
     for (int64_t k = 0; k < n_cuts; k++) {
         const uint8_t *segment = text + begin;
         int64_t n_bytes = cuts[k] - begin, n;
-        /* The sum starts again where a new text begins, before the entry is looked up. */
+        /* The sum restarts where a new text begins, before the entry is looked up. */
         if (can_restart && restarts(r->m, begin ? segment[-1] : r->last_byte, segment[0]))
             run_set_sum(r, 0, out);
         /* More ids have been written than `least` was computed for. */

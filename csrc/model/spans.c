@@ -1,8 +1,8 @@
 /* spans.c - encodes one document with the span of every token, without cuts and memo
  *
  * Spans are usually requested for single documents, so this path is simple rather than fast. The
- * document is normalized at once, encoded as one text, and every token is mapped back to the bytes
- * that it came from.
+ * document is normalized in one call and encoded as one text, and every token is mapped back to its
+ * source bytes.
  *
  *     document      "Ａ b"                    bytes of the caller
  *     verbatim      "▁A▁b"  to_source[]       one entry per byte, with U+2581 in three bytes
@@ -78,8 +78,8 @@ static int put_span(sink *s, int64_t id, int64_t begin, int64_t end, int64_t pie
 }
 
 /* Encodes the next n_bytes of the document, which are unknown, as byte pieces up to s->piece_at. As
- * in SentencePiece, all but the last have empty spans. All byte pieces of a character belong to it;
- * the last one takes its span, so that the spans of a document still cover it once. */
+ * in SentencePiece, all but the last have empty spans. The last byte piece of a character takes its
+ * span, so that the spans of a document cover it exactly once. */
 static int put_bytes(sink *s, const uint8_t *text, int64_t n_bytes, int64_t piece_at)
 {
     int64_t begin = source_of(s, piece_at), end = source_of(s, s->piece_at);
@@ -105,7 +105,7 @@ static int put_token(sink *s, int32_t id, int64_t n_bytes)
     s->piece_at += n_bytes;
     for (int64_t i = 0; i < n_bytes && s->m->compact; i++)
         s->piece_at += text[i] == SPACE_BYTE ? 2 : 0;
-    /* Three cases: an unknown character as byte pieces, an unknown character beside another one,
+    /* Three cases: an unknown character as byte pieces, an unknown character after another one,
      * whose span grows, and everything else. */
     int is_unknown = id == TOKEN_UNKNOWN, was_unknown = s->last_unknown;
     s->last_unknown = is_unknown;
@@ -141,8 +141,7 @@ int64_t spans_of_tokens(const unitok_model *m, const document *d, const token *t
 /* -------------------------------------------------------------------------------- Encoding ---- */
 
 /* Encodes a part of the document that is a separate text, because the sum restarts where it begins.
- * Its tokens count from its own start, which is where s->at stands. Returns 0 or an ENCODE_
- * code. */
+ * Its tokens count from its own start, which is s->at. Returns 0 or an ENCODE_ code. */
 static int put_part(sink *s, unitok_scratch *scratch, const uint8_t *text, int64_t n_bytes)
 {
     const model_kind *kind = s->m->kind;
