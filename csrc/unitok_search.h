@@ -16,7 +16,7 @@
  * are those of unitok.h.
  *
  * Each section is a module of pyunitok/_c: Suffix sorting (suffix.py), Search (search.py), Repeats
- * (repeats.py).
+ * (repeats.py), Compact index (compact.py).
  */
 #pragma once
 
@@ -255,3 +255,81 @@ int64_t unitok_repeats_step(unitok_repeats *repeats, int64_t n_suffixes, unitok_
  * overlaps the first one. Both arrays are [0..tokens-1] and zero before the first call. */
 void unitok_repeats_mark(const unitok_search_shard *shard, int32_t number, int64_t n_tokens,
                          const unitok_repeat *records, int64_t n, uint32_t *counts, uint8_t *later);
+
+/* --------------------------------------------------------------------------- Compact index ---- */
+
+/* A compressed suffix array, which also contains the text: see csrc/suffix/compact.h. Symbols are
+ * below 2^18. Row r is the r-th smallest suffix, as in a suffix array of the same text. */
+typedef struct unitok_compact unitok_compact;
+typedef struct unitok_compact_builder unitok_compact_builder;
+
+#define UNITOK_COMPACT_SYMBOLS 262144
+#define UNITOK_COMPACT_SECTIONS 8
+#define UNITOK_COMPACT_MIN_CAPACITY 65536
+
+/* Begins to build a compact index of text[0..n-1], n <= UNITOK_SUFFIX_MAX_32, with suffix array
+ * sa[0..n-1]. Keeps both and overwrites them.
+ *   symbol_bytes   1, 2 or 4
+ *   n_symbols      all symbols are below it
+ *   block          64 or 128 entries: 64 is faster and 6 % larger
+ *   locate_every   store the row of every such position, a power of two up to 1,024; 0: rows cannot
+ *                  be located
+ *   extract_every  store where every such position continues, at most 1,024; 0: the text cannot be read
+ * Memory besides the two arrays: 8 / block bytes per symbol of text, and up to 5 / locate_every and
+ * 4 / extract_every. */
+int32_t unitok_compact_builder_new(void *text, int64_t n, int32_t symbol_bytes, int64_t n_symbols,
+                                   uint32_t *sa, int32_t block, int32_t locate_every,
+                                   int32_t extract_every, unitok_compact_builder **ret,
+                                   unitok_error *error);
+void unitok_compact_builder_free(unitok_compact_builder *builder);
+
+/* Continues to build: visits about `budget` suffixes and writes the next bytes of the file, out[0..
+ * *ret_bytes-1], capacity >= UNITOK_COMPACT_MIN_CAPACITY. They belong to section *ret_section: -1
+ * before the first one, UNITOK_COMPACT_SECTIONS for the footer, which is written at once. The footer
+ * begins with the XXH64 of every section, u64 each, which the caller fills in, and its own XXH64 is 16
+ * bytes before its end. *ret_progress is 1 when the file is complete. UNITOK_ERROR_ARGUMENT if sa is
+ * not a suffix array; a wrong one may also give a wrong index, which is safe to open. */
+int32_t unitok_compact_builder_step(unitok_compact_builder *builder, int64_t budget, uint8_t *out,
+                                    int64_t capacity, int64_t *ret_bytes, int32_t *ret_section,
+                                    double *ret_progress, unitok_error *error);
+
+/* Opens image[0..n_bytes-1], a file in memory aligned to 8 bytes, and keeps it. UNITOK_ERROR_FORMAT if
+ * it is not a compact index. Checks what it reads: the footer and the starts of the lists, 0.3 to
+ * 1 MB. Checksums are not checked. The rest may be hostile: answers are then wrong, but nothing outside
+ * the image is read. Memory: 400 KB. */
+int32_t unitok_compact_open(const uint8_t *image, int64_t n_bytes, unitok_compact **ret,
+                            unitok_error *error);
+void unitok_compact_free(unitok_compact *compact);
+
+typedef struct unitok_compact_info {
+    int64_t n, n_symbols;
+    const uint32_t *first; /* [0..n_symbols]: first[c] suffixes begin with a symbol below c */
+    int64_t first_row;     /* of the suffix at position 0 */
+    int32_t symbol_bytes, block, locate_every, extract_every;
+} unitok_compact_info;
+void unitok_compact_get_info(const unitok_compact *compact, unitok_compact_info *ret);
+
+/* Like unitok_search_tokens, for symbols. A symbol out of range does not occur. Takes 0.3 to 1 us per
+ * symbol; the searches for 32 sequences are interleaved. */
+void unitok_compact_tokens(const unitok_compact *compact, const uint32_t *symbols,
+                           const int64_t *begins, const int64_t *ends, int64_t n_queries,
+                           int64_t *lo, int64_t *hi);
+
+/* Like unitok_search_next and unitok_search_previous, for symbols; counts of the latter are
+ * [0..n_symbols-1]. The former takes O(distinct * depth * log n), the latter one search for every
+ * symbol that occurs. */
+int64_t unitok_compact_next(const unitok_compact *compact, int64_t lo, int64_t hi, int64_t depth,
+                            uint32_t *symbols, int64_t *counts, int64_t capacity);
+void unitok_compact_previous(const unitok_compact *compact, int64_t lo, int64_t hi,
+                             int64_t *counts);
+
+/* positions[k] = the position of the suffix of row rows[k], k < n; -1 if the file is damaged or the
+ * row out of range. Takes locate_every / 2 steps of 0.3 to 1 us each. */
+int32_t unitok_compact_locate(const unitok_compact *compact, const int64_t *rows, int64_t n,
+                              int64_t *positions, unitok_error *error);
+
+/* Writes the symbols at positions begins[k]..ends[k]-1, for each k < n in turn: one step per symbol,
+ * and extract_every / 2 steps for each k. */
+int32_t unitok_compact_extract(const unitok_compact *compact, const int64_t *begins,
+                               const int64_t *ends, int64_t n, uint32_t *symbols,
+                               unitok_error *error);

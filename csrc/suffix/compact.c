@@ -1,0 +1,329 @@
+/* compact.c - a compact index: opening and checking it, and searching its lists: see compact.h */
+
+#include "suffix/compact.h"
+
+#include "ground/alloc.h"
+#include "ground/error.h"
+
+const uint8_t compact_magic[8] = {0x89, 'U', 'T', 'C', 0x0D, 0x0A, 0x1A, 0x0A};
+
+/* --------------------------------------------------------------------------------- opening ---- */
+
+static int is_power_of_two(uint64_t v) { return v && !(v & (v - 1)); }
+
+/* Computes in 64 bits; n and the intervals are checked first, so no product overflows. */
+int compact_lay_out(const compact_footer *f, compact_layout *ret)
+{
+    if (f->n > UNITOK_SUFFIX_MAX_32 || f->n_symbols < 1 || f->n_symbols > UNITOK_COMPACT_SYMBOLS ||
+        (f->block != 64 && f->block != 128) ||
+        (f->symbol_bytes != 1 && f->symbol_bytes != 2 && f->symbol_bytes != 4))
+        return 0;
+    if (f->locate_every > 1024 || (f->locate_every && !is_power_of_two(f->locate_every)) ||
+        f->extract_every > 1024)
+        return 0;
+    int64_t n = (int64_t)f->n, s = f->locate_every, e = f->extract_every;
+    memset(ret, 0, sizeof *ret);
+    ret->n_blocks = (n + f->block - 1) / f->block;
+    ret->bytes[SECTION_BLOCKS] = 8 * (ret->n_blocks + 1);
+    ret->bytes[SECTION_FIRST] = 4 * ((int64_t)f->n_symbols + 1);
+    if (s) {
+        ret->n_samples = (n + s - 1) / s;
+        ret->n_groups = (n + COMPACT_GROUP * s - 1) / (COMPACT_GROUP * s);
+        ret->lower_bits = packed_bits((uint64_t)s - 1);
+        ret->sample_bits = packed_bits(n ? (uint64_t)(n - 1) / (uint64_t)s : 0);
+        ret->bytes[SECTION_GROUPS] = 4 * (ret->n_groups + 1);
+        ret->bytes[SECTION_UPPER] = (ret->n_groups * COMPACT_GROUP + ret->n_samples + 7) / 8 +
+                                    COMPACT_SPARE_BYTES;
+        ret->bytes[SECTION_LOWER] = (ret->n_samples * ret->lower_bits + 7) / 8 +
+                                    COMPACT_SPARE_BYTES;
+        ret->bytes[SECTION_SAMPLES] = (ret->n_samples * ret->sample_bits + 7) / 8 +
+                                      COMPACT_SPARE_BYTES;
+    }
+    if (e) {
+        ret->n_starts = (n + e - 1) / e;
+        ret->start_bits = packed_bits(n ? (uint64_t)n - 1 : 0);
+        ret->bytes[SECTION_STARTS] = (ret->n_starts * ret->start_bits + 7) / 8 +
+                                     COMPACT_SPARE_BYTES;
+    }
+    return 1;
+}
+
+/* Checks everything except the contents of the sections. */
+static const char *check_footer(const uint8_t *image, int64_t n_bytes, compact_footer *f,
+                                compact_layout *layout)
+{
+    if (n_bytes < (int64_t)(COMPACT_PREFIX_BYTES + sizeof *f))
+        return "the file is too short for a compact index";
+    memcpy(f, image + n_bytes - sizeof *f, sizeof *f);
+    if (memcmp(image, compact_magic, 8) != 0) return "this is not a compact index";
+    if (load_u32(image + 8) != COMPACT_VERSION)
+        return "this release does not read this version of a compact index";
+    if (memcmp(f->magic, compact_magic, 8) != 0) return "the file is truncated";
+    if (!compact_lay_out(f, layout)) return "a number in the footer is out of range";
+    if (f->n ? f->first_row >= f->n : f->first_row) return "the first row is out of range";
+    if (f->offsets[0] != COMPACT_PREFIX_BYTES ||
+        f->offsets[COMPACT_SECTIONS] != (uint64_t)n_bytes - sizeof *f)
+        return "the sections do not fill the file";
+    for (int k = 0; k < COMPACT_SECTIONS; k++) {
+        uint64_t begin = f->offsets[k], end = f->offsets[k + 1];
+        if (begin % 8 || end < begin || end > (uint64_t)n_bytes)
+            return "the offset of a section is out of range";
+        if (k != SECTION_GAPS && end - begin != ((uint64_t)layout->bytes[k] + 7) / 8 * 8)
+            return "the size of a section does not match the footer";
+    }
+    if (f->offsets[1] - f->offsets[0] > UINT32_MAX) return "the gaps are too large";
+    if (!codes_are_complete(&f->codes, 2)) return "a code is not complete";
+    return NULL;
+}
+
+/* The starts of the lists are used as indexes without further checks. */
+static const char *check_first(const uint32_t *first, const compact_footer *f)
+{
+    if (first[0] != 0 || first[f->n_symbols] != f->n) return "the lists do not span the tokens";
+    for (uint32_t k = 0; k < f->n_symbols; k++)
+        if (first[k + 1] < first[k]) return "the starts of the lists decrease";
+    return NULL;
+}
+
+/* At most 65,536 entries, which leave few symbols to choose from. */
+static int open_symbols(compact *c)
+{
+    while (c->n >> c->symbol_shift >= 65536) c->symbol_shift++;
+    int64_t n = (c->n >> c->symbol_shift) + 1;
+    c->symbols = mem_alloc((size_t)n * sizeof *c->symbols);
+    if (!c->symbols) return 0;
+    uint32_t symbol = 0;
+    for (int64_t k = 0; k < n; k++) {
+        while ((int64_t)symbol < c->n_symbols - 1 &&
+               (int64_t)c->first[symbol + 1] <= k << c->symbol_shift)
+            symbol++;
+        c->symbols[k] = symbol;
+    }
+    return 1;
+}
+
+static void take_sections(compact *c, const uint8_t *image, const compact_footer *f,
+                          const compact_layout *layout)
+{
+    c->n = (int64_t)f->n;
+    c->n_blocks = layout->n_blocks;
+    c->n_symbols = f->n_symbols;
+    c->block = (int32_t)f->block;
+    c->block_shift = highest_bit(f->block);
+    c->first_row = f->first_row;
+    c->symbol_bytes = (int32_t)f->symbol_bytes;
+    c->gaps = image + f->offsets[SECTION_GAPS];
+    c->gaps_bytes = f->offsets[SECTION_GAPS + 1] - f->offsets[SECTION_GAPS];
+    c->blocks = image + f->offsets[SECTION_BLOCKS];
+    c->first = (const uint32_t *)(const void *)(image + f->offsets[SECTION_FIRST]);
+    c->locate_every = (int32_t)f->locate_every;
+    c->locate_shift = f->locate_every ? highest_bit(f->locate_every) : 0;
+    c->n_samples = layout->n_samples;
+    c->sample_bits = layout->sample_bits;
+    c->upper_bits = layout->n_groups * COMPACT_GROUP + layout->n_samples;
+    c->groups = (const uint32_t *)(const void *)(image + f->offsets[SECTION_GROUPS]);
+    c->upper = image + f->offsets[SECTION_UPPER];
+    c->lower = image + f->offsets[SECTION_LOWER];
+    c->samples = image + f->offsets[SECTION_SAMPLES];
+    c->extract_every = (int32_t)f->extract_every;
+    c->n_starts = layout->n_starts;
+    c->start_bits = layout->start_bits;
+    c->starts = image + f->offsets[SECTION_STARTS];
+}
+
+int32_t unitok_compact_open(const uint8_t *image, int64_t n_bytes, compact **ret,
+                            unitok_error *error)
+{
+    compact_footer f;
+    compact_layout layout;
+    if ((uintptr_t)image % 8)
+        return fail(error, UNITOK_ERROR_ARGUMENT, -1, -1, "a compact index must be aligned");
+    const char *wrong = check_footer(image, n_bytes, &f, &layout);
+    if (!wrong)
+        wrong = check_first((const uint32_t *)(const void *)(image + f.offsets[SECTION_FIRST]), &f);
+    if (wrong) return fail(error, UNITOK_ERROR_FORMAT, -1, -1, wrong);
+    compact *c = mem_zalloc(1, sizeof *c);
+    if (!c) return fail_memory(error);
+    take_sections(c, image, &f, &layout);
+    codes_to_entries(&f.codes, &c->entries);
+    if (!open_symbols(c)) {
+        mem_free(c);
+        return fail_memory(error);
+    }
+    *ret = c;
+    return UNITOK_OK;
+}
+
+void unitok_compact_free(compact *c)
+{
+    if (!c) return;
+    mem_free(c->symbols);
+    mem_free(c);
+}
+
+void unitok_compact_get_info(const compact *c, unitok_compact_info *ret)
+{
+    unitok_compact_info info = {
+        c->n,     c->n_symbols,    c->first,        c->first_row, c->symbol_bytes,
+        c->block, c->locate_every, c->extract_every};
+    *ret = info;
+}
+
+/* ----------------------------------------------------------------------------------- lists ---- */
+
+uint64_t compact_psi(const compact *c, int64_t r)
+{
+    int64_t b = r >> c->block_shift;
+    uint64_t v = block_first(c, b);
+    gap_reader g = gaps_of(c, b);
+    for (int64_t left = r & (c->block - 1); left > 0; left--) v += next_gap(&g);
+    return wrapped(c, v);
+}
+
+/* The table leaves the symbols between those of two of its rows. */
+uint32_t compact_symbol(const compact *c, int64_t r)
+{
+    int64_t k = r >> c->symbol_shift;
+    uint32_t lo = c->symbols[k], hi = (uint32_t)c->n_symbols - 1;
+    if (k < c->n >> c->symbol_shift) hi = c->symbols[k + 1];
+    while (lo < hi) {
+        uint32_t mid = hi - (hi - lo) / 2;
+        if ((int64_t)c->first[mid] <= r) lo = mid;
+        else hi = mid - 1;
+    }
+    return lo;
+}
+
+/* The blocks lo..hi-1 are those that begin within a list. The first entry with a Psi of at least a
+ * given value is after the first entry of block lo - 1, and at or before that of block lo, if lo is the
+ * first block that begins with such a value. */
+typedef struct block_range {
+    int64_t lo, hi;
+} block_range;
+
+INLINE block_range blocks_within(const compact *c, rows list)
+{
+    block_range ret = {(list.lo + c->block - 1) >> c->block_shift,
+                       ((list.hi - 1) >> c->block_shift) + 1};
+    if (ret.hi < ret.lo) ret.hi = ret.lo; /* the list begins and ends within one block */
+    return ret;
+}
+
+/* The row from which to scan, if block b is the first of the list's blocks that begins with a Psi of
+ * at least the wanted one, or their end. */
+INLINE int64_t scan_from(const compact *c, rows list, int64_t b)
+{
+    int64_t before = b > 0 ? (b - 1) << c->block_shift : 0;
+    return before > list.lo ? before : list.lo;
+}
+
+/* Finds, in rows from..list.hi-1, the first row with a Psi of at least a and the first with one of at
+ * least b, a <= b. Scans one block; if the second row is not in it, a second search finds it. */
+static rows scan(const compact *c, rows list, int64_t from, uint64_t a, uint64_t b);
+
+/* The first row of a list with a Psi of at least v. */
+static int64_t list_lower(const compact *c, rows list, uint64_t v)
+{
+    block_range in = blocks_within(c, list);
+    while (in.lo < in.hi) {
+        int64_t mid = in.lo + (in.hi - in.lo) / 2;
+        if (block_first(c, mid) < v) in.lo = mid + 1;
+        else in.hi = mid;
+    }
+    return scan(c, list, scan_from(c, list, in.lo), v, v).lo;
+}
+
+static rows scan(const compact *c, rows list, int64_t from, uint64_t a, uint64_t b)
+{
+    int64_t block = from >> c->block_shift, r = block << c->block_shift,
+            stop = r + c->block < list.hi ? r + c->block : list.hi;
+    uint64_t v = block_first(c, block);
+    gap_reader g = gaps_of(c, block);
+    for (; r < from; r++) v += next_gap(&g);
+    v = wrapped(c, v);
+    for (; v < a; v += next_gap(&g))
+        if (++r == stop) break;
+    rows ret = {r, r};
+    if (r == stop) {
+        /* The next block begins with a Psi of at least a. */
+        if (a < b && stop < list.hi && block_first(c, block + 1) < b) {
+            rows rest = {stop, list.hi};
+            ret.hi = list_lower(c, rest, b);
+        }
+        return ret;
+    }
+    for (; v < b; v += next_gap(&g)) {
+        if (++r < stop) continue;
+        rows rest = {stop, list.hi};
+        ret.hi = stop < list.hi ? list_lower(c, rest, b) : stop;
+        return ret;
+    }
+    ret.hi = r;
+    return ret;
+}
+
+rows compact_before(const compact *c, uint32_t symbol, rows in)
+{
+    rows list = {c->first[symbol], c->first[symbol + 1]};
+    uint64_t a = (uint64_t)in.lo + 1, b = (uint64_t)in.hi + 1;
+    if (list.lo == list.hi || in.lo >= in.hi) {
+        list.hi = list.lo;
+        return list;
+    }
+    block_range at = blocks_within(c, list);
+    while (at.lo < at.hi) {
+        int64_t mid = at.lo + (at.hi - at.lo) / 2;
+        if (block_first(c, mid) < a) at.lo = mid + 1;
+        else at.hi = mid;
+    }
+    return scan(c, list, scan_from(c, list, at.lo), a, b);
+}
+
+/* Each round prefetches for all lanes before it reads for any, as in search.c. When the blocks are
+ * known, their gaps are prefetched: they take about 120 bytes, of which the start and the end are read
+ * first. */
+static void before_lanes(const compact *c, compact_query *queries, int n)
+{
+    block_range at[COMPACT_LANES];
+    int n_active = n;
+    for (int i = 0; i < n; i++) {
+        rows list = {c->first[queries[i].symbol], c->first[queries[i].symbol + 1]};
+        at[i] = blocks_within(c, list);
+    }
+    while (n_active) {
+        n_active = 0;
+        for (int i = 0; i < n; i++)
+            if (at[i].lo < at[i].hi)
+                PREFETCH(c->blocks + 8 * (at[i].lo + (at[i].hi - at[i].lo) / 2));
+        for (int i = 0; i < n; i++) {
+            if (at[i].lo >= at[i].hi) continue;
+            int64_t mid = at[i].lo + (at[i].hi - at[i].lo) / 2;
+            if (block_first(c, mid) < (uint64_t)queries[i].in.lo + 1) at[i].lo = mid + 1;
+            else at[i].hi = mid;
+            n_active += at[i].lo < at[i].hi;
+        }
+    }
+    int64_t from[COMPACT_LANES];
+    for (int i = 0; i < n; i++) {
+        rows list = {c->first[queries[i].symbol], c->first[queries[i].symbol + 1]};
+        from[i] = scan_from(c, list, at[i].lo);
+        PREFETCH(c->blocks + 8 * (from[i] >> c->block_shift));
+    }
+    for (int i = 0; i < n; i++) {
+        gap_reader g = gaps_of(c, from[i] >> c->block_shift);
+        PREFETCH(g.gaps + (g.at >> 3));
+        PREFETCH(g.gaps + (g.low >> 3) - 1);
+    }
+    for (int i = 0; i < n; i++) {
+        rows list = {c->first[queries[i].symbol], c->first[queries[i].symbol + 1]}, none = {0, 0};
+        rows *in = &queries[i].in;
+        if (list.lo == list.hi || in->lo >= in->hi) *in = none;
+        else *in = scan(c, list, from[i], (uint64_t)in->lo + 1, (uint64_t)in->hi + 1);
+    }
+}
+
+void compact_before_many(const compact *c, compact_query *queries, int64_t n)
+{
+    for (int64_t at = 0; at < n; at += COMPACT_LANES)
+        before_lanes(c, queries + at, (int)(n - at < COMPACT_LANES ? n - at : COMPACT_LANES));
+}

@@ -1,0 +1,219 @@
+/* compact.h - a compact index: a compressed suffix array that contains its text
+ *
+ * Row r is the r-th smallest suffix of the text, r < n. The rows whose suffixes begin with symbol c are
+ * first[c]..first[c + 1]-1. Psi(r) tells where row r continues: 0 if the suffix ends after its first
+ * symbol, otherwise 1 + the row of the suffix that begins one symbol later:
+ *
+ *     text 2 1 2 1 0      r   suffix        Psi(r)
+ *                         0   0             0              first  = 0 1 3 5
+ *                         1   1 0           1 + 0
+ *                         2   1 2 1 0       1 + 3
+ *                         3   2 1 0         1 + 1
+ *                         4   2 1 2 1 0     1 + 2
+ *
+ * Within the rows of one symbol, its list, Psi increases. So the rows that begin with "c, then what rows
+ * lo..hi-1 begin with" are found by two searches in the list of c, one for 1 + lo and one for 1 + hi:
+ * sequences are searched from their last symbol to their first. Psi also reads the text: the symbol of a
+ * row is the list that it is in, and Psi leads to the next one.
+ *
+ * The lists are concatenated and divided into blocks of 64 or 128 entries:
+ *
+ *     blocks[b]      | u32 Psi of the first row | u32 where its gaps begin |
+ *     gaps of b      | table (4 bits) | class | class | class | ...   ... | low bits | low bits | low bits |
+ *                      compact_codes.h  of gap 1   2      3                  of gap 3   2          1
+ *
+ * A gap is the difference, modulo n + 1, from the entry before, also where one list ends and the next
+ * begins. Classes are read forward from the start of a block, and low bits backward from its end.
+ *
+ * The file, little-endian, every section aligned to 8 bytes:
+ *
+ *     0        prefix    magic 89 'U' 'T' 'C' 0D 0A 1A 0A, u32 version, zeros up to 512 bytes
+ *     512      gaps      the gaps of all blocks
+ *              blocks    u32 first, u32 offset in gaps: [0..n_blocks], with the end of the last block
+ *              first     u32[n_symbols + 1]
+ *              groups    u32[n_groups + 1]: samples before each group of 64 * locate_every rows
+ *              upper     bits: for every locate_every rows a 1 for each sample, then a 0
+ *              lower     the row of each sample modulo locate_every, packed
+ *              samples   its position / locate_every, packed
+ *              starts    the row of every extract_every-th position, packed
+ *              footer    compact_footer
+ *
+ * Sections from groups to samples are empty if locate_every is 0, and starts if extract_every is. Packed
+ * numbers take as many bits as the largest possible one; packed and upper end with 8 spare bytes.
+ *
+ * A file may come from anywhere. What is small is checked when it is opened. Blocks are not: a wrong one
+ * makes answers wrong, but decoding never leaves the file, because it reads at most COMPACT_BEHIND bytes
+ * before and COMPACT_AHEAD bytes after the gaps, where the prefix and the footer are. Every row and
+ * position is checked before it is used as an index. */
+#pragma once
+
+#include "suffix/compact_codes.h"
+#include "unitok_search.h"
+
+enum {
+    COMPACT_VERSION = 1,
+    COMPACT_PREFIX_BYTES = 512,
+    COMPACT_GROUP = 64, /* buckets of locate_every rows in a group */
+    COMPACT_SPARE_BYTES = 8,
+    COMPACT_MAX_BLOCK = 128,
+    COMPACT_LANES = 32, /* interleaved searches */
+    /* 127 gaps: low bits of at most 31 bits, and codewords of at most CODE_BITS after the table; then
+     * a load of 8 bytes. */
+    COMPACT_BEHIND = (127 * 31 + 7) / 8 + 8,
+    COMPACT_AHEAD = (4 + 127 * CODE_BITS) / 8 + 8
+};
+
+enum compact_section {
+    SECTION_GAPS,
+    SECTION_BLOCKS,
+    SECTION_FIRST,
+    SECTION_GROUPS,
+    SECTION_UPPER,
+    SECTION_LOWER,
+    SECTION_SAMPLES,
+    SECTION_STARTS,
+    COMPACT_SECTIONS
+};
+
+/* The last 704 bytes of a file. */
+typedef struct compact_footer {
+    uint64_t checksums[COMPACT_SECTIONS];   /* XXH64 of each section, padding included */
+    uint64_t offsets[COMPACT_SECTIONS + 1]; /* where each section begins, and the footer */
+    uint64_t n;                             /* tokens */
+    uint32_t n_symbols, block, locate_every, extract_every;
+    uint32_t first_row;    /* the row of the suffix at position 0 */
+    uint32_t symbol_bytes; /* 1, 2 or 4: of the indexed tokens */
+    code_lengths codes;
+    uint64_t checksum; /* XXH64 of the footer up to here */
+    uint8_t magic[8];
+} compact_footer;
+
+/* The sizes that follow from the footer, in bytes and in bits. */
+typedef struct compact_layout {
+    int64_t n_blocks, n_samples, n_groups, n_starts;
+    int32_t lower_bits, sample_bits, start_bits;
+    int64_t bytes[COMPACT_SECTIONS]; /* of each section, without padding; 0 for SECTION_GAPS */
+} compact_layout;
+
+extern const uint8_t compact_magic[8];
+
+/* Whether these numbers are within their ranges, and the sizes of the sections. */
+int compact_lay_out(const compact_footer *f, compact_layout *ret);
+
+/* An open index. Everything but `entries` and `symbols` is in the file. */
+struct unitok_compact {
+    int64_t n, n_blocks, n_symbols;
+    int32_t block, block_shift, symbol_bytes;
+    int64_t first_row;
+    const uint8_t *gaps;
+    uint64_t gaps_bytes;
+    const uint8_t *blocks;
+    const uint32_t *first;
+    int32_t locate_every, locate_shift, extract_every;
+    int64_t n_samples, n_starts;
+    int32_t sample_bits, start_bits;
+    int64_t upper_bits;
+    const uint32_t *groups;
+    const uint8_t *upper, *lower, *samples, *starts;
+    uint32_t *symbols; /* [0..n >> symbol_shift]: the symbol of every 2^symbol_shift-th row */
+    int32_t symbol_shift;
+    code_entries entries;
+};
+
+typedef unitok_compact compact;
+
+/* Rows lo..hi-1. */
+typedef struct rows {
+    int64_t lo, hi;
+} rows;
+
+/* --------------------------------------------------------------------------------- packed ---- */
+
+/* The number of bits that numbers 0..most take. */
+INLINE int32_t packed_bits(uint64_t most) { return most ? highest_bit(most) + 1 : 0; }
+
+/* Entry k of packed numbers of `bits` <= 32 bits. */
+INLINE uint32_t packed_get(const uint8_t *p, int64_t k, int32_t bits)
+{
+    uint64_t at = (uint64_t)k * (uint64_t)bits;
+    return (uint32_t)(load_u64(p + (at >> 3)) >> (at & 7) & ((UINT64_C(1) << bits) - 1));
+}
+
+/* ---------------------------------------------------------------------------------- lists ---- */
+
+INLINE uint32_t block_first(const compact *c, int64_t b) { return load_u32(c->blocks + 8 * b); }
+
+/* A position in the gaps of a block. */
+typedef struct gap_reader {
+    const uint8_t *gaps;
+    const uint32_t *entries;     /* of the block's table */
+    uint64_t at;                 /* in bits: the next codeword */
+    int64_t low;                 /* in bits: where the low bits read last begin */
+    uint32_t classes, n_classes; /* read, but not used yet */
+} gap_reader;
+
+/* Starts to read block b. */
+INLINE gap_reader gaps_of(const compact *c, int64_t b)
+{
+    gap_reader ret;
+    uint64_t begin = load_u32(c->blocks + 8 * b + 4), end = load_u32(c->blocks + 8 * b + 12);
+    if (begin > c->gaps_bytes) begin = c->gaps_bytes;
+    if (end > c->gaps_bytes) end = c->gaps_bytes;
+    ret.gaps = c->gaps;
+    ret.entries = c->entries.entry[c->gaps[begin] & (CODE_TABLES - 1)];
+    ret.at = 8 * begin + 4;
+    ret.low = (int64_t)(8 * end);
+    ret.classes = ret.n_classes = 0;
+    return ret;
+}
+
+/* Reads the next gap: see compact_codes.h. */
+INLINE uint64_t next_gap(gap_reader *g)
+{
+    if (g->n_classes == 0) {
+        uint64_t word = load_u64(g->gaps + (g->at >> 3)) >> (g->at & 7);
+        g->classes = g->entries[word & ((1 << CODE_BITS) - 1)];
+        g->n_classes = g->classes >> 20 & 7;
+        g->at += g->classes >> 24;
+    }
+    uint32_t k = g->classes & (CODE_CLASSES - 1);
+    g->classes >>= 5;
+    g->n_classes--;
+    g->low -= k;
+    uint64_t bits = load_u64(g->gaps + (g->low >> 3)) >> (g->low & 7);
+    return UINT64_C(1) << k | (bits & ((UINT64_C(1) << k) - 1));
+}
+
+/* Reduces a sum of gaps modulo n + 1. In an intact file it is below 2 * (n + 1), or below 4 billion
+ * with a sum over several lists. */
+INLINE uint64_t wrapped(const compact *c, uint64_t v)
+{
+    return v <= (uint64_t)c->n ? v : v % ((uint64_t)c->n + 1);
+}
+
+/* Psi(r), 0 <= r < n; at most n. */
+uint64_t compact_psi(const compact *c, int64_t r);
+
+/* The symbol that the suffix of row r begins with, 0 <= r < n. */
+uint32_t compact_symbol(const compact *c, int64_t r);
+
+/* How often a symbol occurs. */
+INLINE int64_t compact_frequency(const compact *c, uint32_t symbol)
+{
+    return (int64_t)c->first[symbol + 1] - (int64_t)c->first[symbol];
+}
+
+/* All rows whose suffixes begin with `symbol`, and then with what rows `in` begin with. */
+rows compact_before(const compact *c, uint32_t symbol, rows in);
+
+/* A symbol and the rows that it is to precede; the rows found replace them. */
+typedef struct compact_query {
+    uint32_t symbol;
+    rows in;
+} compact_query;
+
+/* compact_before for n queries. Their cache misses overlap. */
+void compact_before_many(const compact *c, compact_query *queries, int64_t n);
+
+/* The position in the text of row r, 0 <= r < n; -1 if the file is damaged. Requires locate_every. */
+int64_t compact_locate(const compact *c, int64_t r);

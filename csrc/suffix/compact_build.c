@@ -1,0 +1,318 @@
+/* compact_build.c - builds a compact index from a text and its suffix array, in steps: see
+ * compact_build.h for the passes, and compact.h for the file
+ *
+ * The two arrays of the caller are the only large memory: the symbol before each suffix replaces the
+ * text, and Psi replaces the suffix array. The gaps are written as they are encoded. Everything else
+ * waits in memory: an eighth to a quarter of a byte per token. */
+
+#include "suffix/compact_build.h"
+
+#include "ground/alloc.h"
+#include "ground/error.h"
+
+enum {
+    MAX_CHOSEN = 20000, /* blocks from which the codes are chosen */
+    /* the largest block: COMPACT_BEHIND and COMPACT_AHEAD count loads of 8 bytes, which is enough
+     * spare memory for stores of 8 bytes */
+    MAX_BLOCK_BYTES = COMPACT_BEHIND + COMPACT_AHEAD
+};
+
+/* ORs a number of `bits` bits into zeros at bit `at`. */
+INLINE void put_bits(uint8_t *p, uint64_t at, uint64_t value, int32_t bits)
+{
+    uint64_t word = load_u64(p + (at >> 3)) | (value & ((UINT64_C(1) << bits) - 1)) << (at & 7);
+    memcpy(p + (at >> 3), &word, 8);
+}
+
+/* ---------------------------------------------------------------------------------- passes ---- */
+
+/* A row belongs to the samples to locate, to those to extract, to both or to none. */
+INLINE void take_sample(compact_builder *b, int64_t r, uint32_t position)
+{
+    int64_t s = b->footer.locate_every, e = b->footer.extract_every;
+    if (s && r % (COMPACT_GROUP * s) == 0)
+        b->groups[r / (COMPACT_GROUP * s)] = (uint32_t)b->n_samples;
+    if (s && position % s == 0 && b->n_samples < b->layout.n_samples) {
+        int64_t k = b->n_samples++;
+        uint64_t at = (uint64_t)(r / s + k);
+        b->upper[at >> 3] |= (uint8_t)(1 << (at & 7));
+        put_bits(b->lower, (uint64_t)(k * b->layout.lower_bits), (uint64_t)(r % s),
+                 b->layout.lower_bits);
+        put_bits(b->samples, (uint64_t)(k * b->layout.sample_bits), position / (uint64_t)s,
+                 b->layout.sample_bits);
+    }
+    if (e && position % e == 0)
+        put_bits(b->starts, (uint64_t)(position / e * b->layout.start_bits), (uint64_t)r,
+                 b->layout.start_bits);
+}
+
+#define TEMPLATE "suffix/compact_lists.h"
+#define POSITION_BITS 32
+#include "suffix/widths.h"
+#undef POSITION_BITS
+
+/* Turns counts into the starts of lists. */
+static void begin_lists(compact_builder *b)
+{
+    for (uint32_t k = 0; k < b->footer.n_symbols; k++) b->first[k + 1] += b->first[k];
+    memcpy(b->heads, b->first, b->footer.n_symbols * sizeof *b->heads);
+}
+
+/* By the width of symbols: 1, 2 and 4 bytes. */
+static const char *(*const build_passes[])(compact_builder *, int64_t) = {
+    NULL, build_pass_8_32, build_pass_16_32, NULL, build_pass_32_32};
+
+/* ----------------------------------------------------------------------------------- codes ---- */
+
+/* The gap before row r, which is not the first of a block. */
+INLINE uint32_t gap_at(const compact_builder *b, int64_t r)
+{
+    uint32_t v = b->sa[r], before = b->sa[r - 1];
+    return v > before ? v - before : v + (uint32_t)b->n + 1 - before;
+}
+
+/* Rows b->footer.block * k .. of block k, without the first one. */
+INLINE rows gap_rows(const compact_builder *b, int64_t k)
+{
+    rows ret = {k * b->footer.block + 1, (k + 1) * b->footer.block};
+    if (ret.hi > b->n) ret.hi = b->n;
+    return ret;
+}
+
+static code_counts count_classes(const compact_builder *b, int64_t k)
+{
+    code_counts ret = {{0}};
+    rows in = gap_rows(b, k);
+    for (int64_t r = in.lo; r < in.hi; r++) ret.of[highest_bit(gap_at(b, r))]++;
+    return ret;
+}
+
+static int32_t choose_codes(compact_builder *b)
+{
+    int64_t n_blocks = b->layout.n_blocks, n = n_blocks < MAX_CHOSEN ? n_blocks : MAX_CHOSEN;
+    code_counts *counts = mem_alloc((size_t)(n + 1) * sizeof *counts);
+    uint8_t *label = mem_alloc((size_t)n + 1);
+    if (counts && label) {
+        int n_classes = packed_bits((uint64_t)b->n);
+        for (int64_t k = 0; k < n; k++) counts[k] = count_classes(b, k * n_blocks / n);
+        codes_choose(counts, n, n_classes < 2 ? 2 : n_classes, label, &b->footer.codes);
+        codes_to_words(&b->footer.codes, &b->words);
+    }
+    int is_done = counts && label;
+    mem_free(counts);
+    mem_free(label);
+    return is_done ? UNITOK_OK : UNITOK_ERROR_MEMORY;
+}
+
+/* ------------------------------------------------------------------------------------ gaps ---- */
+
+/* Encodes block k into out, of MAX_BLOCK_BYTES zeros, and returns its size. */
+static int64_t encode_block(const compact_builder *b, int64_t k, uint8_t *out)
+{
+    code_counts counts = count_classes(b, k);
+    uint32_t code_bits, low_bits = 0;
+    int table = codes_best(&b->footer.codes, &counts, &code_bits);
+    for (uint32_t i = 1; i < CODE_CLASSES; i++) low_bits += i * counts.of[i];
+    int64_t n_bytes = (4 + code_bits + low_bits + 7) / 8;
+    uint64_t at = 4, low = (uint64_t)n_bytes * 8;
+    const uint8_t *lengths = b->footer.codes.bits[table];
+    const uint16_t *words = b->words.word[table];
+    rows in = gap_rows(b, k);
+    put_bits(out, 0, (uint64_t)table, 4);
+    for (int64_t r = in.lo; r < in.hi; r++) {
+        uint32_t gap = gap_at(b, r);
+        int class = highest_bit(gap);
+        put_bits(out, at, words[class], lengths[class]);
+        at += lengths[class];
+        low -= (uint64_t)class;
+        put_bits(out, low, gap, class);
+    }
+    return n_bytes;
+}
+
+/* Writes blocks until the budget is used up or `out` has no space for another one. */
+static const char *write_gaps(compact_builder *b, int64_t stop, uint8_t *out, int64_t capacity,
+                              int64_t *ret_bytes)
+{
+    while (b->at < stop && capacity - *ret_bytes >= MAX_BLOCK_BYTES) {
+        uint32_t head[2] = {b->sa[b->at * b->footer.block], (uint32_t)b->gaps_bytes};
+        if (b->gaps_bytes + MAX_BLOCK_BYTES > UINT32_MAX)
+            return "the gaps take more than 4 GiB; use smaller shards";
+        memcpy(b->blocks + 8 * b->at, head, 8);
+        memset(out + *ret_bytes, 0, MAX_BLOCK_BYTES);
+        int64_t n_bytes = encode_block(b, b->at++, out + *ret_bytes);
+        b->gaps_bytes += (uint64_t)n_bytes;
+        *ret_bytes += n_bytes;
+    }
+    return NULL;
+}
+
+/* The last entry of `blocks`, and padding after the gaps. */
+static void finish_gaps(compact_builder *b, uint8_t *out, int64_t *ret_bytes)
+{
+    uint32_t head[2] = {0, (uint32_t)b->gaps_bytes};
+    memcpy(b->blocks + 8 * b->layout.n_blocks, head, 8);
+    for (; b->gaps_bytes % 8; b->gaps_bytes++) out[(*ret_bytes)++] = 0;
+}
+
+static void lay_out_file(compact_builder *b)
+{
+    uint64_t at = COMPACT_PREFIX_BYTES;
+    for (int k = 0; k < COMPACT_SECTIONS; k++) {
+        b->footer.offsets[k] = at;
+        at += k == SECTION_GAPS ? b->gaps_bytes : ((uint64_t)b->layout.bytes[k] + 7) / 8 * 8;
+    }
+    b->footer.offsets[COMPACT_SECTIONS] = at;
+    memcpy(b->footer.magic, compact_magic, sizeof compact_magic);
+}
+
+/* Copies the next bytes of a table, with padding, and goes on to the next table after its end. */
+static void write_table(compact_builder *b, uint8_t *out, int64_t capacity, int64_t *ret_bytes)
+{
+    const void *tables[COMPACT_SECTIONS + 1] = {NULL,       b->blocks, b->first,
+                                                b->groups,  b->upper,  b->lower,
+                                                b->samples, b->starts, &b->footer};
+    int is_footer = b->section == COMPACT_SECTIONS;
+    int64_t size = is_footer ? (int64_t)sizeof b->footer : b->layout.bytes[b->section];
+    int64_t padded = (size + 7) / 8 * 8, n = padded - b->at < capacity ? padded - b->at : capacity;
+    int64_t n_copied = size - b->at < n ? size - b->at : n;
+    if (n_copied > 0) memcpy(out, (const uint8_t *)tables[b->section] + b->at, (size_t)n_copied);
+    if (n_copied < 0) n_copied = 0;
+    memset(out + n_copied, 0, (size_t)(n - n_copied));
+    *ret_bytes = n;
+    b->at += n;
+    if (b->at < padded) return;
+    b->at = 0;
+    if (b->section++ == COMPACT_SECTIONS) b->pass = BUILD_DONE;
+}
+
+/* ----------------------------------------------------------------------------------- steps ---- */
+
+static int allocate(compact_builder *b)
+{
+    const compact_layout *layout = &b->layout;
+    b->first = mem_zalloc((size_t)b->footer.n_symbols + 1, sizeof *b->first);
+    b->heads = mem_alloc((size_t)b->footer.n_symbols * sizeof *b->heads);
+    b->blocks = mem_alloc((size_t)layout->bytes[SECTION_BLOCKS]);
+    if (!b->first || !b->heads || !b->blocks) return 0;
+    if (b->footer.locate_every) {
+        b->groups = mem_alloc((size_t)layout->bytes[SECTION_GROUPS]);
+        b->upper = mem_zalloc((size_t)layout->bytes[SECTION_UPPER], 1);
+        b->lower = mem_zalloc((size_t)layout->bytes[SECTION_LOWER], 1);
+        b->samples = mem_zalloc((size_t)layout->bytes[SECTION_SAMPLES], 1);
+        if (!b->groups || !b->upper || !b->lower || !b->samples) return 0;
+    }
+    if (b->footer.extract_every) b->starts = mem_zalloc((size_t)layout->bytes[SECTION_STARTS], 1);
+    return b->footer.extract_every ? b->starts != NULL : 1;
+}
+
+int32_t unitok_compact_builder_new(void *text, int64_t n, int32_t symbol_bytes, int64_t n_symbols,
+                                   uint32_t *sa, int32_t block, int32_t locate_every,
+                                   int32_t extract_every, compact_builder **ret,
+                                   unitok_error *error)
+{
+    compact_layout layout;
+    compact_footer footer = {.n = (uint64_t)n,
+                             .n_symbols = (uint32_t)n_symbols,
+                             .block = (uint32_t)block,
+                             .locate_every = (uint32_t)locate_every,
+                             .extract_every = (uint32_t)extract_every,
+                             .symbol_bytes = (uint32_t)symbol_bytes};
+    if (n < 0 || n_symbols < 1 || n_symbols > UNITOK_COMPACT_SYMBOLS ||
+        !compact_lay_out(&footer, &layout))
+        return fail(error, UNITOK_ERROR_ARGUMENT, -1, -1,
+                    "a parameter of the compact index is out of range");
+    compact_builder *b = mem_zalloc(1, sizeof *b);
+    if (!b) return fail_memory(error);
+    b->text = text;
+    b->sa = sa;
+    b->n = n;
+    b->footer = footer;
+    b->layout = layout;
+    if (!allocate(b)) {
+        unitok_compact_builder_free(b);
+        return fail_memory(error);
+    }
+    *ret = b;
+    return UNITOK_OK;
+}
+
+void unitok_compact_builder_free(compact_builder *b)
+{
+    if (!b) return;
+    mem_free(b->first);
+    mem_free(b->heads);
+    mem_free(b->blocks);
+    mem_free(b->groups);
+    mem_free(b->upper);
+    mem_free(b->lower);
+    mem_free(b->samples);
+    mem_free(b->starts);
+    mem_free(b);
+}
+
+/* What a pass leaves to do at its end. */
+static int32_t end_pass(compact_builder *b, uint8_t *out, int64_t *ret_bytes)
+{
+    int32_t status = UNITOK_OK;
+    b->at = 0;
+    switch (b->pass++) {
+    case BUILD_COUNT:
+        begin_lists(b);
+        break;
+    case BUILD_SAMPLE:
+        if (b->footer.locate_every) b->groups[b->layout.n_groups] = (uint32_t)b->n_samples;
+        break;
+    case BUILD_MOVE:
+        if (b->n > 0) b->sa[b->heads[b->last_symbol]++] = 0;
+        break;
+    case BUILD_CODES:
+        status = choose_codes(b);
+        memset(out, 0, COMPACT_PREFIX_BYTES);
+        memcpy(out, compact_magic, sizeof compact_magic);
+        out[sizeof compact_magic] = COMPACT_VERSION;
+        *ret_bytes = COMPACT_PREFIX_BYTES;
+        break;
+    case BUILD_GAPS:
+        finish_gaps(b, out, ret_bytes);
+        lay_out_file(b);
+        b->section = SECTION_BLOCKS;
+        break;
+    default:
+        break;
+    }
+    return status;
+}
+
+/* The share of the time that the passes before the current one take. */
+static double progress(const compact_builder *b)
+{
+    static const double shares[BUILD_DONE + 1] = {0, 0.03, 0.35, 0.38, 0.6, 0.61, 0.98, 1};
+    if (b->pass == BUILD_TABLES) return shares[BUILD_TABLES];
+    double length = (double)(b->pass == BUILD_GAPS ? b->layout.n_blocks : b->n);
+    double share = length > 0 ? (double)b->at / length : 0;
+    return shares[b->pass] + share * (shares[b->pass + (b->pass < BUILD_DONE)] - shares[b->pass]);
+}
+
+int32_t unitok_compact_builder_step(compact_builder *b, int64_t budget, uint8_t *out,
+                                    int64_t capacity, int64_t *ret_bytes, int32_t *ret_section,
+                                    double *ret_progress, unitok_error *error)
+{
+    const char *wrong = NULL;
+    int32_t status = UNITOK_OK;
+    int64_t end = b->pass == BUILD_GAPS ? b->layout.n_blocks : b->n;
+    int64_t stop = b->at + (b->pass == BUILD_GAPS ? budget / b->footer.block + 1 : budget);
+    if (stop > end || b->pass == BUILD_CODES) stop = end;
+    *ret_bytes = 0;
+    *ret_section = b->pass == BUILD_CODES ? -1 : b->section;
+    if (capacity < UNITOK_COMPACT_MIN_CAPACITY)
+        return fail(error, UNITOK_ERROR_ARGUMENT, -1, -1, "the buffer is too small");
+    if (b->pass == BUILD_TABLES) write_table(b, out, capacity, ret_bytes);
+    else if (b->pass == BUILD_GAPS) wrong = write_gaps(b, stop, out, capacity, ret_bytes);
+    else if (b->pass == BUILD_CODES) b->at = stop;
+    else if (b->pass < BUILD_CODES) wrong = build_passes[b->footer.symbol_bytes](b, stop);
+    if (!wrong && b->pass < BUILD_TABLES && b->at == end) status = end_pass(b, out, ret_bytes);
+    *ret_progress = progress(b);
+    if (wrong) return fail(error, UNITOK_ERROR_ARGUMENT, -1, b->at, wrong);
+    return status ? fail_memory(error) : UNITOK_OK;
+}

@@ -1,0 +1,44 @@
+/* compact_build.h - the state of a builder of compact indexes: see compact_build.c */
+#pragma once
+
+#include "suffix/compact.h"
+#include "suffix/widths.h"
+
+/* The passes, in order. They read and write, with the text and the suffix array given by the caller:
+ *
+ *     COUNT     text                       ──▶ first
+ *     SAMPLE    suffix array, text         ──▶ samples; the symbol before each suffix, over the suffix array
+ *     MOVE      symbols before suffixes    ──▶ over the text, which is not needed any more
+ *     LISTS     symbols before suffixes    ──▶ Psi, over the suffix array
+ *     CODES     some blocks of Psi         ──▶ codes
+ *     GAPS      Psi                        ──▶ the file: prefix and gaps; in memory: blocks
+ *     TABLES    all tables in memory       ──▶ the rest of the file */
+enum build_pass {
+    BUILD_COUNT,
+    BUILD_SAMPLE,
+    BUILD_MOVE,
+    BUILD_LISTS,
+    BUILD_CODES,
+    BUILD_GAPS,
+    BUILD_TABLES,
+    BUILD_DONE
+};
+
+struct unitok_compact_builder {
+    void *text;
+    uint32_t *sa; /* later Psi */
+    compact_footer footer;
+    compact_layout layout;
+    int64_t n, at; /* progress of the pass */
+    int32_t pass, section;
+    uint32_t *first, *heads;
+    uint32_t last_symbol; /* of the text: its suffix is the first of its list, and its Psi is 0 */
+    int64_t n_samples;    /* found so far */
+    uint8_t *blocks;
+    uint32_t *groups;
+    uint8_t *upper, *lower, *samples, *starts;
+    uint64_t gaps_bytes;
+    code_words words;
+};
+
+typedef struct unitok_compact_builder compact_builder;

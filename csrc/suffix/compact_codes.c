@@ -1,0 +1,179 @@
+/* compact_codes.c - chooses the codes of a compact index, and builds their tables: see
+ * compact_codes.h
+ *
+ * The codes are found by clustering, as in k-means: blocks are assigned to the table that makes them
+ * smallest, each table becomes the best code for its blocks, and so on. The first tables divide the
+ * blocks by the sum of their classes into parts of equal size. All arithmetic is in integers, so the
+ * result is the same on every machine. */
+
+#include "suffix/compact_codes.h"
+
+enum { ROUNDS = 8, MAX_SUM = 255 * CODE_CLASSES };
+
+/* ------------------------------------------------------------------------------ one code ---- */
+
+/* Computes the lengths of a Huffman code for n >= 2 weights > 0. Joins the two lightest nodes until
+ * one is left; n is at most 32, so a linear search finds them. Returns the length of the longest
+ * codeword. */
+static int huffman_lengths(const uint64_t *weights, int n, uint8_t *ret)
+{
+    uint64_t weight[2 * CODE_CLASSES];
+    uint8_t parent[2 * CODE_CLASSES] = {0}, depth[2 * CODE_CLASSES] = {0};
+    int n_nodes = n, longest = 0;
+    memcpy(weight, weights, (size_t)n * sizeof *weights);
+    while (n_nodes < 2 * n - 1) {
+        int a = -1, b = -1; /* the lightest and the next lightest node without a parent */
+        for (int i = 0; i < n_nodes; i++) {
+            if (parent[i]) continue;
+            if (a < 0 || weight[i] < weight[a]) {
+                b = a;
+                a = i;
+            } else if (b < 0 || weight[i] < weight[b]) {
+                b = i;
+            }
+        }
+        parent[a] = parent[b] = (uint8_t)n_nodes;
+        weight[n_nodes++] = weight[a] + weight[b];
+    }
+    /* Parents have higher numbers than their children. */
+    for (int i = 2 * n - 3; i >= 0; i--) {
+        depth[i] = (uint8_t)(depth[parent[i]] + 1);
+        if (i < n) ret[i] = depth[i];
+        if (i < n && depth[i] > longest) longest = depth[i];
+    }
+    return longest;
+}
+
+/* The code for classes that occur `counts` times. Every class gets a codeword. If the longest has
+ * more than CODE_BITS bits, tries again with rare classes counted more often: from 1 in 8,192 on,
+ * which costs less than a thousandth of a bit per gap. */
+static void best_code(const uint64_t *counts, int n_classes, uint8_t *ret)
+{
+    uint64_t weights[CODE_CLASSES], total = 0;
+    for (int k = 0; k < n_classes; k++) total += counts[k];
+    for (int shift = 13; shift >= 0; shift--) {
+        for (int k = 0; k < n_classes; k++) weights[k] = counts[k] + (total >> shift) + 1;
+        if (huffman_lengths(weights, n_classes, ret) <= CODE_BITS) return;
+    }
+}
+
+/* -------------------------------------------------------------------------- all the codes ---- */
+
+/* The sum of the classes of a block, which is also the number of low bits of its gaps. */
+static int sum_of(const code_counts *counts)
+{
+    int sum = 0;
+    for (int k = 1; k < CODE_CLASSES; k++) sum += k * counts->of[k];
+    return sum;
+}
+
+/* Labels the blocks by their sums: the n / CODE_TABLES smallest get 0, and so on. Blocks of equal
+ * sums get the same label. */
+static void label_by_sum(const code_counts *counts, int64_t n, uint8_t *label)
+{
+    static const int64_t tables = CODE_TABLES;
+    int64_t n_with[MAX_SUM + 1] = {0}, before = 0;
+    for (int64_t b = 0; b < n; b++) n_with[sum_of(&counts[b])]++;
+    for (int sum = 0; sum <= MAX_SUM; sum++) {
+        int64_t here = n_with[sum];
+        n_with[sum] = before * tables / (n > 0 ? n : 1);
+        before += here;
+    }
+    for (int64_t b = 0; b < n; b++) label[b] = (uint8_t)n_with[sum_of(&counts[b])];
+}
+
+int codes_best(const code_lengths *lengths, const code_counts *counts, uint32_t *ret_bits)
+{
+    int best = 0;
+    uint32_t least = UINT32_MAX;
+    for (int t = 0; t < CODE_TABLES; t++) {
+        uint32_t bits = 0;
+        for (int k = 0; k < CODE_CLASSES; k++)
+            bits += (uint32_t)counts->of[k] * lengths->bits[t][k];
+        if (bits < least) {
+            least = bits;
+            best = t;
+        }
+    }
+    *ret_bits = least;
+    return best;
+}
+
+void codes_choose(const code_counts *counts, int64_t n, int n_classes, uint8_t *label,
+                  code_lengths *ret)
+{
+    uint32_t bits;
+    memset(ret, 0, sizeof *ret);
+    label_by_sum(counts, n, label);
+    for (int round = 0; round < ROUNDS; round++) {
+        uint64_t sums[CODE_TABLES][CODE_CLASSES] = {{0}};
+        for (int64_t b = 0; b < n; b++)
+            for (int k = 0; k < CODE_CLASSES; k++) sums[label[b]][k] += counts[b].of[k];
+        for (int t = 0; t < CODE_TABLES; t++) best_code(sums[t], n_classes, ret->bits[t]);
+        if (round == ROUNDS - 1) return;
+        for (int64_t b = 0; b < n; b++) label[b] = (uint8_t)codes_best(ret, &counts[b], &bits);
+    }
+}
+
+/* --------------------------------------------------------------------------------- tables ---- */
+
+/* A codeword of k bits begins 2^(CODE_BITS - k) of all strings of CODE_BITS bits. In a complete
+ * code, every string begins with exactly one codeword. */
+int codes_are_complete(const code_lengths *lengths, int n_classes)
+{
+    for (int t = 0; t < CODE_TABLES; t++) {
+        int n_strings = 0;
+        for (int k = 0; k < CODE_CLASSES; k++) {
+            int bits = lengths->bits[t][k];
+            if (bits > CODE_BITS || (bits == 0 && k < n_classes)) return 0;
+            if (bits) n_strings += 1 << (CODE_BITS - bits);
+        }
+        if (n_strings != 1 << CODE_BITS) return 0;
+    }
+    return 1;
+}
+
+/* Codewords of the same length are consecutive numbers, in the order of their classes. Reverses
+ * each number, because its first bit is written first. */
+void codes_to_words(const code_lengths *lengths, code_words *ret)
+{
+    memset(ret, 0, sizeof *ret);
+    for (int t = 0; t < CODE_TABLES; t++) {
+        uint32_t next = 0;
+        for (int bits = 1; bits <= CODE_BITS; bits++, next <<= 1)
+            for (int k = 0; k < CODE_CLASSES; k++) {
+                if (lengths->bits[t][k] != bits) continue;
+                for (int i = 0; i < bits; i++)
+                    ret->word[t][k] |= (uint16_t)((next >> i & 1) << (bits - 1 - i));
+                next++;
+            }
+    }
+}
+
+/* Fills class_of[v] with the class of the codeword that the string v begins with. */
+static void first_classes(const uint8_t *lengths, const uint16_t *words, uint8_t *class_of)
+{
+    for (int k = 0; k < CODE_CLASSES; k++)
+        for (uint32_t v = words[k]; lengths[k] && v < 1 << CODE_BITS; v += 1u << lengths[k])
+            class_of[v] = (uint8_t)k;
+}
+
+void codes_to_entries(const code_lengths *lengths, code_entries *ret)
+{
+    code_words words;
+    uint8_t class_of[1 << CODE_BITS] = {0};
+    codes_to_words(lengths, &words);
+    for (int t = 0; t < CODE_TABLES; t++) {
+        first_classes(lengths->bits[t], words.word[t], class_of);
+        for (uint32_t v = 0; v < 1 << CODE_BITS; v++) {
+            uint32_t classes = 0, n = 0, used = 0;
+            for (; n < CODE_AT_ONCE; n++) {
+                uint32_t k = class_of[v >> used], bits = lengths->bits[t][k];
+                if (used + bits > CODE_BITS) break;
+                classes |= k << 5 * n;
+                used += bits;
+            }
+            ret->entry[t][v] = classes | n << 20 | used << 24;
+        }
+    }
+}

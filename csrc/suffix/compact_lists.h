@@ -1,0 +1,71 @@
+/* compact_lists.h - template over the width of symbols: the passes of a builder that read the text: see
+ * compact_build.h. Each visits at most `budget` entries, and returns what is wrong, or NULL. */
+
+enum { BY_WIDTHS(LISTS_AHEAD) = 32 };
+
+static const char *BY_WIDTHS(count_symbols)(compact_builder *b, int64_t stop)
+{
+    const SYMBOL *text = b->text;
+    for (; b->at < stop; b->at++) {
+        if (text[b->at] >= b->footer.n_symbols) return "a symbol is not below n_symbols";
+        b->first[text[b->at] + 1]++;
+        b->last_symbol = text[b->at];
+    }
+    return NULL;
+}
+
+/* The symbols before suffixes are written over suffixes that have been read: they are not larger. */
+static const char *BY_WIDTHS(sample_rows)(compact_builder *b, int64_t stop)
+{
+    const SYMBOL *text = b->text;
+    SYMBOL *before = (SYMBOL *)b->sa;
+    for (; b->at < stop; b->at++) {
+        int64_t r = b->at, ahead = r + BY_WIDTHS(LISTS_AHEAD);
+        if (ahead < b->n && b->sa[ahead] < b->n) PREFETCH(text + b->sa[ahead]);
+        uint32_t position = b->sa[r];
+        if (position >= b->n) return "not a suffix array: a position is out of range";
+        take_sample(b, r, position);
+        if (position == 0) b->footer.first_row = (uint32_t)r;
+        before[r] = position ? text[position - 1] : 0;
+    }
+    return NULL;
+}
+
+static const char *BY_WIDTHS(move_symbols)(compact_builder *b, int64_t stop)
+{
+    memcpy((SYMBOL *)b->text + b->at, (SYMBOL *)b->sa + b->at,
+           (size_t)(stop - b->at) * sizeof(SYMBOL));
+    b->at = stop;
+    return NULL;
+}
+
+/* Row r continues the next row of the list of the symbol before it. */
+static const char *BY_WIDTHS(fill_lists)(compact_builder *b, int64_t stop)
+{
+    const SYMBOL *before = b->text;
+    uint32_t *psi = b->sa;
+    for (; b->at < stop; b->at++) {
+        int64_t r = b->at, ahead = r + BY_WIDTHS(LISTS_AHEAD);
+        if (ahead < b->n) PREFETCH(psi + b->heads[before[ahead]]);
+        if (r == b->footer.first_row) continue;
+        uint32_t symbol = before[r], head = b->heads[symbol];
+        if (head == b->first[symbol + 1]) return "not the suffix array of this text";
+        psi[head] = (uint32_t)r + 1;
+        b->heads[symbol]++;
+    }
+    return NULL;
+}
+
+static const char *BY_WIDTHS(build_pass)(compact_builder *b, int64_t stop)
+{
+    switch (b->pass) {
+    case BUILD_COUNT:
+        return BY_WIDTHS(count_symbols)(b, stop);
+    case BUILD_SAMPLE:
+        return BY_WIDTHS(sample_rows)(b, stop);
+    case BUILD_MOVE:
+        return BY_WIDTHS(move_symbols)(b, stop);
+    default:
+        return BY_WIDTHS(fill_lists)(b, stop);
+    }
+}

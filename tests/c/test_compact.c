@@ -1,0 +1,211 @@
+/* test_compact.c - compact indexes between guard pages: against a sorted list of suffixes, damaged, and
+ * with failing allocations */
+#define _DEFAULT_SOURCE
+
+#include "test_alloc.h"
+
+#include "guard.h"
+#include "random.h"
+
+#include "compacts.h"
+
+static struct guard guard;
+static uint8_t built[COMPACT_MAX_BYTES];
+
+struct text {
+    uint16_t ids[COMPACT_MAX_N];
+    uint32_t sa[COMPACT_MAX_N];
+    int64_t n, k;
+    int32_t block, locate, extract;
+};
+
+static void random_text(struct text *t)
+{
+    t->n = (int64_t)(random_u64() % (random_u64() % 2 ? 40 : COMPACT_MAX_N));
+    t->k = 1 + (int64_t)(random_u64() % (random_u64() % 2 ? 4 : 300));
+    int64_t period = 1 + (int64_t)(random_u64() % (random_u64() % 4 ? COMPACT_MAX_N : 40));
+    for (int64_t i = 0; i < t->n; i++)
+        t->ids[i] = i < period ? (uint16_t)(random_u64() % (uint64_t)t->k) : t->ids[i - period];
+    sort_rows(t->ids, t->n, t->sa);
+    t->block = random_u64() % 2 ? 64 : 128;
+    t->locate = 1 << random_u64() % 8;
+    t->extract = 1 + (int32_t)(random_u64() % 90);
+}
+
+static int32_t build(const struct text *t, int64_t *ret_bytes, unitok_error *error)
+{
+    return make_compact(t->ids, t->sa, t->n, t->k, t->block, t->locate, t->extract,
+                        1 + (int64_t)(random_u64() % 300), built, ret_bytes, error);
+}
+
+static void check_answers(const struct text *t, const unitok_compact *c)
+{
+    unitok_error error;
+    uint32_t symbols[COMPACT_MAX_N], wanted[5];
+    for (int64_t r = 0; r < t->n; r++) {
+        int64_t position;
+        CHECK(!unitok_compact_locate(c, &r, 1, &position, &error) && position == t->sa[r]);
+        CHECK(compact_symbol(c, r) == t->ids[t->sa[r]]);
+    }
+    for (int pass = 0; pass < 10; pass++) {
+        int64_t begin = (int64_t)(random_u64() % (uint64_t)(t->n + 1)), zero = 0,
+                end = begin + (int64_t)(random_u64() % (uint64_t)(t->n + 1 - begin)), lo, hi;
+        CHECK(!unitok_compact_extract(c, &begin, &end, 1, symbols, &error));
+        for (int64_t i = begin; i < end; i++) CHECK(symbols[i - begin] == t->ids[i]);
+        int64_t m = end - begin < 5 ? end - begin : 5, expected = 0, first = -1;
+        for (int64_t i = 0; i < m; i++) wanted[i] = t->ids[begin + i];
+        if (m && random_u64() % 3 == 0) wanted[m - 1] = (uint32_t)(random_u64() % (uint64_t)t->k);
+        unitok_compact_tokens(c, wanted, &zero, &m, 1, &lo, &hi);
+        for (int64_t r = 0; r < t->n; r++) {
+            int64_t i = 0;
+            while (i < m && t->sa[r] + i < t->n && t->ids[t->sa[r] + i] == wanted[i]) i++;
+            if (i < m) continue;
+            if (expected++ == 0) first = r;
+        }
+        CHECK(hi - lo == expected && (expected == 0 || lo == first));
+    }
+}
+
+static void test_random(int n_rounds)
+{
+    for (round_ = 0; round_ < n_rounds; round_++) {
+        struct text t;
+        unitok_error error;
+        unitok_compact *c;
+        int64_t n_bytes;
+        random_text(&t);
+        CHECK(build(&t, &n_bytes, &error) == UNITOK_OK && n_bytes % 8 == 0);
+        const uint8_t *image = guard_copy(&guard, built, (size_t)n_bytes);
+        CHECK(unitok_compact_open(image, n_bytes, &c, &error) == UNITOK_OK);
+        check_answers(&t, c);
+        use_compact(c);
+        unitok_compact_free(c);
+    }
+}
+
+/* The file has guard pages on both sides in turn, and bytes that are changed at random: a few, or all
+ * of a section. */
+static void test_damaged(int n_rounds)
+{
+    for (round_ = 0; round_ < n_rounds; round_++) {
+        struct text t;
+        unitok_error error;
+        unitok_compact *c;
+        compact_footer f;
+        int64_t n_bytes;
+        random_text(&t);
+        CHECK(build(&t, &n_bytes, &error) == UNITOK_OK);
+        memcpy(&f, built + n_bytes - sizeof f, sizeof f);
+        size_t section = (size_t)(random_u64() % COMPACT_SECTIONS);
+        if (section == SECTION_FIRST) {
+            for (int k = 0; k < 3; k++)
+                built[random_u64() % (uint64_t)n_bytes] = (uint8_t)random_u64();
+        } else {
+            for (uint64_t at = f.offsets[section]; at < f.offsets[section + 1]; at++)
+                if (random_u64() % 4) built[at] = (uint8_t)(random_u64() % 2 ? random_u64() : 255);
+        }
+        if (random_u64() % 8 == 0) n_bytes -= 8 * (int64_t)(random_u64() % 80);
+        uint8_t *image = guard_copy(&guard, built, (size_t)n_bytes);
+        if (random_u64() % 2) {
+            image = guard.start + sysconf(_SC_PAGESIZE);
+            memcpy(image, built, (size_t)n_bytes);
+        }
+        int32_t status = unitok_compact_open(image, n_bytes, &c, &error);
+        CHECK(status == UNITOK_OK || status == UNITOK_ERROR_FORMAT);
+        if (status != UNITOK_OK) continue;
+        use_compact(c);
+        unitok_compact_free(c);
+    }
+}
+
+/* The arrays of the builder may be hostile too. */
+static void test_wrong_suffix_arrays(int n_rounds)
+{
+    for (round_ = 0; round_ < n_rounds; round_++) {
+        struct text t;
+        unitok_error error;
+        unitok_compact *c;
+        int64_t n_bytes;
+        random_text(&t);
+        for (int64_t r = 0; r < t.n; r++)
+            if (random_u64() % 5 == 0)
+                t.sa[r] = (uint32_t)(random_u64() % (uint64_t)(t.n + round_ % 2));
+        int32_t status = build(&t, &n_bytes, &error);
+        CHECK(status == UNITOK_OK || status == UNITOK_ERROR_ARGUMENT);
+        if (status != UNITOK_OK) continue;
+        const uint8_t *image = guard_copy(&guard, built, (size_t)n_bytes);
+        CHECK(unitok_compact_open(image, n_bytes, &c, &error) == UNITOK_OK);
+        use_compact(c);
+        unitok_compact_free(c);
+    }
+}
+
+static void test_out_of_memory(int n_rounds)
+{
+    for (round_ = 0; round_ < n_rounds; round_++) {
+        struct text t;
+        unitok_error error;
+        unitok_compact *c;
+        int64_t n_bytes;
+        int32_t status = UNITOK_ERROR_MEMORY;
+        random_text(&t);
+        for (int64_t k = 1; status != UNITOK_OK; k++) {
+            alloc_fail_at = k;
+            status = build(&t, &n_bytes, &error);
+            alloc_fail_at = 0;
+            CHECK(alloc_live_blocks == 0);
+            CHECK(status == UNITOK_OK || status == UNITOK_ERROR_MEMORY);
+        }
+        const uint8_t *image = guard_copy(&guard, built, (size_t)n_bytes);
+        for (int64_t k = 1; k <= 3; k++) {
+            alloc_fail_at = k;
+            status = unitok_compact_open(image, n_bytes, &c, &error);
+            alloc_fail_at = 0;
+            CHECK(k <= 2 ? status == UNITOK_ERROR_MEMORY : status == UNITOK_OK);
+            if (status == UNITOK_OK) unitok_compact_free(c);
+            CHECK(alloc_live_blocks == 0);
+        }
+    }
+}
+
+/* A sequence of bits must be a sequence of codewords, whatever the counts. */
+static void test_codes(int n_rounds)
+{
+    for (round_ = 0; round_ < n_rounds; round_++) {
+        static code_counts counts[500];
+        static code_entries entries;
+        uint8_t label[500];
+        code_lengths lengths;
+        code_words words;
+        int64_t n = (int64_t)(random_u64() % 500);
+        int n_classes = 2 + (int)(random_u64() % 30);
+        memset(counts, 0, sizeof counts);
+        for (int64_t b = 0; b < n; b++)
+            for (int left = 127; left > 0; left--)
+                counts[b].of[random_u64() % (random_u64() % (uint64_t)n_classes + 1)]++;
+        codes_choose(counts, n, n_classes, label, &lengths);
+        CHECK(codes_are_complete(&lengths, n_classes));
+        codes_to_words(&lengths, &words);
+        codes_to_entries(&lengths, &entries);
+        for (int t = 0; t < CODE_TABLES; t++)
+            for (int k = 0; k < n_classes; k++) {
+                uint32_t entry = entries.entry[t][words.word[t][k]];
+                CHECK((int)(entry & 31) == k && (entry >> 20 & 7) >= 1 && entry >> 24 <= CODE_BITS);
+            }
+        lengths.bits[3][1]++;
+        CHECK(!codes_are_complete(&lengths, n_classes));
+    }
+}
+
+int main(void)
+{
+    random_start(7);
+    guard = guard_new(COMPACT_MAX_BYTES);
+    RUN(test_random(400));
+    RUN(test_damaged(1500));
+    RUN(test_wrong_suffix_arrays(400));
+    RUN(test_out_of_memory(20));
+    RUN(test_codes(30));
+    guard_free(&guard);
+    return 0;
+}
