@@ -333,3 +333,29 @@ int32_t unitok_compact_locate(const unitok_compact *compact, const int64_t *rows
 int32_t unitok_compact_extract(const unitok_compact *compact, const int64_t *begins,
                                const int64_t *ends, int64_t n, uint32_t *symbols,
                                unitok_error *error);
+
+/* A compact index with what a search for text needs. Its symbols are the ranks of ids: at most 65,536. */
+typedef struct unitok_compact_shard {
+    const unitok_compact *compact;
+    const uint16_t *rank; /* [0..65535]: the symbol of each id, a permutation, */
+    const uint16_t *ids;  /* [0..65535]: and its inverse */
+    const uint64_t *ends; /* as in unitok_search_shard, like the rest */
+    int64_t n_documents;
+    uint64_t begin;
+    int32_t eod;
+} unitok_compact_shard;
+
+/* Must be called before a search. UNITOK_ERROR_ARGUMENT if a number is out of range. */
+int32_t unitok_compact_check(const unitok_compact_shard *shard, unitok_error *error);
+
+/* Like unitok_search_count and unitok_search_find: the counts and the occurrences are the same. Runs
+ * have `back` 0, and are in another order. UNITOK_ERROR_ARGUMENT if hits can cross documents, because
+ * these have no eod, and the index has no samples to locate them. */
+int32_t unitok_compact_count(const unitok_search_pieces *pieces, const unitok_compact_shard *shard,
+                             const uint8_t *data, const int64_t *offsets, int64_t n,
+                             int64_t max_work, int64_t *counts, uint8_t *is_approx,
+                             unitok_error *error);
+int32_t unitok_compact_find(const unitok_search_pieces *pieces, const unitok_compact_shard *shard,
+                            const uint8_t *text, int64_t n_bytes, int64_t max_hits,
+                            int64_t max_work, unitok_search_run **ret, int64_t *ret_n,
+                            uint8_t *is_approx, unitok_error *error);

@@ -59,7 +59,8 @@ def test_answers_equal_those_of_a_suffix_array(
         at = rng.randrange(n + 1)
         queries.append([*ids[at : at + rng.randrange(5)], *rng.choices(range(n_symbols), k=rng.randrange(2))])
     offsets = np.cumsum([0, *map(len, queries)])
-    los, his = compact.tokens(np.array(list(itertools.chain(*queries)), np.uint32), offsets[:-1].copy(), offsets[1:].copy())
+    symbols = np.array(list(itertools.chain(*queries)), np.uint32)
+    los, his = compact.tokens(symbols, offsets[:-1].copy(), offsets[1:].copy())
     for query, lo, hi in zip(queries, los.tolist(), his.tolist(), strict=True):
         assert list(range(lo, hi)) == search_oracle.interval(ids, sa, query)
         symbols, counts = compact.next(lo, hi, len(query))

@@ -217,3 +217,7 @@ void compact_before_many(const compact *c, compact_query *queries, int64_t n);
 
 /* The position in the text of row r, 0 <= r < n; -1 if the file is damaged. Requires locate_every. */
 int64_t compact_locate(const compact *c, int64_t r);
+
+/* The row of the suffix at a position, 0 <= position < n; -1 if the file is damaged. Requires
+ * extract_every. */
+int64_t compact_row_at(const compact *c, int64_t position);

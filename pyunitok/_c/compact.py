@@ -8,9 +8,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pyunitok._c.library import buffer_of, call, create, ffi, lib, pointer
+from pyunitok._c.search import TextCounter
 from pyunitok.packed import Bytes, Offsets
 
+U16 = np.ndarray[Any, np.dtype[np.uint16]]
 U32 = np.ndarray[Any, np.dtype[np.uint32]]
+U64 = np.ndarray[Any, np.dtype[np.uint64]]
 Int64s = np.ndarray[Any, np.dtype[np.int64]]
 
 SECTIONS: int = lib.UNITOK_COMPACT_SECTIONS
@@ -36,8 +39,8 @@ def build_parts(
     text: np.ndarray[Any, Any], sa: U32, n_symbols: int, *, block: int = 128, locate_every: int = 32,
     extract_every: int = 64, budget: int = STEP,
 ) -> Iterator[CompactPart]:  # fmt: skip
-    """Yields a compact index of `text` (uint8, uint16 or uint32), whose suffix array is `sa`. Overwrites both arrays. The
-    checksums in the footer are 0."""
+    """Yields a compact index of `text` (uint8, uint16 or uint32), whose suffix array is `sa`. Overwrites both arrays.
+    The checksums in the footer are 0."""
     if len(sa) != len(text) or sa.dtype != np.uint32 or text.dtype not in (np.uint8, np.uint16, np.uint32):
         raise ValueError(f"cannot index {text.dtype}[{len(text)}] with {sa.dtype}[{len(sa)}]")
     keep = (pointer(text, writable=True), pointer(sa, writable=True))
@@ -117,3 +120,27 @@ class Compact:
         symbols = np.empty(int((ends - begins).sum()), np.uint32)
         call(lib.unitok_compact_extract, self.handle, pointer(begins), pointer(ends), len(begins), pointer(symbols))
         return symbols
+
+
+class CompactText(TextCounter):
+    """A unitok_compact_shard: searches for text in a compact index whose symbols are ranks. Keeps the arrays alive.
+
+    rank   uint16[65536]: the symbol of each id, a permutation
+    ends   uint64: the end of each document, plus `begin`
+    """
+
+    _count, _find = lib.unitok_compact_count, lib.unitok_compact_find
+
+    def __init__(self, compact: Compact, *, rank: U16, ends: U64, begin: int, eod: int | None) -> None:
+        if rank.dtype != np.uint16 or len(rank) != 65536 or ends.dtype != np.uint64:
+            raise ValueError("an array of a shard has the wrong size or dtype")
+        ids = np.empty(65536, np.uint16)
+        ids[rank] = np.arange(65536, dtype=np.uint16)
+        self.compact = compact
+        self._keep = (ffi.from_buffer("uint16_t[]", rank), ffi.from_buffer("uint16_t[]", ids))
+        self._ends = ffi.from_buffer("uint64_t[]", ends)
+        self.handle: Any = ffi.new("unitok_compact_shard *")
+        handle = self.handle
+        handle.compact, (handle.rank, handle.ids), handle.ends = compact.handle, self._keep, self._ends
+        handle.n_documents, handle.begin, handle.eod = len(ends), begin, -1 if eod is None else eod
+        call(lib.unitok_compact_check, handle)

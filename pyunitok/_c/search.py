@@ -26,8 +26,46 @@ def _borrow(kind: str, array: np.ndarray[Any, Any]) -> Any:
     return ffi.from_buffer(kind, array)
 
 
-class SearchShard:
+class TextCounter:
+    """Counts and finds texts in a shard of either kind: a suffix array or a compact index."""
+
+    handle: Any
+    _count: Any  # the functions of the library
+    _find: Any
+
+    def count_text(self, pieces: SearchPieces, data: Bytes, offsets: Offsets, max_work: int) -> tuple[Offsets, Bytes]:
+        """int64[n] counts of the texts data[offsets[k]:offsets[k + 1]], and uint8[n]: 1 if the count is a lower
+        bound."""
+        n = len(offsets) - 1
+        if int(offsets[-1]) > len(data):
+            raise ValueError("the offsets extend past the end of the texts")
+        counts, approx, texts = np.empty(n, np.int64), np.empty(n, np.uint8), (pointer(data), pointer(offsets), n)
+        found = pointer(counts), pointer(approx)
+        call(self._count, pieces.handle, self.handle, *texts, max_work, *found)
+        return counts, approx
+
+    def count_one(self, pieces: SearchPieces, text: bytes, max_work: int) -> tuple[int, bool]:
+        """Like count_text, for one text."""
+        bounds, approx = ffi.new("int64_t[3]", [0, len(text), 0]), ffi.new("uint8_t *")
+        data = buffer_of(text)
+        call(self._count, pieces.handle, self.handle, data, bounds, 1, max_work, bounds + 2, approx)
+        return bounds[2], bool(approx[0])
+
+    def find_text(self, pieces: SearchPieces, text: bytes, max_hits: int, max_work: int) -> tuple[Runs, bool]:
+        """The runs of a text's occurrences, an array of RUN, and whether max_work cut the search short."""
+        ret, n, approx = ffi.new("unitok_search_run **"), ffi.new("int64_t *"), ffi.new("uint8_t *")
+        limits, data = (max_hits, max_work), buffer_of(text)
+        call(self._find, pieces.handle, self.handle, data, len(text), *limits, ret, n, approx)
+        try:
+            return copied(ret[0], n[0], RUN), bool(approx[0])
+        finally:
+            lib.unitok_search_runs_free(ret[0])
+
+
+class SearchShard(TextCounter):
     """A unitok_search_shard. Keeps the arrays alive. Raises ValueError if their sizes or dtypes are wrong."""
+
+    _count, _find = lib.unitok_search_count, lib.unitok_search_find
 
     def __init__(
         self, *, ids: U16, sa: U32, first: U64, top: np.ndarray[Any, Any], left: U16 | None, rank: U16, ends: U64,
@@ -107,34 +145,6 @@ class SearchShard:
             self.handle, n_tokens, min_count, n_suffixes, at, pointer(positions), pointer(counts), capacity
         )
         return int(at[0]), positions[:n], counts[:n]
-
-    def count_text(self, pieces: SearchPieces, data: Bytes, offsets: Offsets, max_work: int) -> tuple[Offsets, Bytes]:
-        """int64[n] counts of the texts data[offsets[k]:offsets[k + 1]], and uint8[n]: 1 if the count is a lower
-        bound."""
-        n = len(offsets) - 1
-        if int(offsets[-1]) > len(data):
-            raise ValueError("the offsets extend past the end of the texts")
-        counts, approx, texts = np.empty(n, np.int64), np.empty(n, np.uint8), (pointer(data), pointer(offsets), n)
-        found = pointer(counts), pointer(approx)
-        call(lib.unitok_search_count, pieces.handle, self.handle, *texts, max_work, *found)
-        return counts, approx
-
-    def count_one(self, pieces: SearchPieces, text: bytes, max_work: int) -> tuple[int, bool]:
-        """Like count_text, for one text."""
-        bounds, approx = ffi.new("int64_t[3]", [0, len(text), 0]), ffi.new("uint8_t *")
-        data = buffer_of(text)
-        call(lib.unitok_search_count, pieces.handle, self.handle, data, bounds, 1, max_work, bounds + 2, approx)
-        return bounds[2], bool(approx[0])
-
-    def find_text(self, pieces: SearchPieces, text: bytes, max_hits: int, max_work: int) -> tuple[Runs, bool]:
-        """The runs of a text's occurrences, an array of RUN, and whether max_work cut the search short."""
-        ret, n, approx = ffi.new("unitok_search_run **"), ffi.new("int64_t *"), ffi.new("uint8_t *")
-        limits, data = (max_hits, max_work), buffer_of(text)
-        call(lib.unitok_search_find, pieces.handle, self.handle, data, len(text), *limits, ret, n, approx)
-        try:
-            return copied(ret[0], n[0], RUN), bool(approx[0])
-        finally:
-            lib.unitok_search_runs_free(ret[0])
 
     def ends_of(self, pieces: SearchPieces, tokens: Offsets, skips: Offsets, n_bytes: int) -> tuple[Offsets, Offsets]:
         """The last token of each hit, and the number of its bytes that belong to the hit, as int64[n] each; see

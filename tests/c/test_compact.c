@@ -8,6 +8,7 @@
 #include "random.h"
 
 #include "compacts.h"
+#include "shards.h"
 
 static struct guard guard;
 static uint8_t built[COMPACT_MAX_BYTES];
@@ -197,6 +198,155 @@ static void test_codes(int n_rounds)
     }
 }
 
+/* -------------------------------------------------------------------------------- searches ---- */
+
+static const int64_t no_limit = INT64_C(1) << 60;
+
+/* The compact index of a toy shard, whose symbols are ranks; its file is at `guard`. */
+struct compact_toy {
+    struct toy toy;
+    uint16_t ids[65536]; /* of each rank */
+    unitok_compact_shard shard;
+    unitok_compact *c;
+    int64_t n_bytes;
+};
+
+static void open_toy(struct compact_toy *t)
+{
+    uint8_t data[600];
+    uint16_t ranks[TOY_TOKENS];
+    struct bytes b = {data, sizeof data};
+    unitok_error error;
+    for (size_t i = 0; i < sizeof data; i++) data[i] = (uint8_t)random_u64();
+    toy_shard(&t->toy, &b);
+    CHECK(toy_pieces(&t->toy, &error) == UNITOK_OK);
+    for (int id = 0; id < 65536; id++) t->ids[t->toy.rank[id]] = (uint16_t)id;
+    for (int64_t i = 0; i < t->toy.shard.n; i++) ranks[i] = t->toy.rank[t->toy.ids[i]];
+    CHECK(make_compact(ranks, t->toy.sa, t->toy.shard.n, 65536, random_u64() % 2 ? 64 : 128, 4, 5,
+                       1000, built, &t->n_bytes, &error) == UNITOK_OK);
+}
+
+/* Opens the file that is in `built`; returns 0 if it is refused. */
+static int open_built(struct compact_toy *t)
+{
+    unitok_error error;
+    const uint8_t *image = guard_copy(&guard, built, (size_t)t->n_bytes);
+    if (unitok_compact_open(image, t->n_bytes, &t->c, &error) != UNITOK_OK) return 0;
+    unitok_compact_shard shard = {t->c,
+                                  t->toy.rank,
+                                  t->ids,
+                                  t->toy.ends,
+                                  t->toy.n_documents,
+                                  t->toy.shard.begin,
+                                  t->toy.shard.eod};
+    t->shard = shard;
+    if (unitok_compact_check(&t->shard, &error) == UNITOK_OK) return 1;
+    unitok_compact_free(t->c);
+    return 0;
+}
+
+static void close_toy(struct compact_toy *t)
+{
+    unitok_compact_free(t->c);
+    toy_free(&t->toy);
+}
+
+/* Counts and finds a text of letters, which may occur. Returns the first failure. */
+static int32_t search_toy(const struct compact_toy *t, const uint8_t *q, int64_t m,
+                          int64_t max_work, int64_t *ret_count, int64_t *ret_found)
+{
+    int64_t offsets[2] = {0, m}, n_runs;
+    uint8_t approx;
+    unitok_error error;
+    unitok_search_run *runs;
+    int32_t status = unitok_compact_count(t->toy.pieces, &t->shard, q, offsets, 1, max_work,
+                                          ret_count, &approx, &error);
+    if (status != UNITOK_OK) return status;
+    status = unitok_compact_find(t->toy.pieces, &t->shard, q, m, no_limit, max_work, &runs, &n_runs,
+                                 &approx, &error);
+    if (status != UNITOK_OK) return status;
+    *ret_found = 0;
+    for (int64_t k = 0; k < n_runs; k++) {
+        CHECK(0 <= runs[k].lo && runs[k].lo < runs[k].hi && runs[k].hi <= t->c->n);
+        *ret_found += runs[k].hi - runs[k].lo;
+    }
+    unitok_search_runs_free(runs);
+    return UNITOK_OK;
+}
+
+static int64_t random_letters(uint8_t *q)
+{
+    int64_t m = 1 + (int64_t)(random_u64() % 9);
+    for (int64_t i = 0; i < m; i++) q[i] = (uint8_t)"aaab cd"[random_u64() % 7];
+    return m;
+}
+
+static void test_search(int n_rounds)
+{
+    for (round_ = 0; round_ < n_rounds; round_++) {
+        static struct compact_toy t;
+        uint8_t q[16];
+        int64_t counted, found;
+        open_toy(&t);
+        CHECK(open_built(&t));
+        for (int k = 0; k < 25; k++) {
+            int64_t m = random_letters(q), expected = toy_count(&t.toy, q, m);
+            CHECK(search_toy(&t, q, m, no_limit, &counted, &found) == UNITOK_OK);
+            CHECK(counted == expected && found == expected);
+            CHECK(search_toy(&t, q, m, (int64_t)(random_u64() % 20000), &counted, &found) ==
+                  UNITOK_OK);
+            CHECK(counted <= expected && found <= expected);
+        }
+        close_toy(&t);
+    }
+}
+
+static void test_search_damaged(int n_rounds)
+{
+    for (round_ = 0; round_ < n_rounds; round_++) {
+        static struct compact_toy t;
+        uint8_t q[16];
+        int64_t counted, found;
+        compact_footer f;
+        open_toy(&t);
+        memcpy(&f, built + t.n_bytes - sizeof f, sizeof f);
+        for (int k = 0; k < 300; k++) {
+            size_t section = (size_t)(random_u64() % COMPACT_SECTIONS);
+            uint64_t size = f.offsets[section + 1] - f.offsets[section];
+            if (section != SECTION_FIRST && size)
+                built[f.offsets[section] + random_u64() % size] = (uint8_t)random_u64();
+        }
+        CHECK(open_built(&t));
+        for (int k = 0; k < 25; k++) {
+            int64_t m = random_letters(q);
+            CHECK(search_toy(&t, q, m, 1000000, &counted, &found) == UNITOK_OK);
+        }
+        close_toy(&t);
+    }
+}
+
+static void test_search_out_of_memory(int n_rounds)
+{
+    for (round_ = 0; round_ < n_rounds; round_++) {
+        static struct compact_toy t;
+        uint8_t q[16];
+        int64_t counted, found, m = random_letters(q), live;
+        int32_t status = UNITOK_ERROR_MEMORY;
+        open_toy(&t);
+        CHECK(open_built(&t));
+        live = alloc_live_blocks;
+        for (int64_t k = 1; status != UNITOK_OK; k++) {
+            alloc_fail_at = k;
+            status = search_toy(&t, q, m, no_limit, &counted, &found);
+            alloc_fail_at = 0;
+            CHECK(alloc_live_blocks == live);
+            CHECK(status == UNITOK_OK || status == UNITOK_ERROR_MEMORY);
+        }
+        CHECK(counted == toy_count(&t.toy, q, m) && found == counted);
+        close_toy(&t);
+    }
+}
+
 int main(void)
 {
     random_start(7);
@@ -206,6 +356,9 @@ int main(void)
     RUN(test_wrong_suffix_arrays(400));
     RUN(test_out_of_memory(20));
     RUN(test_codes(30));
+    RUN(test_search(300));
+    RUN(test_search_damaged(300));
+    RUN(test_search_out_of_memory(30));
     guard_free(&guard);
     return 0;
 }
