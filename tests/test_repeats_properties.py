@@ -18,9 +18,9 @@ from toys import indexes
 
 import pyunitok
 from pyunitok import Tokenizer
+from pyunitok.corpus.words import word_bounds
 from pyunitok.index import duplicates
 from pyunitok.index.overlap import UNITS, Unit
-from pyunitok.index.words import word_bounds
 
 EOD = 300
 PIECES = ["ab", "aab", "ba", "b a", " a", "bb", "日", *("日本".encode()[k : k + 1] for k in range(6)), "日本"]

@@ -14,8 +14,8 @@ from oracle import search as oracle
 from toys import indexes
 
 from pyunitok import Packed, Tokenizer
+from pyunitok.corpus.words import character_bounds, word_bounds
 from pyunitok.errors import LimitError
-from pyunitok.index.words import character_bounds, word_bounds
 
 PIECES = ["a", "b", "c", "ab", "ba", "abc", "aa", " ", " a", " b", *(bytes([byte]) for byte in range(128, 256))]
 EOD = 300

@@ -12,7 +12,7 @@ ROOT = Path(__file__).resolve().parent.parent
 # setuptools requires names of sources relative to the folder of setup.py.
 FILES = sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "csrc").rglob("*.[ch]"))
 
-HEADERS = ["unitok.h", "unitok_search.h", "unitok_train.h"]
+HEADERS = ["unitok.h", "unitok_search.h", "unitok_train.h", "unitok_clean.h"]
 MSVC = sys.platform == "win32"
 # No -march: a wheel runs on any x86-64, and csrc/ground/cpu.c selects instruction sets at run time. -g0 overrides
 # Python's own -g: debug information would make the library four times as large.

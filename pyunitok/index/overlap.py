@@ -11,11 +11,11 @@ from typing import Any, Literal
 
 import numpy as np
 
+from pyunitok.corpus.words import character_bounds, word_bounds
 from pyunitok.errors import LimitError
 from pyunitok.index.hits import Int64s
 from pyunitok.index.search import Text
 from pyunitok.index.sequences import TokenSearch
-from pyunitok.index.words import character_bounds, word_bounds
 from pyunitok.packed import Packed, as_bytes
 
 Unit = Literal["words", "bytes", "tokens"]
@@ -87,7 +87,7 @@ class Overlaps(TokenSearch):
         contamination of a test set.
 
         A window extends from the first byte of its first unit to the last byte of its last unit, including the
-        punctuation and spaces between them. It occurs if these bytes occur within one document. See index/words.py
+        punctuation and spaces between them. It occurs if these bytes occur within one document. See corpus/words.py
         for the definition of a word. A window typically takes 2 to 20 µs per shard.
         """
         if n < 1:

@@ -1,4 +1,4 @@
-"""Word boundaries by Unicode properties, for comparing texts rather than tokenizing them.
+"""Words by Unicode properties, for comparing texts rather than tokenizing them.
 
 A word is a run of letters, marks and digits. In scripts written without spaces (Han, kana, Thai, Lao, Khmer and
 Burmese), each letter with the marks that follow it is a word. The set of letters depends on the Unicode version of
@@ -16,7 +16,11 @@ from typing import Any
 
 import numpy as np
 
+from pyunitok._c.grams import ALONE, JOINED, MARK, WordRules
+from pyunitok.packed import Bytes
+
 Int64s = np.ndarray[Any, np.dtype[np.int64]]
+Codes = np.ndarray[Any, np.dtype[np.uint32]]
 
 _LETTERS, _MARKS, _DIGITS = ("Lu", "Ll", "Lt", "Lm", "Lo"), ("Mn", "Mc", "Me"), ("Nd",)
 _WITHOUT_SPACES = (
@@ -38,6 +42,45 @@ def character_bounds(text: bytes) -> Int64s:
     return np.stack((places[:-1], places[1:]), axis=1)
 
 
+@cache
+def word_classes() -> Bytes:
+    """uint8[0x110000]: how each character takes part in words: JOINED, MARK, ALONE, or 0."""
+    classes = np.zeros(sys.maxunicode + 1, np.uint8)
+    for code in range(sys.maxunicode + 1):
+        category = unicodedata.category(chr(code))
+        if category in _MARKS:
+            classes[code] = MARK
+        elif category in _LETTERS:
+            alone = code > 0xE00 and unicodedata.name(chr(code), "").startswith(_WITHOUT_SPACES)
+            classes[code] = ALONE if alone else JOINED
+        elif category in _DIGITS:
+            classes[code] = JOINED
+    return classes
+
+
+@cache
+def case_folds() -> tuple[Codes, Codes]:
+    """What each character becomes when case is ignored, as str.casefold() does.
+
+    uint32[0x110000]: a code point, or 0x110000 + k for row k of the second array, uint32[n, 3], which ends with zeros.
+    """
+    folds, longer = np.arange(sys.maxunicode + 1, dtype=np.uint32), list[list[int]]()
+    for code in np.flatnonzero(word_classes()).tolist():
+        folded = chr(code).casefold()
+        if len(folded) > 1:
+            folds[code] = sys.maxunicode + 1 + len(longer)
+            longer.append([ord(character) for character in folded.ljust(3, "\0")])
+        elif ord(folded) != code:
+            folds[code] = ord(folded)
+    return folds, np.array(longer, np.uint32).reshape(-1, 3)
+
+
+@cache
+def word_rules() -> WordRules:
+    """The rules as C needs them, to find words that are equal if case is ignored."""
+    return WordRules(word_classes(), *case_folds())
+
+
 def byte_places(characters: str) -> Int64s:
     """int64[len + 1]: the byte offset of each character and of the end. A surrogate is one invalid byte."""
     codes = np.frombuffer(characters.encode("utf-32-le", "surrogatepass"), "<u4")
@@ -48,19 +91,9 @@ def byte_places(characters: str) -> Int64s:
 
 @cache
 def _words() -> re.Pattern[str]:
-    by_class: dict[str, list[int]] = {"alone": [], "mark": [], "joined": []}
-    for code in range(sys.maxunicode + 1):
-        character = chr(code)
-        category = unicodedata.category(character)
-        if category in _MARKS:
-            by_class["mark"].append(code)
-        elif category in _LETTERS:
-            alone = code > 0xE00 and unicodedata.name(character, "").startswith(_WITHOUT_SPACES)
-            by_class["alone" if alone else "joined"].append(code)
-        elif category in _DIGITS:
-            by_class["joined"].append(code)
-    classes = {name: "".join(_ranges(codes)) for name, codes in by_class.items()}
-    return re.compile("[{alone}][{mark}]*|[{joined}{mark}]+".format_map(classes))
+    classes = word_classes()
+    alone, mark, joined = ("".join(_ranges(np.flatnonzero(classes == kind).tolist())) for kind in (ALONE, MARK, JOINED))
+    return re.compile(f"[{alone}][{mark}]*|[{joined}{mark}]+")
 
 
 def _ranges(codes: Iterable[int]) -> Iterator[str]:

@@ -1,0 +1,90 @@
+/* grams.h - the n-grams of some items: the text they consist of, and where to find them
+ *
+ *     items            The cat sat.          A cat sat on it.
+ *     ids              0   1   2             3 1   2   4  5           units, numbered as they first occur
+ *     n = 2                [1]──┐                  a repeat of 1
+ *     slots            │ - │ 0 │ 1 │ - │ 3 │ … │                      where an n-gram first begins
+ *     filter           01001011…                                      two bits for each n-gram
+ *
+ * The key of an n-gram is computed from its hash, the sum of hash(unit k) F^(n-1-k) mod 2^64, which is updated when
+ * the window moves by one unit. An item shorter than n is a single n-gram, so there may be several lengths; the number
+ * of the length is part of the key.
+ *
+ *     key      │ 63 … 32 slot │ 39 … 12 tag │ 11 … 0 bits of the filter │      its upper bits also choose the word
+ *     slot     tag << 36 | number of the length << 32 | position       GRAM_FREE: none        of the filter
+ */
+#pragma once
+
+#include "clean/words.h"
+#include "ground/rng.h"
+
+enum gram_kind { GRAM_WORDS, GRAM_BYTES, GRAM_IDS };
+
+#define GRAM_FREE UINT64_MAX /* no position is that large */
+#define GRAM_FACTOR UINT64_C(0xBF58476D1CE4E5B9)
+#define GRAM_MAX_UNITS_TOTAL UINT32_MAX
+
+/* One length of n-grams: `power` is F^length. */
+typedef struct gram_length {
+    int64_t n_units;
+    uint64_t power;
+} gram_length;
+
+/* A folded word: words[end of the word before..end - 1]. */
+typedef struct gram_word {
+    uint64_t hash;
+    int64_t end;
+} gram_word;
+
+struct unitok_grams {
+    const unitok_word_rules *rules; /* borrowed */
+    enum gram_kind kind;
+    int64_t n_units, n_units_capacity;
+    uint32_t *ids; /* [0..n_units-1]: of words, bytes, or those that were given */
+    gram_word *distinct;
+    int64_t n_distinct, n_distinct_capacity;
+    uint8_t *words;
+    int64_t n_word_bytes, n_word_bytes_capacity;
+    gram_length lengths[UNITOK_GRAMS_MAX_LENGTHS];
+    int64_t n_lengths;
+    uint64_t *slots;
+    uint64_t n_slots;
+    uint64_t *filter; /* [0..1 << filter_bits) */
+    int filter_bits;
+    int64_t n_grams;
+    uint32_t *repeats;
+    int64_t n_repeats, n_repeats_capacity;
+};
+
+/* The hash of a unit that is a number. */
+INLINE uint64_t gram_number_hash(uint32_t number) { return rng_key(2, number); }
+
+INLINE uint64_t gram_hash_step(uint64_t hash, uint64_t unit) { return hash * GRAM_FACTOR + unit; }
+
+INLINE uint64_t gram_key(uint64_t hash, int64_t length)
+{
+    hash += (uint64_t)length * WORD_FACTOR;
+    hash = (hash ^ hash >> 32) * WORD_FACTOR;
+    return hash ^ hash >> 29;
+}
+
+INLINE uint64_t *gram_filter_word(const unitok_grams *grams, uint64_t key)
+{
+    return grams->filter + (key >> (64 - grams->filter_bits));
+}
+
+INLINE uint64_t gram_filter_mask(uint64_t key)
+{
+    return UINT64_C(1) << (key & 63) | UINT64_C(1) << (key >> 6 & 63);
+}
+
+INLINE uint64_t gram_slot_of(const unitok_grams *grams, uint64_t key)
+{
+    return (key >> 32) * grams->n_slots >> 32;
+}
+
+/* A slot without its position. */
+INLINE uint64_t gram_slot_head(uint64_t key, int64_t length)
+{
+    return ((key >> 12 & 0xFFFFFFF) << 4 | (uint64_t)length) << 32;
+}

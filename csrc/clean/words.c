@@ -1,0 +1,74 @@
+/* words.c - builds the rules of words, and compares words */
+
+#include "clean/words.h"
+
+#include "ground/alloc.h"
+#include "ground/error.h"
+
+void unitok_word_rules_free(unitok_word_rules *rules)
+{
+    if (!rules) return;
+    mem_free(rules->entries);
+    mem_free(rules->longer);
+    mem_free(rules);
+}
+
+/* Appends a page unless an equal one exists; returns its number. */
+static uint16_t add_page(unitok_word_rules *rules, const uint32_t *page)
+{
+    for (int64_t k = rules->n_pages - 1; k >= 0; k--)
+        if (!memcmp(rules->entries + 256 * k, page, 256 * sizeof *page)) return (uint16_t)k;
+    memcpy(rules->entries + 256 * rules->n_pages, page, 256 * sizeof *page);
+    return (uint16_t)rules->n_pages++;
+}
+
+int32_t unitok_word_rules_new(const uint8_t *classes, const uint32_t *folds, const uint32_t *longer,
+                              int64_t n_longer, unitok_word_rules **ret, unitok_error *error)
+{
+    *ret = NULL;
+    for (int64_t c = 0; c < UNITOK_WORD_CODE_POINTS; c++)
+        if (classes[c] > UNITOK_WORD_ALONE || folds[c] >= UNITOK_WORD_CODE_POINTS + n_longer)
+            return fail(error, UNITOK_ERROR_ARGUMENT, c, -1,
+                        "a class or a fold of a character is out of range");
+    for (int64_t k = 0; k < 3 * n_longer; k++)
+        if (longer[k] >= UNITOK_WORD_CODE_POINTS)
+            return fail(error, UNITOK_ERROR_ARGUMENT, k, -1, "not a code point");
+    unitok_word_rules *rules = mem_zalloc(1, sizeof *rules);
+    if (!rules) return fail_memory(error);
+    rules->entries = mem_alloc((size_t)UNITOK_WORD_CODE_POINTS * sizeof *rules->entries);
+    rules->longer = mem_alloc((size_t)(3 * n_longer + 1) * sizeof *rules->longer);
+    if (!rules->entries || !rules->longer) {
+        unitok_word_rules_free(rules);
+        return fail_memory(error);
+    }
+    if (n_longer) memcpy(rules->longer, longer, (size_t)(3 * n_longer) * sizeof *longer);
+    for (uint32_t p = 0; p < WORD_PAGES; p++) {
+        uint32_t page[256];
+        for (uint32_t k = 0; k < 256; k++)
+            page[k] = (uint32_t)classes[p << 8 | k] << 30 | folds[p << 8 | k];
+        /* a character outside words is compared with nothing, so its fold need not fill a page */
+        for (uint32_t k = 0; k < 256; k++)
+            if (!word_class(page[k])) page[k] = 0;
+        rules->pages[p] = add_page(rules, page);
+    }
+    memcpy(rules->ascii, rules->entries + 256 * rules->pages[0], sizeof rules->ascii);
+    void *shorter = mem_realloc(rules->entries,
+                                (size_t)rules->n_pages * 256 * sizeof *rules->entries);
+    if (shorter) rules->entries = shorter;
+    *ret = rules;
+    return UNITOK_OK;
+}
+
+int word_is(const unitok_word_rules *rules, const uint8_t *text, int64_t begin, int64_t end,
+            const uint8_t *folded, int64_t n_folded)
+{
+    int64_t at = 0, n_bytes;
+    for (int64_t i = begin; i < end; i += n_bytes) {
+        uint8_t bytes[WORD_FOLD_BYTES];
+        uint32_t entry = word_entry_at(rules, text, end, i, &n_bytes);
+        int n = word_fold_encode(rules, entry, bytes);
+        if (n_folded - at < n || memcmp(folded + at, bytes, (size_t)n)) return 0;
+        at += n;
+    }
+    return at == n_folded;
+}

@@ -1,0 +1,82 @@
+"""Bindings for csrc/unitok_clean.h: n-grams of some texts, and where they occur in others."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from pyunitok._c.library import call, copied, create, ffi, lib, pointer
+from pyunitok.packed import Bytes, Offsets
+
+JOINED: int = lib.UNITOK_WORD_JOINED
+MARK: int = lib.UNITOK_WORD_MARK
+ALONE: int = lib.UNITOK_WORD_ALONE
+MAX_UNITS: int = lib.UNITOK_GRAMS_MAX_UNITS
+MAX_LENGTHS: int = lib.UNITOK_GRAMS_MAX_LENGTHS
+
+# The fields of unitok_gram_hit.
+HIT = np.dtype([(name, np.int64) for name in ("document", "unit", "begin", "end", "gram")])
+Hits = np.ndarray[Any, np.dtype[np.void]]
+FIRST_CAPACITY = 1024  # hits
+
+
+class WordRules:
+    """Which characters form words, and which are equal: see corpus/words.py."""
+
+    __slots__ = ("handle",)
+
+    def __init__(self, classes: Bytes, folds: np.ndarray[Any, Any], longer: np.ndarray[Any, Any]) -> None:
+        more = np.ascontiguousarray(longer, np.uint32).reshape(-1)
+        if len(classes) != lib.UNITOK_WORD_CODE_POINTS or len(folds) != len(classes):
+            raise ValueError("expected a class and a fold for every code point")
+        self.handle: Any = create("word_rules", pointer(classes), pointer(folds), pointer(more), len(more) // 3)
+
+
+class Grams:
+    """The n-grams of some items; immutable, and shared by threads.
+
+    data, offsets  the items: bytes or, if `data` is uint32, ids
+    n              units in an n-gram
+    min_units      an item with fewer than n units is an n-gram itself if it has at least min_units
+    rules          units are words; None: bytes or ids
+    starts         int64[items + 1]: item k has the units starts[k]..starts[k + 1] - 1 of all units
+    n_grams        different n-grams; each is known by the number of the unit where it first begins
+    repeats        int64[r, 2]: each other place of an n-gram: its number, and the place
+    """
+
+    def __init__(
+        self, data: np.ndarray[Any, Any], offsets: Offsets, n: int, min_units: int, rules: WordRules | None = None
+    ) -> None:
+        n_items = len(offsets) - 1
+        self._rules = rules  # keeps them alive
+        self.has_ids = data.dtype == np.uint32
+        self.starts: Offsets = offsets.copy() if self.has_ids else np.zeros(n_items + 1, np.int64)
+        if self.has_ids:
+            self.handle: Any = create("grams", pointer(data), pointer(offsets), n_items, n, min_units, how="new_ids")
+        else:
+            handle = ffi.NULL if rules is None else rules.handle
+            self.handle = create(
+                "grams", handle, pointer(data), pointer(offsets), n_items, n, min_units,
+                pointer(self.starts, writable=True),
+            )  # fmt: skip
+        info = ffi.new("unitok_grams_info *")
+        lib.unitok_grams_get_info(self.handle, info)
+        self.n_units, self.n_grams, self.memory_bytes = int(info.n_units), int(info.n_grams), int(info.memory_bytes)
+        repeats = copied(info.repeats, 2 * info.n_repeats, np.uint32) if info.n_repeats else np.empty(0, np.uint32)
+        self.repeats = repeats.astype(np.int64).reshape(-1, 2)
+
+    def find(self, data: np.ndarray[Any, Any], offsets: Offsets) -> Hits:
+        """HIT[]: the n-grams in documents data[offsets[k]:offsets[k + 1]], which are bytes or, if the n-grams consist
+        of ids, uint32."""
+        if (data.dtype == np.uint32) != self.has_ids or int(offsets[-1]) > len(data):
+            raise ValueError("the documents have the wrong type, or the offsets reach past the data")
+        search = lib.unitok_grams_find_ids if self.has_ids else lib.unitok_grams_find
+        capacity, n = FIRST_CAPACITY, ffi.new("int64_t *")
+        while True:
+            hits = np.empty(capacity, HIT)
+            into = ffi.from_buffer("unitok_gram_hit[]", hits, require_writable=True)
+            call(search, self.handle, pointer(data), pointer(offsets), len(offsets) - 1, into, capacity, n)
+            if n[0] <= capacity:
+                return hits[: n[0]]
+            capacity = int(n[0])
