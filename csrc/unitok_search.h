@@ -328,10 +328,11 @@ void unitok_compact_previous(const unitok_compact *compact, int64_t lo, int64_t 
 int32_t unitok_compact_locate(const unitok_compact *compact, const int64_t *rows, int64_t n,
                               int64_t *positions, unitok_error *error);
 
-/* Writes the symbols at positions begins[k]..ends[k]-1, for each k < n in turn: one step per symbol,
- * and extract_every / 2 steps for each k. */
+/* Writes the symbols at positions begins[k]..ends[k]-1, for each k < n in turn, and the rows of the
+ * suffixes that begin there, unless `rows` is NULL: one step per symbol, and extract_every / 2 steps for
+ * each k. */
 int32_t unitok_compact_extract(const unitok_compact *compact, const int64_t *begins,
-                               const int64_t *ends, int64_t n, uint32_t *symbols,
+                               const int64_t *ends, int64_t n, uint32_t *symbols, uint32_t *rows,
                                unitok_error *error);
 
 /* A compact index with what a search for text needs. Its symbols are the ranks of ids: at most 65,536. */

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import os
 import signal
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 import zstandard
 from hypothesis import HealthCheck, settings
+from toys import indexes
 
 from pyunitok import Tokenizer
 from pyunitok._c import library
@@ -51,6 +53,14 @@ def decompressed(path: Path, n_bytes: int = -1) -> bytes:
     with path.open("rb") as file:
         data: bytes = zstandard.ZstdDecompressor().stream_reader(file, read_across_frames=True).read(n_bytes)
     return data
+
+
+@pytest.fixture(scope="module", params=["suffix array", "compact"])
+def both_kinds(request: pytest.FixtureRequest) -> Iterator[str]:
+    """Runs the tests of a module that use it twice: indexes.make() returns suffix arrays and then compact indexes."""
+    indexes.kind = request.param
+    yield request.param
+    indexes.kind = "suffix array"
 
 
 @pytest.fixture(scope="session")

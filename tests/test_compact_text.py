@@ -13,17 +13,17 @@ from test_search import random_text, toy_tokenizers
 from toys import indexes
 
 from pyunitok import Tokenizer
-from pyunitok._c.compact import Compact, CompactText, build_parts
+from pyunitok._c.compact import Compact, CompactSearch, build_parts
 
 EVERYTHING = 1 << 40
 
 
-def compact_of(index: Any, number: int, **options: Any) -> CompactText:
+def compact_of(index: Any, number: int, **options: Any) -> CompactSearch:
     """A shard of an index as a compact index in memory."""
     shard = index.shards[number]
     parts = build_parts(shard.ranks[shard.ids], np.array(shard.sa, np.uint32), 65536, **options)
     compact = Compact(np.frombuffer(b"".join(part.data.tobytes() for part in parts), np.uint8))
-    return CompactText(compact, rank=shard.ranks, ends=np.array(shard.ends), begin=shard.begin, eod=index.eod)
+    return CompactSearch(compact, rank=shard.ranks, ends=np.array(shard.ends), begin=shard.begin, eod=index.eod)
 
 
 def places(runs: Any, positions: Any) -> list[tuple[int, int]]:

@@ -21,6 +21,8 @@ from pyunitok.cli import cli
 from pyunitok.errors import LimitError, OutputError
 from pyunitok.index import duplicates
 
+pytestmark = pytest.mark.usefixtures("both_kinds")
+
 EOD = 300
 
 

@@ -10,6 +10,7 @@ from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import Any
 
+import pytest
 from conftest import fewer
 from hypothesis import given
 from hypothesis import strategies as st
@@ -21,6 +22,8 @@ from pyunitok import Tokenizer
 from pyunitok.corpus.words import word_bounds
 from pyunitok.index import duplicates
 from pyunitok.index.overlap import UNITS, Unit
+
+pytestmark = pytest.mark.usefixtures("both_kinds")
 
 EOD = 300
 PIECES = ["ab", "aab", "ba", "b a", " a", "bb", "日", *("日本".encode()[k : k + 1] for k in range(6)), "日本"]

@@ -12,6 +12,8 @@ from toys.models import BYTES
 from pyunitok import Packed, Tokenizer
 from pyunitok.index.hits import Hits
 
+pytestmark = pytest.mark.usefixtures("both_kinds")
+
 EOD = 300
 TEXTS = ["the cat sat", "", "the the cat, the end", "日本語の日本", "a cat", "sat"]
 QUERIES = ["the", "cat", "absent", "", " ", "日", b"\xe6", "t"]
@@ -20,7 +22,7 @@ PIECES = [*BYTES, b"the", b" the", b"at", b" cat", "日本".encode()]
 
 
 @pytest.fixture(scope="module", params=[EOD, None])
-def index(request: Any, tmp_path_factory: pytest.TempPathFactory) -> Any:
+def index(request: Any, tmp_path_factory: pytest.TempPathFactory, both_kinds: str) -> Any:
     ids = indexes.encode(tokenizer := Tokenizer.from_pieces(PIECES), [text.encode() for text in TEXTS])
     return indexes.make(
         tmp_path_factory.mktemp("batches"), tokenizer, [ids[:3], ids[3:]], eod=request.param, documents_per_shard=2

@@ -25,6 +25,8 @@ from pyunitok.index.build import build_index
 from pyunitok.index.hits import Hits
 from pyunitok.index.opened import Index
 
+pytestmark = pytest.mark.usefixtures("both_kinds")
+
 EOD = 300
 PIECES = [*BYTES, b"the", b" the", "日本".encode(), b"\xe6\x97", b"\xa5\xe6x"]
 TEXTS = [
@@ -34,7 +36,7 @@ TEXTS = [
 
 
 @pytest.fixture(scope="module")
-def index(tmp_path_factory: pytest.TempPathFactory) -> Any:
+def index(tmp_path_factory: pytest.TempPathFactory, both_kinds: str) -> Any:
     tokenizer = Tokenizer.from_pieces(PIECES)
     ids = indexes.encode(tokenizer, TEXTS)
     return indexes.make(

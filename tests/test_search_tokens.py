@@ -17,6 +17,8 @@ from pyunitok import Packed, Tokenizer
 from pyunitok.corpus.words import character_bounds, word_bounds
 from pyunitok.errors import LimitError
 
+pytestmark = pytest.mark.usefixtures("both_kinds")
+
 PIECES = ["a", "b", "c", "ab", "ba", "abc", "aa", " ", " a", " b", *(bytes([byte]) for byte in range(128, 256))]
 EOD = 300
 
@@ -28,7 +30,9 @@ def tokenizer() -> Tokenizer:
 
 
 @pytest.fixture(scope="module", params=[1, 2, 3, 4])
-def case(request: Any, tokenizer: Tokenizer, tmp_path_factory: Any) -> tuple[Any, list[list[int]], random.Random]:
+def case(
+    request: Any, tokenizer: Tokenizer, tmp_path_factory: Any, both_kinds: str
+) -> tuple[Any, list[list[int]], random.Random]:
     """An index, the ids of its shards, and a random number generator."""
     rng = random.Random(request.param)
     texts = ["".join(rng.choices("abc a", k=rng.choice([0, 3, 20, 60]))).encode() for _ in range(12)]
@@ -37,7 +41,7 @@ def case(request: Any, tokenizer: Tokenizer, tmp_path_factory: Any) -> tuple[Any
         tmp_path_factory.mktemp("tokens"), tokenizer, [ids[:7], ids[7:]], eod=EOD, order=rng.choice(["id", "bytes"]),
         left=rng.random() < 0.5, documents_per_shard=rng.choice([2, 100]),
     )  # fmt: skip
-    return index, [shard.ids.tolist() for shard in index.shards], rng
+    return index, [shard.ids[:].tolist() for shard in index.shards], rng
 
 
 def queries(rng: random.Random, shards: list[list[int]], n: int = 30) -> list[list[int]]:

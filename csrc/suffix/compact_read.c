@@ -131,13 +131,15 @@ int64_t compact_row_at(const compact *c, int64_t position)
     return r;
 }
 
-/* Symbols begin..end-1, where `begin` is a multiple of extract_every and the end at most
+/* Symbols skip..end-1, where `begin` is the multiple of extract_every before `skip`, and `end` is at most
  * extract_every later. */
-static void extract_part(const compact *c, int64_t begin, int64_t skip, int64_t end, uint32_t *out)
+static void extract_part(const compact *c, int64_t begin, int64_t skip, int64_t end, uint32_t *out,
+                         uint32_t *rows_)
 {
     int64_t r = start_at(c, begin);
     for (int64_t at = begin; at < end; at++) {
         if (at >= skip) out[at - skip] = compact_symbol(c, r);
+        if (at >= skip && rows_) rows_[at - skip] = (uint32_t)r;
         if (at + 1 == end) return;
         uint64_t v = compact_psi(c, r);
         r = v ? (int64_t)v - 1 : 0;
@@ -145,7 +147,7 @@ static void extract_part(const compact *c, int64_t begin, int64_t skip, int64_t 
 }
 
 int32_t unitok_compact_extract(const compact *c, const int64_t *begins, const int64_t *ends,
-                               int64_t n, uint32_t *symbols, unitok_error *error)
+                               int64_t n, uint32_t *symbols, uint32_t *rows_, unitok_error *error)
 {
     if (!c->extract_every)
         return fail(error, UNITOK_ERROR_ARGUMENT, -1, -1, "the index has no samples to extract");
@@ -156,8 +158,9 @@ int32_t unitok_compact_extract(const compact *c, const int64_t *begins, const in
         while (at < ends[k]) {
             int64_t begin = at - at % c->extract_every, end = begin + c->extract_every;
             if (end > ends[k]) end = ends[k];
-            extract_part(c, begin, at, end, symbols);
+            extract_part(c, begin, at, end, symbols, rows_);
             symbols += end - at;
+            if (rows_) rows_ += end - at;
             at = end;
         }
     }

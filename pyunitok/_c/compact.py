@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from pyunitok._c.library import buffer_of, call, create, ffi, lib, pointer
-from pyunitok._c.search import TextCounter
+from pyunitok._c.library import buffer_of, call, create, ffi, lib, optional, pointer
+from pyunitok._c.search import Runs, SearchPieces, TextCounter, contexts
 from pyunitok.packed import Bytes, Offsets
 
 U16 = np.ndarray[Any, np.dtype[np.uint16]]
@@ -19,6 +19,7 @@ Int64s = np.ndarray[Any, np.dtype[np.int64]]
 SECTIONS: int = lib.UNITOK_COMPACT_SECTIONS
 MAX_SYMBOLS: int = lib.UNITOK_COMPACT_SYMBOLS
 CAPACITY = 1 << 20  # bytes that a step can write
+RANGES = 1 << 12  # ranges of text in memory at a time
 STEP = 4 << 20  # suffixes between checks for Ctrl-C
 
 
@@ -113,17 +114,20 @@ class Compact:
         call(lib.unitok_compact_locate, self.handle, pointer(rows), len(rows), pointer(positions))
         return positions
 
-    def extract(self, begins: Int64s, ends: Int64s) -> U32:
-        """The symbols at positions begins[k]:ends[k], concatenated. ValueError without samples to extract."""
-        if len(ends) != len(begins) or bool((ends < begins).any()):
-            raise ValueError("a range ends before it begins")
-        symbols = np.empty(int((ends - begins).sum()), np.uint32)
-        call(lib.unitok_compact_extract, self.handle, pointer(begins), pointer(ends), len(begins), pointer(symbols))
+    def extract(self, begins: Int64s, ends: Int64s, *, rows: U32 | None = None) -> U32:
+        """The symbols at positions begins[k]:ends[k], concatenated. `rows`, of the same length, receives the rows of
+        the suffixes that begin there. ValueError without samples to extract."""
+        n = int((ends - begins).sum())
+        if len(ends) != len(begins) or bool((ends < begins).any()) or (rows is not None and len(rows) != n):
+            raise ValueError("a range ends before it begins, or `rows` has the wrong length")
+        symbols, ranges = np.empty(n, np.uint32), (pointer(begins), pointer(ends), len(begins))
+        call(lib.unitok_compact_extract, self.handle, *ranges, pointer(symbols), optional(rows))
         return symbols
 
 
-class CompactText(TextCounter):
-    """A unitok_compact_shard: searches for text in a compact index whose symbols are ranks. Keeps the arrays alive.
+class CompactSearch(TextCounter):
+    """A unitok_compact_shard, with the methods of SearchShard except ngrams: a compact index whose symbols are ranks.
+    Keeps the arrays alive.
 
     rank   uint16[65536]: the symbol of each id, a permutation
     ends   uint64: the end of each document, plus `begin`
@@ -134,13 +138,85 @@ class CompactText(TextCounter):
     def __init__(self, compact: Compact, *, rank: U16, ends: U64, begin: int, eod: int | None) -> None:
         if rank.dtype != np.uint16 or len(rank) != 65536 or ends.dtype != np.uint64:
             raise ValueError("an array of a shard has the wrong size or dtype")
-        ids = np.empty(65536, np.uint16)
-        ids[rank] = np.arange(65536, dtype=np.uint16)
-        self.compact = compact
-        self._keep = (ffi.from_buffer("uint16_t[]", rank), ffi.from_buffer("uint16_t[]", ids))
-        self._ends = ffi.from_buffer("uint64_t[]", ends)
+        self.compact, self.n, self._rank = compact, compact.n, rank
+        self.ids: U16 = np.empty(65536, np.uint16)  # of each rank
+        self.ids[rank] = np.arange(65536, dtype=np.uint16)
+        self._keep = [ffi.from_buffer("uint16_t[]", rank), ffi.from_buffer("uint16_t[]", self.ids)]
+        self._keep.append(ffi.from_buffer("uint64_t[]", ends))
         self.handle: Any = ffi.new("unitok_compact_shard *")
         handle = self.handle
-        handle.compact, (handle.rank, handle.ids), handle.ends = compact.handle, self._keep, self._ends
+        handle.compact, (handle.rank, handle.ids, handle.ends) = compact.handle, self._keep
         handle.n_documents, handle.begin, handle.eod = len(ends), begin, -1 if eod is None else eod
         call(lib.unitok_compact_check, handle)
+
+    def attach_inside(self, pieces: SearchPieces) -> None:
+        """Does nothing: a compact index adds up frequencies as it searches."""
+
+    def tokens(self, ids: U16, begins: Offsets, ends: Offsets) -> tuple[Offsets, Offsets]:
+        return self.compact.tokens(self._rank[ids].astype(np.uint32), begins, ends)
+
+    def tokens_of(self, ids: U16) -> tuple[int, int]:
+        lo, hi = self.tokens(ids, np.zeros(1, np.int64), np.array([len(ids)]))
+        return int(lo[0]), int(hi[0])
+
+    def next(self, lo: int, hi: int, depth: int) -> tuple[U16, Offsets]:
+        symbols, counts = self.compact.next(lo, hi, depth)
+        return self.ids[symbols], counts
+
+    def previous(self, lo: int, hi: int, counts: Offsets) -> None:
+        counts += self.compact.previous(lo, hi)[self._rank]
+
+    def extract(self, begins: Int64s, ends: Int64s) -> U16:
+        """The ids at positions begins[k]:ends[k], concatenated."""
+        return self.ids[self.compact.extract(begins, ends)]
+
+    def ends_of(self, pieces: SearchPieces, tokens: Offsets, skips: Offsets, n_bytes: int) -> tuple[Offsets, Offsets]:
+        windows = self._window(tokens, np.full(len(tokens), self.n), pieces.lengths, n_bytes + skips)
+        ids, offsets = self.extract(tokens, windows), np.cumsum(np.append(0, windows - tokens))
+        sums = np.append(0, np.cumsum(pieces.lengths[ids], dtype=np.int64))
+        wanted = sums[offsets[:-1]] + n_bytes + skips
+        at = np.searchsorted(sums, wanted)  # the token before `at` is the first that reaches `wanted`
+        return tokens + at - 1 - offsets[:-1], wanted - sums[at - 1]
+
+    def sizes(self, sizes: U32, begins: Offsets, ends: Offsets) -> Offsets:
+        ret = np.empty(len(begins), np.int64)
+        for at in range(0, len(begins), RANGES):
+            part = slice(at, at + RANGES)
+            ids, lengths = self.extract(begins[part], ends[part]), ends[part] - begins[part]
+            sums = np.append(0, np.cumsum(sizes[ids], dtype=np.int64))
+            bounds = np.append(0, np.cumsum(lengths))
+            ret[part] = np.diff(sums[bounds])
+        return ret
+
+    def contexts(
+        self, data: Bytes, offsets: Offsets, hits: Runs, before: int, after: int
+    ) -> tuple[Bytes, Offsets]:
+        sizes, tokens = np.diff(offsets).astype(np.uint32), np.ascontiguousarray(hits["token"])
+        begins = self._window_before(tokens, hits["begin"], sizes, np.full(len(hits), 4 * before))
+        ends = self._window(tokens, hits["end"], sizes, hits["skip"] + hits["n_bytes"] + 4 * after)
+        near = hits.copy()
+        starts = np.cumsum(np.append(0, ends - begins))[:-1]
+        near["dropped"][begins > hits["begin"]] = 0
+        near["begin"], near["token"], near["end"] = starts, starts + hits["token"] - begins, starts + ends - begins
+        return contexts(self.extract(begins, ends), data, offsets, near, before, after)
+
+    def _window(self, begins: Int64s, limits: Int64s, sizes: U32, wanted: Int64s) -> Int64s:
+        """For each position in begins, the end of a range of tokens from there with at least `wanted` bytes, or the
+        limit if there are fewer."""
+        return self._grown(wanted, limits - begins, sizes, lambda n: (begins, begins + n)) + begins
+
+    def _window_before(self, ends: Int64s, limits: Int64s, sizes: U32, wanted: Int64s) -> Int64s:
+        """Like _window, to the left."""
+        return ends - self._grown(wanted, ends - limits, sizes, lambda n: (ends - n, ends))
+
+    def _grown(
+        self, wanted: Int64s, most: Int64s, sizes: U32, ranges: Callable[[Int64s], tuple[Int64s, Int64s]]
+    ) -> Int64s:
+        """The numbers of tokens, at most `most`, whose ranges have at least `wanted` bytes. Doubles those that are too
+        small."""
+        n = np.minimum(wanted // 4 + 8, most)
+        while True:
+            is_short = (self.sizes(sizes, *ranges(n)) < wanted) & (n < most)
+            if not is_short.any():
+                return n
+            n = np.where(is_short, np.minimum(2 * n, most), n)

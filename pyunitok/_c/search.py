@@ -78,7 +78,7 @@ class SearchShard(TextCounter):
         for array, dtype in ((ids, "<u2"), (sa, "<u4"), (first, "<u8"), (rank, "<u2"), (ends, "<u8")):
             if array.dtype != np.dtype(dtype):
                 raise ValueError(f"an array of a shard has dtype {array.dtype}, not {dtype}")
-        self.n = n
+        self.n, self._ids = n, ids
         self.handle: Any = ffi.new("unitok_search_shard *")
         handle = self.handle
         self._keep: list[Any] = []
@@ -156,6 +156,16 @@ class SearchShard(TextCounter):
         )  # fmt: skip
         return last, used
 
+    def sizes(self, sizes: U32, begins: Offsets, ends: Offsets) -> Offsets:
+        """Like sizes_of, for positions in the shard."""
+        return sizes_of(self._ids, sizes, begins, ends)
+
+    def contexts(
+        self, data: Bytes, offsets: Offsets, hits: Runs, before: int, after: int
+    ) -> tuple[Bytes, Offsets]:
+        """Like contexts(), for hits in the shard."""
+        return contexts(self._ids, data, offsets, hits, before, after)
+
 
 class SearchPieces:
     """The sorted bytes of all ids; see unitok_search_pieces_new. Immutable, shared by threads."""
@@ -165,6 +175,8 @@ class SearchPieces:
         if len(drops_space) != n_ids or len(rank) != 65536 or len(order) != int(offsets[-1]) - int(offsets[0]) + n_ids:
             raise ValueError("a table of the pieces has the wrong size")
         texts = (pointer(data), pointer(offsets), pointer(drops_space), n_ids)
+        self.lengths: U32 = np.zeros(65536, np.uint32)
+        self.lengths[:n_ids] = np.diff(offsets)
         self.handle: Any = create("search_pieces", *texts, pointer(rank), pointer(order))
 
 

@@ -27,7 +27,6 @@ import numpy as np
 import zstandard
 
 from pyunitok._c import repeats as c_repeats
-from pyunitok._c import search as c_search
 from pyunitok.disk.outfile import new_file
 from pyunitok.errors import LimitError, OutputError
 from pyunitok.index.hits import Int64s
@@ -209,14 +208,15 @@ def _marks(
     if min_tokens < 1:
         raise LimitError(f"min_tokens must be at least 1, not {min_tokens}")
     with _Spilled(len(index.shards), scratch) as spilled:
-        repeats, done, total = c_repeats.RepeatFinder(index.c, min_tokens), 0, max(1, index.n_tokens)
+        shards = [shard.restored().searcher(index.eod) for shard in index.shards]
+        repeats, done, total = c_repeats.RepeatFinder(shards, min_tokens), 0, max(1, index.n_tokens)
         while done < index.n_tokens:
             records, done = repeats.step(STEP)
             for number in np.unique(records["shard"]).tolist():
                 spilled.append(number, records[records["shard"] == number])
             if on_progress:
                 on_progress(done / total)
-        for number, shard in enumerate(index.c):
+        for number, shard in enumerate(shards):
             counts, later = np.zeros(shard.n, np.uint32), np.zeros(shard.n, np.uint8)
             for records in spilled.of(number):
                 c_repeats.mark_repeats(shard, number, min_tokens, records, counts, later)
@@ -290,7 +290,7 @@ def _spans_of(index: Index, marks: _Marks, n: int) -> RepeatedSpans:
     np.add.at(later_tokens, owner, later_ends - later_begins)
     first = index._bounds_at(marks.number, begins)[1]
     numbers, byte_begins = index._bytes_at(marks.number, begins, np.zeros_like(begins))
-    sizes = c_search.sizes_of(index.shards[marks.number].ids, index.tables.sizes, begins, ends)
+    sizes = index.c[marks.number].sizes(index.tables.sizes, begins, ends)
     byte_ends, byte_begins = byte_begins + sizes, np.maximum(byte_begins, 0)
     return RepeatedSpans(
         numbers, begins - first, ends - first, byte_begins, byte_ends, occurrences, later_tokens

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from pyunitok._c.search import Runs
-from pyunitok.index.shard import IndexShard
+from pyunitok.index.shard import Shard
 
 Int64s = np.ndarray[Any, np.dtype[np.int64]]
 
@@ -96,7 +96,7 @@ class Places:
 class Occurrences:
     """All occurrences of a query, stored as runs for each shard, with random access by number."""
 
-    def __init__(self, runs: list[Runs], shards: list[IndexShard], approx: bool = False) -> None:
+    def __init__(self, runs: list[Runs], shards: list[Shard], approx: bool = False) -> None:
         self.runs = runs
         self.approx = approx
         self._shards = shards

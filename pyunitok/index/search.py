@@ -17,7 +17,7 @@ from pyunitok.index.context import Context, Contexts
 from pyunitok.index.hits import MAX_SORTED, ORDERS, SIDE_ORDERS, Count, Hit, Hits, Int64s, Occurrences, Places, shuffled
 from pyunitok.index.inputs import IndexInputs
 from pyunitok.index.pieces import PieceTables
-from pyunitok.index.shard import N_RANKS, IndexShard, OpenIndex
+from pyunitok.index.shard import N_RANKS, OpenIndex, Searcher, Shard
 from pyunitok.model.tokenizer import Tokenizer
 from pyunitok.packed import Packed, as_bytes
 from pyunitok.tokens.array import TokenArray
@@ -85,7 +85,7 @@ class TextSearch:
     query in one shard, in units of about a nanosecond. All methods are thread-safe.
     """
 
-    shards: list[IndexShard]
+    shards: list[Shard]
 
     def __init__(self, opened: OpenIndex, *, max_work: int = MAX_WORK) -> None:
         """Internal: use open_index()."""
@@ -301,7 +301,7 @@ class TextSearch:
         starts = begins[order].copy()
         same = np.flatnonzero(sorted_docs[1:] == sorted_docs[:-1]) + 1
         starts[same] = sorted_tokens[same - 1]
-        steps = c_search.sizes_of(shard.ids, tables.sizes, starts, sorted_tokens)
+        steps = self.c[number].sizes(tables.sizes, starts, sorted_tokens)
         sums = np.cumsum(steps)
         is_first = np.ones(len(steps), np.bool_)
         is_first[same] = False
@@ -339,8 +339,8 @@ class TextSearch:
             _, wanted["begin"], ends = self._bounds_at(number, hits.tokens[mask])
             wanted["end"] = ends - (self.eod is not None)
             wanted["dropped"] = tables.drops_space[shard.ids[wanted["begin"]]]
-            found, edges = c_search.contexts(
-                shard.ids, tables.decoded_data, tables.decoded_offsets, wanted, before, after
+            found, edges = self.c[number].contexts(
+                tables.decoded_data, tables.decoded_offsets, wanted, before, after
             )
             bounds[mask] = np.stack((edges[:-1:3], edges[1::3], edges[2::3], edges[3::3]), axis=1) + n_bytes
             parts.append(found)
@@ -403,11 +403,8 @@ class TextSearch:
         return inputs, hits, np.diff(np.append(starts, len(found.documents))), found.approx or is_sample
 
 
-def _c_shard(shard: IndexShard, eod: int | None, folder: Path) -> c_search.SearchShard:
+def _c_shard(shard: Shard, eod: int | None, folder: Path) -> Searcher:
     try:
-        return c_search.SearchShard(
-            ids=shard.ids, sa=shard.sa, first=shard.first, top=shard.top, left=shard.left, rank=shard.ranks,
-            ends=shard.ends, begin=shard.begin, eod=eod,
-        )  # fmt: skip
+        return shard.searcher(eod)
     except ValueError as error:
         raise OutputError(f"{folder}: shard {shard.number}: {error}") from None

@@ -332,10 +332,10 @@ class TokenSearch(TextSearch):
             raise LimitError(f"n and min_count must be at least 1, not {n} and {min_count}")
         least = -(-min_count // max(1, len(self.c)))  # at least one shard has the average count or more
         parts = [np.empty((0, n), np.uint16)]
-        for number, shard in enumerate(self.shards):
-            at = 0
+        for number, shard in enumerate(shard.restored() for shard in self.shards):
+            at, c = 0, shard.searcher(self.eod)
             while at < len(shard):
-                at, positions, _ = self.c[number].ngrams(n, least, at, SUFFIXES_PER_STEP, NGRAM_CAPACITY)
+                at, positions, _ = c.ngrams(n, least, at, SUFFIXES_PER_STEP, NGRAM_CAPACITY)
                 grams = shard.ids[shard.checked(positions.astype(np.int64) + n - 1)[:, None] + np.arange(1 - n, 1)]
                 parts.append(grams if self.eod is None else grams[(grams != self.eod).all(axis=1)])
                 if on_progress:

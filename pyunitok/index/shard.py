@@ -22,6 +22,8 @@ from typing import Any
 import numpy as np
 import xxhash
 
+from pyunitok._c.compact import CompactSearch
+from pyunitok._c.search import SearchShard
 from pyunitok.errors import OutputError
 from pyunitok.index.manifest import RANK_NAME, IndexManifest, ShardRecord, resolved_path, shard_name
 from pyunitok.tokens.array import TokenArray
@@ -32,6 +34,8 @@ U16 = np.ndarray[Any, np.dtype[np.uint16]]
 U32 = np.ndarray[Any, np.dtype[np.uint32]]
 U64 = np.ndarray[Any, np.dtype[np.uint64]]
 
+Searcher = SearchShard | CompactSearch
+
 N_RANKS = 65536
 TOP_STEP = 4096
 TOP_TOKENS = 8
@@ -39,30 +43,41 @@ TOP_DTYPE = np.dtype([("position", "<u4"), ("ranks", "<u2", (TOP_TOKENS,))])
 CHUNK = 1 << 20  # tokens per NumPy operation, to bound temporary memory
 
 
-@dataclass
-class IndexShard:
-    """See the top of this file. Arrays are read-only; those of an index are memory maps.
+class Shard:
+    """A shard of either kind, as queries see it: IndexShard, or CompactShard of compact.py.
 
+    ids             the tokens: an array, or an object that is read like one
+    first           first[k] suffixes begin with a token of rank < k
+    ends            document ends, see the top of this file
     rank            uint16[65536], the rank of each id; None if suffixes compare by id
     begin           the shard's first token in the token file
     first_document  the shard's first document in the token file
     number          the shard's number in its index
     file            the number of the token file in the index
-    name            the path of the suffix array, for messages
+    name            the path of the file with the suffixes, for messages
     """
 
-    ids: U16
-    sa: U32
-    first: U64
-    top: np.ndarray[Any, Any]
-    left: U16 | None
+    ids: Any
+    first: Any
     ends: U64
-    rank: U16 | None = None
-    begin: int = 0
-    first_document: int = 0
-    number: int = 0
-    file: int = 0
-    name: str = "a shard in memory"
+    rank: U16 | None
+    begin: int
+    first_document: int
+    number: int
+    file: int
+    name: str
+
+    def searcher(self, eod: int | None) -> Searcher:
+        """The shard for the C library. ValueError if it is damaged."""
+        raise NotImplementedError
+
+    def restored(self) -> IndexShard:
+        """The shard as a suffix array: itself, or a copy in memory."""
+        raise NotImplementedError
+
+    def _positions(self, ranks: Any) -> np.ndarray[Any, np.dtype[np.int64]]:
+        """Like positions, but not checked."""
+        raise NotImplementedError
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -73,9 +88,8 @@ class IndexShard:
         return int(self.first[rank + 1]) - int(self.first[rank])
 
     def positions(self, ranks: Any) -> np.ndarray[Any, np.dtype[np.int64]]:
-        """int64[n]: sa[ranks]. OutputError if one is not a token of the shard."""
-        ret = self.sa[ranks].astype(np.int64)
-        return self.checked(ret)
+        """int64[n]: where the suffixes of these ranks begin. OutputError if one is not a token of the shard."""
+        return self.checked(self._positions(ranks))
 
     def checked(self, tokens: np.ndarray[Any, np.dtype[np.int64]]) -> np.ndarray[Any, np.dtype[np.int64]]:
         """Returns `tokens`. OutputError if one is not in the shard, because searches must not trust the files."""
@@ -90,6 +104,37 @@ class IndexShard:
     def ranks(self) -> U16:
         """The rank of each id: `rank`, or the identity if it is None."""
         return np.arange(N_RANKS, dtype=np.uint16) if self.rank is None else self.rank
+
+
+@dataclass
+class IndexShard(Shard):
+    """See the top of this file. Arrays are read-only; those of an index are memory maps."""
+
+    ids: U16
+    sa: U32
+    first: U64
+    top: np.ndarray[Any, Any]
+    left: U16 | None
+    ends: U64
+    rank: U16 | None = None
+    begin: int = 0
+    first_document: int = 0
+    number: int = 0
+    file: int = 0
+    name: str = "a shard in memory"
+
+    def searcher(self, eod: int | None) -> SearchShard:
+        return SearchShard(
+            ids=self.ids, sa=self.sa, first=self.first, top=self.top, left=self.left, rank=self.ranks, ends=self.ends,
+            begin=self.begin, eod=eod,
+        )  # fmt: skip
+
+    def restored(self) -> IndexShard:
+        return self
+
+    def _positions(self, ranks: Any) -> np.ndarray[Any, np.dtype[np.int64]]:
+        ret: np.ndarray[Any, np.dtype[np.int64]] = self.sa[ranks].astype(np.int64)
+        return ret
 
     @classmethod
     def from_arrays(cls, ids: Any, sa: Any, *, rank: Any = None, ends: Any = None, left: bool = True) -> IndexShard:
@@ -137,7 +182,7 @@ class OpenIndex:
     folder: Path
     manifest: IndexManifest
     arrays: list[TokenArray]
-    shards: list[IndexShard]
+    shards: list[Any]  # of Shard: all of the same kind
     model: Any = None
 
 

@@ -78,7 +78,7 @@ static inline void use_compact(const unitok_compact *c)
     uint32_t *text = malloc((size_t)n * sizeof *text + 1);
     int64_t zero = 0;
     if (info.extract_every) {
-        CHECK(!unitok_compact_extract(c, &zero, &n, 1, text, &error));
+        CHECK(!unitok_compact_extract(c, &zero, &n, 1, text, NULL, &error));
         for (int64_t i = 0; i < n; i++) CHECK(text[i] < info.n_symbols);
     }
     free(text);

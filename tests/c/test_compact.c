@@ -42,7 +42,7 @@ static int32_t build(const struct text *t, int64_t *ret_bytes, unitok_error *err
 static void check_answers(const struct text *t, const unitok_compact *c)
 {
     unitok_error error;
-    uint32_t symbols[COMPACT_MAX_N], wanted[5];
+    uint32_t symbols[COMPACT_MAX_N], found[COMPACT_MAX_N], wanted[5];
     for (int64_t r = 0; r < t->n; r++) {
         int64_t position;
         CHECK(!unitok_compact_locate(c, &r, 1, &position, &error) && position == t->sa[r]);
@@ -51,8 +51,9 @@ static void check_answers(const struct text *t, const unitok_compact *c)
     for (int pass = 0; pass < 10; pass++) {
         int64_t begin = (int64_t)(random_u64() % (uint64_t)(t->n + 1)), zero = 0,
                 end = begin + (int64_t)(random_u64() % (uint64_t)(t->n + 1 - begin)), lo, hi;
-        CHECK(!unitok_compact_extract(c, &begin, &end, 1, symbols, &error));
-        for (int64_t i = begin; i < end; i++) CHECK(symbols[i - begin] == t->ids[i]);
+        CHECK(!unitok_compact_extract(c, &begin, &end, 1, symbols, found, &error));
+        for (int64_t i = begin; i < end; i++)
+            CHECK(symbols[i - begin] == t->ids[i] && t->sa[found[i - begin]] == i);
         int64_t m = end - begin < 5 ? end - begin : 5, expected = 0, first = -1;
         for (int64_t i = 0; i < m; i++) wanted[i] = t->ids[begin + i];
         if (m && random_u64() % 3 == 0) wanted[m - 1] = (uint32_t)(random_u64() % (uint64_t)t->k);

@@ -11,11 +11,14 @@ import numpy as np
 import pyunitok
 from pyunitok import Tokenizer
 from pyunitok.index import opened
+from pyunitok.index.compact import compacted
 from pyunitok.index.manifest import IndexedFile, IndexManifest, ShardRecord
 from pyunitok.index.order import byte_rank
 from pyunitok.index.shard import IndexShard, OpenIndex
 from pyunitok.index.suffix import suffix_array
 from toys import tokenfiles
+
+kind = "suffix array"  # of the shards that make() returns, or "compact": set by the fixture both_kinds
 
 
 def contents(folder: Path) -> dict[str, bytes]:
@@ -52,7 +55,7 @@ def make(
             made = IndexShard.from_arrays(ids, suffix_array(ids, rank=rank), rank=rank, left=left)
             made.ends, made.begin, made.first_document = ends[first:last], begin, first
             made.file, made.number = k, len(shards)
-            shards.append(made)
+            shards.append(compacted(made, locate_every=4, extract_every=5) if kind == "compact" else made)
             records.append(ShardRecord(k, first, last - first, begin, end - begin))
     indexed = [IndexedFile(str(array.path), len(array.ids), len(array)) for array in arrays]
     manifest = IndexManifest(order=order, left=left, model={}, eod=eod, files=indexed, shards=records)
