@@ -1,7 +1,7 @@
 /* unitok.h - models, text, encoding, sampling and decoding: the core of the public C API
  *
- * Suffix arrays and search are in unitok_search.h, trainers in unitok_train.h. cffi reads all three
- * as they stand, without their directives, so macros are constants.
+ * Suffix arrays and search are in unitok_search.h, trainers in unitok_train.h. cffi parses all
+ * three unchanged except for preprocessor directives, so macros are constants.
  *
  *     unitok_spec ──new──▶ unitok_model ◀──load── the bytes of a native file
  *                            ▲      │
@@ -10,14 +10,14 @@
  *                     unitok_scratch ──▶ unitok_encode_batch: text ──▶ ids
  *                      one per thread       │      ▲
  *                                           ▼      │
- *                                         unitok_state: what the next part of a document needs
+ *                                         unitok_state: carried over to the next part of a document
  *
  *     unitok_normalizer    stands alone: SentencePiece's normalization without a model
  *     unitok_paths         several ways to encode a text; refers to nothing
  *
  * Lifetimes and threads. Models and normalizers are immutable and may be shared by any number of
  * threads, except while unitok_model_complete runs. A scratch belongs to one call at a time and to
- * the model it was made for, which must outlive it. Every object is freed by its own function,
+ * the model it was created for, which must outlive it. Every object is freed by its own function,
  * which accepts NULL. The library keeps no global state, does no I/O and starts no thread.
  *
  * Conventions
@@ -29,8 +29,8 @@
  *     leaves unchanged.
  *   - Sizes in bytes are called n_bytes or capacity; other counts name what they count (n_docs).
  *     Ranges are written [first..last] or [begin..end).
- *   - A pointer that the caller passes is read or written during the call only, unless its comment
- *     says that it is kept.
+ *   - A pointer that the caller passes is used only during the call, unless its comment says that
+ *     it is kept.
  *
  * Each section is a module of pyunitok/_c: Basics (library.py), Models and decoding (model.py),
  * SentencePiece's model files (proto.py), Text (text.py), Encoding and sampling (scratch.py).
@@ -143,9 +143,9 @@ enum unitok_model_flags {
     UNITOK_BYTES = 512,
     /* The text "<0x41>" matches the byte piece of that name (Hugging Face). */
     UNITOK_BYTE_PIECES_MATCH = 1024,
-    /* BPE with a list of merges (Hugging Face): all pieces but CONTROL match, BYTE_FALLBACK does
+    /* BPE with a list of merges (Hugging Face): all pieces except CONTROL match, BYTE_FALLBACK does
      * not require all 256 byte pieces, and without an unknown piece unknown characters are dropped
-     * (with BYTES, bytes that are no piece). MERGE_UNKNOWN is its fuse_unk. */
+     * (with BYTES, bytes that are not pieces). MERGE_UNKNOWN is its fuse_unk. */
     UNITOK_LISTED_MERGES = 2048,
     /* With LISTED_MERGES or BYTES: a text that is itself a piece becomes that piece. */
     UNITOK_IGNORE_MERGES = 4096,
@@ -201,16 +201,16 @@ typedef struct unitok_model_info {
     int32_t is_complete; /* unitok_model_complete has nothing left to do */
 } unitok_model_info;
 
-/* Builds a model, without the tables that only encoding needs where unitok_model_complete can build
- * them later.
+/* Builds a model, except for tables that only encoding needs and that unitok_model_complete can
+ * build later.
  *   spec    no piece is empty; ids are 0..UNITOK_WIDE_ID_MAX and distinct, and so are the pieces
  *           that match text
  *   engine  an enum unitok_engine; only LONGEST supports HAT
  *   cpu     an enum unitok_cpu
  * UNITOK_ERROR_VOCABULARY names the piece that violates a rule, or says that fallback_id is missing
  * although a byte has no piece. UNITOK_ERROR_ARGUMENT: flags or sizes that no model can have. Every
- * error but UNITOK_ERROR_MEMORY appears here, not later. O(bytes of pieces): about 30 ms for 65,529
- * pieces. */
+ * error except UNITOK_ERROR_MEMORY is reported here, not later. O(bytes of pieces): about 30 ms for
+ * 65,529 pieces. */
 int32_t unitok_model_new(const unitok_spec *spec, int32_t engine, int32_t cpu, unitok_model **ret,
                          unitok_error *error);
 
@@ -222,9 +222,9 @@ int32_t unitok_model_new(const unitok_spec *spec, int32_t engine, int32_t cpu, u
 int32_t unitok_model_load(const uint8_t *bytes, int64_t n_bytes, int32_t engine, int32_t cpu,
                           unitok_model **ret, unitok_error *error);
 
-/* Builds the tables that only encoding needs, most of the work, if they are missing. Only
- * UNITOK_ERROR_MEMORY is possible; then it can be called again. One thread at a time. Meanwhile
- * others may decode and look up pieces. */
+/* Builds the tables that only encoding needs, which is most of the work, if they are missing. Only
+ * UNITOK_ERROR_MEMORY is possible; the call can then be repeated. Only one thread at a time may
+ * call it; others may meanwhile decode and look up pieces. */
 int32_t unitok_model_complete(unitok_model *model, unitok_error *error);
 
 void unitok_model_free(unitok_model *model);
@@ -261,11 +261,11 @@ const unitok_spec *unitok_model_spec(const unitok_model *model);
 
 /* Decodes a packed list of ids into a packed list of bytes: byte_offsets[0..n_docs], beginning with
  * 0.
- *   ids            uint16_t or uint32_t, as id_bytes of unitok_model_info says
+ *   ids            uint16_t or uint32_t, depending on id_bytes of unitok_model_info
  *   drop_last      1: skip the last id of each document, whatever it is
  *   separator      n_separator_bytes bytes to write after each document
  *   out, capacity  if capacity is too small, nothing is written to out
- * byte_offsets[n_docs] is the size of the result, also if it did not fit. An eod id without a piece
+ * byte_offsets[n_docs] is the size of the result, even if it did not fit. An eod id without a piece
  * decodes to nothing, a fallback id to U+FFFD. Models that normalize decode as SentencePiece does
  * (U+2581 to a space, byte pieces to their bytes), but without its denormalizer. UNITOK_ERROR_ID
  * names the first id that is out of range or has no piece. O(n_ids + bytes of the result). */
@@ -278,13 +278,13 @@ int32_t unitok_decode_batch(const unitok_model *model, const void *ids, const in
  *   -1  an id is out of range or has no piece
  *   -2  the capacity is too small
  *   -3  unitok_decode_batch is required: a byte piece follows a control symbol or the unknown
- *       piece, and bytes that belong apart would look like one character */
+ *       piece, and bytes of separate characters would look like one character */
 int64_t unitok_decode(const unitok_model *model, const void *ids, int64_t n_ids, uint8_t *out,
                       int64_t capacity);
 
 /* ------------------------------------------------------------- SentencePiece's model files ---- */
 
-/* What unitok_proto_read found in a file, besides the arrays. */
+/* The other results of unitok_proto_read, besides the arrays. */
 typedef struct unitok_proto {
     int64_t n_rest_bytes;
     int64_t charsmap_at, n_charsmap_bytes; /* in the file; 0 and 0 if it has none */
@@ -332,8 +332,8 @@ typedef struct unitok_normalizer_info {
 } unitok_normalizer_info;
 
 /* Builds one from the flags, charsmap and USER_DEFINED pieces of `spec`. `cpu` is an enum
- * unitok_cpu. UNITOK_ERROR_VOCABULARY says what is wrong with the charsmap; hostile bytes are safe.
- * O(bytes): about 2 ms for a charsmap of 240 KB. */
+ * unitok_cpu. UNITOK_ERROR_VOCABULARY: the charsmap is invalid; hostile bytes are safe. O(bytes):
+ * about 2 ms for a charsmap of 240 KB. */
 int32_t unitok_normalizer_new(const unitok_spec *spec, int32_t cpu, unitok_normalizer **ret,
                               unitok_error *error);
 void unitok_normalizer_free(unitok_normalizer *normalizer);
@@ -342,15 +342,16 @@ void unitok_normalizer_get_info(const unitok_normalizer *normalizer, unitok_norm
 /* Normalizes a complete text and returns the size of the result.
  *   compact        1: in the compact form, if it is available
  *   out, capacity  if the result is larger than capacity, it is incomplete; call again
- *   norm_to_orig   NULL, or [0..capacity]: [i] is the start, in the text, of what became byte i,
- *                  and [result] is the end of the last such part. [0] is -1 where sentencepiece
- *                  gives no offsets: the text is empty, or consists of spaces that are removed
+ *   norm_to_orig   NULL, or [0..capacity]: [i] is the start, in the text, of the part that became
+ *                  byte i, and [result] is the end of the last such part. [0] is -1 where
+ *                  sentencepiece gives no offsets: the text is empty, or consists of spaces that
+ *                  are removed
  * O(n_bytes). */
 int64_t unitok_normalize(const unitok_normalizer *normalizer, const uint8_t *text, int64_t n_bytes,
                          int32_t compact, uint8_t *out, int64_t *norm_to_orig, int64_t capacity);
 
-/* Like unitok_normalize in the verbatim form, but by the rules of the model; a model without rules
- * copies the text. */
+/* Like unitok_normalize in the verbatim form, but with the rules of the model; a model without
+ * rules copies the text. */
 int64_t unitok_model_normalize(const unitok_model *model, const uint8_t *text, int64_t n_bytes,
                                uint8_t *out, int64_t *norm_to_orig, int64_t capacity);
 
@@ -381,8 +382,8 @@ int64_t unitok_normalize_some(const unitok_normalizer *normalizer, unitok_normal
 int64_t unitok_normalize_split(const unitok_normalizer *normalizer, const uint8_t *text,
                                int64_t n_bytes);
 
-/* Splits text[0..n_bytes-1] into documents at a separator, in place: removes the separators, and
- * moves the documents together.
+/* Splits text[0..n_bytes-1] into documents at a separator, in place: removes the separators and
+ * closes the gaps.
  *   separator  n_separator_bytes >= 1 bytes
  *   offsets    [0..max_docs]; the result fills [0..result], beginning with 0
  *   max_docs   >= 2; the search stops after max_docs - 1 separators
@@ -393,7 +394,7 @@ int64_t unitok_split_documents(uint8_t *text, int64_t n_bytes, const uint8_t *se
                                int64_t n_separator_bytes, int64_t *offsets, int64_t max_docs,
                                int64_t *ret_n_consumed);
 
-/* What is wrong with a line of JSON. */
+/* The error in a line of JSON. */
 enum unitok_json_error {
     UNITOK_JSON_OK = 0,
     UNITOK_JSON_LINE_ENDS = 1,   /* the line ends inside its object */
@@ -417,13 +418,13 @@ enum unitok_json_error {
     UNITOK_JSON_TOO_LONG = 18    /* it is longer than max_line_bytes; no byte is wrong */
 };
 
-/* How far lines have been read. All zeros to begin with. */
+/* How far lines have been read. Initialize to zeros. */
 typedef struct unitok_json_place {
     int64_t at;       /* the first byte of the next line; n_bytes once all have been read */
     int64_t n_lines;  /* lines before `at`, including blank ones */
     int64_t n_docs;   /* texts found in them */
     int64_t error_at; /* where in the line at `at` the error is, or -1 */
-    int32_t error;    /* an enum unitok_json_error: what is wrong with the line at `at` */
+    int32_t error;    /* an enum unitok_json_error: the error in the line at `at` */
     int32_t detail;
 } unitok_json_place;
 
@@ -438,37 +439,37 @@ typedef struct unitok_json_place {
  * may lack its newline. Other strings may contain invalid UTF-8 and escaped lone surrogates. NaN,
  * Infinity and -Infinity are accepted as values.
  *
- * Continues at *place until everything is read, max_docs texts are found, or a line is wrong; then
- * place->error is set, and the next call skips that line. Returns 1 once everything is read.
+ * Continues at *place until everything is read, max_docs texts are found, or a line is invalid;
+ * then place->error is set, and the next call skips that line. Returns 1 once everything is read.
  * O(n_bytes). */
 int32_t unitok_json_read(int32_t cpu, const uint8_t *lines, int64_t n_bytes, const uint8_t *names,
                          const int64_t *name_offsets, int64_t n_names, int64_t max_line_bytes,
                          uint8_t *out, int64_t *offsets, int64_t max_docs,
                          unitok_json_place *place);
 
-/* Counts lines: ret->n_docs of them have a text or are wrong, the others are blank. ret->at is the
- * end of the last one. Text after the last newline counts as a line only if at_end is 1.
+/* Counts lines: ret->n_docs of them have a text or are invalid, the others are blank. ret->at is
+ * the end of the last one. Text after the last newline counts as a line only if at_end is 1.
  * O(n_bytes). */
 void unitok_json_count(const uint8_t *lines, int64_t n_bytes, int64_t max_line_bytes,
                        int32_t at_end, unitok_json_place *ret);
 
-/* Returns 1 if text[0..n_bytes-1] is in NFC of Unicode 9, or with_compatibility in NFKC; otherwise 0,
- * and also for texts with Hangul jamo that might compose. Bytes that are no part of a valid UTF-8
- * character combine with nothing. O(n_bytes). */
+/* Returns 1 if text[0..n_bytes-1] is in NFC of Unicode 9, or with_compatibility in NFKC; otherwise
+ * 0, which includes texts with Hangul jamo that might compose. Bytes that are not part of a valid
+ * UTF-8 character combine with nothing. O(n_bytes). */
 int32_t unitok_is_normal(const uint8_t *text, int64_t n_bytes, int32_t with_compatibility);
 
 enum unitok_token_flags {
-    UNITOK_TOKEN_SINGLE_WORD = 1, /* no match beside a word character */
+    UNITOK_TOKEN_SINGLE_WORD = 1, /* no match next to a word character */
     UNITOK_TOKEN_LSTRIP = 2,      /* a match includes the white space before it */
     UNITOK_TOKEN_RSTRIP = 4,      /* a match includes the white space after it */
-    UNITOK_TOKEN_SPECIAL = 8      /* a match does not count with hide_special */
+    UNITOK_TOKEN_SPECIAL = 8      /* not matched with hide_special */
 };
 
 /* Finds added tokens in texts; see csrc/text/added_tokens.c. */
 typedef struct unitok_finder unitok_finder;
 
-/* Makes a finder of n_tokens distinct tokens, none empty: a packed list, with the id and the enum
- * unitok_token_flags of each. O(bytes of tokens), and 600 KB of memory. */
+/* Creates a finder for n_tokens distinct tokens, none empty: a packed list, with the id and the
+ * enum unitok_token_flags of each. O(bytes of tokens), and 600 KB of memory. */
 int32_t unitok_finder_new(const uint8_t *data, const int64_t *offsets, const int64_t *ids,
                           const uint8_t *flags, int64_t n_tokens, unitok_finder **ret,
                           unitok_error *error);
@@ -478,15 +479,16 @@ void unitok_finder_free(unitok_finder *finder);
 int32_t unitok_finder_matches(const unitok_finder *finder, const uint8_t *data, int64_t n_bytes);
 
 /* Divides a packed list of items, n_items >= 1, into sections: section k is
- * data[ret_offsets[k]..ret_offsets[k + 1]), and ret_given[k] is the id of the token that it is, or
- * -1. Sections of item i are [ret_starts[i]..ret_starts[i + 1]), at least one.
+ * data[ret_offsets[k]..ret_offsets[k + 1]), and ret_given[k] is its id if it is a token, or -1.
+ * Sections of item i are [ret_starts[i]..ret_starts[i + 1]), at least one.
  *   offsets       checked by the caller: see Conventions
- *   given         NULL, or for each item an id if it is a token already, or -1
- *   hide_special  1: special tokens are text
+ *   given         NULL, or for each item its id if it already is a token, or -1
+ *   hide_special  1: treat special tokens as text
  *   ret_offsets   [0..capacity]
  *   ret_given     [0..capacity-1]
  *   ret_starts    [0..n_items]
- * Returns the number of sections. If capacity is smaller, only so many are written; call again. */
+ * Returns the number of sections. If it exceeds capacity, only `capacity` sections are written;
+ * call again. */
 int64_t unitok_finder_split(const unitok_finder *finder, const uint8_t *data,
                             const int64_t *offsets, const int64_t *given, int64_t n_items,
                             int32_t hide_special, int64_t *ret_offsets, int64_t *ret_given,
@@ -507,8 +509,9 @@ int64_t unitok_pattern_memory_bytes(const unitok_pattern *pattern);
 int64_t unitok_pattern_split(const unitok_pattern *pattern, const uint8_t *text, int64_t n_bytes,
                              int64_t *offsets, int64_t capacity);
 
-/* Returns the last position of a text where a piece ends whatever follows the text, and where both
- * sides have the same pieces alone; 0 if there is none. O(bytes after it). */
+/* Returns the last position of a text where a piece ends whatever follows the text, and where
+ * dividing the text does not change the pieces of either side; 0 if there is none. O(bytes after
+ * it). */
 int64_t unitok_pattern_last_cut(const unitok_pattern *pattern, const uint8_t *text,
                                 int64_t n_bytes);
 
@@ -521,8 +524,8 @@ typedef struct unitok_scratch unitok_scratch;
 unitok_scratch *unitok_scratch_new(const unitok_model *model);
 void unitok_scratch_free(unitok_scratch *scratch);
 
-/* What the next part of a document continues from: the running sum of scores, the spaces held back.
- * All zeros at the start of a document. */
+/* The state from which the next part of a document continues: the running sum of scores, held
+ * spaces. All zeros at the start of a document. */
 typedef struct unitok_state {
     double sum;
     int64_t position; /* in the normalized text; samples depend on it */
@@ -531,12 +534,12 @@ typedef struct unitok_state {
     int32_t last_byte;
 } unitok_state;
 
-/* Writes a state to out[0..UNITOK_STATE_BYTES-1], in a form that is the same on every machine. */
+/* Writes a state to out[0..UNITOK_STATE_BYTES-1], in the same form on every machine. */
 #define UNITOK_STATE_BYTES 27
 void unitok_state_save(const unitok_state *state, uint8_t *out);
 
-/* Reads what unitok_state_save wrote. UNITOK_ERROR_FORMAT, and *ret unchanged, if the bytes are not
- * a valid state. A state that was read is safe to encode with, whatever the bytes are. */
+/* Reads a state that unitok_state_save wrote. UNITOK_ERROR_FORMAT, and *ret unchanged, if the bytes
+ * are not a valid state. A state that was read is safe to encode with, whatever the bytes are. */
 int32_t unitok_state_load(const uint8_t *bytes, int64_t n_bytes, unitok_state *ret,
                           unitok_error *error);
 
@@ -555,8 +558,8 @@ enum unitok_encode_flags {
  * normalization lengthens the text or characters become bytes. */
 #define UNITOK_ENCODE_SLACK 16
 
-/* Encodes one document into ids[0..capacity-1], uint16_t or uint32_t, as id_bytes of
- * unitok_model_info says. Returns the number of ids, or
+/* Encodes one document into ids[0..capacity-1], uint16_t or uint32_t, depending on id_bytes of
+ * unitok_model_info. Returns the number of ids, or
  *   -1  an allocation failed
  *   -2  `capacity` may be too small; call again with more
  *   -3  a part that cannot be cut is longer than 2^29 bytes (BPE, character and word models)
@@ -578,8 +581,8 @@ int32_t unitok_encode_batch(const unitok_model *model, unitok_scratch *scratch, 
                             unitok_state *state, void *ids, int64_t capacity, int64_t *id_offsets,
                             unitok_error *error);
 
-/* Like unitok_encode_batch for complete documents without eod, but where given[k] is not -1,
- * document k becomes that id. */
+/* Like unitok_encode_batch for complete documents without eod, but if given[k] is not -1, document
+ * k is encoded as that id. */
 int32_t unitok_encode_sections(const unitok_model *model, unitok_scratch *scratch,
                                const uint8_t *data, const int64_t *offsets, const int64_t *given,
                                int64_t n_sections, void *ids, int64_t capacity, int64_t *id_offsets,
@@ -660,7 +663,7 @@ int32_t unitok_entropy(const unitok_model *model, unitok_scratch *scratch, const
                        int64_t n_bytes, double alpha, double *ret, unitok_error *error);
 
 /* Returns k such that text[0..k) of an unfinished document can be encoded now: encoding it, and
- * then the rest with the state that it leaves, gives the ids of the complete document, whatever
- * follows. text[0] must be the start of the document or such a point. Returns 0 if no such point is
- * known yet, or the model is not complete. For LONGEST, k > 0 if n_bytes >= 2 * max_piece_bytes. */
+ * then the rest with the resulting state, gives the ids of the complete document, whatever follows.
+ * text[0] must be the start of the document or such a point. Returns 0 if no such point is known
+ * yet, or the model is not complete. For LONGEST, k > 0 if n_bytes >= 2 * max_piece_bytes. */
 int64_t unitok_split(const unitok_model *model, const uint8_t *text, int64_t n_bytes);

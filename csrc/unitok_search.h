@@ -26,8 +26,8 @@
 
 /* Sorts the suffixes of a text of uint8, uint16 or uint32 symbols by induced sorting, in linear
  * time for every text. The suffix array lists where the suffixes begin, smallest first. They
- * compare symbol by symbol as numbers, and a suffix that begins another one is the smaller. Sorting
- * is divided into steps, so that the caller can show progress and stop:
+ * compare symbol by symbol as numbers, and a suffix that is a prefix of another one is smaller.
+ * Sorting is divided into steps, so that the caller can show progress and stop:
  *
  *     unitok_suffix_new(...);
  *     do unitok_suffix_step(suffix, budget, &progress, &error); while (progress < 1); */
@@ -50,7 +50,7 @@ int32_t unitok_suffix_new(const void *text, int64_t n, int32_t symbol_bytes, int
                           unitok_error *error);
 
 /* Continues to sort: visits `budget` suffixes, at 10 to 60 million a second. *ret_progress
- * estimates the share of the time that has passed: below 1 until sa is complete, then exactly 1.
+ * estimates the fraction of the time that has passed: below 1 until sa is complete, then exactly 1.
  * After a failure the sorter can only be freed: UNITOK_ERROR_MEMORY, or UNITOK_ERROR_ARGUMENT if
  * text[position] is not below n_symbols. */
 int32_t unitok_suffix_step(unitok_suffix *suffix, int64_t budget, double *ret_progress,
@@ -89,9 +89,9 @@ int64_t unitok_suffix_check(const void *text, int64_t n, int32_t symbol_bytes, c
 
 /* ---------------------------------------------------------------------------------- Search ---- */
 
-/* A shard of an index: tokens, their suffix array, and the small tables that belong to it. Once
- * unitok_search_check has passed, the arrays may be hostile: answers are then wrong, but nothing
- * outside the arrays is read. */
+/* A shard of an index: tokens, their suffix array, and the small tables that belong to it. After
+ * unitok_search_check has succeeded, even hostile arrays are safe: answers are then wrong, but
+ * nothing outside the arrays is read. */
 typedef struct unitok_search_shard {
     int64_t n;             /* tokens, less than 2^32 */
     const uint16_t *ids;   /* [0..n-1] */
@@ -206,7 +206,7 @@ void unitok_search_ends(const unitok_search_pieces *pieces, const unitok_search_
                         const int64_t *tokens, const int64_t *skips, int64_t n_hits,
                         int64_t n_bytes, int64_t *last, int64_t *used);
 
-/* A hit to be shown: n_bytes bytes of decoded text, from byte `skip` of token `token` on, in the
+/* A hit to display: n_bytes bytes of decoded text, from byte `skip` of token `token` on, in the
  * document of tokens begin..end-1. Decoding drops the first `dropped` bytes of that document. */
 typedef struct unitok_search_hit {
     int64_t token, skip, n_bytes, begin, end, dropped;
@@ -246,7 +246,8 @@ void unitok_repeats_free(unitok_repeats *repeats);
 
 /* Passes about n_suffixes more suffixes and writes the repeats found to out[0..capacity-1],
  * capacity >= n_shards. Returns their number. *ret_done is the number of suffixes passed so far;
- * all repeats are found when that is the number of all tokens. Some million suffixes a second. */
+ * all repeats have been found when it equals the number of all tokens. A few million suffixes per
+ * second. */
 int64_t unitok_repeats_step(unitok_repeats *repeats, int64_t n_suffixes, unitok_repeat *out,
                             int64_t capacity, int64_t *ret_done);
 

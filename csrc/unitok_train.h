@@ -96,7 +96,7 @@ void unitok_rules_free(unitok_rules *rules);
 int32_t unitok_rules_allow(const unitok_rules *rules, const uint8_t *piece, int64_t n_bytes);
 
 /* Units are stretches of text that no piece crosses, each with how often it occurs: a packed list
- * with counts[0..n-1]. The struct and its arrays are the caller's. */
+ * with counts[0..n-1]. The struct and its arrays belong to the caller. */
 typedef struct unitok_units {
     const uint8_t *data;
     const int64_t *offsets;
@@ -117,8 +117,8 @@ int64_t unitok_counter_memory_bytes(const unitok_counter *counter);
  * before `item` are counted. */
 int32_t unitok_counter_add(unitok_counter *counter, const unitok_units *keys, unitok_error *error);
 /* Moves the counts of other's keys begin..end-1 here, where this counter has the key; they become 0
- * there. Neither counter may have been sorted. Several threads may do so at once for different keys
- * of one `other`. */
+ * there. Neither counter may have been sorted. Several threads may do this at the same time for
+ * different keys of one `other`. */
 int32_t unitok_counter_absorb(unitok_counter *counter, unitok_counter *other, int64_t begin,
                               int64_t end, unitok_error *error);
 /* Removes all keys of count 0. */
@@ -134,7 +134,8 @@ void unitok_counter_export(const unitok_counter *counter, int64_t begin, int64_t
                            int64_t *offsets, uint64_t *counts);
 
 enum unitok_segment_flags {
-    /* cut wherever the rules let no piece cross; otherwise only at spaces, if they split there */
+    /* cut wherever the rules allow no piece to cross; otherwise only at spaces, if the rules split
+     * there */
     UNITOK_SEGMENT_CUT = 1,
     /* a unit is followed by 0xFF and the text after it: see csrc/train/segment.h */
     UNITOK_SEGMENT_FOLLOWERS = 2,
@@ -178,7 +179,7 @@ void unitok_segmenter_free(unitok_segmenter *segmenter);
  * `item` is invalid. */
 int32_t unitok_segmenter_add(unitok_segmenter *segmenter, const uint8_t *data,
                              const int64_t *offsets, int64_t n_docs, unitok_error *error);
-/* Hands the counts of frequent units, which a segmenter holds back, to the counter. */
+/* Adds the counts of frequent units, which a segmenter accumulates, to the counter. */
 int32_t unitok_segmenter_flush(unitok_segmenter *segmenter, unitok_error *error);
 /* After the last line: like unitok_segmenter_flush, and with FOLLOWERS counts the units that waited
  * for the next line. */
@@ -191,7 +192,8 @@ int32_t unitok_units_count_chars(const unitok_units *units, uint64_t *by_char, u
 
 enum unitok_fold {
     UNITOK_FOLD_WHOLE = 0, /* units stay complete; the text after an 0xFF is replaced, too */
-    UNITOK_FOLD_CUT = 1,   /* units are cut at characters that no piece can contain; these go */
+    /* units are cut at characters that no piece can contain; these are removed */
+    UNITOK_FOLD_CUT = 1,
     /* units end at an 0xFF; copies of an ordered counter are added up: csrc/train/segment.h */
     UNITOK_FOLD_STRIP = 2
 };
@@ -357,8 +359,8 @@ void unitok_edges_renumber(unitok_edges *kept, const int64_t *numbers);
 
 /* The functions below take arrays by piece: scores[i] is the logarithm of p[i], the probability of
  * piece i; -infinity and 0 for dropped pieces. A character that no piece covers alone is unknown
- * and has a score of its own; it is counted for unknown_piece, or -1. Units and pieces must be
- * valid UTF-8. They return UNITOK_OK or UNITOK_ERROR_MEMORY, after which the sums are invalid. */
+ * and has a separate score; it is counted for unknown_piece, or -1. Units and pieces must be valid
+ * UTF-8. They return UNITOK_OK or UNITOK_ERROR_MEMORY, after which the sums are invalid. */
 
 /* Adds to expected[i], in multiples of 1 / unit, how often piece i is expected in the units over
  * all ways to divide them. *ret_log_likelihood is added to. The sums do not depend on the order of
@@ -405,9 +407,9 @@ int32_t unitok_unigram_recount(const unitok_lexicon *lexicon, unitok_lattice *la
                                const uint8_t *alive, const double *scores,
                                const unitok_units *units, uint64_t *used);
 
-/* losses[i], for pieces begin..end-1 of the list: what the likelihood loses without piece i, given
- * used[] and its sum. -infinity if it is not used or is worth less than its parts, +infinity if
- * nothing can replace it. */
+/* losses[i], for pieces begin..end-1 of the list: the decrease of the likelihood without piece i,
+ * given used[] and its sum. -infinity if it is not used or is worth less than its parts, +infinity
+ * if nothing can replace it. */
 int32_t unitok_unigram_losses_f32(const unitok_lexicon *lexicon, unitok_lattice *lattice,
                                   const float *scores, float unknown_score, int64_t unknown_piece,
                                   const uint8_t *data, const int64_t *offsets, int64_t begin,
@@ -434,8 +436,8 @@ int32_t unitok_unigram_parts_f64(const unitok_lexicon *lexicon, unitok_lattice *
  * is exactly as in bytepiece 0.6.3. csrc/train/ngrams.h explains how n-grams are numbers. */
 #define UNITOK_NGRAM_MAX_ORDER 7
 
-/* Where adding packed documents stopped: at byte `position` of the data, in document `document`.
- * Begins with 0, 0; all are added once `document` is their number. */
+/* The position where adding packed documents stopped: at byte `position` of the data, in document
+ * `document`. Begins with 0, 0; all are added once `document` is their number. */
 typedef struct unitok_cursor {
     int64_t document;
     int64_t position;
@@ -474,7 +476,8 @@ int64_t unitok_ngrams_export(const unitok_ngrams *ngrams, unitok_ngram_place *pl
  *     get_tables(), finish()
  *     replace every count in tables.few and tables.large by its logarithm, a double; log 0 included
  *
- * Between the passes, memory_bytes() tells what the second one will allocate. Then immutable. */
+ * Between the passes, memory_bytes() includes the memory that the second one will allocate. A
+ * finished model is immutable. */
 typedef struct unitok_ngram_model unitok_ngram_model;
 int32_t unitok_ngram_model_new(int32_t order, uint64_t min_count, unitok_ngram_model **ret,
                                unitok_error *error);
@@ -528,9 +531,9 @@ int32_t unitok_ngram_cutter_add(unitok_ngram_cutter *cutter, const uint8_t *data
 
 /* --------------------------------------------------------------------- Greedy vocabularies ---- */
 
-/* In a round the text is encoded with the pieces of the round, and the counts tell what each piece
- * saves and how often two pieces are adjacent. The caller then chooses which to drop and which to
- * join, and begins the next round. */
+/* In a round the text is encoded with the pieces of the round, and the counts show how much each
+ * piece saves and how often two pieces are adjacent. The caller then chooses which to drop and
+ * which to join, and begins the next round. */
 #define UNITOK_GREEDY_MAX_BYTES 256
 
 /* The strings that may be pieces: complete characters or a part of one, never across a blank line,
@@ -566,7 +569,7 @@ int32_t unitok_greedy_counts_new(const unitok_greedy *greedy, unitok_greedy_coun
 void unitok_greedy_counts_free(unitok_greedy_counts *counts);
 
 enum unitok_greedy_flags {
-    UNITOK_GREEDY_VALUES = 1, /* what pieces save; doubles the time */
+    UNITOK_GREEDY_VALUES = 1, /* how much pieces save; doubles the time */
     UNITOK_GREEDY_PAIRS = 2
 };
 

@@ -20,8 +20,8 @@
  * part of the text, take branch-free steps in turn. Each step prefetches the one node that the
  * lane's next step reads:
  *
- *     the child for the next byte, unless `bytes` rules it out: if its label matches, the byte is
- *     consumed otherwise, or after a mismatch, the suffix
+ *     the child for the next byte, unless `bytes` rules it out: if its label matches, the byte is consumed
+ *     otherwise, or after a mismatch, the suffix
  *
  * Every lane but the first begins at the root, EARLY bytes before its part, which is usually enough
  * to reach the correct state. The parts are then joined: starting from the final state of the

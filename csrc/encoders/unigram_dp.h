@@ -16,8 +16,7 @@
  * 2^(e-25) for float32, 2^(e-54) for float64. Binades and the sign do not matter, because floats
  * nearer to 0 are closer together.
  *
- *   Claim: at every p[i], the reference takes P's own last piece if, for each other candidate
- *   there,
+ *   Claim: at every p[i], the reference takes P's own last piece if, for each other candidate there,
  *
  *     (1)    X(start) + score + h  <  D(p[i]) - i h
  *

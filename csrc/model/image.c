@@ -6,10 +6,10 @@
  *      0  magic[8]            89 'U' 'T' 'K' 0D 0A 1A 0A
  *      8  u32 version = 2     12  u32 kind = 1 (greedy longest prefix)
  *     16  u64 checksum        XXH64 of every byte from 24 to the end of the file (0 as unitok_model_save writes it)
- *     24  u64 image_bytes     any bytes after the image are ignored 32  u32 n_ids           36  u32
- *     n_pieces       40  u32 eod_id, or FFFFFFFF     44  u32 fallback_id, or FFFFFFFF 48  u32
- *     max_piece_bytes 52  u32 n_units        56  u64 piece_bytes 64  u64[n_units]        the double
- *     array (trie.h)
+ *     24  u64 image_bytes     any bytes after the image are ignored
+ *     32  u32 n_ids           36  u32 n_pieces       40  u32 eod_id, or FFFFFFFF     44  u32 fallback_id, or FFFFFFFF
+ *     48  u32 max_piece_bytes 52  u32 n_units        56  u64 piece_bytes
+ *     64  u64[n_units]        the double array (trie.h)
  *         cut_table           cut.h
  *         u8[n_ids]           the length of piece `id`, 0 for an id without one (padded to 8); u16 or u32 if max_piece_bytes
  *                             needs it
