@@ -7,15 +7,13 @@
 
 #include "ground/utf8.h"
 
-/* The bytes before the first newline, at most CHUNK_MAX_CHARS characters. Characters are counted
- * only where there are more bytes than that, so that ordinary lines cost one memchr. A character
- * has one to four bytes. So CHUNK_MAX_CHARS bytes are never too many characters, and four times as
- * many are always enough to find the end. */
+/* The number of bytes before the first newline, at most CHUNK_MAX_CHARS characters. A character has
+ * one to four bytes, so 4 * CHUNK_MAX_CHARS bytes are always enough to find the end, and characters
+ * are counted only in a line of more than CHUNK_MAX_CHARS bytes. Other lines cost one memchr. */
 static int64_t plain_bytes(const uint8_t *text, int64_t n_bytes)
 {
     int64_t most = n_bytes < 4 * CHUNK_MAX_CHARS ? n_bytes : 4 * CHUNK_MAX_CHARS;
     const uint8_t *newline = memchr(text, '\n', (size_t)most);
-    /* Only a line of more bytes than the limit has characters may have too many characters. */
     int64_t n = newline ? newline - text : most;
     if (n <= CHUNK_MAX_CHARS) return n;
     int64_t at = 0;
@@ -26,8 +24,8 @@ static int64_t plain_bytes(const uint8_t *text, int64_t n_bytes)
     return at;
 }
 
-/* Like plain_bytes, but stops before the first digit too, so it reads every character. A digit at
- * the very start gives 0, and the caller takes it as a chunk of its own. */
+/* Like plain_bytes, but also stops before the first digit, so it reads every character. Returns 0
+ * if the text begins with a digit, which the caller makes a separate chunk. */
 static int64_t bytes_before_digit(const uint8_t *text, int64_t n_bytes, const uint8_t *is_digit)
 {
     int64_t at = 0;
@@ -40,8 +38,8 @@ static int64_t bytes_before_digit(const uint8_t *text, int64_t n_bytes, const ui
     return at;
 }
 
-/* The newlines after the line belong to the chunk, and a chunk that begins with newlines consists
- * of them. The second limit bounds a file of nothing but newlines. */
+/* The newlines after a line belong to its chunk, and a chunk that begins with newlines consists
+ * only of newlines. CHUNK_MAX_NEWLINES bounds the chunks of a file that contains only newlines. */
 int64_t chunk_bytes(const uint8_t *text, int64_t n_bytes, const uint8_t *is_digit)
 {
     int64_t n = is_digit ? bytes_before_digit(text, n_bytes, is_digit) : plain_bytes(text, n_bytes);
@@ -51,13 +49,13 @@ int64_t chunk_bytes(const uint8_t *text, int64_t n_bytes, const uint8_t *is_digi
     return n;
 }
 
-/* Empty documents are passed over. The cursor may point to the end of a document, since a call ends
- * there as well. */
+/* Skips empty documents. The cursor may point to the end of a document, because a call may end
+ * there. */
 int64_t next_chunk(const uint8_t *data, const int64_t *offsets, int64_t n_docs,
                    const uint8_t *is_digit, unitok_cursor *cursor, const uint8_t **ret_text)
 {
     for (; cursor->document < n_docs; cursor->document++) {
-        /* A cursor that has just come to a document may still point before it. */
+        /* A cursor that has just reached a document may still point before it. */
         int64_t begin = offsets[cursor->document], end = offsets[cursor->document + 1];
         if (cursor->position < begin) cursor->position = begin;
         if (cursor->position >= end) continue;

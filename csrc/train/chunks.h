@@ -4,7 +4,7 @@
  * limits that bound the memory of a Viterbi pass:
  *
  *     a line of any length⏎⏎⏎     up to 10,000 characters, then up to 100 newlines
- *     ┆12┆ apples⏎                with is_digit, every digit is a chunk of its own
+ *     ┆1┆2┆ apples⏎               with is_digit, every digit is a separate chunk
  *
  * An invalid byte counts as a character. */
 #pragma once
@@ -21,6 +21,6 @@
 int64_t chunk_bytes(const uint8_t *text, int64_t n_bytes, const uint8_t *is_digit);
 
 /* The next chunk of packed documents: returns its length, and its start in *ret_text. Chunks are
- * not empty; 0 means that the last one has been returned. */
+ * not empty; 0 means that there are no more. */
 int64_t next_chunk(const uint8_t *data, const int64_t *offsets, int64_t n_docs,
                    const uint8_t *is_digit, unitok_cursor *cursor, const uint8_t **ret_text);

@@ -1,8 +1,8 @@
 /* counter.c - counting byte strings: see counter.h
  *
- * Keys are bytes of any length, but nearly all have fewer than 16, and a counter holds millions of
- * them, so what matters is how many cache lines an addition touches: one slot, one entry, and the
- * key itself only to confirm a match.
+ * Keys may have any length, but nearly all have fewer than 16 bytes, and a counter holds millions
+ * of keys. So the cost of an addition is the number of cache lines that it touches: one slot, one
+ * entry, and the key itself only to confirm a match.
  *
  *     hash ──▶ slots[hash & mask] = 7 ──▶ entries[6] { count, key ──▶ bytes, n_bytes, hash }
  *              slots[... + 1]     = 0      the entry's hash and length are compared before its bytes
@@ -18,10 +18,9 @@
 #define FIRST_BITS 12
 #define ENTRIES_MAX INT64_C(0x7FFFFFFF)
 
-/* A key of fewer than 8 bytes as a number, by loads that overlap instead of a loop over bytes.
- * Equal keys of one length have equal numbers, and different ones different numbers. For 4 to 7
- * bytes the two halves overlap; for 1 to 3 bytes the first, the middle and the last byte are all
- * that there are. */
+/* A key of fewer than 8 bytes as a number, loaded without a loop over bytes. Two keys of the same
+ * length have the same number only if they are equal. For 4 to 7 bytes, the two loads overlap; for
+ * 1 to 3 bytes, the first, middle and last byte cover the key. */
 INLINE uint64_t load_few(const uint8_t *key, int64_t n_bytes)
 {
     if (n_bytes >= 4) return load_u32(key) | (uint64_t)load_u32(key + n_bytes - 4) << 32;
@@ -29,9 +28,9 @@ INLINE uint64_t load_few(const uint8_t *key, int64_t n_bytes)
     return key[0] | (uint64_t)key[n_bytes >> 1] << 8 | (uint64_t)key[n_bytes - 1] << 16;
 }
 
-/* Takes eight bytes at a time; the last eight overlap those before, so no tail of single bytes is
- * left. The length is mixed in first, because load_few maps keys of different lengths to the same
- * numbers. */
+/* Reads eight bytes at a time; the last eight overlap the previous ones, so no single bytes are
+ * left over. The length is mixed in first, because load_few maps keys of different lengths to the
+ * same number. */
 uint32_t counter_hash(const uint8_t *key, int64_t n_bytes)
 {
     uint64_t hash = (uint64_t)n_bytes * UINT64_C(0x9E3779B97F4A7C15);
@@ -45,8 +44,8 @@ uint32_t counter_hash(const uint8_t *key, int64_t n_bytes)
     return (uint32_t)(hash >> 32);
 }
 
-/* Compares two keys of one length. Most have fewer than 16 bytes, for which two loads are faster
- * than a call of memcmp. */
+/* Compares two keys of the same length. Most have fewer than 16 bytes, for which two loads are
+ * faster than a call to memcmp. */
 static inline int same_bytes(const uint8_t *a, const uint8_t *b, int64_t n_bytes)
 {
     if (n_bytes > 16) return memcmp(a, b, (size_t)n_bytes) == 0;
@@ -54,7 +53,7 @@ static inline int same_bytes(const uint8_t *a, const uint8_t *b, int64_t n_bytes
     return load_u64(a) == load_u64(b) && load_u64(a + n_bytes - 8) == load_u64(b + n_bytes - 8);
 }
 
-/* An ordered counter never looks a key up, so it has no slots. */
+/* An ordered counter never looks up a key, so it has no slots. */
 int32_t unitok_counter_new(int32_t is_ordered, unitok_counter **ret, unitok_error *error)
 {
     unitok_counter *counter = mem_zalloc(1, sizeof *counter);
@@ -73,7 +72,7 @@ int32_t unitok_counter_new(int32_t is_ordered, unitok_counter **ret, unitok_erro
     return UNITOK_OK;
 }
 
-/* The chunks are a list, the newest first. Keys never move, so entries point to them. */
+/* The chunks are a linked list, newest first. Keys never move, so entries can point to them. */
 static void free_chunks(unitok_counter *counter)
 {
     while (counter->chunks) {
@@ -93,8 +92,8 @@ void unitok_counter_free(unitok_counter *counter)
     mem_free(counter);
 }
 
-/* Keeps the slots, which are as large as the table has ever needed: a counter that is cleared is
- * usually filled with as many keys again. */
+/* Keeps the slots at their current size: a cleared counter is usually filled with about as many
+ * keys again. */
 void unitok_counter_clear(unitok_counter *counter)
 {
     free_chunks(counter);
@@ -110,9 +109,9 @@ int64_t unitok_counter_count(const unitok_counter *counter) { return counter->n;
 
 int64_t unitok_counter_memory_bytes(const unitok_counter *counter) { return counter->memory_bytes; }
 
-/* Replaces the slots by 1 << bits new ones and fills them from the hashes of the entries: twice as
- * many when they are full, the same number after entries have moved. Keys are not compared: they
- * are known to be different. */
+/* Replaces the slots by 1 << bits new ones, filled from the hashes of the entries: twice as many
+ * when the table is full, the same number after entries have moved. Keys are not compared, because
+ * they are known to be different. */
 static int rebuild_slots(unitok_counter *counter, int bits)
 {
     uint32_t *slots = mem_zalloc((size_t)1 << bits, sizeof *slots);
@@ -131,14 +130,14 @@ static int rebuild_slots(unitok_counter *counter, int bits)
     return 1;
 }
 
-/* Copies a key into the chunks; returns NULL if allocation fails. The rest of a block stays unused
- * when the next one is opened; it is small compared with the block. */
+/* Copies a key into the chunks; returns NULL if allocation fails. When a new chunk is opened, the
+ * rest of the previous one stays unused; it is small compared with the chunk. */
 static const uint8_t *keep_key(unitok_counter *counter, const uint8_t *key, size_t n_bytes)
 {
     struct counter_chunk *chunk = counter->chunks;
     if (!chunk || chunk->capacity - chunk->n_used < n_bytes) {
         size_t capacity = n_bytes > CHUNK_BYTES ? n_bytes : CHUNK_BYTES;
-        /* Most counters stay small, so the first chunk is. */
+        /* Most counters stay small, so the first chunk is small. */
         if (!counter->chunks && n_bytes < CHUNK_BYTES / 16) capacity = CHUNK_BYTES / 16;
         chunk = mem_alloc(sizeof *chunk + capacity);
         if (!chunk) return NULL;
@@ -154,8 +153,8 @@ static const uint8_t *keep_key(unitok_counter *counter, const uint8_t *key, size
     return kept;
 }
 
-/* The slot of a key, or the empty slot where it belongs. The hash is compared first, because it is
- * in the entry, while the bytes of the key are elsewhere. */
+/* The slot of a key, or the empty slot where it belongs. The hash is compared first, because the
+ * entry contains it, while reading the bytes of the key costs another cache miss. */
 INLINE uint32_t *slot_of(const unitok_counter *counter, const uint8_t *key, int64_t n_bytes,
                          uint32_t hash)
 {
@@ -215,7 +214,7 @@ int64_t counter_find(const unitok_counter *counter, const uint8_t *key, int64_t 
     return (int64_t)*slot_of(counter, key, n_bytes, counter_hash(key, n_bytes)) - 1;
 }
 
-/* Without counts each key counts once. */
+/* If keys->counts is NULL, each key counts once. */
 int32_t unitok_counter_add(unitok_counter *counter, const unitok_units *keys, unitok_error *error)
 {
     const char *problem = check_offsets(keys->offsets, keys->n);
@@ -241,7 +240,7 @@ int32_t unitok_counter_absorb(unitok_counter *counter, unitok_counter *other, in
     if (!counter->slots || counter->is_moved || counter == other || begin < 0 || begin > end ||
         end > other->n)
         return fail(error, UNITOK_ERROR_ARGUMENT, -1, -1,
-                    "a counter absorbs what another one counted, before it is sorted");
+                    "a counter absorbs another counter, before it is sorted");
     const struct counter_entry *entries = other->entries;
     for (int64_t i = begin; i < end; i++) {
         if (i + 2 * ABSORBED_AHEAD < end)
@@ -257,8 +256,8 @@ int32_t unitok_counter_absorb(unitok_counter *counter, unitok_counter *other, in
     return UNITOK_OK;
 }
 
-/* Closes the gaps that absorbing has left. The slots still point to the old places, so they are
- * rebuilt before they are used again. */
+/* Closes the gaps that absorbing has left. The slots still contain the old indexes, so they are
+ * rebuilt before their next use. */
 void unitok_counter_drop_absorbed(unitok_counter *counter)
 {
     int64_t n = 0;
@@ -268,8 +267,7 @@ void unitok_counter_drop_absorbed(unitok_counter *counter)
     counter->n = n;
 }
 
-/* Keys are added one by one; the hashes of the other counter are not used, as it may be an ordered
- * one, which has none. */
+/* Does not use the hashes of the other counter, which has none if it is ordered. */
 int counter_merge(unitok_counter *counter, const unitok_counter *other)
 {
     for (int64_t i = 0; i < other->n; i++) {
@@ -279,7 +277,7 @@ int counter_merge(unitok_counter *counter, const unitok_counter *other)
     return 1;
 }
 
-/* The caller allocates the arrays for unitok_counter_export by this size. */
+/* The size of `data` for unitok_counter_export. */
 int64_t unitok_counter_part_bytes(const unitok_counter *counter, int64_t begin, int64_t end)
 {
     int64_t n_bytes = 0;

@@ -1,9 +1,9 @@
-/* counter_sort.c - sorting the keys of a counter by their bytes: multikey quicksort on eight bytes
- * at a time
+/* counter_sort.c - sorts the keys of a counter by their bytes: multikey quicksort on eight bytes at
+ * a time
  *
- * An item caches eight bytes of its key at the current depth, big-endian, so that numbers compare
- * as the bytes do and most comparisons touch no key. A three-way partition leaves in the middle the
- * items whose eight bytes equal the pivot's; these are sorted on at depth + 8:
+ * An item caches eight bytes of its key at the current depth, big-endian, so that comparing numbers
+ * compares bytes and most comparisons read no key. A three-way partition leaves the items whose
+ * eight bytes equal the pivot in the middle; these are then sorted at depth + 8:
  *
  *     items    | head < pivot | head == pivot, key ends here | head == pivot, longer | head > pivot |
  *                               by length                      again, at depth + 8
@@ -16,8 +16,7 @@
 #include "ground/alloc.h"
 #include "ground/error.h"
 
-/* The sort moves these items of 16 bytes instead of entries of 24. They hold the bytes that
- * comparisons need. */
+/* The sort moves these items of 16 bytes instead of entries of 24. */
 struct item {
     uint64_t head;
     uint32_t entry;
@@ -36,8 +35,8 @@ INLINE void swap_items(struct item *a, struct item *b)
     *b = t;
 }
 
-/* The middle one of three values, as pivot: keys that are sorted already do not make the partition
- * lopsided. */
+/* The median of three values, used as the pivot, so that keys that are already sorted are
+ * partitioned evenly. */
 static uint64_t median(uint64_t a, uint64_t b, uint64_t c)
 {
     if (a > b) {
@@ -48,8 +47,8 @@ static uint64_t median(uint64_t a, uint64_t b, uint64_t c)
     return c < a ? a : c > b ? b : c;
 }
 
-/* Keys that agree up to `depth` and end within the next eight bytes: the shorter first. At most
- * eight of them differ, so insertion is fast enough. */
+/* Sorts keys that have equal heads and end within them, by length. Distinct keys have at
+ * most nine such lengths, so insertion is fast enough. */
 static void sort_by_length(const struct counter_entry *entries, struct item *items, int64_t n)
 {
     for (int64_t i = 1; i < n; i++)
@@ -58,7 +57,7 @@ static void sort_by_length(const struct counter_entry *entries, struct item *ite
             swap_items(&items[k], &items[k - 1]);
 }
 
-/* Compares two keys completely, for items whose heads are equal. Keys that are prefixes come first.
+/* Compares two complete keys, for items whose heads are equal. A prefix of a key is less than it.
  */
 static int less(const struct counter_entry *a, const struct counter_entry *b)
 {
@@ -67,8 +66,8 @@ static int less(const struct counter_entry *a, const struct counter_entry *b)
     return order ? order < 0 : a->n_bytes < b->n_bytes;
 }
 
-/* Below a dozen items insertion is faster than partitioning. It compares complete keys, so no depth
- * is needed. */
+/* Insertion sort, which is faster than partitioning for fewer than a dozen items. It compares
+ * complete keys, so it needs no depth. */
 static void sort_few(const struct counter_entry *entries, struct item *items, int64_t n)
 {
     for (int64_t i = 1; i < n; i++) {
@@ -85,8 +84,9 @@ static void sort_few(const struct counter_entry *entries, struct item *items, in
     }
 }
 
-/* Of three parts, the smallest is sorted at once and two wait, the larger below the smaller. A part
- * that is sorted at once has at most a third of the items, so at most 2 log3(2^31) = 40 wait. */
+/* Of three parts, the smallest is sorted at once, and the others go on the stack, the larger one
+ * first. A part that is sorted at once has at most a third of the items, so the stack holds at most
+ * 2 log3(2^31) = 40 parts. */
 #define STACK_MAX 48
 
 /* Items that agree in their first `depth` bytes and still have to be sorted. */
@@ -94,15 +94,14 @@ struct range {
     int64_t begin, end, depth;
 };
 
-/* A turn of the inner loop, on one part:
+/* Each iteration of the inner loop handles one part:
  *
  * 1. Partition by the head of the pivot.
  * 2. Divide the middle part into keys that end within these eight bytes and longer ones.
  * 3. Sort the former by length, and load the next eight bytes of the latter.
- * 4. Go on with the smallest of the three parts that are left, and put the two others on the stack.
+ * 4. Continue with the smallest of the three remaining parts, and push the two others.
  *
- * An explicit stack bounds the memory, and a sort of hostile keys cannot overflow that of the
- * thread. */
+ * The explicit stack bounds the memory, and adversarial keys cannot overflow the thread's stack. */
 static void sort_items(const struct counter_entry *entries, struct item *items, int64_t n)
 {
     struct range stack[STACK_MAX];
@@ -117,16 +116,16 @@ static void sort_items(const struct counter_entry *entries, struct item *items, 
             }
             uint64_t pivot = median(items[r.begin].head, items[(r.begin + r.end) / 2].head,
                                     items[r.end - 1].head);
-            /* Everything before `low` is smaller than the pivot, from `low` to `at` equal to it,
-             * and from `high` on larger. */
+            /* Items before `low` are smaller than the pivot, those from `low` to `at` are equal to
+             * it, and those from `high` on are larger. */
             int64_t low = r.begin, at = r.begin, high = r.end;
             while (at < high) {
                 if (items[at].head < pivot) swap_items(&items[low++], &items[at++]);
                 else if (items[at].head > pivot) swap_items(&items[at], &items[--high]);
                 else at++;
             }
-            /* Those equal to the pivot: sort by length the ones that end here, continue with the
-             * others. */
+            /* Of the items equal to the pivot, sort those that end here by length, and continue
+             * with the others. */
             int64_t longer = low;
             for (int64_t i = low; i < high; i++) {
                 if (entries[items[i].entry].n_bytes > r.depth + 8) continue;
@@ -137,7 +136,7 @@ static void sort_items(const struct counter_entry *entries, struct item *items, 
                 items[i].head = head_of(&entries[items[i].entry], r.depth + 8);
             struct range parts[3] = {
                 {r.begin, low, r.depth}, {high, r.end, r.depth}, {longer, high, r.depth + 8}};
-            /* The largest first: it waits longest, and the stack stays small. */
+            /* Largest first, so that the stack stays small. */
             for (int k = 2; k > 0; k--)
                 for (int i = 0; i < k; i++)
                     if (parts[i].end - parts[i].begin < parts[i + 1].end - parts[i + 1].begin) {
@@ -152,7 +151,7 @@ static void sort_items(const struct counter_entry *entries, struct item *items, 
     }
 }
 
-/* Moves entry items[i].entry to place i, along the cycles of this permutation, so that no second
+/* Moves entry items[i].entry to index i, along the cycles of this permutation, so that no second
  * array is needed. */
 static void permute(struct counter_entry *entries, struct item *items, int64_t n)
 {
@@ -170,8 +169,7 @@ static void permute(struct counter_entry *entries, struct item *items, int64_t n
     }
 }
 
-/* Sorts small items instead of entries and moves each entry once, at the end. The slots are invalid
- * afterwards. */
+/* Sorts items and then moves each entry once. The slots are invalid afterwards. */
 int32_t unitok_counter_sort(unitok_counter *counter, unitok_error *error)
 {
     struct item *items = mem_alloc((size_t)(counter->n + 1) * sizeof *items);

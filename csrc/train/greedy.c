@@ -1,4 +1,4 @@
-/* greedy.c - counting uses, values and pairs: see greedy.h
+/* greedy.c - counts uses, values and pairs: see greedy.h
  *
  * The vocabulary is trained in rounds. A round encodes a sample of text with its pieces and counts;
  * the trainer, in Python, then removes pieces of little value and adds joined pairs, and starts the
@@ -23,17 +23,16 @@
 #include "ground/utf8.h"
 
 #define FIRST_BITS 12
-/* If the two encodings have not met after so many tokens, the piece gets no value here. */
+/* If the two encodings have not met after this many tokens, the piece gets no value here. */
 #define MAX_DETOUR 64
 
 /* ------------------------------------------------------------- which strings may be pieces ---- */
 
-/* The six characters of C's isspace, without regard to a locale. */
+/* C's isspace in the C locale: six characters. */
 static int is_space(uint8_t byte) { return byte == ' ' || (byte >= '\t' && byte <= '\r'); }
 
-/* Accepts complete characters, or the beginning or the end of one character. A byte alone is always
- * a piece, so this is only asked for more. A stretch that begins inside one character and ends
- * inside another is neither. */
+/* Whether a piece of at least two bytes consists of complete characters, or is the beginning or the
+ * end of one character. Single bytes are always pieces. */
 static int is_complete_or_part(const uint8_t *piece, int64_t n_bytes)
 {
     if (utf8_is_valid(piece, n_bytes)) return 1;
@@ -44,22 +43,22 @@ static int is_complete_or_part(const uint8_t *piece, int64_t n_bytes)
     for (int64_t i = 1; i < n_bytes; i++)
         if (!is_continuation(piece[i])) return 0;
     if (is_continuation(lead)) return 1;
-    /* The bytes that may follow a lead byte are a range that begins with 0x80 or ends with 0xBF, so
-     * one of these two completes every valid beginning. */
+    /* The second bytes that a lead byte allows are a range that begins with 0x80 or ends with 0xBF,
+     * so any valid beginning is completed by one of the two. */
     uint8_t low[4] = {0x80, 0x80, 0x80, 0x80}, high[4] = {0xBF, 0xBF, 0xBF, 0xBF};
     memcpy(low, piece, (size_t)n_bytes);
     memcpy(high, piece, (size_t)n_bytes);
     return utf8_is_valid(low, wanted) || utf8_is_valid(high, wanted);
 }
 
-/* ASCII only; is_closed treats the bytes from 0x80 on by itself. */
+/* ASCII only: is_closed handles the bytes from 0x80 on itself. */
 static int is_letter(uint8_t byte) { return (byte | 0x20) >= 'a' && (byte | 0x20) <= 'z'; }
 
 static int is_digit(uint8_t byte) { return byte >= '0' && byte <= '9'; }
 
-/* See closed_words in unitok.h. Bytes beyond ASCII may follow anything. After a letter, or a byte
- * beyond ASCII, only letters may follow, and after a digit only digits. After any other character a
- * digit may follow only if that is a space. */
+/* See closed_words in unitok_train.h. Whether `byte` may follow `before`: a non-ASCII byte may follow
+ * anything. An ASCII byte must be a letter after a letter or a non-ASCII byte, and a digit after a
+ * digit. After any other byte, a digit is allowed only if that byte is a space. */
 static int is_closed(uint8_t before, uint8_t byte)
 {
     if (byte >= 0x80) return 1;
@@ -68,15 +67,14 @@ static int is_closed(uint8_t before, uint8_t byte)
     return !is_digit(byte) || is_space(before);
 }
 
-/* One byte repeated, such as spaces or hyphens. Runs may be longer than other pieces. */
+/* A run repeats one byte, such as a space or a hyphen, and may be longer than other pieces. */
 static int is_run(const uint8_t *piece, int64_t n_bytes)
 {
     return n_bytes > 0 && memcmp(piece, piece + 1, (size_t)(n_bytes - 1)) == 0;
 }
 
-/* One pass over the bytes counts what the rules limit: digits in a row, words, and newlines. A
- * piece of several lines may hold no word after a blank line, so that pieces do not reach from one
- * paragraph into the next. The rules are tested on bytes, because greedy pieces need not be
+/* Counts consecutive digits, words and newlines in one pass. No word may follow a blank line, so
+ * that no piece contains text of two paragraphs. Checks bytes, because greedy pieces need not be
  * complete characters. */
 int32_t unitok_greedy_allows(const unitok_greedy_rules *rules, const uint8_t *piece,
                              int64_t n_bytes)
@@ -85,7 +83,7 @@ int32_t unitok_greedy_allows(const unitok_greedy_rules *rules, const uint8_t *pi
     if (n_bytes > (is_run(piece, n_bytes) ? rules->max_run_bytes : rules->max_piece_bytes))
         return 0;
     if (!is_complete_or_part(piece, n_bytes)) return 0;
-    /* Counts so far: words begun, digits in a row, and newlines since the last word. */
+    /* Counts so far: words begun, consecutive digits, and newlines since the last word. */
     int64_t n_words = 0, n_digits = 0, n_newlines = 0;
     int in_word = 0, has_blank_line = 0;
     for (int64_t i = 0; i < n_bytes; i++) {
@@ -94,7 +92,7 @@ int32_t unitok_greedy_allows(const unitok_greedy_rules *rules, const uint8_t *pi
         if (n_digits > rules->max_digits) return 0;
         if (rules->closed_words && i && !is_closed(piece[i - 1], byte)) return 0;
         if (is_space(byte)) {
-            /* A space begins a word, so a piece of one word has it first. */
+            /* A space begins a word, so in a piece of one word, it can only be first. */
             if (in_word && rules->max_words == 1) return 0;
             if (byte == '\n' && n_newlines++) has_blank_line = 1;
             in_word = 0;
@@ -110,15 +108,15 @@ int32_t unitok_greedy_allows(const unitok_greedy_rules *rules, const uint8_t *pi
 
 /* ------------------------------------------------------------------- the pieces of a round ---- */
 
-/* The pieces stay the caller's. They are sorted by bytes, as the trie requires, and every byte must
- * be one of them, so that encoding never fails. */
+/* The pieces are borrowed. They are sorted by bytes, as the trie requires, and include every single
+ * byte, so that encoding never fails. */
 int32_t unitok_greedy_new(const uint8_t *data, const int64_t *offsets, int64_t n_pieces,
                           const unitok_greedy_rules *rules, unitok_greedy **ret,
                           unitok_error *error)
 {
     if (n_pieces < 256 || n_pieces > UNITOK_WIDE_ID_MAX)
         return fail(error, UNITOK_ERROR_ARGUMENT, n_pieces, -1,
-                    "from 256 to 4,194,303 pieces can be counted");
+                    "the number of pieces is not 256..4,194,303");
     unitok_greedy *g = mem_zalloc(1, sizeof *g);
     int64_t *ids = mem_alloc((size_t)n_pieces * sizeof *ids);
     int32_t status = UNITOK_ERROR_MEMORY;
@@ -161,8 +159,8 @@ void unitok_greedy_free(unitok_greedy *g)
 
 /* ------------------------------------------------------------------------- tables of pairs ---- */
 
-/* The upper bits of the product select the slot. Keys are pairs of small numbers, so the halves are
- * mixed before the second product. */
+/* The upper bits of the second product select the slot. Keys are pairs of small numbers, so the
+ * halves are mixed before that product. */
 static uint64_t slot_of(uint64_t key, int bits)
 {
     key *= UINT64_C(0x9E3779B97F4A7C15);
@@ -178,7 +176,7 @@ static greedy_pair *find_pair(const greedy_pairs *pairs, uint64_t key)
     return &pairs->slots[at];
 }
 
-/* A slot of zeros is free, so the table is allocated zeroed. */
+/* All slots are free, because a free slot has key 0. */
 static int init_pairs(greedy_pairs *pairs, int bits)
 {
     *pairs = (greedy_pairs){.slots = mem_zalloc((size_t)1 << bits, sizeof *pairs->slots),
@@ -186,7 +184,7 @@ static int init_pairs(greedy_pairs *pairs, int bits)
     return pairs->slots != NULL;
 }
 
-/* Doubles the table. The old one stays in place until the new one is complete, so a failure loses
+/* Doubles the table. The old table is kept until the new one is complete, so a failure loses
  * nothing. */
 static int grow_pairs(greedy_pairs *pairs)
 {
@@ -200,8 +198,8 @@ static int grow_pairs(greedy_pairs *pairs)
     return 1;
 }
 
-/* Adds to a pair; returns 0 if allocation fails. The table grows before it is two thirds full, and
- * then the place must be searched again. */
+/* Adds to a pair; returns 0 if allocation fails. The table never gets more than two thirds full.
+ * When it grows, the slot must be searched again. */
 static int add_pair(greedy_pairs *pairs, uint64_t key, int64_t gain, int64_t n_sources)
 {
     greedy_pair *pair = find_pair(pairs, key);
@@ -256,7 +254,7 @@ void unitok_greedy_counts_free(unitok_greedy_counts *c)
     mem_free(c);
 }
 
-/* The contents are not kept: each document is encoded from its start. */
+/* Discards the contents, because each document is encoded from its start. */
 static int reserve_tokens(unitok_greedy_counts *c, int64_t n)
 {
     if (n <= c->tokens_capacity) return 1;
@@ -268,7 +266,8 @@ static int reserve_tokens(unitok_greedy_counts *c, int64_t n)
     return c->tokens_capacity > 0;
 }
 
-/* The trie is larger than the caches, so the first steps of the next walks are prefetched. */
+/* Encodes a text; returns the number of tokens. The trie is larger than the caches, so the first
+ * steps of the next walks are prefetched. */
 static int64_t encode(const unitok_greedy *g, const uint8_t *text, int64_t n_bytes,
                       uint32_t *tokens, int64_t *ends)
 {
@@ -281,10 +280,10 @@ static int64_t encode(const unitok_greedy *g, const uint8_t *text, int64_t n_byt
     return n;
 }
 
-/* How many more tokens the text takes if the piece of token k is forbidden from there on. Both
- * encodings are followed, the one that is behind at a time, until they have a boundary in common.
- * The longest shorter piece takes its place wherever the detour would use it, as in a vocabulary
- * without it. MAX_DETOUR bounds the cost where the encodings do not meet. */
+/* How many more tokens the text takes if the piece of token k is forbidden from there on. The
+ * detour is the encoding without that piece: it takes the next shorter piece instead. Both
+ * encodings are followed until they have a boundary in common. MAX_DETOUR bounds the cost if they
+ * do not meet. */
 static int64_t value_of(const unitok_greedy_counts *c, const uint8_t *text, int64_t n_bytes,
                         int64_t k)
 {
@@ -292,7 +291,7 @@ static int64_t value_of(const unitok_greedy_counts *c, const uint8_t *text, int6
     uint32_t forbidden = c->tokens[k];
     int64_t at = k ? c->ends[k - 1] : 0, first = k, n_other = 0, length;
     if (c->ends[k] - at == 1) return 0; /* single bytes are never removed */
-    /* The encoding that is behind takes the next token, until both end at the same place. */
+    /* The encoding that is behind takes the next token, until both end at the same position. */
     do {
         if (at < c->ends[k]) {
             /* The detour takes the longest piece that is allowed. */
@@ -307,8 +306,8 @@ static int64_t value_of(const unitok_greedy_counts *c, const uint8_t *text, int6
     return n_other - (k - first + 1);
 }
 
-/* Values follow detours and pairs enter a table, so flags say whether these are wanted; uses are
- * always counted. */
+/* Values and pairs are expensive, so each is counted only if a flag requests it; uses are always
+ * counted. */
 int32_t unitok_greedy_count(unitok_greedy_counts *c, const uint8_t *data, const int64_t *offsets,
                             int64_t n_docs, int32_t flags, unitok_error *error)
 {
@@ -331,9 +330,9 @@ int32_t unitok_greedy_count(unitok_greedy_counts *c, const uint8_t *data, const 
     return UNITOK_OK;
 }
 
-/* A count above `damping` grows only by its logarithm, so that repetition in one source counts
- * less. The result is multiplied by the weight of the source, and rounded. With damping 100, for
- * example, 100 uses count 100, and 1,000 uses 100 * (1 + ln 10) = 330. */
+/* Above `damping`, a count grows only logarithmically, so that repetition in one source counts
+ * less. The result is multiplied by the weight of the source and rounded. For example, with damping
+ * 100 and weight 1, 100 uses give 100, and 1,000 uses give 100 * (1 + ln 10) = 330. */
 static int64_t damped(int64_t count, int64_t weight, int64_t damping)
 {
     int64_t size = count < 0 ? -count : count;
@@ -344,8 +343,8 @@ static int64_t damped(int64_t count, int64_t weight, int64_t damping)
     return count < 0 ? -(int64_t)ret : (int64_t)ret;
 }
 
-/* A pair is tested when its source ends, not when it is met: most pairs are met many times. Its two
- * parts are sorted pieces of the round, found by their numbers in the key. */
+/* Whether the rules allow the joined pair. Called once per pair and source, when the source ends,
+ * because most pairs occur many times. */
 static int is_allowed(const unitok_greedy *g, uint64_t key)
 {
     uint8_t piece[UNITOK_GREEDY_MAX_BYTES];
@@ -359,9 +358,8 @@ static int is_allowed(const unitok_greedy *g, uint64_t key)
     return unitok_greedy_allows(&g->rules, piece, n_bytes);
 }
 
-/* A pair that occurs once in a source is not added to the totals, which would otherwise fill with
- * pairs that are not worth joining. The arrays of the source are cleared in the same loop for the
- * next one. */
+/* Pairs that occur only once in a source are not worth joining and are dropped, so that they do not
+ * fill the totals. The same loops clear the arrays for the next source. */
 int32_t unitok_greedy_end_source(unitok_greedy_counts *c, int64_t weight, int64_t damping,
                                  unitok_error *error)
 {
@@ -402,14 +400,14 @@ int32_t unitok_greedy_merge(unitok_greedy_counts *into, const unitok_greedy_coun
     return UNITOK_OK;
 }
 
-/* The arrays stay the counts' own, and are valid until these are freed. */
+/* The arrays are borrowed from the counts. */
 void unitok_greedy_get_sums(const unitok_greedy_counts *c, unitok_greedy_sums *ret)
 {
     *ret = (unitok_greedy_sums){c->uses, c->values, c->n_sources, c->n_tokens, c->n_bytes};
 }
 
-/* Writes as many pairs as fit, in the order of the table, and returns how many there are. The
- * caller calls twice, first to learn the number. */
+/* Writes as many pairs as fit, in table order, and returns the number of all pairs. Call it with
+ * capacity 0 first to learn that number. */
 int64_t unitok_greedy_pairs(const unitok_greedy_counts *c, uint32_t *lefts, uint32_t *rights,
                             int64_t *gains, int64_t *n_sources, int64_t capacity)
 {

@@ -1,24 +1,24 @@
-/* greedy.h - one round of training a greedy vocabulary: what its pieces are worth, and which pairs
- * of them to join
+/* greedy.h - one round of training a greedy vocabulary: computes the value of each piece and counts
+ * the pairs that could be joined
  *
  *     text     "… in the same way …"          the pieces of this round are in a trie
- *     tokens   " in" " the" " same" " way"    by longest prefix, as the finished model will encode
+ *     tokens   " in" " the" " same" " way"    the longest pieces, as the finished model will encode
  *
  *     pair     (" in", " the") was seen once more: joined, they would save a token
- *     value    what " the" saves here: without it the text up to the next common boundary takes " t" "he", one token more
+ *     value    without " the", the text up to the next common boundary takes " t" "he": " the" saves one token here
  *
- * A value is exact for one piece removed and everything else kept: the text is encoded without the
- * piece from where it stands until both encodings have a boundary at the same place. Values can be
- * negative, because a long piece may leave its right neighbour badly divided.
+ * A value is exact if only that piece is removed: the text is encoded without the piece, from its
+ * start until both encodings have a boundary at the same position. Values can be negative, because
+ * a long piece may leave its right neighbour badly divided.
  *
- * Counts are first collected for one source, and added to the totals with a weight and damping when
- * it ends: a piece that one source repeats is not typical of all text. */
+ * Counts are first collected per source. When a source ends, they are damped, weighted and added to
+ * the totals, because a piece that one source repeats is not typical of all text. */
 #pragma once
 
 #include "structures/trie.h"
 #include "unitok_train.h"
 
-/* The pieces of one round. It does not change, so all threads share it. */
+/* The pieces of one round. Immutable, so all threads share it. */
 struct unitok_greedy {
     trie trie;
     uint64_t *units, *heads;
@@ -43,16 +43,16 @@ typedef struct greedy_pairs {
     int bits;
 } greedy_pairs;
 
-/* The counts of one thread. Those of the current source are apart from the totals until the source
- * ends: damping needs the complete count. */
+/* The counts of one thread. Those of the current source are kept separate from the totals until the
+ * source ends, because damping needs the complete count. */
 struct unitok_greedy_counts {
     const unitok_greedy *greedy;
     int64_t *uses, *values, *n_sources;   /* [0..n_pieces-1]: of all sources */
     int64_t *source_uses, *source_values; /* of the current source */
-    /* In source_pairs, those of the current source, gain is how often the pair occurs. */
+    /* source_pairs has the pairs of the current source; there, gain is the count of the pair. */
     greedy_pairs pairs, source_pairs;
-    uint32_t *tokens; /* of the current document: pieces, and where each ends */
+    uint32_t *tokens; /* of the current document: pieces, and the end of each */
     int64_t *ends;
     int64_t tokens_capacity;
-    int64_t n_tokens, n_bytes; /* counted, without weights */
+    int64_t n_tokens, n_bytes; /* counted so far, without weights */
 };

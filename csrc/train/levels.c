@@ -1,14 +1,11 @@
-/* levels.c - ordering units by their counts: see levels.h
- *
- * Counts are sorted by bytes: a radix sort is stable, and it stops after the highest byte that any
- * of them has, which is a low one unless the corpus is huge. */
+/* levels.c - sorts units by count: see levels.h */
 
 #include "train/levels.h"
 
 #include "ground/grow.h"
 
-/* The second half of the array is the space into which each pass sorts. The byte is counted from
- * the top (255 - byte), which makes the order descending while equal counts keep theirs. */
+/* Each pass sorts into the second half of the array. Sorting by 255 - byte makes the order
+ * descending, while equal counts keep their order. */
 int64_t *levels_order(const uint64_t *counts, int64_t n)
 {
     int64_t *order = mem_alloc((size_t)(2 * n + 1) * sizeof *order);
@@ -19,9 +16,10 @@ int64_t *levels_order(const uint64_t *counts, int64_t n)
         order[i] = i;
         all |= counts[i];
     }
-    /* A radix sort from the lowest byte, which is stable; it ends at the highest byte in use. */
+    /* A radix sort from the lowest byte, which is stable. It ends at the highest byte that is not 0
+     * in all counts, which is a low byte unless the corpus is huge. */
     for (int shift = 0; shift < 64 && all >> shift; shift += 8) {
-        /* Where each value of the byte begins in the result, the largest first. */
+        /* The index in the result where each value of the byte begins, largest value first. */
         int64_t begins[257] = {0};
         for (int64_t i = 0; i < n; i++) begins[256 - (counts[i] >> shift & 0xFF)]++;
         for (int k = 0; k < 256; k++) begins[k + 1] += begins[k];
@@ -32,8 +30,8 @@ int64_t *levels_order(const uint64_t *counts, int64_t n)
     return order;
 }
 
-/* Both arrays grow together and have one capacity. It is set by the second, so that a failure
- * between them leaves it true. */
+/* Both arrays have the same capacity. It is set when the second array grows, so that it is correct
+ * even if only the first one can grow. */
 int levels_open(levels *l, uint64_t count)
 {
     if (l->n && l->count[l->n - 1] == count) return 1;

@@ -1,13 +1,13 @@
-/* levels.h - units laid end to end with the largest counts first, so that a place in the text gives
+/* levels.h - units laid end to end by descending count, so that a position in the text determines
  * the count of its unit
  *
- * Units of one count form a level. There are few levels, and most places are in the last ones,
- * which have the smallest counts:
+ * Units with the same count form a level. There are few levels, and most positions are in the last
+ * ones, which have the smallest counts:
  *
  *     text    | count 9120 | count 8001 | ...  | all of count 2 ............ | all of count 1 ................... |
  *     end[]                ^            ^                                    ^                                    ^
  *
- * So no array of counts by place is needed. */
+ * So no array of counts by position is needed. */
 #pragma once
 
 #include "ground/common.h"
@@ -20,16 +20,16 @@ typedef struct levels {
     int64_t n, capacity;
 } levels;
 
-/* The numbers 0..n-1 by descending counts, equal counts in ascending order. The caller frees the
- * array; NULL if allocation fails. */
+/* The numbers 0..n-1 by descending count, and in ascending order if counts are equal. The caller
+ * frees the array; NULL if allocation fails. */
 int64_t *levels_order(const uint64_t *counts, int64_t n);
 
-/* Opens the level of a unit that is laid out next, if its count is new; the caller then sets
- * end[n - 1]. Returns 0 if allocation fails. */
+/* Opens the level of the unit that is laid out next, unless it is already open; the caller then
+ * sets end[n - 1]. Returns 0 if allocation fails. */
 int levels_open(levels *l, uint64_t count);
 void levels_free(levels *l);
 
-/* The first of the levels low..high that ends beyond `place`; the last one does. */
+/* The first of the levels low..high that ends beyond `place`; level `high` must end beyond it. */
 INLINE int64_t levels_find(const levels *l, int64_t low, int64_t high, int64_t place)
 {
     while (low < high) {
@@ -40,9 +40,8 @@ INLINE int64_t levels_find(const levels *l, int64_t low, int64_t high, int64_t p
     return low;
 }
 
-/* The count of the unit that holds `place`. Most places are in the last levels, so these are tried
- * one by one before the others are searched. For places in any order. Where they ascend,
- * levels_from is faster. */
+/* The count of the unit that contains `place`. Most places are in the last levels, so these are
+ * tried one by one before the others are searched. If places ascend, levels_from is faster. */
 INLINE uint64_t levels_count(const levels *l, int64_t place)
 {
     int64_t last = l->n - 1, k = last;
@@ -50,8 +49,8 @@ INLINE uint64_t levels_count(const levels *l, int64_t place)
     return l->count[k == 0 || place >= l->end[k - 1] ? k : levels_find(l, 0, k - 1, place)];
 }
 
-/* The level that holds `place`, where level k or a later one does: for places in ascending order,
- * most of which are in level k or soon after it. */
+/* The level that contains `place`, which must be level k or a later one. For places in ascending
+ * order, most of which are in level k or soon after it. */
 INLINE int64_t levels_from(const levels *l, int64_t k, int64_t place)
 {
     for (int near = 0; near < 4; near++, k++)

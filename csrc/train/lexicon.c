@@ -1,7 +1,7 @@
-/* lexicon.c - building the trie of pieces: see lexicon.h
+/* lexicon.c - builds the trie of pieces: see lexicon.h
  *
- * Threads build the trie in parts, each from a range of the sorted pieces that has no first byte in
- * common with the others, and unitok_lexicon_join puts the parts together. */
+ * Threads build the trie in parts, each from a range of the sorted pieces whose first bytes occur
+ * in no other range, and unitok_lexicon_join puts the parts together. */
 
 #include "train/lexicon.h"
 
@@ -9,7 +9,7 @@
 #include "ground/error.h"
 #include "ground/packed.h"
 
-/* Completes a lexicon with its trie, or frees it if something has failed. */
+/* Completes a lexicon with its trie, or frees it if `status` is an error. */
 static int32_t finish(unitok_lexicon *lexicon, const trie_parts *parts, int32_t status,
                       unitok_lexicon **ret)
 {
@@ -23,8 +23,8 @@ static int32_t finish(unitok_lexicon *lexicon, const trie_parts *parts, int32_t 
     return UNITOK_OK;
 }
 
-/* The pieces are sorted by their bytes. Their numbers are those in the complete list, also in a
- * part, so joining changes no number. */
+/* The pieces are sorted by their bytes. Even in a part, a piece has its number in the complete
+ * list, so joining changes no number. */
 int32_t unitok_lexicon_new(const uint8_t *data, const int64_t *offsets, int64_t begin, int64_t end,
                            int32_t is_part, unitok_lexicon **ret, unitok_error *error)
 {
@@ -52,7 +52,7 @@ int32_t unitok_lexicon_new(const uint8_t *data, const int64_t *offsets, int64_t 
     return finish(lexicon, &parts, status, ret);
 }
 
-/* The parts stay the caller's. n_pieces is the end of the highest range. */
+/* The caller keeps the parts. n_pieces is the end of the highest range. */
 int32_t unitok_lexicon_join(const unitok_lexicon *const *parts, int64_t n_parts,
                             unitok_lexicon **ret, unitok_error *error)
 {
