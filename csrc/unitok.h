@@ -453,6 +453,22 @@ int32_t unitok_json_read(int32_t cpu, const uint8_t *lines, int64_t n_bytes, con
 void unitok_json_count(const uint8_t *lines, int64_t n_bytes, int64_t max_line_bytes,
                        int32_t at_end, unitok_json_place *ret);
 
+/* Reads the merges of a tokenizer.json: the list that begins json[0..n_bytes-1], of strings with one
+ * space or of pairs of strings. Their left and right sides become a packed list.
+ *   text    [0..n_bytes-1]
+ *   bounds  [0..n_bytes / 2]: merge k is text[bounds[2k]..bounds[2k + 2]), and its right side begins
+ *           at bounds[2k + 1]
+ * Returns the bytes of the list, or 0 if it is invalid or unusual. O(n_bytes). */
+int64_t unitok_json_merges(const uint8_t *json, int64_t n_bytes, uint8_t *text, int64_t *bounds,
+                           int64_t *ret_n_merges);
+
+/* Finds merges in a packed list of pieces: ret[0..n_merges-1] are the indices of their left sides,
+ * ret[n_merges..] of their right sides, ret[2 * n_merges..] of both together.
+ * UNITOK_ERROR_VOCABULARY: a part of merge `item` is not a piece. O(bytes). */
+int32_t unitok_find_merges(const uint8_t *data, const int64_t *offsets, int64_t n_pieces,
+                           const uint8_t *text, const int64_t *bounds, int64_t n_merges,
+                           int64_t *ret, unitok_error *error);
+
 /* Returns 1 if text[0..n_bytes-1] is in NFC of Unicode 9, or with_compatibility in NFKC; otherwise
  * 0, which includes texts with Hangul jamo that might compose. Bytes that are not part of a valid
  * UTF-8 character combine with nothing. O(n_bytes). */

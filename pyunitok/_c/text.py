@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pyunitok._c.library import buffer_of, cpu_number, cpu_supported, create, ffi, lib, optional, pointer
+from pyunitok._c.library import buffer_of, call, cpu_number, cpu_supported, create, ffi, lib, optional, pointer
 from pyunitok.errors import CpuError
 from pyunitok.packed import Bytes, Offsets, Packed
 
@@ -217,3 +217,26 @@ class JsonLines:
                 self._max_line_bytes, pointer(out, writable=True), pointer(offsets, writable=True), max_docs, place,
             )
         )  # fmt: skip
+
+
+def json_merges(json: bytes) -> tuple[Packed, int] | None:
+    """The merges in the list with which `json` begins, as left and right sides in turn, and the bytes of the list. None
+    if it is invalid or unusual."""
+    text, bounds = np.empty(len(json), np.uint8), np.empty(len(json) // 2 + 1, np.int64)
+    n_merges = ffi.new("int64_t *")
+    n_bytes = lib.unitok_json_merges(
+        json, len(json), pointer(text, writable=True), pointer(bounds, writable=True), n_merges
+    )
+    return (Packed(text, bounds[: 2 * n_merges[0] + 1]), n_bytes) if n_bytes else None
+
+
+def find_merges(pieces: Packed, sides: Packed) -> Offsets:
+    """int64[3 * n]: the indices of the pieces that are the left sides of n merges, then the right sides, then both
+    together. VocabularyError: a part of merge .item is not a piece."""
+    n = len(sides) // 2
+    found = np.empty(3 * n, np.int64)
+    call(
+        lib.unitok_find_merges, pointer(pieces.data), pointer(pieces.offsets), len(pieces), pointer(sides.data),
+        pointer(sides.offsets), n, pointer(found, writable=True),
+    )  # fmt: skip
+    return found

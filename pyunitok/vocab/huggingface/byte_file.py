@@ -9,12 +9,12 @@ import numpy as np
 from pyunitok._c.library import MODEL_FLAGS
 from pyunitok.packed import Bytes, Offsets, Scores
 from pyunitok.vocab import byte_level
-from pyunitok.vocab.huggingface import added_tokens, writer
+from pyunitok.vocab.huggingface import added_tokens, merges, writer
 from pyunitok.vocab.huggingface.added_tokens import AddedToken
 from pyunitok.vocab.huggingface.byte_rules import SPLIT_PATTERN, ByteSettings
 from pyunitok.vocab.huggingface.delegate import special_ids
 from pyunitok.vocab.huggingface.fields import Fields
-from pyunitok.vocab.huggingface.models import read_merges, read_unigram
+from pyunitok.vocab.huggingface.models import read_unigram
 from pyunitok.vocab.vocabulary import CONTROL, NORMAL, USER_DEFINED, PackedPieces, Vocabulary, pack, split
 
 _NEEDED = "requires `tokenizers`"
@@ -74,7 +74,7 @@ def _read_bpe(fields: Fields) -> _Pieces:
         fields.refuse("expected distinct integers", "vocab")
     flags = MODEL_FLAGS["listed_merges"]
     flags |= MODEL_FLAGS["ignore_merges"] if fields.boolean("ignore_merges", False) else 0
-    return _Pieces("bpe", vocab, flags, merges=read_merges(fields, vocab))
+    return _Pieces("bpe", vocab, flags, merges=merges.read(fields, vocab))
 
 
 def _read_unigram(fields: Fields) -> _Pieces:

@@ -5,7 +5,6 @@ The ids equal those of tokenizers 0.23.3.
 
 from __future__ import annotations
 
-import json
 import re
 import warnings
 
@@ -13,7 +12,7 @@ import numpy as np
 
 from pyunitok._c.library import MODEL_FLAGS
 from pyunitok.errors import ModelFormatError, ModelWarning, VocabularyError
-from pyunitok.vocab.huggingface import byte_file, delegate, pre_tokenizers, writer
+from pyunitok.vocab.huggingface import byte_file, delegate, merges, pre_tokenizers, writer
 from pyunitok.vocab.huggingface.decoders import SPACE
 from pyunitok.vocab.huggingface.delegate import special_ids
 from pyunitok.vocab.huggingface.direct import Settings
@@ -35,7 +34,7 @@ def looks_like_json(data: bytes) -> bool:
 def read(data: bytes, name: str) -> Vocabulary:
     """Read a file. ModelFormatError if it is not a tokenizer.json; VocabularyError names the file and the field."""
     try:
-        document = Fields(json.loads(data, parse_float=writer.serde_float), f"{name}: ")
+        document = Fields(merges.load(data), f"{name}: ")
     except (ValueError, RecursionError) as error:
         raise ModelFormatError(f"{name}: not a valid tokenizer.json: {error}") from None
     for key, what in (("truncation", "truncated"), ("padding", "padded")):

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import operator
-from collections.abc import Sequence
-from typing import Any, NamedTuple, NoReturn
-
-import numpy as np
+from typing import Any, NamedTuple
 
 from pyunitok._c.library import MODEL_FLAGS
 from pyunitok.packed import Offsets
+from pyunitok.vocab.huggingface import merges
 from pyunitok.vocab.huggingface.fields import Fields
 
 _SCORE_MAX = 1e30
@@ -86,55 +83,4 @@ def read_bpe(fields: Fields) -> FileModel:
     for key, flag in (("byte_fallback",) * 2, ("fuse_unk", "merge_unknown"), ("ignore_merges",) * 2):
         names += [flag] if fields.boolean(key, False) else []
     flags = sum(MODEL_FLAGS[flag] for flag in names)
-    return FileModel("bpe", list(vocab.values), ids, None, unknown, flags, read_merges(fields, vocab.values), {})
-
-
-_BETWEEN = " \0 "
-
-
-def read_merges(fields: Fields, ids: dict[str, int]) -> Offsets:
-    """int64[3 * n]: the ids of the left sides, of the right sides, and of the results. A merge is "a b" or ["a", "b"].
-
-    ids  of the pieces
-    """
-    merges = fields.list("merges")
-    try:
-        lefts, rights = _sides_of_strings(merges) if str in set(map(type, merges)) else _sides_of_pairs(merges)
-        found = [list(map(ids.__getitem__, side)) for side in (lefts, rights, map(operator.add, lefts, rights))]
-    except (TypeError, ValueError, KeyError):
-        _refuse(fields, ids)
-    return np.array(found, np.int64).reshape(-1)
-
-
-def _sides_of_pairs(merges: list[Any]) -> tuple[Sequence[str], Sequence[str]]:
-    """ValueError or TypeError if not all have two sides."""
-    lefts, rights = zip(*merges, strict=True) if merges else ((), ())
-    return lefts, rights
-
-
-def _sides_of_strings(merges: list[Any]) -> tuple[Sequence[str], Sequence[str]]:
-    """One split for all merges makes no list for each of them, which would take five times as long."""
-    if any(map(_is_comment, merges[:1])) or "#version" in (text := _BETWEEN.join(merges)):
-        return _sides_of_pairs([merge.split(" ") for merge in merges if not _is_comment(merge)])
-    parts = text.split(" ")
-    if len(parts) != 3 * len(merges) - 1 or set(parts[2::3]) - {_BETWEEN.strip()}:
-        raise ValueError("a merge does not have two sides")
-    return parts[::3], parts[1::3]
-
-
-def _is_comment(merge: Any) -> bool:
-    return isinstance(merge, str) and merge.startswith("#version")
-
-
-def _refuse(fields: Fields, ids: dict[str, int]) -> NoReturn:
-    """Name the first wrong merge."""
-    for k, merge in enumerate(fields.list("merges")):
-        if _is_comment(merge):
-            continue
-        sides = merge.split(" ") if isinstance(merge, str) else merge
-        if not isinstance(sides, list) or len(sides) != 2 or not all(isinstance(side, str) for side in sides):
-            fields.refuse("expected two pieces", f"merges[{k}]")
-        missing = next((piece for piece in (*sides, "".join(sides)) if piece not in ids), None)
-        if missing is not None:
-            fields.refuse(f"{missing[:40]!r} is not in the vocabulary", f"merges[{k}]")
-    fields.refuse("expected pairs of pieces", "merges")
+    return FileModel("bpe", list(vocab.values), ids, None, unknown, flags, merges.read(fields, vocab.values), {})

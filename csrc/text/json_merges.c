@@ -1,0 +1,116 @@
+/* json_merges.c - the merges of a tokenizer.json, the longest list in most of these files
+ *
+ *     [ "in g", "Ġ t", … ]   or   [ ["in", "g"], ["Ġ", "t"], … ]
+ *
+ *     text      i n g Ġ t …     the sides; both sides of a merge together are its result
+ *     bounds    0   2 3 5 6 …   merge k is text[bounds[2k]..bounds[2k + 2]), divided at bounds[2k + 1]
+ *
+ * Whatever is unusual is left to Python, which reads the list again and says what is wrong with it:
+ * a merge without exactly one space, a lone surrogate, a comment, invalid UTF-8. */
+
+#include "ground/error.h"
+#include "structures/string_table.h"
+#include "text/json.h"
+#include "unitok.h"
+
+typedef struct merge_list {
+    const json_level *level;
+    const uint8_t *json;
+    int64_t i, n_bytes;
+    uint8_t *text;
+    int64_t n_text;
+} merge_list;
+
+/* Returns the next byte that is not white space, or 0 at the end. */
+static uint8_t peek(merge_list *l)
+{
+    while (l->i < l->n_bytes) {
+        uint8_t c = l->json[l->i];
+        if (c != ' ' && c != '\t' && c != '\n' && c != '\r') return c;
+        l->i++;
+    }
+    return 0;
+}
+
+static int take(merge_list *l, uint8_t wanted)
+{
+    int is_next = peek(l) == wanted;
+    l->i += is_next;
+    return is_next;
+}
+
+/* Appends the next string to the text. The text is never longer than the JSON read so far, so the
+ * rest of it has room for what `take` may overwrite. */
+static int take_string(merge_list *l)
+{
+    json_string s;
+    if (peek(l) != '"') return 0;
+    l->level->take(l->json + l->i, l->n_bytes - l->i, l->text + l->n_text, &s);
+    l->i += s.n_bytes;
+    l->n_text += s.n_out;
+    return s.n_bytes && !s.surrogate;
+}
+
+/* Takes "left right" and removes the space. Returns where it was, or -1. */
+static int64_t take_joined(merge_list *l)
+{
+    static const char comment[] = "#version";
+    int64_t begin = l->n_text;
+    if (!take_string(l)) return -1;
+    uint8_t *text = l->text + begin, *end = l->text + l->n_text;
+    uint8_t *space = memchr(text, ' ', (size_t)(end - text));
+    if (!space || memchr(space + 1, ' ', (size_t)(end - space - 1))) return -1;
+    if (end - text >= 8 && memcmp(text, comment, 8) == 0) return -1;
+    memmove(space, space + 1, (size_t)(end - space - 1));
+    l->n_text--;
+    return space - l->text;
+}
+
+/* Takes ["left", "right"]. Returns where the right side begins, or -1. */
+static int64_t take_pair(merge_list *l)
+{
+    if (!take(l, '[') || !take_string(l) || !take(l, ',')) return -1;
+    int64_t middle = l->n_text;
+    return take_string(l) && take(l, ']') ? middle : -1;
+}
+
+int64_t unitok_json_merges(const uint8_t *json, int64_t n_bytes, uint8_t *text, int64_t *bounds,
+                           int64_t *ret_n_merges)
+{
+    merge_list l = {json_level_of(UNITOK_CPU_AUTO), json, 0, n_bytes, text, 0};
+    int64_t n = 0;
+    bounds[0] = 0;
+    if (!take(&l, '[')) return 0;
+    for (int is_first = 1; !take(&l, ']'); is_first = 0) {
+        if (!is_first && !take(&l, ',')) return 0;
+        int64_t middle = peek(&l) == '"' ? take_joined(&l) : take_pair(&l);
+        if (middle < 0) return 0;
+        bounds[++n] = middle;
+        bounds[++n] = l.n_text;
+    }
+    *ret_n_merges = n / 2;
+    return l.level->check(json, l.i) ? l.i : 0;
+}
+
+int32_t unitok_find_merges(const uint8_t *data, const int64_t *offsets, int64_t n_pieces,
+                           const uint8_t *text, const int64_t *bounds, int64_t n_merges,
+                           int64_t *ret, unitok_error *error)
+{
+    string_table t;
+    int64_t twice;
+    int32_t status = string_table_build(&t, data, offsets, n_pieces, NULL, &twice, error);
+    for (int64_t k = 0; !status && k < n_merges; k++) {
+        const uint8_t *left = text + bounds[2 * k], *right = text + bounds[2 * k + 1];
+        int64_t n_left = right - left, n_both = bounds[2 * k + 2] - bounds[2 * k];
+        uint64_t hash = string_table_hash(&t, left, n_left);
+        ret[k] = string_table_find_hashed(&t, left, n_left, hash);
+        ret[n_merges + k] = string_table_find(&t, right, n_both - n_left);
+        for (int64_t i = n_left; i < n_both; i++) hash = string_table_hash_step(&t, hash, left[i]);
+        ret[2 * n_merges + k] = string_table_find_hashed(&t, left, n_both, hash);
+        if ((ret[k] | ret[n_merges + k] | ret[2 * n_merges + k]) < 0)
+            status = fail(error, UNITOK_ERROR_VOCABULARY, k, -1,
+                          "a part of a merge is not a piece");
+    }
+    string_table_free(&t);
+    return status;
+}
