@@ -18,6 +18,7 @@ from pyunitok.errors import (
 )
 
 if TYPE_CHECKING:
+    from pyunitok.clean.decontaminate import decontaminate
     from pyunitok.export import export_tokens
     from pyunitok.index.build import build_index
     from pyunitok.index.duplicates import duplicates
@@ -53,6 +54,7 @@ __all__ = [
     "VocabularyError",
     "__version__",
     "build_index",
+    "decontaminate",
     "duplicates",
     "export_tokens",
     "merge",
@@ -72,6 +74,7 @@ _LAZY = {
     "TokenArrays": "tokens.several",
     "Tokenizer": "model.tokenizer",
     "build_index": "index.build",
+    "decontaminate": "clean.decontaminate",
     "duplicates": "index.duplicates",
     "export_tokens": "export",
     "merge": "run.merge",

@@ -52,6 +52,7 @@ class Block:
     bad             skipped documents
     metadata        optional: a line of JSON, without its newline, for each document that ends in this block
     lines           uint8[], a memoryview for the reader's own use
+    raw             JSON lines: the lines of the block as they are in the input, including blank ones
     work            work left for finish(); until it is done, the fields above are not valid
     """
 
@@ -69,6 +70,7 @@ class Block:
     bad: list[BadDocument] = field(default_factory=list)
     metadata: list[bytes] = field(default_factory=list)
     lines: Any = b""
+    raw: Any = b""
     work: Callable[[Block], None] | None = None
 
     def grow(self, n_bytes: int) -> None:
@@ -90,7 +92,7 @@ class Block:
         self.n_docs, self.open_end, self.source_bytes = 0, False, 0
         self.offsets[0] = 0
         self.numbers, self.work = None, None
-        self.bad, self.metadata = [], []
+        self.bad, self.metadata, self.raw = [], [], b""
 
     def finish(self) -> None:
         """Complete the block: do the work that the reader left for the caller's thread. Raises InputError."""

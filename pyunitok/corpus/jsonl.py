@@ -82,7 +82,7 @@ class JsonlReader:
         self._position = start
         self._inside = start.inside  # bytes of the first line's text that are in earlier blocks
         self._long: PendingDocuments | None = None  # the text of a line longer than a block
-        self._long_metadata = b""
+        self._long_metadata = self._long_line = b""
         self._long_bytes = 0  # the size of that line
 
     @property
@@ -134,7 +134,7 @@ class JsonlReader:
             n_docs = int(self._field.count(block.lines[:end], at_end=True).n_docs)  # the first line may now be blank
         if n_docs:
             first_line = self._position.lines + 1
-            block.n_docs = n_docs
+            block.n_docs, block.raw = n_docs, block.lines[:end]
             block.work = lambda block: self._parse(block, end, n_docs, first_line)
         self._advance(block, end, n_lines, n_docs)
 
@@ -192,7 +192,7 @@ class JsonlReader:
             self._advance(block, n_bytes, 1, 1)
             return
         self._long = PendingDocuments(np.frombuffer(text, np.uint8), np.array([0, len(text)]), self._inside)
-        self._long_bytes, self._inside = n_bytes, 0
+        self._long_bytes, self._inside, self._long_line = n_bytes, 0, line
         self._long_metadata = self._metadata_of(number, stripped) if self._rest is not None else b""
 
     def _read_line(self) -> tuple[bytes, int]:
@@ -214,10 +214,11 @@ class JsonlReader:
         assert self._long is not None
         while self._long.put(block, self._split):
             pass
+        block.raw = self._long_line
         if block.open_end:
             self._position = replace(self._position, inside=self._long.inside)
             return
         if self._rest is not None:
             block.metadata.append(self._long_metadata)
-        self._long = None
+        self._long, self._long_line = None, b""
         self._advance(block, self._long_bytes, 1, 1)

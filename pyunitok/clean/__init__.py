@@ -1,0 +1,1 @@
+"""Removes text from a corpus: corpus in, corpus out."""

@@ -1,0 +1,169 @@
+"""CleanOutput writes the files of CLEAN and the reports, with checkpoints, and resumes interrupted runs.
+
+    CLEAN/a.jsonl.zst            a finished file            CLEAN.journal.partial   the last checkpoint
+    CLEAN/b.jsonl.zst.partial    the file being written     CLEAN.json              the result, when all is done
+
+Files are written in the order of the inputs, one at a time, and get their names when they are complete. A checkpoint
+syncs the current file and the reports to disk and then records their lengths and hashes, and the caller's progress, in
+the journal. A resumed run truncates them to these lengths and continues there.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from time import monotonic
+from typing import Any
+
+from pyunitok.disk.hashing import Hashed
+from pyunitok.disk.outfile import OutFile, OutputLock, check_target, make_folder, partial_name, write_whole
+from pyunitok.errors import OutputError
+from pyunitok.run.identity import Identity
+from pyunitok.run.journal import Journal, journal_path
+
+CHECKPOINT_BYTES = 1 << 30
+CHECKPOINT_SECONDS = 30.0
+CURRENT = "current"  # the file of the current input, among the files of the journal
+
+
+class CleanOutput:
+    """The output of one run. A context manager, which closes the files.
+
+    base      names the lock, the journal and the result, base.json
+    targets   the file of each input; None if no corpus is written
+    reports   further files by name
+    progress  of the last checkpoint, if the run resumes
+    finished  the result, if the run was finished before
+    """
+
+    def __init__(
+        self, base: Path, targets: Sequence[Path | None], reports: dict[str, Path], run: Identity, *, overwrite: bool
+    ) -> None:
+        """OutputError if a file must not be replaced, or an unfinished run is another one."""
+        self._base, self._targets, self._reports, self._run = base, targets, reports, run
+        self.progress: dict[str, Any] | None = None
+        self.finished: dict[str, Any] | None = None
+        self._files: dict[str, OutFile] = {}
+        self._last, self._safe_bytes = monotonic(), 0
+        self._lock = OutputLock(base)
+        try:
+            self._open(None if overwrite else self._journal())
+        except BaseException:
+            self.close()
+            raise
+
+    @property
+    def result_path(self) -> Path:
+        return self._base.with_name(self._base.name + ".json")
+
+    def __enter__(self) -> CleanOutput:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the files and release the lock."""
+        for file in self._files.values():
+            file.close()
+        self._lock.release()
+
+    def _journal(self) -> Journal | None:
+        """The journal of this run. OutputError if there is another run's, or if a file would be replaced."""
+        journal = Journal.read(journal_path(self._base))
+        if journal is not None:
+            if differences := journal.run.differences(self._run):
+                raise OutputError(
+                    f"{self._base} is unfinished, and was started by another command ({'; '.join(differences)});"
+                    " --overwrite starts again"
+                )
+            return journal
+        if self.result_path.exists():
+            self.finished = self._finished()
+            return None
+        for path in [*self._targets, *self._reports.values()]:
+            if path is not None:
+                check_target(path, overwrite=False)
+        return None
+
+    def _finished(self) -> dict[str, Any]:
+        try:
+            result: dict[str, Any] = json.loads(self.result_path.read_bytes())
+            before = Identity.from_json(result["run"])
+        except (ValueError, TypeError, KeyError, OSError) as error:
+            raise OutputError(f"{self.result_path} is not the result of this command ({error}); move it") from None
+        if differences := before.differences(self._run):
+            raise OutputError(
+                f"{self._base} was made by another command ({'; '.join(differences)}); --overwrite replaces it"
+            )
+        return result
+
+    def _open(self, journal: Journal | None) -> None:
+        if self.finished is not None:
+            return
+        states: dict[str, Hashed] = journal.files if journal is not None else {}
+        if journal is None:
+            journal_path(self._base).unlink(missing_ok=True)
+            self.result_path.unlink(missing_ok=True)
+            for target in self._targets:
+                if target is not None:
+                    target.unlink(missing_ok=True)
+        for name, path in self._reports.items():
+            self._files[name] = _reopened(path, states.get(name))
+        if journal is not None:
+            self.progress, self._safe_bytes = journal.progress, journal.progress["bytes"]
+            source = journal.progress["position"]["source"]
+            if CURRENT in states and type(source) is int and 0 <= source < len(self._targets):
+                target = self._targets[source]
+                assert target is not None
+                self._files[CURRENT] = _reopened(target, states[CURRENT])
+
+    def report(self, name: str, data: bytes) -> None:
+        """Append to a report."""
+        self._files[name].write(memoryview(data))
+
+    def write(self, source: int, data: bytes) -> None:
+        """Append to the file of an input, which begins if it is not the current one."""
+        target = self._targets[source]
+        if target is None:
+            return
+        if CURRENT not in self._files:
+            make_folder(target.parent, parents=True)
+            self._files[CURRENT] = OutFile(partial_name(target))
+        self._files[CURRENT].write(memoryview(data))
+
+    def end(self, source: int) -> None:
+        """Complete the file of an input."""
+        self.write(source, b"")  # an input without documents has an empty file
+        target = self._targets[source]
+        if target is not None:
+            self._files.pop(CURRENT).finish(target)
+
+    def is_due(self, n_bytes: int) -> bool:
+        """Whether it is time for a checkpoint, after n_bytes of the inputs."""
+        return n_bytes - self._safe_bytes >= CHECKPOINT_BYTES or monotonic() - self._last >= CHECKPOINT_SECONDS
+
+    def checkpoint(self, progress: dict[str, Any]) -> None:
+        """Sync everything written so far and record it. progress["bytes"]: bytes of the inputs that it covers;
+        progress["position"]: where reading resumes."""
+        states = {name: file.save() for name, file in self._files.items()}
+        for file in self._files.values():
+            file.sync()
+        Journal(self._run, False, states, progress).write(journal_path(self._base))
+        self._last, self._safe_bytes = monotonic(), progress["bytes"]
+
+    def commit(self, result: dict[str, Any]) -> None:
+        """Complete the reports and write the result."""
+        for name, path in self._reports.items():
+            self._files.pop(name).finish(path)
+        write_whole(self.result_path, json.dumps({"run": self._run.to_json(), **result}, indent=1).encode() + b"\n")
+        journal_path(self._base).unlink(missing_ok=True)
+
+
+def _reopened(path: Path, state: Hashed | None) -> OutFile:
+    """The unfinished file, at a state. If a run was killed after it had finished the file, it is unfinished again."""
+    partial = partial_name(path)
+    if state is not None and not partial.exists() and path.exists():
+        path.replace(partial)
+    return OutFile(partial, state)

@@ -1,0 +1,152 @@
+"""The `decontaminate` command."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import click
+
+from pyunitok.clean.benchmarks import FORMATS as AGAINST_FORMATS
+from pyunitok.clean.decontaminate import Decontamination, Summary
+from pyunitok.clean.rules import ACTIONS, PRESETS, UNITS, Rule
+from pyunitok.cli.arguments import SIZE, Parsed, model_option, parse_separator
+from pyunitok.cli.progress import Meter
+from pyunitok.cli.report import report_formats, report_left_out
+from pyunitok.cli.sections import Sectioned
+from pyunitok.cli.tokenize import given
+from pyunitok.corpus.formats import FORMATS
+from pyunitok.corpus.reading import ReadingOptions
+from pyunitok.disk.reports import check_report, write_report
+from pyunitok.errors import count, printable
+from pyunitok.run.plan import SILENT, Callbacks
+
+SECTIONS = {
+    "Benchmarks": "against field against-format",
+    "Rule": "preset unit length min-units min-share max-common model pattern",
+    "Action": "action cut-around min-piece max-pieces",
+    "Inputs": "text-key input-format doc include exclude max-line on-error",
+}
+RULE = ("unit", "n", "min_units", "min_share", "max_common", "action", "cut_around", "min_piece", "max_pieces")
+
+
+def _parse_limit(text: str) -> int:
+    if text == "none":
+        return 0
+    if not (text.isascii() and text.isdecimal()) or int(text) == 0:
+        raise ValueError(f"{text!r} is not a valid number of documents; use 1 or more, or none")
+    return int(text)
+
+
+@click.command(cls=Sectioned, sections=SECTIONS)
+@click.argument("inputs", metavar="CORPUS...", nargs=-1, required=True)
+@click.option("-o", "--out", metavar="CLEAN", type=click.Path(), help="The file, or for several inputs the folder.")
+@click.option("--report", metavar="HITS", type=click.Path(), help="Write a JSON line per document and item to HITS.")
+@click.option("--json", "json_path", metavar="FILE", help="Write the table as JSON to FILE.")
+@click.option("--threads", type=click.IntRange(1), help="Threads to use; by default, all cores.")
+@click.option("--max-memory", "max_memory_bytes", type=SIZE, default="1G", show_default=True, help="Memory budget.")
+@click.option("--overwrite", is_flag=True, help="Start again, and replace CLEAN if it exists.")
+@click.option("--against", metavar="BENCH", multiple=True, required=True, help="A benchmark. May be repeated.")
+@click.option("--field", metavar="NAMES", multiple=True, help="The fields to compare, such as question,answer.")
+@click.option(
+    "--against-format", type=click.Choice(list(AGAINST_FORMATS)), default="fields", show_default=True,
+    help="fields: JSON lines with --field; text: an item per line; others: that tool's files.",
+)  # fmt: skip
+@click.option("--preset", type=click.Choice(list(PRESETS)), help="The rule of a paper; other options change it.")
+@click.option("--unit", type=click.Choice(UNITS), default="words", show_default=True, help="What n-grams consist of.")
+@click.option("-n", "--length", "n", type=click.IntRange(1), default=13, show_default=True, help="Units in an n-gram.")
+@click.option("--min-units", type=click.IntRange(1), help="Compare shorter items as a whole from this size; 8 or n.")
+@click.option(
+    "--min-share", type=click.FloatRange(0, 1), default=0.0, show_default=True,
+    help="Act on a document only if it contains this share of an item.",
+)  # fmt: skip
+@click.option(
+    "--max-common", type=Parsed(_parse_limit, "number"), default="10", show_default=True, metavar="N|none",
+    help="Ignore n-grams that occur in more than N documents, which takes a second pass.",
+)  # fmt: skip
+@click.option(
+    "--action", type=click.Choice(ACTIONS), default="drop", show_default=True,
+    help="Drop contaminated documents, cut the n-grams out, mark the JSON lines, or only report.",
+)  # fmt: skip
+@click.option(
+    "--cut-around", type=click.IntRange(0), default=200, show_default=True,
+    help="cut: characters removed on each side of an n-gram.",
+)  # fmt: skip
+@click.option("--min-piece", type=click.IntRange(0), default=200, show_default=True,
+              help="cut: drop pieces with fewer characters.")  # fmt: skip
+@click.option(
+    "--max-pieces", type=click.IntRange(1), default=10, show_default=True, help="cut: drop documents with more pieces."
+)
+@model_option
+@click.option("--text-key", default="text", show_default=True, help="The JSON field with the text; a.b is b inside a.")
+@click.option("--input-format", type=click.Choice(["auto", *FORMATS]), default="auto", show_default=True,
+              help="The format of the corpus.")  # fmt: skip
+@click.option("--doc", metavar="file|line|SEPARATOR", default="file", show_default=True,
+              help="Text: what a document is.")  # fmt: skip
+@click.option("--include", metavar="PATTERN", multiple=True, help="In directories, read only files matching PATTERN.")
+@click.option("--exclude", metavar="PATTERN", multiple=True, help="In directories, skip files matching PATTERN.")
+@click.option("--max-line", "max_line_bytes", type=SIZE, default="256M", show_default=True,
+              help="JSONL: maximum line length.")  # fmt: skip
+@click.option("--on-error", type=click.Choice(["raise", "skip"]), default="raise", show_default=True,
+              help="Stop at a bad line, or skip it, list it in CLEAN.errors.jsonl and exit with 3.")  # fmt: skip
+def decontaminate(
+    inputs: tuple[str, ...], out: str | None, report: str | None, json_path: str | None, against: tuple[str, ...],
+    field: tuple[str, ...], against_format: str, preset: str | None, model: Any, input_format: str, doc: str,
+    include: tuple[str, ...], exclude: tuple[str, ...], overwrite: bool, **options: Any,
+) -> None:  # fmt: skip
+    """Remove documents that contain benchmark items from a corpus.
+
+    CORPUS is JSONL or text (plain, .zst, .gz, .bz2 or .xz). CLEAN has the same names, formats and compressions; JSON
+    lines that stay are copied byte for byte. Words are compared without case, punctuation and spacing, and every match
+    is verified. Items with fewer than n words are compared as a whole, or counted as untestable.
+
+    To resume an interrupted run, run the same command again; the output is byte-identical.
+
+    \b
+    Example:
+      pyunitok decontaminate crawl/ --against mmlu.jsonl --field question -o clean/ --report hits.jsonl.zst
+      pyunitok decontaminate c.jsonl.zst --against bench/ --against-format decon --preset gpt3 -o clean.jsonl.zst
+      pyunitok decontaminate c.jsonl --against q.txt --against-format text --action report --report hits.jsonl
+    """
+    if json_path:
+        check_report(Path(json_path))
+    rule: dict[str, Any] = dict(PRESETS[preset]) if preset else {}
+    rule |= given({name: options[name] for name in RULE})
+    if "max_common" in rule:
+        rule["max_common"] = rule["max_common"] or None
+    reading = ReadingOptions(
+        separator=parse_separator(doc),
+        **{name: value for name, value in options.items() if name not in RULE},
+    )
+    fields = [name for names in field for name in names.split(",") if name]
+    job = Decontamination(
+        inputs, out, against, Rule(**rule), fields=fields, against_format=against_format, model=model, report=report,
+        overwrite=overwrite, input_format=input_format, include=include, exclude=exclude, reading=reading,
+    )  # fmt: skip
+    report_left_out(job.left_out)
+    report_formats(job.sources)
+    with Meter("decontaminating") as meter:
+        summary = job.run(Callbacks(meter.begin, meter.show, SILENT.on_merge, SILENT.on_upload))
+    _print(summary)
+    if json_path:
+        write_report(Path(json_path), json.dumps(summary.table(), indent=1).encode() + b"\n")
+    if summary.skipped:
+        click.echo(f"skipped {count(summary.skipped, 'line')}", err=True)
+        click.get_current_context().exit(3)
+
+
+def _print(summary: Summary) -> None:
+    """Print the table, and a line about the documents."""
+    rows: list[tuple[str, ...]] = [("benchmark", "items", "testable", "contaminated", "documents")]
+    rows += [tuple(printable(value) if isinstance(value, str) else f"{value:,}" for value in row.values())
+             for row in summary.table()]  # fmt: skip
+    widths = [max(len(row[k]) for row in rows) for k in range(len(rows[0]))]
+    for row in rows:
+        cells = [row[0].ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True))]
+        click.echo("  ".join(cells))
+    done = "already complete: " if summary.is_complete_already else ""
+    click.echo(
+        f"{done}{summary.documents_affected:,} of {count(summary.documents_read, 'document')} affected,"
+        f" {summary.documents_written:,} written", err=True,
+    )  # fmt: skip
