@@ -266,6 +266,7 @@ typedef struct unitok_compact_builder unitok_compact_builder;
 
 #define UNITOK_COMPACT_SYMBOLS 262144
 #define UNITOK_COMPACT_SECTIONS 8
+#define UNITOK_COMPACT_FOOTER_BYTES 696
 #define UNITOK_COMPACT_MIN_CAPACITY 65536
 
 /* Begins to build a compact index of text[0..n-1], n <= UNITOK_SUFFIX_MAX_32, with suffix array

@@ -22,9 +22,10 @@ from pyunitok.disk.outfile import OutFile
 from pyunitok.errors import LimitError, OutputError
 from pyunitok.index import build as build_module
 from pyunitok.index.build import build_index
-from pyunitok.index.manifest import IndexManifest
+from pyunitok.index.manifest import CompactOptions, IndexManifest
+from pyunitok.index.opened import open_index
+from pyunitok.index.opening import open_shards
 from pyunitok.index.plan import Limits, cut
-from pyunitok.index.shard import open_shards
 from pyunitok.index.verify import verify_index
 from pyunitok.model.tokenizer import Tokenizer
 
@@ -91,6 +92,57 @@ def test_an_index_of_several_shards(tokens: Path, tmp_path: Path, order: str, le
     check_whole(tmp_path / "idx", order, left)
     run(*arguments, *["--left"] * left)  # already complete
     assert "intact" in run("verify", str(tmp_path / "idx"))
+
+
+def test_a_compact_index_gives_the_same_answers(tokens: Path, tmp_path: Path) -> None:
+    idx = str(tmp_path / "compact")
+    arguments = ["index", str(tokens), "-o", idx, "--compact", "--shard-tokens", "700"]
+    sizes = ["--block", "64", "--locate-every", "4", "--extract-every", "9"]
+    assert "shards" in run(*arguments, *sizes)
+    assert "already complete" in run(*arguments, *sizes)
+    run(*arguments, code=1)  # of other options
+    build_index([tokens], tmp_path / "idx", shard_tokens=700)
+    compact, other = open_index(idx), open_index(tmp_path / "idx")
+    assert len(compact.shards) == len(other.shards) > 3 and compact.prefetch() > 0
+    for query in ("the", " ", "e", "cat sat", "absent"):
+        assert compact.count(query) == other.count(query)
+        found, expected = (index.find(query, 100, order="text") for index in (compact, other))
+        assert found.documents.tolist() == expected.documents.tolist()
+        assert found.begins.tolist() == expected.begins.tolist()
+    assert "intact" in run("verify", idx)
+    more = tmp_path / "more.u16"
+    for suffix in ("", ".ends", ".json"):
+        shutil.copy(f"{tokens}{suffix}", f"{more}{suffix}")
+    run("index", str(more), "-o", idx, "--add")
+    assert open_index(idx).count("the") == 2 * other.count("the")
+
+
+def test_a_damaged_compact_index_is_refused_or_reported(tokens: Path, tmp_path: Path) -> None:
+    build_index([tokens], tmp_path / "idx", compact=CompactOptions())
+    path = tmp_path / "idx" / "00000.compact"
+    whole = path.read_bytes()
+    for at in range(0, len(whole), len(whole) // 50):
+        path.write_bytes(whole[:at] + bytes([whole[at] ^ 0x55]) + whole[at + 1 :])
+        try:
+            assert verify_index(open_shards(tmp_path / "idx"))
+        except OutputError as error:
+            assert str(path) in str(error)
+    for n_bytes in (0, 100, len(whole) - 8):
+        path.write_bytes(whole[:n_bytes])
+        with pytest.raises(OutputError, match="compact"):
+            open_shards(tmp_path / "idx")
+    path.write_bytes(whole)
+    assert verify_index(open_shards(tmp_path / "idx")) == []
+    path.unlink()
+    with pytest.raises(OutputError, match="missing"):
+        open_shards(tmp_path / "idx")
+
+
+def test_options_of_compact_indexes(tokens: Path, tmp_path: Path) -> None:
+    for options in (["--compact", "--left"], ["--compact", "--order", "id"], ["--compact", "--add"], ["--block", "64"]):
+        run("index", str(tokens), "-o", str(tmp_path / "idx"), *options, code=2)
+    arguments = ["index", str(tokens), "-o", str(tmp_path / "idx"), "--compact", "--locate-every", "3"]
+    assert "power of two" in run(*arguments, code=1)
 
 
 def test_bytes_do_not_depend_on_threads(tokens: Path, tmp_path: Path) -> None:

@@ -112,7 +112,7 @@ def test_documents_name_their_inputs(tmp_path: Path) -> None:
 
 
 def index_of(index: Any) -> Any:
-    from pyunitok.index.shard import OpenIndex
+    from pyunitok.index.opening import OpenIndex
 
     return OpenIndex(index.folder, index.manifest, index.arrays, index.shards)
 

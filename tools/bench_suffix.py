@@ -14,7 +14,7 @@ from bench_texts import mixed, repeated, write_zst
 from bench_timing import Bench, Report, at_least, benchmark, fail, pin_to_one_core, ratio, verdict
 
 import pyunitok
-from pyunitok.index.shard import open_shards
+from pyunitok.index.opening import open_shards
 from pyunitok.index.suffix import check_suffix_array, suffix_array
 from pyunitok.index.verify import verify_index
 

@@ -7,6 +7,8 @@
 
 const uint8_t compact_magic[8] = {0x89, 'U', 'T', 'C', 0x0D, 0x0A, 0x1A, 0x0A};
 
+_Static_assert(sizeof(compact_footer) == UNITOK_COMPACT_FOOTER_BYTES, "the footer has no padding");
+
 /* --------------------------------------------------------------------------------- opening ---- */
 
 static int is_power_of_two(uint64_t v) { return v && !(v & (v - 1)); }

@@ -75,7 +75,7 @@ enum compact_section {
     COMPACT_SECTIONS
 };
 
-/* The last 704 bytes of a file. */
+/* The last 696 bytes of a file. */
 typedef struct compact_footer {
     uint64_t checksums[COMPACT_SECTIONS];   /* XXH64 of each section, padding included */
     uint64_t offsets[COMPACT_SECTIONS + 1]; /* where each section begins, and the footer */

@@ -17,6 +17,7 @@ U64 = np.ndarray[Any, np.dtype[np.uint64]]
 Int64s = np.ndarray[Any, np.dtype[np.int64]]
 
 SECTIONS: int = lib.UNITOK_COMPACT_SECTIONS
+FOOTER_BYTES: int = lib.UNITOK_COMPACT_FOOTER_BYTES
 MAX_SYMBOLS: int = lib.UNITOK_COMPACT_SYMBOLS
 CAPACITY = 1 << 20  # bytes that a step can write
 RANGES = 1 << 12  # ranges of text in memory at a time
@@ -65,7 +66,7 @@ class Compact:
     """
 
     def __init__(self, image: Bytes) -> None:
-        self._image = buffer_of(image)
+        self.image, self._image = image, buffer_of(image)
         self.handle: Any = create("compact", self._image, len(image), how="open")
         info = ffi.new("unitok_compact_info *")
         lib.unitok_compact_get_info(self.handle, info)

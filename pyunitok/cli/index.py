@@ -15,7 +15,10 @@ from pyunitok.cli.report import report_export
 from pyunitok.errors import count
 from pyunitok.export.engines import ENGINES, write_engine_index
 from pyunitok.index.build import build_index
+from pyunitok.index.manifest import CompactOptions
 from pyunitok.index.plan import Limits
+
+COMPACT_OPTIONS = ("block", "locate_every", "extract_every")
 
 
 @click.command()
@@ -24,6 +27,16 @@ from pyunitok.index.plan import Limits
 @click.option(
     "--order", type=click.Choice(["bytes", "id"]),
     help="Sort by token bytes (the default, fastest for text queries) or by token ids.",
+)  # fmt: skip
+@click.option("--compact", is_flag=True, help="Build compressed suffix arrays: a quarter of the size, 3 times slower.")
+@click.option("--block", type=click.Choice(["128", "64"]), help="With --compact: 64 is faster and 5 % larger.")
+@click.option(
+    "--locate-every", type=click.IntRange(1, 1024), metavar="N",
+    help="With --compact: store the place of every N-th token, a power of two.  [default: 32]",
+)  # fmt: skip
+@click.option(
+    "--extract-every", type=click.IntRange(1, 1024), metavar="N",
+    help="With --compact: store where reading can start at every N-th token.  [default: 64]",
 )  # fmt: skip
 @click.option("--left", is_flag=True, help="Also store the token before each suffix, 2 bytes per token.")
 @click.option(
@@ -43,7 +56,7 @@ def index(tokens: tuple[str, ...], folder: str, to: str | None, model: Any, **op
     """Build a search index (sharded suffix arrays) over token files.
 
     The index refers to the token files by path, so do not move them. To resume an interrupted run, run the same command
-    again; finished shards are kept. The index takes 4 bytes per token, or 6 with --left.
+    again; finished shards are kept. The index takes 4 bytes per token, or 6 with --left, or about 1.1 with --compact.
 
     \b
     Example:
@@ -51,17 +64,30 @@ def index(tokens: tuple[str, ...], folder: str, to: str | None, model: Any, **op
       pyunitok index more.u16 -o idx --add
     """
     if to:
-        if any(options[name] for name in ("order", "left", "add", "ray")):
-            raise click.UsageError("--format cannot be combined with --order, --left, --add or --ray")
+        if any(options[name] for name in ("order", "left", "add", "ray", "compact", *COMPACT_OPTIONS)):
+            raise click.UsageError("--format cannot be combined with --order, --left, --add, --ray or --compact")
         _write_format(to, tokens, Path(folder), model, options)
         return
     if options["add"] and any(options[name] for name in ("order", "left", "overwrite")):
         raise click.UsageError("--add cannot be combined with --order, --left or --overwrite")
+    options["compact"] = _compact(options)
     options["order"] = options["order"] or "bytes"
     with IndexMeter() as meter:
         manifest = build_index(tokens, folder, model=model, on_progress=meter.show, **options)
     counts = f"{count(manifest.documents, 'document')}, {count(manifest.tokens, 'token')}"
     click.echo(f"{folder}: {count(len(manifest.shards), 'shard')}, {counts}, {meter.summary()}", err=True)
+
+
+def _compact(options: dict[str, Any]) -> CompactOptions | None:
+    """Removes the options of compact indexes."""
+    given = {name: int(value) for name in COMPACT_OPTIONS if (value := options.pop(name)) is not None}
+    if not options["compact"]:
+        if given:
+            raise click.UsageError("--block, --locate-every and --extract-every require --compact")
+        return None
+    if any(options[name] for name in ("order", "left", "add")):
+        raise click.UsageError("--compact cannot be combined with --order, --left or --add")
+    return CompactOptions(**given)
 
 
 def _write_format(to: str, tokens: tuple[str, ...], folder: Path, model: Any, options: dict[str, Any]) -> None:

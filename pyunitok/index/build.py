@@ -28,10 +28,20 @@ import pyunitok
 from pyunitok._c.suffix import suffix_rank
 from pyunitok.disk.hashing import ChunkHash
 from pyunitok.disk.outfile import OutFile, OutputLock, give_name, partial_name, sync_folder, write_whole
-from pyunitok.errors import OutputError
-from pyunitok.index.manifest import INDEX_NAME, RANK_NAME, IndexManifest, ShardRecord, resolved_path, shard_name
-from pyunitok.index.plan import Limits, plan_index
-from pyunitok.index.shard import CHUNK, N_RANKS, open_rank, top_of
+from pyunitok.errors import LimitError, OutputError
+from pyunitok.index.compact import compact_file
+from pyunitok.index.manifest import (
+    INDEX_NAME,
+    RANK_NAME,
+    CompactOptions,
+    IndexManifest,
+    ShardRecord,
+    resolved_path,
+    shard_name,
+)
+from pyunitok.index.opening import open_rank
+from pyunitok.index.plan import COMPACT_BYTES_PER_TOKEN, Limits, plan_index
+from pyunitok.index.shard import CHUNK, N_RANKS, top_of
 from pyunitok.index.suffix import suffix_array
 from pyunitok.model.batch import threads_or_cores
 from pyunitok.run.cluster import Cluster, connected
@@ -40,8 +50,8 @@ from pyunitok.tokens.manifest import StrPath
 from pyunitok.tokens.model import Model, given_model
 
 PLAN_NAME = "plan.json"
-SHARD_FILE = re.compile(r"\d{5,}\.(sa|first|top|left)")
-OWN_FILE = re.compile(r"(\d{5,}(\.sa|\.first|\.top|\.left|\.json)|plan\.json|rank\.u16|index\.json)(\.partial){0,2}")
+SHARD_FILE = re.compile(r"\d{5,}\.(sa|first|top|left|compact)")
+OWN_FILE = re.compile(r"(\d{5,}\.(sa|first|top|left|compact|json)|plan\.json|rank\.u16|index\.json)(\.partial){0,2}")
 
 Array = np.ndarray[Any, Any]
 
@@ -64,8 +74,8 @@ class _StoppedError(Exception):
 
 def build_index(
     tokens: StrPath | Iterable[StrPath], folder: StrPath, *, order: str = "bytes", left: bool = False,
-    max_memory_bytes: int | None = None, shard_tokens: int | None = None, threads: int | None = None,
-    add: bool = False, overwrite: bool = False, model: Model = None, ray: str | None = None,
+    compact: CompactOptions | None = None, max_memory_bytes: int | None = None, shard_tokens: int | None = None,
+    threads: int | None = None, add: bool = False, overwrite: bool = False, model: Model = None, ray: str | None = None,
     on_progress: Callable[[IndexProgress], None] | None = None,
 ) -> IndexManifest:  # fmt: skip
     """Index token files for search, as `pyunitok index` does; open_index() opens the folder. Returns the manifest.
@@ -74,6 +84,7 @@ def build_index(
     folder            the folder of the index; it takes 4 bytes per token, or 6 with left
     order             "bytes": sort by the bytes of the tokens, for the fastest text search; "id": sort by ids
     left              also store the token before each suffix
+    compact           build compact indexes with these options instead of suffix arrays: about 1.1 bytes per token
     max_memory_bytes  memory for sorting; by default half of the machine's memory
     shard_tokens      maximum size of a shard; by default, two shards fit in memory at once
     threads           maximum number of shards to sort at the same time; all cores by default
@@ -91,6 +102,10 @@ def build_index(
     """
     paths = [tokens] if isinstance(tokens, str | os.PathLike) else list(tokens)
     folder, limits, n_threads = Path(folder), Limits(max_memory_bytes, shard_tokens), threads_or_cores(threads)
+    if compact is not None:
+        compact.check()
+        if left or order != "bytes":
+            raise LimitError("a compact index has the order \"bytes\" and no column `left`")
     model = given_model(model)
     if not paths:
         raise ValueError("no token files to index")
@@ -100,9 +115,13 @@ def build_index(
         if add or not overwrite:
             _clean_up(folder)
         existing = _existing(folder, add, overwrite)
+        if compact is not None or (existing is not None and existing.compact is not None):
+            limits = replace(limits, bytes_per_token=COMPACT_BYTES_PER_TOKEN)
         if existing is not None and _was_added(existing, paths, folder, limits, model):
             return existing
-        plan, rank = plan_index(paths, folder, order=order, left=left, limits=limits, model=model, existing=existing)
+        plan, rank = plan_index(
+            paths, folder, order=order, left=left, limits=limits, model=model, existing=existing, compact=compact
+        )
         if not add and (folder / INDEX_NAME).exists():
             return _already_there(folder, plan)
         _begin(folder, plan, rank, existing, overwrite)
@@ -354,7 +373,10 @@ def write_shard(work: BuildContext, number: int, on_share: Callable[[float], Non
     path = resolved_path(work.plan.files[record.file].path, folder)
     ranks, first, digests = read_ranks(path, record.begin, record.tokens, rank)
     sa = suffix_array(ranks, on_progress=lambda share: on_share(0.9 * share))
-    columns = {".sa": _chunks(sa), ".first": iter([first]), ".top": iter([top_of(ranks, sa, None)])}
+    if work.plan.compact is not None:
+        columns = {".compact": compact_file(ranks, sa, work.plan.compact)}
+    else:
+        columns = {".sa": _chunks(sa), ".first": iter([first]), ".top": iter([top_of(ranks, sa, None)])}
     if work.plan.left:
         columns[".left"] = _left_chunks(ranks, sa, rank)
     record.hash = {"ids": digests}

@@ -1,4 +1,4 @@
-"""CompactShard: a shard whose suffixes and tokens are stored in a compact index, a fifth of the size of a suffix array.
+"""CompactShard: a shard whose suffixes and tokens are stored in a compact index, a quarter of the size of a suffix array.
 
 csrc/suffix/compact.h describes the file. Rows of the compact index are the ranks of suffixes, so queries use it like a
 suffix array: Shard and Searcher in shard.py are the interface that both kinds implement.
@@ -6,14 +6,18 @@ suffix array: Shard and Searcher in shard.py are the interface that both kinds i
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
+import xxhash
 
-from pyunitok._c.compact import Compact, CompactSearch, build_parts
+from pyunitok._c.compact import FOOTER_BYTES, SECTIONS, Compact, CompactSearch, build_parts
+from pyunitok.index.manifest import CompactOptions
 from pyunitok.index.shard import CHUNK, N_RANKS, U16, U64, IndexShard, Shard
 
+Bytes = np.ndarray[Any, np.dtype[np.uint8]]
 Int64s = np.ndarray[Any, np.dtype[np.int64]]
 
 
@@ -84,6 +88,36 @@ class CompactShard(Shard):
         ret.begin, ret.first_document, ret.number = self.begin, self.first_document, self.number
         ret.file, ret.name = self.file, self.name
         return ret
+
+
+def compact_file(ranks: U16, sa: np.ndarray[Any, Any], options: CompactOptions) -> Iterator[np.ndarray[Any, Any]]:
+    """The bytes of the file of a shard, with checksums. Overwrites both arrays."""
+    digests = [xxhash.xxh64() for _ in range(SECTIONS)]
+    for part in build_parts(ranks, sa, N_RANKS, **asdict(options)):
+        data = part.data
+        if 0 <= part.section < SECTIONS:
+            digests[part.section].update(data.data)
+        elif part.section == SECTIONS:
+            data = data.copy()
+            data[: 8 * SECTIONS].view("<u8")[:] = [digest.intdigest() for digest in digests]
+            data[-16:-8].view("<u8")[0] = xxhash.xxh64_intdigest(data[:-16].data)
+        yield data
+
+
+def first_problem(image: Bytes) -> str | None:
+    """What is wrong with the checksums of a file, or None."""
+    footer = image[-FOOTER_BYTES:]
+    numbers = np.frombuffer(footer.tobytes(), "<u8")
+    if xxhash.xxh64_intdigest(footer[:-16].data) != int(numbers[-2]):
+        return "the XXH64 of the footer does not match"
+    sums, offsets = numbers[:SECTIONS].tolist(), numbers[SECTIONS : 2 * SECTIONS + 1].tolist()
+    for k, (expected, begin, end) in enumerate(zip(sums, offsets[:-1], offsets[1:], strict=True)):
+        digest = xxhash.xxh64()
+        for at in range(begin, end, CHUNK):
+            digest.update(image[at : min(at + CHUNK, end)].data)
+        if digest.intdigest() != expected:
+            return f"the XXH64 of section {k} does not match"
+    return None
 
 
 def compacted(shard: IndexShard, **options: Any) -> CompactShard:

@@ -7,6 +7,7 @@
     DIR/00000.top        every 4,096th suffix: records of a position and 8 ranks, 20 bytes each
     DIR/00000.left       with --left: the token before each suffix, uint16
     DIR/00001.sa         shard 1 ...
+    DIR/00000.compact    with --compact, instead of these four: a compact index (csrc/suffix/compact.h)
 
 All numbers are little-endian. shard.py describes the arrays. The index refers to the token files and does not copy the
 tokens.
@@ -24,10 +25,10 @@ import msgspec
 from msgspec import Meta
 
 from pyunitok.corpus.source import Count
-from pyunitok.errors import OutputError
+from pyunitok.errors import LimitError, OutputError
 
 FORMAT = "pyunitok index"
-VERSION = 1
+VERSION = 2  # of compact indexes; other indexes have version 1, so that earlier releases read them
 INDEX_NAME = "index.json"
 RANK_NAME = "rank.u16"
 MAX_SHARD_TOKENS = (1 << 31) - 1
@@ -47,8 +48,8 @@ class IndexedFile:
 class ShardRecord:
     """A range of complete documents of one token file, and the hashes of the files that index it.
 
-    hash  the XXH64 of each 64 MiB of each file, keyed by suffix (".sa", ".first", ".top", ".left"), and of the tokens,
-          keyed by "ids"
+    hash  the XXH64 of each 64 MiB of each file, keyed by suffix (".sa", ".first", ".top", ".left", ".compact"), and of
+          the tokens, keyed by "ids"
     """
 
     file: Count  # index in IndexManifest.files
@@ -57,6 +58,29 @@ class ShardRecord:
     begin: Count  # the first token, in the token file
     tokens: Annotated[int, Meta(ge=0, le=MAX_SHARD_TOKENS)]
     hash: dict[str, list[str]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class CompactOptions:
+    """The options of compact indexes.
+
+    block          entries in a block of a list, 128 or 64: 64 is faster and larger
+    locate_every   store the row of every such token, a power of two up to 1,024
+    extract_every  store where the text continues at every such token, up to 1,024
+    """
+
+    block: Annotated[int, Meta(ge=64, le=128)] = 128
+    locate_every: Annotated[int, Meta(ge=1, le=1024)] = 32
+    extract_every: Annotated[int, Meta(ge=1, le=1024)] = 64
+
+    def check(self) -> None:
+        """LimitError if an option is out of range."""
+        if self.block not in (64, 128):
+            raise LimitError(f"block must be 64 or 128, not {self.block}")
+        if not 1 <= self.locate_every <= 1024 or self.locate_every & (self.locate_every - 1):
+            raise LimitError(f"locate_every must be a power of two from 1 to 1024, not {self.locate_every}")
+        if not 1 <= self.extract_every <= 1024:
+            raise LimitError(f"extract_every must be 1 to 1024, not {self.extract_every}")
 
 
 @dataclass
@@ -73,7 +97,8 @@ class IndexManifest:
     created: str = ""
     pyunitok: str = ""
     format: str = FORMAT
-    version: int = VERSION
+    version: int = 1
+    compact: CompactOptions | None = None  # None: the shards are suffix arrays
 
     @property
     def tokens(self) -> int:
@@ -84,7 +109,10 @@ class IndexManifest:
         return sum(shard.documents for shard in self.shards)
 
     def to_json(self) -> bytes:
-        return json.dumps(asdict(self), indent=1, ensure_ascii=True).encode() + b"\n"
+        values = asdict(self)
+        if self.compact is None:
+            del values["compact"]
+        return json.dumps(values, indent=1, ensure_ascii=True).encode() + b"\n"
 
     @classmethod
     def read(cls, folder: Path) -> IndexManifest:
@@ -123,7 +151,7 @@ class IndexManifest:
 
 
 def shard_name(number: int, suffix: str) -> str:
-    """The name of the file of a shard with suffix ".sa", ".first", ".top" or ".left"."""
+    """The name of the file of a shard with suffix ".sa", ".first", ".top", ".left" or ".compact"."""
     return f"{number:05}{suffix}"
 
 

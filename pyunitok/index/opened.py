@@ -11,10 +11,10 @@ from pyunitok.errors import LimitError, count
 from pyunitok.index.batches import BatchSearch
 from pyunitok.index.hits import Count
 from pyunitok.index.manifest import shard_name
+from pyunitok.index.opening import open_shards
 from pyunitok.index.plan import Limits
 from pyunitok.index.search import MAX_WORK, Text
 from pyunitok.index.sequences import Query
-from pyunitok.index.shard import open_shards
 from pyunitok.tokens import page
 from pyunitok.tokens.manifest import StrPath
 
@@ -78,14 +78,15 @@ class Index(BatchSearch):
         left = limit = Limits(max_bytes).memory
         numbers = range(len(self.shards))
         tables = [self.folder / shard_name(k, suffix) for k in numbers for suffix in (".first", ".top")]
-        ranges = [(path, 0, path.stat().st_size) for path in tables]
+        ranges = [(path, 0, path.stat().st_size) for path in tables if path.exists()]
         for k, shard in enumerate(self.shards):
             ranges += [
                 (path, 0, path.stat().st_size)
-                for suffix in (".sa", ".left")
+                for suffix in (".sa", ".left", ".compact")
                 if (path := self.folder / shard_name(k, suffix)).exists()
             ]
-            ranges.append((self.arrays[shard.file].path, 2 * shard.begin, 2 * len(shard)))
+            if self.manifest.compact is None:
+                ranges.append((self.arrays[shard.file].path, 2 * shard.begin, 2 * len(shard)))
         for path, begin, size in ranges:
             if size > left:
                 break

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,17 +14,20 @@ import xxhash
 from pyunitok.errors import LimitError, OutputError
 from pyunitok.index.manifest import (
     MAX_SHARD_TOKENS,
+    VERSION,
+    CompactOptions,
     IndexedFile,
     IndexManifest,
     ShardRecord,
     resolved_path,
     stored_path,
 )
+from pyunitok.index.opening import digest_of, open_indexable
 from pyunitok.index.order import byte_rank
-from pyunitok.index.shard import digest_of, open_indexable
 from pyunitok.tokens.array import TokenArray
 
 BYTES_PER_TOKEN = 6.2  # memory for sorting a shard: tokens, positions, bits
+COMPACT_BYTES_PER_TOKEN = 6.4  # the same with --compact: the blocks and samples wait in memory
 FIXED_BYTES = 100 << 20  # Python, the library, buffers
 MIN_SHARD_TOKENS = 1 << 16
 
@@ -35,12 +38,15 @@ Array = np.ndarray[Any, Any]
 class Limits:
     """The limits on the size of shards.
 
-    max_memory    memory for indexing in bytes; None means half of this machine's memory
-    shard_tokens  maximum tokens per shard; None means the most that max_memory allows for sorting two shards at a time
+    max_memory       memory for indexing in bytes; None means half of this machine's memory
+    shard_tokens     maximum tokens per shard; None means the most that max_memory allows for sorting two shards at a
+                     time
+    bytes_per_token  memory for sorting
     """
 
     max_memory: int | None = None
     shard_tokens: int | None = None
+    bytes_per_token: float = BYTES_PER_TOKEN
 
     @property
     def memory(self) -> int:
@@ -55,17 +61,17 @@ class Limits:
             if not 1 <= self.shard_tokens <= MAX_SHARD_TOKENS:
                 raise LimitError(f"shard_tokens must be 1 to {MAX_SHARD_TOKENS}, not {self.shard_tokens}")
             return self.shard_tokens
-        fitting = int((self.memory - FIXED_BYTES) / 2 / BYTES_PER_TOKEN)
+        fitting = int((self.memory - FIXED_BYTES) / 2 / self.bytes_per_token)
         if fitting < MIN_SHARD_TOKENS:
-            least = int(FIXED_BYTES + 2 * BYTES_PER_TOKEN * MIN_SHARD_TOKENS) // 1000**2 + 1
+            least = int(FIXED_BYTES + 2 * self.bytes_per_token * MIN_SHARD_TOKENS) // 1000**2 + 1
             raise LimitError(f"indexing requires at least {least} MB of memory; the limit is {self.memory:,} bytes")
         return min(fitting, MAX_SHARD_TOKENS)
 
     def at_once(self, largest: int, threads: int) -> int:
         """How many shards to sort at the same time if the largest has `largest` tokens."""
-        fitting = (self.memory - FIXED_BYTES) / max(1.0, BYTES_PER_TOKEN * largest)
+        fitting = (self.memory - FIXED_BYTES) / max(1.0, self.bytes_per_token * largest)
         if fitting < 1:
-            need = int(FIXED_BYTES + BYTES_PER_TOKEN * largest) // 1000**2 + 1
+            need = int(FIXED_BYTES + self.bytes_per_token * largest) // 1000**2 + 1
             raise LimitError(
                 f"sorting a shard of {largest:,} tokens takes {need:,} MB, but the limit is {self.memory // 1000**2:,} "
                 "MB; raise it with --max-memory"
@@ -75,7 +81,7 @@ class Limits:
 
 def plan_index(
     paths: Sequence[str | os.PathLike[str]], folder: Path, *, order: str, left: bool, limits: Limits, model: Any = None,
-    existing: IndexManifest | None = None,
+    existing: IndexManifest | None = None, compact: CompactOptions | None = None,
 ) -> tuple[IndexManifest, Array | None]:  # fmt: skip
     """Returns the manifest of the index without the hashes of shards, and the ranks (None for order "id").
 
@@ -85,7 +91,10 @@ def plan_index(
     """
     arrays = [open_indexable(path, model) for path in paths]
     model = {} if arrays[0].manifest is None else dict(arrays[0].manifest.model)
-    first = existing or IndexManifest(order, left, model, arrays[0].eod_id, [], [])
+    version = 1 if compact is None else VERSION
+    first = existing or IndexManifest(
+        order, left, model, arrays[0].eod_id, [], [], compact=compact, version=version
+    )
     shards = list(existing.shards) if existing else []
     files = list(existing.files) if existing else []
     known = {resolved_path(file.path, folder) for file in files}
@@ -99,7 +108,7 @@ def plan_index(
         shards += cut(array, len(files) - 1, limits.tokens)
     rank = byte_rank(arrays[0].tokenizer) if first.order == "bytes" else None
     rank_hash = None if rank is None else xxhash.xxh64_hexdigest(rank.astype("<u2").tobytes())
-    return IndexManifest(first.order, first.left, first.model, first.eod, files, shards, rank_hash=rank_hash), rank
+    return replace(first, files=files, shards=shards, rank_hash=rank_hash, created="", pyunitok=""), rank
 
 
 def _check_fits(array: TokenArray, first: IndexManifest) -> None:

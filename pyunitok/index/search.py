@@ -16,8 +16,9 @@ from pyunitok.errors import LimitError, OutputError
 from pyunitok.index.context import Context, Contexts
 from pyunitok.index.hits import MAX_SORTED, ORDERS, SIDE_ORDERS, Count, Hit, Hits, Int64s, Occurrences, Places, shuffled
 from pyunitok.index.inputs import IndexInputs
+from pyunitok.index.opening import OpenIndex
 from pyunitok.index.pieces import PieceTables
-from pyunitok.index.shard import N_RANKS, OpenIndex, Searcher, Shard
+from pyunitok.index.shard import N_RANKS, Searcher, Shard
 from pyunitok.model.tokenizer import Tokenizer
 from pyunitok.packed import Packed, as_bytes
 from pyunitok.tokens.array import TokenArray

@@ -11,10 +11,13 @@ import numpy as np
 
 from pyunitok.corpus.inputs import find
 from pyunitok.errors import ModelFormatError, OutputError, VocabularyError, count
+from pyunitok.index.compact import CompactShard, first_problem
 from pyunitok.index.manifest import ShardRecord, shard_name
-from pyunitok.index.shard import CHUNK, TOP_STEP, IndexShard, OpenIndex, open_shards, top_of
+from pyunitok.index.opening import OpenIndex, open_shards
+from pyunitok.index.shard import CHUNK, TOP_STEP, IndexShard, Shard, top_of
 from pyunitok.index.suffix import first_mismatch
 from pyunitok.model.tokenizer import Tokenizer
+from pyunitok.tokens.array import TokenArray
 from pyunitok.tokens.manifest import StrPath
 from pyunitok.tokens.model import Model, given_model
 from pyunitok.tokens.opening import open as open_tokens
@@ -23,6 +26,7 @@ from pyunitok.tokens.verify import verify as verify_tokens
 from pyunitok.tokens.verify_text import sources_of, verify_text
 
 MAX_PROBLEMS = 20
+LOCATED = 100_000  # rows of a compact index whose positions are checked
 
 
 def verify(
@@ -75,7 +79,7 @@ def checks(
         if inputs:
             raise OutputError(f"{path} is an index, which has no inputs to compare; verify its token files instead")
         index = open_shards(Path(path), model=given_model(model))
-        n_bytes = sum(array.nbytes for shard in index.shards for array in _arrays(shard).values())
+        n_bytes = sum(array.nbytes for arrays in _all_arrays(index) for array in arrays.values())
         shards = f"{count(len(index.shards), 'shard')}, {n_bytes:,} bytes, {index.manifest.tokens:,} tokens checked"
         yield Check("checking", n_bytes, lambda on_bytes: verify_index(index, on_bytes=on_bytes), shards)
         return
@@ -118,22 +122,32 @@ def verify_index(index: OpenIndex, *, on_bytes: Callable[[int], None] = lambda _
     it takes as long as sorting.
     """
     problems = list[str]()
-    for shard, record in zip(index.shards, index.manifest.shards, strict=True):
-        for problem in _problems(index.folder, shard, record, on_bytes):
+    for shard, record, arrays in zip(index.shards, index.manifest.shards, _all_arrays(index), strict=True):
+        for problem in _problems(index.folder, shard, record, arrays, on_bytes):
             problems.append(problem)
             if len(problems) == MAX_PROBLEMS:
                 return problems
     return problems
 
 
-def _arrays(shard: IndexShard) -> dict[str, np.ndarray[Any, Any]]:
+def _arrays(shard: Shard, array: TokenArray) -> dict[str, np.ndarray[Any, Any]]:
+    if isinstance(shard, CompactShard):
+        return {"ids": array.ids[shard.begin : shard.begin + len(shard)], ".compact": shard.compact.image}
+    assert isinstance(shard, IndexShard)
     ret: dict[str, np.ndarray[Any, Any]] = {"ids": shard.ids, ".sa": shard.sa, ".first": shard.first, ".top": shard.top}
     return ret if shard.left is None else ret | {".left": shard.left}
 
 
-def _problems(folder: Path, shard: IndexShard, record: ShardRecord, on_bytes: Callable[[int], None]) -> Iterator[str]:
+def _all_arrays(index: OpenIndex) -> Iterator[dict[str, np.ndarray[Any, Any]]]:
+    return (_arrays(shard, index.arrays[shard.file]) for shard in index.shards)
+
+
+def _problems(
+    folder: Path, shard: Shard, record: ShardRecord, arrays: dict[str, np.ndarray[Any, Any]],
+    on_bytes: Callable[[int], None],
+) -> Iterator[str]:  # fmt: skip
     hashes_agree = True
-    for suffix, array in _arrays(shard).items():
+    for suffix, array in arrays.items():
         for task in hash_checks(_name(folder, shard, suffix), array, record.hash.get(suffix)):
             for problem in task.check():
                 hashes_agree = False
@@ -141,6 +155,10 @@ def _problems(folder: Path, shard: IndexShard, record: ShardRecord, on_bytes: Ca
             on_bytes(task.n_bytes)
     if not hashes_agree:
         return  # checking the order of damaged files would add no information
+    if isinstance(shard, CompactShard):
+        yield from _compact_problems(_name(folder, shard, ".compact"), shard, arrays["ids"])
+        return
+    assert isinstance(shard, IndexShard)
     entry = first_mismatch(shard.ids, shard.rank, shard.sa, np.array(shard.first))
     if entry is not None:
         yield f"{_name(folder, shard, '.sa')}: not the suffix array of its tokens (entry {entry} is wrong)"
@@ -151,8 +169,25 @@ def _problems(folder: Path, shard: IndexShard, record: ShardRecord, on_bytes: Ca
         yield from _left_problems(_name(folder, shard, ".left"), shard, shard.left)
 
 
-def _name(folder: Path, shard: IndexShard, suffix: str) -> str:
+def _name(folder: Path, shard: Shard, suffix: str) -> str:
     return f"the tokens of shard {shard.number}" if suffix == "ids" else str(folder / shard_name(shard.number, suffix))
+
+
+def _compact_problems(name: str, shard: CompactShard, ids: np.ndarray[Any, Any]) -> Iterator[str]:
+    """Restores the tokens and the suffix array, which takes their memory, and locates a sample of rows."""
+    if problem := first_problem(shard.compact.image):
+        yield f"{name}: {problem}"
+        return
+    restored = shard.restored()
+    if not np.array_equal(restored.ids, ids):
+        yield f"{name}: not an index of its tokens"
+        return
+    if first_mismatch(restored.ids, restored.rank, restored.sa, np.array(restored.first)) is not None:
+        yield f"{name}: its rows are not sorted"
+        return
+    rows = np.random.default_rng(0).integers(0, len(shard), min(len(shard), LOCATED))
+    if not np.array_equal(shard.compact.locate(rows), restored.sa[rows]):
+        yield f"{name}: the samples of positions are wrong"
 
 
 def _left_problems(name: str, shard: IndexShard, left: np.ndarray[Any, Any]) -> Iterator[str]:

@@ -13,8 +13,9 @@ from pyunitok import Tokenizer
 from pyunitok.index import opened
 from pyunitok.index.compact import compacted
 from pyunitok.index.manifest import IndexedFile, IndexManifest, ShardRecord
+from pyunitok.index.opening import OpenIndex
 from pyunitok.index.order import byte_rank
-from pyunitok.index.shard import IndexShard, OpenIndex
+from pyunitok.index.shard import IndexShard
 from pyunitok.index.suffix import suffix_array
 from toys import tokenfiles
 

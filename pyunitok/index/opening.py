@@ -1,0 +1,157 @@
+"""open_shards() maps an index: its manifest, token files and shards, of either kind."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import xxhash
+
+from pyunitok._c.compact import Compact
+from pyunitok.errors import ModelFormatError, OutputError
+from pyunitok.index.compact import CompactShard
+from pyunitok.index.manifest import RANK_NAME, IndexManifest, ShardRecord, resolved_path, shard_name
+from pyunitok.index.shard import N_RANKS, TOP_DTYPE, TOP_STEP, U16, U64, IndexShard, Shard
+from pyunitok.tokens.array import TokenArray
+from pyunitok.tokens.manifest import StrPath
+from pyunitok.tokens.opening import open as open_tokens
+
+
+@dataclass
+class OpenIndex:
+    """A mapped index: its manifest, token files and shards, and the model given by the caller."""
+
+    folder: Path
+    manifest: IndexManifest
+    arrays: list[TokenArray]
+    shards: list[Any]  # of Shard: all of the same kind
+    model: Any = None
+
+
+def open_shards(folder: StrPath, *, model: Any = None) -> OpenIndex:
+    """Map an index. OutputError if a file is missing, has the wrong size, or has changed since it was indexed.
+
+    model  a Tokenizer or the path of its file; replaces the model that the token files name
+    """
+    folder = Path(folder)
+    manifest = IndexManifest.read(folder)
+    arrays = [_open_file(folder, manifest, k, model) for k in range(len(manifest.files))]
+    rank = open_rank(folder, manifest)
+    shards = [_open_shard(folder, manifest, k, arrays, rank) for k in range(len(manifest.shards))]
+    return OpenIndex(folder, manifest, arrays, shards, model)
+
+
+def digest_of(array: TokenArray) -> str | None:
+    """A digest that identifies a version of a token file: the XXH64 of the hashes in its manifest."""
+    if array.manifest is None:
+        return None
+    digests = [*array.manifest.hash.get("tokens", []), *array.manifest.hash.get("ends", [])]
+    return xxhash.xxh64_hexdigest("".join(map(str, digests)).encode())
+
+
+def _open_file(folder: Path, manifest: IndexManifest, k: int, model: Any) -> TokenArray:
+    record = manifest.files[k]
+    path = resolved_path(record.path, folder)
+    try:
+        array = open_indexable(path, model)
+    except FileNotFoundError:
+        raise OutputError(
+            f"{folder}: the token file {path} is missing; an index needs the token files that it was built from"
+        ) from None
+    if len(array.ids) != record.tokens or len(array) != record.documents or digest_of(array) != record.digest:
+        raise OutputError(f"{folder}: {path} has changed since it was indexed; build the index again")
+    return array
+
+
+def open_indexable(path: StrPath, model: Any) -> TokenArray:
+    """Open a token file. OutputError if its ids are not uint16."""
+    array = open_tokens(path, model=model, dtype="uint16")
+    if array.ids.dtype != np.dtype("<u2"):
+        raise OutputError(f"{path}: cannot index {array.ids.dtype} ids; an index requires uint16 ids")
+    return array
+
+
+def open_rank(folder: Path, manifest: IndexManifest) -> U16 | None:
+    """The ranks of all ids; None if suffixes compare by id. OutputError if the file is damaged."""
+    if manifest.order == "id":
+        return None
+    path = folder / RANK_NAME
+    rank = np.array(_map(path, np.dtype("<u2"), N_RANKS))
+    if xxhash.xxh64_hexdigest(rank.tobytes()) != manifest.rank_hash:
+        raise OutputError(f"{path}: these are not the ranks that the index was sorted by (the XXH64 does not match)")
+    if not np.array_equal(np.bincount(rank, minlength=N_RANKS), np.ones(N_RANKS)):
+        raise OutputError(f"{path}: a rank occurs twice")
+    return rank
+
+
+def _open_shard(
+    folder: Path, manifest: IndexManifest, number: int, arrays: list[TokenArray], rank: U16 | None
+) -> Shard:
+    record = manifest.shards[number]
+    array = arrays[record.file]
+    _check_range(folder, number, record, array)
+    n, last = record.tokens, record.first_document + record.documents
+    if manifest.compact is not None:
+        return _open_compact(folder, number, record, array.ends[record.first_document : last], rank)
+
+    def mapped(suffix: str, dtype: np.dtype[Any], count: int) -> Any:
+        return _map(folder / shard_name(number, suffix), dtype, count)
+
+    first = mapped(".first", np.dtype("<u8"), N_RANKS + 1)
+    if int(first[0]) != 0 or int(first[-1]) != n or np.any(first[1:] < first[:-1]):
+        raise OutputError(f"{folder / shard_name(number, '.first')}: the bucket starts are damaged")
+    return IndexShard(
+        ids=array.ids[record.begin : record.begin + n],
+        sa=mapped(".sa", np.dtype("<u4"), n),
+        first=first,
+        top=mapped(".top", TOP_DTYPE, -(-n // TOP_STEP)),
+        left=mapped(".left", np.dtype("<u2"), n) if manifest.left else None,
+        ends=array.ends[record.first_document : last],
+        rank=rank,
+        begin=record.begin,
+        first_document=record.first_document,
+        number=number,
+        file=record.file,
+        name=str(folder / shard_name(number, ".sa")),
+    )
+
+
+def _open_compact(folder: Path, number: int, record: ShardRecord, ends: U64, rank: U16 | None) -> CompactShard:
+    path = folder / shard_name(number, ".compact")
+    try:
+        compact = Compact(np.memmap(path, np.uint8, "r") if path.stat().st_size else np.empty(0, np.uint8))
+    except FileNotFoundError:
+        raise OutputError(f"{path} is missing from the index") from None
+    except ModelFormatError as error:
+        raise OutputError(f"{path}: {error}") from None
+    if (compact.n, compact.n_symbols) != (record.tokens, N_RANKS) or not compact.locate_every * compact.extract_every:
+        raise OutputError(f"{path} belongs to another index, or is damaged")
+    return CompactShard(
+        compact, ends, rank, record.begin, record.first_document, number, record.file, str(path)
+    )
+
+
+def _check_range(folder: Path, number: int, record: ShardRecord, array: TokenArray) -> None:
+    """OutputError unless the shard's documents span its tokens."""
+    d, last = record.first_document, record.first_document + record.documents
+    begin = int(array.ends[d - 1]) if d else 0
+    end = int(array.ends[last - 1]) if last else 0
+    if (begin, end) != (record.begin, record.begin + record.tokens):
+        raise OutputError(
+            f"{folder}: shard {number} covers tokens {record.begin} to {record.begin + record.tokens}, but its "
+            f"documents span {begin} to {end} in {array.path}"
+        )
+
+
+def _map(path: Path, dtype: np.dtype[Any], count: int) -> np.ndarray[Any, Any]:
+    try:
+        size = path.stat().st_size
+    except FileNotFoundError:
+        raise OutputError(f"{path} is missing from the index") from None
+    if size != count * dtype.itemsize:
+        raise OutputError(
+            f"{path} has {size} bytes, not {count * dtype.itemsize}; it is truncated or belongs to another index"
+        )
+    return np.memmap(path, dtype, "r") if size else np.empty(0, dtype)
