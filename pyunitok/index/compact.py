@@ -1,4 +1,4 @@
-"""CompactShard: a shard whose suffixes and tokens are stored in a compact index, a quarter of the size of a suffix array.
+"""CompactShard: a shard in a compact index, which stores suffixes and tokens in a quarter of the size of an array.
 
 csrc/suffix/compact.h describes the file. Rows of the compact index are the ranks of suffixes, so queries use it like a
 suffix array: Shard and Searcher in shard.py are the interface that both kinds implement.
