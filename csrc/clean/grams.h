@@ -4,13 +4,13 @@
  *     ids              0   1   2             3 1   2   4  5           units, numbered as they first occur
  *     n = 2                [1]──┐                  a repeat of 1
  *     slots            │ - │ 0 │ 1 │ - │ 3 │ … │                      where an n-gram first begins
- *     filter           01001011…                                      two bits for each n-gram
+ *     filter           01001011…                                      three bits of a word for each n-gram
  *
  * The key of an n-gram is computed from its hash, the sum of hash(unit k) F^(n-1-k) mod 2^64, which is updated when
  * the window moves by one unit. An item shorter than n is a single n-gram, so there may be several lengths; the number
  * of the length is part of the key.
  *
- *     key      │ 63 … 32 slot │ 39 … 12 tag │ 11 … 0 bits of the filter │      its upper bits also choose the word
+ *     key      │ 63 … 32 slot │ 39 … 12 tag │ 17 … 0 bits of the filter │      its upper bits also choose the word
  *     slot     tag << 36 | number of the length << 32 | position       GRAM_FREE: none        of the filter
  */
 #pragma once
@@ -75,7 +75,8 @@ INLINE uint64_t *gram_filter_word(const unitok_grams *grams, uint64_t key)
 
 INLINE uint64_t gram_filter_mask(uint64_t key)
 {
-    return UINT64_C(1) << (key & 63) | UINT64_C(1) << (key >> 6 & 63);
+    return UINT64_C(1) << (key & 63) | UINT64_C(1) << (key >> 6 & 63) |
+           UINT64_C(1) << (key >> 12 & 63);
 }
 
 INLINE uint64_t gram_slot_of(const unitok_grams *grams, uint64_t key)

@@ -3,8 +3,8 @@
  *     units       … │ the │ cat │ sat │ on │ the │ mat │
  *                                       ▲ looked up       ▲ hashed: its word of the filter is prefetched
  *
- * The keys of the n-grams that end with a unit are looked up DELAY units later, when their part of the filter has
- * arrived in the cache. Units are kept in a ring for that long, and longer than the longest n-gram.
+ * The keys of the n-grams that end with a unit are looked up DELAY units later, when their part of the filter and, if
+ * they pass it, their slots have arrived in the cache. Units are kept in a ring for that long, and longer than the longest n-gram.
  */
 
 #include "clean/grams.h"
@@ -89,6 +89,16 @@ NOINLINE static void look_up(enum gram_kind kind, search *s, int64_t document, i
     }
 }
 
+/* Prefetches the slots of n-grams that end with unit `last` and pass the filter. */
+INLINE void prefetch_slots(const search *s, int64_t last)
+{
+    for (int64_t l = 0; l < s->grams->n_lengths; l++) {
+        uint64_t key = s->keys[l][last & (DELAY - 1)], mask = gram_filter_mask(key);
+        if (UNLIKELY((*gram_filter_word(s->grams, key) & mask) == mask))
+            PREFETCH(&s->grams->slots[gram_slot_of(s->grams, key)]);
+    }
+}
+
 /* Looks up all n-grams that end with unit `last`. */
 INLINE void look_up_all(enum gram_kind kind, search *s, int64_t document, int64_t last)
 {
@@ -108,6 +118,7 @@ INLINE void search_document(enum gram_kind kind, search *s, int64_t document)
     memset(s->hashes, 0, sizeof s->hashes);
     while (unit_next(kind, s, document, unit.end, &unit)) {
         if (n >= DELAY) look_up_all(kind, s, document, n - DELAY);
+        if (n >= DELAY / 2) prefetch_slots(s, n - DELAY / 2);
         s->ring[n & s->ring_mask] = unit;
         for (int64_t l = 0; l < grams->n_lengths; l++) {
             const gram_length *length = &grams->lengths[l];

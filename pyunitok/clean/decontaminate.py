@@ -32,7 +32,7 @@ from pyunitok.corpus.json_text import key_path
 from pyunitok.corpus.paths import LeftOut
 from pyunitok.corpus.position import BEGINNING, Position
 from pyunitok.corpus.reading import Reading, ReadingOptions
-from pyunitok.corpus.rewriting import compressed, lines_of, parsed, with_field, with_text
+from pyunitok.corpus.rewriting import compressed, lines_of, parsed, whole_lines, with_field, with_text
 from pyunitok.corpus.source import Source, total_bytes
 from pyunitok.corpus.workers import Result, Workers
 from pyunitok.disk.url import is_url
@@ -317,6 +317,11 @@ class Decontamination:
             return ret
         source = self.sources[block.source]
         is_json = source.format == "jsonl"
+        if not found and self._out is None:
+            return ret
+        if not found and is_json and (whole := whole_lines(block)) is not None:
+            ret.n_written, ret.data = block.n_docs, compressed(whole, source.compression)
+            return ret
         lines = lines_of(block, self._reading.max_line_bytes) if is_json else list(block.texts())
         if self._report is not None:
             ret.report = compressed(b"".join(self._report_lines(block, found, lines)), _suffix(self._report))

@@ -51,6 +51,13 @@ def lines_of(block: Block, max_line_bytes: int) -> list[bytes]:
     return [lines[number] for number in (block.numbers - block.first_document).tolist()]
 
 
+def whole_lines(block: Block) -> bytes | None:
+    """The lines of a block with their newlines, if none is blank or was skipped; otherwise None."""
+    lines = bytes(block.raw)
+    is_whole = block.numbers is None and lines.endswith(b"\n") and lines.count(b"\n") == block.n_docs
+    return lines if is_whole else None
+
+
 _FIELDS = msgspec.json.Decoder(dict[str, msgspec.Raw])
 
 
