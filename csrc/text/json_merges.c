@@ -11,7 +11,6 @@
 #include "ground/error.h"
 #include "structures/string_table.h"
 #include "text/json.h"
-#include "unitok.h"
 
 typedef struct merge_list {
     const json_level *level;
