@@ -18,6 +18,8 @@ from click import ClickException
 from conftest import SHARED
 from toys import models, sentencepieces
 
+from pyunitok.vocab.byte_level import CHARACTERS
+
 ROOT = Path(__file__).resolve().parent.parent
 
 pytestmark = pytest.mark.skipif(find_spec("pyrwkv_tokenizer") is None, reason="needs pyrwkv-tokenizer")
@@ -113,6 +115,36 @@ def test_bytepiece(tmp_path: Path) -> None:
     assert row["peer"] == "bytepiece"
     [row] = bench("sample", *SMALL, "--model", str(path))["rows"]
     assert row["peer"] == "bytepiece" and 0.8 < row["ids of peers"] < 1.25
+
+
+def byte_level_files(folder: Path) -> tuple[Path, Path]:
+    """A tokenizer.json with GPT-2's pattern, and a file of ranks, that make one piece of "th"."""
+    vocab = {character: byte for byte, character in enumerate(CHARACTERS)} | {"th": 256}
+    byte_level = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True}
+    merged = {"type": "BPE", "vocab": vocab, "merges": ["t h"]}
+    json_path, ranks_path = folder / "toy.json", folder / "toy.tiktoken"
+    document = {"added_tokens": [], "pre_tokenizer": byte_level, "decoder": byte_level, "model": merged}
+    json_path.write_text(json.dumps(document))
+    pieces = [*(bytes([byte]) for byte in range(256)), b"th"]
+    ranks_path.write_bytes(b"".join(b"%s %d\n" % (b64encode(piece), rank) for rank, piece in enumerate(pieces)))
+    return json_path, ranks_path
+
+
+@pytest.mark.parametrize("part", ["speed", "open", "tokenize"])
+def test_bytelevel(part: str, tmp_path: Path) -> None:
+    pytest.importorskip("tokenizers")
+    pytest.importorskip("tiktoken")
+    text = tmp_path / "text"
+    text.write_text("the thing in the path\n" * 200)
+    paths = byte_level_files(tmp_path)
+    argv = ["--part", part, "--pattern", "gpt2", "--text", f"words={text}", "--repeat", "1"]
+    report = bench("bytelevel", *argv, *(word for path in paths for word in ("-m", str(path))), corpora=False)
+    assert [row["model"] for row in report["rows"]] == ["toy", "toy"]
+    if part == "speed":
+        verified = [note for note in report["notes"] if note.startswith("ids: toy on words")]
+        assert ["tokenizers" in verified[0], "tiktoken" in verified[-1]] == [True, True]
+        assert all("0 different" in note for note in verified)
+        assert all(row["text"] == "words" and row["cold MB/s"] > 0 for row in report["rows"])
 
 
 def test_the_first_difference_is_reported(bench_encode: Any) -> None:

@@ -66,7 +66,9 @@ MODELS = (
     Model("bytepiece", "bytepiece/bytepiece.plus.40k.model", {"bytepiece": BYTEPIECE}),
 )
 
-PEER_OF = {"SentencePiece": "sentencepiece", "tokenizer.json": "tokenizers", "BytePiece": "bytepiece"}  # by format
+PEER_OF = {  # by format
+    "SentencePiece": "sentencepiece", "tokenizer.json": "tokenizers", "BytePiece": "bytepiece", "tiktoken": "tiktoken",
+}  # fmt: skip
 
 models_option = click.option(
     "--model", "models", multiple=True, metavar="KIND|NAME|FILE",

@@ -22,6 +22,12 @@ from bench_processes import command, run
 from bench_timing import fail
 
 import pyunitok
+from pyunitok import vocab
+from pyunitok.errors import UnitokError
+from pyunitok.vocab import byte_convert
+from pyunitok.vocab.patterns import ReadOptions
+from pyunitok.vocab.tiktoken import parse
+from pyunitok.vocab.vocabulary import Vocabulary
 
 Ids = np.ndarray[Any, np.dtype[np.uint16]]
 EOS, EOS_ID = "</s>", 2  # of Llama 2
@@ -77,8 +83,25 @@ def gigatoken(module: Any, path: Path) -> Encoder:
     def renew() -> None:
         tokenizers[0] = module.Tokenizer(str(path))
 
-    calls = {"encode_batch": lambda texts: tokenizers[0].encode_batch(texts, parallel=False)}
+    calls = {
+        "encode_batch": lambda texts: tokenizers[0].encode_batch(texts, parallel=False),
+        "encode": lambda texts: each(tokenizers[0].encode, texts),
+    }
     return Encoder(calls, renew=renew, is_slow=False)
+
+
+def tiktoken(module: Any, path: Path, pattern: str | None = None) -> Encoder:
+    """Encodes with the ranks and the pattern of our model, if tiktoken can express them, and without special tokens."""
+    try:
+        vocabulary = Vocabulary.of(*vocab.open_model(path, options=ReadOptions(pattern)))
+        ranks = parse(byte_convert.tiktoken_ranks(vocabulary), path.name)
+    except UnitokError as error:
+        raise click.ClickException(f"tiktoken cannot express this model: {error}") from None
+    if b"\0" in vocabulary.pattern:
+        raise click.ClickException(f"tiktoken cannot express this model: {path} has several patterns")
+    regex = vocabulary.pattern[1:].decode()
+    encoding = module.Encoding(path.name, pat_str=regex, mergeable_ranks=ranks, special_tokens={})
+    return Encoder({"encode_ordinary": partial(each, encoding.encode_ordinary)})
 
 
 def bytepiece(module: Any, path: Path) -> Encoder:
@@ -187,6 +210,7 @@ class Peer:
 PEERS = {
     "sentencepiece": Peer("sentencepiece==0.2.3", "sentencepiece", sentencepiece, TRAIN_SENTENCEPIECE),
     "tokenizers": Peer("tokenizers==0.23.3", "tokenizers", tokenizers, TRAIN_TOKENIZERS),
+    "tiktoken": Peer("tiktoken==0.14.0", "tiktoken", tiktoken),
     "gigatoken": Peer("gigatoken==0.10.0", "gigatoken", gigatoken),
     "bytepiece": Peer("bytepiece==0.6.3", "bytepiece", bytepiece, TRAIN_BYTEPIECE),
     "pyrwkv-tokenizer": Peer("pyrwkv-tokenizer==0.9.1", "pyrwkv_tokenizer", pyrwkv),

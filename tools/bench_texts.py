@@ -53,13 +53,18 @@ def documents(text: bytes, n_bytes: int = 1 << 14) -> list[bytes]:
 
 def slices_in_turn(bench: Bench, n_bytes: int, defaults: Iterable[str] | None = None) -> Iterator[bytes]:
     """A slice of each corpus in turn until all are used up."""
-    corpora = [iter(documents(read(bench, name), n_bytes)) for name in names(bench, defaults)]
-    while corpora:
-        for corpus in list(corpora):
-            if part := next(corpus, b""):
+    return in_turn((read(bench, name) for name in names(bench, defaults)), n_bytes)
+
+
+def in_turn(texts: Iterable[bytes], n_bytes: int) -> Iterator[bytes]:
+    """A slice of each text in turn until all are used up."""
+    left = [iter(documents(text, n_bytes)) for text in texts]
+    while left:
+        for slices in list(left):
+            if part := next(slices, b""):
                 yield part
             else:
-                corpora.remove(corpus)
+                left.remove(slices)
 
 
 def mixed(bench: Bench, slice_bytes: int = 1 << 20, defaults: Iterable[str] | None = None) -> bytes:
