@@ -474,6 +474,11 @@ int32_t unitok_find_merges(const uint8_t *data, const int64_t *offsets, int64_t 
  * UTF-8 character combine with nothing. O(n_bytes). */
 int32_t unitok_is_normal(const uint8_t *text, int64_t n_bytes, int32_t with_compatibility);
 
+/* Returns 1 if text[0..at-1] and text[at..n_bytes-1], 0 < at < n_bytes, can be normalized independently,
+ * whatever follows, and at least `reach` bytes on both sides are in that form. May return 0 if they can. */
+int32_t unitok_is_normal_around(const uint8_t *text, int64_t n_bytes, int64_t at, int64_t reach,
+                                int32_t with_compatibility);
+
 enum unitok_token_flags {
     UNITOK_TOKEN_SINGLE_WORD = 1, /* no match next to a word character */
     UNITOK_TOKEN_LSTRIP = 2,      /* a match includes the white space before it */
@@ -493,6 +498,11 @@ void unitok_finder_free(unitok_finder *finder);
 
 /* Returns 1 if a token occurs in data[0..n_bytes-1], whatever its flags; otherwise 0. */
 int32_t unitok_finder_matches(const unitok_finder *finder, const uint8_t *data, int64_t n_bytes);
+
+/* Returns 0 if text[0..at-1] and text[at..n_bytes-1], 0 < at < n_bytes, can be searched independently,
+ * whatever follows, and no token is beside text[at]; otherwise 1. */
+int32_t unitok_finder_reaches(const unitok_finder *finder, const uint8_t *text, int64_t n_bytes,
+                              int64_t at);
 
 /* Divides a packed list of items, n_items >= 1, into sections: section k is
  * data[ret_offsets[k]..ret_offsets[k + 1]), and ret_given[k] is its id if it is a token, or -1.

@@ -37,6 +37,8 @@ struct unitok_finder {
     uint8_t *flags;
     char_set spaces, words;
     uint8_t begins[256]; /* whether a token begins with this byte */
+    int64_t longest;     /* bytes of the longest token */
+    int strips;          /* whether a token has the flag LSTRIP or RSTRIP */
     int n_pairs;         /* 0: too many, use `begins` */
     struct {
         uint8_t first, second, any; /* any: 0xFF if every second byte is possible */
@@ -145,6 +147,11 @@ int32_t unitok_finder_new(const uint8_t *data, const int64_t *offsets, const int
     }
     memcpy(f->ids, ids, (size_t)n_tokens * sizeof *ids);
     memcpy(f->flags, flags, (size_t)n_tokens);
+    for (int64_t k = 0; k < n_tokens; k++) {
+        int64_t n_bytes = offsets[k + 1] - offsets[k];
+        if (n_bytes > f->longest) f->longest = n_bytes;
+        f->strips |= flags[k] & (UNITOK_TOKEN_LSTRIP | UNITOK_TOKEN_RSTRIP);
+    }
     find_pairs(f, data, offsets, n_tokens);
     *ret = f;
     return UNITOK_OK;
@@ -282,5 +289,22 @@ int32_t unitok_finder_matches(const unitok_finder *f, const uint8_t *data, int64
     int64_t length;
     for (int64_t at = -1; (at = next_candidate(f, data, at + 1, n_bytes)) < n_bytes;)
         if (trie_longest(&f->trie, data + at, n_bytes - at, &length) != f->no_token) return 1;
+    return 0;
+}
+
+/* A token that ends or begins at text[at] counts, because it may look at the character beyond, or strip
+ * it. One that is farther away strips no further than text[at - 1] if that is no space. */
+int32_t unitok_finder_reaches(const unitok_finder *f, const uint8_t *text, int64_t n_bytes,
+                              int64_t at)
+{
+    int64_t length, begin = at > f->longest ? at - f->longest : 0;
+    int n_before;
+    if (f->strips && ends_with(&f->spaces, text, 0, at, &n_before)) return 1;
+    if (at + f->longest > n_bytes) return 1;
+    for (int64_t i = begin; i <= at; i++)
+        if (f->begins[text[i]] &&
+            trie_longest(&f->trie, text + i, n_bytes - i, &length) != f->no_token &&
+            i + length >= at)
+            return 1;
     return 0;
 }

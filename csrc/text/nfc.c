@@ -67,6 +67,27 @@ INLINE int64_t skip_inert(const uint8_t *text, int64_t at, int64_t n_bytes, uint
     return at;
 }
 
+/* Whether the texts before and from text[i] on can be normalized independently. A character that may
+ * be incomplete is not judged. */
+static int begins_anew(const uint8_t *text, int64_t i, int64_t n_bytes, uint8_t wrong)
+{
+    if (is_continuation(text[i]) || i + char_bytes(text[i]) > n_bytes) return 0;
+    const uint8_t *kind = kind_of(utf8_at(text + i, n_bytes - i));
+    return !kind[0] && !(kind[1] & (wrong | NFC_SECOND));
+}
+
+/* Between two characters that begin anew, normalization depends on nothing else. */
+int32_t unitok_is_normal_around(const uint8_t *text, int64_t n_bytes, int64_t at, int64_t reach,
+                                int32_t with_compatibility)
+{
+    uint8_t wrong = NFC_NO | (with_compatibility ? NFC_COMPAT : 0);
+    int64_t begin = at > reach ? at - reach : 0, end = at + reach;
+    if (!begins_anew(text, at, n_bytes, wrong)) return 0;
+    while (begin > 0 && !begins_anew(text, begin, n_bytes, wrong)) begin--;
+    while (end < n_bytes && !begins_anew(text, end, n_bytes, wrong)) end++;
+    return end < n_bytes && unitok_is_normal(text + begin, end - begin, with_compatibility);
+}
+
 int32_t unitok_is_normal(const uint8_t *text, int64_t n_bytes, int32_t with_compatibility)
 {
     uint8_t wrong = NFC_NO | (with_compatibility ? NFC_COMPAT : 0);

@@ -121,20 +121,27 @@ class Sections(NamedTuple):
 class Finder:
     """An immutable finder of added tokens: see csrc/text/added_tokens.c.
 
-    flags  uint8[n]: of enum unitok_token_flags
+    flags    uint8[n]: of enum unitok_token_flags
+    longest  bytes of the longest token
     """
 
-    __slots__ = ("handle",)
+    __slots__ = ("handle", "longest")
 
     def __init__(self, tokens: Sequence[bytes], ids: Sequence[int], flags: Sequence[int]) -> None:
         offsets = np.zeros(len(tokens) + 1, np.int64)
         np.cumsum([len(token) for token in tokens], out=offsets[1:])
         data, numbers, bits = b"".join(tokens), np.array(ids, np.int64), np.array(flags, np.uint8)
+        self.longest = max(map(len, tokens), default=0)
         self.handle: Any = create("finder", data, pointer(offsets), pointer(numbers), pointer(bits), len(tokens))
 
     def matches(self, data: Any) -> bool:
         """Whether a token occurs in the bytes, whatever its flags."""
         return bool(lib.unitok_finder_matches(self.handle, ffi.from_buffer("uint8_t[]", data), len(data)))
+
+    def reaches(self, text: Any, at: int) -> bool:
+        """Whether a token may reach to both sides of text[at], or be beside it: see unitok_finder_reaches."""
+        buffer = buffer_of(text)
+        return not 0 < at < len(buffer) or bool(lib.unitok_finder_reaches(self.handle, buffer, len(buffer), at))
 
     def split(self, data: Bytes, offsets: Offsets, given: Offsets | None = None, *, hide_special: bool) -> Sections:
         """given: int64[n] as in Sections; None: all -1"""
@@ -156,6 +163,15 @@ class Finder:
 def is_normal(text: Any, form: str) -> bool:
     """Whether a text is known to be in "NFC" or "NFKC" of Unicode 9: see unitok_is_normal."""
     return bool(lib.unitok_is_normal(ffi.from_buffer("uint8_t[]", text), len(text), form == "NFKC"))
+
+
+def is_normal_around(text: Any, at: int, reach: int, form: str = "NFC") -> bool:
+    """Whether both sides of text[at] can be normalized independently, and the bytes up to `reach` away are in the form:
+    see unitok_is_normal_around."""
+    buffer = buffer_of(text)
+    if not 0 < at < len(buffer):
+        return False
+    return bool(lib.unitok_is_normal_around(buffer, len(buffer), at, reach, form == "NFKC"))
 
 
 def split_documents(text: Bytes, n_bytes: int, separator: bytes, offsets: Offsets) -> tuple[int, int]:

@@ -71,6 +71,11 @@ class Codec:
         return self.model.kind.has_spec and not self.model.info.flags & library.MODEL_FLAGS["bytes"]
 
     @cached_property
+    def carries_state(self) -> bool:
+        """Whether encoding a part of a document depends on the part before it. Pieces of a pattern do not."""
+        return self.model.kind.carries_state and not self.model.info.flags & library.MODEL_FLAGS["pattern"]
+
+    @cached_property
     def lossless(self) -> bool:
         """Whether every text survives a round trip. Greedy longest prefix: if all 256 bytes are pieces; models whose
         symbols are bytes: if the text is not normalized first; all others: no."""
@@ -117,7 +122,7 @@ class Codec:
         encode(text[k:] + more) equals encode(text + more); other models carry a c_scratch.State between parts.
         """
         if self.rules is not None:
-            return 0
+            return self.rules.split(text)
         if self.is_nfc:
             return nfc.split(text)
         return self.model.split(text)

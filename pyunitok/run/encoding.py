@@ -59,7 +59,7 @@ class Encoder:
 
     def __call__(self, block: Block) -> Encoded:
         plan, has_eod = self._plan, self._plan.eod_id is not None
-        carries = plan.tokenizer.codec.model.kind.carries_state
+        carries = plan.tokenizer.codec.carries_state
         continues = carries and block.n_docs > 0 and block.inside > 0
         state = c_scratch.State(self.carry.take(block.number)) if continues else c_scratch.State()
         ids, id_offsets, n_ids = self._encode(block, state)

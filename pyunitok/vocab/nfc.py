@@ -21,6 +21,7 @@ from pyunitok._c import scratch as c_scratch
 from pyunitok.packed import Bytes, Ids, Offsets
 from pyunitok.vocab import utf8
 
+_MARGIN_BYTES = 8  # at least two characters, one of which may be incomplete
 _RUN_MIN = 64  # shorter runs of marks are sorted by unicodedata
 _UNCLASSED_MARKS = "\u0f73\u0f75\u0f81"  # class 0, but they decompose into marks
 
@@ -108,6 +109,15 @@ def _begins_anew(character: str) -> bool:
         and character not in _joining()
         and unicodedata.is_normalized("NFC", character)
     )
+
+
+def is_kept_around(text: memoryview, at: int, reach: int) -> bool:
+    """Whether both sides of text[at] can be normalized independently, whatever follows, and normalization keeps the
+    bytes up to `reach` away. False also for some texts of which that is true."""
+    end = at + reach + _MARGIN_BYTES  # what follows the last character may still change it
+    if end > len(text) or text[at] & 0xC0 == 0x80:
+        return False
+    return all(map(_begins_anew, utf8.escaped(bytes(text[max(0, at - reach - _MARGIN_BYTES) : end]))))
 
 
 @cache

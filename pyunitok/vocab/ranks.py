@@ -23,6 +23,7 @@ from pyunitok.errors import OptionError, VocabularyError
 from pyunitok.packed import Bytes, Ids, Offsets
 from pyunitok.vocab import nfc, utf8
 from pyunitok.vocab.huggingface.added_tokens import AddedToken, finder
+from pyunitok.vocab.huggingface.division import Divider
 from pyunitok.vocab.huggingface.fields import Fields
 from pyunitok.vocab.huggingface.scratch import RulesScratch, WholeTexts
 from pyunitok.vocab.vocabulary import CONTROL, NORMAL, About, Vocabulary, split
@@ -32,6 +33,7 @@ FLAGS = sum(library.MODEL_FLAGS[name] for name in ("bytes", "pattern", "ignore_m
 # Kimi's tokenizer cuts a text after every 400,000 characters, and then each run of characters that are all spaces or
 # all not after 25,000 of them.
 CHUNK_CHARACTERS, RUN_CHARACTERS = 400_000, 25_000
+_CHARACTER_BYTES = 4
 _LONG_RUN = re.compile(rf"\S{{{RUN_CHARACTERS + 1},}}|\s{{{RUN_CHARACTERS + 1},}}")
 _ROLES = {
     "bos": ("<|begin_of_text|>", "[BOS]", "<s>"), "eos": ("<|endoftext|>", "<|end_of_text|>", "[EOS]", "</s>"),
@@ -116,6 +118,13 @@ def cut(data: bytes) -> Iterator[bytes]:
         yield utf8.unescaped(chunk[done:])
 
 
+def split_at_chunk(data: bytes) -> int:
+    """The length of the prefix of an unfinished text that consists of complete chunks of cut(); may be 0."""
+    text = utf8.escaped(data)
+    n = (len(text) - _CHARACTER_BYTES) // CHUNK_CHARACTERS * CHUNK_CHARACTERS  # the last character may be incomplete
+    return len(utf8.unescaped(text[:n])) if n > 0 else 0
+
+
 class RankRules(WholeTexts):
     """See huggingface.scratch.TextRules."""
 
@@ -140,6 +149,15 @@ class RankRules(WholeTexts):
         return split(*self._model.pieces())
 
     # ---------------------------------------------------------------------------------------------- encoding ---
+
+    def split(self, text: Any) -> int:
+        if self._is_cut:
+            return split_at_chunk(bytes(text))
+        return self._divider.last(text)
+
+    @cached_property
+    def _divider(self) -> Divider:
+        return Divider(self._model, [self._finder], nfc.is_kept_around if self._is_nfc else None)
 
     def is_plain(self, data: Bytes, offsets: Offsets) -> bool:
         text = data[int(offsets[0]) : int(offsets[-1])]

@@ -136,6 +136,12 @@ static void test_strips(void)
     CHECK(bounds[0] == 1 && bounds[1] == 8 && bounds[2] == 11 && bounds[3] == 12 &&
           bounds[4] == 17);
     CHECK(given[0] == 5 && given[1] == 5 && given[2] == -1 && given[3] == 5 && starts[1] == 2);
+    /* a text is not divided beside a token, after a space, or close to its end */
+    for (int64_t at = 1; at < 17; at++) CHECK(unitok_finder_reaches(f, data, 17, at) == (at != 1));
+    CHECK(!unitok_finder_reaches(f, (const uint8_t *)"<m>abc<m>", 9, 4));
+    CHECK(!unitok_finder_reaches(f, (const uint8_t *)"<m>abc<m>", 9, 5));
+    CHECK(unitok_finder_reaches(f, (const uint8_t *)"<m>abc<m>", 9, 3));
+    CHECK(unitok_finder_reaches(f, (const uint8_t *)"<m>abc<m>", 9, 6));
     unitok_finder_free(f);
 }
 
@@ -168,10 +174,17 @@ static void test_normal(void)
         const uint8_t *data = guard_copy(&guard, text, n_bytes);
         int is_nfc = unitok_is_normal(data, (int64_t)n_bytes, 0);
         CHECK(is_nfc || !unitok_is_normal(data, (int64_t)n_bytes, 1));
+        for (int64_t at = 1; at < (int64_t)n_bytes; at++)
+            CHECK(!unitok_is_normal_around(data, (int64_t)n_bytes, at, 1, 0) ||
+                  (data[at] & 0xC0) != 0x80);
     }
     static const uint8_t composes[] = "xe\xCC\x81", alone[] = "\xCC\x81";
     CHECK(!unitok_is_normal(composes, 4, 0) && unitok_is_normal(composes, 3, 0));
     CHECK(unitok_is_normal(alone, 2, 0));
+    CHECK(unitok_is_normal_around((const uint8_t *)"abcd", 4, 2, 1, 0));
+    CHECK(!unitok_is_normal_around((const uint8_t *)"ab\xCC\x81xy", 6, 1, 1, 0));
+    CHECK(!unitok_is_normal_around((const uint8_t *)"ab\xCC\x81xy", 6, 2, 1, 0));
+    CHECK(unitok_is_normal_around((const uint8_t *)"az\xCC\x81xyz", 7, 5, 1, 0));
     guard_free(&guard);
 }
 

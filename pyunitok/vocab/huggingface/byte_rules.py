@@ -12,20 +12,21 @@ Files that need more than this are rejected, and delegate.py reads them.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
 
 from pyunitok._c import library
 from pyunitok._c import model as c_model
-from pyunitok._c.text import Finder, Sections, is_normal
+from pyunitok._c.text import Finder, Sections, is_normal, is_normal_around
 from pyunitok.packed import Bytes, Ids, Offsets
 from pyunitok.vocab import byte_level, unicode9, utf8
 from pyunitok.vocab.huggingface import added_tokens, decoders, pre_tokenizers, spans, writer
 from pyunitok.vocab.huggingface.added_tokens import AddedToken
 from pyunitok.vocab.huggingface.decoders import Template
 from pyunitok.vocab.huggingface.delegate import DelegatedRules, delegated
+from pyunitok.vocab.huggingface.division import Divider
 from pyunitok.vocab.huggingface.fields import Fields
 from pyunitok.vocab.huggingface.pre_tokenizers import Steps
 from pyunitok.vocab.huggingface.scratch import RulesScratch
@@ -113,8 +114,23 @@ class ByteRules:
             return False
         return not self._settings.form or is_normal(part, self._settings.form)
 
-    def sections(self, data: Bytes, offsets: Offsets, *, special: bool = True, prefix: bool = True) -> Sections:
-        """The texts divided at added tokens, and normalized. `prefix`: with the spaces that the file adds."""
+    def split(self, text: Any) -> int:
+        has_merges = self._model.info.flags & library.MODEL_FLAGS["listed_merges"]  # Unigram adds up scores
+        return self._divider.last(text) if has_merges else 0
+
+    @cached_property
+    def _divider(self) -> Divider:
+        form = self._settings.form
+        return Divider(self._model, self._finders, partial(is_normal_around, form=form) if form else None)
+
+    def sections(
+        self, data: Bytes, offsets: Offsets, *, special: bool = True, prefix: bool = True, continues: bool = False
+    ) -> Sections:
+        """The texts divided at added tokens, and normalized.
+
+        prefix     with the spaces that the file adds
+        continues  the first text continues an earlier one, so no space is added before it
+        """
         n = len(offsets) - 1
         ret = Sections(data, offsets, np.full(n, -1, np.int64), np.arange(n + 1))
         first, second = self._finders
@@ -125,7 +141,7 @@ class ByteRules:
         if second:
             found = second.split(ret.data, ret.offsets, ret.given, hide_special=not special)
             ret = found._replace(starts=found.starts[ret.starts])
-        return _with_spaces(ret) if prefix and self._settings.steps.prefix_space else ret
+        return _with_spaces(ret, first=int(continues)) if prefix and self._settings.steps.prefix_space else ret
 
     def _normalized(self, sections: Sections) -> Sections:
         """Added tokens remain as they are, even if they are not in the form."""
@@ -242,10 +258,11 @@ def _joined(sections: Sections, parts: list[bytes]) -> Sections:
     return sections._replace(data=data, offsets=offsets)
 
 
-def _with_spaces(sections: Sections) -> Sections:
+def _with_spaces(sections: Sections, first: int) -> Sections:
+    """With a space before each text from section `first` on that does not begin with one."""
     parts = _parts(sections)
     for k in np.flatnonzero(sections.given < 0).tolist():
-        if parts[k] and not parts[k].startswith(b" "):
+        if k >= first and parts[k] and not parts[k].startswith(b" "):
             parts[k] = b" " + parts[k]
     return _joined(sections, parts)
 
@@ -256,13 +273,17 @@ class ByteScratch(RulesScratch):
     __slots__ = ()
     _rules: ByteRules
 
-    def encode_by_rules(self, data: Bytes, offsets: Offsets, ids: Ids, id_offsets: Offsets, eod_id: int) -> int:
-        sections = self._rules.sections(data, offsets)
+    def encode_by_rules(
+        self, data: Bytes, offsets: Offsets, ids: Ids, id_offsets: Offsets, eod_id: int, open_start: bool,
+        open_end: bool,
+    ) -> int:  # fmt: skip
+        sections = self._rules.sections(data, offsets, continues=open_start)
         if eod_id >= 0:  # a section of no bytes after each document
-            at = sections.starts[1:]
+            at = sections.starts[1 : len(offsets) - open_end]
             sections = sections._replace(
                 offsets=np.insert(sections.offsets, at, sections.offsets[at]),
-                given=np.insert(sections.given, at, eod_id), starts=sections.starts + np.arange(len(sections.starts)),
+                given=np.insert(sections.given, at, eod_id),
+                starts=sections.starts + np.minimum(np.arange(len(sections.starts)), len(at)),
             )  # fmt: skip
         ends = np.empty(len(sections.given) + 1, np.int64)
         n_ids = self.encode_sections(sections, ids, ends)

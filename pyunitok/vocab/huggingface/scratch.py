@@ -32,6 +32,9 @@ class TextRules(Protocol):
 
     def new_scratch(self, model: c_model.Model) -> RulesScratch: ...
 
+    def split(self, text: Any) -> int:
+        """See Codec.split."""
+
     def is_plain(self, data: Bytes, offsets: Offsets) -> bool:
         """Whether the C model alone encodes these documents."""
 
@@ -61,6 +64,9 @@ class TextRules(Protocol):
 
 class WholeTexts:
     """What rules have in common that work on one complete text at a time."""
+
+    def split(self, text: Any) -> int:
+        return 0
 
     def new_scratch(self: TextRules, model: c_model.Model) -> RulesScratch:
         return RulesScratch(model, self)
@@ -127,20 +133,24 @@ class RulesScratch(c_scratch.Scratch):
         eod_id: int = -1, open_start: bool = False, open_end: bool = False, state: c_scratch.State | None = None,
         sampling: Any = None, documents: Offsets | None = None, prepared: bool = False,
     ) -> int:  # fmt: skip
-        """The attribute `document` of an InputError is the index of the document in the batch."""
+        """The attribute `document` of an InputError is the index of the document in the batch. Documents must have been
+        divided by rules.split(), which leaves nothing for `state`."""
         assert sampling is None  # sampling.check() rejects it
-        if open_start or open_end:
-            raise ValueError("this model requires complete documents")
         if self._rules.is_plain(data, offsets):
-            return super().encode_batch(data, offsets, ids, id_offsets, eod_id=eod_id)
-        return self.encode_by_rules(data, offsets, ids, id_offsets, eod_id)
+            return super().encode_batch(
+                data, offsets, ids, id_offsets, eod_id=eod_id, open_start=open_start, open_end=open_end, state=state
+            )
+        return self.encode_by_rules(data, offsets, ids, id_offsets, eod_id, open_start, open_end)
 
-    def encode_by_rules(self, data: Bytes, offsets: Offsets, ids: Ids, id_offsets: Offsets, eod_id: int) -> int:
+    def encode_by_rules(
+        self, data: Bytes, offsets: Offsets, ids: Ids, id_offsets: Offsets, eod_id: int, open_start: bool,
+        open_end: bool,
+    ) -> int:  # fmt: skip
         """encode_batch where C alone does not encode the batch."""
-        done = 0
+        done, n_docs = 0, len(offsets) - 1
         id_offsets[0] = 0
-        eod: Any = np.array([eod_id] if eod_id >= 0 else [], ids.dtype)
         for k, (begin, end) in enumerate(pairwise(offsets.tolist())):
+            eod: Any = np.array([eod_id] if eod_id >= 0 and not (open_end and k == n_docs - 1) else [], ids.dtype)
             try:
                 found = self.encode(data[begin:end].tobytes())
             except InputError as error:
