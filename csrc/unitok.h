@@ -499,8 +499,8 @@ void unitok_finder_free(unitok_finder *finder);
 /* Returns 1 if a token occurs in data[0..n_bytes-1], whatever its flags; otherwise 0. */
 int32_t unitok_finder_matches(const unitok_finder *finder, const uint8_t *data, int64_t n_bytes);
 
-/* Returns 0 if text[0..at-1] and text[at..n_bytes-1], 0 < at < n_bytes, can be searched independently,
- * whatever follows, and no token is beside text[at]; otherwise 1. */
+/* Returns 0 if text[0..at-1] and text[at..n_bytes-1] can be searched independently, whatever follows,
+ * and no token is next to text[at], where a character begins, 0 < at < n_bytes; otherwise 1. */
 int32_t unitok_finder_reaches(const unitok_finder *finder, const uint8_t *text, int64_t n_bytes,
                               int64_t at);
 
