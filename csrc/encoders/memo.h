@@ -1,18 +1,20 @@
 /* memo.h - the keys of the memo, which maps previously encoded segments to their ids
  *
  * Text is repetitive: about 97 % of English segments have occurred shortly before. The memo has two
- * tables of fixed size. In the first, a segment of up to 15 bytes is its own key: the bytes,
+ * tables. In the first, a segment of up to 15 bytes is its own key: the bytes,
  * zero-padded, and their number in byte 15. The second holds segments of up to 31 bytes in the same
  * way. A lookup compares the complete key, so a hit is exact. Both are direct-mapped, and a new
  * segment replaces the old one; two-way sets were measured and are slower.
  *
- *     short entry    | 15 bytes of segment .......... n | 7 ids .................................. word |
+ *     short entry    | 15 bytes of segment .......... n | 7 ids of 16 bits, or 3 of 32 bits .......... word |
  *     long entry     | 31 bytes of segment ........................................ n |
  *                    | 15 ids ........................................................ word |
  *
  * Ids are 16 or 32 bits wide, and so is `word`: its low 4 bits count the ids; the others belong to
  * model/segments.h, which declares the entries. n = 0 marks an empty entry, as no segment is empty.
- * A hit copies all 7 or 15 ids and the word, whatever the count, and advances the output by the
+ * A short entry has 32 bytes, so it never crosses the border of a cache line. If a short segment has too many ids
+ * for one, as runs of spaces have in GPT-2, its entry has the mark MEMO_ELSEWHERE, and the long table has the ids.
+ * A hit copies all ids and the word, whatever the count, and advances the output by the
  * count; a copy of fixed size needs no branch. UNITOK_ENCODE_SLACK reserves the space for it. */
 #pragma once
 
@@ -24,8 +26,27 @@
 
 #define MEMO_SHORT_BYTES 15
 #define MEMO_LONG_BYTES 31
-#define MEMO_SHORT_IDS 7
 #define MEMO_LONG_IDS 15
+
+/* In byte 15 of a short key: the long table has the ids. */
+#define MEMO_ELSEWHERE (UINT64_C(0x80) << 56)
+
+/* Patterns divide texts into many different segments, so their models have the largest memo. It begins small and
+ * grows after MEMO_SMALL_MISSES misses, so that a scratch for one sentence costs little. Models with more
+ * than 65,536 pieces need more entries than others, too. There are half as many long entries as short ones, or
+ * a quarter with MEMO_BITS_PATTERN. */
+#define MEMO_BITS_SMALL 10
+#define MEMO_BITS_PATTERN 18
+#define MEMO_SMALL_MISSES 256
+
+typedef struct memo {
+    void *entries;       /* short ones, then long ones, of the width of the model's ids */
+    void *memory;        /* the allocation that contains them */
+    int bits, long_bits; /* logarithms of the numbers of short and long entries */
+    int64_t n_missed;    /* the number of misses */
+} memo;
+
+#define MEMO_BATCH 32 /* segments that are looked up together */
 
 /* How many bytes went through the memo, and how many of them it missed, since an encoding path last
  * read and reset both counts. */
@@ -108,6 +129,13 @@ INLINE int memo_short_is(const uint64_t held[2], memo_short_key key)
     return ((held[0] ^ key.low) | (held[1] ^ key.high)) == 0;
 }
 #endif
+
+/* The hash of the first 15 bytes at most. Reads 16 bytes. */
+INLINE uint64_t memo_near_hash(const uint8_t *segment, int64_t n_bytes)
+{
+    return memo_short_hash(
+        memo_short_key_of(segment, n_bytes < MEMO_SHORT_BYTES ? n_bytes : MEMO_SHORT_BYTES));
+}
 
 /* The key of a segment of MEMO_SHORT_BYTES < n_bytes <= MEMO_LONG_BYTES; reads 32 bytes. */
 INLINE void memo_long_key(const uint8_t *segment, int64_t n_bytes, uint64_t key[4])

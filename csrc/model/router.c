@@ -61,6 +61,7 @@ static int has_cuts(run *r, chunk *c) { return chunk_cuts(r, c) > 0; }
 static int64_t encode_by_memo(run *r, chunk *c, void *ids, int64_t *ret_n_ids)
 {
     int64_t n_done = r->s->cuts[c->n_cuts - 1];
+    scratch_grow_memo(r->s);
     *ret_n_ids = r->m->width->encode_segments(r, c->padded, r->s->cuts, c->n_cuts, ids);
     r->s->memo_use.tried_bytes += n_done;
     return n_done;

@@ -93,7 +93,8 @@ extern const cutter cuts_by_table;
 
 /* The functions that depend on the width of ids: segments.h for uint16_t and for uint32_t. */
 struct id_width {
-    int64_t memo_bytes, summing_memo_bytes; /* for models without and with scores */
+    int memo_bits, memo_bits_summing; /* of models without and with scores: memo.h */
+    int64_t short_bytes, long_bytes;  /* of an entry of the memo */
     /* Writes the ids of a segment's tokens; unknown characters become byte pieces or the unknown
      * id. Returns the number of ids. */
     int64_t (*emit)(const unitok_model *m, const uint8_t *segment, const token *tokens, int64_t n,
@@ -107,6 +108,8 @@ struct id_width {
      * cut. Returns the number of ids. */
     int64_t (*encode_segments)(run *r, const uint8_t *text, const uint16_t *cuts, int64_t n_cuts,
                                void *ids);
+    /* Copies the short entries to an empty memo of another size. */
+    void (*move_memo)(const memo *from, memo *to);
 };
 
 extern const id_width id_width_16, id_width_32;

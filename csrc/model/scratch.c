@@ -8,6 +8,7 @@
 #include "model/scratch.h"
 
 #include "ground/alloc.h"
+#include "ground/pages.h"
 #include "model/run.h"
 #include "text/normalize.h"
 
@@ -37,6 +38,32 @@ token *scratch_tokens(unitok_scratch *s, int64_t n)
     return p;
 }
 
+/* Allocates an empty memo, in huge pages if it has several megabytes; 0 if that fails. */
+static int memo_new(const id_width *width, int bits, int long_bits, memo *ret)
+{
+    int64_t n_bytes = (width->short_bytes << bits) + (width->long_bytes << long_bits),
+            align = n_bytes < HUGE_PAGE_BYTES ? 64 : HUGE_PAGE_BYTES;
+    uint8_t *memory = mem_zalloc(1, (size_t)(n_bytes + align));
+    if (!memory) return 0;
+    memo m = {memory + (align - (int64_t)((uintptr_t)memory & (uintptr_t)(align - 1))), memory,
+              bits, long_bits, 0};
+    *ret = m;
+    pages_prefer_huge(m.entries, n_bytes);
+    return 1;
+}
+
+void scratch_grow_memo(unitok_scratch *s)
+{
+    const id_width *width = s->model->width;
+    memo larger, *now = &s->memo;
+    if (LIKELY(now->bits > MEMO_BITS_SMALL) || now->n_missed < MEMO_SMALL_MISSES) return;
+    now->n_missed = 0;
+    if (!memo_new(width, MEMO_BITS_PATTERN, MEMO_BITS_PATTERN - 2, &larger)) return;
+    width->move_memo(now, &larger);
+    mem_free(now->memory);
+    *now = larger;
+}
+
 /* The model must be complete, because the width and the number of the memo's entries depend on its
  * encoder. After a failure unitok_scratch_free frees what has been allocated. */
 unitok_scratch *unitok_scratch_new(const unitok_model *m)
@@ -45,11 +72,13 @@ unitok_scratch *unitok_scratch_new(const unitok_model *m)
     if (!s) return NULL;
     s->model = m;
     s->kind = m->kind;
-    s->memo = mem_zalloc(
-        1, (size_t)(has_scores(m) ? m->width->summing_memo_bytes : m->width->memo_bytes));
+    int bits = m->pattern      ? MEMO_BITS_SMALL
+               : has_scores(m) ? m->width->memo_bits_summing
+                               : m->width->memo_bits;
+    int has_memo = memo_new(m->width, bits, bits - 1, &s->memo);
     size_t n_bytes = (size_t)m->kind->scratch_bytes;
     if (n_bytes) s->state = mem_zalloc(1, n_bytes);
-    if (s->memo && (s->state || !n_bytes)) return s;
+    if (has_memo && (s->state || !n_bytes)) return s;
     unitok_scratch_free(s);
     return NULL;
 }
@@ -62,6 +91,6 @@ void unitok_scratch_free(unitok_scratch *s)
     mem_free(s->state);
     mem_free(s->tokens);
     mem_free(s->buffer);
-    mem_free(s->memo);
+    mem_free(s->memo.memory);
     mem_free(s);
 }

@@ -6,7 +6,7 @@
 
 /* A part of the memory has a fixed size, so that encoding a short text allocates nothing:
  *
- *     memo      | short entries ....... | long entries ....... |     allocated with the scratch; 4 to 13 MB
+ *     memo      | short entries ....... | long entries ....... |     64 KB to 14 MB: memo.h
  *     cuts      of the current chunk
  *     tail      the last chunk of a text, if the bytes after it may not be read
  *     buffer    | held: not encoded yet | new |                  with a normalizer only; grows
@@ -16,7 +16,7 @@ struct unitok_scratch {
     /* the model whose ids the memo holds; may be freed before the scratch */
     const unitok_model *model;
     const model_kind *kind;
-    void *memo; /* its entries have the width of the model's ids */
+    memo memo; /* its entries have the width of the model's ids */
     memo_use memo_use;
     uint16_t cuts[CUT_CHUNK_BYTES + CUT_READ_BEYOND];
     /* a copy of the end of the text, padded for reads past it */
@@ -27,6 +27,9 @@ struct unitok_scratch {
     int64_t tokens_capacity;
     void *state; /* private to the kind; NULL if it needs none */
 };
+
+/* Enlarges a small memo that has missed often. Without memory for that, it stays as it is. */
+void scratch_grow_memo(unitok_scratch *s);
 
 /* Grows s->buffer for `held` bytes of normalized text and at least as many more; 0 if allocation
  * fails. */

@@ -10,8 +10,7 @@
 #define AHEAD_IDS 64
 #define FAR_WORD ((98304 / UNIGRAM_LIMIT_STEP) << 4)
 
-/* The short table has 2^bits entries, the long one half as many. Models with more than 65,536
- * pieces divide texts into more different segments. */
+/* Logarithms of the number of short entries: memo.h. */
 #define MEMO_BITS_SUMMING 17
 
 #define MEMO_BITS 16
