@@ -102,13 +102,13 @@ def test_named_patterns_compile_in_both_dialects(name: str) -> None:
 
 
 def test_pattern_errors(path: Path) -> None:
-    with pytest.raises(OptionError, match="state it with --pattern"):
+    with pytest.raises(OptionError, match="pass it with --pattern"):
         Tokenizer.from_file(path)
     with pytest.raises(OptionError, match="did you mean cl100k"):
         Tokenizer.from_file(path, pattern="cl100")
     with pytest.raises(VocabularyError, match=r"toy\.tiktoken: the pattern '\(a': .*"):
         Tokenizer.from_file(path, pattern="(a")
-    with pytest.raises(OptionError, match="states its pattern"):
+    with pytest.raises(OptionError, match="specifies its own pattern"):
         Tokenizer.from_file(_native(path), pattern="gpt2")
     for tokens in (["x"], {"": 300}, {"x": "1"}, {"\ud800": 300}):
         with pytest.raises(OptionError):
@@ -193,7 +193,7 @@ def test_tekken(tmp_path: Path) -> None:
         ({"vocab": [1] * 300}, r"vocab\[0\]"),
         ({"vocab": rank_files.tekken()["vocab"][::-1]}, r"vocab\[0\].rank: expected 0"),
         ({"special_tokens": [{"rank": 99, "token_str": "x"}]}, "special_tokens"),
-        ({"special_tokens": [{"rank": 1, "token_str": "<SPECIAL_0>"}]}, "the name of another id"),
+        ({"special_tokens": [{"rank": 1, "token_str": "<SPECIAL_0>"}]}, "the default name of another id"),
     ],
 )  # fmt: skip
 def test_damaged_tekken(changes: dict[str, Any], message: str) -> None:

@@ -101,7 +101,7 @@ REFUSED = [
     ("byte pieces must be <0x00> to <0xFF>", make([TEXT, (b"<0x0a>", 0.0, BYTE)], byte_fallback=True)),
     ("score is nan", make([(b"a", float("nan"), NORMAL)])),
     ("score is inf", make([(b"<c>", float("inf"), CONTROL), TEXT])),
-    ("8000 bytes are too long; the maximum is 7999", make([TEXT, (b"a" * 8000, 0.0, NORMAL)])),
+    ("the piece has 8000 bytes; the maximum is 7999", make([TEXT, (b"a" * 8000, 0.0, NORMAL)])),
     ("no piece can match", make([])),
 ]
 

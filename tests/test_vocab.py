@@ -318,7 +318,7 @@ def test_kaomoji_are_ordered_and_never_cut(monkeypatch: pytest.MonkeyPatch) -> N
     assert [piece.decode() for piece in lists.kaomoji().pieces] == expected
     assert [piece.decode() for piece in lists.kaomoji(3).pieces] == expected[:3]
     monkeypatch.setitem(sys.modules, "kaomoji_dataset", None)
-    with pytest.raises(OptionError, match="kaomoji-dataset is not installed: pip install"):
+    with pytest.raises(OptionError, match="the kaomoji-dataset package is not installed: pip install"):
         lists.kaomoji()
 
 

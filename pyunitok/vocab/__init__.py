@@ -1,8 +1,8 @@
 """Vocabulary and model files: one module and one row of READERS for each format.
 
-A reader returns a Vocabulary (vocabulary.py), which builds its model. A native file holds the model and is mapped
-into memory. Two formats are not rows: vocab.json with merges.txt, which are two files, and a folder (folder.py).
-convert.py turns one format into another.
+A reader returns a Vocabulary (vocabulary.py), which builds its model. A native file contains the model and is
+mapped into memory. Two formats have no rows: vocab.json with merges.txt, because it is two files, and folders
+(folder.py). convert.py converts one format to another.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from pyunitok.vocab.vocabulary import About, Vocabulary
 
 
 class Reader(NamedTuple):
-    """name: of the format, for messages. recognises: tests a file's bytes. takes_options: else
-    the file states everything."""
+    """name: the format, for messages. recognises: tests a file's bytes. takes_options: whether ReadOptions are allowed,
+    because the files do not specify everything."""
 
     name: str
     recognises: Callable[[bytes], bool]
@@ -30,7 +30,7 @@ class Reader(NamedTuple):
 
 
 def _complete(read: Callable[[bytes, str], Vocabulary]) -> Callable[[bytes, str, ReadOptions], Vocabulary]:
-    """A reader of files that state everything."""
+    """The `read` of a format whose files specify everything."""
     return lambda data, name, _: read(data, name)
 
 
@@ -49,7 +49,7 @@ READERS = [
 def open_model(
     path: Path, *, options: ReadOptions = NO_OPTIONS, engine: str = "double-array", cpu: str | None = None
 ) -> tuple[c_model.Model, About]:
-    """Open a model file of any format, or a folder that holds one. Tokenizer.from_file lists the errors."""
+    """Open a model file of any format, or a folder that contains one. Tokenizer.from_file lists the errors."""
     name = path.stem
     if path.is_dir():
         given, name = options, path.resolve().name
@@ -80,6 +80,6 @@ def open_model(
 def _check_no_options(path: Path, format_: str, options: ReadOptions) -> None:
     if options != NO_OPTIONS:
         raise OptionError(
-            f"{path}: this file ({format_}) states its pattern and special tokens itself; they can only be given for"
+            f"{path}: this file ({format_}) specifies its own pattern and special tokens; these options are only for"
             " tiktoken, tekken.json, and vocab.json with merges.txt"
         )

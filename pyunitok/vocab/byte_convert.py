@@ -2,7 +2,7 @@
 
     from                      to tokenizer.json      to tiktoken                     to vocab.json, merges.txt
     ranks (ranks.py)          with last merges       yes                             with last merges
-    a list of merges          huggingface/writer.py  if the ids follow the merges    yes
+    a list of merges          huggingface/writer.py  if ids are in merge order       yes
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ from pyunitok.vocab.vocabulary import NORMAL, Vocabulary
 
 _BYTE_LEVEL = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": False}
 _TOKEN = {"single_word": False, "lstrip": False, "rstrip": False, "normalized": False, "special": True}
-_CLASSES = {"gpt2": "GPT2Tokenizer", "qwen2": "Qwen2Tokenizer"}  # whose tokenizers have these patterns
+_CLASSES = {"gpt2": "GPT2Tokenizer", "qwen2": "Qwen2Tokenizer"}  # classes that use these patterns
 
 
 def has_ranks(vocabulary: Vocabulary) -> bool:
-    """Whether the merges follow from the ids, as in tiktoken."""
+    """Whether the ids determine the merges, as in tiktoken."""
     wanted = MODEL_FLAGS["bytes"] | MODEL_FLAGS["ignore_merges"] | MODEL_FLAGS["listed_merges"]
     return vocabulary.flags & wanted == wanted & ~MODEL_FLAGS["listed_merges"]
 
 
 def _special_tokens(vocabulary: Vocabulary) -> dict[str, int]:
-    """The special or added tokens by text."""
+    """{text: id} of the special or added tokens."""
     prepare = vocabulary.prepare or {}
     tokens: dict[str, int] = prepare.get("special_tokens") or {
         token["content"]: token["id"] for token in prepare.get("added_tokens") or []
@@ -84,7 +84,7 @@ def huggingface_json(vocabulary: Vocabulary) -> bytes:
 def huggingface_notes(vocabulary: Vocabulary) -> Sequence[str]:
     prepare = vocabulary.prepare or {}
     if ranks.is_ranks(vocabulary) and prepare["cuts"]:
-        return ("Kimi's cuts of very long texts and runs are lost: the format cannot express them",)
+        return ("Kimi's cuts of very long texts and runs are lost, because the format cannot represent them",)
     return ()
 
 
@@ -104,9 +104,9 @@ def tiktoken_ranks(vocabulary: Vocabulary) -> bytes:
 
 
 def tiktoken_notes(vocabulary: Vocabulary) -> Sequence[str]:
-    """What the file does not contain."""
+    """Notes on what the file does not contain."""
     texts = [part[1:].decode() for part in vocabulary.pattern.split(b"\0")] if vocabulary.pattern else []
-    notes = [f"the file does not contain the pattern; give it to the reader: {' then '.join(texts) or 'none'}"]
+    notes = [f"the file does not contain the pattern; pass it when opening the file: {' then '.join(texts) or 'none'}"]
     if special := _special_tokens(vocabulary):
         shown = ", ".join(f"{token!r}: {id_}" for token, id_ in [*special.items()][:8])
         more = f" and {len(special) - 8} more" if len(special) > 8 else ""
@@ -120,19 +120,19 @@ def tiktoken_notes(vocabulary: Vocabulary) -> Sequence[str]:
 def _check_bytes(vocabulary: Vocabulary, name: str) -> None:
     is_bpe = KINDS[vocabulary.kind].byte_level_flag == "listed_merges"
     if not is_bpe or not vocabulary.flags & MODEL_FLAGS["bytes"]:
-        raise VocabularyError(f"{name}: the model must be byte-level BPE that C encodes, and this is {vocabulary.kind}")
+        raise VocabularyError(f"{name}: the model must be byte-level BPE that C encodes, but this is {vocabulary.kind}")
 
 
 def _ranks_of_list(vocabulary: Vocabulary, pieces: dict[bytes, int], name: str) -> dict[bytes, int]:
-    """The pieces that some text contains, if their ids imply the model's merges."""
+    """The pieces that can occur in encoded text. VocabularyError if their ids do not imply the model's merges."""
     listed = _listed(vocabulary)
     own = merges.by_list(listed, pieces)
     ids = [pieces[piece] for piece in own]
     for (before, after), piece in zip(pairwise(ids), [*own][1:], strict=False):
         if after < before:
             raise VocabularyError(
-                f"{name}: tiktoken merges in the order of the ids, but the merge that makes {piece!r} (id {after})"
-                f" comes after that of id {before}"
+                f"{name}: tiktoken merges in the order of the ids, but the merge that creates {piece!r} (id {after})"
+                f" comes after the one that creates id {before}"
             )
     if not vocabulary.flags & MODEL_FLAGS["ignore_merges"]:
         pieces = {piece: id_ for piece, id_ in pieces.items() if len(piece) == 1 or piece in own}
@@ -144,7 +144,7 @@ def _ranks_of_list(vocabulary: Vocabulary, pieces: dict[bytes, int], name: str) 
 
 
 def _listed(vocabulary: Vocabulary) -> dict[merges.Pair, int]:
-    """{(left, right): its rank}, from a list of merges; a repeated merge has its last rank."""
+    """{(left, right): rank} from the list of merges; a repeated merge has its last rank."""
     if vocabulary.merges is None:
         return {}
     pieces = dict(zip(vocabulary.ids.tolist(), vocabulary.pieces, strict=True))
@@ -172,21 +172,21 @@ def vocab_merges(vocabulary: Vocabulary) -> dict[str, bytes]:
 
 
 def vocab_merges_notes(vocabulary: Vocabulary) -> Sequence[str]:
-    """What the files do not contain."""
+    """Notes on what the files do not contain."""
     notes = [*huggingface_notes(vocabulary)]
     if _class_of(vocabulary) is None:
         texts = " then ".join(part[1:].decode() for part in vocabulary.pattern.split(b"\0"))
-        notes.append(f"the files do not contain the pattern; give it to the reader: {texts or 'none'}")
+        notes.append(f"the files do not contain the pattern; pass it when opening them: {texts or 'none'}")
     if vocabulary.flags & MODEL_FLAGS["ignore_merges"]:
         pieces = _normal_pieces(vocabulary)
         made = merges.by_rank(pieces, pieces) if has_ranks(vocabulary) else merges.by_list(_listed(vocabulary), pieces)
         if lost := sum(len(piece) > 1 and piece not in made for piece in pieces):
-            notes.append(f"ignore_merges is lost, by which {count(lost, 'piece')} matched that no merge makes")
+            notes.append(f"ignore_merges is lost, so {count(lost, 'piece')} that no merge creates can no longer match")
     return notes
 
 
 def _class_of(vocabulary: Vocabulary) -> str | None:
-    """The transformers class whose pattern and normalizer the model has."""
+    """The transformers class with the pattern and normalizer of the model, or None."""
     prepare = vocabulary.prepare or {}
     is_nfc = bool(prepare.get("nfc")) or prepare.get("normalizer") == {"type": "NFC"}
     if not vocabulary.pattern or (prepare.get("normalizer") and not is_nfc):

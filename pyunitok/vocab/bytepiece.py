@@ -3,7 +3,7 @@
     "dGhl": [1204, "the", 91203]        only the first and last values are used; the text is for human readers
 
 The ids 0, 1, 2 are <pad>, <bos>, <eos>, which files do not list. The score of a piece is log(count) - log(sum of all
-counts), computed with NumPy like bytepiece 0.6.3. Like bytepiece, the reader ignores invalid base64 characters, uses
+counts), computed with NumPy, as in bytepiece 0.6.3. Like bytepiece, the reader ignores invalid base64 characters, uses
 the last entry of a duplicate piece, and never matches a piece whose count is not positive. It rejects files that
 bytepiece loads but cannot use:
 
@@ -31,7 +31,7 @@ from pyunitok.vocab.vocabulary import CONTROL, NORMAL, PREPARE_NFC, UNUSED, Voca
 SPECIAL = {"pad": 0, "bos": 1, "eos": 2}
 SPECIAL_PIECES = ("<pad>", "<bos>", "<eos>")
 FLAGS = sum(library.MODEL_FLAGS[name] for name in ("float64", "bytes", "restart_after_newline"))
-COUNT_MAX = 2**64  # numpy has no logarithm of larger integers
+COUNT_MAX = 2**64  # np.log does not support larger integers
 
 Count = int | float
 Entries = dict[bytes, tuple[int, Count]]  # piece: (id, count)
@@ -121,15 +121,15 @@ def scores_of(counts: list[Count], total: Count) -> tuple[Scores, np.ndarray[Any
 
 
 def is_bytepiece(vocabulary: Vocabulary) -> bool:
-    """Whether the model encodes like BytePiece."""
+    """Whether the model encodes as BytePiece does."""
     return vocabulary.flags == FLAGS and vocabulary.prepare == PREPARE_NFC
 
 
 def counted(vocabulary: Vocabulary) -> Entries:
-    """The entries that the scores were computed from. VocabularyError if they cannot be recovered exactly."""
+    """The entries from which the scores were computed. VocabularyError if they cannot be recovered exactly."""
     name, total = f"{vocabulary.name} as a BytePiece model", vocabulary.count_total
     if not is_bytepiece(vocabulary):
-        raise VocabularyError(f"{name}: only BytePiece models are supported, and this is {vocabulary.kind}")
+        raise VocabularyError(f"{name}: only BytePiece models are supported, but this is {vocabulary.kind}")
     if total is None or vocabulary.scores is None or vocabulary.types is None:
         raise VocabularyError(f"{name}: the counts behind its scores are unknown")
     n_special = len(SPECIAL_PIECES)

@@ -25,7 +25,8 @@ KEYS_MAX = 31  # sentencepiece's longest match considers at most this many keys 
 
 
 def compile_rules(rules: Mapping[str, str]) -> bytes:
-    """ValueError for an empty key or an identity rule; RuntimeError if too many keys are prefixes of one key."""
+    """The charsmap of these rules. ValueError for an empty key, an identity rule or a NUL; RuntimeError if there are no
+    rules, or too many keys are prefixes of one key."""
     if not rules:
         raise RuntimeError("there are no rules")
     for key, value in rules.items():
@@ -91,8 +92,8 @@ def _characters(field: str, where: str) -> str:
 
 
 def named(name: str, folder: Path | None = None) -> bytes | None:
-    """The compiled rules of that name ("nmt_nfkc"), or None: NAME.bin in the folder, or without a folder the rules of
-    sentencepiece 0.2.3 that this package ships (tools/charsmaps.py)."""
+    """The compiled rules of that name, such as "nmt_nfkc"; None if there are none. They come from NAME.bin in the
+    folder or, without a folder, from the rules of sentencepiece 0.2.3 that this package ships (tools/charsmaps.py)."""
     if folder is not None:
         path = folder / f"{name}.bin"
         return path.read_bytes() if path.is_file() else None
@@ -105,7 +106,7 @@ def named(name: str, folder: Path | None = None) -> bytes | None:
 
 
 def packed(rules: Mapping[str, bytes]) -> bytes:
-    """The file that named() reads: the sizes of all NAMES, then their rules, compressed with zstd. xz would be a fifth
-    smaller, but take 30 ms to decompress."""
+    """The file that named() reads: the sizes of all NAMES, then their rules, compressed with zstd. With xz, the
+    file would be a fifth smaller but take 30 ms to decompress."""
     data = struct.pack(_SIZES, *(len(rules[name]) for name in NAMES)) + b"".join(rules[name] for name in NAMES)
     return zstandard.ZstdCompressor(level=22).compress(data)

@@ -6,8 +6,8 @@
     bytepiece       yes         lossy: see NOTES          yes                     -
     rwkv            yes         -                         -                       text form
 
-To huggingface: a tokenizer.json (copied), native files made from one, and byte-level models. To tiktoken and
-vocab-merges: byte-level BPE (byte_convert.py); the latter is a folder.
+huggingface accepts a tokenizer.json (copied), native files made from one, and byte-level models. tiktoken and
+vocab-merges, which is a folder, accept byte-level BPE (byte_convert.py).
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ from pyunitok.vocab.vocabulary import BYTE, CONTROL, UNKNOWN, UNUSED, Vocabulary
 
 # The differences between a BytePiece model and its SentencePiece conversion, which no SentencePiece model can avoid.
 NOTES = (
-    "texts must be in Unicode form NFC already: the SentencePiece model does not normalize them",
+    "texts must already be in Unicode form NFC: the SentencePiece model does not normalize them",
     "SentencePiece sums scores in float32 over the entire text, BytePiece in float64, restarting at newlines: if two"
     " segmentations have nearly or exactly equal scores, SentencePiece may choose the other one",
     "invalid UTF-8 becomes U+FFFD",
@@ -51,12 +51,12 @@ NOTES = (
 
 
 class ModelWriter(NamedTuple):
-    """How to write a format.
+    """Functions that write a format.
 
-    write       returns the bytes of the file, or of each file of a folder, by name. VocabularyError if the
-                format cannot represent the vocabulary
-    notes       returns what is lost in the conversion
-    recognises  whether a file already has this format; such a file is copied
+    write       returns the bytes of the file, or a folder as {file name: bytes}. VocabularyError if the format cannot
+                represent the vocabulary
+    notes       returns notes on what the conversion loses
+    recognises  returns whether a file already has this format; such a file is copied
     """
 
     write: Callable[[Vocabulary], bytes | dict[str, bytes]]
@@ -77,13 +77,13 @@ def convert(
 ) -> list[str]:  # fmt: skip
     """Write the model file `source` as `target`, in one of FORMATS; returns notes on what the conversion loses.
 
-    source     a model file or a folder that holds one, or "unitok-v1" or "rwkv-world"
+    source     a model file or a folder that contains one, or "unitok-v1" or "rwkv-world"
     target     a file; a folder for vocab-merges
     overwrite  replace existing files, but never the source
     pattern    as in Tokenizer.from_file
 
     ModelFormatError if the source does not exist; VocabularyError if the format cannot represent the vocabulary;
-    OutputError. The target appears only when complete.
+    OutputError if the target cannot be written. The target appears only when complete.
     """
     if to not in FORMATS:
         raise ValueError(f"to must be one of {', '.join(FORMATS)}, not {to!r}")
@@ -116,7 +116,7 @@ def write(target: str | os.PathLike[str], data: bytes) -> None:
 
 
 def _write_folder(folder: Path, files: dict[str, bytes], *, overwrite: bool) -> None:
-    """Write files into a folder, which is created if it does not exist. OutputError before any is written."""
+    """Write files into a folder, which is created if necessary. All targets are checked before any is written."""
     if folder.exists() and not folder.is_dir():
         raise OutputError(f"{folder} is a file; name a folder")
     for name in files:
@@ -149,7 +149,7 @@ def _sentencepiece(vocabulary: Vocabulary) -> bytes:
 
 
 def sentencepiece_of(vocabulary: Vocabulary) -> Any:
-    """The ModelProto of a model that encodes as SentencePiece does, built from what the model holds."""
+    """The ModelProto of a model that encodes as SentencePiece does, built from the contents of the model."""
     name = f"{vocabulary.name} as a SentencePiece model"
     _check_sentencepiece(vocabulary, name)
     order = np.argsort(vocabulary.ids)
@@ -197,7 +197,7 @@ def _has(flags: int, name: str) -> bool:
 
 
 def _unused_name(usual: bytes, pieces: list[bytes]) -> bytes:
-    """A name that is not a piece, for a role without a piece: by default, sentencepiece would use the usual name."""
+    """A name that is not a piece, for a role without a piece. Without a name, sentencepiece would use the usual one."""
     name = usual
     while name in pieces:
         name = b"no " + name
@@ -247,7 +247,7 @@ def sentencepiece_from_bytepiece(vocabulary: Vocabulary) -> Any:
     trainer.split_by_unicode_script, trainer.byte_fallback = False, True
     normalizer.name, normalizer.precompiled_charsmap = b"identity", b""
     normalizer.add_dummy_prefix = normalizer.remove_extra_whitespaces = False
-    sentencepiece.read(proto.SerializeToString(), name)  # rejects a space and U+2581, which make the same piece
+    sentencepiece.read(proto.SerializeToString(), name)  # rejects pieces that differ only in space and U+2581
     return proto
 
 
@@ -272,4 +272,4 @@ WRITERS = {
     "vocab-merges": ModelWriter(byte_convert.vocab_merges, byte_convert.vocab_merges_notes),
 }  # fmt: skip
 FORMATS = ("native", *WRITERS)
-FOLDERS = ("vocab-merges",)  # formats of several files
+FOLDERS = ("vocab-merges",)  # formats that consist of several files

@@ -1,6 +1,6 @@
 """edit(): add pieces to a greedy vocabulary and remove others. Remaining pieces keep their ids.
 
-    base    e: end of document, #: taken, .: free        e # # # # # # . # . . | max_id
+    base    e: end of document, #: used, .: free         e # # # # # # . # . . | max_id
     remove  o: freed                                     e # o # # o # . # . . |
     add     first the free ids, then the freed ids       e # 4 # # 5 # 1 # 2 3 |
 
@@ -152,7 +152,7 @@ def check_greedy(vocabulary: Vocabulary) -> None:
     if KINDS[vocabulary.kind].has_spec or vocabulary.prepare:
         raise VocabularyError(
             f"{vocabulary.name}: only greedy longest-prefix vocabularies (RWKV World text and JSON, native) can be"
-            f" edited, and this is {vocabulary.kind}, whose scores or merges depend on the other pieces"
+            f" edited, but this is {vocabulary.kind}, whose scores or merges depend on the other pieces"
         )
 
 

@@ -1,4 +1,4 @@
-"""A folder that holds a model, as published: the file to read, and what the files beside it state."""
+"""Published model folders: finds the file to read, and the settings in the other files."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ _EXPECTED = (
 
 
 def find(folder: Path, options: ReadOptions) -> tuple[Path, ReadOptions]:
-    """The model's file, in the order of _EXPECTED, and `options` with what tokenizer_config.json states.
+    """The model's file, the first one in the order of _EXPECTED, and `options` completed by tokenizer_config.json.
 
-    ModelFormatError if there is none, or several that are equally likely.
+    ModelFormatError if there is none, or several files of ranks.
     """
     for name in ("tokenizer.json", "tekken.json"):
         if (folder / name).is_file():
@@ -27,7 +27,7 @@ def find(folder: Path, options: ReadOptions) -> tuple[Path, ReadOptions]:
     if ranks := _ranks(folder):
         if len(ranks) > 1:
             names = ", ".join(path.name for path in ranks)
-            raise ModelFormatError(f"{folder}: it has several files of ranks ({names}); name one of them")
+            raise ModelFormatError(f"{folder}: the folder contains several files of ranks ({names}); pass one of them")
         config = FolderConfig.read(folder)
         pattern = options.pattern or (None if tiktoken.is_known(ranks[0].read_bytes()) else config.pattern)
         tokens = config.special_tokens() if options.special_tokens is None else options.special_tokens

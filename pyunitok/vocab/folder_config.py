@@ -1,8 +1,8 @@
-"""FolderConfig: what the small JSON files in a model's folder state about a tokenizer without tokenizer.json.
+"""FolderConfig: the settings in the small JSON files of a model folder without tokenizer.json.
 
-    tokenizer_config.json     tokenizer_class, added_tokens_decoder {id: token}, bos_token and other names
+    tokenizer_config.json     tokenizer_class, added_tokens_decoder {id: token}, bos_token and other roles
     added_tokens.json         {token: id}
-    special_tokens_map.json   bos_token and other names
+    special_tokens_map.json   bos_token and other roles
 """
 
 from __future__ import annotations
@@ -51,18 +51,18 @@ class FolderConfig:
         return cls(pattern, is_nfc, config.boolean("add_prefix_space", False), tuple(tokens), tuple(names))
 
     def added_tokens(self, ids: Mapping[str, int]) -> list[dict[str, Any]]:
-        """The added tokens of a vocabulary."""
+        """The added tokens of a vocabulary with these ids."""
         listed = {token["content"] for token in self.tokens}
         named = [_token(name, ids[name], {}) for name in self.names if name in ids and name not in listed]
         return [*self.tokens, *named]
 
     def special_tokens(self) -> dict[str, int] | None:
-        """The tokens that have ids here; None if there are none."""
+        """{text: id} of the tokens whose ids the files contain; None if there are none."""
         return {token["content"]: token["id"] for token in self.tokens} or None
 
 
 def _load(path: Path) -> Fields:
-    """The object in the file; an empty one if there is no such file."""
+    """The object in the file; an empty one if the file does not exist."""
     if not path.is_file():
         return Fields({}, f"{path}: ")
     try:

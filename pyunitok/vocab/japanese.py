@@ -7,7 +7,7 @@ Japanese does not mark the ends of words, so they are inferred from frequencies 
 compounds are mostly nouns, so the hiragana after them are mostly particles. A hiragana belongs to the word if it
 follows the word so far much more often than it follows nouns: べ after 食, but not の after 日本語. Some words follow
 both nouns and verbs (こと, から, という); a word always ends before these. A dictionary would be more accurate, but it
-would be another dependency and lack new words.
+would add a dependency and lack new words.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ RUNS = (  # a pattern for the regex package; the script of long-vowel marks is C
 )
 MAX_RUNS = 1 << 20  # only the most frequent runs are divided; the others hardly change the result
 MAX_ENDING = 8  # hiragana in a word that begins with kanji
-FACTOR = 4.0  # a hiragana that belongs to a word follows it more often than nouns by at least this factor
+FACTOR = 4.0  # a hiragana that belongs to a word follows it at least this many times as often as it does nouns
 PRIOR = 2.0  # smoothing: adds this many occurrences of each word, with the average endings of kanji
 MOSTLY = 0.6  # a final particle belongs to a word if it follows in at least this share of cases: 特に, but not 父は
 PARTICLES = "はがのにへともでやか"
@@ -77,7 +77,7 @@ class Endings:
     """Decides how many hiragana belong to a word. Built from (stem, hiragana after it, count)."""
 
     def __init__(self, parted: Iterable[tuple[str, str, int]]) -> None:
-        nouns, kanji = Counter[str](), Counter[str]()  # counts of the first one and two hiragana after each
+        nouns, kanji = Counter[str](), Counter[str]()  # counts of the first hiragana, and the first two, after each
         self._prefixes = Counter[str]()  # counts of the prefixes of runs; "$" marks the end of a run
         for stem, kana, times in parted:
             if not _is_kanji(stem) and not _is_katakana(stem):

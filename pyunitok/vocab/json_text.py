@@ -25,7 +25,7 @@ def load(text: str, name: str, **options: Any) -> Any:
         return json.loads(text, **options)
     except json.JSONDecodeError as error:
         raise VocabularyError(f"{name}, line {error.lineno}: not JSON: {error.msg}") from None
-    except (ValueError, RecursionError) as error:  # thousands of digits; thousands of brackets
+    except (ValueError, RecursionError) as error:  # numbers with thousands of digits; thousands of nested brackets
         raise VocabularyError(f"{name}: not a vocabulary: {error}") from None
 
 

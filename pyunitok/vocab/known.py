@@ -25,7 +25,7 @@ def find(name: str | os.PathLike[str]) -> Path | None:
 
 
 def locate(model: str | os.PathLike[str]) -> Path:
-    """The file or folder of a model that is given by path or by one of NAMES. ModelFormatError if it does not exist."""
+    """The file or folder of a model, given by path or by one of NAMES. ModelFormatError if it does not exist."""
     path = find(model) or Path(model)
     if not path.is_file() and not path.is_dir():  # opening a pipe or a device could block forever
         names = " and ".join(NAMES)

@@ -1,4 +1,4 @@
-r"""Lists of pieces: files with one piece per line, emoji, kaomoji; and the escapes for pieces in text.
+r"""Lists of pieces: files with one piece per line, emoji, kaomoji; and the escapes that represent pieces in text.
 
     line            piece
     (* ^ ω ^)       the same text, including spaces, without LF or CRLF; empty lines are skipped
@@ -88,7 +88,7 @@ def from_file(path: str | Path, *, escapes: bool = True) -> PieceList:
 
 
 def emoji() -> PieceList:
-    """All emoji of the package `emoji`, including skin tones and joined sequences, shortest first."""
+    """All emoji in the `emoji` package, including skin tones and joined sequences, shortest first."""
     try:
         from emoji import EMOJI_DATA
     except ImportError:
@@ -97,7 +97,7 @@ def emoji() -> PieceList:
 
 
 def kaomoji(n: int | None = None) -> PieceList:
-    """The first n kaomoji of the package `kaomoji-dataset` (CC BY 4.0); its core tier comes first."""
+    """The first n kaomoji in the `kaomoji-dataset` package (CC BY 4.0); its core tier comes first."""
     try:
         import kaomoji_dataset
     except ImportError:
@@ -107,4 +107,4 @@ def kaomoji(n: int | None = None) -> PieceList:
 
 
 def _missing(package: str) -> OptionError:
-    return OptionError(f"the package {package} is not installed: pip install 'pyunitok[vocab]'")
+    return OptionError(f"the {package} package is not installed: pip install 'pyunitok[vocab]'")

@@ -1,12 +1,12 @@
-"""The merges of byte-level BPE: as a list, or implied by ranks. Both are equal if their last merges are.
+"""The merges of byte-level BPE: as a list, or implied by ranks. Both forms are equivalent if their last merges are.
 
-The last merge of a piece is the one that makes it, after the merges of its own bytes in isolation:
+The last merge of a piece is the one that creates it when its bytes are encoded in isolation:
 
     hello   h e l l o ─▶ h e ll o ─▶ h ell o ─▶ h ello ─▶ hello      the last merge is (h, ello)
 
-In any text, a piece is made by its last merge only: until then, no merge joined its bytes with others, and those
-inside did not depend on what stands around them. Other merges for the same piece never happen. A piece without a last
-merge is never made.
+In any text, only its last merge creates a piece: before that merge, no other one joins its bytes with those around
+them, so the merges inside do not depend on the surrounding text. Other merges with the same result never happen. A
+piece without a last merge is never created.
 """
 
 from __future__ import annotations

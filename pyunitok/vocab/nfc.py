@@ -1,4 +1,4 @@
-"""Normalization to NFC by Python's unicodedata, as BytePiece does it, but in linear time.
+"""Normalization to NFC by Python's unicodedata, as in BytePiece, but in linear time.
 
 unicodedata sorts combining marks by insertion, so n marks of alternating classes take O(n * n) time. This module sorts
 long runs of marks first, which does not change the result. Invalid bytes are left unchanged, and the texts before and
@@ -23,7 +23,7 @@ from pyunitok.vocab import utf8
 
 _MARGIN_BYTES = 8  # at least two characters, one of which may be incomplete
 _RUN_MIN = 64  # shorter runs of marks are sorted by unicodedata
-_UNCLASSED_MARKS = "\u0f73\u0f75\u0f81"  # class 0, but they decompose into marks
+_UNCLASSED_MARKS = "\u0f73\u0f75\u0f81"  # of combining class 0, but they decompose into marks
 
 
 def normalize(text: bytes) -> bytes:
@@ -44,7 +44,7 @@ def normalize_text(text: str) -> str:
 
 
 def _has_long_run(text: str) -> bool:
-    """Whether the text has a run of _RUN_MIN marks. A run covers a multiple of _RUN_MIN, so sampling finds it."""
+    """Whether the text has a run of _RUN_MIN marks. It includes a multiple of _RUN_MIN, so sampling finds it."""
     if not any(map(_is_mark, set(text[::_RUN_MIN]))):
         return False
     for at in range(0, len(text), _RUN_MIN):
@@ -65,7 +65,7 @@ def _sorted_run(run: re.Match[str]) -> str:
 
 
 def normalize_packed(data: Bytes, offsets: Offsets) -> tuple[Bytes, Offsets]:
-    """Packed texts in NFC; the arrays themselves if all texts are in NFC."""
+    """Packed texts in NFC; the given arrays if all texts are already in NFC."""
     texts = [data[begin:end].tobytes() for begin, end in pairwise(offsets.tolist())]
     parts = [normalize(text) for text in texts]
     if all(map(is_, parts, texts)):
@@ -112,9 +112,9 @@ def _begins_anew(character: str) -> bool:
 
 
 def is_kept_around(text: memoryview, at: int, reach: int) -> bool:
-    """Whether both sides of text[at] can be normalized independently, whatever follows, and normalization keeps the
-    bytes up to `reach` away. False also for some texts of which that is true."""
-    end = at + reach + _MARGIN_BYTES  # what follows the last character may still change it
+    """Whether both sides of text[at] can be normalized independently, whatever text follows, and normalization
+    keeps the bytes up to `reach` away. May be False even if this is true."""
+    end = at + reach + _MARGIN_BYTES  # a mark that follows may still change the last character
     if end > len(text) or text[at] & 0xC0 == 0x80:
         return False
     return all(map(_begins_anew, utf8.escaped(bytes(text[max(0, at - reach - _MARGIN_BYTES) : end]))))

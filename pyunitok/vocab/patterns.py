@@ -1,8 +1,9 @@
-r"""The named pre-tokenizer patterns, a row each, and how a user states one: by name or as a regular expression.
+r"""The named pre-tokenizer patterns, one row each. Users select a pattern by name or as a regular expression.
 
 A row has the regexes of a tokenizer.json, which divide a text one after another, and for some names the regex that the
-tools of the tiktoken family use. It finds the same pieces, except that a possessive `\s++$` takes a final "\n  " as one
-piece. Both forms are needed, because the two dialects of csrc/text/pattern.h read `$` and `{1,3}+` differently.
+tools of the tiktoken family use. Both find the same pieces, except that the possessive `\s++$` of the latter matches a
+final "\n  " as one piece. Both forms are needed, because the two dialects of csrc/text/pattern.h read `$` and `{1,3}+`
+differently.
 """
 
 from __future__ import annotations
@@ -25,13 +26,13 @@ _UPPER, _LOWER = r"[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]", r"[\p{Ll}\p{Lm}\p{Lo}\p{M}]
 
 
 def _by_case(contractions: str, digits: str, upper: str = _UPPER, lower: str = _LOWER, symbols: str = "/") -> str:
-    """The patterns that begin a new piece at a capital letter within a word."""
+    """A pattern that begins a new piece at a capital letter within a word."""
     words = rf"{_PREFIX}{upper}*{lower}+{contractions}|{_PREFIX}{upper}+{lower}*{contractions}"
     return rf"{words}|{digits}|{_SYMBOLS}[\r\n{symbols}]*|{_LINES}"
 
 
 class NamedPattern(NamedTuple):
-    """parts: regexes in the dialect of tokenizer.json. tiktoken: one regex in tiktoken's; "": as `parts`."""
+    """parts: regexes in the dialect of tokenizer.json. tiktoken: one regex in tiktoken's dialect; "": use `parts`."""
 
     parts: tuple[str, ...]
     tiktoken: str = ""
@@ -77,17 +78,17 @@ PATTERNS: dict[str, NamedPattern] = {
         )
     ),
 }
-_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_.-]*")  # a regex of a pre-tokenizer has other characters
+_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_.-]*")  # a pre-tokenizer regex has other characters
 
 
 class ReadOptions(NamedTuple):
-    """What the caller states about a model whose file does not say it: see Tokenizer.from_file."""
+    """Settings for a model whose file does not contain them: see Tokenizer.from_file."""
 
     pattern: str | None = None
     special_tokens: Mapping[str, int] | None = None
 
     def to_json(self) -> dict[str, Any]:
-        """The stated values, for a manifest; arguments of Tokenizer.from_file."""
+        """The options that are set, as arguments of Tokenizer.from_file; for a manifest."""
         values = {"pattern": self.pattern, "special_tokens": self.special_tokens and dict(self.special_tokens)}
         return {name: value for name, value in values.items() if value is not None}
 
@@ -104,7 +105,7 @@ NO_OPTIONS = ReadOptions()
 
 
 def regex_of(pattern: str) -> str | None:
-    """The regex that a user states, in tiktoken's dialect; None for a name. OptionError for an unknown name."""
+    """The user's regex, in tiktoken's dialect; None if it is a name. OptionError for an unknown name."""
     if pattern in PATTERNS:
         return None
     if _NAME.fullmatch(pattern):
@@ -121,7 +122,7 @@ def parts_for_tokenizers(pattern: str) -> bytes:
 
 
 def parts_for_tiktoken(pattern: str) -> bytes:
-    """Like parts_for_tokenizers, in tiktoken's dialect. Chains of several regexes are only in the other one."""
+    """Like parts_for_tokenizers, but in tiktoken's dialect, except for chains of several regexes."""
     regex = regex_of(pattern)
     if regex is None:
         row = PATTERNS[pattern]
@@ -150,5 +151,5 @@ def tokenizers_regexes(parts: bytes) -> list[str]:
             return list(row.parts)
     regex = texts[0][1:]
     if len(texts) > 1 or "$" in regex or "}+" in regex:
-        raise ValueError("`$` and `{m,n}+` mean something else in a tokenizer.json")
+        raise ValueError("`$` and `{m,n}+` have another meaning in a tokenizer.json")
     return [regex]

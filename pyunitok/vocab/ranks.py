@@ -1,9 +1,9 @@
-"""Models by rank, as in tiktoken: neighbours merge if their bytes are a piece, and the lowest id goes first.
+"""Rank models, as in tiktoken: two adjacent pieces merge if together they are a piece; the lowest id merges first.
 
     text ─▶ NFC? ─▶ cuts? ─▶ split at special tokens ─▶ C: pattern, merges ─▶ ids
 
-RankRules does everything before C for models with special tokens. They match the text leftmost and longest first, and
-have ids of their own. About.prepare stores the settings:
+RankRules performs the steps before C, for models that have any. Special tokens are matched leftmost and longest first,
+and have separate ids. About.prepare stores the settings:
 
     {"format": "ranks 1", "special_tokens": {"<|endoftext|>": 50256}, "nfc": false, "cuts": false}
 """
@@ -30,8 +30,8 @@ from pyunitok.vocab.vocabulary import CONTROL, NORMAL, About, Vocabulary, split
 
 FORMAT = "ranks 1"
 FLAGS = sum(library.MODEL_FLAGS[name] for name in ("bytes", "pattern", "ignore_merges"))
-# Kimi's tokenizer cuts a text after every 400,000 characters, and then each run of characters that are all spaces or
-# all not after 25,000 of them.
+# Kimi's tokenizer cuts a text after every 400,000 characters, and then each run that consists only of spaces, or has
+# none, after every 25,000 characters.
 CHUNK_CHARACTERS, RUN_CHARACTERS = 400_000, 25_000
 _CHARACTER_BYTES = 4
 _LONG_RUN = re.compile(rf"\S{{{RUN_CHARACTERS + 1},}}|\s{{{RUN_CHARACTERS + 1},}}")
@@ -45,9 +45,9 @@ def vocabulary(
     ranks: Mapping[bytes, int], pattern: bytes, special_tokens: Mapping[str, int], name: str, *,
     apply_nfc: bool = False, cuts: bool = False,
 ) -> Vocabulary:  # fmt: skip
-    """The vocabulary of these pieces. An empty piece, which no text contains, is left out.
+    """The vocabulary of these pieces. An empty piece, which matches nothing, is omitted.
 
-    VocabularyError names a repeated id, an id that is too large and a byte without a piece.
+    VocabularyError names a repeated id, an id that is too large, or a byte without a piece.
     """
     items = [(piece, id_) for piece, id_ in ranks.items() if piece]
     pieces = [piece for piece, _ in items] + [token.encode() for token in special_tokens]
@@ -90,12 +90,12 @@ def is_ranks(about: About | Vocabulary) -> bool:
 
 
 def checked_special_tokens(tokens: Any, name: str) -> dict[str, int]:
-    """The special tokens that a caller gave. OptionError names an invalid one."""
+    """The special tokens that the caller passed. OptionError names an invalid one."""
     if not isinstance(tokens, Mapping):
         raise OptionError(f"{name}: special_tokens must be a mapping of texts to ids, not {type(tokens).__name__}")
     for token, id_ in tokens.items():
         if not isinstance(token, str) or not token or type(id_) is not int:
-            raise OptionError(f"{name}: the special token {token!r}: {id_!r} is not a text and an id")
+            raise OptionError(f"{name}: the special token {token!r}: {id_!r} is not a string and an id")
         try:
             token.encode()
         except UnicodeEncodeError:
@@ -104,7 +104,7 @@ def checked_special_tokens(tokens: Any, name: str) -> dict[str, int]:
 
 
 def cut(data: bytes) -> Iterator[bytes]:
-    """The parts in which Kimi's tokenizer encodes a text. Spaces are those of str.isspace()."""
+    """The parts into which Kimi's tokenizer cuts a text. Spaces are those of str.isspace()."""
     if len(data) <= RUN_CHARACTERS:
         yield data
         return
@@ -186,7 +186,7 @@ class RankRules(WholeTexts):
         return [utf8.shown(self._pieces[id_]) for id_ in self.encode(scratch, data).tolist()]
 
     def spans(self, scratch: RulesScratch, data: bytes) -> Offsets:
-        """The pieces of a text are its bytes; if NFC changes it, those of the characters that they come from."""
+        """A piece spans its own bytes; if NFC changes the text, it spans the characters that they come from."""
         ids = self.encode(scratch, data).astype(np.int64)
         ends = np.cumsum(np.fromiter((len(self._pieces[id_]) for id_ in ids.tolist()), np.int64, len(ids)))
         begins = np.concatenate(([0], ends[:-1]))[: len(ids)]

@@ -95,7 +95,7 @@ class _Lines(NamedTuple):
 
 
 def _scan(data: bytes) -> _Lines:
-    text = np.frombuffer(data + bytes(8), np.uint8)  # the zeros end numbers at either end of the text
+    text = np.frombuffer(data + bytes(8), np.uint8)  # the zeros terminate numbers at both ends of the text
     starts, ends = _find_lines(text[: len(data)])
     ids, n_id_digits = _read_numbers(text, starts, 1)
     lengths, n_length_digits = _read_numbers(text, ends - 1, -1)
@@ -177,7 +177,7 @@ def _parse_line(line: str) -> tuple[int, bytes]:
 
 
 def _unescape(body: str, numeric: str) -> str:
-    """Unescape the inside of a literal like Python. `numeric` lists its \\x-like escapes.
+    """Unescape the inside of a literal as Python does. `numeric` lists its \\x-like escapes.
 
     ValueError for \\N{...}, octal escapes above \\377 and unknown escapes: repr() never writes them, and Python
     deprecates the last two.
@@ -322,7 +322,7 @@ def _build(pieces: list[bytes], ids: _Positions, name: str, line_of: _LineOf) ->
 
 def _check_expressible(vocabulary: Vocabulary, name: str) -> None:
     if KINDS[vocabulary.kind].has_spec:
-        raise VocabularyError(f"{name}: it must be greedy longest prefix, and this is {vocabulary.kind}")
+        raise VocabularyError(f"{name}: it must be greedy longest prefix, but this is {vocabulary.kind}")
     if vocabulary.eod_id not in (None, EOD_ID):
         raise VocabularyError(f"{name}: end of document must be id {EOD_ID}, not {vocabulary.eod_id}")
     if vocabulary.fallback_id is not None:

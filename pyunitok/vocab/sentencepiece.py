@@ -66,7 +66,7 @@ class SentencePieceModel:
     flags: int  # of enum unitok_model_flags, including those of `normalization`
     normalization: Normalization
     denormalization: Normalization | None
-    unknown_id: int  # the piece of type UNKNOWN, or -1 (only with byte_fallback)
+    unknown_id: int  # of the piece of type UNKNOWN, or -1 (only with byte_fallback)
 
     @property
     def kind(self) -> Kind:
@@ -96,7 +96,7 @@ class SentencePieceModel:
                 (texts if type_ in _TEXTS else marks)[piece] = id_
         return PieceLookup({} if marks is texts else marks, texts, self.unknown_id)
 
-    # These four equal sentencepiece's functions of the same names; -1 means none.
+    # The same ids as sentencepiece's functions of these names return; -1 means none.
 
     @cached_property
     def unk_id(self) -> int:
@@ -228,7 +228,7 @@ def read_normalization(spec: Any, name: str) -> Normalization:
 
 
 def _normalization(spec: Any, charsmap: bytes, name: str | None) -> Normalization:
-    """Validates the charsmap unless `name`, which is for the error, is None."""
+    """Validates the charsmap, unless `name`, which the error message names, is None."""
     flags = sum(
         library.MODEL_FLAGS[flag]
         for flag in ("add_dummy_prefix", "remove_extra_whitespaces", "escape_whitespaces")
@@ -247,7 +247,7 @@ def _normalization(spec: Any, charsmap: bytes, name: str | None) -> Normalizatio
 
 @dataclass(frozen=True)
 class PieceLookup:
-    """Piece lookup like sentencepiece, in which special pieces take precedence over text pieces."""
+    """Piece lookup as in sentencepiece: special pieces take precedence over text pieces."""
 
     marks: dict[bytes, int]  # control, unknown and byte pieces; empty in BPE models, which have only one table
     texts: dict[bytes, int]
@@ -265,7 +265,7 @@ def _check_pieces(pieces: list[bytes], types: Bytes, trainer: Any, name: str) ->
     """Validates the pieces. Returns the id of the unknown piece, or -1."""
     for id_, piece in enumerate(pieces):
         if len(piece) > PIECE_BYTES_MAX:
-            raise _fail(name, id_, piece, f"{len(piece)} bytes are too long; the maximum is {PIECE_BYTES_MAX}")
+            raise _fail(name, id_, piece, f"the piece has {len(piece)} bytes; the maximum is {PIECE_BYTES_MAX}")
     one_table = trainer.model_type == _BPE
     texts: dict[bytes, int] = {}
     marks: dict[bytes, int] = texts if one_table else {}

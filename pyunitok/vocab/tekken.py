@@ -2,11 +2,11 @@
 
     config          pattern, default_vocab_size, default_num_special_tokens
     special_tokens  [{"rank": 0, "token_str": "<unk>", ...}, ...]; missing in the first versions
-    vocab           [{"rank": 0, "token_bytes": base64, "token_str": ...}, ...], more than the vocabulary size needs
+    vocab           [{"rank": 0, "token_bytes": base64, "token_str": ...}, ...]; may have unused entries at the end
 
-The ids of the special tokens come first, so a piece has its rank plus their number. Ids that no special token names
-have the name <SPECIAL_k>. Merges and patterns are tiktoken's. mistral-common never matches special tokens in a text;
-here they match, as in the same model's tokenizer.json.
+The special tokens have the first ids, so the id of a piece is its rank plus their number. Ids without a listed special
+token are named <SPECIAL_k>. Merges and patterns are as in tiktoken. mistral-common never matches special tokens in a
+text; here they match, as in the same model's tokenizer.json.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from pyunitok.vocab.vocabulary import Vocabulary
 
 _FIRST_KEY = re.compile(rb'\s*\{\s*"(?:config|vocab|special_tokens|version|type|image|audio|multimodal)"\s*:')
 _HEAD_BYTES = 1 << 16
-# of files without special_tokens, by id
+# For files without special_tokens, indexed by id.
 _SPECIAL_TOKENS = (
     "<unk>", "<s>", "</s>", "[INST]", "[/INST]", "[AVAILABLE_TOOLS]", "[/AVAILABLE_TOOLS]", "[TOOL_RESULTS]",
     "[/TOOL_RESULTS]", "[TOOL_CALLS]", "[IMG]", "<pad>", "[IMG_BREAK]", "[IMG_END]", "[PREFIX]", "[MIDDLE]", "[SUFFIX]",
@@ -34,7 +34,7 @@ _SPECIAL_TOKENS = (
 
 
 def looks_like_json(data: bytes) -> bool:
-    """Whether the file begins, or ends, with the keys that only a tekken.json has."""
+    """Whether the beginning or the end of the file has keys that only a tekken.json has."""
     if _FIRST_KEY.match(data) is None:
         return False
     return b'"default_num_special_tokens"' in data[:_HEAD_BYTES] + data[-_HEAD_BYTES:] or (
@@ -66,7 +66,7 @@ def read(data: bytes, name: str, options: ReadOptions) -> Vocabulary:
 def _pieces(document: Fields, n_pieces: int, first_id: int) -> dict[bytes, int]:
     entries = document.list("vocab")
     if len(entries) < n_pieces:
-        document.refuse(f"expected at least {n_pieces} pieces, and there are {len(entries)}", "vocab")
+        document.refuse(f"expected at least {n_pieces} pieces; found {len(entries)}", "vocab")
     ret: dict[bytes, int] = {}
     for rank, entry in enumerate(entries[:n_pieces]):
         try:
@@ -82,9 +82,9 @@ def _pieces(document: Fields, n_pieces: int, first_id: int) -> dict[bytes, int]:
 
 def _refuse_piece(fields: Fields, rank: int) -> None:
     if fields.integer("rank") != rank:
-        fields.refuse(f"expected {rank}, because pieces are in the order of their ranks", "rank")
+        fields.refuse(f"expected {rank}, because pieces must be in the order of their ranks", "rank")
     fields.string("token_bytes")
-    fields.refuse("not base64, empty, or the same as in an earlier piece", "token_bytes")
+    fields.refuse("not base64, empty, or a duplicate of an earlier piece", "token_bytes")
 
 
 def _special_tokens(document: Fields, n_special: int) -> dict[str, int]:
@@ -96,10 +96,11 @@ def _special_tokens(document: Fields, n_special: int) -> dict[str, int]:
     texts: set[str] = set()
     for id_, token in stated:
         if id_ in names or id_ >= n_special or not token or token in texts:
-            document.refuse(f"{token[:64]!r}, rank {id_}: a repetition, or not of {n_special} ids", "special_tokens")
+            problem = f"{token[:64]!r}, rank {id_}: empty, a duplicate, or not in 0..{n_special - 1}"
+            document.refuse(problem, "special_tokens")
         names[id_] = token
         texts.add(token)
     ret = {names.get(id_, f"<SPECIAL_{id_}>"): id_ for id_ in range(n_special)}
     if len(ret) < n_special:
-        document.refuse("a token has the name of another id", "special_tokens")
+        document.refuse("a token has the default name of another id", "special_tokens")
     return ret

@@ -1,12 +1,12 @@
-"""tiktoken's files of ranks: a line of base64, a space and the rank for each piece.
+"""tiktoken's files of ranks: for each piece, a line with its base64, a space and its rank.
 
     IQ== 0
     Ig== 1
 
-The rank is also the id. Such a file has neither the pattern nor the special tokens. KNOWN states them for published
-files, which the reader recognises by their SHA-256; for other files the caller states them. Unlike tiktoken, the reader
-rejects invalid base64, ranks with signs or underscores, repeated pieces, and files without all 256 bytes. A single "="
-stands for the empty piece, as in a file of Whisper.
+The rank is also the id. Such a file has neither the pattern nor the special tokens. KNOWN lists them for published
+files, which the reader recognises by their SHA-256; for other files, the caller passes them. Unlike tiktoken, the
+reader rejects invalid base64, ranks with signs or underscores, repeated pieces, and files without all 256 bytes. A
+single "=" stands for the empty piece, as in one of Whisper's files.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ _WHISPER = (
     "<|translate|>", "<|transcribe|>", "<|startoflm|>", "<|startofprev|>", "<|nospeech|>", "<|notimestamps|>",
     *(f"<|{k * 0.02:.2f}|>" for k in range(1501)),
 )  # fmt: skip
-# Names of Kimi K2 by their distance from the first special id; tokenizer_config.json states those of later models.
+# Names of Kimi K2's special tokens by id minus the first special id; later models list them in tokenizer_config.json.
 _KIMI_K2 = {
     0: "[BOS]", 1: "[EOS]", 2: "<|im_end|>", 3: "<|im_user|>", 4: "<|im_assistant|>", 6: "<|start_header_id|>",
     7: "<|end_header_id|>", 9: "[EOT]", 10: "<|im_system|>", 11: "<|tool_calls_section_begin|>",
@@ -73,7 +73,7 @@ _KIMI_K2 = {
 
 
 def _kimi(n: int, names: Mapping[int, str]) -> dict[str, int]:
-    """Kimi numbers 256 special tokens and names those that the folder's tokenizer_config.json does not."""
+    """Kimi has 256 special tokens. Those without a name in `names`, or in _KIMI_K2 if it is empty, are numbered."""
     known = names or {n + k: name for k, name in _KIMI_K2.items()}
     return {known.get(id_, f"<|reserved_token_{id_}|>"): id_ for id_ in range(n, n + 256)}
 
@@ -81,9 +81,9 @@ def _kimi(n: int, names: Mapping[int, str]) -> dict[str, int]:
 class Known(NamedTuple):
     """A published tokenizer with a file of ranks.
 
-    special_tokens  returns them, given the number of ranks and the names in tokenizer_config.json, by id
-    apply_nfc       texts are normalized
-    cuts            see ranks.cut()
+    special_tokens  returns {text: id}, given the number of ranks and {id: name} from tokenizer_config.json
+    apply_nfc       whether texts are normalized to NFC
+    cuts            whether texts are cut: see ranks.cut()
     """
 
     pattern: str
@@ -124,12 +124,12 @@ KNOWN: dict[str, Known] = {
 
 
 def looks_like_ranks(data: bytes) -> bool:
-    """Whether the first line is one of ranks."""
+    """Whether the first line has a piece and its rank."""
     return _FIRST_LINE.match(data) is not None
 
 
 def is_known(data: bytes) -> bool:
-    """Whether KNOWN has this file."""
+    """Whether KNOWN contains this file."""
     return hashlib.sha256(data).hexdigest() in KNOWN
 
 
@@ -141,7 +141,7 @@ def read(data: bytes, name: str, options: ReadOptions) -> Vocabulary:
     pattern = options.pattern or (known.pattern if known else None)
     if pattern is None:
         raise OptionError(
-            f"{name}: a file of ranks does not contain its pre-tokenizer pattern; state it with --pattern or pattern="
+            f"{name}: a file of ranks does not contain its pre-tokenizer pattern; pass it with --pattern or pattern="
             f" ({', '.join(patterns.PATTERNS)} or a regular expression)"
         )
     tokens: dict[str, int] = {}

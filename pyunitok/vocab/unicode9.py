@@ -1,8 +1,8 @@
-"""NFC and NFKC of Unicode 9, which the library `tokenizers` has, by the unicodedata of a later version.
+"""NFC and NFKC of Unicode 9, which `tokenizers` uses, computed with the unicodedata of a later version.
 
 Unicode never changes the normal form of a character, but adds characters. Those that later versions decompose, compose
-or reorder are inert in Unicode 9: nothing combines with them, and no mark moves across them. So the texts between them
-are normalized separately.
+or reorder are inert in Unicode 9: nothing combines with them, and no mark moves across them. Therefore the texts
+between them are normalized separately.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from pyunitok._c.text import is_normal
 from pyunitok.packed import Bytes, Offsets
 from pyunitok.vocab import nfc, utf8
 
-# First and last characters, up to Unicode 18. tests/test_unicode9.py compares them with tokenizers.
+# Ranges of these characters, up to Unicode 18. tests/test_unicode9.py compares them with tokenizers.
 _LATER = """
     0558 058B-058C 05C8-05C9 07FD 0897-089F 08CA-08D3 09FE 0C3C 0D3B-0D3C 0EBA 1715 1ABF-1AF0 1DF6-1DFA 209D-209F 32FF
     A7F1-A7F4 A82C AB69 105C9 105E4 10781-10785 10787-107B0 107B2-107BF 10D24-10D27 10D69-10D6D 10EAB-10EAC 10ECB-10ECF
@@ -61,7 +61,7 @@ def _decomposed(character: str) -> str:
 
 
 def normalize_packed(data: Bytes, offsets: Offsets, form: str) -> tuple[Bytes, Offsets]:
-    """Packed texts in that form; the arrays themselves if all texts are."""
+    """Packed texts in that form; the given arrays if all texts are already in it."""
     bounds = offsets.tolist()
     if is_normal(data[bounds[0] : bounds[-1]], form):
         return data, offsets

@@ -21,7 +21,7 @@ def unescaped(text: str) -> bytes:
 
 
 def replaced(data: bytes) -> str:
-    """Decode, with each invalid byte as U+FFFD, like SentencePiece; Python's "replace" merges adjacent bytes."""
+    """Decode, with each invalid byte as U+FFFD, as SentencePiece does; Python's "replace" merges adjacent bytes."""
     return replace_escapes(escaped(data))
 
 
@@ -38,7 +38,7 @@ def is_valid(data: bytes) -> bool:
 
 
 def shown(data: bytes) -> str:
-    """Decode, with invalid bytes as <0xE3>, the names of SentencePiece's byte pieces."""
+    """Decode; invalid bytes become names of SentencePiece's byte pieces, such as <0xE3>."""
     return _ESCAPED.sub(lambda match: f"<0x{ord(match[0]) & 0xFF:02X}>", escaped(data))
 
 

@@ -1,13 +1,13 @@
 """vocab.json and merges.txt, the older files of byte-level BPE: {piece: id}, and a line for each merge.
 
-    vocab.json   {"!": 0, "\\"": 1, …, "Ġthe": 262, …}    the bytes of a piece as characters, see byte_level.py
+    vocab.json   {"!": 0, "\\"": 1, …, "Ġthe": 262, …}    the bytes of a piece as characters: see byte_level.py
     merges.txt   #version: 0.2                             the first line, optional
                  Ġ t                                       the first merge has the lowest rank
 
-Together with a pattern they are the model of a tokenizer.json, so the reader puts them into one. The pattern comes from
-the caller, or from "tokenizer_class" in tokenizer_config.json, or is GPT-2's. Special tokens come from the caller, or
-from tokenizer_config.json, added_tokens.json and special_tokens_map.json in the same folder; without these files,
-<|endoftext|> is one.
+Together with a pattern they form the model of a tokenizer.json, so the reader converts them to one. The pattern comes
+from the caller, or from "tokenizer_class" in tokenizer_config.json; the default is GPT-2's. Special tokens come from
+the caller, or from tokenizer_config.json, added_tokens.json and special_tokens_map.json in the same folder; if these
+files list none, <|endoftext|> is the only one.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _DEFAULT_SPECIAL = "<|endoftext|>"
 def pair_of(path: Path) -> tuple[Path, Path] | None:
     """The two files if `path` is one of them, else None. The names may have a prefix: gpt2-vocab.json.
 
-    ModelFormatError if the file is a list of merges, and the other one is missing.
+    ModelFormatError if `path` is an existing list of merges without its vocabulary.
     """
     for vocab, merges in NAMES:
         for own, other in ((vocab, merges), (merges, vocab)):

@@ -4,12 +4,12 @@
 
 Differences:
     - nothing is downloaded: get_encoding() reads the files in TIKTOKEN_CACHE_DIR, DATA_GYM_CACHE_DIR or tiktoken's
-      default cache, named as tiktoken names them or like the file (cl100k_base.tiktoken)
-    - only the encodings of OpenAI have names; plugins in tiktoken_ext are ignored
-    - of special tokens that begin at the same place, the longest matches; tiktoken chooses by the order of a hash table
+      default cache, under tiktoken's cache names or their own (cl100k_base.tiktoken)
+    - only OpenAI's encodings are available by name; plugins in tiktoken_ext are ignored
+    - if several special tokens match at a position, the longest is used; in tiktoken, the order of a hash table decides
     - a pattern that the C library does not support raises PatternError, a ValueError
     - all 256 bytes must have ranks; text that the pattern does not match is encoded, where tiktoken drops it
-    - a text of many spaces does not make it panic
+    - texts with many consecutive spaces do not cause a panic
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Encoding: tiktoken's class, on the C library; and get_encoding(), which makes it for a name."""
+"""Encoding, tiktoken's class on top of the C library; and get_encoding(), which creates one by name."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Encoding:
         pat_str           the regular expression that divides texts
         mergeable_ranks   {piece: rank}; the lowest rank merges first
         special_tokens    {text: id}
-        explicit_n_vocab  the number of ranks and special tokens, to check it
+        explicit_n_vocab  the expected number of ranks and special tokens; None: not checked
 
         PatternError if C does not support the pattern; VocabularyError names an invalid piece or rank.
         """
@@ -62,7 +62,7 @@ class Encoding:
     # ---------------------------------------------------------------------------------------------- encoding ---
 
     def encode_ordinary(self, text: str) -> list[int]:
-        """The ids of a text, in which special tokens are plain text."""
+        """The ids of a text, in which special tokens are encoded as plain text."""
         return self._codec.encode_list(_utf8(text))
 
     def encode(
@@ -71,8 +71,8 @@ class Encoding:
         """The ids of a text.
 
         allowed_special     the special tokens to find in the text, or "all"
-        disallowed_special  ValueError if the text contains one of these; "all": of those that are not allowed. Other
-                            special tokens are plain text.
+        disallowed_special  ValueError if the text contains one of these; "all": all that are not allowed. Other special
+                            tokens are encoded as plain text.
         """
         allowed = self._check(text, allowed_special, disallowed_special)
         return self._encode(text, allowed)[0]
@@ -88,7 +88,7 @@ class Encoding:
         return np.array(self._encode(text, allowed)[0], np.uint32)
 
     def encode_ordinary_batch(self, text: list[str], *, num_threads: int = 8) -> list[list[int]]:
-        """encode_ordinary() of each text, in threads."""
+        """encode_ordinary() of each text, in num_threads threads."""
         packed = encode_batch(self._codec, documents_of(list(map(_utf8, text))), num_threads)
         ids, bounds = packed.data.tolist(), packed.offsets.tolist()
         return [ids[begin:end] for begin, end in pairwise(bounds)]
@@ -97,7 +97,7 @@ class Encoding:
         self, text: list[str], *, num_threads: int = 8, allowed_special: Special = _NONE,
         disallowed_special: Disallowed = "all",
     ) -> list[list[int]]:  # fmt: skip
-        """encode() of each text, in threads."""
+        """encode() of each text, in num_threads threads."""
         allowed: AbstractSet[str] = _NONE
         for item in text:
             allowed = self._check(item, allowed_special, disallowed_special)
@@ -109,7 +109,7 @@ class Encoding:
     def encode_with_unstable(
         self, text: str, *, allowed_special: Special = _NONE, disallowed_special: Disallowed = "all"
     ) -> tuple[list[int], list[list[int]]]:
-        """The tokens that do not depend on how the text continues, and the sequences that may follow, unordered."""
+        """The tokens that more text cannot change, and the sequences that may follow them, in no particular order."""
         allowed = self._check(text, allowed_special, disallowed_special)
         text.encode()
         tokens, last_part = self._encode(text, allowed)
@@ -155,7 +155,7 @@ class Encoding:
         )
 
     def _encode_bytes(self, text: bytes) -> list[int]:
-        """The ids of any bytes."""
+        """The ids of bytes that may be invalid UTF-8."""
         return self._unstable.encode_bytes(bytes(text))
 
     @cached_property
@@ -195,8 +195,8 @@ class Encoding:
         return list(map(self._decoder.__getitem__, tokens))
 
     def decode_with_offsets(self, tokens: Sequence[int]) -> tuple[str, list[int]]:
-        """The text, and where in it each token begins. A token that begins within a character has the offset of that
-        character. UnicodeDecodeError for invalid UTF-8."""
+        """The text, and the offset of each token in characters. A token that begins within a character has the offset
+        of that character. UnicodeDecodeError for invalid UTF-8."""
         pieces = self.decode_tokens_bytes(tokens)
         n_characters, offsets = 0, []
         for piece in pieces:
@@ -240,7 +240,7 @@ class Encoding:
     # ---------------------------------------------------------------------------------------------- pickling ---
 
     def __getstate__(self) -> object:
-        """Encodings of get_encoding() pickle by name, others by value."""
+        """Encodings from get_encoding() are pickled by name, others by value."""
         if self is ENCODINGS.get(self.name):
             return self.name
         return {
@@ -260,7 +260,7 @@ _lock = threading.Lock()
 
 
 def get_encoding(encoding_name: str) -> Encoding:
-    """The encoding of that name, which is made once. ValueError for an unknown name, or if its file is not found."""
+    """The encoding of that name, created on first use. ValueError for an unknown name, or if its file is not found."""
     if not isinstance(encoding_name, str):
         raise ValueError(f"expected the name of an encoding, not {type(encoding_name).__name__}")
     with _lock:
@@ -270,7 +270,7 @@ def get_encoding(encoding_name: str) -> Encoding:
 
 
 def encoding_for_model(model_name: str) -> Encoding:
-    """The encoding of one of OpenAI's models. KeyError for an unknown model; otherwise as get_encoding."""
+    """The encoding of one of OpenAI's models. KeyError for an unknown model; other errors as in get_encoding."""
     return get_encoding(encoding_name_for_model(model_name))
 
 

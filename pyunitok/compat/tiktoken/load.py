@@ -1,4 +1,4 @@
-"""Files of ranks, as tiktoken.load reads and writes them, but never from the network."""
+"""Read and write files of ranks as tiktoken.load does, but never from the network."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def load_tiktoken_bpe(tiktoken_bpe_file: str | os.PathLike[str], expected_hash: 
     """The ranks in a local file. ValueError if its SHA-256 is not `expected_hash`; VocabularyError names the line."""
     data = Path(tiktoken_bpe_file).read_bytes()
     if expected_hash and hashlib.sha256(data).hexdigest() != expected_hash:
-        raise ValueError(f"{tiktoken_bpe_file}: its SHA-256 is not {expected_hash}; the file is damaged or another one")
+        raise ValueError(f"{tiktoken_bpe_file}: its SHA-256 is not {expected_hash}; it is damaged or the wrong file")
     return tiktoken.parse(data, os.fspath(tiktoken_bpe_file))
 
 

@@ -23,7 +23,7 @@ _MODELS = {
     "gpt2": ("gpt2", "gpt-2"),
 }  # fmt: skip
 MODEL_TO_ENCODING = {model: encoding for encoding, models in _MODELS.items() for model in models}
-# Beginnings of names; the first one that fits counts.
+# Prefixes of names; the first match is used.
 MODEL_PREFIX_TO_ENCODING = {
     **dict.fromkeys(
         ("o1-", "o3-", "o4-mini-", "gpt-5", "gpt-4.5-", "gpt-4.1-", "chatgpt-4o-", "gpt-4o-"), "o200k_base"
@@ -42,4 +42,4 @@ def encoding_name_for_model(model_name: str) -> str:
     for prefix, name in MODEL_PREFIX_TO_ENCODING.items():
         if model_name.startswith(prefix):
             return name
-    raise KeyError(f"there is no known encoding for the model {model_name}; name one with get_encoding()")
+    raise KeyError(f"there is no known encoding for the model {model_name}; choose one with get_encoding()")

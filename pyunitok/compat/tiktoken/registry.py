@@ -1,4 +1,4 @@
-"""The named encodings, those of OpenAI, from files on this machine."""
+"""OpenAI's named encodings, read from local files."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _HARMONY = {
 
 
 class _Row(NamedTuple):
-    """The file of an encoding, its SHA-256, the pattern, the special tokens, and the number of ids if it is checked."""
+    """The file of an encoding, its SHA-256, the pattern, the special tokens, and the number of ids to check."""
 
     file: str
     sha256: str
@@ -60,7 +60,7 @@ def list_encoding_names() -> list[str]:
 
 
 def arguments_of(encoding_name: str) -> dict[str, Any]:
-    """The arguments of Encoding for the encoding of that name. ValueError if it is unknown, or its file not found."""
+    """The arguments of Encoding for that name. ValueError if the name is unknown or its file is not found."""
     if encoding_name not in _ROWS:
         raise ValueError(f"unknown encoding {encoding_name}; the known ones are {', '.join(_ROWS)}")
     row = _ROWS[encoding_name]
@@ -80,6 +80,6 @@ def _find(file: str) -> Path:
             if Path(folder, name).is_file():
                 return Path(folder, name)
     raise ValueError(
-        f"{file} is not in {' or '.join(folders)}, and nothing is downloaded; put {_URL}{file} there, under its own"
+        f"{file} is not in {' or '.join(folders)}, and is never downloaded; save {_URL}{file} there under its own"
         f" name or as {key}, and set TIKTOKEN_CACHE_DIR to the folder"
     )

@@ -1,4 +1,4 @@
-"""Tokens at the end of a text that more text may change, and texts that end within a character, as in tiktoken."""
+"""The last tokens of a text, which more text may change, and texts that end within a character, as in tiktoken."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ _NOT_WHITE_SPACE = "\x1c\x1d\x1e\x1f"  # spaces for str.isspace(), but not in Un
 
 
 class Unstable:
-    """encode: the pattern and merges; merge: only merges; last_piece: the last piece of a text by the pattern."""
+    """encode: applies the pattern and merges; merge: only merges; last_piece: the last piece into which the pattern
+    divides a text."""
 
     def __init__(
         self, ranks: Mapping[bytes, int], decoder: Mapping[int, bytes], encode: Encode, merge: Encode,
@@ -40,8 +41,8 @@ class Unstable:
         return stable + self.single_piece(rest + data[end:])
 
     def split_stable(self, tokens: list[int], last_part: bytes) -> tuple[list[int], set[tuple[int, ...]]]:
-        """The tokens that more text cannot change, and what the others may become. `last_part` is the text after the
-        last special token; it is empty if the text ends with one."""
+        """The tokens that more text cannot change, and the sequences that may follow them. `last_part` is the text
+        after the last special token; it is empty if the text ends with one."""
         if not last_part:
             return tokens, set()
         stable, unstable = self._without_last_piece(tokens, last_part)
@@ -55,7 +56,8 @@ class Unstable:
         return stable, found
 
     def _without_last_piece(self, tokens: list[int], text: bytes) -> tuple[list[int], bytes]:
-        """The tokens without those of the last piece, and the bytes of these. Spaces before it also count."""
+        """The tokens before the last piece, and the bytes of the other tokens. If the piece begins with a space token,
+        the space tokens before it belong to it."""
         n = len(self.single_piece(self._last_piece(text))) if text else 0
         if n and self._is_space(tokens[-n]):
             while n < len(tokens) and self._is_space(tokens[-n - 1]):

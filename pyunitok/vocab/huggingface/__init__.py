@@ -1,8 +1,8 @@
 """tokenizer.json: C encodes text if its ids are provably those of Hugging Face `tokenizers`; else `tokenizers` is used.
 
-    text ─▶ split at added tokens ─▶ C ─▶ ids     byte_rules.py: the symbols are bytes, divided by a pattern
+    text ─▶ split at added tokens ─▶ C ─▶ ids     byte_rules.py: byte-level models, with any pattern
                                                   direct.py: spaces become U+2581
-    text ─▶ tokenizers ─▶ ids                     delegate.py: every other file; requires the extra `huggingface`
+    text ─▶ tokenizers ─▶ ids                     delegate.py: every other file; requires the `huggingface` extra
 
 file.py and byte_file.py read a tokenizer.json, and writer.py writes one. rules.py chooses between the three.
 About.prepare stores the settings that they need in addition to the C model.

@@ -1,7 +1,7 @@
-"""The added tokens of a tokenizer.json, and texts divided at them.
+"""The added tokens of a tokenizer.json, at which texts are divided.
 
-They are found in two passes: tokens that are not `normalized` in the text as it is, then the others in the normalized
-text between them. csrc/text/added_tokens.c explains a pass.
+They are found in two passes: first those that are not `normalized`, in the original text; then the others, in the
+normalized text between the first ones. csrc/text/added_tokens.c describes a pass.
 """
 
 from __future__ import annotations
@@ -37,10 +37,10 @@ class AddedToken:
 
 
 def read(document: Fields, form: str) -> list[AddedToken]:
-    """The distinct tokens, with the ids in the file. Of tokens with the same content, the first one's id and the last
-    one's flags count, and one that is special makes all of them so.
+    """The distinct tokens, with the ids in the file. Tokens with the same content become one, with the id of the first
+    and the flags of the last; it is special if any of them is special.
 
-    form  of the text that normalized tokens are found in: "", "NFC" or "NFKC"
+    form  the form of the text in which normalized tokens are found: "", "NFC" or "NFKC"
     """
     found: dict[str, AddedToken] = {}
     for fields in document.children("added_tokens") if document.has("added_tokens") else ():
@@ -56,21 +56,21 @@ def read(document: Fields, form: str) -> list[AddedToken]:
     for normalized in (False, True):
         tokens = [token for token in found.values() if token.normalized is normalized]
         if any(token.rstrip for token in tokens) and any(token.content[0].isspace() for token in tokens):
-            document.refuse(f"rstrip besides a token that begins with white space {_NEEDED}", "added_tokens")
+            document.refuse(f"rstrip together with a token that begins with white space {_NEEDED}", "added_tokens")
     return list(found.values())
 
 
 def with_ids(tokens: Iterable[AddedToken], ids: dict[str, int], document: Fields) -> list[AddedToken]:
-    """The tokens with the ids that `tokenizers` gives them: those of equal pieces, or the next free ones.
+    """The tokens with the ids that `tokenizers` assigns: that of an equal piece, or else the next id after the pieces.
 
-    ids  of the model's pieces
+    ids  {piece: id} of the model
     """
     next_id, used, ret = len(ids), set(ids.values()), []
     for token in tokens:
         id_ = ids.get(token.content, next_id)
         if token.content not in ids:
             if id_ in used:
-                document.refuse(f"{token.content[:40]!r} and a piece have id {id_}, which {_NEEDED}", "added_tokens")
+                document.refuse(f"{token.content[:40]!r} and a piece share id {id_}, which {_NEEDED}", "added_tokens")
             next_id += 1
         if id_ != token.id:
             message = f"{token.content[:40]!r} has id {id_}, as in `tokenizers`, not {token.id}"

@@ -18,12 +18,12 @@ from pyunitok.vocab.huggingface.models import read_unigram
 from pyunitok.vocab.vocabulary import CONTROL, NORMAL, USER_DEFINED, PackedPieces, Vocabulary, pack, split
 
 _NEEDED = "requires `tokenizers`"
-_EMPTY = b"<empty>"  # stands for the piece "", which C cannot have; any name will do
+_EMPTY = b"<empty>"  # stands for the piece "", which C does not support; any name works
 
 
 class _Pieces(NamedTuple):
     kind: str
-    ids: dict[str, int]  # of its pieces
+    ids: dict[str, int]  # {piece: id}
     flags: int
     scores: Scores | None = None
     merges: Offsets | None = None  # as in Vocabulary
@@ -84,7 +84,7 @@ def _read_unigram(fields: Fields) -> _Pieces:
 
 
 def _check_bytes(fields: Fields, own: _Pieces, packed: PackedPieces, types: Bytes) -> None:
-    """Without a piece for each byte, only BPE without an unknown piece is exact: it drops the others."""
+    """If some bytes have no pieces, only BPE without an unknown piece is exact: it drops these bytes."""
     data, offsets = packed
     is_byte = (np.diff(offsets) == 1) & (types == NORMAL)
     if len(np.unique(data[offsets[:-1][is_byte]])) == 256:
@@ -97,7 +97,7 @@ def _check_bytes(fields: Fields, own: _Pieces, packed: PackedPieces, types: Byte
 
 
 def _pieces(own: _Pieces, tokens: list[AddedToken]) -> tuple[PackedPieces, Bytes]:
-    """The pieces of the model and their types. Strings with characters that are no bytes match no text."""
+    """The pieces of the model and their types. Strings with characters that are not bytes match no text."""
     packed, outside = byte_level.packed(list(own.ids))
     types = np.full(len(own.ids), NORMAL, np.uint8)
     types[outside] = CONTROL
@@ -118,12 +118,12 @@ def _pieces(own: _Pieces, tokens: list[AddedToken]) -> tuple[PackedPieces, Bytes
 
 
 def _type_outside(token: AddedToken, pattern: bytes) -> int:
-    """A token that is no special one decodes to its content; C does that itself where its type cannot match."""
+    """A token that is not special decodes to its content. C does this for USER_DEFINED, used where it cannot match."""
     return USER_DEFINED if pattern and not token.special and _is_unmapped(token) else CONTROL
 
 
 def _is_unmapped(token: AddedToken) -> bool:
-    """Whether the characters of the token stand for its own bytes, and are more than one."""
+    """Whether the token has several characters and the byte-level decoder turns it into its own UTF-8."""
     return len(token.content) > 1 and byte_level.decoded(token.content) == token.content.encode()
 
 

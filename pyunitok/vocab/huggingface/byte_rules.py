@@ -4,7 +4,7 @@
             added_tokens.py unicode9.py    normalized      └── the C model
 
     sections    hello ␣ | <mask> | ␣world        texts are divided into sections, each a token or text for C, and
-    ids          ... ... | 50264  |  ...          encoded together. A batch without tokens goes to C as it is
+    ids          ... ... | 50264  |  ...          encoded together. C gets a batch without tokens unchanged
 
 Files that need more than this are rejected, and delegate.py reads them.
 """
@@ -40,7 +40,7 @@ SPLIT_PATTERN = b"o" + writer.SPLIT_REGEX.encode()
 
 @dataclass(frozen=True)
 class ByteSettings:
-    """A tokenizer.json without the model. VocabularyError names a component that requires `tokenizers`.
+    """A tokenizer.json except its model. VocabularyError names a component that requires `tokenizers`.
 
     form  the normalization: "", "NFC" or "NFKC"
     """
@@ -115,7 +115,7 @@ class ByteRules:
         return not self._settings.form or is_normal(part, self._settings.form)
 
     def split(self, text: Any) -> int:
-        has_merges = self._model.info.flags & library.MODEL_FLAGS["listed_merges"]  # Unigram adds up scores
+        has_merges = self._model.info.flags & library.MODEL_FLAGS["listed_merges"]  # Unigram sums scores over a text
         return self._divider.last(text) if has_merges else 0
 
     @cached_property
@@ -128,7 +128,7 @@ class ByteRules:
     ) -> Sections:
         """The texts divided at added tokens, and normalized.
 
-        prefix     with the spaces that the file adds
+        prefix     add a space before texts if the file requires it
         continues  the first text continues an earlier one, so no space is added before it
         """
         n = len(offsets) - 1
@@ -144,7 +144,7 @@ class ByteRules:
         return _with_spaces(ret, first=int(continues)) if prefix and self._settings.steps.prefix_space else ret
 
     def _normalized(self, sections: Sections) -> Sections:
-        """Added tokens remain as they are, even if they are not in the form."""
+        """Added tokens are left unchanged, even if they are not in the form."""
         data, offsets, form = sections.data, sections.offsets, self._settings.form
         if is_normal(data[int(offsets[0]) : int(offsets[-1])], form):
             return sections
@@ -174,7 +174,7 @@ class ByteRules:
         return ret
 
     def _token(self, id_: int) -> str:
-        """A token as its file spells it."""
+        """The token as spelled in its file."""
         if id_ in self._tokens:
             return self._tokens[id_]
         piece = self._model.piece(id_) or b""
@@ -206,7 +206,7 @@ class ByteRules:
         return spans.trimmed(np.concatenate(tables), data, names, self._settings.template.trims)
 
     def _spans_of_part(self, scratch: RulesScratch, part: bytes) -> Offsets:
-        """An added space counts as a part of the first character."""
+        """An added space counts as part of the first character."""
         n_added = self._settings.steps.prefix_space and not part.startswith(b" ") and part != b""
         table = scratch.spans_by_c(b" " * n_added + part)[:, :3]
         table[:, 1:] = np.maximum(table[:, 1:] - n_added, np.array([0, n_added]))
@@ -245,7 +245,7 @@ class ByteRules:
         return utf8.escaped(self._decode(ids, skip_special))
 
     def decode_replaced(self, ids: list[int], skip_special: bool) -> str:
-        return self._decode(ids, skip_special).decode("utf-8", "replace")  # as Rust does it
+        return self._decode(ids, skip_special).decode("utf-8", "replace")  # as Rust does
 
 
 def _parts(sections: Sections) -> list[bytes]:
@@ -253,13 +253,13 @@ def _parts(sections: Sections) -> list[bytes]:
 
 
 def _joined(sections: Sections, parts: list[bytes]) -> Sections:
-    """The sections with other texts."""
+    """The sections with these texts."""
     data, offsets = pack(parts)
     return sections._replace(data=data, offsets=offsets)
 
 
 def _with_spaces(sections: Sections, first: int) -> Sections:
-    """With a space before each text from section `first` on that does not begin with one."""
+    """The sections with a space before each text, from section `first` on, that does not begin with one."""
     parts = _parts(sections)
     for k in np.flatnonzero(sections.given < 0).tolist():
         if k >= first and parts[k] and not parts[k].startswith(b" "):
@@ -278,7 +278,7 @@ class ByteScratch(RulesScratch):
         open_end: bool,
     ) -> int:  # fmt: skip
         sections = self._rules.sections(data, offsets, continues=open_start)
-        if eod_id >= 0:  # a section of no bytes after each document
+        if eod_id >= 0:  # an empty section after each document
             at = sections.starts[1 : len(offsets) - open_end]
             sections = sections._replace(
                 offsets=np.insert(sections.offsets, at, sections.offsets[at]),

@@ -1,6 +1,6 @@
 """The decoders and post-processor templates of a tokenizer.json that direct.py supports.
 
-A decoder is a function from a list of tokens to another. An invalid byte becomes the lone surrogate U+DC00 + byte.
+A decoder is a function that maps a list of tokens to another. An invalid byte becomes the lone surrogate U+DC00 + byte.
 """
 
 from __future__ import annotations
@@ -82,8 +82,8 @@ class Template(NamedTuple):
     """The post-processor for a single text.
 
     before, after  the ids to add
-    trims          for each step that removes white space from the ends of spans: whether a space that begins the text
-                   may be an added one, which it keeps
+    trims          for each step that removes white space from the ends of spans: whether it keeps one space at the
+                   beginning of the text, which may have been added
     """
 
     before: tuple[int, ...] = ()
@@ -112,7 +112,7 @@ def read_template(document: Fields) -> Template:
 
 
 def _kind(part: Fields) -> str:
-    """`tokenizers` takes the first kind whose fields are all there. Only ByteLevel must also have that type."""
+    """`tokenizers` takes the first kind whose fields are all present, and checks the type only for ByteLevel."""
     for kind, keys in _FIELDS.items():
         if all(part.has(key) for key in keys) and (kind != "ByteLevel" or part.values.get("type") == kind):
             return kind
@@ -139,11 +139,11 @@ def _template(fields: Fields) -> Template:
     for piece in fields.children("single"):
         if piece.has("Sequence"):
             if piece.child("Sequence").values.get("id") != "A" or len(sides) == 2:
-                piece.refuse("expected the text A once", "Sequence")
+                piece.refuse("expected the text A exactly once", "Sequence")
             sides.append([])
             continue
         token = specials.child(piece.child("SpecialToken").string("id"))
         sides[-1] += [Fields({"id": id_}, token.path("ids")).integer("id") for id_ in token.list("ids")]
     if len(sides) != 2:
-        fields.refuse("expected the text A once", "single")
+        fields.refuse("expected the text A exactly once", "single")
     return Template(tuple(sides[0]), tuple(sides[1]))

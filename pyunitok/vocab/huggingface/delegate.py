@@ -155,7 +155,7 @@ def _bytes_of(token: str) -> bytes:
 
 
 def delegated(model: c_model.Model, about: About, reason: str) -> DelegatedRules:
-    """The rules of a tokenizer.json that was read for C, by the library."""
+    """The library's rules for a tokenizer.json that was read for C."""
     return DelegatedRules(writer.write(Vocabulary.of(model, about)), about.name, reason, model.dtype)
 
 
@@ -177,7 +177,7 @@ def special_ids(table: Mapping[str, int]) -> dict[str, int]:
 def read(data: bytes, document: Fields, name: str, reason: str) -> Vocabulary:
     """Read the pieces of a file, and store the file itself in Vocabulary.prepare.
 
-    VocabularyError like DelegatedRules, or it names an invalid field.
+    VocabularyError as in DelegatedRules, or naming an invalid field.
     """
     _check_growth(document)
     delegate = DelegatedRules(data, name, reason)

@@ -37,7 +37,7 @@ _NEEDED = "requires `tokenizers`"
 
 @dataclass(frozen=True)
 class Settings:
-    """A tokenizer.json without the model. VocabularyError names a component that requires `tokenizers`.
+    """A tokenizer.json except its model. VocabularyError names a component that requires `tokenizers`.
 
     prefix  when U+2581 is added before a text: "never"; "prepend" (always); "always" (unless the text begins with one);
             "first" (like "always", but only at the beginning of a document)
@@ -76,7 +76,7 @@ def _metaspace(document: Fields, parts: list[Fields]) -> tuple[str, int]:
 
 
 def _prepended(document: Fields) -> tuple[str, int]:
-    """(prefix, flags) without a pre-tokenizer: a Replace of spaces, and maybe a Prepend before or after it."""
+    """(prefix, flags) without a pre-tokenizer: a Replace of spaces, optionally with a Prepend before or after it."""
     found: list[str] = []
     for part in document.parts("normalizer", "normalizers"):
         kind = part.string("type")

@@ -1,9 +1,10 @@
-"""Divider: where an unfinished document can be divided if C encodes it only after other steps, such as added tokens.
+"""Divider: finds where an unfinished document can be divided if other steps, such as added tokens, come before C.
 
-    document    … fox ␣jumps | ␣over ␣␣<mask> ␣the …     | a cut of the C model that is not beside a token
-                                    └─ <mask> strips the spaces on its left, so there is none
+    document    … fox ␣jumps | ␣over ␣␣<mask> ␣the …     | a cut of the C model that no token touches
+                                    └─ no cut: <mask> strips the spaces on its left
 
-A few bytes on both sides decide on a cut. If normalization keeps them, it is one in the normalized text, too.
+Whether a position is a cut depends on a few bytes on both sides. If normalization keeps these bytes, the position is a
+cut of the normalized text, too.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import Any
 from pyunitok._c import model as c_model
 from pyunitok._c.text import Finder
 
-_CUT_REACH = 16  # bytes on both sides of a cut that decide on it: two characters each, see csrc/text/cut_pattern.c
+_CUT_REACH = 16  # bytes on each side that determine a cut, two characters at most: csrc/text/cut_pattern.c
 _TRIES = 1000
 
 
@@ -32,7 +33,7 @@ class Divider:
         self._reach = max([_CUT_REACH * (is_kept is not None), *(finder.longest for finder in self._finders)])
 
     def last(self, text: Any) -> int:
-        """See Codec.split. The last of the positions that are tried, from the end of the text, or 0."""
+        """See Codec.split. Tries up to _TRIES cuts of the model, from the end of the text; 0 if none is allowed."""
         text = memoryview(text)
         at = len(text) - self._reach
         for _ in range(_TRIES):
@@ -42,7 +43,7 @@ class Divider:
         return 0
 
     def _is_free(self, text: memoryview, at: int) -> bool:
-        """Whether the rules before encoding allow to divide the text there."""
+        """Whether the steps before C allow dividing the text there."""
         if self._is_kept is not None and not self._is_kept(text, at, self._reach):
             return False
         return not any(finder.reaches(text, at) for finder in self._finders)

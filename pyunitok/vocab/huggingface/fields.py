@@ -1,4 +1,4 @@
-"""Fields of a JSON document, read with checks: errors name the field by its path."""
+"""Checked access to the fields of a JSON document; errors name the path of the field."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Read a tokenizer.json: as a C model if it is Unigram or BPE and direct.py supports the rest, else for delegate.py.
+"""Read a tokenizer.json: as a C model if byte_rules.py or direct.py supports it, else for delegate.py.
 
 The ids equal those of tokenizers 0.23.3.
 """

@@ -1,7 +1,7 @@
 """The merges of a tokenizer.json: "left right" or ["left", "right"] for each.
 
     "model": {"vocab": {…}, "merges": ["i n", "Ġ t", …]}
-                                       ╰─── most of the file: C reads it, and looks up the pieces
+                                       ╰─── most of the file, so C parses it and looks up the pieces
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def load(data: bytes) -> Any:
         rest = data[: found.end()] + json.dumps(_MARK).encode() + data[found.end() + n_bytes :]
         try:
             document = json.loads(rest, parse_float=serde_float)
-        except ValueError:  # its position would be that in `rest`
+        except ValueError:  # the position in the error refers to `rest`
             return json.loads(data, parse_float=serde_float)
         model = document.get("model") if isinstance(document, dict) else None
         if isinstance(model, dict) and model.get("merges") == _MARK:
@@ -42,7 +42,7 @@ def load(data: bytes) -> Any:
 
 
 def read(fields: Fields, ids: Mapping[str, int]) -> Offsets:
-    """int64[3 * n]: the ids of the left sides, then of the right sides, then of the results. `ids` are the pieces'."""
+    """int64[3 * n]: the ids of the left sides, then of the right sides, then of the results. `ids` is {piece: id}."""
     sides = fields.values.get("merges")
     places = None
     if not isinstance(sides, Packed):
@@ -60,7 +60,7 @@ def read(fields: Fields, ids: Mapping[str, int]) -> Offsets:
 
 
 def _packed(fields: Fields) -> tuple[Packed, list[int]]:
-    """The sides of all merges, and their indices in the list, which may have lines of comments."""
+    """The sides of all merges, and their indices in the list, which may contain comments."""
     ret: list[str] = []
     places = []
     for k, merge in enumerate(fields.list("merges")):

@@ -11,7 +11,7 @@ from pyunitok.vocab.huggingface.fields import Fields
 
 _SCORE_MAX = 1e30
 # If the least score is at most this, joined unknown characters never spell a piece. k unknown characters score
-# k (least - 10), and a piece scores at least `least`, which is better while (k - 1) least < 10 k.
+# k (least - 10), and a piece scores at least `least`, which is greater if (k - 1) least < 10 k.
 _LEAST_SCORE_MAX = 10.0
 BYTE_PIECES = {f"<0x{byte:02X}>" for byte in range(256)}
 

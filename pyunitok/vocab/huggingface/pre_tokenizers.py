@@ -1,12 +1,12 @@
 """The pre-tokenizers of a byte-level tokenizer.json as a pattern of csrc/text/pattern.h.
 
-Each step divides the pieces of the step before it, so each is a level of the pattern:
+Each step divides the pieces of the previous one, so each is a level of the pattern:
 
-    Split         Isolated: its regex; Contiguous: repeated; Removed and inverted: likewise, if it leaves no gaps
+    Split         Isolated: its regex; Contiguous: repeated; Removed and inverted: as Isolated, if it leaves no gaps
     Digits        a class; not individual: repeated
     Punctuation   a class; Contiguous: repeated
-    ByteLevel     GPT-2's regex, unless use_regex is false. It must be the last step, because it replaces bytes by other
-                  characters. It adds a space before each of its pieces, so it must be the first one to do that
+    ByteLevel     GPT-2's regex, unless use_regex is false. It must be the last step, because it replaces bytes with
+                  other characters. If it adds a space before each piece that it gets, it must also be the first step
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def _part(fields: Fields) -> str:
     behavior = fields.string("behavior", "Isolated")
     if kind == "Punctuation" and behavior in ("Isolated", "Contiguous"):
         return "o" + _CLASSES[kind] + ("+" if behavior == "Contiguous" else "")
-    return fields.refuse(f"the pre-tokenizer {kind[:40]} here {_NEEDED}")
+    return fields.refuse(f"the pre-tokenizer {kind[:40]} before ByteLevel {_NEEDED}")
 
 
 def _split(fields: Fields) -> str:

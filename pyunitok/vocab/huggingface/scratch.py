@@ -17,11 +17,11 @@ from pyunitok.vocab import utf8
 
 
 class TextRules(Protocol):
-    """Encodes and decodes like `tokenizers`. Immutable; threads may share it.
+    """Encodes and decodes as `tokenizers` does. Immutable; threads may share it.
 
     kind, algorithm, summary  of the model, as in _c/kinds.py
     memory_factor             bytes of memory needed to encode one byte of a document
-    warning                   tells users that encoding is slow, or empty
+    warning                   tells users that encoding is slow; may be empty
     """
 
     kind: str
@@ -63,7 +63,7 @@ class TextRules(Protocol):
 
 
 class WholeTexts:
-    """What rules have in common that work on one complete text at a time."""
+    """Common methods of rules that process one complete text at a time."""
 
     def split(self, text: Any) -> int:
         return 0
@@ -102,7 +102,7 @@ class RulesScratch(c_scratch.Scratch):
         return super().encode_spans(text)
 
     def encode_divided(self, sections: Sections) -> tuple[Ids, Offsets]:
-        """The ids of sections, and where each section ends in them."""
+        """The ids of all sections, and int64[n + 1]: the offsets of each section in them."""
         n = len(sections.given)
         capacity = c_scratch.capacity_for(int(sections.offsets[-1])) + n
         ends = np.empty(n + 1, np.int64)
@@ -134,7 +134,7 @@ class RulesScratch(c_scratch.Scratch):
         sampling: Any = None, documents: Offsets | None = None, prepared: bool = False,
     ) -> int:  # fmt: skip
         """The attribute `document` of an InputError is the index of the document in the batch. Documents must have been
-        divided by rules.split(), which leaves nothing for `state`."""
+        divided by rules.split(), so that rules need no `state`."""
         assert sampling is None  # sampling.check() rejects it
         if self._rules.is_plain(data, offsets):
             return super().encode_batch(
@@ -146,7 +146,7 @@ class RulesScratch(c_scratch.Scratch):
         self, data: Bytes, offsets: Offsets, ids: Ids, id_offsets: Offsets, eod_id: int, open_start: bool,
         open_end: bool,
     ) -> int:  # fmt: skip
-        """encode_batch where C alone does not encode the batch."""
+        """encode_batch() for a batch that C alone cannot encode."""
         done, n_docs = 0, len(offsets) - 1
         id_offsets[0] = 0
         for k, (begin, end) in enumerate(pairwise(offsets.tolist())):

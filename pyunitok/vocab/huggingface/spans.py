@@ -11,9 +11,10 @@ _BYTE_LEVEL_SPACE = "\u0120"
 
 
 def trimmed(table: Offsets, data: bytes, names: list[str], trims: tuple[bool, ...]) -> Offsets:
-    """int64[n, 3]: ids, begins and ends, in bytes of `data`. A token inside a character gets the span of that.
+    """int64[n, 3]: ids, begins and ends, in bytes of `data`. A token inside a character gets the span of that
+    character.
 
-    names  of the tokens, where white space shows
+    names  the tokens as text, which determines how much is trimmed
     trims  see decoders.Template
     """
     sizes = [len(character.encode("utf-8", "surrogateescape")) for character in utf8.escaped(data)]
@@ -42,5 +43,5 @@ def _stripped(name: str, is_left: bool) -> str:
     return spaced.lstrip(_WHITE_SPACE) if is_left else spaced.rstrip(_WHITE_SPACE)
 
 
-# White_Space of Unicode; str.strip also removes U+001C to U+001F
+# White_Space of Unicode; str.strip() would also remove U+001C to U+001F
 _WHITE_SPACE = "\t\n\v\f\r \x85\xa0\u1680\u2028\u2029\u202f\u205f\u3000" + "".join(map(chr, range(0x2000, 0x200B)))

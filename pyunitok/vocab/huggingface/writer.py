@@ -22,7 +22,7 @@ from pyunitok.vocab.vocabulary import CONTROL, NORMAL, Vocabulary
 # Splits texts into words, because the BPE of `tokenizers` is slow for long segments.
 SPLIT_REGEX = " *[^ ]+| +"
 SPLIT = {"type": "Split", "pattern": {"Regex": SPLIT_REGEX}, "behavior": "Isolated", "invert": False}
-PARTS = ("normalizer", "pre_tokenizer", "post_processor", "decoder")  # of a tokenizer.json, besides model and tokens
+PARTS = ("normalizer", "pre_tokenizer", "post_processor", "decoder")  # of a tokenizer.json, except model and tokens
 _OPTIONS = {"add_prefix_space": False, "trim_offsets": True, "use_regex": False}
 _CROSSES = re.compile(rb"[^ ] ")
 _FLOAT = re.compile(r"(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?")
@@ -102,7 +102,7 @@ def _unigram(vocabulary: Vocabulary, names: dict[int, str]) -> dict[str, Any]:
     assert vocabulary.scores is not None
     prepare, unknown = vocabulary.prepare or {}, vocabulary.special.get("unk")
     scores = dict(zip(vocabulary.ids.tolist(), vocabulary.scores.tolist(), strict=True))
-    if unknown is not None:  # restore its score, which file._pack() replaced by the least score
+    if unknown is not None:  # restore its score, which file._pack() replaced with the least score
         scores[unknown] = prepare.get("unknown_score", 0.0)
     vocab = [
         [names.get(id_, ""), _number(scores.get(id_, 0.0)) if prepare else scores[id_]]
@@ -122,7 +122,7 @@ def _number(score: float) -> float:
 
 
 def serde_float(text: str) -> float:
-    """Parse a JSON number like serde_json, which `tokenizers` uses.
+    """Parse a JSON number as serde_json does, which `tokenizers` uses.
 
     It rounds the digits to a float, then multiplies or divides by a power of ten. This may be off by one ulp.
     """
