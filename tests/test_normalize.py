@@ -267,7 +267,7 @@ BROKEN = [
     ("root of .* is invalid", GOOD[:4] + b"\1" + GOOD[5:]),
     ("root of .* is invalid", GOOD[:4] + bytes(4) + GOOD[8:]),
     ("points outside", GOOD[:8] + struct.pack("<I", (1 << 20) << 10 | 5) + GOOD[12:]),
-    ("a replacement outside it", GOOD[:8] + struct.pack("<I", 1 << 31 | 100) + GOOD[12:]),
+    ("a replacement outside the charsmap", GOOD[:8] + struct.pack("<I", 1 << 31 | 100) + GOOD[12:]),
     ("has no replacement", GOOD[:8] + struct.pack("<I", 1 << 8 | 5) + GOOD[12:]),
 ]
 

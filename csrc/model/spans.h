@@ -1,4 +1,4 @@
-/* spans.h - a document in the form that encoders read, and its tokens as spans */
+/* spans.h - a document as encoders read it, and the conversion of its tokens into spans */
 #pragma once
 
 #include "model/run.h"

@@ -1,13 +1,12 @@
 /* spec.c - the functions of spec.h
  *
- * A spec reaches the library in two ways: from a reader of model files, which never makes a wrong
- * one, and from a native image, which can be damaged. Both are checked by the same functions, so an
- * image cannot bring a model into a state that no reader produces. */
+ * A spec comes either from a reader of model files, which never produces an invalid one, or from a
+ * native image, which can be damaged. The same functions check both, so an image cannot put a model
+ * into a state that no reader produces. */
 
 #include "model/kind.h"
 
-/* Whether a kind supports a flag and how flags can be combined are two questions: the first is
- * answered by a set of bits, the second by a list of rules. */
+/* A bit mask tells which flags a kind supports; a list of rules tells how they can be combined. */
 const char *spec_check_flags(int32_t kind, int32_t flags)
 {
     if (!kind_of(kind)) return "unknown kind of model";

@@ -1,5 +1,5 @@
-/* spec_image.c - the native image of the kinds that are built when opened: their spec, section by
- * section
+/* spec_image.c - the native image of kinds whose tables are built when a file is opened: the spec,
+ * section by section
  *
  * All numbers are little-endian, and every section is 8-byte aligned:
  *
@@ -14,15 +14,14 @@
  *         u8[n_pieces]        their types (padded to 8)
  *         u8[piece_bytes]     the pieces (padded to 8)
  *         u8[charsmap_bytes]  the normalization rules (padded to 8)
- *         u8[surface_bytes]   what the unknown id decodes to (padded to 8)
+ *         u8[surface_bytes]   the text that the unknown id decodes to (padded to 8)
  *         i64[3][n_merges]    ids: left sides, right sides, results
- *         u64 pattern_bytes   with UNITOK_PATTERN only, as are
- *         u8[pattern_bytes]   the pattern (padded to 8)
+ *         u64 pattern_bytes   only with UNITOK_PATTERN
+ *         u8[pattern_bytes]   the pattern (padded to 8), only with UNITOK_PATTERN
  *
- * The sections of 8-byte numbers come first, so that they are aligned without padding. Opening a
- * file takes pointers into it: the spec of the model is the image itself. Building from a spec that
- * is not valid fails in the same way as building from a file, because both go through this
- * image. */
+ * The first sections consist of 8-byte numbers, so they are aligned without padding. Opening a file
+ * copies none of them: the spec of the model points into the image. An invalid spec causes the same
+ * errors as an invalid file, because building from a spec also goes through this image. */
 
 #include "model/image.h"
 
@@ -33,8 +32,8 @@
 #include "model/spec.h"
 #include "structures/vocabulary.h"
 
-/* The first 72 bytes of the image, as drawn above. Its fields need no padding, so the structure can
- * be copied as it is. */
+/* The first 72 bytes of the image, as listed above. The fields need no padding, so the structure is
+ * copied directly. */
 typedef struct spec_header {
     uint8_t magic[8];
     uint32_t version, kind;
@@ -48,9 +47,8 @@ typedef struct spec_layout {
     uint64_t offsets, ids, scores, types, pieces, charsmap, surface, merges, pattern, end;
 } spec_layout;
 
-/* As in image.c, every section begins where the one before it ends, and sizes are checked before
- * they are added up.
- * n_pattern_bytes is 0 without UNITOK_PATTERN. */
+/* As in image.c, every section begins where the previous one ends, and sizes are checked before
+ * they are added. n_pattern_bytes is 0 without UNITOK_PATTERN. */
 static spec_layout lay_out(const spec_header *h, uint64_t n_pattern_bytes)
 {
     spec_layout at;
@@ -70,9 +68,9 @@ static spec_layout lay_out(const spec_header *h, uint64_t n_pattern_bytes)
 
 /* -------------------------------------------------------------------------------- Building ---- */
 
-/* A spec may leave out scores, types, charsmap and surface; the image has them all, with what their
- * absence means. Offsets are stored relative to the first piece, because the spec's data need not
- * begin with it. */
+/* A spec may omit scores, types, charsmap and surface. The image stores scores of 0 and normal
+ * types for missing ones, and a size of 0 for a missing charsmap or surface. Offsets are stored
+ * relative to the first piece, because the spec's data need not begin with it. */
 int32_t spec_image_build(const unitok_spec *spec, uint8_t **ret, int64_t *ret_n_bytes,
                          unitok_error *error)
 {
@@ -119,7 +117,7 @@ int32_t spec_image_build(const unitok_spec *spec, uint8_t **ret, int64_t *ret_n_
 
 /* --------------------------------------------------------------------------------- Opening ---- */
 
-/* The size of the pattern, or 0 if it lies beyond the image. */
+/* Returns the size of the pattern; 0 if there is no pattern, or the image ends before its size. */
 static uint64_t pattern_bytes(const spec_header *h)
 {
     uint64_t n = 0, at = lay_out(h, 0).pattern;
@@ -128,8 +126,8 @@ static uint64_t pattern_bytes(const spec_header *h)
     return n;
 }
 
-/* The flags are checked with the same rules as those of a spec, so an image cannot combine what the
- * readers of model files refuse. */
+/* The flags are checked by the same rules as those of a spec, so an image cannot contain a
+ * combination that the readers of model files reject. */
 static const char *check_header(const spec_header *h, int64_t n_bytes, int64_t *position)
 {
     *position = 0;
@@ -143,7 +141,7 @@ static const char *check_header(const spec_header *h, int64_t n_bytes, int64_t *
         return "this release does not support this kind of model";
     *position = 32;
     if (h->flags > UNITOK_FLAGS_ALL)
-        return "this release does not know some flags of this native model";
+        return "this release does not support some flags of this native model";
     const char *wrong = spec_check_flags((int32_t)h->kind, (int32_t)h->flags);
     if (wrong) return wrong;
     *position = 36;
@@ -167,8 +165,8 @@ static const char *check_header(const spec_header *h, int64_t n_bytes, int64_t *
     return NULL;
 }
 
-/* Checks that the sections match the header. Building from them checks the rest. Offsets must
- * ascend before they are used to read pieces, and types must be known before they index a table. */
+/* Checks that the sections match the header; build_model checks the rest. Offsets must not decrease,
+ * because they are used to read pieces, and types must be valid, because they index a table. */
 static const char *check_sections(const spec_header *h, const unitok_spec *spec,
                                   const uint8_t *bytes, int64_t *position)
 {
@@ -186,8 +184,7 @@ static const char *check_sections(const spec_header *h, const unitok_spec *spec,
     return NULL;
 }
 
-/* m->spec points into the image. The charsmap alone may be NULL, which says that the model has
- * none. */
+/* m->spec points into the image. The charsmap and the pattern are NULL if the model has none. */
 int32_t spec_image_open(const uint8_t *bytes, int64_t n_bytes, int32_t engine, int32_t cpu,
                         unitok_model *m, unitok_error *error)
 {

@@ -9,9 +9,9 @@
  *     25  u8  bits: 1 is_started, 2 is_after_space, 4 last_unknown
  *     26  u8  last_byte
  *
- * The state is saved with checkpoints, which later versions must read, so its layout is fixed and
- * has a version of its own. Text that the normalizer has held back is stored as a number of bytes
- * only: these are spaces, and the caller gives the text from there on again. */
+ * The state is saved in checkpoints, which later versions must be able to read, so its layout is
+ * fixed and has its own version number. Of the text that the normalizer is holding, only the number
+ * of bytes is stored, because all of it is spaces. */
 
 #include <math.h>
 
@@ -20,7 +20,7 @@
 
 enum { STATE_VERSION = 1, IS_STARTED = 1, IS_AFTER_SPACE = 2, LAST_UNKNOWN = 4 };
 
-/* Held spaces have been read, so neither their number nor a position reaches its limit. */
+/* Both numbers count text that has been read, so no valid state reaches these limits. */
 #define HELD_BYTES_LIMIT (INT64_C(1) << 40)
 #define POSITION_LIMIT (INT64_C(1) << 62)
 
@@ -48,7 +48,7 @@ void unitok_state_save(const unitok_state *state, uint8_t *out)
     out[26] = (uint8_t)state->last_byte;
 }
 
-/* Rejects unknown bits, so that a file of a later version is not read as if they meant nothing. */
+/* Rejects unknown bits, because a later version may give them a meaning. */
 static int read_state(const uint8_t *bytes, unitok_state *ret)
 {
     if (bytes[0] != STATE_VERSION || bytes[25] & ~(IS_STARTED | IS_AFTER_SPACE | LAST_UNKNOWN))
@@ -63,8 +63,8 @@ static int read_state(const uint8_t *bytes, unitok_state *ret)
     return 1;
 }
 
-/* The bytes come from a file and may be damaged. Values out of range would overflow later sums, so
- * they are rejected here; *ret changes only if everything is right. */
+/* The bytes come from a file and may be damaged. Values out of range are rejected here, because they
+ * would overflow later sums. *ret is set only if the state is valid. */
 int32_t unitok_state_load(const uint8_t *bytes, int64_t n_bytes, unitok_state *ret,
                           unitok_error *error)
 {
@@ -74,8 +74,7 @@ int32_t unitok_state_load(const uint8_t *bytes, int64_t n_bytes, unitok_state *r
     int64_t n_held = state.normalize.n_held_bytes;
     if (!is_read || !isfinite(state.sum) || state.position < 0 || state.position > POSITION_LIMIT ||
         n_held < 0 || n_held > HELD_BYTES_LIMIT)
-        return fail(error, UNITOK_ERROR_FORMAT, -1, -1,
-                    "these bytes are not the state of an encoder");
+        return fail(error, UNITOK_ERROR_FORMAT, -1, -1, "these bytes are not an encoder state");
     *ret = state;
     return UNITOK_OK;
 }

@@ -6,11 +6,12 @@
 #include "encoders/unigram.h"
 #include "model/run.h"
 
-/* Most entries are valid up to a sum of about 99,700; a bound beyond FAR_WORD validates few. */
+/* Most entries of the memo are valid for sums up to about 99,700, so a bound beyond FAR_WORD, which
+ * is slightly less, validates few of them (look_ahead in segments.h). */
 #define AHEAD_IDS 64
 #define FAR_WORD ((98304 / UNIGRAM_LIMIT_STEP) << 4)
 
-/* Logarithms of the number of short entries: memo.h. */
+/* Base-2 logarithms of the number of short entries (memo.h). */
 #define MEMO_BITS_SUMMING 17
 
 #define MEMO_BITS 16

@@ -4,17 +4,17 @@
  *     sections  hello | ␣␣<mask> | ␣world | </s>
  *     given     -1      50264      -1       2
  *
- * Matches are found from left to right; the longest token that begins at a place matches there, and
- * the search resumes after it, whatever the token's flags make of the match:
+ * Matches are found from left to right. At each position the longest token matches, and the search
+ * resumes after it, regardless of how the token's flags affect the match:
  *
- *     hidden        the match is not used
- *     SINGLE_WORD   nor if a word character stands before or after it
- *     LSTRIP        it extends over the white space before it, up to the last match
- *     RSTRIP        it extends over the white space after it
+ *     SPECIAL       the match is ignored if special tokens are hidden
+ *     SINGLE_WORD   the match is ignored if a word character precedes or follows it
+ *     LSTRIP        the match is extended over the white space before it, up to the previous match
+ *     RSTRIP        the match is extended over the white space after it
  *
- * Few texts have tokens, so most of the time is spent looking for a place where one may begin. There
- * are few pairs of first bytes, such as "<|", and comparing all bytes of a block with each of them
- * takes vector instructions, which the compiler finds by itself. */
+ * Few texts contain tokens, so most of the time is spent searching for positions where one may begin.
+ * Tokens begin with few distinct pairs of bytes, such as "<|", so all bytes of a block are compared
+ * with each of these pairs, in a loop that compilers vectorize. */
 
 #include "ground/alloc.h"
 #include "ground/error.h"
@@ -28,7 +28,7 @@
 #define BLOCK_BYTES 64
 
 struct unitok_finder {
-    trie trie; /* of token indices + 1; no_token where none begins */
+    trie trie; /* the values are token indices + 1, or no_token if no token matches */
     uint32_t no_token;
     uint64_t *heads;
     uint32_t *singles;
@@ -41,7 +41,7 @@ struct unitok_finder {
     int strips;          /* whether a token has the flag LSTRIP or RSTRIP */
     int n_pairs;         /* 0: too many, use `begins` */
     struct {
-        uint8_t first, second, any; /* any: 0xFF if every second byte is possible */
+        uint8_t first, second, any; /* any: 0xFF if any second byte is possible */
     } pairs[PAIRS_MAX];
 };
 
@@ -60,7 +60,7 @@ void unitok_finder_free(unitok_finder *f)
 
 /* ------------------------------------------------------------------------------- Building ---- */
 
-/* Adds the pair (first, second); second = -1: any. Returns 0 if there are too many. */
+/* Adds the pair (first, second); second = -1 means any byte. Returns 0 if there are too many. */
 static int add_pair(unitok_finder *f, uint8_t first, int second)
 {
     for (int k = 0; k < f->n_pairs; k++)
@@ -73,7 +73,7 @@ static int add_pair(unitok_finder *f, uint8_t first, int second)
     return 1;
 }
 
-/* Collects the pairs of first bytes, or if they are too many, the first bytes. */
+/* Collects the distinct pairs of first bytes or, if there are too many, the distinct first bytes. */
 static void find_pairs(unitok_finder *f, const uint8_t *data, const int64_t *offsets, int64_t n)
 {
     int fits = 1;
@@ -179,7 +179,7 @@ INLINE uint64_t candidates(const unitok_finder *f, const uint8_t *text)
     return mask;
 }
 
-/* Returns the first i >= at at which a token may begin, or n_bytes. */
+/* Returns the first position from `at` on where a token may begin, or n_bytes. */
 static int64_t next_candidate(const unitok_finder *f, const uint8_t *text, int64_t at,
                               int64_t n_bytes)
 {
@@ -212,7 +212,7 @@ typedef struct sections {
     const unitok_finder *f;
     const uint8_t *data;
     int64_t n_bytes;   /* of all items */
-    int64_t candidate; /* the first one that may come */
+    int64_t candidate; /* the next position where a token may begin */
     int hide_special;
     int64_t *offsets, *given, n, capacity;
 } sections;
@@ -226,7 +226,8 @@ static void put_section(sections *s, int64_t begin, int64_t given)
     s->n++;
 }
 
-/* Whether the match of `token` at data[start..stop) counts, in an item data[begin..end). */
+/* Whether the match of a token with these flags at data[start..stop), in the item data[begin..end),
+ * is used. */
 static int is_used(const sections *s, uint8_t flags, int64_t begin, int64_t start, int64_t stop,
                    int64_t end)
 {
@@ -292,8 +293,8 @@ int32_t unitok_finder_matches(const unitok_finder *f, const uint8_t *data, int64
     return 0;
 }
 
-/* A token that ends or begins at text[at] counts, because it may look at the character beyond, or strip
- * it. One that is farther away strips no further than text[at - 1] if that is no space. */
+/* A token that ends or begins at text[at] counts, because its flags may examine or strip the character
+ * on the other side. A token further away strips nothing across `at` unless text[at - 1] is a space. */
 int32_t unitok_finder_reaches(const unitok_finder *f, const uint8_t *text, int64_t n_bytes,
                               int64_t at)
 {

@@ -1,4 +1,4 @@
-/* char_set.c - combining sets of code points */
+/* char_set.c - combines sets of code points */
 
 #include "text/char_set.h"
 
@@ -10,7 +10,7 @@ void char_set_free(char_set *set)
     memset(set, 0, sizeof *set);
 }
 
-/* Walks the borders of both sets in order; a border of the result is where membership changes. */
+/* Walks the borders of both sets in order; the result has a border wherever membership changes. */
 int char_set_combine(char_set *a, const char_set *b, int which)
 {
     int32_t n = 0, i = 0, j = 0, capacity = a->n_borders + b->n_borders + 2;

@@ -2,9 +2,10 @@
  *
  *     borders   41   5B   61   7B              [A-Za-z]
  *               └────┘    └────┘
- *               members   members: an even number of borders, each larger than the last
+ *               members   members
  *
- * A zeroed set is empty. Functions that may need memory return 0 when there is none.
+ * The number of borders is even, and they ascend. A zeroed set is empty. Functions that allocate
+ * memory return 0 if that fails.
  */
 #pragma once
 
@@ -18,7 +19,7 @@ typedef struct char_set {
     int32_t capacity;
 } char_set;
 
-/* Which code points char_set_combine keeps: bit (in a) + 2 * (in b). */
+/* Which code points char_set_combine keeps: bit is_in_a + 2 * is_in_b. */
 enum {
     CHAR_SET_UNION = 0xE,
     CHAR_SET_INTERSECTION = 0x8,
@@ -31,10 +32,10 @@ void char_set_free(char_set *set);
 /* Replaces *a by its combination with b. O(borders of both). */
 int char_set_combine(char_set *a, const char_set *b, int which);
 
-/* Adds first..last. */
+/* Adds the code points first..last. */
 int char_set_add(char_set *set, uint32_t first, uint32_t last);
 
-/* A set over the borders of a static array, to read only. */
+/* Returns a read-only set whose borders are a static array. */
 char_set char_set_over(const uint32_t *borders, int32_t n_borders);
 
 int char_set_has(const char_set *set, uint32_t code_point);

@@ -1,4 +1,4 @@
-/* charsmap.c - checking and measuring a precompiled_charsmap before it is used */
+/* charsmap.c - checks and measures a precompiled_charsmap before it is used */
 
 #include "text/charsmap.h"
 
@@ -35,7 +35,7 @@ static int32_t take_apart(const uint8_t *blob, int64_t n_bytes, charsmap *ret, u
 /* Returns the base whose children include the unit `at`. */
 INLINE uint32_t base_above(const charsmap *m, uint32_t at) { return at ^ (m->units[at] & 0xFF); }
 
-/* Adds a unit to the list of its base. Units are listed by ascending index, each at the front. */
+/* Adds a unit at the front of the list of its base. Callers add units in ascending order. */
 INLINE void list_child(const charsmap *m, uint32_t at, charsmap_tree *tree)
 {
     uint32_t above = base_above(m, at);
@@ -43,9 +43,9 @@ INLINE void list_child(const charsmap *m, uint32_t at, charsmap_tree *tree)
     tree->first[above] = at;
 }
 
-/* Checks that every offset leads inside the array and that units marked as leaves are leaves, also
- * in units that no walk meets, because sentencepiece rejects them. Lists the children of every base
- * on the way. */
+/* Checks that every offset stays inside the array and that every unit with `leaf` has a replacement,
+ * even in units that no walk reaches, because sentencepiece rejects those too. Also lists the
+ * children of every base. */
 static int32_t check_units(const charsmap *m, charsmap_tree *tree, unitok_error *error)
 {
     uint32_t root = m->units[0];
@@ -55,7 +55,7 @@ static int32_t check_units(const charsmap *m, charsmap_tree *tree, unitok_error 
         uint32_t unit = m->units[at];
         if (unit >> 31) {
             if ((int64_t)(unit & 0x7FFFFFFF) >= m->n_replacement_bytes) {
-                return broken(error, "the charsmap refers to a replacement outside it");
+                return broken(error, "the charsmap refers to a replacement outside the charsmap");
             }
             continue;
         }
@@ -82,13 +82,13 @@ void charsmap_tree_free(charsmap_tree *tree)
 
 /* -------------------------------------------------------------------------------- Measures ---- */
 
-/* lengths[i] becomes the length of the replacement at i, or -1 - length if it is not complete
- * characters.
+/* Sets lengths[i] to the length of the replacement at i, or to -1 - length if the replacement does
+ * not consist of complete characters.
  *
  *     bytes      c  a  f  C3 A9 00            replacements may share their ends
  *     lengths    5  4  3  2  -2 0             at A9 the string begins inside a character
  *
- * Works backwards, so that strings that overlap are read once. */
+ * Works backwards, so that overlapping replacements are read once. */
 static void measure_replacements(const charsmap *m, int32_t *lengths)
 {
     for (int64_t i = m->n_replacement_bytes - 1; i >= 0; i--) {
@@ -101,8 +101,7 @@ static void measure_replacements(const charsmap *m, int32_t *lengths)
     }
 }
 
-/* Records that a key leads to a replacement of this length; a negative one is not complete
- * characters. */
+/* Records that a key has a replacement of this length, which is encoded as above. */
 INLINE void count_replacement(charsmap *m, int32_t length)
 {
     if (length < 0) m->is_utf8 = 0;
@@ -119,8 +118,8 @@ typedef struct frame {
 
 #define ON_THE_WAY (-1)
 
-/* Fills heights, inner, and the fields of *m about keys and replacements. Returns 0 if a base is
- * below itself or a unit leads nowhere. */
+/* Fills heights, inner, and the fields of *m about keys and replacements. Returns 0 if the trie has a
+ * cycle, or a branch that leads to no key. */
 static int measure_keys(charsmap *m, charsmap_tree *tree, const int32_t *lengths, frame *stack,
                         uint8_t *inner)
 {
@@ -156,11 +155,12 @@ static int measure_keys(charsmap *m, charsmap_tree *tree, const int32_t *lengths
     return 1;
 }
 
-/* ----------------------------------------------------------------------- Units for nothing ---- */
+/* ----------------------------------------------------------------------- Useless branches ---- */
 
 /* Marks in is_useful the bases from which a key can be reached, from the leaves upwards. owners and
- * others list the units of each base, as 1 + the unit; queue has room for every base. The root is
- * below nothing: no key passes it again, though a NUL in a text may lead there. */
+ * others list the units of each base, as 1 + the unit; queue has the capacity for every base. The
+ * root is not a child of any base: no key passes through it again, although a NUL in a text may lead
+ * there. */
 static void mark_useful(const charsmap *m, uint32_t *owners, uint32_t *others, uint32_t *queue,
                         uint8_t *is_useful)
 {
@@ -194,9 +194,9 @@ static void list_useful_children(const charsmap *m, const uint8_t *is_useful, ch
     }
 }
 
-/* Lists only the children that lead to a key. Returns 0 if an allocation fails. Maps that
- * SentencePiece wrote do not need this. It accepts maps with dead or circular branches that no
- * key passes, as sentencepiece does. */
+/* Lists only the children that lead to a key, so that dead or cyclic branches, through which no key
+ * passes, are accepted, as in sentencepiece. Maps written by SentencePiece do not need this. Returns
+ * 0 if an allocation fails. */
 static int list_useful(const charsmap *m, charsmap_tree *tree)
 {
     size_t n = (size_t)m->n_units;
@@ -217,10 +217,10 @@ static int list_useful(const charsmap *m, charsmap_tree *tree)
     return ok;
 }
 
-/* ------------------------------------------------------------------------------- The whole ---- */
+/* --------------------------------------------------------------------------------- Opening ---- */
 
-/* Maps written by SentencePiece have no useless units, and the one walk that measures the keys also
- * proves this. */
+/* Maps written by SentencePiece have no useless branches, and the walk that measures the keys also
+ * verifies this. */
 static int32_t measure(charsmap *m, charsmap_tree *tree, int32_t *lengths, frame *stack,
                        uint8_t *inner, unitok_error *error)
 {
@@ -245,8 +245,8 @@ int32_t charsmap_open(const uint8_t *blob, int64_t n_bytes, charsmap_tree *tree,
     memset(tree, 0, sizeof *tree);
     int32_t status = take_apart(blob, n_bytes, &m, error);
     if (status) return status;
-    /* One block: malloc returns several to the system, at each opening, and has to ask for them
-     * again. */
+    /* A single block, because malloc would return several to the system and request them again at
+     * each opening. */
     size_t n = (size_t)m.n_units, n_lengths = (size_t)m.n_replacement_bytes;
     tree->first = mem_alloc(n * (3 * sizeof(uint32_t) + sizeof(frame)) +
                             n_lengths * sizeof(int32_t));

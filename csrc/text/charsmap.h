@@ -1,26 +1,26 @@
-/* charsmap.h - SentencePiece's precompiled_charsmap: which strings are replaced by which
+/* charsmap.h - SentencePiece's precompiled_charsmap: a map from strings to their replacements
  *
- *     u32 n_trie_bytes | the trie: a double array of u32 units (Darts-clone) | replacements, each ended by NUL
+ *     u32 n_trie_bytes | the trie: a double array of u32 units (Darts-clone) | replacements, each terminated by NUL
  *
- * A unit for one byte of a key, and a unit for the end of a key:
+ * The unit for a byte of a key, and the unit for the end of a key:
  *
  *     unit    31  30 ............... 10  9         8      7 ... 0
  *             0   offset                 offset<<8 leaf   label c
  *             1   where the replacement begins
  *
- * The unit of the next byte c is at i XOR offset XOR c, seen from the unit at `i`, if the label
- * there is c; with `leaf`, a key ends here, and the unit of its replacement is at i XOR offset. The
- * root is unit 0. Equal branches may be shared, so the units are a graph, and a hostile one may be
- * shared so often that there are more keys than atoms in the sun: nothing here enumerates keys.
- * charsmap_open proves that every step stays inside and that keys are finite (no unit that leads to
- * a key is below itself).
+ * From the unit at index i, the next byte c leads to the unit at i XOR offset XOR c, if the label of
+ * that unit is c. If `leaf` is set, a key ends here, and the unit of its replacement is at i XOR
+ * offset. The root is unit 0. Equal branches may be shared, so the units form a graph. In a hostile
+ * file, branches may be shared so often that the number of keys is astronomical, so no function here
+ * enumerates the keys. charsmap_open checks that every step stays inside the array and that keys are
+ * finite (no unit that leads to a key is part of a cycle).
  */
 #pragma once
 
 #include "ground/common.h"
 
-/* A walk considers no more keys than this: sentencepiece considers the 32 shortest that match and
- * takes the longest of them. */
+/* The number of keys that a walk considers: sentencepiece considers the 32 shortest that match and
+ * uses the longest of them. */
 #define CHARSMAP_KEYS_MAX 32
 
 /* Longer keys are rejected, because every position of a text may have to be compared with the
@@ -37,8 +37,8 @@ typedef struct charsmap {
     int32_t is_utf8; /* every replacement consists of complete characters */
 } charsmap;
 
-/* Where the children of a unit are. An offset has 21 bits; if bit 9 is set, it counts in steps
- * of 256. */
+/* Returns the base of the children of the unit at `at`. An offset has 21 bits; if bit 9 is set, it is
+ * multiplied by 256. */
 INLINE uint32_t charsmap_base(uint32_t at, uint32_t unit)
 {
     return at ^ ((unit >> 10) << ((unit & 0x200) >> 6));
@@ -54,7 +54,7 @@ INLINE int64_t charsmap_match(const charsmap *m, const uint8_t *text, int64_t n_
     uint32_t base = charsmap_base(0, m->units[0]);
     int64_t length = 0;
     int n_keys = 0;
-    /* also ends a walk in a cycle without keys */
+    /* this also ends a walk in a cycle without keys */
     if (n_bytes > m->max_key_bytes) n_bytes = m->max_key_bytes;
     for (int64_t i = 0; i < n_bytes; i++) {
         uint32_t at = base ^ text[i], unit = m->units[at];
@@ -76,16 +76,16 @@ INLINE int64_t charsmap_match(const charsmap *m, const uint8_t *text, int64_t n_
  *
  * Only children that lead to a key are listed. */
 typedef struct charsmap_tree {
-    /* [0..n_units - 1]; first begins the one block that holds all of this */
+    /* [0..n_units - 1]; `first` is the start of the block that holds all these arrays */
     uint32_t *first, *next;
-    /* [base]: the most bytes that a key can continue with from there; 0: none */
+    /* [base]: the maximum number of bytes by which a key can continue there; 0: none */
     int32_t *heights;
 } charsmap_tree;
 
-/* Checks blob[0..n_bytes-1], 4-byte aligned, which must outlive *ret, measures it,
- * and lists its edges in *tree, which must be freed whatever the result. UNITOK_ERROR_VOCABULARY says what is
- * wrong with the blob.
- *   inner[0..255]   set to 1 for each byte that some key has after its first
+/* Checks and measures blob[0..n_bytes-1], which must be 4-byte aligned and outlive *ret, and lists its
+ * edges in *tree, which must be freed even after a failure. UNITOK_ERROR_VOCABULARY if the blob is
+ * invalid.
+ *   inner[0..255]   set to 1 for each byte that occurs in a key after its first byte
  * O(n_bytes). */
 int32_t charsmap_open(const uint8_t *blob, int64_t n_bytes, charsmap_tree *tree, uint8_t *inner,
                       charsmap *ret, unitok_error *error);

@@ -4,8 +4,8 @@
 
 #include "ground/utf8.h"
 
-/* Characters of one to three bytes are a symbol; the bytes of all others are symbols by
- * themselves. */
+/* Each character of one to three bytes becomes one symbol; every other byte becomes a symbol by
+ * itself. */
 int64_t code_points_portable(const uint8_t *text, int64_t n_bytes, uint16_t *symbols)
 {
     uint16_t *out = symbols;

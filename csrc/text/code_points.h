@@ -5,7 +5,7 @@
  *
  * A byte that is not part of such a character, because it belongs to a longer one or the text is
  * malformed, is a symbol by itself, in the range of the surrogates, which valid text never contains.
- * So every text has symbols, valid or not, and can be restored from them.
+ * So any text, valid or not, can be converted to symbols and restored from them.
  */
 #pragma once
 
@@ -25,7 +25,7 @@ int64_t code_points_portable(const uint8_t *text, int64_t n_bytes, uint16_t *sym
 int64_t code_points_sse2(const uint8_t *text, int64_t n_bytes, uint16_t *symbols);
 int64_t code_points_avx512(const uint8_t *text, int64_t n_bytes, uint16_t *symbols);
 
-/* The bytes of the text that a symbol stands for. */
+/* Returns the number of bytes that a symbol stands for. */
 INLINE int code_point_bytes(uint32_t symbol)
 {
     if (symbol < 0x80 || (symbol & 0xFF00) == CODE_POINT_OF_BYTE) return 1;

@@ -1,7 +1,7 @@
 /* code_points_x86.c - code_points.h for SSE2 and AVX-512
  *
- * The lower and the upper byte of each code point are computed where its first byte is, from the
- * two bytes after it, and then moved together.
+ * The lower and the upper byte of each code point are computed at the position of its first byte,
+ * from that byte and the next two. The results are then compacted.
  */
 
 #include "text/code_points.h"
@@ -29,8 +29,8 @@ INLINE __m128i pick_sse2(__m128i mask, __m128i a, __m128i b)
     return _mm_or_si128(_mm_and_si128(mask, a), _mm_andnot_si128(mask, b));
 }
 
-/* Sixteen bytes at a time. a, b and c are the text from here, from the next byte and from the
- * one after, so each position sees the bytes of the character that may begin there:
+/* Sixteen bytes at a time. a, b and c hold the text from this byte on, from the next and from the one
+ * after that, so each position has all bytes of a character that may begin there:
  *
  *     text      C3 A9 | E3 81 AB | 74
  *     two       x                           a leads two bytes and b continues
@@ -85,10 +85,10 @@ int64_t code_points_sse2(const uint8_t *text, int64_t n_bytes, uint16_t *symbols
                  threes = (uint32_t)_mm_movemask_epi8(three);
         uint64_t begins = ~((twos | threes) << 1 | threes << 2) & 0xFFFF;
         int n = count_bits(begins);
-        /* eight at a time: most steps have as many */
+        /* eight at a time, so that few branches are mispredicted */
         for (int done = 0; done < n; done += 8) {
             for (int k = 0; k < 8; k++) {
-                /* after the last, any symbol: it is overwritten or not counted */
+                /* symbols past the last one are arbitrary: they are overwritten or not counted */
                 out[done + k] = wide[lowest_bit(begins | 1 << 16)];
                 begins &= begins - 1;
             }
@@ -119,8 +119,8 @@ TARGET(AVX512) INLINE uint64_t from(__m512i x, int byte)
     return _mm512_cmpge_epu8_mask(x, _mm512_set1_epi8((char)byte));
 }
 
-/* Like code_points_sse2 for 64 bytes, with masks in registers of their own. AVX-512 can
- * compress, so the bytes of the symbols that are kept move together in one instruction. */
+/* As code_points_sse2, but for 64 bytes and with mask registers. AVX-512 can compact the bytes of the
+ * symbols that are kept with one instruction. */
 TARGET(AVX512) int64_t code_points_avx512(const uint8_t *text, int64_t n_bytes, uint16_t *symbols)
 {
     uint16_t *out = symbols;
