@@ -1,4 +1,4 @@
-/* cut.c - building the tables of cut.h, the portable scan, and the choice among the scans */
+/* cut.c - builds the tables of cut.h; the portable scan, and the choice among the scans */
 
 #include "text/cut.h"
 
@@ -9,13 +9,13 @@
 
 /* ------------------------------------------------------------------------- Pair and window ---- */
 
-/* Records the border before piece[i]. Returns 1 if it set a window that was not set yet.
+/* Records the border before piece[i]. Returns 1 if this sets the bit of a new window.
  *
  *     piece     E6 9D B1 | E4 BA AC        the border before E4: both characters are in the piece,
  *               \__ window of 3 + 3 __/    so the window's bit is set and the pair is CUT_WINDOW
  *
- * If the window reaches beyond the piece, or there is none for this pair, the pair alone must
- * decide: CUT_NEVER, which stays, whatever other pieces contain. */
+ * If the window extends beyond the piece, or this pair has no window, the pair alone must decide. It
+ * becomes CUT_NEVER, and stays so regardless of other pieces. */
 static int mark(cut_table *t, const uint8_t *piece, int64_t i, int64_t n_bytes)
 {
     uint8_t before = piece[i - 1], after = piece[i];
@@ -40,9 +40,9 @@ typedef struct row {
     uint64_t after[4];  /* the bytes that may follow, one bit each */
     uint64_t before[4]; /* the bytes merged into this row */
     int32_t n_before;
-    /* In plane 0, by the byte that follows: all ones if it may, */
+    /* only in plane 0, by the byte that follows: all ones if it may follow, else 0 */
     uint32_t joins[128];
-    uint32_t weights[128]; /* and else what it weighs if `before` are joined to it too */
+    uint32_t weights[128]; /* the cost of joining it to the bytes `before`; 0 if it may follow */
 } row;
 
 /* The weight of a pair of ASCII bytes: about how often it occurs in text. */
@@ -62,8 +62,9 @@ static uint32_t pair_weight(int a, int b)
 
 INLINE int is_of_newline(const row *r) { return (int)(r->before['\n' >> 6] >> ('\n' & 63)) & 1; }
 
-/* The weight of the pairs that no piece contains and that merging two rows would join; in plane 1,
- * their number. Forced cuts after a newline must not be lost, so that row is never merged. */
+/* Returns the total weight (in plane 1, the number) of the pairs that no piece contains but that
+ * merging the two rows would join. If cuts after newlines are forced, they must not be lost, so the
+ * row of the newline is never merged. */
 static uint32_t merge_cost(const row *a, const row *b, int plane, int32_t flags)
 {
     if (flags & CUT_AFTER_NEWLINE && (is_of_newline(a) || is_of_newline(b))) return UINT32_MAX;
@@ -81,8 +82,8 @@ static uint32_t merge_cost(const row *a, const row *b, int plane, int32_t flags)
     return (uint32_t)(a_gains * a->n_before + b_gains * b->n_before);
 }
 
-/* Fills the rows of joined pairs, for bytes whose pairs belong to `plane`. Returns the number of
- * rows that are not empty. */
+/* Fills a row for each byte that is the first of joined pairs in `plane`. Returns the number of
+ * rows. */
 static int plane_rows(const cut_table *t, int plane, row *rows)
 {
     int n = 0;
@@ -109,8 +110,8 @@ static int plane_rows(const cut_table *t, int plane, row *rows)
     return n;
 }
 
-/* Merges `drop` into `keep`: from now on their bytes may be followed by what either may be
- * followed by. */
+/* Merges `drop` into `keep`: every byte of either row may then be followed by all that follow the
+ * other. */
 static void join_rows(row *keep, const row *drop)
 {
     for (int w = 0; w < 4; w++) {
@@ -157,7 +158,7 @@ static int merge_rows(row *rows, int n, uint32_t *costs, int plane, int32_t flag
     return n;
 }
 
-/* Rectangle k is bit k: its bytes before go to left[], its bytes after to right[]. */
+/* Rectangle k is bit k: of its first bytes in left[], and of its second bytes in right[]. */
 static void write_plane(cut_table *t, int plane, const row *rows, int n)
 {
     for (int k = 0; k < n; k++) {
@@ -170,7 +171,7 @@ static void write_plane(cut_table *t, int plane, const row *rows, int n)
     }
 }
 
-/* Plane 0 has the pairs of ASCII bytes, plane 1 all others. 256 rows take too much space for the
+/* Plane 0 contains the pairs of ASCII bytes, plane 1 all others. 256 rows are too large for the
  * stack. */
 static int build_planes(cut_table *t, int32_t flags)
 {
@@ -185,11 +186,11 @@ static int build_planes(cut_table *t, int32_t flags)
     return ok;
 }
 
-/* Chooses the bytes before which an exact check is worth its time if plane 1 says joined: those
- * for which plane 1 is often wrong, and those with few windows for the pairs they stand for, as
- * most characters then are apart. A pattern has chosen others, and with one only characters from
- * first_byte on are checked here: letters of alphabets are seldom apart. A wrong choice costs time
- * but never changes an id. */
+/* Chooses the bytes before which an exact check is worth its time if plane 1 reports "joined": those
+ * for which plane 1 is often wrong, and those with few windows compared with their pairs, because
+ * most of their characters are then not joined. With a pattern, others have been chosen already, and
+ * only bytes from first_byte on are considered here, because letters of alphabets are usually joined.
+ * A wrong choice costs time but never changes an id. */
 static void build_look(cut_table *t, const int32_t n_windows[256], int first_byte)
 {
     for (int b = first_byte; b < 256; b++) {
@@ -209,8 +210,8 @@ static void build_look(cut_table *t, const int32_t n_windows[256], int first_byt
 
 /* ----------------------------------------------------------------------------------- kinds ---- */
 
-/* The kind of an ASCII byte. Seven kinds are as many as SSE2 can compare at little cost; an
- * apostrophe and a hyphen have their own because pieces join them to letters. */
+/* The kind of an ASCII byte. More than seven kinds would make the comparisons of SSE2 expensive. The
+ * apostrophe and the hyphen are separate kinds, because pieces join them to letters. */
 static int kind_of(int byte)
 {
     if ((byte | 0x20) >= 'a' && (byte | 0x20) <= 'z') return KIND_LETTER;
@@ -230,7 +231,7 @@ static void build_kinds(cut_table *t)
                 t->kind_before[kind_of(b)] |= (uint8_t)(1 << kind_of(a));
 }
 
-/* Applies the flags, after the pieces. */
+/* Applies the flags, once all pieces are marked. */
 static void force(cut_table *t, int32_t flags)
 {
     t->kind_before[AFTER_NEWLINE_AT] = (flags & CUT_AFTER_NEWLINE) != 0;
@@ -289,15 +290,14 @@ int cut_build_pattern(cut_pieces pieces, cut_pieces unmerged, const pattern *pat
 
 /* ----------------------------------------------------------------------------------- scans ---- */
 
-/* The definition of every scan: the exact answer at each position. The others differ from it
- * only where they say joined for a position that is not, which makes segments longer and changes
- * no id. */
+/* The reference for all scans: exact at every position. The others may only differ by reporting a
+ * position as joined that is not, which makes segments longer and changes no id. */
 static int64_t cut_scan_portable(const cut_table *t, const uint8_t *text, int64_t n_bytes,
                                  uint16_t *cuts)
 {
     int64_t n = 0;
     for (int64_t i = 1; i < n_bytes; i++) {
-        /* always written, and kept if it is a cut: no branch to mispredict */
+        /* always written, but counted only if it is a cut, so there is no branch to mispredict */
         cuts[n] = (uint16_t)i;
         n += i < 3 ? !joined(t, text, i, n_bytes) : !joined_inside(t, text, i, n_bytes);
     }
@@ -317,7 +317,7 @@ cut_scan cut_scan_for(int32_t cpu)
     return cut_scan_portable;
 }
 
-/* Checks each position by itself, which is slow: only rare long segments need it. */
+/* Checks each position individually, which is slow: see cut.h. */
 int64_t cut_next(const cut_table *t, const uint8_t *text, int64_t begin, int64_t n_bytes)
 {
     int64_t i = begin + 1;

@@ -1,15 +1,15 @@
 /* cut.h - where a text can be cut: between two bytes that no piece contains side by side
  *
  * If no piece contains x[i-1] directly followed by x[i], then no token can span position i,
- * whatever the surrounding text: greedy, Viterbi and merges all encode the two sides independently,
- * and exactly. The table is computed from the pieces of any vocabulary. It may call a position
- * joined that is not, which only makes segments longer; it never calls a joined position a cut.
- * Cuts forced by flags are exact in every layer.
+ * regardless of the surrounding text. Greedy, Viterbi and merge encoders give exactly the same tokens
+ * if the two sides are encoded independently. The table can be computed for any vocabulary. It may
+ * report a position as joined that is not, which only makes segments longer; it never reports a
+ * joined position as a cut. Cuts forced by flags are exact in every layer.
  *
- * Three layers, each exact or erring to "joined":
+ * Each layer is exact or errs towards "joined":
  *
  *   pair[a << 8 | b]   CUT_HERE     no piece contains a, b
- *                      CUT_WINDOW   every piece that does also contains the whole window around it (below)
+ *                      CUT_WINDOW   every piece that does also contains the complete window around it (below)
  *                      CUT_NEVER    joined, or b continues a character (cutting there gains nothing)
  *
  *   window   In Chinese or Japanese nearly every byte pair at a character border is in some piece, but few pairs of
@@ -18,22 +18,22 @@
  *                  x[i-3] x[i-2] x[i-1] | x[i] x[i+1] x[i+2]      x[i] leads 3 bytes: 3 + 3
  *                         x[i-2] x[i-1] | x[i] x[i+1]             x[i] leads 2 bytes: 2 + 2
  *
- *            CUT_WINDOW says that every piece that spans i contains the whole window; so if such a piece occurs here,
- *            the bit of the text's bytes is set. A window that reaches beyond the text counts as joined.
+ *            With CUT_WINDOW, every piece that spans i contains the complete window. So if such a piece occurs here,
+ *            the bit for these bytes of the text is set. A window that extends beyond the text counts as joined.
  *
- *   planes   The pair table as rectangles, for SIMD: byte a is followed by b in a piece  =>  left[a] & right[b] != 0 in
- *            one of two planes of 8 rectangles. Plane 0 covers ASCII before ASCII, plane 1 everything else. Rows of the
- *            pair table are merged, least harmful first, until 8 are left: a superset of the table. A merge does little harm
- *            if the pairs that it joins are rare in text (pair_weights.h).
+ *   planes   The pair table as rectangles, for SIMD: if a piece contains a, b, then left[a] & right[b] != 0 in one of
+ *            two planes of 8 rectangles. Plane 0 covers ASCII before ASCII, plane 1 everything else. Rows of the pair
+ *            table are merged, least harmful first, until 8 are left, which gives a superset of the table. A merge does
+ *            little harm if the pairs that it joins are rare in text (pair_weights.h).
  *
  *   kinds    The same for SSE2, which has no byte lookup but can compare: seven fixed kinds of ASCII bytes, and which
  *            kinds may precede each.
  *
- * A pre-tokenizer pattern (pattern.h) is one more reason to cut, and one more reason not to. Between two characters
- * its pieces may always end (PATTERN_CUT), whatever the vocabulary; never certainly (PATTERN_BOUND); or they need not
- * end, but can (PATTERN_FREE), so that the layers above decide. ASCII pairs are decided when the table is built. A byte
- * from 0x80 on stands for many characters; if these disagree, CUT_CLASSES is added to the pair's code, and the classes
- * of the two characters decide.
+ * A pre-tokenizer pattern (pattern.h) can both add and prevent cuts. Between two characters there is a cut for any
+ * vocabulary if a piece of the pattern always ends there (PATTERN_CUT), and no cut if dividing the text there may
+ * change the pieces (PATTERN_BOUND). Otherwise (PATTERN_FREE) the layers above decide. For ASCII pairs this is settled
+ * when the table is built. A byte >= 0x80 occurs in many characters; if they disagree, CUT_CLASSES is added to the
+ * pair's code, and the classes of the two characters decide.
  */
 #pragma once
 
@@ -43,8 +43,8 @@
 enum { CUT_HERE = 0, CUT_WINDOW = 1, CUT_NEVER = 2, CUT_CLASSES = 4 };
 
 /* Exact checks that are worth their time. LOOK_WINDOW: after a byte >= 0x80, the window alone
- * decides, as no such pair is CUT_NEVER. LOOK_PAIR: the pair table decides, then the window.
- * LOOK_ASCII: the same, also after ASCII. */
+ * decides, because no such pair is CUT_NEVER. LOOK_PAIR: the pair table decides, then the window.
+ * LOOK_ASCII: as LOOK_PAIR, but after ASCII. */
 enum { LOOK_ASCII = 0x20, LOOK_PAIR = 0x40, LOOK_WINDOW = 0x80 };
 
 #define CUT_PLANES 2
@@ -75,7 +75,7 @@ typedef struct cut_table {
     uint64_t windows[1 << (CUT_WINDOW_BITS - 6)];
     uint8_t left[CUT_PLANES][256];
     uint8_t right[CUT_PLANES][256];
-    /* what to check if the planes say joined before this byte: LOOK_WINDOW, LOOK_PAIR or 0 */
+    /* LOOK_ bits: what to check if the planes report "joined" before this byte */
     uint8_t look[256];
     /* [k]: the kinds that may be joined to a following byte of kind k, one bit each */
     uint8_t kind_before[8];
@@ -85,13 +85,14 @@ typedef struct cut_table {
 typedef struct cut_pattern {
     cut_table table;
     const pattern *pattern;
-    /* [character % CUT_EDGES]: CUT_EDGE_ bits; beside them, `unmerged` decides on PATTERN_FREE cuts */
+    /* [character % CUT_EDGES]: CUT_EDGE_ bits; next to these characters, `unmerged` decides about
+     * PATTERN_FREE cuts */
     uint8_t is_edge[CUT_EDGES];
-    /* bits of the first two characters of unmerged pieces and of the last two, see cut_pattern.c */
+    /* a bit for the first two and for the last two characters of each unmerged piece: cut_pattern.c */
     uint64_t unmerged[1 << (CUT_UNMERGED_BITS - 6)];
 } cut_pattern;
 
-/* Writes the positions of the cuts in text[0..n_bytes-1] in order to cuts[0..result-1], without 0
+/* Writes the positions of the cuts in text[0..n_bytes-1] in order to cuts[0..result-1], excluding 0
  * and n_bytes. n_bytes <= CUT_CHUNK_BYTES; cuts must hold CUT_CHUNK_BYTES + CUT_READ_BEYOND. text
  * must be readable up to text[n_bytes + CUT_READ_BEYOND - 1]. If the document continues there,
  * these must be its bytes, because windows extend 3 bytes further; bytes after the end of the
@@ -104,9 +105,9 @@ typedef int64_t (*cut_scan)(const cut_table *table, const uint8_t *text, int64_t
 /* Cuts that an encoder makes independently of the pieces. */
 enum {
     CUT_BEFORE_SPACE = 1, /* every space begins a segment */
-    /* a byte after a newline begins one, unless it is a newline or continues a character */
+    /* a byte after a newline begins a segment, unless it is a newline or continues a character */
     CUT_AFTER_NEWLINE = 2,
-    CUT_NOWHERE_ELSE = 4 /* no other position does */
+    CUT_NOWHERE_ELSE = 4 /* no other position begins a segment */
 };
 
 /* Fills the table from the pieces and flags. Returns 0 if an allocation fails. O(bytes of
@@ -121,30 +122,31 @@ typedef struct cut_pieces {
     int64_t n;
 } cut_pieces;
 
-/* Like cut_build, for a model of bytes whose texts are divided by a pattern, which must outlive the
- * table. If a byte is no piece, it vanishes from texts and its neighbours can merge, so there is no
- * PATTERN_FREE cut beside it. `unmerged` are the pieces that texts become only if they are equal to
- * them. There is no PATTERN_FREE cut where one can begin or end: alone, it would be that piece. */
+/* As cut_build, for a byte-level model whose text is divided by a pattern, which must outlive the
+ * table. A byte that is not a piece vanishes from the text, and its neighbours can then merge, so
+ * there is no PATTERN_FREE cut next to it. `unmerged` lists the pieces that merges do not produce: a
+ * segment becomes one only if it is equal to it. There is no PATTERN_FREE cut where such a piece can
+ * begin or end, because a segment cut there could be equal to the piece. */
 int cut_build_pattern(cut_pieces pieces, cut_pieces unmerged, const pattern *pattern,
                       cut_pattern *ret);
 
-/* Fills the pairs of a table that cuts only at PATTERN_CUT; joined() and cut_next() can use it. */
+/* Fills the pairs of a table that cuts only at PATTERN_CUT, for use with joined() and cut_next(). */
 void cut_build_pattern_alone(const pattern *pattern, cut_pattern *ret);
 
 /* Returns the scan for an instruction set that this processor supports. */
 cut_scan cut_scan_for(int32_t cpu);
 
-/* cut_next returns the first cut after text[begin], or n_bytes; cut_last the last cut, or 0. Both
- * are slow, for the rare long segments. */
+/* cut_next returns the first cut after text[begin], or n_bytes; cut_last returns the last cut, or 0.
+ * Both are slow and meant for long segments, which are rare. */
 int64_t cut_next(const cut_table *table, const uint8_t *text, int64_t begin, int64_t n_bytes);
 int64_t cut_last(const cut_table *table, const uint8_t *text, int64_t n_bytes);
 
-/* For cut_build_pattern: changes the pairs of the pieces as the pattern demands. */
+/* Used by cut_build_pattern: changes the pairs of the pieces as the pattern requires. */
 void cut_apply_pattern(cut_pieces pieces, cut_pieces unmerged, const pattern *pattern,
                        cut_pattern *ret);
 
-/* The bit of a window in windows[]: 2^CUT_WINDOW_BITS bits are 64 KiB. Two windows that share a
- * bit only make one of them joined too often. */
+/* The index of a window's bit in windows[], which has 2^CUT_WINDOW_BITS bits (64 KiB). If two windows
+ * share a bit, one of them may be reported as joined needlessly. */
 INLINE uint32_t window_hash(uint64_t window)
 {
     return (uint32_t)(window * 0x9E3779B97F4A7C15u >> (64 - CUT_WINDOW_BITS));
@@ -156,8 +158,8 @@ INLINE int window_bit(const cut_table *table, uint64_t window)
     return (int)(table->windows[bit >> 6] >> (bit & 63)) & 1;
 }
 
-/* Returns whether the pieces join position i of text[0..n_bytes-1], 0 < i < n_bytes, where the pair
- * has this code, without CUT_CLASSES. */
+/* Returns whether the pieces join position i of text[0..n_bytes-1], 0 < i < n_bytes. `code` is the
+ * code of the pair there, without CUT_CLASSES. */
 INLINE int joined_by_pieces(const cut_table *table, int code, const uint8_t *text, int64_t i,
                             int64_t n_bytes)
 {
@@ -168,8 +170,8 @@ INLINE int joined_by_pieces(const cut_table *table, int code, const uint8_t *tex
     return window_bit(table, window);
 }
 
-/* The same for a code with CUT_CLASSES, whose characters also decide. A character that is not
- * complete in text[0..n_bytes-1] is not cut off. */
+/* The same for a pair whose code has CUT_CLASSES (but `code` does not): the classes of the characters
+ * also decide. There is no cut before a character that is incomplete in text[0..n_bytes-1]. */
 int joined_by_classes(const cut_pattern *cuts, int code, const uint8_t *text, int64_t i,
                       int64_t n_bytes);
 
@@ -182,9 +184,8 @@ INLINE int joined(const cut_table *table, const uint8_t *text, int64_t i, int64_
     return joined_by_pieces(table, code, text, i, n_bytes);
 }
 
-/* Like joined(), but branch-free without CUT_CLASSES; text[i - 3] to text[i + 4] must be readable.
- * For a window that extends beyond the document either answer is correct, because no token contains
- * it. */
+/* As joined(), but branch-free without CUT_CLASSES; text[i - 3] to text[i + 4] must be readable. If
+ * the window extends beyond the document, either answer is correct, because no token contains it. */
 INLINE int joined_inside(const cut_table *table, const uint8_t *text, int64_t i, int64_t n_bytes)
 {
     uint8_t code = table->pair[text[i - 1] << 8 | text[i]];
@@ -196,7 +197,7 @@ INLINE int joined_inside(const cut_table *table, const uint8_t *text, int64_t i,
     return code >> 1 | (code & window_bit(table, window));
 }
 
-/* The SIMD scans, each in the file of its CPU family. The caller has checked that the processor
+/* The SIMD scans, each in the file of its CPU family. The caller must check that the processor
  * supports them. */
 int64_t cut_scan_sse2(const cut_table *table, const uint8_t *text, int64_t n_bytes, uint16_t *cuts);
 int64_t cut_scan_avx2(const cut_table *table, const uint8_t *text, int64_t n_bytes, uint16_t *cuts);

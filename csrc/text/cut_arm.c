@@ -7,8 +7,8 @@
 
 #include "ground/neon.h"
 
-/* Blocks of 64 positions, as in cut_x86.c. Plane 0 decides between ASCII bytes. Where one of the
- * two bytes is not ASCII, the exact check decides, unless the second continues a character. */
+/* Blocks of 64 positions, as in cut_x86.c. Plane 0 decides between two ASCII bytes. Everywhere else
+ * the exact check decides, unless the second byte continues a character. */
 int64_t cut_scan_neon(const cut_table *t, const uint8_t *text, int64_t n_bytes, uint16_t *cuts)
 {
     uint8x16x4_t left_first = vld1q_u8_x4(t->left[0]), left_second = vld1q_u8_x4(t->left[0] + 64);

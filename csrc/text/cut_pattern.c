@@ -1,4 +1,4 @@
-/* cut_pattern.c - what a pre-tokenizer pattern says about cuts (cut.h) */
+/* cut_pattern.c - the effect of a pre-tokenizer pattern on cuts (cut.h) */
 
 #include "text/cut.h"
 
@@ -23,8 +23,8 @@ static int sets_meet(const class_set *a, const class_set *b)
 
 /* --------------------------------------------------------------------------- One position ---- */
 
-/* The bit of two characters at one side of an unmerged piece: `outer` is its first or last one,
- * `inner` the one beside it, or NOTHING if only `outer` counts.
+/* The index of the bit for two characters at one side of an unmerged piece: `outer` is its first or
+ * last character, `inner` the adjacent one, or NOTHING if only `outer` is compared.
  *
  *     piece      し な い        FIRST: outer し, inner な        LAST: outer い, inner な
  */
@@ -42,8 +42,8 @@ INLINE int has_unmerged(const cut_pattern *cuts, int side, uint32_t outer, uint3
     return (int)(cuts->unmerged[bit >> 6] >> (bit & 63)) & 1;
 }
 
-/* Whether an unmerged piece can end or begin at position i. What follows text[n_bytes-1] is not
- * known; a segment begins at text[0]. */
+/* Whether an unmerged piece can end or begin at position i. A segment begins at text[0]; the text
+ * after text[n_bytes-1] is unknown. */
 static NOINLINE int is_beside_unmerged(const cut_pattern *cuts, const uint8_t *text, int64_t i,
                                        int64_t n_bytes)
 {
@@ -57,7 +57,7 @@ static NOINLINE int is_beside_unmerged(const cut_pattern *cuts, const uint8_t *t
     return has_unmerged(cuts, CUT_EDGE_FIRST, after, utf8_at(text + end, n_bytes - end));
 }
 
-/* Whether position i, between two characters, is joined; by_pieces: whether the pieces say so. */
+/* Whether position i, between two characters, is joined; by_pieces: whether the pieces join it. */
 INLINE int joined_between(const cut_pattern *cuts, uint32_t before, uint32_t after, int by_pieces,
                           const uint8_t *text, int64_t i, int64_t n_bytes)
 {
@@ -82,8 +82,8 @@ INLINE int is_three_bytes(uint32_t code_point) /* neither overlong nor a surroga
     return code_point >= 0x800 && code_point >> 11 != 0xD800 >> 11;
 }
 
-/* Between two characters of three bytes each, as in Chinese, this decides without a branch: nothing
- * predicts it. */
+/* Between two characters of three bytes each, as in Chinese, the result is unpredictable, so it is
+ * computed without a branch. */
 int joined_by_classes(const cut_pattern *cuts, int code, const uint8_t *text, int64_t i,
                       int64_t n_bytes)
 {
@@ -104,8 +104,9 @@ int joined_by_classes(const cut_pattern *cuts, int code, const uint8_t *text, in
 /* --------------------------------------------------------------------------- All positions ---- */
 
 typedef struct classes {
-    class_set before[256], after[256]; /* of the characters that end and begin with a byte */
-    class_set between[3][256]; /* [what][before]: the classes after it with that PATTERN_ code */
+    class_set before[256], after[256]; /* [byte]: of the characters that end, or begin, with it */
+    class_set between[3]
+                     [256]; /* [code][before]: the classes that get this PATTERN_ code after it */
 } classes;
 
 static void find_characters(const pattern *p, classes *c)
@@ -121,7 +122,7 @@ static void find_characters(const pattern *p, classes *c)
     }
 }
 
-/* Every byte can also be invalid, unless it is ASCII. */
+/* Every byte that is not ASCII can also be invalid. */
 static void add_invalid(const pattern *p, classes *c)
 {
     for (int byte = 0x80; byte < 256; byte++) {
@@ -130,8 +131,9 @@ static void add_invalid(const pattern *p, classes *c)
     }
 }
 
-/* Chooses the bytes before which the characters are worth a look: those that begin one which a piece
- * ends before if it follows a letter. Capitals, which seldom do, are no reason. */
+/* Chooses the bytes before which checking the characters is worth its time: those that begin a
+ * character that always starts a new piece after a letter. Capital letters are not considered, because
+ * they seldom follow a letter. */
 static void choose_looks(cut_pattern *cuts, const classes *c)
 {
     class_set ends = c->between[PATTERN_CUT][pattern_class_of(cuts->pattern, 'a')];
@@ -157,7 +159,7 @@ static void find_between(const pattern *p, classes *c)
                         (uint8_t)after);
 }
 
-/* The code of a pair of bytes whose pieces gave it `code`. */
+/* Returns the code, with the pattern, of a pair of bytes that has `code` without it. */
 static uint8_t code_of(const classes *c, int before, int after, uint8_t code, int has_edges)
 {
     int any[3] = {0, 0, 0};
@@ -173,8 +175,8 @@ static uint8_t code_of(const classes *c, int before, int after, uint8_t code, in
     return code | CUT_CLASSES;
 }
 
-/* Bytes that are no piece vanish from texts. Beside them, the pieces say nothing about cuts; and as
- * they can interrupt a window anywhere, none is trusted. */
+/* Bytes that are not pieces vanish from the text, so the pieces do not determine the cuts next to
+ * them. They can also interrupt any window, so windows are not used. */
 static void keep_vanishing(cut_table *t, cut_pieces pieces)
 {
     uint8_t is_piece[256] = {0};
@@ -196,7 +198,8 @@ static void mark_edge(cut_pattern *ret, int side, uint32_t outer, uint32_t inner
     ret->unmerged[bit >> 6] |= UINT64_C(1) << (bit & 63);
 }
 
-/* Of a piece of one character, or with invalid bytes, one character at each side decides. */
+/* For a piece of one character or with invalid bytes, only the first and last character are
+ * compared. */
 static void mark_edges(cut_pieces unmerged, cut_pattern *ret)
 {
     memset(ret->is_edge, 0, sizeof ret->is_edge);

@@ -1,5 +1,5 @@
-/* cut_simd.h - shared by the SIMD scans: words with bytes beyond ASCII, and turning masks into
- * positions */
+/* cut_simd.h - shared by the SIMD scans: exact checks next to non-ASCII bytes, and the conversion of
+ * masks to positions */
 #pragma once
 
 #include "text/cut.h"
@@ -14,7 +14,7 @@ INLINE uint64_t cut_bits(const cut_table *t, const uint8_t *text, int64_t i, int
 {
     uint64_t bits = 0;
     candidates &= low_bits(n_bytes - i);
-    if (i < 3) { /* the windows of these begin before the text */
+    if (i < 3) { /* the windows of these two may begin before the text */
         for (int k = 0; k < 2; k++)
             if (candidates >> k & 1) bits |= (uint64_t)!joined(t, text, i + k, n_bytes) << k;
         candidates &= ~3ULL;
@@ -26,15 +26,15 @@ INLINE uint64_t cut_bits(const cut_table *t, const uint8_t *text, int64_t i, int
     return bits;
 }
 
-/* Writes i + k for every bit k to cuts and returns their number. Writes eight at a time, because
- * most words need the same number of eights and the branch is predicted; up to 7 positions too many
- * follow the last. */
+/* Writes i + k to cuts for every bit k that is set, and returns their number. Writes eight positions at
+ * a time, because most words need the same number of such rounds, so the branch is predicted. Up to 7
+ * excess positions are written after the last. */
 INLINE int64_t write_positions(uint64_t bits, int64_t i, uint16_t *cuts)
 {
     int count = count_bits(bits);
     for (int done = 0; done < count; done += 8) {
         for (int k = 0; k < 8; k++) {
-            /* after the last bit this writes any position: the next word overwrites it, or it is
+            /* positions past the last bit are arbitrary: the next word overwrites them, or they are
              * not counted */
             cuts[done + k] = (uint16_t)(i + lowest_bit(bits | 1ULL << 63));
             bits &= bits - 1;

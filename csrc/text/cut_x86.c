@@ -19,8 +19,8 @@ typedef struct kinds_sse2 {
     __m128i own, before; /* a byte's kind bit; the kinds that may precede it */
 } kinds_sse2;
 
-/* Computes kinds by comparison (see kind_of in cut.c). Bytes from 0x80 on get an arbitrary kind:
- * the positions beside them are checked one at a time. */
+/* Computes kinds by comparison (see kind_of in cut.c). Bytes from 0x80 on get an arbitrary kind,
+ * because the positions next to them are checked one at a time. */
 INLINE kinds_sse2 kinds_of_sse2(__m128i x, const __m128i own[N_KINDS],
                                 const __m128i before[N_KINDS])
 {
@@ -98,7 +98,7 @@ TARGET("avx2,bmi,bmi2,popcnt") INLINE __m256i look_up_avx2(__m256i x, const __m2
     return r;
 }
 
-/* Like the scan for NEON: plane 0 decides between two ASCII bytes, and the exact check everywhere
+/* As in the scan for NEON, plane 0 decides between two ASCII bytes, and the exact check everywhere
  * else. */
 TARGET("avx2,bmi,bmi2,popcnt")
 int64_t cut_scan_avx2(const cut_table *t, const uint8_t *text, int64_t n_bytes, uint16_t *cuts)
@@ -134,7 +134,7 @@ int64_t cut_scan_avx2(const cut_table *t, const uint8_t *text, int64_t n_bytes, 
 
 #define AVX512 "avx512f,avx512dq,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,popcnt,bmi,bmi2"
 
-/* A table of 256 bytes in four registers: VBMI looks up 128 at a time. */
+/* A table of 256 bytes in four registers. VBMI looks up bytes in tables of up to 128 entries. */
 typedef struct table_avx512 {
     __m512i part[4]; /* 256 entries */
 } table_avx512;
@@ -206,8 +206,8 @@ INLINE uint64_t window_cuts_avx512(const cut_table *t, const uint8_t *text, int6
     return _pdep_u64(apart, candidates);
 }
 
-/* Both planes are looked up here, so text beyond ASCII needs the exact check only where `look`
- * requests it; windows are checked eight at a time. */
+/* Both planes are looked up here, so non-ASCII text needs the exact check only where `look` requests
+ * it; windows are checked eight at a time. */
 TARGET(AVX512)
 int64_t cut_scan_avx512(const cut_table *t, const uint8_t *text, int64_t n_bytes, uint16_t *cuts)
 {

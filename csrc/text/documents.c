@@ -2,20 +2,21 @@
  *
  * Occurrences are leftmost and do not overlap: in "aaa" the separator "aa" occurs once, at 0.
  *
- * A naive search is quadratic ("aaaa...b" in "aaaa..."), and Knuth, Morris and Pratt need a table
- * as long as the separator. The two-way search of Crochemore and Perrin ("Two-way string-matching",
+ * A naive search is quadratic ("aaaa...b" in "aaaa..."), and Knuth-Morris-Pratt needs a table as long
+ * as the separator. The two-way search of Crochemore and Perrin ("Two-way string-matching",
  * 1991) needs three numbers:
  *
  *     separator    a b a a b a a b        cut      where its critical factorization divides it: left | right
  *                  left | right           period   its true period if `periodic`, else a shift that is always safe
  *
- * right is compared forwards, then left backwards. A mismatch in right at k shifts by k - cut + 1,
- * one in left by the period; after a shift by a true period the first separator - period bytes are
- * known to match (`known`) and not read again. That is O(n) for any separator.
+ * The right part is compared forwards, then the left part backwards. A mismatch at k in the right part
+ * shifts by k - cut + 1, one in the left part by the period. After a shift by a true period, the first
+ * separator - period bytes are known to match (`known`) and are not read again. This takes O(n) for
+ * any separator.
  *
- * While nothing is known, memchr jumps to the next byte that can begin an occurrence; it is the
- * whole search for one byte such as "\n". What it reads comes after the next position, so the bound
- * holds.
+ * While `known` is 0, memchr skips to the next byte that can begin an occurrence. For a separator of
+ * one byte, such as "\n", memchr does all the work. The bound still holds, because the search resumes
+ * after the bytes that memchr skipped.
  */
 #include "ground/common.h"
 
@@ -27,9 +28,9 @@ typedef struct needle {
     int periodic;
 } needle;
 
-/* Returns the start of the greatest suffix of x[0..n-1], and its period. Bytes compare as they are,
- * or in reverse with `reversed`. `at` is the best start so far, `other` the one it is compared
- * with, and the first k bytes of both are equal. */
+/* Returns the start of the greatest suffix of x[0..n-1], and its period. With `reversed`, the order of
+ * bytes is reversed. `at` is the best start so far, `other` is the one it is compared with, and the
+ * first k bytes of both are equal. */
 static int64_t needle_greatest_suffix(const uint8_t *x, int64_t n, int reversed,
                                       int64_t *ret_period)
 {

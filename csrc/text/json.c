@@ -1,23 +1,24 @@
-/* json.c - one string of each line of a JSON lines file, into a packed list
+/* json.c - extracts one string from each line of a JSON lines file into a packed list
  *
  *     {"id": 7, "text": "caf\u00e9"}\n                 path "text"
  *     {"meta": {"text": 1}, "text": "b"}\n             out    c a f C3 A9 | b      offsets 0 5 6
  *
- * Each line is read once, from left to right, and checked to be JSON (RFC 8259) as it is: nothing is
- * built but a bit for each open bracket. Strings, which hold nearly all bytes, are read many bytes at
- * a time (json_string_run.h), and the one on the path is written straight to `out`. Everything
- * between strings is read byte by byte.
+ * Each line is read once, from left to right, and validated as JSON (RFC 8259) at the same time. The
+ * only state is one bit for each open bracket. Strings, which contain nearly all bytes, are read many
+ * bytes at a time (json_string_run.h), and the one on the path is written directly to `out`.
+ * Everything between strings is read byte by byte.
  *
  * The path has names a, b, …, z: the text is the string z in the object … in the object b in the
- * object a of the line. If members have the same name, the last one counts, as in most
- * parsers. So a text that was found may be dropped again, and its errors matter only at the end of
- * the line. `matched` counts the names of the objects that are open:
+ * object a of the line. If members have the same name, the last one counts, as in most parsers. So a
+ * text that was found may be dropped later, and its errors are reported only at the end of the line.
+ * `matched` is the number of names of the path that the open objects match:
  *
  *     path a b        { "x": {…}, "a": { "b": "text", "c": [ … ] } }
  *     depth           1      2         2                   3
  *     matched         0      0         1                   1          an object is on the path if depth = matched + 1
  *
- * Beyond RFC 8259, NaN, Infinity and -Infinity are values, as Python's json module writes them.
+ * As an extension of RFC 8259, the values NaN, Infinity and -Infinity are accepted, because Python's
+ * json module writes them.
  */
 #include "text/json.h"
 #include "ground/utf8.h"
@@ -30,12 +31,12 @@ typedef struct path {
     int64_t n_names;
 } path;
 
-/* A line being read, and what follows it.
+/* A line being read, and the input after it.
  *
  * i         the next byte of p[0..n-1]
  * error     what is wrong, at byte error_at
  * n_out     bytes of the text, in out
- * detail    a surrogate
+ * detail    of the error: the lone surrogate, or the index of the name whose value is not an object
  */
 typedef struct line {
     const json_level *level;
@@ -50,7 +51,7 @@ typedef struct line {
     int32_t detail;
 } line;
 
-/* Returns the next byte of the line, or a newline after the last line. */
+/* Returns the next byte of the line, or a newline at the end of the input. */
 INLINE uint8_t line_peek(const line *l) { return l->i < l->n ? l->p[l->i] : '\n'; }
 
 INLINE uint8_t line_skip_space(line *l)
@@ -63,7 +64,7 @@ INLINE uint8_t line_skip_space(line *l)
     return c;
 }
 
-/* Records that the line is not JSON at its next byte. Returns 0. */
+/* Records that the line is invalid JSON at its next byte. Returns 0. */
 static int line_fail(line *l, int32_t error)
 {
     l->error = line_peek(l) == '\n' ? UNITOK_JSON_LINE_ENDS : error;
@@ -78,8 +79,8 @@ static int line_fail_in_string(line *l, const json_string *s)
     return 0;
 }
 
-/* Records that the line has no text, or no longer. The reason counts unless a later member has the
- * text. */
+/* Records why the line has no text so far, and drops the text of an earlier member. A later member
+ * that has the text replaces this error. */
 static void line_note(line *l, int32_t error, int64_t at)
 {
     l->error = error;
@@ -111,8 +112,8 @@ static int line_skip_digits(line *l)
     return l->i > begin ? 1 : line_fail(l, UNITOK_JSON_NUMBER);
 }
 
-/* A number as in RFC 8259: no leading zeros, and digits on both sides of a point. "-Infinity"
- * begins like one. */
+/* Reads a number as in RFC 8259: no leading zeros, and digits on both sides of a decimal point. Also
+ * reads "-Infinity", which begins like a number. */
 static int line_skip_number(line *l)
 {
     if (line_peek(l) == '-') {
@@ -156,7 +157,7 @@ static int line_skip_scalar(line *l, uint8_t c)
                                               : line_fail(l, UNITOK_JSON_VALUE);
 }
 
-/* Reads a key. Returns 1 if it is the name, 0 if it is another, -1 if it is invalid. */
+/* Reads a key. Returns 1 if it is name number `name` of the path, 0 if not, -1 if it is invalid. */
 static int line_read_key(line *l, int64_t name)
 {
     const uint8_t *key = l->p + l->i;
@@ -168,13 +169,14 @@ static int line_read_key(line *l, int64_t name)
         return 1;
     /* escapes are longer than the text they stand for */
     if (n <= n_want || !memchr(key, '\\', (size_t)n + 1)) return 0;
-    json_string s; /* after the text so far, `out` has the capacity for everything read since */
+    json_string
+        s; /* after the text found so far, `out` has enough capacity for all bytes read since */
     l->level->take(key, l->p + l->n - key, l->out + l->n_out, &s);
     return !s.surrogate && s.n_out == n_want &&
            memcmp(l->out + l->n_out, want, (size_t)n_want) == 0;
 }
 
-/* Reads the string called by the last name. */
+/* Reads the string that the path leads to. */
 static int line_take_text(line *l)
 {
     json_string s;
@@ -195,8 +197,8 @@ static int line_take_text(line *l)
     return 1;
 }
 
-/* What is open around the next byte of a line. Bit d of `objects` says that the bracket at depth d
- * is an object's, not an array's; `matched` is explained at the top of this file. */
+/* The brackets that are open at the next byte of a line. Bit d of `objects` is 1 if the bracket at
+ * depth d begins an object, 0 if it begins an array; `matched` is explained at the top of this file. */
 typedef struct nesting {
     uint64_t objects[MAX_DEPTH / 64];
     int64_t depth;
@@ -212,14 +214,14 @@ static int nesting_open(nesting *open, int is_object)
     return 1;
 }
 
-/* Whether the innermost open bracket is an object's; one must be open. */
+/* Whether the innermost open bracket begins an object. At least one bracket must be open. */
 static int nesting_is_object(const nesting *open)
 {
     return open->objects[(open->depth - 1) >> 6] >> ((open->depth - 1) & 63) & 1;
 }
 
-/* Closes the innermost bracket. If it is that of an object on the path, its name no longer
- * counts. */
+/* Closes the innermost bracket. If it closes an object on the path, the object's name is no longer
+ * matched. */
 static void nesting_close(nesting *open)
 {
     if (open->depth == open->matched + 1 && open->matched > 0) open->matched--;
@@ -229,8 +231,8 @@ static void nesting_close(nesting *open)
 /* Reads a name, its colon, and the value if it is the text. Returns 1 if the value has been read, 0
  * if the next byte begins it, -1 if the line is not JSON.
  *
- * A name is compared with the path only in an object on the path. Whatever such a member holds, it
- * replaces the text of an earlier member of the same name. */
+ * A name is compared with the path only in an object on the path. A member with a matching name,
+ * whatever its value, replaces the text of an earlier member with that name. */
 static int line_read_member(line *l, nesting *open)
 {
     int is_match = 0;
@@ -262,7 +264,7 @@ static int line_read_member(line *l, nesting *open)
 }
 
 /* Reads the object that begins at the next byte, up to its end. Returns 0 if the line is not JSON;
- * otherwise l->error says whether it has the text.
+ * otherwise l->error tells whether the object contains the text.
  *
  *     value  reads a value, or opens an object or array
  *     after  reads a comma, or closes objects and arrays
@@ -311,8 +313,8 @@ key:;
     goto value;
 }
 
-/* Reads a line that is not blank, from its first byte that is not white space. Returns whether it
- * has a text. */
+/* Reads a line that is not blank, beginning at its first byte that is not white space. Returns whether
+ * it contains the text. */
 static int line_read(line *l)
 {
     if (line_peek(l) != '{') return line_fail(l, UNITOK_JSON_NO_OBJECT);
@@ -334,8 +336,8 @@ INLINE int is_too_long(const uint8_t *p, int64_t begin, int64_t end, int64_t max
     return end - begin - (p[end - 1] == '\n') > max_line_bytes;
 }
 
-/* A line with an error ends the call, so that Python can report it; the next call skips that
- * line. A line that is blank is no document and no error. */
+/* A line with an error ends the call, so that Python can report it; the next call skips that line.
+ * Blank lines are ignored. */
 int32_t unitok_json_read(int32_t cpu, const uint8_t *lines, int64_t n_bytes, const uint8_t *names,
                          const int64_t *name_offsets, int64_t n_names, int64_t max_line_bytes,
                          uint8_t *out, int64_t *offsets, int64_t max_docs, unitok_json_place *place)
@@ -379,8 +381,8 @@ int32_t unitok_json_read(int32_t cpu, const uint8_t *lines, int64_t n_bytes, con
     return at < n_bytes ? 0 : 1;
 }
 
-/* Counts lines and documents without parsing them. It counts as unitok_json_read does: lines
- * that are not blank, and those that are too long. */
+/* Counts lines and documents without parsing them. Every line that is too long or not blank counts as
+ * a document, because unitok_json_read does not ignore it. */
 void unitok_json_count(const uint8_t *lines, int64_t n_bytes, int64_t max_line_bytes,
                        int32_t at_end, unitok_json_place *ret)
 {

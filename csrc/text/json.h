@@ -1,8 +1,8 @@
-/* json.h - what the files of the JSON lines reader share: strings, and how each processor level
- * reads them
+/* json.h - shared by the files of the JSON lines reader: strings, and the functions of each CPU level
+ * that read them
  *
- *     json.c               lines, objects, numbers: byte by byte, as they are few
- *     json_string.c        strings, where nearly all bytes are: the portable level, and the choice of a level
+ *     json.c               lines, objects, numbers: read byte by byte, because they contain few bytes
+ *     json_string.c        strings, which contain nearly all bytes: the portable level, and the choice of a level
  *     json_string_run.h    the same for 16 to 64 bytes at a time; json_string_x86.c and json_string_arm.c include it
  *     utf8_check.h         whether text is UTF-8, 16 or 32 bytes at a time
  */
@@ -12,11 +12,11 @@
 
 /* A string that was read. Positions count from its first quote.
  *
- *   n_bytes       with both quotes; 0 if it is not a string: error says why, error_at where
- *   n_out         bytes of text, if it was taken
+ *   n_bytes       including both quotes; 0 if the string is invalid: `error` tells why, error_at where
+ *   n_out         bytes of text that `take` wrote
  *   any_high      some of its bytes may not be ASCII
- *   surrogate     the first lone surrogate that an escape spells, at surrogate_at; 0: none. The text
- *                 does not contain it
+ *   surrogate     the first lone surrogate that is written as an escape, at surrogate_at; 0: none. The
+ *                 text does not contain it
  */
 typedef struct json_string {
     int64_t n_bytes;
@@ -28,10 +28,10 @@ typedef struct json_string {
     int any_high;
 } json_string;
 
-/* How a level reads the string that begins in[0..n-1] with a quote, n >= 1.
+/* The functions of a level. in[0..n-1], n >= 1, begins with the opening quote of the string.
  *
- *   take    writes its text to out[0..n-1]; bytes after the text are overwritten
- *   skip    the same without a text
+ *   take    writes the text to out[0..n-1]; bytes after the text are overwritten
+ *   skip    the same, but writes nothing
  *   check   returns whether text[0..n-1] is valid UTF-8
  */
 typedef struct json_level {
@@ -50,13 +50,13 @@ extern const json_level json_sse2, json_avx2, json_avx512;
 extern const json_level json_neon;
 #endif
 
-/* Writes the text of all consecutive escapes that begin p[0..n-1] to out, which may be NULL, and
- * records surrogates and errors in ret, whose string begins at p - i. Returns the bytes read, or 0
- * after an error. */
+/* Writes the text of all consecutive escapes at the beginning of p[0..n-1] to out, which may be NULL,
+ * and records surrogates and errors in ret, whose string begins at p - i. Returns the number of bytes
+ * read, or 0 after an error. */
 int64_t json_escapes_take(const uint8_t *p, int64_t n, int64_t i, uint8_t *out, json_string *ret);
 
 /* The character of an escape like "\n", by its second byte; 0 for \u and for invalid ones. */
 extern const uint8_t json_short_escapes[256];
 
-/* Records the error of a string that is invalid at byte i of n, where c stands. */
+/* Records the error of the string in[0..n-1], which is invalid at byte i. */
 void json_string_fail(const uint8_t *in, int64_t n, int64_t i, json_string *ret);

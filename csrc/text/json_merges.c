@@ -1,12 +1,12 @@
-/* json_merges.c - the merges of a tokenizer.json, the longest list in most of these files
+/* json_merges.c - reads the merges of a tokenizer.json, the longest list in most of these files
  *
  *     [ "in g", "Ġ t", … ]   or   [ ["in", "g"], ["Ġ", "t"], … ]
  *
- *     text      i n g Ġ t …     the sides; both sides of a merge together are its result
+ *     text      i n g Ġ t …     the sides; the result of a merge is its two sides together
  *     bounds    0   2 3 5 6 …   merge k is text[bounds[2k]..bounds[2k + 2]), divided at bounds[2k + 1]
  *
- * Whatever is unusual is left to Python, which reads the list again and says what is wrong with it:
- * a merge without exactly one space, a lone surrogate, a comment, invalid UTF-8. */
+ * Unusual lists are left to Python, which reads the list again and reports the error. They contain a
+ * merge without exactly one space, a lone surrogate, a comment, or invalid UTF-8. */
 
 #include "ground/error.h"
 #include "structures/string_table.h"
@@ -38,8 +38,8 @@ static int take(merge_list *l, uint8_t wanted)
     return is_next;
 }
 
-/* Appends the next string to the text. The text is never longer than the JSON read so far, so the
- * rest of it has room for what `take` may overwrite. */
+/* Appends the next string to the text. The text is never longer than the JSON read so far, so its
+ * buffer has enough space left for the bytes that `take` may overwrite. */
 static int take_string(merge_list *l)
 {
     json_string s;
@@ -50,7 +50,7 @@ static int take_string(merge_list *l)
     return s.n_bytes && !s.surrogate;
 }
 
-/* Takes "left right" and removes the space. Returns where it was, or -1. */
+/* Takes "left right" and removes the space. Returns the position where it was, or -1. */
 static int64_t take_joined(merge_list *l)
 {
     static const char comment[] = "#version";
@@ -65,7 +65,7 @@ static int64_t take_joined(merge_list *l)
     return space - l->text;
 }
 
-/* Takes ["left", "right"]. Returns where the right side begins, or -1. */
+/* Takes ["left", "right"]. Returns the position where the right side begins, or -1. */
 static int64_t take_pair(merge_list *l)
 {
     if (!take(l, '[') || !take_string(l) || !take(l, ',')) return -1;

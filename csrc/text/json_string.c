@@ -53,8 +53,7 @@ INLINE int64_t escape_read(const uint8_t *p, int64_t n, int32_t *ret_code)
     return 12;
 }
 
-/* Escapes often come in runs, as in text that was written in ASCII only, so this reads a run at
- * once. */
+/* Escapes often occur in runs, as when all non-ASCII text is escaped, so this reads a complete run. */
 int64_t json_escapes_take(const uint8_t *p, int64_t n, int64_t i, uint8_t *out, json_string *ret)
 {
     int64_t at = 0, o = 0;
@@ -104,7 +103,7 @@ INLINE uint64_t specials_portable(const uint8_t *in, uint8_t *out, uint64_t *hig
     return ((x - ONES * 0x20) | quotes | backslashes) & ~x & HIGHS;
 }
 
-/* Eight ASCII bytes at a time; other characters one by one. */
+/* Checks eight ASCII bytes at a time, and other characters one by one. */
 static int check_portable(const uint8_t *text, int64_t n)
 {
     int64_t i = 0;

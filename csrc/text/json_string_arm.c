@@ -1,4 +1,4 @@
-/* json_string_arm.c - strings of JSON for NEON */
+/* json_string_arm.c - reads JSON strings with NEON */
 
 #include "ground/cpu.h"
 
@@ -8,7 +8,7 @@
 #include "text/json.h"
 #include "text/utf8_check.h"
 
-/* Four vectors make one mask of 64 bits, because NEON's way to a mask is long (neon.h). */
+/* Converts four vectors to one 64-bit mask, because converting each to a mask is slow (neon.h). */
 INLINE uint64_t specials_neon(const uint8_t *in, uint8_t *out, uint64_t *high)
 {
     uint8x16_t special[4], any = vdupq_n_u8(0);
@@ -31,7 +31,7 @@ INLINE uint64_t specials_neon(const uint8_t *in, uint8_t *out, uint64_t *high)
 #include "text/json_string_run.h"
 
 /* Returns nonzero bytes where x, which follows `before`, is invalid UTF-8: see utf8_check.h. */
-INLINE uint8x16_t faults_neon(uint8x16_t x, uint8x16_t before)
+INLINE uint8x16_t errors_neon(uint8x16_t x, uint8x16_t before)
 {
     uint8x16_t first = vextq_u8(before, x, 15), second = vextq_u8(before, x, 14),
                third = vextq_u8(before, x, 13);
@@ -46,19 +46,19 @@ INLINE uint8x16_t faults_neon(uint8x16_t x, uint8x16_t before)
 
 static int check_neon(const uint8_t *text, int64_t n)
 {
-    uint8x16_t before = vdupq_n_u8(0), faults = vdupq_n_u8(0);
+    uint8x16_t before = vdupq_n_u8(0), errors = vdupq_n_u8(0);
     int64_t i = 0;
     for (; n - i >= 16; i += 16) {
         uint8x16_t x = vld1q_u8(text + i);
         if (vmaxvq_u8(vorrq_u8(x, before)) & 0x80)
-            faults = vorrq_u8(faults, faults_neon(x, before));
+            errors = vorrq_u8(errors, errors_neon(x, before));
         before = x;
     }
-    /* ends in a byte that completes no character, also if n is a multiple of 16 */
+    /* the padding makes an incomplete character at the end an error, even if n is a multiple of 16 */
     uint8_t rest[16] = {0};
     for (int64_t k = 0; k < n - i; k++) rest[k] = text[i + k];
-    faults = vorrq_u8(faults, faults_neon(vld1q_u8(rest), before));
-    return vmaxvq_u8(faults) == 0;
+    errors = vorrq_u8(errors, errors_neon(vld1q_u8(rest), before));
+    return vmaxvq_u8(errors) == 0;
 }
 
 const json_level json_neon = {take_neon, skip_neon, check_neon};

@@ -1,9 +1,9 @@
-/* json_string_run.h - reading a string of JSON, BLOCK bytes at a time; included once for each level
+/* json_string_run.h - reads JSON strings, BLOCK bytes at a time; included once for each level
  *
- * A string's bytes are one of: a closing quote, an escape, a control character (an error), text.
- * Text is copied in blocks until one of the others is in sight; what follows it is read as a new
- * block. Nothing grows: the longest text for its escape is \uXXXX, three bytes for six, so a block
- * may be stored wherever one has been read.
+ * A string consists of text, escapes, control characters (which are errors) and the closing quote.
+ * Text is copied in blocks until a block contains one of the others; after that, the next block
+ * begins. Text never becomes longer: of all escapes, \uXXXX expands most, to three bytes for six. So
+ * if BLOCK bytes can be read, they can also be stored.
  *
  *     in    " T h e   q u i c k \ n b r o w n   f o x . "
  *             ╰── block: 0001 at \ ──╯
@@ -14,13 +14,13 @@
  *     LEVEL(name)                   the names of this level's functions
  *     LEVEL_TARGET                  the attribute that its functions need, or nothing
  *     BLOCK                         8..64
- *     SPECIALS(in, out, high)       stores BLOCK bytes of in to out, unless that is NULL; *high is nonzero if one of them,
- *                                   now or before, is not ASCII; returns nonzero if one is a quote, a backslash or below 0x20
+ *     SPECIALS(in, out, high)       copies BLOCK bytes from in to out, unless out is NULL; makes *high nonzero if one of them
+ *                                   is not ASCII; returns nonzero if one is a quote, a backslash or below 0x20
  *     FIRST(specials)               the index of the first of those
  */
 
-/* A block is stored before it is known whether all of it is text; what follows overwrites the
- * rest. The usual escapes of two bytes are replaced here; json_escapes_take reads the others. */
+/* A block is stored before it is known whether all of it is text; later text overwrites the rest.
+ * The common escapes of two bytes are replaced here; json_escapes_take reads the others. */
 LEVEL_TARGET static void LEVEL(take)(const uint8_t *in, int64_t n, uint8_t *out, json_string *ret)
 {
     int64_t i = 1, o = 0;
@@ -56,7 +56,7 @@ LEVEL_TARGET static void LEVEL(take)(const uint8_t *in, int64_t n, uint8_t *out,
             o += ret->n_out - n_out;
         } else if (c < 0x20) {
             break;
-        } else { /* near the end of all input */
+        } else { /* near the end of the input */
             high |= c & 0x80;
             out[o++] = c;
             i++;
@@ -65,7 +65,7 @@ LEVEL_TARGET static void LEVEL(take)(const uint8_t *in, int64_t n, uint8_t *out,
     json_string_fail(in, n, i, ret);
 }
 
-/* Like take, but writes nothing, so escapes need not be replaced. They are still checked. */
+/* As take, but writes nothing. Escapes are still checked. */
 LEVEL_TARGET static void LEVEL(skip)(const uint8_t *in, int64_t n, json_string *ret)
 {
     int64_t i = 1;

@@ -1,4 +1,4 @@
-/* json_string_x86.c - strings of JSON for SSE2, AVX2 and AVX-512 */
+/* json_string_x86.c - reads JSON strings with SSE2, AVX2 and AVX-512 */
 
 #include "ground/cpu.h"
 
@@ -12,7 +12,7 @@
 
 /* ------------------------------------------------------------------------------------ SSE2 ---- */
 
-/* SSE2 compares signed bytes only, so "below 0x20" is: the smaller of x and 0x1F is x. */
+/* SSE2 compares only signed bytes, so x < 0x20 is computed as min(x, 0x1F) == x. */
 INLINE uint64_t specials_sse2(const uint8_t *in, uint8_t *out, uint64_t *high)
 {
     uint64_t specials = 0;
@@ -77,15 +77,15 @@ AVX2 INLINE __m256i table_avx2(const uint8_t table[16])
     return _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(const void *)table));
 }
 
-/* Returns x moved up by n bytes, behind the last n bytes of `before`. */
+/* Returns the last n bytes of `before`, followed by x without its last n bytes. */
 #define BEFORE_AVX2(x, before, n)                                                                  \
     _mm256_alignr_epi8(x, _mm256_permute2x128_si256(before, x, 0x21), 16 - (n))
 
 /* Returns nonzero bytes where x, which follows `before`, is invalid UTF-8. The three lookups
- * find pairs of bytes that must not be neighbours, and mark two continuations in a row; XOR with
+ * find pairs of bytes that must not be adjacent, and mark two continuations in a row; XOR with
  * the positions where a third or fourth byte must be a continuation leaves the errors
  * (utf8_check.h). */
-AVX2 INLINE __m256i faults_avx2(__m256i x, __m256i before)
+AVX2 INLINE __m256i errors_avx2(__m256i x, __m256i before)
 {
     const __m256i low = _mm256_set1_epi8(0x0F);
     __m256i first = BEFORE_AVX2(x, before, 1), second = BEFORE_AVX2(x, before, 2),
@@ -95,32 +95,32 @@ AVX2 INLINE __m256i faults_avx2(__m256i x, __m256i before)
     __m256i b = _mm256_shuffle_epi8(table_avx2(first_lower), _mm256_and_si256(first, low));
     __m256i c = _mm256_shuffle_epi8(table_avx2(second_upper),
                                     _mm256_and_si256(_mm256_srli_epi16(x, 4), low));
-    /* 0x80 and more: the second byte after a lead of 3 or 4, or the third after one of 4 */
+    /* 0x80 or more: the second byte after a lead of 3 or 4 bytes, or the third after one of 4 */
     __m256i behind_3 = _mm256_subs_epu8(second, _mm256_set1_epi8(0xE0 - 0x80));
     __m256i behind_4 = _mm256_subs_epu8(third, _mm256_set1_epi8((char)(0xF0 - 0x80)));
     __m256i must = _mm256_and_si256(_mm256_or_si256(behind_3, behind_4), _mm256_set1_epi8(-128));
     return _mm256_xor_si256(must, _mm256_and_si256(_mm256_and_si256(a, b), c));
 }
 
-/* A block of ASCII that follows ASCII cannot be wrong, and is skipped. The last block is padded
- * with zeros, so a character that the text truncates shows as an error. */
+/* A block of ASCII that follows ASCII cannot contain errors, and is skipped. The last block is padded
+ * with zeros, so an incomplete character at the end is an error. */
 AVX2 static int check_avx2(const uint8_t *text, int64_t n)
 {
     const __m256i zero = _mm256_setzero_si256();
-    __m256i before = zero, faults = zero;
+    __m256i before = zero, errors = zero;
     int64_t i = 0;
     for (; n - i >= 32; i += 32) {
         __m256i x = _mm256_loadu_si256((const __m256i *)(const void *)(text + i));
         if (_mm256_movemask_epi8(_mm256_or_si256(x, before)))
-            faults = _mm256_or_si256(faults, faults_avx2(x, before));
+            errors = _mm256_or_si256(errors, errors_avx2(x, before));
         before = x;
     }
-    /* ends in a byte that completes no character, also if n is a multiple of 32 */
+    /* the padding makes an incomplete character at the end an error, even if n is a multiple of 32 */
     uint8_t rest[32] = {0};
     for (int64_t k = 0; k < n - i; k++) rest[k] = text[i + k];
-    faults = _mm256_or_si256(
-        faults, faults_avx2(_mm256_loadu_si256((const __m256i *)(const void *)rest), before));
-    return _mm256_testz_si256(faults, faults);
+    errors = _mm256_or_si256(
+        errors, errors_avx2(_mm256_loadu_si256((const __m256i *)(const void *)rest), before));
+    return _mm256_testz_si256(errors, errors);
 }
 
 /* --------------------------------------------------------------------------------- AVX-512 ---- */

@@ -1,4 +1,4 @@
-/* nfc.c - a check whether a text is in NFC or NFKC of Unicode 9
+/* nfc.c - checks whether a text is in NFC or NFKC of Unicode 9
  *
  * Each character has a kind: its combining class, and whether it decomposes or can be the second of
  * a pair that composes. A text is in NFC if no character decomposes, the classes within a run of
@@ -6,13 +6,13 @@
  *
  *     text     a    U+0323   U+0301   b     U+0301
  *     class    0    220      230      0     230
- *                   └ never after a smaller class than the one before it, except 0
- *     pairs    (a, 0323) composes: no NFC      (b, 0301) does not
+ *                   └ no class is smaller than the one before it, except 0
+ *     pairs    (a, 0323) composes, so this is not NFC      (b, 0301) does not compose
  *
- * Between a starter and a mark only marks of smaller classes may stand, or the two do not meet. A
- * starter that is composed has marks of its own, which may change places with the new one, so such
- * texts are left to the caller.
- * Jamo count as characters that decompose, so texts with them are left to the caller. */
+ * A starter and a mark can compose only if all marks between them have smaller classes. Two cases are
+ * reported as not normal, and left to the caller: a mark after a starter that is itself composed,
+ * because the marks in it may have to change places with the new one, and Jamo, which count as
+ * characters that decompose. */
 
 #include "ground/utf8.h"
 #include "text/nfc_table.h"
@@ -67,8 +67,8 @@ INLINE int64_t skip_inert(const uint8_t *text, int64_t at, int64_t n_bytes, uint
     return at;
 }
 
-/* Whether the texts before and from text[i] on can be normalized independently. A character that may
- * be incomplete is not judged. */
+/* Whether the text before text[i] and the text from there on can be normalized independently. Returns
+ * 0 at a character that may be incomplete. */
 static int begins_anew(const uint8_t *text, int64_t i, int64_t n_bytes, uint8_t wrong)
 {
     if (is_continuation(text[i]) || i + char_bytes(text[i]) > n_bytes) return 0;
@@ -76,7 +76,7 @@ static int begins_anew(const uint8_t *text, int64_t i, int64_t n_bytes, uint8_t 
     return !kind[0] && !(kind[1] & (wrong | NFC_SECOND));
 }
 
-/* Between two characters that begin anew, normalization depends on nothing else. */
+/* Normalization between two positions where it begins anew does not depend on other text. */
 int32_t unitok_is_normal_around(const uint8_t *text, int64_t n_bytes, int64_t at, int64_t reach,
                                 int32_t with_compatibility)
 {
