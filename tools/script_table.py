@@ -63,7 +63,7 @@ def render() -> str:
         "",
         f"#define SCRIPT_RUNS {len(runs)}",
         "",
-        "/* Code points from `begin` to the next run's have this script. */",
+        "/* Code points from `begin` to the `begin` of the next run have this script. */",
         "static const struct script_run {",
         "    uint32_t begin;",
         "    uint32_t script;",

@@ -155,7 +155,7 @@ static int measure_keys(charsmap *m, charsmap_tree *tree, const int32_t *lengths
     return 1;
 }
 
-/* ----------------------------------------------------------------------- Useless branches ---- */
+/* ------------------------------------------------------------------------ Useless branches ---- */
 
 /* Marks in is_useful the bases from which a key can be reached, from the leaves upwards. owners and
  * others list the units of each base, as 1 + the unit; queue has the capacity for every base. The

@@ -1,18 +1,18 @@
-/* normalize.c - SentencePiece's normalization, of a complete text with offsets or part by part
+/* normalize.c - SentencePiece's normalization, either of a complete text with offsets or part by part
  *
- * Text is taken in items: a symbol, a key of the charsmap, a character, or a byte that begins none.
- * Each becomes bytes, and the whitespace rules depend on nothing else:
+ * Text is read item by item: a symbol, a key of the charsmap, a character, or a byte that begins none
+ * of these. Each item is replaced by bytes, and the whitespace rules depend only on these bytes:
  *
- *   1. With REMOVE_EXTRA_WHITESPACES, items that become exactly one space are dropped until another item comes.
- *   2. If an item is left, the dummy prefix comes before it.
- *   3. Under the same flag: if the previous item ended with a space, spaces at the start of an item are dropped. Items that
- *      are empty by then have no effect.
- *   4. A space becomes the space symbol: U+2581, or a space where spaces are not escaped.
- *   5. Under the same flag, all space symbols at the end are dropped, including a U+2581 of the text and the dummy prefix.
- *   6. The dummy suffix.
+ *   1. With REMOVE_EXTRA_WHITESPACES, items at the start that become exactly one space are dropped.
+ *   2. If an item remains, the dummy prefix is written before it.
+ *   3. With the same flag, if the previous item ended with a space, spaces at the start of an item are dropped. Items that
+ *      are then empty have no effect.
+ *   4. A space becomes the space symbol: U+2581, or a space if spaces are not escaped.
+ *   5. With the same flag, all space symbols at the end are dropped, including U+2581 from the text and the dummy prefix.
+ *   6. The dummy suffix is written.
  *
- * For rule 5 part by part, bytes that repeat the space symbol are held back, as a count,
- * until another byte comes.
+ * To apply rule 5 part by part, bytes that repeat the space symbol are held back, as a count, until
+ * another byte follows.
  */
 
 #include "text/normalize.h"
@@ -21,8 +21,8 @@
 
 static const uint8_t UFFFD[3] = {0xEF, 0xBF, 0xBD};
 
-/* If more bytes than this are held, they are written before the next item, in as many calls as that
- * takes. */
+/* If more bytes than this are held, they are written before the next item, in as many calls as
+ * necessary. */
 #define HELD_BYTES_MAX 48
 
 typedef struct item {
@@ -31,9 +31,9 @@ typedef struct item {
     int64_t n_taken; /* of the text */
 } item;
 
-/* Returns the item that begins text[0..n_bytes-1], n_bytes >= 1. Symbols come before keys, keys
- * before characters, and the longest of each kind: this is the reference's order. A byte that
- * begins no character becomes U+FFFD by itself. */
+/* Returns the item at the beginning of text[0..n_bytes-1], n_bytes >= 1. As in the reference, symbols
+ * are preferred to keys, keys to characters, and the longest of each is used. A byte that begins no
+ * character becomes U+FFFD by itself. */
 static item next_item(const unitok_normalizer *n, const uint8_t *text, int64_t n_bytes)
 {
     const uint8_t *replacement = NULL;
@@ -48,25 +48,26 @@ static item next_item(const unitok_normalizer *n, const uint8_t *text, int64_t n
 
 /* ---------------------------------------------------------------------------------- Output ---- */
 
-/* Where the normalized bytes go, and what the rules need to know about them. */
+/* The output buffer, and the state that the rules depend on. */
 typedef struct sink {
     uint8_t *out;
-    /* written, without the held ones; bytes after `capacity` are only counted */
+    /* written, excluding held bytes; bytes after `capacity` are only counted */
     int64_t n_bytes, capacity;
     int64_t n_held_bytes;  /* they repeat the space symbol, beginning with its first byte */
-    int64_t *norm_to_orig; /* NULL: not wanted */
+    int64_t *norm_to_orig; /* NULL: not requested */
     int64_t held_from;     /* the offset of the first held byte */
     const uint8_t *symbol; /* the space symbol */
     int n_symbol_bytes;
     uint8_t is_compact; /* U+2581 becomes the symbol, which is a space */
     uint8_t removes;    /* REMOVE_EXTRA_WHITESPACES */
-    /* held bytes are written to `out` after the others; otherwise they are only counted */
+    /* held bytes are also written to `out`, after the others; otherwise they are only counted */
     uint8_t writes_held;
     uint8_t is_started;     /* rule 2 is done */
     uint8_t is_after_space; /* rule 3 */
 } sink;
 
-/* A sink for one text. Only escaped spaces in the verbatim form have a symbol of three bytes. */
+/* Returns a sink for one text. The space symbol has three bytes only if spaces are escaped and the
+ * form is verbatim. */
 static sink new_sink(const unitok_normalizer *n, int compact, uint8_t *out, int64_t capacity)
 {
     int escapes = (n->flags & UNITOK_ESCAPE_WHITESPACES) != 0,
@@ -89,8 +90,8 @@ INLINE void write_at(sink *s, int64_t at, uint8_t byte, int64_t from)
     if (s->norm_to_orig) s->norm_to_orig[at] = from;
 }
 
-/* Writes the first n_bytes of the held bytes: complete symbols, or all. With writes_held they
- * are in `out` already, with their offsets, and only the count changes. */
+/* Writes the first n_bytes of the held bytes, which must be complete symbols or all of them. With
+ * writes_held, they are already in `out`, with their offsets, and only the counts change. */
 static void release(sink *s, int64_t n_bytes)
 {
     for (int64_t i = 0; i < n_bytes && !s->writes_held; i++) {
@@ -100,7 +101,7 @@ static void release(sink *s, int64_t n_bytes)
     s->n_held_bytes -= n_bytes;
 }
 
-/* Holds one more byte of a space symbol: rule 5 drops them if the text ends here. */
+/* Holds one more byte of a space symbol. Rule 5 drops all held bytes if the text ends here. */
 static void hold(sink *s, uint8_t byte, int64_t from)
 {
     if (!s->n_held_bytes) s->held_from = from;
@@ -131,8 +132,8 @@ static void put_symbol(sink *s, int64_t from)
     for (int i = 0; i < s->n_symbol_bytes; i++) put(s, s->symbol[i], from);
 }
 
-/* Returns the number of bytes at it[0..n_bytes-1] that become a symbol; 0 if its first byte
- * stays. */
+/* Returns how many bytes at the beginning of it[0..n_bytes-1] become a space symbol; 0 if the first
+ * byte is copied. */
 INLINE int symbol_length(const sink *s, const uint8_t *it, int64_t n_bytes)
 {
     if (it[0] == ' ') return 1;
@@ -151,8 +152,8 @@ static void put_item(sink *s, item it, int64_t from)
     s->is_after_space = s->removes && it.bytes[it.n_bytes - 1] == ' ';
 }
 
-/* Returns whether the item ends the held bytes; then all of them are written before it. An item
- * that only continues them, such as one more space, adds to the count. */
+/* Returns whether the item ends the run of held bytes, so that all of them must be written before it.
+ * An item that only continues the run, such as another space, increases the count. */
 static int ends_held(const sink *s, item it)
 {
     int64_t phase = s->n_held_bytes % s->n_symbol_bytes;
@@ -165,7 +166,7 @@ static int ends_held(const sink *s, item it)
     return 0;
 }
 
-/* Applies rules 1 to 3: returns the rest of the item, with n_bytes 0 if nothing is left. */
+/* Applies rules 1 to 3. Returns the rest of the item; its n_bytes is 0 if nothing is left. */
 static item begin_item(const unitok_normalizer *n, sink *s, item it, int64_t from)
 {
     if (!s->is_started) {
@@ -196,9 +197,9 @@ static int64_t put_end(const unitok_normalizer *n, sink *s, int64_t from)
     return from;
 }
 
-/* The complete text at once, with the offset of every byte. Bytes beyond the capacity are only
- * counted, so a caller can ask for the size first. The plain path is not used, because it yields
- * no offsets. */
+/* Normalizes a complete text, with the offset of every byte. Bytes beyond the capacity are only
+ * counted, so a caller can query the size first. The plain path is not used, because it provides no
+ * offsets. */
 int64_t unitok_normalize(const unitok_normalizer *normalizer, const uint8_t *text, int64_t n_bytes,
                          int32_t compact, uint8_t *out, int64_t *norm_to_orig, int64_t capacity)
 {
@@ -217,8 +218,8 @@ int64_t unitok_normalize(const unitok_normalizer *normalizer, const uint8_t *tex
 
 /* ---------------------------------------------------------------------------- Part by part ---- */
 
-/* Copies text that needs no lookup; stops at an item that does, or when `out` is full. Returns the
- * bytes consumed. */
+/* Copies text that needs no lookup; stops at an item that needs one, or when `out` is full. Returns
+ * the number of bytes consumed. */
 static int64_t take_plain(const unitok_normalizer *n, sink *s, const uint8_t *text, int64_t n_bytes)
 {
     int64_t n_held = s->n_held_bytes, n_spaces = 0;
@@ -233,8 +234,8 @@ static int64_t take_plain(const unitok_normalizer *n, sink *s, const uint8_t *te
     return run.n_taken;
 }
 
-/* Writes held bytes as far as the capacity allows, in complete symbols, so that the rest begins
- * with one. Returns whether the capacity now suffices for a step. */
+/* Writes as many held bytes as the capacity allows, in complete symbols, so that the remaining bytes
+ * begin with a complete symbol. Returns whether the capacity is now sufficient for a step. */
 static int drain(const unitok_normalizer *n, sink *s)
 {
     int64_t n_bytes = s->n_held_bytes, room = s->capacity - s->n_bytes;
@@ -244,7 +245,7 @@ static int drain(const unitok_normalizer *n, sink *s)
     return s->n_held_bytes <= HELD_BYTES_MAX && s->capacity - s->n_bytes >= n->max_step_bytes;
 }
 
-/* Normalizes one item. Returns the bytes consumed, or -1 if `out` is full. */
+/* Normalizes one item. Returns the number of bytes consumed, or -1 if `out` is full. */
 static int64_t step(const unitok_normalizer *n, sink *s, const uint8_t *text, int64_t n_bytes)
 {
     item it = begin_item(n, s, next_item(n, text, n_bytes), 0);
@@ -255,8 +256,8 @@ static int64_t step(const unitok_normalizer *n, sink *s, const uint8_t *text, in
     return it.n_taken;
 }
 
-/* Normalizes one item, or a run of plain text. Returns the bytes consumed, or -1 if `out` is
- * full. */
+/* Normalizes one item, or a run of plain text. Returns the number of bytes consumed, or -1 if `out`
+ * is full. */
 static int64_t advance(const unitok_normalizer *n, sink *s, const uint8_t *text, int64_t n_bytes)
 {
     int64_t n_taken = 0;
@@ -266,9 +267,9 @@ static int64_t advance(const unitok_normalizer *n, sink *s, const uint8_t *text,
     return n_taken ? n_taken : step(n, s, text, n_bytes);
 }
 
-/* Each step needs a capacity of max_step_bytes, the most that one item can become, so nothing
- * inside a step checks for space. The state between calls is only what the sink knows: how many
- * bytes are held, and whether a text has begun or follows a space. */
+/* Before each step the capacity must be max_step_bytes, the maximum output of one item, so no code in
+ * a step checks it. The state between calls consists of three fields of the sink: the number of held
+ * bytes, whether the text has started, and whether it follows a space. */
 int64_t unitok_normalize_some(const unitok_normalizer *normalizer, unitok_normalize_state *state,
                               const uint8_t *text, int64_t n_bytes, int64_t *io_consumed,
                               int32_t last, uint8_t *out, int64_t capacity)
@@ -299,8 +300,8 @@ int64_t unitok_normalize_some(const unitok_normalizer *normalizer, unitok_normal
 }
 
 /* A byte that is not a continuation, and that no key or symbol contains after its first byte,
- * always begins an item. Where there is none, items are read from the start, as long as later text
- * cannot change them. */
+ * always begins an item. If there is no such byte, items are read from the start, as long as later
+ * text cannot change them. */
 int64_t unitok_normalize_split(const unitok_normalizer *normalizer, const uint8_t *text,
                                int64_t n_bytes)
 {

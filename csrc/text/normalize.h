@@ -1,17 +1,17 @@
-/* normalize.h - the tables of a normalizer, and how it recognises text that needs no lookup
+/* normalize.h - the tables of a normalizer, with the classes that identify text that needs no lookup
  *
- * Most text normalizes to itself. classes[] says for every character below U+10000, and
- * class_blocks[] for every 64 characters above, whether this is known without looking at the
- * charsmap or the symbols:
+ * Most text normalizes to itself. classes[] tells for every character below U+10000, and
+ * class_blocks[] for every block of 64 characters above, whether this is certain without a lookup in
+ * the charsmap or the symbols:
  *
- *     0          no longer key or symbol begins with it: it stays as it is
- *     STOP       look it up
- *     MORE       it stays as it is unless a SECOND follows: only then can a longer key or symbol begin here
- *     SECOND     it is the second character of some key or symbol; alone it means nothing
- *     BECOMES    it becomes a character of ASCII, given by the bits below, whatever its neighbours are
+ *     0          it is unchanged, and no longer key or symbol begins with it
+ *     STOP       it must be looked up
+ *     MORE       it is unchanged unless a SECOND follows: only then can a longer key or symbol begin here
+ *     SECOND     it is the second character of some key or symbol, which matters only after a MORE
+ *     BECOMES    it becomes the ASCII character in the lower bits, regardless of its neighbours
  *
- * So text is plain as long as no character is STOP or BECOMES, and no MORE is followed by a SECOND.
- * A key or symbol that begins or ends inside a character makes all characters concerned STOP.
+ * So text is plain if no character is STOP or BECOMES, and no MORE is followed by a SECOND. If a key
+ * or symbol begins or ends inside a character, all characters that it can affect are STOP.
  */
 #pragma once
 
@@ -23,14 +23,14 @@ enum {
     CLASS_MORE = 1,
     CLASS_SECOND = 2,
     CLASS_STOP = 4,
-    CLASS_BECOMES = 0x80, /* alone, with the character */
+    CLASS_BECOMES = 0x80, /* without other flags: the lower bits are the character */
 };
 
 #define CLASS_BLOCKS (0x110000 / 64) /* those below U+10000 are not used */
 #define CLASS_BLOCK(code_point) ((code_point) / 64)
 
-/* A symbol of which more than this many symbols are prefixes never matches: sentencepiece considers
- * the 64 shortest that match and takes the longest of them. */
+/* A symbol that has this many other symbols as prefixes never matches: sentencepiece considers the 64
+ * shortest symbols that match and uses the longest of them. */
 #define SYMBOL_PREFIXES_MAX 64
 
 /* Longer symbols are rejected, because every position of a text may have to be compared with the
@@ -45,22 +45,22 @@ typedef struct unitok_normalizer {
     int32_t is_utf8;    /* all output consists of complete characters */
     charsmap map;       /* of `blob` */
     uint8_t *blob;      /* 4-byte aligned; NULL: no charsmap */
-    uint64_t *symbols;  /* units of trie.h, values all 1; NULL: no user-defined symbols */
+    uint64_t *symbols;  /* units of trie.h, all values 1; NULL: no user-defined symbols */
     int64_t n_symbol_units;
     int64_t max_match_bytes; /* of keys, symbols and characters */
-    /* of output, for one key, symbol or character and what is held before it */
+    /* the maximum output for one key, symbol or character and the bytes held before it */
     int64_t max_step_bytes;
-    uint8_t is_inner[256]; /* some key or symbol has this byte after its first */
+    uint8_t is_inner[256]; /* some key or symbol contains this byte after its first byte */
     plain_tables plain;
     plain_normalize run_plain;
     uint8_t classes[0x10000];
     uint8_t class_blocks[CLASS_BLOCKS];
 } unitok_normalizer;
 
-/* For flags other than BECOMES: below that stands no flag. */
+/* For flags other than BECOMES, whose lower bits are not flags. */
 INLINE int class_has(int class, int flag) { return (class & (CLASS_BECOMES | flag)) == flag; }
 
-/* Returns the length of the longest symbol that begins the text, or 0. */
+/* Returns the length of the longest symbol at the beginning of the text, or 0. */
 INLINE int64_t symbols_match(const unitok_normalizer *n, const uint8_t *text, int64_t n_bytes)
 {
     uint32_t base = TRIE_ROOT_BASE;

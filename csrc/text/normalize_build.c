@@ -1,5 +1,5 @@
-/* normalize_build.c - building a normalizer: its trie of symbols, its charsmap, and the classes of
- * its characters */
+/* normalize_build.c - builds a normalizer: the trie of its symbols, its charsmap, and the classes of
+ * characters */
 
 #include "ground/alloc.h"
 #include "ground/cpu.h"
@@ -10,14 +10,14 @@
 
 /* --------------------------------------------------------------------------------- Classes ---- */
 
-/* Where the class of a code point is stored: by itself below U+10000, for 64 together above. */
+/* Returns the class of a code point. From U+10000 on, 64 code points share a class. */
 static uint8_t *class_at(unitok_normalizer *n, uint32_t code_point)
 {
     return code_point < 0x10000 ? &n->classes[code_point]
                                 : &n->class_blocks[CLASS_BLOCK(code_point)];
 }
 
-/* The state while characters are classed. */
+/* The state while classes are assigned to characters. */
 typedef struct classing {
     unitok_normalizer *n;
     charsmap_tree tree;
@@ -26,7 +26,7 @@ typedef struct classing {
     uint8_t is_stopped[256]; /* stop_lead was called */
 } classing;
 
-/* Makes all characters that begin with this byte STOP. Malformed text is never plain anyway. */
+/* Makes all characters that begin with this byte STOP. Invalid UTF-8 is never plain. */
 static void stop_lead(classing *w, uint8_t lead)
 {
     uint32_t low = lead, high = lead;
@@ -51,8 +51,8 @@ static void class_pair(unitok_normalizer *n, uint32_t first, const uint8_t *text
     if (length == 1) n->plain.kinds[first < 0x80 ? first : text[0]] = BYTE_LOOK;
 }
 
-/* A symbol of one character becomes itself, like most characters, so it needs no class. If it is
- * a key of the charsmap too, it is STOP already. */
+/* A symbol of one character is unchanged, as most characters are, so it needs no class. If it is also
+ * a key of the charsmap, it is already STOP. */
 static void class_symbol(classing *w, const uint8_t *symbol, int64_t n_bytes)
 {
     int length = utf8_length(symbol, n_bytes);
@@ -61,14 +61,14 @@ static void class_symbol(classing *w, const uint8_t *symbol, int64_t n_bytes)
         class_pair(w->n, utf8_code_point(symbol, length), symbol + length, n_bytes - length);
 }
 
-/* Classing visits the keys of a charsmap up to their second character. If branches are shared there
- * may be very many, so the number of steps is bounded: real charsmaps take less than one step per
- * unit. */
+/* To assign classes, the keys of the charsmap are visited up to their second character. If branches
+ * are shared, these can be very numerous, so the number of steps is limited. Real charsmaps take less
+ * than one step per unit. */
 #define STEPS_PER_UNIT 8
 #define STEPS_MIN 65536
 
-/* Classes keys that continue at `base` inside their second character, of which bytes[0..n_bytes-1]
- * are known. */
+/* Assigns classes for keys that begin with the character `first` and continue at `base`, inside their
+ * second character, which begins with bytes[0..n_bytes-1]. */
 static void class_seconds(classing *w, uint32_t first, uint32_t base, uint8_t *bytes, int n_bytes)
 {
     const charsmap *m = &w->n->map;
@@ -86,7 +86,7 @@ static void class_seconds(classing *w, uint32_t first, uint32_t base, uint8_t *b
     }
 }
 
-/* Classes the characters that begin with bytes[0..n_bytes-1], whose unit is `at`. */
+/* Assigns classes to the characters that begin with bytes[0..n_bytes-1], whose unit is `at`. */
 static void class_firsts(classing *w, uint32_t at, uint8_t *bytes, int n_bytes)
 {
     unitok_normalizer *n = w->n;
@@ -95,7 +95,7 @@ static void class_firsts(classing *w, uint32_t at, uint8_t *bytes, int n_bytes)
     int length = utf8_length(bytes, n_bytes), is_key = charsmap_has_leaf(n->map.units[at]);
     if (!length) {
         int is_lead = bytes[0] >= 0xC2 && bytes[0] < 0xF5 && n_bytes < 4;
-        /* a key ends inside a character, or there are too many */
+        /* a key ends inside a character, or there are too many keys */
         if (is_key || --w->steps_left < 0) {
             stop_lead(w, bytes[0]);
             return;
@@ -123,9 +123,9 @@ static void class_charsmap(classing *w)
     }
 }
 
-/* Finds characters that are a key, begin no longer key or symbol, and become one ASCII
- * character, such as a full-width letter. Their class is the result itself, so text with many of
- * them stays on the fast path. */
+/* Finds characters, such as full-width letters, that are a key, begin no longer key or symbol, and
+ * become one ASCII character. Their class contains that character, so text with many of them stays on
+ * the fast path. */
 static void class_items(unitok_normalizer *n)
 {
     uint8_t *end = n->classes + sizeof n->classes, *class = n->blob ? n->classes : end;
@@ -140,8 +140,8 @@ static void class_items(unitok_normalizer *n)
     }
 }
 
-/* Completes the classes after the charsmap and the symbols: spaces, code points that are not
- * characters, and the tables by byte. */
+/* Completes the classes after those of the charsmap and the symbols: surrogates, U+2581, characters
+ * that become ASCII, and the tables for bytes. */
 static void class_rest(unitok_normalizer *n)
 {
     memset(n->classes + 0xD800, CLASS_STOP, 0x800);
@@ -186,8 +186,8 @@ static int begins_with(const sorted_pieces *s, int64_t k, int64_t prefix)
     return memcmp(s->data + s->offsets[k], s->data + s->offsets[prefix], (size_t)n_bytes) == 0;
 }
 
-/* Removes the symbols that can never match. In byte order the prefixes of a symbol come before it,
- * each a prefix of the next: a stack holds them. */
+/* Removes the symbols that can never match. In byte order, the prefixes of a symbol precede it, and
+ * each is a prefix of the next, so a stack holds them. */
 static void drop_unmatched(sorted_pieces *s)
 {
     int64_t stack[SYMBOL_PREFIXES_MAX], depth = 0, n_kept = 0, end = 0;
@@ -204,8 +204,8 @@ static void drop_unmatched(sorted_pieces *s)
     s->n = n_kept;
 }
 
-/* User-defined symbols match before any key of the charsmap, so their first characters need
- * classes too. Symbols of invalid UTF-8 exclude the compact form: see settle_form. */
+/* User-defined symbols take precedence over keys of the charsmap, so their first characters need
+ * classes too. Symbols of invalid UTF-8 make the compact form unavailable: see settle_form. */
 static int32_t add_symbols(classing *w, const unitok_spec *spec, unitok_error *error)
 {
     unitok_normalizer *n = w->n;
@@ -230,7 +230,7 @@ static int32_t add_symbols(classing *w, const unitok_spec *spec, unitok_error *e
     return status;
 }
 
-/* ------------------------------------------------------------------------------- The whole ---- */
+/* -------------------------------------------------------------------------- The normalizer ---- */
 
 static int32_t add_charsmap(classing *w, const unitok_spec *spec, unitok_error *error)
 {
@@ -250,18 +250,18 @@ static int32_t add_charsmap(classing *w, const unitok_spec *spec, unitok_error *
     return status;
 }
 
-/* Finds out whether the compact form is available. Encoders step by the lead byte of each character
- * and compare with pieces in which U+2581 is a space, too. The result is the same as with the
- * verbatim form if all of the text is valid UTF-8: then a step always ends at a character border,
- * and the bytes of U+2581 occur only in that character. Copied text is valid, and so is U+FFFD;
- * therefore all replacements and symbols must be. Without escaped spaces the two forms are
+/* Determines whether the compact form is available. Encoders step by the lead byte of each character
+ * and compare with pieces in which U+2581 is also a space. The result is the same as with the verbatim
+ * form if all normalized text is valid UTF-8, because then a step always ends at a character border,
+ * and the bytes of U+2581 occur only in that character. Copied characters and U+FFFD are valid, so
+ * only the replacements and symbols need to be checked. Without escaped spaces, the two forms are
  * equal. */
 static void settle_form(unitok_normalizer *n)
 {
     n->is_utf8 = n->is_compact;
     if (!(n->flags & UNITOK_ESCAPE_WHITESPACES)) n->is_compact = 1;
-    /* The verbatim form makes three bytes of a space, and U+FFFD three bytes of one. 64 is for the
-     * prefix and the held bytes; the rest lets plain text continue. */
+    /* A space in the verbatim form and an invalid byte become three bytes. 64 is for the prefix and
+     * the held bytes, and PLAIN_ROOM_BYTES lets plain text continue. */
     int64_t longest = n->max_match_bytes;
     if (longest < n->map.max_replacement_bytes) longest = n->map.max_replacement_bytes;
     n->max_step_bytes = 3 * longest + 64 + PLAIN_ROOM_BYTES;

@@ -6,9 +6,9 @@
 
 #define HIGH_BITS 0x8080808080808080
 
-/* Returns the highest bits of eight bytes as a mask, moved up by `shift`. Once they are at 0, 8, ...,
- * 56, the multiplier 2^7 + 2^14 + ... + 2^56 moves the bit at 8 i to 56 + i, because it contains
- * 2^(56 - 7 i). No two products have the same bit, so nothing is carried into the top byte. */
+/* Returns the highest bits of eight bytes as a mask, shifted left by `shift`. Once the bits are at 0,
+ * 8, ..., 56, the multiplier 2^7 + 2^14 + ... + 2^56 moves the bit at 8 i to 56 + i, because it
+ * contains 2^(56 - 7 i). No two products share a bit, so there is no carry into the top byte. */
 INLINE uint64_t mask_8(uint64_t word, int shift)
 {
     return ((word & HIGH_BITS) >> 7) * 0x0102040810204080 >> 56 << shift;
@@ -19,7 +19,7 @@ INLINE void look_at_word(const plain_tables *t, const uint8_t *p, int k, masks *
 {
     const uint8_t *kinds = t->kinds;
     uint64_t word = load_u64(p);
-    /* such words hardly ever need a lookup; those with spaces mostly do */
+    /* such words rarely need a lookup; but if spaces must be marked, most words contain one */
     if (!t->has_spaces && !(word & HIGH_BITS)) {
         if (!(kinds[p[0]] | kinds[p[1]] | kinds[p[2]] | kinds[p[3]] | kinds[p[4]] | kinds[p[5]] |
               kinds[p[6]] | kinds[p[7]])) {
@@ -40,7 +40,7 @@ INLINE void look_at_word(const plain_tables *t, const uint8_t *p, int k, masks *
     h->lead_4 |= mask_8(three & word << 3, k);
 }
 
-/* The masks of 64 bytes, from eight words. Text of ASCII has no high bytes to check. */
+/* Computes the masks of 64 bytes from eight words. ASCII has no continuation bytes to check. */
 INLINE masks look_at_block(const plain_tables *t, const uint8_t *block)
 {
     masks m = {0, 0, 0};
@@ -78,8 +78,8 @@ static int are_calm(const unitok_normalizer *n, int first, int count)
     return !(classes & ~CLASS_MORE);
 }
 
-/* Marks the repeated spaces that the fast path may remove: ASCII, with which no longer item begins
- * or ends. All others must be looked up. */
+/* Marks the characters that the fast path may remove as repeated spaces: ASCII characters that become
+ * a space, and with which no longer item begins or ends. All others must be looked up. */
 static void find_spaces(unitok_normalizer *n)
 {
     uint8_t *end = n->classes + sizeof n->classes, *class = n->classes, *own = &n->classes[' '];
@@ -91,19 +91,19 @@ static void find_spaces(unitok_normalizer *n)
     }
 }
 
-/* Whether the first byte alone cannot show that a character is plain: see plain_tables. */
+/* Whether the first byte of a character is not enough to tell that it is plain: see plain_tables. */
 static int needs_look(const unitok_normalizer *n, int byte)
 {
     if (byte == ' ' && n->plain.kinds[byte] & BYTE_SPACE) return 0;
     if (byte < 0x80) return n->classes[byte] & (CLASS_STOP | CLASS_BECOMES);
     if (byte < 0xC0) return 0;
     if (byte >= 0xC2 && byte < 0xE0) return !are_calm(n, (byte & 0x1F) << 6, 1 << 6);
-    /* no overlong forms, no surrogates */
+    /* overlong forms and surrogates begin with other bytes */
     int begins_only_whole = byte > 0xE0 && byte < 0xF0 && byte != 0xED;
     return !begins_only_whole || !are_calm(n, (byte & 0xF) << 12, 1 << 12);
 }
 
-/* The byte tables repeat kinds[] for AVX2, in sets of half bytes. */
+/* The tables for AVX2 contain the same as kinds[], indexed by half bytes. */
 void plain_build(unitok_normalizer *n)
 {
     plain_tables *t = &n->plain;

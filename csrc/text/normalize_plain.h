@@ -4,22 +4,22 @@
 
 #include "ground/common.h"
 
-/* Text is loaded and stored in complete blocks, which may begin anywhere. */
+/* Text is loaded and stored in complete blocks, which need not be aligned. */
 #define PLAIN_BLOCK_BYTES 64
 #define PLAIN_ROOM_BYTES (2 * PLAIN_BLOCK_BYTES)
 
 enum { BYTE_SPACE = 0x40, BYTE_LOOK = 0x80 };
 
-/* What the first byte says about a character, in terms of the classes of normalize.h:
+/* What is known about a character from its first byte, in terms of the classes of normalize.h:
  *
- *     0       all characters that begin with this byte are of class 0 or MORE, except that ASCII may be SECOND after
- *             ASCII; and no ASCII MORE has an ASCII SECOND. So of two characters that begin a longer item at least one is
- *             marked LOOK, and so is every STOP and BECOMES. Continuation bytes are 0 as well
+ *     0       all characters that begin with this byte have class 0 or MORE, except that an ASCII character may be SECOND
+ *             after another ASCII character, which is then LOOK. So of the first two characters of a longer item, at least
+ *             one is LOOK. Every STOP and BECOMES is LOOK, too. Continuation bytes are 0
  *     LOOK    classes[] decides
- *     SPACE   where repeated spaces are removed: the character becomes a space, and no longer item begins with it or
- *             has it as its second character. Also LOOK, except for the space itself
+ *     SPACE   only if repeated spaces are removed: the character becomes a space, and no longer item begins with it or
+ *             has it as its second character. It is also LOOK, unless it is the space itself
  *
- * The sets hold the same for AVX2, by halves of the byte: bit h & 7 of [l] stands for byte h << 4 |
+ * The sets contain the same for AVX2, indexed by half bytes: bit h & 7 of [l] stands for byte h << 4 |
  * l. */
 typedef struct plain_tables {
     uint8_t kinds[256];
@@ -33,20 +33,19 @@ typedef struct plain_run {
     int is_after_space; /* the last byte consumed became a space, written or removed */
 } plain_run;
 
-/* Normalizes as much of text[0..n_bytes-1] as needs no lookup, in the form with one byte for a
- * space: characters that stay as they are or become one ASCII character, and repeated spaces where
- * they are removed. It applies rules 3 and 4 of normalize.c, so the first item must already be
- * written, and a space at the end may have to be removed later. It stops at an item that must be
- * looked up, at the end of the text (it does not read beyond), or when less than PLAIN_ROOM_BYTES
- * of out[0..room-1] are left. At least that much room is required, and bytes after the result are
- * overwritten.
- *   is_after_space   the text before ended in a space; always 0 where repeated spaces are kept */
+/* Normalizes the beginning of text[0..n_bytes-1] that needs no lookup, in the form with one byte for a
+ * space: characters that are unchanged or become one ASCII character, and repeated spaces if they are
+ * removed. Applies rules 3 and 4 of normalize.c, so the first item must already be written, and a
+ * space at the end may have to be removed later. Stops at an item that must be looked up, at the end
+ * of the text (without reading beyond it), or when fewer than PLAIN_ROOM_BYTES of out[0..room-1] are
+ * left. `room` must be at least PLAIN_ROOM_BYTES, and bytes after the result are overwritten.
+ *   is_after_space   the preceding text ended with a space; always 0 if repeated spaces are kept */
 typedef plain_run (*plain_normalize)(const unitok_normalizer *n, const uint8_t *text,
                                      int64_t n_bytes, int is_after_space, uint8_t *out,
                                      int64_t room);
 
-/* Returns the version for an instruction set that this processor supports. SSE2 has none, as it has
- * no byte lookup. */
+/* Returns the version for an instruction set that this processor supports. There is none for SSE2,
+ * which has no byte lookup. */
 plain_normalize plain_normalize_for(int32_t cpu);
 
 plain_run plain_normalize_avx2(const unitok_normalizer *n, const uint8_t *text, int64_t n_bytes,
@@ -54,7 +53,7 @@ plain_run plain_normalize_avx2(const unitok_normalizer *n, const uint8_t *text, 
 plain_run plain_normalize_neon(const unitok_normalizer *n, const uint8_t *text, int64_t n_bytes,
                                int is_after_space, uint8_t *out, int64_t room);
 
-/* Fills n->plain and the rest of n->classes, once all keys and symbols are classed. Before that,
- * LOOK is set in n->plain.kinds for ASCII that another ASCII character follows in a key or symbol,
- * or that is second in one after a character >= 0x80. */
+/* Fills n->plain and the rest of n->classes, after all keys and symbols have been processed. By then,
+ * LOOK must be set in n->plain.kinds for each ASCII character that is the first of two ASCII
+ * characters at the beginning of a key or symbol, or the second after a non-ASCII one. */
 void plain_build(unitok_normalizer *n);

@@ -7,8 +7,8 @@
 #include "ground/neon.h"
 #include "text/normalize_plain_run.h"
 
-/* NEON can look up 64 bytes at once, so kinds[] itself is the table: two lookups for ASCII, and
- * one for the leads from 0xC0 on. */
+/* NEON has lookups in tables of 64 bytes, so kinds[] is used directly: two lookups for ASCII, and one
+ * for the leads from 0xC0 on. */
 INLINE masks look_at_block_neon(const plain_tables *t, const uint8_t *block)
 {
     uint8x16x4_t first = vld1q_u8_x4(t->kinds), second = vld1q_u8_x4(t->kinds + 64),

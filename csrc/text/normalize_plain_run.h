@@ -1,16 +1,14 @@
 /* normalize_plain_run.h - finds and copies text that needs no lookup, 64 bytes at a time; included
  * for each CPU
  *
- * A block is turned into masks with one bit per byte; here a part of one, in which "é" has two
- * bytes:
+ * Each block is converted to masks with one bit per byte. In this part of a block, "é" has two bytes:
  *
  *     text     t h e _ _ c a f é . \n \n I f _ “ . .
  *     spaces         1 1           1  1      1           becomes a space, where repeated spaces are removed
- *     look                         1  1        1         classes[] decides: it may be plain, or not begin a character
+ *     look                         1  1        1         classes[] decides: the byte may be plain, or begin no character
  *
- * All other bytes are 0 in plain_tables, with the right number of continuation bytes after each
- * lead. Most bytes with a look bit turn out to be plain; a needless look costs time and changes
- * nothing.
+ * All other bytes are 0 in plain_tables, and the right number of continuation bytes follows each lead.
+ * Most bytes with a look bit turn out to be plain; a needless lookup costs time but changes nothing.
  */
 #pragma once
 
@@ -26,7 +24,7 @@ typedef struct masks {
 /* Bytes >= 0x80. */
 typedef struct high_masks {
     uint64_t high, continued;
-    uint64_t lead_3, lead_4; /* the first of 3 bytes or more; of 4 */
+    uint64_t lead_3, lead_4; /* leads of at least 3 bytes; of 4 */
 } high_masks;
 
 /* Marks leads whose continuation bytes are not all in the block, and continuation bytes without a
@@ -63,11 +61,11 @@ INLINE int class_of(const unitok_normalizer *n, const uint8_t *text, int64_t n_b
     return length < 4 ? n->classes[code_point] : n->class_blocks[CLASS_BLOCK(code_point)];
 }
 
-/* Returns whether this is a character of three bytes of class 0 or MORE. Most are, where the first
- * byte does not decide, as in Japanese and Hindi. */
+/* Returns whether this is a character of three bytes of class 0 or MORE. In Japanese and Hindi, where
+ * the first byte does not decide, most characters are. */
 INLINE int is_calm_3(const unitok_normalizer *n, const uint8_t *c)
 {
-    /* before c[1] and c[2], which may lie beyond the block */
+    /* checked before c[1] and c[2] are read, because they may be beyond the block */
     if ((c[0] & 0xF0) != 0xE0 || c[0] == 0xED) return 0;
     uint32_t bits = (uint32_t)c[0] << 16 | (uint32_t)c[1] << 8 | c[2];
     if ((bits & 0xC0C0) != 0x8080 || bits < 0xE0A080) return 0;
@@ -88,8 +86,8 @@ INLINE int ends_with_more(const unitok_normalizer *n, const uint8_t *text, int64
     return class_has(class_of(n, text + last, at - last), CLASS_MORE);
 }
 
-/* Given that text[0..at-1] needs no lookup and the character at `at` has this class, returns the
- * start of the item that does: there or one character before; -1 if there is none. */
+/* Given that text[0..at-1] needs no lookup and the character at `at` has this class, returns the start
+ * of the item that needs one: `at` or one character before it; -1 if there is none. */
 INLINE int64_t find_item(const run *r, int64_t at, int class)
 {
     const uint8_t *text = r->text;
@@ -102,8 +100,8 @@ INLINE int64_t find_item(const run *r, int64_t at, int class)
 
 /* --------------------------------------------------------------------------------- The run ---- */
 
-/* Copies 1 to 128 bytes in moves of constant size: calling memcpy would take half of the time of a
- * short text. */
+/* Copies 1 to 128 bytes in moves of constant size, because calling memcpy would take half of the time
+ * for a short text. */
 INLINE void copy_few(uint8_t *to, const uint8_t *from, int64_t n_bytes)
 {
     uint8_t *to_end = to + n_bytes;
@@ -139,26 +137,26 @@ INLINE uint64_t bits_from(int k) { return k < 64 ? ~0ULL << k : 0; }
 
 /* Consumes a block, or the rest of the text, with the masks m.
  *
- * The complete block is copied first, as if nothing in it would change: most blocks then are
- * done. The loop visits the bytes that may need more, in order. Whenever the output stops being
- * a plain copy, the rest of the block is copied again, from byte k on, to where it now belongs:
+ * The complete block is first copied unchanged, which suffices for most blocks. The loop visits, in
+ * order, the bytes that may need more. Whenever the output differs from a plain copy, the rest of the
+ * block, from byte k on, is copied again to its new position:
  *
  *     block     t h e _ _ c a f                 `again`: the second space
  *     to        t h e _ _ c a f                 first copy
- *     to        t h e _ c a f                   the second one is left out; k is the byte after it
+ *     to        t h e _ c a f                   the second space is dropped; k is the byte after it
  *
- * So every copy has a constant size, and byte j of the block, from k on, is always at to[j - k].
+ * So every copy has a constant size, and byte j >= k of the block is always at to[j - k].
  * A run of spaces becomes one (rule 3 of normalize.c), or none if a space came before it.
  *
- * A character that BECOMES another is written by itself. One that must be looked up ends the run
- * there, or one character before it if that begins a longer item. */
+ * A character that BECOMES another is written by itself. One that must be looked up ends the run, at
+ * the character or at the one before it if that begins a longer item. */
 INLINE void take_block(run *r, const uint8_t *block, masks m)
 {
     int64_t n_left = r->n_bytes - r->at;
     int n_block = n_left < PLAIN_BLOCK_BYTES ? (int)n_left : PLAIN_BLOCK_BYTES - m.n_cut;
     uint64_t again = m.spaces & (m.spaces << 1 | (uint64_t)r->is_after_space);
     uint64_t left = (m.look | again) & ~bits_from(n_block);
-    /* byte k goes here: bytes before k are done, 64 bytes from k on are copied */
+    /* the destination of byte k: bytes before k are done, and 64 bytes from k on are copied */
     uint8_t *to = r->to;
     int k = 0;
     memcpy(to, block, PLAIN_BLOCK_BYTES);
@@ -209,7 +207,7 @@ INLINE void begin_run(run *r, const unitok_normalizer *n, const uint8_t *text, i
     r->is_item = 0;
 }
 
-/* A block is consumed only if two fit, so that its copies never need a check. */
+/* A block is consumed only if two blocks fit, so that its copies need no check. */
 INLINE int continues(const run *r)
 {
     return !r->is_item && r->at < r->n_bytes && r->to_end - r->to >= PLAIN_ROOM_BYTES;
@@ -218,7 +216,7 @@ INLINE int continues(const run *r)
 INLINE plain_run end_run(run *r, int is_after_space, const uint8_t *out)
 {
     const uint8_t *text = r->text;
-    /* no room to see what follows */
+    /* the run ended before the character after a MORE was checked */
     if (!r->is_item && r->at < r->n_bytes && ends_with_more(r->n, text, r->at)) {
         int64_t last = last_character(text, r->at);
         r->to -= r->at - last;
@@ -229,7 +227,7 @@ INLINE plain_run end_run(run *r, int is_after_space, const uint8_t *out)
     return (plain_run){r->at, r->to - out, is_after_space};
 }
 
-/* The body of each CPU's function: LOOK makes the masks of a block. */
+/* The body of each CPU's function; LOOK computes the masks of a block. */
 #define RUN_PLAIN(LOOK)                                                                            \
     run r;                                                                                         \
     begin_run(&r, n, text, n_bytes, is_after_space, out, room);                                    \

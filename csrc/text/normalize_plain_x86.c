@@ -1,5 +1,5 @@
-/* normalize_plain_x86.c - the fast path of normalization for AVX2; AVX-512 gains nothing in blocks
- * with lookups */
+/* normalize_plain_x86.c - the fast path of normalization for AVX2; AVX-512 would not be faster in
+ * blocks with lookups */
 
 #include "ground/cpu.h"
 
@@ -25,9 +25,9 @@ AVX2 INLINE uint64_t mask_32(__m256i x, int shift)
  *
  *     byte 6E     lower half E: set[E] = 01010000        upper half 6: bit 6 is 1: in the set
  *
- * The shuffle gives 0 for bytes from 0x80 on, so one lookup serves ASCII, and another, with the
- * highest bit inverted, all others. Leads and continuations are only looked for if the block has
- * high bytes. */
+ * The shuffle gives 0 for bytes from 0x80 on, so one lookup handles ASCII, and another, with the
+ * highest bit inverted, all other bytes. Leads and continuation bytes are found only if the block has
+ * bytes from 0x80 on. */
 AVX2 INLINE masks look_at_block_avx2(const plain_tables *t, const uint8_t *block)
 {
     const __m256i zero = _mm256_setzero_si256(),

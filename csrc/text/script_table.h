@@ -5,7 +5,7 @@
 
 #define SCRIPT_RUNS 1296
 
-/* Code points from `begin` to the next run's have this script. */
+/* Code points from `begin` to the `begin` of the next run have this script. */
 static const struct script_run {
     uint32_t begin;
     uint32_t script;
