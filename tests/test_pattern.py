@@ -321,7 +321,7 @@ def test_oracle_knows_the_dialects() -> None:
         ("xa", 0, -1, "dialect"),
         ("oa\0", 1, -1, "dialect"),
         ("oa\0o(b", 1, 0, ") is missing"),
-        ("oa)", 0, 1, "has no ("),
+        ("oa)", 0, 1, "has no matching ("),
         ("o[a", 0, 0, "] is missing"),
         ("oa[]", 0, 2, "empty"),
         ("o[z-a]", 0, 1, "range"),

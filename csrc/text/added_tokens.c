@@ -58,7 +58,7 @@ void unitok_finder_free(unitok_finder *f)
     mem_free(f);
 }
 
-/* ------------------------------------------------------------------------------- Building ---- */
+/* -------------------------------------------------------------------------------- Building ---- */
 
 /* Adds the pair (first, second); second = -1 means any byte. Returns 0 if there are too many. */
 static int add_pair(unitok_finder *f, uint8_t first, int second)
@@ -157,7 +157,7 @@ int32_t unitok_finder_new(const uint8_t *data, const int64_t *offsets, const int
     return UNITOK_OK;
 }
 
-/* ------------------------------------------------------------------------------ Searching ---- */
+/* ------------------------------------------------------------------------------- Searching ---- */
 
 /* Returns a bit for each of text[0..63] at which a token may begin; reads text[0..64]. */
 INLINE uint64_t candidates(const unitok_finder *f, const uint8_t *text)

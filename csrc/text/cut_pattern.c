@@ -21,7 +21,7 @@ static int sets_meet(const class_set *a, const class_set *b)
     return common != 0;
 }
 
-/* --------------------------------------------------------------------------- One position ---- */
+/* ---------------------------------------------------------------------------- One position ---- */
 
 /* The index of the bit for two characters at one side of an unmerged piece: `outer` is its first or
  * last character, `inner` the adjacent one, or NOTHING if only `outer` is compared.

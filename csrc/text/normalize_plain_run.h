@@ -50,7 +50,7 @@ typedef struct run {
     uint8_t tail[2 * PLAIN_BLOCK_BYTES]; /* the end of the text, padded with zeros */
 } run;
 
-/* ----------------------------------------------------------------------- The text checked ---- */
+/* ------------------------------------------------------------------------ The text checked ---- */
 
 /* The class of the first character of text[0..n_bytes-1]. */
 INLINE int class_of(const unitok_normalizer *n, const uint8_t *text, int64_t n_bytes)

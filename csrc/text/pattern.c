@@ -1,10 +1,10 @@
-/* pattern.c - finding the pieces of a text */
+/* pattern.c - finds the pieces of a text */
 
 #include "text/pattern.h"
 
 #include "ground/utf8.h"
 
-/* The class of the character at text[0..n_bytes-1], and its length. */
+/* Returns the class of the character at text[0], and its length. */
 INLINE uint8_t read_class(const pattern *p, const uint8_t *text, int64_t n_bytes, int *ret_length)
 {
     int length = utf8_length(text, n_bytes);
@@ -12,7 +12,7 @@ INLINE uint8_t read_class(const pattern *p, const uint8_t *text, int64_t n_bytes
     return pattern_class_of(p, length ? utf8_code_point(text, length) : 0xFFFD);
 }
 
-/* The end of the match of a level that begins at text[begin], or -1. */
+/* Returns the end of the match that begins at text[begin], or -1. */
 static int64_t find_match(const pattern *p, const pattern_automaton *a, const uint8_t *text,
                           int64_t begin, int64_t end)
 {
@@ -30,13 +30,13 @@ static int64_t find_match(const pattern *p, const pattern_automaton *a, const ui
     return match;
 }
 
-/* Like find_match, but stops where an attempt in the loop state failed. */
+/* As find_match, but stops where an earlier attempt was in the loop state and failed. */
 static int64_t find_match_once(const pattern *p, const pattern_automaton *a, const uint8_t *text,
                                int64_t begin, int64_t end, struct pattern_run *failed)
 {
     int64_t at = begin, match = -1;
     int32_t state = STATE_START;
-    struct pattern_run run = {0, 0}; /* in the loop state since the last match */
+    struct pattern_run run = {0, 0}; /* the text read in the loop state since the last match */
     while (state != STATE_DEAD && at < end) {
         int length;
         uint8_t class = read_class(p, text + at, end - at, &length);
@@ -62,8 +62,8 @@ static int64_t find_any_match(const pattern *p, const pattern_automaton *a, cons
                                  : find_match_once(p, a, text, begin, end, failed);
 }
 
-/* The end of the piece of a level that begins at text[begin]: of a match, or of the gap before the
- * next one. Most characters of a gap begin no match, which one look-up shows. */
+/* Returns the end of the piece of a level that begins at text[begin]: a match, or the gap before the
+ * next match. For most characters of a gap, one lookup shows that no match begins there. */
 static int64_t find_end(const pattern *p, const pattern_automaton *a, const uint8_t *text,
                         int64_t begin, int64_t end, struct pattern_run *failed)
 {

@@ -2,15 +2,15 @@
  *
  * A pattern has levels. The first one divides the text; each further one divides the pieces of the
  * level before it, as a chain of Split pre-tokenizers with behaviour Isolated does. Within a text,
- * matches are found from left to right as a backtracking engine finds them. Matches are pieces, and
- * so are the gaps between them.
+ * matches are found from left to right, and they are those of a backtracking engine. Matches are
+ * pieces, and so are the gaps between them.
  *
  *     level 0  \p{N}{1,3}   a b c d · 1 2 3 · 4 5 · e . f
  *     level 1  \p{L}+       a b c d | 1 2 3 | 4 5 | e | . | f
  *
- * A level is an automaton over classes of characters, which all levels share. It reads one character
- * beyond a match before it knows of it. Each byte that is no part of a valid UTF-8 character is a
- * character of the class of U+FFFD.
+ * A level is an automaton over classes of characters, which all levels share. It reports a match when
+ * it reads the character after it. Each byte that is not part of a valid UTF-8 character is treated as
+ * a character of the class of U+FFFD.
  */
 #pragma once
 
@@ -20,19 +20,19 @@
 #define PATTERN_CLASSES_MAX 255
 
 typedef struct pattern_classes {
-    uint16_t *pages;  /* [0x110000 / 256]: which page has the classes of 256 code points */
+    uint16_t *pages;  /* [0x110000 / 256]: the page with the classes of 256 code points */
     uint8_t *classes; /* the distinct pages */
     int64_t n_pages;
     int32_t n; /* classes */
 } pattern_classes;
 
-/* next[state * n_columns + class] for every class, and for the end of the text, the last column: the
- * state after this character, with CELL_MATCH if a match ends before it. */
+/* next[state * n_columns + class] is the state after a character of this class, with CELL_MATCH if a
+ * match ends before the character. The last column is for the end of the text. */
 typedef struct pattern_automaton {
     uint16_t *next;
     int32_t n_states;
     int32_t n_columns; /* classes and the end of the text */
-    int32_t loop;      /* the state in which attempts may read the same text, or STATE_DEAD */
+    int32_t loop; /* the state in which several attempts may read the same text, or STATE_DEAD */
 } pattern_automaton;
 
 #define STATE_DEAD 0
@@ -50,16 +50,17 @@ typedef struct unitok_pattern {
 /* Compiles parts[0..n_bytes-1]: one part for each level, separated by NUL. The first byte of a part is
  * its dialect, and the rest its regex in UTF-8:
  *   'o'  onig, as in a tokenizer.json
- *   'i'  onig with the behaviour Removed and invert, which drops the gaps: there may be none
- *   't'  Rust's fancy-regex, as in tiktoken, which drops the gaps too
+ *   'i'  onig with the behaviour Removed and invert, which drops the gaps, so gaps are rejected
+ *   't'  Rust's fancy-regex, as in tiktoken, which also drops the gaps
  * UNITOK_ERROR_PATTERN: `item` is the level, `position` a byte of its regex, or -1. Takes less than
- * 100 ms for any parts. */
+ * 100 ms for any input. */
 int32_t pattern_new(const uint8_t *parts, int64_t n_bytes, pattern **ret, unitok_error *error);
 void pattern_free(pattern *p);
 int64_t pattern_memory_bytes(const pattern *p);
 
-/* Where the current piece of each level ends, and where an attempt was in the automaton's loop state
- * without a match after that: others that come there can stop. All zeros at the start of a text. */
+/* The end of the current piece of each level, and the text that an attempt read in the automaton's
+ * loop state without finding a match later: another attempt in that state can stop there. All zeros at
+ * the start of a text. */
 typedef struct pattern_state {
     int64_t ends[PATTERN_LEVELS_MAX];
     struct pattern_run {
@@ -67,9 +68,9 @@ typedef struct pattern_state {
     } failed[PATTERN_LEVELS_MAX];
 } pattern_state;
 
-/* Returns the end of the piece that begins at text[begin], begin < n_bytes, the end of the text. The
- * first call for a text begins at its start, and each further one where the last piece ended. O(bytes
- * of the text) for all calls together. */
+/* Returns the end of the piece that begins at text[begin], begin < n_bytes; the text ends at n_bytes.
+ * The first call for a text must begin at its start, and each later call at the end of the previous
+ * piece. O(n_bytes) for all calls together. */
 int64_t pattern_next(const pattern *p, pattern_state *s, const uint8_t *text, int64_t begin,
                      int64_t n_bytes);
 
@@ -82,7 +83,7 @@ INLINE uint8_t pattern_class_of(const pattern *p, uint32_t code_point)
 
 /* Whether a text may be divided between two characters. */
 enum pattern_border {
-    /* Dividing it there may change the pieces. */
+    /* Dividing the text there may change the pieces. */
     PATTERN_BOUND,
     /* The pieces of both sides are those of the text, but the last one of the left side and the first
      * one of the right side may be parts of one piece. */

@@ -1,12 +1,13 @@
-/* pattern_automaton.c - program to automaton
+/* pattern_automaton.c - converts a program to an automaton
  *
- * A state is an ordered list of instructions: where a backtracking engine would try to go on, the
- * preferred place first. Only sets, assertions and MATCH are in it; splits and jumps are followed at
- * once. An assertion needs the next character, so it waits in the list for one. Reading a character
+ * A state is an ordered list of instructions: those at which a backtracking engine would continue, in
+ * order of preference. The list contains only sets, assertions and MATCH; splits and jumps are
+ * followed immediately. An assertion depends on the next character, so it stays in the list until one
+ * is read. Reading a character
  *
- *     1. follows the assertions that it fulfils, in their place in the list;
- *     2. reports a match if it comes to MATCH, and drops all places after that;
- *     3. moves the places whose set it is in.
+ *     1. follows the assertions that it satisfies, at their position in the list;
+ *     2. reports a match on reaching MATCH, and drops all instructions after it;
+ *     3. advances past the sets that contain it.
  *
  * So a match is reported with the character after it, or with the end of the text.
  */
@@ -25,9 +26,9 @@ typedef struct determinizer {
     int64_t n_states, offsets_capacity;
     int32_t *slots; /* a hash table of the states, -1: empty */
     int32_t n_slots;
-    int32_t *stack;  /* of instructions: each is pushed once for each way to it */
-    uint32_t *seen;  /* by instruction: the last walk that came there */
-    uint32_t *moved; /* the same, for the list that is being made */
+    int32_t *stack;  /* of instructions, each pushed once for each path to it */
+    uint32_t *seen;  /* by instruction: the last walk that reached it */
+    uint32_t *moved; /* the same, for the list that is being built */
     uint32_t walk;
 } determinizer;
 
@@ -40,9 +41,9 @@ static int push_targets(determinizer *d, const pattern_op *o, int32_t *io_n)
     return 1;
 }
 
-/* Appends what follows from `op` without a character to the list that is being made, using the stack
- * from `bottom` on. Returns 1 once that ends with MATCH: nothing after it can matter. -1: a failure.
- */
+/* Appends the instructions reached from `op` without reading a character to the list that is being
+ * built, using the stack from `bottom` on. Returns 1 if the list then ends with MATCH, after which
+ * nothing matters; -1 after a failure. */
 static int follow(determinizer *d, int32_t bottom, int32_t op)
 {
     int32_t n = bottom;
@@ -62,16 +63,17 @@ static int follow(determinizer *d, int32_t bottom, int32_t op)
     return 0;
 }
 
-/* Whether the next character, or the end of the text (class n_classes), fulfils a set or assertion.
+/* Whether the next character, or the end of the text (class n_classes), satisfies a set or assertion.
  */
-static int is_fulfilled(const determinizer *d, const pattern_op *o, int32_t class)
+static int is_satisfied(const determinizer *d, const pattern_op *o, int32_t class)
 {
     if (class == d->n_classes) return o->op == OP_ASSERT && o->x;
     return d->member[o->set * d->n_classes + class];
 }
 
-/* Walks from an instruction of a state's list with the next class, and adds to the next list, which
- * is_done once it ends with MATCH. Returns 1 at MATCH, -1 after a failure. */
+/* Walks from an instruction of a state's list with a character of this class, and appends to the list
+ * of the next state. Sets *is_done once that list ends with MATCH. Returns 1 on reaching MATCH, -1
+ * after a failure. */
 static int step(determinizer *d, int32_t op, int32_t class, int *is_done)
 {
     int32_t n = 0;
@@ -84,7 +86,7 @@ static int step(determinizer *d, int32_t op, int32_t class, int *is_done)
         d->seen[at] = d->walk;
         if (push_targets(d, o, &n)) continue;
         if (o->op == OP_MATCH) return 1;
-        if (!is_fulfilled(d, o, class)) continue;
+        if (!is_satisfied(d, o, class)) continue;
         if (o->op == OP_ASSERT) d->stack[n++] = at + 1;
         else if (!*is_done) *is_done = follow(d, n, at + 1);
         if (*is_done < 0) return -1;
@@ -99,8 +101,8 @@ static uint32_t hash_list(const int32_t *list, int64_t n)
     return h ^ h >> 15;
 }
 
-/* The number of the state whose list was just made, lists[offsets[n_states]..n_lists - 1], which
- * becomes a new state unless there is one. -1 after a failure. */
+/* Returns the number of the state with the list just built, lists[offsets[n_states]..n_lists - 1],
+ * which becomes a new state unless one has this list. Returns -1 after a failure. */
 static int32_t find_state(determinizer *d)
 {
     int64_t begin = d->offsets[d->n_states], n = d->n_lists - begin;
@@ -123,7 +125,7 @@ static int32_t find_state(determinizer *d)
     return d->slots[slot];
 }
 
-/* The cell of a state and a class. -1 after a failure. */
+/* Returns the cell of a state and a class, or -1 after a failure. */
 static int32_t find_cell(determinizer *d, int64_t state, int32_t class)
 {
     int found = 0, is_done = 0;

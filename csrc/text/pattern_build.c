@@ -5,7 +5,7 @@
 #include "ground/error.h"
 #include "ground/grow.h"
 
-/* Steps of all levels together: at most about 50 ms. */
+/* The maximum number of steps for all levels together, which take about 50 ms. */
 #define WORK_MAX 25000000
 
 int pattern_refuse(pattern_build *b, int64_t position, const char *message)
@@ -20,7 +20,7 @@ int pattern_no_memory(pattern_build *b)
     return 0;
 }
 
-/* No text has surrogates. That they go with U+FFFD keeps them from being a class. */
+/* No text contains surrogates. Adding them to the sets of U+FFFD avoids a class for them. */
 static int move_surrogates(pattern_build *b, char_set *set)
 {
     static const uint32_t BORDERS[2] = {0xD800, 0xE000};
@@ -71,7 +71,7 @@ static int compile_level(pattern_build *b, const pattern_program *program, int i
     ok = ok && pattern_determinize(b, program, n_classes, member, a) && pattern_minimize(b, a) &&
          pattern_check_nonempty(b, a) && (!is_total || pattern_check_total(b, a)) &&
          pattern_check_linear(b, a) && pattern_find_cuts(b, a, between);
-    /* A later level matters only where the levels before it may be divided without a border. */
+    /* A later level matters only where the earlier levels are PATTERN_FREE. */
     for (int32_t k = 0; ok && k < n_classes * n_classes; k++)
         if (b->item == 0 || p->between[k] == PATTERN_FREE) p->between[k] = between[k];
     mem_free(between);

@@ -1,11 +1,11 @@
-/* pattern_build.h - the steps that compile one level of a pattern, and what they pass on
+/* pattern_build.h - the steps that compile one level of a pattern, and the data they exchange
  *
  *     regex ──parse──▶ tree ──emit──▶ program ──determinize──▶ automaton ──check──▶ between
  *               │                        │                        ▲
  *               └──────▶ sets ───────────┴──partition──▶ classes ─┘
  *
  * All functions return 0 after a failure, which is recorded in the pattern_build. Every loop whose
- * length a pattern can choose is paid for with `work`, so that no pattern compiles for long.
+ * length depends on the pattern is charged to n_work, so no pattern takes long to compile.
  */
 #pragma once
 
@@ -32,7 +32,7 @@ typedef struct pattern_build {
 int pattern_refuse(pattern_build *b, int64_t position, const char *message);
 int pattern_no_memory(pattern_build *b);
 
-/* Pays for n steps. */
+/* Charges n steps. */
 INLINE int pattern_spend(pattern_build *b, int64_t n)
 {
     b->n_work -= n;
@@ -40,7 +40,7 @@ INLINE int pattern_spend(pattern_build *b, int64_t n)
     return pattern_refuse(b, -1, "the pattern is too complex");
 }
 
-/* Moves *set into b->sets, unless an equal one is there, and writes its index. */
+/* Moves *set into b->sets, unless that contains an equal set, and stores the index in *ret. */
 int pattern_add_set(pattern_build *b, char_set *set, int32_t *ret);
 
 /* ------------------------------------------------------------------------------------ Tree ---- */
@@ -58,7 +58,7 @@ typedef struct pattern_node {
     uint8_t kind;
     uint8_t greed;       /* REPEAT; POSSESSIVE only if the child is a SET */
     uint8_t at_end;      /* ASSERT */
-    uint8_t is_nullable; /* it can match nothing */
+    uint8_t is_nullable; /* it can match the empty string */
     int32_t set;
     int32_t child, next; /* the first child and the next sibling, or -1 */
     int32_t min, max;    /* REPEAT; max is -1 without a limit */
@@ -72,11 +72,11 @@ typedef struct pattern_tree {
 
 enum { DIALECT_ONIG, DIALECT_TIKTOKEN };
 
-/* Parses regex[0..n_bytes-1]. The caller frees tree->nodes, also after a failure. */
+/* Parses regex[0..n_bytes-1]. The caller frees tree->nodes, even after a failure. */
 int pattern_parse(pattern_build *b, int dialect, const uint8_t *regex, int64_t n_bytes,
                   pattern_tree *tree);
 
-/* Where parsing is. */
+/* The state of the parser. */
 typedef struct pattern_parser {
     pattern_build *b;
     const uint8_t *text;
@@ -85,8 +85,8 @@ typedef struct pattern_parser {
     int dialect;
     int ignore_case;
     int depth;
-    int n_brackets; /* of these, brackets */
-    uint32_t last;  /* the literal just before `at`, for what (?i) must not fold, or 0 */
+    int n_brackets; /* the part of `depth` that is brackets */
+    uint32_t last;  /* the literal just before `at`, or 0: see is_folded_pair */
 } pattern_parser;
 
 INLINE int parser_sees(const pattern_parser *p, const char *text)
@@ -98,7 +98,7 @@ INLINE int parser_sees(const pattern_parser *p, const char *text)
 /* What an escape stands for. */
 enum { ESCAPE_ERROR, ESCAPE_CODE, ESCAPE_SET, ESCAPE_END };
 
-/* Parse what follows a backslash, or an opening bracket. *set is empty before. */
+/* Parse the text after a backslash, or after an opening bracket. *set must be empty. */
 int pattern_parse_escape(pattern_parser *p, char_set *set, uint32_t *code);
 int pattern_parse_bracket(pattern_parser *p, char_set *set);
 
@@ -110,12 +110,12 @@ int pattern_fold(pattern_parser *p, char_set *set);
 
 /* --------------------------------------------------------------------------------- Program ---- */
 
-/* An instruction passes control to the next one, unless it says otherwise. */
+/* Control passes to the next instruction unless stated otherwise. */
 enum {
     OP_SET,    /* reads a character of `set` */
-    OP_SPLIT,  /* goes to x, and if that leads to no match, to y */
+    OP_SPLIT,  /* goes to x or, if that leads to no match, to y */
     OP_JUMP,   /* goes to x */
-    OP_ASSERT, /* goes on if the next character is in `set`, or the text ends here and x is 1 */
+    OP_ASSERT, /* continues if the next character is in `set`, or the text ends here and x is 1 */
     OP_MATCH
 };
 
@@ -128,32 +128,32 @@ typedef struct pattern_program {
     int64_t n_ops, capacity;
 } pattern_program;
 
-/* The caller frees program->ops, also after a failure. */
+/* The caller frees program->ops, even after a failure. */
 int pattern_emit(pattern_build *b, const pattern_tree *tree, pattern_program *program);
 
 /* --------------------------------------------------------------------------------- Classes ---- */
 
-/* Fills *ret from the sets of all levels, and *ret_member, which the caller frees, also after a
- * failure: member[set * n_classes + class] says whether the class is in the set. */
+/* Fills *ret from the sets of all levels, and *ret_member, which the caller frees, even after a
+ * failure: member[set * n_classes + class] tells whether the class is in the set. */
 int pattern_partition(pattern_build *b, pattern_classes *ret, uint8_t **ret_member);
 
 /* ------------------------------------------------------------------------------- Automaton ---- */
 
-/* The caller frees automaton->next, also after a failure. */
+/* The caller frees ret->next, even after a failure. */
 int pattern_determinize(pattern_build *b, const pattern_program *program, int32_t n_classes,
                         const uint8_t *member, pattern_automaton *ret);
-/* Merges states that no text tells apart. */
+/* Merges equivalent states. */
 int pattern_minimize(pattern_build *b, pattern_automaton *a);
 
 /* ---------------------------------------------------------------------------------- Checks ---- */
 
-/* Refuses automata that match the empty string. */
+/* Rejects automata that match the empty string. */
 int pattern_check_nonempty(pattern_build *b, const pattern_automaton *a);
-/* Fills can_fail[0..n_states-1]: from this state on, an attempt may report no match. */
+/* Fills can_fail[0..n_states-1]: whether an attempt may report no match from this state on. */
 int pattern_find_failing(pattern_build *b, const pattern_automaton *a, uint8_t *can_fail);
-/* Refuses automata whose matches leave gaps. */
+/* Rejects automata whose matches can leave gaps. */
 int pattern_check_total(pattern_build *b, const pattern_automaton *a);
-/* Sets a->loop. Refuses automata that read some texts again and again. */
+/* Sets a->loop. Rejects automata that take quadratic time on some texts. */
 int pattern_check_linear(pattern_build *b, pattern_automaton *a);
-/* Fills between[before * n_classes + after] with what pattern_between returns for this level. */
+/* Fills between[before * n_classes + after] with the enum pattern_border of this level. */
 int pattern_find_cuts(pattern_build *b, const pattern_automaton *a, uint8_t *between);

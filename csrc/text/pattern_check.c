@@ -1,8 +1,8 @@
-/* pattern_check.c - what holds for every text that an automaton reads
+/* pattern_check.c - properties of an automaton that hold for every text
  *
  * An attempt to match begins at a position and reads until its state is dead. A cell is silent if it
- * reports no match. An attempt that reads only silent cells from some point on is past its match, or
- * has none: it is late.
+ * reports no match. An attempt is late from the point on after which it reads only silent cells: it has
+ * passed the end of its match, or has no match.
  */
 
 #include "ground/alloc.h"
@@ -28,7 +28,7 @@ int pattern_check_nonempty(pattern_build *b, const pattern_automaton *a)
     return 1;
 }
 
-/* Most cells lead to a later state, so going backwards settles nearly all in one round. */
+/* Most cells lead to a later state, so going backwards settles nearly all states in one round. */
 int pattern_find_failing(pattern_build *b, const pattern_automaton *a, uint8_t *can_fail)
 {
     memset(can_fail, 0, (size_t)a->n_states);
@@ -61,7 +61,7 @@ int pattern_check_total(pattern_build *b, const pattern_automaton *a)
 
 /* ------------------------------------------------------------------------------------ Cuts ---- */
 
-/* What an attempt in state s, after the character before the border, does at the border. */
+/* What an attempt that has read the character before a border does at the border. */
 enum { ENDS = 1, FAILS = 2, JOINS = 4, DIFFERS = 8 };
 
 static int at_border(const pattern_automaton *a, const uint8_t *can_fail, int32_t s, int32_t after)
@@ -73,7 +73,7 @@ static int at_border(const pattern_automaton *a, const uint8_t *can_fail, int32_
     return is_restarted && !can_fail[next] && at_end(a, s) ? JOINS : DIFFERS;
 }
 
-/* The states in which attempts are after a character of class `before`, without DEAD. */
+/* Lists the states, except DEAD, in which attempts can be after a character of class `before`. */
 static int32_t states_after(const pattern_automaton *a, int32_t before, uint8_t *is_seen,
                             int32_t *ret)
 {
@@ -88,8 +88,8 @@ static int32_t states_after(const pattern_automaton *a, int32_t before, uint8_t 
     return n;
 }
 
-/* If every attempt that reads the character before the border ends or fails there, so does the piece
- * around it, unless that is a gap which the character after the border may continue. */
+/* If every attempt that reads the character before the border ends or fails at the border, a piece ends
+ * there, unless it is a gap that may continue with the character after the border. */
 static int border_between(const pattern_automaton *a, const uint8_t *can_fail,
                           const int32_t *states, int32_t n, int32_t before, int32_t after)
 {

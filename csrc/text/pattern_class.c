@@ -6,7 +6,7 @@
 
 /* ------------------------------------------------------------------------------------ Sets ---- */
 
-/* Replaces *a by its combination with b and pays for it. */
+/* Replaces *a with its combination with b, and charges the steps. */
 static int combine(pattern_parser *p, char_set *a, const char_set *b, int which)
 {
     return pattern_spend(p->b, a->n_borders + b->n_borders + 16) &&
@@ -47,7 +47,7 @@ uint32_t pattern_parse_literal(pattern_parser *p)
 
 /* ------------------------------------------------------------------------------ Properties ---- */
 
-/* Rust's regex also takes Script=Han and gc=L. */
+/* Rust's regex also accepts Script=Han and gc=L. */
 static void skip_property_kind(const pattern_parser *p, const uint8_t **name, int64_t *n)
 {
     static const char *const KINDS[] = {"Script=", "sc=", "General_Category=", "gc="};
@@ -95,8 +95,8 @@ static int hex_value(uint8_t c)
     return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* \xHH, \x{H...} or \uHHHH, from the first digit or brace on; n_digits without braces. In onig,
- * \xHH is a byte, and from 80 on not a character. */
+/* \xHH, \x{H...} or \uHHHH, from the first digit or brace on; n_digits is for the forms without
+ * braces. In onig, \xHH is a byte, so from 80 on it is not a character. */
 static int parse_hex(pattern_parser *p, int n_digits, uint32_t *code)
 {
     int64_t start = p->at - 2;
@@ -118,7 +118,7 @@ static int parse_hex(pattern_parser *p, int n_digits, uint32_t *code)
     return ESCAPE_CODE;
 }
 
-/* \d, \s, \w, or with a capital letter everything else. */
+/* \d, \s or \w, or its complement if the letter is a capital. */
 static int parse_shorthand(pattern_parser *p, uint8_t letter, char_set *set)
 {
     uint8_t small = letter | 0x20;
@@ -171,11 +171,12 @@ static int parse_letter_escape(pattern_parser *p, uint8_t letter, char_set *set,
 int pattern_parse_escape(pattern_parser *p, char_set *set, uint32_t *code)
 {
     int64_t start = p->at - 1;
-    if (p->at >= p->n_bytes) return pattern_refuse(p->b, start, "a backslash ends the pattern");
+    if (p->at >= p->n_bytes)
+        return pattern_refuse(p->b, start, "the pattern ends with a backslash");
     uint8_t c = p->text[p->at++];
     int is_letter = ((c | 0x20) >= 'a' && (c | 0x20) <= 'z') || (c >= '0' && c <= '9');
     if (is_letter) return parse_letter_escape(p, c, set, code);
-    /* Rust's regex takes \< and \> as word boundaries. */
+    /* In Rust's regex, \< and \> are word boundaries. */
     if (c >= 0x7F || c < ' ' || (p->dialect == DIALECT_TIKTOKEN && (c == '<' || c == '>')))
         return pattern_refuse(p->b, start, "this escape is not supported");
     *code = c;
@@ -184,7 +185,7 @@ int pattern_parse_escape(pattern_parser *p, char_set *set, uint32_t *code)
 
 /* -------------------------------------------------------------------------------- Brackets ---- */
 
-/* Between brackets: the operands of && are intersected one by one. */
+/* A bracket expression being parsed. The operands of && are intersected one by one. */
 typedef struct bracket {
     char_set whole; /* the operands before the last && */
     char_set part;  /* the operand being parsed */
@@ -208,12 +209,12 @@ static int finish_part(pattern_parser *p, bracket *br)
     return 1;
 }
 
-/* Brackets of POSIX: only those whose meaning both dialects share, or that stay within ASCII. */
+/* The POSIX classes that are supported, with their meaning in each dialect. */
 static const struct posix {
     const char *name;
-    int dialects;         /* bits */
-    const char *property; /* or: */
-    uint32_t ranges[8];   /* first and last, until 0 */
+    int dialects;         /* bits 1 << DIALECT_ */
+    const char *property; /* NULL: see ranges */
+    uint32_t ranges[8];   /* the first and last character of each range; unused: 0 */
 } POSIX[] = {
     {"[:ascii:]", 3, NULL, {0, 0x7F}},
     {"[:xdigit:]", 3, NULL, {'0', '9', 'A', 'F', 'a', 'f'}},
@@ -244,7 +245,7 @@ static int add_posix(pattern_parser *p, const struct posix *posix, char_set *par
     return ok;
 }
 
-/* Adds [:name:], and moves behind it. */
+/* Adds [:name:] and moves past it. */
 static int parse_posix(pattern_parser *p, char_set *part)
 {
     for (size_t k = 0; k < sizeof POSIX / sizeof *POSIX && !p->ignore_case; k++) {
@@ -252,7 +253,7 @@ static int parse_posix(pattern_parser *p, char_set *part)
         p->at += (int64_t)strlen(POSIX[k].name);
         return add_posix(p, &POSIX[k], part);
     }
-    return pattern_refuse(p->b, p->at, "this bracket of POSIX is not supported");
+    return pattern_refuse(p->b, p->at, "this POSIX class is not supported");
 }
 
 /* Adds a nested bracket, from its opening bracket on. */
@@ -260,7 +261,7 @@ static int parse_nested(pattern_parser *p, char_set *part)
 {
     if (parser_sees(p, "[:")) return parse_posix(p, part);
     if (p->ignore_case)
-        return pattern_refuse(p->b, p->at, "brackets in brackets are not supported after (?i)");
+        return pattern_refuse(p->b, p->at, "nested brackets are not supported after (?i)");
     char_set set = {0};
     p->at++;
     int ok = pattern_parse_bracket(p, &set) && combine(p, part, &set, CHAR_SET_UNION);
@@ -268,8 +269,8 @@ static int parse_nested(pattern_parser *p, char_set *part)
     return ok;
 }
 
-/* Reads a character or an escape. A hyphen that is neither the first nor the last item, nor between
- * the ends of a range, means one thing in one dialect and another in the other. */
+/* Reads a character or an escape. Rejects a hyphen that is neither the first nor the last item nor part
+ * of a range, because its meaning differs between the dialects. */
 static int parse_item(pattern_parser *p, int is_first, char_set *set, uint32_t *code)
 {
     if (parser_sees(p, "\\")) {
@@ -287,7 +288,7 @@ static int parse_item(pattern_parser *p, int is_first, char_set *set, uint32_t *
     return ESCAPE_CODE;
 }
 
-/* Adds a character, a range of them, or an escape. */
+/* Adds a character, a range of characters, or an escape. */
 static int parse_range(pattern_parser *p, bracket *br)
 {
     char_set set = {0};

@@ -1,4 +1,4 @@
-/* pattern_classes.c - divides all characters into classes that no set of a pattern tells apart
+/* pattern_classes.c - divides all characters into classes: those that are in the same sets of a pattern
  *
  *     [a-z]      ──────████████──────
  *     [c\d]      ███─────█───────────
@@ -8,7 +8,7 @@
 #include "ground/grow.h"
 #include "text/pattern_build.h"
 
-/* The code points from `begin` to the next run's have this class. */
+/* Code points from `begin` to the `begin` of the next run have this class. */
 typedef struct run {
     uint32_t begin;
     int32_t class;
@@ -19,8 +19,8 @@ typedef struct runs {
     int32_t n;
 } runs;
 
-/* Divides the classes of *r by one more set: those inside and outside of it. Classes are numbered in
- * the order in which they first occur. */
+/* Divides each class of *r into the characters inside and outside of one more set. Classes are
+ * numbered in the order in which they first occur. */
 static int divide(pattern_build *b, runs *r, const char_set *set, int32_t *io_n_classes)
 {
     int32_t numbers[2 * PATTERN_CLASSES_MAX], n = 0, n_classes = 0, j = 0;
@@ -48,7 +48,8 @@ static int divide(pattern_build *b, runs *r, const char_set *set, int32_t *io_n_
     return 1;
 }
 
-/* Finds a page equal to the last one, which then goes away, or keeps that. */
+/* Returns the number of the page just filled. If it has a single class and an equal page exists, it is
+ * dropped and that page is used. */
 static int64_t number_of_page(pattern_classes *c, int32_t uniform[PATTERN_CLASSES_MAX])
 {
     const uint8_t *page = c->classes + c->n_pages * 256;
@@ -58,12 +59,13 @@ static int64_t number_of_page(pattern_classes *c, int32_t uniform[PATTERN_CLASSE
     return c->n_pages++;
 }
 
-/* Spreads the runs over pages. Pages of a single class, which are most, are shared. */
+/* Fills the pages from the runs. Most pages have a single class; equal ones of these are shared. */
 static int fill_pages(pattern_build *b, const runs *r, pattern_classes *c)
 {
     enum { N_PAGES = CODE_POINTS / 256 };
     int32_t uniform[PATTERN_CLASSES_MAX];
-    int64_t n_most = (int64_t)r->n + PATTERN_CLASSES_MAX + 1; /* pages with a border, and uniform */
+    int64_t n_most = (int64_t)r->n + PATTERN_CLASSES_MAX +
+                     1; /* with a border, and with one class */
     if (n_most > N_PAGES) n_most = N_PAGES;
     memset(uniform, 0xFF, sizeof uniform);
     c->pages = mem_alloc(N_PAGES * sizeof *c->pages);
@@ -86,7 +88,7 @@ static int fill_pages(pattern_build *b, const runs *r, pattern_classes *c)
     return pattern_spend(b, c->n_pages * 64 + N_PAGES * 8);
 }
 
-/* Any code point of a class says which sets the class is in. */
+/* Any code point of a class tells which sets contain the class. */
 static int fill_members(pattern_build *b, const runs *r, int32_t n_classes, uint8_t **ret)
 {
     if (!pattern_spend(b, b->n_sets * n_classes * 16)) return 0;

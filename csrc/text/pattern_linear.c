@@ -1,31 +1,31 @@
-/* pattern_linear.c - refuses patterns that read some texts again and again
+/* pattern_linear.c - rejects patterns that take quadratic time on some texts
  *
  * An attempt may read far beyond the end of its match. The next attempt begins at that end and reads
- * the same characters, so a pattern like [ab]*c|a needs time n * n for a^n. Reading is linear if only a
- * limited number of late attempts (pattern_check.c) can pass the same place:
+ * the same characters, so a pattern such as [ab]*c|a takes O(n^2) on a^n. Reading is linear if only a
+ * limited number of late attempts (pattern_check.c) can pass the same position:
  *
  *     text       a a a a a a a a a a
  *     attempt 0  █▒▒▒▒▒▒▒▒▒▒          █ its match   ▒ late
  *     attempt 1    █▒▒▒▒▒▒▒▒▒
  *     attempt 2      █▒▒▒▒▒▒▒
  *
- * Late attempts that die within a few characters cost a few characters each. Of the others, the long
- * ones, more than n_states at one place would mean that two are in the same state. So it suffices to
- * try all pairs of a long attempt and one after it, on all texts: first while the second one is on its
- * way to its own match or to the attempts after it ("live"), then once it is long as well.
+ * Late attempts that end within a few characters cost only a few characters each. The others are called
+ * long. If more than n_states long attempts were at one position, two would be in the same state. So it
+ * suffices to try all pairs of a long attempt and a later one, on all texts: first while the later one
+ * may still lead to its own match or to further attempts ("live"), then once it is long as well.
  *
- * Two may share a state that a long attempt never leaves for another long one, such as the state of
- * \s+$ after a space. pattern_next remembers where the last late attempt was in that state, and stops
- * the next one that comes there. One such state is supported for each level.
+ * Two attempts may share a state that long attempts never leave for another long state, such as the
+ * state of \s+$ after a space. pattern_next remembers where the last late attempt was in that state, and
+ * stops the next attempt that reaches it there. One such state is supported for each level.
  */
 
 #include "ground/grow.h"
 #include "text/pattern_build.h"
 
-/* Late attempts that read at most so many characters more are not long. */
+/* Late attempts that read at most this many more characters are not long. */
 #define LATE_SHORT 32
 
-/* The second attempt of a pair; bits of search.seen. */
+/* The phase of the second attempt of a pair; bits of search.seen. */
 enum { LIVE = 1, LATE = 2 };
 
 typedef struct pair {
@@ -36,12 +36,12 @@ typedef struct search {
     pattern_build *b;
     pattern_automaton *a;
     uint8_t *can_fail, *is_long;
-    int32_t *number; /* of a long state, from 0, or -1 */
+    int32_t *number; /* [state]: the number of a long state, from 0 on, or -1 */
     int32_t n_long;
     uint8_t *seen; /* [number[first] * n_states + second]: the marks that were pushed */
     pair *stack;
     int64_t n_stack, capacity;
-    int is_found; /* two long attempts in one state */
+    int is_found; /* two long attempts can be in one state other than a->loop */
 } search;
 
 INLINE uint16_t cell_at(const pattern_automaton *a, int32_t state, int32_t class)
@@ -74,7 +74,7 @@ static int find_long(search *s)
     return ok;
 }
 
-/* Whether long attempts never leave this state for another long one. */
+/* Whether long attempts never leave this state for another long state. */
 static int is_loop(const search *s, int32_t state)
 {
     for (int32_t c = 0; c < s->a->n_columns - 1; c++) {
@@ -84,7 +84,7 @@ static int is_loop(const search *s, int32_t state)
     return 1;
 }
 
-/* Two long attempts are in the same state at the same place. */
+/* Records that two long attempts can be in the same state at the same position. */
 static void meet(search *s, int32_t state)
 {
     int is_first = s->a->loop == STATE_DEAD && is_loop(s, state);
@@ -107,13 +107,14 @@ static int push(search *s, int32_t first, int32_t second, int mark)
     return 1;
 }
 
-/* The second attempt is late from here on. */
+/* Pushes a pair whose second attempt is late from here on. */
 static int push_late(search *s, int32_t first, int32_t second)
 {
     return !s->is_long[second] || push(s, first, second, LATE);
 }
 
-/* An attempt begins with a character of class c. If it can fail, another one begins after that. */
+/* Pushes an attempt that begins with a character of class c and, if that attempt can fail, the one that
+ * begins after the character. */
 static int push_fresh(search *s, int32_t first, int32_t c)
 {
     int32_t next = cell_at(s->a, STATE_START, c) & CELL_STATE;
@@ -121,7 +122,7 @@ static int push_fresh(search *s, int32_t first, int32_t c)
     return !s->can_fail[next] || (push(s, first, STATE_START, LIVE) && push_late(s, first, next));
 }
 
-/* Where a live attempt can be after a character of class c. */
+/* Pushes the states that a live attempt can be in after a character of class c. */
 static int push_live(search *s, int32_t first, int32_t second, int32_t c)
 {
     uint16_t cell = cell_at(s->a, second, c);
@@ -164,7 +165,7 @@ static int walk_pairs(search *s)
     return 1;
 }
 
-/* Numbers the long states and makes the table of pairs. */
+/* Numbers the long states and allocates the table of pairs. */
 static int start(search *s)
 {
     for (int32_t state = 0; state < s->a->n_states; state++)

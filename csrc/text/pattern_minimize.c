@@ -1,7 +1,7 @@
-/* pattern_minimize.c - merges states that no text tells apart
+/* pattern_minimize.c - merges equivalent states
  *
- * Moore's algorithm: all states begin in one block. States of a block part if cells of one class differ
- * in whether they match, or lead to different blocks, until none do.
+ * Moore's algorithm: all states begin in one block. Blocks are divided until, for each class, the cells
+ * of all states of a block agree in whether they match and in the block that they lead to.
  */
 
 #include "ground/grow.h"
@@ -58,7 +58,8 @@ static int32_t divide(minimizer *m)
     return n;
 }
 
-/* Makes each block one state. The first state of a block is not before it, so rows move down. */
+/* Makes each block one state. The first state of block n is never before row n, so rows only move
+ * down. */
 static int merge(const minimizer *m, pattern_automaton *a, int32_t n_blocks)
 {
     int32_t n = 0;

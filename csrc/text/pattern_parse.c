@@ -1,4 +1,4 @@
-/* pattern_parse.c - regex to tree: choices, sequences, groups and quantifiers */
+/* pattern_parse.c - converts a regex to a tree: choices, sequences, groups and quantifiers */
 
 #include "ground/grow.h"
 #include "ground/utf8.h"
@@ -20,7 +20,7 @@ static int32_t new_node(pattern_parser *p, int kind)
     return (int32_t)t->n_nodes++;
 }
 
-/* A node that owns *set; at_end is for TREE_ASSERT. */
+/* Adds a node for *set, which is always freed or moved; at_end is for TREE_ASSERT. */
 static int32_t new_set_node(pattern_parser *p, int kind, char_set *set, int at_end)
 {
     int32_t number, node = -1;
@@ -55,7 +55,7 @@ static void add_child(pattern_parser *p, int32_t parent, int32_t child, int32_t 
 
 /* ------------------------------------------------------------------------------ Assertions ---- */
 
-/* `$` is the end of the text, and in onig also the end of a line. */
+/* `$` matches at the end of the text, and in onig also at the end of a line. */
 static int32_t parse_dollar(pattern_parser *p)
 {
     char_set set = {0};
@@ -65,7 +65,8 @@ static int32_t parse_dollar(pattern_parser *p)
     return new_set_node(p, TREE_ASSERT, &set, 1);
 }
 
-/* Adds the characters with which `node` can match if it looks at no more than one character. */
+/* Adds the characters with which `node` can match. Rejects nodes for which one character does not
+ * decide. */
 static int add_lookahead(pattern_parser *p, int64_t start, int32_t node, char_set *set, int *at_end)
 {
     const pattern_node *n = &p->tree->nodes[node];
@@ -105,7 +106,7 @@ static int32_t parse_lookahead(pattern_parser *p, int is_negative)
 
 /* ---------------------------------------------------------------------------------- Groups ---- */
 
-/* (?>body): the same as the body if that is one character, or a repeated one. */
+/* (?>body): the body itself if that is one character; possessive if it is a repeated character. */
 static int32_t parse_atomic(pattern_parser *p)
 {
     int64_t start = p->at;
@@ -127,7 +128,7 @@ static int parse_group_kind(pattern_parser *p)
 {
     static const struct {
         const char *text;
-        int kind, ignore_case; /* -1: as it is */
+        int kind, ignore_case; /* -1: unchanged */
     } KINDS[] = {
         {"?:", GROUP_PLAIN, -1},     {"?i:", GROUP_PLAIN, 1},         {"?-i:", GROUP_PLAIN, 0},
         {"?=", GROUP_LOOKAHEAD, -1}, {"?!", GROUP_NOT_LOOKAHEAD, -1}, {"?>", GROUP_ATOMIC, -1},
@@ -143,9 +144,9 @@ static int parse_group_kind(pattern_parser *p)
     return pattern_refuse(p->b, p->at - 1, "this kind of group is not supported");
 }
 
-/* A group, from its parenthesis on. The option (?i) changes the parser instead, in onig up to the
- * end of the group around it as if that were a group of its own: a(?i)b|c is a(?i:b|c). Returns
- * TREE_NONE for an option without characters. */
+/* A group, from its parenthesis on. The option (?i) changes the state of the parser. In onig, it also
+ * begins a group that extends to the end of the enclosing one: a(?i)b|c means a(?i:b|c). Returns
+ * TREE_NONE for an option that begins no group. */
 #define TREE_NONE (-2)
 static int32_t parse_group(pattern_parser *p)
 {
@@ -175,8 +176,8 @@ static int32_t parse_group(pattern_parser *p)
 
 /* ----------------------------------------------------------------------------------- Atoms ---- */
 
-/* In onig, (?i) makes some characters match two letters, and two letters match these: ß and "ss".
- * These pairs of ASCII letters have such a character. */
+/* In onig, (?i) makes some characters match two letters and vice versa, such as ß and "ss". Returns
+ * whether there is such a character for these two letters. */
 static int is_folded_pair(uint32_t a, uint32_t b)
 {
     a |= 0x20, b |= 0x20;
@@ -212,7 +213,7 @@ static int32_t parse_character(pattern_parser *p)
     return -1;
 }
 
-/* A bracket expression, or a dot: every character but a newline. */
+/* A bracket expression, or a dot: every character except a newline. */
 static int32_t parse_any(pattern_parser *p)
 {
     char_set set = {0};
@@ -291,7 +292,7 @@ static int is_quantifier(const pattern_parser *p)
     return p->at < p->n_bytes && strchr("*+?{", p->text[p->at]) != NULL && p->text[p->at];
 }
 
-/* Reads ? or + after a quantifier. After an interval, onig takes + as a quantifier of its own. */
+/* Reads ? or + after a quantifier. After an interval, + is a separate quantifier in onig. */
 static int32_t parse_greed(pattern_parser *p, int32_t atom, int32_t min, int32_t max,
                            int is_interval)
 {
@@ -309,7 +310,7 @@ static int32_t parse_greed(pattern_parser *p, int32_t atom, int32_t min, int32_t
     const pattern_node *n = &p->tree->nodes[atom];
     if (greed == POSSESSIVE && n->kind != TREE_SET)
         return pattern_refuse(p->b, start,
-                              "a possessive quantifier is supported after one character") -
+                              "a possessive quantifier is supported only after one character") -
                1;
     if (max < 0 && n->is_nullable)
         return pattern_refuse(p->b, start - 1, "the repeated part can be empty") - 1;
@@ -332,7 +333,7 @@ static int32_t parse_quantifier(pattern_parser *p, int32_t atom)
     return ret;
 }
 
-/* --------------------------------------------------------------------- Sequences and choices ---- */
+/* ------------------------------------------------------------------- Sequences and choices ---- */
 
 static int32_t parse_sequence(pattern_parser *p)
 {
@@ -377,6 +378,6 @@ int pattern_parse(pattern_build *b, int dialect, const uint8_t *regex, int64_t n
     if (!utf8_is_valid(regex, n_bytes)) return pattern_refuse(b, 0, "the pattern is invalid UTF-8");
     tree->root = parse_choice(&p);
     if (tree->root < 0) return 0;
-    if (p.at < n_bytes) return pattern_refuse(b, p.at, "a ) has no (");
+    if (p.at < n_bytes) return pattern_refuse(b, p.at, "a ) has no matching (");
     return 1;
 }

@@ -1,12 +1,12 @@
-/* pattern_program.c - tree to program
+/* pattern_program.c - converts a tree to a program
  *
  *     a|b     0 split 1 3    1 set a    2 jump 4    3 set b    4
  *     a+      0 set a        1 split 0 2            2
  *     a*      0 split 1 3    1 set a    2 jump 0    3
  *     a++     0 set a        1 split 0 2            2 assert not a
  *
- * A counted repetition is written out. A lazy one has its splits turned around. A possessive one may
- * stop early only before a character that it could have taken.
+ * A counted repetition is expanded. In a lazy one, the targets of the splits are swapped. A possessive
+ * one may stop early only before a character that it cannot match.
  */
 
 #include "ground/grow.h"
@@ -20,7 +20,7 @@ typedef struct emitter {
 
 static int emit_node(emitter *e, int32_t node);
 
-/* Appends an instruction and writes its place. */
+/* Appends an instruction and stores its index in *ret. */
 static int emit(emitter *e, pattern_op op, int32_t *ret)
 {
     pattern_program *p = e->program;
@@ -35,7 +35,7 @@ static int emit(emitter *e, pattern_op op, int32_t *ret)
 
 static int32_t end_of(const emitter *e) { return (int32_t)e->program->n_ops; }
 
-/* Sets the two targets of a split, of which a lazy one prefers the second. */
+/* Sets the two targets of a split. A lazy split prefers `after`, all others `body`. */
 static void set_split(emitter *e, int32_t split, int32_t body, int32_t after, int greed)
 {
     pattern_op *op = &e->program->ops[split];
@@ -64,11 +64,11 @@ static int emit_choice(emitter *e, int32_t child)
     return 1;
 }
 
-/* Emits the body without a limit. */
+/* Emits an unlimited repetition, except for the required bodies before the last. */
 static int emit_loop(emitter *e, const pattern_node *n)
 {
     int32_t start = end_of(e), split, jump;
-    if (n->min > 0) { /* the last of the required ones */
+    if (n->min > 0) { /* the last required body is the loop */
         if (!emit_node(e, n->child) || !emit(e, (pattern_op){.op = OP_SPLIT}, &split)) return 0;
         set_split(e, split, start, end_of(e), n->greed);
         return 1;
@@ -80,7 +80,7 @@ static int emit_loop(emitter *e, const pattern_node *n)
     return 1;
 }
 
-/* Emits up to n bodies; `splits` become a list of the places that may stop early, linked by y. */
+/* Emits `count` optional bodies; *splits becomes the list of the splits before them, linked by y. */
 static int emit_options(emitter *e, const pattern_node *n, int32_t count, int32_t *splits)
 {
     for (int32_t i = 0; i < count; i++) {
@@ -92,7 +92,7 @@ static int emit_options(emitter *e, const pattern_node *n, int32_t count, int32_
     return 1;
 }
 
-/* After a possessive repetition, a character that it could have taken must not follow. */
+/* After a possessive repetition, a character that it could have matched must not follow. */
 static int emit_possession(emitter *e, const pattern_node *n)
 {
     int32_t at, set;

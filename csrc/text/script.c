@@ -1,4 +1,4 @@
-/* script.c - spreads the runs of script_table.h over all code points */
+/* script.c - expands the runs of script_table.h to all code points */
 
 #include "text/script.h"
 

@@ -1,4 +1,4 @@
-/* unicode.c - looks properties up in unicode_table.h */
+/* unicode.c - looks up properties in unicode_table.h */
 
 #include "text/unicode.h"
 
@@ -70,7 +70,8 @@ static const struct {
     {"thai", BORDERS(script_thai)},         {"hfpunctuation", BORDERS(hf_punctuation)},
 };
 
-/* The categories called `name`, one bit each: "Lu" is one, "L" all that begin with L. */
+/* Returns the categories called `name`, one bit each: "Lu" is one category, and "L" is all that begin
+ * with L. */
 static uint32_t category_mask(const char *name)
 {
     uint32_t mask = 0;
@@ -82,7 +83,7 @@ static uint32_t category_mask(const char *name)
     return mask;
 }
 
-/* Adds the characters of these categories: a run for each stretch of them. */
+/* Adds the characters of these categories. */
 static int add_categories(char_set *set, uint32_t mask)
 {
     char_set added = {0};
@@ -101,7 +102,7 @@ static int add_categories(char_set *set, uint32_t mask)
     return ok;
 }
 
-/* White_Space is category Z and these controls: Unicode promises not to change that. */
+/* White_Space is category Z and these controls. Unicode guarantees that this will not change. */
 int unicode_white_space(char_set *ret)
 {
     return add_categories(ret, category_mask("Z")) && char_set_add(ret, 0x09, 0x0D) &&
@@ -126,7 +127,7 @@ int unicode_word(enum unicode_word which, char_set *ret)
            char_set_combine(ret, &more, CHAR_SET_UNION);
 }
 
-/* is_numeric of Rust's standard library counts digits that onig's N does not know. */
+/* char::is_numeric of Rust includes digits that are not in onig's N. */
 static int add_hf_numeric(char_set *ret)
 {
     return add_categories(ret, category_mask("N")) && char_set_add(ret, 0x11DE0, 0x11DE9) &&
