@@ -13,17 +13,15 @@ from test_search import random_text, toy_tokenizers
 from toys import indexes
 
 from pyunitok import Tokenizer
-from pyunitok._c.compact import Compact, CompactSearch, build_parts
+from pyunitok._c.compact import CompactSearch
+from pyunitok.index.compact import compacted
 
 EVERYTHING = 1 << 40
 
 
 def compact_of(index: Any, number: int, **options: Any) -> CompactSearch:
     """A shard of an index as a compact index in memory."""
-    shard = index.shards[number]
-    parts = build_parts(shard.ranks[shard.ids], np.array(shard.sa, np.uint32), 65536, **options)
-    compact = Compact(np.frombuffer(b"".join(part.data.tobytes() for part in parts), np.uint8))
-    return CompactSearch(compact, rank=shard.ranks, ends=np.array(shard.ends), begin=shard.begin, eod=index.eod)
+    return compacted(index.shards[number], **options).searcher(index.eod)
 
 
 def places(runs: Any, positions: Any) -> list[tuple[int, int]]:

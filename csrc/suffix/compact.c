@@ -196,6 +196,12 @@ uint32_t compact_symbol(const compact *c, int64_t r)
     return lo;
 }
 
+INLINE rows list_of(const compact *c, uint32_t symbol)
+{
+    rows ret = {c->first[symbol], c->first[symbol + 1]};
+    return ret;
+}
+
 /* The blocks lo..hi-1 are those that begin within a list. The first entry with a Psi of at least a
  * given value is after the first entry of block lo - 1, and at or before that of block lo, if lo is the
  * first block that begins with such a value. */
@@ -223,16 +229,16 @@ INLINE int64_t scan_from(const compact *c, rows list, int64_t b)
  * least b, a <= b. Scans one block; if the second row is not in it, a second search finds it. */
 static rows scan(const compact *c, rows list, int64_t from, uint64_t a, uint64_t b);
 
-/* The first row of a list with a Psi of at least v. */
-static int64_t list_lower(const compact *c, rows list, uint64_t v)
+/* The rows of a list with a Psi of at least a and below b. */
+static rows list_between(const compact *c, rows list, uint64_t a, uint64_t b)
 {
     block_range in = blocks_within(c, list);
     while (in.lo < in.hi) {
         int64_t mid = in.lo + (in.hi - in.lo) / 2;
-        if (block_first(c, mid) < v) in.lo = mid + 1;
+        if (block_first(c, mid) < a) in.lo = mid + 1;
         else in.hi = mid;
     }
-    return scan(c, list, scan_from(c, list, in.lo), v, v).lo;
+    return scan(c, list, scan_from(c, list, in.lo), a, b);
 }
 
 static rows scan(const compact *c, rows list, int64_t from, uint64_t a, uint64_t b)
@@ -250,14 +256,14 @@ static rows scan(const compact *c, rows list, int64_t from, uint64_t a, uint64_t
         /* The next block begins with a Psi of at least a. */
         if (a < b && stop < list.hi && block_first(c, block + 1) < b) {
             rows rest = {stop, list.hi};
-            ret.hi = list_lower(c, rest, b);
+            ret.hi = list_between(c, rest, b, b).lo;
         }
         return ret;
     }
     for (; v < b; v += next_gap(&g)) {
         if (++r < stop) continue;
         rows rest = {stop, list.hi};
-        ret.hi = stop < list.hi ? list_lower(c, rest, b) : stop;
+        ret.hi = stop < list.hi ? list_between(c, rest, b, b).lo : stop;
         return ret;
     }
     ret.hi = r;
@@ -266,19 +272,12 @@ static rows scan(const compact *c, rows list, int64_t from, uint64_t a, uint64_t
 
 rows compact_before(const compact *c, uint32_t symbol, rows in)
 {
-    rows list = {c->first[symbol], c->first[symbol + 1]};
-    uint64_t a = (uint64_t)in.lo + 1, b = (uint64_t)in.hi + 1;
+    rows list = list_of(c, symbol);
     if (list.lo == list.hi || in.lo >= in.hi) {
         list.hi = list.lo;
         return list;
     }
-    block_range at = blocks_within(c, list);
-    while (at.lo < at.hi) {
-        int64_t mid = at.lo + (at.hi - at.lo) / 2;
-        if (block_first(c, mid) < a) at.lo = mid + 1;
-        else at.hi = mid;
-    }
-    return scan(c, list, scan_from(c, list, at.lo), a, b);
+    return list_between(c, list, (uint64_t)in.lo + 1, (uint64_t)in.hi + 1);
 }
 
 /* Each round prefetches for all lanes before it reads for any, as in search.c. When the blocks are
@@ -288,10 +287,7 @@ static void before_lanes(const compact *c, compact_query *queries, int n)
 {
     block_range at[COMPACT_LANES];
     int n_active = n;
-    for (int i = 0; i < n; i++) {
-        rows list = {c->first[queries[i].symbol], c->first[queries[i].symbol + 1]};
-        at[i] = blocks_within(c, list);
-    }
+    for (int i = 0; i < n; i++) at[i] = blocks_within(c, list_of(c, queries[i].symbol));
     while (n_active) {
         n_active = 0;
         for (int i = 0; i < n; i++)
@@ -307,8 +303,7 @@ static void before_lanes(const compact *c, compact_query *queries, int n)
     }
     int64_t from[COMPACT_LANES];
     for (int i = 0; i < n; i++) {
-        rows list = {c->first[queries[i].symbol], c->first[queries[i].symbol + 1]};
-        from[i] = scan_from(c, list, at[i].lo);
+        from[i] = scan_from(c, list_of(c, queries[i].symbol), at[i].lo);
         PREFETCH(c->blocks + 8 * (from[i] >> c->block_shift));
     }
     for (int i = 0; i < n; i++) {
@@ -317,7 +312,7 @@ static void before_lanes(const compact *c, compact_query *queries, int n)
         PREFETCH(g.gaps + (g.low >> 3) - 1);
     }
     for (int i = 0; i < n; i++) {
-        rows list = {c->first[queries[i].symbol], c->first[queries[i].symbol + 1]}, none = {0, 0};
+        rows list = list_of(c, queries[i].symbol), none = {0, 0};
         rows *in = &queries[i].in;
         if (list.lo == list.hi || in->lo >= in->hi) *in = none;
         else *in = scan(c, list, from[i], (uint64_t)in->lo + 1, (uint64_t)in->hi + 1);

@@ -278,6 +278,5 @@ void unitok_compact_previous(const compact *c, int64_t lo, int64_t hi, int64_t *
         compact_before_many(c, queries, n);
         for (int64_t k = 0; k < n; k++)
             counts[queries[k].symbol] += queries[k].in.hi - queries[k].in.lo;
-        /* before_many does not change the symbols */
     }
 }

@@ -18,11 +18,11 @@
 
 #include "suffix/compact.h"
 #include "suffix/pieces.h"
+#include "suffix/search.h"
 
 #include "ground/alloc.h"
 #include "ground/error.h"
 #include "ground/grow.h"
-#include "ground/packed.h"
 
 typedef unitok_compact_shard compact_shard;
 
@@ -151,18 +151,6 @@ static void put_undropped(phrase_search *t, rows in)
     put_run(t, at, in.hi, 0);
 }
 
-/* The document that holds a position: the first that ends after it. */
-static int64_t document_of(const compact_shard *s, uint64_t position)
-{
-    int64_t lo = 0, hi = s->n_documents;
-    while (lo < hi) {
-        int64_t mid = lo + (hi - lo) / 2;
-        if (s->ends[mid] - s->begin <= position) lo = mid + 1;
-        else hi = mid;
-    }
-    return lo;
-}
-
 /* Whether n_tokens tokens from row r on lie in one document, before its eod, and the first byte of the
  * hit is not dropped. */
 static int is_in_document(const phrase_search *t, int64_t r, int32_t skip, int64_t n_tokens)
@@ -170,7 +158,7 @@ static int is_in_document(const phrase_search *t, int64_t r, int32_t skip, int64
     const compact_shard *s = t->s;
     int64_t position = compact_locate(t->c, r);
     if (position < 0) return 0;
-    int64_t d = document_of(s, (uint64_t)position);
+    int64_t d = document_at(s->ends, s->n_documents, s->begin, (uint64_t)position);
     if (d == s->n_documents) return 0;
     if ((uint64_t)(position + n_tokens + (s->eod >= 0)) > s->ends[d] - s->begin) return 0;
     return !(skip == 0 && t->q[0] == ' ' && drops_at(t, r) &&
@@ -426,10 +414,7 @@ int32_t unitok_compact_count(const pieces *p, const compact_shard *s, const uint
                              const int64_t *offsets, int64_t n, int64_t max_work, int64_t *counts,
                              uint8_t *is_approx, unitok_error *error)
 {
-    const char *wrong = check_offsets(offsets, n);
-    for (int64_t k = 0; k < n && !wrong; k++)
-        if (offsets[k + 1] - offsets[k] > UNITOK_SEARCH_TEXT_MAX)
-            wrong = "a text is longer than 1 GiB";
+    const char *wrong = check_texts(offsets, n);
     if (wrong) return fail(error, UNITOK_ERROR_ARGUMENT, -1, -1, wrong);
     phrase_search *t = phrase_open(p, s);
     int has_memory = t != NULL;

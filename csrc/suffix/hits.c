@@ -33,7 +33,7 @@ static int is_within_document(const text_search *t, uint64_t first, int32_t skip
     const shard *s = t->s;
     int drops = skip == 0 && t->q[0] == ' ' && t->p->drops_space[s->ids[first]];
     if (!t->must_check && !drops) return 1;
-    int64_t d = document_at(s, first);
+    int64_t d = document_at(s->ends, s->n_documents, s->begin, first);
     if (d == s->n_documents) return 0;
     if (t->must_check && first + (uint64_t)n_tokens + (s->eod >= 0) > s->ends[d] - s->begin)
         return 0;
@@ -341,10 +341,7 @@ int32_t unitok_search_count(const pieces *p, const shard *s, const uint8_t *data
                             const int64_t *offsets, int64_t n, int64_t max_work, int64_t *counts,
                             uint8_t *is_approx, unitok_error *error)
 {
-    const char *wrong = check_offsets(offsets, n);
-    for (int64_t k = 0; k < n && !wrong; k++)
-        if (offsets[k + 1] - offsets[k] > UNITOK_SEARCH_TEXT_MAX)
-            wrong = "a text is longer than 1 GiB";
+    const char *wrong = check_texts(offsets, n);
     if (wrong) return fail(error, UNITOK_ERROR_ARGUMENT, -1, -1, wrong);
     text_search *t = mem_alloc(sizeof *t);
     int has_memory = t != NULL;

@@ -79,7 +79,7 @@ static void sift_down(unitok_repeats *f, int32_t at)
 static int is_window(const unitok_repeats *f, const shard *s, uint64_t position)
 {
     if (position + (uint64_t)f->m > (uint64_t)s->n) return 0;
-    int64_t d = document_at(s, position);
+    int64_t d = document_at(s->ends, s->n_documents, s->begin, position);
     return d < s->n_documents && position + (uint64_t)f->m + (s->eod >= 0) <= s->ends[d] - s->begin;
 }
 

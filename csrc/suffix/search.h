@@ -19,6 +19,7 @@
 #pragma once
 
 #include "ground/common.h"
+#include "ground/packed.h"
 #include "unitok_search.h"
 
 typedef unitok_search_shard shard;
@@ -52,13 +53,25 @@ INLINE int64_t frequency(const shard *s, uint16_t id)
     return (int64_t)(s->first[s->rank[id] + 1] - s->first[s->rank[id]]);
 }
 
-/* The document that holds a position: the first that ends after it, or n_documents. */
-INLINE int64_t document_at(const shard *s, uint64_t position)
+/* What is wrong with n texts to search for, or NULL. */
+INLINE const char *check_texts(const int64_t *offsets, int64_t n)
 {
-    int64_t lo = 0, hi = s->n_documents;
+    const char *wrong = check_offsets(offsets, n);
+    for (int64_t k = 0; k < n && !wrong; k++)
+        if (offsets[k + 1] - offsets[k] > UNITOK_SEARCH_TEXT_MAX)
+            wrong = "a text is longer than 1 GiB";
+    return wrong;
+}
+
+/* The document that holds a position of a shard, whose first token is number `begin` of the token
+ * file: the first document that ends after it, or n_documents. */
+INLINE int64_t document_at(const uint64_t *ends, int64_t n_documents, uint64_t begin,
+                           uint64_t position)
+{
+    int64_t lo = 0, hi = n_documents;
     while (lo < hi) {
         int64_t mid = lo + (hi - lo) / 2;
-        if (s->ends[mid] - s->begin <= position) lo = mid + 1;
+        if (ends[mid] - begin <= position) lo = mid + 1;
         else hi = mid;
     }
     return lo;

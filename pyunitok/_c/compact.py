@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from pyunitok._c.library import buffer_of, call, create, ffi, lib, optional, pointer
-from pyunitok._c.search import Runs, SearchPieces, TextCounter, contexts
+from pyunitok._c.search import Runs, SearchPieces, TextCounter, contexts, following
 from pyunitok.packed import Bytes, Offsets
 
 U16 = np.ndarray[Any, np.dtype[np.uint16]]
@@ -95,13 +96,7 @@ class Compact:
     def next(self, lo: int, hi: int, depth: int) -> tuple[U32, Int64s]:
         """uint32[k] symbols and int64[k] counts: those after the first `depth` symbols of rows lo:hi, which must
         agree in these."""
-        capacity = 1024
-        while True:
-            symbols, counts = np.empty(capacity, np.uint32), np.empty(capacity, np.int64)
-            n = lib.unitok_compact_next(self.handle, lo, hi, depth, pointer(symbols), pointer(counts), capacity)
-            if n <= capacity:
-                return symbols[:n], counts[:n]
-            capacity = int(n)
+        return following(partial(lib.unitok_compact_next, self.handle, lo, hi, depth), np.uint32)
 
     def previous(self, lo: int, hi: int) -> Int64s:
         """int64[n_symbols]: how often each symbol precedes rows lo:hi."""
@@ -126,6 +121,13 @@ class Compact:
         return symbols
 
 
+def inverse(rank: U16) -> U16:
+    """uint16[65536]: the id of each rank."""
+    ids = np.empty(65536, np.uint16)
+    ids[rank] = np.arange(65536, dtype=np.uint16)
+    return ids
+
+
 class CompactSearch(TextCounter):
     """A unitok_compact_shard, with the methods of SearchShard except ngrams: a compact index whose symbols are ranks.
     Keeps the arrays alive.
@@ -140,8 +142,7 @@ class CompactSearch(TextCounter):
         if rank.dtype != np.uint16 or len(rank) != 65536 or ends.dtype != np.uint64:
             raise ValueError("an array of a shard has the wrong size or dtype")
         self.compact, self.n, self._rank = compact, compact.n, rank
-        self.ids: U16 = np.empty(65536, np.uint16)  # of each rank
-        self.ids[rank] = np.arange(65536, dtype=np.uint16)
+        self.ids = inverse(rank)
         self._keep = [ffi.from_buffer("uint16_t[]", rank), ffi.from_buffer("uint16_t[]", self.ids)]
         self._keep.append(ffi.from_buffer("uint64_t[]", ends))
         self.handle: Any = ffi.new("unitok_compact_shard *")

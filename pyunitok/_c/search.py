@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -24,6 +26,18 @@ def _borrow(kind: str, array: np.ndarray[Any, Any]) -> Any:
     if not array.flags.c_contiguous:
         raise ValueError("expected a contiguous array")
     return ffi.from_buffer(kind, array)
+
+
+def following(function: Callable[..., Any], dtype: Any) -> tuple[Any, Offsets]:
+    """The symbols and counts that a function writes, whose last arguments are two arrays and their capacity. It returns
+    their number, and is called again if the capacity is too small."""
+    capacity = 1024
+    while True:
+        symbols, counts = np.empty(capacity, dtype), np.empty(capacity, np.int64)
+        n = int(function(pointer(symbols), pointer(counts), capacity))
+        if n <= capacity:
+            return symbols[:n], counts[:n]
+        capacity = n
 
 
 class TextCounter:
@@ -123,13 +137,7 @@ class SearchShard(TextCounter):
 
     def next(self, lo: int, hi: int, depth: int) -> tuple[U16, Offsets]:
         """uint16[k] tokens and int64[k] counts: those that follow the first `depth` tokens of suffixes sa[lo:hi]."""
-        capacity = 1024
-        while True:
-            ids, counts = np.empty(capacity, np.uint16), np.empty(capacity, np.int64)
-            n = lib.unitok_search_next(self.handle, lo, hi, depth, pointer(ids), pointer(counts), capacity)
-            if n <= capacity:
-                return ids[:n], counts[:n]
-            capacity = int(n)
+        return following(partial(lib.unitok_search_next, self.handle, lo, hi, depth), np.uint16)
 
     def previous(self, lo: int, hi: int, counts: Offsets) -> None:
         """Add to counts, int64[65536], how often each token precedes the suffixes sa[lo:hi]."""

@@ -28,6 +28,7 @@ from pyunitok.clean.output import CleanOutput
 from pyunitok.clean.rules import PRESETS, Rule
 from pyunitok.corpus import inputs as corpus_inputs
 from pyunitok.corpus.block import Block
+from pyunitok.corpus.compressions import by_suffix
 from pyunitok.corpus.json_text import key_path
 from pyunitok.corpus.paths import LeftOut
 from pyunitok.corpus.position import BEGINNING, Position
@@ -324,7 +325,8 @@ class Decontamination:
             return ret
         lines = lines_of(block, self._reading.max_line_bytes) if is_json else list(block.texts())
         if self._report is not None:
-            ret.report = compressed(b"".join(self._report_lines(block, found, lines)), _suffix(self._report))
+            report_lines = b"".join(self._report_lines(block, found, lines))
+            ret.report = compressed(report_lines, by_suffix(self._report.suffix).name)
         if self._out is not None:
             kept_lines = self._remaining(block, found, lines, is_json)
             ret.n_written = len(kept_lines)
@@ -379,11 +381,6 @@ class Decontamination:
                 shown = text[begin : min(end, begin + MAX_SHOWN_BYTES)].decode("utf-8", "replace")
                 record = place | self._described(hit) | {"begin": begin, "end": end, "text": shown}
                 yield json.dumps(record, ensure_ascii=False).encode("utf-8", "replace") + b"\n"
-
-
-def _suffix(path: Path) -> str:
-    """The compression of a report, by its name."""
-    return {".zst": "zst", ".gz": "gz", ".bz2": "bz2", ".xz": "xz"}.get(path.suffix, "none")
 
 
 # ------------------------------------------------------------------------------------------------------------ state

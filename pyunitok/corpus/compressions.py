@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import gzip
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+
+import zstandard
 
 from pyunitok.corpus import frame_index, members
 from pyunitok.corpus.raw_file import RawFile
 from pyunitok.corpus.readahead import Producer, Streamed
 from pyunitok.corpus.zst import ZstdFrames
 
+ZSTD_LEVEL, GZIP_LEVEL = 3, 6
 MISSING = "this Python was built without {}; use another Python, or decompress the file"
 
 
@@ -27,6 +31,7 @@ class Compression:
     divide    (path, size_bytes, n_bytes) → offsets where independent ranges begin, each of at least n_bytes except the
               last; None if files cannot be divided
     needs     (a module that some Python builds lack, what to do if it is missing)
+    compress  (text) → a complete frame, member or stream of it; None if files cannot be written
     """
 
     name: str
@@ -36,11 +41,28 @@ class Compression:
     magic: re.Pattern[bytes] | None = None
     divide: Callable[[str, int, int], list[int]] | None = None
     needs: tuple[str, str] | None = None
+    compress: Callable[[bytes], bytes] | None = None
+
+
+def _zst(text: bytes) -> bytes:
+    return zstandard.ZstdCompressor(level=ZSTD_LEVEL, write_checksum=True).compress(text)
+
+
+def _bz2(text: bytes) -> bytes:
+    import bz2
+
+    return bz2.compress(text)
+
+
+def _xz(text: bytes) -> bytes:
+    import lzma
+
+    return lzma.compress(text)
 
 
 NONE = Compression(
     "none", "", lambda raw, *_: Streamed(raw, any_place=True),
-    divide=lambda _, size_bytes, n_bytes: [*range(0, size_bytes, n_bytes)],
+    divide=lambda _, size_bytes, n_bytes: [*range(0, size_bytes, n_bytes)], compress=lambda text: text,
 )  # fmt: skip
 COMPRESSIONS = {
     row.name: row
@@ -48,17 +70,20 @@ COMPRESSIONS = {
         NONE,
         Compression(
             "zst", "zstd", lambda raw, max_frame_bytes, _: ZstdFrames(raw, max_frame_bytes), (".zst", ".zstd"),
-            re.compile(rb"\x28\xb5\x2f\xfd|[\x50-\x5f]\x2a\x4d\x18"), frame_index.divide,
+            re.compile(rb"\x28\xb5\x2f\xfd|[\x50-\x5f]\x2a\x4d\x18"), frame_index.divide, compress=_zst,
         ),
-        Compression("gz", "gzip", lambda raw, *_: Streamed(members.gzip(raw)), (".gz",), re.compile(rb"\x1f\x8b\x08")),
+        Compression(
+            "gz", "gzip", lambda raw, *_: Streamed(members.gzip(raw)), (".gz",), re.compile(rb"\x1f\x8b\x08"),
+            compress=lambda text: gzip.compress(text, GZIP_LEVEL, mtime=0),
+        ),
         # Text may begin with "BZh" and a digit; in bzip2, a block header or an end marker follows.
         Compression(
             "bz2", "bzip2", lambda raw, *_: Streamed(members.bzip2(raw)), (".bz2",),
-            re.compile(rb"BZh[1-9](1AY&SY|\x17rE8P\x90)"), needs=("bz2", MISSING.format("bz2")),
+            re.compile(rb"BZh[1-9](1AY&SY|\x17rE8P\x90)"), needs=("bz2", MISSING.format("bz2")), compress=_bz2,
         ),
         Compression(
             "xz", "xz", lambda raw, _, max_memory_bytes: Streamed(members.xz(raw, max_memory_bytes)), (".xz",),
-            re.compile(rb"\xfd7zXZ\0"), needs=("lzma", MISSING.format("lzma")),
+            re.compile(rb"\xfd7zXZ\0"), needs=("lzma", MISSING.format("lzma")), compress=_xz,
         ),
     )
 }  # fmt: skip

@@ -6,38 +6,25 @@ input, so the bytes do not depend on threads, and workers compress in parallel. 
 
 from __future__ import annotations
 
-import gzip
 import json
 from typing import Any
 
 import msgspec
-import zstandard
 
 from pyunitok.corpus.block import Block
+from pyunitok.corpus.compressions import COMPRESSIONS
 from pyunitok.corpus.json_text import BLANK
 from pyunitok.errors import OutputError
 
-ZSTD_LEVEL, GZIP_LEVEL = 3, 6
 MAX_DIGITS = 4000  # of an integer that Python parses
 
 
 def compressed(text: bytes, compression: str) -> bytes:
     """The text as a complete frame of this compression; nothing if the text is empty."""
-    if not text or compression == "none":
-        return text
-    if compression == "zst":
-        return zstandard.ZstdCompressor(level=ZSTD_LEVEL, write_checksum=True).compress(text)
-    if compression == "gz":
-        return gzip.compress(text, GZIP_LEVEL, mtime=0)
-    if compression == "bz2":
-        import bz2
-
-        return bz2.compress(text)
-    if compression == "xz":
-        import lzma
-
-        return lzma.compress(text)
-    raise OutputError(f"cannot write {compression} files")
+    compress = COMPRESSIONS[compression].compress
+    if compress is None:
+        raise OutputError(f"cannot write {compression} files")
+    return compress(text) if text else b""
 
 
 def lines_of(block: Block, max_line_bytes: int) -> list[bytes]:

@@ -7,15 +7,15 @@ suffix array: Shard and Searcher in shard.py are the interface that both kinds i
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
 import xxhash
 
-from pyunitok._c.compact import FOOTER_BYTES, SECTIONS, Compact, CompactSearch, build_parts
+from pyunitok._c.compact import FOOTER_BYTES, SECTIONS, Compact, CompactSearch, build_parts, inverse
 from pyunitok.index.manifest import CompactOptions
-from pyunitok.index.shard import CHUNK, N_RANKS, U16, U64, IndexShard, Shard
+from pyunitok.index.shard import CHUNK, N_RANKS, U16, U32, IndexShard, Shard
 
 Bytes = np.ndarray[Any, np.dtype[np.uint8]]
 Int64s = np.ndarray[Any, np.dtype[np.int64]]
@@ -27,9 +27,7 @@ class CompactIds:
     dtype = np.dtype(np.uint16)
 
     def __init__(self, compact: Compact, rank: U16) -> None:
-        self._compact = compact
-        self._ids: U16 = np.empty(N_RANKS, np.uint16)  # of each rank
-        self._ids[rank] = np.arange(N_RANKS, dtype=np.uint16)
+        self._compact, self.of_rank = compact, inverse(rank)
 
     def __len__(self) -> int:
         return self._compact.n
@@ -48,21 +46,16 @@ class CompactIds:
         return found if at.shape else found[()]
 
     def _read(self, begins: Int64s, ends: Int64s) -> U16:
-        return self._ids[self._compact.extract(begins, ends)]
+        return self.of_rank[self._compact.extract(begins, ends)]
 
 
-@dataclass
+@dataclass(kw_only=True)
 class CompactShard(Shard):
     """See Shard. `compact` contains the tokens as ranks."""
 
     compact: Compact
-    ends: U64
-    rank: U16 | None = None
-    begin: int = 0
-    first_document: int = 0
-    number: int = 0
-    file: int = 0
-    name: str = "a shard in memory"
+    ids: CompactIds = field(init=False)
+    first: U32 = field(init=False)
 
     def __post_init__(self) -> None:
         self.first = self.compact.first
@@ -83,7 +76,7 @@ class CompactShard(Shard):
             rows = np.empty(end - at, np.uint32)
             symbols[at:end] = self.compact.extract(np.array([at]), np.array([end]), rows=rows)
             sa[rows] = np.arange(at, end, dtype=np.uint32)
-        ids = self.ids._ids[symbols]
+        ids = self.ids.of_rank[symbols]
         ret = IndexShard.from_arrays(ids, sa, rank=self.rank, ends=self.ends, left=False)
         ret.begin, ret.first_document, ret.number = self.begin, self.first_document, self.number
         ret.file, ret.name = self.file, self.name
@@ -125,5 +118,6 @@ def compacted(shard: IndexShard, **options: Any) -> CompactShard:
     parts = build_parts(shard.ranks[np.asarray(shard.ids)], np.array(shard.sa, np.uint32), N_RANKS, **options)
     compact = Compact(np.frombuffer(b"".join(part.data.tobytes() for part in parts), np.uint8))
     return CompactShard(
-        compact, np.array(shard.ends), shard.rank, shard.begin, shard.first_document, shard.number, shard.file
-    )
+        compact=compact, ends=np.array(shard.ends), rank=shard.rank, begin=shard.begin,
+        first_document=shard.first_document, number=shard.number, file=shard.file,
+    )  # fmt: skip

@@ -129,8 +129,9 @@ def _open_compact(folder: Path, number: int, record: ShardRecord, ends: U64, ran
     if (compact.n, compact.n_symbols) != (record.tokens, N_RANKS) or not compact.locate_every * compact.extract_every:
         raise OutputError(f"{path} belongs to another index, or is damaged")
     return CompactShard(
-        compact, ends, rank, record.begin, record.first_document, number, record.file, str(path)
-    )
+        compact=compact, ends=ends, rank=rank, begin=record.begin, first_document=record.first_document, number=number,
+        file=record.file, name=str(path),
+    )  # fmt: skip
 
 
 def _check_range(folder: Path, number: int, record: ShardRecord, array: TokenArray) -> None:

@@ -37,6 +37,7 @@ TOP_DTYPE = np.dtype([("position", "<u4"), ("ranks", "<u2", (TOP_TOKENS,))])
 CHUNK = 1 << 20  # tokens per NumPy operation, to bound temporary memory
 
 
+@dataclass(kw_only=True)
 class Shard:
     """A shard of either kind, as queries see it: IndexShard, or CompactShard of compact.py.
 
@@ -54,12 +55,12 @@ class Shard:
     ids: Any
     first: Any
     ends: U64
-    rank: U16 | None
-    begin: int
-    first_document: int
-    number: int
-    file: int
-    name: str
+    rank: U16 | None = None
+    begin: int = 0
+    first_document: int = 0
+    number: int = 0
+    file: int = 0
+    name: str = "a shard in memory"
 
     def searcher(self, eod: int | None) -> Searcher:
         """The shard for the C library. ValueError if it is damaged."""
@@ -100,7 +101,7 @@ class Shard:
         return np.arange(N_RANKS, dtype=np.uint16) if self.rank is None else self.rank
 
 
-@dataclass
+@dataclass(kw_only=True)
 class IndexShard(Shard):
     """See the top of this file. Arrays are read-only; those of an index are memory maps."""
 
@@ -109,13 +110,6 @@ class IndexShard(Shard):
     first: U64
     top: np.ndarray[Any, Any]
     left: U16 | None
-    ends: U64
-    rank: U16 | None = None
-    begin: int = 0
-    first_document: int = 0
-    number: int = 0
-    file: int = 0
-    name: str = "a shard in memory"
 
     def searcher(self, eod: int | None) -> SearchShard:
         return SearchShard(
@@ -138,7 +132,9 @@ class IndexShard(Shard):
         rank = None if rank is None else np.ascontiguousarray(rank, np.uint16)
         ends = np.array([len(ids)] if ends is None else ends, np.uint64)
         column = left_of(ids, sa) if left else None
-        return cls(ids, sa, first_of(ids, rank), top_of(ids, sa, rank), column, ends, rank)
+        return cls(
+            ids=ids, sa=sa, first=first_of(ids, rank), top=top_of(ids, sa, rank), left=column, ends=ends, rank=rank
+        )
 
 
 def first_of(ids: U16, rank: U16 | None) -> U64:
