@@ -12,6 +12,7 @@ from test_cli import commands_of
 
 import pyunitok
 from pyunitok.cli import COMMANDS, cli
+from pyunitok.corpus.reading import ReadingOptions
 from pyunitok.errors import OptionError
 from pyunitok.export.engines import write_engine_index
 from pyunitok.index.build import build_index
@@ -39,6 +40,9 @@ CALLS: dict[str, Callable[[Path, int], Any]] = {
     "verify_text": lambda ids, n: verify_text(pyunitok.open(ids), TOK, [], threads=n),
     "stats": lambda ids, n: stats(pyunitok.open(ids), threads=n),
     "count_ids": lambda ids, n: count_ids(pyunitok.open(ids).ids, threads=n),
+    "decontaminate": lambda ids, n: pyunitok.decontaminate(
+        ids.with_name("a.txt"), ids.with_name("clean"), ids.with_name("a.txt"), reading=ReadingOptions(threads=n)
+    ),
     "build_index": lambda ids, n: build_index([ids], ids.with_suffix(".index"), threads=n),
     "index for tokengrams": lambda ids, n: write_engine_index(
         pyunitok.open(ids), "tokengrams", ids.with_suffix(".grams"), limits=Limits(), threads=n
@@ -73,4 +77,5 @@ def test_commands_reject_invalid_numbers(words: tuple[str, ...]) -> None:
 
 
 def test_commands_with_threads() -> None:
-    assert {words[0] for words in TAKING} == {"index", "stats", "tokenize", "train", "verify", "vocab"} <= set(COMMANDS)
+    taking = {"decontaminate", "index", "stats", "tokenize", "train", "verify", "vocab"}
+    assert {words[0] for words in TAKING} == taking <= set(COMMANDS)

@@ -300,7 +300,7 @@ def test_command(tmp_path: Path) -> None:
     ({"pre_tokenizer": {"type": "Sequence", "pretokenizers": [
         {"type": "WhitespaceSplit"},
         {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": False}]}},
-     r"pre_tokenizer.pretokenizers\[0\]: the pre-tokenizer WhitespaceSplit here requires"),
+     r"pre_tokenizer.pretokenizers\[0\]: the pre-tokenizer WhitespaceSplit before ByteLevel requires"),
     ({"pre_tokenizer": {"type": "Sequence", "pretokenizers": [
         {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": False},
         {"type": "WhitespaceSplit"}]}},

@@ -37,6 +37,7 @@ COMMANDS = {
     "tokenize": "tokenize corpus.jsonl bad.jsonl -o new --metadata --on-error skip --stats-json stats.json -m m.utk",
     "tokenize --format": "tokenize corpus.jsonl -o new --format nanogpt --val-fraction 0.1 -m m.utk",
     "merge": "merge ids.u16.0-of-2 ids.u16.1-of-2 -o new",
+    "decontaminate": "decontaminate corpus.jsonl -o new --against items.jsonl --field q -n 3 --report hits.jsonl.zst",
     "duplicates": "duplicates idx -o new.jsonl --min-tokens 5",
     "duplicates .zst": "duplicates idx -o new.jsonl.zst --min-tokens 5",
     "duplicates --drop": "duplicates idx -o new --drop --min-tokens 5",
@@ -78,6 +79,7 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "bad.jsonl").write_text('{"text": "one"}\n{"text": \n')
     (folder / "corpus.txt").write_text("\n".join(json.loads(line)["text"] for line in LINES))
     (folder / "words.txt").write_text("lazy\nzebra\n")
+    (folder / "items.jsonl").write_text('{"q": "3 the quick brown fox"}\n')
     for line in (
         "train longest corpus.txt -o v.txt --vocab-size 300",
         "convert v.txt m.utk",

@@ -17,7 +17,7 @@ from time import monotonic
 from typing import Any
 
 from pyunitok.disk.hashing import Hashed
-from pyunitok.disk.outfile import OutFile, OutputLock, check_target, make_folder, partial_name, write_whole
+from pyunitok.disk.outfile import OutFile, OutputLock, check_target, make_folder, partial_name, reopened, write_whole
 from pyunitok.errors import OutputError
 from pyunitok.run.identity import Identity
 from pyunitok.run.journal import Journal, journal_path
@@ -110,14 +110,14 @@ class CleanOutput:
                 if target is not None:
                     target.unlink(missing_ok=True)
         for name, path in self._reports.items():
-            self._files[name] = _reopened(path, states.get(name))
+            self._files[name] = reopened(path, states.get(name))
         if journal is not None:
             self.progress, self._safe_bytes = journal.progress, journal.progress["bytes"]
             source = journal.progress["position"]["source"]
             if CURRENT in states and type(source) is int and 0 <= source < len(self._targets):
                 target = self._targets[source]
                 assert target is not None
-                self._files[CURRENT] = _reopened(target, states[CURRENT])
+                self._files[CURRENT] = reopened(target, states[CURRENT])
 
     def report(self, name: str, data: bytes) -> None:
         """Append to a report."""
@@ -159,11 +159,3 @@ class CleanOutput:
             self._files.pop(name).finish(path)
         write_whole(self.result_path, json.dumps({"run": self._run.to_json(), **result}, indent=1).encode() + b"\n")
         journal_path(self._base).unlink(missing_ok=True)
-
-
-def _reopened(path: Path, state: Hashed | None) -> OutFile:
-    """The unfinished file, at a state. If a run was killed after it had finished the file, it is unfinished again."""
-    partial = partial_name(path)
-    if state is not None and not partial.exists() and path.exists():
-        path.replace(partial)
-    return OutFile(partial, state)

@@ -1,6 +1,6 @@
 """Files that appear only when complete. The package writes all its permanent files with this module.
 
-    OutFile       appends terabytes, hashes them, and resumes
+    OutFile       appends terabytes, hashes them, and resumes; reopened() continues one
     new_file()    writes any other file sequentially; write_whole() if its content is in memory
     OutputLock    prevents two processes from writing the same OUT and its sidecars at once
 
@@ -403,3 +403,14 @@ class OutFile:
             if not direct:
                 raise
             self._may_be_direct = False
+
+
+def reopened(path: Path, state: Hashed | None) -> OutFile:
+    """The unfinished file for `path`, at a recorded state, or empty if that is None.
+
+    If the run was killed after this file had got its name, it becomes unfinished again.
+    """
+    partial = partial_name(path)
+    if state is not None and not partial.exists() and path.exists():
+        path.replace(partial)
+    return OutFile(partial, state)
