@@ -20,7 +20,7 @@ from pyunitok.cli import COMMANDS, cli, columns
 from pyunitok.vocab import known
 
 ROOT = Path(__file__).parent.parent
-READMES = [path for folder in ("csrc", "pyunitok", "tools") for path in sorted((ROOT / folder).rglob("README.md"))]
+READMES = [path for folder in ("csrc", "pyunitok", "tools") for path in sorted((ROOT / folder).rglob("*.md"))]
 
 IDS = r"\d+(?:[, ]+\d+)*"
 PATTERNS = [  # files of documentation with ids

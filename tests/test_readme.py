@@ -1,4 +1,4 @@
-"""Runs every command line and every Python block of the README files.
+"""Runs every command line and every Python block of the README files and of tools/docs.
 
 The commands and blocks of README.md run in order in a folder that resembles a fresh clone.
 
@@ -31,7 +31,8 @@ from pyunitok.cli import COMMANDS, cli
 from pyunitok.model.tokenizer import Tokenizer
 
 ROOT = Path(__file__).parent.parent
-NAMES = ["README.md", "csrc/README.md", "tools/README.md", "pyunitok/README.md"]
+DOCS = sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "tools/docs").glob("*.md"))
+NAMES = ["README.md", "csrc/README.md", "tools/README.md", *DOCS]
 FILES = [name for name in NAMES if (ROOT / name).exists()]  # the tests of an sdist run without the package folder
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```", re.M | re.S)
 MARK = re.compile(r"<!-- not run: .{5,} -->\n$")
@@ -274,10 +275,9 @@ def test_tools_exist():
             assert (ROOT / tool).exists()
 
 
-@pytest.mark.skipif("pyunitok/README.md" not in FILES, reason="no package folder")
 def test_concordance(tmp_path: Path) -> None:
     """The concordance in the README is the output of the command above it."""
-    text = (ROOT / "pyunitok/README.md").read_text(encoding="utf-8")
+    text = (ROOT / "tools/docs/search.md").read_text(encoding="utf-8")
     block = re.search(r"```sh\npyunitok search idx (.*)\n```\n\n```text\n((.*\n)+?)```", text)
     assert block
     for arguments in (
