@@ -35,9 +35,11 @@ typedef struct unitok_word_rules unitok_word_rules;
  *   folds    [0..0x10FFFF]: what each character is compared as: a code point, or 0x110000 + k for
  *            the three code points from longer[3 * k] on, of which 0 stands for none
  *   longer   [0..3 * n_longer - 1]: code points
+ *   seed     of the hashes of words, see unitok_grams_new
  * UNITOK_ERROR_ARGUMENT if a number is out of range. */
 int32_t unitok_word_rules_new(const uint8_t *classes, const uint32_t *folds, const uint32_t *longer,
-                              int64_t n_longer, unitok_word_rules **ret, unitok_error *error);
+                              int64_t n_longer, uint64_t seed, unitok_word_rules **ret,
+                              unitok_error *error);
 void unitok_word_rules_free(unitok_word_rules *rules);
 
 /* The n-grams of some items. */
@@ -53,17 +55,20 @@ typedef struct unitok_grams unitok_grams;
  * a single n-gram; shorter items have none.
  *   rules    for words; NULL: units are bytes
  *   data     item k is data[offsets[k]..offsets[k + 1])
+ *   seed     of the hashes; results do not depend on it. If the items are not trusted, it and that of
+ *            the rules must be secret: otherwise their author can choose units with equal hashes
  *   starts   [0..n_items]: item k has the units starts[k]..starts[k + 1] - 1 of all units
  * The units of all items are numbered from 0; there are less than 2^32. UNITOK_ERROR_ARGUMENT
  * unless 1 <= min_units <= n, n <= UNITOK_GRAMS_MAX_UNITS, and there are few enough lengths.
- * O(bytes). Memory: about 16 bytes for each unit, and the distinct words. */
+ * O(bytes), expected. Memory: about 16 bytes for each unit, and the distinct words. */
 int32_t unitok_grams_new(const unitok_word_rules *rules, const uint8_t *data,
                          const int64_t *offsets, int64_t n_items, int64_t n, int64_t min_units,
-                         int64_t *starts, unitok_grams **ret, unitok_error *error);
+                         uint64_t seed, int64_t *starts, unitok_grams **ret, unitok_error *error);
 
 /* Like unitok_grams_new, but units are ids: item k is ids[offsets[k]..offsets[k + 1]). */
 int32_t unitok_grams_new_ids(const uint32_t *ids, const int64_t *offsets, int64_t n_items,
-                             int64_t n, int64_t min_units, unitok_grams **ret, unitok_error *error);
+                             int64_t n, int64_t min_units, uint64_t seed, unitok_grams **ret,
+                             unitok_error *error);
 void unitok_grams_free(unitok_grams *grams);
 
 /* What was collected. An n-gram is known by the number of the unit where it first begins.

@@ -8,7 +8,8 @@
  *
  * The key of an n-gram is computed from its hash, the sum of hash(unit k) F^(n-1-k) mod 2^64, which is updated when
  * the window moves by one unit. An item shorter than n is a single n-gram, so there may be several lengths; the number
- * of the length is part of the key.
+ * of the length is part of the key. F and the hashes of units depend on a seed, so that nobody can write items whose
+ * keys are equal.
  *
  *     key      │ 63 … 32 slot │ 39 … 12 tag │ 17 … 0 bits of the filter │      its upper bits also choose the word
  *     slot     tag << 36 | number of the length << 32 | position       GRAM_FREE: none        of the filter
@@ -21,7 +22,6 @@
 enum gram_kind { GRAM_WORDS, GRAM_BYTES, GRAM_IDS };
 
 #define GRAM_FREE UINT64_MAX /* no position is that large */
-#define GRAM_FACTOR UINT64_C(0xBF58476D1CE4E5B9)
 #define GRAM_MAX_UNITS_TOTAL UINT32_MAX
 
 /* One length of n-grams: `power` is F^length. */
@@ -39,6 +39,7 @@ typedef struct gram_word {
 struct unitok_grams {
     const unitok_word_rules *rules; /* borrowed */
     enum gram_kind kind;
+    uint64_t seed, factor;
     int64_t n_units, n_units_capacity;
     uint32_t *ids; /* [0..n_units-1]: of words, bytes, or those that were given */
     gram_word *distinct;
@@ -57,9 +58,15 @@ struct unitok_grams {
 };
 
 /* The hash of a unit that is a number. */
-INLINE uint64_t gram_number_hash(uint32_t number) { return rng_key(2, number); }
+INLINE uint64_t gram_number_hash(const unitok_grams *grams, uint32_t number)
+{
+    return rng_key(grams->seed, number);
+}
 
-INLINE uint64_t gram_hash_step(uint64_t hash, uint64_t unit) { return hash * GRAM_FACTOR + unit; }
+INLINE uint64_t gram_hash_step(const unitok_grams *grams, uint64_t hash, uint64_t unit)
+{
+    return hash * grams->factor + unit;
+}
 
 INLINE uint64_t gram_key(uint64_t hash, int64_t length)
 {

@@ -131,7 +131,7 @@ static int add_words(unitok_grams *grams, numbering *numbers, const uint8_t *tex
 static uint64_t unit_hash(const unitok_grams *grams, int64_t at)
 {
     return grams->kind == GRAM_WORDS ? grams->distinct[grams->ids[at]].hash
-                                     : gram_number_hash(grams->ids[at]);
+                                     : gram_number_hash(grams, grams->ids[at]);
 }
 
 /* The number of a length, which is added if it is new. */
@@ -142,7 +142,7 @@ static int64_t length_of(unitok_grams *grams, int64_t n_units)
     if (k < grams->n_lengths) return k;
     grams->lengths[k].n_units = n_units;
     grams->lengths[k].power = 1;
-    for (int64_t i = 0; i < n_units; i++) grams->lengths[k].power *= GRAM_FACTOR;
+    for (int64_t i = 0; i < n_units; i++) grams->lengths[k].power *= grams->factor;
     grams->n_lengths++;
     return k;
 }
@@ -177,7 +177,7 @@ static int add_grams_of(unitok_grams *grams, int64_t begin, int64_t end, int64_t
     int64_t length = length_of(grams, n_units);
     uint64_t hash = 0, power = grams->lengths[length].power;
     for (int64_t i = begin; i < end; i++) {
-        hash = gram_hash_step(hash, unit_hash(grams, i));
+        hash = gram_hash_step(grams, hash, unit_hash(grams, i));
         if (i - n_units >= begin) hash -= power * unit_hash(grams, i - n_units);
         if (i - n_units + 1 >= begin && !add_gram(grams, i - n_units + 1, length, hash)) return 0;
     }
@@ -258,17 +258,26 @@ static int32_t add_items(unitok_grams *grams, const uint8_t *data, const int64_t
     return status;
 }
 
+static unitok_grams *new_grams(enum gram_kind kind, uint64_t seed)
+{
+    unitok_grams *grams = mem_zalloc(1, sizeof *grams);
+    if (!grams) return NULL;
+    grams->kind = kind;
+    grams->seed = seed;
+    grams->factor = rng_key(seed, UINT64_C(1) << 32) | 1; /* no number of a unit is that large */
+    return grams;
+}
+
 int32_t unitok_grams_new(const unitok_word_rules *rules, const uint8_t *data,
                          const int64_t *offsets, int64_t n_items, int64_t n, int64_t min_units,
-                         int64_t *starts, unitok_grams **ret, unitok_error *error)
+                         uint64_t seed, int64_t *starts, unitok_grams **ret, unitok_error *error)
 {
     *ret = NULL;
     int32_t status = check_sizes(n, min_units, error);
     if (status != UNITOK_OK) return status;
-    unitok_grams *grams = mem_zalloc(1, sizeof *grams);
+    unitok_grams *grams = new_grams(rules ? GRAM_WORDS : GRAM_BYTES, seed);
     if (!grams) return fail_memory(error);
     grams->rules = rules;
-    grams->kind = rules ? GRAM_WORDS : GRAM_BYTES;
     status = add_items(grams, data, offsets, n_items, starts, error);
     if (status == UNITOK_OK && !build_slots(grams, starts, n_items, n, min_units))
         status = fail_memory(error);
@@ -281,16 +290,16 @@ int32_t unitok_grams_new(const unitok_word_rules *rules, const uint8_t *data,
 }
 
 int32_t unitok_grams_new_ids(const uint32_t *ids, const int64_t *offsets, int64_t n_items,
-                             int64_t n, int64_t min_units, unitok_grams **ret, unitok_error *error)
+                             int64_t n, int64_t min_units, uint64_t seed, unitok_grams **ret,
+                             unitok_error *error)
 {
     *ret = NULL;
     int32_t status = check_sizes(n, min_units, error);
     if (status != UNITOK_OK) return status;
     int64_t n_units = offsets[n_items] - offsets[0];
     if (n_units >= GRAM_MAX_UNITS_TOTAL || offsets[0] != 0) return fail_units(error);
-    unitok_grams *grams = mem_zalloc(1, sizeof *grams);
+    unitok_grams *grams = new_grams(GRAM_IDS, seed);
     if (!grams) return fail_memory(error);
-    grams->kind = GRAM_IDS;
     grams->n_units = n_units;
     grams->n_units_capacity = n_units + 1;
     grams->ids = mem_alloc((size_t)grams->n_units_capacity * sizeof *ids);

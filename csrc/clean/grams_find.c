@@ -40,8 +40,8 @@ INLINE int unit_next(enum gram_kind kind, const search *s, int64_t document, int
     if (end == n) return 0;
     ret->begin = end;
     ret->end = end + 1;
-    ret->hash = gram_number_hash(kind == GRAM_BYTES ? s->from.bytes[begin + end]
-                                                    : s->from.ids[begin + end]);
+    ret->hash = gram_number_hash(s->grams, kind == GRAM_BYTES ? s->from.bytes[begin + end]
+                                                              : s->from.ids[begin + end]);
     return 1;
 }
 
@@ -122,7 +122,7 @@ INLINE void search_document(enum gram_kind kind, search *s, int64_t document)
         s->ring[n & s->ring_mask] = unit;
         for (int64_t l = 0; l < grams->n_lengths; l++) {
             const gram_length *length = &grams->lengths[l];
-            uint64_t hash = gram_hash_step(s->hashes[l], unit.hash);
+            uint64_t hash = gram_hash_step(grams, s->hashes[l], unit.hash);
             if (n >= length->n_units)
                 hash -= length->power * s->ring[(n - length->n_units) & s->ring_mask].hash;
             s->hashes[l] = hash;

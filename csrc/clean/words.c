@@ -23,7 +23,8 @@ static uint16_t add_page(unitok_word_rules *rules, const uint32_t *page)
 }
 
 int32_t unitok_word_rules_new(const uint8_t *classes, const uint32_t *folds, const uint32_t *longer,
-                              int64_t n_longer, unitok_word_rules **ret, unitok_error *error)
+                              int64_t n_longer, uint64_t seed, unitok_word_rules **ret,
+                              unitok_error *error)
 {
     *ret = NULL;
     for (int64_t c = 0; c < UNITOK_WORD_CODE_POINTS; c++)
@@ -35,6 +36,7 @@ int32_t unitok_word_rules_new(const uint8_t *classes, const uint32_t *folds, con
             return fail(error, UNITOK_ERROR_ARGUMENT, k, -1, "not a code point");
     unitok_word_rules *rules = mem_zalloc(1, sizeof *rules);
     if (!rules) return fail_memory(error);
+    rules->seed = seed;
     rules->entries = mem_alloc((size_t)UNITOK_WORD_CODE_POINTS * sizeof *rules->entries);
     rules->longer = mem_alloc((size_t)(3 * n_longer + 1) * sizeof *rules->longer);
     if (!rules->entries || !rules->longer) {

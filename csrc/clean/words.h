@@ -17,6 +17,7 @@
 #define WORD_PAGES (UNITOK_WORD_CODE_POINTS >> 8)
 
 struct unitok_word_rules {
+    uint64_t seed; /* of the hashes */
     uint32_t ascii[128];
     uint32_t *longer;
     uint32_t *entries; /* [0..256 * n_pages - 1] */
@@ -85,7 +86,7 @@ INLINE int word_next(const unitok_word_rules *rules, const uint8_t *text, int64_
     while (i < n && !word_class(entry = word_entry_at(rules, text, n, i, &n_bytes))) i += n_bytes;
     if (i >= n) return 0;
     int is_alone = word_class(entry) == UNITOK_WORD_ALONE;
-    uint64_t hash = word_hash_fold(rules, 0, word_fold(entry));
+    uint64_t hash = word_hash_fold(rules, rules->seed, word_fold(entry));
     ret->begin = i;
     for (i += n_bytes; i < n; i += n_bytes) {
         entry = word_entry_at(rules, text, n, i, &n_bytes);

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ MAX_LENGTHS: int = lib.UNITOK_GRAMS_MAX_LENGTHS
 HIT = np.dtype([(name, np.int64) for name in ("document", "unit", "begin", "end", "gram")])
 Hits = np.ndarray[Any, np.dtype[np.void]]
 FIRST_CAPACITY = 1024  # hits
+_SEED = secrets.randbits(64)  # of hashes; results do not depend on it
 
 
 class WordRules:
@@ -30,7 +32,7 @@ class WordRules:
         more = np.ascontiguousarray(longer, np.uint32).reshape(-1)
         if len(classes) != lib.UNITOK_WORD_CODE_POINTS or len(folds) != len(classes):
             raise ValueError("expected a class and a fold for every code point")
-        self.handle: Any = create("word_rules", pointer(classes), pointer(folds), pointer(more), len(more) // 3)
+        self.handle: Any = create("word_rules", pointer(classes), pointer(folds), pointer(more), len(more) // 3, _SEED)
 
 
 class Grams:
@@ -53,11 +55,13 @@ class Grams:
         self.has_ids = data.dtype == np.uint32
         self.starts: Offsets = offsets.copy() if self.has_ids else np.zeros(n_items + 1, np.int64)
         if self.has_ids:
-            self.handle: Any = create("grams", pointer(data), pointer(offsets), n_items, n, min_units, how="new_ids")
+            self.handle: Any = create(
+                "grams", pointer(data), pointer(offsets), n_items, n, min_units, _SEED, how="new_ids"
+            )
         else:
             handle = ffi.NULL if rules is None else rules.handle
             self.handle = create(
-                "grams", handle, pointer(data), pointer(offsets), n_items, n, min_units,
+                "grams", handle, pointer(data), pointer(offsets), n_items, n, min_units, _SEED,
                 pointer(self.starts, writable=True),
             )  # fmt: skip
         info = ffi.new("unitok_grams_info *")

@@ -25,7 +25,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *input, size_t n_input_bytes)
     for (int is_words = 0; is_words < 2; is_words++) {
         unitok_grams *grams;
         unitok_grams_info info;
-        require(unitok_grams_new(is_words ? rules : NULL, input + 3, bounds, 2, n, min_units,
+        require(unitok_grams_new(is_words ? rules : NULL, input + 3, bounds, 2, n, min_units, 9,
                                  starts, &grams, &error) == UNITOK_OK);
         unitok_grams_get_info(grams, &info);
         require(unitok_grams_find(grams, input + 3, bounds, 2, NULL, 0, &n_hits, &error) ==

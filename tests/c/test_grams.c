@@ -2,6 +2,7 @@
  * memory */
 #define _DEFAULT_SOURCE
 #include "check.h"
+#include "clean/grams.h"
 #include "ground/common.h"
 #include "guard.h"
 #include "random.h"
@@ -72,7 +73,7 @@ static void test_random(void)
         unitok_grams *grams;
         const unitok_word_rules *rules_used = random_u64() % 2 ? rules : NULL;
         CHECK(unitok_grams_new(rules_used, guard_copy(&in, items, (size_t)n_bytes), bounds, n_items,
-                               n, min_units, starts, &grams, &error) == UNITOK_OK);
+                               n, min_units, random_u64(), starts, &grams, &error) == UNITOK_OK);
         int64_t n_text = random_text(text, (int64_t)(random_u64() % 80));
         documents[0] = 0;
         documents[1] = documents[2] = n_text;
@@ -97,6 +98,36 @@ static void test_random(void)
     unitok_word_rules_free(rules);
 }
 
+/* Words that collide for one seed do not for another: of 1000 words, those with the smallest hashes differ. */
+static void test_seeds(void)
+{
+    int smallest[2] = {0, 0};
+    uint64_t factors[2];
+    for (int s = 0; s < 2; s++) {
+        unitok_word_rules *rules;
+        unitok_grams *grams;
+        unitok_error error;
+        int64_t bounds[2] = {0, 4}, starts[2];
+        uint64_t least = UINT64_MAX;
+        CHECK(toy_word_rules(&rules, &error) == UNITOK_OK);
+        rules->seed = (uint64_t)s;
+        for (int k = 0; k < 1000; k++) {
+            uint8_t text[4] = {(uint8_t)('0' + k / 100), (uint8_t)('0' + k / 10 % 10),
+                               (uint8_t)('0' + k % 10), 'x'};
+            word w;
+            CHECK(word_next(rules, text, 4, 0, &w) && w.end == 4);
+            if (w.hash < least) smallest[s] = k;
+            if (w.hash < least) least = w.hash;
+        }
+        CHECK(unitok_grams_new(rules, (const uint8_t *)"a b ", bounds, 1, 2, 2, (uint64_t)s, starts,
+                               &grams, &error) == UNITOK_OK);
+        factors[s] = grams->factor;
+        unitok_grams_free(grams);
+        unitok_word_rules_free(rules);
+    }
+    CHECK(smallest[0] != smallest[1] && factors[0] != factors[1]);
+}
+
 /* Each allocation fails in turn: no crash, no leak, and the error is the right one. */
 static void test_without_memory(void)
 {
@@ -109,8 +140,8 @@ static void test_without_memory(void)
         alloc_fail_at = round_;
         int32_t status = toy_word_rules(&rules, &error);
         if (status == UNITOK_OK)
-            status = unitok_grams_new(rules, (const uint8_t *)text, bounds, 1, 3, 2, starts, &grams,
-                                      &error);
+            status = unitok_grams_new(rules, (const uint8_t *)text, bounds, 1, 3, 2, 5, starts,
+                                      &grams, &error);
         if (status == UNITOK_OK)
             status = unitok_grams_find(grams, (const uint8_t *)text, bounds, 1, NULL, 0, &n_hits,
                                        &error);
@@ -130,6 +161,7 @@ int main(void)
 {
     random_start(20261127);
     RUN(test_without_memory());
+    RUN(test_seeds());
     RUN(test_random());
     return 0;
 }

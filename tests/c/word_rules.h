@@ -22,5 +22,5 @@ static inline int32_t toy_word_rules(unitok_word_rules **ret, unitok_error *erro
     classes[0xDF] = UNITOK_WORD_JOINED;
     folds[0xDF] = UNITOK_WORD_CODE_POINTS;
     classes[0x301] = UNITOK_WORD_MARK;
-    return unitok_word_rules_new(classes, folds, longer, 1, ret, error);
+    return unitok_word_rules_new(classes, folds, longer, 1, 7, ret, error);
 }
