@@ -11,8 +11,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 import zstandard
-from commands import run
-from conftest import decompressed, fewer
+from commands import python, run
+from conftest import decompressed, fewer, heed_interrupts
 from hypothesis import given
 from hypothesis import strategies as st
 from oracle import grams as oracle
@@ -258,6 +258,39 @@ def test_killed_runs_resume(corpus, monkeypatch, kill_at):
     assert (corpus / "h.jsonl.zst").read_bytes() == (corpus / "w.jsonl.zst").read_bytes()
     left = sorted(path.name for path in corpus.rglob("*.partial"))
     assert left == []
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+@pytest.mark.parametrize(("max_common", "is_cleaning"), [("none", True), ("5", False), ("5", True)])
+def test_signals(corpus, number, code, max_common, is_cleaning):
+    """A signal triggers a last checkpoint, in either pass, and the message says how to resume."""
+    command = ["decontaminate", "in", "--against", "bench.jsonl", "--field", "question", "-o", "clean",
+               "--max-common", max_common, "--threads", "1"]  # fmt: skip
+    program = f"""if True:
+        import os, signal
+        from pyunitok.cli import main
+        from pyunitok.clean import decontaminate as module
+        advance = module._State.advance
+        def advanced(self, result):
+            advance(self, result)
+            if bool(self.read) == {is_cleaning}:
+                os.kill(os.getpid(), {int(number)})
+        module._State.advance = advanced
+        main()"""
+    done = python(corpus, "-c", program, *command, preexec_fn=heed_interrupts)
+    assert done.returncode == code, done.stderr
+    assert b"progress is kept in clean.*partial; run the same command to resume" in done.stderr
+    state = json.loads((corpus / "clean.journal.partial").read_bytes().splitlines()[2])["progress"]
+    assert bool(state["read"]) == is_cleaning
+    assert state["is_counted"] == (is_cleaning and max_common == "5")
+    assert state["position"]["bytes"] or state["position"]["source"]
+    done = run(corpus, *command)
+    assert done.returncode == 0, done.stderr
+    assert b"resuming after" in done.stderr
+    assert run(corpus, *command[:7], "whole", *command[8:]).returncode == 0
+    for name in ("a/x.jsonl.zst", "x.jsonl"):
+        assert (corpus / "clean" / name).read_bytes() == (corpus / "whole" / name).read_bytes()
+    assert not list(corpus.rglob("*.partial"))
 
 
 def test_damaged_journals(corpus, monkeypatch):

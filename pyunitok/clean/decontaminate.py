@@ -3,19 +3,20 @@
     1. count      if n-grams in many documents are to be ignored: in how many documents does each n-gram occur?
     2. clean      workers find items in each block and compress what remains; the main thread writes it in order
 
-The corpus is read again for step 2. A journal (output.py) makes both resumable: step 1 as a whole, step 2 from its last
-checkpoint. The output is byte-identical.
+The corpus is read again for step 2. A journal (output.py) makes both resumable from their last checkpoint, and the
+output is byte-identical. A run that is stopped by a signal or an error makes a last checkpoint.
 """
 
 from __future__ import annotations
 
 import base64
+import contextlib
 import json
 import os
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -233,8 +234,9 @@ class Decontamination:
         }  # fmt: skip
         return Identity.of(options, [source.file for source in self.sources])
 
-    def run(self, callbacks: Callbacks = SILENT) -> Summary:
-        """Decontaminate, or finish an interrupted run."""
+    def run(self, callbacks: Callbacks = SILENT, on_count: Callable[[Progress], None] = SILENT.on_progress) -> Summary:
+        """Decontaminate, or finish an interrupted run. on_count is called after each block of the first of two passes,
+        and callbacks.on_progress after each block of the last one."""
         base = self.base
         reports = {} if self._report is None else {REPORT: self._report}
         if self._reading.skip_bad:
@@ -244,38 +246,48 @@ class Decontamination:
             if output.finished is not None:
                 return Summary(**output.finished["summary"] | {"is_complete_already": True})
             state = _State.of(self, output.progress)
-            callbacks.on_start(Start(state.progress.bytes, compressed=state.progress.compressed))
-            if self.rule.max_common is not None and not state.is_counted:
-                self._count(state, callbacks)
-                output.checkpoint(state.to_json())
-            self._ignored = np.flatnonzero(state.counts > (self.rule.max_common or np.iinfo(np.int64).max))
-            state.progress = replace(state.progress, compressed_total=total_bytes(self.sources))
-            self._clean(state, output, interrupts, callbacks)
+            done = state.progress
+            callbacks.on_start(Start(done.bytes, state.read, compressed=done.compressed))
+            try:
+                if self.rule.max_common is not None and not state.is_counted:
+                    self._read(state, output, interrupts, self._count, self._add_counts, on_count)
+                    state.is_counted, state.position, state.progress = True, BEGINNING, Progress()
+                    output.checkpoint(state.to_json())
+                self._ignored = np.flatnonzero(state.counts > (self.rule.max_common or np.iinfo(np.int64).max))
+                self._read(state, output, interrupts, self._work, self._write, callbacks.on_progress)
+            except BaseException:
+                # The output so far is valid. If the checkpoint fails too, raise the first error.
+                if state.is_consistent and state.progress.bytes > output.safe_bytes:
+                    with contextlib.suppress(OutputError):
+                        output.checkpoint(state.to_json())
+                raise
             summary = state.summary(self)
             output.commit({"summary": asdict(summary), "table": summary.table()})
         return summary
 
-    def _blocks(self, start: Position, work: Callable[[Block], _Cleaned]) -> Workers[_Cleaned]:
-        return Workers(Reading(self.sources, self._reading), work, start)
-
-    def _count(self, state: _State, callbacks: Callbacks) -> None:
-        progress = Progress(compressed_total=total_bytes(self.sources))
-        with self._blocks(BEGINNING, lambda block: _Cleaned(grams=self._grams_of(self._hits(block)))) as workers:
-            for result in workers.results():
-                np.add.at(state.counts, result.value.grams, 1)
-                progress.bytes += result.source_bytes
-                progress.compressed = result.compressed
-                callbacks.on_progress(progress)
-        state.is_counted = True
-
-    def _clean(self, state: _State, output: CleanOutput, interrupts: Interrupts, callbacks: Callbacks) -> None:
-        with self._blocks(state.position, self._work) as workers:
+    def _read(
+        self, state: _State, output: CleanOutput, interrupts: Interrupts, work: Callable[[Block], _Cleaned],
+        add: Callable[[_State, CleanOutput, Result[_Cleaned]], None], on_progress: Callable[[Progress], None],
+    ) -> None:  # fmt: skip
+        """Work on all blocks from the state's position on, and add the results in order."""
+        state.progress.compressed_total = total_bytes(self.sources)
+        with Workers(Reading(self.sources, self._reading), work, state.position) as workers:
             for result in workers.results():
                 with interrupts.held():
-                    self._write(state, output, result)
+                    state.is_consistent = False
+                    add(state, output, result)
+                    state.is_consistent = True
                     if output.is_due(state.progress.bytes):
                         output.checkpoint(state.to_json())
-                callbacks.on_progress(state.progress)
+                on_progress(state.progress)
+
+    def _count(self, block: Block) -> _Cleaned:
+        return _Cleaned(grams=self._grams_of(self._hits(block)))
+
+    @staticmethod
+    def _add_counts(state: _State, _: CleanOutput, result: Result[_Cleaned]) -> None:
+        np.add.at(state.counts, result.value.grams, 1)
+        state.advance(result)
 
     def _write(self, state: _State, output: CleanOutput, result: Result[_Cleaned]) -> None:
         cleaned = result.value
@@ -390,11 +402,12 @@ class Decontamination:
 class _State:
     """What a run has read and found. The journal stores it.
 
-    position        where reading resumes
+    position        where reading resumes, in step 1 or 2
     counts          int64[units]: in how many documents each n-gram occurs
     is_counted      step 1 is done
     texts           in how many documents each text of an item was found
     n_documents     documents with an item of each benchmark
+    is_consistent   False while a block is being added, and after an error while adding one
     """
 
     position: Position
@@ -403,6 +416,7 @@ class _State:
     texts: Int64s
     n_documents: Int64s
     progress: Progress
+    is_consistent: bool = True
     read: int = 0
     affected: int = 0
     written: int = 0
@@ -450,6 +464,10 @@ class _State:
         self.affected += len(cleaned.hits)
         self.written += cleaned.n_written
         self.skipped += len(result.bad)
+        self.advance(result)
+
+    def advance(self, result: Result[_Cleaned]) -> None:
+        """Move the position past a block."""
         self.progress.bytes += result.source_bytes + sum(ending.source_bytes for ending in result.endings)
         self.progress.text_bytes += result.text_bytes
         self.progress.compressed = result.compressed

@@ -30,11 +30,12 @@ CURRENT = "current"  # the file of the current input, among the files of the jou
 class CleanOutput:
     """The output of one run. A context manager, which closes the files.
 
-    base      names the lock, the journal and the result, base.json
-    targets   the file of each input; None if no corpus is written
-    reports   further files by name
-    progress  of the last checkpoint, if the run resumes
-    finished  the result, if the run was finished before
+    base        names the lock, the journal and the result, base.json
+    targets     the file of each input; None if no corpus is written
+    reports     further files by name
+    progress    of the last checkpoint, if the run resumes
+    safe_bytes  bytes of the inputs that the last checkpoint covers
+    finished    the result, if the run was finished before
     """
 
     def __init__(
@@ -45,7 +46,7 @@ class CleanOutput:
         self.progress: dict[str, Any] | None = None
         self.finished: dict[str, Any] | None = None
         self._files: dict[str, OutFile] = {}
-        self._last, self._safe_bytes = monotonic(), 0
+        self._last, self.safe_bytes = monotonic(), 0
         self._lock = OutputLock(base)
         try:
             self._open(None if overwrite else self._journal())
@@ -60,7 +61,10 @@ class CleanOutput:
     def __enter__(self) -> CleanOutput:
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, failure: object, *_: object) -> None:
+        if failure is not None and not journal_path(self._base).exists():
+            for file in self._files.values():  # useless without a journal
+                file.path.unlink(missing_ok=True)
         self.close()
 
     def close(self) -> None:
@@ -112,7 +116,7 @@ class CleanOutput:
         for name, path in self._reports.items():
             self._files[name] = reopened(path, states.get(name))
         if journal is not None:
-            self.progress, self._safe_bytes = journal.progress, journal.progress["bytes"]
+            self.progress, self.safe_bytes = journal.progress, journal.progress["bytes"]
             source = journal.progress["position"]["source"]
             if CURRENT in states and type(source) is int and 0 <= source < len(self._targets):
                 target = self._targets[source]
@@ -142,7 +146,7 @@ class CleanOutput:
 
     def is_due(self, n_bytes: int) -> bool:
         """Whether it is time for a checkpoint, after n_bytes of the inputs."""
-        return n_bytes - self._safe_bytes >= CHECKPOINT_BYTES or monotonic() - self._last >= CHECKPOINT_SECONDS
+        return n_bytes - self.safe_bytes >= CHECKPOINT_BYTES or monotonic() - self._last >= CHECKPOINT_SECONDS
 
     def checkpoint(self, progress: dict[str, Any]) -> None:
         """Sync everything written so far and record it. progress["bytes"]: bytes of the inputs that it covers;
@@ -151,7 +155,7 @@ class CleanOutput:
         for file in self._files.values():
             file.sync()
         Journal(self._run, False, states, progress).write(journal_path(self._base))
-        self._last, self._safe_bytes = monotonic(), progress["bytes"]
+        self._last, self.safe_bytes = monotonic(), progress["bytes"]
 
     def commit(self, result: dict[str, Any]) -> None:
         """Complete the reports and write the result."""

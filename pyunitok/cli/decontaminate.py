@@ -13,14 +13,15 @@ from pyunitok.clean.decontaminate import Decontamination, Summary
 from pyunitok.clean.rules import ACTIONS, PRESETS, UNITS, Rule
 from pyunitok.cli.arguments import SIZE, Parsed, model_option, parse_separator
 from pyunitok.cli.progress import Meter
-from pyunitok.cli.report import report_formats, report_left_out
+from pyunitok.cli.report import report_formats, report_kept, report_left_out
 from pyunitok.cli.sections import Sectioned
 from pyunitok.cli.tokenize import given
 from pyunitok.corpus.formats import FORMATS
 from pyunitok.corpus.reading import ReadingOptions
 from pyunitok.disk.reports import check_report, write_report
 from pyunitok.errors import count, printable
-from pyunitok.run.plan import SILENT, Callbacks
+from pyunitok.run.journal import journal_path
+from pyunitok.run.plan import Callbacks, Progress, Start
 
 SECTIONS = {
     "Benchmarks": "against field against-format",
@@ -126,14 +127,49 @@ def decontaminate(
     )  # fmt: skip
     report_left_out(job.left_out)
     report_formats(job.sources)
-    with Meter("decontaminating") as meter:
-        summary = job.run(Callbacks(meter.begin, meter.show, SILENT.on_merge, SILENT.on_upload))
+    with _Listener(job, "the same command" + " without --overwrite" * overwrite) as listener:
+        summary = job.run(Callbacks(listener.begin, listener.show), listener.show_count)
     _print(summary)
     if json_path:
         write_report(Path(json_path), json.dumps(summary.table(), indent=1).encode() + b"\n")
     if summary.skipped:
         click.echo(f"skipped {count(summary.skipped, 'line')}", err=True)
         click.get_current_context().exit(3)
+
+
+class _Listener:
+    """A context manager that shows the progress of both passes and, if the job stops, says how to resume it."""
+
+    def __init__(self, job: Decontamination, command: str) -> None:
+        self._job, self._command = job, command
+        self._counting, self._cleaning = Meter("counting"), Meter("decontaminating")
+        self._is_counting = False
+
+    def __enter__(self) -> _Listener:
+        return self
+
+    def __exit__(self, kind: Any, *_: object) -> None:
+        self._counting.close()
+        self._cleaning.close()
+        if kind is not None and journal_path(self._job.base).exists():
+            report_kept(self._job.base, self._command)
+
+    def begin(self, start: Start) -> None:
+        self._counting.begin(start)
+        self._cleaning.begin(start)
+        if start.bytes:
+            click.echo(f"resuming after {start.bytes:,} bytes of input", err=True)
+
+    def show_count(self, progress: Progress) -> None:
+        self._is_counting = True
+        self._counting.show(progress)
+
+    def show(self, progress: Progress) -> None:
+        if self._is_counting:
+            self._is_counting = False
+            self._counting.close()
+            self._cleaning.begin(Start())
+        self._cleaning.show(progress)
 
 
 def _print(summary: Summary) -> None:

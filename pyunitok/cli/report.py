@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import click
@@ -140,10 +141,15 @@ class Listener:
         if parts.exists():
             click.echo(f"finished parts are kept in {printable(parts)}; run {command} to resume", err=True)
         elif journal_path(out).exists():
-            files = f"{printable(out)}.*partial"
-            click.echo(f"progress is kept in {files}; run {command} to resume, or delete them to start over", err=True)
+            report_kept(out, command)
         elif job.spool and out.exists() and not issubclass(kind, Exception):
             click.echo(job.spool.advice(), err=True)
+
+
+def report_kept(out: Path, command: str) -> None:
+    """Say how to resume a run that has a journal."""
+    files = f"{printable(out)}.*partial"
+    click.echo(f"progress is kept in {files}; run {command} to resume, or delete them to start over", err=True)
 
 
 def report_export(exported: Any) -> None:
