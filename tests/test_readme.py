@@ -277,7 +277,7 @@ def test_tools_exist():
 
 def test_concordance(tmp_path: Path) -> None:
     """The concordance in the README is the output of the command above it."""
-    text = (ROOT / "tools/docs/search.md").read_text(encoding="utf-8")
+    text = (ROOT / "tools/docs/searching.md").read_text(encoding="utf-8")
     block = re.search(r"```sh\npyunitok search idx (.*)\n```\n\n```text\n((.*\n)+?)```", text)
     assert block
     for arguments in (

@@ -348,9 +348,19 @@ def check_sdist(_: argparse.Namespace) -> str:
         return f"{wheel.name}: {pytest(python, '-n', 'auto', *tests, cwd=tree, env=copy_env())}"
 
 
+def check_docs(_: argparse.Namespace) -> str:
+    """Build the documentation site, where warnings are errors, and open every page in Chromium."""
+    if not (shutil.which("chromium") or shutil.which("google-chrome")):
+        raise missing("Chromium is not installed")
+    with tempfile.TemporaryDirectory() as name:
+        for action in ("build", "check"):
+            run(sys.executable, "tools/docs_site.py", action, name)
+        return f"{len(list(Path(name).glob('*.html')))} pages"
+
+
 STEPS: dict[str, Callable[[argparse.Namespace], str]] = {
     "lint": check_lint, "tests": check_tests, "c": check_c, "sanitize": check_sanitize, "fuzz": check_fuzz,
-    "sdist": check_sdist, "lowest": check_lowest,
+    "sdist": check_sdist, "lowest": check_lowest, "docs": check_docs,
 }  # fmt: skip
 
 
