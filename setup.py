@@ -1,4 +1,4 @@
-"""Builds the C library and picks the wheel's ABI; everything else stands in pyproject.toml."""
+"""Builds the C library and picks the wheel's ABI; everything else is in pyproject.toml."""
 
 import os
 import sys
@@ -11,9 +11,19 @@ from setuptools.command.build_ext import build_ext
 from setuptools.command.sdist import sdist
 from setuptools.errors import BaseError, CCompilerError, CompileError
 
-# One wheel for CPython 3.10 and later, by its limited API. cffi compiles the extension for it by the same rule: builds
-# that are free-threaded or for debugging do without, and get a wheel of their own.
-LIMITED_API = not sysconfig.get_config_var("Py_GIL_DISABLED") and not hasattr(sys, "gettotalrefcount")
+
+def limited_api(version, is_free_threaded, is_debug):
+    """The oldest CPython for which a wheel's extension works, or None if it works only with the one that builds it.
+
+    There are three wheels for a platform:
+        cp310-abi3           3.10 and later, with the GIL
+        cp314-cp314t         3.14, free-threaded
+        cp315-abi3.abi3t     3.15 and later, with or without the GIL; a free-threaded 3.15 builds it
+    cffi compiles the extension for the limited API by the same rule.
+    """
+    if is_debug or (is_free_threaded and version < (3, 15)):
+        return None
+    return "cp315" if is_free_threaded else "cp310"
 
 
 NEEDS_COMPILER = """cannot compile the C library: {}
@@ -52,8 +62,12 @@ class SourceDistribution(sdist):
         super().make_release_tree(base_dir, sorted({*files, *kept, "CHANGELOG.md", "pyunitok/README.md"}))
 
 
-setup(
-    cmdclass={"build_ext": BuildExtension, "sdist": SourceDistribution},
-    cffi_modules=["tools/build_ffi.py:ffi"],
-    options={"bdist_wheel": {"py_limited_api": "cp310"}} if LIMITED_API else {},
-)
+if __name__ == "__main__":
+    oldest = limited_api(
+        sys.version_info, bool(sysconfig.get_config_var("Py_GIL_DISABLED")), hasattr(sys, "gettotalrefcount")
+    )
+    setup(
+        cmdclass={"build_ext": BuildExtension, "sdist": SourceDistribution},
+        cffi_modules=["tools/build_ffi.py:ffi"],
+        options={"bdist_wheel": {"py_limited_api": oldest}} if oldest else {},
+    )

@@ -204,6 +204,12 @@ def test_ci_runs_every_step():
     assert {*steps.split(), "tests"} == set(check.STEPS)  # CI runs the tests with the README's command
 
 
+def test_actions_are_pinned_by_hash():
+    workflows = sorted((order.ROOT / ".github/workflows").glob("*.yml"))
+    used = [line for path in workflows for line in re.findall(r"uses: (.*)", path.read_text(encoding="utf-8"))]
+    assert [line for line in used if not re.fullmatch(r"[\w./-]+@[0-9a-f]{40} # v[\d.]+", line)] == []
+
+
 @pytest.mark.parametrize(("ci", "result"), [("1", check.Failed), ("", check.Skipped)])
 def test_checking_the_oldest_dependencies_requires_their_python(monkeypatch, ci, result):
     monkeypatch.setenv("CI", ci)

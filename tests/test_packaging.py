@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import runpy
 import subprocess
 import sys
 from importlib import metadata
@@ -113,3 +114,13 @@ def test_serve_without_its_packages_says_what_to_install(tmp_path: Path) -> None
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 1 and done.stderr.startswith("error: starlette")
     assert done.stderr.endswith("is not installed: pip install 'pyunitok[serve]'\n")
+
+
+@pytest.mark.skipif(not (ROOT / "setup.py").exists(), reason="setup.py is not in this tree")
+def test_which_pythons_a_wheel_serves() -> None:
+    limited_api = runpy.run_path(str(ROOT / "setup.py"), run_name="setup")["limited_api"]
+    assert limited_api((3, 10), is_free_threaded=False, is_debug=False) == "cp310"
+    assert limited_api((3, 15), is_free_threaded=False, is_debug=False) == "cp310"
+    assert limited_api((3, 14), is_free_threaded=True, is_debug=False) is None
+    assert limited_api((3, 15), is_free_threaded=True, is_debug=False) == "cp315"
+    assert limited_api((3, 13), is_free_threaded=False, is_debug=True) is None

@@ -28,6 +28,7 @@ from pathlib import Path
 from typing import NamedTuple, TypeVar
 
 import order
+import release
 
 ROOT = Path(__file__).resolve().parent.parent
 S = TypeVar("S")
@@ -214,7 +215,8 @@ def check_lowest(_: argparse.Namespace) -> str:
         raise missing("python3.11 is not installed; only for it do all the oldest versions have wheels")
     lists = dict(re.findall(r"^(\w+) = \[(.*?)\]$", (ROOT / "pyproject.toml").read_text(encoding="utf-8"), re.M | re.S))
     wanted = " ".join(lists[name] for name in ("dependencies", "parquet", "remote", "plot", "test"))
-    oldest = [f"{name}=={version}" for name, version in re.findall(r'"([\w\[\]-]+)>=([\d.]+)"', wanted)]
+    marker = r"; python_version < '[\d.]+'"
+    oldest = [f"{name}=={version}" for name, version in re.findall(rf'"([\w\[\]-]+)>=([\d.]+)(?:{marker})?"', wanted)]
     with tempfile.TemporaryDirectory() as name:
         run(python, "-m", "venv", name)
         environment = Path(name, "bin/python")
@@ -323,29 +325,63 @@ def check_files(sdist: Path, wheel: Path) -> None:
         raise Failed("\n".join(wrong))
 
 
-def check_sdist(_: argparse.Namespace) -> str:
-    """Build the sdist and a wheel from it; check their files, and run some tests with the installed wheel."""
+def check_release(_: argparse.Namespace) -> str:
+    """Build the sdist and a wheel twice; check their files, install each, and run some tests with the wheel."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        run(sys.executable, "-m", "build", "--sdist", "--outdir", folder)
-        (archive,) = folder.glob("pyunitok-*.tar.gz")
-        with tarfile.open(archive) as tar:
+        for build in ("first", "second"):
+            run(sys.executable, "tools/release.py", "build", folder / build)
+        (sdist,), (wheel,) = folder.glob("first/*.tar.gz"), folder.glob("first/*.whl")
+        for path in (sdist, wheel):
+            if path.read_bytes() != (folder / "second" / path.name).read_bytes():
+                raise Failed(f"a second build of {path.name} has other bytes")
+        with tarfile.open(sdist) as tar:
             if junk := [n for n in tar.getnames() if re.search(r"__pycache__|\.(so|pyd|o|pyc)$", n)]:
                 raise Failed(f"the sdist contains build products: {junk}")
             tar.extractall(folder)
-        tree = folder / archive.name.removesuffix(".tar.gz")
-        run(sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "-w", folder, tree)
-        (wheel,) = folder.glob("pyunitok-*.whl")
-        if "-cp310-abi3-" not in wheel.name:
-            raise Failed(f"{wheel.name} is not the abi3 wheel of CPython 3.10 and later")
+        tree = folder / sdist.name.removesuffix(".tar.gz")
         check_files(tree, wheel)
-        run(sys.executable, "-m", "venv", folder / "venv")
-        python = folder / "venv" / ("Scripts/python.exe" if sys.platform == "win32" else "bin/python")
-        run(python, "-m", "pip", "install", "-q", f"{wheel}[test]")
-        shutil.rmtree(tree / "pyunitok")  # so that the tests import the installed package
+        check_wheel(wheel)
+        run(sys.executable, "-m", "twine", "check", "--strict", sdist, wheel)
+        shutil.rmtree(tree / "pyunitok")  # so that the installed package is imported
+        use(installed(sdist, folder / "from sdist"), tree)
+        python = installed(f"{wheel}[test]", folder / "from wheel")
+        use(python, tree)
         run(python, "-c", IMPORT_ALL, cwd=tree)
         tests = [f"tests/test_{noun}.py" for noun in INSTALLED]
         return f"{wheel.name}: {pytest(python, '-n', 'auto', *tests, cwd=tree, env=copy_env())}"
+
+
+def check_wheel(wheel: Path) -> None:
+    if "-cp310-abi3-" not in wheel.name:
+        raise Failed(f"{wheel.name} is not the abi3 wheel of CPython 3.10 and later")
+    run(sys.executable, "-m", "abi3audit", "--strict", wheel)
+    sbom = release.sbom_of(wheel)
+    if sbom["bomFormat"] != "CycloneDX" or sbom["components"] == []:
+        raise Failed("the wheel lists no bundled data")
+
+
+def installed(package: str | Path, folder: Path) -> Path:
+    """Install a package in a new environment. Returns its Python."""
+    run(sys.executable, "-m", "venv", folder)
+    python = folder / ("Scripts/python.exe" if sys.platform == "win32" else "bin/python")
+    run(python, "-m", "pip", "install", "-q", package)
+    return python
+
+
+def use(python: Path, tree: Path) -> None:
+    """Run the README's first command, complete a word, and write the manual pages."""
+    command = python.with_name("pyunitok")
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    (first,) = re.findall(r"^pip install -e \. && pyunitok (.*)$", readme, re.M)
+    run(command, *shlex.split(first), cwd=tree)
+    asked = {"_PYUNITOK_COMPLETE": "bash_complete", "COMP_WORDS": "pyunitok tok", "COMP_CWORD": "1"}
+    if "plain,tokenize" not in (found := run(command, cwd=tree, env=os.environ | asked)):
+        raise Failed(f"the shell completion of 'tok' is {found!r}")
+    run(python, "-m", "pip", "install", "-q", "click-man")
+    run(python.with_name("click-man"), "pyunitok", "--target", tree / "man")
+    if not (tree / "man/pyunitok-tokenize.1").exists():
+        raise Failed("there is no manual page for tokenize")
 
 
 def check_docs(_: argparse.Namespace) -> str:
@@ -360,7 +396,7 @@ def check_docs(_: argparse.Namespace) -> str:
 
 STEPS: dict[str, Callable[[argparse.Namespace], str]] = {
     "lint": check_lint, "tests": check_tests, "c": check_c, "sanitize": check_sanitize, "fuzz": check_fuzz,
-    "sdist": check_sdist, "lowest": check_lowest, "docs": check_docs,
+    "release": check_release, "lowest": check_lowest, "docs": check_docs,
 }  # fmt: skip
 
 
