@@ -19,7 +19,9 @@ MAX_LENGTHS: int = lib.UNITOK_GRAMS_MAX_LENGTHS
 # The fields of unitok_gram_hit.
 HIT = np.dtype([(name, np.int64) for name in ("document", "unit", "begin", "end", "gram")])
 Hits = np.ndarray[Any, np.dtype[np.void]]
-FIRST_CAPACITY = 1024  # hits
+# The capacity for hits at first is this, and one for every 8 units of a document. Memory costs nothing until it is
+# written, but a second search does.
+FIRST_CAPACITY = 1024
 _SEED = secrets.randbits(64)  # of hashes; results do not depend on it
 
 
@@ -76,7 +78,7 @@ class Grams:
         if (data.dtype == np.uint32) != self.has_ids or int(offsets[-1]) > len(data):
             raise ValueError("the documents have the wrong type, or the offsets reach past the data")
         search = lib.unitok_grams_find_ids if self.has_ids else lib.unitok_grams_find
-        capacity, n = FIRST_CAPACITY, ffi.new("int64_t *")
+        capacity, n = FIRST_CAPACITY + int(offsets[-1]) // 8, ffi.new("int64_t *")
         while True:
             hits = np.empty(capacity, HIT)
             into = ffi.from_buffer("unitok_gram_hit[]", hits, require_writable=True)

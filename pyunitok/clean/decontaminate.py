@@ -1,53 +1,65 @@
 """decontaminate() removes documents that contain text of benchmarks from a corpus, or reports them.
 
     1. count      if n-grams in many documents are to be ignored: in how many documents does each n-gram occur?
-    2. clean      workers find items in each block and compress what remains; the main thread writes it in order
+    2. clean      workers find items in each block and write what remains (cleaner.py); the main thread puts it in order
 
 The corpus is read again for step 2. A journal (output.py) makes both resumable from their last checkpoint, and the
-output is byte-identical. A run that is stopped by a signal or an error makes a last checkpoint.
+output is byte-identical. A run that is stopped by a signal or an error makes a last checkpoint. parts.py describes runs
+on several machines.
 """
 
 from __future__ import annotations
 
-import base64
 import contextlib
 import json
 import os
 import unicodedata
-from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import asdict, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import xxhash
 import zstandard
 
+from pyunitok.clean import parts
 from pyunitok.clean.benchmarks import Items, read_items
-from pyunitok.clean.matching import Int64s, Match, Matcher, joined_ranges, pieces_outside
+from pyunitok.clean.cleaner import FIELD, Cleaned, Cleaner
+from pyunitok.clean.files import CleanFiles, rewriter_of
+from pyunitok.clean.matching import Int64s, Matcher
 from pyunitok.clean.output import CleanOutput
+from pyunitok.clean.parts import CleanPart
 from pyunitok.clean.rules import PRESETS, Rule
+from pyunitok.clean.state import CleanState, Summary
 from pyunitok.corpus import inputs as corpus_inputs
 from pyunitok.corpus.block import Block
 from pyunitok.corpus.compressions import by_suffix
-from pyunitok.corpus.json_text import key_path
-from pyunitok.corpus.paths import LeftOut
-from pyunitok.corpus.position import BEGINNING, Position
+from pyunitok.corpus.formats import FORMATS
+from pyunitok.corpus.pipe import PipeStream, watched
 from pyunitok.corpus.reading import Reading, ReadingOptions
-from pyunitok.corpus.rewriting import compressed, lines_of, parsed, whole_lines, with_field, with_text
-from pyunitok.corpus.source import Source, total_bytes
+from pyunitok.corpus.rewriting import Rewriter
+from pyunitok.corpus.source import total_bytes
 from pyunitok.corpus.workers import Result, Workers
+from pyunitok.disk.outfile import OutputLock, make_folder, write_whole
 from pyunitok.disk.url import is_url
 from pyunitok.errors import InputError, OptionError, OutputError
 from pyunitok.interrupts import Interrupts
 from pyunitok.model.tokenizer import Tokenizer
+from pyunitok.run import cluster
 from pyunitok.run.identity import Identity
+from pyunitok.run.journal import journal_path, to_hashed
+from pyunitok.run.options import check_address
+from pyunitok.run.output import parts_folder
 from pyunitok.run.plan import SILENT, Callbacks, Progress, Start
-from pyunitok.tokens.manifest import ERRORS_SUFFIX, StrPath
+from pyunitok.run.shard import take
+from pyunitok.run.units import Each, change_folder, default_unit_bytes
+from pyunitok.tokens.manifest import ERRORS_SUFFIX, MAX_SHARDS, StrPath
 from pyunitok.tokens.model import Model, open_model
 
-MAX_SHOWN_BYTES = 1000  # of the matched text in a report
 REPORT, ERRORS = "report", "errors"
+OnProgress = Callable[[Progress], None]
 
 
 def decontaminate(
@@ -55,11 +67,12 @@ def decontaminate(
     field: str | Sequence[str] = (), against_format: str = "fields", preset: str | None = None, model: Model = None,
     report: StrPath | None = None, overwrite: bool = False, input_format: str = "auto",
     include: Iterable[str] = (), exclude: Iterable[str] = (), reading: ReadingOptions | None = None,
+    shard: tuple[int, int] | None = None, ray: str | None = None,
     on_progress: Callable[[Progress], None] | None = None, **rule: Any,
 ) -> Summary:  # fmt: skip
     """Compare a corpus with benchmarks, as `pyunitok decontaminate` does, and write what is not contaminated.
 
-    inputs          files, directories or patterns of JSON lines or text, in any compression
+    inputs          files, directories, patterns or URLs of JSON lines, Parquet or text, in any compression
     out             CLEAN: a file if the corpus is one file, otherwise a folder; None with action="report"
     against         files of benchmark items, in the format against_format: see clean/benchmarks.py
     field           the fields to compare, for against_format="fields"
@@ -67,9 +80,11 @@ def decontaminate(
     model           the model for unit="tokens"
     report          a file for hits, JSON lines; compressed if its name ends in .zst, .gz, .bz2 or .xz
     reading         text_key, separator, threads and other options for reading the corpus
+    shard           (i, n): only the i-th of n contiguous ranges of the files; see Summary.waits_for and clean/parts.py
+    ray             run on the Ray cluster at this address, "auto" or "local"
 
-    In CLEAN, JSON lines that are not changed are copied, and blank lines are left out. Every document of a text file
-    is followed by the separator.
+    In CLEAN, JSON lines that are not changed are copied, and blank lines are left out. Parquet files keep their columns
+    and row groups. Every document of a text file is followed by the separator.
 
     Repeating the call resumes an interrupted run. OptionError, InputError and OutputError as for pyunitok.tokenize().
 
@@ -82,147 +97,107 @@ def decontaminate(
         [against] if isinstance(against, str | os.PathLike) else against,
         Rule(**(values | rule)), fields=[field] if isinstance(field, str) else field, against_format=against_format,
         model=model, report=report, overwrite=overwrite, input_format=input_format, include=include, exclude=exclude,
-        reading=reading or ReadingOptions(),
+        reading=reading or ReadingOptions(), shard=shard, ray=ray,
     )  # fmt: skip
     return job.run(Callbacks(SILENT.on_start, on_progress or SILENT.on_progress))
 
 
-@dataclass
-class Summary:
-    """The result of a run.
-
-    benchmarks           the names
-    items, testable      items of each benchmark, and those long enough to be compared
-    contaminated         contaminated items of each benchmark
-    documents            documents with an item of each benchmark
-    documents_read       documents of the corpus
-    documents_affected   contaminated documents
-    documents_written    documents in CLEAN
-    skipped              lines that could not be read
-    is_complete_already  the run was finished by an earlier call
-    """
-
-    benchmarks: list[str]
-    items: list[int]
-    testable: list[int]
-    contaminated: list[int] = field(default_factory=list)
-    documents: list[int] = field(default_factory=list)
-    documents_read: int = 0
-    documents_affected: int = 0
-    documents_written: int = 0
-    skipped: int = 0
-    is_complete_already: bool = False
-
-    def table(self) -> list[dict[str, Any]]:
-        """One row per benchmark."""
-        columns = ("benchmarks", "items", "testable", "contaminated", "documents")
-        names = ("benchmark", *columns[1:])
-        rows = zip(*(getattr(self, column) for column in columns), strict=True)
-        return [dict(zip(names, row, strict=True)) for row in rows]
-
-
-@dataclass
-class _Cleaned:
-    """The result of a worker for one block.
-
-    data       compressed bytes of CLEAN
-    report     compressed lines of the report
-    n_written  documents in `data`
-    hits       contaminated documents: the texts of items in each
-    grams      n-grams, once for each document that contains them
-    """
-
-    data: bytes = b""
-    report: bytes = b""
-    n_written: int = 0
-    hits: list[list[int]] = field(default_factory=list)
-    grams: Int64s = field(default_factory=lambda: np.empty(0, np.int64))
-
-
 class Decontamination:
-    """Checks the arguments of decontaminate(); run() does the work.
+    """Checks the arguments of decontaminate(); run() does the work. Pickled for other machines without its matcher.
 
-    sources   the files of the corpus
-    left_out  files in directories that are not read
+    files  the files of the corpus and of CLEAN
+    part   what this call works on; everything unless it is a shard
     """
 
     def __init__(
         self, inputs: Iterable[StrPath], out: StrPath | None, against: Iterable[StrPath], rule: Rule, *,
         fields: Sequence[str], against_format: str, model: Model, report: StrPath | None, overwrite: bool,
         input_format: str, include: Iterable[str], exclude: Iterable[str], reading: ReadingOptions,
+        shard: tuple[int, int] | None = None, ray: str | None = None,
     ) -> None:  # fmt: skip
         rule.check()
-        if (rule.action == "report") != (out is None):
-            raise OptionError("action report writes no corpus, so it needs no OUT; all other actions do")
-        if out is None and report is None:
-            raise OptionError("name a file for the report, because no corpus is written")
-        if model is not None and rule.unit != "tokens":
-            raise OptionError("a model is for unit tokens")
-        if rule.unit == "tokens" and model is None:
-            raise OptionError("unit tokens requires a model (-m)")
-        self.rule, self._reading, self._overwrite = rule, reading, overwrite
-        self.left_out: list[LeftOut] = []
+        _check_options(rule, out, report, model, shard, ray)
+        self.rule, self._overwrite, self._ray = rule, overwrite, ray
+        self._reading = reading if ray is None else replace(reading, threads=reading.threads or 1)  # per task
         self._out, self._report = (None if path is None else Path(path) for path in (out, report))
-        for path in (out, report):
-            if path is not None and is_url(os.fspath(path)):
-                raise OptionError(f"{path}: outputs must be local files")
-        self.sources, names = self._find([os.fspath(path) for path in inputs], input_format, include, exclude)
-        self._targets = self._named(names)
+        self.files = CleanFiles.find(
+            [os.fspath(path) for path in inputs], self._out, input_format=input_format, text_key=reading.text_key,
+            include=include, exclude=exclude, own=[self._report] if self._report else [],
+        )  # fmt: skip
         self._check_sources()
+        self._cwd = str(Path.cwd())
+        self.part = self._part(*shard) if shard else self._whole()
         self.tokenizer: Tokenizer | None = open_model(model) if rule.unit == "tokens" else None
         self.items: Items = read_items([os.fspath(path) for path in against], against_format, fields)
-        self.matcher = Matcher(self.items, rule, self.tokenizer)
-        self._ignored = np.zeros(0, np.int64)
 
-    def _find(
-        self, given: list[str], input_format: str, include: Iterable[str], exclude: Iterable[str]
-    ) -> tuple[list[Source], list[Path]]:
-        """The files of the corpus, and their names in CLEAN: relative to the folder that was named."""
-        sources, names = list[Source](), list[Path]()
-        own = [str(path) for path in (self._report,) if path is not None]
-        if self._out is not None and self._out.is_dir():
-            own += [str(path) for path in self._out.rglob("*") if path.is_file()]
-        refuse = [str(self._out)] if self._out is not None else []
-        for argument in given:
-            found = corpus_inputs.find(
-                [argument], input_format=input_format, text_key=self._reading.text_key, include=include,
-                exclude=exclude, own=own, refuse=refuse, left_out=self.left_out,
-            )  # fmt: skip
-            sources += found
-            is_folder = not is_url(argument) and Path(argument).is_dir()
-            names += [Path(s.path).relative_to(argument) if is_folder else Path(Path(s.path).name) for s in found]
-        return sources, names
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "matcher"}
 
-    def _named(self, names: list[Path]) -> list[Path | None]:
-        """The file of each input in CLEAN. OptionError if two inputs would have the same."""
-        if self._out is None:
-            return [None] * len(names)
-        if len(names) == 1 and not self._out.is_dir():
-            return [self._out]
-        if twice := [name for name, n in Counter(names).items() if n > 1]:
-            raise OptionError(f"several inputs would be written to {self._out / twice[0]}; name a folder above them")
-        return [self._out / name for name in names]
-
-    def _check_sources(self) -> None:
-        for source in self.sources:
-            if source.opened is not None:
-                raise InputError(f"{source.name}: a pipe cannot be decontaminated; name a file")
-            if source.format == "parquet":
-                raise InputError(f"{source.name}: Parquet files cannot be decontaminated; convert them to JSON lines")
-            if source.format == "text" and self.rule.action == "mark":
-                raise OptionError(f"{source.name}: action mark adds a field to JSON lines, but this is text")
-        corpus_inputs.check_separator(self.sources, self._reading.separator)
-
-    # ---------------------------------------------------------------------------------------------- the run
+    @cached_property
+    def matcher(self) -> Matcher:
+        return Matcher(self.items, self.rule, self.tokenizer)
 
     @property
     def base(self) -> Path:
-        """Names the journal and the result."""
+        """Names the journal and the result of an undivided run."""
         base = self._out or self._report
         assert base is not None
         return base
 
-    def identity(self) -> Identity:
+    @property
+    def has_journal(self) -> bool:
+        """Whether an interrupted run can be resumed."""
+        return any(path.exists() for path in (journal_path(self.part.base), self._parts_folder))
+
+    @property
+    def _parts_folder(self) -> Path:
+        return parts_folder(self.base)
+
+    @property
+    def _common_path(self) -> Path:
+        folder = self._parts_folder if self._ray else self.base.parent
+        return folder / (self.base.name + ".common")
+
+    def _check_sources(self) -> None:
+        for source in self.files.sources:
+            is_divided = self._ray is not None and source.size_bytes is None
+            if source.opened is not None and self.rule.max_common is not None:
+                raise OptionError(
+                    f"{source.name}: a pipe can be read only once, but ignoring common n-grams takes two passes; use"
+                    " --max-common none, or name a file"
+                )
+            if is_divided:
+                raise InputError(f"{source.name}: other machines cannot read a pipe; name a file")
+            if self.rule.action == "mark" and not FORMATS[source.format].has_fields:
+                raise OptionError(f"{source.name}: action mark adds a field, but documents of text have none")
+        corpus_inputs.check_separator(self.files.sources, self._reading.separator)
+
+    # -------------------------------------------------------------------------------------------------- parts
+
+    def _whole(self) -> CleanPart:
+        return CleanPart(self.files.sources, self.files.targets, self.base, self._reports(self.base, self._report))
+
+    def _part(self, index: int, count: int, folder: Path | None = None) -> CleanPart:
+        """A part, whose files are in `folder` or beside the final ones."""
+        sources, shard = take(self.files.sources, index, count)
+        base = parts.named_in(folder, self.base, index, count)
+        report = parts.named_in(folder, self._report, index, count) if self._report else None
+        targets = self.files.targets[shard.first_input : shard.first_input + len(sources)]
+        return CleanPart(sources, targets, base, self._reports(base, report), shard)
+
+    def _reports(self, base: Path, report: Path | None) -> dict[str, Path]:
+        ret = {} if report is None else {REPORT: report}
+        if self._reading.skip_bad:
+            ret[ERRORS] = base.with_name(base.name + ERRORS_SUFFIX)
+        return ret
+
+    def _siblings(self, part: CleanPart) -> list[CleanPart]:
+        """All parts of the run."""
+        assert part.shard is not None
+        folder = self._parts_folder if self._ray else None
+        return [self._part(k, part.shard.count, folder) for k in range(part.shard.count)]
+
+    def _identity(self, part: CleanPart) -> Identity:
         reading = self._reading
         options: dict[str, Any] = {f"rule {name}": value for name, value in asdict(self.rule).items()}
         options |= {
@@ -232,280 +207,278 @@ class Decontamination:
             "model sha256": self.tokenizer and self.tokenizer.sha256,
             "report": None if self._report is None else str(self._report),
         }  # fmt: skip
-        return Identity.of(options, [source.file for source in self.sources])
+        options |= part.shard.options() if part.shard else {}
+        return Identity.of(options, [source.file for source in part.sources])
 
-    def run(self, callbacks: Callbacks = SILENT, on_count: Callable[[Progress], None] = SILENT.on_progress) -> Summary:
+    @cached_property
+    def _run(self) -> str:
+        """The hash of the undivided run."""
+        return xxhash.xxh64_hexdigest(json.dumps(self._identity(self._whole()).to_json()).encode())
+
+    # ---------------------------------------------------------------------------------------------- the run
+
+    def run(self, callbacks: Callbacks = SILENT, on_count: OnProgress = SILENT.on_progress) -> Summary:
         """Decontaminate, or finish an interrupted run. on_count is called after each block of the first of two passes,
         and callbacks.on_progress after each block of the last one."""
-        base = self.base
-        reports = {} if self._report is None else {REPORT: self._report}
-        if self._reading.skip_bad:
-            reports[ERRORS] = base.with_name(base.name + ERRORS_SUFFIX)
-        opened = CleanOutput(base, self._targets, reports, self.identity(), overwrite=self._overwrite)
-        with Interrupts() as interrupts, opened as output:
-            if output.finished is not None:
-                return Summary(**output.finished["summary"] | {"is_complete_already": True})
-            state = _State.of(self, output.progress)
-            done = state.progress
-            callbacks.on_start(Start(done.bytes, state.read, compressed=done.compressed))
-            try:
-                if self.rule.max_common is not None and not state.is_counted:
-                    self._read(state, output, interrupts, self._count, self._add_counts, on_count)
-                    state.is_counted, state.position, state.progress = True, BEGINNING, Progress()
-                    output.checkpoint(state.to_json())
-                self._ignored = np.flatnonzero(state.counts > (self.rule.max_common or np.iinfo(np.int64).max))
-                self._read(state, output, interrupts, self._work, self._write, callbacks.on_progress)
-            except BaseException:
-                # The output so far is valid. If the checkpoint fails too, raise the first error.
-                if state.is_consistent and state.progress.bytes > output.safe_bytes:
-                    with contextlib.suppress(OutputError):
-                        output.checkpoint(state.to_json())
-                raise
-            summary = state.summary(self)
-            output.commit({"summary": asdict(summary), "table": summary.table()})
+        if self._ray is not None:
+            with cluster.connected(self._ray):
+                return self.run_in_parts(cluster.Cluster(self._reading.n_threads), callbacks, on_count)
+        if self.part.shard is not None and (finished := self._finished()):
+            return finished
+        summary = self.run_part(self.part, callbacks, on_count)
+        if self.part.shard is not None and not summary.waits_for:
+            with contextlib.suppress(OutputError):  # another part is joining them
+                self._join(self._siblings(self.part))
         return summary
 
-    def _read(
-        self, state: _State, output: CleanOutput, interrupts: Interrupts, work: Callable[[Block], _Cleaned],
-        add: Callable[[_State, CleanOutput, Result[_Cleaned]], None], on_progress: Callable[[Progress], None],
-    ) -> None:  # fmt: skip
-        """Work on all blocks from the state's position on, and add the results in order."""
-        state.progress.compressed_total = total_bytes(self.sources)
-        with Workers(Reading(self.sources, self._reading), work, state.position) as workers:
-            for result in workers.results():
-                with interrupts.held():
-                    state.is_consistent = False
-                    add(state, output, result)
-                    state.is_consistent = True
-                    if output.is_due(state.progress.bytes):
-                        output.checkpoint(state.to_json())
-                on_progress(state.progress)
-
-    def _count(self, block: Block) -> _Cleaned:
-        return _Cleaned(grams=self._grams_of(self._hits(block)))
-
-    @staticmethod
-    def _add_counts(state: _State, _: CleanOutput, result: Result[_Cleaned]) -> None:
-        np.add.at(state.counts, result.value.grams, 1)
-        state.advance(result)
-
-    def _write(self, state: _State, output: CleanOutput, result: Result[_Cleaned]) -> None:
-        cleaned = result.value
-        if result.source < len(self.sources):
-            output.write(result.source, cleaned.data)
-            if self._report is not None:
-                output.report(REPORT, cleaned.report)
-            for bad in result.bad:
-                record = {"file": self.sources[result.source].name, "line": bad.line, "error": bad.error}
-                output.report(ERRORS, json.dumps(record).encode() + b"\n")
-        state.add(self, result)
-        for ending in result.endings:
-            output.end(ending.source)
-
-    # ------------------------------------------------------------------------------------------- one block
-
-    def _hits(self, block: Block) -> np.ndarray[Any, Any]:
-        return self.matcher.find(block.data, block.offsets[: block.n_docs + 1])
-
-    @staticmethod
-    def _grams_of(hits: np.ndarray[Any, Any]) -> Int64s:
-        """The n-grams of hits, once for each document."""
-        pairs = np.unique(np.stack((hits["document"], hits["gram"]), axis=1), axis=0)
-        grams: Int64s = pairs[:, 1]
-        return grams
-
-    def _work(self, block: Block) -> _Cleaned:
-        """Find the items in a block, and compress what remains of it."""
-        hits = self._hits(block)
-        ret = _Cleaned(grams=self._grams_of(hits) if self.rule.max_common is None else np.empty(0, np.int64))
-        hits = hits[~np.isin(hits["gram"], self._ignored)]
-        found: dict[int, list[Match]] = {}
-        documents, firsts = np.unique(hits["document"], return_index=True)
-        for document, grams in zip(documents.tolist(), np.split(hits, firsts[1:]), strict=False):
-            kept = [hit for hit in self.matcher.matches_of(grams) if hit.share >= self.rule.min_share]
-            if kept:
-                found[document] = kept
-        ret.hits = [[hit.text for hit in kept] for kept in found.values()]
-        if block.source >= len(self.sources):
-            return ret
-        source = self.sources[block.source]
-        is_json = source.format == "jsonl"
-        if not found and self._out is None:
-            return ret
-        if not found and is_json and (whole := whole_lines(block)) is not None:
-            ret.n_written, ret.data = block.n_docs, compressed(whole, source.compression)
-            return ret
-        lines = lines_of(block, self._reading.max_line_bytes) if is_json else list(block.texts())
-        if self._report is not None:
-            report_lines = b"".join(self._report_lines(block, found, lines))
-            ret.report = compressed(report_lines, by_suffix(self._report.suffix).name)
-        if self._out is not None:
-            kept_lines = self._remaining(block, found, lines, is_json)
-            ret.n_written = len(kept_lines)
-            end = b"\n" if is_json else self._reading.separator or b""
-            ret.data = compressed(b"".join(part for line in kept_lines for part in (line, end)), source.compression)
-        return ret
-
-    def _remaining(
-        self, block: Block, found: dict[int, list[Match]], lines: list[bytes], is_json: bool
-    ) -> list[bytes]:
-        """The lines or texts to write."""
-        kept: list[bytes] = []
-        path = key_path(self._reading.text_key)
-        for number, line in enumerate(lines):
-            if number not in found:
-                kept.append(line)
-            elif self.rule.action == "mark":
-                kept.append(with_field(line, "contamination", [self._described(hit) for hit in found[number]]))
-            elif self.rule.action == "cut":
-                pieces = self._pieces(self._text(block, number), found[number])
-                kept += [with_text(line, path, piece) if is_json else piece.encode("utf-8", "surrogateescape")
-                         for piece in pieces]  # fmt: skip
-        return kept
-
-    def _pieces(self, text: bytes, hits: list[Match]) -> list[str]:
-        ranges = joined_ranges(np.concatenate([hit.ranges for hit in hits]))
-        pieces = pieces_outside(text, ranges, self.rule.cut_around, self.rule.min_piece)
-        return pieces if len(pieces) <= self.rule.max_pieces else []
-
-    @staticmethod
-    def _text(block: Block, document: int) -> bytes:
-        text: bytes = block.data[int(block.offsets[document]) : int(block.offsets[document + 1])].tobytes()
-        return text
-
-    def _described(self, hit: Match) -> dict[str, Any]:
-        items, text = self.items, hit.text
-        return {
-            "benchmark": items.benchmarks[items.benchmark[text]], "item": items.labels[items.items[text]],
-            "field": items.fields[text], "share": round(hit.share, 4), "longest_run": hit.longest_run,
-        }  # fmt: skip
-
-    def _report_lines(self, block: Block, found: dict[int, list[Match]], lines: list[bytes]) -> Iterable[bytes]:
-        source = self.sources[block.source]
-        for document, hits in found.items():
-            text = self._text(block, document)
-            number = block.first_document + document if block.numbers is None else int(block.numbers[document])
-            place: dict[str, Any] = {"file": source.name, "document": number}
-            if source.format == "jsonl":
-                place["id"] = parsed(lines[document]).get("id")
-            for hit in hits:
-                begin, end = max(hit.ranges.tolist(), key=lambda pair: pair[1] - pair[0])
-                shown = text[begin : min(end, begin + MAX_SHOWN_BYTES)].decode("utf-8", "replace")
-                record = place | self._described(hit) | {"begin": begin, "end": end, "text": shown}
-                yield json.dumps(record, ensure_ascii=False).encode("utf-8", "replace") + b"\n"
-
-
-# ------------------------------------------------------------------------------------------------------------ state
-
-
-@dataclass
-class _State:
-    """What a run has read and found. The journal stores it.
-
-    position        where reading resumes, in step 1 or 2
-    counts          int64[units]: in how many documents each n-gram occurs
-    is_counted      step 1 is done
-    texts           in how many documents each text of an item was found
-    n_documents     documents with an item of each benchmark
-    is_consistent   False while a block is being added, and after an error while adding one
-    """
-
-    position: Position
-    counts: Int64s
-    is_counted: bool
-    texts: Int64s
-    n_documents: Int64s
-    progress: Progress
-    is_consistent: bool = True
-    read: int = 0
-    affected: int = 0
-    written: int = 0
-    skipped: int = 0
-
-    @classmethod
-    def of(cls, job: Decontamination, values: dict[str, Any] | None) -> _State:
-        """The state at the beginning, or that of to_json(). OutputError if the values are damaged."""
-        state = cls(
-            BEGINNING, np.zeros(job.matcher.grams.n_units, np.int64), False,
-            np.zeros(len(job.items.texts), np.int64), np.zeros(len(job.items.benchmarks), np.int64), Progress(),
+    def run_part(
+        self, part: CleanPart, callbacks: Callbacks = SILENT, on_count: OnProgress = SILENT.on_progress
+    ) -> Summary:
+        """Like run(), for one part."""
+        field = FIELD if self.rule.action == "mark" else None
+        rewriters = [rewriter_of(source, self._reading, field) for source in part.sources]
+        opened = CleanOutput(
+            part.base, part.targets, part.reports, self._identity(part), overwrite=self._overwrite,
+            writer_of=lambda number, state: rewriters[number].file_writer(state),
         )  # fmt: skip
-        if values is None:
+        with Interrupts() as interrupts, opened as output:
+            if output.finished is not None:
+                self._check_pipes(part, output.finished)
+                return Summary(**output.finished["summary"] | {"is_complete_already": True})
+            state = self._state(part, output.progress)
+            run = _Run(part, self._reading, state, output, interrupts)
+            done = state.progress
+            callbacks.on_start(Start(done.bytes, state.read, compressed=done.compressed))
+            with run.last_checkpoint():
+                if not state.is_counted:
+                    run.read(self._cleaner(part, rewriters).count, on_count)
+                    if part.shard:
+                        parts.write_array(part.counts_path, self._run, state.counts)
+                    state.begin_cleaning()
+                    run.checkpoint()
+                ignored = self._ignored(part, state)
+                if isinstance(ignored, list):
+                    empty = CleanState.new(self.items, self.matcher).summary(self.items, self.matcher, self.rule)
+                    return replace(empty, waits_for=ignored)
+                cleaner = self._cleaner(part, rewriters, ignored)
+                run.read(cleaner.clean, callbacks.on_progress, whole_rows=self._out is not None or bool(self._report))
+            summary = state.summary(self.items, self.matcher, self.rule)
+            result = {"summary": asdict(summary), "table": summary.table(), "state": run.finish()}
+            output.commit(result | ({parts.RUN: self._run} if part.shard else {}))
+        return summary
+
+    def _state(self, part: CleanPart, progress: dict[str, Any] | None) -> CleanState:
+        if progress is None:
+            state = CleanState.new(self.items, self.matcher)
+            state.is_counted = self.rule.max_common is None
             return state
         try:
-            state.position = Position.from_json(values["position"])
-            state.is_counted = bool(values["is_counted"])
-            for name in ("counts", "texts", "n_documents"):
-                array = _decoded(values[name])
-                if array.shape != getattr(state, name).shape:
-                    raise ValueError(f"{name} has the wrong size")
-                setattr(state, name, array)
-            for name in ("read", "affected", "written", "skipped"):
-                setattr(state, name, int(values[name]))
-            state.progress = Progress(bytes=int(values["bytes"]), compressed=int(values["compressed"]))
+            return CleanState.restored(self.items, self.matcher, progress)
         except (ValueError, TypeError, KeyError, zstandard.ZstdError) as error:
-            raise OutputError(f"{job.base}: its journal is damaged ({error}); --overwrite starts again") from None
-        return state
+            raise OutputError(f"{part.base}: its journal is damaged ({error}); --overwrite starts again") from None
 
-    def to_json(self) -> dict[str, Any]:
-        arrays = {name: _encoded(getattr(self, name)) for name in ("counts", "texts", "n_documents")}
-        numbers = {name: getattr(self, name) for name in ("read", "affected", "written", "skipped")}
-        place = {"position": self.position.to_json(), "is_counted": self.is_counted}
-        return {"bytes": self.progress.bytes, "compressed": self.progress.compressed} | place | arrays | numbers
+    @staticmethod
+    def _check_pipes(part: CleanPart, finished: dict[str, Any]) -> None:
+        """InputError if the contents of a pipe are not those of the finished run."""
+        for number, source in enumerate(part.sources):
+            if source.opened is not None:
+                PipeStream(source.opened, to_hashed(finished["state"]["pipes"][str(number)])).drain()
 
-    def add(self, job: Decontamination, result: Result[_Cleaned]) -> None:
-        """Count a block."""
-        cleaned = result.value
-        if job.rule.max_common is None:
-            np.add.at(self.counts, cleaned.grams, 1)
-        for texts in cleaned.hits:
-            self.texts[texts] += 1
-            self.n_documents[list({job.items.benchmark[text] for text in texts})] += 1
-        self.read += result.n_ended
-        self.affected += len(cleaned.hits)
-        self.written += cleaned.n_written
-        self.skipped += len(result.bad)
-        self.advance(result)
+    def _cleaner(self, part: CleanPart, rewriters: Sequence[Rewriter], ignored: Int64s | None = None) -> Cleaner:
+        report = None if self._report is None else by_suffix(self._report.suffix).name
+        return Cleaner(self.items, self.rule, self.matcher, part.sources, rewriters, self._out is not None, report,
+                       np.empty(0, np.int64) if ignored is None else ignored)  # fmt: skip
 
-    def advance(self, result: Result[_Cleaned]) -> None:
-        """Move the position past a block."""
-        self.progress.bytes += result.source_bytes + sum(ending.source_bytes for ending in result.endings)
-        self.progress.text_bytes += result.text_bytes
-        self.progress.compressed = result.compressed
-        self.position = result.after
+    def _ignored(self, part: CleanPart, state: CleanState) -> Int64s | list[int]:
+        """The n-grams that do not count; a list of the parts that have not counted yet."""
+        limit = self.rule.max_common
+        if limit is None:
+            return np.empty(0, np.int64)
+        if part.shard is None:
+            ret: Int64s = np.flatnonzero(state.counts > limit)
+            return ret
+        return self._common(self._siblings(part))
 
-    def summary(self, job: Decontamination) -> Summary:
-        items, sizes = job.items, job.matcher.sizes
-        benchmark_of = dict(zip(items.items, items.benchmark, strict=True))
-        names = range(len(items.benchmarks))
+    def _common(self, siblings: Sequence[CleanPart]) -> Int64s | list[int]:
+        assert self.rule.max_common is not None
+        return parts.common_grams(siblings, self._common_path, self._run, self.rule.max_common)
 
-        def per_benchmark(texts: Iterable[int]) -> list[int]:
-            n = Counter(benchmark_of[item] for item in {items.items[text] for text in texts})
-            return [n[k] for k in names]
+    # ------------------------------------------------------------------------------------- several machines
 
-        return Summary(
-            items.benchmarks, per_benchmark(range(len(items.items))), per_benchmark(np.flatnonzero(sizes).tolist()),
-            per_benchmark(self._contaminated(job)), self.n_documents.tolist(), self.read, self.affected, self.written,
-            self.skipped,
-        )  # fmt: skip
+    def _finished(self) -> Summary | None:
+        """The result of all parts. OutputError if another run was finished."""
+        whole = self._whole()
+        if not whole.result_path.exists():
+            return None
+        if self._overwrite:
+            whole.result_path.unlink()
+            return None
+        opened = CleanOutput(whole.base, whole.targets, whole.reports, self._identity(whole), overwrite=False)
+        with opened as output:
+            assert output.finished is not None
+            return Summary(**output.finished["summary"] | {"is_complete_already": True})
 
-    def _contaminated(self, job: Decontamination) -> list[int]:
-        """The contaminated texts."""
-        if job.rule.item_share is None:
-            return list(np.flatnonzero(self.texts).tolist())
-        matcher = job.matcher
-        occurs = np.zeros(matcher.grams.n_units, np.bool_)
-        for gram in np.flatnonzero(self.counts).tolist():
-            occurs[list(matcher.places_of(gram))] = True
-        before = np.concatenate(([0], np.cumsum(occurs)))
-        starts = matcher.grams.starts
-        n_grams = np.where(matcher.sizes > 0, np.diff(starts) - matcher.sizes + 1, 1)
-        shares = (before[starts[1:]] - before[starts[:-1]]) / n_grams
-        return list(np.flatnonzero((matcher.sizes > 0) & (shares >= job.rule.item_share)).tolist())
+    def _join(self, siblings: Sequence[CleanPart]) -> Summary | None:
+        """Make the result of all parts, if they are finished; otherwise None. OutputError if another process does."""
+        whole = self._whole()
+        lock = OutputLock(self.base)
+        try:
+            found = [parts.read_result(part.result_path, self._run) for part in siblings]
+            state = CleanState.new(self.items, self.matcher)
+            for values in found:
+                if values is None:
+                    return None
+                state.include(CleanState.restored(self.items, self.matcher, values["state"]))
+            summary = state.summary(self.items, self.matcher, self.rule)
+            parts.join_reports(siblings, whole.reports)
+            result = {"run": self._identity(whole).to_json(), "summary": asdict(summary), "table": summary.table(),
+                      "state": state.to_json()}  # fmt: skip
+            write_whole(whole.result_path, json.dumps(result, indent=1).encode() + b"\n")
+            parts.remove_files(siblings, self._common_path)
+            return summary
+        finally:
+            lock.release()
+
+    def run_in_parts(self, each: Each, callbacks: Callbacks, on_count: OnProgress) -> Summary:
+        """Like run(), but `each` cleans parts of the corpus."""
+        if finished := self._finished():
+            return finished
+        folder, whole = self._parts_folder, self._whole()
+        make_folder(folder, parents=True)
+        siblings = [self._part(k, self._n_units, folder) for k in range(self._n_units)]
+        if self._overwrite:
+            parts.remove_files([*siblings, whole], self._common_path)
+            for path in [*whole.targets, *(journal_path(part.base) for part in siblings)]:
+                if path is not None:
+                    path.unlink(missing_ok=True)
+            self._overwrite = False
+        callbacks.on_start(Start())
+        if self.rule.max_common is not None and isinstance(self._common(siblings), list):
+            self._run_each(each, on_count)
+            self._common(siblings)  # for all parts
+        self._run_each(each, callbacks.on_progress)
+        summary = self._join(siblings)
+        assert summary is not None
+        with contextlib.suppress(OSError):  # not empty
+            folder.rmdir()
+        return summary
+
+    @property
+    def _n_units(self) -> int:
+        """The number of parts on a cluster; depends only on the sizes of the files."""
+        sources = self.files.sources
+        n_bytes = sum(source.size_bytes or 0 for source in sources)
+        return max(1, min(len(sources), n_bytes // default_unit_bytes(sources)))
+
+    def _run_each(self, each: Each, on_progress: OnProgress) -> None:
+        progress = Progress(compressed_total=total_bytes(self.files.sources))
+        for _, counts in each(_run_task, self, range(self._n_units)):
+            progress.add(counts)
+            on_progress(progress)
+
+    def run_unit(self, index: int) -> Progress:
+        """Clean a part, or count its n-grams, on a machine of a cluster."""
+        part = self._part(index, self._n_units, self._parts_folder)
+        change_folder(self._cwd, part.sources)
+        self.run_part(part)
+        n_bytes = sum(source.size_bytes or 0 for source in part.sources)
+        return Progress(bytes=n_bytes, compressed=n_bytes)
 
 
-def _encoded(array: Int64s) -> str:
-    return base64.b64encode(zstandard.compress(array.astype("<i8").tobytes())).decode()
+def _run_task(job: Decontamination, index: int) -> Progress:
+    return job.run_unit(index)
 
 
-def _decoded(text: str) -> Int64s:
-    return np.frombuffer(zstandard.decompress(base64.b64decode(text)), "<i8").astype(np.int64)
+def _check_options(
+    rule: Rule, out: StrPath | None, report: StrPath | None, model: Model, shard: tuple[int, int] | None,
+    ray: str | None,
+) -> None:  # fmt: skip
+    """OptionError if options conflict."""
+    if (rule.action == "report") != (out is None):
+        raise OptionError("action report writes no corpus, so it needs no OUT; all other actions do")
+    if out is None and report is None:
+        raise OptionError("name a file for the report, because no corpus is written")
+    if model is not None and rule.unit != "tokens":
+        raise OptionError("a model is for unit tokens")
+    if rule.unit == "tokens" and model is None:
+        raise OptionError("unit tokens requires a model (-m)")
+    for path in (out, report):
+        if path is not None and is_url(os.fspath(path)):
+            raise OptionError(f"{path}: outputs must be local files")
+    if shard and not 0 <= shard[0] < shard[1] <= MAX_SHARDS:
+        raise OptionError(f"a shard must be I/N with I from 0 to N - 1, and N at most {MAX_SHARDS:,}")
+    if ray is not None:
+        check_address(ray)
+        if shard:
+            raise OptionError("--ray itself divides the run; remove --shard")
+
+
+class _Run:
+    """Reads the inputs of a part, adds the results of workers to the state and the output, and makes checkpoints."""
+
+    def __init__(
+        self, part: CleanPart, options: ReadingOptions, state: CleanState, output: CleanOutput, interrupts: Interrupts
+    ) -> None:
+        self._part, self._options = part, options
+        self._state, self._output, self._interrupts = state, output, interrupts
+        sources, self._pipes = watched(part.sources, state.pipes, state.position)
+        for number, pipe in self._pipes.items():
+            if number < state.position.source:
+                pipe.drain()
+        self._reading = Reading(sources, options)
+
+    def read(self, work: Callable[[Block], Cleaned], on_progress: OnProgress, *, whole_rows: bool = False) -> None:
+        """Work on all blocks from the state's position on, and add the results in order."""
+        state, held = self._state, list[Result[Cleaned]]()
+        state.progress.compressed_total = total_bytes(self._part.sources)
+        with Workers(replace(self._reading, whole_rows=whole_rows), work, state.position) as workers:
+            for result in workers.results():
+                held.append(result)
+                if result.value.written is None or result.value.written.is_end:
+                    with self._interrupts.held():
+                        self._add(held)
+                        held = []
+                        if self._output.is_due(state.progress.bytes):
+                            self.checkpoint()
+                    on_progress(state.progress)
+
+    def checkpoint(self) -> None:
+        self._state.pipes = {number: pipe.state() for number, pipe in self._pipes.items()}
+        self._output.checkpoint(self._state.to_json())
+
+    @contextlib.contextmanager
+    def last_checkpoint(self) -> Iterator[None]:
+        """Make a checkpoint if the run stops."""
+        try:
+            yield
+        except BaseException:
+            # The output so far is valid. If the checkpoint fails too, raise the first error.
+            if self._state.is_consistent and self._state.progress.bytes > self._output.safe_bytes:
+                with contextlib.suppress(OutputError):
+                    self.checkpoint()
+            raise
+
+    def finish(self) -> dict[str, Any]:
+        """The state for the result."""
+        self._state.pipes = {number: pipe.state() for number, pipe in self._pipes.items()}
+        return self._state.to_json()
+
+    def _add(self, results: Sequence[Result[Cleaned]]) -> None:
+        self._state.is_consistent = False
+        for result in results:
+            if self._state.is_counted:
+                self._write(result)
+            self._state.add(result)
+        self._state.is_consistent = True
+
+    def _write(self, result: Result[Cleaned]) -> None:
+        output, cleaned = self._output, result.value
+        if cleaned.written is not None:
+            output.write(result.source, cleaned.written)
+        if cleaned.report:
+            output.report(REPORT, cleaned.report)
+        for bad in result.bad:
+            record = {"file": self._part.sources[result.source].name, "line": bad.line, "error": bad.error}
+            output.report(ERRORS, json.dumps(record).encode() + b"\n")
+        for ending in result.endings:
+            output.end(ending.source)

@@ -11,11 +11,14 @@ the journal. A resumed run truncates them to these lengths and continues there.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from time import monotonic
 from typing import Any
 
+import zstandard
+
+from pyunitok.corpus.rewriting import FileWriter, Plain, Written
 from pyunitok.disk.hashing import Hashed
 from pyunitok.disk.outfile import OutFile, OutputLock, check_target, make_folder, partial_name, reopened, write_whole
 from pyunitok.errors import OutputError
@@ -25,6 +28,7 @@ from pyunitok.run.journal import Journal, journal_path
 CHECKPOINT_BYTES = 1 << 30
 CHECKPOINT_SECONDS = 30.0
 CURRENT = "current"  # the file of the current input, among the files of the journal
+WRITER = "writer"  # the state of its FileWriter, in the progress of the journal
 
 
 class CleanOutput:
@@ -33,19 +37,23 @@ class CleanOutput:
     base        names the lock, the journal and the result, base.json
     targets     the file of each input; None if no corpus is written
     reports     further files by name
+    writer_of   (number of an input, state or None) → its FileWriter
     progress    of the last checkpoint, if the run resumes
     safe_bytes  bytes of the inputs that the last checkpoint covers
     finished    the result, if the run was finished before
     """
 
     def __init__(
-        self, base: Path, targets: Sequence[Path | None], reports: dict[str, Path], run: Identity, *, overwrite: bool
-    ) -> None:
+        self, base: Path, targets: Sequence[Path | None], reports: dict[str, Path], run: Identity, *, overwrite: bool,
+        writer_of: Callable[[int, str | None], FileWriter] = lambda _number, _state: Plain(),
+    ) -> None:  # fmt: skip
         """OutputError if a file must not be replaced, or an unfinished run is another one."""
         self._base, self._targets, self._reports, self._run = base, targets, reports, run
         self.progress: dict[str, Any] | None = None
         self.finished: dict[str, Any] | None = None
         self._files: dict[str, OutFile] = {}
+        self._writer_of = writer_of
+        self._writer: FileWriter = Plain()
         self._last, self.safe_bytes = monotonic(), 0
         self._lock = OutputLock(base)
         try:
@@ -122,12 +130,19 @@ class CleanOutput:
                 target = self._targets[source]
                 assert target is not None
                 self._files[CURRENT] = reopened(target, states[CURRENT])
+                self._writer = self._restored(source, journal.progress.get(WRITER))
+
+    def _restored(self, source: int, state: str | None) -> FileWriter:
+        try:
+            return self._writer_of(source, state)
+        except (ValueError, TypeError, LookupError, zstandard.ZstdError) as error:
+            raise OutputError(f"{journal_path(self._base)}: damaged ({error}); --overwrite starts again") from None
 
     def report(self, name: str, data: bytes) -> None:
         """Append to a report."""
         self._files[name].write(memoryview(data))
 
-    def write(self, source: int, data: bytes) -> None:
+    def write(self, source: int, written: Written) -> None:
         """Append to the file of an input, which begins if it is not the current one."""
         target = self._targets[source]
         if target is None:
@@ -135,14 +150,18 @@ class CleanOutput:
         if CURRENT not in self._files:
             make_folder(target.parent, parents=True)
             self._files[CURRENT] = OutFile(partial_name(target))
-        self._files[CURRENT].write(memoryview(data))
+            self._writer = self._writer_of(source, None)
+        file = self._files[CURRENT]
+        file.write(memoryview(self._writer.add(written, file.n_bytes)))
 
     def end(self, source: int) -> None:
         """Complete the file of an input."""
-        self.write(source, b"")  # an input without documents has an empty file
         target = self._targets[source]
         if target is not None:
-            self._files.pop(CURRENT).finish(target)
+            self.write(source, Written())  # an input without documents has an empty file
+            file = self._files.pop(CURRENT)
+            file.write(memoryview(self._writer.end(file.n_bytes)))
+            file.finish(target)
 
     def is_due(self, n_bytes: int) -> bool:
         """Whether it is time for a checkpoint, after n_bytes of the inputs."""
@@ -150,7 +169,8 @@ class CleanOutput:
 
     def checkpoint(self, progress: dict[str, Any]) -> None:
         """Sync everything written so far and record it. progress["bytes"]: bytes of the inputs that it covers;
-        progress["position"]: where reading resumes."""
+        progress["position"]: where reading resumes. The last block written must have been one with is_end."""
+        progress = progress | ({WRITER: self._writer.state()} if CURRENT in self._files else {})
         states = {name: file.save() for name, file in self._files.items()}
         for file in self._files.values():
             file.sync()

@@ -3,9 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
 
 from pyunitok._c.grams import MAX_LENGTHS, MAX_UNITS
 from pyunitok.errors import OptionError
+
+Int64s = np.ndarray[Any, np.dtype[np.int64]]
+Shares = np.ndarray[Any, np.dtype[np.float64]]
+Bools = np.ndarray[Any, np.dtype[np.bool_]]
 
 UNITS = ("words", "bytes", "tokens")
 ACTIONS = ("drop", "cut", "mark", "report")
@@ -43,6 +50,10 @@ class Rule:
     @property
     def least_units(self) -> int:
         return min(self.n, 8) if self.min_units is None else self.min_units
+
+    def contaminates(self, texts: Int64s, shares: Shares) -> Bools:
+        """Which matches make a document contaminated: numbers of texts, and the shares of their units that it has."""
+        return shares >= self.min_share
 
     def check(self) -> None:
         """OptionError for a value that is out of range."""

@@ -9,8 +9,9 @@ from typing import Any
 import click
 
 from pyunitok.clean.benchmarks import FORMATS as AGAINST_FORMATS
-from pyunitok.clean.decontaminate import Decontamination, Summary
+from pyunitok.clean.decontaminate import Decontamination
 from pyunitok.clean.rules import ACTIONS, PRESETS, UNITS, Rule
+from pyunitok.clean.state import Summary
 from pyunitok.cli.arguments import SIZE, Parsed, model_option, parse_separator
 from pyunitok.cli.progress import Meter
 from pyunitok.cli.report import report_formats, report_kept, report_left_out
@@ -20,7 +21,6 @@ from pyunitok.corpus.formats import FORMATS
 from pyunitok.corpus.reading import ReadingOptions
 from pyunitok.disk.reports import check_report, write_report
 from pyunitok.errors import count, printable
-from pyunitok.run.journal import journal_path
 from pyunitok.run.plan import Callbacks, Progress, Start
 
 SECTIONS = {
@@ -125,8 +125,8 @@ def decontaminate(
         inputs, out, against, Rule(**rule), fields=fields, against_format=against_format, model=model, report=report,
         overwrite=overwrite, input_format=input_format, include=include, exclude=exclude, reading=reading,
     )  # fmt: skip
-    report_left_out(job.left_out)
-    report_formats(job.sources)
+    report_left_out(job.files.left_out)
+    report_formats(job.part.sources)
     with _Listener(job, "the same command" + " without --overwrite" * overwrite) as listener:
         summary = job.run(Callbacks(listener.begin, listener.show), listener.show_count)
     _print(summary)
@@ -151,8 +151,8 @@ class _Listener:
     def __exit__(self, kind: Any, *_: object) -> None:
         self._counting.close()
         self._cleaning.close()
-        if kind is not None and journal_path(self._job.base).exists():
-            report_kept(self._job.base, self._command)
+        if kind is not None and self._job.has_journal:
+            report_kept(self._job.part.base, self._command)
 
     def begin(self, start: Start) -> None:
         self._counting.begin(start)

@@ -52,7 +52,9 @@ class Block:
     bad             skipped documents
     metadata        optional: a line of JSON, without its newline, for each document that ends in this block
     lines           uint8[], a memoryview for the reader's own use
-    raw             JSON lines: the lines of the block as they are in the input, including blank ones
+    raw             JSON lines: the lines of the block as they are in the input, including blank ones; Parquet, with
+                    Reading.whole_rows: record batches with the rows of the documents
+    ends_group      Parquet: the block ends at the end of a row group. With Reading.whole_rows, no block has rows of two
     work            work left for finish(); until it is done, the fields above are not valid
     """
 
@@ -71,6 +73,7 @@ class Block:
     metadata: list[bytes] = field(default_factory=list)
     lines: Any = b""
     raw: Any = b""
+    ends_group: bool = False
     work: Callable[[Block], None] | None = None
 
     def grow(self, n_bytes: int) -> None:
@@ -92,7 +95,7 @@ class Block:
         self.n_docs, self.open_end, self.source_bytes = 0, False, 0
         self.offsets[0] = 0
         self.numbers, self.work = None, None
-        self.bad, self.metadata, self.raw = [], [], b""
+        self.bad, self.metadata, self.raw, self.ends_group = [], [], b"", False
 
     def finish(self) -> None:
         """Complete the block: do the work that the reader left for the caller's thread. Raises InputError."""

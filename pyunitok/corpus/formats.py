@@ -9,6 +9,8 @@ from pyunitok.corpus import jsonl, parquet
 from pyunitok.corpus.block import DocumentReader
 from pyunitok.corpus.jsonl import JsonlReader
 from pyunitok.corpus.parquet import ParquetReader
+from pyunitok.corpus.parquet_rows import ParquetRewriter
+from pyunitok.corpus.rewriting import JsonlRewriter, Rewriter, TextRewriter
 from pyunitok.corpus.text import TextReader
 
 
@@ -30,12 +32,16 @@ class Format:
     separator     the separator between documents, if the format defines one
     n_buffers     block-sized buffers per reading thread
     needs         (an optional module, what to do if it is missing)
+    rewriter      (file if `seekable`, source, reading options, name of a field for marks or None) → Rewriter;
+                  None: files with this format cannot be written
+    has_fields    whether documents have fields besides the text; edits can add one
     """
 
     name: str
     title: str
     suffixes: tuple[str, ...]
     reader: Callable[..., DocumentReader]
+    rewriter: Callable[..., Rewriter] | None = None
     magics: tuple[bytes, ...] = ()
     sniff: Callable[[bytes, str], tuple[bool, str]] | None = None
     has_text_key: bool = False
@@ -43,6 +49,7 @@ class Format:
     separator: bytes | None = None
     n_buffers: int = 1
     needs: tuple[str, str] | None = None
+    has_fields: bool = True
 
 
 TEXT = Format(
@@ -52,6 +59,8 @@ TEXT = Format(
         stream, reading.options.separator, reading.split, start,
         metadata=reading.options.metadata, check_start=check_start,
     ),
+    rewriter=lambda _file, source, options, _field: TextRewriter(options.separator, source.compression),
+    has_fields=False,
 )  # fmt: skip
 FORMATS = {
     row.name: row
@@ -63,15 +72,19 @@ FORMATS = {
                 stream, reading.options.text_key, reading.split, reading.options.max_line_bytes, start,
                 skip=reading.options.skip_bad, metadata=reading.options.metadata,
             ),
+            rewriter=lambda _, source, options, field: JsonlRewriter(
+                options.text_key, options.max_line_bytes, source.compression, field
+            ),
             sniff=jsonl.sniff, has_text_key=True, separator=b"\n", n_buffers=2,
         ),
         Format(
             "parquet", "Parquet", (".parquet", ".pq"),
             lambda file, source, reading, start, _check_start, budget_bytes: ParquetReader(
                 file, source.name, reading.options.text_key, reading.split, start, skip=reading.options.skip_bad,
-                metadata=reading.options.metadata, budget_bytes=budget_bytes,
+                metadata=reading.options.metadata, whole_rows=reading.whole_rows, budget_bytes=budget_bytes,
                 max_memory_bytes=reading.options.max_memory_bytes,
             ),
+            rewriter=lambda file, source, options, field: ParquetRewriter(file, source.name, options.text_key, field),
             magics=(b"PAR1", b"PARE"),  # PARE: the footer is encrypted
             has_text_key=True, seekable=True, needs=("pyarrow.parquet", parquet.NEEDS_PYARROW),
         ),

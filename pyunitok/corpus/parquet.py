@@ -15,6 +15,7 @@ from collections import deque
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from itertools import accumulate
 from typing import Any, BinaryIO
 
 import msgspec
@@ -49,6 +50,8 @@ class _Batch:
 
     rows    int64[n], the row number of each document; other rows are bad
     others  n lines of JSON, if metadata was requested
+    whole   the record batch with all columns, if whole rows were requested
+    is_last whether the row group ends with these rows
     """
 
     pending: PendingDocuments
@@ -56,6 +59,8 @@ class _Batch:
     begin: int
     end: int
     others: list[bytes]
+    whole: Any = None
+    is_last: bool = False
 
     @property
     def n_rows_out(self) -> int:
@@ -76,6 +81,7 @@ class ParquetReader:
     start             where to begin (only `documents` and `inside` are used); by default the beginning of the file
     skip              skip nulls and list them in block.bad; otherwise they raise InputError
     metadata          put each document's row number and other columns into block.metadata
+    whole_rows        put rows with all columns into block.raw; no block has rows of two row groups
     budget_bytes      memory budget for a page, a dictionary and a batch, a part of max_memory_bytes
     max_memory_bytes  for messages
 
@@ -88,7 +94,7 @@ class ParquetReader:
 
     def __init__(
         self, file: BinaryIO | RangeCache, name: str, text_key: str, split: Split, start: Position = BEGINNING, *,
-        skip: bool = False, metadata: bool = False,
+        skip: bool = False, metadata: bool = False, whole_rows: bool = False,
         budget_bytes: int = BUDGET_BYTES, max_memory_bytes: int = 2 * BUDGET_BYTES,
     ) -> None:  # fmt: skip
         self.name = name
@@ -97,13 +103,14 @@ class ParquetReader:
         self._split = split
         self._key = text_key
         self._path = key_path(text_key)
-        self._skip, self._metadata = skip, metadata
+        self._skip, self._metadata, self._whole_rows = skip, metadata, whole_rows
+        self._all_columns = metadata or whole_rows
         self._bad: deque[int] = deque()  # skipped rows that no block lists yet; numbered from 0 here
         self._position = start
         self._inside = start.inside  # bytes of the first document that are in earlier blocks
         self._batch = _Batch(_NOTHING, np.empty(0, np.int64), start.documents, start.documents, [])
         self._file = file
-        self._pages = Pages(file, name, budget_bytes, max_memory_bytes, metadata=metadata)
+        self._pages = Pages(file, name, budget_bytes, max_memory_bytes, metadata=self._all_columns)
         with self._errors("cannot be read as Parquet"):
             import pyarrow.parquet
 
@@ -116,6 +123,8 @@ class ParquetReader:
             _check_column(schema, self._path, self._key)
         except ValueError as error:
             raise InputError(f"{name}: {error}") from error
+        metadata_ = self._parquet.metadata
+        self._group_ends = set(accumulate(metadata_.row_group(k).num_rows for k in range(metadata_.num_row_groups)))
         self._size_bytes = file.seek(0, 2)
         self._batches = self._read_batches(start.documents)
 
@@ -123,17 +132,22 @@ class ParquetReader:
         """Put the next documents into `block`; False if no documents are left."""
         block.clear()
         block.have_offsets(MAX_DOCS + 1)
+        block.raw = []
         rows: list[int] = []
-        most_bad = len(self._bad) + MAX_BAD
+        n_bad = len(self._bad)
+        most_bad = n_bad + MAX_BAD
         while block.n_docs < MAX_DOCS and len(self._bad) < most_bad:
             if self._batch.pending:
                 if not self._put(block, rows):
                     break
+            elif self._whole_rows and self._batch.is_last and (rows or len(self._bad) > n_bad):
+                break
             elif not self._next_batch():
                 self._unchanged.check()
                 self.finished = True
                 break
         block.source_bytes = int(block.offsets[block.n_docs])
+        block.ends_group = self._batch.is_last and not self._batch.pending
         self._advance(block)
         if rows != list(range(block.first_document, block.first_document + len(rows))):
             block.numbers = np.array(rows, np.int64)
@@ -150,7 +164,10 @@ class ParquetReader:
         """Put the documents that fit, and append their rows to `rows`; False if the block is complete."""
         batch, first, n_before = self._batch, self._batch.pending.next, block.n_docs
         more = batch.pending.put(block, self._split)
-        rows += batch.rows[first : first + block.n_docs - n_before].tolist()
+        added = batch.rows[first : first + block.n_docs - n_before]
+        rows += added.tolist()
+        if batch.whole is not None and len(added):
+            block.raw.append(_rows(batch.whole, added - batch.begin))
         block.metadata += batch.others[first : batch.pending.next]
         return more
 
@@ -172,7 +189,7 @@ class ParquetReader:
             if batch is None:
                 return False
             column = _column(batch, self._path)
-            rows = np.arange(begin, begin + len(column))
+            rows, is_last = np.arange(begin, begin + len(column)), begin + len(column) in self._group_ends
             others = self._metadata_of(batch, begin) if self._metadata else []
             if column.null_count:
                 is_null = column.is_null().to_numpy(zero_copy_only=False)
@@ -184,7 +201,10 @@ class ParquetReader:
             data, ends = _packed(column)
         inside = self._inside if len(rows) else 0
         self._inside -= inside
-        self._batch = _Batch(PendingDocuments(data, ends, inside), rows, begin, begin + len(batch), others)
+        whole = batch if self._whole_rows else None
+        self._batch = _Batch(
+            PendingDocuments(data, ends, inside), rows, begin, begin + len(batch), others, whole, is_last
+        )
         return True
 
     def _metadata_of(self, batch: Any, begin: int) -> list[bytes]:
@@ -224,12 +244,12 @@ class ParquetReader:
         of = [schema.column(k) for k in range(len(schema.names))]
         return [
             Column(k, c.path, c.max_repetition_level, c.max_definition_level) for k, c in enumerate(of)
-            if self._metadata or c.path == wanted or c.path.startswith(f"{wanted}.")
+            if self._all_columns or c.path == wanted or c.path.startswith(f"{wanted}.")
         ]  # fmt: skip
 
     def _read_group(self, group: int, n_rows: int, n_skipped: int) -> Iterator[Any]:
         """A row group without its first n_skipped rows, n_rows at a time."""
-        columns = None if self._metadata else [".".join(self._path)]
+        columns = None if self._all_columns else [".".join(self._path)]
         for batch in self._parquet.iter_batches(n_rows, [group], columns, use_threads=False):
             if len(batch) > n_skipped:
                 yield batch[n_skipped:]
@@ -237,7 +257,7 @@ class ParquetReader:
 
     def _rows_that_fit(self, batch: Any) -> int:
         """The number of rows of this size in a batch of BATCH_BYTES."""
-        n_bytes = int(_column(batch, self._path).nbytes) + (int(batch.nbytes) if self._metadata else 0)
+        n_bytes = int(_column(batch, self._path).nbytes) + (int(batch.nbytes) if self._all_columns else 0)
         return max(1, min(MAX_ROWS, BATCH_BYTES * len(batch) // max(1, n_bytes)))
 
     @contextmanager
@@ -314,6 +334,12 @@ def _remove(row: Any, path: list[str]) -> None:
         if row is None:
             return
     row.pop(path[-1], None)
+
+
+def _rows(batch: Any, numbers: Offsets) -> Any:
+    """Rows of a record batch, by ascending numbers."""
+    first, last = int(numbers[0]), int(numbers[-1])
+    return batch.slice(first, len(numbers)) if last - first + 1 == len(numbers) else batch.take(numbers)
 
 
 def _packed(column: Any) -> tuple[Bytes, Offsets]:

@@ -10,12 +10,32 @@ by its bytes: when a run resumes, they are read again, verified against the hash
 from __future__ import annotations
 
 import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from pyunitok.corpus.block import ByteStream
+from pyunitok.corpus.position import Position
+from pyunitok.corpus.source import Source
 from pyunitok.disk.hashing import HASH_CHUNK_BYTES, ChunkHash, Hashed
 from pyunitok.errors import InputError
 
 PIECE_BYTES = 1 << 18
+
+
+def watched(
+    sources: Sequence[Source], known: Mapping[int, Hashed], start: Position
+) -> tuple[list[Source], dict[int, PipeStream]]:
+    """The sources with a PipeStream in each that can be read only once, and these streams by the sources' numbers.
+
+    known  what an earlier run has read
+    start  where that run resumes
+    """
+    ret, pipes = list(sources), dict[int, PipeStream]()
+    for k, source in enumerate(sources):
+        if source.opened is not None and not source.is_range:
+            pipes[k] = PipeStream(source.opened, known.get(k), start.bytes if k == start.source else 0)
+            ret[k] = replace(source, opened=pipes[k])
+    return ret, pipes
 
 
 class PipeStream:

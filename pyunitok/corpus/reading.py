@@ -95,12 +95,14 @@ class Reading:
     split         where a document longer than a block may be divided: see block.Split. By default documents are never
                   divided, so each must fit in memory
     result_bytes  memory of a worker's result per byte of text
+    whole_rows    read all columns of Parquet files, into Block.raw
     """
 
     sources: Sequence[Source]
     options: ReadingOptions = DEFAULTS
     split: Split = whole
     result_bytes: int = 1
+    whole_rows: bool = False
 
     @property
     def useful_threads(self) -> int:

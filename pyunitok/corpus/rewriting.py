@@ -1,20 +1,162 @@
-"""Writes parts of corpus files: compressed frames, and JSON lines with another text or an added field.
+"""Rewriters write corpus files from the blocks of others: documents are left out, replaced, marked or copied.
 
-Compressed files are written in frames (zstd), members (gzip) or streams (bzip2, xz) that each hold one block of the
-input, so the bytes do not depend on threads, and workers compress in parallel. Any decompressor reads them as one file.
+    block, edits ──▶ rewritten(), in any thread ──▶ Written ──▶ FileWriter.add(), in order ──▶ the bytes of the file
+
+formats.py lists the rewriter of each format; this module has those of text and JSON lines. Compressed files are
+written in frames (zstd), members (gzip) or streams (bzip2, xz) that each hold one block of the input, so the bytes do
+not depend on threads, and workers compress in parallel. Any decompressor reads them as one file.
 """
 
 from __future__ import annotations
 
 import json
-from typing import Any
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
 
 import msgspec
 
 from pyunitok.corpus.block import Block
 from pyunitok.corpus.compressions import COMPRESSIONS
-from pyunitok.corpus.json_text import BLANK
+from pyunitok.corpus.json_text import BLANK, key_path
 from pyunitok.errors import OutputError
+
+
+@dataclass(frozen=True)
+class Edits:
+    """What happens to documents of a block, by their numbers in the block; all others are copied.
+
+    texts   a document is replaced by documents with these texts and the same other fields, or removed if there are
+            none; str, with surrogates for invalid UTF-8
+    values  the values of the rewriter's field, which is added to these documents
+    """
+
+    texts: Mapping[int, Sequence[str]] = field(default_factory=dict)
+    values: Mapping[int, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Written:
+    """A block as its FileWriter takes it. It must not refer to the block.
+
+    data        bytes, or rows of a Parquet file
+    n_docs      documents in it
+    is_end      whether the file may be continued in another process after this block
+    """
+
+    data: Any = b""
+    n_docs: int = 0
+    is_end: bool = True
+
+
+class FileWriter(Protocol):
+    """Turns the blocks of one input, in order, into the bytes of a file."""
+
+    def add(self, written: Written, at: int) -> bytes:
+        """The next bytes of the file, which has `at` bytes so far. There may be none until a block has is_end."""
+
+    def end(self, at: int) -> bytes:
+        """The last bytes of the file."""
+
+    def state(self) -> str | None:
+        """What a FileWriter for the rest of the file needs, after a block that has is_end."""
+
+
+class Rewriter(Protocol):
+    """Writes blocks of one input; threads may share it."""
+
+    def rewritten(self, block: Block, edits: Edits) -> Written: ...
+
+    def ids_of(self, block: Block, documents: Sequence[int]) -> list[Any]:
+        """The values of the field "id" of documents; None if one has none."""
+
+    def file_writer(self, state: str | None = None) -> FileWriter:
+        """For a new file or, given the state(), the rest of one."""
+
+
+class Plain:
+    """The FileWriter of formats whose files may be concatenated."""
+
+    def add(self, written: Written, _: int) -> bytes:
+        data: bytes = written.data
+        return data
+
+    def end(self, _: int) -> bytes:
+        return b""
+
+    def state(self) -> None:
+        return None
+
+
+class TextRewriter:
+    """For text: every document is followed by the separator.
+
+    separator, compression  of the input
+    """
+
+    def __init__(self, separator: bytes | None, compression: str) -> None:
+        self._end, self._compression = separator or b"", compression
+
+    def rewritten(self, block: Block, edits: Edits) -> Written:
+        if edits.values:
+            raise OutputError("documents of text cannot be marked, because they have no fields")
+        texts = list[bytes]()
+        for number, text in enumerate(block.texts()):
+            new = edits.texts.get(number)
+            texts += [text] if new is None else [one.encode("utf-8", "surrogateescape") for one in new]
+        return Written(compressed(b"".join(part for text in texts for part in (text, self._end)), self._compression),
+                       len(texts))  # fmt: skip
+
+    def ids_of(self, _: Block, documents: Sequence[int]) -> list[Any]:
+        return [None] * len(documents)
+
+    def file_writer(self, _: str | None = None) -> Plain:
+        return Plain()
+
+
+class JsonlRewriter:
+    """For JSON lines: lines that stay as they are are copied byte for byte, and blank lines are left out.
+
+    field           the name of the field that edits add; None: they add none
+    text_key        see json_text.key_path
+    max_line_bytes  as for the reader
+    """
+
+    def __init__(self, text_key: str, max_line_bytes: int, compression: str, field: str | None) -> None:
+        self._path, self._max_line_bytes = key_path(text_key), max_line_bytes
+        self._compression, self._field = compression, field
+        self._ids = msgspec.json.Decoder(_WithId)
+
+    def rewritten(self, block: Block, edits: Edits) -> Written:
+        if not edits.texts and not edits.values and (whole := whole_lines(block)) is not None:
+            return Written(compressed(whole, self._compression), block.n_docs)
+        lines = list[bytes]()
+        for number, line in enumerate(lines_of(block, self._max_line_bytes)):
+            new = edits.texts.get(number)
+            if number in edits.values:
+                assert self._field is not None
+                line = with_field(line, self._field, edits.values[number])
+            lines += [line] if new is None else [with_text(line, self._path, text) for text in new]
+        return Written(compressed(b"".join(part for line in lines for part in (line, b"\n")), self._compression),
+                       len(lines))  # fmt: skip
+
+    def ids_of(self, block: Block, documents: Sequence[int]) -> list[Any]:
+        lines = lines_of(block, self._max_line_bytes)
+        return [self._id_of(lines[document]) for document in documents]
+
+    def _id_of(self, line: bytes) -> Any:
+        try:
+            return self._ids.decode(line).id
+        except (msgspec.DecodeError, UnicodeError):
+            return parsed(line).get("id")
+
+    def file_writer(self, _: str | None = None) -> Plain:
+        return Plain()
+
+
+class _WithId(msgspec.Struct):
+    id: Any = None
+
 
 MAX_DIGITS = 4000  # of an integer that Python parses
 

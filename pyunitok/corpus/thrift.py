@@ -14,9 +14,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-STRUCT, LIST, _SET, _MAP, _BINARY, _DOUBLE, _BYTE, _UUID = 12, 9, 10, 11, 8, 7, 3, 13
-_TRUE, _FALSE = 1, 2
-_INTEGERS = {4: 16, 5: 32, 6: 64}  # bits of each type
+STRUCT, LIST, SET, _MAP, BINARY, DOUBLE, BYTE, UUID = 12, 9, 10, 11, 8, 7, 3, 13
+TRUE, FALSE = 1, 2
+INTEGERS = {4: 16, 5: 32, 6: 64}  # bits of each type
 _MAX_DEPTH = 16
 
 
@@ -69,10 +69,10 @@ class ThriftReader:
         """The integers, booleans and structs in a struct, by field number."""
         ret = dict[int, Any]()
         for number, kind in self.fields():
-            if kind in _INTEGERS:
-                ret[number] = self.integer(_INTEGERS[kind])
-            elif kind in (_TRUE, _FALSE):
-                ret[number] = kind == _TRUE
+            if kind in INTEGERS:
+                ret[number] = self.integer(INTEGERS[kind])
+            elif kind in (TRUE, FALSE):
+                ret[number] = kind == TRUE
             elif kind == STRUCT and depth < _MAX_DEPTH:
                 ret[number] = self.struct(depth + 1)
             else:
@@ -96,22 +96,22 @@ class ThriftReader:
 
     def skip(self, kind: int, depth: int = 0) -> None:
         """Skip the value of a field of a struct."""
-        if kind not in (_TRUE, _FALSE):
+        if kind not in (TRUE, FALSE):
             self._skip_item(kind, depth)
 
     def _skip_item(self, kind: int, depth: int) -> None:
         if depth > _MAX_DEPTH:
             raise ValueError(f"more than {_MAX_DEPTH} nested structs and lists")
-        if kind in _INTEGERS:
+        if kind in INTEGERS:
             self.varint()
-        elif kind in (_BYTE, _TRUE, _FALSE):
+        elif kind in (BYTE, TRUE, FALSE):
             self._pass(1)
-        elif kind == _BINARY:
+        elif kind == BINARY:
             self._pass(self.varint())
         elif kind == STRUCT:
             for _, inner in self.fields():
                 self.skip(inner, depth + 1)
-        elif kind in (LIST, _SET):
+        elif kind in (LIST, SET):
             n, inner = self.items()
             for _ in range(n):
                 self._skip_item(inner, depth + 1)
@@ -122,10 +122,16 @@ class ThriftReader:
             for _ in range(n):
                 self._skip_item(kinds >> 4, depth + 1)
                 self._skip_item(kinds & 15, depth + 1)
-        elif kind in (_DOUBLE, _UUID):
-            self._pass(8 if kind == _DOUBLE else 16)
+        elif kind in (DOUBLE, UUID):
+            self._pass(8 if kind == DOUBLE else 16)
         else:
             raise ValueError(f"unknown type {kind}")
+
+    def take(self, n_bytes: int) -> bytes:
+        """The next n_bytes."""
+        begin = self.at
+        self._pass(n_bytes)
+        return self.data[begin : self.at]
 
     def _pass(self, n_bytes: int) -> None:
         if n_bytes > len(self.data) - self.at:

@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from pyunitok.corpus.formats import FORMATS
-from pyunitok.corpus.pipe import PipeStream
+from pyunitok.corpus.pipe import PipeStream, watched
 from pyunitok.corpus.position import Position
 from pyunitok.corpus.reading import Ending
 from pyunitok.corpus.source import Source, total_bytes
@@ -195,13 +195,7 @@ class Tally:
 
     def _watch_pipes(self, known: dict[int, Hashed]) -> None:
         """Wrap every input that can be read only once in a PipeStream."""
-        sources = list(self._plan.sources)
-        for k, source in enumerate(sources):
-            if source.opened is not None and not source.is_range:
-                start = self.position.bytes if k == self.position.source else 0
-                self._pipes[k] = PipeStream(source.opened, known.get(k), start)
-                sources[k] = replace(source, opened=self._pipes[k])
-        self.sources = sources
+        self.sources, self._pipes = watched(self._plan.sources, known, self.position)
 
 
 def _sums(records: Sequence[InputRecord]) -> Progress:

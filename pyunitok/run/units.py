@@ -167,7 +167,7 @@ def _ranges(plan: Plan, n_bytes: int, each: Each) -> dict[int, list[tuple[Range,
 def _call_in(cwd: str, item: tuple[Callable[..., Result], Source, Any, Any]) -> Result:
     """Call a function of a source in the driver's directory."""
     function, source, *arguments = item
-    _change_folder(cwd, [source])
+    change_folder(cwd, [source])
     return function(source, *arguments)
 
 
@@ -227,7 +227,7 @@ def make_part(work: UnitContext, item: tuple[Unit, Sequence[Source]]) -> Progres
     found = find_part(work, item)
     if found:
         return found
-    _change_folder(work.cwd, sources)
+    change_folder(work.cwd, sources)
     path = work.path_of(unit.index)
     attempt = work.folder / ATTEMPTS / f"{unit.index}.{uuid.uuid4().hex}"
     if path.parent.is_symlink():
@@ -266,7 +266,7 @@ def _plan_of(work: UnitContext, unit: Unit, sources: Sequence[Source]) -> Plan:
     return replace(work.plan, options=options, sources=sources, shard=shard, before=unit.before, resumable=False)
 
 
-def _change_folder(cwd: str, sources: Sequence[Source]) -> None:
+def change_folder(cwd: str, sources: Sequence[Source]) -> None:
     """Change to the driver's directory if a path is relative."""
     if any(not (is_url(source.path) or Path(source.path).is_absolute()) for source in sources):
         try:

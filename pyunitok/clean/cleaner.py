@@ -1,0 +1,153 @@
+"""Cleaner finds the items in a block, and makes the parts of CLEAN and of the report for it. Any thread may do this.
+
+    block ──▶ n-grams ──▶ Matches of contaminated documents ──▶ edits ──▶ Written
+                                └──────────────▶ lines of the report
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from pyunitok.clean.benchmarks import Items
+from pyunitok.clean.matching import Int64s, Matcher, Matches, pieces_outside
+from pyunitok.clean.rules import Rule
+from pyunitok.corpus.block import Block
+from pyunitok.corpus.formats import FORMATS
+from pyunitok.corpus.rewriting import Edits, Rewriter, Written, compressed
+from pyunitok.corpus.source import Source
+
+FIELD = "contamination"  # the field that the action mark adds
+MAX_SHOWN_BYTES = 1000  # of the matched text in a report
+_NOTHING = np.empty(0, np.int64)
+
+
+@dataclass
+class Cleaned:
+    """The result for one block.
+
+    written     its part of CLEAN; None if no corpus is written
+    report      compressed lines of the report
+    texts       the texts of items that were found, once for each document
+    benchmarks  their benchmarks, once for each document
+    affected    the number of contaminated documents
+    grams       n-grams, once for each document that contains them
+    """
+
+    written: Written | None = None
+    report: bytes = b""
+    texts: Int64s = field(default_factory=lambda: _NOTHING)
+    benchmarks: Int64s = field(default_factory=lambda: _NOTHING)
+    affected: int = 0
+    grams: Int64s = field(default_factory=lambda: _NOTHING)
+
+
+class Cleaner:
+    """Cleans blocks of some sources.
+
+    rewriters   of each source
+    is_written  whether CLEAN is written, or only the report
+    report      the compression of the report; None: there is none
+    ignored     n-grams that do not count
+    """
+
+    def __init__(
+        self, items: Items, rule: Rule, matcher: Matcher, sources: Sequence[Source],
+        rewriters: Sequence[Rewriter], is_written: bool, report: str | None, ignored: Int64s,
+    ) -> None:  # fmt: skip
+        self._items, self._rule, self._matcher = items, rule, matcher
+        self._sources, self._rewriters, self._report = sources, rewriters, report
+        self._is_written, self._ignored = is_written, ignored
+        self._benchmark = np.array(items.benchmark, np.int64)
+        self._counts_grams = rule.max_common is None
+
+    def count(self, block: Block) -> Cleaned:
+        """Only `grams`."""
+        return Cleaned(grams=_grams_of(self._matcher.find_in(block)))
+
+    def clean(self, block: Block) -> Cleaned:
+        ret = Cleaned()
+        if block.source >= len(self._sources):  # the last block
+            return ret
+        hits = self._matcher.find_in(block)
+        if self._counts_grams:
+            ret.grams = _grams_of(hits)
+        if len(self._ignored):
+            hits = hits[~np.isin(hits["gram"], self._ignored)]
+        edits = Edits()
+        if len(hits):
+            found = self._matcher.matches(hits, self._rule.contaminates)
+            documents, firsts = np.unique(found.documents, return_index=True)
+            bounds = [*firsts.tolist(), len(found)]
+            ret.affected, ret.texts = len(documents), found.texts
+            pairs = np.unique(np.stack((found.documents, self._benchmark[found.texts])), axis=1)
+            ret.benchmarks = pairs[1]
+            if self._report is not None:
+                ret.report = compressed(b"".join(self._report_lines(block, found)), self._report)
+            if self._is_written:
+                edits = self._edits(block, found, documents.tolist(), bounds)
+        if self._is_written:
+            ret.written = self._rewriters[block.source].rewritten(block, edits)
+        return ret
+
+    def _edits(self, block: Block, found: Matches, documents: list[int], bounds: list[int]) -> Edits:
+        """What the action does to each contaminated document, whose matches begin at bounds[k]."""
+        if self._rule.action == "drop":
+            return Edits(dict.fromkeys(documents, ()))
+        parts = zip(documents, bounds[:-1], bounds[1:], strict=True)
+        if self._rule.action == "mark":
+            return Edits(values={n: [self._described(found, k) for k in range(a, b)] for n, a, b in parts})
+        return Edits({n: self._pieces(_text(block, n), found.ranges_of(a, b)) for n, a, b in parts})
+
+    def _pieces(self, text: bytes, ranges: Int64s) -> list[str]:
+        pieces = pieces_outside(text, ranges, self._rule.cut_around, self._rule.min_piece)
+        return pieces if len(pieces) <= self._rule.max_pieces else []
+
+    def _described(self, found: Matches, k: int) -> dict[str, Any]:
+        items, text = self._items, int(found.texts[k])
+        return {
+            "benchmark": items.benchmarks[items.benchmark[text]], "item": items.labels[items.items[text]],
+            "field": items.fields[text], "share": round(float(found.shares[k]), 4),
+            "longest_run": int(found.longest_runs[k]),
+        }  # fmt: skip
+
+    def _report_lines(self, block: Block, found: Matches) -> Iterator[bytes]:
+        source, documents = self._sources[block.source], found.documents.tolist()
+        ids = self._rewriters[block.source].ids_of(block, documents) if FORMATS[source.format].has_fields else []
+        sizes, offsets = found.ends - found.begins, found.offsets.tolist()
+        for k, document in enumerate(documents):
+            number = block.first_document + document if block.numbers is None else int(block.numbers[document])
+            place = {"file": source.name, "document": number} | ({"id": ids[k]} if ids else {})
+            text = _text(block, document)
+            longest = offsets[k] + int(sizes[offsets[k] : offsets[k + 1]].argmax())
+            begin, end = int(found.begins[longest]), int(found.ends[longest])
+            shown = text[begin : min(end, begin + MAX_SHOWN_BYTES)].decode("utf-8", "replace")
+            yield _json(place | self._described(found, k) | {"begin": begin, "end": end, "text": shown}) + b"\n"
+
+
+def _grams_of(hits: np.ndarray[Any, Any]) -> Int64s:
+    """The n-grams of hits, once for each document."""
+    order = np.lexsort((hits["gram"], hits["document"]))
+    documents, grams = hits["document"][order], hits["gram"][order]
+    is_first = np.ones(len(order), np.bool_)
+    is_first[1:] = (documents[1:] != documents[:-1]) | (grams[1:] != grams[:-1])
+    ret: Int64s = grams[is_first]
+    return ret
+
+
+def _text(block: Block, document: int) -> bytes:
+    text: bytes = block.data[int(block.offsets[document]) : int(block.offsets[document + 1])].tobytes()
+    return text
+
+
+def _json(values: dict[str, Any]) -> bytes:
+    """One line. Lone surrogates, which labels may contain, are replaced."""
+    try:
+        return msgspec.json.encode(values, enc_hook=str)
+    except UnicodeEncodeError:
+        return json.dumps(values, ensure_ascii=False, default=str).encode("utf-8", "replace")

@@ -1,0 +1,115 @@
+"""Parts of a corpus that are cleaned by different machines, and how their results become those of one run.
+
+    CLEAN.0-of-4.journal.partial      part 0 is unfinished
+    CLEAN.0-of-4.counts               in how many of its documents each n-gram occurs
+    CLEAN.common                      the n-grams in too many documents, once all parts have counted
+    CLEAN.0-of-4.json, HITS.0-of-4    its result and its report
+    CLEAN.json, HITS                  those of all parts, whose own files are then removed
+
+With --shard they are beside CLEAN and HITS, with --ray in CLEAN.parts until the end. A part has complete files of the
+corpus, so the files of CLEAN are those of an undivided run.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from pyunitok.clean.matching import Int64s
+from pyunitok.clean.state import decoded, encoded
+from pyunitok.corpus.source import Source
+from pyunitok.disk.outfile import new_file, write_whole
+from pyunitok.errors import OutputError
+from pyunitok.run.shard import RunShard, shard_suffix
+
+RUN = "all parts"  # the hash of the undivided run, in the files of its parts
+
+
+@dataclass(frozen=True)
+class CleanPart:
+    """The inputs and outputs of one part, or of an undivided run.
+
+    base     names the journal and the result
+    reports  reports by name
+    shard    None: the run is undivided
+    """
+
+    sources: Sequence[Source]
+    targets: Sequence[Path | None]
+    base: Path
+    reports: dict[str, Path]
+    shard: RunShard | None = None
+
+    @property
+    def result_path(self) -> Path:
+        return self.base.with_name(self.base.name + ".json")
+
+    @property
+    def counts_path(self) -> Path:
+        return self.base.with_name(self.base.name + ".counts")
+
+
+def named_in(folder: Path | None, path: Path, index: int, count: int) -> Path:
+    """The name of a file of a part."""
+    return (folder or path.parent) / (path.name + shard_suffix(index, count))
+
+
+def write_array(path: Path, run: str, array: Int64s) -> None:
+    write_whole(path, json.dumps({RUN: run, "array": encoded(array)}).encode())
+
+
+def read_array(path: Path, run: str) -> Int64s | None:
+    """None if the file is missing or belongs to another run."""
+    values = read_result(path, run)
+    return None if values is None else decoded(values["array"])
+
+
+def read_result(path: Path, run: str) -> dict[str, Any] | None:
+    """The JSON in a file of a part; None if it is missing or belongs to another run."""
+    try:
+        values: dict[str, Any] = json.loads(path.read_bytes())
+    except FileNotFoundError:
+        return None
+    except (ValueError, OSError) as error:
+        raise OutputError(f"{path} is damaged ({error}); remove it") from None
+    return values if isinstance(values, dict) and values.get(RUN) == run else None
+
+
+def common_grams(parts: Sequence[CleanPart], path: Path, run: str, max_common: int) -> Int64s | list[int]:
+    """The n-grams that occur in more documents of all parts than max_common, from the file at `path` or from the counts
+    of the parts. If some parts have not counted, their numbers as a list."""
+    found = read_array(path, run)
+    if found is not None:
+        return found
+    if missing := [k for k, part in enumerate(parts) if not part.counts_path.exists()]:
+        return missing
+    counts = [read_array(part.counts_path, run) for part in parts]
+    if missing := [k for k, array in enumerate(counts) if array is None]:
+        return missing
+    total = np.sum([array for array in counts if array is not None], axis=0)
+    ret: Int64s = np.flatnonzero(total > max_common)
+    write_array(path, run, ret)
+    return ret
+
+
+def join_reports(parts: Sequence[CleanPart], reports: dict[str, Path]) -> None:
+    """Write the reports of all parts, in order, as one file each."""
+    for name, path in reports.items():
+        with new_file(path) as into:
+            for part in parts:
+                with part.reports[name].open("rb") as file:
+                    shutil.copyfileobj(file, into, 1 << 20)
+
+
+def remove_files(parts: Sequence[CleanPart], common: Path) -> None:
+    """Remove what is not needed when the result of all parts exists."""
+    for part in parts:
+        for path in (part.result_path, part.counts_path, *part.reports.values()):
+            path.unlink(missing_ok=True)
+    common.unlink(missing_ok=True)

@@ -1,0 +1,171 @@
+"""CleanState is what a run has read and found so far, which the journal stores; Summary is its result."""
+
+from __future__ import annotations
+
+import base64
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+import numpy as np
+import zstandard
+
+from pyunitok.clean.benchmarks import Items
+from pyunitok.clean.cleaner import Cleaned
+from pyunitok.clean.matching import Int64s, Matcher
+from pyunitok.clean.rules import Rule
+from pyunitok.corpus.position import BEGINNING, Position
+from pyunitok.corpus.workers import Result
+from pyunitok.disk.hashing import Hashed
+from pyunitok.run.journal import to_hashed
+from pyunitok.run.plan import Progress
+
+ARRAYS, NUMBERS = ("counts", "texts", "n_documents"), ("read", "affected", "written", "skipped")
+
+
+@dataclass
+class Summary:
+    """The result of a run.
+
+    benchmarks           the names
+    items, testable      items of each benchmark, and those long enough to be compared
+    contaminated         contaminated items of each benchmark
+    documents            documents with an item of each benchmark
+    documents_read       documents of the corpus
+    documents_affected   contaminated documents
+    documents_written    documents in CLEAN
+    skipped              lines that could not be read
+    is_complete_already  the run was finished by an earlier call
+    waits_for            shards that have not counted yet; until they have, this one cannot go on, and the other values
+                         are 0
+    """
+
+    benchmarks: list[str]
+    items: list[int]
+    testable: list[int]
+    contaminated: list[int] = field(default_factory=list)
+    documents: list[int] = field(default_factory=list)
+    documents_read: int = 0
+    documents_affected: int = 0
+    documents_written: int = 0
+    skipped: int = 0
+    is_complete_already: bool = False
+    waits_for: list[int] = field(default_factory=list)
+
+    def table(self) -> list[dict[str, Any]]:
+        """One row per benchmark."""
+        columns = ("benchmarks", "items", "testable", "contaminated", "documents")
+        names = ("benchmark", *columns[1:])
+        rows = zip(*(getattr(self, column) for column in columns), strict=True)
+        return [dict(zip(names, row, strict=True)) for row in rows]
+
+
+@dataclass
+class CleanState:
+    """What a run has read and found.
+
+    position        where reading resumes, in step 1 or 2
+    counts          int64[units]: in how many documents each n-gram occurs
+    is_counted      step 1 is done
+    texts           in how many documents each text of an item was found
+    n_documents     documents with an item of each benchmark
+    pipes           the hash of what was read from each pipe, by the number of the input
+    is_consistent   False while a block is being added, and after an error while adding one
+    """
+
+    position: Position
+    counts: Int64s
+    texts: Int64s
+    n_documents: Int64s
+    progress: Progress
+    is_counted: bool = False
+    is_consistent: bool = True
+    pipes: dict[int, Hashed] = field(default_factory=dict)
+    read: int = 0
+    affected: int = 0
+    written: int = 0
+    skipped: int = 0
+
+    @classmethod
+    def new(cls, items: Items, matcher: Matcher) -> CleanState:
+        counts, texts, n_documents = (
+            np.zeros(n, np.int64) for n in (matcher.grams.n_units, len(items.texts), len(items.benchmarks))
+        )
+        return cls(BEGINNING, counts, texts, n_documents, Progress())
+
+    @classmethod
+    def restored(cls, items: Items, matcher: Matcher, values: dict[str, Any]) -> CleanState:
+        """The inverse of to_json(). ValueError, TypeError, KeyError or ZstdError if the values are damaged."""
+        state = cls.new(items, matcher)
+        state.position = Position.from_json(values["position"])
+        state.is_counted = bool(values["is_counted"])
+        for name in ARRAYS:
+            array = decoded(values[name])
+            if array.shape != getattr(state, name).shape:
+                raise ValueError(f"{name} has the wrong size")
+            setattr(state, name, array)
+        for name in NUMBERS:
+            setattr(state, name, int(values[name]))
+        state.pipes = {int(number): to_hashed(hashed) for number, hashed in values["pipes"].items()}
+        state.progress = Progress(bytes=int(values["bytes"]), compressed=int(values["compressed"]))
+        return state
+
+    def to_json(self) -> dict[str, Any]:
+        arrays = {name: encoded(getattr(self, name)) for name in ARRAYS}
+        numbers = {name: getattr(self, name) for name in NUMBERS}
+        place = {"position": self.position.to_json(), "is_counted": self.is_counted}
+        pipes = {"pipes": {str(number): asdict(hashed) for number, hashed in self.pipes.items()}}
+        return {"bytes": self.progress.bytes, "compressed": self.progress.compressed} | place | arrays | numbers | pipes
+
+    def begin_cleaning(self) -> None:
+        """Return to the beginning of the inputs after step 1."""
+        self.is_counted, self.position, self.progress = True, BEGINNING, Progress()
+
+    def add(self, result: Result[Cleaned]) -> None:
+        """Count a block."""
+        cleaned = result.value
+        np.add.at(self.counts, cleaned.grams, 1)
+        np.add.at(self.texts, cleaned.texts, 1)
+        np.add.at(self.n_documents, cleaned.benchmarks, 1)
+        if self.is_counted:
+            self.read += result.n_ended
+            self.affected += cleaned.affected
+            self.written += cleaned.written.n_docs if cleaned.written else 0
+            self.skipped += len(result.bad)
+        self.progress.bytes += result.source_bytes + sum(ending.source_bytes for ending in result.endings)
+        self.progress.text_bytes += result.text_bytes
+        self.progress.compressed = result.compressed
+        self.position = result.after
+
+    def include(self, other: CleanState) -> None:
+        """Add the counts of another part of the corpus."""
+        for name in (*ARRAYS, *NUMBERS):
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+
+    def summary(self, items: Items, matcher: Matcher, rule: Rule) -> Summary:
+        benchmark_of = dict(zip(items.items, items.benchmark, strict=True))
+
+        def per_benchmark(texts: Iterable[int]) -> list[int]:
+            n = Counter(benchmark_of[item] for item in {items.items[text] for text in texts})
+            return [n[k] for k in range(len(items.benchmarks))]
+
+        return Summary(
+            items.benchmarks, per_benchmark(range(len(items.items))),
+            per_benchmark(np.flatnonzero(matcher.sizes).tolist()), per_benchmark(self._contaminated(matcher, rule)),
+            self.n_documents.tolist(), self.read, self.affected, self.written, self.skipped,
+        )  # fmt: skip
+
+    def _contaminated(self, matcher: Matcher, rule: Rule) -> list[int]:
+        """The contaminated texts."""
+        if rule.item_share is None:
+            return list(np.flatnonzero(self.texts).tolist())
+        return list(np.flatnonzero(matcher.shares_found(self.counts) >= rule.item_share).tolist())
+
+
+def encoded(array: Int64s) -> str:
+    return base64.b64encode(zstandard.compress(array.astype("<i8").tobytes())).decode()
+
+
+def decoded(text: str) -> Int64s:
+    return np.frombuffer(zstandard.decompress(base64.b64decode(text)), "<i8").astype(np.int64)
