@@ -8,6 +8,9 @@ import zipfile
 from pathlib import Path
 
 import pytest
+import yaml
+
+import pyunitok
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tools"))
 check = pytest.importorskip("check")
@@ -202,6 +205,19 @@ def test_files_missing_from_a_release(tmp_path, monkeypatch):
 def test_ci_runs_every_step():
     (steps,) = re.findall(r"^tally python tools/check\.py ([a-z ]+)", (order.ROOT / ".ci/run").read_text(), re.M)
     assert {*steps.split(), "tests"} == set(check.STEPS)  # CI runs the tests with the README's command
+
+
+def test_conda_requires_what_the_package_requires():
+    """The recipe has the dependencies of pyproject.toml, with the lower bounds for most versions of Python."""
+    tomllib = pytest.importorskip("tomllib")  # CPython 3.11
+    recipe = yaml.safe_load((order.ROOT / "tools/conda/recipe.yaml").read_text(encoding="utf-8"))
+    project = tomllib.loads((order.ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    wanted = [line.partition(";")[0] for line in project["project"]["dependencies"] if ">= '3.15'" not in line]
+    found = [line.replace(" ", "").removeprefix("python-") for line in recipe["requirements"]["run"][1:]]
+    assert found == wanted
+    host = [line.replace(" ", "") for line in recipe["requirements"]["host"][2:]]
+    assert host == [line.partition(";")[0] for line in project["build-system"]["requires"] if "< '3.15'" in line]
+    assert recipe["context"]["version"] == pyunitok.__version__
 
 
 def test_actions_are_pinned_by_hash():

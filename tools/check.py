@@ -29,6 +29,7 @@ from typing import NamedTuple, TypeVar
 
 import order
 import release
+import yaml
 
 ROOT = Path(__file__).resolve().parent.parent
 S = TypeVar("S")
@@ -344,7 +345,10 @@ def check_release(_: argparse.Namespace) -> str:
         check_wheel(wheel)
         run(sys.executable, "-m", "twine", "check", "--strict", sdist, wheel)
         shutil.rmtree(tree / "pyunitok")  # so that the installed package is imported
-        use(installed(sdist, folder / "from sdist"), tree)
+        python = installed(sdist, folder / "from sdist")
+        use(python, tree)
+        for command in conda_tests((tree / "tools/conda/recipe.yaml").read_text(encoding="utf-8")):
+            run("bash", "-c", f'PATH="{python.parent}:$PATH"; {command}', cwd=folder)
         python = installed(f"{wheel}[test]", folder / "from wheel")
         use(python, tree)
         run(python, "-c", IMPORT_ALL, cwd=tree)
@@ -367,6 +371,13 @@ def installed(package: str | Path, folder: Path) -> Path:
     python = folder / ("Scripts/python.exe" if sys.platform == "win32" else "bin/python")
     run(python, "-m", "pip", "install", "-q", package)
     return python
+
+
+def conda_tests(recipe: str) -> list[str]:
+    """The commands that conda-forge runs to test the package."""
+    tests = yaml.safe_load(recipe)["tests"]
+    ret = [f"python -c 'import {name}'" for test in tests if "python" in test for name in test["python"]["imports"]]
+    return [*ret, "python -m pip check", *(line for test in tests for line in test.get("script", []))]
 
 
 def use(python: Path, tree: Path) -> None:
