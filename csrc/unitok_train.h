@@ -230,7 +230,7 @@ void unitok_log_shares(const uint64_t *counts, int64_t n, uint64_t sum, float *s
  *
  * Without rules, over bytes, as the BpeTrainer of tokenizers 0.23.3 trains it: among equals, the
  * smaller left, then the smaller right symbol. Bytes are the first symbols, in the order of the
- * characters that GPT-2 shows for them.
+ * characters that GPT-2 shows for them; reserved pieces come before them.
  *
  * A trainer is always in one of two states:
  *   is_shared  each worker 0..n_workers-1 calls work() until it is done, all at once if the workers
@@ -257,8 +257,7 @@ int32_t unitok_bpe_trainer_new(const unitok_rules *rules, const unitok_units *un
 void unitok_bpe_trainer_free(unitok_bpe_trainer *trainer);
 int64_t unitok_bpe_trainer_memory_bytes(const unitok_bpe_trainer *trainer);
 int32_t unitok_bpe_trainer_is_shared(const unitok_bpe_trainer *trainer);
-/* Does a part of a worker's share, about max_work characters. *ret_is_done is 1 once the share is
- * complete. */
+/* Does about max_work characters of a worker's share. *ret_is_done is 1 once it is complete. */
 int32_t unitok_bpe_trainer_work(unitok_bpe_trainer *trainer, int32_t worker, int64_t max_work,
                                 int32_t *ret_is_done, unitok_error *error);
 int32_t unitok_bpe_trainer_join(unitok_bpe_trainer *trainer, unitok_error *error);
@@ -271,6 +270,11 @@ int64_t unitok_bpe_trainer_step(unitok_bpe_trainer *trainer, int64_t n_pieces, u
  * counts[0..end-begin-1]. */
 void unitok_bpe_trainer_merges(const unitok_bpe_trainer *trainer, int64_t begin, int64_t end,
                                uint32_t *symbols, uint64_t *counts);
+/* Without rules, before the first step and resume(): copies a packed list of distinct pieces of at
+ * least two bytes, the special tokens of a BpeTrainer. A merge that makes piece k counts like any
+ * other, but its symbol ranks before all bytes, and before that of piece k + 1. */
+int32_t unitok_bpe_trainer_reserve(unitok_bpe_trainer *trainer, const uint8_t *data,
+                                   const int64_t *offsets, int64_t n, unitok_error *error);
 /* Before the first step: continues after these n merges, all that another trainer of the same rules
  * and units had made. The next steps repeat them in a small part of the time. */
 int32_t unitok_bpe_trainer_resume(unitok_bpe_trainer *trainer, const uint32_t *symbols,
@@ -332,8 +336,7 @@ int32_t unitok_seeds_leaves(unitok_seeds *seeds, uint64_t min_leaf, int64_t budg
  * distinct, at most 2^23 - 2. Piece i of the list has number i in all arrays below. */
 typedef struct unitok_lexicon unitok_lexicon;
 
-/* Builds a lexicon of pieces begin..end-1. With is_part 1, it can only be joined. The list is not
- * kept. */
+/* Builds a lexicon of pieces begin..end-1, which are copied; with is_part 1, only to be joined. */
 int32_t unitok_lexicon_new(const uint8_t *data, const int64_t *offsets, int64_t begin, int64_t end,
                            int32_t is_part, unitok_lexicon **ret, unitok_error *error);
 /* Joins parts, which threads may have built, into one lexicon: together they have all pieces, and
@@ -370,8 +373,7 @@ int32_t unitok_unigram_expect(const unitok_lexicon *lexicon, unitok_lattice *lat
                               const unitok_units *units, double unit, uint64_t *expected,
                               double *ret_log_likelihood);
 
-/* Like unitok_unigram_expect, but in float32 logarithms, exactly as sentencepiece 0.2.3 with one
- * thread. */
+/* Like unitok_unigram_expect, but in float32, exactly as sentencepiece 0.2.3 with one thread. */
 int32_t unitok_unigram_expect_exact(const unitok_lexicon *lexicon, unitok_lattice *lattice,
                                     unitok_edges *kept, const float *scores, float unknown_score,
                                     int64_t unknown_piece, const unitok_units *units,
@@ -452,8 +454,7 @@ void unitok_ngrams_free(unitok_ngrams *ngrams);
 int32_t unitok_ngrams_clear(unitok_ngrams *ngrams, unitok_error *error);
 int64_t unitok_ngrams_count(const unitok_ngrams *ngrams);
 int64_t unitok_ngrams_memory_bytes(const unitok_ngrams *ngrams);
-/* Adds the chunks from the cursor on until they have max_bytes or more. An error leaves part of
- * them added. */
+/* Adds the chunks from the cursor on until they have max_bytes or more; after an error, some. */
 int32_t unitok_ngrams_add(unitok_ngrams *ngrams, const uint8_t *data, const int64_t *offsets,
                           int64_t n_docs, int64_t max_bytes, unitok_cursor *cursor,
                           unitok_error *error);

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import warnings
 from collections import Counter as Tally
 from collections.abc import Iterable, Sequence
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -295,11 +297,75 @@ def test_special_tokens_and_ids(tmp_path: Path) -> None:
     assert_same(tmp_path / "b.utk", of_tokenizers(DOCS, "gpt2", 400, []))
 
 
-def test_a_special_token_inside_a_word() -> None:
-    options: dict[str, Any] = {"kind": "bpe", "vocab_size": 300, "special_tokens": ["<s>"]}
-    pyunitok.train(iter(["a <s> b <", "s> c"] * 9), pattern="gpt2", **options)
-    with pytest.raises(TrainingError, match=r"special token '<s>' inside the word b'x<s>'"):
-        pyunitok.train(iter(["a x<s> b"] * 9), pattern=r"\S+|\s+", **options)
+SPECIAL = ["<s>", "</s>", "<|a|>", "日本", "ab", "<unk>", "ba", "a b"]
+WITH_SPECIAL = st.lists(st.text("ab<s>/| ", max_size=20) | st.sampled_from(SPECIAL), min_size=1, max_size=40)
+
+
+@given(WITH_SPECIAL, st.permutations(SPECIAL), st.integers(0, 8), st.sampled_from([264, 270, 290]), st.integers(1, 3))
+@example(["x<s>", "<s>y", "<s>y<s>"] * 3, SPECIAL, 1, 263, 1)  # (<s>, y) and (x, <s>) tie
+@fewer(2)
+def test_special_tokens_inside_words(words: list[str], special: list[str], n: int, size: int, threads: int) -> None:
+    docs, pattern = ["".join(words), *words], r"\S+|\s+"
+    if not "".join(docs):
+        return
+    with TemporaryDirectory() as folder, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        out = Path(folder) / "a.utk"
+        options: dict[str, Any] = {"special_tokens": special[:n], "pattern": pattern, "threads": threads}
+        native = pyunitok.train(iter(docs), kind="bpe", vocab_size=size, out=out, **options)
+        expected = of_tokenizers(docs, pattern, size, special[:n])
+        assert_same(out, expected)
+        expected.encode_special_tokens = True
+        assert [native.encode(one, special=False).tolist() for one in docs] == [
+            expected.encode(one, add_special_tokens=False).ids for one in docs
+        ]
+        convert(out, Path(folder) / "a.json", "huggingface")
+        loaded = pyunitok.Tokenizer.from_file(Path(folder) / "a.json")
+        assert [loaded.encode(one, special=False).tolist() for one in docs] == [
+            native.encode(one, special=False).tolist() for one in docs
+        ]
+
+
+def test_special_tokens_resume(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    docs = ["x<s> <s>y <s>y<s> a<|a|>b<|a|> " * 9, DOCS[0]]
+    (tmp_path / "a.jsonl").write_text("".join(json.dumps({"text": doc}) + "\n" for doc in docs))
+    options: dict[str, Any] = {"kind": "bpe", "vocab_size": 290, "pattern": r"\S+|\s+", "special_tokens": SPECIAL}
+    step, n_steps = BpeTrainer.step, 0
+
+    def interrupted(self: BpeTrainer, n_pieces: int, **more: Any) -> bool:
+        nonlocal n_steps
+        n_steps += 1
+        if n_steps == 12:
+            raise KeyboardInterrupt
+        return step(self, n_pieces, **{**more, "max_work": 1})
+
+    with monkeypatch.context() as patch:
+        patch.setattr(BpeTrainer, "step", interrupted)
+        patch.setattr(merging, "SAVE_SECONDS", 0)
+        with pytest.raises(KeyboardInterrupt):
+            pyunitok.train(tmp_path / "a.jsonl", out=tmp_path / "a.utk", checkpoint=tmp_path / "c", **options)
+    with np.load(tmp_path / "c/merges.npz") as saved:
+        assert 2 < len(saved["counts"]) < 20
+    pyunitok.train(tmp_path / "a.jsonl", out=tmp_path / "a.utk", checkpoint=tmp_path / "c", **options)
+    assert_same(tmp_path / "a.utk", of_tokenizers(docs, options["pattern"], 290, SPECIAL))
+
+
+def test_smaller_models_of_special_tokens(tmp_path: Path) -> None:
+    """The report measures the models that smaller vocabularies would give."""
+    docs, options = ["x<s> <s>y <s>y<s> ab abx" * 9], {"pattern": r"\S+|\s+", "special_tokens": ["<s>", "ab"]}
+    pyunitok.train(iter(docs), kind="bpe", vocab_size=270, out=tmp_path / "a.utk", **options)
+    vocabulary = Vocabulary.of(*open_model(tmp_path / "a.utk"))
+    for n in range(1, 12):
+        smaller = pyunitok.train(iter(docs), kind="bpe", vocab_size=258 + n, **options)
+        other = pattern_bpe.first_merges(vocabulary, 2, n)
+        assert other.encode(docs[0], special=False).tolist() == smaller.encode(docs[0], special=False).tolist()
+
+
+def test_a_special_token_that_names_other_bytes() -> None:
+    options: dict[str, Any] = {"kind": "bpe", "vocab_size": 300, "pattern": r"\s*\S+", "special_tokens": ["Ġa"]}
+    pyunitok.train(iter(["xa b"] * 9), **options)
+    with pytest.raises(TrainingError, match=r"'Ġa' is also the name of the bytes b' a' .* the word b' ab' contains"):
+        pyunitok.train(iter(["x ab"] * 9), **options)
 
 
 @pytest.mark.parametrize("options, error, message", [
@@ -312,6 +378,7 @@ def test_a_special_token_inside_a_word() -> None:
     ({"max_sentencepiece_length": 9}, OptionError, "max_sentencepiece_length cannot be given with pattern"),
     ({"settings": {"unk_id": "3"}}, OptionError, "unk_id cannot be given with pattern"),
     ({"special_tokens": ["a"]}, OptionError, "'a' must have at least two bytes"),
+    ({"special_tokens": ["Ġ"]}, OptionError, "'Ġ' is the name of a byte"),
     ({"pattern": None}, OptionError, "special_tokens requires pattern"),
     ({"vocab_size": 256}, TrainingError, "bytes and special tokens alone need 257"),
     ({"out": "a.model"}, OptionError, "name a byte-level model NAME.json"),

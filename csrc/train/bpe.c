@@ -85,7 +85,8 @@ struct unitok_bpe_trainer {
     pair_heap heap;
     births births;
 
-    unitok_counter *made; /* the set of pieces merged so far */
+    unitok_counter *made;     /* the set of pieces merged so far */
+    unitok_counter *reserved; /* the reserved pieces; NULL: there are none */
     merge_of *merged;
     int64_t n_merged, merged_capacity;
 };
@@ -152,6 +153,8 @@ void unitok_bpe_trainer_free(unitok_bpe_trainer *t)
     mem_free(t->heap.entries);
     births_free(&t->births);
     unitok_counter_free(t->made);
+    unitok_counter_free(t->reserved);
+    mem_free(t->state.reserved.items);
     mem_free(t->merged);
     mem_free(t);
 }
@@ -344,9 +347,37 @@ static int64_t make(unitok_bpe_trainer *t, uint32_t left, uint32_t right, uint64
     int64_t made = symbol_list_add(symbols, symbols->piece, n_bytes,
                                    symbols->items[left].n_chars + symbols->items[right].n_chars);
     if (made < 0 || counter_add(t->made, symbols->piece, n_bytes, 1) < 0) return -1;
+    int64_t piece = t->reserved ? counter_find(t->reserved, symbols->piece, n_bytes) : -1;
+    if (piece >= 0) {
+        reserved_list *list = &t->state.reserved;
+        if (!grow(&list->items, list->n, &list->capacity, sizeof *list->items)) return -1;
+        list->items[list->n++] = (reserved_symbol){(uint32_t)made, (uint32_t)piece};
+    }
     if (!grow(&t->merged, t->n_merged, &t->merged_capacity, sizeof *t->merged)) return -1;
     t->merged[t->n_merged++] = (merge_of){left, right, count};
     return made;
+}
+
+/* Ranks depend on the number of reserved pieces, so it is fixed before any pair enters the heap. */
+int32_t unitok_bpe_trainer_reserve(unitok_bpe_trainer *t, const uint8_t *data,
+                                   const int64_t *offsets, int64_t n, unitok_error *error)
+{
+    if (t->state.rules || t->phase != MERGE || t->n_merged || t->is_counted || t->reserved)
+        return fail(error, UNITOK_ERROR_ARGUMENT, -1, -1,
+                    "a BPE trainer without rules reserves pieces once, before its first step");
+    const char *problem = check_offsets(offsets, n);
+    if (problem) return fail(error, UNITOK_ERROR_ARGUMENT, -1, -1, problem);
+    int32_t status = unitok_counter_new(0, &t->reserved, error);
+    for (int64_t k = 0; !status && k < n; k++) {
+        int64_t n_bytes = offsets[k + 1] - offsets[k];
+        if (n_bytes < 2 || n_bytes > UNITOK_KEY_MAX_BYTES ||
+            counter_find(t->reserved, data + offsets[k], n_bytes) >= 0)
+            return fail(error, UNITOK_ERROR_ARGUMENT, k, -1,
+                        "a reserved piece is shorter than two bytes, or repeated");
+        if (counter_add(t->reserved, data + offsets[k], n_bytes, 1) < 0) return fail_memory(error);
+    }
+    t->state.reserved.n_pieces = (uint32_t)n;
+    return status;
 }
 
 /* Merges from a checkpoint are checked like any other input: the symbols of each merge must exist

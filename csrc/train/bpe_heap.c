@@ -62,8 +62,11 @@ int pair_heap_push(pair_heap *heap, const bpe_state *state, uint32_t index)
     if (!grow(&heap->entries, heap->n, &heap->capacity, sizeof *heap->entries)) return 0;
     const pair *p = &state->pairs.pairs[index];
     const symbol *a = &symbols->items[p->left], *b = &symbols->items[p->right];
-    heap_entry entry = {p->count, (uint64_t)p->left << 32 | p->right, 0, index};
+    heap_entry entry = {p->count, 0, 0, index};
     if (state->rules) entry.n_chars = a->n_chars + b->n_chars;
+    else
+        entry.head = (uint64_t)symbol_rank(&state->reserved, p->left) << 32 |
+                     symbol_rank(&state->reserved, p->right);
     for (uint32_t i = 0; state->rules && i < 8; i++)
         entry.head = entry.head << 8 | (i < a->n_bytes + b->n_bytes ? pair_byte(symbols, p, i) : 0);
     int64_t at = heap->n++;

@@ -1,5 +1,5 @@
 /* bpe_heap.h - ranks the pairs of the BPE trainer: larger count first, then fewer characters, then
- * smaller bytes; without rules, larger count first, then smaller symbols
+ * smaller bytes; without rules, larger count first, then smaller ranks of symbols
  *
  * The count of a pair only falls. So each pair has one entry, whose count may be too high. When an
  * entry reaches the top, its count is corrected, and the entry sinks to its place. Updating entries
@@ -21,7 +21,7 @@
 typedef struct heap_entry {
     uint64_t count;
     /* The first eight bytes of the piece, big-endian, so that comparing numbers compares bytes.
-     * Without rules: the left and the right symbol. */
+     * Without rules: the ranks of the left and the right symbol. */
     uint64_t head;
     uint32_t n_chars; /* without rules: 0 */
     uint32_t pair;

@@ -85,12 +85,38 @@ uint32_t *position_store_take(position_store *store, uint32_t n);
 /* Frees all blocks. The store is then empty and can be reused. */
 void position_store_free(position_store *store);
 
+/* A symbol that spells a reserved piece: see unitok_bpe_trainer_reserve. */
+typedef struct reserved_symbol {
+    uint32_t symbol, piece;
+} reserved_symbol;
+
+/* Reserved symbols in ascending order; n_pieces is the number of reserved pieces. */
+typedef struct reserved_list {
+    reserved_symbol *items;
+    int64_t n, capacity;
+    uint32_t n_pieces;
+} reserved_list;
+
+/* The rank of a symbol among equally frequent pairs without rules. */
+INLINE uint32_t symbol_rank(const reserved_list *reserved, uint32_t symbol)
+{
+    int64_t begin = 0, end = reserved->n;
+    while (begin < end) {
+        int64_t middle = begin + (end - begin) / 2;
+        if (reserved->items[middle].symbol == symbol) return reserved->items[middle].piece;
+        if (reserved->items[middle].symbol < symbol) begin = middle + 1;
+        else end = middle;
+    }
+    return symbol + reserved->n_pieces;
+}
+
 /* The state that all phases of a training run share. */
 typedef struct bpe_state {
     const unitok_rules *rules; /* NULL: any piece is allowed, and pairs are ranked by symbols */
     uint64_t floor;            /* a pair with a smaller count at its creation is dropped */
     bpe_text text;
     symbol_list symbols;
+    reserved_list reserved; /* empty if there are rules */
     pair_table pairs;
     position_store positions;
 } bpe_state;

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ import numpy as np
 from pyunitok._c.library import call, create, ffi, lib, optional, pointer
 from pyunitok._c.sharing import share_out
 from pyunitok._c.train import Counts, Rules, Units
-from pyunitok.packed import Bytes
+from pyunitok.packed import Bytes, Packed
 
 SHARED_WORK = 1 << 22  # the number of characters visited between checks for Ctrl-C
 
@@ -17,16 +18,24 @@ SHARED_WORK = 1 << 22  # the number of characters visited between checks for Ctr
 class BpeTrainer:
     """Merges pairs of characters in a copy of the units. A character c with keep[c] == 0 ends a unit.
 
-    rules   None: the units are bytes, and are merged as Hugging Face's BpeTrainer merges them
+    rules     None: the units are bytes, and are merged as Hugging Face's BpeTrainer merges them
+    reserved  without rules: the pieces that exist before training, which rank before all bytes
     """
 
-    def __init__(self, rules: Rules | None, units: Units, keep: Bytes | None = None, threads: int = 1) -> None:
+    def __init__(
+        self, rules: Rules | None, units: Units, keep: Bytes | None = None, threads: int = 1,
+        reserved: Sequence[bytes] = (),
+    ) -> None:  # fmt: skip
         handle = ffi.NULL if rules is None else rules.handle
         self.handle: Any = create("bpe_trainer", handle, units.part(), optional(keep), threads)
         self._rules, self._threads = rules, threads
         self.n_pieces = 0
         self.done = False
         self._share(units, keep)
+        if reserved:
+            packed = Packed.from_documents(reserved)
+            args = pointer(packed.data), pointer(packed.offsets), len(reserved)
+            call(lib.unitok_bpe_trainer_reserve, self.handle, *args)
 
     def _share(self, *needed: object) -> None:
         """Run the multi-threaded phases. After an interrupt, a thread may continue for a while; its reference to

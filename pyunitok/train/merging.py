@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -46,10 +46,13 @@ def train(
 
 def merge(
     rules: Rules | None, counted: list[Units], n_merges: int, *, keep: Bytes | None = None, min_count: int,
-    progress: Progress, threads: int, checkpoint: Checkpoint,
+    progress: Progress, threads: int, checkpoint: Checkpoint, reserved: Sequence[bytes] = (),
 ) -> BpeTrainer:  # fmt: skip
-    """A trainer after its merges. Arguments as for train(); rules: None as in BpeTrainer."""
-    trainer = BpeTrainer(rules, counted.pop(), keep, threads)
+    """A trainer after its merges. Arguments as for train(); rules and reserved as in BpeTrainer.
+
+    Merges that make reserved pieces are not among the n_merges.
+    """
+    trainer = BpeTrainer(rules, counted.pop(), keep, threads, reserved)
     if (kept := checkpoint.load("merges")) is not None:
         try:
             trainer.resume(kept[0]["symbols"], kept[0]["counts"])
@@ -57,13 +60,20 @@ def merge(
             raise checkpoint.damaged("merges", error) from None
     saved = time.monotonic()
     progress(trainer.n_pieces, n_merges)
-    while trainer.step(n_merges, min_count=min_count, max_work=STEP_WORK):
+    n_wanted = n_merges
+    while trainer.step(n_wanted, min_count=min_count, max_work=STEP_WORK) or (
+        reserved and not trainer.done and n_wanted < (n_wanted := n_merges + _n_made(trainer, reserved))
+    ):
         progress(trainer.n_pieces, n_merges)
         if checkpoint.folder is not None and time.monotonic() - saved >= SAVE_SECONDS:
             symbols, counts = trainer.merges()
             checkpoint.save("merges", symbols=symbols, counts=counts)
             saved = time.monotonic()
     return trainer
+
+
+def _n_made(trainer: BpeTrainer, reserved: Sequence[bytes]) -> int:
+    return len({*reserved}.intersection(trainer.pieces().items()))
 
 
 def _with_best_characters(merges: list[bytes], counts: list[int], n_pieces: int, by_char: Counts) -> list[bytes]:

@@ -6,13 +6,19 @@ Each document is one text. Documents are divided between blocks only where the p
 piece, so neither block size nor threads change the result.
 
     ids   the special tokens   then the 256 bytes, in the order of their characters   then the pieces, best first
+
+Special tokens in the texts are text: the pattern splits them like any other. If merges spell a special token, the last
+of these merges makes that token, with its id, as in BpeTrainer. Such a model also finds that token in texts, as its
+tokenizer.json does.
 """
 
 from __future__ import annotations
 
 import csv
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
+from itertools import count
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -31,6 +37,7 @@ from pyunitok.train.trained import Rows, Trained
 from pyunitok.train.trainer import Training
 from pyunitok.vocab import byte_level as characters
 from pyunitok.vocab import patterns
+from pyunitok.vocab.huggingface import file, writer
 from pyunitok.vocab.vocabulary import CONTROL, NORMAL, Vocabulary
 
 END_OF_TEXT = "<|endoftext|>"
@@ -38,12 +45,13 @@ _SECTION = "Byte-level BPE with a pattern"
 OPTIONS = [
     Option(
         "pattern", "Train as Hugging Face's BpeTrainer does: gpt2, cl100k, llama3, qwen2, o200k, or a regular"
-        " expression whose matches are the words. Implies --byte-level; of the options below the inputs, only"
-        " --special-tokens and --min-frequency go with it.", metavar="NAME|REGEX", section=_SECTION,
+        " expression whose matches are the words. Implies --byte-level. Apart from the first options and those of"
+        " Inputs, only --special-tokens and --min-frequency can be given with it; --compat and --set cannot.",
+        metavar="NAME|REGEX", section=_SECTION,
     ),
     Option(
-        "special_tokens", "Tokens that no text becomes, the first ids: a,b,c. They count in --vocab-size. Default:"
-        f" {END_OF_TEXT}.", metavar="TOKENS", section=_SECTION,
+        "special_tokens", "Special tokens, the first ids: a,b,c. They count in --vocab-size. Merges in texts that"
+        f" contain them are those of BpeTrainer. Default: {END_OF_TEXT}.", metavar="TOKENS", section=_SECTION,
     ),
 ]  # fmt: skip
 _ALLOWED = {"pattern", "special_tokens", "min_frequency", "byte_level", "to"}
@@ -95,6 +103,8 @@ def _names(value: str | Sequence[str]) -> list[str]:
     for name in names:
         if not name or len(name.encode()) == 1:
             raise OptionError(f"the special token {name!r} must have at least two bytes")
+        if name in characters.CHARACTERS:
+            raise OptionError(f"the special token {name!r} is the name of a byte in byte-level BPE; use another name")
     return list(dict.fromkeys(names))
 
 
@@ -149,21 +159,27 @@ def _counted(
     return units, stats, left_out
 
 
+def _bytes_named(special: Sequence[str]) -> dict[bytes, str]:
+    """The bytes whose characters, if merges join them, are the name of a special token; and the names."""
+    names = [name for name in special if not {*name} - {*characters.CHARACTERS}]
+    return {characters.bytes_of(name): name for name in names}
+
+
 def _check_special(units: Units, special: Sequence[str]) -> None:
-    """TrainingError if a special token is inside a word: BpeTrainer would then merge the word into that token."""
-    tokens = [name.encode() for name in special]
+    """TrainingError if words contain bytes with the name of a special token, but another spelling: "Ġa" for " a"."""
+    tokens = {token: name for token, name in _bytes_named(special).items() if token != name.encode()}
     for begin, end in ranges(units.offsets, _PART_BYTES):
         first = int(units.offsets[begin])
         data = units.data[first : units.offsets[end]].tobytes()
-        for token in tokens:
+        for token, name in tokens.items():
             at = -1
             while (at := data.find(token, at + 1)) >= 0:
                 unit = int(np.searchsorted(units.offsets, first + at, "right")) - 1
                 if first + at + len(token) <= units.offsets[unit + 1]:
                     word = units.data[units.offsets[unit] : units.offsets[unit + 1]][:64].tobytes()
                     raise TrainingError(
-                        f"the text has the special token {token.decode()!r} inside the word {word!r}, so merges could"
-                        " make it; rename the token, or remove it from the text"
+                        f"the special token {name!r} is also the name of the bytes {token!r} in byte-level BPE, which"
+                        f" the word {word!r} contains, so merges could make it; rename the token"
                     )
 
 
@@ -179,16 +195,19 @@ def _merged(training: Training, counted: list[Units], options: PatternOptions) -
     """The model of the merges of these units. counted: a list of the units, which is emptied."""
     seen = _seen(counted[0])
     n_special = len(options.special)
+    reserved = {token: options.special.index(name) for token, name in _bytes_named(options.special).items()}
     trainer = merging.merge(
         None, counted, training.sizes[0] - n_special - 256, min_count=options.min_frequency,
         threads=training.reading.options.n_threads, checkpoint=training.checkpoint,
-        progress=lambda done, total: training.clock("merge", done, total),
+        progress=lambda done, total: training.clock("merge", done, total), reserved=[*reserved],
     )  # fmt: skip
-    learned = trainer.pieces().items()
+    merged = trainer.pieces().items()
+    learned = [piece for piece in merged if piece not in reserved]
     pieces = [*(name.encode() for name in options.special), *(bytes([byte]) for byte in _ORDER), *learned]
     # The first symbols are the bytes of the units, then each merge makes one.
     ids_of_bytes = [n_special + _ORDER.index(byte) for byte in seen]
-    made = np.arange(n_special + 256, len(pieces), dtype=np.int64)
+    new_ids = count(n_special + 256)
+    made = np.array([reserved[piece] if piece in reserved else next(new_ids) for piece in merged], np.int64)
     ids = np.concatenate((np.array(ids_of_bytes, np.int64), made))
     sides = ids[trainer.merges()[0].astype(np.int64)]
     merges = np.concatenate((sides[:, 0], sides[:, 1], made))
@@ -199,18 +218,24 @@ def _pack(pieces: list[bytes], n_special: int, merges: Any, parts: bytes) -> Voc
     names = [piece.decode() for piece in pieces[:n_special]]
     eod_id = None if not names else names.index(END_OF_TEXT) if END_OF_TEXT in names else 0
     types = np.array([CONTROL] * n_special + [NORMAL] * (len(pieces) - n_special), np.uint8)
-    return Vocabulary.pack(
+    ret = Vocabulary.pack(
         pieces, np.arange(len(pieces), dtype=np.int64), eod_id=eod_id,
         eod_piece=None if eod_id is None else names[eod_id], name="byte-level bpe", kind="bpe",
         flags=characters.flags_of("bpe") | MODEL_FLAGS["pattern"], types=types, merges=merges, pattern=parts,
         special={} if eod_id is None else {"eos": eod_id},
     )  # fmt: skip
+    if (merges < n_special).any():  # in C, no merge makes a CONTROL piece; in a tokenizer.json, an added token may
+        as_read = file.read(writer.write(ret), ret.name)
+        return replace(as_read, eod_id=ret.eod_id, eod_piece=ret.eod_piece, special=ret.special)
+    return ret
 
 
 def first_merges(vocabulary: Vocabulary, n_special: int, n_pieces: int) -> Tokenizer:
     """The model with its first n_pieces learned pieces."""
     assert vocabulary.merges is not None
     end = n_special + 256 + n_pieces
-    kept = vocabulary.merges.reshape(3, -1)[:, :n_pieces].reshape(-1)
+    merges = vocabulary.merges.reshape(3, -1)
+    last = np.flatnonzero(merges[2] == end - 1)  # merges that make special tokens may be among the others
+    kept = np.ascontiguousarray(merges[:, : last[0] + 1 if len(last) else None]).reshape(-1)
     return from_vocabulary(_pack(vocabulary.pieces[:end], n_special, kept, vocabulary.pattern))
 

@@ -14,6 +14,7 @@
 #define TEXT_MAX 300
 #define N_WORKERS 2
 #define N_PIECES 60
+#define RESERVED "abaab" /* ab, aab */
 
 static const char *const PATTERNS[] = {
     "o's|'t| ?\\p{L}+| ?\\p{N}+| ?[^\\s\\p{L}\\p{N}]+|\\s+(?!\\S)|\\s+",
@@ -155,6 +156,14 @@ static int32_t train(const unitok_pattern *pattern, const uint8_t *text, int64_t
         unitok_counter_export(counter, 0, unitok_counter_count(counter), data, offsets, counts);
         unitok_units units = {data, offsets, counts, unitok_counter_count(counter)};
         status = unitok_bpe_trainer_new(NULL, &units, NULL, N_WORKERS, &bpe, &error);
+    }
+    if (!status) status = share(bpe);
+    if (!status) {
+        status = unitok_bpe_trainer_reserve(bpe, (const uint8_t *)RESERVED, (int64_t[]){0, 2, 5}, 2,
+                                            &error);
+        if (!status) /* once only */
+            CHECK(unitok_bpe_trainer_reserve(bpe, NULL, (int64_t[]){0}, 0, &error) ==
+                  UNITOK_ERROR_ARGUMENT);
     }
     while (!status && !done && made < N_PIECES) {
         status = share(bpe);
