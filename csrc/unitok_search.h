@@ -57,9 +57,16 @@ int32_t unitok_suffix_step(unitok_suffix *suffix, int64_t budget, double *ret_pr
                            unitok_error *error);
 void unitok_suffix_free(unitok_suffix *suffix);
 
-/* Replaces text[i] by rank[text[i]], unless rank is NULL, and adds the number of times that each
- * result occurs to counts[0..65535]. */
-void unitok_suffix_rank(uint16_t *text, int64_t n, const uint16_t *rank, uint64_t *counts);
+/* Ids have 2 or 4 bytes, and are below one of these two limits. Ids of 4 bytes that are not are
+ * taken modulo the limit when they are read, so that no table is exceeded. */
+#define UNITOK_SEARCH_IDS_16 65536
+#define UNITOK_SEARCH_IDS_32 262144
+
+/* Replaces text[i], an id of id_bytes bytes, by rank[text[i]], unless rank is NULL, and adds the
+ * number of times that each result occurs to `counts`, which like `rank` has an entry for every id.
+ * Returns -1, or the first i whose id is out of range, where it stops. */
+int64_t unitok_suffix_rank(void *text, int64_t n, int32_t id_bytes, const uint32_t *rank,
+                           uint64_t *counts);
 
 /* Compute common prefixes in three steps, each of which may be divided into ranges begin..end-1, 0
  * <= begin <= end <= n:
@@ -77,13 +84,13 @@ int64_t unitok_suffix_plcp(const void *text, int64_t n, int32_t symbol_bytes, vo
 
 /* Checks that sa[0..n-1] is the suffix array of text[0..n-1], in ranges begin..end-1 that must be
  * in order.
- *   rank    NULL, or [0..65535] with symbol_bytes 2: suffixes compare by rank[symbol]
+ *   rank    NULL, or [0..n_symbols-1]: suffixes compare by rank[symbol]
  *   starts  [0..n_symbols]: starts[c] suffixes begin with a symbol (a rank) below c; not
  *           decreasing, at most n
  *   heads   [0..n_symbols-1]: a copy of starts at first; the calls update it
  * Returns -1, or the first r that proves the array wrong. Any sa is safe. Reads the text in random
  * order, and allocates nothing. */
-int64_t unitok_suffix_check(const void *text, int64_t n, int32_t symbol_bytes, const uint16_t *rank,
+int64_t unitok_suffix_check(const void *text, int64_t n, int32_t symbol_bytes, const uint32_t *rank,
                             int64_t n_symbols, const void *sa, int32_t position_bytes,
                             const uint64_t *starts, uint64_t *heads, int64_t begin, int64_t end);
 
@@ -93,17 +100,18 @@ int64_t unitok_suffix_check(const void *text, int64_t n, int32_t symbol_bytes, c
  * unitok_search_check has succeeded, even hostile arrays are safe: answers are then wrong, but
  * nothing outside the arrays is read. */
 typedef struct unitok_search_shard {
-    int64_t n;             /* tokens, less than 2^32 */
-    const uint16_t *ids;   /* [0..n-1] */
-    const uint32_t *sa;    /* [0..n-1]: where the r-th smallest suffix begins, by `rank` */
-    const uint64_t *first; /* [0..65536]: first[k] suffixes begin with a token of rank < k */
-    /* [0..n_top-1] records of 20 bytes, one for every 4,096th suffix: its position (u32) and the
-     * ranks of its first 8 tokens (u16). NULL with n_top 0: slower */
+    int64_t n;          /* tokens, less than 2^32 */
+    const void *ids;    /* [0..n-1], each of id_bytes bytes */
+    int32_t id_bytes;   /* 2 or 4; n_ids stands for UNITOK_SEARCH_IDS_16 or UNITOK_SEARCH_IDS_32 */
+    const uint32_t *sa; /* [0..n-1]: where the r-th smallest suffix begins, by `rank` */
+    const uint64_t *first; /* [0..n_ids]: first[k] suffixes begin with a token of rank < k */
+    /* [0..n_top-1] records of 4 + 8 * id_bytes bytes, one for every 4,096th suffix: its position
+     * (u32) and the ranks of its first 8 tokens. NULL with n_top 0: slower */
     const uint8_t *top;
     int64_t n_top;
     /* [0..n-1]: the token before each suffix. NULL: slower for texts that begin inside a token */
-    const uint16_t *left;
-    const uint16_t *rank; /* [0..65535]: of each id, a permutation */
+    const void *left;
+    const uint32_t *rank; /* [0..n_ids-1]: of each id, a permutation */
     const uint64_t *ends; /* [0..n_documents-1]: the end of each document, plus `begin` */
     int64_t n_documents;
     uint64_t begin;
@@ -118,8 +126,9 @@ int32_t unitok_search_check(const unitok_search_shard *shard, unitok_error *erro
 
 /* Finds the suffixes that begin with ids[begins[q]..ends[q]), for each q < n_queries: they are
  * lo[q]..hi[q]-1 in `sa`, and hi[q] - lo[q] is how often the sequence occurs. An empty sequence
- * begins all suffixes. Sequences may overlap in ids. O(log n) cache misses for each. */
-void unitok_search_tokens(const unitok_search_shard *shard, const uint16_t *ids,
+ * begins all suffixes, and one with an id that is out of range begins none. Sequences may overlap in
+ * ids. O(log n) cache misses for each. */
+void unitok_search_tokens(const unitok_search_shard *shard, const uint32_t *ids,
                           const int64_t *begins, const int64_t *ends, int64_t n_queries,
                           int64_t *lo, int64_t *hi);
 
@@ -127,9 +136,9 @@ void unitok_search_tokens(const unitok_search_shard *shard, const uint16_t *ids,
  * agree in these, by ascending rank, and how often each follows. Returns their number, and writes
  * the first `capacity`. O(distinct * log n). */
 int64_t unitok_search_next(const unitok_search_shard *shard, int64_t lo, int64_t hi, int64_t depth,
-                           uint16_t *ids, int64_t *counts, int64_t capacity);
+                           uint32_t *ids, int64_t *counts, int64_t capacity);
 
-/* Adds to counts[0..65535] how often each token precedes suffixes lo..hi-1. O(hi - lo), sequential
+/* Adds to counts[0..n_ids-1] how often each token precedes suffixes lo..hi-1. O(hi - lo), sequential
  * with `left`. */
 void unitok_search_previous(const unitok_search_shard *shard, int64_t lo, int64_t hi,
                             int64_t *counts);
@@ -142,27 +151,28 @@ int64_t unitok_search_ngrams(const unitok_search_shard *shard, int64_t n_tokens,
                              int64_t n_suffixes, int64_t *io_rank, uint32_t *positions,
                              int64_t *counts, int64_t capacity);
 
-/* ret[k] = the sum of sizes[id] over ids[begins[k]..ends[k]), k < n. sizes must have an entry for
- * every id in ids. */
-void unitok_search_sizes(const uint16_t *ids, const uint32_t *sizes, const int64_t *begins,
-                         const int64_t *ends, int64_t n, int64_t *ret);
+/* ret[k] = the sum of sizes[id] over ids[begins[k]..ends[k]), k < n. sizes must have n_ids
+ * entries. */
+void unitok_search_sizes(const void *ids, int32_t id_bytes, const uint32_t *sizes,
+                         const int64_t *begins, const int64_t *ends, int64_t n, int64_t *ret);
 
 /* The bytes of every id, sorted: required to search for text. */
 typedef struct unitok_search_pieces unitok_search_pieces;
 
 /* Builds them.
- *   data, offsets  the bytes of ids 0..n_ids-1, n_ids <= 65536; an id without bytes matches nothing
- *   drops_space    [0..n_ids-1]: 1 if decoding drops the first byte, a space, of this id at the
+ *   data, offsets  the bytes of ids 0..n_pieces-1; an id without bytes matches nothing
+ *   n_ids          UNITOK_SEARCH_IDS_16 or UNITOK_SEARCH_IDS_32, as in the shards; at least n_pieces
+ *   drops_space    [0..n_pieces-1]: 1 if decoding drops the first byte, a space, of this id at the
  *                  start of a document
- *   rank           [0..65535]: as in the shards. Fastest if it rises by one from piece to piece in
+ *   rank           [0..n_ids-1]: as in the shards. Fastest if it rises by one from piece to piece in
  *                  byte order
  *   order          the suffix array of the pieces as symbols byte + 1, each piece followed by a 0:
  *                  as many entries as there are bytes and ids
- * Memory: about 6 bytes for each byte of the pieces, and 0.5 MB. */
+ * Memory: about 9 bytes for each byte of the pieces, and 5 for each of n_ids. */
 int32_t unitok_search_pieces_new(const uint8_t *data, const int64_t *offsets,
-                                 const uint8_t *drops_space, int64_t n_ids, const uint16_t *rank,
-                                 const uint32_t *order, unitok_search_pieces **ret,
-                                 unitok_error *error);
+                                 const uint8_t *drops_space, int64_t n_pieces, int64_t n_ids,
+                                 const uint32_t *rank, const uint32_t *order,
+                                 unitok_search_pieces **ret, unitok_error *error);
 void unitok_search_pieces_free(unitok_search_pieces *pieces);
 
 #define UNITOK_SEARCH_INSIDE_STEP 64
@@ -216,14 +226,14 @@ typedef struct unitok_search_hit {
  * that follow it: out[bounds[3k]..bounds[3k + 1]) precedes hit k, out[bounds[3k + 1]..bounds[3k +
  * 2]) is the hit, and out[bounds[3k + 2]..bounds[3k + 3]) follows it. Only the hit itself can begin
  * or end inside a character.
- *   data, offsets  [0..65536]: the bytes that each id adds to a decoded document
+ *   data, offsets  [0..n_ids]: the bytes that each id adds to a decoded document
  *   hits           [0..n_hits-1]: 0 <= begin <= token <= end, all of begin..end-1 in ids; the other
  *                  fields >= 0
  *   out            the sum of n_bytes, and 4 * (before + after) bytes for each hit
  *   bounds         [0..3 * n_hits] */
-void unitok_search_contexts(const uint16_t *ids, const uint8_t *data, const int64_t *offsets,
-                            const unitok_search_hit *hits, int64_t n_hits, int64_t before,
-                            int64_t after, uint8_t *out, int64_t *bounds);
+void unitok_search_contexts(const void *ids, int32_t id_bytes, const uint8_t *data,
+                            const int64_t *offsets, const unitok_search_hit *hits, int64_t n_hits,
+                            int64_t before, int64_t after, uint8_t *out, int64_t *bounds);
 
 /* --------------------------------------------------------------------------------- Repeats ---- */
 
@@ -264,7 +274,7 @@ void unitok_repeats_mark(const unitok_search_shard *shard, int32_t number, int64
 typedef struct unitok_compact unitok_compact;
 typedef struct unitok_compact_builder unitok_compact_builder;
 
-#define UNITOK_COMPACT_SYMBOLS 262144
+#define UNITOK_COMPACT_SYMBOLS 262144 /* UNITOK_SEARCH_IDS_32 */
 #define UNITOK_COMPACT_SECTIONS 8
 #define UNITOK_COMPACT_FOOTER_BYTES 696
 #define UNITOK_COMPACT_MIN_CAPACITY 65536
@@ -337,11 +347,12 @@ int32_t unitok_compact_extract(const unitok_compact *compact, const int64_t *beg
                                const int64_t *ends, int64_t n, uint32_t *symbols, uint32_t *rows,
                                unitok_error *error);
 
-/* A compact index with what a search for text needs. Its symbols are the ranks of ids: at most 65,536. */
+/* A compact index with what a search for text needs. Its symbols are the ranks of n_ids ids. */
 typedef struct unitok_compact_shard {
     const unitok_compact *compact;
-    const uint16_t *rank; /* [0..65535]: the symbol of each id, a permutation, */
-    const uint16_t *ids;  /* [0..65535]: and its inverse */
+    int64_t n_ids;        /* UNITOK_SEARCH_IDS_16 or UNITOK_SEARCH_IDS_32 */
+    const uint32_t *rank; /* [0..n_ids-1]: the symbol of each id, a permutation, */
+    const uint32_t *ids;  /* [0..n_ids-1]: and its inverse */
     const uint64_t *ends; /* as in unitok_search_shard, like the rest */
     int64_t n_documents;
     uint64_t begin;

@@ -55,12 +55,15 @@ def decompressed(path: Path, n_bytes: int = -1) -> bytes:
     return data
 
 
-@pytest.fixture(scope="module", params=["suffix array", "compact"])
+@pytest.fixture(
+    scope="module", params=[(kind, dtype) for dtype in ("<u2", "<u4") for kind in ("suffix array", "compact")], ids=str
+)
 def both_kinds(request: pytest.FixtureRequest) -> Iterator[str]:
-    """Runs the tests of a module that use it twice: indexes.make() returns suffix arrays and then compact indexes."""
-    indexes.kind = request.param
-    yield request.param
-    indexes.kind = "suffix array"
+    """Runs the tests of a module four times: indexes.make() returns suffix arrays and compact indexes of uint16 and
+    of uint32 ids."""
+    indexes.kind, indexes.dtype = request.param
+    yield indexes.kind
+    indexes.kind, indexes.dtype = "suffix array", "<u2"
 
 
 @pytest.fixture(scope="session")

@@ -298,7 +298,10 @@ def test_limits() -> None:
 def test_token_files_that_cannot_be_indexed(tokens: Path, tmp_path: Path, model: Path) -> None:
     wide = tmp_path / "wide.u32"
     run("tokenize", str(tmp_path / "ids.jsonl"), "-o", str(wide), "-m", str(model), "--dtype", "uint32")
-    assert "uint16" in run("index", str(wide), "-o", str(tmp_path / "a"), code=1)
+    output = run("index", str(tokens), str(wide), "-o", str(tmp_path / "a"), code=1)
+    assert "its ids are uint32, but those of the other files are uint16" in output
+    np.full(len(pyunitok.open(wide).ids), 1 << 18, "<u4").tofile(wide)
+    assert "token 0 is 262144" in run("index", str(wide), "-o", str(tmp_path / "a"), code=1)
     other = tmp_path / "other.model"
     models.greedy().save(other)
     foreign = write_tokens(tmp_path / "foreign.u16", other)

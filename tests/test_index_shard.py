@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,17 +13,18 @@ from oracle import suffix as oracle
 
 from pyunitok import Tokenizer
 from pyunitok.index.order import byte_rank, token_bytes
-from pyunitok.index.shard import TOP_STEP, TOP_TOKENS, IndexShard
+from pyunitok.index.shard import TOP_STEP, TOP_TOKENS, IndexShard, n_ids
 
 IDS = st.lists(st.integers(0, 65535) | st.integers(0, 3), max_size=60)
 
 
-@given(IDS, st.booleans())
-def test_tables_of_a_shard(ids: list[int], by_rank: bool) -> None:
-    rank = np.arange(65536, dtype=np.uint16)[::-1].copy() if by_rank else None
-    ranks = [65535 - k for k in range(65536)] if by_rank else list(range(65536))
+@given(IDS, st.booleans(), st.sampled_from([np.uint16, np.uint32]))
+def test_tables_of_a_shard(ids: list[int], by_rank: bool, dtype: Any) -> None:
+    n = n_ids(np.dtype(dtype))
+    rank = np.arange(n, dtype=np.uint32)[::-1].copy() if by_rank else None
+    ranks = [n - 1 - k for k in range(n)] if by_rank else list(range(n))
     sa = oracle.suffix_array(ids, ranks)
-    shard = IndexShard.from_arrays(np.array(ids, np.uint16), np.array(sa, np.uint32), rank=rank)
+    shard = IndexShard.from_arrays(np.array(ids, dtype), np.array(sa, np.uint32), rank=rank)
     assert shard.left is not None
     assert shard.left.tolist() == [ids[i - 1] for i in sa]
     assert int(shard.first[-1]) == len(ids)
@@ -43,10 +45,12 @@ def test_the_sample_has_every_4096th_suffix() -> None:
 
 
 def test_byte_rank_orders_ids_by_their_bytes(rwkv: Tokenizer) -> None:
-    rank, known = byte_rank(rwkv), token_bytes(rwkv)
-    assert sorted(rank.tolist()) == list(range(65536))
-    by_rank = sorted(range(len(known)), key=lambda id_: int(rank[id_]))
-    assert [known[id_] for id_ in by_rank] == sorted(known)
+    known = token_bytes(rwkv)
+    for n in (65536, 262144):
+        rank = byte_rank(rwkv, n)
+        assert sorted(rank.tolist()) == list(range(n))
+        by_rank = sorted(range(len(known)), key=lambda id_: int(rank[id_]))
+        assert [known[id_] for id_ in by_rank] == sorted(known)
 
 
 @pytest.mark.parametrize("name", ["llama2.model", "t5_base.model", "xlnet_base_cased.model"])

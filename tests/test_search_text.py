@@ -10,7 +10,7 @@ from oracle import search as oracle
 from oracle.suffix import suffix_array
 
 from pyunitok._c import search as c_search
-from pyunitok.index.shard import IndexShard
+from pyunitok.index.shard import IndexShard, n_ids
 
 MAX_WORK = 1 << 40
 ALPHABETS = [b"a", b"ab", b"abc ", " aé日".encode(), bytes([0, 255, 128]), b"ab\n  "]
@@ -78,16 +78,16 @@ class Case:
             self.documents = [[id_ for id_ in doc if id_ != self.eod] for doc in self.documents]
         ends = np.cumsum([len(doc) + (self.eod is not None) for doc in self.documents])
         self.ids = [id_ for doc in self.documents for id_ in [*doc, *([] if self.eod is None else [self.eod])]]
-        order = order or rng.choice(["id", "bytes"])
+        order, dtype = order or rng.choice(["id", "bytes"]), np.dtype(rng.choice(["<u2", "<u4"]))
         rank = None
         if order == "bytes":
             by_bytes = sorted(range(len(self.pieces)), key=lambda id_: (self.pieces[id_], id_))
-            rank = np.empty(65536, np.uint16)
-            rank[by_bytes + list(range(len(self.pieces), 65536))] = np.arange(65536)
+            rank = np.empty(n_ids(dtype), np.uint32)
+            rank[by_bytes + list(range(len(self.pieces), len(rank)))] = np.arange(len(rank))
         keys = np.array(self.ids, np.int64) if rank is None else rank[np.array(self.ids, np.int64)]
         self.sa = oracle.suffix_array_of(keys) if n_tokens else suffix_array(self.ids, rank)
         keep_left = rng.random() < 0.5 if left is None else left
-        self.shard = IndexShard.from_arrays(self.ids, self.sa, rank=rank, ends=ends, left=keep_left)
+        self.shard = IndexShard.from_arrays(np.array(self.ids, dtype), self.sa, rank=rank, ends=ends, left=keep_left)
         self.drops = np.array([piece[:1] == b" " and rng.random() < 0.7 for piece in self.pieces], np.uint8)
         if rng.random() < 0.5:
             self.drops[:] = 0

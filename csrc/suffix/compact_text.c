@@ -37,7 +37,7 @@ enum { SEARCHES_PER_ROW = 96 };
 typedef struct ending {
     int64_t before; /* 1 + the index of another ending at j; 0: none */
     int64_t begin;
-    uint16_t id;
+    uint32_t id;
 } ending;
 
 /* Position j of Q. */
@@ -89,13 +89,13 @@ INLINE int is_over(const phrase_search *t)
            (t->runs && t->total >= t->max_hits);
 }
 
-INLINE int64_t occurrences(const phrase_search *t, uint16_t id)
+INLINE int64_t occurrences(const phrase_search *t, uint32_t id)
 {
     return compact_frequency(t->c, t->s->rank[id]);
 }
 
 /* The rows that begin with the tokens of ranks of ids a to b. */
-INLINE rows rows_of(const phrase_search *t, uint16_t a, uint16_t b)
+INLINE rows rows_of(const phrase_search *t, uint32_t a, uint32_t b)
 {
     rows ret = {t->c->first[t->s->rank[a]], t->c->first[t->s->rank[b] + 1]};
     return ret;
@@ -235,7 +235,7 @@ static void push(phrase_search *t, rows in, int64_t j, int64_t n_tokens)
         t->stack[t->n_stack++] = frame;
 }
 
-static int add_query(phrase_search *t, int64_t n, uint16_t id, rows in)
+static int add_query(phrase_search *t, int64_t n, uint32_t id, rows in)
 {
     compact_query query = {t->s->rank[id], in};
     if (!phrase_grow(t, &t->queries, n, &t->queries_capacity, sizeof *t->queries)) return 0;
@@ -251,7 +251,7 @@ static void emit_left_by_row(phrase_search *t, const phrase_frame *f)
         t->work_left -= COST_PSI * (t->c->locate_every + t->c->extract_every) / 2;
         int64_t before = position > 0 ? compact_row_at(t->c, position - 1) : -1;
         if (before < 0) continue;
-        uint16_t id = t->s->ids[compact_symbol(t->c, before)];
+        uint32_t id = t->s->ids[compact_symbol(t->c, before)];
         int64_t n_bytes = piece_bytes(t->p, id);
         rows one = {before, before + 1};
         if (n_bytes > f->j &&
@@ -273,7 +273,7 @@ static void extend(phrase_search *t, const phrase_frame *f)
         left.hi = left.lo;
     }
     for (uint32_t k = left.lo; k < left.hi; k++) {
-        uint16_t id = t->p->inner_id[k];
+        uint32_t id = t->p->inner_id[k];
         if (occurrences(t, id) && !add_query(t, n++, id, f->in)) return;
     }
     n_left = n;
@@ -298,7 +298,7 @@ static void extend(phrase_search *t, const phrase_frame *f)
  * usually their ranks are, too. */
 static void start_at_last(phrase_search *t, int64_t j)
 {
-    const uint16_t *starts = t->p->starts;
+    const uint32_t *starts = t->p->starts;
     range ends = t->nodes[j].ends;
     for (uint32_t k = ends.lo; k < ends.hi && !is_over(t); k++) {
         uint32_t last = t->p->in_order ? ends.hi - 1 : k;
@@ -317,7 +317,7 @@ static void start_at_last(phrase_search *t, int64_t j)
 static void search_inside(phrase_search *t, range in)
 {
     for (uint32_t k = in.lo; k < in.hi && !is_over(t); k++) {
-        uint16_t id = t->p->inner_id[k];
+        uint32_t id = t->p->inner_id[k];
         emit(t, rows_of(t, id, id), (int64_t)t->p->inner[k] - t->p->begin[id], 1);
     }
 }
@@ -363,11 +363,12 @@ static int run_query(phrase_search *t, const uint8_t *q, int64_t m, int64_t max_
 
 int32_t unitok_compact_check(const compact_shard *s, unitok_error *error)
 {
-    if (s->n_documents < 0 || s->eod < -1 || s->eod > 65535)
+    int has_size = s->n_ids == UNITOK_SEARCH_IDS_16 || s->n_ids == UNITOK_SEARCH_IDS_32;
+    if (!has_size || s->n_documents < 0 || s->eod < -1 || s->eod >= s->n_ids)
         return fail(error, UNITOK_ERROR_ARGUMENT, -1, -1, "a size in the shard is out of range");
-    if (s->compact->n_symbols > PIECES_IDS)
-        return fail(error, UNITOK_ERROR_ARGUMENT, -1, -1, "the index has more than 65,536 symbols");
-    for (int64_t k = 0; k < PIECES_IDS; k++)
+    if (s->compact->n_symbols > s->n_ids)
+        return fail(error, UNITOK_ERROR_ARGUMENT, -1, -1, "the index has more symbols than ids");
+    for (int64_t k = 0; k < s->n_ids; k++)
         if (s->rank[k] >= s->compact->n_symbols)
             return fail(error, UNITOK_ERROR_ARGUMENT, k, -1, "a rank is out of range");
     return UNITOK_OK;
@@ -385,8 +386,8 @@ static phrase_search *phrase_open(const pieces *p, const compact_shard *s)
     /* If the eod has no bytes and occurs once per document, no hit can cross documents. */
     if (s->eod < 0) t->must_check = s->n_documents != 1;
     else
-        t->must_check = piece_bytes(p, (uint16_t)s->eod) > 0 ||
-                        occurrences(t, (uint16_t)s->eod) != s->n_documents;
+        t->must_check = piece_bytes(p, (uint32_t)s->eod) > 0 ||
+                        occurrences(t, (uint32_t)s->eod) != s->n_documents;
     return t;
 }
 

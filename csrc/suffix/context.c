@@ -10,7 +10,7 @@
  * Tokens are decoded from the hit outwards, and only as many as are needed: a hit in a document of
  * 1 GB costs no more than a hit in a document of one line. */
 #include "ground/utf8.h"
-#include "unitok_search.h"
+#include "suffix/search.h"
 
 /* Returns the end of the character at text[at], at < n. If a continuation byte is missing, the lead
  * byte is a character by itself, and so are the continuation bytes after it, so every byte belongs
@@ -48,7 +48,8 @@ static int64_t last_characters(const uint8_t *text, int64_t n, int64_t n_charact
 
 /* A document whose tokens are decoded one at a time, because only those around a hit are read. */
 typedef struct decoded_text {
-    const uint16_t *ids;
+    const void *ids;
+    int32_t id_bytes;
     const uint8_t *data;
     const int64_t *offsets;
     /* The document's tokens, and how many bytes of the first one are not shown. */
@@ -58,7 +59,7 @@ typedef struct decoded_text {
 /* Returns the bytes of token `at`, and stores their number in *ret_n. */
 static const uint8_t *bytes_at(const decoded_text *t, int64_t at, int64_t *ret_n)
 {
-    const int64_t *bounds = t->offsets + t->ids[at];
+    const int64_t *bounds = t->offsets + id_in(t->ids, t->id_bytes, (uint64_t)at);
     int64_t dropped = at == t->begin && t->dropped <= bounds[1] - bounds[0] ? t->dropped : 0;
     *ret_n = bounds[1] - bounds[0] - dropped;
     return t->data + bounds[0] + dropped;
@@ -109,14 +110,14 @@ static int64_t copy_from(const decoded_text *t, int64_t at, int64_t skip, uint8_
 /* Each hit produces three ranges of bytes in `out`: before, match and after, bounded by
  * bounds[3k..3k + 3]. If a hit is damaged, for example because it begins after the end of its
  * document, the ranges are short or empty. */
-void unitok_search_contexts(const uint16_t *ids, const uint8_t *data, const int64_t *offsets,
-                            const unitok_search_hit *hits, int64_t n_hits, int64_t before,
-                            int64_t after, uint8_t *out, int64_t *bounds)
+void unitok_search_contexts(const void *ids, int32_t id_bytes, const uint8_t *data,
+                            const int64_t *offsets, const unitok_search_hit *hits, int64_t n_hits,
+                            int64_t before, int64_t after, uint8_t *out, int64_t *bounds)
 {
     uint8_t *p = out;
     for (int64_t k = 0; k < n_hits; k++) {
         const unitok_search_hit *hit = hits + k;
-        decoded_text t = {ids, data, offsets, hit->begin, hit->end, hit->dropped};
+        decoded_text t = {ids, id_bytes, data, offsets, hit->begin, hit->end, hit->dropped};
         /* `skip` includes dropped bytes, which are not decoded. It is ignored if a hit from damaged
          * files begins past the end of its document. */
         int64_t skip = hit->token < hit->end ? hit->skip : 0,

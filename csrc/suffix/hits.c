@@ -31,7 +31,7 @@
 static int is_within_document(const text_search *t, uint64_t first, int32_t skip, int32_t n_tokens)
 {
     const shard *s = t->s;
-    int drops = skip == 0 && t->q[0] == ' ' && t->p->drops_space[s->ids[first]];
+    int drops = skip == 0 && t->q[0] == ' ' && t->p->drops_space[id_at(s, first)];
     if (!t->must_check && !drops) return 1;
     int64_t d = document_at(s->ends, s->n_documents, s->begin, first);
     if (d == s->n_documents) return 0;
@@ -96,7 +96,7 @@ void text_emit(text_search *t, interval in, int32_t back, int32_t skip, int32_t 
 int32_t text_follow(const text_search *t, uint64_t position, int64_t pos)
 {
     for (int32_t n_tokens = 1; position < (uint64_t)t->s->n; position++, n_tokens++) {
-        uint16_t id = t->s->ids[position];
+        uint32_t id = id_at(t->s, position);
         int64_t n_bytes = piece_bytes(t->p, id), rest = t->m - pos;
         if (n_bytes == 0) return 0;
         if (memcmp(piece_data(t->p, id), t->q + pos, (size_t)(n_bytes < rest ? n_bytes : rest)) !=
@@ -114,7 +114,7 @@ int32_t text_follow(const text_search *t, uint64_t position, int64_t pos)
 static int32_t follow_left(const text_search *t, uint64_t position, int64_t c, int32_t *ret_skip)
 {
     for (int32_t back = 1; position > 0; back++) {
-        uint16_t id = t->s->ids[--position];
+        uint32_t id = id_at(t->s, --position);
         int64_t n_bytes = piece_bytes(t->p, id), n = n_bytes < c ? n_bytes : c;
         if (n_bytes == 0 ||
             memcmp(piece_data(t->p, id) + n_bytes - n, t->q + c - n, (size_t)n) != 0)
@@ -128,27 +128,27 @@ static int32_t follow_left(const text_search *t, uint64_t position, int64_t c, i
 
 /* --------------------------------------------------------------------------- the left side ---- */
 
-/* A set of ids is a bitmap of 65,536 bits: 8 KB, which stays in the L1 cache. */
-INLINE int has_bit(const uint64_t *bits, uint16_t id)
+/* A set of ids is a bitmap: 8 KB, which stays in the L1 cache, or 32 KB for wide ids. */
+INLINE int has_bit(const uint64_t *bits, uint32_t id)
 {
     return (int)(bits[id >> 6] >> (id & 63) & 1);
 }
 
-INLINE void set_bit(uint64_t *bits, uint16_t id) { bits[id >> 6] |= UINT64_C(1) << (id & 63); }
+INLINE void set_bit(uint64_t *bits, uint32_t id) { bits[id >> 6] |= UINT64_C(1) << (id & 63); }
 
 /* Stores the token before suffix r in *ret_id; returns 0 if there is none. Prefetches the text,
  * unless the column `left` exists, whose entries are read in order. */
-INLINE int token_before(const shard *s, int64_t r, uint16_t *ret_id)
+INLINE int token_before(const shard *s, int64_t r, uint32_t *ret_id)
 {
     enum { AHEAD = 32 };
     if (s->left) {
-        *ret_id = s->left[r];
+        *ret_id = id_in(s->left, s->id_bytes, (uint64_t)r);
         return 1; /* wrong for the suffix at position 0, which callers check */
     }
-    if (r + AHEAD < s->n && s->sa[r + AHEAD] < (uint64_t)s->n) PREFETCH(s->ids + s->sa[r + AHEAD]);
+    if (r + AHEAD < s->n && s->sa[r + AHEAD] < (uint64_t)s->n) prefetch_id(s, s->sa[r + AHEAD]);
     uint64_t position = s->sa[r];
     if (position == 0 || position > (uint64_t)s->n) return 0;
-    *ret_id = s->ids[position - 1];
+    *ret_id = id_at(s, position - 1);
     return 1;
 }
 
@@ -157,13 +157,13 @@ INLINE int token_before(const shard *s, int64_t r, uint16_t *ret_id)
 static void scan_left(text_search *t, interval in, int32_t n_tokens)
 {
     if (t->left_bits_of != t->i) {
-        memset(t->left_bits, 0, sizeof t->left_bits);
+        memset(t->left_bits, 0, (size_t)t->p->n_ids / 8);
         for (int64_t k = 0; k < t->n_left; k++) set_bit(t->left_bits, t->left_ids[k]);
         t->left_bits_of = t->i;
     }
     t->work_left -= (in.hi - in.lo) * (t->s->left ? WORK_LEFT : WORK_NO_LEFT);
     for (int64_t r = in.lo; r < in.hi; r++) {
-        uint16_t id;
+        uint32_t id;
         if (!token_before(t->s, r, &id) || !has_bit(t->left_bits, id) || t->s->sa[r] == 0) continue;
         interval one = {r, r + 1};
         text_emit(t, one, 1, (int32_t)(piece_bytes(t->p, id) - t->i), n_tokens + 1);
@@ -178,7 +178,7 @@ static void compare_left(text_search *t, interval in, int32_t n_tokens)
     for (int64_t r = in.lo; r < in.hi; r++) {
         uint64_t position = t->s->sa[r];
         if (position == 0 || position > (uint64_t)t->s->n) continue;
-        uint16_t id = t->s->ids[position - 1];
+        uint32_t id = id_at(t->s, position - 1);
         int64_t n_bytes = piece_bytes(t->p, id);
         interval one = {r, r + 1};
         if (n_bytes > t->i &&
@@ -195,7 +195,7 @@ static void search_from_left(text_search *t, int32_t depth, int64_t pos, range e
     const shard *s = t->s;
     if (!text_grow(t, &t->many, t->n_left, &t->many_capacity, sizeof *t->many)) return;
     for (int64_t k = 0; k < t->n_left; k++) {
-        t->many[k] = bucket(s, s->rank[t->left_ids[k]]);
+        t->many[k] = bucket(s, (int32_t)s->rank[t->left_ids[k]]);
         if (depth > 0) t->many[k] = search_sequence(s, t->many[k], 1, t->path, depth);
     }
     t->work_left -= t->n_left * (depth ? WORK_NARROW : WORK_NARROW_MANY);
@@ -205,9 +205,9 @@ static void search_from_left(text_search *t, int32_t depth, int64_t pos, range e
                 text_walk_ends(t, t->many[k], depth + 1, pos, ends, t->left_ids[k]);
         return;
     }
-    const uint16_t *starts = t->p->starts;
-    search_narrow_many(s, t->many, t->n_left, depth + 1, s->rank[starts[ends.lo]],
-                       s->rank[starts[ends.hi - 1]] + 1);
+    const uint32_t *starts = t->p->starts;
+    search_narrow_many(s, t->many, t->n_left, depth + 1, (int32_t)s->rank[starts[ends.lo]],
+                       (int32_t)s->rank[starts[ends.hi - 1]] + 1);
     for (int64_t k = 0; k < t->n_left && !text_is_over(t); k++)
         text_emit(t, t->many[k], 0, (int32_t)(piece_bytes(t->p, t->left_ids[k]) - t->i), depth + 2);
 }
@@ -230,9 +230,10 @@ static void take_at_start(text_search *t, interval in, int32_t depth, range ends
 {
     t->n_at_start += in.hi - in.lo;
     for (uint32_t k = ends.lo; k < ends.hi && depth == 1; k++) {
-        uint16_t id = t->p->starts[k];
+        uint32_t id = t->p->starts[k];
         if (t->p->drops_space[id]) continue;
-        interval other = search_narrow(t->s, in, depth, t->s->rank[id], t->s->rank[id] + 1);
+        interval other = search_narrow(t->s, in, depth, (int32_t)t->s->rank[id],
+                                       (int32_t)t->s->rank[id] + 1);
         t->n_at_start -= other.hi - other.lo;
     }
 }
@@ -259,7 +260,7 @@ void text_take(text_search *t, interval in, int32_t depth, int64_t pos, range en
  * those that Q[0..c) ends with. The latter are the children that end exactly at c. */
 static void set_bits_before(text_search *t, int64_t c)
 {
-    memset(t->left_bits, 0, sizeof t->left_bits);
+    memset(t->left_bits, 0, (size_t)t->p->n_ids / 8);
     t->left_bits_of = -1;
     for (uint32_t k = c <= t->n_inner ? t->left[c].lo : 0;
          k < (c <= t->n_inner ? t->left[c].hi : 0); k++)
@@ -282,7 +283,7 @@ void text_settle_anchored(text_search *t, int64_t c)
     t->work_left -= t->n_anchored_suffixes * (t->s->left ? WORK_LEFT : WORK_NO_LEFT);
     for (int64_t k = 0; k < t->n_anchored; k++) {
         for (int64_t r = t->anchored[k].in.lo; r < t->anchored[k].in.hi && !text_is_over(t); r++) {
-            uint16_t id;
+            uint32_t id;
             if (is_scan && (!token_before(t->s, r, &id) || !has_bit(t->left_bits, id))) continue;
             int32_t skip = 0, back = t->s->sa[r] <= (uint64_t)t->s->n
                                          ? follow_left(t, t->s->sa[r], c, &skip)
@@ -295,22 +296,31 @@ void text_settle_anchored(text_search *t, int64_t c)
 
 /* ---------------------------------------------------------------------------- public calls ---- */
 
-/* Computes everything that depends only on the shard, once for all queries. */
-static void text_open(text_search *t, const pieces *p, const shard *s)
+/* Computes everything that depends only on the shard, once for all queries. NULL without memory. */
+static text_search *text_open(const pieces *p, const shard *s)
 {
-    memset(t, 0, sizeof *t);
+    text_search *t = mem_zalloc(1, sizeof *t);
+    if (!t) return NULL;
+    t->left_bits = mem_alloc((size_t)p->n_ids / 8);
+    if (!t->left_bits) {
+        mem_free(t);
+        return NULL;
+    }
     t->p = p;
     t->s = s;
     /* If the eod has no bytes and occurs once per document, no hit can cross documents. */
     if (s->eod < 0) t->must_check = s->n_documents != 1;
     else
-        t->must_check = piece_bytes(p, (uint16_t)s->eod) > 0 ||
-                        frequency(s, (uint16_t)s->eod) != s->n_documents;
+        t->must_check = piece_bytes(p, (uint32_t)s->eod) > 0 ||
+                        frequency(s, (uint32_t)s->eod) != s->n_documents;
+    return t;
 }
 
 /* The arrays grow as needed and are reused by all queries of a call. */
 static void text_close(text_search *t)
 {
+    if (!t) return;
+    mem_free(t->left_bits);
     mem_free(t->nodes);
     mem_free(t->children);
     mem_free(t->stack);
@@ -318,6 +328,7 @@ static void text_close(text_search *t)
     mem_free(t->many);
     mem_free(t->anchored);
     mem_free(t->left);
+    mem_free(t);
 }
 
 /* Runs one query, starting with empty results. The arrays keep their capacity from the previous
@@ -336,23 +347,20 @@ static int text_run(text_search *t, const uint8_t *q, int64_t m, int64_t max_wor
     return !t->out_of_memory;
 }
 
-/* The state contains an 8 KB set, so it is allocated on the heap instead of the caller's stack. */
 int32_t unitok_search_count(const pieces *p, const shard *s, const uint8_t *data,
                             const int64_t *offsets, int64_t n, int64_t max_work, int64_t *counts,
                             uint8_t *is_approx, unitok_error *error)
 {
     const char *wrong = check_texts(offsets, n);
     if (wrong) return fail(error, UNITOK_ERROR_ARGUMENT, -1, -1, wrong);
-    text_search *t = mem_alloc(sizeof *t);
+    text_search *t = text_open(p, s);
     int has_memory = t != NULL;
-    if (t) text_open(t, p, s);
     for (int64_t k = 0; k < n && has_memory; k++) {
         has_memory = text_run(t, data + offsets[k], offsets[k + 1] - offsets[k], max_work);
         counts[k] = t->total;
         is_approx[k] = t->work_left < 0;
     }
-    if (t) text_close(t);
-    mem_free(t);
+    text_close(t);
     return has_memory ? UNITOK_OK : fail_memory(error);
 }
 
@@ -364,9 +372,8 @@ int32_t unitok_search_find(const pieces *p, const shard *s, const uint8_t *q, in
 {
     if (m < 0 || m > UNITOK_SEARCH_TEXT_MAX)
         return fail(error, UNITOK_ERROR_ARGUMENT, -1, -1, "a text is longer than 1 GiB");
-    text_search *t = mem_alloc(sizeof *t);
+    text_search *t = text_open(p, s);
     if (!t) return fail_memory(error);
-    text_open(t, p, s);
     t->max_hits = max_hits;
     int has_memory = text_grow(t, &t->runs, 0, &t->runs_capacity, sizeof *t->runs) &&
                      text_run(t, q, m, max_work);
@@ -378,7 +385,6 @@ int32_t unitok_search_find(const pieces *p, const shard *s, const uint8_t *q, in
         mem_free(t->runs);
     }
     text_close(t);
-    mem_free(t);
     return has_memory ? UNITOK_OK : fail_memory(error);
 }
 
@@ -407,7 +413,8 @@ void unitok_search_ends(const pieces *p, const shard *s, const int64_t *tokens,
 {
     for (int64_t k = 0; k < n_hits; k++) {
         int64_t at = tokens[k], rest = m + skips[k];
-        while (at < s->n && piece_bytes(p, s->ids[at]) < rest) rest -= piece_bytes(p, s->ids[at++]);
+        while (at < s->n && piece_bytes(p, id_at(s, (uint64_t)at)) < rest)
+            rest -= piece_bytes(p, id_at(s, (uint64_t)at++));
         last[k] = at;
         used[k] = rest;
     }

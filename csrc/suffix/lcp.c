@@ -17,7 +17,7 @@
 #include "suffix/widths.h"
 
 typedef int64_t plcp_function(const void *, int64_t, void *, int64_t, int64_t, int64_t);
-typedef int64_t check_function(const void *, int64_t, const uint16_t *, int64_t, const void *,
+typedef int64_t check_function(const void *, int64_t, const uint32_t *, int64_t, const void *,
                                const uint64_t *, uint64_t *, int64_t, int64_t);
 
 /* Indexed by the bytes of a symbol (1, 2, 4) and of a position (4, 8). */
@@ -55,7 +55,7 @@ int64_t unitok_suffix_plcp(const void *text, int64_t n, int32_t symbol_bytes, vo
 
 /* It is not enough that `sa` is a permutation: see lcp.h for what is checked. `starts` holds the
  * bucket boundaries, and `heads` a copy of them that the check advances. */
-int64_t unitok_suffix_check(const void *text, int64_t n, int32_t symbol_bytes, const uint16_t *rank,
+int64_t unitok_suffix_check(const void *text, int64_t n, int32_t symbol_bytes, const uint32_t *rank,
                             int64_t n_symbols, const void *sa, int32_t position_bytes,
                             const uint64_t *starts, uint64_t *heads, int64_t begin, int64_t end)
 {

@@ -42,20 +42,21 @@ static int64_t BY_WIDTHS(plcp)(const void *text_, int64_t n, void *phi_, int64_t
     return common;
 }
 
-/* Only 16-bit symbols have ranks, because they are token ids. */
-INLINE int64_t BY_WIDTHS(symbol)(const SYMBOL *text, int64_t i, const uint16_t *rank)
+/* The rank of a symbol; n_symbols or more if the symbol is out of range. */
+INLINE int64_t BY_WIDTHS(symbol)(const SYMBOL *text, int64_t i, const uint32_t *rank,
+                                 int64_t n_symbols)
 {
-    return sizeof(SYMBOL) == 2 && rank ? (int64_t)rank[text[i]] : (int64_t)text[i];
+    return rank && (int64_t)text[i] < n_symbols ? (int64_t)rank[text[i]] : (int64_t)text[i];
 }
 
 /* Checks that suffix i is the next entry of its first symbol's bucket, and advances the head of
  * that bucket. If the head has already reached the end of the bucket, the bucket is too small for
  * the text. */
-INLINE int BY_WIDTHS(comes_next)(const SYMBOL *text, int64_t i, const uint16_t *rank,
+INLINE int BY_WIDTHS(comes_next)(const SYMBOL *text, int64_t i, const uint32_t *rank,
                                  int64_t n_symbols, const POSITION *sa, const uint64_t *starts,
                                  uint64_t *heads)
 {
-    int64_t c = BY_WIDTHS(symbol)(text, i, rank);
+    int64_t c = BY_WIDTHS(symbol)(text, i, rank, n_symbols);
     if (c >= n_symbols || heads[c] >= starts[c + 1]) return 0;
     return sa[heads[c]++] == (POSITION)i;
 }
@@ -65,7 +66,7 @@ INLINE int BY_WIDTHS(comes_next)(const SYMBOL *text, int64_t i, const uint16_t *
  * bucket. So one pass over the entries, with a head for each bucket, checks all of them. The last
  * suffix must come first in its bucket, as if an empty suffix preceded all entries. Returns the
  * first entry that is wrong, or -1. */
-static int64_t BY_WIDTHS(check)(const void *text_, int64_t n, const uint16_t *rank,
+static int64_t BY_WIDTHS(check)(const void *text_, int64_t n, const uint32_t *rank,
                                 int64_t n_symbols, const void *sa_, const uint64_t *starts,
                                 uint64_t *heads, int64_t begin, int64_t end)
 {
@@ -78,7 +79,7 @@ static int64_t BY_WIDTHS(check)(const void *text_, int64_t n, const uint16_t *ra
         if (r + LCP_AHEAD < end && sa[r + LCP_AHEAD] < (POSITION)n)
             PREFETCH(text + sa[r + LCP_AHEAD] - (sa[r + LCP_AHEAD] > 0));
         if (sa[r] >= (POSITION)n) return r;
-        int64_t i = (int64_t)sa[r], c = BY_WIDTHS(symbol)(text, i, rank);
+        int64_t i = (int64_t)sa[r], c = BY_WIDTHS(symbol)(text, i, rank, n_symbols);
         if (c >= n_symbols || (uint64_t)r < starts[c] || (uint64_t)r >= starts[c + 1]) return r;
         if (i > 0 && !BY_WIDTHS(comes_next)(text, i - 1, rank, n_symbols, sa, starts, heads))
             return r;

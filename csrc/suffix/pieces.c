@@ -18,6 +18,8 @@ void unitok_search_pieces_free(pieces *p)
 {
     if (!p) return;
     mem_free(p->data);
+    mem_free(p->begin);
+    mem_free(p->drops_space);
     mem_free(p->starts);
     mem_free(p->inner);
     mem_free(p->inner_id);
@@ -28,20 +30,20 @@ void unitok_search_pieces_free(pieces *p)
  * above. Returns 0 if it is not an order of that text: order[] comes from a file, so every entry is
  * checked, and a list that would overflow is an error. First bytes are counted at index c + 1, so
  * that a running sum turns the counts into starts. */
-static int take_order(pieces *p, const uint32_t *order, int64_t n_order, const uint16_t *owner)
+static int take_order(pieces *p, const uint32_t *order, int64_t n_order, const uint32_t *owner)
 {
     for (int64_t k = 0; k < n_order; k++) {
         if (order[k] >= n_order) return 0;
-        uint16_t id = owner[order[k]];
+        uint32_t id = owner[order[k]];
         /* the position in data, which has no separators */
         uint32_t at = order[k] - id;
         if (at == p->begin[id + 1]) continue; /* the separator itself */
         if (at == p->begin[id]) {
-            if (p->n_starts == PIECES_IDS) return 0;
+            if (p->n_starts == p->n_ids) return 0;
             p->starts[p->n_starts++] = id;
             p->start_first[p->data[at] + 1]++;
         } else {
-            if (p->n_inner == p->begin[PIECES_IDS]) return 0;
+            if (p->n_inner == p->begin[p->n_ids]) return 0;
             p->inner[p->n_inner] = at;
             p->inner_id[p->n_inner++] = id;
             p->inner_first[p->data[at] + 1]++;
@@ -55,7 +57,7 @@ static int take_order(pieces *p, const uint32_t *order, int64_t n_order, const u
 }
 
 /* Whether two ids stand for the same bytes. */
-static int same_piece(const pieces *p, uint16_t a, uint16_t b)
+static int same_piece(const pieces *p, uint32_t a, uint32_t b)
 {
     uint32_t n = piece_bytes(p, a);
     return piece_bytes(p, b) == n && memcmp(piece_data(p, a), piece_data(p, b), n) == 0;
@@ -64,10 +66,10 @@ static int same_piece(const pieces *p, uint16_t a, uint16_t b)
 /* Sorts ids with the same bytes, such as a byte piece and a character, by rank, and sets in_order,
  * which lets a search treat all pieces with a common prefix as one interval. Ties are few and
  * short, so an insertion sort is fast enough. */
-static void settle_ties(pieces *p, const uint16_t *rank)
+static void settle_ties(pieces *p, const uint32_t *rank)
 {
     for (int64_t k = 1; k < p->n_starts; k++) {
-        uint16_t id = p->starts[k];
+        uint32_t id = p->starts[k];
         int64_t at = k;
         for (; at > 0 && rank[p->starts[at - 1]] > rank[id] && same_piece(p, p->starts[at - 1], id);
              at--)
@@ -82,17 +84,17 @@ static void settle_ties(pieces *p, const uint16_t *rank)
 /* owner[] maps each symbol of the sorted text to its piece. It is needed only while the order is
  * read. */
 static int fill(pieces *p, const uint8_t *data, const int64_t *offsets, const uint8_t *drops_space,
-                int64_t n_ids, const uint16_t *rank, const uint32_t *order, uint16_t *owner)
+                int64_t n_pieces, const uint32_t *rank, const uint32_t *order, uint32_t *owner)
 {
-    int64_t n_bytes = offsets[n_ids] - offsets[0], at = 0;
+    int64_t n_bytes = offsets[n_pieces] - offsets[0], at = 0;
     memcpy(p->data, data + offsets[0], (size_t)n_bytes);
-    for (int64_t id = 0; id <= PIECES_IDS; id++)
-        p->begin[id] = (uint32_t)(offsets[id < n_ids ? id : n_ids] - offsets[0]);
-    for (int64_t id = 0; id < n_ids; id++) {
+    for (int64_t id = 0; id <= p->n_ids; id++)
+        p->begin[id] = (uint32_t)(offsets[id < n_pieces ? id : n_pieces] - offsets[0]);
+    for (int64_t id = 0; id < n_pieces; id++) {
         p->drops_space[id] = drops_space[id];
-        for (int64_t k = piece_bytes(p, (uint16_t)id); k >= 0; k--) owner[at++] = (uint16_t)id;
+        for (int64_t k = piece_bytes(p, (uint32_t)id); k >= 0; k--) owner[at++] = (uint32_t)id;
     }
-    if (!take_order(p, order, n_bytes + n_ids, owner)) return 0;
+    if (!take_order(p, order, n_bytes + n_pieces, owner)) return 0;
     settle_ties(p, rank);
     return 1;
 }
@@ -100,23 +102,30 @@ static int fill(pieces *p, const uint8_t *data, const int64_t *offsets, const ui
 /* The inner lists are allocated for the total number of bytes, which is an upper bound; their sizes
  * are known only after the order is read. */
 int32_t unitok_search_pieces_new(const uint8_t *data, const int64_t *offsets,
-                                 const uint8_t *drops_space, int64_t n_ids, const uint16_t *rank,
-                                 const uint32_t *order, pieces **ret, unitok_error *error)
+                                 const uint8_t *drops_space, int64_t n_pieces, int64_t n_ids,
+                                 const uint32_t *rank, const uint32_t *order, pieces **ret,
+                                 unitok_error *error)
 {
-    const char *wrong = n_ids < 0 || n_ids > PIECES_IDS ? "there are more than 65,536 ids"
-                                                        : check_offsets(offsets, n_ids);
-    if (!wrong && offsets[n_ids] - offsets[0] > INT32_MAX) wrong = "the pieces are too long";
+    const char *wrong = n_ids != UNITOK_SEARCH_IDS_16 && n_ids != UNITOK_SEARCH_IDS_32
+                            ? "the number of ids must be 65,536 or 262,144"
+                        : n_pieces < 0 || n_pieces > n_ids ? "there are more pieces than ids"
+                                                           : check_offsets(offsets, n_pieces);
+    if (!wrong && offsets[n_pieces] - offsets[0] > INT32_MAX) wrong = "the pieces are too long";
     if (wrong) return fail(error, UNITOK_ERROR_ARGUMENT, -1, -1, wrong);
-    size_t n_bytes = (size_t)(offsets[n_ids] - offsets[0]);
+    size_t n_bytes = (size_t)(offsets[n_pieces] - offsets[0]);
     pieces *p = mem_zalloc(1, sizeof *p);
-    uint16_t *owner = mem_alloc((n_bytes + (size_t)n_ids + 1) * sizeof *owner);
+    uint32_t *owner = mem_alloc((n_bytes + (size_t)n_pieces + 1) * sizeof *owner);
     if (!p || !owner) goto no_memory;
+    p->n_ids = n_ids;
+    p->begin = mem_alloc(((size_t)n_ids + 1) * sizeof *p->begin);
+    p->drops_space = mem_zalloc((size_t)n_ids, 1);
     p->data = mem_alloc(n_bytes + 1);
-    p->starts = mem_alloc(((size_t)n_ids + 1) * sizeof *p->starts);
+    p->starts = mem_alloc((size_t)n_ids * sizeof *p->starts);
     p->inner = mem_alloc((n_bytes + 1) * sizeof *p->inner);
     p->inner_id = mem_alloc((n_bytes + 1) * sizeof *p->inner_id);
-    if (!p->data || !p->starts || !p->inner || !p->inner_id) goto no_memory;
-    int is_filled = fill(p, data, offsets, drops_space, n_ids, rank, order, owner);
+    if (!p->begin || !p->drops_space || !p->data || !p->starts || !p->inner || !p->inner_id)
+        goto no_memory;
+    int is_filled = fill(p, data, offsets, drops_space, n_pieces, rank, order, owner);
     mem_free(owner);
     if (!is_filled) {
         unitok_search_pieces_free(p);

@@ -15,8 +15,6 @@
 #include "ground/common.h"
 #include "unitok_search.h"
 
-enum { PIECES_IDS = 65536 };
-
 /* The two lists are indexes into the same bytes, so a piece of n bytes takes n bytes of `data`, one
  * entry of `starts` and n - 1 entries of `inner`:
  *
@@ -27,17 +25,18 @@ enum { PIECES_IDS = 65536 };
  */
 struct unitok_search_pieces {
     uint8_t *data; /* the pieces, concatenated by id */
-    /* The bytes of id are data[begin[id]..begin[id + 1]); empty for an id without text. */
-    uint32_t begin[PIECES_IDS + 1];
-    /* 1: the piece begins with a space that decoding drops at the start of a document */
-    uint8_t drops_space[PIECES_IDS];
+    int64_t n_ids;
+    /* [0..n_ids]: the bytes of id are data[begin[id]..begin[id + 1]); empty for an id without text */
+    uint32_t *begin;
+    /* [0..n_ids-1]: 1 if the piece begins with a space that decoding drops at the start of a document */
+    uint8_t *drops_space;
     int64_t n_starts;
-    uint16_t *starts; /* ids, sorted by their bytes */
+    uint32_t *starts; /* ids, sorted by their bytes */
     /* starts of first byte c: [start_first[c], start_first[c + 1]) */
     uint32_t start_first[257];
     int64_t n_inner;
     uint32_t *inner;    /* where each inner string begins in data */
-    uint16_t *inner_id; /* the id of its piece */
+    uint32_t *inner_id; /* the id of its piece */
     uint32_t inner_first[257];
     /* 1: the ranks of starts[] are consecutive, so pieces with a common prefix have consecutive
      * ranks, and one interval of the suffix array holds them all. */
@@ -52,12 +51,12 @@ typedef struct range {
 } range;
 
 /* The size of a piece in bytes; 0 for an id without text. */
-INLINE uint32_t piece_bytes(const pieces *p, uint16_t id)
+INLINE uint32_t piece_bytes(const pieces *p, uint32_t id)
 {
     return p->begin[id + 1] - p->begin[id];
 }
 
-INLINE const uint8_t *piece_data(const pieces *p, uint16_t id) { return p->data + p->begin[id]; }
+INLINE const uint8_t *piece_data(const pieces *p, uint32_t id) { return p->data + p->begin[id]; }
 
 /* First bytes are looked up in a table, which replaces eight steps of a binary search. */
 INLINE range starts_with_byte(const pieces *p, uint8_t c)

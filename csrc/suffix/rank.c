@@ -6,13 +6,32 @@
 /* Suffixes are sorted by token rank instead of token id, so that tokens that begin with the same
  * bytes become neighbours: see pieces.h. The counts are the bucket sizes. There are two loops so
  * that `rank` is not tested for every token. */
-void unitok_suffix_rank(uint16_t *text, int64_t n, const uint16_t *rank, uint64_t *counts)
+static void rank_16(uint16_t *text, int64_t n, const uint32_t *rank, uint64_t *counts)
 {
     if (rank)
         for (int64_t i = 0; i < n; i++) {
-            text[i] = rank[text[i]];
+            text[i] = (uint16_t)rank[text[i]];
             counts[text[i]]++;
         }
     else
         for (int64_t i = 0; i < n; i++) counts[text[i]]++;
+}
+
+/* Unlike ids of 16 bits, ids of 32 bits can exceed the tables. */
+static int64_t rank_32(uint32_t *text, int64_t n, const uint32_t *rank, uint64_t *counts)
+{
+    for (int64_t i = 0; i < n; i++) {
+        if (text[i] >= UNITOK_SEARCH_IDS_32) return i;
+        if (rank) text[i] = rank[text[i]];
+        counts[text[i]]++;
+    }
+    return -1;
+}
+
+int64_t unitok_suffix_rank(void *text, int64_t n, int32_t id_bytes, const uint32_t *rank,
+                           uint64_t *counts)
+{
+    if (id_bytes == 4) return rank_32(text, n, rank, counts);
+    rank_16(text, n, rank, counts);
+    return -1;
 }

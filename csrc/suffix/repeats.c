@@ -83,14 +83,15 @@ static int is_window(const unitok_repeats *f, const shard *s, uint64_t position)
     return d < s->n_documents && position + (uint64_t)f->m + (s->eod >= 0) <= s->ends[d] - s->begin;
 }
 
-/* Equal ids have equal ranks, so bytes are compared instead of ranks. Windows that reach past the
- * end of a shard equal no other window. */
+/* Equal ids have equal ranks, so bytes are compared instead of ranks; all shards have ids of the same
+ * size. Windows that reach past the end of a shard equal no other window. */
 static int same_window(const unitok_repeats *f, const shard *a, uint64_t at_a, const shard *b,
                        uint64_t at_b)
 {
-    uint64_t m = (uint64_t)f->m;
+    uint64_t m = (uint64_t)f->m, size = (uint64_t)a->id_bytes;
     return at_a + m <= (uint64_t)a->n && at_b + m <= (uint64_t)b->n &&
-           memcmp(a->ids + at_a, b->ids + at_b, (size_t)m * 2) == 0;
+           memcmp((const uint8_t *)a->ids + at_a * size, (const uint8_t *)b->ids + at_b * size,
+                  (size_t)(m * size)) == 0;
 }
 
 /* The end of the run of suffixes of shard k whose first m tokens equal those of its next suffix.
@@ -102,10 +103,9 @@ static int64_t run_end(const unitok_repeats *f, int32_t k)
     int64_t r = f->next[k];
     uint64_t position = s->sa[r++];
     for (; r < s->n && same_window(f, s, position, s, s->sa[r]); r++) {
-        if (r + AHEAD < s->n && s->sa[r + AHEAD] < (uint64_t)s->n)
-            PREFETCH(s->ids + s->sa[r + AHEAD]);
+        if (r + AHEAD < s->n && s->sa[r + AHEAD] < (uint64_t)s->n) prefetch_id(s, s->sa[r + AHEAD]);
     }
-    if (r + AHEAD < s->n && s->sa[r + AHEAD] < (uint64_t)s->n) PREFETCH(s->ids + s->sa[r + AHEAD]);
+    if (r + AHEAD < s->n && s->sa[r + AHEAD] < (uint64_t)s->n) prefetch_id(s, s->sa[r + AHEAD]);
     return r;
 }
 

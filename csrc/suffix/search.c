@@ -8,23 +8,30 @@
 /* A record of `top` holds the position of a suffix and the ranks of its first eight tokens, so that
  * a comparison of up to eight tokens needs neither `sa` nor `ids`:
  *
- *     record j    | u32 position | u16 rank 0 | ... | u16 rank 7 |        of suffix j * TOP_STEP */
+ *     record j    | u32 position | rank 0 | ... | rank 7 |        of suffix j * TOP_STEP
+ *
+ * Ranks have as many bytes as ids. */
 enum {
     TOP_STEP = 4096, /* suffixes between two records of `top` */
     TOP_TOKENS = 8,
-    TOP_BYTES = 4 + 2 * TOP_TOKENS,
     N_LANES = 32 /* interleaved searches: enough to saturate a core's outstanding cache misses */
 };
 
 /* --------------------------------------------------------------------------------- the top ---- */
 
+INLINE const uint8_t *top_record(const shard *s, int64_t j)
+{
+    return s->top + j * (4 + TOP_TOKENS * s->id_bytes);
+}
+
 /* The ranks in a record are meaningless past the end of the text. */
 INLINE int32_t top_rank(const shard *s, int64_t j, int64_t depth)
 {
-    const uint8_t *record = s->top + j * TOP_BYTES;
-    return (uint64_t)load_u32(record) + (uint64_t)depth < (uint64_t)s->n
-               ? load_u16(record + 4 + 2 * depth)
-               : RANK_END;
+    const uint8_t *record = top_record(s, j);
+    if ((uint64_t)load_u32(record) + (uint64_t)depth >= (uint64_t)s->n) return RANK_END;
+    const uint8_t *rank = record + 4 + s->id_bytes * depth;
+    return s->id_bytes == 2 ? load_u16(rank)
+                            : (int32_t)(load_u32(rank) & (UNITOK_SEARCH_IDS_32 - 1));
 }
 
 /* Finds the records of `top` for the suffixes in [lo, hi): [*ret_a, *ret_b). Returns 0 if they
@@ -116,7 +123,7 @@ static void lower_lanes(const shard *s, int64_t *lo, int64_t *hi, int n, int64_t
         for (int i = 0; i < n; i++) {
             if (lo[i] >= hi[i]) continue;
             position[i] = (int64_t)s->sa[lo[i] + (hi[i] - lo[i]) / 2] + depth;
-            if (position[i] < s->n) PREFETCH(s->ids + position[i]);
+            if (position[i] < s->n) prefetch_id(s, (uint64_t)position[i]);
         }
         for (int i = 0; i < n; i++) {
             if (lo[i] >= hi[i]) continue;
@@ -155,11 +162,11 @@ void search_narrow_many(const shard *s, interval *io, int64_t n, int64_t depth, 
 /* Compares the suffix at `position` with ids[0..n-1]: negative, 0 if it begins with them, or
  * positive. On entry, the first *io_same tokens are known to be equal; on return, *io_same is the
  * number of equal tokens. rank_at makes the end of the text smaller than any token. */
-static int compare_suffix(const shard *s, uint64_t position, const uint16_t *ids, int64_t n,
+static int compare_suffix(const shard *s, uint64_t position, const uint32_t *ids, int64_t n,
                           int64_t *io_same)
 {
     for (int64_t t = *io_same; t < n; t++) {
-        int32_t here = rank_at(s, position + (uint64_t)t), there = s->rank[ids[t]];
+        int32_t here = rank_at(s, position + (uint64_t)t), there = (int32_t)s->rank[ids[t]];
         if (here == there) continue;
         *io_same = t;
         return here < there ? -1 : 1;
@@ -170,22 +177,21 @@ static int compare_suffix(const shard *s, uint64_t position, const uint16_t *ids
 
 /* Like compare_suffix, but for the suffix of record j of `top`, whose first 8 tokens are in the
  * record. Tokens after the eighth are read from the text. */
-static int compare_top(const shard *s, int64_t j, int64_t depth, const uint16_t *ids, int64_t n)
+static int compare_top(const shard *s, int64_t j, int64_t depth, const uint32_t *ids, int64_t n)
 {
     int64_t t = 0;
     for (; t < n && depth + t < TOP_TOKENS; t++) {
-        int32_t here = top_rank(s, j, depth + t), there = s->rank[ids[t]];
+        int32_t here = top_rank(s, j, depth + t), there = (int32_t)s->rank[ids[t]];
         if (here != there) return here < there ? -1 : 1;
     }
-    return compare_suffix(s, (uint64_t)load_u32(s->top + j * TOP_BYTES) + (uint64_t)depth, ids, n,
-                          &t);
+    return compare_suffix(s, (uint64_t)load_u32(top_record(s, j)) + (uint64_t)depth, ids, n, &t);
 }
 
 /* The first suffix of [lo, hi) for which the comparison returns `least` or more: 0 gives the lower
  * bound, 1 the upper. The search remembers how many tokens each end of the interval shares with the
  * sequence. A probe starts its comparison after the smaller of the two numbers. */
 static int64_t sequence_bound(const shard *s, int64_t lo, int64_t hi, int64_t depth,
-                              const uint16_t *ids, int64_t n, int least)
+                              const uint32_t *ids, int64_t n, int least)
 {
     int64_t a, b;
     if (depth < TOP_TOKENS && top_covers(s, lo, hi, &a, &b)) {
@@ -214,7 +220,7 @@ static int64_t sequence_bound(const shard *s, int64_t lo, int64_t hi, int64_t de
 }
 
 /* Compares all tokens, because nothing is known about this suffix. */
-static int begins_with(const shard *s, int64_t r, int64_t depth, const uint16_t *ids, int64_t n)
+static int begins_with(const shard *s, int64_t r, int64_t depth, const uint32_t *ids, int64_t n)
 {
     int64_t same = 0;
     return compare_suffix(s, (uint64_t)s->sa[r] + (uint64_t)depth, ids, n, &same) == 0;
@@ -223,10 +229,10 @@ static int begins_with(const shard *s, int64_t r, int64_t depth, const uint16_t 
 /* The first token selects a bucket without a search. The lower bound is found first: if the suffix
  * there does not begin with the sequence, no suffix does. The upper bound is then found by
  * galloping from the lower one. */
-interval search_sequence(const shard *s, interval in, int64_t depth, const uint16_t *ids, int64_t n)
+interval search_sequence(const shard *s, interval in, int64_t depth, const uint32_t *ids, int64_t n)
 {
     if (depth == 0 && n > 0) {
-        in = bucket(s, s->rank[ids[0]]);
+        in = bucket(s, (int32_t)s->rank[ids[0]]);
         depth++;
         ids++;
         n--;
@@ -252,24 +258,34 @@ interval search_sequence(const shard *s, interval in, int64_t depth, const uint1
 int32_t unitok_search_check(const shard *s, unitok_error *error)
 {
     if (s->n < 0 || s->n > UINT32_MAX || s->n_top < 0 || s->n_documents < 0 || s->eod < -1 ||
-        s->eod > 65535)
+        (s->id_bytes != 2 && s->id_bytes != 4) || s->eod >= id_count(s))
         return fail(error, UNITOK_ERROR_ARGUMENT, -1, -1, "a size in the shard is out of range");
-    if (s->first[0] != 0 || s->first[65536] != (uint64_t)s->n)
+    if (s->first[0] != 0 || s->first[id_count(s)] != (uint64_t)s->n)
         return fail(error, UNITOK_ERROR_ARGUMENT, -1, -1,
                     "the bucket starts do not span the shard's tokens");
-    for (int64_t k = 0; k < 65536; k++)
+    for (int64_t k = 0; k < id_count(s); k++)
         if (s->first[k + 1] < s->first[k])
             return fail(error, UNITOK_ERROR_ARGUMENT, k, -1, "the bucket starts decrease");
     return UNITOK_OK;
 }
 
+/* Whether all ids have an entry in the tables. */
+static int are_ids(const shard *s, const uint32_t *ids, int64_t begin, int64_t end)
+{
+    for (int64_t k = begin; k < end; k++)
+        if (ids[k] >= id_count(s)) return 0;
+    return 1;
+}
+
 /* Finds the interval of each query; an empty query matches every suffix. */
-void unitok_search_tokens(const shard *s, const uint16_t *ids, const int64_t *begins,
+void unitok_search_tokens(const shard *s, const uint32_t *ids, const int64_t *begins,
                           const int64_t *ends, int64_t n_queries, int64_t *lo, int64_t *hi)
 {
     interval all = {0, s->n};
     for (int64_t q = 0; q < n_queries; q++) {
-        interval found = search_sequence(s, all, 0, ids + begins[q], ends[q] - begins[q]);
+        interval found = {0, 0};
+        if (are_ids(s, ids, begins[q], ends[q]))
+            found = search_sequence(s, all, 0, ids + begins[q], ends[q] - begins[q]);
         lo[q] = found.lo;
         hi[q] = found.hi;
     }
@@ -280,7 +296,7 @@ void unitok_search_tokens(const shard *s, const uint16_t *ids, const int64_t *be
 /* The suffixes are sorted, so those with the same next token form a run. Each run is skipped with a
  * search, so the cost depends on the number of distinct next tokens, not on the length of the
  * interval. Returns that number, even if not all fit. */
-int64_t unitok_search_next(const shard *s, int64_t lo, int64_t hi, int64_t depth, uint16_t *ids,
+int64_t unitok_search_next(const shard *s, int64_t lo, int64_t hi, int64_t depth, uint32_t *ids,
                            int64_t *counts, int64_t capacity)
 {
     int64_t n = 0;
@@ -294,7 +310,7 @@ int64_t unitok_search_next(const shard *s, int64_t lo, int64_t hi, int64_t depth
         if (end > hi) end = hi;
         if (rank != RANK_END) {
             if (n < capacity) {
-                ids[n] = s->ids[position];
+                ids[n] = id_at(s, position);
                 counts[n] = end - lo;
             }
             n++;
@@ -312,12 +328,11 @@ void unitok_search_previous(const shard *s, int64_t lo, int64_t hi, int64_t *cou
     enum { AHEAD = 32 };
     for (int64_t r = lo; r < hi; r++) {
         if (s->left) {
-            if (s->sa[r] != 0) counts[s->left[r]]++;
+            if (s->sa[r] != 0) counts[id_in(s->left, s->id_bytes, (uint64_t)r)]++;
             continue;
         }
-        if (r + AHEAD < hi && s->sa[r + AHEAD] < (uint64_t)s->n)
-            PREFETCH(s->ids + s->sa[r + AHEAD]);
-        if (s->sa[r] != 0 && s->sa[r] <= (uint64_t)s->n) counts[s->ids[s->sa[r] - 1]]++;
+        if (r + AHEAD < hi && s->sa[r + AHEAD] < (uint64_t)s->n) prefetch_id(s, s->sa[r + AHEAD]);
+        if (s->sa[r] != 0 && s->sa[r] <= (uint64_t)s->n) counts[id_at(s, s->sa[r] - 1)]++;
     }
 }
 
@@ -325,9 +340,10 @@ void unitok_search_previous(const shard *s, int64_t lo, int64_t hi, int64_t *cou
  * if the later one does. */
 INLINE int same_tokens(const shard *s, uint64_t a, uint64_t b, int64_t n)
 {
-    uint64_t further = a > b ? a : b;
+    uint64_t further = a > b ? a : b, size = (uint64_t)s->id_bytes;
+    const uint8_t *ids = s->ids;
     return further + (uint64_t)n <= (uint64_t)s->n &&
-           memcmp(s->ids + a, s->ids + b, (size_t)n * 2) == 0;
+           memcmp(ids + a * size, ids + b * size, (size_t)n * size) == 0;
 }
 
 /* Equal n-grams are neighbours, so one pass over the array finds them all. A call does a part of
@@ -345,7 +361,7 @@ int64_t unitok_search_ngrams(const shard *s, int64_t n_tokens, int64_t min_count
         if (position + (uint64_t)n_tokens > (uint64_t)s->n) continue;
         for (; r < s->n && same_tokens(s, position, s->sa[r], n_tokens); r++)
             if (r + AHEAD < s->n && s->sa[r + AHEAD] < (uint64_t)s->n)
-                PREFETCH(s->ids + s->sa[r + AHEAD]);
+                prefetch_id(s, s->sa[r + AHEAD]);
         if (r - begin < min_count) continue;
         positions[n] = (uint32_t)position;
         counts[n++] = r - begin;
@@ -355,12 +371,13 @@ int64_t unitok_search_ngrams(const shard *s, int64_t n_tokens, int64_t min_count
 }
 
 /* Adds up the sizes in bytes of the tokens in each range. */
-void unitok_search_sizes(const uint16_t *ids, const uint32_t *sizes, const int64_t *begins,
-                         const int64_t *ends, int64_t n, int64_t *ret)
+void unitok_search_sizes(const void *ids, int32_t id_bytes, const uint32_t *sizes,
+                         const int64_t *begins, const int64_t *ends, int64_t n, int64_t *ret)
 {
     for (int64_t k = 0; k < n; k++) {
         int64_t sum = 0;
-        for (int64_t i = begins[k]; i < ends[k]; i++) sum += sizes[ids[i]];
+        for (int64_t i = begins[k]; i < ends[k]; i++)
+            sum += sizes[id_in(ids, id_bytes, (uint64_t)i)];
         ret[k] = sum;
     }
 }

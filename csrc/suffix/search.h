@@ -31,11 +31,36 @@ typedef struct interval {
 
 enum { RANK_END = -1 }; /* the rank of the end of the text, which is smaller than any token */
 
+/* Entry k of an array of ids. Wide ids come from files, and the tables have an entry for each value
+ * below UNITOK_SEARCH_IDS_32, a power of two. The branch is the same for a whole index. */
+INLINE uint32_t id_in(const void *ids, int32_t id_bytes, uint64_t k)
+{
+    return id_bytes == 2 ? ((const uint16_t *)ids)[k]
+                         : ((const uint32_t *)ids)[k] & (UNITOK_SEARCH_IDS_32 - 1);
+}
+
+/* The token at a position below n. */
+INLINE uint32_t id_at(const shard *s, uint64_t position)
+{
+    return id_in(s->ids, s->id_bytes, position);
+}
+
+INLINE void prefetch_id(const shard *s, uint64_t position)
+{
+    PREFETCH((const uint8_t *)s->ids + position * (uint64_t)s->id_bytes);
+}
+
+/* How many ids the tables of a shard have. */
+INLINE int64_t id_count(const shard *s)
+{
+    return s->id_bytes == 2 ? UNITOK_SEARCH_IDS_16 : UNITOK_SEARCH_IDS_32;
+}
+
 /* Queries use this function to read every token that they compare, so no position leads outside the
  * text. */
 INLINE int32_t rank_at(const shard *s, uint64_t position)
 {
-    return position < (uint64_t)s->n ? s->rank[s->ids[position]] : RANK_END;
+    return position < (uint64_t)s->n ? (int32_t)s->rank[id_at(s, position)] : RANK_END;
 }
 
 /* The suffixes whose first token has a rank in [k1, k2). */
@@ -48,7 +73,7 @@ INLINE interval bucket_range(const shard *s, int32_t k1, int32_t k2)
 INLINE interval bucket(const shard *s, int32_t rank) { return bucket_range(s, rank, rank + 1); }
 
 /* How often a token occurs. */
-INLINE int64_t frequency(const shard *s, uint16_t id)
+INLINE int64_t frequency(const shard *s, uint32_t id)
 {
     return (int64_t)(s->first[s->rank[id] + 1] - s->first[s->rank[id]]);
 }
@@ -92,5 +117,5 @@ void search_narrow_many(const shard *s, interval *io, int64_t n, int64_t depth, 
 
 /* All suffixes of `in` share their first `depth` tokens. Returns those that continue with
  * ids[0..n-1]. */
-interval search_sequence(const shard *s, interval in, int64_t depth, const uint16_t *ids,
+interval search_sequence(const shard *s, interval in, int64_t depth, const uint32_t *ids,
                          int64_t n);

@@ -33,7 +33,7 @@ typedef struct text_node {
     /* In text_search.children: the tokens that Q[pos..] begins with, the shortest first, except
      * those that reach its end. */
     uint32_t first_child;
-    uint16_t n_children;
+    uint32_t n_children;
     uint8_t is_ready;
     range ends; /* in pieces.starts: the tokens that begin with or equal Q[pos..] */
 } text_node;
@@ -44,7 +44,7 @@ typedef struct text_node {
 typedef struct text_frame {
     interval in;
     int32_t pos, depth;
-    uint16_t id;
+    uint32_t id;
 } text_frame;
 
 /* The state has five parts. The arrays grow as needed and are reused by the next query, but hold
@@ -63,11 +63,11 @@ typedef struct text_search {
 
     text_node *nodes; /* [0..m-1] */
     int64_t nodes_capacity;
-    uint16_t *children;
+    uint32_t *children;
     int64_t n_children, children_capacity;
     text_frame *stack; /* paths still to be followed */
     int64_t n_stack, stack_capacity;
-    uint16_t *path; /* the tokens of the current frame */
+    uint32_t *path; /* the tokens of the current frame */
     int64_t path_capacity;
     interval *many; /* for search_narrow_many */
     int64_t many_capacity;
@@ -81,9 +81,9 @@ typedef struct text_search {
 
     /* The current walk. */
     int64_t i;                /* it starts at Q[i..] */
-    const uint16_t *left_ids; /* i > 0: the tokens that end with Q[0..i), [0..n_left-1] */
+    const uint32_t *left_ids; /* i > 0: the tokens that end with Q[0..i), [0..n_left-1] */
     int64_t n_left;
-    uint64_t left_bits[PIECES_IDS / 64]; /* the same as a set, if left_bits_of is i */
+    uint64_t *left_bits; /* the same as a set, with a bit for every id, if left_bits_of is i */
     int64_t left_bits_of;
     int is_anchored; /* the hits go to `anchored` */
     /* the walk starts after each eod: its hits begin documents, and are counted in n_at_start */

@@ -34,7 +34,7 @@ int text_grow(text_search *t, void *items, int64_t n, int64_t *io_capacity, size
 /* ---------------------------------------------------------------------------------- pieces ---- */
 
 /* Skips tokens that never occur, so that no path is followed into an empty bucket. */
-static int add_child(text_search *t, text_node *node, uint16_t id)
+static int add_child(text_search *t, text_node *node, uint32_t id)
 {
     if (frequency(t->s, id) == 0) return 1;
     if (!text_grow(t, &t->children, t->n_children, &t->children_capacity, sizeof *t->children))
@@ -77,7 +77,7 @@ static void take(text_search *t, interval in, int32_t depth, int64_t pos, range 
 {
     if (in.lo >= in.hi) return;
     if (left_id < 0) text_take(t, in, depth, pos, ends);
-    else text_emit(t, in, 0, (int32_t)(piece_bytes(t->p, (uint16_t)left_id) - t->i), depth + 1);
+    else text_emit(t, in, 0, (int32_t)(piece_bytes(t->p, (uint32_t)left_id) - t->i), depth + 1);
 }
 
 /* Checks the suffixes one by one, which is faster if the pieces of `ends` are not neighbours and
@@ -91,7 +91,7 @@ static void scan_ends(text_search *t, interval in, int32_t depth, int64_t pos, r
     for (int64_t r = in.lo; r < in.hi; r++) {
         uint64_t position = (uint64_t)t->s->sa[r] + (uint64_t)depth;
         if (position >= (uint64_t)t->s->n) continue;
-        uint16_t id = t->s->ids[position];
+        uint32_t id = id_at(t->s, position);
         interval one = {r, r + 1};
         int is_one = ends.hi - ends.lo > 1
                          ? piece_bytes(t->p, id) >= rest &&
@@ -106,11 +106,12 @@ static void scan_ends(text_search *t, interval in, int32_t depth, int64_t pos, r
 void text_walk_ends(text_search *t, interval in, int32_t depth, int64_t pos, range ends,
                     int32_t left_id)
 {
-    const uint16_t *starts = t->p->starts, *rank = t->s->rank;
+    const uint32_t *starts = t->p->starts, *rank = t->s->rank;
     if (t->p->in_order) {
         t->work_left -= WORK_NARROW;
         take(t,
-             search_narrow(t->s, in, depth, rank[starts[ends.lo]], rank[starts[ends.hi - 1]] + 1),
+             search_narrow(t->s, in, depth, (int32_t)rank[starts[ends.lo]],
+                           (int32_t)rank[starts[ends.hi - 1]] + 1),
              depth, pos, ends, left_id);
         return;
     }
@@ -122,8 +123,9 @@ void text_walk_ends(text_search *t, interval in, int32_t depth, int64_t pos, ran
         if (frequency(t->s, starts[k]) == 0) continue;
         range only = {k, k + 1};
         t->work_left -= depth ? WORK_NARROW : WORK_LEFT;
-        take(t, search_narrow(t->s, in, depth, rank[starts[k]], rank[starts[k]] + 1), depth, pos,
-             only, left_id);
+        take(t,
+             search_narrow(t->s, in, depth, (int32_t)rank[starts[k]], (int32_t)rank[starts[k]] + 1),
+             depth, pos, only, left_id);
     }
 }
 
@@ -131,7 +133,7 @@ void text_walk_ends(text_search *t, interval in, int32_t depth, int64_t pos, ran
 
 /* Paths are kept on an explicit stack instead of by recursion, because a query can be long, and so
  * can its paths. */
-static int push(text_search *t, interval in, int64_t pos, int32_t depth, uint16_t id)
+static int push(text_search *t, interval in, int64_t pos, int32_t depth, uint32_t id)
 {
     text_frame frame = {in, (int32_t)pos, depth, id};
     if (!text_grow(t, &t->stack, t->n_stack, &t->stack_capacity, sizeof *t->stack)) return 0;
@@ -147,8 +149,8 @@ static void follow_each(text_search *t, const text_frame *f)
         int32_t n_tokens = text_follow(t, (uint64_t)t->s->sa[r] + (uint64_t)f->depth, f->pos);
         interval one = {r, r + 1};
         t->work_left -= WORK_FOLLOW;
-        if (!n_tokens ||
-            (t->is_at_start && f->depth == 1 && !t->p->drops_space[t->s->ids[t->s->sa[r] + 1]]))
+        if (!n_tokens || (t->is_at_start && f->depth == 1 &&
+                          !t->p->drops_space[id_at(t->s, (uint64_t)t->s->sa[r] + 1)]))
             continue;
         text_take(t, one, f->depth + n_tokens - 1, f->pos, none);
     }
@@ -159,8 +161,8 @@ static void follow_each(text_search *t, const text_frame *f)
 static void follow_children(text_search *t, const text_frame *f, const text_node *node)
 {
     for (uint32_t k = node->first_child; k < node->first_child + node->n_children; k++) {
-        uint16_t id = t->children[k];
-        int32_t rank = t->s->rank[id];
+        uint32_t id = t->children[k];
+        int32_t rank = (int32_t)t->s->rank[id];
         if (t->is_at_start && f->depth == 1 && !t->p->drops_space[id]) continue;
         interval in = search_narrow(t->s, f->in, f->depth, rank, rank + 1);
         t->work_left -= WORK_NARROW;
@@ -263,10 +265,10 @@ static void search_inside(text_search *t, range in)
     int is_plain = !t->runs && !(t->must_check && t->s->eod >= 0);
     if (is_plain) t->total += inner_frequency(t, in);
     for (uint32_t k = in.lo; k < in.hi && !is_plain && !text_is_over(t); k++) {
-        uint16_t id = t->p->inner_id[k];
+        uint32_t id = t->p->inner_id[k];
         t->work_left -= WORK_LEFT;
-        text_emit(t, bucket(t->s, t->s->rank[id]), 0, (int32_t)(t->p->inner[k] - t->p->begin[id]),
-                  1);
+        text_emit(t, bucket(t->s, (int32_t)t->s->rank[id]), 0,
+                  (int32_t)(t->p->inner[k] - t->p->begin[id]), 1);
     }
 }
 
@@ -275,11 +277,11 @@ static void search_inside(text_search *t, range in)
 static void subtract_starts(text_search *t)
 {
     if (t->q[0] != ' ' || t->runs || t->must_check || t->s->n == 0) return;
-    t->n_at_start = t->p->drops_space[t->s->ids[0]] && text_follow(t, 0, 0);
+    t->n_at_start = t->p->drops_space[id_at(t->s, 0)] && text_follow(t, 0, 0);
     if (t->s->eod >= 0) { /* otherwise there is only one document */
         t->is_at_start = 1;
         t->i = 0;
-        text_walk(t, bucket(t->s, t->s->rank[t->s->eod]), 0, 1);
+        text_walk(t, bucket(t->s, (int32_t)t->s->rank[t->s->eod]), 0, 1);
         t->is_at_start = 0;
     }
     /* If the budget is used up, subtract as many as there can be, so that the total remains a lower

@@ -9,10 +9,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pyunitok._c.library import buffer_of, call, create, ffi, lib, optional, pointer
-from pyunitok._c.search import Runs, SearchPieces, TextCounter, contexts, following
+from pyunitok._c.search import ID_COUNTS, Runs, SearchPieces, TextCounter, Tokens, contexts, following
 from pyunitok.packed import Bytes, Offsets
 
-U16 = np.ndarray[Any, np.dtype[np.uint16]]
 U32 = np.ndarray[Any, np.dtype[np.uint32]]
 U64 = np.ndarray[Any, np.dtype[np.uint64]]
 Int64s = np.ndarray[Any, np.dtype[np.int64]]
@@ -121,10 +120,10 @@ class Compact:
         return symbols
 
 
-def inverse(rank: U16) -> U16:
-    """uint16[65536]: the id of each rank."""
-    ids = np.empty(65536, np.uint16)
-    ids[rank] = np.arange(65536, dtype=np.uint16)
+def inverse(rank: U32) -> U32:
+    """uint32[n_ids]: the id of each rank."""
+    ids = np.empty(len(rank), np.uint32)
+    ids[rank] = np.arange(len(rank), dtype=np.uint32)
     return ids
 
 
@@ -132,21 +131,23 @@ class CompactSearch(TextCounter):
     """A unitok_compact_shard, with the methods of SearchShard except ngrams: a compact index whose symbols are ranks.
     Keeps the arrays alive.
 
-    rank   uint16[65536]: the symbol of each id, a permutation
+    rank   uint32[n_ids]: the symbol of each id, a permutation
     ends   uint64: the end of each document, plus `begin`
     """
 
     _count, _find = lib.unitok_compact_count, lib.unitok_compact_find
 
-    def __init__(self, compact: Compact, *, rank: U16, ends: U64, begin: int, eod: int | None) -> None:
-        if rank.dtype != np.uint16 or len(rank) != 65536 or ends.dtype != np.uint64:
+    def __init__(self, compact: Compact, *, rank: U32, ends: U64, begin: int, eod: int | None) -> None:
+        if rank.dtype != np.uint32 or len(rank) not in ID_COUNTS.values() or ends.dtype != np.uint64:
             raise ValueError("an array of a shard has the wrong size or dtype")
         self.compact, self.n, self._rank = compact, compact.n, rank
         self.ids = inverse(rank)
-        self._keep = [ffi.from_buffer("uint16_t[]", rank), ffi.from_buffer("uint16_t[]", self.ids)]
+        self._ids_as_stored: Tokens = self.ids.astype(np.uint16 if len(rank) == ID_COUNTS[2] else np.uint32)
+        self._keep = [ffi.from_buffer("uint32_t[]", rank), ffi.from_buffer("uint32_t[]", self.ids)]
         self._keep.append(ffi.from_buffer("uint64_t[]", ends))
         self.handle: Any = ffi.new("unitok_compact_shard *")
         handle = self.handle
+        handle.n_ids = len(rank)
         handle.compact, (handle.rank, handle.ids, handle.ends) = compact.handle, self._keep
         handle.n_documents, handle.begin, handle.eod = len(ends), begin, -1 if eod is None else eod
         call(lib.unitok_compact_check, handle)
@@ -154,23 +155,25 @@ class CompactSearch(TextCounter):
     def attach_inside(self, pieces: SearchPieces) -> None:
         """Does nothing: a compact index adds up frequencies as it searches."""
 
-    def tokens(self, ids: U16, begins: Offsets, ends: Offsets) -> tuple[Offsets, Offsets]:
-        return self.compact.tokens(self._rank[ids].astype(np.uint32), begins, ends)
+    def tokens(self, ids: Tokens, begins: Offsets, ends: Offsets) -> tuple[Offsets, Offsets]:
+        n = len(self._rank)
+        ranks = self._rank[np.minimum(ids, n - 1)]
+        return self.compact.tokens(np.where(ids < n, ranks, np.uint32(n)), begins, ends)
 
-    def tokens_of(self, ids: U16) -> tuple[int, int]:
+    def tokens_of(self, ids: Tokens) -> tuple[int, int]:
         lo, hi = self.tokens(ids, np.zeros(1, np.int64), np.array([len(ids)]))
         return int(lo[0]), int(hi[0])
 
-    def next(self, lo: int, hi: int, depth: int) -> tuple[U16, Offsets]:
+    def next(self, lo: int, hi: int, depth: int) -> tuple[U32, Offsets]:
         symbols, counts = self.compact.next(lo, hi, depth)
         return self.ids[symbols], counts
 
     def previous(self, lo: int, hi: int, counts: Offsets) -> None:
         counts += self.compact.previous(lo, hi)[self._rank]
 
-    def extract(self, begins: Int64s, ends: Int64s) -> U16:
-        """The ids at positions begins[k]:ends[k], concatenated."""
-        return self.ids[self.compact.extract(begins, ends)]
+    def extract(self, begins: Int64s, ends: Int64s) -> Tokens:
+        """The ids at positions begins[k]:ends[k], concatenated, uint16 or uint32 as in the token file."""
+        return self._ids_as_stored[self.compact.extract(begins, ends)]
 
     def ends_of(self, pieces: SearchPieces, tokens: Offsets, skips: Offsets, n_bytes: int) -> tuple[Offsets, Offsets]:
         windows = self._window(tokens, np.full(len(tokens), self.n), pieces.lengths, n_bytes + skips)

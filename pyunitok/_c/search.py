@@ -11,14 +11,15 @@ import numpy as np
 from pyunitok._c.library import buffer_of, call, copied, create, ffi, lib, pointer
 from pyunitok.packed import Bytes, Offsets
 
-U16 = np.ndarray[Any, np.dtype[np.uint16]]
+Tokens = np.ndarray[Any, np.dtype[Any]]  # uint16 or uint32
 U32 = np.ndarray[Any, np.dtype[np.uint32]]
 U64 = np.ndarray[Any, np.dtype[np.uint64]]
 
 RUN = np.dtype([("lo", "<i8"), ("hi", "<i8"), ("back", "<i4"), ("skip", "<i4")])
 HIT = np.dtype([(name, "<i8") for name in ("token", "skip", "n_bytes", "begin", "end", "dropped")])
 Runs = np.ndarray[Any, np.dtype[np.void]]  # of dtype RUN; see unitok_search_run
-TOP_BYTES = 20
+ID_COUNTS: dict[int, int] = {2: lib.UNITOK_SEARCH_IDS_16, 4: lib.UNITOK_SEARCH_IDS_32}  # by the bytes of an id
+TOP_TOKENS = 8
 
 
 def _borrow(kind: str, array: np.ndarray[Any, Any]) -> Any:
@@ -82,14 +83,16 @@ class SearchShard(TextCounter):
     _count, _find = lib.unitok_search_count, lib.unitok_search_find
 
     def __init__(
-        self, *, ids: U16, sa: U32, first: U64, top: np.ndarray[Any, Any], left: U16 | None, rank: U16, ends: U64,
+        self, *, ids: Tokens, sa: U32, first: U64, top: np.ndarray[Any, Any], left: Tokens | None, rank: U32, ends: U64,
         begin: int, eod: int | None,
     ) -> None:  # fmt: skip
-        n = len(ids)
-        wrong = len(sa) != n or len(first) != 65537 or len(rank) != 65536 or (left is not None and len(left) != n)
-        if wrong or top.dtype.itemsize != TOP_BYTES:
+        n, size = len(ids), ids.itemsize
+        n_ids = ID_COUNTS.get(size)
+        wrong = n_ids is None or len(sa) != n or len(first) != n_ids + 1 or len(rank) != n_ids
+        if wrong or (left is not None and len(left) != n) or top.dtype.itemsize != 4 + TOP_TOKENS * size:
             raise ValueError("an array of a shard has the wrong size")
-        for array, dtype in ((ids, "<u2"), (sa, "<u4"), (first, "<u8"), (rank, "<u2"), (ends, "<u8")):
+        dtypes = [(ids, f"<u{size}"), (sa, "<u4"), (first, "<u8"), (rank, "<u4"), (ends, "<u8")]
+        for array, dtype in dtypes if left is None else [*dtypes, (left, f"<u{size}")]:
             if array.dtype != np.dtype(dtype):
                 raise ValueError(f"an array of a shard has dtype {array.dtype}, not {dtype}")
         self.n, self._ids = n, ids
@@ -102,10 +105,10 @@ class SearchShard(TextCounter):
             return self._keep[-1]
 
         handle.n, handle.n_top, handle.n_documents, handle.begin = n, len(top), len(ends), begin
-        handle.ids, handle.sa = borrowed("uint16_t[]", ids), borrowed("uint32_t[]", sa)
+        handle.ids, handle.id_bytes, handle.sa = borrowed("uint8_t[]", ids), size, borrowed("uint32_t[]", sa)
         handle.first, handle.top = borrowed("uint64_t[]", first), borrowed("uint8_t[]", top)
-        handle.left = ffi.NULL if left is None else borrowed("uint16_t[]", left)
-        handle.rank, handle.ends = borrowed("uint16_t[]", rank), borrowed("uint64_t[]", ends)
+        handle.left = ffi.NULL if left is None else borrowed("uint8_t[]", left)
+        handle.rank, handle.ends = borrowed("uint32_t[]", rank), borrowed("uint64_t[]", ends)
         handle.eod = -1 if eod is None else eod
         call(lib.unitok_search_check, handle)
 
@@ -117,31 +120,31 @@ class SearchShard(TextCounter):
         self._keep.append(buffer)
         self.handle.inside = buffer
 
-    def tokens(self, ids: U16, begins: Offsets, ends: Offsets) -> tuple[Offsets, Offsets]:
+    def tokens(self, ids: Tokens, begins: Offsets, ends: Offsets) -> tuple[Offsets, Offsets]:
         """The intervals lo[k]:hi[k] in the suffix array of the sequences ids[begins[k]:ends[k]]."""
         n = len(begins)
         if n and (int(begins.min()) < 0 or bool((ends < begins).any()) or int(ends.max()) > len(ids) or len(ends) != n):
             raise ValueError("a query extends past the end of the ids")
         lo, hi = np.empty(n, np.int64), np.empty(n, np.int64)
         lib.unitok_search_tokens(
-            self.handle, pointer(ids), pointer(begins), pointer(ends), n, pointer(lo), pointer(hi)
+            self.handle, pointer(ids.astype(np.uint32)), pointer(begins), pointer(ends), n, pointer(lo), pointer(hi)
         )
         return lo, hi
 
-    def tokens_of(self, ids: U16) -> tuple[int, int]:
+    def tokens_of(self, ids: Tokens) -> tuple[int, int]:
         """The interval (lo, hi) of one sequence."""
         bounds = ffi.new("int64_t[4]", [0, len(ids), 0, 0])
-        data = ffi.from_buffer("uint16_t[]", ids)
+        data = ffi.from_buffer("uint32_t[]", ids.astype(np.uint32))
         lib.unitok_search_tokens(self.handle, data, bounds, bounds + 1, 1, bounds + 2, bounds + 3)
         return bounds[2], bounds[3]
 
-    def next(self, lo: int, hi: int, depth: int) -> tuple[U16, Offsets]:
-        """uint16[k] tokens and int64[k] counts: those that follow the first `depth` tokens of suffixes sa[lo:hi]."""
-        return following(partial(lib.unitok_search_next, self.handle, lo, hi, depth), np.uint16)
+    def next(self, lo: int, hi: int, depth: int) -> tuple[U32, Offsets]:
+        """uint32[k] tokens and int64[k] counts: those that follow the first `depth` tokens of suffixes sa[lo:hi]."""
+        return following(partial(lib.unitok_search_next, self.handle, lo, hi, depth), np.uint32)
 
     def previous(self, lo: int, hi: int, counts: Offsets) -> None:
-        """Add to counts, int64[65536], how often each token precedes the suffixes sa[lo:hi]."""
-        assert len(counts) == 65536
+        """Add to counts, with an entry for each id, how often each token precedes the suffixes sa[lo:hi]."""
+        assert len(counts) == ID_COUNTS[self._ids.itemsize]
         lib.unitok_search_previous(self.handle, lo, hi, pointer(counts, writable=True))
 
     def ngrams(
@@ -178,39 +181,41 @@ class SearchShard(TextCounter):
 class SearchPieces:
     """The sorted bytes of all ids; see unitok_search_pieces_new. Immutable, shared by threads."""
 
-    def __init__(self, data: Bytes, offsets: Offsets, drops_space: Bytes, rank: U16, order: U32) -> None:
-        n_ids = len(offsets) - 1
-        if len(drops_space) != n_ids or len(rank) != 65536 or len(order) != int(offsets[-1]) - int(offsets[0]) + n_ids:
+    def __init__(self, data: Bytes, offsets: Offsets, drops_space: Bytes, rank: U32, order: U32) -> None:
+        n = len(offsets) - 1
+        if len(drops_space) != n or len(order) != int(offsets[-1]) - int(offsets[0]) + n:
             raise ValueError("a table of the pieces has the wrong size")
-        texts = (pointer(data), pointer(offsets), pointer(drops_space), n_ids)
-        self.lengths: U32 = np.zeros(65536, np.uint32)
-        self.lengths[:n_ids] = np.diff(offsets)
+        texts = (pointer(data), pointer(offsets), pointer(drops_space), n, len(rank))
+        self.lengths: U32 = np.zeros(len(rank), np.uint32)
+        self.lengths[:n] = np.diff(offsets)
         self.handle: Any = create("search_pieces", *texts, pointer(rank), pointer(order))
 
 
-def sizes_of(ids: U16, sizes: U32, begins: Offsets, ends: Offsets) -> Offsets:
-    """int64[n]: the sum of sizes[id] over ids[begins[k]:ends[k]]; sizes is uint32[65536]."""
+def sizes_of(ids: Tokens, sizes: U32, begins: Offsets, ends: Offsets) -> Offsets:
+    """int64[n]: the sum of sizes[id] over ids[begins[k]:ends[k]]; sizes has an entry for each id."""
     n = len(begins)
-    if len(sizes) != 65536 or (n and (int(begins.min()) < 0 or int(ends.max()) > len(ids))):
+    if len(sizes) != ID_COUNTS[ids.itemsize] or (n and (int(begins.min()) < 0 or int(ends.max()) > len(ids))):
         raise ValueError("a range extends past the end of the ids")
     ret = np.empty(n, np.int64)
-    lib.unitok_search_sizes(_borrow("uint16_t[]", ids), pointer(sizes), pointer(begins), pointer(ends), n, pointer(ret))
+    tokens, ranges = (_borrow("uint8_t[]", ids), ids.itemsize), (pointer(begins), pointer(ends), n)
+    lib.unitok_search_sizes(*tokens, pointer(sizes), *ranges, pointer(ret))
     return ret
 
 
 def contexts(
-    ids: U16, data: Bytes, offsets: Offsets, hits: Runs, before: int, after: int
+    ids: Tokens, data: Bytes, offsets: Offsets, hits: Runs, before: int, after: int
 ) -> tuple[Bytes, Offsets]:
     """A text, and int64[3n + 1]: where in it the context before each hit, the hit, and the context after it begin.
     `hits` is an array of HIT; see unitok_search_contexts."""
     n, bounds = len(hits), np.empty(3 * len(hits) + 1, np.int64)
     is_inside = (hits["begin"] >= 0) & (hits["begin"] <= hits["token"]) & (hits["token"] <= hits["end"])
-    if len(offsets) != 65537 or not bool((is_inside & (hits["end"] <= len(ids)) & (hits["n_bytes"] >= 0)).all()):
+    is_inside &= (hits["end"] <= len(ids)) & (hits["n_bytes"] >= 0)
+    if len(offsets) != ID_COUNTS[ids.itemsize] + 1 or not bool(is_inside.all()):
         raise ValueError("a hit extends past the end of the ids")
     out = np.empty(int(hits["n_bytes"].sum()) + 4 * n * (before + after) + 1, np.uint8)
     buffer = ffi.from_buffer("unitok_search_hit[]", np.ascontiguousarray(hits))
     lib.unitok_search_contexts(
-        _borrow("uint16_t[]", ids), pointer(data), pointer(offsets), buffer, n, before, after,
+        _borrow("uint8_t[]", ids), ids.itemsize, pointer(data), pointer(offsets), buffer, n, before, after,
         pointer(out, writable=True), pointer(bounds, writable=True),
     )  # fmt: skip
     return out[: int(bounds[-1])], bounds

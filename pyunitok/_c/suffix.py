@@ -35,9 +35,10 @@ class SuffixSorter:
         return float(progress[0])
 
 
-def suffix_rank(text: np.ndarray[Any, Any], rank: np.ndarray[Any, Any] | None, counts: np.ndarray[Any, Any]) -> None:
-    """Arguments: uint16[n], uint16[65536] or None, uint64[65536]; see unitok_suffix_rank."""
-    lib.unitok_suffix_rank(pointer(text, writable=True), len(text), optional(rank), pointer(counts, writable=True))
+def suffix_rank(text: np.ndarray[Any, Any], rank: np.ndarray[Any, Any] | None, counts: np.ndarray[Any, Any]) -> int:
+    """Arguments: uint16[n] or uint32[n], uint32[n_ids] or None, uint64[n_ids]; see unitok_suffix_rank."""
+    ids = (pointer(text, writable=True), len(text), text.itemsize)
+    return int(lib.unitok_suffix_rank(*ids, optional(rank), pointer(counts, writable=True)))
 
 
 def suffix_phi(sa: np.ndarray[Any, Any], phi: np.ndarray[Any, Any], begin: int, end: int) -> int:

@@ -77,7 +77,7 @@ def write_engine_index(
     """
     engine, n_threads = ENGINES[to], threads_or_cores(threads)
     if array.ids.dtype != np.dtype("<u2"):
-        raise OutputError(f"{array.path}: its ids are {array.ids.dtype}; an index requires uint16 ids")
+        raise OutputError(f"{array.path}: its ids are {array.ids.dtype}; an index for {to} requires uint16 ids")
     # The export may add a separator for each document.
     n_shards = -(-(len(array.ids) + len(array)) // limits.tokens) if engine.sharded else 1
     options = Options(default_name(array.path), shards=max(1, n_shards))
@@ -90,8 +90,8 @@ def write_engine_index(
     progress = IndexProgress(0, sum(sizes.values()), 0, len(sizes), 0)
 
     def build(k: int, on_share: Callable[[float], None]) -> None:
-        rank = np.arange(1 << 16, dtype=np.uint16).byteswap() if engine.by_bytes else None
-        text, _, _ = read_ranks(sources[k], 0, sizes[k], rank)
+        rank = np.arange(1 << 16, dtype=np.uint16).byteswap().astype(np.uint32) if engine.by_bytes else None
+        text, _, _ = read_ranks(sources[k], 0, sizes[k], rank, array.ids.dtype)
         sa = suffix_array(text, on_progress=lambda share: on_share(0.9 * share))
         _write(targets[k], engine.encode(sa))
 

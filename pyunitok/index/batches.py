@@ -9,10 +9,11 @@ from typing import Any
 
 import numpy as np
 
+from pyunitok._c.search import Tokens
 from pyunitok.index.hits import Hits, Int64s, Places
 from pyunitok.index.overlap import Overlaps, Spans, joined
 from pyunitok.index.search import DocumentHits, Order, Text
-from pyunitok.index.sequences import U16, Distribution, Probability, Query
+from pyunitok.index.sequences import Distribution, Probability, Query
 from pyunitok.packed import Packed, as_bytes
 
 Bools = np.ndarray[Any, np.dtype[np.bool_]]
@@ -83,7 +84,7 @@ class DistributionBatch:
 
     offsets: Int64s
     texts: Packed
-    ids: U16 | None
+    ids: Tokens | None
     counts: Int64s
     totals: Int64s
     approx: Bools
@@ -117,7 +118,8 @@ class ProbabilityBatch:
 
 class BatchSearch(Overlaps):
     """Each method does for many queries what the method without _batch does for one. Queries are an iterable, or a
-    Packed of uint8 (text) or uint16 (ids). See also count_batch, count_tokens_batch, context_batch and overlap."""
+    Packed of uint8 (text) or of the index's dtype (ids). See also count_batch, count_tokens_batch, context_batch and
+    overlap."""
 
     def find_batch(
         self, queries: Iterable[Text] | Packed, limit: int = 10, order: Order = "rank", seed: int = 0, *,
@@ -167,12 +169,12 @@ class BatchSearch(Overlaps):
         """The queries must be all text or all ids."""
         return _distributions([self.previous(query, limit) for query in _each(queries)])
 
-    def prob_batch(self, prompts: Queries, tokens: Sequence[int] | U16) -> ProbabilityBatch:
+    def prob_batch(self, prompts: Queries, tokens: Sequence[int] | Tokens) -> ProbabilityBatch:
         """The probability of tokens[k] after prompt k. Takes a few µs per prompt."""
         packed = self._packed(prompts)
         return self._probabilities(packed, tokens, packed.offsets[:-1])
 
-    def infgram_prob_batch(self, prompts: Queries, tokens: Sequence[int] | U16) -> ProbabilityBatch:
+    def infgram_prob_batch(self, prompts: Queries, tokens: Sequence[int] | Tokens) -> ProbabilityBatch:
         """Like prob_batch, but after the longest suffix of each prompt that occurs with a token after it."""
         packed = self._packed(prompts)
         contexts = np.array([self.longest_context(ids) for ids in packed], np.int64)
@@ -198,10 +200,10 @@ class BatchSearch(Overlaps):
         return np.array([n for n, _ in found], np.int64), _distributions([one for _, one in found])
 
     def sample_batch(self, prompts: Queries, n: int = 20, *, context: int | None = None, seed: int = 0) -> Packed:
-        """A Packed of uint16: one sample per prompt. Prompt k uses the seed (seed, k)."""
+        """A Packed of ids: one sample per prompt. Prompt k uses the seed (seed, k)."""
         options: dict[str, Any] = {} if context is None else {"context": context}
         drawn = [self.sample(prompt, n, seed=(seed, k), **options) for k, prompt in enumerate(_each(prompts))]
-        return Packed(np.concatenate([*drawn, np.empty(0, np.uint16)]), _offsets(map(len, drawn)))
+        return Packed(np.concatenate([*drawn, np.empty(0, self.dtype)]), _offsets(map(len, drawn)))
 
     def count_all_of_batch(
         self, all_of: Iterable[Sequence[Sequence[Query]]], within: int | None = None

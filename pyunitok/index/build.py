@@ -32,16 +32,15 @@ from pyunitok.errors import LimitError, OutputError
 from pyunitok.index.compact import compact_file
 from pyunitok.index.manifest import (
     INDEX_NAME,
-    RANK_NAME,
     CompactOptions,
     IndexManifest,
     ShardRecord,
     resolved_path,
     shard_name,
 )
-from pyunitok.index.opening import open_rank
-from pyunitok.index.plan import COMPACT_BYTES_PER_TOKEN, Limits, plan_index
-from pyunitok.index.shard import CHUNK, N_RANKS, top_of
+from pyunitok.index.opening import open_indexable, open_rank
+from pyunitok.index.plan import Limits, bytes_per_token, plan_index
+from pyunitok.index.shard import CHUNK, n_ids, top_of
 from pyunitok.index.suffix import suffix_array
 from pyunitok.model.batch import threads_or_cores
 from pyunitok.run.cluster import Cluster, connected
@@ -51,7 +50,9 @@ from pyunitok.tokens.model import Model, given_model
 
 PLAN_NAME = "plan.json"
 SHARD_FILE = re.compile(r"\d{5,}\.(sa|first|top|left|compact)")
-OWN_FILE = re.compile(r"(\d{5,}\.(sa|first|top|left|compact|json)|plan\.json|rank\.u16|index\.json)(\.partial){0,2}")
+OWN_FILE = re.compile(
+    r"(\d{5,}\.(sa|first|top|left|compact|json)|plan\.json|rank\.u(16|32)|index\.json)(\.partial){0,2}"
+)
 
 Array = np.ndarray[Any, Any]
 
@@ -115,8 +116,8 @@ def build_index(
         if add or not overwrite:
             _clean_up(folder)
         existing = _existing(folder, add, overwrite)
-        if compact is not None or (existing is not None and existing.compact is not None):
-            limits = replace(limits, bytes_per_token=COMPACT_BYTES_PER_TOKEN)
+        dtype = np.dtype(existing.dtype) if existing else open_indexable(paths[0], model).ids.dtype
+        limits = replace(limits, bytes_per_token=bytes_per_token(dtype, existing.compact if existing else compact))
         if existing is not None and _was_added(existing, paths, folder, limits, model):
             return existing
         plan, rank = plan_index(
@@ -205,7 +206,7 @@ def _begin(
         if found.match("*.json.partial"):
             found.unlink()  # left by an earlier --add, which starts over
     if rank is not None and existing is None:
-        write_whole(folder / RANK_NAME, rank.astype("<u2").tobytes())
+        write_whole(folder / plan.rank_name, rank.astype(plan.dtype).tobytes())
     write_whole(path, plan.to_json())  # last, because the plan makes the run resumable
     sync_folder(folder)
 
@@ -371,7 +372,7 @@ def write_shard(work: BuildContext, number: int, on_share: Callable[[float], Non
     folder, record = work.folder, replace(work.plan.shards[number])
     rank = open_rank(folder, work.plan)
     path = resolved_path(work.plan.files[record.file].path, folder)
-    ranks, first, digests = read_ranks(path, record.begin, record.tokens, rank)
+    ranks, first, digests = read_ranks(path, record.begin, record.tokens, rank, np.dtype(work.plan.dtype))
     sa = suffix_array(ranks, on_progress=lambda share: on_share(0.9 * share))
     if work.plan.compact is not None:
         columns = {".compact": compact_file(ranks, sa, work.plan.compact)}
@@ -391,15 +392,17 @@ def write_shard(work: BuildContext, number: int, on_share: Callable[[float], Non
         raise
 
 
-def read_ranks(path: Path, begin: int, n: int, rank: Array | None) -> tuple[Array, Array, list[str]]:
+def read_ranks(
+    path: Path, begin: int, n: int, rank: Array | None, dtype: np.dtype[Any]
+) -> tuple[Array, Array, list[str]]:
     """Returns (the ranks of tokens begin to begin + n - 1, for each rank the number of tokens with a lower rank, the
     XXH64 of each 64 MiB of the tokens).
 
     The file is read rather than mapped, because mapped pages would count towards the memory of this process.
     """
-    ranks, counts, digest = np.empty(n, np.uint16), np.zeros(N_RANKS, np.uint64), ChunkHash()
+    ranks, counts, digest = np.empty(n, dtype), np.zeros(n_ids(dtype), np.uint64), ChunkHash()
     with path.open("rb", buffering=0) as file:
-        file.seek(2 * begin)
+        file.seek(dtype.itemsize * begin)
         for at in range(0, n, CHUNK):
             part = ranks[at : at + CHUNK]
             view = part.view(np.uint8).data
@@ -409,7 +412,12 @@ def read_ranks(path: Path, begin: int, n: int, rank: Array | None) -> tuple[Arra
                     raise OutputError(f"{path} ends before token {begin + n}; the file has changed since it was opened")
                 digest.update(view[:n_bytes])
                 view = view[n_bytes:]
-            suffix_rank(part, rank, counts)
+            wrong = suffix_rank(part, rank, counts)
+            if wrong >= 0:
+                raise OutputError(
+                    f"{path}: token {begin + at + wrong} is {part[wrong]}, but an index can hold ids up to "
+                    f"{len(counts) - 1:,}"
+                )
     first = np.concatenate((np.zeros(1, np.uint64), np.cumsum(counts))).astype("<u8")
     return ranks, first, digest.state().all_digests()
 
@@ -419,7 +427,7 @@ def _chunks(array: Array) -> Iterator[Array]:
 
 
 def _left_chunks(ranks: Array, sa: Array, rank: Array | None) -> Iterator[Array]:
-    ids = np.arange(N_RANKS, dtype="<u2") if rank is None else np.argsort(rank).astype("<u2")
+    ids = (np.arange(n_ids(ranks.dtype)) if rank is None else np.argsort(rank)).astype(ranks.dtype)
     for part in _chunks(sa):
         yield ids[ranks[part.astype(np.int64) - 1]]  # index -1 is the last token
 

@@ -14,8 +14,9 @@ import numpy as np
 import xxhash
 
 from pyunitok._c.compact import FOOTER_BYTES, SECTIONS, Compact, CompactSearch, build_parts, inverse
+from pyunitok._c.search import ID_COUNTS, Tokens
 from pyunitok.index.manifest import CompactOptions
-from pyunitok.index.shard import CHUNK, N_RANKS, U16, U32, IndexShard, Shard
+from pyunitok.index.shard import CHUNK, U32, IndexShard, Shard
 
 Bytes = np.ndarray[Any, np.dtype[np.uint8]]
 Int64s = np.ndarray[Any, np.dtype[np.int64]]
@@ -24,10 +25,9 @@ Int64s = np.ndarray[Any, np.dtype[np.int64]]
 class CompactIds:
     """The tokens of a compact index, read like an array by an integer, a slice with step 1, or an array of integers."""
 
-    dtype = np.dtype(np.uint16)
-
-    def __init__(self, compact: Compact, rank: U16) -> None:
-        self._compact, self.of_rank = compact, inverse(rank)
+    def __init__(self, compact: Compact, rank: U32) -> None:
+        self.dtype = np.dtype(np.uint16 if len(rank) == ID_COUNTS[2] else np.uint32)
+        self._compact, self.of_rank = compact, inverse(rank).astype(self.dtype)
 
     def __len__(self) -> int:
         return self._compact.n
@@ -45,7 +45,7 @@ class CompactIds:
         found = self._read(flat, flat + 1).reshape(at.shape)
         return found if at.shape else found[()]
 
-    def _read(self, begins: Int64s, ends: Int64s) -> U16:
+    def _read(self, begins: Int64s, ends: Int64s) -> Tokens:
         return self.of_rank[self._compact.extract(begins, ends)]
 
 
@@ -53,13 +53,14 @@ class CompactIds:
 class CompactShard(Shard):
     """See Shard. `compact` contains the tokens as ranks."""
 
+    rank: U32
     compact: Compact
     ids: CompactIds = field(init=False)
     first: U32 = field(init=False)
 
     def __post_init__(self) -> None:
         self.first = self.compact.first
-        self.ids = CompactIds(self.compact, self.ranks)
+        self.ids = CompactIds(self.compact, self.rank)
 
     def searcher(self, eod: int | None) -> CompactSearch:
         return CompactSearch(self.compact, rank=self.ranks, ends=self.ends, begin=self.begin, eod=eod)
@@ -70,7 +71,7 @@ class CompactShard(Shard):
     def restored(self) -> IndexShard:
         """A copy as a suffix array, which takes 6 bytes of memory per token, and 0.2 to 0.5 µs."""
         n = len(self)
-        symbols, sa = np.empty(n, np.uint16), np.empty(n, np.uint32)
+        symbols, sa = np.empty(n, self.ids.dtype), np.empty(n, np.uint32)
         for at in range(0, n, CHUNK):
             end = min(at + CHUNK, n)
             rows = np.empty(end - at, np.uint32)
@@ -83,10 +84,10 @@ class CompactShard(Shard):
         return ret
 
 
-def compact_file(ranks: U16, sa: np.ndarray[Any, Any], options: CompactOptions) -> Iterator[np.ndarray[Any, Any]]:
+def compact_file(ranks: Tokens, sa: np.ndarray[Any, Any], options: CompactOptions) -> Iterator[np.ndarray[Any, Any]]:
     """The bytes of the file of a shard, with checksums. Overwrites both arrays."""
     digests = [xxhash.xxh64() for _ in range(SECTIONS)]
-    for part in build_parts(ranks, sa, N_RANKS, **asdict(options)):
+    for part in build_parts(ranks, sa, ID_COUNTS[ranks.itemsize], **asdict(options)):
         data = part.data
         if 0 <= part.section < SECTIONS:
             digests[part.section].update(data.data)
@@ -115,9 +116,10 @@ def first_problem(image: Bytes) -> str | None:
 
 def compacted(shard: IndexShard, **options: Any) -> CompactShard:
     """A copy of a shard as a compact index in memory, with the options of build_parts."""
-    parts = build_parts(shard.ranks[np.asarray(shard.ids)], np.array(shard.sa, np.uint32), N_RANKS, **options)
+    ranks = shard.ranks[np.asarray(shard.ids)].astype(shard.ids.dtype)
+    parts = build_parts(ranks, np.array(shard.sa, np.uint32), len(shard.ranks), **options)
     compact = Compact(np.frombuffer(b"".join(part.data.tobytes() for part in parts), np.uint8))
     return CompactShard(
-        compact=compact, ends=np.array(shard.ends), rank=shard.rank, begin=shard.begin,
+        compact=compact, ends=np.array(shard.ends), rank=shard.ranks, begin=shard.begin,
         first_document=shard.first_document, number=shard.number, file=shard.file,
     )  # fmt: skip

@@ -344,7 +344,8 @@ def _kept(index: Index, marks: _Marks, n: int) -> np.ndarray[Any, np.dtype[np.bo
     starts = np.flatnonzero(marks.later)
     begins, ends, _ = _ranges(starts, index._documents_at(marks.number, starts), n)
     inner = np.array([text[:1] != b"" and text[0] & 0xC0 == 0x80 for text in tables.texts], np.bool_)
-    inner = np.append(inner, np.zeros(65536 - len(inner), np.bool_))  # whether an id begins inside a character
+    # Whether an id begins inside a character.
+    inner = np.append(inner, np.zeros(len(tables.sizes) - len(inner), np.bool_))
     kept = np.ones(len(shard), np.bool_)
     for begin, end in zip(begins.tolist(), ends.tolist(), strict=True):
         while begin < end and inner[shard.ids[begin]]:

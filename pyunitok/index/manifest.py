@@ -1,16 +1,16 @@
 """The manifest of an index: DIR/index.json names its token files, shards, order and hashes.
 
     DIR/index.json       this record
-    DIR/rank.u16         only with order "bytes": the rank of each id, uint16[65536]
+    DIR/rank.u16         only with order "bytes": the rank of each id, uint16[65536], or rank.u32, uint32[262144]
     DIR/00000.sa         shard 0: its suffix array, uint32
-    DIR/00000.first      bucket starts, uint64[65537]
-    DIR/00000.top        every 4,096th suffix: records of a position and 8 ranks, 20 bytes each
-    DIR/00000.left       with --left: the token before each suffix, uint16
+    DIR/00000.first      bucket starts, uint64[65537], or uint64[262145]
+    DIR/00000.top        every 4,096th suffix: records of a position and 8 ranks, 20 or 36 bytes each
+    DIR/00000.left       with --left: the token before each suffix
     DIR/00001.sa         shard 1 ...
     DIR/00000.compact    with --compact, instead of these four: a compact index (csrc/suffix/compact.h)
 
-All numbers are little-endian. shard.py describes the arrays. The index refers to the token files and does not copy the
-tokens.
+All numbers are little-endian. Ids and ranks are uint16 or uint32, as in the token files. shard.py describes the arrays.
+The index refers to the token files and does not copy the tokens.
 """
 
 from __future__ import annotations
@@ -22,15 +22,16 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import msgspec
+import numpy as np
 from msgspec import Meta
 
 from pyunitok.corpus.source import Count
 from pyunitok.errors import LimitError, OutputError
+from pyunitok.tokens.manifest import Dtype
 
 FORMAT = "pyunitok index"
-VERSION = 2  # of compact indexes; other indexes have version 1, so that earlier releases read them
+VERSION = 2  # of compact indexes and of uint32 ids; other indexes have version 1, which earlier releases read
 INDEX_NAME = "index.json"
-RANK_NAME = "rank.u16"
 MAX_SHARD_TOKENS = (1 << 31) - 1
 
 
@@ -93,12 +94,17 @@ class IndexManifest:
     eod: Count | None  # the id at the end of each document
     files: list[IndexedFile]
     shards: list[ShardRecord]
-    rank_hash: str | None = None  # XXH64 of rank.u16
+    rank_hash: str | None = None  # XXH64 of the file of ranks
     created: str = ""
     pyunitok: str = ""
     format: str = FORMAT
     version: int = 1
     compact: CompactOptions | None = None  # None: the shards are suffix arrays
+    dtype: Dtype = "<u2"  # of the ids in the token files
+
+    @property
+    def rank_name(self) -> str:
+        return f"rank.u{8 * np.dtype(self.dtype).itemsize}"
 
     @property
     def tokens(self) -> int:
@@ -110,8 +116,9 @@ class IndexManifest:
 
     def to_json(self) -> bytes:
         values = asdict(self)
-        if self.compact is None:
-            del values["compact"]
+        for name, default in (("compact", None), ("dtype", "<u2")):
+            if values[name] == default:
+                del values[name]
         return json.dumps(values, indent=1, ensure_ascii=True).encode() + b"\n"
 
     @classmethod

@@ -76,7 +76,7 @@ class Index(BatchSearch):
         if not hasattr(os, "posix_fadvise"):
             return 0
         left = limit = Limits(max_bytes).memory
-        numbers = range(len(self.shards))
+        numbers, size = range(len(self.shards)), self.dtype.itemsize
         tables = [self.folder / shard_name(k, suffix) for k in numbers for suffix in (".first", ".top")]
         ranges = [(path, 0, path.stat().st_size) for path in tables if path.exists()]
         for k, shard in enumerate(self.shards):
@@ -86,7 +86,7 @@ class Index(BatchSearch):
                 if (path := self.folder / shard_name(k, suffix)).exists()
             ]
             if self.manifest.compact is None:
-                ranges.append((self.arrays[shard.file].path, 2 * shard.begin, 2 * len(shard)))
+                ranges.append((self.arrays[shard.file].path, size * shard.begin, size * len(shard)))
         for path, begin, size in ranges:
             if size > left:
                 break

@@ -12,10 +12,11 @@ import xxhash
 from pyunitok._c.compact import Compact
 from pyunitok.errors import ModelFormatError, OutputError
 from pyunitok.index.compact import CompactShard
-from pyunitok.index.manifest import RANK_NAME, IndexManifest, ShardRecord, resolved_path, shard_name
-from pyunitok.index.shard import N_RANKS, TOP_DTYPE, TOP_STEP, U16, U64, IndexShard, Shard
+from pyunitok.index.manifest import IndexManifest, ShardRecord, resolved_path, shard_name
+from pyunitok.index.shard import TOP_STEP, U32, U64, IndexShard, Shard, n_ids, top_dtype
 from pyunitok.tokens.array import TokenArray
 from pyunitok.tokens.manifest import StrPath
+from pyunitok.tokens.model import given_model
 from pyunitok.tokens.opening import open as open_tokens
 
 
@@ -60,54 +61,57 @@ def _open_file(folder: Path, manifest: IndexManifest, k: int, model: Any) -> Tok
         raise OutputError(
             f"{folder}: the token file {path} is missing; an index needs the token files that it was built from"
         ) from None
-    if len(array.ids) != record.tokens or len(array) != record.documents or digest_of(array) != record.digest:
+    found = (array.ids.dtype, len(array.ids), len(array), digest_of(array))
+    if found != (np.dtype(manifest.dtype), record.tokens, record.documents, record.digest):
         raise OutputError(f"{folder}: {path} has changed since it was indexed; build the index again")
     return array
 
 
 def open_indexable(path: StrPath, model: Any) -> TokenArray:
-    """Open a token file. OutputError if its ids are not uint16."""
-    array = open_tokens(path, model=model, dtype="uint16")
-    if array.ids.dtype != np.dtype("<u2"):
-        raise OutputError(f"{path}: cannot index {array.ids.dtype} ids; an index requires uint16 ids")
-    return array
+    """Open a token file. A bare file has ids of the smaller dtype that fits the model."""
+    model = given_model(model)
+    is_wide = model is not None and model.vocab_size > n_ids(np.dtype("<u2"))
+    return open_tokens(path, model=model, dtype="uint32" if is_wide else "uint16")
 
 
-def open_rank(folder: Path, manifest: IndexManifest) -> U16 | None:
+def open_rank(folder: Path, manifest: IndexManifest) -> U32 | None:
     """The ranks of all ids; None if suffixes compare by id. OutputError if the file is damaged."""
     if manifest.order == "id":
         return None
-    path = folder / RANK_NAME
-    rank = np.array(_map(path, np.dtype("<u2"), N_RANKS))
+    path, dtype = folder / manifest.rank_name, np.dtype(manifest.dtype)
+    rank = np.array(_map(path, dtype, n_ids(dtype)))
     if xxhash.xxh64_hexdigest(rank.tobytes()) != manifest.rank_hash:
         raise OutputError(f"{path}: these are not the ranks that the index was sorted by (the XXH64 does not match)")
-    if not np.array_equal(np.bincount(rank, minlength=N_RANKS), np.ones(N_RANKS)):
+    if not np.array_equal(np.sort(rank), np.arange(len(rank))):
         raise OutputError(f"{path}: a rank occurs twice")
-    return rank
+    return rank.astype(np.uint32)
 
 
 def _open_shard(
-    folder: Path, manifest: IndexManifest, number: int, arrays: list[TokenArray], rank: U16 | None
+    folder: Path, manifest: IndexManifest, number: int, arrays: list[TokenArray], rank: U32 | None
 ) -> Shard:
     record = manifest.shards[number]
     array = arrays[record.file]
     _check_range(folder, number, record, array)
     n, last = record.tokens, record.first_document + record.documents
     if manifest.compact is not None:
+        if rank is None:
+            raise OutputError(f"{folder}: a compact index has the order \"bytes\"")
         return _open_compact(folder, number, record, array.ends[record.first_document : last], rank)
 
     def mapped(suffix: str, dtype: np.dtype[Any], count: int) -> Any:
         return _map(folder / shard_name(number, suffix), dtype, count)
 
-    first = mapped(".first", np.dtype("<u8"), N_RANKS + 1)
+    dtype = array.ids.dtype
+    first = mapped(".first", np.dtype("<u8"), n_ids(dtype) + 1)
     if int(first[0]) != 0 or int(first[-1]) != n or np.any(first[1:] < first[:-1]):
         raise OutputError(f"{folder / shard_name(number, '.first')}: the bucket starts are damaged")
     return IndexShard(
         ids=array.ids[record.begin : record.begin + n],
         sa=mapped(".sa", np.dtype("<u4"), n),
         first=first,
-        top=mapped(".top", TOP_DTYPE, -(-n // TOP_STEP)),
-        left=mapped(".left", np.dtype("<u2"), n) if manifest.left else None,
+        top=mapped(".top", top_dtype(dtype), -(-n // TOP_STEP)),
+        left=mapped(".left", dtype, n) if manifest.left else None,
         ends=array.ends[record.first_document : last],
         rank=rank,
         begin=record.begin,
@@ -118,7 +122,7 @@ def _open_shard(
     )
 
 
-def _open_compact(folder: Path, number: int, record: ShardRecord, ends: U64, rank: U16 | None) -> CompactShard:
+def _open_compact(folder: Path, number: int, record: ShardRecord, ends: U64, rank: U32) -> CompactShard:
     path = folder / shard_name(number, ".compact")
     try:
         compact = Compact(np.memmap(path, np.uint8, "r") if path.stat().st_size else np.empty(0, np.uint8))
@@ -126,7 +130,7 @@ def _open_compact(folder: Path, number: int, record: ShardRecord, ends: U64, ran
         raise OutputError(f"{path} is missing from the index") from None
     except ModelFormatError as error:
         raise OutputError(f"{path}: {error}") from None
-    if (compact.n, compact.n_symbols) != (record.tokens, N_RANKS) or not compact.locate_every * compact.extract_every:
+    if (compact.n, compact.n_symbols) != (record.tokens, len(rank)) or not compact.locate_every * compact.extract_every:
         raise OutputError(f"{path} belongs to another index, or is damaged")
     return CompactShard(
         compact=compact, ends=ends, rank=rank, begin=record.begin, first_document=record.first_document, number=number,

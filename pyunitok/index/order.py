@@ -10,7 +10,6 @@ import numpy as np
 from pyunitok._c.library import PIECE_TYPES
 from pyunitok.model.tokenizer import Tokenizer
 
-N_RANKS = 65536
 SPACE_SYMBOL = "\u2581".encode()
 BYTE_PIECE = re.compile(rb"<0x[0-9A-F]{2}>")
 
@@ -42,13 +41,13 @@ def token_bytes(tokenizer: Tokenizer) -> list[bytes]:
     return ret
 
 
-def byte_rank(tokenizer: Tokenizer) -> np.ndarray[Any, np.dtype[np.uint16]]:
-    """uint16[65536]: the rank of each id, sorted by (its bytes, its number). Ids without bytes, such as the eod, come
+def byte_rank(tokenizer: Tokenizer, n_ids: int = 65536) -> np.ndarray[Any, np.dtype[np.uint32]]:
+    """uint32[n_ids]: the rank of each id, sorted by (its bytes, its number). Ids without bytes, such as the eod, come
     first; ids outside the vocabulary come last."""
-    known = token_bytes(tokenizer)
+    known = token_bytes(tokenizer)[:n_ids]
     if tokenizer.eod_id is not None and tokenizer.eod_id < len(known):
         known[tokenizer.eod_id] = b""  # it separates documents and is not text, even if it has a piece
-    order = sorted(range(len(known)), key=known.__getitem__) + list(range(len(known), N_RANKS))
-    rank = np.empty(N_RANKS, np.uint16)
-    rank[np.array(order)] = np.arange(N_RANKS)
+    order = sorted(range(len(known)), key=known.__getitem__) + list(range(len(known), n_ids))
+    rank = np.empty(n_ids, np.uint32)
+    rank[np.array(order)] = np.arange(n_ids)
     return rank

@@ -13,39 +13,38 @@ from pyunitok.index.suffix import suffix_array
 from pyunitok.model.tokenizer import Tokenizer
 from pyunitok.packed import Packed
 
-N_IDS = 65536
-
 
 class PieceTables:
     """Tables of one model and one suffix order, shared by shards and threads.
 
     texts            list[bytes]: the searchable text of each id; b"" for ids that match no text (eod, control symbols,
                      unknown characters)
-    lengths          uint32[65536]: len(texts[id])
+    lengths          uint32[n_ids]: len(texts[id])
     decoded          list[bytes]: the bytes that each id adds to a decoded document: texts[id], except for unknown
                      characters
-    sizes            uint32[65536]: len(decoded[id])
+    sizes            uint32[n_ids]: len(decoded[id])
     decoded_data     the items of `decoded`, concatenated
-    decoded_offsets  int64[65537]: the offset of each item in decoded_data
-    drops_space      uint8[65536]: 1 if the id begins with a space that decoding drops at the start of a document
+    decoded_offsets  int64[n_ids + 1]: the offset of each item in decoded_data
+    drops_space      uint8[n_ids]: 1 if the id begins with a space that decoding drops at the start of a document
     c                the tables of the C library
 
-    rank  uint16[65536]: the rank of each id in the suffix arrays
+    rank  uint32[n_ids]: the rank of each id in the suffix arrays
     eod   the id of document ends, which has no text even if the model has a piece for it; or None
     """
 
     def __init__(
-        self, tokenizer: Tokenizer, rank: np.ndarray[Any, np.dtype[np.uint16]], eod: int | None = None
+        self, tokenizer: Tokenizer, rank: np.ndarray[Any, np.dtype[np.uint32]], eod: int | None = None
     ) -> None:
-        self.texts = token_bytes(tokenizer)[:N_IDS]
+        n_ids = len(rank)
+        self.texts = token_bytes(tokenizer)[:n_ids]
         n = len(self.texts)
         if eod is not None and eod < n:
             self.texts[eod] = b""
-        self.drops_space = np.zeros(N_IDS, np.uint8)
+        self.drops_space = np.zeros(n_ids, np.uint8)
         self.drops_space[:n] = _dropping(tokenizer, self.texts)
-        self.lengths = np.zeros(N_IDS, np.uint32)
+        self.lengths = np.zeros(n_ids, np.uint32)
         self.lengths[:n] = [len(text) for text in self.texts]
-        self.sizes = np.zeros(N_IDS, np.uint32)
+        self.sizes = np.zeros(n_ids, np.uint32)
         self.decoded = [text or _decoded(tokenizer, id_) for id_, text in enumerate(self.texts)]
         self.sizes[:n] = [len(text) for text in self.decoded]
         self.decoded_data = np.frombuffer(b"".join(self.decoded), np.uint8)

@@ -24,14 +24,19 @@ from pyunitok.index.manifest import (
 )
 from pyunitok.index.opening import digest_of, open_indexable
 from pyunitok.index.order import byte_rank
+from pyunitok.index.shard import n_ids
 from pyunitok.tokens.array import TokenArray
 
-BYTES_PER_TOKEN = 6.2  # memory for sorting a shard: tokens, positions, bits
-COMPACT_BYTES_PER_TOKEN = 6.4  # the same with --compact: the blocks and samples wait in memory
+BYTES_PER_TOKEN = 6.2  # memory for sorting a shard of uint16 ids: tokens, positions, bits
 FIXED_BYTES = 100 << 20  # Python, the library, buffers
 MIN_SHARD_TOKENS = 1 << 16
 
 Array = np.ndarray[Any, Any]
+
+
+def bytes_per_token(dtype: np.dtype[Any], compact: CompactOptions | None) -> float:
+    """Memory for sorting a shard. While a compact index is written, its blocks and samples wait in memory."""
+    return BYTES_PER_TOKEN + dtype.itemsize - 2 + (0.2 if compact else 0)
 
 
 @dataclass(frozen=True)
@@ -91,10 +96,11 @@ def plan_index(
     """
     arrays = [open_indexable(path, model) for path in paths]
     model = {} if arrays[0].manifest is None else dict(arrays[0].manifest.model)
-    version = 1 if compact is None else VERSION
+    dtype = arrays[0].ids.dtype
     first = existing or IndexManifest(
-        order, left, model, arrays[0].eod_id, [], [], compact=compact, version=version
-    )
+        order, left, model, arrays[0].eod_id, [], [], compact=compact, dtype=dtype.str,
+        version=1 if compact is None and dtype.itemsize == 2 else VERSION,
+    )  # fmt: skip
     shards = list(existing.shards) if existing else []
     files = list(existing.files) if existing else []
     known = {resolved_path(file.path, folder) for file in files}
@@ -106,8 +112,8 @@ def plan_index(
         _check_fits(array, first)
         files.append(IndexedFile(stored_path(array.path, folder), len(array.ids), len(array), digest_of(array)))
         shards += cut(array, len(files) - 1, limits.tokens)
-    rank = byte_rank(arrays[0].tokenizer) if first.order == "bytes" else None
-    rank_hash = None if rank is None else xxhash.xxh64_hexdigest(rank.astype("<u2").tobytes())
+    rank = byte_rank(arrays[0].tokenizer, n_ids(dtype)) if first.order == "bytes" else None
+    rank_hash = None if rank is None else xxhash.xxh64_hexdigest(rank.astype(dtype).tobytes())
     return replace(first, files=files, shards=shards, rank_hash=rank_hash, created="", pyunitok=""), rank
 
 
@@ -115,6 +121,10 @@ def _check_fits(array: TokenArray, first: IndexManifest) -> None:
     model = {} if array.manifest is None else array.manifest.model
     if model.get("sha256") != first.model.get("sha256"):
         raise OutputError(f"{array.path}: its vocabulary differs from that of the other files; index it separately")
+    if array.ids.dtype.str != first.dtype:
+        raise OutputError(
+            f"{array.path}: its ids are {array.ids.dtype}, but those of the other files are {np.dtype(first.dtype)}"
+        )
     if array.eod_id != first.eod:
         raise OutputError(f"{array.path}: its eod is {array.eod_id}, but that of the other files is {first.eod}")
 

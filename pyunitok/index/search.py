@@ -18,7 +18,7 @@ from pyunitok.index.hits import MAX_SORTED, ORDERS, SIDE_ORDERS, Count, Hit, Hit
 from pyunitok.index.inputs import IndexInputs
 from pyunitok.index.opening import OpenIndex
 from pyunitok.index.pieces import PieceTables
-from pyunitok.index.shard import N_RANKS, Searcher, Shard
+from pyunitok.index.shard import Searcher, Shard, n_ids
 from pyunitok.model.tokenizer import Tokenizer
 from pyunitok.packed import Packed, as_bytes
 from pyunitok.tokens.array import TokenArray
@@ -92,6 +92,7 @@ class TextSearch:
         """Internal: use open_index()."""
         self.folder = opened.folder
         self.manifest = opened.manifest
+        self.dtype = np.dtype(opened.manifest.dtype)  # of the ids
         self.arrays: list[TokenArray] = opened.arrays
         self.shards = opened.shards
         self.max_work = max_work
@@ -135,7 +136,7 @@ class TextSearch:
         if self._tables is None:
             with self._lock:
                 if self._tables is None:
-                    no_ranks = np.arange(N_RANKS, dtype=np.uint16)  # for an index without tokens
+                    no_ranks = np.arange(n_ids(self.dtype), dtype=np.uint32)  # for an index without tokens
                     ranks = self.shards[0].ranks if self.shards else no_ranks
                     tables = PieceTables(self.tokenizer, ranks, self.eod if self._only_separates() else None)
                     for shard in self.c:

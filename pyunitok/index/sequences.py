@@ -9,14 +9,15 @@ from typing import Any
 import numpy as np
 
 from pyunitok._c import search as c_search
-from pyunitok.errors import LimitError
+from pyunitok._c.search import Tokens
+from pyunitok.errors import IdError, LimitError
 from pyunitok.index.hits import Count, Hits, Int64s, Occurrences, Places, shuffled
 from pyunitok.index.search import MAX_SCANNED, Order, Text, TextSearch
+from pyunitok.index.shard import n_ids
 from pyunitok.model.ids import as_ids
 from pyunitok.packed import Packed, as_bytes
 
-U16 = np.ndarray[Any, np.dtype[np.uint16]]
-Query = Text | Sequence[int] | U16
+Query = Text | Sequence[int] | Tokens
 
 MAX_CONTEXT = 256  # maximum tokens of the context of an ∞-gram
 MAX_DRAWS = 64  # attempts to draw an occurrence that is followed by a token
@@ -29,14 +30,14 @@ class Distribution:
     """The tokens or texts that follow or precede a query, most frequent first.
 
     texts   list[bytes]; b"" stands for the end or start of a document
-    ids     uint16[n] if the query was tokens; None if it was text
+    ids     uint16[n] or uint32[n], as in the index, if the query was tokens; None if it was text
     counts  int64[n]
     total   the sum of all counts, including those omitted by a limit
     approx  True if the counts are scaled from a sample, or the search was cut short
     """
 
     texts: list[bytes]
-    ids: U16 | None
+    ids: Tokens | None
     counts: Int64s
     total: int
     approx: bool = False
@@ -66,9 +67,9 @@ class Probability:
 
 @dataclass
 class Ngrams:
-    """Sequences of n tokens, most frequent first: uint16[k, n] ids and int64[k] counts."""
+    """Sequences of n tokens, most frequent first: ids[k, n], uint16 or uint32 as in the index, and int64[k] counts."""
 
-    ids: np.ndarray[Any, np.dtype[np.uint16]]
+    ids: Tokens
     counts: Int64s
 
     def __len__(self) -> int:
@@ -80,11 +81,14 @@ class TokenSearch(TextSearch):
     for the text itself. Sequences can contain the eod of the token files. Without an eod, sequences continue into the
     next document."""
 
-    def ids(self, query: Query) -> U16:
-        """uint16[n]: the tokens of a query. IdError for ids outside uint16."""
+    def ids(self, query: Query) -> Tokens:
+        """The tokens of a query, of the dtype of the index. IdError for ids that no index can contain."""
         if isinstance(query, str | bytes):
-            return self.tokenizer.encode(as_bytes(query)).astype(np.uint16)
-        return np.ascontiguousarray(as_ids(query, np.dtype(np.uint16)), np.uint16)
+            return self.tokenizer.encode(as_bytes(query)).astype(self.dtype)
+        ids = np.ascontiguousarray(as_ids(query, self.dtype), self.dtype)
+        if len(ids) and int(ids.max()) >= n_ids(self.dtype):
+            raise IdError(f"id {ids.max()} at position {ids.argmax()} is not within 0..{n_ids(self.dtype) - 1}")
+        return ids
 
     # ------------------------------------------------------------------------------------------ counting, finding ---
 
@@ -94,20 +98,20 @@ class TokenSearch(TextSearch):
         return sum(hi - lo for lo, hi in (shard.tokens_of(ids) for shard in self.c))
 
     def count_tokens_batch(self, queries: Iterable[Query] | Packed) -> Int64s:
-        """int64[n]: how often each sequence of an iterable or a Packed of uint16 occurs. Takes about 2 µs each."""
+        """int64[n]: how often each sequence of an iterable, or a Packed of the index's dtype, occurs; 2 µs each."""
         packed = self._packed(queries)
         return self._count_windows(packed.data, packed.offsets[:-1].copy(), packed.offsets[1:].copy())
 
     def _packed(self, queries: Iterable[Query] | Packed) -> Packed:
         if isinstance(queries, Packed):
-            if queries.data.dtype != np.uint16:
-                raise TypeError(f"expected a Packed of uint16, not of {queries.data.dtype}")
+            if queries.data.dtype != self.dtype:
+                raise TypeError(f"expected a Packed of {self.dtype}, not of {queries.data.dtype}")
             return queries
         items = [self.ids(query) for query in queries]
         offsets = np.cumsum([0, *map(len, items)], dtype=np.int64)
-        return Packed(np.concatenate([*items, np.empty(0, np.uint16)]), offsets)
+        return Packed(np.concatenate([*items, np.empty(0, self.dtype)]), offsets)
 
-    def _count_windows(self, ids: U16, begins: Int64s, ends: Int64s) -> Int64s:
+    def _count_windows(self, ids: Tokens, begins: Int64s, ends: Int64s) -> Int64s:
         """int64[n]: how often ids[begins[k]:ends[k]] occurs."""
         counts = np.zeros(len(begins), np.int64)
         for shard in self.c:
@@ -124,12 +128,12 @@ class TokenSearch(TextSearch):
         places, total, _ = self._tokens_page(ids, limit, offset, order, seed)
         return self.hits_at(places, int(self.tables.sizes[ids].sum()), total)
 
-    def _tokens_page(self, ids: U16, limit: int, offset: int, order: Order, seed: int) -> tuple[Places, int, bool]:
+    def _tokens_page(self, ids: Tokens, limit: int, offset: int, order: Order, seed: int) -> tuple[Places, int, bool]:
         found = self._found(ids)
         n_bytes = int(self.tables.sizes[ids].sum())
         return self._page_of(found, n_bytes, limit, offset, order, seed), found.total, False
 
-    def _found(self, ids: U16) -> Occurrences:
+    def _found(self, ids: Tokens) -> Occurrences:
         runs = [np.array([(*shard.tokens_of(ids), 0, 0)], c_search.RUN) for shard in self.c]
         return Occurrences(runs, self.shards)
 
@@ -183,7 +187,7 @@ class TokenSearch(TextSearch):
         if isinstance(query, str | bytes):
             return self._around(as_bytes(query), self._after).first(limit)
         ids = self.ids(query)
-        counts = np.zeros(65536, np.int64)
+        counts = np.zeros(n_ids(self.dtype), np.int64)
         for shard in self.c:
             tokens, n = shard.next(*shard.tokens_of(ids), len(ids))
             counts[tokens] += n
@@ -195,14 +199,14 @@ class TokenSearch(TextSearch):
         if isinstance(query, str | bytes):
             return self._around(as_bytes(query), self._before).first(limit)
         ids = self.ids(query)
-        counts = np.zeros(65536, np.int64)
+        counts = np.zeros(n_ids(self.dtype), np.int64)
         for shard in self.c:
             shard.previous(*shard.tokens_of(ids), counts)
         return self._distribution(counts).first(limit)
 
     def _distribution(self, counts: Int64s) -> Distribution:
         found = np.flatnonzero(counts)
-        ids: U16 = found[np.argsort(-counts[found], kind="stable")].astype(np.uint16)
+        ids: Tokens = found[np.argsort(-counts[found], kind="stable")].astype(self.dtype)
         texts = [self.decoded(id_) for id_ in ids.tolist()]
         return Distribution(texts, ids, counts[ids], int(counts.sum()))
 
@@ -265,17 +269,17 @@ class TokenSearch(TextSearch):
         n = self.longest_context(ids)
         return n, self.next(ids[len(ids) - n :], limit)
 
-    def _probability(self, ids: U16, token: int, context: int) -> Probability:
+    def _probability(self, ids: Tokens, token: int, context: int) -> Probability:
         suffix = ids[len(ids) - context :]
         total = self._followed(suffix)
         count = self.count_tokens(np.append(suffix, self.ids([token])))
         return Probability(count / total if total else float("nan"), count, total, context)
 
-    def _followed(self, ids: U16) -> int:
+    def _followed(self, ids: Tokens) -> int:
         """How often a sequence occurs with a token after it, that is, not at the end of a shard."""
         return self.count_tokens(ids) - self._at_end(ids)
 
-    def _at_end(self, ids: U16) -> int:
+    def _at_end(self, ids: Tokens) -> int:
         """How many shards end with a sequence."""
         return sum(len(s.ids) >= len(ids) > 0 and np.array_equal(s.ids[-len(ids) :], ids) for s in self.shards)
 
@@ -292,8 +296,8 @@ class TokenSearch(TextSearch):
 
     def sample(
         self, prompt: Query, n: int = 20, *, context: int = MAX_CONTEXT, seed: int | Sequence[int] = 0
-    ) -> U16:
-        """uint16[at most n]: a random continuation of the prompt. Each token is drawn from the distribution after the
+    ) -> Tokens:
+        """At most n tokens: a random continuation of the prompt. Each token is drawn from the distribution after the
         longest suffix of the preceding tokens that occurs, of at most `context` tokens. Stops after an eod."""
         rng = np.random.default_rng(seed)
         ids = self.ids(prompt)
@@ -309,14 +313,14 @@ class TokenSearch(TextSearch):
                 break
         return ids[begin:]
 
-    def _drawn_next(self, found: Occurrences, n_tokens: int, rng: np.random.Generator) -> np.uint16:
+    def _drawn_next(self, found: Occurrences, n_tokens: int, rng: np.random.Generator) -> np.unsignedinteger[Any]:
         """The token after a random hit of n_tokens tokens that is not at the end of its shard. In an intact shard, at
         most one hit is at the end."""
         for _ in range(MAX_DRAWS):
             place = found.places(rng.integers(0, found.total, 1))
             shard, at = self.shards[int(place.shards[0])], int(place.tokens[0]) + n_tokens
             if at < len(shard):
-                ret: np.uint16 = shard.ids[at]
+                ret: np.unsignedinteger[Any] = shard.ids[at]
                 return ret
         raise shard.damaged()
 
@@ -331,7 +335,7 @@ class TokenSearch(TextSearch):
         if n < 1 or min_count < 1:
             raise LimitError(f"n and min_count must be at least 1, not {n} and {min_count}")
         least = -(-min_count // max(1, len(self.c)))  # at least one shard has the average count or more
-        parts = [np.empty((0, n), np.uint16)]
+        parts = [np.empty((0, n), self.dtype)]
         for number, shard in enumerate(shard.restored() for shard in self.shards):
             at, c = 0, shard.searcher(self.eod)
             while at < len(shard):
@@ -352,9 +356,10 @@ class TokenSearch(TextSearch):
 
 def _counted(keys: Int64s) -> list[tuple[tuple[int, int, int], int]]:
     """The distinct rows of int64[n, 3] with their counts."""
-    packed = ((keys[:, 0] + 1) << 46) | (keys[:, 1] << 23) | keys[:, 2]
+    bits = int(keys[:, 1:].max(initial=0)).bit_length()  # at most 22: ids take up to 19 bits
+    packed = ((keys[:, 0] + 1) << 2 * bits) | (keys[:, 1] << bits) | keys[:, 2]
     values, counts = np.unique(packed, return_counts=True)
-    mask = (1 << 23) - 1
-    rows = zip((values >> 46).tolist(), (values >> 23 & mask).tolist(), (values & mask).tolist(), strict=True)
+    mask = (1 << bits) - 1
+    rows = zip((values >> 2 * bits).tolist(), (values >> bits & mask).tolist(), (values & mask).tolist(), strict=True)
     return [((a - 1, b, c), n) for (a, b, c), n in zip(rows, counts.tolist(), strict=True)]
 

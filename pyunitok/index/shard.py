@@ -21,19 +21,15 @@ from typing import Any
 import numpy as np
 
 from pyunitok._c.compact import CompactSearch
-from pyunitok._c.search import SearchShard
+from pyunitok._c.search import ID_COUNTS, TOP_TOKENS, SearchShard, Tokens
 from pyunitok.errors import OutputError
 
-U16 = np.ndarray[Any, np.dtype[np.uint16]]
 U32 = np.ndarray[Any, np.dtype[np.uint32]]
 U64 = np.ndarray[Any, np.dtype[np.uint64]]
 
 Searcher = SearchShard | CompactSearch
 
-N_RANKS = 65536
 TOP_STEP = 4096
-TOP_TOKENS = 8
-TOP_DTYPE = np.dtype([("position", "<u4"), ("ranks", "<u2", (TOP_TOKENS,))])
 CHUNK = 1 << 20  # tokens per NumPy operation, to bound temporary memory
 
 
@@ -44,7 +40,7 @@ class Shard:
     ids             the tokens: an array, or an object that is read like one
     first           first[k] suffixes begin with a token of rank < k
     ends            document ends, see the top of this file
-    rank            uint16[65536], the rank of each id; None if suffixes compare by id
+    rank            uint32[n_ids], the rank of each id; None if suffixes compare by id
     begin           the shard's first token in the token file
     first_document  the shard's first document in the token file
     number          the shard's number in its index
@@ -55,7 +51,7 @@ class Shard:
     ids: Any
     first: Any
     ends: U64
-    rank: U16 | None = None
+    rank: U32 | None = None
     begin: int = 0
     first_document: int = 0
     number: int = 0
@@ -96,20 +92,20 @@ class Shard:
         return OutputError(f"{self.name} or its token file is damaged; run `pyunitok verify` for details")
 
     @cached_property
-    def ranks(self) -> U16:
+    def ranks(self) -> U32:
         """The rank of each id: `rank`, or the identity if it is None."""
-        return np.arange(N_RANKS, dtype=np.uint16) if self.rank is None else self.rank
+        return np.arange(n_ids(self.ids.dtype), dtype=np.uint32) if self.rank is None else self.rank
 
 
 @dataclass(kw_only=True)
 class IndexShard(Shard):
     """See the top of this file. Arrays are read-only; those of an index are memory maps."""
 
-    ids: U16
+    ids: Tokens
     sa: U32
     first: U64
     top: np.ndarray[Any, Any]
-    left: U16 | None
+    left: Tokens | None
 
     def searcher(self, eod: int | None) -> SearchShard:
         return SearchShard(
@@ -128,8 +124,10 @@ class IndexShard(Shard):
     def from_arrays(cls, ids: Any, sa: Any, *, rank: Any = None, ends: Any = None, left: bool = True) -> IndexShard:
         """Build a shard in memory with all its tables. `ends` are document ends in `ids`; by default, `ids` is a single
         document."""
-        ids, sa = np.ascontiguousarray(ids, np.uint16), np.ascontiguousarray(sa, np.uint32)
-        rank = None if rank is None else np.ascontiguousarray(rank, np.uint16)
+        ids = np.asarray(ids)
+        ids = np.ascontiguousarray(ids, np.uint32 if ids.dtype == np.uint32 else np.uint16)
+        sa = np.ascontiguousarray(sa, np.uint32)
+        rank = None if rank is None else np.ascontiguousarray(rank, np.uint32)
         ends = np.array([len(ids)] if ends is None else ends, np.uint64)
         column = left_of(ids, sa) if left else None
         return cls(
@@ -137,18 +135,28 @@ class IndexShard(Shard):
         )
 
 
-def first_of(ids: U16, rank: U16 | None) -> U64:
-    """The column `first`, uint64[65537] bucket starts."""
-    counts = np.zeros(N_RANKS, np.int64)
+def n_ids(dtype: np.dtype[Any]) -> int:
+    """How many ids the tables of an index have: 65,536 for uint16 and 262,144 for uint32."""
+    return ID_COUNTS[dtype.itemsize]
+
+
+def top_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """A record of the column `top` of an index with ids of this dtype."""
+    return np.dtype([("position", "<u4"), ("ranks", f"<u{dtype.itemsize}", (TOP_TOKENS,))])
+
+
+def first_of(ids: Tokens, rank: U32 | None) -> U64:
+    """The column `first`, uint64[n_ids + 1] bucket starts."""
+    counts = np.zeros(n_ids(ids.dtype), np.int64)
     for at in range(0, len(ids), CHUNK):
         part = ids[at : at + CHUNK]
-        counts += np.bincount(part if rank is None else rank[part], minlength=N_RANKS)
+        counts += np.bincount(part if rank is None else rank[part], minlength=len(counts))
     return np.concatenate(([0], np.cumsum(counts))).astype("<u8")
 
 
-def top_of(ids: U16, sa: U32, rank: U16 | None) -> np.ndarray[Any, Any]:
+def top_of(ids: Tokens, sa: U32, rank: U32 | None) -> np.ndarray[Any, Any]:
     """The column `top`, a sample of suffixes."""
-    ret = np.zeros(-(-len(sa) // TOP_STEP), TOP_DTYPE)
+    ret = np.zeros(-(-len(sa) // TOP_STEP), top_dtype(ids.dtype))
     ret["position"] = sa[::TOP_STEP]
     for k in range(TOP_TOKENS if len(ids) else 0):
         at = ret["position"].astype(np.int64) + k
@@ -157,9 +165,9 @@ def top_of(ids: U16, sa: U32, rank: U16 | None) -> np.ndarray[Any, Any]:
     return ret
 
 
-def left_of(ids: U16, sa: U32) -> U16:
+def left_of(ids: Tokens, sa: U32) -> Tokens:
     """The column `left`, the token before each suffix."""
-    ret = np.empty(len(sa), "<u2")
+    ret = np.empty(len(sa), ids.dtype)
     for at in range(0, len(sa), CHUNK):
         ret[at : at + CHUNK] = ids[sa[at : at + CHUNK].astype(np.int64) - 1]  # index -1 is the last token
     return ret

@@ -105,7 +105,7 @@ def first_mismatch(
 ) -> int | None:
     """The first r at which the check of `sa` as the suffix array of `text` fails; None if it passes.
 
-    rank    uint16[65536] to compare uint16 text by rank, or None
+    rank    uint32[symbols] to compare the text by rank, or None
     starts  uint64: for each symbol or rank, the number of suffixes that begin with a smaller one
     """
     heads, n = np.array(starts[:-1]), len(text)

@@ -24,7 +24,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *input, size_t n_input_bytes)
     for (int k = 0; k < 8 && spoiled && toy.shard.n; k++) {
         int64_t r = take_byte(&b) % toy.shard.n;
         if (spoiled == 1) toy.sa[r] = (uint32_t)take_byte(&b) << (take_byte(&b) % 25);
-        if (spoiled == 2 && toy.left) toy.left[r] = (uint16_t)take_byte(&b);
+        if (spoiled == 2 && toy.left) ((uint8_t *)toy.left)[r] = (uint8_t)take_byte(&b);
+        if (spoiled == 2 && !toy.left) ((uint8_t *)toy.stored)[r] = (uint8_t)take_byte(&b);
         if (spoiled == 3)
             toy.ends[take_byte(&b) % 6] = (uint64_t)take_byte(&b) << (take_byte(&b) % 50);
     }

@@ -206,7 +206,7 @@ static const int64_t no_limit = INT64_C(1) << 60;
 /* The compact index of a toy shard, whose symbols are ranks; its file is at `guard`. */
 struct compact_toy {
     struct toy toy;
-    uint16_t ids[65536]; /* of each rank */
+    uint32_t ids[UNITOK_SEARCH_IDS_32]; /* of each rank */
     unitok_compact_shard shard;
     unitok_compact *c;
     int64_t n_bytes;
@@ -221,9 +221,10 @@ static void open_toy(struct compact_toy *t)
     for (size_t i = 0; i < sizeof data; i++) data[i] = (uint8_t)random_u64();
     toy_shard(&t->toy, &b);
     CHECK(toy_pieces(&t->toy, &error) == UNITOK_OK);
-    for (int id = 0; id < 65536; id++) t->ids[t->toy.rank[id]] = (uint16_t)id;
-    for (int64_t i = 0; i < t->toy.shard.n; i++) ranks[i] = t->toy.rank[t->toy.ids[i]];
-    CHECK(make_compact(ranks, t->toy.sa, t->toy.shard.n, 65536, random_u64() % 2 ? 64 : 128, 4, 5,
+    int64_t n_ids = toy_id_count(&t->toy);
+    for (int64_t id = 0; id < n_ids; id++) t->ids[t->toy.rank[id]] = (uint32_t)id;
+    for (int64_t i = 0; i < t->toy.shard.n; i++) ranks[i] = (uint16_t)t->toy.rank[t->toy.ids[i]];
+    CHECK(make_compact(ranks, t->toy.sa, t->toy.shard.n, n_ids, random_u64() % 2 ? 64 : 128, 4, 5,
                        1000, built, &t->n_bytes, &error) == UNITOK_OK);
 }
 
@@ -233,13 +234,9 @@ static int open_built(struct compact_toy *t)
     unitok_error error;
     const uint8_t *image = guard_copy(&guard, built, (size_t)t->n_bytes);
     if (unitok_compact_open(image, t->n_bytes, &t->c, &error) != UNITOK_OK) return 0;
-    unitok_compact_shard shard = {t->c,
-                                  t->toy.rank,
-                                  t->ids,
-                                  t->toy.ends,
-                                  t->toy.n_documents,
-                                  t->toy.shard.begin,
-                                  t->toy.shard.eod};
+    unitok_compact_shard shard = {
+        t->c,        toy_id_count(&t->toy), t->toy.rank,        t->ids,
+        t->toy.ends, t->toy.n_documents,    t->toy.shard.begin, t->toy.shard.eod};
     t->shard = shard;
     if (unitok_compact_check(&t->shard, &error) == UNITOK_OK) return 1;
     unitok_compact_free(t->c);

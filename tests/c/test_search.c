@@ -91,8 +91,8 @@ static void test_contexts(int n_rounds)
     for (round_ = 0; round_ < n_rounds; round_++) {
         struct toy toy;
         random_toy(&toy);
-        int64_t *offsets = EXACTLY(65537, int64_t), n_hits = 0, n_bytes = 0;
-        for (int id = 0; id <= 65536; id++)
+        int64_t *offsets = EXACTLY(toy_id_count(&toy) + 1, int64_t), n_hits = 0, n_bytes = 0;
+        for (int64_t id = 0; id <= toy_id_count(&toy); id++)
             offsets[id] = toy.offsets[id < toy.n_ids ? id : toy.n_ids];
         unitok_search_hit hits[32];
         int64_t before = (int64_t)(random_u64() % 6), after = (int64_t)(random_u64() % 6);
@@ -111,14 +111,14 @@ static void test_contexts(int n_rounds)
         }
         uint8_t *out = EXACTLY(n_bytes + 4 * n_hits * (before + after), uint8_t);
         int64_t *bounds = EXACTLY(3 * n_hits + 1, int64_t);
-        unitok_search_contexts(toy.ids, toy.data, offsets, hits, n_hits, before, after, out,
-                               bounds);
+        unitok_search_contexts(toy.stored, toy.id_bytes, toy.data, offsets, hits, n_hits, before,
+                               after, out, bounds);
         for (int64_t k = 0; k < n_hits; k++) {
             uint8_t text[TOY_TOKENS * TOY_PIECE_BYTES];
             int64_t n = 0, at = 0, n_found = bounds[3 * k + 3] - bounds[3 * k], is_part = 0;
             for (int64_t i = hits[k].begin; i < hits[k].end; i++) {
                 int64_t n_piece;
-                const uint8_t *piece = toy_piece(&toy, toy.ids[i], &n_piece);
+                const uint8_t *piece = toy_piece(&toy, (int)toy.ids[i], &n_piece);
                 memcpy(text + n, piece, (size_t)n_piece);
                 n += n_piece;
             }
@@ -144,17 +144,20 @@ static void test_hostile(int n_rounds)
         unitok_error error;
         random_toy(&toy);
         size_t n = (size_t)toy.shard.n;
-        int which = (int)(random_u64() % 5);
+        int which = (int)(random_u64() % 6);
+        size_t size = n * (size_t)toy.id_bytes;
         if (which == 0) fill_random((uint8_t *)toy.sa, n * 4);
         if (which == 1)
             for (size_t r = 0; r < n; r++) toy.sa[r] = (uint32_t)(random_u64() % (n + 2));
-        if (which == 2 && toy.left) fill_random((uint8_t *)toy.left, n * 2);
+        if (which == 2 && toy.left) fill_random(toy.left, size);
         if (which == 3) fill_random((uint8_t *)toy.ends, sizeof toy.ends);
-        if (which == 4) fill_random(toy.top, n ? 20 : 0);
+        if (which == 4) fill_random(toy.top, n ? 4 + 8 * (size_t)toy.id_bytes : 0);
+        if (which == 5) fill_random(toy.stored, size);
         for (int k = 0; k < 10; k++) {
-            int64_t m = random_query(&toy, q), n_runs, lo, hi, begin = 0, end = 3, counts[65536];
-            uint16_t ids[3] = {(uint16_t)(random_u64() % 20), (uint16_t)(random_u64() % 20),
-                               (uint16_t)random_u64()};
+            static int64_t counts[UNITOK_SEARCH_IDS_32];
+            int64_t m = random_query(&toy, q), n_runs, lo, hi, begin = 0, end = 3;
+            uint32_t ids[3] = {(uint32_t)(random_u64() % 20), (uint32_t)(random_u64() % 20),
+                               (uint32_t)random_u64() % (random_u64() % 2 ? 20 : UINT32_MAX)};
             unitok_search_run *runs;
             count(&toy, q, m, 1000000, &approx);
             CHECK(unitok_search_find(toy.pieces, &toy.shard, q, m, 1000, 1000000, &runs, &n_runs,
@@ -166,7 +169,7 @@ static void test_hostile(int n_rounds)
             CHECK(0 <= lo && lo <= hi && hi <= toy.shard.n);
             memset(counts, 0, sizeof counts);
             unitok_search_previous(&toy.shard, 0, toy.shard.n, counts);
-            uint16_t next[8];
+            uint32_t next[8];
             unitok_search_next(&toy.shard, 0, toy.shard.n, (int64_t)(random_u64() % 3), next,
                                counts, 8);
         }

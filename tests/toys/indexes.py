@@ -15,11 +15,12 @@ from pyunitok.index.compact import compacted
 from pyunitok.index.manifest import IndexedFile, IndexManifest, ShardRecord
 from pyunitok.index.opening import OpenIndex
 from pyunitok.index.order import byte_rank
-from pyunitok.index.shard import IndexShard
+from pyunitok.index.shard import IndexShard, n_ids
 from pyunitok.index.suffix import suffix_array
 from toys import tokenfiles
 
 kind = "suffix array"  # of the shards that make() returns, or "compact": set by the fixture both_kinds
+dtype = "<u2"  # of the token files, or "<u4"
 
 
 def contents(folder: Path) -> dict[str, bytes]:
@@ -38,11 +39,11 @@ def make(
     left: bool = True, documents_per_shard: int = 1 << 30, inputs: Any = None, index: type[Any] = opened.Index,
 ) -> Any:  # fmt: skip
     """An open Index over token files, one for each list of documents."""
-    rank = byte_rank(tokenizer) if order == "bytes" else None
+    rank = byte_rank(tokenizer, n_ids(np.dtype(dtype))) if order == "bytes" else None
     arrays, shards, records = [], [], []
     for k, documents in enumerate(files):
         path = folder / f"tokens{k}.u16"
-        tokenfiles.write(path, documents, eod=eod, inputs=inputs)
+        tokenfiles.write(path, documents, eod=eod, dtype=dtype, inputs=inputs)
         array = pyunitok.open(path)
         array._tokenizer = tokenizer
         arrays.append(array)
@@ -59,5 +60,5 @@ def make(
             shards.append(compacted(made, locate_every=4, extract_every=5) if kind == "compact" else made)
             records.append(ShardRecord(k, first, last - first, begin, end - begin))
     indexed = [IndexedFile(str(array.path), len(array.ids), len(array)) for array in arrays]
-    manifest = IndexManifest(order=order, left=left, model={}, eod=eod, files=indexed, shards=records)
+    manifest = IndexManifest(order=order, left=left, model={}, eod=eod, files=indexed, shards=records, dtype=dtype)
     return index(OpenIndex(folder, manifest, arrays, shards))
