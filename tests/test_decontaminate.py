@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import gzip
 import json
 import os
+import pickle
+import shutil
 import signal
 from pathlib import Path
 
 import numpy as np
 import pytest
 import zstandard
-from commands import python, run
+from commands import python, run, run_forked
 from conftest import decompressed, fewer, heed_interrupts
 from hypothesis import given
 from hypothesis import strategies as st
@@ -19,8 +22,10 @@ from oracle import grams as oracle
 
 from pyunitok import InputError, OptionError, OutputError
 from pyunitok import decontaminate as run_decontaminate
+from pyunitok.clean import decontaminate as decontaminate_module
 from pyunitok.clean import output
 from pyunitok.clean.matching import joined_ranges, pieces_outside
+from pyunitok.clean.state import CleanState
 from pyunitok.corpus.reading import ReadingOptions
 
 QUESTION = "The quick brown fox jumps over the lazy dog while the cat sleeps on the warm mat."
@@ -291,6 +296,153 @@ def test_signals(corpus, number, code, max_common, is_cleaning):
     for name in ("a/x.jsonl.zst", "x.jsonl"):
         assert (corpus / "clean" / name).read_bytes() == (corpus / "whole" / name).read_bytes()
     assert not list(corpus.rglob("*.partial"))
+
+
+@pytest.mark.parametrize("n", [1, 2, 5])
+@pytest.mark.parametrize("options", [{"max_common": None}, {"max_common": 8}, {"preset": "palm", "report": "h"}])
+def test_shards_make_the_same_output(corpus, n, options):
+    """The files, the report and the table of all shards are those of one run, in any order of the shards."""
+    for k in range(3):
+        lines = [json.dumps({"text": document(100 * k + i)}) for i in range(70)]
+        (corpus / f"in/{k}.jsonl.gz").write_bytes(gzip.compress(("\n".join(lines) + "\nbad\n").encode()))
+    out = None if "preset" in options else "clean"
+    options = options | {"field": "question", "reading": ReadingOptions(on_error="skip")}
+
+    def clean_in(folder, **more):
+        return run_decontaminate(corpus / "in", out and folder / out, corpus / "bench.jsonl",
+                                 **options | {"report": folder / "h.jsonl.zst"} | more)  # fmt: skip
+
+    folders = [corpus / "one", corpus / "shards"]
+    for folder in folders:
+        folder.mkdir()
+    whole = clean_in(folders[0])
+    order = [*range(n)][::-1]
+    found = [clean_in(folders[1], shard=(k, n)) for k in order]
+    if options.get("max_common") is not None and n > 1:
+        assert [one.waits_for for one in found[:-1]] == [[*range(k)] for k in order[:-1]]
+        assert not list(folders[1].glob("clean.json"))
+        found = [found[-1], *(clean_in(folders[1], shard=(k, n)) for k in order[:-1])]
+    assert found[-1] == whole
+    assert sum(one.documents_read for one in found[:-1]) <= whole.documents_read
+    names = sorted(path.relative_to(folders[0]) for path in folders[0].rglob("*") if path.is_file())
+    assert names == sorted(path.relative_to(folders[1]) for path in folders[1].rglob("*") if path.is_file())
+    for name in names:
+        if name.suffix == ".json":  # the names of the files differ
+            both = [json.loads((folder / name).read_bytes()) for folder in folders]
+            assert both[0]["table"] == both[1]["table"]
+        else:
+            assert (folders[0] / name).read_bytes() == (folders[1] / name).read_bytes(), name
+    assert clean_in(folders[1], shard=(0, n)).is_complete_already
+    with pytest.raises(OutputError, match="was made by another command"):
+        clean_in(folders[1], shard=(0, n), n=12)
+    if out:
+        assert not clean_in(folders[1], shard=(0, n), overwrite=True).is_complete_already
+    with pytest.raises(OptionError, match="shard must be"):
+        clean_in(folders[1], shard=(n, n))
+
+
+@pytest.mark.parametrize("max_common", [None, 8])
+def test_parts_of_a_cluster_make_the_same_output(corpus, monkeypatch, max_common):
+    """Tasks run in any order, some twice, and in other processes, to which the job is pickled."""
+    monkeypatch.setattr(decontaminate_module, "default_unit_bytes", lambda _: 2000)
+    for k in range(4):
+        shutil.copy(corpus / "in/x.jsonl", corpus / f"in/{k}.jsonl")
+    options = {"field": "question", "max_common": max_common, "report": corpus / "h.jsonl"}
+    whole = run_decontaminate(corpus / "in", corpus / "whole", corpus / "bench.jsonl", **options | {
+        "report": corpus / "w.jsonl"})  # fmt: skip
+    stop_after = [2, 3, 99]
+
+    def each(function, shared, items):
+        job = pickle.loads(pickle.dumps(shared))
+        for number in [*range(len(items)), 0][::-1]:
+            if not stop_after[0]:
+                stop_after.pop(0)
+                raise KeyboardInterrupt
+            stop_after[0] -= 1
+            yield number, function(job, items[number])
+
+    monkeypatch.setattr(decontaminate_module.cluster, "connected", lambda _: contextlib.nullcontext())
+    monkeypatch.setattr(decontaminate_module.cluster, "Cluster", lambda _: each)
+    for _ in range(2):
+        with pytest.raises(KeyboardInterrupt):
+            run_decontaminate(corpus / "in", corpus / "clean", corpus / "bench.jsonl", ray="local", **options)
+        assert (corpus / "clean.parts").is_dir()
+    seen = []
+    found = run_decontaminate(corpus / "in", corpus / "clean", corpus / "bench.jsonl", ray="local", **options,
+                              on_progress=lambda progress: seen.append(progress.bytes))  # fmt: skip
+    assert found == whole
+    assert seen == sorted(seen) and len(seen) > 2
+    for path in (corpus / "whole").rglob("*.*"):
+        assert path.read_bytes() == (corpus / "clean" / path.relative_to(corpus / "whole")).read_bytes()
+    assert (corpus / "h.jsonl").read_bytes() == (corpus / "w.jsonl").read_bytes()
+    assert not (corpus / "clean.parts").exists()
+    assert run_decontaminate(corpus / "in", corpus / "clean", corpus / "bench.jsonl", ray="local", **options
+                             ).is_complete_already  # fmt: skip
+    stop_after[0] = 99
+    again = run_decontaminate(corpus / "in", corpus / "clean", corpus / "bench.jsonl", ray="local", **options,
+                              overwrite=True)  # fmt: skip
+    assert again == whole
+    with pytest.raises(OptionError, match="remove --shard"):
+        run_decontaminate(corpus / "in", corpus / "c", corpus / "bench.jsonl", ray="local", shard=(0, 2), **options)
+
+
+def test_pipes(corpus):
+    """A pipe is read once; a finished or interrupted run verifies that it has not changed."""
+    data = decompressed(corpus / "in/a/x.jsonl.zst")
+    command = ["decontaminate", "-", "--against", "bench.jsonl", "--field", "question", "-o", "clean.jsonl"]
+    done = run(corpus, *command, stdin=data)
+    assert done.returncode == 2 and b"--max-common none" in done.stderr
+    command += ["--max-common", "none", "--input-format", "jsonl"]
+    assert run(corpus, *command, stdin=data).returncode == 0
+    kept = [line for i, line in enumerate(data.splitlines(keepends=True)) if i % 97 != 5]
+    assert (corpus / "clean.jsonl").read_bytes() == b"".join(kept)
+    assert b"already complete" in run(corpus, *command, stdin=data).stderr
+    changed = run_forked(corpus, *command, stdin=data.replace(b"ordinary", b"Ordinary"))
+    assert changed.returncode == 1 and b"not the input of the interrupted run" in changed.stderr
+    both = run_forked(corpus, *command, "--overwrite", "in/x.jsonl", stdin=data)
+    assert both.returncode == 1 and b"has no name in the folder" in both.stderr
+
+
+def test_interrupted_pipes(corpus, monkeypatch):
+    data = decompressed(corpus / "in/a/x.jsonl.zst")
+    command = ["decontaminate", "-", "--against", "bench.jsonl", "--field", "question", "-o", "clean.jsonl",
+               "--max-common", "none", "--threads", "1", "--input-format", "jsonl"]  # fmt: skip
+    add = CleanState.add
+
+    def interrupted(self, result):
+        add(self, result)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(CleanState, "add", interrupted)
+    assert run_forked(corpus, *command, stdin=data).returncode == 130
+    monkeypatch.setattr(CleanState, "add", add)
+    assert not (corpus / "clean.jsonl.journal.partial").exists()  # in the middle of adding a block
+    pid = os.fork()
+    if pid == 0:
+        CleanState.add = lambda self, result: (add(self, result), signal.raise_signal(signal.SIGINT))
+        os._exit(run(corpus, *command, stdin=data).returncode)
+    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 130
+    assert (corpus / "clean.jsonl.journal.partial").exists()
+    changed = run_forked(corpus, *command, stdin=data.replace(b"number 3 ", b"number 4 "))
+    assert changed.returncode == 1 and b"not the input of the interrupted run" in changed.stderr
+    assert run_forked(corpus, *command, stdin=data).returncode == 0
+    kept = [line for i, line in enumerate(data.splitlines(keepends=True)) if i % 97 != 5]
+    assert (corpus / "clean.jsonl").read_bytes() == b"".join(kept)
+
+
+def test_urls(corpus):
+    """Files at URLs have the same names in CLEAN as in their folder."""
+    pytest.importorskip("fsspec")
+    import fsspec
+
+    memory = fsspec.filesystem("memory")
+    for name in ("a/x.jsonl.zst", "x.jsonl"):
+        memory.pipe_file(f"/crawl/{name}", (corpus / "in" / name).read_bytes())
+    clean(corpus)
+    for k, argument in enumerate(["memory://crawl", "memory://crawl/**/*.jsonl*"]):
+        run_decontaminate(argument, corpus / f"u{k}", corpus / "bench.jsonl", field=["question", "answer"])
+        for name in ("a/x.jsonl.zst", "x.jsonl"):
+            assert (corpus / f"u{k}" / name).read_bytes() == (corpus / "clean" / name).read_bytes()
 
 
 def test_damaged_journals(corpus, monkeypatch):

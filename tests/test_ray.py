@@ -30,7 +30,9 @@ from toys.plans import on_cluster  # noqa: E402
 
 import pyunitok.ray  # noqa: E402
 import pyunitok.run.cluster  # noqa: E402
+from pyunitok.clean import decontaminate as decontaminate_module  # noqa: E402
 from pyunitok.cli import cli  # noqa: E402
+from pyunitok.corpus.reading import ReadingOptions  # noqa: E402
 from pyunitok.errors import ClusterWarning, InputError, OutputError, UnitokError  # noqa: E402
 from pyunitok.run import cluster as cluster_module  # noqa: E402
 from pyunitok.run.merge import finished_parts  # noqa: E402
@@ -69,6 +71,31 @@ def test_output_equals_that_of_one_machine(toy, corpus, connected, options):  # 
     check_equal(corpus, toy)
     assert made.hash == manifest.hash
     assert seen == sorted(seen) and seen[-1] == (manifest.bytes, manifest.tokens)
+
+
+@pytest.mark.parametrize("max_common", [None, 5])
+def test_decontaminate(tmp_path, connected, monkeypatch, max_common):
+    monkeypatch.setattr(decontaminate_module, "default_unit_bytes", lambda _: 5000)
+    (tmp_path / "in").mkdir()
+    item = "one two three four five six seven eight nine ten eleven twelve thirteen"
+    for k in range(6):
+        lines = [f"document {i} of {k} " * 9 + item * (i % 50 == k) + "\n" for i in range(100)]
+        (tmp_path / f"in/{k}.txt").write_text("".join(lines))
+    (tmp_path / "items.txt").write_text(item + "\n")
+
+    def clean(name, **options):
+        return pyunitok.decontaminate(
+            tmp_path / "in", tmp_path / name, tmp_path / "items.txt", against_format="text", max_common=max_common,
+            report=tmp_path / f"{name}.hits", reading=ReadingOptions(separator=b"\n"), **options,
+        )  # fmt: skip
+
+    whole = clean("whole")
+    assert clean("clean", ray=connected.address) == whole
+    assert whole.documents_affected == (12 if max_common is None else 0)
+    for k in range(6):
+        assert (tmp_path / f"clean/{k}.txt").read_bytes() == (tmp_path / f"whole/{k}.txt").read_bytes()
+    assert (tmp_path / "clean.hits").read_bytes() == (tmp_path / "whole.hits").read_bytes()
+    assert not (tmp_path / "clean.parts").exists()
 
 
 def test_a_node_is_killed(toy, corpus, connected):  # noqa: F811

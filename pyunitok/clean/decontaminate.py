@@ -80,7 +80,8 @@ def decontaminate(
     model           the model for unit="tokens"
     report          a file for hits, JSON lines; compressed if its name ends in .zst, .gz, .bz2 or .xz
     reading         text_key, separator, threads and other options for reading the corpus
-    shard           (i, n): only the i-th of n contiguous ranges of the files; see Summary.waits_for and clean/parts.py
+    shard           (i, n): only the i-th of n contiguous ranges of the files; see Summary.waits_for. The last shard
+                    to finish returns the result of all
     ray             run on the Ray cluster at this address, "auto" or "local"
 
     In CLEAN, JSON lines that are not changed are copied, and blank lines are left out. Parquet files keep their columns
@@ -145,9 +146,9 @@ class Decontamination:
         return base
 
     @property
-    def has_journal(self) -> bool:
-        """Whether an interrupted run can be resumed."""
-        return any(path.exists() for path in (journal_path(self.part.base), self._parts_folder))
+    def unfinished(self) -> Path:
+        """The journal of an interrupted run, or the folder of its parts."""
+        return journal_path(self.part.base) if self._ray is None else self._parts_folder
 
     @property
     def _parts_folder(self) -> Path:
@@ -228,7 +229,7 @@ class Decontamination:
         summary = self.run_part(self.part, callbacks, on_count)
         if self.part.shard is not None and not summary.waits_for:
             with contextlib.suppress(OutputError):  # another part is joining them
-                self._join(self._siblings(self.part))
+                return self._join(self._siblings(self.part)) or summary
         return summary
 
     def run_part(
@@ -372,21 +373,22 @@ class Decontamination:
 
     def _run_each(self, each: Each, on_progress: OnProgress) -> None:
         progress = Progress(compressed_total=total_bytes(self.files.sources))
-        for _, counts in each(_run_task, self, range(self._n_units)):
+        count = self._n_units
+        for _, counts in each(_run_task, self, [(index, count) for index in range(count)]):
             progress.add(counts)
             on_progress(progress)
 
-    def run_unit(self, index: int) -> Progress:
+    def run_unit(self, index: int, count: int) -> Progress:
         """Clean a part, or count its n-grams, on a machine of a cluster."""
-        part = self._part(index, self._n_units, self._parts_folder)
+        part = self._part(index, count, self._parts_folder)
         change_folder(self._cwd, part.sources)
         self.run_part(part)
         n_bytes = sum(source.size_bytes or 0 for source in part.sources)
         return Progress(bytes=n_bytes, compressed=n_bytes)
 
 
-def _run_task(job: Decontamination, index: int) -> Progress:
-    return job.run_unit(index)
+def _run_task(job: Decontamination, unit: tuple[int, int]) -> Progress:
+    return job.run_unit(*unit)
 
 
 def _check_options(

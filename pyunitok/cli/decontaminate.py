@@ -12,7 +12,7 @@ from pyunitok.clean.benchmarks import FORMATS as AGAINST_FORMATS
 from pyunitok.clean.decontaminate import Decontamination
 from pyunitok.clean.rules import ACTIONS, PRESETS, UNITS, Rule
 from pyunitok.clean.state import Summary
-from pyunitok.cli.arguments import SIZE, Parsed, model_option, parse_separator
+from pyunitok.cli.arguments import SHARD, SIZE, Parsed, model_option, parse_separator
 from pyunitok.cli.progress import Meter
 from pyunitok.cli.report import report_formats, report_kept, report_left_out
 from pyunitok.cli.sections import Sectioned
@@ -27,6 +27,7 @@ SECTIONS = {
     "Benchmarks": "against field against-format",
     "Rule": "preset unit length min-units min-share max-common model pattern",
     "Action": "action cut-around min-piece max-pieces",
+    "Several machines": "shard ray",
     "Inputs": "text-key input-format doc include exclude max-line on-error",
 }
 RULE = ("unit", "n", "min_units", "min_share", "max_common", "action", "cut_around", "min_piece", "max_pieces")
@@ -80,6 +81,10 @@ def _parse_limit(text: str) -> int:
     "--max-pieces", type=click.IntRange(1), default=10, show_default=True, help="cut: drop documents with more pieces."
 )
 @model_option
+@click.option("--shard", type=SHARD, metavar="I/N",
+              help="Clean shard I of N, counted from 0. With --max-common, run all shards twice.")  # fmt: skip
+@click.option("--ray", metavar="auto|local|ADDRESS",
+              help="Run on a Ray cluster whose machines share CORPUS and CLEAN. --threads is per task.")  # fmt: skip
 @click.option("--text-key", default="text", show_default=True, help="The JSON field with the text; a.b is b inside a.")
 @click.option("--input-format", type=click.Choice(["auto", *FORMATS]), default="auto", show_default=True,
               help="The format of the corpus.")  # fmt: skip
@@ -94,13 +99,15 @@ def _parse_limit(text: str) -> int:
 def decontaminate(
     inputs: tuple[str, ...], out: str | None, report: str | None, json_path: str | None, against: tuple[str, ...],
     field: tuple[str, ...], against_format: str, preset: str | None, model: Any, input_format: str, doc: str,
-    include: tuple[str, ...], exclude: tuple[str, ...], overwrite: bool, **options: Any,
+    include: tuple[str, ...], exclude: tuple[str, ...], overwrite: bool, shard: tuple[int, int] | None,
+    ray: str | None, **options: Any,
 ) -> None:  # fmt: skip
     """Remove documents that contain benchmark items from a corpus.
 
-    CORPUS is JSONL or text (plain, .zst, .gz, .bz2 or .xz). CLEAN has the same names, formats and compressions; JSON
-    lines that stay are copied byte for byte. Words are compared without case, punctuation and spacing, and every match
-    is verified. Items with fewer than n words are compared as a whole, or counted as untestable.
+    CORPUS is JSONL, Parquet or text (plain, .zst, .gz, .bz2 or .xz), a URL, or - for stdin. CLEAN has the same names,
+    formats and compressions; JSON lines that stay are copied byte for byte, and Parquet keeps its columns. Words are
+    compared without case, punctuation and spacing, and every match is verified. Items with fewer than n words are
+    compared as a whole, or counted as untestable.
 
     To resume an interrupted run, run the same command again; the output is byte-identical.
 
@@ -124,11 +131,16 @@ def decontaminate(
     job = Decontamination(
         inputs, out, against, Rule(**rule), fields=fields, against_format=against_format, model=model, report=report,
         overwrite=overwrite, input_format=input_format, include=include, exclude=exclude, reading=reading,
+        shard=shard, ray=ray,
     )  # fmt: skip
     report_left_out(job.files.left_out)
     report_formats(job.part.sources)
     with _Listener(job, "the same command" + " without --overwrite" * overwrite) as listener:
         summary = job.run(Callbacks(listener.begin, listener.show), listener.show_count)
+    if summary.waits_for:
+        shards = ", ".join(map(str, summary.waits_for[:20])) + ", …" * (len(summary.waits_for) > 20)
+        click.echo(f"counted; run the same command again when these shards have counted: {shards}", err=True)
+        return
     _print(summary)
     if json_path:
         write_report(Path(json_path), json.dumps(summary.table(), indent=1).encode() + b"\n")
@@ -151,7 +163,12 @@ class _Listener:
     def __exit__(self, kind: Any, *_: object) -> None:
         self._counting.close()
         self._cleaning.close()
-        if kind is not None and self._job.has_journal:
+        if kind is None or not self._job.unfinished.exists():
+            return
+        if self._job.unfinished.is_dir():
+            folder = printable(self._job.unfinished)
+            click.echo(f"finished parts are kept in {folder}; run {self._command} to resume", err=True)
+        else:
             report_kept(self._job.part.base, self._command)
 
     def begin(self, start: Start) -> None:
