@@ -59,7 +59,8 @@ class SourceDistribution(sdist):
         here = Path(__file__).resolve().parent
         found = [path for folder in ("csrc", "tests", "tools") for path in (here / folder).rglob("*")]
         kept = [str(path.relative_to(here)) for path in found if path.is_file() and "__pycache__" not in path.parts]
-        super().make_release_tree(base_dir, sorted({*files, *kept, "CHANGELOG.md", "pyunitok/README.md"}))
+        documents = [path.name for path in here.glob("[A-Z]*.*") if path.suffix in (".md", ".cff")]
+        super().make_release_tree(base_dir, sorted({*files, *kept, *documents, "pyunitok/README.md"}))
 
 
 if __name__ == "__main__":
