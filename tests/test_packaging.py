@@ -9,11 +9,12 @@ import sys
 from importlib import metadata
 from pathlib import Path
 
+import click
 import pytest
 from toys import models
 
 import pyunitok
-from pyunitok.cli import COMMANDS
+from pyunitok.cli import COMMANDS, cli
 
 ROOT = Path(__file__).resolve().parent.parent
 C_FILES = sorted((ROOT / "csrc").rglob("*.[ch]"))
@@ -114,6 +115,13 @@ def test_serve_without_its_packages_says_what_to_install(tmp_path: Path) -> None
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 1 and done.stderr.startswith("error: starlette")
     assert done.stderr.endswith("is not installed: pip install 'pyunitok[serve]'\n")
+
+
+def test_groups_list_their_commands() -> None:
+    """click-man writes manual pages for `commands`."""
+    assert list(cli.commands) == list(COMMANDS)
+    assert isinstance(train := cli.commands["train"], click.Group)
+    assert {"unigram", "bpe"} < set(train.commands)
 
 
 @pytest.mark.skipif(not (ROOT / "setup.py").exists(), reason="setup.py is not in this tree")

@@ -8,6 +8,7 @@ import os
 import signal
 import sys
 import warnings
+from collections.abc import MutableMapping
 from difflib import get_close_matches
 from importlib import import_module
 from typing import Any
@@ -43,7 +44,21 @@ COMMANDS = {
 }
 
 
-class Commands(click.Group):
+class LazyGroup(click.Group):
+    """A group that makes its commands when they are asked for. click-man asks for all of them, by `commands`."""
+
+    @property
+    def commands(self) -> MutableMapping[str, click.Command]:
+        context = click.Context(self)
+        found = ((name, self.get_command(context, name)) for name in self.list_commands(context))
+        return {name: command for name, command in found if command is not None}
+
+    @commands.setter
+    def commands(self, _: Any) -> None:
+        """click.Group assigns the commands that its decorators add. There are none."""
+
+
+class Commands(LazyGroup):
     """Imports each command from the module of the same name when it is called."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:

@@ -10,6 +10,7 @@ import click
 from click.core import ParameterSource
 
 from pyunitok import __version__
+from pyunitok.cli import LazyGroup
 from pyunitok.cli.arguments import SIZE, Parsed, parse_separator
 from pyunitok.cli.progress import PhaseBar
 from pyunitok.cli.sections import Sectioned
@@ -27,7 +28,7 @@ from pyunitok.train.trainers import TRAINERS
 INPUT_OPTIONS = "input-format text-key doc include exclude"
 
 
-class Trainers(click.Group):
+class Trainers(LazyGroup):
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(TRAINERS)
 
