@@ -50,7 +50,7 @@ NOT_SANITIZED = [
     "bench", "byte_convert", "checks", "cli",
     "compat_bytepiece", "compat_earlier", "compat_normalizer", "compat_rwkv",
     "compat_sentencepiece", "compat_tiktoken", "compat_trainer", "consumers", "convert", "damage", "datatrove",
-    "decontaminate", "decontaminate_parquet", "default_vocab", "direct", "duplicates",
+    "decontaminate", "decontaminate_parquet", "decontaminate_presets", "default_vocab", "direct", "duplicates",
     "encode_command", "export", "formats", "golden_run", "index_build", "inputs", "interrupts", "job",
     "manifest", "merge", "metadata", "oracle_bpe", "outfile", "output", "packaging", "parquet", "parts", "progress",
     "ranks", "ray",

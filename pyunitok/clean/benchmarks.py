@@ -51,8 +51,11 @@ class Items:
     sha: str
 
 
-def read_items(paths: Iterable[str], format: str, fields: Sequence[str]) -> Items:
-    """The items of some files. InputError names the file and line of an item that cannot be read."""
+def read_items(paths: Iterable[str], format: str, fields: Sequence[str], *, paragraphs: bool = False) -> Items:
+    """The items of some files. InputError names the file and line of an item that cannot be read.
+
+    paragraphs  each line of a text is a text by itself
+    """
     if format == "fields" and not fields:
         raise OptionError("name the fields of the benchmark with --field, or its format with --against-format")
     if format != "fields" and fields:
@@ -75,7 +78,8 @@ def read_items(paths: Iterable[str], format: str, fields: Sequence[str]) -> Item
                 raise InputError(f"{source.name}: line {number}: not an item of the format {format}: {what}") from None
             name = benchmark or stem
             ret.labels.append(label or str(number))
-            for field, text in found:
+            lines = [(field, part) for field, text in found for part in (text.split("\n") if paragraphs else [text])]
+            for field, text in lines:
                 texts.append(text)
                 ret.benchmark.append(numbers.setdefault(name, len(numbers)))
                 ret.items.append(len(ret.labels) - 1)

@@ -53,22 +53,39 @@ class Cleaner:
     rewriters   of each source
     is_written  whether CLEAN is written, or only the report
     report      the compression of the report; None: there is none
-    ignored     n-grams that do not count
+    totals      the result of the first pass, as CleanState.totals; empty if there was none
     """
 
     def __init__(
         self, items: Items, rule: Rule, matcher: Matcher, sources: Sequence[Source],
-        rewriters: Sequence[Rewriter], is_written: bool, report: str | None, ignored: Int64s,
+        rewriters: Sequence[Rewriter], is_written: bool, report: str | None, totals: Int64s,
     ) -> None:  # fmt: skip
         self._items, self._rule, self._matcher = items, rule, matcher
         self._sources, self._rewriters, self._report = sources, rewriters, report
-        self._is_written, self._ignored = is_written, ignored
         self._benchmark = np.array(items.benchmark, np.int64)
+        self._is_written = is_written
+        self._ignored, self._least_shares = _NOTHING, matcher.least_shares
+        if len(totals) and rule.max_common is not None:
+            self._ignored = np.flatnonzero(totals > rule.max_common)
+        elif len(totals):
+            self._least_shares = np.where(self._is_affected(totals)[self._benchmark], matcher.least_shares, np.inf)
         self._counts_grams = rule.max_common is None
 
+    def _is_affected(self, found: Int64s) -> np.ndarray[Any, np.dtype[np.bool_]]:
+        """bool[benchmarks]: whether more than set_share of a benchmark's items are contaminated. found: in how many
+        documents each text was found."""
+        items, n = np.array(self._items.items), len(self._items.benchmarks)
+        benchmark_of = dict(zip(self._items.items, self._items.benchmark, strict=True))
+        sizes = np.bincount([*benchmark_of.values()], minlength=n)
+        hit = [benchmark_of[item] for item in np.unique(items[found > 0]).tolist()]
+        return np.bincount(hit, minlength=n) > (self._rule.set_share or 0) * sizes
+
     def count(self, block: Block) -> Cleaned:
-        """Only `grams`."""
-        return Cleaned(grams=_grams_of(self._matcher.find_in(block)))
+        """Only `grams` or, with set_share, `texts`."""
+        hits = self._matcher.find_in(block)
+        if self._rule.set_share is None:
+            return Cleaned(grams=_grams_of(hits))
+        return Cleaned(texts=self._matcher.matches(hits, self._least_shares).texts if len(hits) else _NOTHING)
 
     def clean(self, block: Block) -> Cleaned:
         ret = Cleaned()
@@ -81,7 +98,7 @@ class Cleaner:
             hits = hits[~np.isin(hits["gram"], self._ignored)]
         edits = Edits()
         if len(hits):
-            found = self._matcher.matches(hits, self._rule.contaminates)
+            found = self._matcher.matches(hits, self._least_shares)
             documents, firsts = np.unique(found.documents, return_index=True)
             bounds = [*firsts.tolist(), len(found)]
             ret.affected, ret.texts = len(documents), found.texts
@@ -105,8 +122,10 @@ class Cleaner:
         return Edits({n: self._pieces(_text(block, n), found.ranges_of(a, b)) for n, a, b in parts})
 
     def _pieces(self, text: bytes, ranges: Int64s) -> list[str]:
-        pieces = pieces_outside(text, ranges, self._rule.cut_around, self._rule.min_piece)
-        return pieces if len(pieces) <= self._rule.max_pieces else []
+        pieces = pieces_outside(text, ranges, self._rule.cut_around, 1)
+        if len(pieces) > self._rule.max_pieces:
+            return []
+        return [piece for piece in pieces if len(piece) >= self._rule.min_piece]
 
     def _described(self, found: Matches, k: int) -> dict[str, Any]:
         items, text = self._items, int(found.texts[k])

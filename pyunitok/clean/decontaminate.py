@@ -129,7 +129,9 @@ class Decontamination:
         self._cwd = str(Path.cwd())
         self.part = self._part(*shard) if shard else self._whole()
         self.tokenizer: Tokenizer | None = open_model(model) if rule.unit == "tokens" else None
-        self.items: Items = read_items([os.fspath(path) for path in against], against_format, fields)
+        self.items: Items = read_items(
+            [os.fspath(path) for path in against], against_format, fields, paragraphs=rule.paragraphs
+        )
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in self.__dict__.items() if name != "matcher"}
@@ -155,17 +157,17 @@ class Decontamination:
         return parts_folder(self.base)
 
     @property
-    def _common_path(self) -> Path:
+    def _totals_path(self) -> Path:
         folder = self._parts_folder if self._ray else self.base.parent
-        return folder / (self.base.name + ".common")
+        return folder / (self.base.name + ".totals")
 
     def _check_sources(self) -> None:
         for source in self.files.sources:
             is_divided = self._ray is not None and source.size_bytes is None
-            if source.opened is not None and self.rule.max_common is not None:
+            if source.opened is not None and self.rule.passes > 1:
                 raise OptionError(
-                    f"{source.name}: a pipe can be read only once, but ignoring common n-grams takes two passes; use"
-                    " --max-common none, or name a file"
+                    f"{source.name}: a pipe can be read only once, but this rule takes two passes; use --max-common"
+                    " none and no --set-share, or name a file"
                 )
             if is_divided:
                 raise InputError(f"{source.name}: other machines cannot read a pipe; name a file")
@@ -200,7 +202,8 @@ class Decontamination:
 
     def _identity(self, part: CleanPart) -> Identity:
         reading = self._reading
-        options: dict[str, Any] = {f"rule {name}": value for name, value in asdict(self.rule).items()}
+        rule = json.loads(json.dumps(asdict(self.rule)))
+        options: dict[str, Any] = {f"rule {name}": value for name, value in rule.items()}
         options |= {
             "benchmarks": self.items.sha, "unicode": unicodedata.unidata_version, "text key": reading.text_key,
             "separator": reading.separator and reading.separator.decode("utf-8", "surrogateescape"),
@@ -253,15 +256,15 @@ class Decontamination:
             with run.last_checkpoint():
                 if not state.is_counted:
                     run.read(self._cleaner(part, rewriters).count, on_count)
+                    state.begin_cleaning(self.rule)
                     if part.shard:
-                        parts.write_array(part.counts_path, self._run, state.counts)
-                    state.begin_cleaning()
+                        parts.write_array(part.counts_path, self._run, state.totals)
                     run.checkpoint()
-                ignored = self._ignored(part, state)
-                if isinstance(ignored, list):
+                totals = self._totals(part, state)
+                if isinstance(totals, list):
                     empty = CleanState.new(self.items, self.matcher).summary(self.items, self.matcher, self.rule)
-                    return replace(empty, waits_for=ignored)
-                cleaner = self._cleaner(part, rewriters, ignored)
+                    return replace(empty, waits_for=totals)
+                cleaner = self._cleaner(part, rewriters, totals)
                 run.read(cleaner.clean, callbacks.on_progress, whole_rows=self._out is not None or bool(self._report))
             summary = state.summary(self.items, self.matcher, self.rule)
             result = {"summary": asdict(summary), "table": summary.table(), "state": run.finish()}
@@ -271,7 +274,7 @@ class Decontamination:
     def _state(self, part: CleanPart, progress: dict[str, Any] | None) -> CleanState:
         if progress is None:
             state = CleanState.new(self.items, self.matcher)
-            state.is_counted = self.rule.max_common is None
+            state.is_counted = self.rule.passes == 1
             return state
         try:
             return CleanState.restored(self.items, self.matcher, progress)
@@ -285,24 +288,19 @@ class Decontamination:
             if source.opened is not None:
                 PipeStream(source.opened, to_hashed(finished["state"]["pipes"][str(number)])).drain()
 
-    def _cleaner(self, part: CleanPart, rewriters: Sequence[Rewriter], ignored: Int64s | None = None) -> Cleaner:
+    def _cleaner(self, part: CleanPart, rewriters: Sequence[Rewriter], totals: Int64s | None = None) -> Cleaner:
         report = None if self._report is None else by_suffix(self._report.suffix).name
         return Cleaner(self.items, self.rule, self.matcher, part.sources, rewriters, self._out is not None, report,
-                       np.empty(0, np.int64) if ignored is None else ignored)  # fmt: skip
+                       np.empty(0, np.int64) if totals is None else totals)  # fmt: skip
 
-    def _ignored(self, part: CleanPart, state: CleanState) -> Int64s | list[int]:
-        """The n-grams that do not count; a list of the parts that have not counted yet."""
-        limit = self.rule.max_common
-        if limit is None:
-            return np.empty(0, np.int64)
-        if part.shard is None:
-            ret: Int64s = np.flatnonzero(state.counts > limit)
-            return ret
-        return self._common(self._siblings(part))
+    def _totals(self, part: CleanPart, state: CleanState) -> Int64s | list[int]:
+        """The result of the first pass over the corpus; a list of the parts that have not counted yet."""
+        if self.rule.passes == 1 or part.shard is None:
+            return state.totals
+        return self._all_totals(self._siblings(part))
 
-    def _common(self, siblings: Sequence[CleanPart]) -> Int64s | list[int]:
-        assert self.rule.max_common is not None
-        return parts.common_grams(siblings, self._common_path, self._run, self.rule.max_common)
+    def _all_totals(self, siblings: Sequence[CleanPart]) -> Int64s | list[int]:
+        return parts.totals_of(siblings, self._totals_path, self._run)
 
     # ------------------------------------------------------------------------------------- several machines
 
@@ -335,7 +333,7 @@ class Decontamination:
             result = {"run": self._identity(whole).to_json(), "summary": asdict(summary), "table": summary.table(),
                       "state": state.to_json()}  # fmt: skip
             write_whole(whole.result_path, json.dumps(result, indent=1).encode() + b"\n")
-            parts.remove_files(siblings, self._common_path)
+            parts.remove_files(siblings, self._totals_path)
             return summary
         finally:
             lock.release()
@@ -348,15 +346,15 @@ class Decontamination:
         make_folder(folder, parents=True)
         siblings = [self._part(k, self._n_units, folder) for k in range(self._n_units)]
         if self._overwrite:
-            parts.remove_files([*siblings, whole], self._common_path)
+            parts.remove_files([*siblings, whole], self._totals_path)
             for path in [*whole.targets, *(journal_path(part.base) for part in siblings)]:
                 if path is not None:
                     path.unlink(missing_ok=True)
             self._overwrite = False
         callbacks.on_start(Start())
-        if self.rule.max_common is not None and isinstance(self._common(siblings), list):
+        if self.rule.passes > 1 and isinstance(self._all_totals(siblings), list):
             self._run_each(each, on_count)
-            self._common(siblings)  # for all parts
+            self._all_totals(siblings)  # for all parts
         self._run_each(each, callbacks.on_progress)
         summary = self._join(siblings)
         assert summary is not None

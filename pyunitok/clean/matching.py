@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +13,7 @@ import numpy as np
 from pyunitok._c.grams import Grams
 from pyunitok._c.grams import Hits as GramHits
 from pyunitok.clean.benchmarks import Items
+from pyunitok.clean.folding import folded
 from pyunitok.clean.rules import Rule
 from pyunitok.corpus.block import Block
 from pyunitok.corpus.words import word_rules
@@ -23,6 +23,10 @@ from pyunitok.packed import Bytes, Offsets, Packed
 Int64s = np.ndarray[Any, np.dtype[np.int64]]
 Bools = np.ndarray[Any, np.dtype[np.bool_]]
 Shares = np.ndarray[Any, np.dtype[np.float64]]
+Ids = np.ndarray[Any, np.dtype[np.uint32]]
+
+LEAST_IDF = 1e-9  # of n-grams that are in all texts, so that a single text has a share too
+ROUNDING = 1e-12  # of a sum of weights
 
 
 @dataclass(frozen=True)
@@ -56,47 +60,78 @@ class Matches:
 class Matcher:
     """Finds items in documents; threads may share it.
 
-    grams        the n-grams of all items
-    sizes        int64[texts]: units in the n-grams of each text; 0: it is too short to be tested
+    grams         the n-grams of all items
+    sizes         int64[texts]: units in the n-grams of each text; 0: it has none
+    is_tested     bool[texts]: whether a text is compared
+    least_shares  float64[texts]: the least share that contaminates a document
     """
 
     def __init__(self, items: Items, rule: Rule, tokenizer: Tokenizer | None) -> None:
         self._rule, self._tokenizer = rule, tokenizer
         data: Any = items.texts.data
         offsets = items.texts.offsets
-        if rule.unit == "tokens":
-            assert tokenizer is not None
-            ids = tokenizer.encode_batch(items.texts)
-            data, offsets = ids.data.astype(np.uint32), ids.offsets
+        if tokenizer is not None:
+            data, offsets = self._tokens(data, offsets)
         rules = word_rules() if rule.unit == "words" else None
         self.grams = Grams(data, offsets, rule.n, rule.least_units, rules)
         self._starts = self.grams.starts
         n_units = np.diff(self._starts)
         self.sizes = np.where(n_units >= rule.n, rule.n, np.where(n_units >= rule.least_units, n_units, 0))
+        has_field = np.isin(items.fields, rule.fields)
+        self.is_tested = (self.sizes > 0) & (n_units >= rule.min_item) & (has_field | (not has_field.any()))
+        self.least_shares = np.where(self.is_tested, rule.least_shares(n_units), np.inf)
         order = np.argsort(self.grams.repeats[:, 0], kind="stable")
         self._repeats = self.grams.repeats[order]
+        self._weights: Shares | None = None
+        self._totals: Shares = n_units.astype(np.float64)
+        if rule.measure != "units":
+            self._weights, self._totals = self._weighted(n_units)
+
+    def _tokens(self, data: Bytes, offsets: Offsets) -> tuple[Ids, Offsets]:
+        """The tokens of texts, and their offsets."""
+        assert self._tokenizer is not None
+        if self._rule.folded:
+            data, offsets, _ = folded(data, offsets)
+        ids = self._tokenizer.encode_batch(Packed(data, offsets), threads=1)
+        return ids.data.astype(np.uint32), ids.offsets
+
+    def _weighted(self, n_units: Int64s) -> tuple[Shares, Shares]:
+        """The weight of each n-gram, by its number, and the sum of the weights of each text's different n-grams."""
+        n_texts, n_all = len(n_units), self.grams.n_units
+        gram_at = np.arange(n_all)
+        gram_at[self._repeats[:, 1]] = self._repeats[:, 0]
+        text_at = np.repeat(np.arange(n_texts), n_units)
+        sizes = self.sizes[text_at]
+        is_begin = (sizes > 0) & (np.arange(n_all) + sizes <= self._starts[text_at + 1])
+        texts, grams = np.unique(np.stack((text_at[is_begin], gram_at[is_begin])), axis=1)
+        weights = np.ones(n_all)
+        if self._rule.measure == "idf":
+            found_in = np.maximum(np.bincount(grams, minlength=n_all), 1)
+            weights = np.maximum(np.log(n_texts / found_in), LEAST_IDF)
+        return weights, np.bincount(texts, weights[grams], minlength=n_texts).astype(np.float64)
 
     def find(self, data: Bytes, offsets: Offsets) -> GramHits:
         """The n-grams in documents, ordered by document."""
-        if self._tokenizer is None or self._rule.unit != "tokens":
+        if self._tokenizer is None:
             return self.grams.find(data, offsets)
-        documents = Packed(data, offsets)
-        ids = self._tokenizer.encode_batch(documents, threads=1)
-        hits = self.grams.find(ids.data.astype(np.uint32), ids.offsets)
-        for document in np.unique(hits["document"]).tolist():
-            here = hits["document"] == document
-            text = documents[document].tobytes()
-            spans = self._tokenizer.encode_with_offsets(text)[1]
-            hits["begin"][here], last = spans[hits["begin"][here], 0], hits["end"][here] - 1
-            hits["end"][here] = spans[last, 1]
+        hits = self.grams.find(*self._tokens(data, offsets))
+        documents, firsts = np.unique(hits["document"], return_index=True)
+        for document, here in zip(documents.tolist(), np.split(hits, firsts[1:]), strict=False):
+            text = data[int(offsets[document]) : int(offsets[document + 1])]
+            places = np.arange(len(text))
+            if self._rule.folded:
+                text, _, places = folded(text, np.array([0, len(text)]))
+            spans = self._tokenizer.encode_with_offsets(text.tobytes())[1]
+            begins, ends = spans[here["begin"], 0], spans[here["end"] - 1, 1]
+            here["begin"], here["end"] = places[begins], places[ends - 1] + 1
         return hits
 
     def find_in(self, block: Block) -> GramHits:
         """The n-grams in the documents of a block."""
         return self.find(block.data, block.offsets[: block.n_docs + 1])
 
-    def matches(self, hits: GramHits, is_kept: Callable[[Int64s, Shares], Bools]) -> Matches:
-        """The items in documents. hits: the n-grams in them. is_kept(texts, shares): which matches to return."""
+    def matches(self, hits: GramHits, least_shares: Shares) -> Matches:
+        """The items in documents. hits: the n-grams in them. least_shares: the least share of each text."""
         which, places = self._places(hits["gram"])
         documents, texts = hits["document"][which], np.searchsorted(self._starts, places, side="right") - 1
         order = np.lexsort((places, texts, documents))
@@ -106,29 +141,38 @@ class Matcher:
         n_grams = np.diff(firsts, append=len(places))
         sizes = self.sizes[texts]
         ends = places + sizes
-        steps = np.where(np.append(is_first[1:], True), sizes, np.diff(places, append=0))
-        covered = _sums(np.minimum(steps, sizes), firsts)
-        shares = covered / np.diff(self._starts)[texts[firsts]]
+        if self._weights is None:
+            steps = np.where(np.append(is_first[1:], True), sizes, np.diff(places, append=0))
+            parts = np.minimum(steps, sizes)  # the units that each n-gram covers and the next one does not
+        else:
+            grams = hits["gram"][which]
+            parts = np.where(_first_of_each(documents, texts, grams), self._weights[grams], 0)
+        shares = _sums(parts, firsts) / self._totals[texts[firsts]]
         is_run = is_first.copy()  # a run of consecutive units begins
         is_run[1:] |= places[1:] > ends[:-1]
         runs = np.flatnonzero(is_run)
         lengths = ends[np.append(runs[1:], len(ends))[: len(runs)] - 1] - places[runs]
         longest = _maxima(lengths, np.searchsorted(runs, firsts))
-        kept = is_kept(texts[firsts], shares)
+        kept = shares >= least_shares[texts[firsts]] - ROUNDING
         in_kept = np.repeat(kept, n_grams)
         match = np.repeat(np.cumsum(kept) - 1, n_grams)[in_kept]
         joined = _joined(match, hits["begin"][which][in_kept], hits["end"][which][in_kept])
         return Matches(documents[firsts][kept], texts[firsts][kept], shares[kept], longest[kept], *joined)
 
     def shares_found(self, counts: Int64s) -> Shares:
-        """The share of each text's n-grams that occur. counts[k]: how often n-gram k does. -1 for texts that are too
-        short to be tested."""
-        occurs = np.zeros(self.grams.n_units, np.bool_)
-        occurs[self._places(np.flatnonzero(counts))[1]] = True
-        before = np.concatenate(([0], np.cumsum(occurs)))
-        n_grams = np.diff(self._starts) - self.sizes + 1
-        shares = (before[self._starts[1:]] - before[self._starts[:-1]]) / np.maximum(n_grams, 1)
-        return np.where(self.sizes > 0, shares, -1.0)
+        """The share of each text that is in n-grams which occur. counts[k]: how often n-gram k does. -1 for texts that
+        are not tested."""
+        occurs = np.zeros(self.grams.n_units + 1, np.int64)
+        places, n_units = self._places(np.flatnonzero(counts))[1], np.diff(self._starts)
+        np.add.at(occurs, places, 1)
+        n_parts = n_units - self.sizes + 1
+        if self._rule.measure == "units":
+            text_of = np.searchsorted(self._starts, places, side="right") - 1
+            np.subtract.at(occurs, places + self.sizes[text_of], 1)
+            occurs, n_parts = np.cumsum(occurs), n_units
+        before = np.concatenate(([0], np.cumsum(occurs[:-1] > 0)))
+        shares = (before[self._starts[1:]] - before[self._starts[:-1]]) / np.maximum(n_parts, 1)
+        return np.where(self.is_tested, shares, -1.0)
 
     def _places(self, numbers: Int64s) -> tuple[Int64s, Int64s]:
         """Every place of these n-grams: the index in `numbers`, and the unit where it begins."""
@@ -147,7 +191,15 @@ def _changes(numbers: Int64s) -> Bools:
     return ret
 
 
-def _sums(values: Int64s, firsts: Int64s) -> Int64s:
+def _first_of_each(documents: Int64s, texts: Int64s, grams: Int64s) -> Bools:
+    """Whether an n-gram is the first of its number for its document and text."""
+    order = np.lexsort((grams, texts, documents))
+    ret = np.empty(len(order), np.bool_)
+    ret[order] = _changes(documents[order]) | _changes(texts[order]) | _changes(grams[order])
+    return ret
+
+
+def _sums(values: np.ndarray[Any, Any], firsts: Int64s) -> np.ndarray[Any, Any]:
     """The sums of the groups that begin at `firsts`."""
     return np.add.reduceat(values, firsts) if len(firsts) else values
 

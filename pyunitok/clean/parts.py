@@ -1,8 +1,8 @@
 """Parts of a corpus that are cleaned by different machines, and how their results become those of one run.
 
     CLEAN.0-of-4.journal.partial      part 0 is unfinished
-    CLEAN.0-of-4.counts               in how many of its documents each n-gram occurs
-    CLEAN.common                      the n-grams in too many documents, once all parts have counted
+    CLEAN.0-of-4.counts               the result of its first pass (state.totals)
+    CLEAN.totals                      that of all parts, once all have counted
     CLEAN.0-of-4.json, HITS.0-of-4    its result and its report
     CLEAN.json, HITS                  those of all parts, whose own files are then removed
 
@@ -81,9 +81,9 @@ def read_result(path: Path, run: str) -> dict[str, Any] | None:
     return values if isinstance(values, dict) and values.get(RUN) == run else None
 
 
-def common_grams(parts: Sequence[CleanPart], path: Path, run: str, max_common: int) -> Int64s | list[int]:
-    """The n-grams that occur in more documents of all parts than max_common, from the file at `path` or from the counts
-    of the parts. If some parts have not counted, their numbers as a list."""
+def totals_of(parts: Sequence[CleanPart], path: Path, run: str) -> Int64s | list[int]:
+    """The sum of the counts of all parts, from the file at `path` if it exists. If some parts have not counted, their
+    numbers as a list."""
     found = read_array(path, run)
     if found is not None:
         return found
@@ -92,8 +92,7 @@ def common_grams(parts: Sequence[CleanPart], path: Path, run: str, max_common: i
     counts = [read_array(part.counts_path, run) for part in parts]
     if missing := [k for k, array in enumerate(counts) if array is None]:
         return missing
-    total = np.sum([array for array in counts if array is not None], axis=0)
-    ret: Int64s = np.flatnonzero(total > max_common)
+    ret: Int64s = np.sum([array for array in counts if array is not None], axis=0)
     write_array(path, run, ret)
     return ret
 
@@ -107,9 +106,9 @@ def join_reports(parts: Sequence[CleanPart], reports: dict[str, Path]) -> None:
                     shutil.copyfileobj(file, into, 1 << 20)
 
 
-def remove_files(parts: Sequence[CleanPart], common: Path) -> None:
+def remove_files(parts: Sequence[CleanPart], totals: Path) -> None:
     """Remove what is not needed when the result of all parts exists."""
     for part in parts:
         for path in (part.result_path, part.counts_path, *part.reports.values()):
             path.unlink(missing_ok=True)
-    common.unlink(missing_ok=True)
+    totals.unlink(missing_ok=True)

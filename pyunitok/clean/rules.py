@@ -10,12 +10,10 @@ import numpy as np
 from pyunitok._c.grams import MAX_LENGTHS, MAX_UNITS
 from pyunitok.errors import OptionError
 
-Int64s = np.ndarray[Any, np.dtype[np.int64]]
-Shares = np.ndarray[Any, np.dtype[np.float64]]
-Bools = np.ndarray[Any, np.dtype[np.bool_]]
-
 UNITS = ("words", "bytes", "tokens")
 ACTIONS = ("drop", "cut", "mark", "report")
+MEASURES = ("units", "grams", "idf")
+OVER_HALF = 0.5 + 2**-30  # the least share that is more than a half, of fewer than 2^29 units
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -24,23 +22,38 @@ class Rule:
 
     unit, n      n-grams of `n` words, bytes or tokens are compared; see corpus/words.py for words, which are compared
                  as str.casefold() gives them
-    min_units    an item with fewer than n units is compared as a whole if it has at least min_units; a shorter one is
+    folded       tokens are those of the text in lower case (ASCII), with a space for punctuation and white space
+    paragraphs   each line of an item is compared by itself
+    fields       compare only these fields of a benchmark, if it has any of them
+    min_item     a text with fewer units is not tested
+    min_units    a text with fewer than n units is compared as a whole if it has at least min_units; a shorter one is
                  not tested. None: n, but at most 8
-    min_share    a document is contaminated if n-grams that it contains cover this share of an item's units; 0: any
-                 n-gram
+    min_share    a document is contaminated if n-grams that it contains make up this share of a text; 0: any n-gram
+    measure      a share of what. units: those that the n-grams cover. grams: n-grams. idf: n-grams, each weighted by
+                 the logarithm of the number of texts divided by the number of texts with this n-gram
+    perfect      (a, b): texts of up to a units require a share of 1, and longer ones less, down to min_share for those
+                 of b units
     max_common   ignore n-grams that occur in more documents; this takes a second pass. None: ignore none
+    set_share    act only on benchmarks of whose items more than this share are contaminated; this takes a second pass
     action       drop: leave contaminated documents out. cut: remove the n-grams and cut_around characters on each
-                 side, and write what remains as documents, unless it is shorter than min_piece characters or there are
-                 more than max_pieces. mark: add the field "contamination" to JSON lines. report: write no corpus
-    item_share   report items of whose n-grams this share occurs anywhere in the corpus; None: items that some document
-                 contaminates
+                 side, and write what remains as documents, without pieces shorter than min_piece characters, unless
+                 there are more than max_pieces. mark: add the field "contamination". report: write no corpus
+    item_share   an item is contaminated if the n-grams that occur anywhere in the corpus make up this share of it;
+                 None: if a document is contaminated by it
     """
 
     unit: str = "words"
     n: int = 13
+    folded: bool = False
+    paragraphs: bool = False
+    fields: tuple[str, ...] = ()
+    min_item: int = 0
     min_units: int | None = None
     min_share: float = 0.0
+    measure: str = "units"
+    perfect: tuple[int, int] | None = None
     max_common: int | None = 10
+    set_share: float | None = None
     action: str = "drop"
     cut_around: int = 200
     min_piece: int = 200
@@ -51,13 +64,23 @@ class Rule:
     def least_units(self) -> int:
         return min(self.n, 8) if self.min_units is None else self.min_units
 
-    def contaminates(self, texts: Int64s, shares: Shares) -> Bools:
-        """Which matches make a document contaminated: numbers of texts, and the shares of their units that it has."""
-        return shares >= self.min_share
+    @property
+    def passes(self) -> int:
+        """How often the corpus is read."""
+        return 1 if self.max_common is None and self.set_share is None else 2
+
+    def least_shares(self, n_units: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+        """The least share of texts of these sizes that contaminates a document."""
+        if self.perfect is None:
+            return np.full(len(n_units), self.min_share)
+        ret: np.ndarray[Any, Any] = np.interp(n_units, self.perfect, (1.0, self.min_share))
+        return ret
 
     def check(self) -> None:
         """OptionError for a value that is out of range."""
-        for name, value, values in (("unit", self.unit, UNITS), ("action", self.action, ACTIONS)):
+        for name, value, values in (
+            ("unit", self.unit, UNITS), ("action", self.action, ACTIONS), ("measure", self.measure, MEASURES)
+        ):  # fmt: skip
             if value not in values:
                 raise OptionError(f"{name} must be one of {', '.join(values)}, not {value!r}")
         if not 1 <= self.n <= MAX_UNITS:
@@ -67,17 +90,40 @@ class Rule:
                 f"items of {self.least_units} {self.unit} cannot be compared as a whole with n = {self.n}; min_units"
                 f" must be {max(1, self.n - MAX_LENGTHS + 1)} to {self.n}"
             )
-        if not 0 <= self.min_share <= 1:
-            raise OptionError(f"min_share must be 0 to 1, not {self.min_share}")
+        for name, share in (("min_share", self.min_share), ("set_share", self.set_share)):
+            if share is not None and not 0 <= share <= 1:
+                raise OptionError(f"{name} must be 0 to 1, not {share}")
         if self.max_common is not None and self.max_common < 1:
             raise OptionError(f"max_common must be at least 1 or None, not {self.max_common}")
+        if self.max_common is not None and self.set_share is not None:
+            raise OptionError("set_share takes the first pass, so it requires max_common None (--max-common none)")
+        if self.folded and self.unit != "tokens":
+            raise OptionError("only tokens can be folded; words always are")
 
 
-# gpt3: Brown et al. 2020 (arXiv 2005.14165), appendix C: 13 words, 200 characters on each side, pieces below 200
-# characters dropped, documents in more than 10 pieces dropped, n-grams in more than 10 documents ignored.
+# gpt3: Brown et al. 2020 (arXiv 2005.14165), appendix C: 13 lower-case words without punctuation; they and a window of
+# 200 characters are removed, pieces of fewer than 200 characters discarded, documents split into more than 10 pieces
+# removed, and n-grams in more than 10 documents ignored.
+# decon: github.com/allenai/decon, config/default.yaml and doc/simple-details.md: 5-grams of cl100k tokens of the folded
+# text, weighted by IDF; 0.8 of a question of 50 tokens or more, all of one of 20, shorter ones ignored. Not done here:
+# sampling, limiting a match to one place of the document, and weighing answers and passages.
+# olmo: Magnusson et al. 2023 (Paloma, arXiv 2312.10523) and Soldaini et al. 2024 (Dolma, 2402.00159): documents with a
+# paragraph of at least 13 words of the evaluation data are removed.
+# tulu3: Lambert et al. 2024 (arXiv 2411.15124) and decontamination/ of github.com/allenai/open-instruct: documents
+# whose 8-grams cover more than half of an item, for evaluations of whose items more than 2 % match.
 # palm: Chowdhery et al. 2022 (arXiv 2204.02311), section 8: items of whose 8-grams at least 70 % occur.
-PRESETS: dict[str, dict[str, object]] = {
-    "gpt3": {"unit": "words", "n": 13, "min_units": 8, "max_common": 10, "action": "cut", "cut_around": 200,
+# llama2: Touvron et al. 2023 (arXiv 2307.09288), appendix A.6: items of whose tokens at least 80 % are in common
+# n-grams of 10 or more. Not done here: n-grams that differ in up to 4 tokens.
+PRESETS: dict[str, dict[str, Any]] = {
+    "gpt3": {"unit": "words", "n": 13, "min_units": 13, "max_common": 10, "action": "cut", "cut_around": 200,
              "min_piece": 200, "max_pieces": 10},
-    "palm": {"unit": "words", "n": 8, "min_units": 8, "max_common": None, "action": "report", "item_share": 0.7},
+    "decon": {"unit": "tokens", "folded": True, "n": 5, "min_item": 20, "min_share": 0.8, "measure": "idf",
+              "perfect": (20, 50), "fields": ("question",), "max_common": None, "action": "drop"},
+    "olmo": {"unit": "words", "n": 13, "min_units": 13, "paragraphs": True, "min_share": 1.0, "max_common": None,
+             "action": "drop"},
+    "tulu3": {"unit": "words", "n": 8, "min_share": OVER_HALF, "set_share": 0.02, "max_common": None,
+              "action": "drop"},
+    "palm": {"unit": "words", "n": 8, "min_units": 8, "max_common": None, "measure": "grams", "action": "report",
+             "item_share": 0.7},
+    "llama2": {"unit": "tokens", "n": 10, "max_common": None, "action": "report", "item_share": 0.8},
 }  # fmt: skip

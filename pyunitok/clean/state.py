@@ -21,7 +21,7 @@ from pyunitok.disk.hashing import Hashed
 from pyunitok.run.journal import to_hashed
 from pyunitok.run.plan import Progress
 
-ARRAYS, NUMBERS = ("counts", "texts", "n_documents"), ("read", "affected", "written", "skipped")
+ARRAYS, NUMBERS = ("totals", "counts", "texts", "n_documents"), ("read", "affected", "written", "skipped")
 
 
 @dataclass
@@ -67,6 +67,8 @@ class CleanState:
 
     position        where reading resumes, in step 1 or 2
     counts          int64[units]: in how many documents each n-gram occurs
+    totals          the result of step 1: in how many documents each n-gram occurs or, with set_share, each text was
+                    found; empty before
     is_counted      step 1 is done
     texts           in how many documents each text of an item was found
     n_documents     documents with an item of each benchmark
@@ -75,6 +77,7 @@ class CleanState:
     """
 
     position: Position
+    totals: Int64s
     counts: Int64s
     texts: Int64s
     n_documents: Int64s
@@ -92,7 +95,7 @@ class CleanState:
         counts, texts, n_documents = (
             np.zeros(n, np.int64) for n in (matcher.grams.n_units, len(items.texts), len(items.benchmarks))
         )
-        return cls(BEGINNING, counts, texts, n_documents, Progress())
+        return cls(BEGINNING, np.zeros(0, np.int64), counts, texts, n_documents, Progress())
 
     @classmethod
     def restored(cls, items: Items, matcher: Matcher, values: dict[str, Any]) -> CleanState:
@@ -102,7 +105,7 @@ class CleanState:
         state.is_counted = bool(values["is_counted"])
         for name in ARRAYS:
             array = decoded(values[name])
-            if array.shape != getattr(state, name).shape:
+            if array.shape != getattr(state, name).shape and name != "totals":
                 raise ValueError(f"{name} has the wrong size")
             setattr(state, name, array)
         for name in NUMBERS:
@@ -118,9 +121,11 @@ class CleanState:
         pipes = {"pipes": {str(number): asdict(hashed) for number, hashed in self.pipes.items()}}
         return {"bytes": self.progress.bytes, "compressed": self.progress.compressed} | place | arrays | numbers | pipes
 
-    def begin_cleaning(self) -> None:
+    def begin_cleaning(self, rule: Rule) -> None:
         """Return to the beginning of the inputs after step 1."""
         self.is_counted, self.position, self.progress = True, BEGINNING, Progress()
+        self.totals = self.counts if rule.max_common is not None else self.texts
+        self.counts, self.texts = np.zeros_like(self.counts), np.zeros_like(self.texts)
 
     def add(self, result: Result[Cleaned]) -> None:
         """Count a block."""
@@ -140,7 +145,8 @@ class CleanState:
 
     def include(self, other: CleanState) -> None:
         """Add the counts of another part of the corpus."""
-        for name in (*ARRAYS, *NUMBERS):
+        self.totals = self.totals + other.totals if len(self.totals) else other.totals
+        for name in (*ARRAYS[1:], *NUMBERS):
             setattr(self, name, getattr(self, name) + getattr(other, name))
 
     def summary(self, items: Items, matcher: Matcher, rule: Rule) -> Summary:
@@ -152,7 +158,7 @@ class CleanState:
 
         return Summary(
             items.benchmarks, per_benchmark(range(len(items.items))),
-            per_benchmark(np.flatnonzero(matcher.sizes).tolist()), per_benchmark(self._contaminated(matcher, rule)),
+            per_benchmark(np.flatnonzero(matcher.is_tested).tolist()), per_benchmark(self._contaminated(matcher, rule)),
             self.n_documents.tolist(), self.read, self.affected, self.written, self.skipped,
         )  # fmt: skip
 
@@ -160,7 +166,8 @@ class CleanState:
         """The contaminated texts."""
         if rule.item_share is None:
             return list(np.flatnonzero(self.texts).tolist())
-        return list(np.flatnonzero(matcher.shares_found(self.counts) >= rule.item_share).tolist())
+        counts = self.counts if rule.max_common is None else self.totals
+        return list(np.flatnonzero(matcher.shares_found(counts) >= rule.item_share).tolist())
 
 
 def encoded(array: Int64s) -> str:

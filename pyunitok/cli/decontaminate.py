@@ -25,12 +25,13 @@ from pyunitok.run.plan import Callbacks, Progress, Start
 
 SECTIONS = {
     "Benchmarks": "against field against-format",
-    "Rule": "preset unit length min-units min-share max-common model pattern",
+    "Rule": "preset unit length min-units min-share set-share max-common model pattern",
     "Action": "action cut-around min-piece max-pieces",
     "Several machines": "shard ray",
     "Inputs": "text-key input-format doc include exclude max-line on-error",
 }
-RULE = ("unit", "n", "min_units", "min_share", "max_common", "action", "cut_around", "min_piece", "max_pieces")
+RULE = ("unit", "n", "min_units", "min_share", "max_common", "set_share",
+        "action", "cut_around", "min_piece", "max_pieces")  # fmt: skip
 
 
 def _parse_limit(text: str) -> int:
@@ -66,6 +67,10 @@ def _parse_limit(text: str) -> int:
 @click.option(
     "--max-common", type=Parsed(_parse_limit, "number"), default="10", show_default=True, metavar="N|none",
     help="Ignore n-grams that occur in more than N documents, which takes a second pass.",
+)  # fmt: skip
+@click.option(
+    "--set-share", type=click.FloatRange(0, 1), metavar="SHARE",
+    help="Act only on benchmarks of whose items more than this share is found, which takes a second pass.",
 )  # fmt: skip
 @click.option(
     "--action", type=click.Choice(ACTIONS), default="drop", show_default=True,
