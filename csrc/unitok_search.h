@@ -347,6 +347,13 @@ int32_t unitok_compact_extract(const unitok_compact *compact, const int64_t *beg
                                const int64_t *ends, int64_t n, uint32_t *symbols, uint32_t *rows,
                                unitok_error *error);
 
+/* Reads the text from left to right, which requires no samples: writes the symbols that the suffix of
+ * `row` and the next ones begin with, symbols[0..n-1], and their rows, unless `rows` is NULL. Returns
+ * the row after the last one, or -1 at the end of the text; the symbols after it are 0. Begin with
+ * first_row. One step per symbol. */
+int64_t unitok_compact_walk(const unitok_compact *compact, int64_t row, int64_t n,
+                            uint32_t *symbols, uint32_t *rows);
+
 /* A compact index with what a search for text needs. Its symbols are the ranks of n_ids ids. */
 typedef struct unitok_compact_shard {
     const unitok_compact *compact;

@@ -138,6 +138,62 @@ def test_a_damaged_compact_index_is_refused_or_reported(tokens: Path, tmp_path: 
         open_shards(tmp_path / "idx")
 
 
+def test_an_index_is_converted_without_sorting(tokens: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    options = ["--compact", "--block", "64"]
+    run("index", str(tokens), "-o", str(tmp_path / "once"), "--shard-tokens", "700", *options)
+    build_index([tokens], tmp_path / "old", shard_tokens=700, left=True)
+    with monkeypatch.context() as patch:
+        patch.setattr(build_module, "suffix_array", None)
+        patch.setattr(build_module, "_commit", lambda *_: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            build_index(tmp_path / "old", tmp_path / "new", compact=CompactOptions(64))
+        patch.undo()
+        patch.setattr(build_module, "write_shard", None)  # all shards are done
+        run("index", str(tmp_path / "old"), "-o", str(tmp_path / "new"), *options)
+    assert contents(tmp_path / "new") == contents(tmp_path / "once")
+    assert "intact" in run("verify", str(tmp_path / "new"))
+    for wrong in (["--compact", "--shard-tokens", "700"], [], ["--compact", "--overwrite"]):
+        target = "old" if "--overwrite" in wrong else "other"
+        assert "is an index" in run("index", str(tmp_path / "old"), "-o", str(tmp_path / target), *wrong, code=1)
+    assert open_index(tmp_path / "old").count("the") > 0  # --overwrite did not remove it
+    assert "is compact" in run("index", str(tmp_path / "new"), "-o", str(tmp_path / "other"), "--compact", code=1)
+    path = tmp_path / "old" / "00001.sa"
+    path.write_bytes(path.read_bytes()[4:] + b"\0\0\0\0")
+    assert "00001.sa" in run("index", str(tmp_path / "old"), "-o", str(tmp_path / "other"), "--compact", code=1)
+
+
+def test_an_index_that_only_counts(tokens: Path, tmp_path: Path, model: Path) -> None:
+    idx = str(tmp_path / "counts")
+    run("index", str(tokens), "-o", idx, "--compact", "--count-only", "--shard-tokens", "700")
+    build_index([tokens], tmp_path / "idx", shard_tokens=700)
+    build_index([tokens], tmp_path / "full", shard_tokens=700, compact=CompactOptions())
+    small, full = (
+        sum(path.stat().st_size for path in (tmp_path / name).glob("*.compact")) for name in ("counts", "full")
+    )
+    index, other = open_index(idx), open_index(tmp_path / "idx")
+    assert small < full and "intact" in run("verify", idx)
+    for query in ("the", " ", "e", "cat sat", "absent"):
+        assert index.count(query) == other.count(query)
+        ids = other.ids(query)
+        assert index.count_tokens(ids) == other.count_tokens(ids)
+        assert index.next(ids).counts.tolist() == other.next(ids).counts.tolist()
+        assert index.previous(ids).counts.tolist() == other.previous(ids).counts.tolist()
+        assert repr(index.infgram_prob(ids, 5)) == repr(other.infgram_prob(ids, 5))
+    text = ["the cat sat on a mat"]
+    assert index.overlap(text, 3).counts.tolist() == other.overlap(text, 3).counts.tolist()
+    assert index.overlap(text, 3).documents.tolist() == [-1] == index.spans(text[0], 4).documents.tolist()[:1]
+    assert index.text_bytes(2) == other.text_bytes(2)
+    assert index.ngrams(2).counts.tolist() == other.ngrams(2).counts.tolist()
+    for question in ([], ["--documents"], ["--by-source"], ["--next"], ["--previous"], ["--sort", "random"]):
+        assert "was built with --count-only" in run("search", idx, "the", *question, code=1)
+    for options in (["--locate-every", "4"], ["--extract-every", "4"]):
+        run("index", str(tokens), "-o", idx, "--compact", "--count-only", *options, code=2)
+    lines = tmp_path / "ids.jsonl"
+    run("tokenize", str(lines), "-o", str(tmp_path / "bare.u16"), "-m", str(model), "--eod", "none")
+    arguments = ["index", str(tmp_path / "bare.u16"), "-o", str(tmp_path / "bare"), "--compact", "--count-only"]
+    assert "end with an eod" in run(*arguments, code=1)
+
+
 def test_options_of_compact_indexes(tokens: Path, tmp_path: Path) -> None:
     for options in (["--compact", "--left"], ["--compact", "--order", "id"], ["--compact", "--add"], ["--block", "64"]):
         run("index", str(tokens), "-o", str(tmp_path / "idx"), *options, code=2)

@@ -167,6 +167,19 @@ int32_t unitok_compact_extract(const compact *c, const int64_t *begins, const in
     return UNITOK_OK;
 }
 
+/* A damaged file can lead to the end early, or not at all. */
+int64_t unitok_compact_walk(const compact *c, int64_t row, int64_t n, uint32_t *symbols,
+                            uint32_t *rows_)
+{
+    for (int64_t k = 0; k < n; k++) {
+        int is_row = row >= 0 && row < c->n;
+        symbols[k] = is_row ? compact_symbol(c, row) : 0;
+        if (rows_) rows_[k] = is_row ? (uint32_t)row : 0;
+        row = is_row ? (int64_t)compact_psi(c, row) - 1 : -1;
+    }
+    return row;
+}
+
 /* --------------------------------------------------------------------------------- queries ---- */
 
 /* Whether all symbols are in range. */

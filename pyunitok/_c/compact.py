@@ -119,6 +119,15 @@ class Compact:
         call(lib.unitok_compact_extract, self.handle, *ranges, pointer(symbols), optional(rows))
         return symbols
 
+    def walk(self, n: int) -> Iterator[tuple[U32, U32]]:
+        """Yields the symbols of the text and the rows of their suffixes, n at a time. Requires no samples."""
+        row = self.first_row
+        for at in range(0, self.n, n):
+            size = min(n, self.n - at)
+            symbols, rows = np.empty(size, np.uint32), np.empty(size, np.uint32)
+            row = lib.unitok_compact_walk(self.handle, row, size, pointer(symbols), pointer(rows))
+            yield symbols, rows
+
 
 def inverse(rank: U32) -> U32:
     """uint32[n_ids]: the id of each rank."""

@@ -18,7 +18,7 @@ from pyunitok.index.build import build_index
 from pyunitok.index.manifest import CompactOptions
 from pyunitok.index.plan import Limits
 
-COMPACT_OPTIONS = ("block", "locate_every", "extract_every")
+COMPACT_OPTIONS = ("block", "locate_every", "extract_every", "count_only")
 
 
 @click.command()
@@ -38,6 +38,7 @@ COMPACT_OPTIONS = ("block", "locate_every", "extract_every")
     "--extract-every", type=click.IntRange(1, 1024), metavar="N",
     help="With --compact: store where reading can start at every N-th token.  [default: 64]",
 )  # fmt: skip
+@click.option("--count-only", is_flag=True, help="With --compact: only counts, for 15 % less space.")
 @click.option("--left", is_flag=True, help="Also store the token before each suffix, 2 bytes per token.")
 @click.option(
     "--max-memory", "max_memory_bytes", type=SIZE, help="Memory limit, such as 8G; by default, half of the machine's.",
@@ -57,11 +58,13 @@ def index(tokens: tuple[str, ...], folder: str, to: str | None, model: Any, **op
 
     The index refers to the token files by path, so do not move them. To resume an interrupted run, run the same command
     again; finished shards are kept. The index takes 4 bytes per token, or 6 with --left, or about 1.1 with --compact.
+    With --compact, TOKENS can also be an index of suffix arrays, which are not sorted again.
 
     \b
     Example:
       pyunitok index ids.u16 -o idx
       pyunitok index more.u16 -o idx --add
+      pyunitok index idx -o small --compact
     """
     if to:
         if any(options[name] for name in ("order", "left", "add", "ray", "compact", *COMPACT_OPTIONS)):
@@ -80,13 +83,18 @@ def index(tokens: tuple[str, ...], folder: str, to: str | None, model: Any, **op
 
 def _compact(options: dict[str, Any]) -> CompactOptions | None:
     """Removes the options of compact indexes."""
-    given = {name: int(value) for name in COMPACT_OPTIONS if (value := options.pop(name)) is not None}
+    given = {name: int(value) for name in COMPACT_OPTIONS if (value := options.pop(name)) not in (None, False)}
     if not options["compact"]:
         if given:
-            raise click.UsageError("--block, --locate-every and --extract-every require --compact")
+            flags = ", ".join(f"--{name.replace('_', '-')}" for name in COMPACT_OPTIONS)
+            raise click.UsageError(f"{flags} require --compact")
         return None
     if any(options[name] for name in ("order", "left", "add")):
         raise click.UsageError("--compact cannot be combined with --order, --left or --add")
+    if given.pop("count_only", False):
+        if "locate_every" in given or "extract_every" in given:
+            raise click.UsageError("--count-only cannot be combined with --locate-every or --extract-every")
+        given |= {"locate_every": 0, "extract_every": 0}
     return CompactOptions(**given)
 
 

@@ -38,8 +38,8 @@ from pyunitok.index.manifest import (
     resolved_path,
     shard_name,
 )
-from pyunitok.index.opening import open_indexable, open_rank
-from pyunitok.index.plan import Limits, bytes_per_token, plan_index
+from pyunitok.index.opening import is_index, open_indexable, open_rank, open_shards
+from pyunitok.index.plan import Limits, bytes_per_token, plan_conversion, plan_index
 from pyunitok.index.shard import CHUNK, n_ids, top_of
 from pyunitok.index.suffix import suffix_array
 from pyunitok.model.batch import threads_or_cores
@@ -81,7 +81,8 @@ def build_index(
 ) -> IndexManifest:  # fmt: skip
     """Index token files for search, as `pyunitok index` does; open_index() opens the folder. Returns the manifest.
 
-    tokens            one or more token files; the index refers to them by their paths
+    tokens            one or more token files; the index refers to them by their paths. With compact, also the folder
+                      of an index of suffix arrays, which are not sorted again
     folder            the folder of the index; it takes 4 bytes per token, or 6 with left
     order             "bytes": sort by the bytes of the tokens, for the fastest text search; "id": sort by ids
     left              also store the token before each suffix
@@ -102,37 +103,95 @@ def build_index(
         pyunitok.build_index(["a.u16", "b.u16"], "idx")
     """
     paths = [tokens] if isinstance(tokens, str | os.PathLike) else list(tokens)
-    folder, limits, n_threads = Path(folder), Limits(max_memory_bytes, shard_tokens), threads_or_cores(threads)
-    if compact is not None:
-        compact.check()
-        if left or order != "bytes":
-            raise LimitError("a compact index has the order \"bytes\" and no column `left`")
-    model = given_model(model)
+    limits, n_threads = Limits(max_memory_bytes, shard_tokens), threads_or_cores(threads)
+    _check_options(compact, order, left)
     if not paths:
         raise ValueError("no token files to index")
-    folder.mkdir(parents=True, exist_ok=True)
-    lock = OutputLock(folder / INDEX_NAME)
+    inputs = _Inputs(paths, Path(folder), given_model(model), limits)
+    inputs.folder.mkdir(parents=True, exist_ok=True)
+    lock = OutputLock(inputs.folder / INDEX_NAME)
     try:
         if add or not overwrite:
-            _clean_up(folder)
-        existing = _existing(folder, add, overwrite)
-        dtype = np.dtype(existing.dtype) if existing else open_indexable(paths[0], model).ids.dtype
-        limits = replace(limits, bytes_per_token=bytes_per_token(dtype, existing.compact if existing else compact))
-        if existing is not None and _was_added(existing, paths, folder, limits, model):
+            _clean_up(inputs.folder)
+        existing = _existing(inputs.folder, add, overwrite)
+        plan, rank = inputs.plan(order, left, compact, existing)
+        if existing is not None and inputs.were_added(existing):
             return existing
-        plan, rank = plan_index(
-            paths, folder, order=order, left=left, limits=limits, model=model, existing=existing, compact=compact
-        )
-        if not add and (folder / INDEX_NAME).exists():
-            return _already_there(folder, plan)
-        _begin(folder, plan, rank, existing, overwrite)
-        n_kept = len(existing.shards) if existing else 0
+        if not add and (inputs.folder / INDEX_NAME).exists():
+            return _already_there(inputs.folder, plan)
+        _begin(inputs.folder, plan, rank, existing, overwrite)
+        work = BuildContext(inputs.folder.resolve(), plan, inputs.source)
         with contextlib.nullcontext() if ray is None else connected(ray):
             each = None if ray is None else Cluster(1)
-            _build_shards(folder, plan, n_kept, limits, n_threads, each, on_progress)
-        return _commit(folder, plan)
+            _build_shards(work, len(existing.shards) if existing else 0, inputs.limits, n_threads, each, on_progress)
+        return _commit(inputs.folder, plan)
     finally:
         lock.release()
+
+
+def _check_options(compact: CompactOptions | None, order: str, left: bool) -> None:
+    if compact is None:
+        return
+    compact.check()
+    if left or order != "bytes":
+        raise LimitError("a compact index has the order \"bytes\" and no column `left`")
+
+
+@dataclass
+class _Inputs:
+    """The token files to index, or the folder of an index to convert, which is then `source`."""
+
+    paths: Sequence[StrPath]
+    folder: Path
+    model: Any
+    limits: Limits
+    source: Path | None = None
+
+    def __post_init__(self) -> None:
+        if any(is_index(path) and Path(path).resolve() == self.folder.resolve() for path in self.paths):
+            raise OutputError(f"{self.folder} is an index, which cannot be converted in place; choose another folder")
+
+    def plan(
+        self, order: str, left: bool, compact: CompactOptions | None, existing: IndexManifest | None
+    ) -> tuple[IndexManifest, Array | None]:
+        """Returns the manifest of the index without the hashes of shards, and the ranks (None for order "id"). Sets
+        the memory that a token takes."""
+        if is_index(self.paths[0]):
+            return self._conversion(compact, existing)
+        dtype = np.dtype(existing.dtype) if existing else open_indexable(self.paths[0], self.model).ids.dtype
+        size = bytes_per_token(dtype, existing.compact if existing else compact)
+        self.limits = replace(self.limits, bytes_per_token=size)
+        if existing is not None and self.were_added(existing):
+            return existing, None
+        return plan_index(
+            self.paths, self.folder, order=order, left=left, limits=self.limits, model=self.model, existing=existing,
+            compact=compact,
+        )  # fmt: skip
+
+    def _conversion(
+        self, compact: CompactOptions | None, existing: IndexManifest | None
+    ) -> tuple[IndexManifest, Array | None]:
+        source = Path(self.paths[0])
+        if compact is None or existing is not None or len(self.paths) > 1 or self.limits.shard_tokens is not None:
+            raise LimitError(f"{source} is an index; use compact, and neither add, shard_tokens nor other files")
+        self.source = source.resolve()
+        opened = open_shards(source, model=self.model)
+        self.limits = replace(self.limits, bytes_per_token=bytes_per_token(np.dtype(opened.manifest.dtype), compact))
+        return plan_conversion(opened, self.folder, compact)
+
+    def were_added(self, found: IndexManifest) -> bool:
+        """Whether an earlier call added these token files, that is, whether the index ends with them, unchanged, in the
+        shards that adding them now would produce."""
+        n = len(found.files) - len(self.paths)
+        last = [resolved_path(file.path, self.folder) for file in found.files[max(n, 0) :]]
+        if n < 1 or last != [Path(path).resolve() for path in self.paths]:
+            return False
+        before = replace(found, files=found.files[:n], shards=[shard for shard in found.shards if shard.file < n])
+        plan, _ = plan_index(
+            self.paths, self.folder, order=found.order, left=found.left, limits=self.limits, model=self.model,
+            existing=before,
+        )  # fmt: skip
+        return _same_plan(found, plan)
 
 
 # --------------------------------------------------------------------------------------------------- begin and end
@@ -169,22 +228,6 @@ def _already_there(folder: Path, plan: IndexManifest) -> IndexManifest:
             "--overwrite to replace it"
         )
     return found
-
-
-def _was_added(
-    found: IndexManifest, paths: Sequence[StrPath], folder: Path, limits: Limits, model: Any
-) -> bool:
-    """Whether an earlier call added these token files, that is, whether the index ends with them, unchanged, in the
-    shards that adding them now would produce."""
-    n = len(found.files) - len(paths)
-    last = [resolved_path(file.path, folder) for file in found.files[max(n, 0) :]]
-    if n < 1 or last != [Path(path).resolve() for path in paths]:
-        return False
-    before = replace(found, files=found.files[:n], shards=[shard for shard in found.shards if shard.file < n])
-    plan, _ = plan_index(
-        paths, folder, order=found.order, left=found.left, limits=limits, model=model, existing=before
-    )
-    return _same_plan(found, plan)
 
 
 def _begin(
@@ -255,9 +298,10 @@ def _read_record(folder: Path, number: int) -> ShardRecord:
 
 
 def _build_shards(
-    folder: Path, plan: IndexManifest, n_kept: int, limits: Limits, threads: int, each: Each | None,
+    work: BuildContext, n_kept: int, limits: Limits, threads: int, each: Each | None,
     on_progress: Callable[[IndexProgress], None] | None,
 ) -> None:  # fmt: skip
+    folder, plan = work.folder, work.plan
     new = range(n_kept, len(plan.shards))
     waiting = [number for number in new if not _record_path(folder, number).exists()]
     waiting.sort(key=lambda number: -plan.shards[number].tokens)  # largest first, to keep all threads busy to the end
@@ -268,7 +312,7 @@ def _build_shards(
     show(progress)
     if not waiting:
         return
-    work, sizes = BuildContext(folder.resolve(), plan), {number: plan.shards[number].tokens for number in waiting}
+    sizes = {number: plan.shards[number].tokens for number in waiting}
     if each is None:
         at_once = limits.at_once(max(sizes.values()), threads)
         on_threads(
@@ -283,10 +327,14 @@ def _build_shards(
 
 @dataclass
 class BuildContext:
-    """The data that all shards share. It is pickled to be sent to other machines."""
+    """The data that all shards share. It is pickled to be sent to other machines.
+
+    source  the folder of an index with the same shards, whose suffix arrays are used
+    """
 
     folder: Path
     plan: IndexManifest
+    source: Path | None = None
 
 
 def on_threads(
@@ -373,9 +421,12 @@ def write_shard(work: BuildContext, number: int, on_share: Callable[[float], Non
     rank = open_rank(folder, work.plan)
     path = resolved_path(work.plan.files[record.file].path, folder)
     ranks, first, digests = read_ranks(path, record.begin, record.tokens, rank, np.dtype(work.plan.dtype))
-    sa = suffix_array(ranks, on_progress=lambda share: on_share(0.9 * share))
+    if work.source is None:
+        sa = suffix_array(ranks, on_progress=lambda share: on_share(0.8 * share))
+    else:
+        sa = _sorted_before(work.source, number, digests)
     if work.plan.compact is not None:
-        columns = {".compact": compact_file(ranks, sa, work.plan.compact)}
+        columns = {".compact": compact_file(ranks, sa, work.plan.compact, lambda share: on_share(0.8 + 0.2 * share))}
     else:
         columns = {".sa": _chunks(sa), ".first": iter([first]), ".top": iter([top_of(ranks, sa, None)])}
     if work.plan.left:
@@ -420,6 +471,17 @@ def read_ranks(
                 )
     first = np.concatenate((np.zeros(1, np.uint64), np.cumsum(counts))).astype("<u8")
     return ranks, first, digest.state().all_digests()
+
+
+def _sorted_before(source: Path, number: int, digests: list[str]) -> Array:
+    """The suffix array of a shard of an index. OutputError if it is damaged or not of the tokens with these hashes."""
+    record, path = IndexManifest.read(source).shards[number], source / shard_name(number, ".sa")
+    sa, digest = np.fromfile(path, "<u4"), ChunkHash()
+    for chunk in _chunks(sa):
+        digest.update(chunk.view(np.uint8).data)
+    if len(sa) != record.tokens or [digests, digest.state().all_digests()] != [record.hash["ids"], record.hash[".sa"]]:
+        raise OutputError(f"{path} or its token file is damaged; run `pyunitok verify` for details")
+    return sa
 
 
 def _chunks(array: Array) -> Iterator[Array]:

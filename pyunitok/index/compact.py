@@ -6,7 +6,7 @@ suffix array: Shard and Searcher in shard.py are the interface that both kinds i
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -15,6 +15,7 @@ import xxhash
 
 from pyunitok._c.compact import FOOTER_BYTES, SECTIONS, Compact, CompactSearch, build_parts, inverse
 from pyunitok._c.search import ID_COUNTS, Tokens
+from pyunitok.errors import LimitError
 from pyunitok.index.manifest import CompactOptions
 from pyunitok.index.shard import CHUNK, U32, IndexShard, Shard
 
@@ -55,37 +56,41 @@ class CompactShard(Shard):
 
     rank: U32
     compact: Compact
-    ids: CompactIds = field(init=False)
+    ids: Any = None  # by default, the tokens in `compact`
     first: U32 = field(init=False)
 
     def __post_init__(self) -> None:
         self.first = self.compact.first
-        self.ids = CompactIds(self.compact, self.rank)
+        if self.ids is None:
+            self.ids = CompactIds(self.compact, self.rank)
 
     def searcher(self, eod: int | None) -> CompactSearch:
         return CompactSearch(self.compact, rank=self.ranks, ends=self.ends, begin=self.begin, eod=eod)
 
     def _positions(self, ranks: Any) -> Int64s:
+        if not self.compact.locate_every:
+            raise LimitError(f"{self.name} was built with --count-only: it has counts, but not the places of hits")
         return self.compact.locate(np.ascontiguousarray(ranks, np.int64))
 
     def restored(self) -> IndexShard:
         """A copy as a suffix array, which takes 6 bytes of memory per token, and 0.2 to 0.5 µs."""
-        n = len(self)
-        symbols, sa = np.empty(n, self.ids.dtype), np.empty(n, np.uint32)
-        for at in range(0, n, CHUNK):
-            end = min(at + CHUNK, n)
-            rows = np.empty(end - at, np.uint32)
-            symbols[at:end] = self.compact.extract(np.array([at]), np.array([end]), rows=rows)
+        ids, sa, at = np.empty(len(self), self.ids.dtype), np.zeros(len(self), np.uint32), 0
+        of_rank = inverse(self.rank).astype(ids.dtype)
+        for symbols, rows in self.compact.walk(CHUNK):
+            end = at + len(symbols)
+            ids[at:end] = of_rank[symbols]
             sa[rows] = np.arange(at, end, dtype=np.uint32)
-        ids = self.ids.of_rank[symbols]
+            at = end
         ret = IndexShard.from_arrays(ids, sa, rank=self.rank, ends=self.ends, left=False)
         ret.begin, ret.first_document, ret.number = self.begin, self.first_document, self.number
         ret.file, ret.name = self.file, self.name
         return ret
 
 
-def compact_file(ranks: Tokens, sa: np.ndarray[Any, Any], options: CompactOptions) -> Iterator[np.ndarray[Any, Any]]:
-    """The bytes of the file of a shard, with checksums. Overwrites both arrays."""
+def compact_file(
+    ranks: Tokens, sa: np.ndarray[Any, Any], options: CompactOptions, on_share: Callable[[float], None]
+) -> Iterator[np.ndarray[Any, Any]]:
+    """The bytes of the file of a shard, with checksums. Overwrites both arrays. Calls on_share after each step."""
     digests = [xxhash.xxh64() for _ in range(SECTIONS)]
     for part in build_parts(ranks, sa, ID_COUNTS[ranks.itemsize], **asdict(options)):
         data = part.data
@@ -96,6 +101,7 @@ def compact_file(ranks: Tokens, sa: np.ndarray[Any, Any], options: CompactOption
             data[: 8 * SECTIONS].view("<u8")[:] = [digest.intdigest() for digest in digests]
             data[-16:-8].view("<u8")[0] = xxhash.xxh64_intdigest(data[:-16].data)
         yield data
+        on_share(part.progress)
 
 
 def first_problem(image: Bytes) -> str | None:

@@ -68,16 +68,24 @@ class CompactOptions:
     block          entries in a block of a list, 128 or 64: 64 is faster and larger
     locate_every   store the row of every such token, a power of two up to 1,024
     extract_every  store where the text continues at every such token, up to 1,024
+
+    If both are 0, the index only counts.
     """
 
     block: Annotated[int, Meta(ge=64, le=128)] = 128
-    locate_every: Annotated[int, Meta(ge=1, le=1024)] = 32
-    extract_every: Annotated[int, Meta(ge=1, le=1024)] = 64
+    locate_every: Annotated[int, Meta(ge=0, le=1024)] = 32
+    extract_every: Annotated[int, Meta(ge=0, le=1024)] = 64
+
+    @property
+    def only_counts(self) -> bool:
+        return self.locate_every == 0
 
     def check(self) -> None:
         """LimitError if an option is out of range."""
         if self.block not in (64, 128):
             raise LimitError(f"block must be 64 or 128, not {self.block}")
+        if self.locate_every == self.extract_every == 0:
+            return
         if not 1 <= self.locate_every <= 1024 or self.locate_every & (self.locate_every - 1):
             raise LimitError(f"locate_every must be a power of two from 1 to 1024, not {self.locate_every}")
         if not 1 <= self.extract_every <= 1024:

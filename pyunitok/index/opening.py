@@ -12,8 +12,8 @@ import xxhash
 from pyunitok._c.compact import Compact
 from pyunitok.errors import ModelFormatError, OutputError
 from pyunitok.index.compact import CompactShard
-from pyunitok.index.manifest import IndexManifest, ShardRecord, resolved_path, shard_name
-from pyunitok.index.shard import TOP_STEP, U32, U64, IndexShard, Shard, n_ids, top_dtype
+from pyunitok.index.manifest import INDEX_NAME, CompactOptions, IndexManifest, ShardRecord, resolved_path, shard_name
+from pyunitok.index.shard import TOP_STEP, U32, IndexShard, Shard, n_ids, top_dtype
 from pyunitok.tokens.array import TokenArray
 from pyunitok.tokens.manifest import StrPath
 from pyunitok.tokens.model import given_model
@@ -42,6 +42,11 @@ def open_shards(folder: StrPath, *, model: Any = None) -> OpenIndex:
     rank = open_rank(folder, manifest)
     shards = [_open_shard(folder, manifest, k, arrays, rank) for k in range(len(manifest.shards))]
     return OpenIndex(folder, manifest, arrays, shards, model)
+
+
+def is_index(path: StrPath) -> bool:
+    """Whether the path is the folder of an index."""
+    return (Path(path) / INDEX_NAME).is_file()
 
 
 def digest_of(array: TokenArray) -> str | None:
@@ -97,7 +102,7 @@ def _open_shard(
     if manifest.compact is not None:
         if rank is None:
             raise OutputError(f"{folder}: a compact index has the order \"bytes\"")
-        return _open_compact(folder, number, record, array.ends[record.first_document : last], rank)
+        return _open_compact(folder, manifest.compact, number, record, array, rank)
 
     def mapped(suffix: str, dtype: np.dtype[Any], count: int) -> Any:
         return _map(folder / shard_name(number, suffix), dtype, count)
@@ -122,7 +127,9 @@ def _open_shard(
     )
 
 
-def _open_compact(folder: Path, number: int, record: ShardRecord, ends: U64, rank: U32) -> CompactShard:
+def _open_compact(
+    folder: Path, options: CompactOptions, number: int, record: ShardRecord, array: TokenArray, rank: U32
+) -> CompactShard:
     path = folder / shard_name(number, ".compact")
     try:
         compact = Compact(np.memmap(path, np.uint8, "r") if path.stat().st_size else np.empty(0, np.uint8))
@@ -130,11 +137,14 @@ def _open_compact(folder: Path, number: int, record: ShardRecord, ends: U64, ran
         raise OutputError(f"{path} is missing from the index") from None
     except ModelFormatError as error:
         raise OutputError(f"{path}: {error}") from None
-    if (compact.n, compact.n_symbols) != (record.tokens, len(rank)) or not compact.locate_every * compact.extract_every:
+    found = (compact.n, compact.n_symbols, compact.block, compact.locate_every, compact.extract_every)
+    if found != (record.tokens, len(rank), options.block, options.locate_every, options.extract_every):
         raise OutputError(f"{path} belongs to another index, or is damaged")
+    last = record.first_document + record.documents
     return CompactShard(
-        compact=compact, ends=ends, rank=rank, begin=record.begin, first_document=record.first_document, number=number,
-        file=record.file, name=str(path),
+        compact=compact, ends=array.ends[record.first_document : last], rank=rank,
+        ids=array.ids[record.begin : record.begin + record.tokens] if options.only_counts else None,
+        begin=record.begin, first_document=record.first_document, number=number, file=record.file, name=str(path),
     )  # fmt: skip
 
 

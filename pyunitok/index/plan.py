@@ -22,7 +22,7 @@ from pyunitok.index.manifest import (
     resolved_path,
     stored_path,
 )
-from pyunitok.index.opening import digest_of, open_indexable
+from pyunitok.index.opening import OpenIndex, digest_of, open_indexable, open_rank
 from pyunitok.index.order import byte_rank
 from pyunitok.index.shard import n_ids
 from pyunitok.tokens.array import TokenArray
@@ -112,9 +112,37 @@ def plan_index(
         _check_fits(array, first)
         files.append(IndexedFile(stored_path(array.path, folder), len(array.ids), len(array), digest_of(array)))
         shards += cut(array, len(files) - 1, limits.tokens)
+    check_count_only(first.compact, first.eod, sum(file.documents for file in files))
     rank = byte_rank(arrays[0].tokenizer, n_ids(dtype)) if first.order == "bytes" else None
     rank_hash = None if rank is None else xxhash.xxh64_hexdigest(rank.astype(dtype).tobytes())
     return replace(first, files=files, shards=shards, rank_hash=rank_hash, created="", pyunitok=""), rank
+
+
+def plan_conversion(
+    source: OpenIndex, folder: Path, compact: CompactOptions
+) -> tuple[IndexManifest, Array | None]:
+    """Like plan_index, for an index of the same shards as `source`, an index of suffix arrays."""
+    old = source.manifest
+    if old.order != "bytes" or old.compact is not None:
+        kind = "is compact" if old.compact else f"has the order {old.order!r}"
+        raise OutputError(f"{source.folder} {kind}; only an index of suffix arrays by bytes can be converted")
+    check_count_only(compact, old.eod, sum(map(len, source.arrays)))
+    files = [
+        replace(file, path=stored_path(array.path, folder))
+        for file, array in zip(old.files, source.arrays, strict=True)
+    ]
+    plan = replace(
+        old, files=files, shards=[replace(shard, hash={}) for shard in old.shards], compact=compact, left=False,
+        version=VERSION, created="", pyunitok="",
+    )  # fmt: skip
+    rank = open_rank(source.folder, old)
+    return plan, rank
+
+
+def check_count_only(compact: CompactOptions | None, eod: int | None, n_documents: int) -> None:
+    """LimitError if an index that only counts cannot tell documents apart."""
+    if compact is not None and compact.only_counts and eod is None and n_documents > 1:
+        raise LimitError("--count-only requires token files whose documents end with an eod")
 
 
 def _check_fits(array: TokenArray, first: IndexManifest) -> None:

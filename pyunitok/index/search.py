@@ -131,6 +131,11 @@ class TextSearch:
         return self.manifest.eod
 
     @property
+    def only_counts(self) -> bool:
+        """Whether the index was built with --count-only. Queries that need the places of hits raise LimitError."""
+        return self.manifest.compact is not None and self.manifest.compact.only_counts
+
+    @property
     def tables(self) -> PieceTables:
         """The text of each id, built on first use in a few tenths of a second."""
         if self._tables is None:

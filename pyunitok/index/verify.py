@@ -185,9 +185,15 @@ def _compact_problems(name: str, shard: CompactShard, ids: np.ndarray[Any, Any])
     if first_mismatch(restored.ids, restored.rank, restored.sa, np.array(restored.first)) is not None:
         yield f"{name}: its rows are not sorted"
         return
+    if not shard.compact.locate_every:
+        return
     rows = np.random.default_rng(0).integers(0, len(shard), min(len(shard), LOCATED))
     if not np.array_equal(shard.compact.locate(rows), restored.sa[rows]):
         yield f"{name}: the samples of positions are wrong"
+    for at in range(0, len(shard), CHUNK):
+        if not np.array_equal(shard.ids[at : at + CHUNK], ids[at : at + CHUNK]):
+            yield f"{name}: the samples of text are wrong"
+            return
 
 
 def _left_problems(name: str, shard: IndexShard, left: np.ndarray[Any, Any]) -> Iterator[str]:

@@ -75,7 +75,12 @@ static inline void use_compact(const unitok_compact *c)
         CHECK(!unitok_compact_locate(c, &r, 1, &position, &error));
         CHECK(position >= -1 && position < info.n);
     }
-    uint32_t *text = malloc((size_t)n * sizeof *text + 1);
+    uint32_t *text = malloc((size_t)n * sizeof *text + 1), row;
+    for (int64_t at = info.first_row, k = 0; k <= n; k++) {
+        at = unitok_compact_walk(c, at, 1, symbols, &row);
+        CHECK(at >= -1 && at < info.n && symbols[0] < info.n_symbols);
+        CHECK(info.n == 0 || row < info.n);
+    }
     int64_t zero = 0;
     if (info.extract_every) {
         CHECK(!unitok_compact_extract(c, &zero, &n, 1, text, NULL, &error));
