@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 import zstandard
 from click import ClickException
+from click.testing import CliRunner
 from conftest import SHARED
 from toys import models, sentencepieces
 
@@ -245,3 +246,38 @@ def test_vocabularies_means(monkeypatch: pytest.MonkeyPatch) -> None:
     assert [mean[name] for name in ("ratio", "MB/s", "other MB/s")] == pytest.approx([1, 80000**0.5, 80000**0.5])
     assert [mean[name] for name in ("bytes per token", "other", "denser")] == pytest.approx([8 / 3, 16 / 9, 1.5])
     assert report.notes == ["slowest relative to the other: a, 0.50; least dense: b, 0.500"]
+
+
+def test_report(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Our value, the peer's and the ratio, for rates and times, and for rows with the peer's value."""
+    monkeypatch.syspath_prepend(ROOT / "tools")
+    bench_report = importlib.import_module("bench_report")
+    rate = bench_report.Headline("encoding", "encode", {"corpus": "en"}, "MB/s", "times", "MB/s", "other")
+    time = bench_report.Headline("training", "train", {}, "s", "times", "s", "other", is_time=True)
+    theirs = bench_report.Headline("pipelines", "pipelines", {}, "rate", "ours to it", "k/s", "other", of_peer=True)
+    found = {
+        "encode": [{"corpus": "ja", "MB/s": 1.0, "times": 9.0}, {"corpus": "en", "MB/s": 300.0, "times": 6.0}],
+        "train": [{"s": 2.0, "times": 4.0}],
+        "pipelines": [{"rate": 10.0, "ours to it": 30.0}],
+    }
+    monkeypatch.setattr(bench_report, "HEADLINES", [rate, time, theirs])
+    monkeypatch.setattr(bench_report, "rows_of", lambda command, _: found[command])
+    done = CliRunner().invoke(bench_report.report, ["--out", str(tmp_path / "x"), "--runs", "2"])
+    assert done.exit_code == 0, done.output
+    assert (tmp_path / "x/report.csv").read_text().splitlines()[1:] == [
+        'encoding,300 MB/s,"other, 50 MB/s",6 × (6 to 6)',
+        'training,2 s,"other, 8 s",4 × (4 to 4)',
+        'pipelines,300 k/s,"other, 10 k/s",30 × (30 to 30)',
+    ]
+    assert (tmp_path / "x/report.md").read_text().count("| encoding | 300 MB/s |") == 1
+    assert (tmp_path / "x/report.svg").stat().st_size > 1000
+    found["train"] = []
+    done = CliRunner().invoke(bench_report.report, ["--out", str(tmp_path / "x")])
+    assert done.exit_code == 1 and "is other installed?" in done.output
+
+
+@pytest.mark.skipif(not (SHARED / "data/corpora").exists(), reason="no corpora")
+def test_one_headline(tmp_path: Path) -> None:
+    argv = [sys.executable, ROOT / "tools/bench.py", "report", "--only", "World, Japanese", "--runs", "1"]
+    done = subprocess.run([*argv, "--out", tmp_path], capture_output=True, text=True)
+    assert done.returncode == 0 and "| RWKV World, Japanese |" in done.stdout, done.stderr

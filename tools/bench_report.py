@@ -1,0 +1,139 @@
+"""The headline table: `bench.py report` runs the benchmarks of HEADLINES, and writes it as Markdown, CSV and a plot."""
+
+from __future__ import annotations
+
+import csv
+import json
+import shlex
+import statistics
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import click
+from bench_timing import ROOT, cli, fail, machine
+
+
+@dataclass(frozen=True)
+class Headline:
+    """A row of the report. The benchmark compares our results with the peer's, and times both in turns.
+
+    title    what is measured
+    command  the arguments of bench.py
+    where    cells of the benchmark's row
+    value    the column with our value, in `unit`
+    ratio    the column that says how many times better ours is
+    peer     the peer
+    is_time  less is better
+    of_peer  `value` is the peer's
+    """
+
+    title: str
+    command: str
+    where: dict[str, str]
+    value: str
+    ratio: str
+    unit: str
+    peer: str
+    is_time: bool = False
+    of_peer: bool = False
+
+    def measured(self, rows: list[dict[str, Any]]) -> tuple[float, float, float]:
+        """Our value, the peer's, and the ratio."""
+        found = [row for row in rows if self.where.items() <= row.items() and row[self.ratio]]
+        if len(found) != 1:
+            raise fail(f"bench.py {self.command}: {len(found)} rows have {self.where}; is {self.peer} installed?")
+        value, ratio = found[0][self.value], found[0][self.ratio]
+        factor = ratio if self.is_time else 1 / ratio
+        return (value / factor, value, ratio) if self.of_peer else (value, value * factor, ratio)
+
+
+def encoding(title: str, model: str, corpus: str, peer: str) -> Headline:
+    command = f"encode --model {model} --corpora {corpus}"
+    return Headline(title, command, {"corpus": corpus}, "warm MB/s", "x warm", "MB/s", peer)
+
+
+def training(title: str, kind: str) -> Headline:
+    command = f"train --part peers --kind {kind} --text en --megabytes 100"
+    row = {"kind": kind, "mode": "own", "peer": "sentencepiece"}
+    return Headline(title, command, row, "s", "times faster", "s", "sentencepiece", is_time=True)
+
+
+HEADLINES = [
+    Headline("unitok-v1, 17 kinds of text", "vocabularies", {"corpus": "mean of 17"}, "bytes per token", "denser",
+             "bytes per token", "RWKV World"),
+    encoding("RWKV World, English", "longest", "en_web", "pyrwkv-tokenizer"),
+    encoding("RWKV World, Japanese", "longest", "ja", "pyrwkv-tokenizer"),
+    encoding("T5 (Unigram), English", "t5_base", "en_web", "sentencepiece"),
+    encoding("Llama 2 (BPE), English", "llama2", "en_web", "sentencepiece"),
+    encoding("BytePiece 80k, English", "bytepiece_80k", "en_web", "bytepiece"),
+    Headline("tokenize, JSON lines, 2 threads", "pipelines", {"pipeline": "datatrove"}, "ktokens per s", "ours to it",
+             "k tokens/s", "datatrove", of_peer=True),
+    Headline("suffix sorting, 25 M tokens", "suffix --part sort", {"what": "sort, against pydivsufsort"}, "Mtokens s",
+             "ratio", "M tokens/s", "pydivsufsort"),
+    training("training Unigram, 32,000 pieces, 100 MB of English", "unigram"),
+    training("training BPE, 32,000 pieces, 100 MB of English", "bpe"),
+]  # fmt: skip
+HEADER = ["benchmark", "pyunitok", "peer", "ratio"]
+
+
+def rows_of(command: str, shared: Path) -> list[dict[str, Any]]:
+    """The rows that a benchmark prints."""
+    words = [sys.executable, str(ROOT / "tools/bench.py"), *shlex.split(command), "--shared", str(shared), "--json"]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise fail(f"bench.py {command}: {(done.stdout + done.stderr).strip().splitlines()[-1]}")
+    ret: list[dict[str, Any]] = json.loads(done.stdout)["rows"]
+    return ret
+
+
+def number(value: float) -> str:
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
+
+
+@cli.command()
+@click.option("--runs", type=click.IntRange(1), default=3, show_default=True, help="Runs of each benchmark.")
+@click.option("--only", metavar="TEXT", default="", help="Measure only rows whose title contains TEXT.")
+@click.option("--out", type=click.Path(path_type=Path), default="report", show_default=True, help="Folder to write.")
+@click.option("--shared", type=click.Path(path_type=Path), envvar="PYUNITOK_SHARED", default=ROOT.parent / "shared")
+def report(runs: int, only: str, out: Path, shared: Path) -> None:
+    """Write the headline table to report.md, report.csv and report.svg.
+
+    Values are medians over the runs. The spread of a ratio is its smallest and largest value. Use an idle machine.
+    """
+    out.mkdir(parents=True, exist_ok=True)
+    cells, ratios = list[list[str]](), dict[str, list[float]]()
+    for row in (row for row in HEADLINES if only in row.title):
+        click.echo(f"{row.title}: python tools/bench.py {row.command}", err=True)
+        found = [row.measured(rows_of(row.command, shared)) for _ in range(runs)]
+        ours, theirs, ratio = (statistics.median(values) for values in zip(*found, strict=True))
+        ratios[row.title] = [one[2] for one in found]
+        spread = f"{number(min(ratios[row.title]))} to {number(max(ratios[row.title]))}"
+        peer = f"{row.peer}, {number(theirs)} {row.unit}"
+        cells.append([row.title, f"{number(ours)} {row.unit}", peer, f"{number(ratio)} × ({spread})"])
+    about = "; ".join(f"{name} {value}" for name, value in machine().items())
+    lines = [f"| {' | '.join(line)} |" for line in (HEADER, ["---"] * len(HEADER), *cells)]
+    (out / "report.md").write_text("\n".join([about, "", *lines]) + "\n", encoding="utf-8")
+    with (out / "report.csv").open("w", encoding="utf-8", newline="") as file:
+        csv.writer(file).writerows([HEADER, *cells])
+    plot(ratios, out / "report.svg")
+    click.echo("\n".join(lines))
+
+
+def plot(ratios: dict[str, list[float]], path: Path) -> None:
+    """Bars of the ratios, on a logarithmic scale, with their spread."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(8, 1 + 0.4 * len(ratios)), layout="constrained")
+    axes = figure.subplots()
+    medians = [statistics.median(values) for values in ratios.values()]
+    low = [median - min(values) for median, values in zip(medians, ratios.values(), strict=True)]
+    high = [max(values) - median for median, values in zip(medians, ratios.values(), strict=True)]
+    axes.barh(list(ratios), medians, xerr=[low, high], color="#3b6ea5")
+    axes.set_xscale("log")
+    axes.axvline(1, color="black", linewidth=0.8)
+    axes.set_xlabel("times the peer")
+    axes.invert_yaxis()
+    figure.savefig(path)
