@@ -1,4 +1,4 @@
-/* unitok_clean.h - finding the n-grams of some texts in others
+/* unitok_clean.h - finding the n-grams of some texts in others, and repeats within texts
  *
  *     benchmark items ──▶ unitok_grams_new ──▶ unitok_grams ──▶ unitok_grams_find ◀── documents
  *     (what to look for)                      (immutable)            └─▶ hits
@@ -109,3 +109,125 @@ int32_t unitok_grams_find(const unitok_grams *grams, const uint8_t *data, const 
 int32_t unitok_grams_find_ids(const unitok_grams *grams, const uint32_t *ids,
                               const int64_t *offsets, int64_t n_documents, unitok_gram_hit *hits,
                               int64_t capacity, int64_t *ret_n, unitok_error *error);
+
+/* ---------------------------------------------------------------------------- Repeats (anchors.py)
+ *
+ * Equal windows are found by their anchors. A window is n consecutive units of a document, bytes or
+ * words; a window of words ends with its last word. Each window contains n - k + 1 k-grams, and its
+ * anchor is the k-gram with the smallest hash. Equal windows have equal anchors at equal places in
+ * them, so it is enough to compare windows whose anchors are equal.
+ *
+ *     documents ──▶ find ──▶ records ──▶ sort by key, group ──▶ pairs of places ──▶ verify ──▶ ranges
+ *                    ▲                          └─▶ anchors that need all their windows to be found
+ *                    └──────────────────────────────────┘
+ *
+ * Positions are bytes of all texts written one after the other; they are below 2^48. */
+
+/* A record of 24 bytes.
+ *   an anchor          key: hash of the k-gram; value: hash of all units that share a window with it
+ *   a window           key: its hash; value: hash and size
+ *   a document         key: its hash; value: hash and size
+ *   a pair of places   key: position; value: an earlier position of the same text, or a later one if
+ *                      all copies go; place: the size of a window in bytes, or 0 for an anchor
+ * `place` of the others is the position, below the high 16 bits. Only the library needs the rest. */
+typedef struct unitok_anchor {
+    uint64_t key;
+    uint64_t value;
+    uint64_t place;
+} unitok_anchor;
+
+enum unitok_anchor_kind {
+    UNITOK_ANCHOR_GRAMS = 0,
+    UNITOK_ANCHOR_WINDOWS = 1,
+    UNITOK_ANCHOR_DOCUMENTS = 2
+};
+
+/* The largest window, in units. */
+#define UNITOK_ANCHORS_MAX_UNITS 65536
+
+/* What a window is; immutable, and shared by threads. */
+typedef struct unitok_anchors unitok_anchors;
+
+/*   rules    windows consist of words; NULL: of bytes. They are borrowed
+ *   n_units  units in a window, 1..UNITOK_ANCHORS_MAX_UNITS
+ *   seed     of the hashes. If texts are not trusted, it must be secret: otherwise their author can
+ *            choose texts with equal hashes, whose repeats are not found */
+int32_t unitok_anchors_new(const unitok_word_rules *rules, int64_t n_units, uint64_t seed,
+                           unitok_anchors **ret, unitok_error *error);
+void unitok_anchors_free(unitok_anchors *anchors);
+
+/* Finds records of one kind in documents k < n_documents, data[offsets[k]..offsets[k + 1]).
+ *   at      the position of data[offsets[0]]
+ *   marks   [0..n_marks - 1]: ascending positions of anchors; windows are found only at these
+ * Records are in the order of their positions. Documents without text have no record. *ret_n is the
+ * number of records, of which the first `capacity` are written. O(bytes), expected. Fails only with
+ * UNITOK_ERROR_MEMORY: it allocates 100 bytes for each unit of a window. */
+int32_t unitok_anchors_find(const unitok_anchors *anchors, int32_t kind, const uint8_t *data,
+                            const int64_t *offsets, int64_t n_documents, int64_t at,
+                            const int64_t *marks, int64_t n_marks, unitok_anchor *ret,
+                            int64_t capacity, int64_t *ret_n, unitok_error *error);
+
+/* Divides records by key >> shift, which is below n_buckets, and keeps their order in each bucket.
+ *   starts  [0..n_buckets]: bucket b is ret[starts[b]..starts[b + 1]) */
+void unitok_anchors_divide(const unitok_anchor *records, int64_t n, int shift, int64_t n_buckets,
+                           int64_t *starts, unitok_anchor *ret);
+
+/* Sorts records by key and keeps the order of equal ones; scratch[0..n-1] is for its own use. Fails
+ * only with UNITOK_ERROR_MEMORY: it allocates 2 bytes for each record. */
+int32_t unitok_anchors_sort(unitok_anchor *records, int64_t n, unitok_anchor *scratch,
+                            unitok_error *error);
+
+/* What is found among records of one kind with equal keys.
+ *   n_pairs  pairs of places
+ *   n_marks  anchors whose windows must all be found
+ *   n_kept   records that are in no pair, or are the first of their pairs */
+typedef struct unitok_anchor_groups {
+    int64_t n_pairs;
+    int64_t n_marks;
+    int64_t n_kept;
+} unitok_anchor_groups;
+
+/* Groups records, which are in the order of their positions, and sorts them.
+ *   all_copies  also pair the first copy, with the second one, and copies that overlap
+ *   mark_all    more records with these keys exist, so mark all anchors that are kept
+ *   first       earlier positions are in no pair as its first place
+ *   scratch     [0..n-1]
+ *   pairs       [0..n-1]
+ *   marks       [0..n-1]: positions
+ * The kept records are records[0..n_kept-1], by key. Fails only with UNITOK_ERROR_MEMORY: it allocates
+ * 2 bytes for each record, and 256 KB. */
+int32_t unitok_anchors_group(const unitok_anchors *anchors, int32_t kind, int all_copies,
+                             int mark_all, int64_t first, unitok_anchor *records, int64_t n,
+                             unitok_anchor *scratch, unitok_anchor *pairs, int64_t *marks,
+                             unitok_anchor_groups *ret, unitok_error *error);
+
+/* Compares the text of pairs, which are sorted by their first place.
+ *   text       [0..ends[n_documents - 1] - 1]: all documents; document k ends at ends[k]
+ *   ret        [0..2 * n - 1]: ranges (begin, end), in no particular order, which may overlap. If units
+ *              are bytes: each position in them begins a window that repeats. For words: each is a
+ *              window. For documents: each is a document
+ * Pairs with places outside the text are ignored. */
+void unitok_anchors_verify(const unitok_anchors *anchors, int32_t kind, const uint8_t *text,
+                           const int64_t *ends, int64_t n_documents, const unitok_anchor *pairs,
+                           int64_t n, int64_t *ret, int64_t *ret_n);
+
+/* How ranges are cut out of documents. */
+enum unitok_cut { UNITOK_CUT_CHAR = 0, UNITOK_CUT_WORD = 1, UNITOK_CUT_LINE = 2 };
+
+/* Shrinks ranges inwards to whole characters, words or lines, and divides them between documents.
+ *   cut         an enum unitok_cut
+ *   text, ends  as above; a byte of invalid UTF-8 counts as a character
+ *   ranges      [0..2 * n - 1]: ascending and disjoint
+ *   max_share   a document with a larger share of its bytes in ranges is removed
+ *   min_left    a document of which fewer bytes remain, but not all, is removed
+ *   ret         [0..2 * capacity - 1]: the ranges to remove
+ * *ret_n is the number of ranges, of which the first `capacity` are written. */
+void unitok_ranges_cut(const unitok_word_rules *rules, int32_t cut, const uint8_t *text,
+                       const int64_t *ends, int64_t n_documents, const int64_t *ranges, int64_t n,
+                       double max_share, int64_t min_left, int64_t *ret, int64_t capacity,
+                       int64_t *ret_n);
+
+/* Copies text[begin..end-1] without the bytes in ascending ranges [0..2 * n - 1], whose positions are
+ * relative to text. Returns the number of bytes. */
+int64_t unitok_ranges_remove(const uint8_t *text, int64_t begin, int64_t end, const int64_t *ranges,
+                             int64_t n, uint8_t *ret);

@@ -1,0 +1,52 @@
+/* anchors.h - the anchors of windows: what windows are, and the fields of records
+ *
+ *     a window of n = 7 units, k = 4, n - k + 1 = 4 k-grams
+ *
+ *     units     … a b c d e f g …
+ *     k-grams     └──┬──┘          hash 52
+ *                   └──┬──┘             17   the smallest: this k-gram is the anchor
+ *                     └──┬──┘           80
+ *                       └──┬──┘         39
+ *
+ * The context of an anchor are the units that may share a window with it: n - k before it, and n from
+ * its first unit on. Anchors with equal contexts have equal windows. Other anchors with the same
+ * k-gram may have some equal windows: those that begin at least `before` units before it share the
+ * `before` units on its left, and all others share n - k + 1 - before units on the right of the k-gram.
+ *
+ * key of an anchor      │ 63 … 16 hash of the k-gram   │ 15 … 0 hash of the units on the left  │
+ * place of an anchor    │ 63 … 48 hash of the units on the right │ 47 … 0 position             │
+ *                         0: the document has too few units, and no window of that kind
+ */
+#pragma once
+
+#include "clean/words.h"
+#include "structures/string_table.h"
+
+#define ANCHOR_SIDE_BITS 16 /* of the hash of the units on one side */
+#define ANCHOR_PLACE_BITS 48
+
+struct unitok_anchors {
+    const unitok_word_rules *rules; /* borrowed; NULL: units are bytes */
+    int64_t n, k, before;
+    uint64_t factor, byte_factor;
+    uint64_t *powers; /* [0..2 * n]: factor^i */
+    uint64_t bytes[256];
+};
+
+INLINE int64_t anchor_place(const unitok_anchor *record)
+{
+    return (int64_t)(record->place & ((UINT64_C(1) << ANCHOR_PLACE_BITS) - 1));
+}
+
+INLINE uint32_t anchor_left(const unitok_anchor *record)
+{
+    return (uint32_t)(record->key & ((1 << ANCHOR_SIDE_BITS) - 1));
+}
+
+INLINE uint32_t anchor_right(const unitok_anchor *record)
+{
+    return (uint32_t)(record->place >> ANCHOR_PLACE_BITS);
+}
+
+/* The value of a window or document: 32 bits of a hash of its ends, and its size modulo 2^32. */
+INLINE uint32_t anchor_size(const unitok_anchor *record) { return (uint32_t)record->value; }

@@ -1,0 +1,218 @@
+/* anchors_group.c - sorts records, and finds pairs of places with equal text among those of equal keys
+ *
+ *     anchors with the key of one k-gram:      class    positions
+ *                                              ctx A    10  90  140       pairs (90, 10), (140, 10); kept 10
+ *                                              ctx B    55  300           pair (300, 55); kept 55
+ *                                              ctx C    77                kept 77
+ *
+ * A class has equal contexts, so all its windows are equal. Different contexts may have some equal windows, so if there
+ * are several classes, their kept anchors are marked: all their windows are then found and grouped in
+ * turn. An anchor that shares the units of neither side with another class has no such window.
+ *
+ * A copy that overlaps the first one is not in a pair, so that one copy remains of a text like "aaaa…".
+ */
+
+#include "clean/anchors.h"
+#include "ground/alloc.h"
+#include "ground/error.h"
+
+void unitok_anchors_divide(const unitok_anchor *records, int64_t n, int shift, int64_t n_buckets,
+                           int64_t *starts, unitok_anchor *ret)
+{
+    memset(starts, 0, (size_t)(n_buckets + 1) * sizeof *starts);
+    for (int64_t i = 0; i < n; i++) starts[(records[i].key >> shift) + 1]++;
+    for (int64_t b = 0; b < n_buckets; b++) starts[b + 1] += starts[b];
+    for (int64_t i = 0; i < n; i++) ret[starts[records[i].key >> shift]++] = records[i];
+    memmove(starts + 1, starts, (size_t)n_buckets * sizeof *starts);
+    starts[0] = 0;
+}
+
+/* ------------------------------------------------------------------------------------- Sort ---- */
+
+#define FEW 24 /* insertion sort is faster for so few records */
+
+/* Whether a comes after b by the bits of the key from `shift` on and, if by_value, the value. */
+INLINE int is_after(const unitok_anchor *a, const unitok_anchor *b, int shift, int by_value)
+{
+    uint64_t key_a = a->key >> shift, key_b = b->key >> shift;
+    return key_a > key_b || (by_value && key_a == key_b && a->value > b->value);
+}
+
+static void sort_few(unitok_anchor *records, int64_t n, int shift, int by_value)
+{
+    for (int64_t i = 1; i < n; i++) {
+        unitok_anchor moved = records[i];
+        int64_t k = i;
+        for (; k && is_after(&records[k - 1], &moved, shift, by_value); k--)
+            records[k] = records[k - 1];
+        records[k] = moved;
+    }
+}
+
+/* A stable merge sort, from the bottom up. */
+static void sort_cell(unitok_anchor *records, int64_t n, unitok_anchor *scratch, int shift,
+                      int by_value)
+{
+    for (int64_t i = 0; i < n; i += FEW)
+        sort_few(records + i, n - i < FEW ? n - i : FEW, shift, by_value);
+    for (int64_t width = FEW; width < n; width *= 2) {
+        for (int64_t i = 0; i + width < n; i += 2 * width) {
+            int64_t end = i + 2 * width < n ? i + 2 * width : n, a = i, b = i + width;
+            if (!is_after(&records[b - 1], &records[b], shift, by_value)) continue;
+            memcpy(scratch + i, records + i, (size_t)(end - i) * sizeof *records);
+            for (int64_t k = i; k < end; k++) {
+                int is_b = a == i + width ||
+                           (b < end && is_after(&scratch[a], &scratch[b], shift, by_value));
+                records[k] = scratch[is_b ? b++ : a++];
+            }
+        }
+    }
+}
+
+/* Divides records into cells of about four by their keys, which are nearly uniform, and sorts each cell. Returns 0
+ * without memory. */
+static int sort_records(unitok_anchor *records, int64_t n, unitok_anchor *scratch, int shift,
+                        int by_value)
+{
+    if (n < 2) return 1;
+    uint64_t least = UINT64_MAX, most = 0;
+    for (int64_t i = 0; i < n; i++) {
+        uint64_t key = records[i].key >> shift;
+        if (key < least) least = key;
+        if (key > most) most = key;
+    }
+    int cell_shift = 0;
+    while (cell_shift < 63 && (most - least) >> cell_shift > (uint64_t)n / 4) cell_shift++;
+    int64_t n_cells = (int64_t)((most - least) >> cell_shift) + 1, begin = 0;
+    int64_t *ends = mem_zalloc((size_t)n_cells + 1, sizeof *ends);
+    if (!ends) return 0;
+    for (int64_t i = 0; i < n; i++) ends[(((records[i].key >> shift) - least) >> cell_shift) + 1]++;
+    for (int64_t c = 0; c < n_cells; c++) ends[c + 1] += ends[c];
+    for (int64_t i = 0; i < n; i++)
+        scratch[ends[((records[i].key >> shift) - least) >> cell_shift]++] = records[i];
+    memcpy(records, scratch, (size_t)n * sizeof *records);
+    for (int64_t c = 0; c < n_cells; begin = ends[c++])
+        sort_cell(records + begin, ends[c] - begin, scratch, shift, by_value);
+    mem_free(ends);
+    return 1;
+}
+
+int32_t unitok_anchors_sort(unitok_anchor *records, int64_t n, unitok_anchor *scratch,
+                            unitok_error *error)
+{
+    return sort_records(records, n, scratch, 0, 0) ? UNITOK_OK : fail_memory(error);
+}
+
+/* ------------------------------------------------------------------------------------ Group ---- */
+
+#define N_SIDES (1 << ANCHOR_SIDE_BITS)
+
+typedef struct grouping {
+    const unitok_anchors *anchors;
+    int32_t kind;
+    int all_copies, mark_all;
+    int64_t first;
+    unitok_anchor *records, *pairs; /* kept records are moved to the front */
+    int64_t *marks;
+    unitok_anchor_groups n;
+    uint8_t *lefts, *rights; /* [0..N_SIDES - 1]: how often each occurs in the group, at most 2 */
+} grouping;
+
+static void pair(grouping *g, const unitok_anchor *a, const unitok_anchor *b, uint64_t n_bytes)
+{
+    if (anchor_place(a) < g->first) return;
+    g->pairs[g->n.n_pairs++] = (unitok_anchor){(uint64_t)anchor_place(a), (uint64_t)anchor_place(b),
+                                               n_bytes};
+}
+
+/* Pairs the records i..end-1, which are one class, and keeps the others. */
+static void group_class(grouping *g, int64_t i, int64_t end)
+{
+    unitok_anchor first = g->records[i];
+    int is_gram = g->kind == UNITOK_ANCHOR_GRAMS;
+    int64_t n_bytes = is_gram ? g->anchors->n : anchor_size(&first);
+    if (g->all_copies && end > i + 1)
+        pair(g, &first, &g->records[i + 1], is_gram ? 0 : (uint64_t)n_bytes);
+    g->records[g->n.n_kept++] = first;
+    for (i++; i < end; i++) {
+        unitok_anchor later = g->records[i];
+        if (g->all_copies || anchor_place(&later) - anchor_place(&first) >= n_bytes)
+            pair(g, &later, &first, is_gram ? 0 : (uint64_t)n_bytes);
+        else g->records[g->n.n_kept++] = later;
+    }
+}
+
+INLINE void count_side(uint8_t *n, uint32_t value)
+{
+    if (value && n[value] < 2) n[value]++;
+}
+
+/* Marks those of the records i..end-1, which have one key, that may share a window with another. */
+static void mark_some(grouping *g, int64_t i, int64_t end)
+{
+    for (int64_t k = i; k < end; k++) {
+        count_side(g->lefts, anchor_left(&g->records[k]));
+        count_side(g->rights, anchor_right(&g->records[k]));
+    }
+    for (int64_t k = i; k < end; k++) {
+        const unitok_anchor *record = &g->records[k];
+        if (g->mark_all || g->lefts[anchor_left(record)] > 1 || g->rights[anchor_right(record)] > 1)
+            g->marks[g->n.n_marks++] = anchor_place(record);
+    }
+    for (int64_t k = i; k < end; k++)
+        g->lefts[anchor_left(&g->records[k])] = g->rights[anchor_right(&g->records[k])] = 0;
+}
+
+static void keep_all(grouping *g, int64_t i, int64_t end)
+{
+    memmove(g->records + g->n.n_kept, g->records + i, (size_t)(end - i) * sizeof *g->records);
+    g->n.n_kept += end - i;
+}
+
+/* Handles the records i..end-1, which have one key. Classes of anchors of words are not paired, because the size of
+ * their contexts in bytes is not known; all their windows are found instead. */
+static void group_key(grouping *g, int64_t i, int64_t end)
+{
+    int is_gram = g->kind == UNITOK_ANCHOR_GRAMS;
+    int64_t n_before = g->n.n_kept, n_classes = 0;
+    if (is_gram && g->anchors->rules) {
+        n_classes = end - i;
+        keep_all(g, i, end);
+    } else {
+        for (int64_t next; i < end; i = next, n_classes++) {
+            for (next = i + 1; next < end && g->records[next].value == g->records[i].value;) next++;
+            group_class(g, i, next);
+        }
+    }
+    if (is_gram && (n_classes > 1 || g->mark_all)) mark_some(g, n_before, g->n.n_kept);
+}
+
+int32_t unitok_anchors_group(const unitok_anchors *anchors, int32_t kind, int all_copies,
+                             int mark_all, int64_t first, unitok_anchor *records, int64_t n,
+                             unitok_anchor *scratch, unitok_anchor *pairs, int64_t *marks,
+                             unitok_anchor_groups *ret, unitok_error *error)
+{
+    int shift = kind == UNITOK_ANCHOR_GRAMS ? ANCHOR_SIDE_BITS : 0;
+    grouping g = {.anchors = anchors,
+                  .kind = kind,
+                  .all_copies = all_copies,
+                  .mark_all = mark_all,
+                  .first = first,
+                  .records = records,
+                  .pairs = pairs,
+                  .marks = marks};
+    *ret = g.n;
+    g.lefts = mem_zalloc(2 * N_SIDES, 1);
+    if (!g.lefts || !sort_records(records, n, scratch, shift, 1)) {
+        mem_free(g.lefts);
+        return fail_memory(error);
+    }
+    g.rights = g.lefts + N_SIDES;
+    for (int64_t i = 0, end; i < n; i = end) {
+        for (end = i + 1; end < n && records[end].key >> shift == records[i].key >> shift;) end++;
+        group_key(&g, i, end);
+    }
+    mem_free(g.lefts);
+    *ret = g.n;
+    return UNITOK_OK;
+}

@@ -1,0 +1,219 @@
+/* ranges.c - ranges of text that repeat: compared byte by byte, shrunk to characters, words or lines, and removed
+ *
+ *     pair of anchors      begin    at                end
+ *                          │ n - k  │ n               │        the context, without other documents
+ *     windows in it        ├────────────────┤
+ *                           …    ├────────────────┤            begin..end - n
+ */
+
+#include "clean/anchors.h"
+#include "ground/utf8.h"
+
+/* ---------------------------------------------------------------------------------- Compare ---- */
+
+typedef struct document {
+    int64_t begin;
+    int64_t end;
+} document;
+
+/* The document with position `at`, which is below the end of the last one. */
+static document document_at(const int64_t *ends, int64_t n_documents, int64_t at)
+{
+    int64_t low = 0, high = n_documents - 1; /* the first that ends after `at` */
+    while (low < high) {
+        int64_t middle = low + (high - low) / 2;
+        if (ends[middle] > at) high = middle;
+        else low = middle + 1;
+    }
+    return (document){low ? ends[low - 1] : 0, ends[low]};
+}
+
+INLINE int holds(const document *d, int64_t at) { return d->begin <= at && at < d->end; }
+
+/* The part around `a` of the context of a pair of anchors that is equal around `b`; empty if it has no window. */
+static document compare_contexts(const unitok_anchors *anchors, const uint8_t *text, document in_a,
+                                 document in_b, int64_t a, int64_t b)
+{
+    int64_t n = anchors->n, left = n - anchors->k, right = n;
+    if (left > a - in_a.begin) left = a - in_a.begin;
+    if (left > b - in_b.begin) left = b - in_b.begin;
+    if (right > in_a.end - a) right = in_a.end - a;
+    if (right > in_b.end - b) right = in_b.end - b;
+    if (memcmp(text + a - left, text + b - left, (size_t)(left + right)) != 0) {
+        int64_t n_equal = 0;
+        while (n_equal < left && text[a - n_equal - 1] == text[b - n_equal - 1]) n_equal++;
+        left = n_equal;
+        n_equal = 0;
+        while (n_equal < right && text[a + n_equal] == text[b + n_equal]) n_equal++;
+        right = n_equal;
+    }
+    document ret = {a - left, a + right};
+    if (left + right < n) ret.end = ret.begin;
+    return ret;
+}
+
+/* Appends a range, or joins it to the last one. */
+static int64_t append(int64_t *ranges, int64_t n, int64_t begin, int64_t end, int is_joined)
+{
+    if (is_joined && n && begin <= ranges[2 * n - 1]) {
+        if (begin < ranges[2 * n - 2]) ranges[2 * n - 2] = begin;
+        if (end > ranges[2 * n - 1]) ranges[2 * n - 1] = end;
+        return n;
+    }
+    ranges[2 * n] = begin;
+    ranges[2 * n + 1] = end;
+    return n + 1;
+}
+
+void unitok_anchors_verify(const unitok_anchors *anchors, int32_t kind, const uint8_t *text,
+                           const int64_t *ends, int64_t n_documents, const unitok_anchor *pairs,
+                           int64_t n, int64_t *ret, int64_t *ret_n)
+{
+    int64_t n_text = n_documents ? ends[n_documents - 1] : 0, n_ranges = 0;
+    int is_starts = kind != UNITOK_ANCHOR_DOCUMENTS && !anchors->rules;
+    document in_a = {0, 0}, in_b = {0, 0};
+    for (int64_t i = 0; i < n; i++) {
+        if (pairs[i].key >= (uint64_t)n_text || pairs[i].value >= (uint64_t)n_text) continue;
+        int64_t a = (int64_t)pairs[i].key, b = (int64_t)pairs[i].value;
+        int64_t n_bytes = (int64_t)pairs[i].place;
+        if (!holds(&in_a, a)) in_a = document_at(ends, n_documents, a);
+        if (!holds(&in_b, b)) in_b = document_at(ends, n_documents, b);
+        if (kind == UNITOK_ANCHOR_DOCUMENTS) n_bytes = in_a.end - a;
+        if (n_bytes == 0 && kind != UNITOK_ANCHOR_DOCUMENTS) {
+            document equal = compare_contexts(anchors, text, in_a, in_b, a, b);
+            if (equal.end > equal.begin)
+                n_ranges = append(ret, n_ranges, equal.begin, equal.end - anchors->n + 1, 1);
+        } else if (n_bytes <= in_a.end - a && n_bytes <= in_b.end - b &&
+                   memcmp(text + a, text + b, (size_t)n_bytes) == 0 &&
+                   (kind != UNITOK_ANCHOR_DOCUMENTS || n_bytes == in_b.end - b)) {
+            n_ranges = append(ret, n_ranges, a, is_starts ? a + 1 : a + n_bytes, is_starts);
+        }
+    }
+    *ret_n = n_ranges;
+}
+
+/* ------------------------------------------------------------------------------------ Shrink ---- */
+
+/* Where the character that holds text[i] begins; an invalid byte is one. */
+static int64_t character_begin(const uint8_t *text, int64_t n, int64_t i)
+{
+    for (int64_t k = i; k >= 0 && k > i - 4; k--) {
+        if (is_continuation(text[k])) continue;
+        return k + utf8_length(text + k, n - k) > i ? k : i;
+    }
+    return i;
+}
+
+/* Shrinks a range to characters. */
+static document whole_characters(const uint8_t *text, int64_t n, document range)
+{
+    if (range.begin < n) {
+        int64_t begin = character_begin(text, n, range.begin);
+        if (begin < range.begin) range.begin = begin + utf8_length(text + begin, n - begin);
+    }
+    if (range.end < n) range.end = character_begin(text, n, range.end);
+    return range;
+}
+
+static document whole_lines(const uint8_t *text, int64_t n, document range)
+{
+    while (range.begin > 0 && range.begin < range.end && text[range.begin - 1] != '\n')
+        range.begin++;
+    while (range.end < n && range.end > range.begin && text[range.end - 1] != '\n') range.end--;
+    return range;
+}
+
+/* Shrinks a range of a text of n bytes to words. `io_word` is the word found last, whose end is at or before those of
+ * all words in question. */
+static document whole_words(const unitok_word_rules *rules, const uint8_t *text, int64_t n,
+                            document range, word *io_word)
+{
+    range = whole_characters(text, n, range);
+    for (int is_end = 0; is_end < 2; is_end++) {
+        int64_t at = is_end ? range.end : range.begin;
+        while (io_word->end <= at)
+            if (!word_next(rules, text, n, io_word->end, io_word)) *io_word = (word){n, n + 1, 0};
+        if (io_word->begin < at && is_end) range.end = io_word->begin;
+        else if (io_word->begin < at) range.begin = io_word->end;
+    }
+    return range;
+}
+
+typedef struct cutter {
+    const unitok_word_rules *rules;
+    int32_t cut;
+    double max_share;
+    int64_t min_left;
+    int64_t *ret;
+    int64_t capacity, n;
+} cutter;
+
+static void put_range(cutter *c, int64_t begin, int64_t end)
+{
+    if (c->n < c->capacity) {
+        c->ret[2 * c->n] = begin;
+        c->ret[2 * c->n + 1] = end;
+    }
+    c->n++;
+}
+
+/* Cuts the ranges, which all reach into a document, of this document. */
+static void cut_document(cutter *c, const uint8_t *text, document d, const int64_t *ranges,
+                         int64_t n)
+{
+    int64_t n_bytes = d.end - d.begin, n_repeated = 0, n_removed = 0, before = c->n;
+    word last = {0, 0, 0};
+    for (int64_t i = 0; i < n; i++) {
+        document range = {ranges[2 * i] - d.begin, ranges[2 * i + 1] - d.begin};
+        if (range.begin < 0) range.begin = 0;
+        if (range.end > n_bytes) range.end = n_bytes;
+        n_repeated += range.end - range.begin;
+        if (c->cut == UNITOK_CUT_CHAR) range = whole_characters(text + d.begin, n_bytes, range);
+        else if (c->cut == UNITOK_CUT_LINE) range = whole_lines(text + d.begin, n_bytes, range);
+        else range = whole_words(c->rules, text + d.begin, n_bytes, range, &last);
+        if (range.begin >= range.end) continue;
+        n_removed += range.end - range.begin;
+        put_range(c, d.begin + range.begin, d.begin + range.end);
+    }
+    int is_removed = (double)n_repeated > c->max_share * (double)n_bytes ||
+                     (n_removed && n_bytes - n_removed < c->min_left);
+    if (is_removed) {
+        c->n = before;
+        put_range(c, d.begin, d.end);
+    }
+}
+
+void unitok_ranges_cut(const unitok_word_rules *rules, int32_t cut, const uint8_t *text,
+                       const int64_t *ends, int64_t n_documents, const int64_t *ranges, int64_t n,
+                       double max_share, int64_t min_left, int64_t *ret, int64_t capacity,
+                       int64_t *ret_n)
+{
+    cutter c = {rules, cut, max_share, min_left, ret, capacity, 0};
+    int64_t n_text = n_documents ? ends[n_documents - 1] : 0;
+    for (int64_t i = 0, at = 0; i < n;) {
+        if (at < ranges[2 * i]) at = ranges[2 * i];
+        if (at >= n_text) break;
+        document d = document_at(ends, n_documents, at);
+        int64_t end = i;
+        while (end < n && ranges[2 * end] < d.end) end++;
+        cut_document(&c, text, d, ranges + 2 * i, end - i);
+        at = d.end;
+        i = ranges[2 * end - 1] > d.end ? end - 1 : end; /* the last one may reach further */
+    }
+    *ret_n = c.n;
+}
+
+int64_t unitok_ranges_remove(const uint8_t *text, int64_t begin, int64_t end, const int64_t *ranges,
+                             int64_t n, uint8_t *ret)
+{
+    int64_t n_ret = 0;
+    for (int64_t i = 0; i <= n && begin < end; i++) {
+        int64_t until = i < n && ranges[2 * i] < end ? ranges[2 * i] : end;
+        if (until > begin) {
+            memcpy(ret + n_ret, text + begin, (size_t)(until - begin));
+            n_ret += until - begin;
+        }
+        if (i < n && ranges[2 * i + 1] > begin) begin = ranges[2 * i + 1];
+    }
+    return n_ret;
+}
