@@ -14,7 +14,7 @@ import contextlib
 import json
 import os
 import unicodedata
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, replace
 from functools import cached_property
 from pathlib import Path
@@ -26,22 +26,21 @@ import zstandard
 
 from pyunitok.clean import parts
 from pyunitok.clean.benchmarks import Items, read_items
-from pyunitok.clean.cleaner import FIELD, Cleaned, Cleaner
+from pyunitok.clean.cleaner import FIELD, Cleaner
 from pyunitok.clean.files import CleanFiles, rewriter_of
 from pyunitok.clean.matching import Int64s, Matcher
 from pyunitok.clean.output import CleanOutput
 from pyunitok.clean.parts import CleanPart
 from pyunitok.clean.rules import PRESETS, Rule
+from pyunitok.clean.run import ERRORS, REPORT, CleanRun, OnProgress
 from pyunitok.clean.state import CleanState, Summary
 from pyunitok.corpus import inputs as corpus_inputs
-from pyunitok.corpus.block import Block
 from pyunitok.corpus.compressions import by_suffix
 from pyunitok.corpus.formats import FORMATS
-from pyunitok.corpus.pipe import PipeStream, watched
-from pyunitok.corpus.reading import Reading, ReadingOptions
+from pyunitok.corpus.pipe import PipeStream
+from pyunitok.corpus.reading import ReadingOptions
 from pyunitok.corpus.rewriting import Rewriter
 from pyunitok.corpus.source import total_bytes
-from pyunitok.corpus.workers import Result, Workers
 from pyunitok.disk.outfile import OutputLock, make_folder, write_whole
 from pyunitok.disk.url import is_url
 from pyunitok.errors import InputError, OptionError, OutputError
@@ -57,9 +56,6 @@ from pyunitok.run.shard import take
 from pyunitok.run.units import Each, change_folder, default_unit_bytes
 from pyunitok.tokens.manifest import ERRORS_SUFFIX, MAX_SHARDS, StrPath
 from pyunitok.tokens.model import Model, open_model
-
-REPORT, ERRORS = "report", "errors"
-OnProgress = Callable[[Progress], None]
 
 
 def decontaminate(
@@ -250,7 +246,7 @@ class Decontamination:
                 self._check_pipes(part, output.finished)
                 return Summary(**output.finished["summary"] | {"is_complete_already": True})
             state = self._state(part, output.progress)
-            run = _Run(part, self._reading, state, output, interrupts)
+            run = CleanRun(part.sources, self._reading, state, output, interrupts)
             done = state.progress
             callbacks.on_start(Start(done.bytes, state.read, compressed=done.compressed))
             with run.last_checkpoint():
@@ -411,74 +407,3 @@ def _check_options(
         check_address(ray)
         if shard:
             raise OptionError("--ray itself divides the run; remove --shard")
-
-
-class _Run:
-    """Reads the inputs of a part, adds the results of workers to the state and the output, and makes checkpoints."""
-
-    def __init__(
-        self, part: CleanPart, options: ReadingOptions, state: CleanState, output: CleanOutput, interrupts: Interrupts
-    ) -> None:
-        self._part, self._options = part, options
-        self._state, self._output, self._interrupts = state, output, interrupts
-        sources, self._pipes = watched(part.sources, state.pipes, state.position)
-        for number, pipe in self._pipes.items():
-            if number < state.position.source:
-                pipe.drain()
-        self._reading = Reading(sources, options)
-
-    def read(self, work: Callable[[Block], Cleaned], on_progress: OnProgress, *, whole_rows: bool = False) -> None:
-        """Work on all blocks from the state's position on, and add the results in order."""
-        state, held = self._state, list[Result[Cleaned]]()
-        state.progress.compressed_total = total_bytes(self._part.sources)
-        with Workers(replace(self._reading, whole_rows=whole_rows), work, state.position) as workers:
-            for result in workers.results():
-                held.append(result)
-                if result.value.written is None or result.value.written.is_end:
-                    with self._interrupts.held():
-                        self._add(held)
-                        held = []
-                        if self._output.is_due(state.progress.bytes):
-                            self.checkpoint()
-                    on_progress(state.progress)
-
-    def checkpoint(self) -> None:
-        self._state.pipes = {number: pipe.state() for number, pipe in self._pipes.items()}
-        self._output.checkpoint(self._state.to_json())
-
-    @contextlib.contextmanager
-    def last_checkpoint(self) -> Iterator[None]:
-        """Make a checkpoint if the run stops."""
-        try:
-            yield
-        except BaseException:
-            # The output so far is valid. If the checkpoint fails too, raise the first error.
-            if self._state.is_consistent and self._state.progress.bytes > self._output.safe_bytes:
-                with contextlib.suppress(OutputError):
-                    self.checkpoint()
-            raise
-
-    def finish(self) -> dict[str, Any]:
-        """The state for the result."""
-        self._state.pipes = {number: pipe.state() for number, pipe in self._pipes.items()}
-        return self._state.to_json()
-
-    def _add(self, results: Sequence[Result[Cleaned]]) -> None:
-        self._state.is_consistent = False
-        for result in results:
-            if self._state.is_counted:
-                self._write(result)
-            self._state.add(result)
-        self._state.is_consistent = True
-
-    def _write(self, result: Result[Cleaned]) -> None:
-        output, cleaned = self._output, result.value
-        if cleaned.written is not None:
-            output.write(result.source, cleaned.written)
-        if cleaned.report:
-            output.report(REPORT, cleaned.report)
-        for bad in result.bad:
-            record = {"file": self._part.sources[result.source].name, "line": bad.line, "error": bad.error}
-            output.report(ERRORS, json.dumps(record).encode() + b"\n")
-        for ending in result.endings:
-            output.end(ending.source)

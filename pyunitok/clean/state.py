@@ -121,6 +121,10 @@ class CleanState:
         pipes = {"pipes": {str(number): asdict(hashed) for number, hashed in self.pipes.items()}}
         return {"bytes": self.progress.bytes, "compressed": self.progress.compressed} | place | arrays | numbers | pipes
 
+    @property
+    def is_writing(self) -> bool:
+        return self.is_counted
+
     def begin_cleaning(self, rule: Rule) -> None:
         """Return to the beginning of the inputs after step 1."""
         self.is_counted, self.position, self.progress = True, BEGINNING, Progress()
