@@ -13,6 +13,7 @@ import pyunitok
 from pyunitok.cli.arguments import model_override_option
 from pyunitok.cli.progress import ByteMeter
 from pyunitok.disk.outfile import OutFile, check_target, partial_name
+from pyunitok.index.opening import is_index, open_shards
 from pyunitok.tokens.detokenize import detokenize as write_documents
 from pyunitok.tokens.manifest import sidecars
 
@@ -26,7 +27,7 @@ def detokenize(tokens: str, out: str, model: Any, overwrite: bool) -> None:
     """Decode a token file back to text.
 
     Text inputs are restored byte for byte. JSONL and Parquet inputs become JSON lines that contain only the text.
-    Several inputs are concatenated.
+    Several inputs are concatenated. TOKENS can also be an index, whose token files may have been dropped.
 
     \b
     Example:
@@ -39,15 +40,21 @@ def detokenize(tokens: str, out: str, model: Any, overwrite: bool) -> None:
         if target.exists() and any(map(target.samefile, own)):
             raise click.UsageError(f"{out} is part of the token file; choose another OUT")
     # A raw file of ids has no manifest, so it requires -m.
-    array = pyunitok.open(tokens, dtype="uint16" if model else None, model=model)
-    tokenizer = array.tokenizer
+    arrays: list[Any] = (
+        open_shards(tokens, model=model).arrays if is_index(tokens)
+        else [pyunitok.open(tokens, dtype="uint16" if model else None, model=model)]
+    )  # fmt: skip
+    tokenizer = arrays[0].tokenizer
     if not tokenizer.lossless:
         click.echo("note: the model is lossy: the output is normalized, and unknown characters are lost", err=True)
     if out == "-":
-        write_documents(array, tokenizer, sys.stdout.buffer, lambda _: None)
+        for array in arrays:
+            write_documents(array, tokenizer, sys.stdout.buffer, lambda _: None)
         sys.stdout.buffer.flush()
         return
     partial = OutFile(partial_name(target))
-    with ByteMeter("detokenizing", array.manifest.bytes if array.manifest else None) as meter, closing(partial):
-        write_documents(array, tokenizer, partial, meter.add)
+    known = [array.manifest.bytes for array in arrays if array.manifest]
+    with ByteMeter("detokenizing", sum(known) if len(known) == len(arrays) else None) as meter, closing(partial):
+        for array in arrays:
+            write_documents(array, tokenizer, partial, meter.add)
         partial.finish(target)

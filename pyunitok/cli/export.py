@@ -8,7 +8,7 @@ import click
 
 import pyunitok
 from pyunitok.cli.report import report_export
-from pyunitok.export import FORMATS, MAX_SHARD_TOKENS, Options
+from pyunitok.export import FORMATS, MAX_SHARD_TOKENS, TOKENS, Options
 
 
 def _option(name: str, text: str, **settings: Any) -> Any:
@@ -40,7 +40,9 @@ def export_options(command: Any) -> Any:
 
 @click.command()
 @click.argument("tokens", metavar="TOKENS")
-@click.option("--to", "to", type=click.Choice(list(FORMATS)), required=True, help="The tool that will read the files.")
+@click.option(
+    "--to", "to", type=click.Choice([*FORMATS, TOKENS]), required=True, help="The tool that will read the files."
+)
 @click.option("-o", "--out", "folder", metavar="DIR", required=True, help="The folder for the files.")
 @export_options
 @click.option("--overwrite", is_flag=True, help="Replace existing files.")
@@ -48,11 +50,13 @@ def export(tokens: str, to: str, folder: str, **options: Any) -> None:
     """Export a token file in another tool's format.
 
     If the tool's file has the same bytes as TOKENS, it becomes a hard link or a reflink, or a copy if neither is
-    possible. The files appear only when all of them are complete.
+    possible. The files appear only when all of them are complete. `--to tokens` restores the token files of a compact
+    index byte for byte; if there is only one, -o is its name.
 
     \b
     Example:
       pyunitok export ids.u16 --to megatron -o training/
       pyunitok export ids.u16 --to nanogpt --val-fraction 0.01 -o data/corpus/
+      pyunitok export small --to tokens -o ids.u16
     """
     report_export(pyunitok.export_tokens(tokens, to, folder, **options))

@@ -39,6 +39,7 @@ COMPACT_OPTIONS = ("block", "locate_every", "extract_every", "count_only")
     help="With --compact: store where reading can start at every N-th token.  [default: 64]",
 )  # fmt: skip
 @click.option("--count-only", is_flag=True, help="With --compact: only counts, for 15 % less space.")
+@click.option("--drop-tokens", is_flag=True, help="With --compact: store the token files in the index and remove them.")
 @click.option("--left", is_flag=True, help="Also store the token before each suffix, 2 bytes per token.")
 @click.option(
     "--max-memory", "max_memory_bytes", type=SIZE, help="Memory limit, such as 8G; by default, half of the machine's.",
@@ -67,7 +68,7 @@ def index(tokens: tuple[str, ...], folder: str, to: str | None, model: Any, **op
       pyunitok index idx -o small --compact
     """
     if to:
-        if any(options[name] for name in ("order", "left", "add", "ray", "compact", *COMPACT_OPTIONS)):
+        if any(options[name] for name in ("order", "left", "add", "ray", "compact", "drop_tokens", *COMPACT_OPTIONS)):
             raise click.UsageError("--format cannot be combined with --order, --left, --add, --ray or --compact")
         _write_format(to, tokens, Path(folder), model, options)
         return
@@ -77,6 +78,9 @@ def index(tokens: tuple[str, ...], folder: str, to: str | None, model: Any, **op
     options["order"] = options["order"] or "bytes"
     with IndexMeter() as meter:
         manifest = build_index(tokens, folder, model=model, on_progress=meter.show, **options)
+    if options["drop_tokens"]:
+        n_bytes = sum(file.tokens for file in manifest.files) * int(manifest.dtype[-1])
+        click.echo(f"{folder} stores the token files; removed {n_bytes:,} bytes of tokens", err=True)
     counts = f"{count(manifest.documents, 'document')}, {count(manifest.tokens, 'token')}"
     click.echo(f"{folder}: {count(len(manifest.shards), 'shard')}, {counts}, {meter.summary()}", err=True)
 

@@ -41,6 +41,7 @@ from pyunitok.index.manifest import (
 from pyunitok.index.opening import is_index, open_indexable, open_rank, open_shards
 from pyunitok.index.plan import Limits, bytes_per_token, plan_conversion, plan_index
 from pyunitok.index.shard import CHUNK, n_ids, top_of
+from pyunitok.index.stored import drop_token_files, was_dropped
 from pyunitok.index.suffix import suffix_array
 from pyunitok.model.batch import threads_or_cores
 from pyunitok.run.cluster import Cluster, connected
@@ -51,7 +52,7 @@ from pyunitok.tokens.model import Model, given_model
 PLAN_NAME = "plan.json"
 SHARD_FILE = re.compile(r"\d{5,}\.(sa|first|top|left|compact)")
 OWN_FILE = re.compile(
-    r"(\d{5,}\.(sa|first|top|left|compact|json)|plan\.json|rank\.u(16|32)|index\.json)(\.partial){0,2}"
+    r"(\d{5,}\.(sa|first|top|left|compact|json|tokens\.(ends|json|meta\.jsonl\.zst|errors\.jsonl))|plan\.json|rank\.u(16|32)|index\.json)(\.partial){0,2}"
 )
 
 Array = np.ndarray[Any, Any]
@@ -76,8 +77,8 @@ class _StoppedError(Exception):
 def build_index(
     tokens: StrPath | Iterable[StrPath], folder: StrPath, *, order: str = "bytes", left: bool = False,
     compact: CompactOptions | None = None, max_memory_bytes: int | None = None, shard_tokens: int | None = None,
-    threads: int | None = None, add: bool = False, overwrite: bool = False, model: Model = None, ray: str | None = None,
-    on_progress: Callable[[IndexProgress], None] | None = None,
+    threads: int | None = None, add: bool = False, overwrite: bool = False, drop_tokens: bool = False,
+    model: Model = None, ray: str | None = None, on_progress: Callable[[IndexProgress], None] | None = None,
 ) -> IndexManifest:  # fmt: skip
     """Index token files for search, as `pyunitok index` does; open_index() opens the folder. Returns the manifest.
 
@@ -92,6 +93,8 @@ def build_index(
     threads           maximum number of shards to sort at the same time; all cores by default
     add               add the files to the index in the folder; its existing shards, order and columns do not change
     overwrite         replace the index in the folder
+    drop_tokens       with compact: then store the token files in the index and remove them, after all tokens have been
+                      compared; `tokens` can also be the folder of the index itself
     model             replaces the model that the token files name
     ray               the address of a Ray cluster that builds the shards: "auto", "local" or HOST:PORT
     on_progress       called from the calling thread
@@ -103,30 +106,45 @@ def build_index(
         pyunitok.build_index(["a.u16", "b.u16"], "idx")
     """
     paths = [tokens] if isinstance(tokens, str | os.PathLike) else list(tokens)
-    limits, n_threads = Limits(max_memory_bytes, shard_tokens), threads_or_cores(threads)
+    limits, n_threads, given = Limits(max_memory_bytes, shard_tokens), threads_or_cores(threads), given_model(model)
     _check_options(compact, order, left)
     if not paths:
         raise ValueError("no token files to index")
-    inputs = _Inputs(paths, Path(folder), given_model(model), limits)
-    inputs.folder.mkdir(parents=True, exist_ok=True)
-    lock = OutputLock(inputs.folder / INDEX_NAME)
+    Path(folder).mkdir(parents=True, exist_ok=True)
+    lock = OutputLock(Path(folder) / INDEX_NAME)
     try:
-        if add or not overwrite:
-            _clean_up(inputs.folder)
-        existing = _existing(inputs.folder, add, overwrite)
-        plan, rank = inputs.plan(order, left, compact, existing)
-        if existing is not None and inputs.were_added(existing):
-            return existing
-        if not add and (inputs.folder / INDEX_NAME).exists():
-            return _already_there(inputs.folder, plan)
-        _begin(inputs.folder, plan, rank, existing, overwrite)
-        work = BuildContext(inputs.folder.resolve(), plan, inputs.source)
-        with contextlib.nullcontext() if ray is None else connected(ray):
-            each = None if ray is None else Cluster(1)
-            _build_shards(work, len(existing.shards) if existing else 0, inputs.limits, n_threads, each, on_progress)
-        return _commit(inputs.folder, plan)
+        if drop_tokens and not overwrite and was_dropped(Path(folder), paths):
+            return drop_token_files(Path(folder), model=given)
+        if not (drop_tokens and _is_itself(Path(folder), paths)):
+            inputs = _Inputs(paths, Path(folder), given, limits)
+            manifest = _build(inputs, order, left, compact, add, overwrite, n_threads, ray, on_progress)
+        return drop_token_files(Path(folder), model=given) if drop_tokens else manifest
     finally:
         lock.release()
+
+
+def _build(
+    inputs: _Inputs, order: str, left: bool, compact: CompactOptions | None, add: bool, overwrite: bool, threads: int,
+    ray: str | None, on_progress: Callable[[IndexProgress], None] | None,
+) -> IndexManifest:  # fmt: skip
+    if add or not overwrite:
+        _clean_up(inputs.folder)
+    existing = _existing(inputs.folder, add, overwrite)
+    plan, rank = inputs.plan(order, left, compact, existing)
+    if existing is not None and inputs.were_added(existing):
+        return existing
+    if not add and (inputs.folder / INDEX_NAME).exists():
+        return _already_there(inputs.folder, plan)
+    _begin(inputs.folder, plan, rank, existing, overwrite)
+    work = BuildContext(inputs.folder.resolve(), plan, inputs.source)
+    with contextlib.nullcontext() if ray is None else connected(ray):
+        each = None if ray is None else Cluster(1)
+        _build_shards(work, len(existing.shards) if existing else 0, inputs.limits, threads, each, on_progress)
+    return _commit(inputs.folder, plan)
+
+
+def _is_itself(folder: Path, paths: Sequence[StrPath]) -> bool:
+    return is_index(folder) and [Path(path).resolve() for path in paths] == [folder.resolve()]
 
 
 def _check_options(compact: CompactOptions | None, order: str, left: bool) -> None:
@@ -148,7 +166,7 @@ class _Inputs:
     source: Path | None = None
 
     def __post_init__(self) -> None:
-        if any(is_index(path) and Path(path).resolve() == self.folder.resolve() for path in self.paths):
+        if _is_itself(self.folder, self.paths):
             raise OutputError(f"{self.folder} is an index, which cannot be converted in place; choose another folder")
 
     def plan(
@@ -201,6 +219,11 @@ def _existing(folder: Path, add: bool, overwrite: bool) -> IndexManifest | None:
     """Returns the manifest of the index to add to; None without add. With overwrite instead of add, removes the old
     index."""
     if overwrite and not add:
+        if is_index(folder) and any(file.stored for file in IndexManifest.read(folder).files):
+            raise OutputError(
+                f"{folder} stores the only copy of its token files; restore them with `pyunitok export --to tokens`, "
+                "or remove the folder"
+            )
         (folder / INDEX_NAME).unlink(missing_ok=True)  # before the files that it names change
         sync_folder(folder)
         for path in folder.iterdir():
@@ -212,7 +235,8 @@ def _existing(folder: Path, add: bool, overwrite: bool) -> IndexManifest | None:
 def _same_plan(a: IndexManifest, b: IndexManifest) -> bool:
     def bare(manifest: IndexManifest) -> dict[str, Any]:
         shards = [replace(shard, hash={}) for shard in manifest.shards]
-        values = asdict(replace(manifest, shards=shards, created="", pyunitok="", rank_hash=None))
+        files = [replace(file, stored=False) for file in manifest.files]
+        values = asdict(replace(manifest, files=files, shards=shards, created="", pyunitok="", rank_hash=None))
         values["model"] = manifest.model.get("sha256")
         return values
 

@@ -50,6 +50,47 @@ class CompactIds:
         return self.of_rank[self._compact.extract(begins, ends)]
 
 
+class StoredIds:
+    """The tokens of a token file in the shards of a compact index, read like CompactIds."""
+
+    def __init__(self, dtype: np.dtype[Any], n: int) -> None:
+        self.dtype, self._n = dtype, n
+        self._parts: list[CompactIds] = []
+        self._bounds = np.zeros(1, np.int64)
+
+    @property
+    def nbytes(self) -> int:
+        return self._n * self.dtype.itemsize
+
+    def append(self, part: CompactIds) -> None:
+        """Add the tokens of the next shard."""
+        self._parts.append(part)
+        self._bounds = np.append(self._bounds, self._bounds[-1] + len(part))
+
+    def __len__(self) -> int:
+        return self._n
+
+    def __getitem__(self, key: Any) -> Any:
+        if isinstance(key, slice):
+            begin, end, step = key.indices(self._n)
+            if step != 1:
+                raise IndexError("tokens of a compact index are read with step 1")
+            parts = [
+                part[max(begin - low, 0) : max(end - low, 0)]
+                for part, low in zip(self._parts, self._bounds.tolist(), strict=False)
+                if low < end and low + len(part) > begin
+            ]
+            return parts[0] if len(parts) == 1 else np.concatenate([*parts, np.empty(0, self.dtype)])
+        at = np.asarray(key, np.int64)
+        flat = np.where(at < 0, at + self._n, at).reshape(-1)
+        if len(flat) and not 0 <= int(flat.min()) <= int(flat.max()) < self._n:
+            raise IndexError(f"a token is out of range: the file has {self._n}")
+        ret, shards = np.empty(len(flat), self.dtype), np.searchsorted(self._bounds, flat, "right") - 1
+        for k in np.unique(shards).tolist():
+            ret[shards == k] = self._parts[k][flat[shards == k] - self._bounds[k]]
+        return ret.reshape(at.shape) if at.shape else ret[0]
+
+
 @dataclass(kw_only=True)
 class CompactShard(Shard):
     """See Shard. `compact` contains the tokens as ranks."""

@@ -8,6 +8,7 @@
     DIR/00000.left       with --left: the token before each suffix
     DIR/00001.sa         shard 1 ...
     DIR/00000.compact    with --compact, instead of these four: a compact index (csrc/suffix/compact.h)
+    DIR/00000.tokens.*   with --drop-tokens: the sidecars of token file 0
 
 All numbers are little-endian. Ids and ranks are uint16 or uint32, as in the token files. shard.py describes the arrays.
 The index refers to the token files and does not copy the tokens.
@@ -43,6 +44,7 @@ class IndexedFile:
     tokens: Count
     documents: Count
     digest: str | None = None  # XXH64 of the hashes in its manifest; None for a file without a manifest
+    stored: bool = False  # --drop-tokens has removed it: its tokens are in the compact index
 
 
 @dataclass
@@ -127,6 +129,9 @@ class IndexManifest:
         for name, default in (("compact", None), ("dtype", "<u2")):
             if values[name] == default:
                 del values[name]
+        for file in values["files"]:
+            if not file["stored"]:
+                del file["stored"]
         return json.dumps(values, indent=1, ensure_ascii=True).encode() + b"\n"
 
     @classmethod
@@ -168,6 +173,11 @@ class IndexManifest:
 def shard_name(number: int, suffix: str) -> str:
     """The name of the file of a shard with suffix ".sa", ".first", ".top", ".left" or ".compact"."""
     return f"{number:05}{suffix}"
+
+
+def stored_tokens(folder: Path, file: int) -> Path:
+    """The path of a token file that is stored in the index: its sidecars exist, but the file itself does not."""
+    return folder / f"{file:05}.tokens"
 
 
 def stored_path(path: Path, folder: Path) -> str:

@@ -11,12 +11,20 @@ import xxhash
 
 from pyunitok._c.compact import Compact
 from pyunitok.errors import ModelFormatError, OutputError
-from pyunitok.index.compact import CompactShard
-from pyunitok.index.manifest import INDEX_NAME, CompactOptions, IndexManifest, ShardRecord, resolved_path, shard_name
+from pyunitok.index.compact import CompactShard, StoredIds
+from pyunitok.index.manifest import (
+    INDEX_NAME,
+    CompactOptions,
+    IndexManifest,
+    ShardRecord,
+    resolved_path,
+    shard_name,
+    stored_tokens,
+)
 from pyunitok.index.shard import TOP_STEP, U32, IndexShard, Shard, n_ids, top_dtype
 from pyunitok.tokens.array import TokenArray
-from pyunitok.tokens.manifest import StrPath
-from pyunitok.tokens.model import given_model
+from pyunitok.tokens.manifest import Manifest, StrPath, sidecars
+from pyunitok.tokens.model import check_model, given_model
 from pyunitok.tokens.opening import open as open_tokens
 
 
@@ -41,7 +49,38 @@ def open_shards(folder: StrPath, *, model: Any = None) -> OpenIndex:
     arrays = [_open_file(folder, manifest, k, model) for k in range(len(manifest.files))]
     rank = open_rank(folder, manifest)
     shards = [_open_shard(folder, manifest, k, arrays, rank) for k in range(len(manifest.shards))]
+    for shard in shards:
+        ids: Any = arrays[shard.file].ids
+        if isinstance(ids, StoredIds):
+            ids.append(shard.ids)
     return OpenIndex(folder, manifest, arrays, shards, model)
+
+
+def _open_stored(folder: Path, manifest: IndexManifest, k: int, model: Any) -> TokenArray:
+    """A token file whose tokens are in the shards of a compact index. open_shards() adds them."""
+    if manifest.compact is None or manifest.compact.only_counts:
+        raise OutputError(f"{folder}: its token files are missing")
+    path, model = stored_tokens(folder, k), given_model(model)
+    ends_path, manifest_path = sidecars(path)
+    tokens = Manifest.read(manifest_path)
+    if model is not None:
+        check_model(tokens, model, str(folder))
+    ends = _map(ends_path, np.dtype("<u8"), tokens.documents)
+    ids = StoredIds(np.dtype(manifest.dtype), tokens.tokens)
+    if len(ends) and int(ends[-1]) != len(ids):
+        raise OutputError(f"{ends_path}: the last document ends at token {ends[-1]}, but there are {len(ids)}")
+    return StoredTokens(path, ids, ends, tokens, model)
+
+
+class StoredTokens(TokenArray):
+    """A token file that is stored in a compact index."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _stored_again, (str(self._absolute.parent), int(self.path.name.partition(".")[0]), self._given)
+
+
+def _stored_again(folder: str, k: int, model: Any) -> TokenArray:
+    return open_shards(folder, model=model).arrays[k]
 
 
 def is_index(path: StrPath) -> bool:
@@ -61,7 +100,7 @@ def _open_file(folder: Path, manifest: IndexManifest, k: int, model: Any) -> Tok
     record = manifest.files[k]
     path = resolved_path(record.path, folder)
     try:
-        array = open_indexable(path, model)
+        array = _open_stored(folder, manifest, k, model) if record.stored else open_indexable(path, model)
     except FileNotFoundError:
         raise OutputError(
             f"{folder}: the token file {path} is missing; an index needs the token files that it was built from"

@@ -11,14 +11,14 @@ import numpy as np
 
 from pyunitok.corpus.inputs import find
 from pyunitok.errors import ModelFormatError, OutputError, VocabularyError, count
-from pyunitok.index.compact import CompactShard, first_problem
+from pyunitok.index.compact import CompactShard, StoredIds, first_problem
 from pyunitok.index.manifest import ShardRecord, shard_name
-from pyunitok.index.opening import OpenIndex, open_shards
+from pyunitok.index.opening import OpenIndex, StoredTokens, open_shards
 from pyunitok.index.shard import CHUNK, TOP_STEP, IndexShard, Shard, top_of
 from pyunitok.index.suffix import first_mismatch
 from pyunitok.model.tokenizer import Tokenizer
 from pyunitok.tokens.array import TokenArray
-from pyunitok.tokens.manifest import StrPath
+from pyunitok.tokens.manifest import StrPath, sidecars
 from pyunitok.tokens.model import Model, given_model
 from pyunitok.tokens.opening import open as open_tokens
 from pyunitok.tokens.verify import hash_checks
@@ -121,7 +121,7 @@ def verify_index(index: OpenIndex, *, on_bytes: Callable[[int], None] = lambda _
     Each suffix array is checked completely. The check reads the tokens in random order, so if they are not in memory,
     it takes as long as sorting.
     """
-    problems = list[str]()
+    problems = [problem for array in index.arrays for problem in _stored_problems(array)]
     for shard, record, arrays in zip(index.shards, index.manifest.shards, _all_arrays(index), strict=True):
         for problem in _problems(index.folder, shard, record, arrays, on_bytes):
             problems.append(problem)
@@ -130,9 +130,20 @@ def verify_index(index: OpenIndex, *, on_bytes: Callable[[int], None] = lambda _
     return problems
 
 
+def _stored_problems(array: TokenArray) -> list[str]:
+    """What is wrong with the document ends of a token file that is stored in the index."""
+    if not isinstance(array, StoredTokens) or array.manifest is None:
+        return []
+    tasks = hash_checks(str(sidecars(array.path)[0]), array.ends, array.manifest.hash.get("ends"))
+    return [problem for task in tasks for problem in task.check()]
+
+
 def _arrays(shard: Shard, array: TokenArray) -> dict[str, np.ndarray[Any, Any]]:
     if isinstance(shard, CompactShard):
-        return {"ids": array.ids[shard.begin : shard.begin + len(shard)], ".compact": shard.compact.image}
+        compact = {".compact": shard.compact.image}
+        if isinstance(array.ids, StoredIds):
+            return compact
+        return {"ids": array.ids[shard.begin : shard.begin + len(shard)], **compact}
     assert isinstance(shard, IndexShard)
     ret: dict[str, np.ndarray[Any, Any]] = {"ids": shard.ids, ".sa": shard.sa, ".first": shard.first, ".top": shard.top}
     return ret if shard.left is None else ret | {".left": shard.left}
@@ -156,7 +167,7 @@ def _problems(
     if not hashes_agree:
         return  # checking the order of damaged files would add no information
     if isinstance(shard, CompactShard):
-        yield from _compact_problems(_name(folder, shard, ".compact"), shard, arrays["ids"])
+        yield from _compact_problems(_name(folder, shard, ".compact"), shard, arrays.get("ids"), record)
         return
     assert isinstance(shard, IndexShard)
     entry = first_mismatch(shard.ids, shard.rank, shard.sa, np.array(shard.first))
@@ -173,12 +184,21 @@ def _name(folder: Path, shard: Shard, suffix: str) -> str:
     return f"the tokens of shard {shard.number}" if suffix == "ids" else str(folder / shard_name(shard.number, suffix))
 
 
-def _compact_problems(name: str, shard: CompactShard, ids: np.ndarray[Any, Any]) -> Iterator[str]:
+def _compact_problems(
+    name: str, shard: CompactShard, ids: np.ndarray[Any, Any] | None, record: ShardRecord
+) -> Iterator[str]:
     """Restores the tokens and the suffix array, which takes their memory, and locates a sample of rows."""
     if problem := first_problem(shard.compact.image):
         yield f"{name}: {problem}"
         return
     restored = shard.restored()
+    if ids is None:  # the index stores the tokens, whose hash is known
+        ids = restored.ids
+        found = [task.check() for task in hash_checks(f"the tokens in {name}", ids, record.hash.get("ids"))]
+        problems = [problem for part in found for problem in part]
+        if problems:
+            yield from problems
+            return
     if not np.array_equal(restored.ids, ids):
         yield f"{name}: not an index of its tokens"
         return

@@ -52,7 +52,8 @@ class TokenArray(Documents):
         self.manifest = manifest
         self.n_tokens, self.dtype = len(ids), ids.dtype
         # Slicing a numpy.memmap takes a microsecond longer than slicing an ndarray.
-        self._ids, self._ends = ids.view(np.ndarray), ends.view(np.ndarray)
+        self._ids = ids.view(np.ndarray) if isinstance(ids, np.ndarray) else ids  # or ids of a compact index
+        self._ends = ends.view(np.ndarray)
         self._given, self._tokenizer = model, model
 
     def __reduce__(self) -> tuple[Any, ...]:
