@@ -121,6 +121,8 @@ def examples(tmp_path_factory, rwkv) -> Path:
         (folder / f"books/{k}.txt").write_text(f"Chapter {k}.\n\nIt was a dark and stormy night.\n", encoding="utf-8")
     (folder / "crawl/a.jsonl").write_bytes(b"".join(lines[:20]) + b"{broken\n")
     (folder / "phrases.txt").write_text("the\nof the\n")
+    (folder / "questions.jsonl").write_text('{"question": "What is the third word of this line?", "answer": "the"}\n')
+    shutil.copytree(folder / "corpus", folder / "clean")
     (folder / "a.txt.gz").write_bytes(gzip.compress(b"one\ntwo\n"))
     (folder / "a.zst").write_bytes(zstandard.compress(b"one\n\ntwo\n\nthree"))
     for name, path in MODELS.items():
@@ -138,6 +140,7 @@ def examples(tmp_path_factory, rwkv) -> Path:
                           *(["corpus", "-o", "ids.u16", "--shard", f"{k}/8"] for k in range(8))):  # fmt: skip
             command(["tokenize", *arguments])
         command(["index", "ids.u16", "-o", "idx"])
+        command(["tokenize", "books", "-o", "unique.u16"])
     return folder
 
 
@@ -204,6 +207,8 @@ ZSTDCAT = "import sys, zstandard; sys.stdout.buffer.write(zstandard.decompress(o
 
 
 def skip_without(code: str, folder: Path) -> None:
+    if "from datasketch import" in code:
+        pytest.importorskip("datasketch")
     for name in MODELS:
         if name in code and not (folder / name).exists():
             pytest.skip(f"{name} is not available")

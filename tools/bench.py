@@ -8,7 +8,8 @@ from importlib import import_module
 
 from bench_timing import cli
 
-for _name in ("encode", "bytelevel", "sample", "calls", "command", "reading", "suffix", "search", "train", "report"):
+_NAMES = ("encode", "bytelevel", "sample", "calls", "command", "reading", "suffix", "search", "clean", "train", "report")
+for _name in _NAMES:
     import_module(f"bench_{_name}")  # adds its commands
 
 if __name__ == "__main__":

@@ -47,7 +47,7 @@ PACKAGES = {  # of Debian, by compiler
 }
 # These test Python code. Under the sanitizers they would take minutes and reach no further C code.
 NOT_SANITIZED = [
-    "bench", "byte_convert", "checks", "cli",
+    "bench", "byte_convert", "checks", "clean_page", "cli",
     "compat_bytepiece", "compat_earlier", "compat_normalizer", "compat_rwkv",
     "compat_sentencepiece", "compat_tiktoken", "compat_trainer", "consumers", "convert", "damage", "datatrove",
     "decontaminate", "decontaminate_parquet", "decontaminate_presets", "default_vocab", "direct", "duplicates",

@@ -1,0 +1,122 @@
+"""bench.py decontaminate: the command on JSON lines, beside datatrove's filter, which must drop the same documents."""
+
+from __future__ import annotations
+
+import json
+import random
+import shutil
+import statistics
+import string
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+import click
+from bench_processes import command, run, usage
+from bench_timing import Bench, Report, benchmark, fail, less, ratio, speed, volume
+
+N_WORDS, ITEM_WORDS, N = 50_000, 40, 13
+DATATROVE = f"""
+import json, os, sys
+import numpy as np
+from datatrove.executor import LocalPipelineExecutor
+from datatrove.pipeline.decont.n_grams import NGramsDecontConfig, NGramsDecontFilter
+from datatrove.pipeline.readers import JsonlReader
+from datatrove.pipeline.writers import JsonlWriter
+from datatrove.utils.hashing import create_hash_func
+folder, items, out = sys.argv[1:]
+config = NGramsDecontConfig(n_grams={N})
+hashed = create_hash_func(config.hash_config)
+if __name__ == "__main__":
+    texts = [json.loads(line)["q"].split() for line in open(items)]
+    grams = {{hashed(" ".join(words[k : k + {N}])) for words in texts for k in range(len(words) - {N - 1})}}
+    os.makedirs(out + "/index")
+    np.array(list(grams), config.hash_config.np_descr).tofile(out + "/index/b.index.hashes")
+    writer = JsonlWriter(out + "/clean", compression=None)
+    steps = [JsonlReader(folder), NGramsDecontFilter(out + "/index", config), writer]
+    LocalPipelineExecutor(steps, tasks=1, workers=1, logging_dir=out + "/logs").run()
+"""
+
+
+@benchmark(
+    3, *volume(0.2),
+    click.option("--grams", type=int, default=1_000_000, show_default=True, help="N-grams of the benchmark."),
+    click.option("--hits", type=float, default=0.01, show_default=True, help="Share of documents with an item."),
+    click.option("--megabytes", type=float, default=2.0, show_default=True, help="Text for datatrove."),
+    click.option("--peer-python", metavar="PYTHON", help="Python with datatrove, spacy, orjson and xxhash<4."),
+)  # fmt: skip
+def decontaminate(bench: Bench, gigabytes: float, threads: int, grams: int, hits: float, megabytes: float,
+                  peer_python: str | None) -> Report:  # fmt: skip
+    """Drop documents with 13 words of an item. Documents are of random words, whose normalization nothing changes.
+
+    The time of one document is subtracted. datatrove reads a part of the corpus and has a part of the items.
+    """
+    rng = random.Random(1)
+    words = ["".join(rng.choices(string.ascii_lowercase, k=rng.randint(2, 10))) for _ in range(N_WORDS)]
+    items = [" ".join(rng.choices(words, k=ITEM_WORDS)) for _ in range(grams // (ITEM_WORDS - N + 1))]
+    with bench.folder(gigabytes * 2.2e9) as folder:
+        sizes = {"start": 0, "part": round(megabytes * 1e6), "all": round(gigabytes * 1e9)}
+        kept = {name: _write(folder / name, rng, words, items, hits, size) for name, size in sizes.items()}
+        (folder / "items.jsonl").write_text("".join(json.dumps({"q": item}) + "\n" for item in items))
+        ours = partial(_ours, folder, threads)
+        for name in sizes:
+            if ours(name) != kept[name]:
+                raise fail("the command keeps other documents than those without items")
+        functions: dict[str, Callable[[], object]] = {"all": partial(ours, "all"), "start": partial(ours, "start")}
+        if peer_python:
+            for name in ("part", "start"):
+                functions[f"datatrove {name}"] = partial(_theirs, folder, peer_python, name)
+            if _theirs(folder, peer_python, "part") != kept["part"]:
+                raise fail("datatrove keeps other documents")
+        seconds = bench.interleave(functions)
+        argv = _command(folder, threads, "all")
+        peak = usage(argv).peak_bytes
+    report = bench.report(f"decontaminate: {gigabytes} GB of JSON lines, {threads} threads, {grams:,} n-grams")
+    rates = {"pyunitok": (sizes["all"], less(seconds["all"], seconds["start"]))}
+    if peer_python:
+        rates["datatrove"] = sizes["part"], less(seconds["datatrove part"], seconds["datatrove start"])
+    for name, (n_bytes, times) in rates.items():
+        per_byte = [s / n_bytes for s in times]
+        ours_per_byte = [s / sizes["all"] for s in rates["pyunitok"][1]]
+        report.add(what=name, s=statistics.median(times), MBps=speed(n_bytes, times),
+                   ours_to_it=ratio(per_byte, ours_per_byte))  # fmt: skip
+    report.notes.append(f"verified: the documents that are kept; peak memory {peak / 1e6:.0f} MB")
+    return report
+
+
+def _write(folder: Path, rng: random.Random, words: list[str], items: list[str], hits: float, size: int) -> list[str]:
+    """Write at least one document; return the ids of those without items."""
+    folder.mkdir()
+    kept, n_bytes = list[str](), 0
+    with (folder / "c.jsonl").open("w") as file:
+        while n_bytes < size or not kept:
+            text = " ".join(rng.choices(words, k=rng.randint(50, 800)))
+            if rng.random() < hits:
+                text += f" {rng.choice(items)}"
+            else:
+                kept.append(str(n_bytes))
+            n_bytes += file.write(json.dumps({"id": str(n_bytes), "text": text}) + "\n")
+    return kept
+
+
+def _command(folder: Path, threads: int, name: str) -> list[str]:
+    return [*command(), "decontaminate", str(folder / name / "c.jsonl"), "-o", str(folder / "ours.jsonl"), "--against",
+            str(folder / "items.jsonl"), "--field", "q", "--max-common", "none", "--threads", str(threads),
+            "--overwrite"]  # fmt: skip
+
+
+def _ours(folder: Path, threads: int, name: str) -> list[str]:
+    run(_command(folder, threads, name))
+    return _ids(folder / "ours.jsonl")
+
+
+def _theirs(folder: Path, python: str, name: str) -> list[str]:
+    out, script = folder / "datatrove", folder / "run_datatrove.py"
+    shutil.rmtree(out, ignore_errors=True)
+    script.write_text(DATATROVE)
+    run([python, str(script), str(folder / name), str(folder / "items.jsonl"), str(out)], {"HF_HUB_OFFLINE": "1"})
+    return [id_ for path in sorted((out / "clean").iterdir()) for id_ in _ids(path)]
+
+
+def _ids(path: Path) -> list[str]:
+    return [json.loads(line)["id"] for line in path.read_bytes().splitlines()]
