@@ -357,10 +357,11 @@ def test_missing_and_changed_results(folder: Path) -> None:
     run_command(words)
     before = [data for _, data in state_of(WRITTEN["bpe"])]
     Path("m.vocab").unlink()
-    assert "m.vocab is missing since this training wrote it; --overwrite trains again" in run_command(words, code=1)
+    missing = "m.vocab is missing, although this training run wrote it; --overwrite trains again"
+    assert missing in run_command(words, code=1)
     Path("m.vocab").write_bytes(before[1])
     Path("m.model").write_bytes(before[0] + b"x")
-    assert "m.model has changed since this training wrote it; --overwrite" in run_command(words, code=1)
+    assert "m.model has changed since this training run wrote it; --overwrite" in run_command(words, code=1)
     assert Path("m.model").read_bytes() == before[0] + b"x"
     run_command(words, "--overwrite")
     assert [data for _, data in state_of(WRITTEN["bpe"])] == before
@@ -389,7 +390,7 @@ def test_the_report_belongs_to_the_run(folder: Path) -> None:
     for more in ([], ["--report", "r.html"], ["--report", str(folder / "r.html")]):
         assert "already complete" in run_command(words, *more)
     said = run_command(words, "--report", "other.html", code=1)
-    assert "other.html was not written by this training, which is complete; --overwrite trains again" in said
+    assert "other.html was not written by this training run, which is complete; --overwrite trains again" in said
     Path("r.html").write_text("mine")
     assert "r.html has changed" in run_command(words, "--report", "r.html", code=1)
     assert Path("r.html").read_text() == "mine"

@@ -1,5 +1,5 @@
-/* expect.c - the E-step of a Unigram model: how often each piece is expected over all ways to make
- * up the units
+/* expect.c - the E-step of a Unigram model: the expected number of uses of each piece, over all ways to
+ * compose the units
  *
  *     forward    alpha(k)  = sum over edges j -> k of alpha(j) * p(edge)
  *     backward   beta(j)   = sum over edges j -> k of p(edge) * beta(k)
@@ -8,7 +8,7 @@
  * There are two forms:
  *
  * - In probabilities, for training that need not equal sentencepiece's: one multiplication and one
- *   addition an edge, in float64. Numbers that become too small are scaled by 2^256, and each
+ *   addition per edge, in float64. Numbers that become too small are scaled by 2^256, and each
  *   position stores how often. Expected counts are sums of integers, in units of 1 / `unit`, so
  *   they do not depend on the order in which threads add them.
  * - In logarithms of float32, step by step as sentencepiece 0.2.3 computes them with one thread, to
@@ -98,8 +98,8 @@ static double forward(const unitok_lattice *lattice, int64_t shared, int64_t win
 }
 
 /* Fills beta from the end, and adds to expected[] how often each edge is expected. alpha and beta
- * are scaled on their own. `off` is the difference between what their product has and what
- * alpha(end) has, and is 0 unless the unit is long or its pieces improbable. Unknown edges add to
+ * are scaled independently. `off` is the difference between the exponent of their product and that of
+ * alpha(end), and is 0 unless the unit is long or its pieces improbable. Unknown edges add to
  * beta but to no count, because they are not pieces. */
 static void backward(unitok_lattice *lattice, int64_t window, double weight, uint64_t *expected)
 {
@@ -171,8 +171,8 @@ INLINE uint32_t float_bits(float x)
     return bits;
 }
 
-/* log(exp(a) + exp(b)) by sentencepiece's steps: float32 sums, float64 functions, and the larger
- * alone if they are 50 apart. Not inlined, because it is called seldom and would make the loops
+/* log(exp(a) + exp(b)) in sentencepiece's steps: float32 sums, float64 functions, and the larger
+ * alone if they are 50 apart. Not inlined, because it is rarely called and would make the loops
  * large. */
 static NOINLINE float log_sum_by_libm(float a, float b)
 {
@@ -307,8 +307,8 @@ static void exact_count(const unitok_lattice *lattice, int64_t unknown_piece, fl
     }
 }
 
-/* One thread must call this for all units in their order: float32 sums do not add up to the same in
- * parts. */
+/* One thread must call this for all units in order: float32 sums of parts do not add up to the same
+ * result. */
 int32_t unitok_unigram_expect_exact(const unitok_lexicon *lexicon, unitok_lattice *lattice,
                                     unitok_edges *record, const float *scores, float unknown_score,
                                     int64_t unknown_piece, const unitok_units *units,

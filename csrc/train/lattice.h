@@ -1,4 +1,4 @@
-/* lattice.h - the lattice of a unit: every way to make it of pieces
+/* lattice.h - the lattice of a unit: every way to compose it from pieces
  *
  * Edges are grouped by the position where they end, the longest first. They are found by walks
  * through the trie, one from each character, which all take the next byte of the unit together:
@@ -60,7 +60,7 @@ struct log_terms {
  *     pieces[], lengths[]   of these edges, in order; lengths in bytes
  *
  * The first call writes them, and later calls read them and remove pieces that have been dropped.
- * Recording stops, and the trie is walked as before, when memory or max_bytes does not suffice. */
+ * Recording stops, and the trie is walked as before, when memory or max_bytes is exhausted. */
 struct unitok_edges {
     uint8_t *n_edges;
     int64_t n_positions, positions_capacity;

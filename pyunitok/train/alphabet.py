@@ -20,7 +20,7 @@ class Alphabet:
 
     required  code point -> count, by descending count, then by code point: sentencepiece's required_chars
     keep      uint8[0x110000]: 1 for these; None keeps every character
-    coverage  the share of the text that these characters make up
+    coverage  the share of the text's characters that are kept
     """
 
     required: dict[int, int]

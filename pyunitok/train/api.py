@@ -33,12 +33,12 @@ Texts = str | os.PathLike[str] | Iterable[str | bytes | os.PathLike[str]]
 def train(texts: Texts, *, kind: str, vocab_size: int | Sequence[int], **options: Any) -> Tokenizer:
     """Train a model and return it; out= also saves it.
 
-    texts        a path, a list of paths (files, folders, patterns, URLs: as `pyunitok tokenize` takes them), or any
+    texts        a path, a list of paths (files, folders, patterns or URLs, as in `pyunitok tokenize`), or any
                  other iterable of str or bytes, which is read once
     kind         "unigram", "bpe", "char", "word", "longest" or "bytepiece"
     vocab_size   bytepiece: also several; OUT.SIZE is written for each, and the largest is returned
     out          NAME.model, a SentencePiece model; NAME.vocab is written beside it. longest: a native model, or RWKV's
-                 text if the name ends in .txt. bytepiece: its own format. byte_level: see there
+                 text format if the name ends in .txt. bytepiece: its own format. byte_level: see below
     compat       "sentencepiece": the model that sentencepiece 0.2.3 makes with num_threads=1, byte for byte;
                  "bytepiece": that of bytepiece 0.6.3
     threads      one per core by default
@@ -48,12 +48,12 @@ def train(texts: Texts, *, kind: str, vocab_size: int | Sequence[int], **options
     em, prior, prune, objective, em_iterations, em_tolerance, max_rounds    see UnigramOptions
     min_frequency, initial_alphabet, split_by, seed    see `pyunitok train unigram --help`
     byte_level   unigram, bpe: the symbols are the 256 bytes, as in GPT-2, and texts are not normalized. out is
-                 NAME.json, a tokenizer.json of Hugging Face, or NAME.utk, a native model (or what to= says)
+                 NAME.json, a tokenizer.json of Hugging Face, or NAME.utk, a native model (or the format named by to=)
     pattern, special_tokens    bpe: byte-level BPE as Hugging Face's BpeTrainer trains it; special_tokens is a list or
                  "a,b,c". See `pyunitok train bpe --help`
-    checkpoint   a folder for the result of each phase, from which an interrupted training resumes. It is removed at
-                 the end. Other options and changed inputs are refused. OUT.training.json records the training, so
-                 that a repeated call only opens OUT
+    checkpoint   a folder for the result of each phase, from which an interrupted run resumes. It is removed at the
+                 end. Other options and changed inputs are refused. OUT.training.json records the run, so that a
+                 repeated call only opens OUT
     overwrite    True: train even if OUT is complete. False: OutputError if OUT is the model of another training run.
                  None replaces OUT
     progress     called with (phase, done, of how many)
@@ -93,7 +93,7 @@ def run(
     """Like train(), but returns what the command reports; None if an earlier run with this checkpoint is
     complete.
 
-    report  a file and a function that writes it as the last step of the training
+    report  a file and a function that writes it as the last step of the run
     """
     row, sizes = _row(kind, vocab_size)
     options, input_format = _merged(row, options, settings or {}, input_format)
@@ -159,7 +159,7 @@ def _row(kind: str, vocab_size: int | Sequence[int]) -> tuple[Trainer, tuple[int
 def _merged(
     row: Trainer, options: dict[str, Any], settings: Mapping[str, Any], input_format: str
 ) -> tuple[dict[str, Any], str]:
-    """Options and settings together, and the input format: spm_train's formats are formats of text files."""
+    """The options and settings combined, and the input format: spm_train's formats describe text files."""
     check_settings(settings)
     if settings and not row.takes_settings:
         raise OptionError(f"settings are options of spm_train, which do not apply to {row.name} models")

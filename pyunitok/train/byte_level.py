@@ -2,8 +2,8 @@
 
     units ─▶ a character for each byte ─▶ the usual trainer of the kind ─▶ pieces ─▶ bytes again
 
-Units are cut as for other models, so pieces stay within words and scripts. A piece consists of complete characters, or
-is a part of one (see UNITOK_RULE_BYTE_LEVEL), and may cross cuts, so texts are encoded without cutting.
+Training cuts units as for other models, so pieces stay within words and scripts. A piece consists of complete
+characters or is part of one (see UNITOK_RULE_BYTE_LEVEL). Encoding does not cut texts, so a piece may cross a cut.
 
     ids   0 <|endoftext|>   1… control symbols   then the 256 bytes, in order   then the pieces, best first
 """

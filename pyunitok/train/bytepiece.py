@@ -42,7 +42,7 @@ UNITS_AT_ONCE_BYTES = 1 << 18
 class BytePieceOptions:
     """The options of bytepiece.Trainer, under its names.
 
-    max_vocab_size  of each model to make, <pad>, <bos> and <eos> included
+    max_vocab_size  of each model to make, including <pad>, <bos> and <eos>
     compat          train what bytepiece 0.6.3 trains
     """
 
@@ -65,7 +65,7 @@ class BytePieceOptions:
 
 @dataclass
 class BytePieceJob:
-    """One training.
+    """One training run.
 
     max_memory  bytes for counting; 0: no limit
     checkpoint  saves the n-grams and the pieces, or supplies those of an earlier run
@@ -137,7 +137,7 @@ class BytePieceJob:
         return model
 
     def _measured(self, ngrams: Settled, min_count: int) -> NgramModel:
-        """The model after the first pass, when its size is known."""
+        """The model, after the first pass, when its size is known."""
         model = NgramModel(self.options.order, min_count)
         _scan(model, ngrams)
         return model
@@ -192,7 +192,7 @@ class BytePieceJob:
             self.sizes.append(size)
 
     def _rare(self, pieces: Units) -> Units:
-        """The pieces with a count of 0 for each common one."""
+        """The pieces, with a count of 0 for each common piece."""
         return Units(pieces.data, pieces.offsets, np.where(self._is_common(pieces), 0, pieces.counts).astype(np.uint64))
 
     def _is_common(self, pieces: Units) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:

@@ -34,8 +34,8 @@ Array = np.ndarray[Any, Any]
 
 
 class Checkpoint:
-    """A context manager. TrainingError if the folder belongs to another training run; OutputError if it cannot be
-    written.
+    """A context manager. Raises TrainingError if the folder belongs to another training run, and OutputError if it
+    cannot be written.
 
     folder  None: nothing is saved
     record  of the files that the run writes
@@ -80,7 +80,7 @@ class Checkpoint:
             np.savez(file, **flat)  # type: ignore[arg-type]
 
     def load(self, name: str) -> tuple[dict[str, Any], Any] | None:
-        """The arrays and values that were saved; None if nothing was."""
+        """The saved arrays and values, or None."""
         if self.folder is None:
             return None
         path = self.folder / f"{name}.npz"

@@ -57,14 +57,14 @@ def edit_vocabulary(
     """Edit the vocabulary in a file ("rwkv-world": the installed one), and write it to `out`, if given.
 
     add            pieces to add, in this order: see vocab.lists
-    add_words      a corpus (as for `tokenize`), whose max_words best words of these scripts are added after the lists
+    add_words      a corpus (as for `tokenize`); its max_words best words of these scripts are added after the lists
     remove         pieces to remove
     remove_unused  a corpus; pieces that it never uses are removed
     max_id         the largest id for new pieces; see vocab.edit for the order in which ids are assigned
     to             the format of out, one of vocab.edit.FORMATS; by default by its name
     texts          files whose tokens are counted before and after
     overwrite      replace out if it exists; never the base itself
-    max_memory     for counting words: bytes in memory; further counts go to disk
+    max_memory     bytes for counting words; further counts go to disk
 
     The words are ranked under the base vocabulary. Errors: VocabularyError, OptionError, InputError, OutputError.
     """

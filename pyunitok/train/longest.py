@@ -1,4 +1,4 @@
-"""train_longest(): finds pieces with which greedy longest-prefix encoding of a text takes few tokens.
+"""train_longest(): finds pieces such that greedy longest-prefix encoding of a text needs few tokens.
 
     bytes ─▶ grow: a pass over the text; join the pairs that save most; drop useless pieces ─▶ … ─▶ slightly too many
           ─▶ refine: drop the pieces that save least, join the pairs that save most, fewer each time ─▶ the vocabulary
@@ -83,14 +83,14 @@ def train_longest(
     on_step: Callable[[Step], None] | None = None, state: LongestState | None = None,
     after_round: Callable[[LongestState], None] | None = None, progress: Callable[[str, int, int], None] | None = None,
 ) -> list[bytes]:  # fmt: skip
-    """The pieces, sorted by bytes, all 256 single bytes among them.
+    """The pieces, sorted by bytes, including all 256 single bytes.
 
     n_pieces     including the bytes; fewer are returned only if no more pairs repeat in the text
     rules        which strings may be pieces
     required     pieces that are never dropped
     min_sources  number of sources that a piece of at least long_bytes must occur in
     allowed      whether a string may be a piece, besides the rules; not called for required pieces
-    state        of an earlier training of the same sources, which is resumed
+    state        of an earlier run over the same sources, which is resumed
     after_round  called with the state after each round
     progress     called within a round with its name, the bytes done, and the total
 
@@ -135,7 +135,7 @@ class _Trainer:
         return sorted(self.state.pieces)
 
     def _grow(self, n_pieces: int) -> None:
-        """Add pieces until there are slightly too many, or no more pairs repeat in the text."""
+        """Add pieces until there are slightly too many, or until no more pairs repeat in the text."""
         state, most = self.state, int(n_pieces * OVERSHOOT)
         if len(state.pieces) >= most:
             state.phase = "refine"

@@ -74,7 +74,7 @@ class LongestOptions:
     )  # fmt: skip
     equal_bytes: bool = option(False, "Weight all inputs as if they had the same number of bytes.", section="Weights")
     damping: int = option(
-        0, "Beyond this many repeats in an input, count text by the logarithm. 0: never.", least=0,
+        0, "Beyond this many repeats within an input, the count of a text grows logarithmically. 0: never.", least=0,
         section="Weights",
     )  # fmt: skip
     seed: int = option(0, "Seed of the sample, if --max-memory requires one.", section="Weights")
@@ -136,7 +136,7 @@ def _weights(training: Training, chosen: LongestOptions) -> list[float]:
 
 
 def _batches(training: Training, source: TextSource) -> Iterable[tuple[int, Bytes, Offsets]]:
-    """Documents and the number of their input."""
+    """Documents, with the number of their input."""
     if not isinstance(source, Corpus):
         return ((0, data, offsets) for data, offsets in source.batches())
     groups = [number for number, files in enumerate(training.files or []) for _ in files]
@@ -266,7 +266,7 @@ def _marks(seed: int, first: int, n: int) -> Marks:
 
 
 TRAINER = Trainer(
-    "longest", """Train a greedy vocabulary, RWKV World's kind.
+    "longest", """Train a greedy vocabulary, such as RWKV World's.
 
     The encoder always takes the longest piece that matches. Training searches for pieces that then give few
     tokens. Ids start at 1, in the order of the pieces' bytes; 0 ends a document. The text is kept in memory, in

@@ -26,7 +26,7 @@ def train(
     """The pieces, at most n_pieces including characters: the merges in order, then the characters.
 
     counted     a list of the units, which is emptied: the trainer copies them
-    by_char     counts of characters, to choose those that save most tokens
+    by_char     counts of characters, to choose the ones that save the most tokens
     min_count   merge no rarer pair. With 0, as in sentencepiece, pairs that no longer occur become pieces, too
     checkpoint  saves the merges, or supplies those of an earlier run
     """
@@ -80,7 +80,7 @@ def _with_best_characters(merges: list[bytes], counts: list[int], n_pieces: int,
     """auto_character_coverage: the first k merges, their characters, and the other characters that save most tokens.
 
     A character outside the vocabulary takes a token for each of its bytes, so a piece for it saves bytes - 1 tokens per
-    occurrence. k maximizes the sum of all savings; of equal sums, the larger k.
+    occurrence. k maximizes the sum of all savings; for equal sums, the larger k.
     """
     codes = np.flatnonzero(by_char)
     n_bytes = 1 + (codes > 0x7F) + (codes > 0x7FF) + (codes > 0xFFFF)

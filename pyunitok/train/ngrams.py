@@ -22,7 +22,7 @@ def decimal_digits() -> Bytes:
 
 
 class _Reader:
-    """Counts packed documents in `counter` by add() of `sink`."""
+    """Counts packed documents in `counter`, by calling add() of `sink`."""
 
     counter: Table
 

@@ -2,7 +2,7 @@
 
     @dataclass
     class Options:
-        max_words: int = option(4, "Most words in a piece.", least=1)
+        max_words: int = option(4, "Maximum words in a piece.", least=1)
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def check(options: Iterable[Option], given: Mapping[str, Any]) -> None:
 
 
 def read(record: Callable[..., T], given: Mapping[str, Any], title: str) -> T:
-    """The record of these keywords. OptionError for an unknown keyword or an invalid value. title: of the models."""
+    """Make the record from these keywords; `title` names the models. OptionError: unknown keyword, invalid value."""
     if unknown := sorted(given.keys() - {item.name for item in fields(record)}):  # type: ignore[arg-type]
         raise OptionError(f"there is no option {unknown[0]} for {title} models")
     check(options_of(record), given)

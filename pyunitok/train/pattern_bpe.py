@@ -7,7 +7,7 @@ piece, so neither block size nor threads change the result.
 
     ids   the special tokens   then the 256 bytes, in the order of their characters   then the pieces, best first
 
-Special tokens in the texts are text: the pattern splits them like any other. If merges spell a special token, the last
+Special tokens in the texts are treated as text: the pattern splits them. If merges spell a special token, the last
 of these merges makes that token, with its id, as in BpeTrainer. Such a model also finds that token in texts, as its
 tokenizer.json does.
 """

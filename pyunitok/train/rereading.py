@@ -1,4 +1,4 @@
-"""Reads a source more than once: files again, and anything else from a copy."""
+"""Reads a source more than once: rereads files, and copies anything else."""
 
 from __future__ import annotations
 

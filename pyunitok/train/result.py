@@ -3,7 +3,7 @@ there is nothing to do.
 
     NAME.training.json   options, inputs, the SHA-256 of each file, and whether the training is complete
 
-The record is written before the files, so a resumed training can tell its own files from others.
+The record is written before the files, so a resumed run can tell its own files from others.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ FORMAT = "pyunitok training"
 
 
 class Record:
-    """The record of one training. out: NAME; files: all that it writes; what: see description()."""
+    """The record of one training run. out: NAME; files: all that it writes; what: see description()."""
 
     def __init__(self, out: str | os.PathLike[str], files: Iterable[Path], what: Mapping[str, Any]) -> None:
         self.path = Path(f"{os.fspath(out)}.training.json")
@@ -31,9 +31,9 @@ class Record:
         self._hashes: dict[str, str] = {}
 
     def is_done(self, report: Path | None, *, overwrite: bool | None) -> bool:
-        """Whether this training is complete, and its files and report are unchanged. Always False with overwrite.
+        """Whether this run is complete, and its files and report are unchanged. Always False with overwrite.
 
-        overwrite  False: OutputError if this training would replace a file that it did not write
+        overwrite  False: OutputError if this run would replace a file that it did not write
         """
         there = [path for path in self._files if path.exists()]
         if overwrite or not there:
@@ -66,11 +66,11 @@ class Record:
         """Why this is not the file that was written; "" if it is."""
         expected = hashes.get(self._name(path))
         if expected is None:
-            problem = "was not written by this training, which is complete"
+            problem = "was not written by this training run, which is complete"
         elif not path.is_file():
-            problem = "is missing since this training wrote it"
+            problem = "is missing, although this training run wrote it"
         elif hashlib.sha256(path.read_bytes()).hexdigest() != expected:
-            problem = "has changed since this training wrote it"
+            problem = "has changed since this training run wrote it"
         else:
             return ""
         return f"{path} {problem}; --overwrite trains again"

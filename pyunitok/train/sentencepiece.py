@@ -34,8 +34,8 @@ MAX_LINE_BYTES = (1 << 28) - 1
 
 
 def _relax(spec: Any) -> None:
-    """Change defaults for trainings without `compat`: lines may have any length, and a text with too few pieces gives a
-    smaller model."""
+    """Change the defaults for training without `compat`: lines may have any length, and a text with too few pieces
+    gives a smaller model."""
     if not spec.HasField("max_sentence_length"):
         spec.max_sentence_length = MAX_LINE_BYTES
     if not spec.HasField("hard_vocab_limit"):
@@ -44,7 +44,7 @@ def _relax(spec: Any) -> None:
 
 @dataclass
 class SentencePieceJob:
-    """One training.
+    """One training run.
 
     compat         train the same model as sentencepiece 0.2.3 with num_threads=1
     pretokenizer   cuts each normalized line; may_differ: its parts may differ from the line

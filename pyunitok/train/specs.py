@@ -79,7 +79,7 @@ class Specs:
 
     @classmethod
     def parse(cls, values: Mapping[str, Any], normalizer_spec: bytes | None = None) -> Specs:
-        """values: by spm_train's names; str as on its command line, or Python's types.
+        """values: by spm_train's names; as str, as on its command line, or as Python types.
 
         normalizer_spec: a serialized NormalizerSpec that replaces the normalizer's options.
         """

@@ -96,8 +96,8 @@ class Trained:
         return InSample(sum(map(len, self.sample)), len(ids), n_chars, n_unknown, counts)
 
     def curve(self) -> list[tuple[int, float]]:
-        """(pieces, bytes per token) of smaller vocabularies. Those of BPE encode the sample; others were measured in
-        training. Empty if there are none."""
+        """(pieces, bytes per token) of smaller vocabularies. Those of BPE encode the sample; others were measured
+        during training. Empty if there are none."""
         if self.first_merges is None:
             return [(size.n_pieces, self.n_bytes / size.n_tokens) for size in _best_sizes(self.sizes)]
         ret, n_bytes = [], sum(map(len, self.sample))

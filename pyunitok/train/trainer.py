@@ -42,7 +42,7 @@ class Training:
     checkpoint: Checkpoint
 
     def source(self, *, hold: bool = True, split: Split = after_newline) -> TextSource:
-        """The texts. hold: hold back lines of files as a sample."""
+        """The texts. hold: hold out lines of files as a sample."""
         if self.files is None:
             return SuppliedBatches(self.batches, whole=False)
         files = [file for files in self.files for file in files]
@@ -57,7 +57,7 @@ class Training:
         self, tokenizer: Tokenizer, pieces: list[bytes], types: dict[str, int], notes: Rows, sizes: list[MeasuredSize],
         n_bytes: int, source: TextSource, **more: Any,
     ) -> Trained:  # fmt: skip
-        """The result, at the end of the training: see Trained."""
+        """The result, at the end of the run: see Trained."""
         self.clock.end()
         return Trained(
             tokenizer, pieces, types, notes, self.clock.phases(), sizes, n_bytes, source.sample, source.is_held_out,

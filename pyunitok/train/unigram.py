@@ -1,6 +1,6 @@
 """The Unigram trainer: sentencepiece's algorithm without its bugs, in float64, on several threads.
 
-    repeat:  EM, EM ──▶ best paths ──▶ drop the pieces that the objective misses least
+    repeat:  EM, EM ──▶ best paths ──▶ drop the pieces that contribute least to the objective
     until 1.1 * vocab_size pieces are left; then take the characters and the best others
 
 Unlike in sentencepiece, unknown characters do not count, sums do not depend on threads, and units are cut wherever no
@@ -37,7 +37,7 @@ class UnigramOptions:
     prior       digamma: subtracts about half an occurrence from each piece, so that rare ones fade; mle: shares
     prune       by loss (of the objective without the piece), probability, or frequency (its count as a seed); sparse:
                 subtract a threshold from all expected counts until few are above it, as in sentencepiece
-    objective   likelihood, or tokens: a small number of tokens
+    objective   likelihood, or tokens: minimize the number of tokens
     em_tolerance, max_rounds  0: no limit
     """
 
