@@ -149,7 +149,7 @@ def test_what_is_refused(tmp_path: Path, whole: dict[str, bytes]) -> None:
     with pytest.raises(OutputError, match=r"arrays is an index of .*ids, too"):
         build_index(tmp_path / "arrays", tmp_path / "idx", drop_tokens=True, compact=CompactOptions())
     with pytest.raises(OutputError, match="not a compact index"):
-        pyunitok.export_tokens(tmp_path / "arrays", "tokens", tmp_path / "out")
+        open_index(tmp_path / "arrays").restore_tokens(tmp_path / "out")
     assert files_of(tmp_path, "ids") == whole
     shutil.rmtree(tmp_path / "arrays")
     path = tmp_path / "idx" / "00000.compact"

@@ -2,40 +2,20 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import click
 
 import pyunitok
+from pyunitok.cli.export_options import export_options
 from pyunitok.cli.report import report_export
-from pyunitok.export import FORMATS, MAX_SHARD_TOKENS, TOKENS, Options
+from pyunitok.errors import OutputError
+from pyunitok.export import FORMATS, Exported, Options
+from pyunitok.export.files import WrittenFile
+from pyunitok.index.stored import restore_token_files
 
-
-def _option(name: str, text: str, **settings: Any) -> Any:
-    """Declare the option for a field of export.Options. Its help begins with the formats that use it."""
-    formats = ", ".join(to for to, module in FORMATS.items() if name in module.TAKES)
-    default = Options.__dataclass_fields__[name].default
-    return click.option(f"--{name.replace('_', '-')}", default=default, help=f"{formats}: {text}", **settings)
-
-
-def export_options(command: Any) -> Any:
-    """Add the options that `export` and `tokenize --format` share."""
-    for option in reversed((
-        click.option("--name", help="Base name of the files; by default, that of the token file."),
-        click.option("--copy", is_flag=True, help="Copy tokens even if a link is possible."),
-        _option("val_fraction", "put the last documents, with this share of the tokens, into val.bin.",
-                type=click.FloatRange(0, 1, max_open=True), metavar="SHARE"),
-        _option("shard_tokens", "maximum tokens per file; by default, 2^31 - 1.",
-                type=click.IntRange(1, MAX_SHARD_TOKENS), metavar="N"),
-        _option("eot", "id to write before each document if the token file has no eod.",
-                type=click.IntRange(0), metavar="ID"),
-        _option("shards", "number of shards.", type=click.IntRange(1), metavar="N"),
-        _option("token_dtype", "uint32 avoids false separators and takes 2 more bytes per token.",
-                type=click.Choice(["uint16", "uint32"])),
-        _option("rename_ids", "avoid false separators; renamed.npy maps the ids in queries and results.", is_flag=True),
-    )):  # fmt: skip
-        command = option(command)
-    return command
+TOKENS = "tokens"  # not a format of another tool: the token files of a compact index
 
 
 @click.command()
@@ -59,4 +39,15 @@ def export(tokens: str, to: str, folder: str, **options: Any) -> None:
       pyunitok export ids.u16 --to nanogpt --val-fraction 0.01 -o data/corpus/
       pyunitok export small --to tokens -o ids.u16
     """
-    report_export(pyunitok.export_tokens(tokens, to, folder, **options))
+    if to == TOKENS:
+        report_export(_restored(tokens, folder, **options))
+    else:
+        report_export(pyunitok.export_tokens(tokens, to, folder, **options))
+
+
+def _restored(index: str, out: str, *, name: str | None, copy: bool, overwrite: bool, **options: Any) -> Exported:
+    if name is not None or copy:
+        raise OutputError("--to tokens cannot be combined with --name or --copy")
+    Options(TOKENS, **options).check((), TOKENS)
+    paths = restore_token_files(Path(index), Path(out), overwrite=overwrite)
+    return Exported([WrittenFile(path, path.stat().st_size, "written") for path in paths], [])

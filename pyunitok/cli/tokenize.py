@@ -11,7 +11,7 @@ import click
 from click.core import ParameterSource
 
 from pyunitok.cli.arguments import SAMPLE, SHARD, SIZE, model_option, parse_separator
-from pyunitok.cli.export import export_options
+from pyunitok.cli.export_options import export_options
 from pyunitok.cli.report import Listener, report_dtype, report_formats, report_left_out, report_survey
 from pyunitok.cli.sections import Sectioned
 from pyunitok.disk.reports import check_report, write_report

@@ -40,11 +40,7 @@ FORMATS: dict[str, Any] = {
     "npy": npy,
 }
 
-TOKENS = "tokens"  # not a format of another tool: the token files of a compact index
-
-__all__ = [
-    "FORMATS", "MAX_SHARD_TOKENS", "TOKENS", "Exported", "Options", "default_name", "export", "export_tokens", "module",
-]  # fmt: skip
+__all__ = ["FORMATS", "MAX_SHARD_TOKENS", "Exported", "Options", "default_name", "export", "export_tokens", "module"]
 
 
 @dataclass(frozen=True)
@@ -98,9 +94,8 @@ def export_tokens(
     """Write a token file for another tool, as `pyunitok export` does. Returns the files, each "linked", "reflinked",
     "copied" or "written", and notes.
 
-    tokens     a token file, or a TokenArray; with "tokens", the folder of a compact index
-    to         one of export.FORMATS, such as "megatron"; or "tokens", which restores the token files of a compact index
-               byte for byte, in `folder`, or as the file of that name if there is only one
+    tokens     a token file, or a TokenArray
+    to         one of export.FORMATS, such as "megatron"
     folder     the folder to write into
     name       the base name of the files, unless the format prescribes it; by default that of the token file
     copy       copy tokens even if a link is possible
@@ -111,14 +106,6 @@ def export_tokens(
 
         pyunitok.export_tokens("ids.u16", "nanogpt", "data/corpus", val_fraction=0.01)
     """
-    if to == TOKENS:
-        if isinstance(tokens, TokenArray) or name is not None or copy:
-            raise OutputError("--to tokens requires the folder of a compact index, and neither --name nor --copy")
-        from pyunitok.index.stored import restore_token_files  # `tokenize` imports this module, but needs no index
-
-        Options(TOKENS, **options).check((), TOKENS)
-        paths = restore_token_files(Path(tokens), Path(folder), overwrite=overwrite)
-        return Exported([WrittenFile(path, path.stat().st_size, "written") for path in paths], [])
     array = tokens if isinstance(tokens, TokenArray) else open_tokens(tokens)
     chosen = Options(name or default_name(array.path), **options)
     return export(array, to, Path(folder), chosen, copy=copy, overwrite=overwrite)

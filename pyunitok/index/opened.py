@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 from pyunitok.errors import LimitError, count
@@ -15,6 +16,7 @@ from pyunitok.index.opening import open_shards
 from pyunitok.index.plan import Limits
 from pyunitok.index.search import MAX_WORK, Text
 from pyunitok.index.sequences import Query
+from pyunitok.index.stored import restore_token_files
 from pyunitok.tokens import page
 from pyunitok.tokens.manifest import StrPath
 
@@ -29,7 +31,8 @@ class Index(BatchSearch):
         sample, count(all_of=)
     Comparing texts with the corpus (overlap.py): overlap, spans
     Many queries per call (batches.py): count_batch, find_batch, next_batch, ...
-    Properties and documents: n_tokens, n_documents, text_bytes, locate, source, inputs, metadata, tokenizer, prefetch
+    Properties and documents: n_tokens, n_documents, text_bytes, locate, source, inputs, metadata, tokenizer, prefetch,
+        restore_tokens
 
     A pickle contains the path, the `model` argument and max_work; unpickling opens the folder again.
     """
@@ -64,6 +67,14 @@ class Index(BatchSearch):
             return self.count_all_of(all_of, within)
         assert query is not None
         return super().count(query, max_work=max_work)
+
+    def restore_tokens(self, out: StrPath, *, overwrite: bool = False) -> list[Path]:
+        """Write the token files of a compact index, which can have been dropped, byte for byte, as `pyunitok export
+        --to tokens` does. Returns their paths.
+
+        out  the token file; if there are several, a folder, in which they keep their names
+        """
+        return restore_token_files(self.folder, Path(out), overwrite=overwrite)
 
     def prefetch(self, max_bytes: int | None = None) -> int:
         """Ask the system to read the index into memory: the small tables, then one shard after another, up to max_bytes
