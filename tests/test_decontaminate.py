@@ -75,6 +75,8 @@ def test_drop(corpus):
         assert text[hit["begin"] : hit["end"]].decode() == hit["text"] == QUESTION.upper()[:-1]
     table = json.loads((corpus / "table.json").read_bytes())
     assert table == [{"benchmark": "bench", "items": 2, "testable": 2, "contaminated": 1, "documents": 17}]
+    result = json.loads((corpus / "clean.json").read_bytes())
+    assert (result["table"], result["untestable"]) == (table, {"bench": []})
     assert b"bench" in done.stdout
     assert b"17 of 1,503 documents affected, 1,486 written" in done.stderr
     assert b"already complete" in clean(corpus, "--report", "hits.jsonl.zst", "--max-common", "none").stderr
@@ -308,8 +310,8 @@ def test_shards_make_the_same_output(corpus, n, options):
     out = None if "preset" in options else "clean"
     options = options | {"field": "question", "reading": ReadingOptions(on_error="skip")}
 
-    def clean_in(folder, **more):
-        return run_decontaminate(corpus / "in", out and folder / out, corpus / "bench.jsonl",
+    def clean_in(folder, out_name=out, **more):
+        return run_decontaminate(corpus / "in", out_name and folder / out_name, corpus / "bench.jsonl",
                                  **options | {"report": folder / "h.jsonl.zst"} | more)  # fmt: skip
 
     folders = [corpus / "one", corpus / "shards"]
@@ -332,11 +334,18 @@ def test_shards_make_the_same_output(corpus, n, options):
             assert both[0]["table"] == both[1]["table"]
         else:
             assert (folders[0] / name).read_bytes() == (folders[1] / name).read_bytes(), name
+    (folders[1] / f"{out or 'h.jsonl.zst'}.0-of-{n}.json").write_text("{}")  # a run was killed while it joined
     assert clean_in(folders[1], shard=(0, n)).is_complete_already
+    assert names == sorted(path.relative_to(folders[1]) for path in folders[1].rglob("*") if path.is_file())
     with pytest.raises(OutputError, match="was made by another command"):
         clean_in(folders[1], shard=(0, n), n=12)
     if out:
         assert not clean_in(folders[1], shard=(0, n), overwrite=True).is_complete_already
+    if out:
+        (corpus / "mine.zst").write_bytes(b"mine")
+        with pytest.raises(OutputError, match=r"mine\.zst exists"):
+            clean_in(folders[1], shard=(0, n), report=corpus / "mine.zst", overwrite=False, out_name="other")
+        assert (corpus / "mine.zst").read_bytes() == b"mine"
     with pytest.raises(OptionError, match="shard must be"):
         clean_in(folders[1], shard=(n, n))
 

@@ -111,6 +111,7 @@ def test_gpt3(tmp_path):
     both = filler + item.upper().replace(" ", ", ") + " " + filler
     found, kept = clean(tmp_path, [item, words(20, 32)], [both, words(20, 32), filler * 2], preset="gpt3")
     assert found.table()[0] == {"benchmark": "b", "items": 2, "testable": 1, "contaminated": 1, "documents": 1}
+    assert json.loads((tmp_path / "o.jsonl.json").read_bytes())["untestable"] == {"b": ["1"]}
     sizes = [len(filler) - 200, len(filler) + 1 - 200, len(words(20, 32)), len(filler) * 2]
     assert [len(text) for text in kept] == sizes
     for n_pieces, n_kept in ((10, 10), (11, 0)):

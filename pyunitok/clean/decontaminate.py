@@ -41,7 +41,7 @@ from pyunitok.corpus.pipe import PipeStream
 from pyunitok.corpus.reading import ReadingOptions
 from pyunitok.corpus.rewriting import Rewriter
 from pyunitok.corpus.source import total_bytes
-from pyunitok.disk.outfile import OutputLock, make_folder, write_whole
+from pyunitok.disk.outfile import OutputLock, check_target, make_folder, write_whole
 from pyunitok.disk.url import is_url
 from pyunitok.errors import InputError, OptionError, OutputError
 from pyunitok.interrupts import Interrupts
@@ -223,12 +223,15 @@ class Decontamination:
         if self._ray is not None:
             with cluster.connected(self._ray):
                 return self.run_in_parts(cluster.Cluster(self._reading.n_threads), callbacks, on_count)
-        if self.part.shard is not None and (finished := self._finished()):
+        if self.part.shard is None:
+            return self.run_part(self.part, callbacks, on_count)
+        siblings = self._siblings(self.part)
+        if finished := self._begin_parts(siblings):
             return finished
         summary = self.run_part(self.part, callbacks, on_count)
-        if self.part.shard is not None and not summary.waits_for:
+        if not summary.waits_for:
             with contextlib.suppress(OutputError):  # another part is joining them
-                return self._join(self._siblings(self.part)) or summary
+                return self._join(siblings) or summary
         return summary
 
     def run_part(
@@ -263,9 +266,18 @@ class Decontamination:
                 cleaner = self._cleaner(part, rewriters, totals)
                 run.read(cleaner.clean, callbacks.on_progress, whole_rows=self._out is not None or bool(self._report))
             summary = state.summary(self.items, self.matcher, self.rule)
-            result = {"summary": asdict(summary), "table": summary.table(), "state": run.finish()}
+            result = {**self._result(summary), "state": run.finish()}
             output.commit(result | ({parts.RUN: self._run} if part.shard else {}))
         return summary
+
+    def _result(self, summary: Summary) -> dict[str, Any]:
+        """The part of CLEAN.json that users read."""
+        items, tested = self.items, set(np.array(self.items.items)[self.matcher.is_tested].tolist())
+        untestable: dict[str, list[str]] = {name: [] for name in items.benchmarks}
+        for item, benchmark in dict(zip(items.items, items.benchmark, strict=True)).items():
+            if item not in tested:
+                untestable[items.benchmarks[benchmark]].append(items.labels[item])
+        return {"summary": asdict(summary), "table": summary.table(), "untestable": untestable}
 
     def _state(self, part: CleanPart, progress: dict[str, Any] | None) -> CleanState:
         if progress is None:
@@ -300,14 +312,18 @@ class Decontamination:
 
     # ------------------------------------------------------------------------------------- several machines
 
-    def _finished(self) -> Summary | None:
-        """The result of all parts. OutputError if another run was finished."""
+    def _begin_parts(self, siblings: Sequence[CleanPart]) -> Summary | None:
+        """The result of all parts, if it exists. OutputError if it is that of another run, or if no part has begun but a
+        file has the name of a report."""
         whole = self._whole()
-        if not whole.result_path.exists():
-            return None
         if self._overwrite:
-            whole.result_path.unlink()
+            whole.result_path.unlink(missing_ok=True)
+        if not whole.result_path.exists():
+            if not any(part.has_begun for part in siblings):
+                for path in whole.reports.values():
+                    check_target(path, overwrite=self._overwrite)
             return None
+        parts.remove_files(siblings, self._totals_path)  # if this was interrupted
         opened = CleanOutput(whole.base, whole.targets, whole.reports, self._identity(whole), overwrite=False)
         with opened as output:
             assert output.finished is not None
@@ -326,8 +342,7 @@ class Decontamination:
                 state.include(CleanState.restored(self.items, self.matcher, values["state"]))
             summary = state.summary(self.items, self.matcher, self.rule)
             parts.join_reports(siblings, whole.reports)
-            result = {"run": self._identity(whole).to_json(), "summary": asdict(summary), "table": summary.table(),
-                      "state": state.to_json()}  # fmt: skip
+            result = {"run": self._identity(whole).to_json(), **self._result(summary), "state": state.to_json()}
             write_whole(whole.result_path, json.dumps(result, indent=1).encode() + b"\n")
             parts.remove_files(siblings, self._totals_path)
             return summary
@@ -336,11 +351,11 @@ class Decontamination:
 
     def run_in_parts(self, each: Each, callbacks: Callbacks, on_count: OnProgress) -> Summary:
         """Like run(), but `each` cleans parts of the corpus."""
-        if finished := self._finished():
+        folder, whole, count = self._parts_folder, self._whole(), self._n_units
+        siblings = [self._part(index, count, folder) for index in range(count)]
+        if finished := self._begin_parts(siblings):
             return finished
-        folder, whole = self._parts_folder, self._whole()
         make_folder(folder, parents=True)
-        siblings = [self._part(k, self._n_units, folder) for k in range(self._n_units)]
         if self._overwrite:
             parts.remove_files([*siblings, whole], self._totals_path)
             for path in [*whole.targets, *(journal_path(part.base) for part in siblings)]:

@@ -26,6 +26,7 @@ from pyunitok.clean.state import decoded, encoded
 from pyunitok.corpus.source import Source
 from pyunitok.disk.outfile import new_file, write_whole
 from pyunitok.errors import OutputError
+from pyunitok.run.journal import journal_path
 from pyunitok.run.shard import RunShard, shard_suffix
 
 RUN = "all parts"  # the hash of the undivided run, in the files of its parts
@@ -49,6 +50,11 @@ class CleanPart:
     @property
     def result_path(self) -> Path:
         return self.base.with_name(self.base.name + ".json")
+
+    @property
+    def has_begun(self) -> bool:
+        """Whether there is a file of this part."""
+        return any(path.exists() for path in (journal_path(self.base), self.result_path, self.counts_path))
 
     @property
     def counts_path(self) -> Path:
