@@ -313,8 +313,8 @@ class Decontamination:
     # ------------------------------------------------------------------------------------- several machines
 
     def _begin_parts(self, siblings: Sequence[CleanPart]) -> Summary | None:
-        """The result of all parts, if it exists. OutputError if it is that of another run, or if no part has begun but a
-        file has the name of a report."""
+        """The result of all parts, if it exists. OutputError if it is that of another run, or if no part has begun but
+        a file has the name of a report."""
         whole = self._whole()
         if self._overwrite:
             whole.result_path.unlink(missing_ok=True)
