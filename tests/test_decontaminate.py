@@ -350,6 +350,22 @@ def test_shards_make_the_same_output(corpus, n, options):
         clean_in(folders[1], shard=(n, n))
 
 
+def test_the_command_with_shards(corpus):
+    """The first round says which shards have not counted; damaged counts are an error that names the file."""
+    done = clean(corpus, "--shard", "1/2")
+    assert b"counted; run the same command again when these shards have counted: 0\n" in done.stderr
+    assert not done.stdout
+    counts = corpus / "clean.1-of-2.counts"
+    good = counts.read_bytes()
+    for wrong in (b"", b"[]", good[:-9], good.replace(b'"array": "', b'"array": "x')):
+        counts.write_bytes(wrong)
+        assert b"clean.1-of-2.counts is damaged" in clean(corpus, "--shard", "0/2", code=1).stderr
+    counts.write_bytes(good)
+    assert b"of 1,500 documents" in clean(corpus, "--shard", "0/2").stderr
+    assert b"of 1,503 documents" in clean(corpus, "--shard", "1/2").stderr
+    assert b"already complete" in clean(corpus, "--shard", "1/2").stderr
+
+
 @pytest.mark.parametrize("max_common", [None, 8])
 def test_parts_of_a_cluster_make_the_same_output(corpus, monkeypatch, max_common):
     """Tasks run in any order, some twice, and in other processes, to which the job is pickled."""

@@ -329,17 +329,20 @@ class Decontamination:
             assert output.finished is not None
             return Summary(**output.finished["summary"] | {"is_complete_already": True})
 
+    def _state_in(self, values: dict[str, Any]) -> CleanState:
+        return CleanState.restored(self.items, self.matcher, values["state"])
+
     def _join(self, siblings: Sequence[CleanPart]) -> Summary | None:
         """Make the result of all parts, if they are finished; otherwise None. OutputError if another process does."""
         whole = self._whole()
         lock = OutputLock(self.base)
         try:
-            found = [parts.read_result(part.result_path, self._run) for part in siblings]
             state = CleanState.new(self.items, self.matcher)
-            for values in found:
-                if values is None:
+            for part in siblings:
+                found = parts.read_result(part.result_path, self._run, self._state_in)
+                if found is None:
                     return None
-                state.include(CleanState.restored(self.items, self.matcher, values["state"]))
+                state.include(found)
             summary = state.summary(self.items, self.matcher, self.rule)
             parts.join_reports(siblings, whole.reports)
             result = {"run": self._identity(whole).to_json(), **self._result(summary), "state": state.to_json()}

@@ -14,12 +14,13 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
+import zstandard
 
 from pyunitok.clean.matching import Int64s
 from pyunitok.clean.state import decoded, encoded
@@ -29,6 +30,7 @@ from pyunitok.errors import OutputError
 from pyunitok.run.journal import journal_path
 from pyunitok.run.shard import RunShard, shard_suffix
 
+T = TypeVar("T")
 RUN = "all parts"  # the hash of the undivided run, in the files of its parts
 
 
@@ -72,19 +74,19 @@ def write_array(path: Path, run: str, array: Int64s) -> None:
 
 def read_array(path: Path, run: str) -> Int64s | None:
     """None if the file is missing or belongs to another run."""
-    values = read_result(path, run)
-    return None if values is None else decoded(values["array"])
+    return read_result(path, run, lambda values: decoded(values["array"]))
 
 
-def read_result(path: Path, run: str) -> dict[str, Any] | None:
-    """The JSON in a file of a part; None if it is missing or belongs to another run."""
+def read_result(path: Path, run: str, of: Callable[[dict[str, Any]], T]) -> T | None:
+    """of(the JSON in a file of a part); None if the file is missing or belongs to another run. OutputError if it is
+    damaged."""
     try:
-        values: dict[str, Any] = json.loads(path.read_bytes())
+        values = json.loads(path.read_bytes())
+        return of(values) if values[RUN] == run else None
     except FileNotFoundError:
         return None
-    except (ValueError, OSError) as error:
-        raise OutputError(f"{path} is damaged ({error}); remove it") from None
-    return values if isinstance(values, dict) and values.get(RUN) == run else None
+    except (ValueError, TypeError, KeyError, OSError, zstandard.ZstdError) as error:
+        raise OutputError(f"{path} is damaged ({error}); remove it, and run this part again") from None
 
 
 def totals_of(parts: Sequence[CleanPart], path: Path, run: str) -> Int64s | list[int]:
