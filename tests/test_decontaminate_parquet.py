@@ -17,6 +17,8 @@ from pyunitok import InputError
 from pyunitok import decontaminate as run_decontaminate
 from pyunitok.clean import output
 from pyunitok.corpus.reading import ReadingOptions
+from pyunitok.corpus.thrift import ThriftReader
+from pyunitok.corpus.thrift_tree import read_struct, write_struct
 
 pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")
@@ -160,3 +162,16 @@ def test_hostile_files(corpus):
             assert "wrong.parquet" in str(error)
         else:
             assert len(pq.read_table(corpus / "wrong-out.parquet")) > 0
+
+
+def test_footers_are_written_as_they_were_read(corpus):
+    data = (corpus / "in/a.parquet").read_bytes()
+    footer = data[-8 - int.from_bytes(data[-8:-4], "little") : -8]
+    struct = read_struct(ThriftReader(footer))
+    assert write_struct(struct) == footer
+    values = {1: (5, -(2**31)), 2: (6, 2**63 - 1), 20: (1, None), 300: (2, None), 301: (9, (8, [b"x"] * 20)),
+              302: (12, {1: (7, b"8 bytes."), 40: (3, b"\xff")}), 303: (9, (5, [])),
+              304: (9, (1, [b"\1", b"\2"]))}  # fmt: skip
+    assert read_struct(ThriftReader(write_struct(values))) == values
+    with pytest.raises(ValueError, match="unsupported type 11"):
+        read_struct(ThriftReader(b"\x1b\0"))

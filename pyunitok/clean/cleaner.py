@@ -118,7 +118,8 @@ class Cleaner:
             return Edits(dict.fromkeys(documents, ()))
         parts = zip(documents, bounds[:-1], bounds[1:], strict=True)
         if self._rule.action == "mark":
-            return Edits(values={n: [self._described(found, k) for k in range(a, b)] for n, a, b in parts})
+            described = self._described(found)
+            return Edits(values={n: described[a:b] for n, a, b in parts})
         return Edits({n: self._pieces(_text(block, n), found.ranges_of(a, b)) for n, a, b in parts})
 
     def _pieces(self, text: bytes, ranges: Int64s) -> list[str]:
@@ -127,26 +128,28 @@ class Cleaner:
             return []
         return [piece for piece in pieces if len(piece) >= self._rule.min_piece]
 
-    def _described(self, found: Matches, k: int) -> dict[str, Any]:
-        items, text = self._items, int(found.texts[k])
-        return {
-            "benchmark": items.benchmarks[items.benchmark[text]], "item": items.labels[items.items[text]],
-            "field": items.fields[text], "share": round(float(found.shares[k]), 4),
-            "longest_run": int(found.longest_runs[k]),
-        }  # fmt: skip
+    def _described(self, found: Matches) -> list[dict[str, Any]]:
+        """What the report and marks say about each match."""
+        items, values = self._items, zip(found.texts.tolist(), found.shares.tolist(), found.longest_runs.tolist(),
+                                         strict=True)  # fmt: skip
+        return [
+            {"benchmark": items.benchmarks[items.benchmark[text]], "item": items.labels[items.items[text]],
+             "field": items.fields[text], "share": round(share, 4), "longest_run": longest_run}
+            for text, share, longest_run in values
+        ]  # fmt: skip
 
     def _report_lines(self, block: Block, found: Matches) -> Iterator[bytes]:
         source, documents = self._sources[block.source], found.documents.tolist()
         ids = self._rewriters[block.source].ids_of(block, documents) if FORMATS[source.format].has_fields else []
-        sizes, offsets = found.ends - found.begins, found.offsets.tolist()
-        for k, document in enumerate(documents):
-            number = block.first_document + document if block.numbers is None else int(block.numbers[document])
-            place = {"file": source.name, "document": number} | ({"id": ids[k]} if ids else {})
-            text = _text(block, document)
-            longest = offsets[k] + int(sizes[offsets[k] : offsets[k + 1]].argmax())
-            begin, end = int(found.begins[longest]), int(found.ends[longest])
-            shown = text[begin : min(end, begin + MAX_SHOWN_BYTES)].decode("utf-8", "replace")
-            yield _json(place | self._described(found, k) | {"begin": begin, "end": end, "text": shown}) + b"\n"
+        numbers = range(block.first_document, block.first_document + block.n_docs)
+        starts, all_numbers = block.offsets, numbers if block.numbers is None else block.numbers.tolist()
+        begins, ends, offsets = found.begins.tolist(), found.ends.tolist(), found.offsets.tolist()
+        for k, (document, described) in enumerate(zip(documents, self._described(found), strict=True)):
+            place = {"file": source.name, "document": all_numbers[document]} | ({"id": ids[k]} if ids else {})
+            longest = max(range(offsets[k], offsets[k + 1]), key=lambda n: ends[n] - begins[n])
+            begin, end, at = begins[longest], ends[longest], int(starts[document])
+            shown = block.data[at + begin : at + min(end, begin + MAX_SHOWN_BYTES)].tobytes().decode("utf-8", "replace")
+            yield _json(place | described | {"begin": begin, "end": end, "text": shown}) + b"\n"
 
 
 def _grams_of(hits: np.ndarray[Any, Any]) -> Int64s:
