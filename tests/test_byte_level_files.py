@@ -10,6 +10,7 @@ import json
 import os
 import pickle
 import random
+import re
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -26,8 +27,11 @@ from pyunitok import Tokenizer
 from pyunitok.cli import cli
 from pyunitok.errors import VocabularyError
 from pyunitok.model.tokenizer import from_vocabulary
+from pyunitok.vocab import open_model, patterns
+from pyunitok.vocab.convert import convert
 from pyunitok.vocab.huggingface import file as huggingface
 from pyunitok.vocab.huggingface.byte_rules import ByteRules
+from pyunitok.vocab.vocabulary import Vocabulary
 
 pytestmark = pytest.mark.filterwarnings("ignore::pyunitok.errors.ModelWarning")
 
@@ -163,6 +167,67 @@ def test_converted_files(path: Path, tmp_path: Path) -> None:
     rng = random.Random(4)
     for text in (byte_texts.text(rng, added(path)) for _ in range(50)):
         assert other.encode(text).ids == tokenizer.encode(text, add_special=True).tolist(), ascii(text)
+
+
+@every_file
+def test_round_trips(path: Path, tmp_path: Path) -> None:
+    """A folder with vocab.json and a file of ranks give the same ids again, with what the conversion's notes say."""
+    vocabulary = Vocabulary.of(*open_model(path))
+    prepare = vocabulary.prepare or {}
+    tokenizer, rng = opened(path), random.Random(6)
+    texts = [byte_texts.text(rng, added(path)) for _ in range(50)]
+    expected = [tokenizer.encode(text).tolist() for text in texts]
+    if path.stem in DELEGATED:
+        with pytest.raises(VocabularyError, match="must be byte-level BPE that C encodes"):
+            convert(path, tmp_path / "folder", "vocab-merges")
+        return
+    notes = convert(path, tmp_path / "folder", "vocab-merges")
+    if not any("ignore_merges is lost" in note for note in notes):
+        assert [Tokenizer.from_file(tmp_path / "folder").encode(text).tolist() for text in texts] == expected
+    check_vocab_merges(tmp_path / "folder", path, texts)
+    try:
+        notes = convert(path, tmp_path / "t.tiktoken", "tiktoken")
+    except VocabularyError as error:
+        reasons = "has no piece, which tiktoken requires|tiktoken merges in the order of the ids|tiktoken would merge"
+        assert re.search(reasons, str(error))
+        return
+    assert any("normalizer" in note for note in notes) == (prepare["normalizer"] is not None)
+    if re.search("cannot express|normalizer|add_prefix_space", " ".join(notes)) or any(
+        token[key] for token in prepare["added_tokens"] for key in ("lstrip", "rstrip", "single_word")
+    ):
+        return
+    tokens = {token["content"]: token["id"] for token in prepare["added_tokens"]}
+    pattern = patterns.shown(vocabulary.pattern)
+    assert pattern in notes[0]
+    again = Tokenizer.from_file(tmp_path / "t.tiktoken", pattern=pattern, special_tokens=tokens)
+    assert [again.encode(text).tolist() for text in texts] == expected
+    check_ranks(tmp_path / "t.tiktoken", pattern, [text for text in texts if not any(map(text.__contains__, tokens))])
+
+
+def check_vocab_merges(folder: Path, path: Path, texts: list[str]) -> None:
+    """The BPE that tokenizers reads from vocab.json and merges.txt, with the other parts of the file it came from."""
+    library = pytest.importorskip("tokenizers")
+    model = library.models.BPE.from_file(str(folder / "vocab.json"), str(folder / "merges.txt"))
+    document = json.loads(library.Tokenizer(model).to_str())
+    original = json.loads(path.read_bytes())
+    document |= {key: original[key] for key in ("normalizer", "pre_tokenizer", "added_tokens")}
+    document["model"]["ignore_merges"] = original["model"].get("ignore_merges", False)
+    other = library.Tokenizer.from_str(json.dumps(document))
+    for text in texts:
+        assert other.encode(text).ids == theirs(path).encode(text, add_special_tokens=False).ids
+
+
+def check_ranks(file: Path, pattern: str, texts: list[str]) -> None:
+    library = pytest.importorskip("tiktoken")
+    load = pytest.importorskip("tiktoken.load").load_tiktoken_bpe
+    tokenizer = Tokenizer.from_file(file, pattern=pattern, special_tokens={})
+    row = patterns.PATTERNS.get(pattern, patterns.NamedPattern((pattern,)))
+    if len(row.parts) > 1:
+        return
+    regex = row.tiktoken or row.parts[0]
+    other = library.Encoding("other", pat_str=regex, mergeable_ranks=load(str(file)), special_tokens={})
+    for text in texts:
+        assert other.encode_ordinary(text) == tokenizer.encode(text).tolist()
 
 
 @every_file

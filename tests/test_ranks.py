@@ -20,6 +20,7 @@ from pyunitok import Tokenizer
 from pyunitok.cli import cli
 from pyunitok.errors import ModelFormatError, OptionError, UnitokError, VocabularyError
 from pyunitok.vocab import merges, patterns, ranks, tekken, tiktoken
+from pyunitok.vocab.convert import convert
 from pyunitok.vocab.patterns import PATTERNS, ReadOptions
 
 
@@ -230,6 +231,20 @@ def test_damaged_vocab_merges(tmp_path: Path) -> None:
     (folder / "vocab.json").unlink()
     with pytest.raises(ModelFormatError, match="its vocabulary is missing"):
         Tokenizer.from_file(folder / "merges.txt")
+
+
+def test_prefix_space_in_a_folder(tmp_path: Path) -> None:
+    """As in GPT2Tokenizer, the space is added before the text, not before every piece."""
+    library = pytest.importorskip("tokenizers")
+    rank_files.write(tmp_path / "toy.tiktoken")
+    folder = tmp_path / "folder"
+    convert(tmp_path / "toy.tiktoken", folder, "vocab-merges", pattern="gpt2")
+    config = json.loads((folder / "tokenizer_config.json").read_text())
+    (folder / "tokenizer_config.json").write_text(json.dumps(config | {"add_prefix_space": True}))
+    other = library.Tokenizer(library.models.BPE.from_file(str(folder / "vocab.json"), str(folder / "merges.txt")))
+    other.pre_tokenizer = library.pre_tokenizers.ByteLevel(add_prefix_space=True)
+    for text in ("the then, the\n 12 the", " the", "", "\n"):
+        assert Tokenizer.from_file(folder).encode(text).tolist() == other.encode(text).ids
 
 
 def test_folders(tmp_path: Path, path: Path) -> None:

@@ -8,13 +8,14 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
 from pyunitok._c.kinds import KINDS
 from pyunitok._c.library import MODEL_FLAGS
-from pyunitok.errors import VocabularyError, count
+from pyunitok.errors import PatternError, VocabularyError, count
 from pyunitok.vocab import byte_level, merges, patterns, ranks, tiktoken
 from pyunitok.vocab.huggingface import writer
 from pyunitok.vocab.vocabulary import NORMAL, Vocabulary
@@ -60,7 +61,7 @@ def huggingface_json(vocabulary: Vocabulary) -> bytes:
     pieces, special = _normal_pieces(vocabulary), _special_tokens(vocabulary)
     shown = byte_level.shown
     names = {shown(piece): id_ for piece, id_ in pieces.items()}
-    if clash := next((token for token in special if token in names), None):
+    if clash := next((token for token, id_ in special.items() if names.get(token, id_) != id_), None):
         raise VocabularyError(f"{vocabulary.name} as a tokenizer.json: the special token {clash!r} is also a piece")
     steps = [
         {"type": "Split", "pattern": {"Regex": regex}, "behavior": "Isolated", "invert": False} for regex in regexes
@@ -105,16 +106,40 @@ def tiktoken_ranks(vocabulary: Vocabulary) -> bytes:
 
 def tiktoken_notes(vocabulary: Vocabulary) -> Sequence[str]:
     """Notes on what the file does not contain."""
-    texts = [part[1:].decode() for part in vocabulary.pattern.split(b"\0")] if vocabulary.pattern else []
-    notes = [f"the file does not contain the pattern; pass it when opening the file: {' then '.join(texts) or 'none'}"]
+    pattern = patterns.shown(vocabulary.pattern)
+    notes = [f"the file does not contain the pattern; pass it with --pattern or pattern= when opening it: {pattern}"]
+    if not _is_readable(pattern):
+        notes[0] = f"the file does not contain the pattern, and --pattern cannot express it: {pattern}"
+    elif re.search(r"\$|\}\+", pattern) and not vocabulary.pattern.startswith(b"t"):
+        notes[0] += ", in which tiktoken reads `$` and `{m,n}+` differently"
     if special := _special_tokens(vocabulary):
         shown = ", ".join(f"{token!r}: {id_}" for token, id_ in [*special.items()][:8])
         more = f" and {len(special) - 8} more" if len(special) > 8 else ""
         notes.append(f"the file does not contain the special tokens: {shown}{more}")
     prepare = vocabulary.prepare or {}
-    if prepare.get("normalizer") or prepare.get("nfc") or prepare.get("post_processor"):
-        notes.append("the file does not contain the normalizer or the template")
+    normalizer = "NFC" if prepare.get("nfc") else (prepare.get("normalizer") or {}).get("type")
+    if normalizer:
+        notes.append(f"the file does not contain the normalizer ({normalizer}), so some texts get other ids")
+    if _has_prefix_space(prepare.get("pre_tokenizer")):
+        notes.append("the file does not contain add_prefix_space, so most texts get another first id")
+    if (prepare.get("post_processor") or {"type": "ByteLevel"}).get("type") != "ByteLevel":
+        notes.append("the file does not contain the template of special tokens that add_special adds")
     return notes
+
+
+def _is_readable(pattern: str) -> bool:
+    try:
+        patterns.check(patterns.parts_for_tiktoken(pattern), "")
+    except PatternError:
+        return False
+    return " then " not in pattern
+
+
+def _has_prefix_space(step: Any) -> bool:
+    """Whether a step of a pre-tokenizer adds a space."""
+    if not isinstance(step, dict):
+        return False
+    return bool(step.get("add_prefix_space")) or any(map(_has_prefix_space, step.get("pretokenizers") or []))
 
 
 def _check_bytes(vocabulary: Vocabulary, name: str) -> None:
@@ -127,6 +152,8 @@ def _ranks_of_list(vocabulary: Vocabulary, pieces: dict[bytes, int], name: str) 
     """The pieces that can occur in encoded text. VocabularyError if their ids do not imply the model's merges."""
     listed = _listed(vocabulary)
     own = merges.by_list(listed, pieces)
+    special = {token.encode() for token in _special_tokens(vocabulary)}
+    pieces = {piece: id_ for piece, id_ in pieces.items() if piece in own or piece not in special}
     ids = [pieces[piece] for piece in own]
     for (before, after), piece in zip(pairwise(ids), [*own][1:], strict=False):
         if after < before:
@@ -163,7 +190,12 @@ def vocab_merges(vocabulary: Vocabulary) -> dict[str, bytes]:
     tokens = {str(token["id"]): {k: v for k, v in token.items() if k != "id"} for token in document["added_tokens"]}
     more = {token["content"]: int(id_) for id_, token in tokens.items() if token["content"] not in model["vocab"]}
     lines = ["#version: 0.2", *(merge if isinstance(merge, str) else " ".join(merge) for merge in model["merges"])]
-    config: dict[str, Any] = {"tokenizer_class": _class_of(vocabulary)} if _class_of(vocabulary) else {}
+    kind = _class_of(vocabulary)
+    config: dict[str, Any] = {"tokenizer_class": kind}
+    if kind is None:
+        config = {"pyunitok": {key: document[key] for key in writer.PARTS}}
+    elif _has_prefix_space(document["pre_tokenizer"]):
+        config["add_prefix_space"] = True
     return {
         "vocab.json": json.dumps(model["vocab"] | more, ensure_ascii=False).encode(),
         "merges.txt": "".join(line + "\n" for line in lines).encode(),
@@ -175,12 +207,13 @@ def vocab_merges_notes(vocabulary: Vocabulary) -> Sequence[str]:
     """Notes on what the files do not contain."""
     notes = [*huggingface_notes(vocabulary)]
     if _class_of(vocabulary) is None:
-        texts = " then ".join(part[1:].decode() for part in vocabulary.pattern.split(b"\0"))
-        notes.append(f"the files do not contain the pattern; pass it when opening them: {texts or 'none'}")
+        pattern = patterns.shown(vocabulary.pattern)
+        notes.append(f"only pyunitok finds the pattern, in tokenizer_config.json; pass it to other tools: {pattern}")
     if vocabulary.flags & MODEL_FLAGS["ignore_merges"]:
         pieces = _normal_pieces(vocabulary)
         made = merges.by_rank(pieces, pieces) if has_ranks(vocabulary) else merges.by_list(_listed(vocabulary), pieces)
-        if lost := sum(len(piece) > 1 and piece not in made for piece in pieces):
+        special = {token.encode() for token in _special_tokens(vocabulary)}
+        if lost := sum(len(piece) > 1 and piece not in made and piece not in special for piece in pieces):
             notes.append(f"ignore_merges is lost, so {count(lost, 'piece')} that no merge creates can no longer match")
     return notes
 

@@ -1,6 +1,7 @@
 """FolderConfig: the settings in the small JSON files of a model folder without tokenizer.json.
 
-    tokenizer_config.json     tokenizer_class, added_tokens_decoder {id: token}, bos_token and other roles
+    tokenizer_config.json     tokenizer_class, added_tokens_decoder {id: token}, bos_token and other roles; "pyunitok",
+                              parts of a tokenizer.json that no tokenizer_class states, written by convert
     added_tokens.json         {token: id}
     special_tokens_map.json   bos_token and other roles
 """
@@ -9,12 +10,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from pyunitok.errors import ModelFormatError
 from pyunitok.vocab.huggingface.fields import Fields
+from pyunitok.vocab.huggingface.writer import PARTS
 
 _FLAGS = ("single_word", "lstrip", "rstrip", "normalized", "special")
 _ROLES = ("bos_token", "eos_token", "unk_token", "pad_token", "sep_token", "cls_token", "mask_token")
@@ -29,13 +31,16 @@ _CLASSES: dict[str, tuple[str, bool]] = {
 
 @dataclass(frozen=True)
 class FolderConfig:
-    """pattern: a name in patterns.PATTERNS, or None. tokens: the added tokens with the fields of a tokenizer.json."""
+    """pattern: a name in patterns.PATTERNS, or None. tokens: the added tokens with the fields of a tokenizer.json.
+    parts: fields of a tokenizer.json, or empty.
+    """
 
     pattern: str | None = None
     is_nfc: bool = False
     add_prefix_space: bool = False
     tokens: tuple[dict[str, Any], ...] = ()
     names: tuple[str, ...] = ()
+    parts: dict[str, Any] = field(default_factory=dict)
 
     @classmethod
     def read(cls, folder: Path) -> FolderConfig:
@@ -48,7 +53,11 @@ class FolderConfig:
         known = {token["content"] for token in tokens}
         added = _load(folder / "added_tokens.json")
         tokens += [_token(text, added.integer(text), {}) for text in added.values if text not in known]
-        return cls(pattern, is_nfc, config.boolean("add_prefix_space", False), tuple(tokens), tuple(names))
+        own = config.child("pyunitok").values if config.has("pyunitok") else {}
+        return cls(
+            pattern, is_nfc, config.boolean("add_prefix_space", False), tuple(tokens), tuple(names),
+            {key: own.get(key) for key in PARTS} if own else {},
+        )  # fmt: skip
 
     def added_tokens(self, ids: Mapping[str, int]) -> list[dict[str, Any]]:
         """The added tokens of a vocabulary with these ids."""

@@ -132,6 +132,18 @@ def parts_for_tiktoken(pattern: str) -> bytes:
     return b"t" + regex.encode()
 
 
+def shown(parts: bytes) -> str:
+    """What to pass as the pattern of a model: its name in PATTERNS, else its regexes."""
+    if not parts:
+        return "none"
+    texts = [part.decode() for part in parts.split(b"\0")]
+    regexes = [text[1:].replace("\r", r"\r").replace("\n", r"\n") for text in texts]
+    for name, row in PATTERNS.items():
+        if regexes == ([row.tiktoken or row.parts[0]] if texts[0].startswith("t") else list(row.parts)):
+            return name
+    return " then ".join(regexes)
+
+
 def check(parts: bytes, name: str) -> bytes:
     """The parts. PatternError names the model and the byte if C does not support them."""
     try:

@@ -50,8 +50,8 @@ def vocabulary(
     VocabularyError names a repeated id, an id that is too large, or a byte without a piece.
     """
     items = [(piece, id_) for piece, id_ in ranks.items() if piece]
-    pieces = [piece for piece, _ in items] + [token.encode() for token in special_tokens]
-    ids = [id_ for _, id_ in items] + list(special_tokens.values())
+    more = [(token.encode(), id_) for token, id_ in special_tokens.items() if ranks.get(token.encode()) != id_]
+    pieces, ids = [piece for piece, _ in items + more], [id_ for _, id_ in items + more]
     _check_ids(pieces, ids, name)
     known = set(ranks)
     if missing := [byte for byte in range(256) if bytes([byte]) not in known]:
@@ -67,7 +67,7 @@ def vocabulary(
         pieces, numbers, eod_id=eod_id, name=name, kind="bpe", flags=FLAGS, pattern=pattern, special=special,
         eod_piece=next((token for token, id_ in special_tokens.items() if id_ == eod_id), None),
         scores=-numbers.astype(np.float64),
-        types=np.array([NORMAL] * len(items) + [CONTROL] * len(special_tokens), np.uint8),
+        types=np.array([NORMAL] * len(items) + [CONTROL] * len(more), np.uint8),
         prepare=prepare if special_tokens or apply_nfc or cuts else None,
     )  # fmt: skip
 

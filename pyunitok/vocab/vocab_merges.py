@@ -5,9 +5,9 @@
                  Ġ t                                       the first merge has the lowest rank
 
 Together with a pattern they form the model of a tokenizer.json, so the reader converts them to one. The pattern comes
-from the caller, or from "tokenizer_class" in tokenizer_config.json; the default is GPT-2's. Special tokens come from
-the caller, or from tokenizer_config.json, added_tokens.json and special_tokens_map.json in the same folder; if these
-files list none, <|endoftext|> is the only one.
+from the caller, or from "tokenizer_class" or "pyunitok" in tokenizer_config.json; the default is GPT-2's. Special
+tokens come from the caller, or from tokenizer_config.json, added_tokens.json and special_tokens_map.json in the same
+folder; if these files list none, <|endoftext|> is the only one.
 """
 
 from __future__ import annotations
@@ -68,6 +68,8 @@ def read(vocab_path: Path, merges_path: Path, options: ReadOptions) -> Vocabular
         for part in regexes.decode().split("\0")
     ]
     level = _BYTE_LEVEL | {"add_prefix_space": config.add_prefix_space}
+    if pattern == "gpt2":  # after a Split, ByteLevel would add a space to every piece
+        splits, level = [], level | {"use_regex": True}
     document = {
         "version": "1.0", "truncation": None, "padding": None, "added_tokens": sorted(tokens, key=lambda t: t["id"]),
         "normalizer": {"type": "NFC"} if config.is_nfc else None,
@@ -79,6 +81,8 @@ def read(vocab_path: Path, merges_path: Path, options: ReadOptions) -> Vocabular
             "vocab": ids, "merges": merges,
         },
     }  # fmt: skip
+    if options.pattern is None:
+        document |= config.parts
     return huggingface.read(json.dumps(document).encode(), name)
 
 
