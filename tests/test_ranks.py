@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import pickle
 import random
@@ -245,6 +246,37 @@ def test_prefix_space_in_a_folder(tmp_path: Path) -> None:
     other.pre_tokenizer = library.pre_tokenizers.ByteLevel(add_prefix_space=True)
     for text in ("the then, the\n 12 the", " the", "", "\n"):
         assert Tokenizer.from_file(folder).encode(text).tolist() == other.encode(text).ids
+
+
+@pytest.mark.parametrize("name", ["r50k_base", "p50k_base", "p50k_edit", "cl100k_base", "o200k_base", "o200k_harmony"])
+def test_known_files_match_the_registry_of_tiktoken(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The SHA-256, pattern and special tokens; the files themselves are not needed."""
+    public = pytest.importorskip("tiktoken_ext.openai_public")
+    hashes = []
+    monkeypatch.setattr(public, "load_tiktoken_bpe", lambda url, expected_hash: hashes.append(expected_hash) or {})
+    theirs = public.ENCODING_CONSTRUCTORS[name]()
+    own = tiktoken.KNOWN[hashes[0]]
+    pattern = name if name in own.variants else own.pattern
+    expected = theirs["special_tokens"]
+    if name == "o200k_harmony":
+        assert expected.pop("<|reserved_200018|>") == expected["<|endofprompt|>"] == 200018
+    assert own.variants.get(pattern, own.special_tokens)(50256, {}) == expected
+    assert patterns.parts_for_tiktoken(pattern) == b"t" + theirs["pat_str"].encode()
+
+
+def test_a_pattern_selects_special_tokens(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    key = hashlib.sha256(path.read_bytes()).hexdigest()
+    whisper = next(known for known in tiktoken.KNOWN.values() if "whisper_v3" in known.variants)
+    monkeypatch.setitem(tiktoken.KNOWN, key, whisper)
+    n = len(RANKS)
+    rows = [(None, "su", n + 106), ("whisper", "su", n + 106), ("whisper_v3", "yue", n + 107)]
+    for pattern, language, notimestamps in rows:
+        tokenizer = Tokenizer.from_file(path, pattern=pattern)
+        assert tokenizer.encode(f"<|endoftext|><|{language}|><|notimestamps|>").tolist()[::2] == [n, notimestamps]
+        assert tokenizer.vocab_size == notimestamps + 1502
+    assert len(tokenizer.encode("<|yue|>")) == 1
+    assert len(Tokenizer.from_file(path, pattern="gpt2").encode("<|yue|>")) > 1
+    assert len(Tokenizer.from_file(path, pattern="whisper_v3", special_tokens={}).encode("<|yue|>")) > 1
 
 
 def test_folders(tmp_path: Path, path: Path) -> None:

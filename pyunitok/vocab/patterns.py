@@ -78,6 +78,10 @@ PATTERNS: dict[str, NamedPattern] = {
         )
     ),
 }
+# Names that select not only a pattern but also the special tokens of a published file of ranks: see vocab/tiktoken.py.
+PATTERNS |= {
+    "p50k_edit": PATTERNS["p50k"], "o200k_harmony": PATTERNS["o200k"], "whisper": _GPT2, "whisper_v3": _GPT2,
+}  # fmt: skip
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_.-]*")  # a pre-tokenizer regex has other characters
 
 

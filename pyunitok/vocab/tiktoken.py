@@ -4,7 +4,8 @@
     Ig== 1
 
 The rank is also the id. Such a file has neither the pattern nor the special tokens. KNOWN lists them for published
-files, which the reader recognises by their SHA-256; for other files, the caller passes them. Unlike tiktoken, the
+files, which the reader recognises by their SHA-256; for other files, the caller passes them. Some files belong to
+several tokenizers; the name of a pattern selects one. Unlike tiktoken, the
 reader rejects invalid base64, ranks with signs or underscores, repeated pieces, and files without all 256 bytes. A
 single "=" stands for the empty piece, as in one of Whisper's files.
 """
@@ -15,6 +16,7 @@ import hashlib
 import re
 from base64 import b64decode, b64encode
 from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import NamedTuple, NoReturn
 
 from pyunitok.errors import OptionError, VocabularyError
@@ -58,11 +60,26 @@ _LLAMA4 = (
     *_reserved("reasoning_", 0, 8), "<|reasoning_thinking_start|>", "<|reasoning_thinking_end|>",
     *_reserved("", 0, 904),
 )  # fmt: skip
-_WHISPER = (
-    "<|endoftext|>", "<|startoftranscript|>", *(f"<|{language}|>" for language in _LANGUAGES.split()),
-    "<|translate|>", "<|transcribe|>", "<|startoflm|>", "<|startofprev|>", "<|nospeech|>", "<|notimestamps|>",
-    *(f"<|{k * 0.02:.2f}|>" for k in range(1501)),
-)  # fmt: skip
+_HARMONY = {
+    200002: "<|return|>", 200003: "<|constrain|>", 200005: "<|channel|>", 200006: "<|start|>", 200007: "<|end|>",
+    200008: "<|message|>", 200012: "<|call|>", 200018: "<|endofprompt|>",
+}  # fmt: skip
+
+
+def _whisper(languages: str) -> Callable[[int, Mapping[int, str]], dict[str, int]]:
+    return _numbered(
+        "<|endoftext|>", "<|startoftranscript|>", *(f"<|{language}|>" for language in languages.split()),
+        "<|translate|>", "<|transcribe|>", "<|startoflm|>", "<|startofprev|>", "<|nospeech|>", "<|notimestamps|>",
+        *(f"<|{k * 0.02:.2f}|>" for k in range(1501)),
+    )  # fmt: skip
+
+
+def _harmony(n: int, names: Mapping[int, str]) -> dict[str, int]:
+    """The tokens of gpt-oss. In tiktoken, 200018 also has a second name, <|reserved_200018|>."""
+    numbered = {_HARMONY.get(id_, f"<|reserved_{id_}|>"): id_ for id_ in range(200000, 201088)}
+    return {"<|startoftext|>": 199998, "<|endoftext|>": 199999, **numbered}
+
+
 # Names of Kimi K2's special tokens by id minus the first special id; later models list them in tokenizer_config.json.
 _KIMI_K2 = {
     0: "[BOS]", 1: "[EOS]", 2: "<|im_end|>", 3: "<|im_user|>", 4: "<|im_assistant|>", 6: "<|start_header_id|>",
@@ -84,19 +101,26 @@ class Known(NamedTuple):
     special_tokens  returns {text: id}, given the number of ranks and {id: name} from tokenizer_config.json
     apply_nfc       whether texts are normalized to NFC
     cuts            whether texts are cut: see ranks.cut()
+    variants        {name of a pattern: the special tokens that it selects}
     """
 
     pattern: str
     special_tokens: Callable[[int, Mapping[int, str]], dict[str, int]]
     apply_nfc: bool = False
     cuts: bool = False
+    variants: Mapping[str, Callable[[int, Mapping[int, str]], dict[str, int]]] = MappingProxyType({})
 
 
 KNOWN: dict[str, Known] = {
-    # r50k_base, also Whisper's gpt2.tiktoken
-    "306cd27f03c1a714eca7108e03d66b7dc042abe8c258b44c199a7ed9838dd930": Known("r50k", _fixed(endoftext=50256)),
+    # r50k_base, also gpt2.tiktoken of Whisper's English models
+    "306cd27f03c1a714eca7108e03d66b7dc042abe8c258b44c199a7ed9838dd930": Known(
+        "r50k", _fixed(endoftext=50256), variants={"whisper": _whisper(_LANGUAGES)}
+    ),
     # p50k_base
-    "94b5ca7dff4d00767bc256fdd1b27e5b17361d7b8a5f968547f9f23eb70d2069": Known("p50k", _fixed(endoftext=50256)),
+    "94b5ca7dff4d00767bc256fdd1b27e5b17361d7b8a5f968547f9f23eb70d2069": Known(
+        "p50k", _fixed(endoftext=50256),
+        variants={"p50k_edit": _fixed(endoftext=50256, fim_prefix=50281, fim_middle=50282, fim_suffix=50283)},
+    ),
     # cl100k_base
     "223921b76ee99bde995b7ff738513eef100fb51d18c93597a113bcffe865b2a7": Known(
         "cl100k",
@@ -104,7 +128,7 @@ KNOWN: dict[str, Known] = {
     ),
     # o200k_base
     "446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d": Known(
-        "o200k", _fixed(endoftext=199999, endofprompt=200018)
+        "o200k", _fixed(endoftext=199999, endofprompt=200018), variants={"o200k_harmony": _harmony}
     ),
     # Llama 3, with the names of Llama 3.1 and later
     "82e9d31979e92ab929cd544440f129d9ecd797b69e327f80f17e1c50d5551b55": Known("llama3", _numbered(*_LLAMA3)),
@@ -118,8 +142,10 @@ KNOWN: dict[str, Known] = {
     ),
     # Kimi K2 to K3
     "b6c497a7469b33ced9c38afb1ad6e47f03f5e5dc05f15930799210ec050c5103": Known("kimi", _kimi, cuts=True),
-    # Whisper's multilingual.tiktoken, with 99 languages, as in all models before large-v3
-    "b34b360dbb493e781e479794586d661700670d65564001f23024971d1f2fa126": Known("gpt2", _numbered(*_WHISPER)),
+    # Whisper's multilingual.tiktoken: 99 languages, and Cantonese in large-v3 and later
+    "b34b360dbb493e781e479794586d661700670d65564001f23024971d1f2fa126": Known(
+        "whisper", _whisper(_LANGUAGES), variants={"whisper_v3": _whisper(_LANGUAGES + " yue")}
+    ),
 }
 
 
@@ -148,7 +174,8 @@ def read(data: bytes, name: str, options: ReadOptions) -> Vocabulary:
     if options.special_tokens is not None:
         tokens = ranks.checked_special_tokens(options.special_tokens, name)
     if known and (options.special_tokens is None or (known.cuts and tokens)):
-        tokens = known.special_tokens(len(pieces), {id_: token for token, id_ in tokens.items()}) | tokens
+        special_tokens = known.variants.get(pattern, known.special_tokens)
+        tokens = special_tokens(len(pieces), {id_: token for token, id_ in tokens.items()}) | tokens
     return ranks.vocabulary(
         pieces, patterns.check(patterns.parts_for_tiktoken(pattern), name), tokens, name,
         apply_nfc=known is not None and known.apply_nfc, cuts=known is not None and known.cuts,
