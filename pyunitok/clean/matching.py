@@ -103,7 +103,7 @@ class Matcher:
         text_at = np.repeat(np.arange(n_texts), n_units)
         sizes = self.sizes[text_at]
         is_begin = (sizes > 0) & (np.arange(n_all) + sizes <= self._starts[text_at + 1])
-        texts, grams = np.unique(np.stack((text_at[is_begin], gram_at[is_begin])), axis=1)
+        texts, grams = np.divmod(np.unique(text_at[is_begin] * n_all + gram_at[is_begin]), max(n_all, 1))
         weights = np.ones(n_all)
         if self._rule.measure == "idf":
             found_in = np.maximum(np.bincount(grams, minlength=n_all), 1)
