@@ -30,6 +30,8 @@ typedef struct search {
     unitok_gram_hit *hits;
     int64_t n_hits;
     int64_t capacity;
+    /* The last hit: its last unit, and the position and length of its n-gram. */
+    int64_t hit_last, hit_at, hit_length;
 } search;
 
 /* Reads the unit after `end` bytes or ids of a document; returns 0 at its end. */
@@ -68,7 +70,10 @@ NOINLINE static void look_up(enum gram_kind kind, search *s, int64_t document, i
     int64_t n = grams->lengths[length].n_units, first = last - n + 1;
     uint64_t head = gram_slot_head(key, length), at = gram_slot_of(grams, key), slot;
     while ((slot = grams->slots[at]) != GRAM_FREE) {
-        int64_t k = 0;
+        /* An n-gram that continues the last hit by one unit has been compared up to that. */
+        int continues = last == s->hit_last + 1 && (uint32_t)slot == s->hit_at + 1 &&
+                        length == s->hit_length;
+        int64_t k = continues ? n - 1 : 0;
         if ((slot ^ head) >> 32 == 0)
             while (k < n && unit_is(kind, s, document, &s->ring[(first + k) & s->ring_mask],
                                     grams->ids[(uint32_t)slot + k]))
@@ -83,6 +88,9 @@ NOINLINE static void look_up(enum gram_kind kind, search *s, int64_t document, i
                 hit->gram = (uint32_t)slot;
             }
             s->n_hits++;
+            s->hit_last = last;
+            s->hit_at = (uint32_t)slot;
+            s->hit_length = length;
             return;
         }
         if (++at == grams->n_slots) at = 0;
@@ -116,6 +124,7 @@ INLINE void search_document(enum gram_kind kind, search *s, int64_t document)
     int64_t n = 0; /* units so far */
     word unit = {0, 0, 0};
     memset(s->hashes, 0, sizeof s->hashes);
+    s->hit_last = -2; /* none in this document */
     while (unit_next(kind, s, document, unit.end, &unit)) {
         if (n >= DELAY) look_up_all(kind, s, document, n - DELAY);
         if (n >= DELAY / 2) prefetch_slots(s, n - DELAY / 2);
