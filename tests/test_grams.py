@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import unicodedata
 
 import numpy as np
 import pytest
@@ -71,6 +72,14 @@ def test_words_are_those_of_the_index(text):
     grams = Grams(packed.data, packed.offsets, 1, 1, word_rules())
     found = grams.find(packed.data, packed.offsets)
     assert np.stack((found["begin"], found["end"]), 1).tolist() == word_bounds(text).tolist()
+
+
+def test_characters_are_assigned_where_they_are_sought():
+    classes = word_classes()
+    for code in [*range(0x40000, 0xE0000), *range(0xE1000, sys.maxunicode + 1)]:
+        assert unicodedata.category(chr(code)) in ("Cn", "Co")
+    assert not classes[0x40000:0xE0000].any() and not classes[0xE1000:].any()
+    assert classes[ord("a")] and classes[0x2A6DF] and classes[0x323AF] and classes[0xE0100]
 
 
 def test_every_character():

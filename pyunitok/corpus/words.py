@@ -12,6 +12,7 @@ import sys
 import unicodedata
 from collections.abc import Iterable, Iterator
 from functools import cache
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,8 @@ from pyunitok.packed import Bytes
 Int64s = np.ndarray[Any, np.dtype[np.int64]]
 Codes = np.ndarray[Any, np.dtype[np.uint32]]
 
+# Elsewhere, Unicode has only reserved code points, and those for private use.
+_ASSIGNED = (range(0x40000), range(0xE0000, 0xE1000))
 _LETTERS, _MARKS, _DIGITS = ("Lu", "Ll", "Lt", "Lm", "Lo"), ("Mn", "Mc", "Me"), ("Nd",)
 _WITHOUT_SPACES = (
     "CJK ", "IDEOGRAPHIC ", "HIRAGANA ", "KATAKANA", "HALFWIDTH KATAKANA", "HENTAIGANA ", "THAI ", "LAO ", "KHMER ",
@@ -46,7 +49,7 @@ def character_bounds(text: bytes) -> Int64s:
 def word_classes() -> Bytes:
     """uint8[0x110000]: how each character takes part in words: JOINED, MARK, ALONE, or 0."""
     classes = np.zeros(sys.maxunicode + 1, np.uint8)
-    for code in range(sys.maxunicode + 1):
+    for code in chain(*_ASSIGNED):
         category = unicodedata.category(chr(code))
         if category in _MARKS:
             classes[code] = MARK
