@@ -350,6 +350,21 @@ def test_shards_make_the_same_output(corpus, n, options):
         clean_in(folders[1], shard=(n, n))
 
 
+def test_own_files_are_not_inputs(corpus):
+    """A corpus folder that holds CLEAN, the reports and the files of shards; other files with such names are read."""
+    for name in ("clean.jsonl", "clean.0-of-2x.jsonl", "hits.jsonl.old"):
+        (corpus / "in" / name).write_text('{"text":"mine"}\n')
+    (corpus / "in/clean").mkdir()
+    command = ["decontaminate", "in", "-o", "in/clean", "--against", "bench.jsonl", "--field", "question", "--report",
+               "in/hits.jsonl", "--on-error", "skip"]  # fmt: skip
+    for k in (0, 1, 0):
+        done = run(corpus, *command, "--shard", f"{k}/2")
+        assert done.returncode == 0, done.stderr
+    done = run(corpus, *command)
+    assert b"already complete" in done.stderr and b"of 1,506 documents" in done.stderr
+    assert (corpus / "in/clean/clean.jsonl").read_bytes() == b'{"text":"mine"}\n'
+
+
 def test_the_command_with_shards(corpus):
     """The first round says which shards have not counted; damaged counts are an error that names the file."""
     done = clean(corpus, "--shard", "1/2")

@@ -119,7 +119,7 @@ class Decontamination:
         self._out, self._report = (None if path is None else Path(path) for path in (out, report))
         self.files = CleanFiles.find(
             [os.fspath(path) for path in inputs], self._out, input_format=input_format, text_key=reading.text_key,
-            include=include, exclude=exclude, own=[self._report] if self._report else [],
+            include=include, exclude=exclude, own=parts.own_files(self.base, self._report),
         )  # fmt: skip
         self._check_sources()
         self._cwd = str(Path.cwd())

@@ -13,6 +13,7 @@ corpus, so the files of CLEAN are those of an undivided run.
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -28,6 +29,7 @@ from pyunitok.corpus.source import Source
 from pyunitok.disk.outfile import new_file, write_whole
 from pyunitok.errors import OutputError
 from pyunitok.run.journal import journal_path
+from pyunitok.run.output import parts_folder
 from pyunitok.run.shard import RunShard, shard_suffix
 
 T = TypeVar("T")
@@ -66,6 +68,16 @@ class CleanPart:
 def named_in(folder: Path | None, path: Path, index: int, count: int) -> Path:
     """The name of a file of a part."""
     return (folder or path.parent) / (path.name + shard_suffix(index, count))
+
+
+def own_files(base: Path, report: Path | None) -> list[Path]:
+    """The files that a run and its parts may have left, apart from CLEAN. They are never inputs."""
+    found = [path for path in parts_folder(base).rglob("*") if path.is_file()]
+    for path, suffixes in ((base, r"\.(json|errors\.jsonl|counts|totals)"), (report or base, "")):
+        named = re.compile(re.escape(path.name) + rf"(\.\d+-of-\d+)?({suffixes})")
+        beside = path.parent.iterdir() if path.parent.is_dir() else ()
+        found += [file for file in beside if named.fullmatch(file.name) and file.is_file() and file != base]
+    return found + ([report] if report else [])
 
 
 def write_array(path: Path, run: str, array: Int64s) -> None:
