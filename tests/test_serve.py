@@ -16,6 +16,7 @@ import threading
 import time
 from pathlib import Path
 from unittest import mock
+from urllib.parse import quote
 
 import commands
 import pytest
@@ -412,6 +413,39 @@ def test_searching(page, address):
     page.wait_for_selector(".hits a")
     page.select_option("#sort", "text")
     page.wait_for_url("**sort=text**")
+
+
+def test_trace(client):
+    text = "Perhaps the cat sat on the mat, or 日本語 not"
+    answer = client.get("/api/trace.json", params={"q": text, "min": 6, "documents": 2}).json()
+    spans = {span["text"]: span["count"] for span in answer["spans"]}
+    assert answer["text"] == text and spans and all(n == occurrences(part.encode()) for part, n in spans.items())
+    assert all(one["source"] in TEXTS for span in answer["spans"] for one in span["documents"])
+    rows = list(csv.DictReader(client.get("/api/trace.csv", params={"q": text, "min": 6}).text.splitlines()))
+    assert [row["text"] for row in rows] == list(spans)
+    assert client.get("/api/trace.csv", params={"q": ""}).status_code == 200
+    assert client.get("/api/trace.json", params={"q": text, "documents": 51}).status_code == 400
+
+
+@pytest.mark.slow
+def test_tracing(page, address):
+    """😀 has two UTF-16 units, and offsets in the answer count code points."""
+    page.goto(address + "?view=trace&q=" + quote("😀 new: the cat sat on the mat\nthe the \U0001f600"))
+    page.wait_for_selector(".traced mark")
+    assert page.inner_text(".traced").startswith("😀 new: the cat")
+    page.focus(".traced mark")
+    page.keyboard.press("Enter")
+    page.wait_for_selector("#occurrences li")
+    chosen = page.inner_text(".traced mark[aria-pressed='true']")
+    assert page.inner_text("#occurrences mark") == chosen.replace("\n", "⏎")
+    assert "also occurs in the corpus" in page.inner_text("#occurrences")
+    page.click("#occurrences a")
+    page.wait_for_selector(".document mark")
+    page.click("#back")
+    page.wait_for_selector(".traced mark")
+    page.goto(address + "?view=trace&q=short")
+    page.wait_for_selector("#view:not(.loading) .traced")
+    assert "No part" in page.inner_text("#view")
 
 
 @pytest.mark.slow

@@ -38,6 +38,7 @@ COMMANDS = {
     "serve": "Serve a search page for an index.",
     "stats": "Show token file statistics: bytes per token, document lengths, inputs, frequent and unused pieces.",
     "tokenize": "Tokenize files into OUT, a raw array of ids.",
+    "trace": "Show which parts of FILE also occur in an index, and in which documents.",
     "train": "Train a model.",
     "verify": "Check the integrity of a token file or an index.",
     "vocab": "Edit, compare and list vocabularies.",

@@ -127,11 +127,11 @@ def search(
     if queries:
         for line in Path(queries).read_bytes().splitlines():
             answer = ANSWERS[query](index, _parse(line.decode("utf-8", "surrogateescape"), options), options)
-            click.echo(_json({"query": _text(line), **answer}))
+            click.echo(as_text({"query": _text(line), **answer}))
         return
     answer = ANSWERS[query](index, None if text is None else _parse(text, options), options)
     if as_json:
-        click.echo(_json(answer, indent=1))
+        click.echo(as_text(answer, indent=1))
     elif as_csv:
         _write_csv(answer)
     elif query == "hits":
@@ -275,7 +275,7 @@ def _spans(index: Any, _: Any, options: dict[str, Any]) -> dict[str, Any]:
     return {"approx": found.approx, "spans": _page(rows, options)}
 
 
-def _json(answer: dict[str, Any], indent: int | None = None) -> str:
+def as_text(answer: dict[str, Any], indent: int | None = None) -> str:
     """Dump as JSON. Lone surrogates, which metadata can contain, are escaped because UTF-8 cannot encode them."""
     text = json.dumps(answer, ensure_ascii=False, indent=indent)
     return re.sub("[\ud800-\udfff]", lambda found: f"\\u{ord(found[0]):04x}", text)

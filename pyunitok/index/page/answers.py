@@ -14,12 +14,15 @@ from pyunitok.index.concordance import as_record, concordance
 from pyunitok.index.hit_metadata import metadata_of, rows_of_hits
 from pyunitok.index.hits import MAX_SORTED, ORDERS, SIDE_ORDERS
 from pyunitok.index.opened import Index
+from pyunitok.index.trace import as_json
+from pyunitok.index.trace import trace as traced
 
 MAX_QUERY_BYTES = 10_000
 MAX_QUERIES = 10  # compared at once
 MAX_LIMIT = 1_000
 MAX_CONTEXT = 500  # characters on either side of a hit
 MAX_SCANNED = 5_000_000  # the maximum hits that a request sorts or counts by source, which takes about a second
+MAX_TRACED = 50  # documents shown for each span of a traced text
 WINDOW_BYTES = 20_000  # maximum bytes of a document per request
 TOKENS_PER_STEP = 1 << 16  # C adds up the bytes of each step; only the step with the target is searched in Python
 
@@ -222,9 +225,24 @@ def _complete(incomplete: bytes, data: bytes, is_last: bool) -> tuple[str, bytes
     return shown(data), b""
 
 
+def trace(index: Index, parameters: Parameters) -> Answer:
+    """The parts of a text that occur in the corpus, the rarest ones, with documents: see index/trace.py."""
+    found = traced(
+        index, text_of(parameters), min_bytes=number(parameters, "min", 24, MAX_QUERY_BYTES, 1),
+        max_documents=number(parameters, "documents", 10, MAX_TRACED), seed=number(parameters, "seed", 42, 1 << 32),
+        context=number(parameters, "context", 80, MAX_CONTEXT),
+    )  # fmt: skip
+    answer = as_json(index, found)
+    for span in answer["spans"]:
+        span["documents"] = [_with_name(index, one) for one in span["documents"]]
+        for one in span["documents"]:
+            one["metadata"] = one["metadata"] and _with_name(index, one["metadata"], "file")
+    return answer
+
+
 ANSWERS: dict[str, Callable[[Index, Parameters], Answer]] = {
     "info": info, "count": count, "hits": hits, "next": _neighbours("next"), "previous": _neighbours("previous"),
-    "sources": sources, "document": document,
+    "sources": sources, "document": document, "trace": trace,
 }  # fmt: skip
 
 # The CSV columns of an answer without rows.
@@ -240,7 +258,7 @@ def rows_of(answer: Answer) -> list[dict[str, Any]]:
     if "hits" in answer:
         return rows_of_hits(answer)
     for value in answer.values():
-        if isinstance(value, list):
+        if isinstance(value, list) and all(isinstance(row, dict) for row in value):
             return [dict(row) for row in value]
     return [answer]
 

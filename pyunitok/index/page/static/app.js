@@ -1,7 +1,7 @@
 // The search page. The URL holds the state, and every change to it redraws the page. Text is never inserted as HTML.
 "use strict";
 
-const VIEWS = [["hits", "Hits"], ["next", "After"], ["previous", "Before"], ["sources", "Sources"], ["compare", "Compare"]];
+const VIEWS = [["hits", "Hits"], ["next", "After"], ["previous", "Before"], ["sources", "Sources"], ["compare", "Compare"], ["trace", "Trace"]];
 const SORTS = [["rank", "index order"], ["text", "text order"], ["random", "random order"], ["R1", "following words"], ["L1", "preceding words"]];
 const PAGE = 50;
 const CUT_SHORT = "The search took too long and was cut short. Longer queries are faster.";
@@ -202,6 +202,42 @@ async function drawCompare(place, s) {
   place.append(make("form", { class: "tools", onsubmit: add }, make("label", { for: "other" }, "Compare with"), input, make("button", { type: "submit" }, "Add"), downloads("count", { q: queries })), table(["phrase", "", "count", ""], body));
 }
 
+// Shows the text with the parts that also occur in the corpus, in three degrees of rarity, and documents with the chosen
+// part.
+async function drawTrace(place, s) {
+  const parameters = { q: s.queries[0] };
+  const answer = await ask("trace", parameters);
+  const text = make("p", { class: "document traced", dir: "auto" }), list = make("section", { id: "occurrences", "aria-live": "polite" });
+  const levels = answer.spans.map((span) => span.unigramLogprobSum).sort((a, b) => a - b);
+  const level = (span) => 1 + Math.floor(3 * levels.indexOf(span.unigramLogprobSum) / levels.length);
+  const show = (span, mark) => {
+    for (const other of text.querySelectorAll("mark")) other.setAttribute("aria-pressed", String(other === mark));
+    const lines = make("ol", { class: "hits" });
+    for (const one of span.documents) {
+      const letters = Array.from(one.text), end = one.needleOffset + Array.from(span.text).length; // offsets count code points
+      const before = letters.slice(0, one.needleOffset).join(""), after = letters.slice(end).join("");
+      const title = one.metadata?.metadata?.title || one.metadata?.metadata?.url || "";
+      lines.append(make("li", {}, hitLine({ document: one.documentIndex, begin: one.begin, end: one.end, source: one.source, before, match: span.text, after }), title ? make("span", { class: "quiet" }, String(title)) : null));
+    }
+    const n = span.documents.length;
+    list.replaceChildren(make("p", {}, `This part also occurs in the corpus: ${occurrences(span.count, answer.approx)}${n ? `; ${n === 1 ? "one document" : `${n} documents`} below` : ""}.`), lines);
+  };
+  const encoded = new TextEncoder().encode(answer.text), decode = (a, b) => new TextDecoder().decode(encoded.slice(a, b));
+  let at_ = 0;
+  for (const span of answer.spans) {
+    if (span.beginByte > at_) text.append(decode(at_, span.beginByte));
+    const mark = make("mark", { class: `rare${level(span)}`, role: "button", tabindex: "0", "aria-pressed": "false", title: occurrences(span.count, answer.approx) }, decode(Math.max(at_, span.beginByte), span.endByte));
+    mark.addEventListener("click", () => show(span, mark));
+    mark.addEventListener("keydown", (event) => { if (event.key === "Enter") show(span, mark); });
+    text.append(mark);
+    at_ = Math.max(at_, span.endByte);
+  }
+  text.append(decode(at_, encoded.length));
+  const n = answer.spansFound;
+  const summary = n ? `${n === 1 ? "One part" : `${number.format(n)} parts`} of this text ${n === 1 ? "also occurs" : "also occur"} in the corpus${n > answer.spans.length ? `; the rarest ${answer.spans.length} are marked` : ""}. Select one.` : "No part of at least 24 bytes of this text occurs in the corpus.";
+  place.append(make("div", { class: "tools" }, make("span", {}, summary), answer.approx ? make("span", { class: "quiet" }, CUT_SHORT) : null, downloads("trace", parameters)), text, list);
+}
+
 async function drawDocument(place, s) {
   const answer = await ask("document", { n: s.document, begin: s.begin, end: s.end, at: s.at });
   const text = make("div", { class: s.tokens ? "document chips" : "document", dir: "auto" });
@@ -253,7 +289,7 @@ function complain(error) {
   at("problem").hidden = false;
 }
 
-const DRAW = { hits: drawHits, next: drawNeighbours("next"), previous: drawNeighbours("previous"), sources: drawSources, compare: drawCompare };
+const DRAW = { hits: drawHits, next: drawNeighbours("next"), previous: drawNeighbours("previous"), sources: drawSources, compare: drawCompare, trace: drawTrace };
 
 function showQuery(query) {
   const box = at("q");
@@ -322,7 +358,7 @@ document.addEventListener("keydown", (event) => {
   if (event.key === "Escape" && isTyping) return void event.target.blur();
   if (isTyping || event.ctrlKey || event.metaKey || event.altKey) return;
   if (event.key === "/") { event.preventDefault(); at("q").select(); at("q").focus(); }
-  else if (/^[1-5]$/.test(event.key) && state().queries.length) go({ view: VIEWS[event.key - 1][0], ...NO_DOCUMENT });
+  else if (/^[1-6]$/.test(event.key) && state().queries.length) go({ view: VIEWS[event.key - 1][0], ...NO_DOCUMENT });
   else if (event.key === "j" || event.key === "k") {
     const lines = [...document.querySelectorAll(".hits a")], k = lines.indexOf(document.activeElement);
     const line = lines[event.key === "j" ? k + 1 : k - 1];

@@ -1,0 +1,161 @@
+"""trace(): which parts of a text also occur in the corpus, word for word, and in which documents.
+
+    text ──Index.spans──▶ maximal parts that occur ──▶ the rarest ──▶ up to max_documents occurrences of each, drawn at
+                                                                      random ──▶ the text around them, and metadata
+
+A part is the rarer, the smaller the product of the shares of its tokens in the corpus. That a text occurs in a document
+does not mean that it comes from there.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from pyunitok.errors import LimitError
+from pyunitok.index.concordance import Line
+from pyunitok.index.hit_metadata import metadata_of
+from pyunitok.index.hits import Int64s
+from pyunitok.index.opened import Index
+from pyunitok.index.search import Text
+
+LEAST_SPANS = 10  # kept, however short the text is
+SHARE = 0.05  # of the tokens of the text: the spans kept
+SNIPPET = 40  # characters on either side
+
+
+@dataclass
+class TracedSpan:
+    """A part of the text that occurs in the corpus.
+
+    begin, end       its bytes in the text
+    left, right      the tokens of the text that it covers or touches: left to right - 1
+    text             its bytes
+    ids              its tokens, encoded alone
+    count            how often it occurs; approx: a lower bound
+    log_probability  the sum of the natural logarithms of the shares of its tokens in the corpus
+    lines            occurrences in different documents, with the text around them
+    """
+
+    begin: int
+    end: int
+    left: int
+    right: int
+    text: bytes
+    ids: Any
+    count: int
+    approx: bool
+    log_probability: float
+    lines: list[Line] = field(default_factory=list)
+
+
+@dataclass
+class Trace:
+    """The spans of a text, in its order.
+
+    text      the given text, which is normalized if the model normalizes
+    bounds    int64[n, 2]: the bytes of each token of the text
+    spans     the rarest, in the order of the text
+    n_found   how many spans there were
+    approx    True if max_work cut a search short; spans can be missing or too short
+    """
+
+    text: bytes
+    bounds: Int64s
+    spans: list[TracedSpan]
+    n_found: int
+    approx: bool
+
+
+def trace(
+    index: Index, text: Text, *, min_bytes: int = 24, whole_words: bool = True, max_spans: int | None = None,
+    max_documents: int = 10, context: int = 250, seed: int = 42,
+) -> Trace:  # fmt: skip
+    """Find the parts of a text that occur in the corpus, and documents with each.
+
+    min_bytes, whole_words  as in Index.spans
+    max_spans       keep the rarest; by default a twentieth of the text's tokens, and at least 10
+    max_documents   for each span, drawn with `seed`
+    context         characters of a document shown on either side of a span
+
+    Costs what Index.spans does, and some 10 µs for each occurrence shown.
+    """
+    for name, value in (("max_documents", max_documents), ("context", context), ("max_spans", max_spans or 0)):
+        if value < 0:
+            raise LimitError(f"{name} must be at least 0, not {value}")
+    found = index.spans(text, min_bytes, whole_words=whole_words)
+    bounds = index.tokenizer.encode_with_offsets(found.text)[1].astype(np.int64).reshape(-1, 2)
+    if max_spans is None:
+        max_spans = max(LEAST_SPANS, math.ceil(SHARE * len(bounds)))
+    spans = [
+        TracedSpan(
+            begin, end, int(np.searchsorted(bounds[:, 1], begin, "right")), int(np.searchsorted(bounds[:, 0], end)),
+            found.text[begin:end], index.tokenizer.encode(found.text[begin:end]), count, False, 0.0,
+        )
+        for begin, end, count in zip(found.begins.tolist(), found.ends.tolist(), found.counts.tolist(), strict=True)
+    ]  # fmt: skip
+    _weigh(index, spans)
+    kept = sorted(sorted(spans, key=lambda span: span.log_probability)[:max_spans], key=lambda span: span.begin)
+    for span in kept:
+        span.lines, span.approx = _lines(index, span.text, max_documents, context, seed)
+    return Trace(found.text, bounds, kept, len(spans), found.approx)
+
+
+def _weigh(index: Index, spans: list[TracedSpan]) -> None:
+    """Set log_probability. A token that does not occur counts as if it occurred once."""
+    ids = np.unique(np.concatenate([np.empty(0, np.int64), *(np.asarray(span.ids, np.int64) for span in spans)]))
+    counts = index.count_tokens_batch([[id_] for id_ in ids.tolist()])
+    logs = np.log(np.maximum(counts, 1) / max(1, index.n_tokens))
+    for span in spans:
+        span.log_probability = float(logs[np.searchsorted(ids, np.asarray(span.ids, np.int64))].sum())
+
+
+def _lines(index: Index, text: bytes, max_documents: int, context: int, seed: int) -> tuple[list[Line], bool]:
+    """Occurrences in at most max_documents different documents, and whether a search was cut short."""
+    if max_documents == 0 or index.only_counts:
+        return [], False
+    hits = index.find(text, 4 * max_documents, order="random", seed=seed)
+    lines: dict[int, Line] = {}
+    for hit, around in zip(hits, index.context_batch(hits, context, context), strict=True):
+        if hit.document not in lines and len(lines) < max_documents:
+            lines[hit.document] = Line(hit, *around.shown())
+    return list(lines.values()), hits.approx
+
+
+def as_json(index: Index, traced: Trace) -> dict[str, Any]:
+    """The trace with the field names of OLMoTrace's API. tools/docs/searching.md describes all fields."""
+    return {
+        "index": index.folder.name,
+        "text": _shown(traced.text),
+        "inputTokens": [_shown(traced.text[a:b]) for a, b in traced.bounds.tolist()],
+        "approx": traced.approx,
+        "spansFound": traced.n_found,
+        "spans": [_span_json(index, span) for span in traced.spans],
+    }
+
+
+def _span_json(index: Index, span: TracedSpan) -> dict[str, Any]:
+    metadata = metadata_of(index, (line.hit.document for line in span.lines))
+    return {
+        "left": span.left, "right": span.right, "length": span.right - span.left, "beginByte": span.begin,
+        "endByte": span.end, "count": span.count, "unigramLogprobSum": span.log_probability,
+        "text": _shown(span.text), "tokenIds": [int(id_) for id_ in span.ids],
+        "documents": [_document_json(index, line, metadata.get(str(line.hit.document))) for line in span.lines],
+    }  # fmt: skip
+
+
+def _document_json(index: Index, line: Line, metadata: dict[str, Any] | None) -> dict[str, Any]:
+    array, number = index.locate(line.hit.document)
+    snippet = line.before[-SNIPPET:] + line.match + line.after[:SNIPPET]
+    return {
+        "documentIndex": line.hit.document, "documentLength": len(array[number]), "needleOffset": len(line.before),
+        "begin": line.hit.begin, "end": line.hit.end, "source": index.source(line.hit.document), "metadata": metadata,
+        "text": line.before + line.match + line.after, "textSnippet": snippet,
+    }  # fmt: skip
+
+
+def _shown(text: bytes) -> str:
+    return text.decode("utf-8", "backslashreplace")
