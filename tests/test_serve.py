@@ -76,7 +76,8 @@ def occurrences(query: bytes) -> int:
 @pytest.mark.parametrize("query", ["the", "t", " the", "日本語", "<script>", "שלום", "he cat", "absent", "\n"])
 def test_counts(client, query):
     answer = client.get("/api/count.json", params={"q": query}).json()
-    assert answer == {"counts": [{"query": query, "count": occurrences(query.encode()), "approx": False}]}
+    counts = [{"query": query, "count": occurrences(query.encode()), "approx": False}]
+    assert answer == {"counts": counts, "tokens": client.get("/api/info.json").json()["tokens"]}
 
 
 def test_several_counts(client):
@@ -603,3 +604,22 @@ def test_going_back_restores_the_position(page, address):
     page.wait_for_url("**seed=1**")
     page.wait_for_function("text => document.querySelector('.hits li')?.innerText !== text", arg=first)
     assert "shown" not in page.url
+
+
+def test_examples_occur(client, large):
+    answer = client.get("/api/info.json").json()
+    assert answer["examples"] and all(occurrences(phrase.encode()) > 0 for phrase in answer["examples"])
+    app = make_app(open_index(large / "idx"), {"localhost"})
+    assert TestClient(app, base_url="http://localhost:8765").get("/api/info.json").json()["examples"] == ["fox. a"]
+
+
+@pytest.mark.slow
+def test_welcome_and_order(page, address):
+    page.goto(address)
+    page.click("#examples a")
+    page.wait_for_selector(".hits a")
+    assert page.input_value("#sort") == "random" and "sort=" not in page.url
+    first = page.inner_text("#view ol")
+    page.reload()
+    page.wait_for_selector(".hits a")
+    assert page.inner_text("#view ol") == first

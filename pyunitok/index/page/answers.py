@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
@@ -22,6 +23,7 @@ MAX_QUERIES = 10  # compared at once
 MAX_LIMIT = 1_000
 MAX_CONTEXT = 500  # characters on either side of a hit
 MAX_SCANNED = 5_000_000  # the maximum hits that a request sorts or counts by source, which takes about a second
+N_EXAMPLES, N_TRIED, EXAMPLE_TOKENS = 5, 40, 100
 MAX_TRACED = 50  # documents shown for each span of a traced text
 WINDOW_BYTES = 20_000  # maximum bytes of a document per request
 TOKENS_PER_STEP = 1 << 16  # C adds up the bytes of each step; only the step with the target is searched in Python
@@ -65,8 +67,23 @@ def info(index: Index, _: Parameters) -> Answer:
     return {
         "folder": index.folder.name, "tokens": index.n_tokens, "documents": index.n_documents,
         "shards": len(index.shards), "model": index.tokenizer.name, "normalizes": index.normalizes,
-        "sources": len(sources),
+        "sources": len(sources), "examples": examples(index),
     }  # fmt: skip
+
+
+def examples(index: Index) -> list[str]:
+    """Phrases of the corpus to search for: of some documents, the words that follow the first ones."""
+    ret: dict[str, None] = {}
+    rng = np.random.default_rng(0)
+    for n in rng.choice(index.n_documents, min(N_TRIED, index.n_documents), replace=False).tolist():
+        array, inside = index.locate(n)
+        ids = np.asarray(array[inside])[:EXAMPLE_TOKENS]
+        text = index.tokenizer.decode_bytes(ids[: len(ids) - (index.eod is not None)]).decode("utf-8", "ignore")
+        line = max(text.splitlines(), key=len, default="")
+        words = [match.group() for match in re.finditer(r"[^\W\d_]+", line)]
+        if len(words) > 4 and (phrase := re.search(rf"{words[1]}\W+{words[2]}", line)) and len(phrase[0]) < 40:
+            ret[phrase[0]] = None
+    return list(ret)[:N_EXAMPLES]
 
 
 def count(index: Index, parameters: Parameters) -> Answer:
@@ -78,7 +95,7 @@ def count(index: Index, parameters: Parameters) -> Answer:
     for query in queries:
         found = index.count(text_of({"q": [query]}))
         rows.append({"query": query, "count": int(found), "approx": found.approx})
-    return {"counts": rows}
+    return {"counts": rows, "tokens": index.n_tokens}
 
 
 def hits(index: Index, parameters: Parameters) -> Answer:

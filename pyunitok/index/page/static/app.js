@@ -2,7 +2,7 @@
 "use strict";
 
 const VIEWS = [["hits", "Hits"], ["next", "After"], ["previous", "Before"], ["sources", "Sources"], ["compare", "Compare"], ["trace", "Trace"]];
-const SORTS = [["rank", "index order"], ["text", "text order"], ["random", "random order"], ["R1", "following words"], ["L1", "preceding words"]];
+const SORTS = [["random", "random order"], ["text", "text order"], ["rank", "index order"], ["R1", "following words"], ["L1", "preceding words"]];
 const PAGE = 50;
 const CUT_SHORT = "The search took too long and was cut short. Longer queries are faster.";
 const NO_SERVER = "The server is not responding. Restart pyunitok serve, then reload this page.";
@@ -29,7 +29,7 @@ function state() {
   return {
     queries: parameters.getAll("q"),
     view: VIEWS.some(([name]) => name === parameters.get("view")) ? parameters.get("view") : "hits",
-    sort: parameters.get("sort") || "rank",
+    sort: parameters.get("sort") || "random", // hits that are adjacent in the index are alike
     seed: parameters.get("seed") || "0",
     shown: Math.min(MAX_HITS, Number(parameters.get("shown")) || PAGE),
     document: parameters.get("document"),
@@ -46,7 +46,7 @@ function address(changes) {
   const parameters = new URLSearchParams();
   for (const query of s.queries) parameters.append("q", query);
   if (s.view !== "hits") parameters.set("view", s.view);
-  if (s.sort !== "rank") parameters.set("sort", s.sort);
+  if (s.sort !== "random") parameters.set("sort", s.sort);
   if (s.sort === "random" && s.seed !== "0") parameters.set("seed", s.seed);
   if (s.shown !== PAGE) parameters.set("shown", s.shown);
   if (s.document !== null && s.document !== undefined) {
@@ -197,9 +197,9 @@ async function drawCompare(place, s) {
   const body = make("tbody");
   answer.counts.forEach((row, i) => {
     const without = () => go({ queries: queries.filter((_, k) => k !== i) });
-    body.append(make("tr", {}, make("td", { class: "text" }, link({ queries: [row.query], view: "hits" }, { dir: "auto" }, flat(row.query).replace(/ /g, "␣"))), make("td", { class: "wide" }, bar(row.count, most)), make("td", { class: "number" }, (row.approx ? "≥ " : "") + number.format(row.count)), make("td", { class: "number" }, queries.length > 1 ? make("button", { type: "button", onclick: without, "aria-label": `Remove ${row.query}` }, "×") : "")));
+    body.append(make("tr", {}, make("td", { class: "text" }, link({ queries: [row.query], view: "hits" }, { dir: "auto" }, flat(row.query).replace(/ /g, "␣"))), make("td", { class: "wide" }, bar(row.count, most)), make("td", { class: "number" }, (row.approx ? "≥ " : "") + number.format(row.count)), make("td", { class: "number" }, rate(1e6 * row.count / Math.max(1, answer.tokens))), make("td", { class: "number" }, queries.length > 1 ? make("button", { type: "button", onclick: without, "aria-label": `Remove ${row.query}` }, "×") : "")));
   });
-  place.append(make("form", { class: "tools", onsubmit: add }, make("label", { for: "other" }, "Compare with"), input, make("button", { type: "submit" }, "Add"), downloads("count", { q: queries })), table(["phrase", "", "count", ""], body));
+  place.append(make("form", { class: "tools", onsubmit: add }, make("label", { for: "other" }, "Compare with"), input, make("button", { type: "submit" }, "Add"), downloads("count", { q: queries })), table(["phrase", "", "count", "per million", ""], body));
 }
 
 // Shows the text with the parts that also occur in the corpus, in three degrees of rarity, and documents with the chosen
@@ -273,11 +273,13 @@ function bar(value, most) {
   return make("progress", { class: "bar", value, max: Math.max(1, most), "aria-hidden": "true" });
 }
 
+const rate = (value) => (value >= 100 ? number.format(Math.round(value)) : Number(value.toPrecision(3)).toString());
+
 const percent = (share) => (share >= 0.0005 ? (100 * share).toFixed(1) + " %" : "");
 
 function table(heads, body, name) {
   const row = make("tr");
-  for (const head of heads) row.append(make("th", { class: ["count", "share", "documents"].includes(head) ? "number" : undefined, scope: "col" }, head));
+  for (const head of heads) row.append(make("th", { class: ["count", "share", "documents", "per million"].includes(head) ? "number" : undefined, scope: "col" }, head));
   return make("table", { class: name }, make("thead", {}, row), body);
 }
 
@@ -343,7 +345,7 @@ at("search").addEventListener("submit", (event) => {
   const query = box === typed(old) ? old : box;
   go({ queries: query === "" ? [] : s.view === "compare" ? [query, ...s.queries.slice(1)] : [query], ...NO_DOCUMENT });
 });
-at("home").addEventListener("click", (event) => { event.preventDefault(); go({ queries: [], view: "hits", sort: "rank", seed: "0", ...NO_DOCUMENT }); at("q").focus(); });
+at("home").addEventListener("click", (event) => { event.preventDefault(); go({ queries: [], view: "hits", sort: "random", seed: "0", ...NO_DOCUMENT }); at("q").focus(); });
 at("q").addEventListener("keydown", (event) => {
   if (event.key !== "Enter" || event.shiftKey || event.isComposing) return; // in an input method, Enter confirms the composition
   event.preventDefault();
@@ -368,5 +370,7 @@ document.addEventListener("keydown", (event) => {
 
 fetch("/api/info.json").then((response) => response.json()).then((answer) => {
   at("info").textContent = `${answer.folder}: ${number.format(answer.tokens)} tokens, ${number.format(answer.documents)} documents${answer.normalizes ? ", normalized text" : ""}`;
+  for (const query of answer.examples) at("examples").append(make("li", {}, link({ queries: [query] }, { dir: "auto" }, flat(query))));
+  at("examples").hidden = !answer.examples.length;
 }).catch(() => complain(new Error(NO_SERVER)));
 draw();
