@@ -19,6 +19,7 @@ from pyunitok.errors import (
 
 if TYPE_CHECKING:
     from pyunitok.clean.decontaminate import decontaminate
+    from pyunitok.clean.deduplicate import deduplicate
     from pyunitok.export import export_tokens
     from pyunitok.index.build import build_index
     from pyunitok.index.duplicates import duplicates
@@ -55,6 +56,7 @@ __all__ = [
     "__version__",
     "build_index",
     "decontaminate",
+    "deduplicate",
     "duplicates",
     "export_tokens",
     "merge",
@@ -75,6 +77,7 @@ _LAZY = {
     "Tokenizer": "model.tokenizer",
     "build_index": "index.build",
     "decontaminate": "clean.decontaminate",
+    "deduplicate": "clean.deduplicate",
     "duplicates": "index.duplicates",
     "export_tokens": "export",
     "merge": "run.merge",

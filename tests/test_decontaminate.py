@@ -59,6 +59,18 @@ def clean(folder: Path, *arguments: str, out: str = "clean", code: int = 0):
     return done
 
 
+def test_inputs_without_documents(tmp_path):
+    """Regression: the end of an input without documents was written after the next input's first block."""
+    line = b'{"text":"a"}\n'
+    (tmp_path / "in").mkdir()
+    for name, text in (("1", b""), ("2", line), ("3", b"\n"), ("4", b""), ("5", line + b"\n"), ("6", b"")):
+        (tmp_path / "in" / f"{name}.jsonl").write_bytes(text)
+    (tmp_path / "bench.jsonl").write_text('{"question":"q","answer":"a"}')
+    clean(tmp_path)
+    written = {path.name: path.read_bytes() for path in (tmp_path / "clean").iterdir()}
+    assert written == {f"{k}.jsonl": line if k in (2, 5) else b"" for k in range(1, 7)}
+
+
 def test_drop(corpus):
     done = clean(corpus, "--report", "hits.jsonl.zst", "--max-common", "none", "--json", "table.json")
     lines = decompressed(corpus / "in/a/x.jsonl.zst").splitlines(keepends=True)

@@ -43,6 +43,9 @@ CALLS: dict[str, Callable[[Path, int], Any]] = {
     "decontaminate": lambda ids, n: pyunitok.decontaminate(
         ids.with_name("a.txt"), ids.with_name("clean"), ids.with_name("a.txt"), reading=ReadingOptions(threads=n)
     ),
+    "deduplicate": lambda ids, n: pyunitok.deduplicate(
+        ids.with_name("a.txt"), ids.with_name("clean"), reading=ReadingOptions(threads=n)
+    ),
     "build_index": lambda ids, n: build_index([ids], ids.with_suffix(".index"), threads=n),
     "index for tokengrams": lambda ids, n: write_engine_index(
         pyunitok.open(ids), "tokengrams", ids.with_suffix(".grams"), limits=Limits(), threads=n
@@ -77,5 +80,5 @@ def test_commands_reject_invalid_numbers(words: tuple[str, ...]) -> None:
 
 
 def test_commands_with_threads() -> None:
-    taking = {"decontaminate", "index", "stats", "tokenize", "train", "verify", "vocab"}
+    taking = {"decontaminate", "deduplicate", "index", "stats", "tokenize", "train", "verify", "vocab"}
     assert {words[0] for words in TAKING} == taking <= set(COMMANDS)

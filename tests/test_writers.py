@@ -37,6 +37,7 @@ COMMANDS = {
     "tokenize": "tokenize corpus.jsonl bad.jsonl -o new --metadata --on-error skip --stats-json stats.json -m m.utk",
     "tokenize --format": "tokenize corpus.jsonl -o new --format nanogpt --val-fraction 0.1 -m m.utk",
     "merge": "merge ids.u16.0-of-2 ids.u16.1-of-2 -o new",
+    "deduplicate": "deduplicate corpus.jsonl -o new --min-bytes 9 --ranges r.jsonl.zst --json s.json --on-error skip",
     "decontaminate": "decontaminate corpus.jsonl -o new --against items.jsonl --field q -n 3 --report hits.jsonl.zst",
     "duplicates": "duplicates idx -o new.jsonl --min-tokens 5",
     "duplicates .zst": "duplicates idx -o new.jsonl.zst --min-tokens 5",

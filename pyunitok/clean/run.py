@@ -129,6 +129,10 @@ class CleanRun(Generic[T]):
 
     def _write(self, result: Result[T]) -> None:
         output, cleaned = self._output, result.value
+        ended = [ending.source for ending in result.endings]
+        for source in ended:
+            if source < result.source:  # an input without documents, or with blank lines at its end
+                output.end(source)
         if cleaned.written is not None:
             output.write(result.source, cleaned.written)
         if cleaned.report:
@@ -136,5 +140,6 @@ class CleanRun(Generic[T]):
         for bad in result.bad:
             record = {"file": self._sources[result.source].name, "line": bad.line, "error": bad.error}
             output.report(ERRORS, json.dumps(record).encode() + b"\n")
-        for ending in result.endings:
-            output.end(ending.source)
+        for source in ended:
+            if source >= result.source:
+                output.end(source)

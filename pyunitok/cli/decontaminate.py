@@ -12,12 +12,12 @@ from pyunitok.clean.benchmarks import FORMATS as AGAINST_FORMATS
 from pyunitok.clean.decontaminate import Decontamination
 from pyunitok.clean.rules import ACTIONS, PRESETS, UNITS, Rule
 from pyunitok.clean.state import Summary
-from pyunitok.cli.arguments import SHARD, SIZE, Parsed, model_option, parse_separator
+from pyunitok.cli.arguments import SHARD, Parsed, model_option, parse_separator
+from pyunitok.cli.corpus_options import INPUTS, reading_options, running_options
 from pyunitok.cli.progress import Meter
 from pyunitok.cli.report import report_formats, report_kept, report_left_out
 from pyunitok.cli.sections import Sectioned
 from pyunitok.cli.tokenize import given
-from pyunitok.corpus.formats import FORMATS
 from pyunitok.corpus.reading import ReadingOptions
 from pyunitok.disk.reports import check_report, write_report
 from pyunitok.errors import count, printable
@@ -28,7 +28,7 @@ SECTIONS = {
     "Rule": "preset unit length min-units min-share set-share max-common model pattern",
     "Action": "action cut-around min-piece max-pieces",
     "Several machines": "shard ray",
-    "Inputs": "text-key input-format doc include exclude max-line on-error",
+    "Inputs": INPUTS,
 }
 RULE = ("unit", "n", "min_units", "min_share", "max_common", "set_share",
         "action", "cut_around", "min_piece", "max_pieces")  # fmt: skip
@@ -47,9 +47,7 @@ def _parse_limit(text: str) -> int:
 @click.option("-o", "--out", metavar="CLEAN", type=click.Path(), help="The file, or for several inputs the folder.")
 @click.option("--report", metavar="HITS", type=click.Path(), help="Write a JSON line per document and item to HITS.")
 @click.option("--json", "json_path", metavar="FILE", help="Write the table as JSON to FILE.")
-@click.option("--threads", type=click.IntRange(1), help="Threads to use; by default, all cores.")
-@click.option("--max-memory", "max_memory_bytes", type=SIZE, default="1G", show_default=True, help="Memory budget.")
-@click.option("--overwrite", is_flag=True, help="Start again, and replace CLEAN if it exists.")
+@running_options
 @click.option("--against", metavar="BENCH", multiple=True, required=True, help="A benchmark. May be repeated.")
 @click.option("--field", metavar="NAMES", multiple=True, help="The fields to compare, such as question,answer.")
 @click.option(
@@ -90,17 +88,7 @@ def _parse_limit(text: str) -> int:
               help="Clean shard I of N, counted from 0. With --max-common, run all shards twice.")  # fmt: skip
 @click.option("--ray", metavar="auto|local|ADDRESS",
               help="Run on a Ray cluster whose machines share CORPUS and CLEAN. --threads is per task.")  # fmt: skip
-@click.option("--text-key", default="text", show_default=True, help="The JSON field with the text; a.b is b inside a.")
-@click.option("--input-format", type=click.Choice(["auto", *FORMATS]), default="auto", show_default=True,
-              help="The format of the corpus.")  # fmt: skip
-@click.option("--doc", metavar="file|line|SEPARATOR", default="file", show_default=True,
-              help="Text: what a document is.")  # fmt: skip
-@click.option("--include", metavar="PATTERN", multiple=True, help="In directories, read only files matching PATTERN.")
-@click.option("--exclude", metavar="PATTERN", multiple=True, help="In directories, skip files matching PATTERN.")
-@click.option("--max-line", "max_line_bytes", type=SIZE, default="256M", show_default=True,
-              help="JSONL: maximum line length.")  # fmt: skip
-@click.option("--on-error", type=click.Choice(["raise", "skip"]), default="raise", show_default=True,
-              help="Stop at a bad line, or skip it, list it in CLEAN.errors.jsonl and exit with 3.")  # fmt: skip
+@reading_options
 def decontaminate(
     inputs: tuple[str, ...], out: str | None, report: str | None, json_path: str | None, against: tuple[str, ...],
     field: tuple[str, ...], against_format: str, preset: str | None, model: Any, input_format: str, doc: str,

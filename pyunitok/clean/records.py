@@ -1,0 +1,195 @@
+"""Files of records that are larger than memory, divided by their keys; and files of ranges.
+
+    NAME         run 0: bucket 0 │ bucket 1 │ … │ run 1: bucket 0 │ bucket 1 │ …      records as they were added
+    NAME.index   int64[runs, BUCKETS + 1]: where each bucket of each run begins, in records
+
+The records of a bucket are read from all runs, and then are in the order in which they were added.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from typing import Any
+
+import numpy as np
+
+from pyunitok._c.anchors import RECORD, Int64s, Records, divided
+from pyunitok.clean.workspace import Workspace
+from pyunitok.errors import OutputError
+
+BUCKETS = 2048
+HASH_SHIFT = 64 - 11  # the bucket of a hash
+
+
+def place_shift(n_bytes: int) -> int:
+    """The shift for keys that are positions in n_bytes of text."""
+    return max(0, n_bytes.bit_length() - 11)
+
+
+class RecordWriter:
+    """Writes a file of records. A context manager.
+
+    shift        the bucket of a record is key >> shift
+    batch_bytes  memory for records of a run
+    """
+
+    def __init__(self, space: Workspace, name: str, shift: int, batch_bytes: int) -> None:
+        self._name, self._space, self._shift = name, space, shift
+        self._batch = max(1, batch_bytes // RECORD.itemsize)
+        self._waiting: list[Records] = []
+        self._index: list[Int64s] = []
+        self._n_waiting = self.n = 0
+        self._stack = ExitStack()
+        self._file = self._stack.enter_context(space.new_file(name))
+
+    def __enter__(self) -> RecordWriter:
+        return self
+
+    def __exit__(self, *failure: Any) -> None:
+        if failure[0] is None:
+            self._flush()
+            with self._space.new_file(f"{self._name}.index") as file:
+                file.write(np.array(self._index, np.int64).tobytes())
+        self._stack.__exit__(*failure)
+
+    def add(self, records: Records) -> None:
+        if len(records):
+            self._waiting.append(records)
+            self._n_waiting += len(records)
+            if self._n_waiting >= self._batch:
+                self._flush()
+
+    def _flush(self) -> None:
+        if self._waiting:
+            records, starts = divided(np.concatenate(self._waiting), self._shift, BUCKETS)
+            self._file.write(records.data.cast("B"))
+            self._index.append(starts + self.n)
+            self.n += len(records)
+            self._waiting, self._n_waiting = [], 0
+
+
+class RecordReader:
+    """Reads a file of records; threads may share it. A context manager.
+
+    counts  int64[BUCKETS]: records in each bucket
+    """
+
+    def __init__(self, space: Workspace, name: str, n: int) -> None:
+        index = np.fromfile(space.path(f"{name}.index"), np.int64)
+        self._path = space.path(name)
+        if len(index) % (BUCKETS + 1) or self._path.stat().st_size != n * RECORD.itemsize:
+            raise OutputError(f"{self._path} is not the file that was written; --overwrite starts again")
+        self._index = index.reshape(-1, BUCKETS + 1)
+        self.counts: Int64s = np.diff(self._index, axis=1).sum(axis=0)
+        self._file = self._path.open("rb")
+
+    def __enter__(self) -> RecordReader:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._file.close()
+
+    def read(self, begin: int, end: int) -> Records:
+        """The records of buckets begin..end - 1, in the order in which they were added."""
+        pieces = [self._piece(int(starts[begin]), int(starts[end])) for starts in self._index]
+        return np.concatenate(pieces) if pieces else np.empty(0, RECORD)
+
+    def pieces(self, begin: int, end: int, n: int) -> Iterator[Records]:
+        """The same in pieces of about n records."""
+        for starts in self._index:
+            for at in range(int(starts[begin]), int(starts[end]), n):
+                yield self._piece(at, min(at + n, int(starts[end])))
+
+    def _piece(self, begin: int, end: int) -> Records:
+        ret = np.empty(end - begin, RECORD)
+        view, at = ret.data.cast("B"), begin * RECORD.itemsize
+        while len(view):
+            data = os.pread(self._file.fileno(), min(len(view), 1 << 26), at)
+            if not data:
+                raise OutputError(f"{self._path}: ends at byte {at}: it has been truncated; --overwrite starts again")
+            view[: len(data)] = data
+            view, at = view[len(data) :], at + len(data)
+        return ret
+
+
+def bucket_ranges(counts: Int64s, n: int) -> Iterator[tuple[int, int]]:
+    """Ranges of buckets with at most n records each, or a single larger bucket. Together they are all buckets."""
+    totals = np.concatenate(([0], np.cumsum(counts)))
+    begin = 0
+    while begin < BUCKETS:
+        end = int(np.searchsorted(totals, totals[begin] + n, "right")) - 1
+        end = min(max(end, begin + 1), BUCKETS)
+        yield begin, end
+        begin = end
+
+
+class RangesWriter:
+    """Writes ascending ranges as two files, NAME.begins and NAME.ends. A context manager.
+
+    n, n_bytes  written so far
+    """
+
+    def __init__(self, space: Workspace, name: str) -> None:
+        self._stack = ExitStack()
+        self._files = [self._stack.enter_context(space.new_file(f"{name}.{part}")) for part in ("begins", "ends")]
+        self.n = self.n_bytes = 0
+
+    def __enter__(self) -> RangesWriter:
+        return self
+
+    def __exit__(self, *failure: Any) -> None:
+        self._stack.__exit__(*failure)
+
+    def add(self, ranges: Int64s) -> None:
+        for k, file in enumerate(self._files):
+            file.write(ranges[:, k].tobytes())
+        self.n += len(ranges)
+        self.n_bytes += int((ranges[:, 1] - ranges[:, 0]).sum())
+
+
+class Ranges:
+    """Ascending, disjoint ranges of text.
+
+    begins, ends  int64[n]
+    """
+
+    def __init__(self, begins: Int64s, ends: Int64s) -> None:
+        self.begins, self.ends = begins, ends
+
+    @classmethod
+    def opened(cls, space: Workspace, name: str, n: int) -> Ranges:
+        return cls(space.mapped(f"{name}.begins", np.int64, n), space.mapped(f"{name}.ends", np.int64, n))
+
+    def __len__(self) -> int:
+        return len(self.begins)
+
+    def slice(self, begin: int, end: int) -> Int64s:
+        """int64[n, 2]: ranges number begin..end - 1."""
+        return np.stack((self.begins[begin:end], self.ends[begin:end]), axis=1)
+
+    def between(self, begin: int, end: int) -> Int64s:
+        """int64[n, 2]: the ranges with bytes in begin..end - 1."""
+        return self.slice(
+            int(np.searchsorted(self.ends, begin, "right")), int(np.searchsorted(self.begins, end, "left"))
+        )
+
+
+def removed_before(ranges: Int64s, places: Int64s) -> Int64s:
+    """int64[n]: the bytes of ascending ranges that are before each place."""
+    totals = np.concatenate(([0], np.cumsum(ranges[:, 1] - ranges[:, 0])))
+    number = np.searchsorted(ranges[:, 0], places, "left")
+    last_end = np.concatenate(([0], ranges[:, 1]))[number]
+    ret: Int64s = totals[number] - np.maximum(last_end - places, 0)
+    return ret
+
+
+def widened(before: Int64s, ranges: Int64s) -> Sequence[Int64s]:
+    """[int64[n, 2], …]: ranges of a text without the ranges `before`, as ranges of the text with them. Those inside a
+    range are included, so the results overlap `before`."""
+    places = before[:, 0] - removed_before(before, before[:, 0])  # of the ranges in the text without them
+    totals = np.concatenate(([0], np.cumsum(before[:, 1] - before[:, 0])))
+    begins = ranges[:, 0] + totals[np.searchsorted(places, ranges[:, 0], "right")]
+    ends = ranges[:, 1] + totals[np.searchsorted(places, ranges[:, 1] - 1, "right")]
+    return [before, np.stack((begins, ends), axis=1)]

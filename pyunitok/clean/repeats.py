@@ -1,0 +1,286 @@
+"""TextRepeats finds the ranges of a text that repeat, in bounded memory.
+
+    documents ─ find ─▶ anchors ─ group ─▶ pairs ──────────────────────────────┐
+    (text, ends)          (by hash)  └───▶ marks ─ find ─▶ windows ─ group ─▶ pairs ─ verify ─▶ ranges
+                                           (by place)       (by hash)          (by place)
+
+See csrc/unitok_clean.h for anchors and windows. Each list between two steps is a file of records (records.py) of which
+threads read a few buckets at a time. `find` reads the text from its beginning to its end, as does `verify`, because
+pairs are ordered by place; so both read their files almost sequentially, and `verify` also reads the places that they
+are compared with. Every range has been compared byte by byte, so hashes decide nothing, and the result does not depend
+on the seed.
+
+Memory: a bucket with more records than memory allows is grouped in pieces. Then equal anchors may be in different
+pieces, so all are marked; windows that remain in each piece are grouped again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from pyunitok._c import anchors as c_anchors
+from pyunitok._c.anchors import DOCUMENTS, GRAMS, RECORD, WINDOWS, Anchors, Int64s, Records
+from pyunitok.clean.matching import joined_ranges
+from pyunitok.clean.records import (
+    BUCKETS,
+    HASH_SHIFT,
+    RangesWriter,
+    RecordReader,
+    RecordWriter,
+    bucket_ranges,
+    place_shift,
+)  # fmt: skip
+from pyunitok.clean.workspace import Workspace, in_order
+from pyunitok.packed import Bytes
+from pyunitok.run.plan import Progress
+
+MAX_TASK_BYTES = 4 << 20  # of text for one call
+MAX_BATCH_BYTES = 64 << 20
+OnStep = Callable[[str, Progress], None]
+
+
+@dataclass(frozen=True)
+class Memory:
+    """Divides max_memory_bytes.
+
+    task_bytes     text that one call searches
+    batch_bytes    records that wait to be written
+    group_records  records that one call groups or verifies: each takes 24 bytes five times
+    """
+
+    task_bytes: int
+    batch_bytes: int
+    group_records: int
+
+    @classmethod
+    def of(cls, max_memory_bytes: int, n_threads: int) -> Memory:
+        share = max_memory_bytes // n_threads
+        return cls(
+            min(MAX_TASK_BYTES, max(share // 128, 1 << 12)), min(MAX_BATCH_BYTES, max(max_memory_bytes // 16, 1 << 12)),
+            max(share // 8 // RECORD.itemsize, 64),
+        )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Texts:
+    """All documents, one after the other. The files are opened when they are needed.
+
+    number   of text-NUMBER and ends-NUMBER in the workspace
+    n_bytes  of text
+    first    where the documents begin from which repeats are removed; those before are only compared with
+    """
+
+    space: Workspace
+    number: int
+    n_bytes: int
+    n_documents: int
+    first: int
+
+    @cached_property
+    def text(self) -> Bytes:
+        return self.space.mapped(f"text-{self.number}", np.uint8, self.n_bytes)
+
+    @cached_property
+    def ends(self) -> Int64s:
+        """int64[n_documents]: where each document ends."""
+        return self.space.mapped(f"ends-{self.number}", np.int64, self.n_documents)
+
+    def begin(self, document: int) -> int:
+        return int(self.ends[document - 1]) if document else 0
+
+    def parts(self, begin: int, end: int, n_bytes: int) -> Iterator[tuple[int, int]]:
+        """Ranges of the documents begin..end - 1 with at most n_bytes of text, or of one longer document."""
+        while begin < end:
+            to = int(np.searchsorted(self.ends, self.begin(begin) + n_bytes, "right"))
+            to = min(max(to, begin + 1), end)
+            yield begin, to
+            begin = to
+
+
+class TextRepeats:
+    """Finds the repeats of one corpus.
+
+    prefix      of the names of files and steps in the workspace
+    all_copies  the first copy is a repeat, too, and copies may overlap
+    on_step     (name of the step, its progress) after each part of it
+    """
+
+    def __init__(
+        self, space: Workspace, prefix: str, corpus: Texts, anchors: Anchors, memory: Memory, n_threads: int, *,
+        n_units: int, all_copies: bool, on_step: OnStep,
+    ) -> None:  # fmt: skip
+        self._space, self._prefix, self._corpus, self._anchors = space, prefix, corpus, anchors
+        self._memory, self._n_threads, self._on_step = memory, n_threads, on_step
+        self._all_copies, self._n_units = all_copies, n_units
+        self._place_shift = place_shift(corpus.n_bytes)
+
+    def find(self) -> dict[str, Any]:
+        """Find repeats of windows. {"n": ranges, "bytes": in them, "windows": that repeat}; the ranges are in the
+        workspace as PREFIX.repeats."""
+        step, name = self._space.step, self._name
+        grams = step(name("find"), lambda: self._find(GRAMS, name("grams"), self._all_parts()))
+        found = step(name("group"), lambda: self._group(GRAMS, name("grams"), grams["n"]), [name("grams")])
+        names = {name("pairs"): found["pairs"]}
+        if found["marks"]:
+            windows = step(
+                name("find again"), lambda: self._find(WINDOWS, name("windows"), self._marked_parts(found["marks"]))
+            )
+            more = step(
+                name("group again"), lambda: self._group(WINDOWS, name("windows"), windows["n"], name("more")),
+                [name("windows"), name("marks")],
+            )  # fmt: skip
+            names[name("more")] = more["pairs"]
+        return step(name("compare"), lambda: self._verify(GRAMS, names), names)
+
+    def find_documents(self) -> dict[str, Any]:
+        """Find documents that equal earlier ones; as find()."""
+        step, name = self._space.step, self._name
+        documents = step(name("find"), lambda: self._find(DOCUMENTS, name("documents"), self._all_parts()))
+        found = step(
+            name("group"), lambda: self._group(DOCUMENTS, name("documents"), documents["n"]), [name("documents")]
+        )
+        names = {name("pairs"): found["pairs"]}
+        return step(name("compare"), lambda: self._verify(DOCUMENTS, names), names)
+
+    def _name(self, name: str) -> str:
+        return f"{self._prefix} {name}" if " " in name else f"{self._prefix}-{name}"
+
+    def _writer(self, name: str, shift: int) -> RecordWriter:
+        return RecordWriter(self._space, name, shift, self._memory.batch_bytes)
+
+    # -------------------------------------------------------------------------------------------------- find
+
+    def _all_parts(self) -> Iterator[tuple[int, int, Int64s]]:
+        nothing = np.empty(0, np.int64)
+        for begin, end in self._corpus.parts(0, self._corpus.n_documents, self._memory.task_bytes):
+            yield begin, end, nothing
+
+    def _marked_parts(self, n_marks: int) -> Iterator[tuple[int, int, Int64s]]:
+        """Ranges of documents with marks, and these."""
+        corpus, last = self._corpus, 0
+        with RecordReader(self._space, self._name("marks"), n_marks) as reader:
+            rest = np.empty(0, np.int64)
+            for low, high in bucket_ranges(reader.counts, self._memory.group_records):
+                marks = np.concatenate((rest, np.sort(reader.read(low, high)["key"].astype(np.int64))))
+                # A document that continues behind these buckets waits for its other marks.
+                at = corpus.n_bytes if high == BUCKETS else high << self._place_shift
+                stop = corpus.n_documents if high == BUCKETS else int(np.searchsorted(corpus.ends, at, "right"))
+                for begin, end in corpus.parts(last, stop, self._memory.task_bytes):
+                    among = np.searchsorted(marks, [corpus.begin(begin), int(corpus.ends[end - 1])])
+                    if among[0] < among[1]:
+                        yield begin, end, marks[among[0] : among[1]]
+                last = max(last, stop)
+                rest = marks[np.searchsorted(marks, corpus.begin(last)) :]
+
+    def _find(self, kind: int, name: str, parts: Iterable[tuple[int, int, Int64s]]) -> dict[str, Any]:
+        corpus = self._corpus
+        progress = Progress(compressed_total=corpus.n_bytes)
+
+        def found(part: tuple[int, int, Int64s]) -> Records:
+            begin, end, marks = part
+            at, to = corpus.begin(begin), int(corpus.ends[end - 1])
+            offsets = np.concatenate(([at], corpus.ends[begin:end])) - at
+            return self._anchors.find(kind, corpus.text[at:to], offsets, at, marks)
+
+        with self._writer(name, HASH_SHIFT) as writer:
+            for (_, end, _), records in in_order(self._n_threads, found, parts):
+                writer.add(records)
+                progress.bytes = progress.compressed = int(corpus.ends[end - 1])
+                self._on_step("finding repeats", progress)
+        return {"n": writer.n}
+
+    # ------------------------------------------------------------------------------------------------- group
+
+    def _group(self, kind: int, name: str, n: int, pairs_name: str = "") -> dict[str, Any]:
+        """Write the pairs and marks among the records of a file."""
+        progress = Progress(compressed_total=n * RECORD.itemsize)
+        with ExitStack() as stack:
+            reader = stack.enter_context(RecordReader(self._space, name, n))
+            pairs = stack.enter_context(self._writer(pairs_name or self._name("pairs"), self._place_shift))
+            marks = stack.enter_context(self._writer(self._name("marks"), self._place_shift)) if kind == GRAMS else None
+            ranges = bucket_ranges(reader.counts, self._memory.group_records)
+
+            def grouped(part: tuple[int, int]) -> list[tuple[Records, Int64s]]:
+                return list(self._grouped(kind, reader, *part))
+
+            for (low, high), parts in in_order(self._n_threads, grouped, ranges):
+                for found, marked in parts:
+                    pairs.add(found)
+                    if marks is not None and len(marked):
+                        records = np.zeros(len(marked), RECORD)
+                        records["key"] = marked
+                        marks.add(records)
+                progress.bytes += int(reader.counts[low:high].sum()) * RECORD.itemsize
+                progress.compressed = progress.bytes
+                self._on_step("grouping", progress)
+        return {"pairs": pairs.n, "marks": marks.n if marks is not None else 0}
+
+    def _grouped(self, kind: int, reader: RecordReader, low: int, high: int) -> Iterator[tuple[Records, Int64s]]:
+        """(pairs, marks) among the records of some buckets."""
+        limit, options = self._memory.group_records, {"all_copies": self._all_copies, "mark_all": False}
+        if int(reader.counts[low:high].sum()) <= limit:
+            yield self._anchors.group(kind, reader.read(low, high), self._corpus.first, **options)[:2]
+            return
+        options["mark_all"] = kind == GRAMS
+        rest: list[Records] = []
+        for piece in reader.pieces(low, high, limit):
+            pairs, marks, kept = self._anchors.group(kind, piece, self._corpus.first, **options)
+            rest.append(kept.copy())
+            yield pairs, marks
+        if kind != GRAMS:
+            yield self._anchors.group(kind, np.concatenate(rest), self._corpus.first, **options)[:2]
+
+    # ------------------------------------------------------------------------------------------------ verify
+
+    def _verify(self, kind: int, names: dict[str, int]) -> dict[str, Any]:
+        """Compare the text of pairs, and write the ranges that are equal."""
+        corpus, n_windows, rest = self._corpus, 0, np.empty((0, 2), np.int64)
+        has_starts = kind != DOCUMENTS and not self._anchors.has_words
+        more = self._n_units - 1 if has_starts else 0
+        progress = Progress(compressed_total=sum(names.values()) * RECORD.itemsize)
+        with ExitStack() as stack:
+            readers = [stack.enter_context(RecordReader(self._space, name, n)) for name, n in names.items()]
+            writer = stack.enter_context(RangesWriter(self._space, self._name("repeats")))
+            counts = np.sum([reader.counts for reader in readers], axis=0)
+
+            def compared(part: tuple[int, int]) -> Int64s:
+                pairs = np.concatenate([reader.read(*part) for reader in readers])
+                c_anchors.sort(pairs)
+                return self._anchors.verify(kind, corpus.text, corpus.ends, pairs)
+
+            for (low, high), found in in_order(
+                self._n_threads, compared, bucket_ranges(counts, self._memory.group_records)
+            ):
+                if not has_starts:
+                    found = np.unique(found, axis=0)
+                    n_windows += len(found)
+                rest = joined_ranges(np.concatenate((rest, found)))
+                # Later windows begin at most n_units before the next bucket.
+                stop = np.iinfo(np.int64).max if high == BUCKETS else (high << self._place_shift) - self._n_units
+                n = _complete(rest, more, stop)
+                ranges, rest = rest[:n], rest[n:]
+                if has_starts:
+                    n_windows += int((ranges[:, 1] - ranges[:, 0]).sum())
+                    ranges = joined_ranges(np.add(ranges, (0, more)))
+                writer.add(ranges)
+                progress.bytes += int(counts[low:high].sum()) * RECORD.itemsize
+                progress.compressed = progress.bytes
+                self._on_step("comparing", progress)
+        return {"n": writer.n, "bytes": writer.n_bytes, "windows": n_windows}
+
+
+def _complete(ranges: Int64s, more: int, stop: int) -> int:
+    """How many of ascending ranges, whose ends are to be moved by `more`, cannot touch others that begin at or after
+    `stop`, nor the other ones of these ranges."""
+    n = int(np.searchsorted(ranges[:, 1], stop - more, "left"))
+    if n == len(ranges):
+        return n
+    touches = ranges[1 : n + 1, 0] <= ranges[:n, 1] + more
+    apart = np.flatnonzero(~touches)
+    return int(apart[-1]) + 1 if len(apart) else 0

@@ -1,0 +1,136 @@
+"""Workspace is the folder of a run's temporary files, and remembers which of its steps are done.
+
+    TMP/CLEAN.work.partial/journal.partial     the run, and the result of each finished step
+                           text-0, ends-0, …   the files of these steps
+
+A step writes complete files, so a run that was killed repeats at most one step.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
+from typing import IO, Any, TypeVar
+
+import msgspec
+import numpy as np
+
+from pyunitok.corpus.position import Count
+from pyunitok.disk.outfile import OutputLock, make_folder, new_file, partial_name
+from pyunitok.errors import OutputError
+from pyunitok.run.identity import Identity
+from pyunitok.run.journal import Journal
+
+Item = TypeVar("Item")
+Value = TypeVar("Value")
+
+
+class Workspace:
+    """A context manager, which releases the lock. Two runs cannot share a folder.
+
+    base   named in messages
+    """
+
+    def __init__(self, folder: Path, base: Path, run: Identity, *, overwrite: bool) -> None:
+        """OutputError if the folder cannot be used, or belongs to another run."""
+        self._folder, self._base, self._run = folder, base, run
+        make_folder(folder, parents=True)
+        self._lock = OutputLock(folder / "run")
+        try:
+            journal = None if overwrite else Journal.read(self._journal_path)
+            if journal is not None and (differences := journal.run.differences(run)):
+                raise OutputError(
+                    f"{base} is unfinished, and was started by another command ({'; '.join(differences)});"
+                    " --overwrite starts again"
+                )
+            self._steps = self._checked(journal)
+        except BaseException:
+            self._lock.release()
+            raise
+        if not self._steps:
+            self._remove_files()
+
+    def __enter__(self) -> Workspace:
+        return self
+
+    def __exit__(self, failure: object, *_: object) -> None:
+        if failure is not None and len(self._steps) <= 1:  # nothing worth resuming
+            self.remove()
+        self._lock.release()
+
+    @property
+    def _journal_path(self) -> Path:
+        return partial_name(self._folder / "journal")
+
+    def _checked(self, journal: Journal | None) -> dict[str, dict[str, Any]]:
+        steps = {} if journal is None else journal.progress.get("steps")
+        try:
+            return msgspec.convert(steps, dict[str, dict[str, Count | list[Count]]])
+        except msgspec.ValidationError as error:
+            raise self.damaged(error) from None
+
+    def damaged(self, why: object) -> OutputError:
+        return OutputError(f"{self._journal_path}: damaged ({why}); --overwrite starts again")
+
+    def step(self, name: str, work: Callable[[], dict[str, Any]], unused: Iterable[str] = ()) -> dict[str, Any]:
+        """The result of work(), numbers >= 0 or lists of them; it is called unless that was done before.
+
+        unused  files that are not needed after this step; a name also stands for those that continue it with "."
+        """
+        if name not in self._steps:
+            values = work()
+            self._steps[name] = values
+            progress = {"bytes": 0, "steps": self._steps}
+            Journal(self._run, False, {}, progress).write(self._journal_path)
+        for file in unused:
+            for path in [self._folder / file, *self._folder.glob(f"{file}.*")]:
+                path.unlink(missing_ok=True)
+        return self._steps[name]
+
+    def new_file(self, name: str) -> contextlib.AbstractContextManager[IO[bytes]]:
+        return new_file(self._folder / name)
+
+    def path(self, name: str) -> Path:
+        return self._folder / name
+
+    def mapped(self, name: str, dtype: Any, n: int) -> np.ndarray[Any, Any]:
+        """The n items of a file. OutputError if it has another size."""
+        path = self._folder / name
+        try:
+            n_bytes = path.stat().st_size
+            if n_bytes != n * np.dtype(dtype).itemsize:
+                raise OutputError(f"{path} has {n_bytes} bytes, not those that were written; --overwrite starts again")
+            return np.memmap(path, dtype, "r") if n else np.empty(0, dtype)
+        except OSError as error:
+            raise OutputError(f"{path}: cannot be read: {error.strerror}; --overwrite starts again") from error
+
+    def remove(self) -> None:
+        """Remove everything, at the end of the run."""
+        self._remove_files()
+        self._lock.release()
+        with contextlib.suppress(OSError):  # a file of another program
+            self._folder.rmdir()
+
+    def _remove_files(self) -> None:
+        for path in self._folder.iterdir():
+            if path != self._lock.path and not path.is_dir():
+                path.unlink(missing_ok=True)
+
+
+def in_order(n_threads: int, work: Callable[[Item], Value], items: Iterable[Item]) -> Iterator[tuple[Item, Value]]:
+    """Call work(item) in threads; the items and the results in their order."""
+    waiting = deque[tuple[Item, "Future[Value]"]]()
+    with ThreadPoolExecutor(n_threads) as pool:
+        try:
+            for item in items:
+                waiting.append((item, pool.submit(work, item)))
+                if len(waiting) > n_threads:
+                    first, future = waiting.popleft()
+                    yield first, future.result()
+            for first, future in waiting:
+                yield first, future.result()
+        finally:
+            pool.shutdown(wait=True, cancel_futures=True)
