@@ -25,11 +25,12 @@ def text(i: int) -> str:
 
 @pytest.fixture
 def crawl(tmp_path: Path) -> Path:
-    """Two files, with benchmark items, a paragraph that repeats, a near-duplicate and a broken line."""
+    """Two files, with a benchmark item, a page and a paragraph that repeat, a near-duplicate and a broken line."""
     pages = {i: text(i) for i in range(60)}
     pages[7] += " Quiz: " + QUESTION.upper() + " The Danube."
     pages[11] += " " + REPEATED
     pages[45] += " " + REPEATED
+    pages[55] = pages[5]
     pages[50] = text(20).replace("Sentence 3", "Line 3")
     (tmp_path / "crawl/b").mkdir(parents=True)
     lines = [json.dumps({"id": i, "text": page}).encode() for i, page in pages.items()]
@@ -51,9 +52,10 @@ def test_five_commands(crawl):
     hits = pyunitok.decontaminate(crawl / "crawl", None, crawl / "questions.jsonl", field="question", action="report",
                                   report=crawl / "again.jsonl", reading=ReadingOptions(on_error="skip"))  # fmt: skip
     assert (hits.documents_read, hits.documents_affected, hits.skipped) == (60, 1, 1)
-    tokens = pyunitok.open(crawl / "unique.u16")
+    tokens = pyunitok.open(crawl / "ids.u16")
     texts = [tokens.text_bytes(k).decode() for k in range(len(tokens))]
-    assert len(texts) == 59
+    assert len(texts) == 58
+    assert sum("Sentence 0 of page 5 " in one for one in texts) == 1
     assert not any("capital cities" in one for one in texts)
     assert sum("This notice number 5 appears" in one for one in texts) == 1
     assert any("Sentence 0 of page 59" in one for one in texts)
@@ -68,4 +70,4 @@ def test_near_duplicates(crawl, monkeypatch):
     (crawl / "clean/a.jsonl").write_bytes((crawl / "clean/a.jsonl").read_bytes().replace(b"{broken\n", b""))
     monkeypatch.chdir(crawl)
     exec(compile(block[1], "clean.md", "exec"), {})
-    assert (crawl / "near.txt").read_text() == "50\n"
+    assert (crawl / "near.txt").read_text() == "50\n55\n"

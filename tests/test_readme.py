@@ -122,7 +122,8 @@ def examples(tmp_path_factory, rwkv) -> Path:
     (folder / "crawl/a.jsonl").write_bytes(b"".join(lines[:20]) + b"{broken\n")
     (folder / "phrases.txt").write_text("the\nof the\n")
     (folder / "questions.jsonl").write_text('{"question": "What is the third word of this line?", "answer": "the"}\n')
-    shutil.copytree(folder / "corpus", folder / "clean")
+    for name in ("clean", "unique"):
+        shutil.copytree(folder / "corpus", folder / name)
     (folder / "a.txt.gz").write_bytes(gzip.compress(b"one\ntwo\n"))
     (folder / "a.zst").write_bytes(zstandard.compress(b"one\n\ntwo\n\nthree"))
     for name, path in MODELS.items():
@@ -140,7 +141,6 @@ def examples(tmp_path_factory, rwkv) -> Path:
                           *(["corpus", "-o", "ids.u16", "--shard", f"{k}/8"] for k in range(8))):  # fmt: skip
             command(["tokenize", *arguments])
         command(["index", "ids.u16", "-o", "idx"])
-        command(["tokenize", "books", "-o", "unique.u16"])
     return folder
 
 
