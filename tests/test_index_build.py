@@ -21,6 +21,7 @@ from pyunitok.cli import cli
 from pyunitok.disk.outfile import OutFile
 from pyunitok.errors import LimitError, OutputError
 from pyunitok.index import build as build_module
+from pyunitok.index import search as search_module
 from pyunitok.index.build import build_index
 from pyunitok.index.manifest import CompactOptions, IndexManifest
 from pyunitok.index.opened import open_index
@@ -192,6 +193,43 @@ def test_an_index_that_only_counts(tokens: Path, tmp_path: Path, model: Path) ->
     run("tokenize", str(lines), "-o", str(tmp_path / "bare.u16"), "-m", str(model), "--eod", "none")
     arguments = ["index", str(tmp_path / "bare.u16"), "-o", str(tmp_path / "bare"), "--compact", "--count-only"]
     assert "end with an eod" in run(*arguments, code=1)
+
+
+def test_many_hits_of_a_compact_index_are_sampled(tokens: Path, tmp_path: Path, monkeypatch: Any) -> None:
+    build_index([tokens], tmp_path / "compact", shard_tokens=700, compact=CompactOptions())
+    build_index([tokens], tmp_path / "idx", shard_tokens=700)
+    compact, other = open_index(tmp_path / "compact"), open_index(tmp_path / "idx")
+    exact = other.documents("e")
+    assert repr(compact.documents("e")) == repr(exact) and exact.n_sampled is None and not exact.approx
+    assert other.documents("e", max_hits=60).n_sampled == 60
+    monkeypatch.setattr(search_module, "MAX_LOCATED", 60)
+    found, total = compact.documents("e"), int(exact.counts.sum())
+    assert found.n_sampled == 60 and found.approx and total > 200 and set(found.documents) <= set(exact.documents)
+    assert len(found) < len(exact) and abs(found.n_documents - len(exact)) < len(exact) / 3
+    assert abs(int(found.counts.sum()) - total) < total / 5
+    assert repr(compact.documents("cat sat")) == repr(other.documents("cat sat"))  # fewer than 60
+    assert compact.next("e").approx and compact.next("e").total == other.next("e").total == total
+    (source,) = compact.by_source("e")
+    assert source.approx and source.hits == total
+    assert compact.find("e", 1000).total == total and len(compact.find("e", 1000)) == total  # pages are exact
+    shown = run("search", str(tmp_path / "compact"), "e", "--documents")
+    assert f"{total:,} occurrences in about {found.n_documents} documents; estimated from 60 of them" in shown
+    assert "estimated from 60" in run("search", str(tmp_path / "compact"), "e", "--by-source")
+    shown = run("search", str(tmp_path / "idx"), "e", "--documents")
+    assert f"{total:,} occurrences in {len(exact)} documents\n" in shown
+
+
+def test_the_number_of_documents_is_estimated() -> None:
+    rng = np.random.default_rng(3)
+    for mean in (2, 10, 60):
+        counts = rng.geometric(1 / mean, 3000)
+        hits = np.repeat(np.arange(len(counts)), counts)
+        for share in (0.1, 0.3, 0.9):
+            n = int(share * len(hits))
+            sample = np.unique(rng.choice(hits, n, replace=False), return_counts=True)[1]
+            found = search_module._estimated(sample, n, len(hits))
+            assert len(sample) <= found and abs(found - 3000) < 3000 * 0.25
+    assert search_module._estimated(np.array([2, 2]), 4, 4) == 2 and search_module._estimated(np.empty(0), 0, 9) == 0
 
 
 def test_options_of_compact_indexes(tokens: Path, tmp_path: Path) -> None:

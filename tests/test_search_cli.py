@@ -128,7 +128,7 @@ def test_counts(run: Any) -> None:
 def test_documents_and_sources(run: Any) -> None:
     found = answer(run, "the", "--documents")
     assert [(row["document"], row["count"], row["source"]) for row in found["documents"]] == [
-        (0, 3, "a.txt"), (3, 1, "b.txt"), (5, 3, "b.txt"),
+        (0, 3, "a.txt"), (5, 3, "b.txt"), (3, 1, "b.txt"),
     ]  # fmt: skip
     assert answer(run, "the", "--by-source")["sources"] == [
         {"source": "a.txt", "count": 3, "documents": 1}, {"source": "b.txt", "count": 4, "documents": 2},

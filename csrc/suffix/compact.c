@@ -178,8 +178,7 @@ uint64_t compact_psi(const compact *c, int64_t r)
     int64_t b = r >> c->block_shift;
     uint64_t v = block_first(c, b);
     gap_reader g = gaps_of(c, b);
-    for (int64_t left = r & (c->block - 1); left > 0; left--) v += next_gap(&g);
-    return wrapped(c, v);
+    return wrapped(c, v + sum_gaps(&g, r & (c->block - 1)));
 }
 
 /* The table leaves the symbols between those of two of its rows. */
@@ -241,16 +240,39 @@ static rows list_between(const compact *c, rows list, uint64_t a, uint64_t b)
     return scan(c, list, scan_from(c, list, in.lo), a, b);
 }
 
+/* Advances from entry *io_r, whose Psi is v, to the first one with a Psi of at least `least`, or to
+ * `stop`. Returns its Psi. */
+INLINE uint64_t skip_below(gap_reader *g, uint64_t v, uint64_t least, int64_t *io_r, int64_t stop)
+{
+    int64_t r = *io_r, low;
+    while (v < least) {
+        if (g->n_classes == 0) {
+            next_classes(g);
+            uint64_t group = group_sum(g, &low);
+            if (group && v + group < least && r + g->n_classes < stop) {
+                v += group;
+                r += g->n_classes;
+                g->low = low;
+                g->n_classes = 0;
+                continue;
+            }
+        }
+        if (++r == stop) break;
+        v += next_gap(g);
+    }
+    *io_r = r;
+    return v;
+}
+
 static rows scan(const compact *c, rows list, int64_t from, uint64_t a, uint64_t b)
 {
     int64_t block = from >> c->block_shift, r = block << c->block_shift,
             stop = r + c->block < list.hi ? r + c->block : list.hi;
     uint64_t v = block_first(c, block);
     gap_reader g = gaps_of(c, block);
-    for (; r < from; r++) v += next_gap(&g);
-    v = wrapped(c, v);
-    for (; v < a; v += next_gap(&g))
-        if (++r == stop) break;
+    v = wrapped(c, v + sum_gaps(&g, from - r));
+    r = from;
+    v = skip_below(&g, v, a, &r, stop);
     rows ret = {r, r};
     if (r == stop) {
         /* The next block begins with a Psi of at least a. */
@@ -260,13 +282,12 @@ static rows scan(const compact *c, rows list, int64_t from, uint64_t a, uint64_t
         }
         return ret;
     }
-    for (; v < b; v += next_gap(&g)) {
-        if (++r < stop) continue;
-        rows rest = {stop, list.hi};
-        ret.hi = stop < list.hi ? list_between(c, rest, b, b).lo : stop;
-        return ret;
-    }
+    skip_below(&g, v, b, &r, stop);
     ret.hi = r;
+    if (r == stop && stop < list.hi) {
+        rows rest = {stop, list.hi};
+        ret.hi = list_between(c, rest, b, b).lo;
+    }
     return ret;
 }
 

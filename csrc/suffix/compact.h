@@ -167,21 +167,62 @@ INLINE gap_reader gaps_of(const compact *c, int64_t b)
     return ret;
 }
 
-/* Reads the next gap: see compact_codes.h. */
+/* Reads the classes of the next one to four gaps: see compact_codes.h. */
+INLINE void next_classes(gap_reader *g)
+{
+    uint64_t word = load_u64(g->gaps + (g->at >> 3)) >> (g->at & 7);
+    g->classes = g->entries[word & ((1 << CODE_BITS) - 1)];
+    g->n_classes = g->classes >> 20 & 7;
+    g->at += g->classes >> 24;
+}
+
+INLINE uint64_t low_mask(uint32_t bits) { return (UINT64_C(1) << bits) - 1; }
+
+/* The sum of the gaps whose classes have just been read, or 0 if their low bits do not fit in a word.
+ * Their low bits are adjacent, the last gap's first. Absent classes are 0: they count as gaps of 1, which
+ * are subtracted again. The caller who uses the sum stores *ret_low in g->low and no classes. */
+INLINE uint64_t group_sum(const gap_reader *g, int64_t *ret_low)
+{
+    uint32_t a = g->classes & (CODE_CLASSES - 1), b = g->classes >> 5 & (CODE_CLASSES - 1),
+             c = g->classes >> 10 & (CODE_CLASSES - 1), d = g->classes >> 15 & (CODE_CLASSES - 1);
+    uint64_t ones = low_mask(a) + low_mask(b) + low_mask(c) + low_mask(d) + g->n_classes;
+    if (a + b + c + d > 56) return 0;
+    *ret_low = g->low - (int64_t)(a + b + c + d);
+    uint64_t word = load_u64(g->gaps + (*ret_low >> 3)) >> (*ret_low & 7);
+    return ones + (word & low_mask(d)) + (word >> d & low_mask(c)) +
+           (word >> (d + c) & low_mask(b)) + (word >> (d + c + b) & low_mask(a));
+}
+
+/* Reads the next gap. */
 INLINE uint64_t next_gap(gap_reader *g)
 {
-    if (g->n_classes == 0) {
-        uint64_t word = load_u64(g->gaps + (g->at >> 3)) >> (g->at & 7);
-        g->classes = g->entries[word & ((1 << CODE_BITS) - 1)];
-        g->n_classes = g->classes >> 20 & 7;
-        g->at += g->classes >> 24;
-    }
+    if (g->n_classes == 0) next_classes(g);
     uint32_t k = g->classes & (CODE_CLASSES - 1);
     g->classes >>= 5;
     g->n_classes--;
     g->low -= k;
     uint64_t bits = load_u64(g->gaps + (g->low >> 3)) >> (g->low & 7);
     return UINT64_C(1) << k | (bits & ((UINT64_C(1) << k) - 1));
+}
+
+/* The sum of the next n gaps. */
+INLINE uint64_t sum_gaps(gap_reader *g, int64_t n)
+{
+    uint64_t sum = 0, group;
+    int64_t low;
+    while (n > 0) {
+        if (g->n_classes == 0) next_classes(g);
+        if (g->n_classes <= n && (group = group_sum(g, &low)) != 0) {
+            sum += group;
+            n -= g->n_classes;
+            g->low = low;
+            g->n_classes = 0;
+        } else {
+            for (int64_t k = g->n_classes < n ? g->n_classes : n; k > 0; k--, n--)
+                sum += next_gap(g);
+        }
+    }
+    return sum;
 }
 
 /* Reduces a sum of gaps modulo n + 1. In an intact file it is below 2 * (n + 1), or below 4 billion

@@ -381,8 +381,7 @@ static phrase_search *phrase_open(const pieces *p, const compact_shard *s)
     t->p = p;
     t->s = s;
     t->c = s->compact;
-    for (int64_t k = 0; k < p->n_starts; k++)
-        if (piece_bytes(p, p->starts[k]) > t->longest) t->longest = piece_bytes(p, p->starts[k]);
+    t->longest = p->longest;
     /* If the eod has no bytes and occurs once per document, no hit can cross documents. */
     if (s->eod < 0) t->must_check = s->n_documents != 1;
     else

@@ -41,6 +41,7 @@ static int take_order(pieces *p, const uint32_t *order, int64_t n_order, const u
         if (at == p->begin[id]) {
             if (p->n_starts == p->n_ids) return 0;
             p->starts[p->n_starts++] = id;
+            if (piece_bytes(p, id) > p->longest) p->longest = piece_bytes(p, id);
             p->start_first[p->data[at] + 1]++;
         } else {
             if (p->n_inner == p->begin[p->n_ids]) return 0;

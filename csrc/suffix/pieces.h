@@ -32,6 +32,7 @@ struct unitok_search_pieces {
     uint8_t *drops_space;
     int64_t n_starts;
     uint32_t *starts; /* ids, sorted by their bytes */
+    uint32_t longest; /* the bytes of the longest piece */
     /* starts of first byte c: [start_first[c], start_first[c + 1]) */
     uint32_t start_first[257];
     int64_t n_inner;

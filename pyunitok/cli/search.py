@@ -50,7 +50,7 @@ class _Quoting(Sectioned):
 @click.argument("folder", metavar="DIR", type=click.Path(exists=True, file_okay=False))
 @click.argument("text", required=False)
 @click.option("--count", is_flag=True, help="Print only the number of occurrences of TEXT.")
-@click.option("--documents", is_flag=True, help="List the documents that contain TEXT, with counts.")
+@click.option("--documents", is_flag=True, help="List the documents that contain TEXT, most frequent first.")
 @click.option("--by-source", is_flag=True, help="Count the occurrences of TEXT in each input file.")
 @click.option("--next", "next_", is_flag=True, help="List the tokens that follow TEXT.")
 @click.option("--previous", is_flag=True, help="List the tokens that precede TEXT.")
@@ -176,17 +176,22 @@ def _page(rows: list[Any], options: dict[str, Any]) -> list[Any]:
 
 
 def _documents(index: Any, query: Any, options: dict[str, Any]) -> dict[str, Any]:
-    found = index.documents(_only_text(query))
+    found = index.documents(_only_text(query)).most_frequent()
     pairs = _page(list(zip(found.documents.tolist(), found.counts.tolist(), strict=True)), options)
     rows = [{"document": d, "count": n, "source": index.source(d)} for d, n in pairs]
-    return {"count": int(found.counts.sum()), "approx": found.approx, "n_documents": len(found), "documents": rows}
+    answer = {"count": int(found.counts.sum()), "approx": found.approx, "n_documents": found.n_documents}
+    if found.n_sampled is not None:
+        answer |= {"count": int(index.count(query)), "sampled": found.n_sampled}
+    return answer | {"documents": rows}
 
 
 def _by_source(index: Any, query: Any, options: dict[str, Any]) -> dict[str, Any]:
     found = index.by_source(_only_text(query))
     rows = [{"source": source.path, "count": source.hits, "documents": source.documents} for source in found]
     approx = any(source.approx for source in found)
-    return {"count": sum(source.hits for source in found), "approx": approx, "sources": _page(rows, options)}
+    answer = {"count": sum(source.hits for source in found), "approx": approx}
+    n_sampled = index.sample_size(answer["count"])
+    return answer | ({} if n_sampled is None else {"sampled": n_sampled}) | {"sources": _page(rows, options)}
 
 
 def _only_text(query: Any) -> bytes:
@@ -326,8 +331,11 @@ def _write_csv(answer: dict[str, Any]) -> None:
 
 
 def _amount(answer: dict[str, Any]) -> str:
-    n = answer["count"]
-    return f"{'at least ' if answer['approx'] else ''}{n:,} occurrence{'s' * (n != 1)}"
+    n, sampled = answer["count"], answer.get("sampled")
+    text = f"{'at least ' if answer['approx'] and not sampled else ''}{n:,} occurrence{'s' * (n != 1)}"
+    if "n_documents" in answer:
+        text += f" in {'about ' if sampled else ''}{counted(answer['n_documents'], 'document')}"
+    return text + (f"; estimated from {sampled:,} of them" if sampled else "")
 
 
 def _show_hits(answer: dict[str, Any], before: int) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 import threading
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -30,6 +30,7 @@ MAX_WORK = 2_000_000_000  # per query and shard, in units of about a nanosecond
 MAX_RUNS = 1 << 60
 SORT_CHARS = 40  # the characters next to a hit that "R1" and "L1" sort by
 MAX_SCANNED = 1_000_000  # sample size of next, previous and by_source
+MAX_LOCATED = 100_000  # the same, and of documents, in a compact index, where locating them takes about a second
 
 
 @dataclass(frozen=True)
@@ -58,11 +59,28 @@ class DocumentCount:
 @dataclass
 class DocumentHits:
     """The documents that contain a query: ascending numbers and counts, int64[n] each. Also a sequence of
-    DocumentCount, which pandas.DataFrame() accepts."""
+    DocumentCount, which pandas.DataFrame() accepts.
+
+    approx       True if the search was cut short, or only a sample of the occurrences was read
+    n_sampled    the size of the sample; None if all occurrences were read. `documents` are then those of the sample,
+                 and `counts` estimates
+    n_documents  the number of documents, which is an estimate if there is a sample
+    """
 
     documents: Int64s
     counts: Int64s
     approx: bool
+    n_sampled: int | None = None
+    n_documents: int = -1
+
+    def __post_init__(self) -> None:
+        if self.n_documents < 0:
+            self.n_documents = len(self.documents)
+
+    def most_frequent(self) -> DocumentHits:
+        """The same documents, those with most occurrences first."""
+        order = np.argsort(-self.counts, kind="stable")
+        return replace(self, documents=self.documents[order], counts=self.counts[order])
 
     def __len__(self) -> int:
         return len(self.documents)
@@ -359,9 +377,25 @@ class TextSearch:
         decoded = self.tables.decoded
         return decoded[id_] if id_ < len(decoded) else b""
 
-    def documents(self, query: Text, *, max_work: int | None = None) -> DocumentHits:
-        """The documents in which a text occurs, with counts. Reads all occurrences."""
-        return self._documents_of(self.find_all(query, max_work=max_work))
+    def documents(
+        self, query: Text, *, max_work: int | None = None, max_hits: int | None = None
+    ) -> DocumentHits:  # fmt: skip
+        """The documents in which a text occurs, with counts. Reads all occurrences; or a random sample of max_hits if
+        there are more, by default 100,000 in a compact index, and all in suffix arrays."""
+        found = self.find_all(query, max_work=max_work)
+        n = self.sample_size(found.total, max_hits)
+        if n is None:
+            return self._documents_of(found)
+        sample = self._documents_of(found, n)
+        counts = np.maximum(1, np.rint(sample.counts * (found.total / n))).astype(np.int64)
+        return DocumentHits(sample.documents, counts, True, n, _estimated(sample.counts, n, found.total))
+
+    def sample_size(self, n_hits: int, max_hits: int | None = None) -> int | None:
+        """How many of n_hits occurrences by_source() and documents() read; None for all."""
+        most = max_hits
+        if self.manifest.compact is not None:
+            most = MAX_LOCATED if max_hits is None else min(max_hits, MAX_LOCATED)
+        return most if most is not None and n_hits > most else None
 
     def _documents_of(self, found: Occurrences, n_sampled: int | None = None) -> DocumentHits:
         """The documents of all occurrences, or of n_sampled random ones."""
@@ -386,8 +420,9 @@ class TextSearch:
     ) -> list[SourceCount]:  # fmt: skip
         """How often a text occurs in each input of the token files, in input order, omitting inputs without it.
 
-        If there are more than max_hits occurrences, a sample of at most a million is counted. In this case, hits are
-        estimates, documents counts only the sample, and approx is True.
+        If there are more than max_hits occurrences, a sample of at most a million is counted; in a compact index, of
+        more than 100,000 that many are. In this case, hits are estimates, documents counts only the sample, and approx
+        is True.
         """
         inputs, hits, documents, approx = self._sources(query, max_work, max_hits)
         paths, files = self.inputs.paths, self.inputs.files
@@ -401,13 +436,28 @@ class TextSearch:
     ) -> tuple[Int64s, Int64s, Int64s, bool]:
         """Returns int64[n] each: inputs, their occurrences and their documents with occurrences; and approx."""
         runs = self.find_all(query, max_work=max_work)
-        is_sample = max_hits is not None and runs.total > max_hits
-        found = self._documents_of(runs, min(max_hits or 0, MAX_SCANNED) if is_sample else None)
+        n_sampled = self.sample_size(runs.total, max_hits)
+        is_sample = n_sampled is not None
+        found = self._documents_of(runs, None if n_sampled is None else min(n_sampled, MAX_SCANNED))
         inputs, starts = np.unique(self.inputs.of(found.documents), return_index=True)
         hits = np.add.reduceat(found.counts, starts) if len(starts) else starts
         if is_sample:
             hits = np.rint(hits * (runs.total / max(1, hits.sum()))).astype(np.int64)
         return inputs, hits, np.diff(np.append(starts, len(found.documents))), found.approx or is_sample
+
+
+def _estimated(counts: Int64s, n_sampled: int, n_hits: int) -> int:
+    """How many documents have occurrences, if a random sample of n_sampled of n_hits found `counts` in some of them.
+
+    Adds an estimate of the documents that the sample missed, from those that it met once and twice: the lower bound of
+    Chao and Lin (2012) for sampling without replacement.
+    """
+    once, twice = (int(np.count_nonzero(counts == k)) for k in (1, 2))
+    share = n_sampled / n_hits
+    if once == 0 or share >= 1:
+        return len(counts)
+    missed = once * once / (2 * twice * n_sampled / max(1, n_sampled - 1) + once * share / (1 - share))
+    return len(counts) + round(missed)
 
 
 def _c_shard(shard: Shard, eod: int | None, folder: Path) -> Searcher:

@@ -212,7 +212,7 @@ class TokenSearch(TextSearch):
 
     def _around(self, text: bytes, side: Callable[[int, Int64s, Int64s, int], Int64s]) -> Distribution:
         found = self.find_all(text)
-        n = min(found.total, MAX_SCANNED)
+        n = min(found.total, self.sample_size(found.total, MAX_SCANNED) or MAX_SCANNED)
         numbers = np.arange(n, dtype=np.int64)
         places = found.places(shuffled(numbers, found.total, 0) if n < found.total else numbers)
         sums: dict[bytes, int] = {}

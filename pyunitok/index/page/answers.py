@@ -107,8 +107,8 @@ def hits(index: Index, parameters: Parameters) -> Answer:
     most = MAX_SORTED if sort in (*SIDE_ORDERS, "text") else 1 << 40
     offset = number(parameters, "offset", 0, most)
     text = text_of(parameters)
-    if sort == "text" and index.count(text) > MAX_SCANNED:
-        raise BadRequest(f"this text has over {MAX_SCANNED:,} hits, too many to sort; choose another order")
+    if sort == "text" and (n := index.sample_size(index.count(text), MAX_SCANNED)) is not None:
+        raise BadRequest(f"this text has over {n:,} hits, too many to sort; choose another order")
     before, after = (number(parameters, name, 60, MAX_CONTEXT) for name in ("before", "after"))
     lines, total, approx = concordance(
         index, text, limit=limit, offset=offset, sort=sort, seed=number(parameters, "seed", 0, 1 << 32),
