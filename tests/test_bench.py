@@ -35,6 +35,12 @@ def bench(*arguments: str, n: bool = True, corpora: bool = True) -> Any:
     return json.loads(done.stdout)
 
 
+@pytest.mark.parametrize("part", ["size", "queries", "build", "sort"])
+def test_compact(part: str) -> None:
+    report = bench("compact", "--part", part)
+    assert len(report["rows"]) >= 2 and "verified" in report["notes"][0]
+
+
 def test_longest() -> None:
     report = bench("encode", "--model", "longest", "--levels")
     assert {row["corpus"] for row in report["rows"]} == {"sample"}

@@ -1,0 +1,149 @@
+"""bench.py compact: size, speed and construction of compact indexes, compared with suffix arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from functools import partial
+from pathlib import Path
+
+import click
+import numpy as np
+from bench_processes import command, run, usage
+from bench_search import indexed, phrases, timed
+from bench_texts import documents, english, mixed, names, random_slices, read
+from bench_timing import Bench, Report, at_least, at_most, benchmark, fail, pin_to_one_core, ratio
+
+from pyunitok.index.compact import CompactShard
+from pyunitok.index.opened import Index, open_index
+from pyunitok.index.suffix import suffix_array
+
+MODEL = "unitok-v1"
+PARTS = ("size", "queries", "build", "sort")
+KINDS = {"suffix array": [], "compact": ["--compact"], "compact, blocks of 64": ["--compact", "--block", "64"]}
+COUNT_BITS, TEXT_SHARE, SORT_SHARE = 7.4, 0.31, 0.7
+# Mean and 95 % of a count, a count in a batch, locating a hit, reading 1,000 bytes: µs.
+TARGETS = {"compact": (200, 800, 100, 12, 200), "compact, blocks of 64": (140, 500, 100, 12, 200)}
+TOKEN_BYTES, N_PHRASES, N_LOCATED, N_READ = 3, 1000, 20_000, 300
+
+
+def compacted(index: Index, *options: str) -> Index:
+    """A compact index of the same shards."""
+    run([*command(), "index", str(index.folder), "-o", f"{index.folder}2", "--overwrite", "--compact", *options])
+    return open_index(f"{index.folder}2")
+
+
+def bits(index: Index) -> float:
+    """Bits per token of the shards' files."""
+    return sum(path.stat().st_size for path in index.folder.glob("0*.*")) * 8 / max(1, index.n_tokens)
+
+
+def measure_size(report: Report, what: str, docs: Iterable[bytes], folder: Path, *, has_target: bool) -> None:
+    index = indexed(docs, folder, model=MODEL)
+    text = sum(array.manifest.text_bytes for array in index.arrays if array.manifest)
+    only_counts, complete = bits(compacted(index, "--count-only")), bits(compacted(index))
+    share = complete / 8 * index.n_tokens / text
+    is_small = only_counts <= COUNT_BITS and share <= TEXT_SHARE
+    report.add(
+        what=what, tokens=index.n_tokens, bits_of_counts=only_counts, bits_of_all=complete, bytes_per_byte=share,
+        **at_least(float(is_small), 1.0 if has_target else None),
+    )  # fmt: skip
+
+
+def measure_queries(bench: Bench, report: Report, index: Index, texts: list[bytes]) -> None:
+    """Each index counts the phrases one by one and in one batch, and the compact ones locate and read."""
+    expected = [int(index.count(text)) for text in texts]
+    for what, options in KINDS.items():
+        searched = compacted(index, *options[1:]) if options else index
+        if timed(bench, searched.count, texts)[1] != expected:
+            raise fail(f"{what}: the counts differ from those of the suffix array")
+        us = np.array(timed(bench, searched.count, texts)[0]) * 1e6
+        batch = bench.interleave({"batch": partial(searched.count_batch, texts)})["batch"]
+        cells: list[float | None] = [float(us.mean()), float(np.percentile(us, 95))]
+        cells.append(float(np.median(batch)) / len(texts) * 1e6)
+        cells += _read(bench, searched, index) if options else [None, None]
+        wanted = TARGETS.get(what)
+        ok = wanted and all(cell is not None and cell <= most for cell, most in zip(cells, wanted, strict=True))
+        row = dict(zip(("mean_us", "95_%_us", "batch_us", "locate_us", "1000_bytes_us"), cells, strict=True))
+        report.add(what=what, tokens=index.n_tokens, **row, **at_least(float(bool(ok)), 1.0 if wanted else None))
+
+
+def _read(bench: Bench, compact: Index, index: Index) -> list[float]:
+    """The µs to locate a row, and to read the tokens of 1,000 bytes. Both are compared with the suffix array."""
+    rng, shard, other = np.random.default_rng(1), compact.shards[0], index.shards[0]
+    assert isinstance(shard, CompactShard)
+    rows, n = rng.integers(0, len(shard), N_LOCATED), round(1000 * index.n_tokens / _text_bytes(index))
+    begins = rng.integers(0, len(shard) - n, N_READ)
+
+    def read_all() -> np.ndarray:
+        return np.concatenate([shard.ids[at : at + n] for at in begins.tolist()])
+
+    calls: dict[str, Callable[[], np.ndarray]] = {"locate": partial(shard.positions, rows), "read": read_all}
+    read_back = np.concatenate([other.ids[at : at + n] for at in begins.tolist()])
+    if not np.array_equal(calls["locate"](), other.positions(rows)) or not np.array_equal(read_all(), read_back):
+        raise fail("positions or tokens differ from those of the suffix array")
+    seconds = bench.interleave(calls)
+    return [float(np.median(seconds[name])) / k * 1e6 for name, k in (("locate", N_LOCATED), ("read", N_READ))]
+
+
+def _text_bytes(index: Index) -> int:
+    return sum(array.manifest.text_bytes for array in index.arrays if array.manifest)
+
+
+def measure_build(bench: Bench, report: Report, index: Index, folder: Path) -> None:
+    """Sorting and compressing on one thread, as a command, less an empty run; and its peak memory."""
+    argv = [*command(), "index", str(folder / "ids"), "--threads", "1", "--overwrite", "--max-memory", "64G", "-o"]
+    for what, options in KINDS.items():
+        used = [usage([*argv, str(folder / "built"), *options]) for _ in range(bench.n)]
+        start = usage([*command(), "--version"]).cpu_seconds
+        rate = index.n_tokens / float(np.median([one.cpu_seconds - start for one in used])) / 1e6
+        memory = float(np.median([one.peak_bytes for one in used])) / index.n_tokens
+        target = at_least(rate, 12.0) if options else {"target": None, "verdict": None}
+        report.add(what=f"build: {what}", tokens=index.n_tokens, Mtokens_per_s=rate, bytes_per_token=memory, **target)
+
+
+def measure_sort(bench: Bench, report: Report, index: Index) -> None:
+    """The same tokens as uint16 and as uint32: ids up to 65,279 times 4."""
+    ids = np.array(index.arrays[0].ids)
+    calls = {"uint16": partial(suffix_array, ids), "uint32": partial(suffix_array, ids.astype(np.uint32) * 4)}
+    if not np.array_equal(calls["uint16"](), calls["uint32"]()):
+        raise fail("the suffix arrays of uint16 and uint32 ids differ")
+    seconds = bench.interleave(calls)
+    for what, taken in seconds.items():
+        share = ratio(seconds["uint16"], taken)
+        rate = len(ids) / float(np.median(taken)) / 1e6
+        target = at_least(share, SORT_SHARE) if what == "uint32" else at_most(share, None)
+        report.add(what=f"sort: {what}", tokens=len(ids), Mtokens_per_s=rate, x_uint16=share, **target)
+
+
+@benchmark(
+    3,
+    click.option("--part", type=click.Choice(PARTS), default="queries", show_default=True),
+    click.option("--tokens", default=32.0, show_default=True, help="Millions of tokens of mixed text."),
+)  # fmt: skip
+def compact(bench: Bench, part: str, tokens: float) -> Report:
+    """Compact indexes: their size, queries and construction. The model is unitok-v1.
+
+    size     bits per token with --count-only and complete, of all corpora and of each
+    queries  phrases of 1 to 6 words of the English corpora, one by one and 1,000 in a batch; places and text
+    build    `pyunitok index` on one thread
+    sort     suffix arrays of uint32 and of uint16 ids
+    """
+    report, docs = bench.report(f"compact: {part}"), documents(mixed(bench))
+    n_bytes = min(int(tokens * 1e6 * TOKEN_BYTES), sum(map(len, docs)))
+    parts = docs if n_bytes >= sum(map(len, docs)) else list(random_slices(docs, n_bytes))
+    with bench.folder(5 * n_bytes) as folder:
+        if part == "size":
+            measure_size(report, "all corpora", docs, folder, has_target=True)
+            for name in names(bench):
+                measure_size(report, name, documents(read(bench, name)), folder, has_target=False)
+        else:
+            index = indexed(parts, folder, model=MODEL)
+        if part == "queries":
+            pin_to_one_core()
+            measure_queries(bench, report, index, [text.encode() for text in phrases(english(bench), N_PHRASES)])
+        elif part == "build":
+            measure_build(bench, report, index, folder)
+        elif part == "sort":
+            measure_sort(bench, report, index)
+    report.notes.append("verified: counts, positions and tokens equal those of the suffix array; ratios to uint16")
+    return report
