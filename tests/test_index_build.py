@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,14 +20,16 @@ from toys.indexes import contents
 import pyunitok
 from pyunitok.cli import cli
 from pyunitok.disk.outfile import OutFile
-from pyunitok.errors import LimitError, OutputError
+from pyunitok.errors import LimitError, ModelFormatError, OutputError, VocabularyError
 from pyunitok.index import build as build_module
+from pyunitok.index import compact as compact_module
 from pyunitok.index import search as search_module
 from pyunitok.index.build import build_index
 from pyunitok.index.manifest import CompactOptions, IndexManifest
 from pyunitok.index.opened import open_index
 from pyunitok.index.opening import open_shards
 from pyunitok.index.plan import Limits, cut
+from pyunitok.index.suffix import suffix_array
 from pyunitok.index.verify import verify_index
 from pyunitok.model.tokenizer import Tokenizer
 
@@ -137,6 +140,49 @@ def test_a_damaged_compact_index_is_refused_or_reported(tokens: Path, tmp_path: 
     path.unlink()
     with pytest.raises(OutputError, match="missing"):
         open_shards(tmp_path / "idx")
+
+
+@pytest.mark.parametrize("drop", [False, True])
+def test_queries_of_a_damaged_compact_index_end_or_name_it(tokens: Path, tmp_path: Path, drop: bool) -> None:
+    """Answers may be wrong, but no query crashes or runs forever."""
+    options = CompactOptions(locate_every=4, extract_every=9)
+    build_index([tokens], tmp_path / "idx", compact=options, shard_tokens=700, drop_tokens=drop)
+    rng = np.random.default_rng(1)
+    for path in sorted(path for path in (tmp_path / "idx").iterdir() if path.name != "index.json"):
+        whole = path.read_bytes()
+        for _ in range(6):
+            data = bytearray(whole)
+            for at in rng.integers(0, len(data), 1 if path.suffix == ".json" else 30):
+                data[at] = rng.integers(256)
+            path.write_bytes(data[: len(data) - 8 * int(rng.integers(3) == 0)])
+            try:
+                index = open_index(tmp_path / "idx", max_work=10_000_000)
+                for query in ("the", " ", "cat sat"):
+                    hits = index.find(query, 20, order="random")
+                    index.context_batch(hits)
+                    index.documents(query), index.next(query, 3), index.previous(query, 3), index.by_source(query)
+                index.count_tokens([101, 102]), index.next([101], 3), index.previous([101], 3), index.ngrams(2, limit=3)
+                index.spans("the cat sat on a mat", 4), index.text_bytes(3), verify_index(open_shards(tmp_path / "idx"))
+            except (OutputError, IndexError, ModelFormatError, VocabularyError):
+                pass
+        path.write_bytes(whole)
+    assert verify_index(open_shards(tmp_path / "idx")) == []
+
+
+def test_compressing_a_shard_reports_progress_and_stops(tokens: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    ids = np.array(pyunitok.open(tokens).ids)
+    sa, options, compact_file = suffix_array(ids), CompactOptions(), compact_module.compact_file
+    monkeypatch.setattr(compact_module, "build_parts", partial(compact_module.build_parts, budget=500))
+    shares: list[float] = []
+    parts = [part.tobytes() for part in compact_file(ids.copy(), sa.copy(), options, shares.append)]
+    assert shares == sorted(shares) and len(set(shares)) > 10 and shares[-1] == 1 and sum(map(len, parts)) > 1000
+
+    def stop(share: float) -> None:
+        if share > 0.5:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        list(compact_file(ids.copy(), sa.copy(), options, stop))
 
 
 def test_an_index_is_converted_without_sorting(tokens: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -24,7 +24,7 @@ TEXTS = [
 
 
 @pytest.fixture(scope="module")
-def index(tmp_path_factory: pytest.TempPathFactory) -> Any:
+def index(tmp_path_factory: pytest.TempPathFactory, both_kinds: str) -> Any:
     words = ["the", " cat", " the", "猫", "。", " sat"]
     tokenizer = Tokenizer.from_pieces([*words, *(bytes([byte]) for byte in range(256))], eod=300)
     folder = tmp_path_factory.mktemp("index")

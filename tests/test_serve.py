@@ -30,6 +30,7 @@ from starlette.testclient import TestClient
 from pyunitok import Tokenizer, open_index, tokenize
 from pyunitok.errors import OutputError
 from pyunitok.index.build import build_index
+from pyunitok.index.manifest import CompactOptions
 from pyunitok.index.page import answers
 from pyunitok.index.page.app import STATIC, make_app
 from pyunitok.tokens import page as reports
@@ -50,16 +51,17 @@ TEXTS = {
 PIECES = [*BYTES, b"the", b" the", b" cat", b"<script>", "日本".encode(), b"\xe6\x97", b"<eod>"]
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory) -> Path:
-    """An index of TEXTS, with a toy model."""
+@pytest.fixture(scope="module", params=["suffix array", "compact"])
+def folder(request, tmp_path_factory) -> Path:
+    """An index of TEXTS, with a toy model: suffix arrays, or a compact index that also stores the tokens."""
     ret = tmp_path_factory.mktemp("serve")
     for name, text in TEXTS.items():
         (ret / name).write_bytes(text)
     model = Tokenizer.from_pieces(PIECES, eod=len(PIECES) - 1, name="toy")
     model.save(ret / "toy.utk")
     tokenize([ret / name for name in TEXTS], ret / "ids.u16", str(ret / "toy.utk"))
-    build_index([ret / "ids.u16"], ret / "idx", shard_tokens=400)
+    options = {"compact": CompactOptions(), "drop_tokens": True} if request.param == "compact" else {}
+    build_index([ret / "ids.u16"], ret / "idx", shard_tokens=400, **options)
     return ret
 
 

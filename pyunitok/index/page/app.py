@@ -26,6 +26,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from pyunitok.errors import UnitokError
 from pyunitok.index.concordance import spreadsheet_cell
+from pyunitok.index.manifest import resolved_path
 from pyunitok.index.opened import Index
 from pyunitok.index.page.answers import ANSWERS, COLUMNS, BadRequest, ask, rows_of
 
@@ -81,7 +82,8 @@ def make_app(index: Index, hosts: Iterable[str]) -> Starlette:
 
 def _without_folders(message: str, index: Index) -> str:
     """Remove local folders from an error message, so that they are not disclosed."""
-    for path in (index.folder / "x", *(array.path for array in index.arrays)):
+    known = [resolved_path(file.path, index.folder) for file in index.manifest.files]  # some may be stored in the index
+    for path in (index.folder / "x", *(array.path for array in index.arrays), *known):
         message = message.replace(f"{path.parent}/", "")
     return message.replace(str(index.folder), index.folder.name)
 
