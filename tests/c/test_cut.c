@@ -1,13 +1,15 @@
 /* test_cut.c - compares every scan with the pieces that could lie across a position, for random
- * vocabularies, between guard pages */
+ * vocabularies, between guard pages; with patterns, also with the pieces of the pattern */
 #define _DEFAULT_SOURCE
 
 #include "guard.h"
 
 #include "text/cut.h"
+#include "patterns.h"
 #include "pieces.h"
 
 static cut_table table;
+static const cut_table *scanned = &table; /* by scan_guarded */
 static struct pieces pieces;
 static struct guard text_guard, cuts_guard;
 
@@ -23,7 +25,7 @@ static int64_t scan_guarded(int cpu, const uint8_t *text, int64_t n_bytes, int64
     /* bytes after the document are readable but must not matter */
     for (int64_t k = 0; k < n_bytes + CUT_READ_BEYOND; k++)
         p[k] = k < n_bytes + n_beyond ? text[k] : (uint8_t)random_u64();
-    int64_t n = cut_scan_for(cpu)(&table, p, n_bytes, out);
+    int64_t n = cut_scan_for(cpu)(scanned, p, n_bytes, out);
     CHECK(n >= 0 && n < (n_bytes ? n_bytes : 1));
     memcpy(cuts, out, (size_t)n * sizeof *cuts);
     return n;
@@ -148,6 +150,110 @@ static void test_every_pair(void)
     }
 }
 
+/* -------------------------------------------------------------------------------- Patterns ---- */
+
+enum { PATTERN_TEXT_MAX = 300, N_ATOMS = sizeof PATTERN_ATOMS / sizeof *PATTERN_ATOMS };
+
+static struct pieces unmerged; /* some of `pieces` */
+
+/* Up to `most` atoms, from a few that are near each other in the list. Returns the length. */
+static int64_t random_atoms(uint8_t *ret, int64_t most)
+{
+    int64_t n = 0, n_used = 1 + random_below(N_ATOMS), first = random_below(N_ATOMS);
+    for (int64_t k = 1 + random_below(most); k > 0; k--) {
+        const char *atom = PATTERN_ATOMS[(first + random_below(n_used)) % N_ATOMS];
+        int64_t n_bytes = *atom ? (int64_t)strlen(atom) : 1;
+        if (n + n_bytes > PATTERN_TEXT_MAX) break;
+        memcpy(ret + n, atom, (size_t)n_bytes);
+        n += n_bytes;
+    }
+    return n;
+}
+
+/* Encoding the segments between cuts must give the ids of the complete text:
+ *
+ * - the pattern divides each segment where it divides the text;
+ * - inside a piece of the pattern, no piece of the vocabulary lies across a cut;
+ * - an unmerged piece matches only a complete piece of the pattern, so that is not cut if it equals
+ *   one, and no part of it that cuts create equals one. */
+static void check_cuts_of_pattern(const pattern *p, const uint8_t *text, int64_t n_bytes,
+                                  const uint16_t *cuts, int64_t n)
+{
+    uint8_t whole[PATTERN_TEXT_MAX + 1], part[PATTERN_TEXT_MAX + 1];
+    int64_t begin = 0;
+    find_ends(p, text, n_bytes, whole);
+    for (int64_t k = 0; k <= n; k++) {
+        int64_t end = k < n ? cuts[k] : n_bytes;
+        CHECK(end > begin || !n_bytes);
+        find_ends(p, text + begin, end - begin, part);
+        for (int64_t at = begin, from = begin; at < end; at++) {
+            CHECK(part[at + 1 - begin] == (whole[at + 1] || at + 1 == end));
+            if (!part[at + 1 - begin]) continue;
+            int is_whole = whole[at + 1] && (from == 0 || whole[from]);
+            CHECK(is_whole || pieces_find(&unmerged, text + from, at + 1 - from) < 0);
+            from = at + 1;
+        }
+        if (end < n_bytes && !whole[end]) {
+            int64_t first = end, last = end;
+            while (first && !whole[first]) first--;
+            while (!whole[last]) last++;
+            CHECK(!pieces_span(&pieces, text + first, last - first, end - first, 0));
+            CHECK(pieces_find(&unmerged, text + first, last - first) < 0);
+        }
+        begin = end;
+    }
+}
+
+static void random_vocabulary(void)
+{
+    uint8_t piece[PATTERN_TEXT_MAX];
+    pieces_clear(&pieces);
+    pieces_clear(&unmerged);
+    pieces_add_bytes(&pieces);
+    for (int64_t k = random_below(40); k > 0; k--) {
+        int64_t n = random_atoms(piece, 4);
+        if (random_below(4) == 0 && pieces_find(&pieces, piece, n) < 0)
+            pieces_add(&unmerged, piece, n);
+        pieces_add(&pieces, piece, n);
+    }
+}
+
+static void test_patterns(void)
+{
+    static cut_pattern with_pattern;
+    static uint16_t cuts[CUT_CHUNK_BYTES + CUT_READ_BEYOND];
+    uint8_t text[PATTERN_TEXT_MAX];
+    int64_t n_inside = 0;
+    scanned = &with_pattern.table;
+    for (int round = 0; round < 12 * N_PATTERNS; round++) {
+        const char *parts = PATTERNS[round % N_PATTERNS];
+        pattern *p = NULL;
+        CHECK(!pattern_new((const uint8_t *)parts, pattern_length(parts), &p, NULL));
+        random_vocabulary();
+        cut_pieces all = {pieces.data, pieces.offsets, pieces.n},
+                   few = {unmerged.data, unmerged.offsets, unmerged.n};
+        with_pattern.pattern = p;
+        CHECK(cut_build_pattern(all, few, p, &with_pattern));
+        for (int k = 0; k < 40; k++) {
+            int64_t n_bytes = random_atoms(text, 60), n = 0;
+            for (int cpu = 0; cpu <= UNITOK_CPU_NEON; cpu++) {
+                if (!unitok_cpu_supported(cpu)) continue;
+                n = scan_guarded(cpu, text, n_bytes, 0, k % 2, cuts);
+                check_cuts_of_pattern(p, text, n_bytes, cuts, n);
+            }
+            n = 0;
+            for (int64_t at = 0; (at = cut_next(scanned, text, at, n_bytes)) < n_bytes;)
+                cuts[n++] = (uint16_t)at;
+            check_cuts_of_pattern(p, text, n_bytes, cuts, n);
+            CHECK(cut_last(scanned, text, n_bytes) == (n ? cuts[n - 1] : 0));
+            n_inside += n;
+        }
+        pattern_free(p);
+    }
+    CHECK(n_inside > 10000);
+    scanned = &table;
+}
+
 int main(void)
 {
     random_start(20261120);
@@ -159,6 +265,7 @@ int main(void)
     RUN(test_keeps_frequent_cuts());
     RUN(test_every_pair());
     for (int set = 0; set < N_SYMBOL_SETS; set++) RUN(test_random(set));
+    RUN(test_patterns());
     guard_free(&cuts_guard);
     guard_free(&text_guard);
     return 0;

@@ -1,9 +1,11 @@
 /* text_models.h - small models of the kinds that encode text, built from bytes, for a test and a
  * fuzzer
  *
- * The stream: kind, flags, options, then the pieces: type and score, n_bytes, bytes ... */
+ * The stream: kind, flags, options, then the pieces: type and score, n_bytes, bytes ..., and
+ * the number of a pattern, if the flags require one */
 #pragma once
 
+#include "patterns.h"
 #include "pieces.h"
 
 enum { MERGES_ROOM = 2000 };
@@ -90,15 +92,12 @@ static inline void add_all_bytes(struct text_model *t, uint8_t type)
     }
 }
 
+/* One of PATTERNS, or a pattern that leaves most text between its matches. */
 static inline void choose_pattern(struct text_model *t, int seed)
 {
-    static const char gpt2[] = "o's|'t| ?\\p{L}+| ?\\p{N}+| ?[^\\s\\p{L}\\p{N}]+|\\s+(?!\\S)|\\s+",
-                      digits[] = "o\\p{N}{1,3}\0o[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\s*[\\r\\n]+",
-                      gaps[] = "oa+b?";
-    const char *all[] = {gpt2, digits, gaps};
-    const int64_t sizes[] = {sizeof gpt2, sizeof digits, sizeof gaps};
-    t->spec.pattern = (const uint8_t *)all[seed % 3];
-    t->spec.n_pattern_bytes = sizes[seed % 3] - 1;
+    const char *parts = seed % (N_PATTERNS + 1) ? PATTERNS[seed % (N_PATTERNS + 1) - 1] : "oa+b?\0";
+    t->spec.pattern = (const uint8_t *)parts;
+    t->spec.n_pattern_bytes = pattern_length(parts);
 }
 
 static inline void text_model_read(struct text_model *t, struct bytes *in)
@@ -129,7 +128,7 @@ static inline void text_model_read(struct text_model *t, struct bytes *in)
     t->spec.unknown_surface = (const uint8_t *)" ?";
     t->spec.n_unknown_surface_bytes = more & 32 ? 2 : 0;
     if (flags & UNITOK_LISTED_MERGES) list_merges(t, more);
-    if (flags & UNITOK_PATTERN) choose_pattern(t, more >> 5);
+    if (flags & UNITOK_PATTERN) choose_pattern(t, next_byte(in));
 }
 
 static inline int64_t text_id(const unitok_model_info *info, const void *ids, int64_t k)
