@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pyunitok._c.library import MODEL_FLAGS
+from pyunitok._c.library import MODEL_FLAGS, WIDE_ID_MAX
 from pyunitok.packed import Bytes, Offsets, Scores
 from pyunitok.vocab import byte_level
 from pyunitok.vocab.huggingface import added_tokens, merges, writer
@@ -72,6 +72,8 @@ def _read_bpe(fields: Fields) -> _Pieces:
     ids = list(vocab.values())
     if set(map(type, ids)) - {int} or min(ids, default=0) < 0 or len(set(ids)) < len(ids):
         fields.refuse("expected distinct integers", "vocab")
+    if max(ids, default=0) > WIDE_ID_MAX:
+        fields.refuse(f"id {max(ids)} is not within 0..{WIDE_ID_MAX}", "vocab")
     flags = MODEL_FLAGS["listed_merges"]
     flags |= MODEL_FLAGS["ignore_merges"] if fields.boolean("ignore_merges", False) else 0
     return _Pieces("bpe", vocab, flags, merges=merges.read(fields, vocab))
