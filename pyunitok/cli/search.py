@@ -15,6 +15,7 @@ from typing import Any
 import click
 
 from pyunitok.cli.arguments import model_override_option, parse_separator
+from pyunitok.cli.search_words import ONLY_WORDS, SECTION, answer_words, is_about_words, word_options
 from pyunitok.cli.sections import Sectioned
 from pyunitok.errors import count as counted
 from pyunitok.errors import printable
@@ -23,11 +24,12 @@ from pyunitok.index.hit_metadata import metadata_of, rows_of_hits
 from pyunitok.index.hits import Hit
 from pyunitok.index.opened import open_index
 
-WITHOUT_TEXT = ("all_of", "ngrams", "overlap", "spans")
+WITHOUT_TEXT = ("all_of", "ngrams", "overlap", "spans", "word_ngrams")
 FILE = click.Path(exists=True, dir_okay=False)
 SECTIONS = {
     "Other queries with TEXT": "count documents by-source next previous prob infgram infgram-next sample",
-    "Queries without TEXT": "all-of within ngrams min-count overlap window unit spans span-bytes whole-words",
+    "Queries without TEXT": "all-of within ngrams min-count overlap window unit spans span-bytes",
+    "Words (requires index --words)": SECTION,
 }
 
 
@@ -64,7 +66,10 @@ class _Quoting(Sectioned):
 )
 @click.option("--within", type=click.IntRange(0), help="With --all-of: maximum distance of the matches in tokens.")
 @click.option("--ngrams", metavar="N", type=click.IntRange(1), help="List the most frequent sequences of N tokens.")
-@click.option("--min-count", type=click.IntRange(1), default=2, show_default=True, help="With --ngrams: minimum count.")
+@click.option(
+    "--min-count", type=click.IntRange(1), default=2, show_default=True,
+    help="With --ngrams and --word-ngrams: minimum count.",
+)
 @click.option("--sample", metavar="N", type=click.IntRange(1), help="Continue TEXT with N sampled tokens.")
 @click.option(
     "--overlap", metavar="FILE", type=FILE, help="For each line of FILE, count the windows that occur in the index."
@@ -78,7 +83,7 @@ class _Quoting(Sectioned):
 @click.option(
     "--span-bytes", type=click.IntRange(1), default=24, show_default=True, help="With --spans: minimum length in bytes."
 )
-@click.option("--whole-words", is_flag=True, help="With --spans: begin and end spans at word boundaries.")
+@word_options
 @click.option("--limit", type=click.IntRange(0), default=20, show_default=True, help="Maximum number of results.")
 @click.option("--offset", type=click.IntRange(0), default=0, help="Number of results to skip.")
 @click.option(
@@ -107,13 +112,15 @@ def search(
       pyunitok search idx "fox" --sort L1 --json
       pyunitok search idx --overlap test_set.txt --window 13 --unit words
       pyunitok search idx --queries phrases.txt --count
+      pyunitok search idx -i "the [0-3] fox|dog"
+      pyunitok search idx --wildcards "walk*" --word-list
     """
     options["next"] = options.pop("next_")
     if options["within"] is not None and not options["all_of"]:
         raise click.UsageError("--within requires --all-of")
     if options["all_of"]:
         options["count"] = False  # --all-of always counts
-    given = [name for name in ANSWERS if options.get(name) not in (False, None, ())]
+    given = [name for name in (*ANSWERS, *ONLY_WORDS) if options.get(name) not in (False, None, ())]
     flags = [f"--{name.replace('_', '-')}" for name in given] + ["--json"] * as_json + ["--csv"] * as_csv
     if len(given) > 1 or (as_json and as_csv):
         first, second = flags[:2] if len(given) > 1 else flags[-2:]
@@ -121,15 +128,15 @@ def search(
     query = given[0] if given else "hits"
     if queries and (text is not None or as_csv or query in WITHOUT_TEXT):
         raise click.UsageError("--queries cannot be combined with TEXT, --csv or a query without TEXT")
-    if (text is None and not queries) != (query in WITHOUT_TEXT):
+    if (text is None and not queries) != (query in WITHOUT_TEXT) and query != "word_list":
         raise click.UsageError("TEXT is missing" if text is None else f"{flags[0]} does not accept TEXT")
     index = open_index(folder, model=model)
     if queries:
         for line in Path(queries).read_bytes().splitlines():
-            answer = ANSWERS[query](index, _parse(line.decode("utf-8", "surrogateescape"), options), options)
+            answer = _answer(index, query, line.decode("utf-8", "surrogateescape"), options)
             click.echo(as_text({"query": _text(line), **answer}))
         return
-    answer = ANSWERS[query](index, None if text is None else _parse(text, options), options)
+    answer = _answer(index, query, text, options)
     if as_json:
         click.echo(as_text(answer, indent=1))
     elif as_csv:
@@ -138,6 +145,12 @@ def search(
         _show_hits(answer, options["before"])
     else:
         _show(answer)
+
+
+def _answer(index: Any, query: str, text: str | None, options: dict[str, Any]) -> dict[str, Any]:
+    if is_about_words(options, query):
+        return answer_words(index, query, text, options)
+    return ANSWERS[query](index, None if text is None else _parse(text, options), options)
 
 
 def _parse(text: str, options: dict[str, Any]) -> Any:
@@ -317,6 +330,7 @@ _COLUMNS: dict[str, tuple[str, ...]] = {
     "infgram_next": ("id", "text", "count", "share"), "ngrams": ("text", "count", "ids"),
     "overlap": ("line", "short", "windows", "found", "share", "most_frequent", "document"),
     "spans": ("begin", "end", "count", "document", "source", "text"),
+    **dict.fromkeys(ONLY_WORDS, ("text", "count", "share")),
 }  # fmt: skip
 
 

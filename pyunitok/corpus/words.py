@@ -39,6 +39,12 @@ def word_bounds(text: bytes) -> Int64s:
     return byte_places(characters)[np.array(found, np.int64).reshape(-1, 2)]
 
 
+def words_of(text: bytes) -> list[str]:
+    """The words of a text."""
+    ret: list[str] = _words().findall(text.decode("utf-8", "surrogateescape"))
+    return ret
+
+
 def character_bounds(text: bytes) -> Int64s:
     """int64[n, 2]: the byte ranges of the characters of a text. Each byte of invalid UTF-8 counts as a character."""
     places = byte_places(text.decode("utf-8", "surrogateescape"))

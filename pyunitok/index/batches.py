@@ -126,14 +126,14 @@ class BatchSearch(Overlaps):
         max_work: int | None = None,
     ) -> HitsBatch:  # fmt: skip
         """The first `limit` occurrences of each text."""
-        self._check_page(limit, 0, order)
+        self.check_page(limit, 0, order)
         texts = _texts(queries)
         pages = [self._page(text, limit, 0, order, seed, max_work) for text in texts]
         return self._hits_batch(pages, [len(text) for text in texts])
 
     def find_tokens_batch(self, queries: Queries, limit: int = 10, order: Order = "rank", seed: int = 0) -> HitsBatch:
         """The first `limit` occurrences of each sequence of tokens."""
-        self._check_page(limit, 0, order)
+        self.check_page(limit, 0, order)
         sequences = [self.ids(query) for query in _each(queries)]
         pages = [self._tokens_page(ids, limit, 0, order, seed) for ids in sequences]
         return self._hits_batch(pages, [int(self.tables.sizes[ids].sum()) for ids in sequences])

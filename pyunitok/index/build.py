@@ -52,7 +52,7 @@ from pyunitok.tokens.model import Model, given_model
 PLAN_NAME = "plan.json"
 SHARD_FILE = re.compile(r"\d{5,}\.(sa|first|top|left|compact)")
 OWN_FILE = re.compile(
-    r"(\d{5,}\.(sa|first|top|left|compact|json|tokens\.(ends|json|meta\.jsonl\.zst|errors\.jsonl))|plan\.json|rank\.u(16|32)|index\.json)(\.partial){0,2}"
+    r"(\d{5,}\.(sa|first|top|left|compact|json|words|tokens\.(ends|json|meta\.jsonl\.zst|errors\.jsonl))|plan\.json|lexicon\.words|fields\.columns|rank\.u(16|32)|index\.json)(\.partial){0,2}"
 )
 
 Array = np.ndarray[Any, Any]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,8 @@ from pyunitok.index.plan import Limits
 from pyunitok.index.search import MAX_WORK, Text
 from pyunitok.index.sequences import Query
 from pyunitok.index.stored import restore_token_files
+from pyunitok.index.word_shard import LEXICON_NAME
+from pyunitok.index.words import WordIndex
 from pyunitok.tokens import page
 from pyunitok.tokens.manifest import StrPath
 
@@ -30,6 +32,7 @@ class Index(BatchSearch):
     Token queries (sequences.py): count_tokens, find_tokens, next, previous, prob, infgram_prob, infgram_next, ngrams,
         sample, count(all_of=)
     Comparing texts with the corpus (overlap.py): overlap, spans
+    Words (words.py): words.count, words.find, words.next, words.frequencies, ...
     Many queries per call (batches.py): count_batch, find_batch, next_batch, ...
     Properties and documents: n_tokens, n_documents, text_bytes, locate, source, inputs, metadata, tokenizer, prefetch,
         restore_tokens
@@ -67,6 +70,20 @@ class Index(BatchSearch):
             return self.count_all_of(all_of, within)
         assert query is not None
         return super().count(query, max_work=max_work)
+
+    @property
+    def has_words(self) -> bool:
+        """Whether words are stored in the index, so that `words` can be used."""
+        return (self.folder / LEXICON_NAME).exists()
+
+    @cached_property
+    def words(self) -> WordIndex:
+        """Queries about words: whole words, without case or accents, with wildcards, gaps and regular expressions.
+        LimitError if the index has no words."""
+        if not self.has_words:
+            command = f"pyunitok index {self.folder} -o {self.folder} --words"
+            raise LimitError(f"{self.folder} has no words; add them with `{command}`")
+        return WordIndex(self)
 
     def restore_tokens(self, out: StrPath, *, overwrite: bool = False) -> list[Path]:
         """Write the token files of a compact index, which can have been dropped, byte for byte, as `pyunitok export

@@ -236,7 +236,7 @@ class TextSearch:
                "R1", "L1"  by the words after or before the hit, nearest word first; only the first 10,000 occurrences
                            in "rank" order are sorted and returned
         """
-        self._check_page(limit, offset, order)
+        self.check_page(limit, offset, order)
         text = as_bytes(query)
         places, total, approx = self._page(text, limit, offset, order, seed, max_work)
         return self.hits_at(places, len(text), total, approx)
@@ -335,7 +335,8 @@ class TextSearch:
         sizes[order] = sums - base
         return documents + self.first_document(number), sizes + skips - dropped
 
-    def _check_page(self, limit: int, offset: int, order: str) -> None:
+    def check_page(self, limit: int, offset: int, order: str) -> None:
+        """LimitError unless these are valid arguments of find()."""
         if limit < 0 or offset < 0:
             raise LimitError(f"limit and offset must be at least 0, not {limit} and {offset}")
         if order not in ORDERS:

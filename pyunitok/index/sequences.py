@@ -123,7 +123,7 @@ class TokenSearch(TextSearch):
         self, query: Query, limit: int = 10, offset: int = 0, order: Order = "rank", seed: int = 0
     ) -> Hits:
         """Like find, but for a sequence of tokens."""
-        self._check_page(limit, offset, order)
+        self.check_page(limit, offset, order)
         ids = self.ids(query)
         places, total, _ = self._tokens_page(ids, limit, offset, order, seed)
         return self.hits_at(places, int(self.tables.sizes[ids].sum()), total)

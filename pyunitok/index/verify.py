@@ -16,6 +16,7 @@ from pyunitok.index.manifest import ShardRecord, shard_name
 from pyunitok.index.opening import OpenIndex, StoredTokens, open_shards
 from pyunitok.index.shard import CHUNK, TOP_STEP, IndexShard, Shard, top_of
 from pyunitok.index.suffix import first_mismatch
+from pyunitok.index.word_shard import columns_problems
 from pyunitok.model.tokenizer import Tokenizer
 from pyunitok.tokens.array import TokenArray
 from pyunitok.tokens.manifest import StrPath, sidecars
@@ -127,7 +128,7 @@ def verify_index(index: OpenIndex, *, on_bytes: Callable[[int], None] = lambda _
             problems.append(problem)
             if len(problems) == MAX_PROBLEMS:
                 return problems
-    return problems
+    return (problems + columns_problems(index.folder, index.manifest))[:MAX_PROBLEMS]
 
 
 def _stored_problems(array: TokenArray) -> list[str]:

@@ -3,57 +3,39 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from pyunitok._c import search as c_search
-from pyunitok.errors import LimitError
+from pyunitok.errors import LimitError, PatternError
 from pyunitok.index.concordance import as_record, concordance
 from pyunitok.index.hit_metadata import metadata_of, rows_of_hits
 from pyunitok.index.hits import MAX_SORTED, ORDERS, SIDE_ORDERS
 from pyunitok.index.opened import Index
+from pyunitok.index.page.parameters import (
+    MAX_CONTEXT,
+    MAX_LIMIT,
+    MAX_QUERY_BYTES,
+    MAX_SCANNED,
+    Answer,
+    BadRequest,
+    Parameters,
+    number,
+    text_of,
+    with_name,
+)  # fmt: skip
+from pyunitok.index.page.word_requests import WORD_REQUESTS
 from pyunitok.index.trace import as_json
 from pyunitok.index.trace import trace as traced
 
-MAX_QUERY_BYTES = 10_000
 MAX_QUERIES = 10  # compared at once
-MAX_LIMIT = 1_000
-MAX_CONTEXT = 500  # characters on either side of a hit
-MAX_SCANNED = 5_000_000  # the maximum hits that a request sorts or counts by source, which takes about a second
 N_EXAMPLES, N_TRIED, EXAMPLE_TOKENS = 5, 40, 100
 MAX_TRACED = 50  # documents shown for each span of a traced text
 WINDOW_BYTES = 20_000  # maximum bytes of a document per request
 TOKENS_PER_STEP = 1 << 16  # C adds up the bytes of each step; only the step with the target is searched in Python
-
-Parameters = Mapping[str, Sequence[str]]
-Answer = dict[str, Any]
-
-
-class BadRequest(Exception):
-    """A request parameter is invalid; the message says which one and why."""
-
-
-def text_of(parameters: Parameters, name: str = "q") -> bytes:
-    values = parameters.get(name, [])
-    if len(values) != 1:
-        raise BadRequest(f"expected exactly one {name} parameter")
-    data = values[0].encode("utf-8", "surrogatepass")
-    if len(data) > MAX_QUERY_BYTES:
-        raise BadRequest(f"{name} has {len(data):,} bytes; the limit is {MAX_QUERY_BYTES:,}")
-    return data
-
-
-def number(parameters: Parameters, name: str, default: int, most: int, least: int = 0) -> int:
-    values = parameters.get(name, [])
-    if not values:
-        return default
-    word = values[-1]
-    if len(word) > 18 or not (word.isascii() and word.isdecimal()) or not least <= int(word) <= most:
-        raise BadRequest(f"{name} must be a number from {least} to {most}, not {word[:40]!r}")
-    return int(word)
 
 
 def shown(text: bytes) -> str:
@@ -117,17 +99,12 @@ def hits(index: Index, parameters: Parameters) -> Answer:
     answer = {
         "count": total, "approx": approx,
         "reachable": min(total, MAX_SORTED) if sort in SIDE_ORDERS else total,
-        "hits": [_with_name(index, as_record(index, line)) for line in lines],
+        "hits": [with_name(index, as_record(index, line)) for line in lines],
     }  # fmt: skip
     if number(parameters, "metadata", 1, 1):
         metadata = metadata_of(index, (line.hit.document for line in lines))
-        answer["metadata"] = {key: _with_name(index, value, "file") for key, value in metadata.items()}
+        answer["metadata"] = {key: with_name(index, value, "file") for key, value in metadata.items()}
     return answer
-
-
-def _with_name(index: Index, record: Answer, key: str = "source") -> Answer:
-    """The record, with the path of its input replaced by IndexInputs.name_of."""
-    return record | {key: index.inputs.name_of(record[key])} if isinstance(record.get(key), str) else record
 
 
 def _neighbours(name: str) -> Callable[[Index, Parameters], Answer]:
@@ -156,7 +133,7 @@ def sources(index: Index, parameters: Parameters) -> Answer:
     found = index.by_source(text_of(parameters), max_hits=MAX_SCANNED)
     found.sort(key=lambda source: -source.hits)
     rows = [
-        _with_name(index, {"source": source.path, "count": source.hits, "documents": source.documents})
+        with_name(index, {"source": source.path, "count": source.hits, "documents": source.documents})
         for source in found
     ]
     total = sum(source.hits for source in found)
@@ -190,9 +167,9 @@ def document(index: Index, parameters: Parameters) -> Answer:
     metadata = index.metadata(n)
     answer = {
         "document": n, "size": size, "from": start, "to": place, "begin": begin, "end": end, "source": index.source(n),
-        "metadata": metadata and _with_name(index, metadata, "file"), "parts": _readable(parts, begin, end),
+        "metadata": metadata and with_name(index, metadata, "file"), "parts": _readable(parts, begin, end),
     }  # fmt: skip
-    return _with_name(index, answer)
+    return with_name(index, answer)
 
 
 def _seek(index: Index, ids: Any, at: int) -> tuple[int, int, int]:
@@ -251,15 +228,15 @@ def trace(index: Index, parameters: Parameters) -> Answer:
     )  # fmt: skip
     answer = as_json(index, found)
     for span in answer["spans"]:
-        span["documents"] = [_with_name(index, one) for one in span["documents"]]
+        span["documents"] = [with_name(index, one) for one in span["documents"]]
         for one in span["documents"]:
-            one["metadata"] = one["metadata"] and _with_name(index, one["metadata"], "file")
+            one["metadata"] = one["metadata"] and with_name(index, one["metadata"], "file")
     return answer
 
 
 ANSWERS: dict[str, Callable[[Index, Parameters], Answer]] = {
     "info": info, "count": count, "hits": hits, "next": _neighbours("next"), "previous": _neighbours("previous"),
-    "sources": sources, "document": document, "trace": trace,
+    "sources": sources, "document": document, "trace": trace, **WORD_REQUESTS,
 }  # fmt: skip
 
 # The CSV columns of an answer without rows.
@@ -284,5 +261,5 @@ def ask(index: Index, name: str, parameters: Parameters) -> Answer:
     """Call an API function by name. BadRequest if a parameter is invalid."""
     try:
         return ANSWERS[name](index, parameters)
-    except LimitError as error:
+    except (LimitError, PatternError) as error:
         raise BadRequest(str(error)) from None

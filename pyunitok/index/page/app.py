@@ -28,7 +28,8 @@ from pyunitok.errors import UnitokError
 from pyunitok.index.concordance import spreadsheet_cell
 from pyunitok.index.manifest import resolved_path
 from pyunitok.index.opened import Index
-from pyunitok.index.page.answers import ANSWERS, COLUMNS, BadRequest, ask, rows_of
+from pyunitok.index.page.answers import ANSWERS, COLUMNS, ask, rows_of
+from pyunitok.index.page.parameters import BadRequest
 
 STATIC = Path(__file__).parent / "static"
 N_SEARCHES = 4  # concurrent searches; others wait

@@ -1,0 +1,45 @@
+"""The parameters of requests to the search page, and their limits."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from pyunitok.index.opened import Index
+
+MAX_QUERY_BYTES = 10_000
+MAX_LIMIT = 1_000
+MAX_CONTEXT = 500  # characters on either side of a hit
+MAX_SCANNED = 5_000_000  # the maximum hits that a request sorts or counts by source, which takes about a second
+
+Parameters = Mapping[str, Sequence[str]]
+Answer = dict[str, Any]
+
+
+class BadRequest(Exception):
+    """A request parameter is invalid; the message says which one and why."""
+
+
+def text_of(parameters: Parameters, name: str = "q") -> bytes:
+    values = parameters.get(name, [])
+    if len(values) != 1:
+        raise BadRequest(f"expected exactly one {name} parameter")
+    data = values[0].encode("utf-8", "surrogatepass")
+    if len(data) > MAX_QUERY_BYTES:
+        raise BadRequest(f"{name} has {len(data):,} bytes; the limit is {MAX_QUERY_BYTES:,}")
+    return data
+
+
+def number(parameters: Parameters, name: str, default: int, most: int, least: int = 0) -> int:
+    values = parameters.get(name, [])
+    if not values:
+        return default
+    word = values[-1]
+    if len(word) > 18 or not (word.isascii() and word.isdecimal()) or not least <= int(word) <= most:
+        raise BadRequest(f"{name} must be a number from {least} to {most}, not {word[:40]!r}")
+    return int(word)
+
+
+def with_name(index: Index, record: Answer, key: str = "source") -> Answer:
+    """The record, with the path of its input replaced by IndexInputs.name_of."""
+    return record | {key: index.inputs.name_of(record[key])} if isinstance(record.get(key), str) else record

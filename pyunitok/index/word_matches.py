@@ -1,0 +1,140 @@
+"""Finding the matches of a word query in a shard.
+
+There are two ways. If places follow each other without gaps and few combinations of words are possible, each
+combination is found by binary search in the suffix array. Otherwise all occurrences of the rarest place are read, and
+the words around them are compared with the other places:
+
+    the [0-1] fox     the ─┬─ fox              starts = places of the rarest word, minus the possible distances
+                           └─ any ─ fox        reached[k, d]: a match of the first words can end d words after start k
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from pyunitok.index.hits import CHUNK, Int64s
+from pyunitok.index.word_query import WordQuery
+from pyunitok.index.word_shard import WordShard
+
+MAX_COMBINATIONS = 1 << 18
+READ_COST = 4  # reading an occurrence costs as much as a quarter of searching a combination
+
+
+@dataclass
+class ShardMatches:
+    """The matches in a shard: suffixes lo[k]:hi[k] of its suffix array, which have `span` words; or, if lo is None,
+    words begins[k]:ends[k], ascending."""
+
+    shard: WordShard
+    lo: Int64s | None
+    hi: Int64s
+    span: int
+    begins: Int64s
+    ends: Int64s
+
+    def __len__(self) -> int:
+        return len(self.begins) if self.lo is None else int((self.hi - self.lo).sum())
+
+    def take(self, numbers: Int64s) -> tuple[Int64s, Int64s]:
+        """(begins, ends) of the matches with these numbers."""
+        if self.lo is None:
+            return self.begins[numbers], self.ends[numbers]
+        bounds: Int64s = np.cumsum(self.hi - self.lo)
+        k = np.searchsorted(bounds, numbers, "right")
+        ranks: Int64s = self.hi[k] - (bounds[k] - numbers)
+        begins = self.shard.positions(ranks)
+        return begins, begins + self.span
+
+    def chunks(self) -> Iterator[tuple[Int64s, Int64s]]:
+        """Yields (begins, ends) of all matches, at most CHUNK at a time."""
+        n = len(self)
+        for at in range(0, n, CHUNK):
+            yield self.take(np.arange(at, min(n, at + CHUNK), dtype=np.int64))
+
+    def in_order(self) -> tuple[Int64s, Int64s]:
+        """(begins, ends) of all matches, in the order of the text."""
+        parts = list(self.chunks())
+        empty = np.empty(0, np.int64)
+        begins = np.concatenate([empty, *(part[0] for part in parts)])
+        ends = np.concatenate([empty, *(part[1] for part in parts)])
+        order = np.argsort(begins, kind="stable")
+        return begins[order], ends[order]
+
+
+_NONE = np.empty(0, np.int64)
+Mask = np.ndarray[Any, np.dtype[np.bool_]]
+
+
+def find_words(shard: WordShard, query: WordQuery) -> ShardMatches:
+    """All matches in a shard. Each begins at another word, and is as short as possible there."""
+    intervals = [shard.interval(ids) for ids in query.places]
+    occurring = [np.flatnonzero(hi > lo) for lo, hi in intervals]
+    sizes = [int((hi - lo).sum()) for lo, hi in intervals]
+    rarest = int(np.argmin(sizes))
+    if sizes[rarest] == 0:
+        return ShardMatches(shard, _NONE, _NONE, query.span, _NONE, _NONE)
+    if all(most == 0 for _, most in query.gaps):
+        lo, hi = (bound[occurring[0]] for bound in intervals[0])
+        limit = min(MAX_COMBINATIONS, max(256, READ_COST * sizes[rarest]))
+        for depth in range(1, len(query.places)):
+            ids = query.places[depth][occurring[depth]]
+            if len(lo) * len(ids) > limit:
+                break
+            lo, hi = np.repeat(lo, len(ids)), np.repeat(hi, len(ids))
+            lo, hi = shard.narrowed(lo, hi, depth, np.tile(ids, len(lo) // max(1, len(ids))))
+            lo, hi = lo[hi > lo], hi[hi > lo]
+        else:
+            return ShardMatches(shard, lo, hi, len(query.places), _NONE, _NONE)
+    parts = list(_around(shard, query, rarest))
+    begins = np.concatenate([_NONE, *(part[0] for part in parts)])
+    ends = np.concatenate([_NONE, *(part[1] for part in parts)])
+    begins, first = np.unique(begins, return_index=True)  # a start can be near two occurrences of the rarest word
+    return ShardMatches(shard, None, _NONE, 0, begins, ends[first])
+
+
+def _around(shard: WordShard, query: WordQuery, rarest: int) -> Iterator[tuple[Int64s, Int64s]]:
+    """Yields (begins, ends) of matches around the occurrences of a place."""
+    accepted = []
+    for ids in query.places:
+        mask = np.zeros(shard.n_words, np.bool_)
+        mask[ids] = True
+        mask[0] = False
+        accepted.append(mask)
+    least = rarest + sum(gap[0] for gap in query.gaps[:rarest])
+    most = rarest + sum(gap[1] for gap in query.gaps[:rarest])
+    lo, hi = shard.interval(query.places[rarest])
+    step = max(1, CHUNK // (query.span * (most - least + 1)))
+    for places in ShardMatches(shard, lo, hi, 1, _NONE, _NONE).chunks():
+        for at in range(0, len(places[0]), step):
+            part = np.unique(places[0][at : at + step])
+            starts = np.unique((part[:, None] - np.arange(least, most + 1)).ravel())
+            yield _matching(shard, starts[starts >= 0], accepted, query.gaps)
+
+
+def _matching(
+    shard: WordShard, starts: Int64s, accepted: Sequence[Mask], gaps: Sequence[tuple[int, int]]
+) -> tuple[Int64s, Int64s]:
+    """The starts at which a match begins, and the smallest end of each."""
+    starts = starts[accepted[0][shard.at(starts)]]
+    span = len(accepted) + sum(most for _, most in gaps)
+    reached: dict[int, Mask] = {0: np.ones(len(starts), np.bool_)}  # distance: whether the latest place can be there
+    words = [shard.at(starts + distance) for distance in range(span)]
+    inside: list[Mask] = [np.ones(len(starts), np.bool_)]  # whether the document continues up to this distance
+    for distance in range(1, span):
+        inside.append(inside[-1] & (words[distance] != 0))
+    for mask, (least, most) in zip(accepted[1:], gaps, strict=True):
+        following: dict[int, Mask] = {}
+        for distance, before in reached.items():
+            for further in range(distance + 1 + least, distance + 2 + most):
+                hit = before & inside[further] & mask[words[further]]
+                following[further] = following[further] | hit if further in following else hit
+        reached = {distance: hit for distance, hit in following.items() if hit.any()}
+    ends = np.full(len(starts), -1, np.int64)
+    for distance in sorted(reached, reverse=True):
+        ends[reached[distance]] = distance
+    found = ends >= 0
+    return starts[found], starts[found] + ends[found] + 1

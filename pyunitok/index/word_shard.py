@@ -1,0 +1,151 @@
+"""WordShard: the words of one shard and their suffix array; word_build.py draws the files."""
+
+from __future__ import annotations
+
+import json
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import xxhash
+
+from pyunitok.errors import InputError
+from pyunitok.index.columns import Columns
+from pyunitok.index.hits import Int64s
+from pyunitok.index.lexicon import WordLexicon
+from pyunitok.index.manifest import IndexManifest, shard_name
+
+LEXICON_NAME = "lexicon.words"
+LEXICON, SHARD = "words of an index", "words of a shard"
+
+Array = np.ndarray[Any, Any]
+
+
+def state_of(manifest: IndexManifest) -> str:
+    """A digest of the shards of an index and their tokens."""
+    shards = [[shard.file, shard.begin, shard.tokens, shard.hash.get("ids")] for shard in manifest.shards]
+    files = [[file.tokens, file.documents, file.digest] for file in manifest.files]
+    return xxhash.xxh64_hexdigest(json.dumps([files, shards]).encode())
+
+
+def open_words(folder: Path, manifest: IndexManifest) -> tuple[WordLexicon, list[WordShard], bool]:
+    """Returns the lexicon, the shards, and whether they belong to this state of the index; otherwise there are no
+    shards. InputError if a file is damaged."""
+    columns = Columns(folder / LEXICON_NAME, LEXICON)
+    offsets = columns.column("offsets", "<u8").astype(np.int64)
+    counts = columns.column("counts", "<u8").astype(np.int64)
+    lexicon = WordLexicon(columns.column("text", "|u1"), offsets, counts, str(columns.path))
+    if columns.about.get("version") != 1:
+        raise InputError(f"{columns.path}: written by a newer release; upgrade pyunitok")
+    digests = columns.about.get("shards")
+    if columns.about.get("index") != state_of(manifest) or not isinstance(digests, list):
+        return lexicon, [], False
+    shards = []
+    for number, shard in enumerate(manifest.shards):
+        found = Columns(folder / shard_name(number, ".words"), SHARD)
+        if digests[number : number + 1] != [found.digest]:
+            raise InputError(f"{found.path} belongs to other words; remove {LEXICON_NAME}, and repeat --words")
+        shards.append(WordShard(found, len(lexicon), shard.documents))
+    return lexicon, shards, True
+
+
+def columns_problems(folder: Path, manifest: IndexManifest) -> list[str]:
+    """What is wrong with the files of columns in an index, one sentence each."""
+    problems = []
+    kinds = {path: SHARD if path.name[0].isdigit() else LEXICON for path in sorted(folder.glob("*.words"))}
+    for path, kind in kinds.items():
+        try:
+            problems += Columns(path, kind).problems()
+        except InputError as error:
+            problems.append(str(error))
+    if kinds and not problems:
+        try:
+            open_words(folder, manifest)
+        except InputError as error:
+            problems.append(str(error))
+    return problems
+
+
+class WordShard:
+    """Arrays are memory maps, and methods check what they read from them.
+
+    words   uint32[n]: the words, and a 0 after each document
+    sa      uint32[n]: the suffix array of `words`
+    starts  uint32[words + 2]: suffixes starts[w] to starts[w + 1] - 1 begin with word w
+    ends    uint32[documents]: the place of the 0 of each document
+    """
+
+    def __init__(self, columns: Columns, n_words: int, n_documents: int) -> None:
+        self.name, self.n_words = str(columns.path), n_words
+        self.words = columns.column("words", "<u4")
+        self.sa = columns.column("sa", "<u4", len(self.words))
+        self.starts = columns.column("starts", "<u4", n_words + 1)
+        self.ends = columns.column("ends", "<u4", n_documents)
+        self.marks = columns.column("marks", "<u4")
+        self.mark_tokens = columns.column("mark_tokens", "<u4", len(self.marks))
+        self.mark_skips = columns.column("mark_skips", "<u4", len(self.marks))
+        starts, ends = self.starts, self.ends
+        is_valid = starts[0] == 0 and starts[-1] == len(self.words) and not bool((starts[1:] < starts[:-1]).any())
+        if not is_valid or bool((ends[1:] <= ends[:-1]).any()) or (len(ends) and ends[-1] + 1 != len(self.words)):
+            raise self.damaged()
+
+    def __len__(self) -> int:
+        return len(self.words)
+
+    def damaged(self) -> InputError:
+        return InputError(f"{self.name} is damaged; run `pyunitok verify` for details")
+
+    @cached_property
+    def sizes(self) -> Int64s:
+        """int64[documents]: the number of words of each document."""
+        ends: Int64s = self.ends.astype(np.int64)
+        sizes: Int64s = ends - np.append(-1, ends[:-1]) - 1
+        return sizes
+
+    def at(self, places: Int64s) -> Int64s:
+        """The words at these places, which may be out of range: 0 there."""
+        inside = (places >= 0) & (places < len(self.words))
+        found: Int64s = np.zeros(len(places), np.int64)
+        if len(self.words):
+            found = self.words[np.where(inside, places, 0)].astype(np.int64)
+        found[~inside] = 0
+        if len(found) and int(found.max()) >= self.n_words:
+            raise self.damaged()
+        return found
+
+    def positions(self, ranks: Int64s) -> Int64s:
+        """The places of the suffixes of these ranks."""
+        found: Int64s = self.sa[ranks].astype(np.int64)
+        if len(found) and int(found.max()) >= len(self.words):
+            raise self.damaged()
+        return found
+
+    def interval(self, ids: Int64s) -> tuple[Int64s, Int64s]:
+        """The suffixes that begin with each id."""
+        lo: Int64s = self.starts[ids].astype(np.int64)
+        hi: Int64s = self.starts[ids + 1].astype(np.int64)
+        return lo, hi
+
+    def documents(self, places: Int64s) -> Int64s:
+        """The document, numbered within the shard, of each place."""
+        found: Int64s = np.searchsorted(self.ends, places.astype(np.uint32), "left").astype(np.int64)
+        return found
+
+    def narrowed(self, lo: Int64s, hi: Int64s, depth: int, ids: Int64s) -> tuple[Int64s, Int64s]:
+        """The suffixes among lo[k]:hi[k], which have `depth` words in common, that continue with ids[k]."""
+        return self._search(lo, hi, depth, ids, False), self._search(lo, hi, depth, ids, True)
+
+    def _search(self, lo: Int64s, hi: Int64s, depth: int, ids: Int64s, after: bool) -> Int64s:
+        """The first of the suffixes lo[k]:hi[k] whose word `depth` is at least (after: greater than) ids[k]."""
+        low: Int64s = lo.copy()
+        high: Int64s = hi.copy()
+        active = np.flatnonzero(low < high)
+        while len(active):
+            middle = (low[active] + high[active]) >> 1
+            found = self.at(self.positions(middle) + depth)
+            is_before = found <= ids[active] if after else found < ids[active]
+            low[active] = np.where(is_before, middle + 1, low[active])
+            high[active] = np.where(is_before, high[active], middle)
+            active = active[low[active] < high[active]]
+        return low
