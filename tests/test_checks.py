@@ -157,7 +157,7 @@ def test_imports_are_at_the_top(root, text, wanted):
 def test_imports_have_no_cycle(root, files, wanted):
     _package(root, dict(zip(files[::2], files[1::2], strict=True)))
     found = list(order.circles())
-    assert ("in a circle" in found[0] and wanted in found[0]) if wanted else not found
+    assert ("in a cycle" in found[0] and wanted in found[0]) if wanted else not found
 
 
 def test_class_names_are_unique(root):
@@ -165,7 +165,7 @@ def test_class_names_are_unique(root):
     _package(root, {"model/a.py": text, "compat/bytepiece.py": "class Tokenizer: pass", "run/b.py": "class B: ..."})
     assert not list(order.repeated_classes())
     _package(root, {"run/c.py": "import os\nclass Shard: pass"})
-    assert list(order.repeated_classes()) == ["pyunitok/model/a.py:2, pyunitok/run/c.py:2: classes of one name, Shard"]
+    assert list(order.repeated_classes()) == ["pyunitok/model/a.py:2, pyunitok/run/c.py:2: classes with the name Shard"]
 
 
 def test_conflict_markers_and_long_prose(root):

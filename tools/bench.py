@@ -1,4 +1,4 @@
-"""Benchmarks: python tools/bench.py COMMAND. Each verifies what it times before it prints a figure.
+"""Benchmarks: python tools/bench.py COMMAND. Each command verifies its results before it prints a figure.
 
 bench_texts.py has the texts, bench_peers.py the table of peers, bench_timing.py the timing loop and the report. Corpora
 are not part of the repository; without them, the sample in tests/data is measured.

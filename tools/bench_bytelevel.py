@@ -1,9 +1,9 @@
-"""bench.py bytelevel: byte-level BPE with pre-tokenizer patterns, beside gigatoken, tokenizers and tiktoken.
+"""bench.py bytelevel: byte-level BPE with pre-tokenizer patterns, compared with gigatoken, tokenizers and tiktoken.
 
     texts of a family  ─▶ documents ─▶  cold   empty memo >  timed
                                         warm                 timed again, on the same documents
 
-Ids are compared with tokenizers, or for a file of ranks with tiktoken, before a model is timed.
+Ids are compared with tokenizers, or with tiktoken for a file of ranks, before a model is timed.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ STATES = (
     click.option("--share", type=click.IntRange(1), default=8, show_default=True,
                  help="Time tokenizers and tiktoken on one document in SHARE."),
     click.option("--repeat", type=click.IntRange(1), default=4, show_default=True,
-                 help="tokenize: how often the input contains the text."),
+                 help="tokenize: repeat the text this many times."),
 )  # fmt: skip
 def bytelevel(
     bench: Bench, models: Sequence[Path], pattern: str | None, files: Sequence[str], part: str, megabytes: float,
@@ -272,7 +272,7 @@ def measure_tokenize(bench: Bench, path: Path, pattern: str | None, tokenizer: T
 
 
 def check_tokens(out: Path, tokenizer: Tokenizer, docs: Sequence[bytes]) -> None:
-    """Fail unless the command's output is the ids of the documents."""
+    """Fail unless the command's output consists of the ids of the documents."""
     expected = tokenizer.encode_batch(docs, threads=1).data
     if not np.array_equal(np.fromfile(out, manifest(out)["dtype"]), expected):
         raise fail(f"{out.name}: the command's ids are not those of encode_batch")

@@ -68,10 +68,10 @@ def openers(bench: Bench, models: Iterable[str]) -> Iterator[tuple[Model, dict[s
 
 @benchmark(5, models_option)
 def single(bench: Bench, models: tuple[str, ...]) -> Report:
-    """Time single calls: encode() of 100-byte strings beside pyrwkv-tokenizer.
+    """Time single calls: encode() of 100-byte strings compared with pyrwkv-tokenizer.
 
     A loop over 10,000 strings of each corpus, and over one string 10,000 times. `inner` is the compiled object inside
-    pyrwkv's class, which saves a Python call. With --model: encode, decode and others beside sentencepiece.
+    pyrwkv's class, which saves a Python call. With --model: encode, decode and others compared with sentencepiece.
     """
     if models:
         return _calls_of_models(bench, models)
@@ -92,7 +92,7 @@ def single(bench: Bench, models: tuple[str, ...]) -> Report:
 
 
 def _calls_of_models(bench: Bench, models: Iterable[str]) -> Report:
-    report = bench.report(f"single: {CALLS:,} calls, beside sentencepiece, one core")
+    report = bench.report(f"single: {CALLS:,} calls, compared with sentencepiece, one core")
     pin_to_one_core()
     for model, opens in openers(bench, models):
         opened = {name: opener(model.path) for name, opener in opens.items()}
@@ -111,10 +111,10 @@ def _calls_of_models(bench: Bench, models: Iterable[str]) -> Report:
 
 @benchmark(7, models_option)
 def load(bench: Bench, models: tuple[str, ...]) -> Report:
-    """Open a model: native and text vocabulary beside the constructor of pyrwkv-tokenizer.
+    """Open a model: native and text vocabulary compared with the constructor of pyrwkv-tokenizer.
 
     Fresh processes import the module untimed; imports made while opening count. With --model: open that model, also
-    from a pickle, beside sentencepiece.
+    from a pickle, compared with sentencepiece.
     """
     report = bench.report("load: a model ready to encode, one core")
 
@@ -160,7 +160,7 @@ def _fresh(timer: str, imports: str, call: str) -> float:
 
 @benchmark(15)
 def start(bench: Bench) -> Report:
-    """Time fresh processes: `pyunitok --help` beside `import click`, and tokenizing 20 bytes."""
+    """Time fresh processes: `pyunitok --help` compared with `import click`, and tokenizing 20 bytes."""
     report = bench.report("start: fresh processes")
     with bench.folder(1e6) as folder:
         short = folder / "short.txt"

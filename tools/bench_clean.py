@@ -1,4 +1,4 @@
-"""bench.py decontaminate: the command on JSON lines, beside datatrove's filter, which must drop the same documents."""
+"""bench.py decontaminate: the command and datatrove's filter on JSON lines; both must drop the same documents."""
 
 from __future__ import annotations
 
@@ -47,9 +47,9 @@ if __name__ == "__main__":
 )  # fmt: skip
 def decontaminate(bench: Bench, gigabytes: float, threads: int, grams: int, hits: float, megabytes: float,
                   peer_python: str | None) -> Report:  # fmt: skip
-    """Drop documents with 13 words of an item. Documents are of random words, whose normalization nothing changes.
+    """Drop documents with 13 words of an item. Documents consist of random words, which normalization does not change.
 
-    The time of one document is subtracted. datatrove reads a part of the corpus and has a part of the items.
+    The time of one document is subtracted. datatrove gets a part of the corpus and of the items.
     """
     rng = random.Random(1)
     words = ["".join(rng.choices(string.ascii_lowercase, k=rng.randint(2, 10))) for _ in range(N_WORDS)]
@@ -61,7 +61,7 @@ def decontaminate(bench: Bench, gigabytes: float, threads: int, grams: int, hits
         ours = partial(_ours, folder, threads)
         for name in sizes:
             if ours(name) != kept[name]:
-                raise fail("the command keeps other documents than those without items")
+                raise fail("the command does not keep exactly the documents without items")
         functions: dict[str, Callable[[], object]] = {"all": partial(ours, "all"), "start": partial(ours, "start")}
         if peer_python:
             for name in ("part", "start"):

@@ -181,7 +181,7 @@ def _feed(argv: list[str], parts: Iterable[bytes], errors: Path) -> list[tuple[i
     with errors.open("wb") as file:
         process = subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=file, stderr=file, env=environment())
     assert process.stdin is not None
-    with suppress(BrokenPipeError), process.stdin as stdin:  # the command says why it ended
+    with suppress(BrokenPipeError), process.stdin as stdin:  # the command reports why it exited
         for k, part in enumerate(parts):
             n_written += stdin.write(part)
             if k % SLICES_PER_SAMPLE == 0:

@@ -1,4 +1,4 @@
-"""One table of the libraries that ours is compared with: what to install, and how to open, call and train each.
+"""One table of the libraries that pyunitok is compared with: what to install, and how to open, call and train each.
 
 Opening an encoder gives an Encoder, a suffix sorter a function, infini-gram an engine, and a pipeline its script.
 """

@@ -1,4 +1,4 @@
-"""bench.py reading and pipelines: `pyunitok tokenize` on many kinds of files, and beside datatrove and dolma.
+"""bench.py reading and pipelines: `pyunitok tokenize` on many kinds of files, and compared with datatrove and dolma.
 
 Megatron-LM's tools/preprocess_data.py is left out: no package on PyPI contains it, and its repository imports triton.
 """
@@ -99,7 +99,7 @@ def _write_small(folder: Path, docs: list[str], n_files: int) -> Path:
 )  # fmt: skip
 def pipelines(bench: Bench, gigabytes: float, threads: int, model: Path | None, peer_model: Path | None,
               peer_pythons: tuple[str, ...], megabytes: float) -> Report:  # fmt: skip
-    """Tokenize JSON lines in .zst beside datatrove and dolma, in tokens per second.
+    """Tokenize JSON lines in .zst, compared with datatrove and dolma, in tokens per second.
 
     Documents of 4 KB of all corpora in turn. The peers are slow and tokenize a sample of the documents. The time of one
     document per process is subtracted. On the sample, every id must occur equally often in all outputs.

@@ -1,4 +1,4 @@
-"""The headline table: `bench.py report` runs the benchmarks of HEADLINES, and writes it as Markdown, CSV and a plot."""
+"""The headline table: `bench.py report` runs HEADLINES, and writes the results as Markdown, CSV and a plot."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""bench.py sample: random encodings beside those of the peers.
+"""bench.py sample: random encodings, compared with those of the peers.
 
-Random ids cannot be compared with a peer's. Verified instead: the pieces of every sample, ours and the peer's, make up
-the normalized text; encode gives the peer's ids.
+Random ids cannot be compared with a peer's. Instead, two properties are verified: the pieces of every sample, ours and
+the peer's, make up the normalized text; encode gives the peer's ids.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ def measure(bench: Bench, work: Work, name: str, peer: Encoder, alpha: float, re
 
 @benchmark(5, models_option, *docs_options)
 def sample(bench: Bench, models: tuple[str, ...], **docs: Any) -> Report:
-    """Sample over all paths, and BPE dropout, beside sentencepiece and bytepiece, one call per document.
+    """Sample over all paths, and BPE dropout, compared with sentencepiece and bytepiece, one call per document.
 
     `ids of peers` compares the number of ids: the same distribution gives 1.
     """

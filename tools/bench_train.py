@@ -1,4 +1,4 @@
-"""bench.py train and density: trainers beside sentencepiece, tokenizers and bytepiece, in time, memory and density."""
+"""bench.py train and density: trainers compared with sentencepiece, tokenizers and bytepiece."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ def train_command(bench: Bench, part: str, max_memory: int, kinds: tuple[str, ..
 
 
 def beside_peers(report: Report, name: str, kind: str, path: Path, size: int, n: int) -> None:
-    """Add a row for each of our runs beside each peer."""
+    """Add a row for each of our runs compared with each peer."""
     spm: dict[str, Any] = {} if kind == "bytepiece" else SPM
     exact = spm and spm | LONG_LINES
     one = partial(trained, path=path, kind=kind, size=size, threads=1, n=n)
@@ -141,7 +141,7 @@ def beside_peers(report: Report, name: str, kind: str, path: Path, size: int, n:
 
 def beside_bpe_trainer(report: Report, name: str, text: bytes, folder: Path, n_bytes: int, size: int, n: int
                        ) -> None:  # fmt: skip
-    """A row for a training with GPT-2's pattern. Documents have 8 KB."""
+    """A row for a training run with GPT-2's pattern. Documents have 8 KB."""
     path, whole = folder / "text.jsonl", text.decode("utf-8", "ignore")
     docs = [json.dumps({"text": whole[at : at + 8192]}) + "\n" for at in range(0, len(whole), 8192)]
     with path.open("w") as file:

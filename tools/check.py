@@ -1,8 +1,8 @@
-"""Everything CI runs, in one command.
+"""Runs all CI checks.
 
     python tools/check.py                           every step
     python tools/check.py lint c                    only these
-    python tools/check.py fuzz --fuzz-seconds 600   fuzz for longer; inputs found stay in build/fuzz
+    python tools/check.py fuzz --fuzz-seconds 600   fuzz for longer; new inputs are kept in build/fuzz
 
 Requires `pip install -e '.[dev]'`, gcc, clang for fuzzing, and Python 3.11 for `lowest`. A step without its compiler
 or its Python is skipped with a note, or fails if the environment variable CI is set. The exit code is 1 if a step
@@ -123,7 +123,7 @@ def pytest(python: str | Path, *options: str, cwd: Path = ROOT, env: Mapping[str
 
 
 def copy_env(**more: str) -> dict[str, str]:
-    """The environment of tests in a copy of this tree, which finds the corpora beside the original."""
+    """The environment of tests in a copy of this tree, which finds the corpora next to the original."""
     shared = ROOT.parent / "shared"
     defaults = {"PYUNITOK_SHARED": str(shared), "PYUNITOK_DATA": str(shared / "data"), "HYPOTHESIS_PROFILE": "ci"}
     return {name: os.environ.get(name, value) for name, value in defaults.items()} | more
@@ -213,7 +213,7 @@ def check_lowest(_: argparse.Namespace) -> str:
     """Run some Python tests with the oldest dependencies that pyproject.toml allows, on CPython 3.11."""
     python = shutil.which("python3.11")
     if python is None:
-        raise missing("python3.11 is not installed; only for it do all the oldest versions have wheels")
+        raise missing("python3.11 is not installed; all the oldest dependencies have wheels only for it")
     lists = dict(re.findall(r"^(\w+) = \[(.*?)\]$", (ROOT / "pyproject.toml").read_text(encoding="utf-8"), re.M | re.S))
     wanted = " ".join(lists[name] for name in ("dependencies", "parquet", "remote", "plot", "test"))
     marker = r"; python_version < '[\d.]+'"
@@ -335,7 +335,7 @@ def check_release(_: argparse.Namespace) -> str:
         (sdist,), (wheel,) = folder.glob("first/*.tar.gz"), folder.glob("first/*.whl")
         for path in (sdist, wheel):
             if path.read_bytes() != (folder / "second" / path.name).read_bytes():
-                raise Failed(f"a second build of {path.name} has other bytes")
+                raise Failed(f"a second build of {path.name} differs")
         with tarfile.open(sdist) as tar:
             if junk := [n for n in tar.getnames() if re.search(r"__pycache__|\.(so|pyd|o|pyc)$", n)]:
                 raise Failed(f"the sdist contains build products: {junk}")

@@ -1,7 +1,7 @@
-"""Which lines of C and Python the tests run: python tools/code_coverage.py [PYTEST ARGUMENTS]
+"""Measures which lines of C and Python the tests run: python tools/code_coverage.py [PYTEST ARGUMENTS]
 
 Builds the library of a copy of this tree for gcov, runs the tests there, and prints the share of lines of each folder.
-build/coverage gets the lines themselves, as HTML. Requires `pip install -e '.[coverage]'` and gcc.
+The lines are written to build/coverage as HTML. Requires `pip install -e '.[coverage]'` and gcc.
 """
 
 from __future__ import annotations

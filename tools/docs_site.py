@@ -48,7 +48,7 @@ def browser() -> Iterator[Any]:
 
 
 def check(out: Path) -> list[str]:
-    """Open every page of a site, for a desk and for a phone. Returns what is wrong: errors, missing files and links."""
+    """Open every page of a site at the widths of a desktop and a phone. Returns errors, missing files and bad links."""
     wrong: list[str] = []
     with browser() as opened:
         page = opened.new_page()

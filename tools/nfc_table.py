@@ -1,4 +1,4 @@
-r"""Writes csrc/text/nfc_table.h: what a quick check for NFC and NFKC needs to know of each character in Unicode 9.
+r"""Writes csrc/text/nfc_table.h: the properties of characters in Unicode 9 that quick checks for NFC and NFKC need.
 
     python tools/nfc_table.py          write it
     python tools/nfc_table.py --check  exit 1 if the file differs

@@ -141,7 +141,7 @@ def circles() -> Iterator[str]:
     try:
         TopologicalSorter(graph).prepare()
     except CycleError as error:
-        yield f"pyunitok: modules import each other in a circle: {' <- '.join(error.args[1])}"
+        yield f"pyunitok: modules import each other in a cycle: {' <- '.join(error.args[1])}"
 
 
 def repeated_classes() -> Iterator[str]:
@@ -150,7 +150,7 @@ def repeated_classes() -> Iterator[str]:
         for node in tree.body:
             if isinstance(node, ast.ClassDef) and (where.stem, node.name) not in IMITATED:
                 found.setdefault(node.name, []).append(f"{where}:{node.lineno}")
-    yield from (f"{', '.join(places)}: classes of one name, {name}" for name, places in found.items() if places[1:])
+    yield from (f"{', '.join(places)}: classes with the name {name}" for name, places in found.items() if places[1:])
 
 
 def tracked(*patterns: str) -> list[Path]:

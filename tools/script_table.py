@@ -3,7 +3,7 @@
     python tools/script_table.py          write it
     python tools/script_table.py --check  exit 1 if the file differs from the data of this machine's perl
 
-sentencepiece uses Unicode 9.0: characters assigned later, like those never assigned, count as Common. The data come
+sentencepiece uses Unicode 9.0: characters assigned later count as Common, as unassigned ones do. The data come
 from perl's Unicode::UCD, which records the version that assigned each character.
 """
 

@@ -1,4 +1,4 @@
-"""What the scripts that write tables for csrc/text share."""
+"""Functions shared by the scripts that write tables for csrc/text."""
 
 from __future__ import annotations
 

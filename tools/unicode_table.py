@@ -4,7 +4,7 @@ r"""Writes csrc/text/unicode_table.h: the properties of Unicode 16 that pre-toke
     python tools/unicode_table.py --check  exit 1 if the file differs from what the installed packages give
 
 General categories come from the PyPI package unicodedata2 16.0, scripts from the regular expressions of tokenizers
-0.23.3, and the characters of its pre-tokenizer Punctuation, which has a table of its own, from that itself.
+0.23.3, and the characters of its pre-tokenizer Punctuation, which has a table of its own, from the pre-tokenizer.
 tests/test_pattern.py compares all of them with tokenizers.
 """
 
@@ -30,7 +30,7 @@ SCALARS = "".join(chr(code) for code in range(1, END) if code not in SURROGATES)
 
 
 def members(kept: Callable[[str], Iterable[tuple[str, object]]]) -> list[tuple[int, int]]:
-    """The runs [begin, end) of the characters that a pre-tokenizer leaves of SCALARS."""
+    """The runs [begin, end) of the characters of SCALARS that a pre-tokenizer keeps."""
     codes = [ord(char) for piece, _ in kept(SCALARS) for char in piece]
     runs = [list(run) for _, run in groupby(enumerate(codes), lambda pair: pair[1] - pair[0])]
     return [(run[0][1], run[-1][1] + 1) for run in runs]

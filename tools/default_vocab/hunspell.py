@@ -1,4 +1,4 @@
-"""Expands Hunspell dictionaries to words with all their affixes, like the program `unmunch`.
+"""Expands Hunspell dictionaries to words with all their affixes, as the program `unmunch` does.
 
 An .aff file defines classes of suffixes and prefixes, each identified by a flag. The .dic file lists stems with the
 flags of their classes:

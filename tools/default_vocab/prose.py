@@ -2,7 +2,7 @@
 
     prose(words, 1_000_000, "de", proper)
 
-Each word occurs as often as its frequency says, rounded up or down, so there is no sampling noise; only the order is
+Each word occurs as often as its frequency implies, rounded up or down, so there is no sampling noise; only the order is
 random. The tables below describe the differences between languages: marks, quotes, spaces, elision.
 """
 
@@ -125,7 +125,7 @@ def sample(words: Iterable[tuple[str, float]], n_words: int, start: float) -> li
 def prose(
     words: Iterable[tuple[str, float]], n_words: int, language: str, proper: Set[str] = frozenset(), seed: int = 1
 ) -> str:
-    """A text of n_words words in paragraphs. Words in `proper` are written as there, with a capital."""
+    """A text of n_words words in paragraphs. Words in `proper` are written as they are there, with a capital."""
     rng = random.Random(f"{seed} {language}")
     capital = {word.lower(): word for word in sorted(proper)}  # "Nato" sorts after "NATO", so the usual form wins
     rows = [(capital.get(word) or _capital_always(word, language), frequency) for word, frequency in words]
@@ -264,7 +264,7 @@ def _mark(name: str, marks: dict[str, str], language: str, rng: random.Random) -
 
 
 def capitalized(word: str, language: str) -> str:
-    """Capitalize a word as at the beginning of a sentence, if its script does this."""
+    """Capitalize a word as at the beginning of a sentence, if its script has capitals."""
     first = word[0]
     if language in ("tr", "az", "crh", "tt_latn") and first == "i":
         return "İ" + word[1:]
