@@ -63,6 +63,27 @@ def test_reading_commands(tokens: Path, model: Path, tmp_path: Path) -> None:
     text = (tmp_path / "a.txt").read_text(encoding="utf-8").replace("<|other|>", "")  # as decode --skip-special
     assert (tmp_path / "back.txt").read_text(encoding="utf-8") == text
     assert run("decode", "-m", model, *expected(model)[3]) == "ab\n"
+    assert run("decode", "-m", model, "--skip-special", *expected(model)[3]) == "ab\n"
+    assert run("decode", "-m", model, "--keep-special", *expected(model)[3]) == "a<|other|>b<|endoftext|>\n"
+
+
+def test_encode_command(model: Path) -> None:
+    assert run("encode", "-m", model, "the<|other|>日") == f"257 {END + 1} 266\n"
+    rows = [(257, 0, 3, "the"), (END + 1, 3, 12, "<|other|>"), (266, 12, 15, "日")]
+    assert run("encode", "-m", model, "--offsets", "the<|other|>日") == "".join(
+        f"{id_}\t{begin}\t{end}\t{text}\n" for id_, begin, end, text in rows
+    )
+    plain = pyunitok.Tokenizer.from_file(model).encode("the<|other|>", special=False).tolist()
+    assert run("encode", "-m", model, "--plain", "the<|other|>") == " ".join(map(str, plain)) + "\n"
+    assert "cannot be combined" in run("encode", "-m", model, "--plain", "--offsets", "a", code=2)
+
+
+def test_encode_command_with_a_template() -> None:
+    roberta = Path(__file__).parent / "golden" / "byte_level" / "roberta.json"
+    tokenizer = pyunitok.Tokenizer.from_file(roberta)
+    ids = tokenizer.encode("the", add_special=True).tolist()
+    assert len(ids) > len(tokenizer.encode("the"))
+    assert run("encode", "-m", roberta, "--add-special", "the") == " ".join(map(str, ids)) + "\n"
 
 
 def test_merge(tokens: Path, model: Path, tmp_path: Path) -> None:

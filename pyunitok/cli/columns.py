@@ -23,7 +23,7 @@ def columns(ids: list[str], pieces: list[str]) -> Iterator[str]:
     on_terminal = sys.stdout.isatty()
     width = shutil.get_terminal_size().columns if on_terminal else 1 << 62
     coloured = on_terminal and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
-    cells = [_shown(piece) for piece in pieces]
+    cells = [shown(piece) for piece in pieces]
     if len(ids) != len(cells):  # columns need one id per piece
         yield from (" ".join(ids), "|".join(cells))
         return
@@ -47,7 +47,7 @@ def _width_of(id_: str, cell: str) -> int:
     return max(len(id_), _width(cell))
 
 
-def _shown(piece: str) -> str:
+def shown(piece: str) -> str:
     """Make spaces and control characters visible, and escape characters that the terminal cannot encode."""
     parts = []
     for c in piece:

@@ -8,7 +8,7 @@ import sys
 import click
 
 from pyunitok.cli.arguments import model_option, stdin
-from pyunitok.cli.columns import columns
+from pyunitok.cli.columns import columns, shown
 from pyunitok.tokens.model import open_model
 
 
@@ -16,7 +16,12 @@ from pyunitok.tokens.model import open_model
 @click.argument("text", nargs=-1)
 @model_option
 @click.option("--pieces", is_flag=True, help="Print the pieces under their ids, as on a terminal.")
-def encode(text: tuple[str, ...], model: str | None, pieces: bool) -> None:
+@click.option("--offsets", is_flag=True, help="Print a line per id: id, begin and end in bytes, and text, with tabs.")
+@click.option("--plain", is_flag=True, help="Encode special tokens in the text as plain text.")
+@click.option("--add-special", is_flag=True, help="Add the special tokens of the template of a tokenizer.json.")
+def encode(
+    text: tuple[str, ...], model: str | None, pieces: bool, offsets: bool, plain: bool, add_special: bool
+) -> None:
     """Encode TEXT, or each line of stdin, and print the ids.
 
     On a terminal, or with --pieces, each piece is printed under its id. Spaces appear as U+2423 and control characters
@@ -25,11 +30,20 @@ def encode(text: tuple[str, ...], model: str | None, pieces: bool) -> None:
     \b
     Example:
       pyunitok encode "The quick brown fox"
+      pyunitok encode --offsets "The quick brown fox"
     """
+    if ((pieces or offsets) and (plain or add_special)) or (pieces and offsets):
+        raise click.UsageError("--pieces, --offsets and --plain or --add-special cannot be combined")
     tokenizer = open_model(model)
+    how = ({"special": False} if plain else {}) | ({"add_special": True} if add_special else {})
     for line in [os.fsencode(" ".join(text))] if text else (line.removesuffix(b"\n") for line in stdin()):
-        ids = list(map(str, tokenizer.encode(line).tolist()))
-        if pieces or sys.stdout.isatty():
+        if offsets:
+            found, spans = tokenizer.encode_with_offsets(line)
+            for id_, (begin, end) in zip(found.tolist(), spans.tolist(), strict=True):
+                click.echo(f"{id_}\t{begin}\t{end}\t{shown(line[begin:end].decode('utf-8', 'replace'))}")
+            continue
+        ids = list(map(str, tokenizer.encode(line, **how).tolist()))
+        if pieces or (sys.stdout.isatty() and not (plain or add_special)):
             for row in columns(ids, tokenizer.encode_as_pieces(line)):
                 click.echo(row)
         else:
@@ -39,7 +53,11 @@ def encode(text: tuple[str, ...], model: str | None, pieces: bool) -> None:
 @click.command()
 @click.argument("ids", nargs=-1)
 @model_option
-def decode(ids: tuple[str, ...], model: str | None) -> None:
+@click.option(
+    "--skip-special/--keep-special", default=True, show_default=True,
+    help="Files of byte-level BPE and Hugging Face models: leave out special tokens, or print them.",
+)
+def decode(ids: tuple[str, ...], model: str | None, skip_special: bool) -> None:
     """Decode IDS, or each line of stdin, and print the text.
 
     \b
@@ -52,4 +70,7 @@ def decode(ids: tuple[str, ...], model: str | None) -> None:
             numbers = [int(word) for word in (part for item in line for part in item.replace(",", " ").split())]
         except ValueError:
             raise click.UsageError(f"{' '.join(map(str, line))!r} is not a list of ids") from None
-        click.echo(tokenizer.decode_bytes(numbers))
+        if skip_special:
+            click.echo(tokenizer.decode_bytes(numbers))
+        else:
+            click.echo(tokenizer.decode(numbers, "replace", skip_special=False))
