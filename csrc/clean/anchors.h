@@ -28,9 +28,11 @@
 struct unitok_anchors {
     const unitok_word_rules *rules; /* borrowed; NULL: units are bytes */
     int64_t n, k, before;
-    uint64_t factor, byte_factor;
-    uint64_t *powers; /* [0..2 * n]: factor^i */
-    uint64_t bytes[256];
+    uint64_t seed, factor;
+    uint64_t *powers;    /* [0..2 * n]: factor^i */
+    uint64_t bytes[256]; /* the hash of a k-gram of bytes is the exclusive or of these, rotated left
+                            by how many bytes follow */
+    uint64_t gone[256];  /* the same, rotated by k */
 };
 
 INLINE int64_t anchor_place(const unitok_anchor *record)

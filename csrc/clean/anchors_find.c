@@ -1,16 +1,20 @@
 /* anchors_find.c - finds anchors, windows and documents
  *
- * Units are taken from a document one after the other; rings hold those that a window or a context
- * still needs:
+ * The anchor of a window is the last of its k-grams with the smallest hash. It stays the same until a
+ * smaller one comes, or until it is no longer in the window.
+ *
+ * Bytes. The hash of a k-gram is rolling; all others are computed from the bytes, since there are few
+ * anchors. Windows are looked for only in the bytes around marks.
+ *
+ * Words. Rings hold the units that a window or a context still needs, so that a document is read once:
  *
  *     prefixes[i]    hash of units 0..i-1, each with what separates it from the next unit
  *     lasts[i]       hash of unit i alone
  *     grams[i]       hash of the k-gram that begins with unit i
- *     bounds[i]      words only: where unit i begins and ends
+ *     bounds[i]      where unit i begins and ends
  *
- * For each unit j that ends a window, the anchor is the last k-gram with the smallest hash. It stays the same until a
- * smaller one comes, or until it is no longer in the window. An anchor becomes a record when its
- * context is complete: n - 1 units later, or at the end of the document.
+ * An anchor becomes a record when its context is complete: n - 1 units later, or at the end of the
+ * document.
  */
 
 #include "clean/anchors.h"
@@ -24,6 +28,8 @@ void unitok_anchors_free(unitok_anchors *anchors)
     mem_free(anchors->powers);
     mem_free(anchors);
 }
+
+INLINE uint64_t rotated(uint64_t v, int n) { return v << n | v >> (-n & 63); }
 
 /* A random number below the prime, but not one of the small ones. */
 static uint64_t random_factor(uint64_t seed, uint64_t n) { return (rng_key(seed, n) >> 4) + 1024; }
@@ -41,9 +47,11 @@ int32_t unitok_anchors_new(const unitok_word_rules *rules, int64_t n_units, uint
     anchors->k = n_units / 2 + 1;
     anchors->before = (n_units - anchors->k + 1) / 2;
     anchors->factor = random_factor(seed, 0);
-    anchors->byte_factor = random_factor(seed, 1);
-    for (uint64_t byte = 0; byte < 256; byte++)
-        anchors->bytes[byte] = random_factor(seed, byte + 2);
+    anchors->seed = rng_key(seed, 1);
+    for (uint64_t byte = 0; byte < 256; byte++) {
+        anchors->bytes[byte] = rng_key(seed, byte + 2);
+        anchors->gone[byte] = rotated(anchors->bytes[byte], (int)(anchors->k & 63));
+    }
     anchors->powers = mem_alloc((size_t)(2 * n_units + 1) * sizeof *anchors->powers);
     if (!anchors->powers) {
         unitok_anchors_free(anchors);
@@ -56,7 +64,7 @@ int32_t unitok_anchors_new(const unitok_word_rules *rules, int64_t n_units, uint
     return UNITOK_OK;
 }
 
-/* ----------------------------------------------------------------------------------- Units ---- */
+/* ------------------------------------------------------------------------------------ Bytes ---- */
 
 typedef struct bounds {
     int64_t begin;
@@ -71,7 +79,7 @@ typedef struct scan {
     int64_t mask;
     uint64_t *prefixes, *lasts, *grams;
     bounds *bounds;
-    int64_t *waiting; /* anchors whose context is not complete: a ring like the others */
+    int64_t *waiting; /* words: anchors whose context is not complete, a ring like the others */
     int64_t n_waited, n_done;
     const int64_t *marks;
     int64_t n_marks;
@@ -102,76 +110,34 @@ static void free_scan(scan *s)
     mem_free(s->waiting);
 }
 
-static uint64_t hash_bytes(const unitok_anchors *anchors, const uint8_t *text, int64_t n_bytes)
-{
-    uint64_t hash = (uint64_t)n_bytes % STRING_TABLE_PRIME;
-    for (int64_t i = 0; i < n_bytes; i++)
-        hash = string_table_multiply_add(hash, anchors->byte_factor, anchors->bytes[text[i]]);
-    return hash;
-}
-
-INLINE int64_t unit_begin(int is_words, const scan *s, int64_t i)
-{
-    return is_words ? s->bounds[i & s->mask].begin : i;
-}
-
-INLINE int64_t unit_end(int is_words, const scan *s, int64_t i)
-{
-    return is_words ? s->bounds[i & s->mask].end : i + 1;
-}
-
-/* The hash of units i..i+n-1, n >= 1, without what follows the last of them. */
-INLINE uint64_t hash_units(int is_words, const scan *s, int64_t i, int64_t n)
-{
-    uint64_t before = s->prefixes[i & s->mask];
-    if (!is_words)
-        return string_table_part_hash(before, s->prefixes[(i + n) & s->mask],
-                                      s->anchors->powers[n]);
-    uint64_t part = string_table_part_hash(before, s->prefixes[(i + n - 1) & s->mask],
-                                           s->anchors->powers[n - 1]);
-    return string_table_multiply_add(part, s->anchors->factor, s->lasts[(i + n - 1) & s->mask]);
-}
-
-/* Takes the next unit, number j, from the document; returns 0 at its end. */
-INLINE int take_unit(int is_words, scan *s, int64_t j)
-{
-    const unitok_anchors *anchors = s->anchors;
-    if (!is_words) {
-        if (j == s->n_bytes) return 0;
-        s->prefixes[(j + 1) & s->mask] = string_table_multiply_add(
-            s->prefixes[j & s->mask], anchors->factor, anchors->bytes[s->text[j]]);
-        return 1;
-    }
-    word next = {0, 0, 0};
-    if (j) next.end = s->bounds[(j - 1) & s->mask].end;
-    if (!word_next(anchors->rules, s->text, s->n_bytes, next.end, &next)) return 0;
-    if (j) {
-        int64_t begin = s->bounds[(j - 1) & s->mask].begin;
-        s->prefixes[j & s->mask] = string_table_multiply_add(
-            s->prefixes[(j - 1) & s->mask], anchors->factor,
-            hash_bytes(anchors, s->text + begin, next.begin - begin));
-    }
-    s->bounds[j & s->mask] = (bounds){next.begin, next.end};
-    s->lasts[j & s->mask] = hash_bytes(anchors, s->text + next.begin, next.end - next.begin);
-    return 1;
-}
-
-/* ---------------------------------------------------------------------------------- Records ---- */
-
 static void put(scan *s, uint64_t key, uint64_t value, uint64_t place)
 {
     if (s->n < s->capacity) s->ret[s->n] = (unitok_anchor){key, value, place};
     s->n++;
 }
 
-INLINE uint64_t mixed(uint64_t hash)
+INLINE uint64_t folded(uint64_t a, uint64_t b)
 {
-    hash *= RNG_GAMMA;
-    return hash ^ hash >> 32;
+    uint64_t high, low = multiply_wide(a, b, &high);
+    return low ^ high;
+}
+
+/* A hash of bytes, 16 at a time; the last 16 may overlap those before. */
+INLINE uint64_t hash_bytes(const unitok_anchors *anchors, const uint8_t *text, int64_t n)
+{
+    uint64_t key = anchors->seed, hash = key ^ (uint64_t)n * RNG_GAMMA;
+    if (n < 16) {
+        uint64_t last = n > 8 ? first_eight(text + 8, n - 8) : 0;
+        return folded(first_eight(text, n) ^ key, last ^ hash ^ RNG_MULTIPLIER);
+    }
+    for (int64_t i = 0; i + 16 < n; i += 16)
+        hash = folded(load_u64(text + i) ^ key, load_u64(text + i + 8) ^ hash);
+    hash = folded(load_u64(text + n - 16) ^ key, load_u64(text + n - 8) ^ hash);
+    return folded(hash ^ RNG_MULTIPLIER, key);
 }
 
 /* 16 bits that are not all 0. */
-INLINE uint64_t side(uint64_t hash) { return 1 + (mixed(hash) >> 8) % 65535; }
+INLINE uint64_t side(uint64_t hash) { return 1 + (hash ^ hash >> 32) % 65535; }
 
 /* The value of text[begin..end-1]. Where hashes of all bytes collide, the ends still differ. */
 static uint64_t value_of(const uint8_t *text, int64_t begin, int64_t end)
@@ -181,77 +147,193 @@ static uint64_t value_of(const uint8_t *text, int64_t begin, int64_t end)
     return rng_key(first, last) >> 32 << 32 | (uint32_t)(end - begin);
 }
 
-/* Puts the anchor that begins with unit i, of n_units units so far, or of the document. */
-INLINE void put_anchor(int is_words, scan *s, int64_t i, int64_t n_units)
+/* Whether the anchor at this position is marked; positions do not decrease from call to call. */
+INLINE int is_marked(scan *s, int64_t position)
 {
-    const unitok_anchors *anchors = s->anchors;
-    int64_t n = anchors->n, k = anchors->k, before = anchors->before;
-    int64_t left = i < n - k ? i : n - k, right = n_units - i < n ? n_units - i : n;
-    int64_t n_after = n - k + 1 - before;
-    uint64_t key = s->grams[i & s->mask] << 3,
-             place = (uint64_t)(s->at + unit_begin(is_words, s, i));
-    uint64_t sides = (uint64_t)(left * 2 * n + right);
-    uint64_t value = string_table_multiply_add(hash_units(is_words, s, i - left, left + right),
-                                               anchors->factor, sides);
-    uint64_t before_hash = 0, after_hash = 0;
-    if (i >= before) before_hash = side(before ? hash_units(is_words, s, i - before, before) : 0);
-    if (before && i + k + n_after <= n_units)
-        after_hash = side(hash_units(is_words, s, i + k, n_after));
-    put(s, key >> ANCHOR_SIDE_BITS << ANCHOR_SIDE_BITS | before_hash, value,
-        after_hash << ANCHOR_PLACE_BITS | place);
-}
-
-/* Puts the window of units i..i+n-1, whose anchor is `anchor`, if that is marked. */
-INLINE void put_window(int is_words, scan *s, int64_t i, int64_t anchor)
-{
-    int64_t position = s->at + unit_begin(is_words, s, anchor), n = s->anchors->n;
     while (s->n_marks && *s->marks < position) {
         s->marks++;
         s->n_marks--;
     }
-    if (!s->n_marks || *s->marks != position) return;
-    int64_t begin = unit_begin(is_words, s, i), end = unit_end(is_words, s, i + n - 1);
-    if (end - begin > UINT32_MAX) return;
-    put(s, hash_units(is_words, s, i, n) << 3, value_of(s->text, begin, end),
-        (uint64_t)(s->at + begin));
+    return s->n_marks && *s->marks == position;
+}
+
+/* Puts the anchor that begins with byte i. */
+static void put_byte_anchor(scan *s, int64_t i, uint64_t gram)
+{
+    const unitok_anchors *anchors = s->anchors;
+    int64_t n = anchors->n, k = anchors->k, before = anchors->before, n_after = n - k + 1 - before;
+    int64_t left = i < n - k ? i : n - k, right = s->n_bytes - i < n ? s->n_bytes - i : n;
+    uint64_t value = hash_bytes(anchors, s->text + i - left, left + right);
+    uint64_t before_hash = 0, after_hash = 0;
+    if (i >= before) before_hash = side(hash_bytes(anchors, s->text + i - before, before));
+    if (before && i + k + n_after <= s->n_bytes)
+        after_hash = side(hash_bytes(anchors, s->text + i + k, n_after));
+    put(s, gram >> ANCHOR_SIDE_BITS << ANCHOR_SIDE_BITS | before_hash,
+        value + (uint64_t)left * RNG_GAMMA,
+        after_hash << ANCHOR_PLACE_BITS | (uint64_t)(s->at + i));
+}
+
+/* Puts the window that begins with byte i. */
+INLINE void put_byte_window(scan *s, int64_t i)
+{
+    int64_t end = i + s->anchors->n;
+    uint64_t hash = string_table_part_hash(s->prefixes[i & s->mask], s->prefixes[end & s->mask],
+                                           s->anchors->powers[s->anchors->n]);
+    put(s, hash << 3, value_of(s->text, i, end), (uint64_t)(s->at + i));
 }
 
 /* The last of the smallest k-grams from i on, of which `last` is the last one. */
-INLINE int64_t smallest_gram(const scan *s, int64_t i, int64_t last)
+INLINE int64_t smallest_gram(const uint64_t *grams, int64_t mask, int64_t i, int64_t last)
 {
     int64_t best = i;
     for (i++; i <= last; i++)
-        if (s->grams[i & s->mask] <= s->grams[best & s->mask]) best = i;
+        if (grams[i & mask] <= grams[best & mask]) best = i;
     return best;
 }
 
-INLINE void scan_document(int is_words, scan *s, int32_t kind)
+INLINE void scan_bytes(scan *s, int32_t kind)
+{
+    const unitok_anchors *anchors = s->anchors;
+    const uint8_t *text = s->text;
+    uint64_t *grams = s->grams, gram = 0, least = 0, prefix = 0;
+    int64_t n = anchors->n, k = anchors->k, mask = s->mask, n_bytes = s->n_bytes, best = -1;
+    if (n_bytes < n) return;
+    s->prefixes[0] = 0;
+    for (int64_t j = 0; j < n_bytes; j++) {
+        int64_t newest = j - k + 1, first = j - n + 1, was = best;
+        gram = rotated(gram, 1) ^ anchors->bytes[text[j]];
+        if (newest > 0) gram ^= anchors->gone[text[newest - 1]];
+        if (kind == UNITOK_ANCHOR_WINDOWS) {
+            prefix = string_table_multiply_add(prefix, anchors->factor, (uint64_t)text[j] + 1);
+            s->prefixes[(j + 1) & mask] = prefix;
+        }
+        if (newest < 0) continue;
+        grams[newest & mask] = gram;
+        if (first < 0) continue;
+        if (UNLIKELY(best < first)) {
+            best = smallest_gram(grams, mask, first, newest);
+            least = grams[best & mask];
+        } else if (UNLIKELY(gram <= least)) {
+            best = newest;
+            least = gram;
+        }
+        if (kind == UNITOK_ANCHOR_GRAMS) {
+            if (UNLIKELY(best != was)) put_byte_anchor(s, best, least);
+        } else if (is_marked(s, s->at + best)) {
+            put_byte_window(s, first);
+        }
+    }
+}
+
+/* Scans the bytes around the marks in a document. */
+static void scan_marked_bytes(scan *s)
+{
+    const unitok_anchors *anchors = s->anchors;
+    scan whole = *s;
+    int64_t before = anchors->n - anchors->k, end = s->at + s->n_bytes;
+    while (s->n_marks && *s->marks < end) {
+        int64_t begin = *s->marks - before, m = 0, stop;
+        do stop = s->marks[m] + anchors->n;
+        while (++m < s->n_marks && s->marks[m] < end && s->marks[m] - before <= stop);
+        const int64_t *marks = s->marks + m;
+        int64_t n_marks = s->n_marks - m;
+        if (begin < whole.at) begin = whole.at;
+        if (stop > end) stop = end;
+        s->text = whole.text + (begin - whole.at);
+        s->n_bytes = stop - begin;
+        s->at = begin;
+        scan_bytes(s, UNITOK_ANCHOR_WINDOWS);
+        s->marks = marks;
+        s->n_marks = n_marks;
+    }
+}
+
+/* ------------------------------------------------------------------------------------ Words ---- */
+
+/* The hash of units i..i+n-1, n >= 1, without what follows the last of them. */
+static uint64_t hash_units(const scan *s, int64_t i, int64_t n)
+{
+    uint64_t part = string_table_part_hash(
+        s->prefixes[i & s->mask], s->prefixes[(i + n - 1) & s->mask], s->anchors->powers[n - 1]);
+    return string_table_multiply_add(part, s->anchors->factor, s->lasts[(i + n - 1) & s->mask]);
+}
+
+/* Takes the next word, number j, from the document; returns 0 at its end. */
+static int take_word(scan *s, int64_t j)
+{
+    const unitok_anchors *anchors = s->anchors;
+    word next = {0, 0, 0};
+    if (j) next.end = s->bounds[(j - 1) & s->mask].end;
+    if (!word_next(anchors->rules, s->text, s->n_bytes, next.end, &next)) return 0;
+    s->prefixes[j & s->mask] = 0;
+    if (j) {
+        int64_t begin = s->bounds[(j - 1) & s->mask].begin;
+        uint64_t hash = hash_bytes(anchors, s->text + begin, next.begin - begin) >> 4;
+        s->prefixes[j & s->mask] = string_table_multiply_add(s->prefixes[(j - 1) & s->mask],
+                                                             anchors->factor, hash);
+    }
+    s->bounds[j & s->mask] = (bounds){next.begin, next.end};
+    s->lasts[j & s->mask] = hash_bytes(anchors, s->text + next.begin, next.end - next.begin) >> 4;
+    return 1;
+}
+
+/* Puts the anchor that begins with word i, of n_units words so far, or of the document. */
+static void put_word_anchor(scan *s, int64_t i, int64_t n_units)
+{
+    const unitok_anchors *anchors = s->anchors;
+    int64_t n = anchors->n, k = anchors->k, before = anchors->before, n_after = n - k + 1 - before;
+    uint64_t place = (uint64_t)(s->at + s->bounds[i & s->mask].begin);
+    uint64_t before_hash = 0, after_hash = 0, key = s->grams[i & s->mask] << 3;
+    if (i >= before) before_hash = side(before ? hash_units(s, i - before, before) : 0);
+    if (before && i + k + n_after <= n_units) after_hash = side(hash_units(s, i + k, n_after));
+    put(s, key >> ANCHOR_SIDE_BITS << ANCHOR_SIDE_BITS | before_hash, 0,
+        after_hash << ANCHOR_PLACE_BITS | place);
+}
+
+/* Puts the window of words i..i+n-1. */
+static void put_word_window(scan *s, int64_t i)
+{
+    int64_t n = s->anchors->n, begin = s->bounds[i & s->mask].begin;
+    int64_t end = s->bounds[(i + n - 1) & s->mask].end;
+    if (end - begin > UINT32_MAX) return;
+    put(s, hash_units(s, i, n) << 3, value_of(s->text, begin, end), (uint64_t)(s->at + begin));
+}
+
+static void scan_words(scan *s, int32_t kind)
 {
     int64_t n = s->anchors->n, k = s->anchors->k, best = -1, j = 0;
-    s->prefixes[0] = 0;
     s->n_waited = s->n_done = 0;
-    for (; take_unit(is_words, s, j); j++) {
+    for (; take_word(s, j); j++) {
         int64_t newest = j - k + 1, first = j - n + 1, was = best;
         if (newest < 0) continue;
-        s->grams[newest & s->mask] = hash_units(is_words, s, newest, k);
+        s->grams[newest & s->mask] = hash_units(s, newest, k);
         if (first < 0) continue;
-        if (best < first) best = smallest_gram(s, first, newest);
+        if (best < first) best = smallest_gram(s->grams, s->mask, first, newest);
         else if (s->grams[newest & s->mask] <= s->grams[best & s->mask]) best = newest;
         if (kind == UNITOK_ANCHOR_WINDOWS) {
-            put_window(is_words, s, first, best);
+            if (is_marked(s, s->at + s->bounds[best & s->mask].begin)) put_word_window(s, first);
             continue;
         }
         if (best != was) s->waiting[s->n_waited++ & s->mask] = best;
         while (s->n_done < s->n_waited && s->waiting[s->n_done & s->mask] <= first)
-            put_anchor(is_words, s, s->waiting[s->n_done++ & s->mask], j + 1);
+            put_word_anchor(s, s->waiting[s->n_done++ & s->mask], j + 1);
     }
-    while (s->n_done < s->n_waited) put_anchor(is_words, s, s->waiting[s->n_done++ & s->mask], j);
+    while (s->n_done < s->n_waited) put_word_anchor(s, s->waiting[s->n_done++ & s->mask], j);
+}
+
+/* -------------------------------------------------------------------------------- Documents ---- */
+
+/* Whether a mark is in the document. Those before it are skipped. */
+static int has_mark(scan *s)
+{
+    is_marked(s, s->at);
+    return s->n_marks && *s->marks < s->at + s->n_bytes;
 }
 
 static void put_document(scan *s)
 {
     if (s->n_bytes == 0) return;
-    put(s, hash_bytes(s->anchors, s->text, s->n_bytes) << 3, value_of(s->text, 0, s->n_bytes),
+    put(s, hash_bytes(s->anchors, s->text, s->n_bytes), value_of(s->text, 0, s->n_bytes),
         (uint64_t)s->at);
 }
 
@@ -268,8 +350,10 @@ int32_t unitok_anchors_find(const unitok_anchors *anchors, int32_t kind, const u
         s.n_bytes = offsets[d + 1] - offsets[d];
         s.at = at + offsets[d] - offsets[0];
         if (kind == UNITOK_ANCHOR_DOCUMENTS) put_document(&s);
-        else if (anchors->rules) scan_document(1, &s, kind);
-        else scan_document(0, &s, kind);
+        else if (kind == UNITOK_ANCHOR_WINDOWS && !has_mark(&s)) continue;
+        else if (anchors->rules) scan_words(&s, kind);
+        else if (kind == UNITOK_ANCHOR_WINDOWS) scan_marked_bytes(&s);
+        else scan_bytes(&s, UNITOK_ANCHOR_GRAMS);
     }
     free_scan(&s);
     *ret_n = s.n;

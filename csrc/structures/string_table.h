@@ -18,10 +18,7 @@
 #pragma once
 
 #include "ground/common.h"
-
-#if defined(_MSC_VER) && !defined(__clang__)
-#include <intrin.h>
-#endif
+#include "ground/wide.h"
 
 #define STRING_TABLE_PROBES 256
 
@@ -39,19 +36,7 @@ typedef struct string_table {
 /* a * b + c modulo the prime; a, b and c are below it. */
 INLINE uint64_t string_table_multiply_add(uint64_t a, uint64_t b, uint64_t c)
 {
-    uint64_t low, high; /* of the product, below 2^122 */
-#if defined(__SIZEOF_INT128__)
-    __extension__ unsigned __int128 product = (unsigned __int128)a * b;
-    low = (uint64_t)product;
-    high = (uint64_t)(product >> 64);
-#elif defined(_MSC_VER) && defined(_M_X64)
-    low = _umul128(a, b, &high);
-#else
-    uint64_t a0 = (uint32_t)a, a1 = a >> 32, b0 = (uint32_t)b, b1 = b >> 32;
-    uint64_t middle = a1 * b0 + (a0 * b0 >> 32), other = a0 * b1 + (uint32_t)middle;
-    low = other << 32 | (uint32_t)(a0 * b0);
-    high = a1 * b1 + (middle >> 32) + (other >> 32);
-#endif
+    uint64_t high, low = multiply_wide(a, b, &high); /* of the product, below 2^122 */
     uint64_t sum = (low & STRING_TABLE_PRIME) + (high << 3 | low >> 61) + c;
     sum = (sum & STRING_TABLE_PRIME) + (sum >> 61);
     return sum >= STRING_TABLE_PRIME ? sum - STRING_TABLE_PRIME : sum;

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from typing import Any
 
 import numpy as np
@@ -26,19 +27,35 @@ def _records(array: Records, *, writable: bool = False) -> Any:
     return ffi.from_buffer("unitok_anchor[]", array, require_writable=writable)
 
 
-def divided(records: Records, shift: int, n_buckets: int) -> tuple[Records, Int64s]:
-    """Records ordered by key >> shift, and int64[n_buckets + 1]: where each bucket begins. The order in a bucket is
-    kept."""
-    ret, starts = np.empty_like(records), np.empty(n_buckets + 1, np.int64)
+class Buffer(threading.local):
+    """An array of each thread, which is used again: the system clears fresh pages, which takes longer than the work."""
+
+    def __init__(self, dtype: Any = RECORD) -> None:
+        self._array: np.ndarray[Any, Any] = np.empty(0, dtype)
+
+    def take(self, n: int) -> np.ndarray[Any, Any]:
+        """n items, valid until the next call in this thread."""
+        if len(self._array) < n:
+            self._array = np.empty(n + n // 4, self._array.dtype)
+        return self._array[:n]
+
+
+_SCRATCH, _PAIRS, _MARKS, _FOUND = Buffer(), Buffer(), Buffer(np.int64), Buffer()
+
+
+def divided(records: Records, shift: int, n_buckets: int, ret: Records) -> Int64s:
+    """Put records into `ret`, ordered by key >> shift. Returns int64[n_buckets + 1]: where each bucket begins. The
+    order in a bucket is kept."""
+    starts = np.empty(n_buckets + 1, np.int64)
     lib.unitok_anchors_divide(
         _records(records), len(records), shift, n_buckets, pointer(starts, writable=True), _records(ret, writable=True)
     )
-    return ret, starts
+    return starts
 
 
 def sort(records: Records) -> None:
     """Sort records by key, in place. The order of equal keys is kept."""
-    scratch = np.empty_like(records)
+    scratch = _SCRATCH.take(len(records))
     call(lib.unitok_anchors_sort, _records(records, writable=True), len(records), _records(scratch, writable=True))
 
 
@@ -65,20 +82,21 @@ class Anchors:
         marks = np.empty(0, np.int64) if marks is None else marks
         capacity, n = max(1024, int(offsets[-1] - offsets[0]) // 16), ffi.new("int64_t *")
         while True:
-            ret = np.empty(capacity, RECORD)
+            ret = _FOUND.take(capacity)
             call(
                 lib.unitok_anchors_find, self.handle, kind, pointer(data), pointer(offsets), len(offsets) - 1, at,
                 pointer(marks), len(marks), _records(ret, writable=True), capacity, n,
             )  # fmt: skip
             if n[0] <= capacity:
-                return ret[: n[0]]
+                copied: Records = ret[: n[0]].copy()
+                return copied
             capacity = int(n[0])
 
     def group(
         self, kind: int, records: Records, first: int, *, all_copies: bool, mark_all: bool
     ) -> tuple[Records, Int64s, Records]:
         """(pairs of places with equal text, marks, records that are kept). Changes `records`."""
-        scratch, pairs, marks = np.empty_like(records), np.empty_like(records), np.empty(len(records), np.int64)
+        scratch, pairs, marks = (buffer.take(len(records)) for buffer in (_SCRATCH, _PAIRS, _MARKS))
         n = ffi.new("unitok_anchor_groups *")
         call(
             lib.unitok_anchors_group, self.handle, kind, all_copies, mark_all, first,

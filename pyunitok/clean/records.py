@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from pyunitok._c.anchors import RECORD, Int64s, Records, divided
+from pyunitok._c.anchors import RECORD, Buffer, Int64s, Records, divided
 from pyunitok.clean.workspace import Workspace
 from pyunitok.errors import OutputError
 
@@ -37,8 +37,8 @@ class RecordWriter:
 
     def __init__(self, space: Workspace, name: str, shift: int, batch_bytes: int) -> None:
         self._name, self._space, self._shift = name, space, shift
-        self._batch = max(1, batch_bytes // RECORD.itemsize)
-        self._waiting: list[Records] = []
+        n_batch = max(1, batch_bytes // RECORD.itemsize)
+        self._waiting, self._divided = np.empty(n_batch, RECORD), np.empty(n_batch, RECORD)
         self._index: list[Int64s] = []
         self._n_waiting = self.n = 0
         self._stack = ExitStack()
@@ -55,19 +55,21 @@ class RecordWriter:
         self._stack.__exit__(*failure)
 
     def add(self, records: Records) -> None:
-        if len(records):
-            self._waiting.append(records)
-            self._n_waiting += len(records)
-            if self._n_waiting >= self._batch:
+        while len(records):
+            part = records[: len(self._waiting) - self._n_waiting]
+            self._waiting[self._n_waiting : self._n_waiting + len(part)] = part
+            self._n_waiting += len(part)
+            if self._n_waiting == len(self._waiting):
                 self._flush()
+            records = records[len(part) :]
 
     def _flush(self) -> None:
-        if self._waiting:
-            records, starts = divided(np.concatenate(self._waiting), self._shift, BUCKETS)
-            self._file.write(records.data.cast("B"))
-            self._index.append(starts + self.n)
-            self.n += len(records)
-            self._waiting, self._n_waiting = [], 0
+        n = self._n_waiting
+        if n:
+            self._index.append(self.n + divided(self._waiting[:n], self._shift, BUCKETS, self._divided[:n]))
+            self._file.write(self._divided[:n].data.cast("B"))
+            self.n += n
+            self._n_waiting = 0
 
 
 class RecordReader:
@@ -84,6 +86,7 @@ class RecordReader:
         self._index = index.reshape(-1, BUCKETS + 1)
         self.counts: Int64s = np.diff(self._index, axis=1).sum(axis=0)
         self._file = self._path.open("rb")
+        self._buffer = Buffer()
 
     def __enter__(self) -> RecordReader:
         return self
@@ -92,26 +95,32 @@ class RecordReader:
         self._file.close()
 
     def read(self, begin: int, end: int) -> Records:
-        """The records of buckets begin..end - 1, in the order in which they were added."""
-        pieces = [self._piece(int(starts[begin]), int(starts[end])) for starts in self._index]
-        return np.concatenate(pieces) if pieces else np.empty(0, RECORD)
+        """The records of buckets begin..end - 1, in the order in which they were added; valid until this thread reads
+        again."""
+        ret, n = self._buffer.take(int(self.counts[begin:end].sum())), 0
+        for starts in self._index:
+            first, last = int(starts[begin]), int(starts[end])
+            self._read(first, ret[n : n + last - first])
+            n += last - first
+        return ret
 
     def pieces(self, begin: int, end: int, n: int) -> Iterator[Records]:
         """The same in pieces of about n records."""
         for starts in self._index:
             for at in range(int(starts[begin]), int(starts[end]), n):
-                yield self._piece(at, min(at + n, int(starts[end])))
+                ret = self._buffer.take(min(n, int(starts[end]) - at))
+                self._read(at, ret)
+                yield ret
 
-    def _piece(self, begin: int, end: int) -> Records:
-        ret = np.empty(end - begin, RECORD)
-        view, at = ret.data.cast("B"), begin * RECORD.itemsize
+    def _read(self, begin: int, into: Records) -> None:
+        if not len(into):
+            return
+        view, at = into.data.cast("B"), begin * RECORD.itemsize
         while len(view):
-            data = os.pread(self._file.fileno(), min(len(view), 1 << 26), at)
-            if not data:
+            n = os.preadv(self._file.fileno(), [view], at)
+            if n == 0:
                 raise OutputError(f"{self._path}: ends at byte {at}: it has been truncated; --overwrite starts again")
-            view[: len(data)] = data
-            view, at = view[len(data) :], at + len(data)
-        return ret
+            view, at = view[n:], at + n
 
 
 def bucket_ranges(counts: Int64s, n: int) -> Iterator[tuple[int, int]]:
