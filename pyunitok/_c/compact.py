@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pyunitok._c.library import buffer_of, call, create, ffi, lib, optional, pointer
-from pyunitok._c.search import ID_COUNTS, Runs, SearchPieces, TextCounter, Tokens, contexts, following
+from pyunitok._c.search import ID_COUNTS, Runs, SearchPieces, TextCounter, Tokens, contexts, following, sizes_of
 from pyunitok.packed import Bytes, Offsets
 
 U32 = np.ndarray[Any, np.dtype[np.uint32]]
@@ -141,15 +141,18 @@ class CompactSearch(TextCounter):
     Keeps the arrays alive.
 
     rank   uint32[n_ids]: the symbol of each id, a permutation
+    ids    the tokens, if they are in memory or mapped, which is faster than to read them from the index
     ends   uint64: the end of each document, plus `begin`
     """
 
     _count, _find = lib.unitok_compact_count, lib.unitok_compact_find
 
-    def __init__(self, compact: Compact, *, rank: U32, ends: U64, begin: int, eod: int | None) -> None:
+    def __init__(
+        self, compact: Compact, *, rank: U32, ends: U64, begin: int, eod: int | None, ids: Tokens | None = None
+    ) -> None:  # fmt: skip
         if rank.dtype != np.uint32 or len(rank) not in ID_COUNTS.values() or ends.dtype != np.uint64:
             raise ValueError("an array of a shard has the wrong size or dtype")
-        self.compact, self.n, self._rank = compact, compact.n, rank
+        self.compact, self.n, self._rank, self._tokens = compact, compact.n, rank, ids
         self.ids = inverse(rank)
         self._ids_as_stored: Tokens = self.ids.astype(np.uint16 if len(rank) == ID_COUNTS[2] else np.uint32)
         self._keep = [ffi.from_buffer("uint32_t[]", rank), ffi.from_buffer("uint32_t[]", self.ids)]
@@ -182,6 +185,9 @@ class CompactSearch(TextCounter):
 
     def extract(self, begins: Int64s, ends: Int64s) -> Tokens:
         """The ids at positions begins[k]:ends[k], concatenated, uint16 or uint32 as in the token file."""
+        if self._tokens is not None:
+            ranges = zip(begins.tolist(), ends.tolist(), strict=True)
+            return np.concatenate([self._tokens[:0], *(self._tokens[begin:end] for begin, end in ranges)])
         return self._ids_as_stored[self.compact.extract(begins, ends)]
 
     def ends_of(self, pieces: SearchPieces, tokens: Offsets, skips: Offsets, n_bytes: int) -> tuple[Offsets, Offsets]:
@@ -193,6 +199,8 @@ class CompactSearch(TextCounter):
         return tokens + at - 1 - offsets[:-1], wanted - sums[at - 1]
 
     def sizes(self, sizes: U32, begins: Offsets, ends: Offsets) -> Offsets:
+        if self._tokens is not None:
+            return sizes_of(self._tokens, sizes, begins, ends)
         ret = np.empty(len(begins), np.int64)
         for at in range(0, len(begins), RANGES):
             part = slice(at, at + RANGES)
@@ -205,6 +213,8 @@ class CompactSearch(TextCounter):
     def contexts(
         self, data: Bytes, offsets: Offsets, hits: Runs, before: int, after: int
     ) -> tuple[Bytes, Offsets]:
+        if self._tokens is not None:
+            return contexts(self._tokens, data, offsets, hits, before, after)
         sizes, tokens = np.diff(offsets).astype(np.uint32), np.ascontiguousarray(hits["token"])
         begins = self._window_before(tokens, hits["begin"], sizes, np.full(len(hits), 4 * before))
         ends = self._window(tokens, hits["end"], sizes, hits["skip"] + hits["n_bytes"] + 4 * after)

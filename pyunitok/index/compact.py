@@ -97,16 +97,22 @@ class CompactShard(Shard):
 
     rank: U32
     compact: Compact
-    ids: Any = None  # by default, the tokens in `compact`
+    ids: Any = None  # the tokens of the token file; by default, those in `compact`
     first: U32 = field(init=False)
 
     def __post_init__(self) -> None:
         self.first = self.compact.first
+        self.has_token_file = self.ids is not None
         if self.ids is None:
-            self.ids = CompactIds(self.compact, self.rank)
+            self.ids = self.own_ids()
+
+    def own_ids(self) -> Any:
+        """The tokens in the index; those of the token file if the index only counts."""
+        return CompactIds(self.compact, self.rank) if self.compact.extract_every else self.ids
 
     def searcher(self, eod: int | None) -> CompactSearch:
-        return CompactSearch(self.compact, rank=self.ranks, ends=self.ends, begin=self.begin, eod=eod)
+        ids = self.ids if self.has_token_file else None
+        return CompactSearch(self.compact, rank=self.ranks, ends=self.ends, begin=self.begin, eod=eod, ids=ids)
 
     def _positions(self, ranks: Any) -> Int64s:
         if not self.compact.locate_every:

@@ -182,7 +182,7 @@ def _open_compact(
     last = record.first_document + record.documents
     return CompactShard(
         compact=compact, ends=array.ends[record.first_document : last], rank=rank,
-        ids=array.ids[record.begin : record.begin + record.tokens] if options.only_counts else None,
+        ids=None if isinstance(array, StoredTokens) else array.ids[record.begin : record.begin + record.tokens],
         begin=record.begin, first_document=record.first_document, number=number, file=record.file, name=str(path),
     )  # fmt: skip
 

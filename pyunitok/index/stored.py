@@ -24,9 +24,10 @@ import numpy as np
 
 from pyunitok.disk.outfile import OutFile, check_target, give_name, partial_name, sync_folder, write_whole
 from pyunitok.errors import OutputError
+from pyunitok.index.compact import CompactShard
 from pyunitok.index.manifest import INDEX_NAME, IndexedFile, IndexManifest, resolved_path, stored_tokens
 from pyunitok.index.opening import OpenIndex, is_index, open_shards
-from pyunitok.index.shard import CHUNK, Shard
+from pyunitok.index.shard import CHUNK
 from pyunitok.tokens.manifest import ERRORS_SUFFIX, METADATA_SUFFIX, StrPath
 
 SIDECARS = (".ends", METADATA_SUFFIX, ERRORS_SUFFIX, ".json")  # the manifest is written and removed last
@@ -119,7 +120,7 @@ def restore_token_files(folder: Path, out: Path, *, overwrite: bool = False, on_
 # --------------------------------------------------------------------------------------------------------- parts ---
 
 
-def _shards(index: OpenIndex, k: int) -> Iterator[Shard]:
+def _shards(index: OpenIndex, k: int) -> Iterator[CompactShard]:
     """The shards of a token file. OutputError unless they contain all of its tokens in order."""
     at = 0
     for shard in index.shards:
@@ -135,8 +136,9 @@ def _shards(index: OpenIndex, k: int) -> Iterator[Shard]:
 def _tokens(index: OpenIndex, k: int) -> Iterator[Any]:
     """The tokens of a token file, as the index contains them."""
     for shard in _shards(index, k):
+        ids = shard.own_ids()
         for at in range(0, len(shard), CHUNK):
-            yield shard.ids[at : at + CHUNK]
+            yield ids[at : at + CHUNK]
 
 
 def _compared(index: OpenIndex, k: int) -> Iterator[int]:

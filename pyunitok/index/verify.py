@@ -211,8 +211,9 @@ def _compact_problems(
     rows = np.random.default_rng(0).integers(0, len(shard), min(len(shard), LOCATED))
     if not np.array_equal(shard.compact.locate(rows), restored.sa[rows]):
         yield f"{name}: the samples of positions are wrong"
+    found = shard.own_ids()
     for at in range(0, len(shard), CHUNK):
-        if not np.array_equal(shard.ids[at : at + CHUNK], ids[at : at + CHUNK]):
+        if not np.array_equal(found[at : at + CHUNK], ids[at : at + CHUNK]):
             yield f"{name}: the samples of text are wrong"
             return
 
