@@ -62,6 +62,14 @@ def test_encoding(own: shim.Encoding, reference: Any, text: str) -> None:
 
 
 @given(text=TEXT)
+def test_pieces_one_by_one(own: shim.Encoding, reference: Any, text: str) -> None:
+    pytest.importorskip("regex")  # which tiktoken uses for this
+    if text.isascii():
+        assert own._encode_only_native_bpe(text) == own.encode_ordinary(text)
+    assert outcome(own._encode_only_native_bpe, text) == outcome(reference._encode_only_native_bpe, text)
+
+
+@given(text=TEXT)
 def test_unstable(own: shim.Encoding, reference: Any, text: str) -> None:
     found, wanted = (
         outcome(encoding.encode_with_unstable, text, allowed_special="all") for encoding in (own, reference)

@@ -86,6 +86,8 @@ def huggingface_notes(vocabulary: Vocabulary) -> Sequence[str]:
     prepare = vocabulary.prepare or {}
     if ranks.is_ranks(vocabulary) and prepare["cuts"]:
         return ("Kimi's cuts of very long texts and runs are lost, because the format cannot represent them",)
+    if ranks.is_ranks(vocabulary) and prepare["nfc"]:
+        return ("tokenizers normalizes to NFC by Unicode 9.0, so a few rare characters get other ids",)
     return ()
 
 

@@ -154,6 +154,13 @@ class Encoding:
             text_or_bytes.encode() if isinstance(text_or_bytes, str) else text_or_bytes
         )
 
+    def _encode_only_native_bpe(self, text: str) -> list[int]:
+        """The ids of a text that the C library divides by the pattern and encodes piece by piece."""
+        data, tokens = text.encode(), []
+        for begin, end in pairwise([0, *Pattern(b"t" + self._pat_str.encode()).split(data).tolist()]):
+            tokens += self._encode_single_piece(data[begin:end]) if begin < end else []
+        return tokens
+
     def _encode_bytes(self, text: bytes) -> list[int]:
         """The ids of bytes that may be invalid UTF-8."""
         return self._unstable.encode_bytes(bytes(text))
