@@ -10,7 +10,7 @@ import click
 
 import pyunitok
 from pyunitok.cli.arguments import SIZE, model_override_option
-from pyunitok.cli.index_words import is_same_folder, store_words
+from pyunitok.cli.index_words import is_same_folder, store_more
 from pyunitok.cli.progress import Meter, make_bar
 from pyunitok.cli.report import report_export
 from pyunitok.errors import count
@@ -42,6 +42,9 @@ COMPACT_OPTIONS = ("block", "locate_every", "extract_every", "count_only")
 @click.option("--count-only", is_flag=True, help="With --compact: only counts, for 15 % less space.")
 @click.option("--drop-tokens", is_flag=True, help="With --compact: store the token files in the index and remove them.")
 @click.option("--words", is_flag=True, help="Also store words, for search -i, -w and others.")
+@click.option(
+    "--fields", metavar="NAMES", help="Also store these fields of `tokenize --metadata`, such as lang,year, for --where."
+)
 @click.option("--left", is_flag=True, help="Also store the token before each suffix, 2 bytes per token.")
 @click.option(
     "--max-memory", "max_memory_bytes", type=SIZE, help="Memory limit, such as 8G; by default, half of the machine's.",
@@ -56,31 +59,32 @@ COMPACT_OPTIONS = ("block", "locate_every", "extract_every", "count_only")
     "--format", "to", type=click.Choice(list(ENGINES)),
     help="Write an index for another search engine instead, from one token file.",
 )  # fmt: skip
-def index(tokens: tuple[str, ...], folder: str, to: str | None, model: Any, words: bool, **options: Any) -> None:
+def index(tokens: tuple[str, ...], folder: str, to: str | None, model: Any, **options: Any) -> None:
     """Build a search index (sharded suffix arrays) over token files.
 
     The index refers to the token files by path, so do not move them. To resume an interrupted run, run the same command
     again; finished shards are kept. The index takes 4 bytes per token, or 6 with --left, or about 1.1 with --compact.
-    With --compact, TOKENS can also be an index of suffix arrays, which are not sorted again. --words can be added
-    later, without sorting the tokens again: TOKENS is then the folder of the index itself.
+    With --compact, TOKENS can also be an index of suffix arrays, which are not sorted again. --words and --fields
+    can be added later without sorting: TOKENS is then the folder of the index itself.
 
     \b
     Example:
       pyunitok index ids.u16 -o idx
       pyunitok index more.u16 -o idx --add
       pyunitok index idx -o small --compact
-      pyunitok index idx -o idx --words
+      pyunitok index idx -o idx --words --fields lang,year
     """
     if to:
-        others = ("order", "left", "add", "ray", "compact", "drop_tokens", *COMPACT_OPTIONS)
-        if words or any(options[name] for name in others):
+        others = ("order", "left", "add", "ray", "compact", "drop_tokens", "words", "fields", *COMPACT_OPTIONS)
+        if any(options[name] for name in others):
             raise click.UsageError(
-                "--format cannot be combined with --order, --left, --add, --ray, --words or --compact"
+                "--format cannot be combined with --order, --left, --add, --ray, --words, --fields or --compact"
             )
         _write_format(to, tokens, Path(folder), model, options)
         return
-    if words and is_same_folder(tokens, folder) and not options["drop_tokens"]:
-        store_words(folder, model)
+    more = {name: options.pop(name) for name in ("words", "fields")}
+    if any(more.values()) and is_same_folder(tokens, folder) and not options["drop_tokens"]:
+        store_more(folder, model, **more)
         return
     if options["add"] and any(options[name] for name in ("order", "left", "overwrite")):
         raise click.UsageError("--add cannot be combined with --order, --left or --overwrite")
@@ -93,8 +97,7 @@ def index(tokens: tuple[str, ...], folder: str, to: str | None, model: Any, word
         click.echo(f"{folder} stores the token files; removed {n_bytes:,} bytes of tokens", err=True)
     counts = f"{count(manifest.documents, 'document')}, {count(manifest.tokens, 'token')}"
     click.echo(f"{folder}: {count(len(manifest.shards), 'shard')}, {counts}, {meter.summary()}", err=True)
-    if words:
-        store_words(folder, model)
+    store_more(folder, model, **more)
 
 
 def _compact(options: dict[str, Any]) -> CompactOptions | None:

@@ -1,4 +1,4 @@
-"""Adding words to an index with the `index` command."""
+"""Adding words and fields to an index with the `index` command."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import click
 
 from pyunitok.cli.progress import Meter, make_bar
 from pyunitok.errors import count
+from pyunitok.index.field_build import add_fields
 from pyunitok.index.opened import open_index
 from pyunitok.index.opening import is_index
 from pyunitok.index.word_build import add_words
@@ -23,20 +24,23 @@ def is_same_folder(tokens: Sequence[str], folder: str) -> bool:
     return len(tokens) == 1 and is_index(tokens[0]) and Path(tokens[0]).resolve() == Path(folder).resolve()
 
 
-def store_words(folder: str, model: Any) -> None:
-    """Store words, with a progress bar on a terminal."""
-    with WordMeter() as meter:
-        add_words(folder, model=model, on_progress=meter.show)
-    words = open_index(folder, model=model).words
-    n_distinct = len(words.lexicon) - 1
-    click.echo(f"{folder}: {count(words.n_words, 'word')}, {n_distinct:,} distinct, {meter.seconds:.1f} s", err=True)
+def store_more(folder: str, model: Any, words: bool, fields: str | None) -> None:
+    """Store words and fields, with a progress bar on a terminal."""
+    if words:
+        with ShareMeter("words") as meter:
+            add_words(folder, model=model, on_progress=meter.show)
+        found = open_index(folder, model=model).words
+        n_distinct = len(found.lexicon) - 1
+        click.echo(f"{folder}: {count(found.n_words, 'word')}, {n_distinct:,} distinct, {meter.seconds:.1f} s", err=True)
+    if fields:
+        with ShareMeter("fields") as meter:
+            add_fields(folder, fields.split(","), model=model, on_progress=meter.show)
+        names = ", ".join(open_index(folder, model=model).fields.names)
+        click.echo(f"{folder}: fields {names}, {meter.seconds:.1f} s", err=True)
 
 
-class WordMeter(Meter):
+class ShareMeter(Meter):
     """Shows the completed share."""
-
-    def __init__(self) -> None:
-        super().__init__("words", "words")
 
     def show(self, share: float) -> None:
         if not sys.stderr.isatty():

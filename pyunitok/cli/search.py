@@ -15,6 +15,7 @@ from typing import Any
 import click
 
 from pyunitok.cli.arguments import model_override_option, parse_separator
+from pyunitok.cli.search_fields import FIELD_QUERIES, FIELD_SECTION, answer_fields, field_options, is_about_fields
 from pyunitok.cli.search_words import ONLY_WORDS, SECTION, answer_words, is_about_words, word_options
 from pyunitok.cli.sections import Sectioned
 from pyunitok.errors import count as counted
@@ -30,6 +31,7 @@ SECTIONS = {
     "Other queries with TEXT": "count documents by-source next previous prob infgram infgram-next sample",
     "Queries without TEXT": "all-of within ngrams min-count overlap window unit spans span-bytes",
     "Words (requires index --words)": SECTION,
+    "Fields (requires index --fields)": FIELD_SECTION,
 }
 
 
@@ -84,6 +86,7 @@ class _Quoting(Sectioned):
     "--span-bytes", type=click.IntRange(1), default=24, show_default=True, help="With --spans: minimum length in bytes."
 )
 @word_options
+@field_options
 @click.option("--limit", type=click.IntRange(0), default=20, show_default=True, help="Maximum number of results.")
 @click.option("--offset", type=click.IntRange(0), default=0, help="Number of results to skip.")
 @click.option(
@@ -114,13 +117,15 @@ def search(
       pyunitok search idx --queries phrases.txt --count
       pyunitok search idx -i "the [0-3] fox|dog"
       pyunitok search idx --wildcards "walk*" --word-list
+      pyunitok search idx "fox" --where lang=de --where "year>=1990"
+      pyunitok search idx -i "fox" --by year
     """
     options["next"] = options.pop("next_")
     if options["within"] is not None and not options["all_of"]:
         raise click.UsageError("--within requires --all-of")
     if options["all_of"]:
         options["count"] = False  # --all-of always counts
-    given = [name for name in (*ANSWERS, *ONLY_WORDS) if options.get(name) not in (False, None, ())]
+    given = [name for name in (*ANSWERS, *ONLY_WORDS, *FIELD_QUERIES) if options.get(name) not in (False, None, ())]
     flags = [f"--{name.replace('_', '-')}" for name in given] + ["--json"] * as_json + ["--csv"] * as_csv
     if len(given) > 1 or (as_json and as_csv):
         first, second = flags[:2] if len(given) > 1 else flags[-2:]
@@ -150,7 +155,10 @@ def search(
 def _answer(index: Any, query: str, text: str | None, options: dict[str, Any]) -> dict[str, Any]:
     if is_about_words(options, query):
         return answer_words(index, query, text, options)
-    return ANSWERS[query](index, None if text is None else _parse(text, options), options)
+    query_text = None if text is None else _parse(text, options)
+    if is_about_fields(options, query):
+        return answer_fields(index, query, query_text, None, options)
+    return ANSWERS[query](index, query_text, options)
 
 
 def _parse(text: str, options: dict[str, Any]) -> Any:
@@ -331,6 +339,8 @@ _COLUMNS: dict[str, tuple[str, ...]] = {
     "overlap": ("line", "short", "windows", "found", "share", "most_frequent", "document"),
     "spans": ("begin", "end", "count", "document", "source", "text"),
     **dict.fromkeys(ONLY_WORDS, ("text", "count", "share")),
+    "groups": ("value", "count", "documents", "words", "per_million"),
+    "facets": ("field", "value", "count", "documents"),
 }  # fmt: skip
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from pyunitok.cli.search_fields import FIELD_QUERIES, answer_fields, is_about_fields
 from pyunitok.index import word_answers
 from pyunitok.index.word_query import WordOptions
 
@@ -47,12 +48,14 @@ def is_about_words(options: dict[str, Any], query: str) -> bool:
 
 def answer_words(index: Any, query: str, text: str | None, options: dict[str, Any]) -> dict[str, Any]:
     """The answer to a query about words as JSON."""
-    if query not in WORD_ANSWERS:
+    if query not in WORD_ANSWERS and query not in FIELD_QUERIES:
         flags = ", ".join(f"--{name.replace('_', '-')}" for name in MODES if options[name])
         raise click.UsageError(f"--{query.replace('_', '-')} cannot be combined with {flags}")
     if options["is_ids"] or options["escapes"]:
         raise click.UsageError("--ids and --escapes cannot be combined with queries about words")
     chosen = WordOptions(**{name: options[name] for name in MODES if name != "whole_words"})
+    if is_about_fields(options, query):
+        return answer_fields(index, query, text, chosen, options)
     return WORD_ANSWERS[query](index, text, chosen, options)
 
 

@@ -47,7 +47,9 @@ def as_record(index: Index, line: Line) -> dict[str, Any]:
     """A line as a JSON object."""
     hit = line.hit
     place = {"document": hit.document, "begin": hit.begin, "end": hit.end, "source": index.source(hit.document)}
-    return place | {"before": line.before, "match": line.match, "after": line.after}
+    fields = index.fields.of(hit.document) if index.fields.is_current else {}
+    text = {"before": line.before, "match": line.match, "after": line.after}
+    return place | text | ({"fields": fields} if fields else {})
 
 
 def spreadsheet_cell(value: Any) -> Any:

@@ -280,11 +280,11 @@ def _ranges(starts: Int64s, documents: Int64s, n: int) -> tuple[Int64s, Int64s, 
 
 def _spans_of(index: Index, marks: _Marks, n: int) -> RepeatedSpans:
     starts = np.flatnonzero(marks.counts)
-    documents = index._documents_at(marks.number, starts)
+    documents = index.documents_at(marks.number, starts)
     begins, ends, at = _ranges(starts, documents, n)
     occurrences = np.maximum.reduceat(marks.counts[starts], at).astype(np.int64) if len(at) else begins
     later = np.flatnonzero(marks.later)
-    later_begins, later_ends, _ = _ranges(later, index._documents_at(marks.number, later), n)
+    later_begins, later_ends, _ = _ranges(later, index.documents_at(marks.number, later), n)
     owner = np.searchsorted(begins, later_begins, "right") - 1
     later_tokens = np.zeros(len(begins), np.int64)
     np.add.at(later_tokens, owner, later_ends - later_begins)
@@ -342,7 +342,7 @@ def _kept(index: Index, marks: _Marks, n: int) -> np.ndarray[Any, np.dtype[np.bo
     crosses the edge of one."""
     shard, tables = index.shards[marks.number], index.tables
     starts = np.flatnonzero(marks.later)
-    begins, ends, _ = _ranges(starts, index._documents_at(marks.number, starts), n)
+    begins, ends, _ = _ranges(starts, index.documents_at(marks.number, starts), n)
     inner = np.array([text[:1] != b"" and text[0] & 0xC0 == 0x80 for text in tables.texts], np.bool_)
     # Whether an id begins inside a character.
     inner = np.append(inner, np.zeros(len(tables.sizes) - len(inner), np.bool_))

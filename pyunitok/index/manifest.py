@@ -11,6 +11,7 @@
     DIR/00000.tokens.*   with --drop-tokens: the sidecars of token file 0
     DIR/lexicon.words    with --words: the distinct words (word_build.py)
     DIR/00000.words      with --words: the words of shard 0
+    DIR/fields.columns   with --fields: fields of the documents (fields.py)
 
 All numbers are little-endian. Ids and ranks are uint16 or uint32, as in the token files. shard.py describes the arrays.
 The index refers to the token files and does not copy the tokens.

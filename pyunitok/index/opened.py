@@ -10,6 +10,7 @@ from typing import Any
 
 from pyunitok.errors import LimitError, count
 from pyunitok.index.batches import BatchSearch
+from pyunitok.index.fields import FieldIndex
 from pyunitok.index.hits import Count
 from pyunitok.index.manifest import shard_name
 from pyunitok.index.opening import open_shards
@@ -84,6 +85,11 @@ class Index(BatchSearch):
             command = f"pyunitok index {self.folder} -o {self.folder} --words"
             raise LimitError(f"{self.folder} has no words; add them with `{command}`")
         return WordIndex(self)
+
+    @cached_property
+    def fields(self) -> FieldIndex:
+        """The stored fields of documents, and the conditions on them."""
+        return FieldIndex(self)
 
     def restore_tokens(self, out: StrPath, *, overwrite: bool = False) -> list[Path]:
         """Write the token files of a compact index, which can have been dropped, byte for byte, as `pyunitok export

@@ -171,7 +171,7 @@ class Overlaps(TokenSearch):
             return -1
         place = found.places(np.zeros(1, np.int64))
         shard = int(place.shards[0])
-        return int(self._documents_at(shard, place.tokens)[0]) + self.first_document(shard)
+        return int(self.documents_at(shard, place.tokens)[0]) + self.first_document(shard)
 
 
 @dataclass

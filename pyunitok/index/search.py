@@ -291,7 +291,7 @@ class TextSearch:
         begins = np.maximum(begins, 0)  # -1 at the start of a document if decoding drops its first space
         return Hits(places.shards, places.tokens, places.skips, documents, begins, ends, total, approx)
 
-    def _documents_at(self, number: int, tokens: Int64s) -> Int64s:
+    def documents_at(self, number: int, tokens: Int64s) -> Int64s:
         """int64[n]: the document of each token of a shard, numbered within the shard."""
         shard = self.shards[number]
         positions = shard.checked(tokens).astype(np.uint64) + np.uint64(shard.begin)
@@ -303,7 +303,7 @@ class TextSearch:
     def _bounds_at(self, number: int, tokens: Int64s) -> tuple[Int64s, Int64s, Int64s]:
         """int64[n] each: the document of each token of a shard, and the tokens of the shard at which that document
         begins and ends, eod included."""
-        shard, documents = self.shards[number], self._documents_at(number, tokens)
+        shard, documents = self.shards[number], self.documents_at(number, tokens)
         ends = shard.ends[documents].astype(np.int64) - np.int64(shard.begin)
         begins = shard.ends[np.maximum(documents - 1, 0)].astype(np.int64) - np.int64(shard.begin)
         begins[documents == 0] = 0
@@ -406,7 +406,7 @@ class TextSearch:
             documents, counts = np.empty((2, 0), np.int64)
             drawn = None if sample is None else sample.tokens[sample.shards == number]
             for tokens in (tokens for tokens, _ in found.chunks(number)) if drawn is None else [drawn]:
-                more, n = np.unique(self._documents_at(number, tokens), return_counts=True)
+                more, n = np.unique(self.documents_at(number, tokens), return_counts=True)
                 documents, inverse = np.unique(np.concatenate((documents, more)), return_inverse=True)
                 sums = np.zeros(len(documents), np.int64)
                 np.add.at(sums, inverse, np.concatenate((counts, n)))

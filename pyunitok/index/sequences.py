@@ -165,7 +165,7 @@ class TokenSearch(TextSearch):
             parts = [tokens for term in terms for tokens, _ in term.chunks(number)]
             places.append(np.sort(np.concatenate([*parts, np.empty(0, np.int64)])))
         rare, reach = places[0], np.iinfo(np.int64).max if within is None else within
-        documents = self._documents_at(number, rare)
+        documents = self.documents_at(number, rare)
         good = np.ones(len(rare), np.bool_)
         for others in places[1:]:
             if not len(others):
@@ -173,7 +173,7 @@ class TokenSearch(TextSearch):
             at = np.searchsorted(others, rare)
             near = np.zeros(len(rare), np.bool_)
             for side in (np.minimum(at, len(others) - 1), np.maximum(at - 1, 0)):
-                near |= (np.abs(others[side] - rare) <= reach) & (self._documents_at(number, others[side]) == documents)
+                near |= (np.abs(others[side] - rare) <= reach) & (self.documents_at(number, others[side]) == documents)
             good &= near
         return int(np.count_nonzero(good))
 

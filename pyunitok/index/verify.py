@@ -12,6 +12,7 @@ import numpy as np
 from pyunitok.corpus.inputs import find
 from pyunitok.errors import ModelFormatError, OutputError, VocabularyError, count
 from pyunitok.index.compact import CompactShard, StoredIds, first_problem
+from pyunitok.index.fields import field_problems
 from pyunitok.index.manifest import ShardRecord, shard_name
 from pyunitok.index.opening import OpenIndex, StoredTokens, open_shards
 from pyunitok.index.shard import CHUNK, TOP_STEP, IndexShard, Shard, top_of
@@ -128,7 +129,7 @@ def verify_index(index: OpenIndex, *, on_bytes: Callable[[int], None] = lambda _
             problems.append(problem)
             if len(problems) == MAX_PROBLEMS:
                 return problems
-    return (problems + columns_problems(index.folder, index.manifest))[:MAX_PROBLEMS]
+    return (problems + columns_problems(index.folder, index.manifest) + field_problems(index.folder))[:MAX_PROBLEMS]
 
 
 def _stored_problems(array: TokenArray) -> list[str]:

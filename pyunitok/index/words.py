@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -99,6 +100,16 @@ class WordIndex:
     def n_words(self) -> int:
         """The number of words of all documents."""
         return int(self.lexicon.counts[1:].sum())
+
+    @cached_property
+    def document_sizes(self) -> Int64s:
+        """int64[documents]: the number of words of each document."""
+        self._check()
+        sizes = np.zeros(self._index.n_documents, np.int64)
+        for number, shard in enumerate(self.shards):
+            first = self._index.first_document(number)
+            sizes[first : first + len(shard.ends)] = shard.sizes
+        return sizes
 
     # ------------------------------------------------------------------------------------------ counting, finding ---
 

@@ -15,6 +15,7 @@ from pyunitok.index.concordance import as_record, concordance
 from pyunitok.index.hit_metadata import metadata_of, rows_of_hits
 from pyunitok.index.hits import MAX_SORTED, ORDERS, SIDE_ORDERS
 from pyunitok.index.opened import Index
+from pyunitok.index.page.field_requests import FIELD_REQUESTS
 from pyunitok.index.page.parameters import (
     MAX_CONTEXT,
     MAX_LIMIT,
@@ -237,6 +238,7 @@ def trace(index: Index, parameters: Parameters) -> Answer:
 ANSWERS: dict[str, Callable[[Index, Parameters], Answer]] = {
     "info": info, "count": count, "hits": hits, "next": _neighbours("next"), "previous": _neighbours("previous"),
     "sources": sources, "document": document, "trace": trace, **WORD_REQUESTS,
+    **FIELD_REQUESTS,
 }  # fmt: skip
 
 # The CSV columns of an answer without rows.

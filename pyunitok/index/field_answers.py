@@ -1,0 +1,71 @@
+"""Answers about fields of documents as JSON objects, for the command and the page.
+
+Queries are text, or about words if `words` is given.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any
+
+from pyunitok.index.concordance import Line, as_record
+from pyunitok.index.groups import count_by, documents_where, facets, find_where
+from pyunitok.index.hit_metadata import metadata_of
+from pyunitok.index.opened import Index
+from pyunitok.index.search import Order
+from pyunitok.index.word_query import WordOptions
+
+Answer = dict[str, Any]
+Query = str | bytes
+
+
+def filtered_hits(
+    index: Index, query: Query, where: Sequence[str], words: WordOptions | None, *, limit: int = 20, offset: int = 0,
+    sort: Order = "rank", seed: int = 0, before: int = 40, after: int = 40,
+) -> Answer:  # fmt: skip
+    """A page of the concordance of the documents that satisfy all conditions."""
+    found = find_where(index, query, where, limit, offset, sort, seed, words)
+    contexts = index.context_batch(found, before, after)
+    lines = [Line(hit, *context.shown()) for hit, context in zip(found, contexts, strict=True)]
+    answer: Answer = {"count": found.total, "approx": found.approx, "hits": [as_record(index, one) for one in lines]}
+    metadata = metadata_of(index, found.documents.tolist())
+    return answer | ({"metadata": metadata} if metadata else {})
+
+
+def filtered_count(index: Index, query: Query, where: Sequence[str], words: WordOptions | None) -> Answer:
+    found = documents_where(index, query, where, words)
+    return {"count": int(found.counts.sum()), "approx": found.approx}
+
+
+def filtered_documents(
+    index: Index, query: Query, where: Sequence[str], words: WordOptions | None, offset: int, limit: int
+) -> Answer:
+    found = documents_where(index, query, where, words)
+    pairs = list(zip(found.documents.tolist(), found.counts.tolist(), strict=True))[offset : offset + limit]
+    rows = [{"document": d, "count": n, "source": index.source(d)} for d, n in pairs]
+    return {"count": int(found.counts.sum()), "approx": found.approx, "n_documents": len(found), "documents": rows}
+
+
+def groups(index: Index, query: Query, by: str, where: Sequence[str], words: WordOptions | None) -> Answer:
+    """Hits by the values of a field, in the order of the values."""
+    found = count_by(index, query, by, where=where, words=words)
+    rows = [_renamed(asdict(group)) for group in found]
+    return {"count": sum(group.hits for group in found), "approx": False, "by": by, "groups": rows}
+
+
+def most_frequent(
+    index: Index, query: Query, fields: Sequence[str], where: Sequence[str], words: WordOptions | None, limit: int
+) -> Answer:
+    """The most frequent values of fields among the hits."""
+    rows = [
+        {"field": facet.field, "value": row.value, "count": row.hits, "documents": row.documents}
+        for facet in facets(index, query, fields, where=where, limit=limit, words=words)
+        for row in facet.rows
+    ]
+    return {"facets": rows}
+
+
+def _renamed(row: dict[str, Any]) -> dict[str, Any]:
+    """The hits of a group are its `count`, as in other answers."""
+    return {"count" if name == "hits" else name: value for name, value in row.items()}

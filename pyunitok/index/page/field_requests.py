@@ -1,0 +1,75 @@
+"""The requests of the search page about fields. q is text, or about words with words=1 (word_requests.py); `where`
+is a condition and may be repeated."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from pyunitok.index import field_answers
+from pyunitok.index.hits import MAX_SORTED, ORDERS
+from pyunitok.index.opened import Index
+from pyunitok.index.page.parameters import (
+    MAX_CONTEXT,
+    MAX_LIMIT,
+    MAX_SCANNED,
+    Answer,
+    BadRequest,
+    Parameters,
+    number,
+    text_of,
+    with_name,
+)
+from pyunitok.index.page.word_requests import options_of
+
+MAX_CONDITIONS = 10
+
+
+def _query(index: Index, parameters: Parameters) -> tuple[Any, Any, Any]:
+    """Returns (query, conditions, options for words or None). BadRequest if it has too many hits to read."""
+    where, text = parameters.get("where", []), text_of(parameters)
+    if len(where) > MAX_CONDITIONS:
+        raise BadRequest(f"expected at most {MAX_CONDITIONS} where parameters")
+    words = options_of(parameters) if number(parameters, "words", 0, 1) else None
+    query = text if words is None else text.decode("utf-8", "surrogateescape")
+    n = index.count(text) if words is None else index.words.count(str(query), words)
+    if n > MAX_SCANNED:
+        raise BadRequest(f"this query has over {MAX_SCANNED:,} hits, too many to read; make it more specific")
+    return query, where, words
+
+
+def filtered(index: Index, parameters: Parameters) -> Answer:
+    """A page of the concordance of documents that satisfy all conditions."""
+    sort: Any = (parameters.get("sort") or ["rank"])[-1]
+    if sort not in ORDERS:
+        raise BadRequest(f"sort must be one of {', '.join(ORDERS)}")
+    answer = field_answers.filtered_hits(
+        index, *_query(index, parameters), limit=number(parameters, "limit", 50, MAX_LIMIT),
+        offset=number(parameters, "offset", 0, MAX_SORTED), sort=sort, seed=number(parameters, "seed", 0, 1 << 32),
+        before=number(parameters, "before", 60, MAX_CONTEXT), after=number(parameters, "after", 60, MAX_CONTEXT),
+    )  # fmt: skip
+    answer["hits"] = [with_name(index, record) for record in answer["hits"]]
+    for key, value in answer.get("metadata", {}).items():
+        answer["metadata"][key] = with_name(index, value, "file")
+    return answer
+
+
+def groups(index: Index, parameters: Parameters) -> Answer:
+    """Hits, documents and rates by the values of the field `by`, which can be @file."""
+    by = (parameters.get("by") or ["@file"])[-1]
+    query, where, words = _query(index, parameters)
+    answer = field_answers.groups(index, query, by, where, words)
+    answer["groups"] = answer["groups"][: number(parameters, "limit", 200, MAX_LIMIT)]
+    return answer
+
+
+def facets(index: Index, parameters: Parameters) -> Answer:
+    """The most frequent values of all stored fields, or of those named by `field`."""
+    query, where, words = _query(index, parameters)
+    limit = number(parameters, "limit", 10, MAX_LIMIT)
+    return field_answers.most_frequent(index, query, parameters.get("field", []), where, words, limit)
+
+
+FIELD_REQUESTS: dict[str, Callable[[Index, Parameters], Answer]] = {
+    "filtered": filtered, "groups": groups, "facets": facets,
+}  # fmt: skip
