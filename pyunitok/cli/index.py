@@ -41,10 +41,8 @@ COMPACT_OPTIONS = ("block", "locate_every", "extract_every", "count_only")
 )  # fmt: skip
 @click.option("--count-only", is_flag=True, help="With --compact: only counts, for 15 % less space.")
 @click.option("--drop-tokens", is_flag=True, help="With --compact: store the token files in the index and remove them.")
-@click.option("--words", is_flag=True, help="Also store words, for search -i, -w and others.")
-@click.option(
-    "--fields", metavar="NAMES", help="Also store these fields of `tokenize --metadata`, such as lang,year, for --where."
-)
+@click.option("--words", is_flag=True, help="Also store words, for search -i and others.")
+@click.option("--fields", metavar="NAMES", help="Also store metadata, such as lang,year.")
 @click.option("--left", is_flag=True, help="Also store the token before each suffix, 2 bytes per token.")
 @click.option(
     "--max-memory", "max_memory_bytes", type=SIZE, help="Memory limit, such as 8G; by default, half of the machine's.",

@@ -30,8 +30,8 @@ def store_more(folder: str, model: Any, words: bool, fields: str | None) -> None
         with ShareMeter("words") as meter:
             add_words(folder, model=model, on_progress=meter.show)
         found = open_index(folder, model=model).words
-        n_distinct = len(found.lexicon) - 1
-        click.echo(f"{folder}: {count(found.n_words, 'word')}, {n_distinct:,} distinct, {meter.seconds:.1f} s", err=True)
+        sizes = f"{count(found.n_words, 'word')}, {len(found.lexicon) - 1:,} distinct"
+        click.echo(f"{folder}: {sizes}, {meter.seconds:.1f} s", err=True)
     if fields:
         with ShareMeter("fields") as meter:
             add_fields(folder, fields.split(","), model=model, on_progress=meter.show)
