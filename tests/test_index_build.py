@@ -231,6 +231,8 @@ def test_an_index_that_only_counts(tokens: Path, tmp_path: Path, model: Path) ->
     assert index.overlap(text, 3).documents.tolist() == [-1] == index.spans(text[0], 4).documents.tolist()[:1]
     assert index.text_bytes(2) == other.text_bytes(2)
     assert index.ngrams(2).counts.tolist() == other.ngrams(2).counts.tolist()
+    found = [repr(pyunitok.duplicates(one, tmp_path / f"{k}.jsonl")) for k, one in enumerate((index, other))]
+    assert found[0] == found[1]
     for question in ([], ["--documents"], ["--by-source"], ["--next"], ["--previous"], ["--sort", "random"]):
         assert "was built with --count-only" in run("search", idx, "the", *question, code=1)
     for options in (["--locate-every", "4"], ["--extract-every", "4"]):
