@@ -113,7 +113,12 @@ def run_bytes(*arguments: str) -> bytes:
 
 
 def test_one_file_gets_its_name(tmp_path: Path, whole: dict[str, bytes]) -> None:
-    build_index(tmp_path / "ids", tmp_path / "idx", drop_tokens=True, **COMPACT)
+    seen: list[float] = []
+    build_index(tmp_path / "ids", tmp_path / "idx", **COMPACT)
+    build_index(
+        tmp_path / "ids", tmp_path / "idx", drop_tokens=True, on_progress=lambda p: seen.append(p.tokens), **COMPACT
+    )
+    assert seen == sorted(seen) and seen[-1] == open_index(tmp_path / "idx").n_tokens
     run("export", str(tmp_path / "idx"), "--to", "tokens", "-o", str(tmp_path / "new.u16"))
     assert files_of(tmp_path, "new.u16") == whole
     run("export", str(tmp_path / "idx"), "--to", "tokens", "-o", str(tmp_path / "new.u16"), "--overwrite")

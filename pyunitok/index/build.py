@@ -114,11 +114,11 @@ def build_index(
     lock = OutputLock(Path(folder) / INDEX_NAME)
     try:
         if drop_tokens and not overwrite and was_dropped(Path(folder), paths):
-            return drop_token_files(Path(folder), model=given)
+            return _dropped(Path(folder), given, on_progress)
         if not (drop_tokens and _is_itself(Path(folder), paths)):
             inputs = _Inputs(paths, Path(folder), given, limits)
             manifest = _build(inputs, order, left, compact, add, overwrite, n_threads, ray, on_progress)
-        return drop_token_files(Path(folder), model=given) if drop_tokens else manifest
+        return _dropped(Path(folder), given, on_progress) if drop_tokens else manifest
     finally:
         lock.release()
 
@@ -141,6 +141,15 @@ def _build(
         each = None if ray is None else Cluster(1)
         _build_shards(work, len(existing.shards) if existing else 0, inputs.limits, threads, each, on_progress)
     return _commit(inputs.folder, plan)
+
+
+def _dropped(folder: Path, model: Any, on_progress: Callable[[IndexProgress], None] | None) -> IndexManifest:
+    """Reports the tokens that have been compared like those that are sorted before."""
+    found = IndexManifest.read(folder)
+    n, show = len(found.shards), on_progress or (lambda _: None)
+    return drop_token_files(
+        folder, model=model, on_share=lambda share: show(IndexProgress(share * found.tokens, found.tokens, n, n, 0))
+    )
 
 
 def _is_itself(folder: Path, paths: Sequence[StrPath]) -> bool:
