@@ -142,6 +142,8 @@ enum unitok_anchor_kind {
     UNITOK_ANCHOR_DOCUMENTS = 2
 };
 
+#define UNITOK_MARKS_PER_BYTE 4
+
 /* The largest window, in units. */
 #define UNITOK_ANCHORS_MAX_UNITS 65536
 
@@ -158,7 +160,7 @@ void unitok_anchors_free(unitok_anchors *anchors);
 
 /* Finds records of one kind in documents k < n_documents, data[offsets[k]..offsets[k + 1]).
  *   at      the position of data[offsets[0]]
- *   marks   [0..n_marks - 1]: ascending positions of anchors; windows are found only at these
+ *   marks   [0..n_marks - 1]: ascending marks of anchors; windows are found only at these
  * Records are in the order of their positions. Documents without text have no record. *ret_n is the
  * number of records, of which the first `capacity` are written. O(bytes), expected. Fails only with
  * UNITOK_ERROR_MEMORY: it allocates 100 bytes for each unit of a window. */
@@ -193,7 +195,8 @@ typedef struct unitok_anchor_groups {
  *   first       earlier positions are in no pair as its first place
  *   scratch     [0..n-1]
  *   pairs       [0..n-1]
- *   marks       [0..n-1]: positions
+ *   marks       [0..n-1]: the position of an anchor times UNITOK_MARKS_PER_BYTE, and which of its
+ *               windows may be equal to others
  * The kept records are records[0..n_kept-1], by key. Fails only with UNITOK_ERROR_MEMORY: it allocates
  * 2 bytes for each record, and 256 KB. */
 int32_t unitok_anchors_group(const unitok_anchors *anchors, int32_t kind, int all_copies,

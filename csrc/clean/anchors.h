@@ -22,6 +22,10 @@
 #include "clean/words.h"
 #include "structures/string_table.h"
 
+/* Which windows of a mark may be equal to others: those with the units on the left, or on the right. */
+#define MARK_LEFT 1
+#define MARK_RIGHT 2
+
 #define ANCHOR_SIDE_BITS 16 /* of the hash of the units on one side */
 #define ANCHOR_PLACE_BITS 48
 

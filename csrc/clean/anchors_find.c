@@ -44,7 +44,7 @@ int32_t unitok_anchors_new(const unitok_word_rules *rules, int64_t n_units, uint
     if (!anchors) return fail_memory(error);
     anchors->rules = rules;
     anchors->n = n_units;
-    anchors->k = n_units / 2 + 1;
+    anchors->k = n_units / 3 + 1;
     anchors->before = (n_units - anchors->k + 1) / 2;
     anchors->factor = random_factor(seed, 0);
     anchors->seed = rng_key(seed, 1);
@@ -147,14 +147,23 @@ static uint64_t value_of(const uint8_t *text, int64_t begin, int64_t end)
     return rng_key(first, last) >> 32 << 32 | (uint32_t)(end - begin);
 }
 
-/* Whether the anchor at this position is marked; positions do not decrease from call to call. */
-INLINE int is_marked(scan *s, int64_t position)
+INLINE int64_t mark_place(int64_t mark) { return mark / UNITOK_MARKS_PER_BYTE; }
+
+static void skip_marks(scan *s, int64_t position)
 {
-    while (s->n_marks && *s->marks < position) {
+    while (s->n_marks && mark_place(*s->marks) < position) {
         s->marks++;
         s->n_marks--;
     }
-    return s->n_marks && *s->marks == position;
+}
+
+/* Whether the anchor at this position is marked for windows that begin `before` units before it;
+ * positions do not decrease from call to call. */
+INLINE int is_marked(scan *s, int64_t position, int64_t before)
+{
+    skip_marks(s, position);
+    if (!s->n_marks || mark_place(*s->marks) != position) return 0;
+    return (*s->marks & (before >= s->anchors->before ? MARK_LEFT : MARK_RIGHT)) != 0;
 }
 
 /* Puts the anchor that begins with byte i. */
@@ -219,7 +228,7 @@ INLINE void scan_bytes(scan *s, int32_t kind)
         }
         if (kind == UNITOK_ANCHOR_GRAMS) {
             if (UNLIKELY(best != was)) put_byte_anchor(s, best, least);
-        } else if (is_marked(s, s->at + best)) {
+        } else if (is_marked(s, s->at + best, best - first)) {
             put_byte_window(s, first);
         }
     }
@@ -231,10 +240,12 @@ static void scan_marked_bytes(scan *s)
     const unitok_anchors *anchors = s->anchors;
     scan whole = *s;
     int64_t before = anchors->n - anchors->k, end = s->at + s->n_bytes;
-    while (s->n_marks && *s->marks < end) {
-        int64_t begin = *s->marks - before, m = 0, stop;
-        do stop = s->marks[m] + anchors->n;
-        while (++m < s->n_marks && s->marks[m] < end && s->marks[m] - before <= stop);
+    while (s->n_marks && mark_place(*s->marks) < end) {
+        int64_t begin = mark_place(*s->marks) - before, m = 0, stop, next;
+        do {
+            stop = mark_place(s->marks[m]) + anchors->n;
+            next = ++m < s->n_marks ? mark_place(s->marks[m]) : end;
+        } while (next < end && next - before <= stop);
         const int64_t *marks = s->marks + m;
         int64_t n_marks = s->n_marks - m;
         if (begin < whole.at) begin = whole.at;
@@ -311,7 +322,8 @@ static void scan_words(scan *s, int32_t kind)
         if (best < first) best = smallest_gram(s->grams, s->mask, first, newest);
         else if (s->grams[newest & s->mask] <= s->grams[best & s->mask]) best = newest;
         if (kind == UNITOK_ANCHOR_WINDOWS) {
-            if (is_marked(s, s->at + s->bounds[best & s->mask].begin)) put_word_window(s, first);
+            if (is_marked(s, s->at + s->bounds[best & s->mask].begin, best - first))
+                put_word_window(s, first);
             continue;
         }
         if (best != was) s->waiting[s->n_waited++ & s->mask] = best;
@@ -326,8 +338,8 @@ static void scan_words(scan *s, int32_t kind)
 /* Whether a mark is in the document. Those before it are skipped. */
 static int has_mark(scan *s)
 {
-    is_marked(s, s->at);
-    return s->n_marks && *s->marks < s->at + s->n_bytes;
+    skip_marks(s, s->at);
+    return s->n_marks && mark_place(*s->marks) < s->at + s->n_bytes;
 }
 
 static void put_document(scan *s)

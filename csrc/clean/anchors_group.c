@@ -156,8 +156,10 @@ static void mark_some(grouping *g, int64_t i, int64_t end)
     }
     for (int64_t k = i; k < end; k++) {
         const unitok_anchor *record = &g->records[k];
-        if (g->mark_all || g->lefts[anchor_left(record)] > 1 || g->rights[anchor_right(record)] > 1)
-            g->marks[g->n.n_marks++] = anchor_place(record);
+        int sides = (g->lefts[anchor_left(record)] > 1 ? MARK_LEFT : 0) |
+                    (g->rights[anchor_right(record)] > 1 ? MARK_RIGHT : 0);
+        if (g->mark_all) sides = MARK_LEFT | MARK_RIGHT;
+        if (sides) g->marks[g->n.n_marks++] = anchor_place(record) * UNITOK_MARKS_PER_BYTE + sides;
     }
     for (int64_t k = i; k < end; k++)
         g->lefts[anchor_left(&g->records[k])] = g->rights[anchor_right(&g->records[k])] = 0;

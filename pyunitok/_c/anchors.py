@@ -14,6 +14,7 @@ from pyunitok.packed import Bytes, Offsets
 GRAMS: int = lib.UNITOK_ANCHOR_GRAMS
 WINDOWS: int = lib.UNITOK_ANCHOR_WINDOWS
 DOCUMENTS: int = lib.UNITOK_ANCHOR_DOCUMENTS
+MARKS_PER_BYTE: int = lib.UNITOK_MARKS_PER_BYTE
 MAX_UNITS: int = lib.UNITOK_ANCHORS_MAX_UNITS
 CUTS: dict[str, int] = {name: getattr(lib, f"UNITOK_CUT_{name.upper()}") for name in ("char", "word", "line")}
 

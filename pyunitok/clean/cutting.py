@@ -49,6 +49,7 @@ def cut(
     with RangesWriter(space, name) as writer:
         for ranges, cuts in in_order(n_threads, cut_chunk, chunks()):
             writer.add(cuts)
+            corpus.release()
             progress.bytes = progress.compressed = int(ranges[-1, 1])
             on_step("cutting", progress)
     return {"n": writer.n, "bytes": writer.n_bytes}
@@ -70,6 +71,8 @@ def remove(
             ends.write((places + at - n_removed - removed_before(ranges, places)).tobytes())
             n_removed += to - at - len(left)
             n_written += len(left)
+            if to // memory.batch_bytes > progress.bytes // memory.batch_bytes:
+                corpus.release()
             progress.bytes = progress.compressed = to
             on_step("removing", progress)
     return {"bytes": n_written}

@@ -16,6 +16,7 @@ pieces, so all are marked; windows that remain in each piece are grouped again.
 
 from __future__ import annotations
 
+import mmap
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -25,7 +26,7 @@ from typing import Any
 import numpy as np
 
 from pyunitok._c import anchors as c_anchors
-from pyunitok._c.anchors import DOCUMENTS, GRAMS, RECORD, WINDOWS, Anchors, Int64s, Records
+from pyunitok._c.anchors import DOCUMENTS, GRAMS, MARKS_PER_BYTE, RECORD, WINDOWS, Anchors, Int64s, Records
 from pyunitok.clean.matching import joined_ranges
 from pyunitok.clean.records import (
     BUCKETS,
@@ -91,6 +92,13 @@ class Texts:
         """int64[n_documents]: where each document ends."""
         return self.space.mapped(f"ends-{self.number}", np.int64, self.n_documents)
 
+    def release(self) -> None:
+        """Let the system forget which pages of the files were read. They stay in its cache."""
+        for name in ("text", "ends"):
+            mapped = getattr(self.__dict__.get(name), "_mmap", None)
+            if mapped is not None and hasattr(mmap, "MADV_DONTNEED"):
+                mapped.madvise(mmap.MADV_DONTNEED)
+
     def begin(self, document: int) -> int:
         return int(self.ends[document - 1]) if document else 0
 
@@ -119,6 +127,7 @@ class TextRepeats:
         self._memory, self._n_threads, self._on_step = memory, n_threads, on_step
         self._all_copies, self._n_units = all_copies, n_units
         self._place_shift = place_shift(corpus.n_bytes)
+        self._mark_shift = place_shift(corpus.n_bytes * MARKS_PER_BYTE)
 
     def find(self) -> dict[str, Any]:
         """Find repeats of windows. {"n": ranges, "bytes": in them, "windows": that repeat}; the ranges are in the
@@ -169,14 +178,19 @@ class TextRepeats:
             for low, high in bucket_ranges(reader.counts, self._memory.group_records):
                 marks = np.concatenate((rest, np.sort(reader.read(low, high)["key"].astype(np.int64))))
                 # A document that continues behind these buckets waits for its other marks.
-                at = corpus.n_bytes if high == BUCKETS else high << self._place_shift
+                at = corpus.n_bytes if high == BUCKETS else (high << self._mark_shift) // MARKS_PER_BYTE
                 stop = corpus.n_documents if high == BUCKETS else int(np.searchsorted(corpus.ends, at, "right"))
                 for begin, end in corpus.parts(last, stop, self._memory.task_bytes):
-                    among = np.searchsorted(marks, [corpus.begin(begin), int(corpus.ends[end - 1])])
+                    among = np.searchsorted(marks, self._first_marks(corpus.begin(begin), int(corpus.ends[end - 1])))
                     if among[0] < among[1]:
                         yield begin, end, marks[among[0] : among[1]]
                 last = max(last, stop)
-                rest = marks[np.searchsorted(marks, corpus.begin(last)) :]
+                rest = marks[np.searchsorted(marks, self._first_marks(corpus.begin(last))[0]) :]
+
+    @staticmethod
+    def _first_marks(*places: int) -> list[int]:
+        """The least mark at each place."""
+        return [place * MARKS_PER_BYTE for place in places]
 
     def _find(self, kind: int, name: str, parts: Iterable[tuple[int, int, Int64s]]) -> dict[str, Any]:
         corpus = self._corpus
@@ -191,6 +205,8 @@ class TextRepeats:
         with self._writer(name, HASH_SHIFT) as writer:
             for (_, end, _), records in in_order(self._n_threads, found, parts):
                 writer.add(records)
+                if int(corpus.ends[end - 1]) // self._memory.batch_bytes > progress.bytes // self._memory.batch_bytes:
+                    corpus.release()
                 progress.bytes = progress.compressed = int(corpus.ends[end - 1])
                 self._on_step("finding repeats", progress)
         return {"n": writer.n}
@@ -203,7 +219,7 @@ class TextRepeats:
         with ExitStack() as stack:
             reader = stack.enter_context(RecordReader(self._space, name, n))
             pairs = stack.enter_context(self._writer(pairs_name or self._name("pairs"), self._place_shift))
-            marks = stack.enter_context(self._writer(self._name("marks"), self._place_shift)) if kind == GRAMS else None
+            marks = stack.enter_context(self._writer(self._name("marks"), self._mark_shift)) if kind == GRAMS else None
             ranges = bucket_ranges(reader.counts, self._memory.group_records)
 
             def grouped(part: tuple[int, int]) -> list[tuple[Records, Int64s]]:
@@ -269,6 +285,7 @@ class TextRepeats:
                     n_windows += int((ranges[:, 1] - ranges[:, 0]).sum())
                     ranges = joined_ranges(np.add(ranges, (0, more)))
                 writer.add(ranges)
+                corpus.release()
                 progress.bytes += int(counts[low:high].sum()) * RECORD.itemsize
                 progress.compressed = progress.bytes
                 self._on_step("comparing", progress)

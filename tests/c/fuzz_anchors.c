@@ -84,7 +84,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *input, size_t n_input_bytes)
     int64_t *marks = malloc((size_t)n_bytes * sizeof *marks);
     memcpy(text, input + 3, (size_t)n_bytes);
     memcpy(text + n_bytes, input + 3, (size_t)n_bytes);
-    for (int64_t i = 0; i < n_bytes; i++) marks[i] = i;
+    for (int64_t i = 0; i < n_bytes; i++) marks[i] = UNITOK_MARKS_PER_BYTE * i + i % 4;
     for (int is_words = 0; is_words < 2; is_words++) {
         unitok_anchors *anchors;
         require(unitok_anchors_new(is_words ? rules : NULL, n, input[2], &anchors, &error) ==
