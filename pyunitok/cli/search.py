@@ -16,6 +16,7 @@ import click
 
 from pyunitok.cli.arguments import model_override_option, parse_separator
 from pyunitok.cli.search_fields import FIELD_QUERIES, FIELD_SECTION, answer_fields, field_options, is_about_fields
+from pyunitok.cli.search_statistics import STATISTIC_SECTION, statistic_options
 from pyunitok.cli.search_words import ONLY_WORDS, SECTION, answer_words, is_about_words, word_options
 from pyunitok.cli.sections import Sectioned
 from pyunitok.errors import count as counted
@@ -25,13 +26,14 @@ from pyunitok.index.hit_metadata import metadata_of, rows_of_hits
 from pyunitok.index.hits import Hit
 from pyunitok.index.opened import open_index
 
-WITHOUT_TEXT = ("all_of", "ngrams", "overlap", "spans", "word_ngrams")
+WITHOUT_TEXT = ("all_of", "ngrams", "overlap", "spans", "word_ngrams", "keyness")
 FILE = click.Path(exists=True, dir_okay=False)
 SECTIONS = {
     "Other queries with TEXT": "count documents by-source next previous prob infgram infgram-next sample",
     "Queries without TEXT": "all-of within ngrams min-count overlap window unit spans span-bytes",
     "Words (requires index --words)": SECTION,
     "Fields (requires index --fields)": FIELD_SECTION,
+    "Statistics of words": STATISTIC_SECTION,
 }
 
 
@@ -70,7 +72,7 @@ class _Quoting(Sectioned):
 @click.option("--ngrams", metavar="N", type=click.IntRange(1), help="List the most frequent sequences of N tokens.")
 @click.option(
     "--min-count", type=click.IntRange(1), default=2, show_default=True,
-    help="With --ngrams and --word-ngrams: minimum count.",
+    help="Minimum count in lists of n-grams, collocations and keywords.",
 )
 @click.option("--sample", metavar="N", type=click.IntRange(1), help="Continue TEXT with N sampled tokens.")
 @click.option(
@@ -87,6 +89,7 @@ class _Quoting(Sectioned):
 )
 @word_options
 @field_options
+@statistic_options
 @click.option("--limit", type=click.IntRange(0), default=20, show_default=True, help="Maximum number of results.")
 @click.option("--offset", type=click.IntRange(0), default=0, help="Number of results to skip.")
 @click.option(
@@ -119,6 +122,7 @@ def search(
       pyunitok search idx --wildcards "walk*" --word-list
       pyunitok search idx "fox" --where lang=de --where "year>=1990"
       pyunitok search idx -i "fox" --by year
+      pyunitok search idx -i "fox" --collocations --near 3
     """
     options["next"] = options.pop("next_")
     if options["within"] is not None and not options["all_of"]:
@@ -339,6 +343,7 @@ _COLUMNS: dict[str, tuple[str, ...]] = {
     "overlap": ("line", "short", "windows", "found", "share", "most_frequent", "document"),
     "spans": ("begin", "end", "count", "document", "source", "text"),
     **dict.fromkeys(ONLY_WORDS, ("text", "count", "share")),
+    "collocations": ("text", "count"), "keyness": ("text", "count"), "parts": ("part", "words", "count"),
     "groups": ("value", "count", "documents", "words", "per_million"),
     "facets": ("field", "value", "count", "documents"),
 }  # fmt: skip

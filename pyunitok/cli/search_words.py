@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from pyunitok.cli.search_fields import FIELD_QUERIES, answer_fields, is_about_fields
+from pyunitok.cli.search_statistics import STATISTICS, answer_statistics
 from pyunitok.index import word_answers
 from pyunitok.index.word_query import WordOptions
 
@@ -48,12 +49,14 @@ def is_about_words(options: dict[str, Any], query: str) -> bool:
 
 def answer_words(index: Any, query: str, text: str | None, options: dict[str, Any]) -> dict[str, Any]:
     """The answer to a query about words as JSON."""
-    if query not in WORD_ANSWERS and query not in FIELD_QUERIES:
+    if query not in WORD_ANSWERS and query not in STATISTICS and query not in FIELD_QUERIES:
         flags = ", ".join(f"--{name.replace('_', '-')}" for name in MODES if options[name])
         raise click.UsageError(f"--{query.replace('_', '-')} cannot be combined with {flags}")
     if options["is_ids"] or options["escapes"]:
         raise click.UsageError("--ids and --escapes cannot be combined with queries about words")
     chosen = WordOptions(**{name: options[name] for name in MODES if name != "whole_words"})
+    if query in STATISTICS and not (options["where"] and query != "keyness"):
+        return answer_statistics(index, query, text, chosen, options)
     if is_about_fields(options, query):
         return answer_fields(index, query, text, chosen, options)
     return WORD_ANSWERS[query](index, text, chosen, options)
@@ -88,7 +91,7 @@ def _ngrams(index: Any, _: Any, chosen: WordOptions, options: dict[str, Any]) ->
     return word_answers.ngrams(index, options["word_ngrams"], options["min_count"], options["offset"], limit)
 
 
-ONLY_WORDS = ("next_words", "previous_words", "word_list", "word_ngrams")
+ONLY_WORDS = ("next_words", "previous_words", "word_list", "word_ngrams", *STATISTICS)
 WORD_ANSWERS: dict[str, Callable[..., dict[str, Any]]] = {
     "hits": _hits, "count": _count, "documents": _documents, "by_source": _by_source,
     "next_words": _list("next_words"), "previous_words": _list("previous_words"), "word_list": _list("word_list"),

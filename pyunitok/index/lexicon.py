@@ -142,6 +142,20 @@ class WordLexicon:
             raise InputError(f"{self.name}: a word contains a line break")
         return lines
 
+    def first_equal(self, folding: Folding) -> Int64s:
+        """For each word, the first one that equals it in this form."""
+        found = self._first_equal.get(folding)
+        if found is None:
+            forms = self._listed(folding).data.split(b"\n")[:-1]
+            first: dict[bytes, int] = {}
+            found = np.array([0, *(first.setdefault(form, k + 1) for k, form in enumerate(forms))], np.int64)
+            self._first_equal[folding] = found
+        return found
+
+    @cached_property
+    def _first_equal(self) -> dict[Folding, Int64s]:
+        return {}
+
     @cached_property
     def _text(self) -> str:
         """All words, each followed by a newline."""

@@ -114,6 +114,12 @@ class WordShard:
             raise self.damaged()
         return found
 
+    def counted(self, words: Array) -> Int64s:
+        """How often each id occurs in a part of `words`."""
+        if len(words) and int(words.max()) >= self.n_words:
+            raise self.damaged()
+        return np.bincount(words, minlength=self.n_words)
+
     def positions(self, ranks: Int64s) -> Int64s:
         """The places of the suffixes of these ranks."""
         found: Int64s = self.sa[ranks].astype(np.int64)

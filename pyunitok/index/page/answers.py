@@ -28,6 +28,7 @@ from pyunitok.index.page.parameters import (
     text_of,
     with_name,
 )  # fmt: skip
+from pyunitok.index.page.statistic_requests import STATISTIC_REQUESTS
 from pyunitok.index.page.word_requests import WORD_REQUESTS
 from pyunitok.index.trace import as_json
 from pyunitok.index.trace import trace as traced
@@ -238,7 +239,7 @@ def trace(index: Index, parameters: Parameters) -> Answer:
 ANSWERS: dict[str, Callable[[Index, Parameters], Answer]] = {
     "info": info, "count": count, "hits": hits, "next": _neighbours("next"), "previous": _neighbours("previous"),
     "sources": sources, "document": document, "trace": trace, **WORD_REQUESTS,
-    **FIELD_REQUESTS,
+    **FIELD_REQUESTS, **STATISTIC_REQUESTS,
 }  # fmt: skip
 
 # The CSV columns of an answer without rows.

@@ -1,0 +1,53 @@
+"""The requests of the search page about statistics of words; see also word_requests.py."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from pyunitok.index import statistic_answers
+from pyunitok.index.hits import MAX_SORTED
+from pyunitok.index.opened import Index
+from pyunitok.index.page.parameters import MAX_LIMIT, MAX_SCANNED, Answer, BadRequest, Parameters, number, text_of
+from pyunitok.index.page.word_requests import options_of
+
+MAX_SAMPLED = 100_000  # hits whose neighbours a request reads
+MAX_SIDE = 25
+
+
+def _range(parameters: Parameters) -> tuple[int, int, int]:
+    """Returns (min, offset, limit)."""
+    least, offset = number(parameters, "min", 3, 1 << 40, 1), number(parameters, "offset", 0, MAX_SORTED)
+    return least, offset, number(parameters, "limit", 30, MAX_LIMIT)
+
+
+def _query(parameters: Parameters) -> str:
+    return text_of(parameters).decode("utf-8", "surrogateescape")
+
+
+def collocations(index: Index, parameters: Parameters) -> Answer:
+    """The words that occur up to `left` words before or `right` words after a query."""
+    sides = [number(parameters, name, 5, MAX_SIDE) for name in ("left", "right")]
+    measure = (parameters.get("measure") or ["log_dice"])[-1]
+    return statistic_answers.collocates(
+        index, _query(parameters), options_of(parameters), sides[0], sides[1], measure, *_range(parameters), MAX_SAMPLED
+    )
+
+
+def keyness(index: Index, parameters: Parameters) -> Answer:
+    """The words of documents that satisfy the conditions `where`, compared with `against` or all other documents."""
+    measure = (parameters.get("measure") or ["log_likelihood"])[-1]
+    where, against = parameters.get("where", []), parameters.get("against") or None
+    return statistic_answers.keys(index, where, against, options_of(parameters), measure, *_range(parameters))
+
+
+def dispersion(index: Index, parameters: Parameters) -> Answer:
+    """How evenly a query is distributed over `parts`, a number or a field."""
+    query, options = _query(parameters), options_of(parameters)
+    if index.words.count(query, options) > MAX_SCANNED:
+        raise BadRequest(f"this query has over {MAX_SCANNED:,} hits, too many to read; make it more specific")
+    return statistic_answers.spread(index, query, options, (parameters.get("parts") or ["100"])[-1])
+
+
+STATISTIC_REQUESTS: dict[str, Callable[[Index, Parameters], Answer]] = {
+    "collocations": collocations, "keyness": keyness, "dispersion": dispersion,
+}  # fmt: skip
