@@ -44,6 +44,9 @@ int32_t unitok_anchors_new(const unitok_word_rules *rules, int64_t n_units, uint
     if (!anchors) return fail_memory(error);
     anchors->rules = rules;
     anchors->n = n_units;
+    /* Longer k-grams are more often anchors, but fewer k-grams of different windows are equal.
+     * Measured with n / 2, n / 3 and n / 4: the times are within 10 %, and n / 3 needs less disk
+     * than n / 2. */
     anchors->k = n_units / 3 + 1;
     anchors->before = (n_units - anchors->k + 1) / 2;
     anchors->factor = random_factor(seed, 0);
