@@ -214,6 +214,12 @@ def test_train_counting() -> None:
     assert len(rows) == 1 and rows[0]["rate"] > 0
 
 
+def test_deduplicate() -> None:
+    report = bench("deduplicate", "--gigabytes", "0.001", "--hits", "0.5", corpora=False)
+    assert [row["what"] for row in report["rows"]] == ["pyunitok"]
+    assert "one copy of each paragraph" in report["notes"][0]
+
+
 def test_decontaminate() -> None:
     report = bench("decontaminate", "--gigabytes", "0.001", "--grams", "2000", "--hits", "0.2", corpora=False)
     assert [row["what"] for row in report["rows"]] == ["pyunitok"]

@@ -1,4 +1,6 @@
-"""bench.py decontaminate: the command and datatrove's filter on JSON lines; both must drop the same documents."""
+"""bench.py decontaminate: the command and datatrove's filter on JSON lines; both must drop the same documents.
+bench.py deduplicate: the command on JSON lines with paragraphs that repeat.
+"""
 
 from __future__ import annotations
 
@@ -81,6 +83,37 @@ def decontaminate(bench: Bench, gigabytes: float, threads: int, grams: int, hits
         report.add(what=name, s=statistics.median(times), MBps=speed(n_bytes, times),
                    ours_to_it=ratio(per_byte, ours_per_byte))  # fmt: skip
     report.notes.append(f"verified: the documents that are kept; peak memory {peak / 1e6:.0f} MB")
+    return report
+
+
+@benchmark(
+    3, *volume(0.2),
+    click.option("--hits", type=float, default=0.3, show_default=True, help="Share of documents with a paragraph."),
+)  # fmt: skip
+def deduplicate(bench: Bench, gigabytes: float, threads: int, hits: float) -> Report:
+    """Remove paragraphs that repeat from documents of random words. The time of one document is subtracted."""
+    rng = random.Random(1)
+    words = ["".join(rng.choices(string.ascii_lowercase, k=rng.randint(2, 10))) for _ in range(N_WORDS)]
+    paragraphs = [" ".join(rng.choices(words, k=ITEM_WORDS)) for _ in range(1000)]
+    with bench.folder(gigabytes * 6e9) as folder:
+        sizes = {"start": 0, "all": round(gigabytes * 1e9)}
+        argv = {
+            name: [*command(), "deduplicate", str(folder / name / "c.jsonl"), "-o", str(folder / name / "out.jsonl"),
+                   "--threads", str(threads), "--overwrite"]
+            for name in sizes
+        }  # fmt: skip
+        for name, size in sizes.items():
+            _write(folder / name, rng, words, paragraphs, hits, size)
+            run(argv[name])
+        before, after = ((folder / "all" / name).read_text() for name in ("c.jsonl", "out.jsonl"))
+        if any(after.count(one) != min(1, before.count(one)) for one in paragraphs[:20]):
+            raise fail("a paragraph does not remain once")
+        seconds = bench.interleave({name: partial(run, argv[name]) for name in sizes})
+        peak = usage(argv["all"]).peak_bytes
+    report = bench.report(f"deduplicate: {gigabytes} GB of JSON lines, {threads} threads")
+    times = less(seconds["all"], seconds["start"])
+    report.add(what="pyunitok", s=statistics.median(times), MBps=speed(sizes["all"], times))
+    report.notes.append(f"verified: one copy of each paragraph; peak memory {peak / 1e6:.0f} MB")
     return report
 
 
