@@ -4,7 +4,7 @@ r"""Writes csrc/text/unicode_table.h: the properties of Unicode 16 that pre-toke
     python tools/unicode_table.py --check  exit 1 if the file differs from what the installed packages give
 
 General categories come from the PyPI package unicodedata2 16.0, scripts from the regular expressions of tokenizers
-0.23.3, and the characters of its pre-tokenizer Punctuation, which has a table of its own, from the pre-tokenizer.
+0.23.3, and the characters of its Punctuation pre-tokenizer, which have a separate table, from that pre-tokenizer.
 tests/test_pattern.py compares all of them with tokenizers.
 """
 
@@ -26,7 +26,7 @@ CATEGORIES = [
 SCRIPTS = [
     "Han", "Hiragana", "Katakana", "Hangul", "Latin", "Greek", "Cyrillic", "Arabic", "Hebrew", "Devanagari", "Thai",
 ]  # fmt: skip
-SCALARS = "".join(chr(code) for code in range(1, END) if code not in SURROGATES)  # none of the properties has NUL
+SCALARS = "".join(chr(code) for code in range(1, END) if code not in SURROGATES)  # NUL has none of the properties
 
 
 def members(kept: Callable[[str], Iterable[tuple[str, object]]]) -> list[tuple[int, int]]:

@@ -8,7 +8,7 @@
  *                     └──┬──┘           80
  *                       └──┬──┘         39
  *
- * The context of an anchor are the units that may share a window with it: n - k before it, and n from
+ * The context of an anchor is the units that may share a window with it: n - k before it, and n from
  * its first unit on. Anchors with equal contexts have equal windows. Other anchors with the same
  * k-gram may have some equal windows: those that begin at least `before` units before it share the
  * `before` units on its left, and all others share n - k + 1 - before units on the right of the k-gram.

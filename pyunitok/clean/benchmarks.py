@@ -59,7 +59,7 @@ def read_items(paths: Iterable[str], format: str, fields: Sequence[str], *, para
     if format == "fields" and not fields:
         raise OptionError("name the fields of the benchmark with --field, or its format with --against-format")
     if format != "fields" and fields:
-        raise OptionError("--field is for benchmarks of --against-format fields")
+        raise OptionError("--field requires --against-format fields")
     read = FORMATS[format]
     texts: list[str] = []
     numbers: dict[str, int] = {}
